@@ -1,4 +1,4 @@
-"""The coordination core of an agentic development environment, as versioned Lua on Redis or Valkey.
+"""A durable task queue and locks on Redis or Valkey, as versioned Lua scripts.
 
     from pyadeq import Adeq
 
@@ -8,7 +8,7 @@
         for lease in queue.claim(limit=10, wait=5):
             queue.ack(lease, result={"ok": True})
 
-`pyadeq.asyncio` has the same names, to be awaited, and the Worker.
+`pyadeq.asyncio` has the same names with coroutines, and the Worker.
 """
 
 from typing import TYPE_CHECKING

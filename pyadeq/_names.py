@@ -1,4 +1,6 @@
-"""Where the public names are. A name's module is imported when the name is first used, so `import pyadeq` is quick."""
+"""The modules of the public names. A module is imported when one of its names is first used, so importing pyadeq is
+fast.
+"""
 
 from __future__ import annotations
 
@@ -79,13 +81,17 @@ MODULES = (
 
 
 def homes(twin: str, own: Mapping[str, str]) -> dict[str, str]:
-    """Name -> its module. twin: `_sync` or `_async`. own: names that the other twin does not have."""
+    """Return a map from each name to its module.
+
+    twin: `_sync` or `_async`.
+    own: names that the other twin does not have.
+    """
     places = {**SHARED, **{f"pyadeq.{twin}.{part}": found for part, found in TWINS.items()}, **own}
     return {name: module for module, found in places.items() for name in found.split()}
 
 
 def lazy(package: str, twin: str, *, own: Mapping[str, str] = {}, modules: str = "") -> Callable[[str], object]:
-    """The `__getattr__` of a module (PEP 562): it imports a name, or a public module inside, at the first use."""
+    """Return the `__getattr__` of a module (PEP 562). It imports a name or a public module at its first use."""
     found = homes(twin, own)
 
     def find(name: str) -> object:

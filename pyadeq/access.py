@@ -1,7 +1,7 @@
-"""Who may do what on the server: ACL rules for a role, made from what the scripts need.
+"""ACL rules for a role, computed from what the scripts need.
 
-Each script that writes has a key that it never uses, `<base>!produce`, `<base>!work` or `<base>!operate`. A server
-checks the keys of a call before it runs the script, so a user who has no right to that key is refused before anything
+Each script that writes has a key that it never uses: `<base>!produce`, `<base>!work` or `<base>!operate`. A server
+checks the keys of a call before it runs the script. So it refuses a user without the right to that key before anything
 happens.
 """
 
@@ -49,15 +49,16 @@ def acl_rules(
     old: bool = False,
     **others: Iterable[str] | None,
 ) -> list[str]:
-    """The rules of a user with these roles, for ACL SETUSER or an ACL file. They say nothing of a password.
+    """Return the rules of a user with these roles, for ACL SETUSER or an ACL file. They contain no password.
 
-    queues, domains: by name, with their partitions; all, unless one of them is given. others: the names of what else
-    there is, in the plural of what a name is called. prefix, slot: as the clients have
-    them. load: whether the user may load scripts, any at all, as clients do after a restart of the server; else
-    somebody else has to. old: for servers before 7.2, which refuse rules about WAITAOF and CLIENT SETINFO, for they
-    have neither.
+    All existing rights of the user are removed first. Each role may also read, including payloads and results.
 
-    All rights that the user has are taken first. Each role may also look, at payloads and results too.
+    queues, domains: names, with their partitions; all of them, unless one of the two is given.
+    others: names of other nouns, by the plural of what a name is called.
+    prefix, slot: as the clients have them.
+    load: whether the user may load scripts (any scripts), as clients do after a restart of the server. Otherwise
+    another user has to load them.
+    old: for servers before 7.2, which refuse rules about WAITAOF and CLIENT SETINFO, because they lack both.
     """
     if not roles or any(role not in ROLES for role in roles):
         raise ConfigError(
@@ -89,7 +90,7 @@ def _commands(gates: Sequence[str], load: bool, old: bool) -> list[str]:
 def _bases(
     named: dict[str, Iterable[str] | None], prefix: str, slot: str | None
 ) -> Iterator[tuple[dict[str, Any], str]]:
-    """The nouns and the bases of those named, or patterns that match those of all."""
+    """Return the nouns and the bases of these names, or patterns that match all bases."""
     nouns = {f"{noun['field']}s": noun for noun in library().manifest["nouns"].values()}
     if unknown := named.keys() - nouns.keys():
         raise ConfigError(f"{min(unknown)} is not known; allowed: {', '.join(sorted(nouns))}")
@@ -106,7 +107,7 @@ def _bases(
 
 
 def _any(base: str) -> str:
-    """The pattern of all bases that differ from this one only in its last x."""
+    """Return the pattern of all bases that differ from this one only in its last x."""
     head, _, tail = base.rpartition("x")
     return f"{head}*{tail}"
 

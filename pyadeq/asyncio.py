@@ -1,4 +1,4 @@
-"""The asyncio twin of `pyadeq`: the same names, to be awaited where they talk to the server, and the Worker."""
+"""`pyadeq` for asyncio: the same names, with coroutines for what talks to the server, and the Worker."""
 
 from typing import TYPE_CHECKING
 

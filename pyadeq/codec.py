@@ -1,6 +1,6 @@
-"""What a codec is: it signs or encrypts what goes into a queue, and reads what comes out.
+"""The protocol of codecs, which sign or encrypt payloads, results and errors.
 
-`pyadeq.ext.crypto` has two. One of your own may keep its keys elsewhere, or keep large payloads in another store.
+`pyadeq.ext.crypto` has two. Your own codec can fetch its keys elsewhere, or keep large payloads in another store.
 """
 
 from __future__ import annotations
@@ -9,16 +9,19 @@ from typing import Protocol
 
 
 class Codec(Protocol):
-    """Both methods are called from any thread, for each payload, result and error, so they should not wait for long.
+    """A codec. Both methods are called from any thread, for each payload, result and error, so they should be fast.
 
-    A codec may also have `is_current(data, context)`: whether what is stored is as it would be now, by the newest key.
-    A schedule that is put again stays as it is then; without it, it is changed each time.
-    context: what the bytes are, and of which queue: `ade:{queue:mail}:payload` for instance, `…:result`, `…:error`.
-    Bytes that were sealed for one context should not open for another.
+    A codec may also have `is_current(data, context)`: whether stored data is as the newest key would seal it now. If a
+    schedule is put again with the same payload, it stays unchanged then. Without this method, it is changed each time.
+
+    context: what the bytes are, and of which queue, for instance `ade:{queue:mail}:payload`, `…:result`, `…:error`.
+    Data that was sealed for one context should not open in another.
     """
 
     def seal(self, data: bytes, context: bytes) -> bytes:
-        """What is stored."""
+        """Return the bytes to store."""
 
     def open(self, data: bytes, context: bytes) -> bytes:
-        """What was sealed. PayloadError, which says why, for what it does not accept; any other error counts as one."""
+        """Return the original bytes. Raises PayloadError with a reason if the data is not acceptable; other errors
+        count as one.
+        """

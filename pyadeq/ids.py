@@ -12,20 +12,20 @@ _PAIRS = [a + b for a in _CROCKFORD for b in _CROCKFORD]
 
 
 def new_ulid() -> str:
-    """A ULID: 48 bits of milliseconds, 80 of randomness, 26 characters that sort by time.
+    """Return a new ULID: 48 bits of milliseconds, 80 random bits, 26 characters that sort by time.
 
-    The time is this machine's and only makes ids sort well; nothing depends on it.
+    The time comes from this machine. It only makes ids sort well; nothing depends on it.
     """
     number = (time.time_ns() // 1_000_000) << 80 | int.from_bytes(os.urandom(10))
     return "".join([_PAIRS[number >> shift & 1023] for shift in range(120, -10, -10)])
 
 
 def new_incarnation() -> str:
-    """One start of one worker: 60 random bits in 12 characters."""
+    """Return a name for one start of a worker: 60 random bits in 12 characters."""
     return "".join([secrets.choice(_CROCKFORD) for _ in range(12)])
 
 
 def default_worker_name() -> str:
-    """`<host>.<pid>.<random>`: unique, and short enough to stay in a small hash."""
+    """Return `<host>.<pid>.<random>`: unique, and short enough to stay in a small hash."""
     host = "".join([c for c in socket.gethostname().split(".")[0] if c.isalnum() or c in "-_"])[:20] or "host"
     return f"{host}.{os.getpid()}.{new_incarnation()[:4]}"

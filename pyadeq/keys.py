@@ -1,8 +1,8 @@
-"""Bases, names and hash slots: where the data of a queue or of a lock domain lives.
+"""Bases, names and hash slots of queues and lock domains.
 
 A base is the first part of every key of a queue, `ade:{queue:default}`, or of a lock domain, `ade:{lock:default}`. Its
 braces are a cluster hash tag, so all its keys are in one slot. With a named slot, `ade:{prod}:queue:default`, several
-queues and domains share it.
+queues and domains share a slot.
 """
 
 from __future__ import annotations
@@ -29,13 +29,15 @@ MAX_LABEL: Final = 200
 
 
 class Labels:
-    """A pattern for a text that holds a label, its first group. The length of a label is that of its UTF-8."""
+    """A pattern for a text that contains a label, as its first group. The length of a label is counted in bytes of
+    UTF-8.
+    """
 
     def __init__(self, pattern: str) -> None:
         self._pattern = re.compile(pattern)
 
     def fullmatch(self, text: str) -> re.Match[str] | None:
-        """The match, if the label is not too long."""
+        """Return the match, if the label is not too long."""
         found = self._pattern.fullmatch(text)
         if found and not text.isascii() and len(found[1].encode()) > MAX_LABEL:
             return None
@@ -60,7 +62,7 @@ ALLOWED: Final[dict[str, str]] = {
 
 
 def hash_slot(key: str) -> int:
-    """The cluster slot (0 to 16383) of a key: CRC-16/XMODEM of its hash tag, or of all of it."""
+    """Return the cluster slot (0 to 16383) of a key: CRC-16/XMODEM of its hash tag, or of the whole key."""
     start = key.find("{")
     if start >= 0:
         end = key.find("}", start + 1)
@@ -70,7 +72,7 @@ def hash_slot(key: str) -> int:
 
 
 def check_name(field: str, value: str, kind: NameType = "name") -> str:
-    """Return value if it is a valid id, name or lane; otherwise raise ConfigError."""
+    """Return value if it is a valid id, name or lane. Otherwise raise ConfigError."""
     if not isinstance(value, str) or not PATTERNS[kind].fullmatch(value):
         raise ConfigError(f"{field}: {shown(value)} is not accepted; allowed: {ALLOWED[kind]}")
     return value
@@ -78,13 +80,13 @@ def check_name(field: str, value: str, kind: NameType = "name") -> str:
 
 @lru_cache(maxsize=4096)
 def queue_base(name: str, prefix: str = "ade", slot: str | None = None) -> str:
-    """The base of a queue: `ade:{queue:<name>}`, or `ade:{<slot>}:queue:<name>`."""
+    """Return the base of a queue: `ade:{queue:<name>}`, or `ade:{<slot>}:queue:<name>`."""
     return base_of("queue", name, prefix, slot)
 
 
 @lru_cache(maxsize=4096)
 def partition_base(name: str, tag: str, prefix: str = "ade") -> str:
-    """The base of a partition of a queue: `ade:{queue:<name>/<tag>}`. The tag decides its slot."""
+    """Return the base of a partition of a queue: `ade:{queue:<name>/<tag>}`. The tag decides its slot."""
     check_name("queue", name)
     check_name("prefix", prefix)
     return f"{prefix}:{{queue:{name}/{check_name('tag', tag)}}}"
@@ -92,12 +94,12 @@ def partition_base(name: str, tag: str, prefix: str = "ade") -> str:
 
 @lru_cache(maxsize=4096)
 def lock_base(domain: str, prefix: str = "ade", slot: str | None = None) -> str:
-    """The base of a lock domain: `ade:{lock:<domain>}`, or `ade:{<slot>}:lock:<domain>`."""
+    """Return the base of a lock domain: `ade:{lock:<domain>}`, or `ade:{<slot>}:lock:<domain>`."""
     return base_of("lock", domain, prefix, slot, "domain")
 
 
 def base_of(noun: str, name: str, prefix: str = "ade", slot: str | None = None, field: str | None = None) -> str:
-    """The base of anything: `ade:{<noun>:<name>}`, or `ade:{<slot>}:<noun>:<name>`. An error calls the name `field`."""
+    """Return the base of a noun: `ade:{<noun>:<name>}`, or `ade:{<slot>}:<noun>:<name>`. field: its name in errors."""
     check_name(field or noun, name)
     check_name("prefix", prefix)
     if slot is None:
@@ -124,13 +126,13 @@ _MEANT = {
 
 
 def hint(name: str, names: Sequence[str]) -> str:
-    """The end of a sentence about a name that is not known: what may have been meant, if anything."""
+    """Return the end of a sentence about an unknown name: similar known names, if there are any."""
     (meant,) = get_close_matches(name, names, 1) or [_MEANT.get(name, "")]
     return f"; did you mean {meant}?" if meant in names else "."
 
 
 def shown(value: object) -> str:
-    """A value for an error text: short, and never the content of bytes."""
+    """Return a value for an error text: short, and never the content of bytes."""
     if isinstance(value, bytes | bytearray | memoryview):
         return f"<{len(value)} bytes>"
     text = repr(value)

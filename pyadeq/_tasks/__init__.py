@@ -1,1 +1,1 @@
-"""Functions as tasks: their registry, their signatures, and what they know of the task that they run."""
+"""Functions as tasks: their registry, their signatures, and the context of the running task."""

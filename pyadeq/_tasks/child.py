@@ -1,4 +1,4 @@
-"""A child process that runs tasks, one after the other: the parent's side, and the child's."""
+"""A child process that runs tasks, one after the other: the parent's side and the child's side."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ Gathered = tuple[list[TaskView], str]
 
 
 class Child:
-    """A process for one call at a time. Nothing is started before the first."""
+    """A process for one call at a time. The first call starts it."""
 
     def __init__(self) -> None:
         self._lock = Lock()
@@ -39,9 +39,9 @@ class Child:
         return not self._killed and self._process is not None and self._process.is_alive()
 
     def call(self, request: Request, context: TaskContext | None) -> Any:
-        """Run a task there, and wait for the end of it. ProcessDied if the process ends before.
+        """Run a task there and wait for its end. Raises ProcessDied if the process ends first.
 
-        context: hears what the task reports, and finds its children.
+        context: gets the task's reports, and finds its children.
         """
         with self._lock:
             if self._process is None and not self._killed:
@@ -72,14 +72,14 @@ class Child:
         return value
 
     def kill(self) -> None:
-        """End it at once, whatever it does."""
+        """Kill it at once."""
         with self._lock:
             self._killed = True
             if self._process is not None:
                 self._process.kill()
 
     def join(self) -> None:
-        """See it off when it has ended, or is about to."""
+        """Wait for a process that has ended or is about to end."""
         if self._process is not None:
             self._process.join(1.0)
             self._process.kill()
@@ -87,7 +87,7 @@ class Child:
 
 
 class ChildContext(TaskContext):
-    """A TaskContext in a child process: what it reports goes through the parent. A cancelled child is killed."""
+    """A TaskContext in a child process: its reports go through the parent. A cancelled child is killed."""
 
     __slots__ = ("_ended", "_pipe", "_pipe_lock", "_queue_name")
 
@@ -125,7 +125,7 @@ class ChildContext(TaskContext):
         return page
 
     def end(self) -> None:
-        """Nothing comes after the answer, whoever goes on reporting."""
+        """Stop reporting: nothing may follow the answer."""
         with self._pipe_lock:
             self._ended = True
 
@@ -140,7 +140,7 @@ def _gathered(context: TaskContext | None, cursor: str) -> tuple[str, Any]:
 
 
 def serve(pipe: Connection) -> None:
-    """What a child process does: it runs what comes through the pipe until that is closed."""
+    """The main function of a child process: run what comes through the pipe until the pipe is closed."""
     # A signal to the whole group of processes is for the parent, which gives its tasks time to end. What a task starts
     # has the default again, as it would not with SIG_IGN.
     for number in (signal.SIGINT, signal.SIGTERM):
@@ -169,7 +169,7 @@ def _end_with_parent() -> None:
 
 
 class RemoteError(Exception):
-    """Where in the child process the exception came from."""
+    """The place in the child process where the exception was raised."""
 
     def __init__(self, text: str) -> None:
         super().__init__(text)
@@ -180,10 +180,10 @@ class RemoteError(Exception):
 
 
 def pack(error: BaseException) -> bytes:
-    """An exception for the other process, its traceback as the text of its cause.
+    """Pack an exception for the other process, with its traceback as the text of its cause.
 
-    Many exceptions cannot be pickled, or not be read again: such a one is taken apart, and comes back without a call of
-    its constructor; else as a RuntimeError that says what it was.
+    Many exceptions cannot be pickled, or not be unpickled. Such an exception is taken apart, and rebuilt without its
+    constructor. If that fails, it becomes a RuntimeError that describes it.
     """
     text = "".join(traceback.format_exception(error))
     for attempt in (_Whole(error, text), _Parts(error, text)):

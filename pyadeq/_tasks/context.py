@@ -1,4 +1,4 @@
-"""What a handler knows of the task that it runs, and what it tells about it: progress, heard by whoever looks."""
+"""The context of a running task, for its handler: what the task is, and how to report progress."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ log = logging.getLogger("pyadeq.worker")
 
 
 class TaskQueue(Protocol):
-    """What a TaskContext needs of the queue that the task is in."""
+    """What a TaskContext needs of the task's queue."""
 
     @property
     def name(self) -> str: ...
@@ -38,15 +38,17 @@ class TaskQueue(Protocol):
 
 
 class TaskContext:
-    """The task that a handler runs: who it is, whether somebody wants it stopped, and how far it has come.
+    """The running task: what it is, whether it should stop, and how far it has come.
 
         @queue.task
         async def crawl(context: TaskContext, url: str) -> None: ...
 
-    A parameter with this annotation is given it; `TaskContext.current()` is it everywhere below the handler, in threads
-    that the worker started too. For a test of a handler, `TaskContext(lease)` tells nobody of progress.
-    lease: the lease that is worked under. worker: the name of the worker. interrupted: why the work is to end,
-    `cancelling`, `timed_out`, `lease_lost` or `stopping`; None while it may go on.
+    A parameter with this annotation gets the context. `TaskContext.current()` returns it everywhere below the handler,
+    also in threads that the worker started. In a test of a handler, `TaskContext(lease)` reports no progress.
+
+    lease: the lease of the task.
+    worker: the name of the worker.
+    interrupted: why the work should end: `cancelling`, `timed_out`, `lease_lost` or `stopping`; None: it may continue.
     """
 
     __slots__ = ("_event", "_loop", "_progress", "_queue", "interrupted", "lease", "worker")
@@ -65,7 +67,7 @@ class TaskContext:
 
     @staticmethod
     def current() -> TaskContext:
-        """The context of the task that is run here; ConfigError where none is."""
+        """Return the context of the task that runs here. Raises ConfigError if there is none."""
         context = CURRENT.get(None)
         if context is None:
             raise ConfigError("TaskContext.current(): no task is run here; call it from a handler")
@@ -73,52 +75,56 @@ class TaskContext:
 
     @property
     def id(self) -> str:
-        """The task's id."""
+        """The id of the task."""
         return self.lease.id
 
     @property
     def kind(self) -> str | None:
-        """What kind of work it is."""
+        """The kind of the task."""
         return self.lease.kind
 
     @property
     def queue_name(self) -> str | None:
-        """The name of the queue that the task is of."""
+        """The name of the task's queue."""
         return self._queue.name if self._queue else None
 
     @property
     def fence(self) -> int:
-        """A number that rises with every lease of the task: give it to what must refuse an older run."""
+        """A number that rises with every lease of the task. Pass it to systems that must refuse an older run."""
         return self.lease.fence
 
     @property
     def attempt(self) -> int:
-        """Which run this is against max_attempts, from 1."""
+        """Which run this is, from 1, counted against max_attempts."""
         return self.lease.attempt
 
     @property
     def after(self) -> tuple[str, ...]:
-        """The ids of the tasks that this one came after: `queue.get_many(context.after)` has their results."""
+        """The ids of the tasks that this one waited for. `queue.get_many(context.after)` has their results."""
         return self.lease.after
 
     @property
     def trace(self) -> str | None:
-        """The W3C traceparent of what enqueued the task."""
+        """The W3C traceparent of the enqueue."""
         trace = self.lease.record.get("trace")
         return None if trace is None else trace.decode()
 
     @property
     def cancelled(self) -> bool:
-        """Whether the work is to end, whatever for. A function in a thread looks at it, for nothing else can end it."""
+        """Whether the work should end, for any reason. A function in a thread must check it, because nothing else can
+        end it.
+        """
         return self.interrupted is not None
 
     def check(self) -> None:
-        """Raise CancelledError if the work is to end."""
+        """Raise CancelledError if the work should end."""
         if self.interrupted is not None:
             raise asyncio.CancelledError(f"task {self.id}: {self.interrupted}")
 
     async def wait_cancelled(self) -> str:
-        """Wait until the work is to end; why. An async handler is cancelled then anyway, unless it is shielded."""
+        """Wait until the work should end, and return why. An async handler is then also cancelled, unless it is
+        shielded.
+        """
         if self._event is None:
             self._event = asyncio.Event()
         if self.interrupted is None:
@@ -132,11 +138,16 @@ class TaskContext:
         log: str | None = None,
         output: str | None = None,
     ) -> None:
-        """Say how far the work has come: `fraction` 0 to 1, a text of what is done now, a line for the task's log.
+        """Report how far the work has come.
 
-        output: where what it puts out can be found. What is not given stays as it was. Call it as often as you like: a
-        task's progress is sent once a second at most, and the last always. Of a text, 1,000 bytes are kept; of the log,
-        100 lines. What does not reach the server is a warning in the worker's log.
+        Values that are not given stay unchanged. Call it as often as you like: progress is sent at most once a second,
+        and the last report is always sent. Texts are cut at 1,000 bytes. The log keeps 100 lines. If a report does not
+        reach the server, the worker logs a warning.
+
+        fraction: 0 to 1.
+        text: what is being done now.
+        log: a line for the task's log.
+        output: where the output can be found.
         """
         self.report(fraction, text, log, output)
         await asyncio.sleep(0)
@@ -148,7 +159,7 @@ class TaskContext:
         log: str | None = None,
         output: str | None = None,
     ) -> None:
-        """The same without `await`, from any thread, and from a child process."""
+        """Report progress without `await`, from any thread, and from a child process."""
         said = note(None if fraction is None else min(max(0.0, fraction), 1.0), text, log, output)
         if self._queue is None or self._loop is None or not said:
             return
@@ -159,22 +170,22 @@ class TaskContext:
         self._progress.say(said)
 
     def gathered(self) -> Gathered:
-        """The children of the task, those that it has waited for among them; see `Queue.gathered`.
+        """Iterate over the children of the task, which it gathers; see `Queue.gathered`.
 
             async for child in context.gathered(): ...
 
-        In a plain function, which runs in a thread or a child process, it is `for child in context.gathered()`.
+        A plain function, which runs in a thread or a child process, uses `for child in context.gathered()`.
         """
         return Gathered(self)
 
     async def gathered_page(self, cursor: str) -> tuple[list[TaskView], str]:
-        """For `gathered`: some of the children, and the cursor that gets the next ones."""
+        """For `gathered`: return some of the children, and the cursor for the next page."""
         if self._queue is None:
             raise ConfigError(f"{NO_QUEUE}; in a test, make it with one of pyadeq.asyncio: TaskContext(lease, queue)")
         return await self._queue.gathered_page(self.id, cursor)
 
     def gathered_page_now(self, cursor: str) -> tuple[list[TaskView], str]:
-        """The same from a thread."""
+        """Return the same from a thread."""
         if self._loop is None:
             raise ConfigError(f"{NO_QUEUE}, for it was not made on an event loop")
         if asyncio._get_running_loop() is self._loop:
@@ -182,7 +193,7 @@ class TaskContext:
         return asyncio.run_coroutine_threadsafe(self.gathered_page(cursor), self._loop).result()
 
     async def heartbeat(self) -> bool:
-        """Renew the lease now; False if the work is to end. A worker renews by itself: nobody needs to."""
+        """Renew the lease now. Returns False if the work should end. Not needed: a worker renews by itself."""
         if self._queue is not None and self.interrupted is None:
             (answer,) = await self._queue.heartbeat_many([self.lease])
             if answer.status != "renewed":
@@ -190,7 +201,7 @@ class TaskContext:
         return self.interrupted is None
 
     def interrupt(self, reason: str) -> None:
-        """For the worker, on its loop: the work is to end."""
+        """For the worker, on its loop: the work should end."""
         if self.interrupted is None:
             self.interrupted = reason
         if self._event is not None:
@@ -202,7 +213,7 @@ class TaskContext:
         return self._progress is not None
 
     async def finish(self) -> None:
-        """For the worker, when the handler has ended: send what was held back. It raises nothing but CancelledError."""
+        """For the worker, when the handler has ended: send pending reports. It raises nothing but CancelledError."""
         if self._progress is not None:
             await self._progress.finish()
 
@@ -211,7 +222,7 @@ class TaskContext:
 
 
 class Gathered:
-    """The children of the task at hand, each as it is now, in the order of creation. They are read page by page."""
+    """The children of the current task, as they are now, in the order of creation. They are read page by page."""
 
     def __init__(self, context: TaskContext) -> None:
         self._context = context
@@ -235,7 +246,7 @@ class Gathered:
 
 
 class Progress:
-    """What a handler says of itself, on its way to the server: the newest of it, once a second."""
+    """The reports of a handler on their way to the server: the newest, once a second."""
 
     def __init__(self, context: TaskContext, queue: TaskQueue, loop: asyncio.AbstractEventLoop) -> None:
         self._context = context
@@ -294,7 +305,7 @@ class Progress:
 
 @contextmanager
 def running(context: TaskContext) -> Iterator[TaskContext]:
-    """In the block, `TaskContext.current()` is this one."""
+    """Make this context the `TaskContext.current()` of the block."""
     token = CURRENT.set(context)
     try:
         yield context

@@ -1,4 +1,4 @@
-"""Where plain functions run: in threads, or in child processes. A coroutine needs neither."""
+"""Where plain functions run: in threads or in child processes. A coroutine needs neither."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ Job = Callable[[], None]
 
 
 class Executors:
-    """The threads and child processes of one worker, made when they are needed and kept until it ends.
+    """The threads and child processes of one worker, started when needed and kept until the worker ends.
 
-    Inside `async with`, `executors()` is this one. All but the work itself happens on the event loop.
+    Inside `async with`, `executors()` returns this object. Everything but the work itself happens on the event loop.
     """
 
     def __init__(self) -> None:
@@ -35,17 +35,17 @@ class Executors:
         self._token: contextvars.Token[Executors] | None = None
 
     async def run_in_thread(self, function: Callable[..., T], *args: Any) -> T:
-        """What the function returns or raises in a thread, which has a copy of the context variables.
+        """Run the function in a thread, with a copy of the context variables. Returns or raises what it does.
 
-        Nothing can end a thread. So a cancellation sets the flag of the TaskContext, and waits for the function to end
-        all the same: for so long the task has its place in the worker.
+        A thread cannot be ended. So a cancellation sets the flag of the TaskContext and waits for the function to end.
+        Until then, the task keeps its place in the worker.
         """
         return await self._run(partial(function, *args), _interrupt)
 
     async def run_in_process(self, request: Request) -> Any:
-        """What a task's function, found by its name in a child process, returns there; bytes of JSON.
+        """Run a task's function in a child process, found there by its name. Returns its result as bytes of JSON.
 
-        A cancellation kills the process. ProcessDied if it dies by itself; the next call has a new one.
+        A cancellation kills the process. Raises ProcessDied if it dies by itself; the next call gets a new one.
         """
         context = CURRENT.get(None)
         child = self._idle_children.pop() if self._idle_children else Child()
@@ -102,7 +102,7 @@ class Executors:
         return result  # type: ignore[return-value]
 
     def close(self) -> None:
-        """End what is idle, kill the child processes; a thread that still runs ends with its function."""
+        """Stop idle threads and kill the child processes. A thread that still runs ends with its function."""
         self._closed = True
         while self._idle:
             self._idle.pop().put(None)
@@ -132,12 +132,14 @@ class Executors:
 
 
 def executors() -> Executors | None:
-    """Those of the worker that runs the task; None outside of one."""
+    """Return the executors of the worker that runs the task; None outside a worker."""
     return EXECUTORS.get(None)
 
 
 def _start_thread() -> SimpleQueue[Job | None]:
-    """A thread that runs what comes through its queue. It is a daemon: a stuck one does not hold up the end."""
+    """Start a thread that runs what comes through its queue. It is a daemon, so a stuck thread does not keep the
+    process.
+    """
     jobs: SimpleQueue[Job | None] = SimpleQueue()
 
     def run() -> None:

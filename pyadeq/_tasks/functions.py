@@ -1,4 +1,4 @@
-"""Functions as handlers: a registry of them by kind, and what is around each of them."""
+"""Functions as handlers: a registry of them by kind, and what surrounds each call."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ Executor = Literal["thread", "process"]
 
 
 class TaskOptions(TypedDict, total=False):
-    """What can be said of a task besides its arguments; each is explained in `Task`. wait: for `run`, seconds."""
+    """Options of a task in addition to its arguments, explained in `Task`. wait: seconds, for `run`."""
 
     id: str | None
     priority: int
@@ -64,7 +64,7 @@ class TaskOptions(TypedDict, total=False):
 
 
 class DecoratorOptions(TaskOptions, total=False):
-    """The same, and what can be said of a function besides."""
+    """The same, and options of the function."""
 
     name: str | None
     executor: Executor | None
@@ -77,10 +77,11 @@ NO_RESULT = (inspect.isgeneratorfunction, inspect.isasyncgenfunction)
 
 
 class TaskFunction(Generic[Q, P, C, T]):
-    """A function whose calls can be tasks. Called, it is the function; `item` makes a task of a call.
+    """A function whose calls can be tasks. If you call it, it runs as a normal function; `item` makes a task of a call.
 
-    kind: the word by which workers know it. executor: where a plain function runs, `thread` or `process`.
-    function: as it was written.
+    kind: the name by which workers know it.
+    executor: where a plain function runs, `thread` or `process`.
+    function: the original function.
     """
 
     __name__: str
@@ -110,13 +111,15 @@ class TaskFunction(Generic[Q, P, C, T]):
         return cast(C, self.function(*args, **kwargs))
 
     def options(self, **options: Unpack[TaskOptions]) -> Self:
-        """The same with other options: `send.options(delay=60)`; those that are not given stay."""
+        """Return the same function with other options: `send.options(delay=60)`. Options that are not given stay
+        unchanged.
+        """
         changed = copy.copy(self)
         changed._options = _checked(self.kind, {**self._options, **options})
         return changed
 
     def item(self, *args: P.args, **kwargs: P.kwargs) -> Task:
-        """A call as a task, for `enqueue_many`. BadArgument for arguments that do not fit the annotations."""
+        """Return a call as a task, for `enqueue_many`. Raises BadArgument if arguments do not fit the annotations."""
         options = {name: value for name, value in self._options.items() if name not in OF_THE_CALL}
         return Task.model_construct(
             **{**_DEFAULTS, **options, "kind": self.kind, "payload": self.signature.dump(args, kwargs)}
@@ -124,7 +127,7 @@ class TaskFunction(Generic[Q, P, C, T]):
 
     @property
     def signature(self) -> Signature:
-        """For the worker: how its arguments and its result are written."""
+        """For the worker: how its arguments and its result are encoded."""
         if self._signature is None:
             try:
                 self._signature = Signature(self.function, self.kind)
@@ -136,18 +139,18 @@ class TaskFunction(Generic[Q, P, C, T]):
         return self._signature
 
     def arguments(self, lease: Lease) -> dict[str, Any]:
-        """For the worker: what the function is called with. TaskFailed (`bad_input`) if it does not fit."""
+        """For the worker: the arguments of the call. Raises TaskFailed (`bad_input`) if the payload does not fit."""
         found = self.signature.load(lease.data)
         if self.signature.context is not None:
             found[self.signature.context] = TaskContext.current()
         return found
 
     def encode(self, result: Any) -> bytes | None:
-        """For the worker: a result as it is kept."""
+        """For the worker: encode a result for storage."""
         return self.signature.dump_result(result)
 
     async def perform(self, lease: Lease) -> Any:
-        """For the worker: run it for a lease, where it is to run. A result from a child process is as it is kept."""
+        """For the worker: run it for a lease, in its executor. A result from a child process is encoded."""
         if self.is_async:
             return await self.function(**self.arguments(lease))
         if (those := executors()) is None:
@@ -161,7 +164,7 @@ class TaskFunction(Generic[Q, P, C, T]):
 
     @property
     def where(self) -> str:
-        """The module and the name of the function."""
+        """Return the module and the name of the function."""
         return f"{self.function.__module__}.{self.function.__qualname__}"
 
     def __repr__(self) -> str:
@@ -180,7 +183,7 @@ class TaskFunction(Generic[Q, P, C, T]):
 
 
 def _perform_by_name(module: str, name: str, lease: Lease) -> bytes | None:
-    """Run a function of a module, in a child process; its result as it is kept."""
+    """Run a function of a module in a child process. Returns its encoded result."""
     found: Any = importlib.import_module(module)
     for part in name.split("."):
         found = getattr(found, part)
@@ -198,8 +201,8 @@ class Tasks:
 
         Worker(queue, tasks)
 
-    Every Queue has one, `queue.tasks`. Of a kind that it does not know a task is dead at once, reason `unknown_kind`;
-    one whose payload does not fit the annotations likewise, reason `bad_input`.
+    Every Queue has one, `queue.tasks`. A task of an unknown kind is dead at once, with the reason `unknown_kind`. So is
+    a task whose payload does not fit the annotations, with the reason `bad_input`.
     """
 
     def __init__(self) -> None:
@@ -211,7 +214,7 @@ class Tasks:
         return TaskDecorator(lambda *of: self.add(TaskFunction(*of)))
 
     def add(self, task: F) -> F:
-        """Take a function in. ConfigError if the kind is taken."""
+        """Add a function. Raises ConfigError if the kind is taken."""
         if (known := self._by_kind.get(task.kind)) is not None and known is not task:
             raise ConfigError(
                 f"name: {task.kind!r} is not accepted, for {known.where} has it; give one of the two another: "
@@ -221,12 +224,12 @@ class Tasks:
         return task
 
     def include(self, other: Tasks) -> None:
-        """Take in all functions of another registry. ConfigError if a kind is taken."""
+        """Add all functions of another registry. Raises ConfigError if a kind is taken."""
         for task in other:
             self.add(task)
 
     def get(self, kind: str | None) -> TaskFunction[..., ..., Any, Any] | None:
-        """The function for a kind."""
+        """Return the function for a kind."""
         return self._by_kind.get(kind or "")
 
     def __iter__(self) -> Iterator[TaskFunction[..., ..., Any, Any]]:
@@ -239,16 +242,16 @@ class Tasks:
         return kind in self._by_kind
 
     async def __call__(self, lease: Lease) -> bytes | None:
-        """Run the function for a lease's kind with the arguments in its payload; the result as it is kept."""
+        """Run the function for a lease's kind with the arguments in its payload. Returns the encoded result."""
         task = self._task_of(lease)
         return task.encode(await _in_context(task, lease))
 
     async def perform(self, lease: Lease) -> Any:
-        """For the worker: the same, with the result as the function returned it; see `TaskFunction.perform`."""
+        """For the worker: the same, with the unencoded result; see `TaskFunction.perform`."""
         return await _in_context(self._task_of(lease), lease)
 
     def encode(self, lease: Lease, result: Any) -> bytes | None:
-        """For the worker: a result as it is kept, by the return annotation of the function for the lease's kind."""
+        """For the worker: encode a result, by the return annotation of the function for the lease's kind."""
         return self._task_of(lease).encode(result)
 
     def _task_of(self, lease: Lease) -> TaskFunction[..., ..., Any, Any]:
@@ -264,7 +267,7 @@ class Tasks:
 
 
 def _in_context(task: TaskFunction[..., ..., Any, Any], lease: Lease) -> Awaitable[Any]:
-    """Run it in the context that a worker made, or in one of its own."""
+    """Run it in the context that a worker made, or in a new one."""
     context = CURRENT.get(None)
     return task.perform(lease) if context is not None and context.lease is lease else _in_own_context(task, lease)
 
@@ -275,7 +278,7 @@ async def _in_own_context(task: TaskFunction[..., ..., Any, Any], lease: Lease) 
 
 
 class Decorator:
-    """What decorators of tasks share: `task` and `task(timeout=60)` both decorate.
+    """The base of task decorators: `task` and `task(timeout=60)` both decorate.
 
     make: makes a task of a function, its name, its executor and its options.
     """

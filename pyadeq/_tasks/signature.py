@@ -1,4 +1,4 @@
-"""What a task's function takes and gives, as JSON: an object of its arguments by name, and its result."""
+"""The arguments and the result of a task function as JSON: an object of the arguments by name, and the result."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ BY_NAME = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ON
 
 
 class Signature:
-    """The arguments and the result of a function, by its annotations. NameError if one of them is not there yet.
+    """The arguments and the result of a function, from its annotations. Raises NameError if one is not yet defined.
 
-    context: the name of the parameter that is given the TaskContext, if there is one.
+    context: the name of the parameter that gets the TaskContext, if there is one.
     """
 
     def __init__(self, function: Callable[..., Any], kind: str) -> None:
@@ -64,7 +64,7 @@ class Signature:
             raise ConfigError(f"{kind}: an annotation is not accepted; allowed: types of pydantic: {error}") from error
 
     def dump(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bytes:
-        """The payload of a call. BadArgument for arguments that do not fit."""
+        """Return the payload of a call. Raises BadArgument if arguments do not fit."""
         try:
             given = self._signature.bind(*args, **kwargs).arguments
         except TypeError as error:
@@ -77,7 +77,7 @@ class Signature:
             raise BadArgument("ADEQ_ARG", "pyadeq", f"{self.kind}: an argument cannot be JSON: {error}") from None
 
     def load(self, payload: bytes) -> dict[str, Any]:
-        """The arguments in a payload, by name. TaskFailed (`bad_input`) if they do not fit."""
+        """Return the arguments in a payload, by name. Raises TaskFailed (`bad_input`) if they do not fit."""
         try:
             found: dict[str, Any] = self._arguments.validate_json(payload or b"{}")
             return found
@@ -85,13 +85,13 @@ class Signature:
             raise TaskFailed(self._explained(error), reason="bad_input") from None
 
     def dump_result(self, value: Any) -> bytes | None:
-        """A result as it is kept: bytes as they are, None as none, all else as JSON by the return annotation."""
+        """Encode a result: bytes unchanged, None as no result, anything else as JSON by the return annotation."""
         if value is None or isinstance(value, bytes):
             return value
         return self._result.dump_json(value, by_alias=True, warnings=False)
 
     def load_result(self, data: bytes) -> Any:
-        """What the function returned, of the bytes that are kept of it. AdeqError if it returned something else."""
+        """Return what the function returned, from the stored bytes. Raises AdeqError if they do not fit."""
         if self._returns_bytes:
             return data
         try:
@@ -110,7 +110,7 @@ class Signature:
         return f"{self.kind}: {'; '.join(problems)}{more}"
 
     def _problems(self, error: ValidationError) -> Iterator[str]:
-        """Where it does not fit, what is allowed there, and the type of what is there, but never its value."""
+        """Yield where the value does not fit, what is allowed there, and the type found, but never the value."""
         for problem in error.errors(include_url=False)[:MOST_PROBLEMS]:
             place = ".".join(self._place(part) for part in problem["loc"]) or "the payload"
             kind = problem["type"]
@@ -126,7 +126,7 @@ class Signature:
                 yield f"{place}: {said}, got {type(problem['input']).__name__}"
 
     def _place(self, part: int | str) -> str:
-        """A part of a path. Fields and places are named; keys of a mapping are somebody's data, and stay untold."""
+        """Return a part of a path. Fields and indexes are named; keys of a mapping are user data, and are not shown."""
         return str(part) if isinstance(part, int) or part in self._fields else "…"
 
     @cached_property
@@ -137,7 +137,7 @@ class Signature:
 
 
 def _names_in(schema: object) -> Iterator[str]:
-    """The names of all fields in a JSON schema."""
+    """Yield the names of all fields in a JSON schema."""
     if isinstance(schema, dict):
         properties = schema.get("properties")
         if isinstance(properties, dict):

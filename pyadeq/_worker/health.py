@@ -1,7 +1,7 @@
-"""How a worker is, and a small HTTP server that says so to whatever restarts it.
+"""The health of a worker, and a small HTTP server that reports it, for instance to a supervisor.
 
-The server has a thread of its own: it answers when the event loop stands still, which is what it is asked about. It
-answers one request after the other, to GET and HEAD, and reads nothing but the first line and the headers.
+The server has its own thread, so it answers even if the event loop stands still. It answers one request after the other
+(GET and HEAD), and reads only the first line and the headers.
 
     /live     200 while the event loop moves; 503 if it has stood still for longer than `after` seconds
     /ready    200 while the worker is registered, hears from the server and takes tasks; else 503
@@ -30,10 +30,12 @@ PATIENCE = 2.0  # seconds that a client has for its request: others wait meanwhi
 
 @dataclass(frozen=True)
 class Health:
-    """How a worker is.
+    """The health of a worker.
 
-    loop_age: seconds since its event loop last moved. server_age: seconds since the server's last good answer, inf:
-    none yet. mode: `run`, `quiet`, `stop` or `restart`. done, failed: attempts that ended, and how many of them failed.
+    loop_age: seconds since its event loop last moved.
+    server_age: seconds since the server's last good answer; inf: none yet.
+    mode: `run`, `quiet`, `stop` or `restart`.
+    done, failed: how many attempts have ended, and how many of them failed.
     """
 
     loop_age: float
@@ -46,12 +48,12 @@ class Health:
 
 
 class HealthServer:
-    """Answers for a worker over HTTP, in a daemon thread; a context manager.
+    """Reports a worker's health over HTTP, in a daemon thread; a context manager. Raises ConfigError if it cannot
+    listen.
 
-    health: `Worker.health`, called for each request. port: 0 for any that is free; `address` says which. after: seconds
-    without a move of the loop, or a word of the server, until the answer is 503.
-
-    Raises ConfigError if it cannot listen there.
+    health: `Worker.health`, called for each request.
+    port: 0: any free port; `address` has it.
+    after: seconds without a move of the loop, or an answer of the server, until the answer is 503.
     """
 
     def __init__(
@@ -71,12 +73,12 @@ class HealthServer:
 
     @property
     def address(self) -> str:
-        """`host:port` that it listens at."""
+        """The `host:port` on which it listens."""
         host, port = self._server.server_address[:2]
         return f"[{host!s}]:{port}" if ":" in str(host) else f"{host!s}:{port}"
 
     def live(self) -> tuple[int, dict[str, Any]]:
-        """The HTTP status, and what there is to say."""
+        """Return the HTTP status and the body of /live."""
         health = self._health()
         reason = None
         if health.loop_age > self._after:
@@ -84,7 +86,7 @@ class HealthServer:
         return _answer(health, reason)
 
     def ready(self) -> tuple[int, dict[str, Any]]:
-        """The same for tasks: whether it takes them."""
+        """Return the HTTP status and the body of /ready."""
         health = self._health()
         status, body = self.live()
         if status != 200:

@@ -45,7 +45,7 @@ class Partitions:
 
     @property
     def adeq(self) -> Runner:
-        """The client that the queue was made by."""
+        """The client that created the queue."""
         return self._queue._runner
 
     @property

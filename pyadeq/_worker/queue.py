@@ -1,4 +1,4 @@
-"""What a worker asks of a queue: of a single one, or, by `Partitions`, of all partitions of one."""
+"""What a worker needs of a queue: of a single queue, or, through `Partitions`, of all partitions."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class FiresSchedules(Protocol):
 
 
 class WorkerQueue(TaskQueue, Protocol):
-    """A queue by its name. base: None for all partitions of one."""
+    """A queue with a name. base: None for all partitions of a queue."""
 
     @property
     def base(self) -> str | None: ...

@@ -1,4 +1,4 @@
-"""The worker: its options, its life from the registration to the end, and what is wanted of it meanwhile."""
+"""The worker: its options, its life from the registration to the end, and the requests to it."""
 
 from __future__ import annotations
 
@@ -49,22 +49,25 @@ _signalled: dict[asyncio.AbstractEventLoop, list[Worker]] = {}  # a signal stops
 class Worker:
     """Runs a handler for the tasks of a queue, up to `concurrency` at a time.
 
-    handler: an async function of one lease, run on this event loop; a plain one, run in threads; or the queue's tasks.
-    Its return value is the task's result; an exception fails the attempt as `failures` says, and so does a run beyond
-    the task's timeout: it is cancelled. Acks, fails and the next claim go to the server as one call.
-    group, instance: the worker is that instance of the group; the instance is unique in its group. name: unique in the
-    queue, `host:pid:uuid` for instance; by default `<group>:<instance>`. Without an instance, the name is also that.
-    lanes: where it looks for tasks; by default its own, its group's and `any`, or `any` alone without a group.
-    default_group: a worker without a group serves the lane `group/default`, too.
-    Of two priorities the lower comes first, and of one the lanes
-    in order; with lane_first the other way round.
-    timeout: seconds that one run may take, for tasks that have no timeout, neither of their own nor of the queue; 0: no
-    limit.
-    lease: seconds, 0 for the queue's setting. Leases are renewed every third of it by `renew`: a `thread`; the `loop`
-    itself, which a handler may hold up; or a `process`, which goes on even while a handler keeps the GIL.
-    grace: seconds that running handlers have after `stop`; then they are cancelled and their tasks given back.
-    middleware: each is given the lease and what is to be called next. on_start, on_stop: called before the first claim
-    and after all is given back; where on_start raises, `run` does.
+    Acks, fails and the next claim go to the server as one call.
+
+    handler: an async function of one lease, which runs on this event loop; a plain function, which runs in threads; or
+    the queue's tasks. Its return value is the result. An exception fails the attempt, as `failures` says. A run beyond
+    the task's timeout is cancelled and fails too.
+    group, instance: the worker is this instance of the group; an instance is unique in its group.
+    name: unique in the queue, for instance `host:pid:uuid`. The default is `<group>:<instance>`. Without an instance,
+    the name is also the instance.
+    lanes: where it looks for tasks. The default is its own lane, its group's and `any`, or only `any` without a group.
+    default_group: a worker without a group also serves the lane `group/default`.
+    lane_first: tasks are ordered by lane, then by priority. The default is priority, then lane.
+    timeout: seconds that one run may take, if neither the task nor the queue has a timeout; 0: no limit.
+    lease: seconds; 0: the queue's setting.
+    renew: what renews the leases, every third of the lease time. `thread`; `loop`: the event loop, which a handler may
+    block; `process`: a helper process, which renews even while a handler holds the GIL.
+    grace: seconds that running handlers have after `stop`. Then they are cancelled and their tasks are returned.
+    middleware: functions that get the lease and the next function to call.
+    on_start, on_stop: called before the first claim, and after all tasks are returned. If on_start raises an error,
+    `run` does.
     """
 
     def __init__(
@@ -165,13 +168,14 @@ class Worker:
 
     @property
     def done(self) -> int:
-        """How many attempts it has settled, failed ones too."""
+        """How many attempts it has settled, including failed ones."""
         return self._settling.done
 
     def stop(self) -> None:
-        """Claim no more, let handlers end within the grace time, give back the rest. A second call ends the grace.
+        """Claim no more, let handlers finish within the grace time, return the rest. A second call ends the grace time.
 
-        To be called on the worker's event loop, from a signal handler for instance, as what follows.
+        Call it on the worker's event loop, for instance from a signal handler. The same applies to the next three
+        methods.
         """
         if self._wanted.stopping:
             self._end_grace()
@@ -185,7 +189,7 @@ class Worker:
         self._give_way()
 
     def quiet(self) -> None:
-        """Claim no more until `resume`; what runs goes on."""
+        """Claim no more until `resume`. Running tasks continue."""
         self._wanted.quiet = True
         if not self._wanted.stopping:
             self._mode = "quiet"
@@ -199,14 +203,14 @@ class Worker:
         self._pulse.beat()
 
     def resize(self, concurrency: int) -> None:
-        """Run another number of tasks at a time. Those that run already are left to end."""
+        """Run another number of tasks at a time. Running tasks are not ended."""
         self._wanted.concurrency = _checked_concurrency(concurrency)
         if self._runs.busy >= concurrency:
             self._give_way()
         self._pulse.beat()
 
     def health(self) -> Health:
-        """How it is; from any thread."""
+        """Return its health. It can be called from any thread."""
         now = monotonic()
         return Health(
             loop_age=now - self._moved,
@@ -219,12 +223,14 @@ class Worker:
         )
 
     async def run(self, *, signals: bool = False) -> None:
-        """Work until `stop`. WorkerReplaced if another process registers this worker's name.
+        """Work until `stop`. Raises WorkerReplaced if another process registers this worker's name.
 
-        signals: SIGTERM and SIGINT mean `stop` for all workers of this event loop that run with signals=True; a second
-        one ends the grace. Not given, they are yours to handle: by default they end the program with all that it holds.
-        While the server is away it waits, with what it has to settle. When the grace time ends without the server, what
-        was held is left to the end of its lease.
+        While the server is away, it waits with the tasks that are still to be settled. If the grace time ends without
+        the server, leases run out by themselves.
+
+        signals: SIGTERM and SIGINT call `stop` for all workers of this event loop that run with signals=True. A second
+        signal ends the grace time. By default you handle signals yourself; without a handler, they end the program with
+        its running tasks.
         """
         if self._started:
             raise ConfigError("a Worker runs once; make another")
@@ -262,7 +268,7 @@ class Worker:
 
     @contextlib.contextmanager
     def _alone(self) -> Iterator[None]:
-        """One worker of a name at a time: two in this process would share what the server knows of it."""
+        """Allow one worker of a name at a time: two in this process would share one identity on the server."""
         mine = self.queue, self.name
         if mine in _running:
             raise ConfigError(f"name: {self.name!r} runs on this queue already; give each worker a name of its own")
@@ -315,7 +321,7 @@ class Worker:
         )
 
     async def _leave(self) -> None:
-        """Settle what has ended, give back what is held, and be forgotten."""
+        """Settle ended tasks, return the held ones, and deregister."""
         await self._depart(await self._close())
 
     async def _depart(self, leases: list[Lease]) -> None:
@@ -325,7 +331,7 @@ class Worker:
             await self._release(leases[:MAX_ITEMS])
 
     async def _close(self) -> list[Lease]:
-        """End the handlers, settle what they ended with, and answer whose tasks are to be given back."""
+        """End the handlers, settle their outcomes, and return the leases whose tasks are to be returned."""
         self._end_grace()
         leases = await self._runs.close()
         try:
@@ -341,7 +347,7 @@ class Worker:
             await self._outage.bear(partial(self._queue.release_many, leases))
 
     def _hear(self, heard: Heard) -> None:
-        """What the server answered a heartbeat. What it wants holds until it says something else."""
+        """Act on the answer to a heartbeat. A request stays in force until the next one."""
         self._settling.answered = monotonic()
         for token, why in heard.interrupted:
             self._runs.interrupt(token, why)
@@ -360,7 +366,7 @@ class Worker:
                     self._mode = heard.mode
 
     def _give_way(self) -> None:
-        """Wait on the lanes no more: the next token is for somebody else, and one that was taken comes back."""
+        """Stop waiting on the lanes: the next token is for another worker, and a token already taken is put back."""
         if self._listener.awaits_work:
             self._listener.rest()
         else:
@@ -377,7 +383,7 @@ class Worker:
         self._pulse.beat()
 
     def _ask(self) -> None:
-        """Hear what is wanted, and with the next claim whether the name is still ours."""
+        """Read the requests to this worker, and check with the next claim whether the name is still its own."""
         self._renewal.ask()
         self._settling.look()
 

@@ -1,4 +1,4 @@
-"""What goes into and comes out of the calls. Here are the models of the queue, and what all models share."""
+"""Models: the arguments and answers of calls. This module has the models of the queue, and the base of all models."""
 
 from pyadeq.models.base import *  # noqa: F403
 from pyadeq.models.queue import *  # noqa: F403

@@ -27,7 +27,7 @@ MOST_LEVELS = 200
 
 
 def to_ms(field: str, seconds: Seconds) -> int:
-    """Seconds or a timedelta as whole milliseconds."""
+    """Convert seconds or a timedelta to whole milliseconds."""
     value = seconds.total_seconds() if isinstance(seconds, timedelta) else seconds
     try:
         return round(value * 1000)
@@ -36,7 +36,7 @@ def to_ms(field: str, seconds: Seconds) -> int:
 
 
 def to_epoch_ms(field: str, moment: Moment) -> int:
-    """A point in time as whole milliseconds since the epoch."""
+    """Convert a point in time to whole milliseconds since the epoch."""
     if isinstance(moment, datetime):
         if moment.tzinfo is None:
             how = "moment.replace(tzinfo=ZoneInfo('Europe/Berlin'))"
@@ -51,7 +51,10 @@ def to_epoch_ms(field: str, moment: Moment) -> int:
 
 
 def encode(value: Any, name: str = "the value") -> bytes:
-    """Bytes as they are, anything else as JSON (UTF-8; no NaN or infinity). name: what it is, for the error."""
+    """Return bytes unchanged, and anything else as JSON (UTF-8; no NaN or infinity).
+
+    name: what the value is, for the error.
+    """
     if isinstance(value, bytes | bytearray | memoryview):
         return bytes(value)
     try:
@@ -64,7 +67,7 @@ def encode(value: Any, name: str = "the value") -> bytes:
 
 
 def _not_json(value: Any, path: str, above: set[int]) -> str | None:
-    """The first part of a value that JSON cannot hold, and why; of the parts only their places and types are told."""
+    """Return the first part of a value that JSON cannot hold, and why; its place and type only, not its content."""
     if value is None or isinstance(value, bool | int):
         return None
     if isinstance(value, str):
@@ -98,7 +101,7 @@ def _is_utf8(text: str) -> bool:
 
 
 class Model(BaseModel):
-    """Frozen, and strict about names."""
+    """A base of models: frozen, and without unknown fields."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -106,12 +109,12 @@ class Model(BaseModel):
 if TYPE_CHECKING:
 
     class Given(Model):
-        """A model that users make."""
+        """A model that users create."""
 
 else:
 
     class _Checking(type(BaseModel)):
-        """Makes models of which every error is a BadArgument. What pydantic validates itself keeps its own errors."""
+        """Raises BadArgument for every error of a model. What pydantic validates itself keeps its own errors."""
 
         def __call__(cls, *args: Any, **fields: Any) -> Any:
             try:
@@ -120,11 +123,11 @@ else:
                 raise BadArgument("ADEQ_ARG", "pyadeq", _unfit_field(cls, error)) from None
 
     class Given(Model, metaclass=_Checking):
-        """A model that users make."""
+        """A model that users create."""
 
 
 def _unfit_field(model: type[BaseModel], error: ValidationError) -> str:
-    """What is wrong with the first field of a model that does not fit."""
+    """Describe the first invalid field of a model."""
     problem = error.errors(include_url=False, include_context=False)[0]
     field = ".".join(map(str, problem["loc"][:1]))
     if problem["type"] == "extra_forbidden":
@@ -138,9 +141,9 @@ def _unfit_field(model: type[BaseModel], error: ValidationError) -> str:
 
 
 class Migration(Model):
-    """From which layout of the stored data to which, and how many entries were rewritten for it.
+    """The answer to a migration: the layout before and after it, and the number of entries that were rewritten.
 
-    before: equal to layout if there was nothing to raise. Both are 0 where nothing is stored.
+    before: equal to layout if there was nothing to do. Both are 0 if nothing is stored.
     """
 
     before: int
@@ -149,7 +152,7 @@ class Migration(Model):
 
 
 def read_json(data: bytes | None) -> Any:
-    """Bytes read as JSON: None where there are none, the text where they are not JSON."""
+    """Read bytes as JSON: None if they are empty, the text if they are not JSON."""
     if data is None or data == b"":
         return None
     try:

@@ -1,4 +1,4 @@
-"""Limits: how many tasks may run at a time, and how many may start in a time. Times are as in `models`."""
+"""Models of limits: how many tasks may run at a time, and how many may start per period. Times are as in `models`."""
 
 from __future__ import annotations
 
@@ -14,10 +14,12 @@ SetLimitStatus = Literal["set", "removed", "unchanged"]
 class Limit(Model):
     """A limit that is set for a key.
 
-    key: `user:<user>`, `tag:<tag>`, `key:<limit key>`, `all`; with `*` for each that has no limit of its own.
-    concurrency: tasks that may run at a time. rate: tasks a second that may start, evenly, after `burst` at once. None
-    where that is not limited. policy: what becomes of a task that may not start yet: it waits (`queue`), is dead
-    (`reject`) or cancelled (`cancel_newest`), or the oldest that runs is cancelled for it (`cancel_oldest`).
+    key: `user:<user>`, `tag:<tag>`, `key:<limit key>` or `all`. With `*`, it applies to each key of that kind without a
+    limit of its own.
+    concurrency: how many tasks may run at a time; None: not limited.
+    rate: how many tasks may start per second, evenly spaced, after `burst` at once; None: not limited.
+    policy: what happens to a task that may not start yet. `queue`: it waits. `reject`: it is dead. `cancel_newest`: it
+    is cancelled. `cancel_oldest`: the oldest running task is cancelled in its place.
     """
 
     key: str
@@ -28,10 +30,12 @@ class Limit(Model):
 
 
 class LimitUse(Model):
-    """How a key stands.
+    """The state of a key.
 
-    running: tasks that count for its limit. waiting: tasks in its line; cancelled ones may count for a while.
-    limit: the one that holds for it, None if none does. next_start: when its rate lets the next task start.
+    running: tasks that count for its limit.
+    waiting: tasks in its limit queue; cancelled ones may count for a while.
+    limit: the limit that applies to it; None if there is none.
+    next_start: when its rate lets the next task start.
     """
 
     key: str
@@ -42,7 +46,7 @@ class LimitUse(Model):
 
     @classmethod
     def in_all(cls, of_part: Sequence[LimitUse]) -> LimitUse:
-        """How a key stands in all partitions of a queue together; the limit is that of each."""
+        """Return the state of a key in all partitions of a queue together. The limit is that of each partition."""
         return cls(
             key=of_part[0].key,
             running=sum(use.running for use in of_part),

@@ -1,6 +1,6 @@
-"""What goes into and comes out of a lock domain.
+"""Models of a lock domain: the arguments and answers of its calls.
 
-Times are seconds (float); points in time are seconds since the epoch on the domain's clock.
+Times are seconds (float). Points in time are seconds since the epoch, on the domain's clock.
 """
 
 from __future__ import annotations
@@ -34,7 +34,10 @@ CapacityStatus = Literal["active", "draining", "no_capacity"]
 
 
 class LockRequest(Given):
-    """A resource and how it is wanted. permits: how many of a resource that has a capacity."""
+    """A resource and how it is wanted.
+
+    permits: how many permits of a resource with a capacity.
+    """
 
     resource: str
     mode: LockMode = "exclusive"
@@ -42,13 +45,14 @@ class LockRequest(Given):
 
 
 class RequestState(Model):
-    """How a request stands: the answer to an acquire or a poll.
+    """The state of a request: the answer to an acquire or a poll.
 
-    status: `granted` (deadline, fences); `queued` (place from 1, poll, checked); `busy`, with wait=0 and not free;
-    `deadlock` (cycle, and cycle_cut, the number of its owners that are not named);
-    `ended` (outcome); `owner_waits` (rid of the other request); `unavailable` (reason);
-    `rate_limited` (retry_after); `request_expired`, it was on its way for too long; `unknown`.
-    poll: seconds until the next poll is due. checked: False while the search for deadlocks ran over its budget.
+    status: `granted` (deadline, fences); `queued` (place from 1, poll, checked); `busy`: wait=0 and not free;
+    `deadlock` (cycle, cycle_cut); `ended` (outcome); `owner_waits` (rid of the other request); `unavailable` (reason);
+    `rate_limited` (retry_after); `request_expired`: it was under way for too long; `unknown`.
+    cycle_cut: how many owners of a long cycle `cycle` does not name.
+    poll: seconds until the next poll is due.
+    checked: False while the deadlock search has exceeded its budget.
     """
 
     status: RequestStatus
@@ -75,16 +79,20 @@ class LockRenewal(Model):
 
 
 class Forced(Model):
-    """The answer to a forced release. rids: those that held the resource. fence: above theirs."""
+    """The answer to a forced release.
+
+    rids: the requests that held the resource.
+    fence: a fence above theirs.
+    """
 
     rids: tuple[str, ...]
     fence: int
 
 
 class Edge(Model):
-    """`owner` waits with `rid` for `resource` in `mode`, and `blocker` is in the way with `blocker_rid`.
+    """A wait: `owner` waits with `rid` for `resource` in `mode`, and `blocker` is in the way with `blocker_rid`.
 
-    held: the blocker holds the resource; otherwise it is ahead in line. Edges that follow from others are left out.
+    held: the blocker holds the resource; otherwise it waits ahead. Edges that follow from others are left out.
     """
 
     owner: str
@@ -99,7 +107,7 @@ class Edge(Model):
 
 
 class EdgePage(Model):
-    """Some edges, and the cursor that gets the next ones; it is empty on the last page."""
+    """Some edges, and the cursor for the next page, empty on the last page."""
 
     edges: list[Edge]
     cursor: str
@@ -109,7 +117,7 @@ class EdgePage(Model):
 class FoundDeadlock(Model):
     """A deadlock that a search found, and the request that was ended for it.
 
-    cycle_cut: the number of owners of a long cycle that `cycle` does not name.
+    cycle_cut: how many owners of a long cycle `cycle` does not name.
     """
 
     rid: str
@@ -119,7 +127,7 @@ class FoundDeadlock(Model):
 
 
 class Detected(Model):
-    """The answer to a search: how many waiters were looked at, what was found, whether there may be more."""
+    """The answer to a deadlock search: how many waiters were checked, what was found, and whether there may be more."""
 
     checked: int
     more: bool
@@ -138,9 +146,14 @@ class HeldLock(Model):
 class RequestView(Model):
     """A request that holds or waits, with its locks.
 
-    state: `held`; `granted`, handed over and not fetched yet; `waiting`. since: when it was made; born: when its owner
-    says it began; granted: when it was; until: when its wait is over; deadline: when it ends unless there is a sign of
-    life. ttl: seconds of its lease. place: in line, from 1; None for who holds.
+    state: `held`; `granted`: handed over, not yet fetched; `waiting`.
+    since: when it was made.
+    born: when its work began, as its owner says.
+    granted: when it was granted.
+    until: when its wait is over.
+    deadline: when it ends without a sign of life.
+    ttl: seconds of its lease.
+    place: among the waiters, from 1; None for a holder.
     """
 
     rid: str
@@ -160,7 +173,10 @@ class RequestView(Model):
 
 
 class RequestPage(Model):
-    """Some requests, and the cursor that gets the next ones; it is empty on the last page. now: when it was read."""
+    """Some requests, and the cursor for the next page, empty on the last page.
+
+    now: when the page was read.
+    """
 
     requests: list[RequestView]
     cursor: str
@@ -168,9 +184,9 @@ class RequestPage(Model):
 
 
 class Capacity(Model):
-    """How many permits a resource has, and how many are out.
+    """How many permits a resource has, and how many are in use.
 
-    status: `active`; `draining`, no more are given out; `offline`, no heartbeat came for longer than `silent` seconds.
+    status: `active`; `draining`: no more are granted; `offline`: no heartbeat for longer than `silent` seconds.
     heartbeat: when the last one came.
     """
 
@@ -182,9 +198,9 @@ class Capacity(Model):
 
 
 class LockView(Model):
-    """A resource: who holds it and who waits for it, in the order of the line.
+    """A resource with its holders and its waiters, in order.
 
-    held, waiting: how many there are; of each, not more are listed than was asked for.
+    held, waiting: how many there are. Each list is cut at the limit that was asked for.
     """
 
     resource: str
@@ -197,14 +213,20 @@ class LockView(Model):
 
 
 class LockSettings(Model):
-    """The settings of a domain. Defaults hold where nothing is stored.
+    """The settings of a domain. If nothing is stored, the defaults apply.
 
-    lease: how long a grant lasts that names no ttl. max_ttl: the longest ttl that a request may name. heartbeat: how
-    often clients renew what they hold, where that is sooner than every third of the lease. poll: how often waiters ask.
-    claim: how long a request that was handed the lock has to fetch it. waiter: how long one that waits may be silent.
-    priority_step: by how much each priority goes ahead. policy: who is ended in a deadlock. rate_per_minute,
-    rate_burst: acquisitions of one agent; 0 for no limit. detection: whether deadlocks are looked for. detect_visits:
-    the budget of one search for deadlocks. mirror: whether hints are also published for SUBSCRIBE.
+    lease: how long a grant without a ttl lasts.
+    max_ttl: the longest ttl that a request may name.
+    heartbeat: how often clients renew what they hold, if that is sooner than a third of the lease.
+    poll: how often waiters poll.
+    claim: how long a request may take to fetch a lock that was handed to it.
+    waiter: how long a waiter may be silent.
+    priority_step: the head start that each step of priority gives.
+    policy: which request is ended in a deadlock.
+    rate_per_minute, rate_burst: how often one agent may acquire; 0: no limit.
+    detection: whether deadlocks are detected.
+    detect_visits: the budget of one deadlock search.
+    mirror: whether hints are also published for SUBSCRIBE.
     """
 
     clock: Literal["server", "test"] = "server"
@@ -226,11 +248,13 @@ class LockSettings(Model):
 
 
 class LockStats(Model):
-    """How much there is in a domain, and its settings.
+    """The counts of a domain, and its settings.
 
-    held, waiting: requests that live; ended: those that are remembered; unchecked: those that wait and whose search for
-    deadlocks ran over its budget; capacities: resources that have one. detected: when `detect` looked for deadlocks
-    last.
+    held, waiting: live requests.
+    ended: ended requests that are remembered.
+    unchecked: waiters whose deadlock search exceeded its budget.
+    capacities: resources with a capacity.
+    detected: when `detect` last searched for deadlocks.
     """
 
     now: float
@@ -244,14 +268,14 @@ class LockStats(Model):
 
 
 class Reaped(Model):
-    """How many requests were past their time and are ended, and whether there are more."""
+    """How many requests were overdue and are ended now, and whether there are more."""
 
     ended: int
     more: bool
 
 
 class Hint(NamedTuple):
-    """Something happened to a lock: `acquired`, `released`, `queued`, `promoted`, `expired` or `cancelled`."""
+    """An event of a lock: `acquired`, `released`, `queued`, `promoted`, `expired` or `cancelled`."""
 
     event: str
     agent: str

@@ -1,4 +1,4 @@
-"""Partitions of a queue."""
+"""Models of a queue's partitions."""
 
 from __future__ import annotations
 
@@ -6,9 +6,11 @@ from pyadeq.models.base import Model
 
 
 class Partition(Model):
-    """A part of a queue, in a hash slot of its own. tag: its name; `-` is the queue without partitions.
+    """A part of a queue, in a hash slot of its own.
 
-    slot: of the cluster, 0 to 16383. current: whether new tasks belong to it; another one is left when it is empty.
+    tag: its name; `-` is the queue without partitions.
+    slot: the cluster slot, 0 to 16383.
+    current: whether new tasks go to it. A partition that is not current is no longer used when it is empty.
     """
 
     tag: str

@@ -25,7 +25,7 @@ CancelStatus = Literal["cancelled", "cancelling", "finished", "not_found"]
 
 
 class Backoff(Given):
-    """The delay before retry n is min(base × multiplier^(n-1), cap) ± jitter, never above cap (seconds)."""
+    """The delay before retry n: min(base × multiplier^(n-1), cap) ± jitter, but never above cap (seconds)."""
 
     base: float = Field(default=1.0, ge=0)
     multiplier: float = Field(default=2.0, ge=1)
@@ -38,9 +38,9 @@ ReceiptStatus = Literal["created", "exists", "deduplicated"]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Receipt:
-    """The answer to an enqueue: `created`; `exists` where the id was taken before; or `deduplicated`.
+    """The answer to an enqueue: `created`; `exists` if the id was taken; `deduplicated` if another task has its key.
 
-    id: of the task; where it is `deduplicated`, of the one that stands for it.
+    id: of the task; for `deduplicated`, of the existing task.
     """
 
     status: ReceiptStatus
@@ -58,28 +58,38 @@ Earlier = str | Receipt | Sequence[str | Receipt]
 
 
 class Task(Given):
-    """One unit of work to enqueue. The payload is bytes, or anything that JSON can hold.
+    """A task to enqueue. The payload is bytes, or anything that JSON can hold.
 
-    kind, user, tags (16 at most): each 1 to 200 bytes of UTF-8, without spaces and control characters.
-    priority: 0 (first) to 9. lane: `any`, `group/<g>` or `group/<g>/inst/<i>`. fallback: where the task goes if nobody
-    has taken it within fallback_after seconds: a lane, or several in turn, or `wider`, from an instance to its group to
-    any; after the last it waits on or, where that is `fail`, goes to the dead set. delay: seconds from now; run_after:
-    a point in time, on the server's clock. limits: keys, 8 at most, by which the queue's limits count it, besides its
-    user and tags. expires_at: not started by then, the task goes to the dead set. timeout:
-    seconds that one run may take. parent: the id of the task that this one belongs to.
-    after: ids or receipts of up to 64 tasks; this one is `blocked` until all of them have ended, or with after_any one
-    of them, as after_when says: `completed`, `failed` (dead, cancelled or deleted) or `ended`, either way. gather: it
-    is blocked until so many tasks that are enqueued later as its children, with its id as their parent, have ended so.
-    If that can be no more, it is dead with the reason `after_failed`; one that waits for `failed` is cancelled. delay
-    counts from when it is no longer blocked.
-    ordering_key: tasks with the same one run one at a time, in the order in which they were enqueued: each is `blocked`
-    until the one before it has ended, well or badly, retries included. Not together with after and gather.
-    idempotency_key, unique, scope: under the same one no other task is made: for a day, until this one has ended, until
-    its first lease. coalesce: with `last` a newcomer's payload replaces that of the task that holds the scope.
-    result_ttl: seconds that the result is kept, 0 for not at all; None: the queue's setting. reply: whoever waits for
-    the result is told when the task ends, and finds it for an hour, whatever becomes of the record.
-    source: who or what wants the task, `user`, `system` or `hook` for instance; None: the source of the client.
-    headers: carried, never looked into (at most 4 KiB as JSON).
+    kind, user, tags: 1 to 200 bytes of UTF-8 each, without spaces and control characters. At most 16 tags.
+    priority: 0 (first) to 9.
+    lane: `any`, `group/<g>` or `group/<g>/inst/<i>`.
+    fallback: where the task goes if no worker takes it within fallback_after seconds. A lane, several lanes in turn, or
+    `wider`: from an instance to its group to `any`. After the last lane it keeps waiting. If the last one is `fail`, it
+    moves to the dead set.
+    delay: seconds from now until the task may start.
+    run_after: the earliest start, a point in time on the server's clock.
+    expires_at: if the task has not started by then, it moves to the dead set.
+    timeout: seconds that one run may take.
+    limits: at most 8 keys by which the queue's limits count the task, in addition to its user and tags.
+    parent: the id of the task that this one belongs to.
+    after: ids or receipts of up to 64 tasks. The task is `blocked` until all of them have ended as after_when says.
+    after_any: one of the tasks of after is enough.
+    after_when: `completed`, `failed` (dead, cancelled or deleted) or `ended` (either). If the condition can no longer
+    be met, the task is dead with the reason `after_failed`; a task that waits for `failed` is cancelled. delay counts
+    from the moment when the task is no longer blocked.
+    gather: the task is also blocked until this number of its children has ended as after_when says. Children are tasks
+    that are enqueued later with its id as their parent.
+    ordering_key: tasks with the same key run one at a time, in the order of their enqueue. Each is `blocked` until the
+    task before it has ended, retries included. Not together with after and gather.
+    idempotency_key: no other task with this key is created for a day.
+    unique: no other task with this key is created until this one has ended.
+    scope: no other task with this scope is created until the first lease of this one.
+    coalesce: with `last`, a later task's payload replaces the payload of the task that holds the scope.
+    result_ttl: seconds for which the result is kept; 0: not at all; None: the queue's setting.
+    reply: clients that wait for the result are notified when the task ends. They find the result for an hour, even if
+    the record is gone.
+    source: who wants the task, for instance `user`, `system` or `hook`. None: the source of the client.
+    headers: stored with the task and never interpreted, at most 4 KiB as JSON.
     """
 
     payload: Any = Field(default=None, repr=False)
@@ -116,10 +126,11 @@ class Task(Given):
 
 @dataclass(frozen=True)
 class Lease:
-    """One worker's right to one task until `deadline`. `fence` rises with every lease of the same task.
+    """One worker's right to run one task until `deadline`. `fence` rises with every lease of the same task.
 
-    attempt: which run this is against max_attempts, from 1. delivery: which lease this is, from 1.
-    data: the payload's bytes; `payload` reads them as JSON. PayloadError where the codec does not accept them.
+    attempt: which run this is, from 1, counted against max_attempts.
+    delivery: which lease of the task this is, from 1.
+    data: the payload's bytes; `payload` reads them as JSON. Raises PayloadError if the codec does not accept them.
     """
 
     id: str
@@ -143,17 +154,17 @@ class Lease:
 
     @cached_property
     def payload(self) -> Any:
-        """The payload read as JSON; None if it is empty. ValueError if it is not JSON: `data` has the bytes."""
+        """The payload, read as JSON; None if it is empty. Raises ValueError if it is not JSON: `data` has the bytes."""
         return json.loads(self.data) if self.data else None
 
     @property
     def kind(self) -> str | None:
-        """What kind of work it is."""
+        """The kind of the task."""
         return self._word("kind")
 
     @property
     def user(self) -> str | None:
-        """For whom the task is done."""
+        """The user for whom the task runs."""
         return self._word("user")
 
     @property
@@ -168,34 +179,34 @@ class Lease:
 
     @property
     def after(self) -> tuple[str, ...]:
-        """The ids of the tasks that this one came after."""
+        """The ids of the tasks that this one waited for."""
         return tuple((self._word("after") or "").split(",")) if "after" in self.record else ()
 
     @property
     def timeout(self) -> float | None:
-        """Seconds that this run may take."""
+        """How many seconds this run may take."""
         value = self._word("timeout_ms")
         return None if value is None else int(value) / 1000
 
     @property
     def schedule(self) -> str | None:
-        """The name of the schedule that has enqueued the task."""
+        """The name of the schedule that enqueued the task."""
         return self._word("schedule")
 
     @property
     def nominal(self) -> float | None:
-        """The time of the schedule that the task is for."""
+        """The time of the schedule for which the task was enqueued."""
         value = self._word("nominal_ms")
         return None if value is None else int(value) / 1000
 
     @property
     def source(self) -> str | None:
-        """Who or what wants the task."""
+        """Who wants the task."""
         return self._word("source")
 
     @property
     def headers(self) -> Any:
-        """What the producer sent along, read as JSON; the text where it is not JSON."""
+        """The headers of the task, read as JSON; the text if they are not JSON."""
         return read_json(self.record.get("headers", b"{}"))
 
     def _word(self, name: str) -> str | None:
@@ -204,14 +215,14 @@ class Lease:
 
 
 class Failed(Model):
-    """The answer to a fail: `retried` with the time it is due, `dead`, `cancelled` or `lease_lost`."""
+    """The answer to a fail: `retried` with the due time of the retry, `dead`, `cancelled` or `lease_lost`."""
 
     status: FailStatus
     due: float | None = None
 
 
 class Snoozed(Model):
-    """The answer to a snooze: `snoozed` with the time it is due, `cancelled` or `lease_lost`."""
+    """The answer to a snooze: `snoozed` with the due time, `cancelled` or `lease_lost`."""
 
     status: SnoozeStatus
     due: float | None = None
@@ -220,7 +231,7 @@ class Snoozed(Model):
 class Retried(Model):
     """The answer to a retry of a dead task.
 
-    status: `retried`; `conflict` where another task has its unique key or scope now; `not_dead`, `not_found`.
+    status: `retried`; `conflict` if another task has its unique key or scope now; `not_dead`; `not_found`.
     holder: the id of that other task.
     """
 
@@ -229,19 +240,20 @@ class Retried(Model):
 
 
 class Bulk(Model):
-    """What was done to many tasks: how many matched the filter, and for how many it was done (none in a dry run)."""
+    """The answer to a change of many tasks: how many matched the filter, and how many were changed (0 in a dry run)."""
 
     matched: int
     done: int
 
 
 class TaskRepair(Model):
-    """What was found of one task, and what was done about it.
+    """What a repair found about one task, and what it did.
 
-    status: `sound`; `damaged`, found in a dry run; `repaired`. kind: `lost` (the task was in no set), `twice` (in
-    several), `lease` (a part of its lease was missing), `line` (it waited for a limit, but not in that limit's line).
-    state: that of the task after the repair; `gone` if no task was left. created, rid, index: the order of the tasks,
-    for the next call; known in a dry run.
+    status: `sound`; `damaged`, in a dry run; `repaired`.
+    kind: `lost` (the task was in no set), `twice` (in several), `lease` (a part of its lease was missing), `line` (it
+    waited for a limit, but not in that limit's queue).
+    state: of the task after the repair; `gone` if no task was left.
+    created, rid, index: the order of the tasks, for the next call; known in a dry run.
     """
 
     id: str
@@ -254,10 +266,10 @@ class TaskRepair(Model):
 
 
 class Repair(Model):
-    """The answer of `Queue.repair`: one entry for each task, a status for each lane, and what was seen of a limit.
+    """The answer of `Queue.repair`: an entry for each task, a status for each lane, and the counts for a limit.
 
-    seen: members of the limit's sets that were looked at, in the longer of the two. damaged: how many of them were
-    wrong.
+    seen: how many members of the limit's sets were checked, in the longer of the two.
+    damaged: how many of them were wrong.
     """
 
     tasks: list[TaskRepair]
@@ -269,8 +281,8 @@ class Repair(Model):
 class Renewal(Model):
     """The answer to a heartbeat: `lease_lost`, or the new deadline.
 
-    status: `renewed`; `cancelling`, somebody wants the task stopped; `timed_out`, it has run for longer than its
-    timeout, and after a grace is not renewed.
+    status: `renewed`; `cancelling`: the task was cancelled, so stop it; `timed_out`: it has run longer than its
+    timeout, and is no longer renewed after a grace time.
     """
 
     status: Literal["renewed", "cancelling", "timed_out", "lease_lost"]
@@ -279,9 +291,11 @@ class Renewal(Model):
 
 @dataclass(frozen=True, slots=True)
 class Claimed:
-    """The answer to a claim. next_due: when a delayed task is due or a lease ends next, as seen before the claim.
+    """The answer to a claim.
 
-    status: `ok`; `stale` or `unregistered`, where nothing was written. lease: for how many seconds leases are given.
+    status: `ok`; `stale` or `unregistered`, and then nothing was written.
+    next_due: when the next delayed task is due or the next lease ends, as seen before the claim.
+    lease: how many seconds the leases last.
     """
 
     status: Literal["ok", "stale", "unregistered"]
@@ -294,9 +308,9 @@ class Claimed:
 
 @dataclass(frozen=True, slots=True)
 class Settled:
-    """The answer to a settle: one status per ack, one answer per fail, and what was claimed.
+    """The answer to a settle: a status for each ack, an answer for each fail, and the claimed leases.
 
-    unanswered: the tokens of those of which nothing is known, for their partition of the queue did not answer.
+    unanswered: tokens whose outcome is unknown, because their partition of the queue did not answer.
     """
 
     acks: list[AckStatus]
@@ -308,10 +322,11 @@ class Settled:
 class TaskView(Model):
     """A task as it is now. In lists, payload, result, error and headers are left out (None).
 
-    after, after_any, after_when, gather: what it waits or waited for, as in `Task`; None where that is nothing.
-    awaits: how many ends a blocked task waits for still. limited_by: the limit in whose line it is. schedule, nominal:
-    which schedule has enqueued it, and for which of its times. unreadable: which of payload, result and error the codec
-    does not accept, and why; they are None then.
+    after, after_any, after_when, gather: what the task waits or waited for, as in `Task`; None if not given.
+    awaits: for how many ends a blocked task still waits.
+    limited_by: the limit in whose queue it waits.
+    schedule, nominal: the schedule that enqueued it, and for which of its times.
+    unreadable: which of payload, result and error the codec does not accept, and why. They are None then.
     """
 
     id: str
@@ -367,18 +382,21 @@ class TaskView(Model):
     @computed_field(repr=False)  # type: ignore[prop-decorator]
     @property
     def payload(self) -> Any:
-        """The payload as JSON; None where it is left out, the text where it is not JSON."""
+        """The payload as JSON; None if it is left out, the text if it is not JSON."""
         return read_json(self.data)
 
     @computed_field(repr=False)  # type: ignore[prop-decorator]
     @property
     def result(self) -> Any:
-        """The result as JSON; None where there is none, the text where it is not JSON."""
+        """The result as JSON; None if there is none, the text if it is not JSON."""
         return read_json(self.result_data)
 
 
 class Page(Model):
-    """Some tasks, and the cursor that gets the next ones; it is empty on the last page. now: when it was read."""
+    """Some tasks, and the cursor for the next page, empty on the last page.
+
+    now: when the page was read.
+    """
 
     tasks: list[TaskView]
     cursor: str
@@ -386,12 +404,12 @@ class Page(Model):
 
 
 class QueueStats(Model):
-    """How many tasks are in each state. `stalled` ones are counted in `running` too.
+    """How many tasks are in each state. `stalled` tasks are also counted in `running`.
 
-    lanes: the tasks in line by lane, for 1,000 lanes; more_lanes: how many are not shown.
-
-    counters: totals since the queue began; `wait_ms:<b>` and `run_ms:<b>` count durations up to b milliseconds and
-    above half of it.
+    lanes: the number of ready tasks in each lane, for at most 1,000 lanes.
+    more_lanes: how many lanes are not listed.
+    counters: totals since the queue began. `wait_ms:<b>` and `run_ms:<b>` count durations from above b / 2 to b
+    milliseconds.
     """
 
     now: float
@@ -410,31 +428,33 @@ class QueueStats(Model):
 
     @property
     def pending(self) -> int:
-        """Tasks that wait: ready, delayed and blocked."""
+        """How many tasks wait: ready, delayed and blocked."""
         return self.ready + self.delayed + self.blocked
 
     @property
     def completed(self) -> int:
-        """Tasks that have completed since the queue began; `finished` counts those that are still kept."""
+        """How many tasks have completed since the queue began. `finished` counts those that are still stored."""
         return self.counters.get("completed", 0)
 
     @property
     def cancelled(self) -> int:
-        """Tasks that were cancelled since the queue began."""
+        """How many tasks were cancelled since the queue began."""
         return self.counters.get("cancelled", 0)
 
 
 class Settings(Model):
-    """The settings of a queue, in seconds. Defaults hold where nothing is stored.
+    """The settings of a queue, in seconds. If nothing is stored, the defaults apply.
 
-    events_max, events_keep: about how many events are kept, and for about how long. events_error_max: how
-    many bytes of its error the event of a task that dies shows; 0: none. presence: a worker that is silent
-    for so long counts as gone.
-    finished_keep, finished_max, dead_keep, dead_max: for how long ended tasks are kept, and how many at most.
-    result_ttl: for how long results are kept; None: as long as their tasks. reply_ttl: for how long those who wait for
-    a task with `reply` find how it ended. idempotency: how long a key stands.
-    timeout: seconds that a run may take, for tasks that have no timeout of their own; 0: no limit.
-    timeout_grace: how long a task that timed out is still renewed. fair: users take turns, see `queue.shares`.
+    events_max, events_keep: about how many events are kept, and for about how long.
+    events_error_max: how many bytes of its error the event of a dead task shows; 0: none.
+    presence: a worker that is silent for this time counts as gone.
+    finished_keep, finished_max, dead_keep, dead_max: how long ended tasks are kept, and at most how many.
+    result_ttl: how long results are kept; None: as long as their tasks.
+    reply_ttl: how long clients can read how a task with `reply` ended.
+    idempotency: how long an idempotency key applies.
+    timeout: seconds that a run may take, for tasks without a timeout of their own; 0: no limit.
+    timeout_grace: how long a task that timed out is still renewed.
+    fair: users take turns, see `queue.shares`.
     """
 
     clock: Literal["server", "test"] = "server"

@@ -1,4 +1,4 @@
-"""Schedules: when they fire, what they enqueue, and what has become of it. Times are as in `models`."""
+"""Models of schedules: when they fire, what they enqueue, and their history. Times are as in `models`."""
 
 from __future__ import annotations
 
@@ -17,12 +17,14 @@ SteerScheduleStatus = Literal["done", "unchanged", "stale", "not_found"]
 
 @dataclass(frozen=True)
 class Cron:
-    """The times of a cron expression in a time zone: minute, hour, day, month, weekday; with six fields, seconds first.
+    """The times of a cron expression in a time zone: minute, hour, day, month, weekday. With six fields, seconds come
+    first.
 
-    Over a change of the clocks five fields do as Debian's cron: what is due at a fixed time in the hour that is left
-    out comes right after it, and in the hour that comes twice once; what is due every hour or more often, and all of
-    six fields, follows the wall clock.
-    start, until: no time before, none after. Needs the extra `schedules`.
+    At a change of the clocks, five fields follow Debian's cron. A time at a fixed hour fires directly after a skipped
+    hour, and once in a repeated hour. Times of every hour or more often, and all times of six fields, follow the wall
+    clock. Needs the extra `schedules`.
+
+    start, until: no time before, none after.
     """
 
     expression: str
@@ -35,7 +37,8 @@ class Cron:
 class Every:
     """Every period, counted from the epoch: `Every(3600)` is on the hour, with offset=300 five minutes past it.
 
-    period: seconds, 0.1 at least. start, until: no time before, none after.
+    period: seconds, at least 0.1.
+    start, until: no time before, none after.
     """
 
     period: Seconds
@@ -46,7 +49,7 @@ class Every:
 
 @dataclass(frozen=True)
 class At:
-    """One moment."""
+    """One point in time."""
 
     moment: Moment
 
@@ -57,12 +60,17 @@ Timing = Cron | Every | At
 class Schedule(Model):
     """A schedule as it is now.
 
-    timing: None for one that this release does not know. next: when it fires next; None where it is paused, or has no
-    time left. rev: rises with every change. catch_up: seconds for which a time that came while nobody was there is made
-    up for. jitter: up to so many seconds later its task starts.
-    fired, skipped, missed: how many times a task was enqueued, left out for one that had not ended, and came too late.
-    last, last_id: the time that fired last, and its task. open: tasks of it that had not ended when it fired last.
-    unreadable: why the codec does not accept the payload, which is None then; it fires all the same, as it is stored.
+    timing: None if this release does not know its form.
+    next: when it fires next; None if it is paused or has no time left.
+    rev: rises with every change.
+    catch_up: a missed time is made up for if it is not older than this number of seconds.
+    jitter: its task starts up to this number of seconds later, at random.
+    fired, skipped, missed: how many times enqueued a task; were left out because an earlier task had not ended; came
+    too late.
+    last, last_id: the time that fired last, and its task.
+    open: its tasks that had not ended when it fired last.
+    unreadable: why the codec does not accept the payload, which is None then. The schedule fires all the same, with the
+    stored payload.
     """
 
     name: str
@@ -89,12 +97,12 @@ class Schedule(Model):
     @computed_field(repr=False)  # type: ignore[prop-decorator]
     @property
     def payload(self) -> Any:
-        """The payload as JSON; None where it is left out, the text where it is not JSON."""
+        """The payload as JSON; None if it is left out, the text if it is not JSON."""
         return read_json(self.data)
 
     @property
     def state(self) -> Literal["active", "paused", "ended"]:
-        """`ended` has no time left."""
+        """The state; `ended` means that no time is left."""
         return "paused" if self.paused else "active" if self.next is not None else "ended"
 
 
@@ -106,11 +114,11 @@ class SchedulePut(Model):
 
 
 class Firing(Model):
-    """One time of a schedule, and what became of it.
+    """One time of a schedule, and its outcome.
 
-    status: `fired`, with the task's id; `skipped`, for one that had not ended; `missed`, it came too late; `exists`, a
-    task of that id is there; `stale`, somebody else was first, or has changed the schedule; `early`, `not_found`;
-    `failed`, with the error: it is tried again.
+    status: `fired`, with the task's id; `skipped`, because an earlier task had not ended; `missed`, because it came too
+    late; `exists`: a task with that id exists; `stale`: another program fired it first, or the schedule was changed;
+    `early`; `not_found`; `failed`, with the error: it is tried again.
     """
 
     schedule: str
@@ -121,9 +129,9 @@ class Firing(Model):
 
 
 class Fired(Model):
-    """The answer to `fire_due`: what became of the times that had come, and the server's time then.
+    """The answer to `fire_due`: the outcome of all due times, and the server's time.
 
-    next: when a schedule of the queue is due next; None where none is.
+    next: when the next schedule of the queue is due; None if there is none.
     """
 
     firings: list[Firing]

@@ -1,4 +1,4 @@
-"""What workers say and hear, and what is seen of their work. Times and points in time are as in `models`."""
+"""Models of workers and of their tasks. Times and points in time are as in `models`."""
 
 from __future__ import annotations
 
@@ -15,9 +15,10 @@ WorkerMode = Literal["run", "quiet", "stop", "restart"]
 
 
 class Heartbeat(Model):
-    """The answer to a worker's heartbeat: one renewal per lease, and what is wanted of the worker.
+    """The answer to a worker's heartbeat: a renewal for each lease, and requests to the worker.
 
-    mode: `run`; `quiet`, to claim no more; `stop`; `restart`. capacity: how many tasks at a time, 0 where nobody said.
+    mode: `run`; `quiet`: claim no more; `stop`; `restart`.
+    capacity: how many tasks the worker should run at a time; 0: no request.
     """
 
     mode: WorkerMode
@@ -26,12 +27,14 @@ class Heartbeat(Model):
 
 
 class WorkerInfo(Model):
-    """A live worker, as it registered and as it was seen last.
+    """A live worker, with the values of its registration and of its last heartbeat.
 
-    name: its own. group, instance: which instance of which group it is, if of one. capacity: tasks at a time.
-    busy: how many it held when it
-    last said so; None if it never does. mode and wanted: what somebody wants of it, wanted as its capacity; heard:
-    whether it knows. layout: the newest of the stored data that its release knows.
+    group, instance: its group and its name in the group, if it has one.
+    capacity: how many tasks it runs at a time.
+    busy: how many tasks it held at its last report; None if it never reports.
+    mode, wanted: the requested mode and capacity.
+    heard: whether the worker has received that request.
+    layout: the newest layout of the stored data that its release knows.
     """
 
     name: str
@@ -55,7 +58,7 @@ class WorkerInfo(Model):
     @computed_field  # type: ignore[prop-decorator]
     @property
     def free(self) -> int | None:
-        """How many more tasks it would take now; None where that is not known."""
+        """How many more tasks it could take now; None if unknown."""
         capacity = self.wanted or self.capacity
         if capacity is None or self.busy is None:
             return None
@@ -65,10 +68,11 @@ class WorkerInfo(Model):
 class Outcome(Model):
     """How a task ended, if it has.
 
-    status: `waiting` (state says where, told whether the end will be published); `completed`; `result_dropped`,
-    completed, but the server's memory was full;
-    `dead` for a reason, with the error; `cancelled`; `removed` before it ran; `not_found`.
-    unreadable: which of result and error the codec does not accept, and why; they are None then.
+    status: `waiting`; `completed`; `result_dropped`: completed, but the server's memory was full; `dead`, with a reason
+    and the error; `cancelled`; `removed` before it ran; `not_found`.
+    state: of a waiting task.
+    told: whether the end of a waiting task will be published.
+    unreadable: which of result and error the codec does not accept, and why. They are None then.
     """
 
     status: Literal["waiting", "completed", "result_dropped", "dead", "cancelled", "removed", "not_found"]
@@ -82,12 +86,15 @@ class Outcome(Model):
     @computed_field(repr=False)  # type: ignore[prop-decorator]
     @property
     def result(self) -> Any:
-        """The result as JSON; None where there is none, the text where it is not JSON."""
+        """The result as JSON; None if there is none, the text if it is not JSON."""
         return read_json(self.data)
 
 
 class LogLine(Model):
-    """What a run logged. at: when, on the server's clock."""
+    """A line that a run logged.
+
+    at: when, on the server's clock.
+    """
 
     at: float
     text: str = Field(repr=False)

@@ -1,4 +1,5 @@
-"""For the tests of programs that use pyadeq: run what is in line, look at it, and run a task twice as a crash does.
+"""Helpers for tests of programs that use pyadeq: run waiting tasks, inspect them, and run a task twice as after a
+crash.
 
     def test_a_mail_is_sent_again(adeq, adeq_clock):
         queue = adeq.queue("mail")
@@ -6,8 +7,8 @@
         runs = run_all(queue, send, raise_errors=False)
         assert [run.outcome for run in runs] == ["retried", "completed"]
 
-The functions take a queue of `pyadeq`, or one of `pyadeq.asyncio`, and are to be awaited then. The fixtures `adeq`,
-`aio_adeq`, `adeq_clock`, `adeq_server` and `adeq_prefix` are pytest's as soon as pyadeq is installed.
+The functions take a queue of `pyadeq`, or of `pyadeq.asyncio`; then they must be awaited. pytest has the fixtures
+`adeq`, `aio_adeq`, `adeq_clock`, `adeq_server` and `adeq_prefix` as soon as pyadeq is installed.
 """
 
 from pyadeq.testing.clock import Clock

@@ -1,4 +1,4 @@
-"""What the fixtures hand out: a server, and clients that are alone in their part of it."""
+"""What the fixtures return: a server, and clients that each have their own part of it."""
 
 from __future__ import annotations
 
@@ -20,7 +20,9 @@ N = TypeVar("N")
 
 
 def new_server() -> pyadeq.EmbeddedServer:
-    """A server for tests, not started: that of ADEQ_TEST_SERVER, or what is found. It need not outlive a crash."""
+    """Return a server for tests, not started: that of ADEQ_TEST_SERVER, or the one that is found. It need not survive a
+    crash.
+    """
     named = os.environ.get("ADEQ_TEST_SERVER")
     if named and not os.access(named, os.X_OK):
         raise ConfigError(f"ADEQ_TEST_SERVER: {named!r} is not a program; name a valkey-server or redis-server")
@@ -28,7 +30,7 @@ def new_server() -> pyadeq.EmbeddedServer:
 
 
 def new_prefix(test: str) -> str:
-    """A prefix that no other test has, and that shows whose keys these are."""
+    """Return a prefix that no other test has, and that shows to which test keys belong."""
     return f"{re.sub(r'[^A-Za-z0-9._-]+', '-', test)[:80]}-{secrets.token_hex(4)}"
 
 
@@ -80,12 +82,12 @@ class _AioClient(aio.Adeq):
 
 
 def connect(url: str, prefix: str, clock: Callable[[], int] | None) -> _Client:
-    """A client for one test."""
+    """Return a client for one test."""
     return _Client.from_url(url, prefix=prefix, clock=clock)
 
 
 def aio_connect(url: str, prefix: str, clock: Callable[[], int] | None) -> _AioClient:
-    """A client of asyncio for one test, in whose function it is to be `staying_open`."""
+    """Return an asyncio client for one test. Use `staying_open` in the test function."""
     adeq = _AioClient.from_url(url, prefix=prefix, clock=clock)
     adeq.url = url
     return adeq

@@ -1,4 +1,4 @@
-"""The virtual clock: time that passes when a test says so."""
+"""The virtual clock: time passes when a test says so."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from pyadeq.models.base import Seconds, to_ms
 
 
 class Clock:
-    """Stands still until it is advanced. It begins at the time of now, so that `run_after=time.time() + 60` fits.
+    """Stands still until it is advanced. It starts at the current time, so that `run_after=time.time() + 60` works.
 
-    Give it to a client (`clock=`), and create the client's queues and lock domains with `configure(clock="test")`; the
+    Give it to a client (`clock=`), and create the client's queues and lock domains with `configure(clock="test")`. The
     fixtures do both.
     """
 
@@ -20,7 +20,7 @@ class Clock:
         self._ms = time.time_ns() // 1_000_000
 
     def __call__(self) -> int:
-        """Milliseconds since the epoch, as a client asks for them."""
+        """Return milliseconds since the epoch, as a client needs them."""
         return self._ms
 
     def __repr__(self) -> str:
@@ -28,11 +28,11 @@ class Clock:
 
     @property
     def now(self) -> float:
-        """Seconds since the epoch."""
+        """Return seconds since the epoch."""
         return self._ms / 1000
 
     def advance(self, seconds: Seconds) -> float:
-        """Let so much time pass, 0 s and more; the time after that."""
+        """Let this much time pass (0 s or more). Returns the new time."""
         passed = to_ms("seconds", seconds)
         if passed < 0:
             raise ConfigError(f"seconds: {seconds!r} is not accepted; allowed: 0 and more, for time never goes back")
@@ -40,12 +40,12 @@ class Clock:
         return self.now
 
     def advance_to(self, moment: float) -> float:
-        """Let time pass up to a moment (seconds since the epoch), or none where it is over; the time after that."""
+        """Let time pass up to a moment (seconds since the epoch), or none if it is over. Returns the new time."""
         self._ms = max(self._ms, to_ms("moment", moment))
         return self.now
 
 
 def clock_of(queue: Any) -> Clock | None:
-    """The virtual clock that a queue lives by; None if it is the server's, or one of somebody else's."""
+    """Return the virtual clock of a queue; None if it uses the server's clock or another one."""
     clock = getattr(queue._runner, "_clock", None)
     return clock if isinstance(clock, Clock) else None

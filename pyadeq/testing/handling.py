@@ -28,7 +28,7 @@ class Stopped(TaskFailed):
 
 
 class _Context(TaskContext):
-    """The context of a task of a sync queue: it finds the children of the task, and tells nobody of progress."""
+    """The context of a task of a sync queue: it finds the children of the task, and reports no progress."""
 
     __slots__ = ("_sync_queue",)
 
@@ -46,7 +46,7 @@ class _Context(TaskContext):
 class Calls:
     """Calls a handler for leases of a queue, in the test's own thread or asyncio task.
 
-    handler: None for the functions that were registered with the queue. ConfigError where the two cannot go together.
+    handler: None: the functions that were registered with the queue. Raises ConfigError if the two do not fit together.
     """
 
     def __init__(self, queue: Any, handler: Handler | None) -> None:
@@ -67,7 +67,7 @@ class Calls:
             raise ConfigError("queue: in an async test, an async handler needs a queue of pyadeq.asyncio: aio_adeq's")
 
     def call(self, lease: Lease) -> Steps[Any]:
-        """What the handler returns, or raises."""
+        """Return what the handler returns, or raise what it raises."""
         __tracebackhide__ = True
         queue = self._queue
         context = TaskContext(lease, queue) if isinstance(queue, aio.Queue) else _Context(lease, queue)
@@ -79,7 +79,7 @@ class Calls:
             CURRENT.reset(before)
 
     def encode(self, lease: Lease, result: Any) -> bytes:
-        """A result as it is kept. TaskFailed for one that is too large."""
+        """Encode a result. Raises TaskFailed if it is too large."""
         if self._tasks is not None:
             result = self._tasks.encode(lease, result)
         return stored_result(self._queue.calls, result)

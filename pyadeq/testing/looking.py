@@ -1,4 +1,4 @@
-"""What a program has put into a queue."""
+"""Which tasks a program has enqueued."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ def enqueued(queue: aio.Queue, *, kind: str | None = None) -> Coroutine[Any, Any
 def enqueued(
     queue: Queue | aio.Queue, *, kind: str | None = None
 ) -> list[TaskView] | Coroutine[Any, Any, list[TaskView]]:
-    """The tasks that wait, with their payloads, all or those of a kind.
+    """Return the waiting tasks with their payloads: all, or those of a kind.
 
-    First those in line, in their order; then the delayed ones, the next due first; then those that wait for others.
+    Ready tasks come first, in order; then delayed tasks, the next due first; then tasks that wait for others.
     """
     __tracebackhide__ = True
     return drive(queue, _enqueued(queue, kind))

@@ -1,4 +1,4 @@
-"""Run all that is in line, now and here: the real scripts, without a worker."""
+"""Run all waiting tasks now and here, with the real scripts and without a worker."""
 
 from __future__ import annotations
 
@@ -23,11 +23,13 @@ SHOWN = 3  # of the last runs, in an error
 
 @dataclass(frozen=True)
 class Run:
-    """One run of a handler, and what became of its task.
+    """One run of a handler, and what happened to its task.
 
-    outcome: `completed`; `retried`, it was to be run again later; `dead`; `cancelled`; `lease_lost`, the handler had
+    outcome: `completed`; `retried`: the task will run again later; `dead`; `cancelled`; `lease_lost`: the handler
     settled the task itself, or its lease ended on the virtual clock and was taken back.
-    result: what the handler returned. error: what it raised. reason: of the failure, one word.
+    result: what the handler returned.
+    error: what it raised.
+    reason: of the failure, one word.
     """
 
     id: str
@@ -69,15 +71,17 @@ def run_all(
     raise_errors: bool = True,
     failures: Failures = FAILURES,
 ) -> list[Run] | Coroutine[Any, Any, list[Run]]:
-    """Run every task of a queue, one after the other, until nothing is left; what happened, run by run.
+    """Run all tasks of a queue, one after the other, until none is left. Returns the runs in order.
 
-    Tasks of all lanes are leased in their order, run in the test's own thread or asyncio task, and completed or failed
-    as a worker does it. handler: a function of one lease, async or not, a `Tasks` or one function of it; without one,
-    the functions registered with the queue.
-    advance: when nothing is ready, let the virtual clock go on to the next retry, delayed task or end of a lease;
-    ConfigError where the queue is on the server's time and something is due later. False leaves that where it is.
-    limit: AssertionError after so many runs, for a handler that never comes to an end.
-    raise_errors: the first exception of a handler is raised, when its attempt has been failed; False records it.
+    Tasks of all lanes are leased in their order, and run in the test's own thread or asyncio task. They are completed
+    or failed as a worker does it.
+
+    handler: a function of one lease, async or not; a `Tasks`; or one function of it. None: the functions registered
+    with the queue.
+    advance: when nothing is ready, advance the virtual clock to the next retry, delayed task or end of a lease. If the
+    queue uses the server's time and something is due later, this raises ConfigError. False leaves such tasks alone.
+    limit: AssertionError after this many runs, for a handler that never ends.
+    raise_errors: raise the first exception of a handler, after its attempt was failed; False records it.
     failures: as the worker has it.
     """
     __tracebackhide__ = True
@@ -154,7 +158,7 @@ class _Runner:
         return Run(*about, status, result)
 
     def _now(self) -> tuple[float, float]:
-        """The time that really passes, and that of the virtual clock: both count."""
+        """Return the real time and the time of the virtual clock: both count."""
         return time.monotonic(), self.clock.now if self.clock else 0.0
 
     def _late(self, lease: Lease, began: tuple[float, float]) -> bool:

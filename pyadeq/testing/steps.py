@@ -1,6 +1,6 @@
-"""One text for both kinds of queue: a generator yields what its calls answer, and is sent the answers.
+"""One implementation for both kinds of queue: a generator yields calls, and receives their answers.
 
-A call of a sync queue answers at once, one of an async queue with an awaitable; a handler may do either.
+A call of a sync queue returns its answer, a call of an async queue an awaitable. A handler may do either.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ Steps = Generator[Any, Any, T]
 
 
 def drive(queue: Queue | aio.Queue, steps: Steps[T]) -> T | Coroutine[Any, Any, T]:
-    """Go through the steps: now for a sync queue, by a coroutine for an async one."""
+    """Run the steps: at once for a sync queue, in a coroutine for an async one."""
     __tracebackhide__ = True
     if isinstance(queue, aio.Queue):
         return _drive_aio(steps)

@@ -1,4 +1,4 @@
-"""Whether a handler may be run twice for one task, as happens when a worker dies between its work and the ack."""
+"""Check that a handler may run twice for one task, as happens if a worker dies between its work and the ack."""
 
 from __future__ import annotations
 
@@ -52,15 +52,18 @@ def assert_safe_to_run_twice(
     kind: str | None = None,
     same_result: bool = True,
 ) -> Coroutine[Any, Any, None] | None:
-    """Assert that a second run of a task changes nothing, when the first one's ack was lost.
+    """Assert that a second run of a task changes nothing, if the ack of the first run was lost.
 
-    The handler runs to its end, as if its worker had died then: the lease ends on the virtual clock, and the task is
-    delivered again, with the same id and attempt, delivery 2 and a higher fence.
-    queue: one on the virtual clock; ConfigError otherwise. handler: as `run_all` takes it. payload: of a task
-    of that kind; or a whole `Task`, that of `send.item("a@example.org")` for instance.
-    state: answers, as plain data, what the handler changes: rows, files, mails sent, tasks enqueued. It may be async.
-    same_result: the results have to be the same, too; False where they differ by nature.
-    AssertionError with the difference, or if the second run raises; what the first run raises is raised as it is.
+    The handler runs to its end, as if its worker died then. The lease ends on the virtual clock, and the task is
+    delivered again, with the same id and attempt, delivery 2 and a higher fence. Raises AssertionError with the
+    difference, or if the second run raises. Errors of the first run are raised unchanged.
+
+    queue: one on the virtual clock; otherwise ConfigError.
+    handler: as for `run_all`.
+    payload: of a task of that kind; or a whole `Task`, for instance `send.item("a@example.org")`.
+    state: a function that returns, as plain data, what the handler changes: rows, files, sent mails, enqueued tasks. It
+    may be async.
+    same_result: the results must be equal, too; False if they differ by nature.
     """
     __tracebackhide__ = True
     if kind is None and isinstance(handler, TaskFunction):
@@ -102,7 +105,7 @@ def _leased(queue: Any, id: str) -> Steps[Lease]:
 
 
 def _run(queue: Any, calls: Calls, lease: Lease) -> Steps[tuple[Any, bytes]]:
-    """What the handler returns, as it is and as it is kept."""
+    """Return what the handler returns, as it is and encoded."""
     __tracebackhide__ = True
     try:
         result = yield from calls.call(lease)

@@ -157,7 +157,7 @@ def test_secrets_in_urls_are_not_shown() -> None:
     ("arguments", "text"),
     [
         (["queue", "stats", "no name"], "queue: 'no name' is not accepted"),
-        (["queue", "stats", "q", "--url", "host:6379"], "--url: what was given is not accepted; allowed: redis://"),
+        (["queue", "stats", "q", "--url", "host:6379"], "--url: this value is not accepted; allowed: redis://"),
         (["worker", "run", "jobs"], "handler: 'jobs' is not accepted; write module:name"),
         (["worker", "run", "m:f", "--lane", "x"], "--lane: 'x' is not accepted; allowed: any, group/"),
         (["demo", "--keep", os.getcwd()], "is not empty"),

@@ -131,7 +131,7 @@ def test_what_is_not_complete_is_no_success(tmp_path: Path) -> None:
 @pytest.mark.parametrize("text", ["", "{}\n", '{"kind":"x"}\n', "no JSON\n"], ids=["empty", "no kind", "other", "text"])
 def test_a_file_that_is_no_history(tmp_path: Path, text: str) -> None:
     (tmp_path / "file").write_text(text)
-    assert "is not a history that --history has kept" in error(2, "chaos", "--judge", str(tmp_path / "file"))
+    assert "is not a file that --history has written" in error(2, "chaos", "--judge", str(tmp_path / "file"))
 
 
 def test_a_durability_that_the_server_cannot_give(deployment: EmbeddedServer) -> None:

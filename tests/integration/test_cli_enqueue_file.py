@@ -186,7 +186,7 @@ def test_a_bad_line(url: str, queue: Queue, file: Path, line: str, text: str) ->
     assert payloads(queue) == [0]
     file.write_text('{"payload": 0}\n\n{"payload": "mended"}\n{"payload": 1}\n')
     ended = upload(url, queue, file)
-    assert (ended.status, ended.stderr.split(" (rid ")[0]) == (0, f"{file}: going on after line 2")
+    assert (ended.status, ended.stderr.split(" (rid ")[0]) == (0, f"{file}: continuing after line 2")
     assert ended.stdout.startswith(f"{file}: 2 created in ")
     assert " s; with the runs before 3 created (rid " in ended.stdout
     assert payloads(queue) == [0, "mended", 1]
@@ -222,7 +222,7 @@ def test_a_run_that_was_killed_goes_on(url: str, queue: Queue, file: Path) -> No
         assert checkpoint(file).exists()
     ended = upload(url, queue, file)
     assert ended.status == 0
-    assert "going on after line" in ended.stderr
+    assert "continuing after line" in ended.stderr
     assert queue.stats().ready == queue.stats().counters["enqueued"] == count
     assert payloads(queue) == list(range(count))
     assert not checkpoint(file).exists()
@@ -276,7 +276,7 @@ def test_a_checkpoint_of_something_else(url: str, queue: Queue, file: Path, base
     write(file, [{"payload": "changed"}, *numbered(2)])
     assert "has been changed since" in error(2, "task", "enqueue", queue.name, *arguments)
     checkpoint(file).write_text("nonsense")
-    assert "is no checkpoint" in error(2, "task", "enqueue", queue.name, *arguments)
+    assert "is not a checkpoint" in error(2, "task", "enqueue", queue.name, *arguments)
 
 
 def test_a_checkpoint_in_another_place(url: str, queue: Queue, file: Path, tmp_path: Path) -> None:

@@ -99,7 +99,7 @@ def test_where_no_limit_is_set(url: str, place: Place) -> None:
     place.queue.configure()
     ended = place.limit("ls")
     assert (ended.status, ended.stdout.split()) == (0, list(COLUMNS))
-    assert ended.stderr == f"\nqueue '{place.queue.name}' has no limits; adeq limit set makes one\n"
+    assert ended.stderr == f"\nqueue '{place.queue.name}' has no limits; adeq limit set creates one\n"
     assert answer("limit", "ls", *place.there) == []
     assert adeq("limit", "ls", ADEQ_QUEUE=place.queue.name, ADEQ_URL=url).stderr == ended.stderr
 
@@ -312,10 +312,10 @@ def test_keys_that_there_are_not(place: Place, command: str, key: str) -> None:
 @pytest.mark.parametrize(
     ("options", "text"),
     [
-        ("", "limited how? Give --concurrency 4, or --rate 10/1m, or both; adeq limit rm takes a limit away"),
+        ("", "limited how? Give --concurrency 4, or --rate 10/1m, or both; adeq limit rm removes a limit"),
         ("--policy reject", "limited how? "),
-        ("--concurrency 1 --burst 2", "--burst: so many of --rate start at once; leave it out, or give --rate"),
-        ("--rate 1/s --policy cancel-oldest", "--policy: cancel-oldest makes room among those that run; "),
+        ("--concurrency 1 --burst 2", "--burst: it goes with --rate; leave it out, or give --rate"),
+        ("--rate 1/s --policy cancel-oldest", "--policy: cancel-oldest makes room among the running tasks; "),
     ],
 )
 def test_options_that_do_not_go_together(place: Place, options: str, text: str) -> None:
@@ -326,7 +326,10 @@ def test_options_that_do_not_go_together(place: Place, options: str, text: str) 
 @pytest.mark.parametrize(
     ("options", "text"),
     [
-        (["--rate", "10"], "'10' is not accepted; allowed: a number of tasks in a time, 10/1m or 5/s; TIME is seconds"),
+        (
+            ["--rate", "10"],
+            "'10' is not accepted; allowed: a number of tasks per period, 10/1m or 5/s; TIME is seconds",
+        ),
         (["--rate", "x/1m"], "'x/1m' is not accepted"),
         (["--rate", "1.5/s"], "'1.5/s' is not accepted"),
         (["--rate", "10/"], "'10/' is not accepted"),

@@ -150,7 +150,7 @@ def test_show_of_a_resource_with_a_capacity(busy: Domain) -> None:
     assert capacity["heartbeat_iso"] == iso(capacity["heartbeat"])
     text = adeq("lock", "show", "gpu", *busy.there).stdout
     assert re.match(
-        r"gpu is held by 1\n3 of 4 permits are out; active, heartbeat [\d.]+s ago, due every 10m00s\n", text
+        r"gpu is held by 1\n3 of 4 permits are in use; active, heartbeat [\d.]+s ago, due every 10m00s\n", text
     )
 
 
@@ -163,7 +163,7 @@ def test_show_of_what_nobody_holds(domain: Domain) -> None:
 def test_show_tells_that_there_is_more(busy: Domain) -> None:
     ended = adeq("lock", "show", "db:1", "--limit", "1", *busy.there)
     assert "cid" not in ended.stdout
-    assert ended.stderr == "\nThere are more of them: --limit N, or adeq lock ls --all\n"
+    assert ended.stderr == "\nThere are more: --limit N, or adeq lock ls --all\n"
 
 
 def test_domains(busy: Domain) -> None:
@@ -208,7 +208,7 @@ def test_graph(busy: Domain) -> None:
     assert lines("lock", "graph", *busy.there) == [
         ["owner", "wants", "resource", "of", "who", "deadlock"],
         ["bob", "exclusive", "db:1", "ann/1", "holds", "it"],
-        ["cid", "exclusive", "db:1", "bob", "is", "ahead"],
+        ["cid", "exclusive", "db:1", "bob", "waits", "ahead"],
     ]
     as_lines = adeq("lock", "graph", *busy.there, "-o", "jsonl").stdout.splitlines()
     assert [json.loads(line) for line in as_lines] == found["edges"]
@@ -282,7 +282,7 @@ def test_release_tells_what_goes_too(domain: Domain) -> None:
 
 def test_release_needs_a_yes(busy: Domain) -> None:
     line = error(2, "lock", "release", "db:1", "--reason", "stuck", *busy.there)
-    assert line == "adeq: This takes 'db:1' away from ann/1. There is no terminal to answer at: add --yes"
+    assert line == "adeq: This takes 'db:1' away from ann/1. There is no terminal to ask: add --yes"
     assert held(busy, "db:1") == ["ann/1"]
 
 
@@ -310,7 +310,7 @@ def test_offline_needs_one_name(busy: Domain, who: tuple[str, ...]) -> None:
 
 def test_release_of_what_is_not_held(busy: Domain) -> None:
     line = error(1, "lock", "release", "free", "--reason", "x", "--yes", *busy.there)
-    assert line.startswith("adeq: resource: nobody holds 'free' in domain ")
+    assert line.startswith("adeq: resource: no request holds 'free' in domain ")
     line = error(1, "lock", "release", "db:1", "--owner", "zoe", "--reason", "x", "--yes", *busy.there)
     assert line.startswith("adeq: resource: zoe does not hold 'db:1' in domain ")
     assert held(busy, "db:1") == ["ann/1"]
@@ -329,7 +329,7 @@ def test_capacity(busy: Domain) -> None:
     found = answer("lock", "capacity", "set", "gpu", "8", "--silent", "1m", *busy.there)
     assert (found["resource"], found["max"], found["used"], found["silent"]) == ("gpu", 8, 3, 60)
     text = adeq("lock", "capacity", "set", "api", "2", *busy.there).stdout
-    assert text == "api gives up to 2 permits, 0 are out\n"
+    assert text == "api gives up to 2 permits, 0 are in use\n"
     head, api, gpu = lines("lock", "capacity", "ls", *busy.there)
     assert head == ["resource", "max", "used", "waiting", "status", "heartbeat", "silent"]
     assert api == ["api", "2", "0", "0", "active"]
@@ -340,11 +340,11 @@ def test_capacity(busy: Domain) -> None:
 def test_drain_and_remove_a_capacity(busy: Domain) -> None:
     found = answer("lock", "capacity", "drain", "gpu", *busy.there)
     assert found == {"domain": busy.locks.name, "resource": "gpu", "status": "draining", "used": 3}
-    assert adeq("lock", "capacity", "drain", "gpu", *busy.there).stdout == "gpu gives out no more permits, 3 are out\n"
+    assert adeq("lock", "capacity", "drain", "gpu", *busy.there).stdout == "gpu gives no more permits, 3 are in use\n"
     assert busy.ask("gpu", "fay", "permit").reason == "draining"
-    assert "permits of 'gpu' are out" in error(1, "lock", "capacity", "rm", "gpu", *busy.there)
+    assert "permits of 'gpu' are in use" in error(1, "lock", "capacity", "rm", "gpu", *busy.there)
     busy.locks.force_release("gpu", "test")
-    assert adeq("lock", "capacity", "rm", "gpu", *busy.there).stdout == "gpu has no capacity any more\n"
+    assert adeq("lock", "capacity", "rm", "gpu", *busy.there).stdout == "gpu no longer has a capacity\n"
     assert answer("lock", "capacity", "ls", *busy.there) == []
     for verb in ("drain", "rm"):
         assert "'gpu' has no capacity in domain" in error(1, "lock", "capacity", verb, "gpu", *busy.there)

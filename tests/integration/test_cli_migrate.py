@@ -102,7 +102,7 @@ def test_a_worker_of_an_older_release_is_named(own: EmbeddedServer) -> None:
 def test_a_server_with_nothing_on_it() -> None:
     with EmbeddedServer() as server:
         ended = adeq("scripts", "migrate", "--url", server.url)
-        assert (ended.status, ended.stdout) == (0, "there is nothing stored; this release has layout 1\n")
+        assert (ended.status, ended.stdout) == (0, "nothing is stored; this release has layout 1\n")
 
 
 def test_nobody_answers() -> None:

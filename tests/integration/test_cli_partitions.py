@@ -104,5 +104,5 @@ def test_the_queue_as_a_whole(base_name: str, told: Any) -> None:
 def test_a_file_is_refused_before_anything_is_sent(tmp_path: Path, base_name: str, told: Any) -> None:
     (tmp_path / "tasks.jsonl").write_text('{"payload": 1}\n')
     words = error(2, "task", "enqueue", base_name, "--file", str(tmp_path / "tasks.jsonl"), **told)
-    assert "has partitions; put its tasks in by a program, from line 1 on" in words
+    assert "has partitions; enqueue its tasks with a program, from line 1 on" in words
     assert answer("queue", "stats", base_name, **told)["ready"] == 5 * EACH

@@ -136,7 +136,7 @@ def test_configure_fair_shares(url: str, base_name: str) -> None:
 
 def test_purge_needs_a_yes(url: str, queue: Queue) -> None:
     line = error(2, "queue", "purge", queue.name, "--url", url)
-    assert f"all waiting tasks of queue '{queue.name}': 3. There is no terminal to answer at: add --yes" in line
+    assert f"all waiting tasks of queue '{queue.name}': 3. There is no terminal to ask: add --yes" in line
     assert queue.stats().pending == 3
     assert answer("queue", "purge", queue.name, "--yes", "--url", url) == {"queue": queue.name, "deleted": 3}
     stats = queue.stats()
@@ -151,7 +151,7 @@ def test_purge_needs_a_yes(url: str, queue: Queue) -> None:
 def test_purge_of_a_lane(url: str, queue: Queue) -> None:
     queue.enqueue_many([Task(lane="group/s"), Task(lane="group/s")])
     purge = ("queue", "purge", queue.name, "--lane")
-    assert "all tasks in line in lane 'group/s' of queue" in error(2, *purge, "group/s", "--url", url)
+    assert "all ready tasks of lane 'group/s' of queue" in error(2, *purge, "group/s", "--url", url)
     assert answer(*purge, "group/s", "--yes", "--url", url) == {"queue": queue.name, "deleted": 2}
     assert adeq(*purge, "group/s", "--url", url).stdout == "0 tasks deleted\n"
     assert queue.stats().pending == 3
@@ -214,7 +214,7 @@ def test_watch_counts_what_happens(url: str, queue: Queue) -> None:
 def test_watch_at_a_terminal_ends_with_control_c(url: str, queue: Queue) -> None:
     with Terminal("queue", "watch", queue.name, "--interval", "100ms", "--url", url) as terminal:
         terminal.read_until("Ctrl-C ends it")
-        for text in ("ready", "a second", "group/a", "1 worker"):
+        for text in ("ready", "per second", "group/a", "1 worker"):
             assert text in terminal.seen
         queue.enqueue_many(range(41))
         terminal.read_until("43")
@@ -242,9 +242,14 @@ def test_partitions(url: str, queue: Queue) -> None:
     assert {one["mode"] for one in answer("queue", "partitions", queue.name, *there)["partitions"]} == {"paused"}
     assert answer("queue", "configure", queue.name, "--lease", "33", *there)["settings"]["lease"] == 33
     left = adeq("queue", "partitions", queue.name, "--finish", *there)
-    assert (left.status, left.stderr) == (1, "\n4 tasks where they belong no more: work them off, and say it again\n")
+    assert (left.status, left.stderr) == (
+        1,
+        "\n4 tasks in the wrong partition: let them run, then repeat the command\n",
+    )
     rows = lines("queue", "partitions", queue.name, *there)
     assert [row[:3] for row in rows if row[:1] == ["-"]] == [["-", str(before["partitions"][0]["slot"]), "no"]]
     assert answer("queue", "purge", queue.name, "--yes", *there)["deleted"] == 11
-    assert "--finish: after --set" in error(2, "queue", "partitions", queue.name, "--set", "8", "--finish", *there)
+    assert "--finish: not together with --set" in error(
+        2, "queue", "partitions", queue.name, "--set", "8", "--finish", *there
+    )
     assert "allowed: an integer from 1 to 512" in error(2, "queue", "partitions", queue.name, "--set", "0", *there)

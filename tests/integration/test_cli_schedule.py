@@ -157,7 +157,7 @@ def test_periods_in_words(place: Place, option: str, words: str) -> None:
         (["--every", "1h", "--at", "1"], "when? Give --cron"),
         (["--every", "1h", "--tz", "UTC"], "--tz: it is the time zone of --cron"),
         (["--at", "1", "--offset", "1"], "--offset: it goes with --every"),
-        (["--at", "1", "--until", "2"], "--start, --until: --at is one moment"),
+        (["--at", "1", "--until", "2"], "--start, --until: --at is one point in time"),
         (["--cron", "0 3 * *"], "expression: '0 3 * *' is not accepted; allowed: five fields"),
         (["--cron", "0 3 * * *", "--tz", "Mars/Base"], "tz: 'Mars/Base' is not accepted"),
         (["--every", "50ms"], "period: 0.05 is not accepted; allowed: 0.1 seconds and more"),
@@ -332,7 +332,7 @@ def test_rm(some: Place) -> None:
 def test_rm_needs_a_yes(some: Place) -> None:
     line = error(2, "schedule", "rm", "often", "once", "no-such", *some.there)
     asked = f"This deletes 2 schedules of queue {some.queue.name!r} for good: often, once."
-    assert line == f"adeq: {asked} There is no terminal to answer at: add --yes"
+    assert line == f"adeq: {asked} There is no terminal to ask: add --yes"
     assert some.queue.schedules.get("often")
     assert adeq("schedule", "rm", "no-such", *some.there).status == 1
 
@@ -493,7 +493,7 @@ def test_fire_tells_what_could_not_be_fired(place: Place) -> None:
     assert bad["timing"] is None
     ended = adeq("schedule", "show", "bad", *place.there)
     assert (ended.status, "upgrade it" in ended.stdout) == (0, True)
-    assert "the next times but the first are not known" in ended.stderr
+    assert "only the first of the next times is known" in ended.stderr
 
 
 @pytest.mark.parametrize(
@@ -510,7 +510,7 @@ def test_a_timing_that_nobody_can_reckon(place: Place, timing: str, text: str) -
     assert [one["name"] for one in answer("schedule", "ls", *place.there)] == ["bad"]
     ended = adeq("schedule", "show", "bad", *place.there)
     assert ended.status == 0
-    assert "the next times but the first are not known" in ended.stderr
+    assert "only the first of the next times is known" in ended.stderr
     assert text in ended.stderr
     assert text in error(2, "schedule", "backfill", "bad", "--from", "0", *place.there)
     answer("schedule", "pause", "bad", *place.there)
@@ -535,7 +535,9 @@ def test_a_queue_that_there_is_not_is_not_made(url: str, base_name: str, command
 def test_a_schedule_that_there_is_not(place: Place, command: str) -> None:
     line = error(1, "schedule", *command.split(), *place.there)
     name = place.queue.name
-    assert line == f"adeq: schedule: queue {name!r} has none with the name 'x'; see adeq schedule ls --queue {name}"
+    assert (
+        line == f"adeq: schedule: queue {name!r} has no schedule with the name 'x'; see adeq schedule ls --queue {name}"
+    )
 
 
 @pytest.mark.parametrize(

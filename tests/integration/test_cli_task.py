@@ -99,7 +99,7 @@ def test_who_asks_for_a_result_hears_that_there_is_none(url: str, queue: Queue) 
         pass
     queue.enqueue(1, id="t2")
     queue.cancel("t2")
-    for id, said in (("t1", "is dead: nobody_came; see its error"), ("t2", "was cancelled"), ("t3", "is not there")):
+    for id, said in (("t1", "is dead: nobody_came; see its error"), ("t2", "was cancelled"), ("t3", "does not exist")):
         ended = adeq("task", "result", queue.name, id, "--url", url)
         assert (ended.status, ended.stdout) == (1, "")
         assert said in ended.stderr
@@ -136,7 +136,7 @@ def test_enqueue_raw(url: str, queue: Queue) -> None:
         (["--tag", "no tag"], "tags: 'no tag' is not accepted"),
         (["--rid", "no rid"], "--rid: 'no rid' is not accepted"),
         (["--rid", "r" * 151], "allowed: 150 at most"),
-        (["--checkpoint", "c"], "--checkpoint: only a file has one"),
+        (["--checkpoint", "c"], "--checkpoint: it goes with --file"),
         (["--file", "f", "--payload", "1"], "leave out --payload"),
         (["--file", "f", "--kind", "k", "--tag", "t"], "leave out --kind, --tag"),
     ],
@@ -218,7 +218,7 @@ def test_show(url: str, queue: Queue) -> None:
     assert "Traceback: \N{REPLACEMENT CHARACTER}[31mred" in shown
     assert '"text": "\N{REPLACEMENT CHARACTER}ü"' in shown
     assert ["reason", "told_to"] in [line.split() for line in shown.splitlines()]
-    assert "has none with the id 'nobody'" in error(1, "task", "show", queue.name, "nobody", "--url", url)
+    assert "has no task with the id 'nobody'" in error(1, "task", "show", queue.name, "nobody", "--url", url)
     assert "'no id' is not accepted" in error(2, "task", "show", queue.name, "no id", "--url", url)
 
 
@@ -282,7 +282,7 @@ def test_watch_of_what_does_not_complete(url: str, queue: Queue) -> None:
     queue.enqueue(id="waits")
     found = answer("task", "watch", queue.name, "waits", "--for", "100ms", status=1, ADEQ_URL=url)
     assert found["state"] == "ready"
-    assert "has none with the id 'nobody'" in error(1, "task", "watch", queue.name, "nobody", ADEQ_URL=url)
+    assert "has no task with the id 'nobody'" in error(1, "task", "watch", queue.name, "nobody", ADEQ_URL=url)
 
 
 def test_watch_of_a_task_at_a_terminal(url: str, queue: Queue) -> None:
@@ -354,9 +354,9 @@ def test_dlq_abandon(url: str, queue: Queue) -> None:
 @pytest.mark.parametrize(
     ("options", "text"),
     [
-        (["t1", "--all"], "not several of these"),
-        (["t1", "--kind", "k"], "not several of these"),
-        (["--all", "--kind", "k"], "--all is all dead tasks"),
+        (["t1", "--all"], "only one of these"),
+        (["t1", "--kind", "k"], "only one of these"),
+        (["--all", "--kind", "k"], "--all means all dead tasks"),
         (["t1", "--dry-run"], "--dry-run counts"),
         (["no id"], "'no id' is not accepted"),
         (["--kind", "no kind"], "kind: 'no kind' is not accepted"),

@@ -87,7 +87,7 @@ def test_parents_in_a_circle_are_drawn_once(url: str, queue: Queue) -> None:
 def test_a_long_line_of_descendants(url: str, queue: Queue) -> None:
     queue.enqueue_many([Task(id=f"t{n}", parent=f"t{n - 1}") for n in range(1, 1500)])
     drawn = tree(url, queue, "t0", "--limit", "2000")
-    assert (len(drawn), drawn[0]) == (1500, "t0  no task, or no longer")
+    assert (len(drawn), drawn[0]) == (1500, "t0  does not exist, or no longer")
     assert len(answer("task", "tree", queue.name, "t0", "--limit", "2000", "--url", url)["tasks"]) == 1500
 
 
@@ -109,7 +109,7 @@ def test_a_tree_as_json(url: str, queue: Queue) -> None:
 
 def test_a_task_that_there_is_not_has_no_tree(url: str, queue: Queue) -> None:
     queue.configure()
-    assert "has none with the id 'nobody'" in error(1, "task", "tree", queue.name, "nobody", "--url", url)
+    assert "has no task with the id 'nobody'" in error(1, "task", "tree", queue.name, "nobody", "--url", url)
 
 
 def test_a_terminal_has_colours_and_whole_lines(url: str, queue: Queue) -> None:
@@ -191,11 +191,11 @@ def test_a_line_after_a_task_that_there_is_not_is_named(url: str, queue: Queue, 
     done, said = ended.stderr.splitlines()
     assert (ended.status, ended.stdout) == (1, "")
     assert "1 line done, and some after that; the same command goes on there" in done
-    assert said == f"adeq: {file}, line 2: after: there is no task 'x', or no longer"
+    assert said == f"adeq: {file}, line 2: after: task 'x' does not exist, or no longer"
     queue.enqueue(id="x")
     again = adeq("task", "enqueue", queue.name, "--file", str(file), "--url", url)
     assert "2 created, 1 exists in" in again.stdout
-    assert "going on after line 1" in again.stderr
+    assert "continuing after line 1" in again.stderr
     stats = queue.stats()
     assert (stats.ready, stats.blocked) == (3, 2)
 

@@ -84,14 +84,14 @@ def test_a_queue_is_worked_on_where_it_is(start: Start, tmp_path: Path, url: str
             {},
             "--url (or ADEQ_URL): redis://127.0.0.1:1 is not accepted",
         ),
-        ([], {"ADEQ_URL": "redis://a:b@c:1"}, "--url (or ADEQ_URL): redis://c:1 is not accepted, for homes:sync"),
-        (["--queue", "x"], {}, "--queue (or ADEQ_QUEUE): 'x' is not accepted, for homes:sync is a queue with "),
+        ([], {"ADEQ_URL": "redis://a:b@c:1"}, "--url (or ADEQ_URL): redis://c:1 is not accepted, because homes:sync"),
+        (["--queue", "x"], {}, "--queue (or ADEQ_QUEUE): 'x' is not accepted, because homes:sync is a queue with "),
         (
             [],
             {"ADEQ_PREFIX": "ade"},
-            "--prefix (or ADEQ_PREFIX): 'ade' is not accepted, for homes:",
+            "--prefix (or ADEQ_PREFIX): 'ade' is not accepted, because homes:",
         ),
-        ([], {"ADEQ_SLOT": "x"}, "--slot (or ADEQ_SLOT): 'x' is not accepted, for homes:sync is a queue with None"),
+        ([], {"ADEQ_SLOT": "x"}, "--slot (or ADEQ_SLOT): 'x' is not accepted, because homes:sync is a queue with None"),
         ([], {"ADEQ_CODEC": "homes:work"}, "--codec"),
     ],
 )
@@ -155,9 +155,9 @@ def test_workers_are_listed_and_shown(start: Start, queue: Queue, place: dict[st
     assert answer("worker", "ls", "--group", "none", **place) == []
     assert answer("worker", "show", "w1", **place)["capacity"] == 3
     assert ["capabilities", "gpu", "big/x"] in lines("worker", "show", "w1", **place)
-    assert "has no live one with the name 'w3'" in error(1, "worker", "show", "w3", **place)
+    assert "has no live worker with the name 'w3'" in error(1, "worker", "show", "w3", **place)
     assert (
-        f"queue {queue.name!r} has no live workers that fit" in adeq("worker", "ls", "--group", "none", **place).stderr
+        f"queue {queue.name!r} has no matching live workers" in adeq("worker", "ls", "--group", "none", **place).stderr
     )
     assert "there is no 'nowhere'" in error(1, "worker", "ls", **{**place, "ADEQ_QUEUE": "nowhere"})
 

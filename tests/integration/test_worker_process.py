@@ -147,7 +147,7 @@ def test_it_works_and_tells_little(start: Start, queue: Queue) -> None:
     started, failure, stopping, stopped = worker.log.splitlines()
     assert f"info    worker started queue={queue.name} worker=w1 concurrency=10" in started
     assert f"warning task {failed} failed: told_to id={failed} reason=told_to attempt=1" in failure
-    assert "stopping: running tasks may end signal=SIGTERM grace=30s" in stopping
+    assert "stopping: running tasks may finish signal=SIGTERM grace=30s" in stopping
     assert stopped.endswith("worker stopped queue=" + queue.name + " worker=w1 done=26")
     assert "sesame" not in worker.log
     assert "secret" not in worker.log
@@ -161,7 +161,7 @@ def test_the_log_can_be_json(start: Start, queue: Queue) -> None:
     lines = [json.loads(line) for line in worker.log.splitlines()]
     assert [line["message"] for line in lines] == [
         "worker started",
-        "stopping: running tasks may end",
+        "stopping: running tasks may finish",
         "worker stopped",
     ]
     assert lines[0].items() >= {"level": "info", "queue": queue.name, "worker": "w1", "pid": worker.child.pid}.items()

@@ -1,4 +1,4 @@
-"""What is to be used in a with block, and says so where it is not."""
+"""Context managers that report a missing `with`."""
 
 from __future__ import annotations
 
@@ -49,7 +49,10 @@ class Block(Generic[T]):
 
 
 def with_block(usage: str) -> Callable[[Callable[P, AsyncIterator[T]]], Callable[P, Block[T]]]:
-    """Make a context manager of a generator function. usage: how it is used, for whoever forgets the with."""
+    """Make a context manager of a generator function.
+
+    usage: an example for the error if the `with` is missing.
+    """
 
     def decorate(function: Callable[P, AsyncIterator[T]]) -> Callable[P, Block[T]]:
         made = asynccontextmanager(function)

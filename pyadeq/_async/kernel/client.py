@@ -1,4 +1,4 @@
-"""The client: where calls are run, and where queues and locks come from."""
+"""The client: it sends calls, and creates queues and lock domains."""
 
 from __future__ import annotations
 
@@ -40,22 +40,24 @@ LATE = 5.0
 
 
 class Adeq(Nouns):
-    """Runs scripts on a Redis or Valkey server, or on a cluster of them.
+    """A client of one Redis or Valkey server, or of a cluster.
 
-    client: a `Redis` or `RedisCluster` of redis-py, also one from `Sentinel.master_for`, or of a class of your own. It
-    says where to connect and how; the connections are pyadeq's own, closed by `aclose`. They are as many as its pool
-    allows (`max_connections`), and others for waits, hints and renewals; the client stays yours to use and to close.
-    Its `socket_timeout` should be below `retry_for`, or a reply that never comes leaves no time for a second try.
-    prefix, slot: where keys go: `<prefix>:{queue:<name>}`, or `<prefix>:{<slot>}:queue:<name>`, which puts
-    all that has this slot where a single script can reach it; for locks alike.
-    source: who makes the calls, at most 200 bytes; events carry it.
+    client: a `Redis` or `RedisCluster` of redis-py, also from `Sentinel.master_for`, or of a class of your own. It says
+    where to connect and how. pyadeq opens its own connections, as many as its pool allows (`max_connections`), and
+    further ones for waits, hints and renewals. `aclose` closes them. The client stays yours to use and to close. Its
+    `socket_timeout` should be below `retry_for`: otherwise a missing reply leaves no time for a second try.
+    prefix, slot: where keys are: `<prefix>:{queue:<name>}`, or with a slot `<prefix>:{<slot>}:queue:<name>`, and the
+    same for locks. Everything with one slot can be reached by a single script.
+    source: who makes the calls, at most 200 bytes; it is stored in events.
     clock: milliseconds since the epoch; only for queues and lock domains that were created with `clock=test`.
-    trace: answers the W3C traceparent of what the program does now, or None; events carry it, and so do tasks.
-    retry_for: seconds, 0 to 45, in which a call without an answer is sent again (which is safe) before TransportError.
-    durability: when a call that writes is done: `memory`, when it ran; `aof`, when it is on the primary's disk too
-    (ConfigError where that cannot be known: Redis before 7.2, no append-only file); `replica`, when as many `replicas`
-    have it. DurabilityError without that confirmation within `durability_timeout` seconds.
-    codec: what signs or encrypts payloads, results and errors of tasks; see `pyadeq.ext.crypto`.
+    trace: a function that returns the W3C traceparent of the current work, or None; it is stored in events and tasks.
+    retry_for: for how many seconds (0 to 45) a call without an answer is sent again, which is safe. Then it raises
+    TransportError.
+    durability: when a call that writes is done. `memory`: when it ran. `aof`: when it is also on the primary's disk.
+    ConfigError if the server cannot confirm that: Redis before 7.2, or no append-only file. `replica`: when `replicas`
+    replicas have it.
+    durability_timeout: seconds until DurabilityError, if there is no confirmation.
+    codec: signs or encrypts payloads, results and errors of tasks; see `pyadeq.ext.crypto`.
     """
 
     def __init__(
@@ -126,7 +128,7 @@ class Adeq(Nouns):
         codec: Codec | None = None,
         **options: Any,
     ) -> Self:
-        """Connect to a `redis://`, `rediss://` or `unix://` URL; other options go to redis-py.
+        """Connect to a `redis://`, `rediss://` or `unix://` URL. Other options go to redis-py.
 
         cluster: the URL is that of a node of a cluster.
         """
@@ -154,8 +156,8 @@ class Adeq(Nouns):
     async def embedded(cls, data_dir: str | os.PathLike[str] | None = None, **options: Any) -> AsyncIterator[Self]:
         """Start a private server, and stop it when the with block ends.
 
-        data_dir: where the data is kept; without it, in a temporary folder that is deleted. The options are
-        those of `from_url`.
+        data_dir: the folder for the data; None: a temporary folder that is deleted. The other options are those of
+        `from_url`.
         """
         from pyadeq.embedded import EmbeddedServer
 
@@ -168,28 +170,28 @@ class Adeq(Nouns):
 
     @property
     def address(self) -> str:
-        """Where the server is, as a URL without user and password: `redis://localhost:6379/0`."""
+        """The address of the server, as a URL without user and password: `redis://localhost:6379/0`."""
         from pyadeq._async.kernel.pools import address
 
         return address(self.client)
 
     @property
     def codec(self) -> Codec | None:
-        """What seals payloads, results and errors, as it was given."""
+        """The codec for payloads, results and errors, as it was given."""
         return self._codec
 
     def now_ms(self) -> int:
-        """What a call sends as `now_ms`: the clock's time, or 0, the server's time."""
+        """Return the `now_ms` of a call: the clock's time, or 0, which means the server's time."""
         return self._clock() if self._clock else 0
 
     def trace(self) -> str | None:
-        """What a call sends as `trace`: the W3C traceparent of what the program does now."""
+        """Return the `trace` of a call: the W3C traceparent of the current work."""
         return self._trace() if self._trace else None
 
     def partitioned(self, name: str) -> PartitionedQueue:
-        """The queue of that name in as many partitions as it has, always the same object; see `repartition`.
+        """Return the queue with this name and all its partitions, always the same object; see `repartition`.
 
-        Each partition is in a hash slot of its own, so a client with a named slot has none. ConfigError.
+        Each partition has a hash slot of its own, so a client with a named slot raises ConfigError.
         """
         if self.slot is not None:
             raise ConfigError("slot: a client that keeps all in one slot has no partitions; make one without")
@@ -203,12 +205,14 @@ class Adeq(Nouns):
     async def acquire_sorted(
         self, wanted: Sequence[WantedThere], **options: Unpack[AcquireOptions]
     ) -> AsyncIterator[dict[str, Grant]]:
-        """Hold locks of several domains for the length of a with block: the grant of each domain.
+        """Hold locks of several domains for the length of a with block. Yields the grant of each domain.
 
-        wanted: (domain, resource), (domain, resource, mode) or (domain, LockRequest). They are acquired domain by
-        domain in the order of the names, all of a domain at once, and given back in reverse. Those who take locks of
-        several domains only in this way cannot form a deadlock across them. wait: seconds for all of it; errors as
-        `Locks.acquire` has them.
+        They are acquired domain by domain, in the order of the names, all locks of a domain at once. They are released
+        in reverse order. Programs that take locks of several domains only in this way cannot form a deadlock across
+        domains.
+
+        wanted: (domain, resource), (domain, resource, mode) or (domain, LockRequest).
+        wait: seconds for all of them. Errors are those of `Locks.acquire`.
         """
         from pyadeq._async.lock.across import acquire_sorted
 
@@ -216,10 +220,11 @@ class Adeq(Nouns):
             yield grants
 
     async def find_deadlocks(self, domains: Iterable[str]) -> list[FoundDeadlock]:
-        """Look for deadlocks that go through several domains, and end one wait of each; what was found and ended.
+        """Find deadlocks across several domains, and end one wait of each. Returns what was found and ended.
 
-        An owner is the same in all domains. Each domain finds those within itself when they form; these need somebody
-        to look from time to time. Several may: all would end the same wait. None is ended that is not a deadlock.
+        An owner is the same in all domains. Each domain finds its own deadlocks when they form. Deadlocks across
+        domains are found only by this call, so make it from time to time. Several programs may do so: all would end the
+        same wait. Only real deadlocks are ended.
         """
         from pyadeq._async.lock.across import find_deadlocks
 
@@ -232,7 +237,8 @@ class Adeq(Nouns):
     async def send(self, call: Call[T], retry_for: float | None = None) -> T:
         """Send one call. Raises its ScriptError, TransportError without an answer in `retry_for`, or DurabilityError.
 
-        retry_for: seconds, at most 45, after which a script may take a call for a new one; None: the client's.
+        retry_for: seconds, at most 45, because a script may later take a repeated call for a new one. None: the
+        client's.
         """
         if retry_for is not None:
             _check_retry_for(retry_for)
@@ -240,28 +246,36 @@ class Adeq(Nouns):
         return decoded(call, outcome)
 
     async def send_apart(self, call: Call[T]) -> T:
-        """As `send`, on connections of its own, so that a call that must not be late never waits for one."""
+        """Send a call on separate connections, so that an urgent call never waits for a connection."""
         (outcome,) = await self._scripts.send([call], use="renewals")
         return decoded(call, outcome)
 
     def node_of(self, key: str) -> object:
-        """What tells the server apart that has a key, as far as it is known; nothing is asked."""
+        """Return an identifier of the server that has a key, as far as it is known, without asking a server."""
         return self._nodes.routes.node_of(key)
 
     def pipeline(self) -> Pipeline:
-        """Many calls in few round trips: `async with adeq.pipeline() as pipe: result = pipe.add(call)`."""
+        """Collect many calls and send them in few round trips.
+
+        async with adeq.pipeline() as pipe:
+            result = pipe.add(call)
+        """
         return Pipeline(self._scripts)
 
     async def load_scripts(self, ids: Iterable[str] | None = None) -> list[str]:
-        """Load scripts, all unless ids are given; their ids. For deploys: calls load what they miss."""
+        """Load scripts at a deploy: all, or those with these ids. Returns their ids. Calls load missing scripts by
+        themselves.
+        """
         scripts = [library()[script_id] for script_id in (library() if ids is None else ids)]
         await self._scripts.load(scripts)
         return [script.id for script in scripts]
 
     def blocking_client(self, longest_block: float = LONGEST_BLOCK) -> Redis:
-        """A redis-py client for blocking commands on the one server, with connections of its own; the caller closes it.
+        """Return a redis-py client for blocking commands, with its own connections to the one server. The caller closes
+        it.
 
-        longest_block: seconds that a command may block. The socket's timeout is longer by 5 s and the client's own.
+        longest_block: seconds that a command may block. The socket's timeout is longer, by 5 s and the client's own
+        timeout.
         """
         from pyadeq._async.kernel.connect import client_like
 
@@ -273,18 +287,19 @@ class Adeq(Nouns):
         return made
 
     async def block(self, keys: Sequence[str], seconds: float) -> str | None:
-        """Wait until one of the lists has an element and take it; which list. None after so many seconds, at most 10.
+        """Wait until one of the lists has an element, and take it. Returns the list; None after this time, at most 10
+        seconds.
 
-        Elements are hints and nothing else: one may be lost with its connection, and then the answer is "".
+        Elements are only hints. If a connection is lost, one may be lost with it, and the answer is "".
         """
         heard, _ = await self._block(keys, seconds)
         return heard
 
     async def block_then(self, keys: Sequence[str], seconds: float, call: Call[T]) -> tuple[str | None, T | None]:
-        """As `block`, and then a call, which the server runs as soon as the wait is over, in the same round trip.
+        """Wait as `block` does. The server runs a call as soon as the wait is over, in the same round trip.
 
-        Without an answer of the call it may have run or not: it is to be sent again. A client whose `durability` asks
-        for more than memory does not send it here.
+        Without an answer, the call may have run or not, so send it again. A client with a `durability` other than
+        memory does not send it here.
         """
         more = [] if self._scripts.confirms else [pack(*call.command())]
         heard, replies = await self._block(keys, seconds, *more)
@@ -293,7 +308,7 @@ class Adeq(Nouns):
         return heard, call.decode(replies[0])
 
     async def _block(self, keys: Sequence[str], seconds: float, *more: bytes) -> tuple[str | None, list[Any]]:
-        """What was heard, and the replies to what goes with it."""
+        """Return what was heard, and the replies to the other commands."""
         seconds = min(max(seconds, 0.01), LONGEST_BLOCK)
         await self._nodes.prepare()
         node = self._nodes.routes.node_of(keys[0])
@@ -311,11 +326,11 @@ class Adeq(Nouns):
         return "", []
 
     async def aclose(self) -> None:
-        """End the renewal of locks, and close what was opened here; after `from_url` the client too.
+        """End the renewal of locks, and close what was opened here; after `from_url` also the client.
 
-        Every later call raises ClientClosed, and so do those that wait for a lock, a task or a result. Locks that are
-        still held end with their leases. To close again does nothing. ConfigError on another event loop than the
-        client is used on: then it stays open.
+        Every later call raises ClientClosed. So do calls that wait for a lock, a task or a result. Locks that are still
+        held end with their leases. Closing again does nothing. On another event loop than the client's it raises
+        ConfigError, and the client stays open.
         """
         if self._has_ended:
             return

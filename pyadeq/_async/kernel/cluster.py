@@ -19,9 +19,9 @@ _SLOTS = pack("CLUSTER", "SLOTS")
 
 
 class ClusterNodes(Nodes):
-    """The nodes of the cluster of a client, each with connections of our own, made as the client's are.
+    """The nodes of the client's cluster, each with our own connections, made with the client's settings.
 
-    The map of slots is our own as well, so that finding a node again keeps to our time limits.
+    The slot map is also our own, so that finding a node again keeps to our time limits.
     """
 
     def __init__(self, client: RedisCluster, longest_wait: float, longest_block: float) -> None:
@@ -41,14 +41,16 @@ class ClusterNodes(Nodes):
         await self._ask()
 
     async def primaries(self) -> Sequence[Node]:
-        """Every node that has slots; the map is asked for anew."""
+        """Return every node that has slots, from a new slot map."""
         for _ in self._map.known:
             if await self._ask():
                 break
         return self._map.primaries or self._map.known[:1]
 
     async def _ask(self) -> bool:
-        """Ask one node for the map, each time another: one that is cut off has an old map. False without an answer."""
+        """Ask one node for the slot map, each time another, because a node that is cut off has an old map. False
+        without an answer.
+        """
         node = min(self._map.known, key=lambda node: self._asked.get(node, 0))
         self._asked[node] = next(self._count)
         replies, _ = await self.exchange(node, [_SLOTS])

@@ -1,4 +1,4 @@
-"""Where a client connects. Imported when a client is made, for redis-py takes long to import."""
+"""Creates redis-py clients and nodes. It is imported when a client is created, because redis-py is slow to import."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from pyadeq.keys import hint
 
 
 def client_of(url: str, cluster: bool, options: Mapping[str, Any], own: Sequence[str]) -> Redis | RedisCluster:
-    """A client of redis-py for a URL. own: the other options of `from_url`, for errors."""
+    """Return a redis-py client for a URL. own: the other options of `from_url`, for errors."""
     settings = {"socket_timeout": 2.0, "socket_connect_timeout": 2.0, "health_check_interval": 30, **options}
     try:
         if cluster:
@@ -38,7 +38,7 @@ def client_of(url: str, cluster: bool, options: Mapping[str, Any], own: Sequence
 
 
 def nodes_of(client: Redis | RedisCluster, longest_wait: float, longest_block: float) -> Nodes:
-    """The nodes of a client. Seconds that the commands of a call, and blocking ones, may wait at the server."""
+    """Return the nodes of a client. The times: how long calls and blocking commands may wait."""
     if isinstance(client, RedisCluster):
         return ClusterNodes(client, longest_wait, longest_block)
     if isinstance(client, Redis):
@@ -53,14 +53,16 @@ def nodes_of(client: Redis | RedisCluster, longest_wait: float, longest_block: f
 
 
 def client_like(client: Redis | RedisCluster, longest_wait: float) -> Redis | None:
-    """Another client of the same server with connections of its own, where commands may wait; None for a cluster."""
+    """Return another client of the same server, with its own connections, on which commands may wait; None for a
+    cluster.
+    """
     if not isinstance(client, Redis):
         return None
     return Redis.from_pool(own_pool(client.connection_pool, longest_wait))
 
 
 def _unknown_option(error: TypeError, own: Sequence[str]) -> Exception:
-    """ConfigError where redis-py does not know an option of `from_url`; any other error as it is."""
+    """Return a ConfigError if redis-py does not know an option of `from_url`; any other error unchanged."""
     unknown = re.search(r"unexpected keyword argument '(\w+)'", str(error))
     if unknown is None:
         return error

@@ -1,4 +1,4 @@
-"""To the layout of this release: first what is written, then, a bounded part at a time, what is stored already."""
+"""Migrate to the layout of this release: first new writes, then the stored data, in bounded parts."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ Progress = Callable[[int], object] | None
 
 
 async def migrate(runner: Runner, noun: str, calls: Migrating, before: int, progress: Progress) -> Migration:
-    """Go over what is stored until one whole pass finds nothing in an older form, and the server has noted that.
+    """Rewrite the stored data until a whole pass finds nothing in an older form, and the server has noted that.
 
-    A failover may lose the raise of the layout in the middle: then it begins anew.
+    If a failover loses the raised layout, it starts again.
     """
     script, rewritten = rewriter(noun), 0
     for _ in range(MOST_PASSES):

@@ -1,4 +1,4 @@
-"""The names of queues and lock domains. A server keeps no list of them, so its keys are scanned."""
+"""The names of queues and lock domains. A server has no list of them, so its keys are scanned."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ SCAN_COUNT: Final = 1000
 
 
 async def find_names(nodes: Nodes, base: str, retry_for: float, timeout: Seconds | None) -> AsyncIterator[str]:
-    """Each name with settings on the server, once. base: that of the name `-`."""
+    """Yield each name that has settings on the server, once. base: that of the name `-`."""
     head, tail = f"{base}:config".rsplit("-", 1)
     scan = Scan(nodes, f"{head}*{tail}")
     until = None if timeout is None else monotonic() + to_ms("timeout", timeout) / 1000
@@ -53,8 +53,8 @@ async def find_names(nodes: Nodes, base: str, retry_for: float, timeout: Seconds
 class Scan:
     """SCAN of every primary, page by page.
 
-    After a failure it goes on, and then scans everything once more: a server that took the place of another does not
-    know its cursor.
+    After a failure it continues, and then scans everything once more: a new server does not know the old server's
+    cursor.
     """
 
     def __init__(self, nodes: Nodes, pattern: str) -> None:
@@ -66,11 +66,11 @@ class Scan:
 
     @property
     def done(self) -> bool:
-        """Whether all keys of all nodes were looked at."""
+        """Whether all keys of all nodes were scanned."""
         return self._left == []
 
     async def page(self) -> tuple[Loss | Refusal | None, list[bytes]]:
-        """The next keys that match, or what kept the node from answering."""
+        """Return the next matching keys, or why the node did not answer."""
         if self._left is None:
             self._left = list(await self._nodes.primaries())
         command = pack("SCAN", self._cursor, "MATCH", self._pattern, "COUNT", SCAN_COUNT)
@@ -85,7 +85,7 @@ class Scan:
         return None, keys
 
     async def recover(self) -> None:
-        """Learn which nodes there are now, after a failure."""
+        """Find the current nodes after a failure."""
         self._failed = True
         await self._nodes.refresh()
         if self._left and self._left[0] not in await self._nodes.primaries():

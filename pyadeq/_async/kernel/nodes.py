@@ -1,4 +1,4 @@
-"""Where calls are sent: to the only server there is, or, in a cluster, to the node that the routes name."""
+"""Where calls are sent: to the only server, or to the right node of a cluster."""
 
 from __future__ import annotations
 
@@ -20,10 +20,11 @@ log = logging.getLogger("pyadeq.client")
 
 
 class Nodes:
-    """The server of a client, with connections of our own for each use.
+    """The server of a client, with our own connections for each use.
 
-    like: the client's pool. address: where its server is, for people.
-    longest_wait, longest_block: seconds that the commands of a call, and blocking ones, may wait at the server.
+    like: the client's pool.
+    address: the address of its server, for messages.
+    longest_wait, longest_block: how many seconds commands may wait at the server, in calls and in blocking commands.
     """
 
     def __init__(self, like: Any, longest_wait: float, longest_block: float, address: str) -> None:
@@ -39,7 +40,7 @@ class Nodes:
     async def exchange(
         self, node: Node, commands: Sequence[bytes], *, use: Use = "calls"
     ) -> tuple[list[Any], Loss | None]:
-        """Send all commands to a node at once; see `Wire.exchange`. Once closed, nothing is sent."""
+        """Send all commands to a node at once; see `Wire.exchange`. After `aclose`, nothing is sent."""
         if self.closed:
             return [], Loss(ClientClosed(), sent=False, retryable=False)
         self.settle_in()
@@ -49,33 +50,33 @@ class Nodes:
         return await wire.exchange(commands)
 
     def address_of(self, node: Node) -> str:
-        """Where a node is, for people."""
+        """Return the address of a node, for messages."""
         return self._address if node is None else f"{node[0]}:{node[1]}" if isinstance(node, tuple) else str(node)
 
     async def prepare(self) -> None:
-        """Learn where keys are, unless that is known."""
+        """Find out where keys are, unless that is known."""
 
     async def refresh(self) -> None:
-        """Learn anew where keys are, after something went wrong."""
+        """Find out again where keys are, after an error."""
 
     async def primaries(self) -> Sequence[Node]:
-        """Every node that runs scripts which write."""
+        """Return every node that runs scripts which write."""
         return [None]
 
     async def aclose(self) -> None:
-        """Close our connections, for good."""
+        """Close our connections for good."""
         self.closed = True
         await self.disconnect()
 
     async def disconnect(self) -> None:
-        """Close our connections; the next exchange connects anew."""
+        """Close our connections; the next exchange connects again."""
         self.settle_in()
         wires, self._wires = self._wires, {}
         for wire in wires.values():
             await wire.aclose()
 
     def settle_in(self) -> None:
-        """On another event loop, connect anew. Connections of a loop that has ended can be neither used nor closed.
+        """On a new event loop, connect again. Connections of an ended loop can be neither used nor closed.
 
         ConfigError if the other loop still runs.
         """
@@ -86,5 +87,5 @@ class Nodes:
                 log.warning(LOOP_ENDED)
 
     def pool(self, node: Node, longest_wait: float = 0.0) -> Any:
-        """New connections to a node, where commands may wait for so many seconds; the caller closes them."""
+        """Return new connections to a node, on which commands may wait this many seconds; the caller closes them."""
         return own_pool(self._like, longest_wait)

@@ -1,6 +1,6 @@
-"""Connections of our own to where a client connects, made the way it makes them.
+"""Our own connections to the client's server, with the client's settings.
 
-The client's own are left alone: its retries would multiply our time limit, and its timeouts may be none.
+The client's connections are not used: its retries would multiply our time limit, and it may have no timeouts.
 """
 
 from __future__ import annotations
@@ -24,14 +24,15 @@ if hasattr(ConnectionPool, "update_maint_notifications_config"):  # newer redis-
 
 
 def no_retry() -> Retry:
-    """Calls are sent again by pyadeq, within one time limit; redis-py's own retries would multiply it."""
+    """Return a Retry that never retries. pyadeq sends calls again itself, within one time limit."""
     return Retry(NoBackoff(), 0)
 
 
 def settings(options: dict[str, Any], longest_wait: float = 0.0) -> dict[str, Any]:
-    """What a client's connections are made with: bytes out, no retries, an end to every wait, and nobody's pushes.
+    """Return the options of a client's connections: bytes as replies, no retries, a limit for every wait, no push
+    messages.
 
-    longest_wait: seconds that a command may wait at the server, in addition to what the client gives it to answer.
+    longest_wait: seconds that a command may wait at the server, in addition to the client's own timeout.
     """
     kept = {
         name: value
@@ -48,7 +49,7 @@ def settings(options: dict[str, Any], longest_wait: float = 0.0) -> dict[str, An
 
 
 def own_pool(pool: Any, longest_wait: float = 0.0) -> Any:
-    """A pool like this one. With Sentinel it asks the same sentinels for the primary."""
+    """Create a pool like this one. With Sentinel, it asks the same sentinels for the primary."""
     made_by: dict[str, Any] = {
         "connection_class": pool.connection_class,
         "max_connections": pool.max_connections,
@@ -68,7 +69,7 @@ def own_pool(pool: Any, longest_wait: float = 0.0) -> Any:
 
 
 def address(client: Redis | RedisCluster) -> str:
-    """Where a client connects, as a URL without user and password."""
+    """Return where a client connects, as a URL without user and password."""
     if isinstance(client, RedisCluster):
         manager: Any = client.nodes_manager
         return "cluster://" + ",".join(sorted(f"{node.host}:{node.port}" for node in manager.startup_nodes.values()))

@@ -1,8 +1,8 @@
-"""One exchange on one connection. Besides `hints`, the only module that knows redis-py's connections.
+"""One exchange on one connection. Only this module and `hints` use redis-py's connections.
 
-They are used directly, and not through `execute_command`, for three reasons: replies are bytes whatever the
-client's `decode_responses` says, redis-py does not send a command again on its own, and a connection that
-could not be made can be told from a reply that was lost.
+They use the connections directly, not `execute_command`, for three reasons. Replies are bytes, whatever the client's
+`decode_responses` says. redis-py does not send a command again on its own. And a failed connection can be distinguished
+from a lost reply.
 """
 
 from __future__ import annotations
@@ -43,10 +43,10 @@ _ADVICE = {
 
 
 class Wire:
-    """Sends packed commands and reads their replies, on connections of one pool, which is its own.
+    """Sends packed commands and reads their replies, on the connections of one pool, which it owns.
 
-    in_turn: who finds all connections in use waits for one, for as long as a pool that waits does, or else 5 s. The
-    pools' own waiting is not in turn.
+    in_turn: if all connections are in use, callers wait in order for one, for as long as the pool would wait, or 5 s.
+    The waiting of the pools themselves is not in order.
     """
 
     def __init__(self, pool: Any, *, in_turn: bool = False) -> None:
@@ -62,7 +62,7 @@ class Wire:
     async def exchange(self, commands: Sequence[bytes]) -> tuple[list[Any], Loss | None]:
         """Send all commands at once and read one reply, or Refusal, for each.
 
-        When the connection fails, the replies that came before are returned with the Loss.
+        If the connection fails, the replies before the failure are returned with the Loss.
         """
         if self._gate is None:
             return await self._exchange(commands)
@@ -83,10 +83,10 @@ class Wire:
             raise
 
     async def _replace(self, pool: Any) -> None:
-        """Use a new pool from now on. Exchanges that are under way end on the old one.
+        """Use a new pool from now on. Exchanges that are under way finish on the old one.
 
-        A signal handler (Ctrl-C) may raise between any two instructions of redis-py. Its pool may then keep a
-        connection that is half made, and hand it out for ever, or count one that is lost.
+        A signal handler (Ctrl-C) may raise between any two instructions of redis-py. Its pool may then keep a half-made
+        connection and hand it out again and again, or count a lost one.
         """
         if self._pool is pool:
             self._pool = own_pool(pool)
@@ -124,7 +124,7 @@ class Wire:
 
 
 def refusal(error: redis_errors.ResponseError) -> Refusal:
-    """The error reply that redis-py made an exception of."""
+    """Return the error reply from which redis-py made an exception."""
     if code := _CODES.get(type(error)):
         return Refusal(code, str(error))
     code, _, text = str(error).partition(" ")

@@ -1,4 +1,4 @@
-"""Acquiring: from a request to a grant, or to the reason why there is none."""
+"""Acquiring locks: from a request to a grant or an error."""
 
 from __future__ import annotations
 
@@ -41,14 +41,15 @@ LAPSED = {"abandoned", "expired"}
 
 
 class AcquireOptions(TypedDict, total=False):
-    """How locks are acquired.
+    """Options of an acquire.
 
-    owner: one sequential flow of work, which waits for one lock at a time; what it holds never stands in its own way.
-    agent: whose flow it is, for rate limits and lists; the owner, unless given.
-    ttl: seconds of the lease, 0.1 to 3600, which is renewed in the background; 0: the domain's setting.
-    wait: seconds to wait at most. priority: 0 (first) to 9, a head start in line.
-    purpose: for people who look, at most 200 bytes.
-    born: that of the DeadlockError before, where this is another try; the policy `youngest` spares older work.
+    owner: one sequential flow of work. It waits for one lock at a time, and never blocks itself.
+    agent: the process or user of the flow, for rate limits and lists; by default the owner.
+    ttl: seconds of the lease, 0.1 to 3600. It is renewed in the background. 0: the domain's setting.
+    wait: seconds to wait at most.
+    priority: 0 (first) to 9, a head start among the waiters.
+    purpose: a text for people, at most 200 bytes.
+    born: the `born` of the previous DeadlockError, if this is another try. The policy `youngest` spares older work.
     on_lost: called with the grant when it is lost, from the background; in asyncio it may be a coroutine function.
     """
 
@@ -83,7 +84,7 @@ class _Wish:
 
 
 class Acquiring(LocksBase):
-    """The part of a lock domain that those use who need locks."""
+    """The part of a lock domain for acquiring locks."""
 
     def __init__(self, runner: Runner, name: str, base: str) -> None:
         super().__init__(runner, name, base)
@@ -97,9 +98,12 @@ class Acquiring(LocksBase):
     ) -> AsyncIterator[Grant]:
         """Hold a lock for the length of a with block.
 
-        mode: `exclusive`; `shared`; `permit`, so many `permits` of a resource with a capacity. Raises WaitTimeout when
-        it was not free in time (wait=0: at once), DeadlockError where waiting would never end, OwnerWaits,
-        LockUnavailable, RateLimited. LockLost, if it was lost before the end of a block that raised nothing itself.
+        Raises WaitTimeout if it was not free in time (wait=0: at once), DeadlockError if waiting would never end,
+        OwnerWaits, LockUnavailable or RateLimited. Raises LockLost at the end of the block if the lock was lost before,
+        unless the block raised an error itself.
+
+        mode: `exclusive`, `shared`, or `permit` for a resource with a capacity.
+        permits: how many permits.
         """
         async with _held(await self.take(resource, mode=mode, permits=permits, **options)) as grant:
             yield grant
@@ -116,20 +120,21 @@ class Acquiring(LocksBase):
     async def take(
         self, resource: str, *, mode: LockMode = "exclusive", permits: int = 1, **options: Unpack[AcquireOptions]
     ) -> Grant:
-        """Acquire a lock, to be given back by `release` of the grant; errors as `acquire` has them.
+        """Acquire a lock without a with block. Release it with `release` of the grant. Errors are those of `acquire`.
 
-        It is renewed for as long as you keep the grant: one that nobody refers to any more ends with its lease.
+        It is renewed as long as your program keeps a reference to the grant. Without a reference, it ends with its
+        lease.
         """
         request = LockRequest.model_construct(resource=resource, mode=mode, permits=permits)
         return await self._fulfil(_wish([request], False, options, ("resource", "mode", "permits")))
 
     async def take_many(self, wanted: Sequence[Wanted], **options: Unpack[AcquireOptions]) -> Grant:
-        """Acquire several locks, all or none, to be given back by `release` of the grant; see `take`."""
+        """Acquire several locks, all or none, without a with block; see `take`."""
         requests = [_request(one) for one in checked_list("wanted", wanted)]
         return await self._fulfil(_wish(requests, True, options, ("wanted",)))
 
     async def aclose(self) -> None:
-        """End what waits, and the renewals; `Adeq.aclose` does it. What is still held ends with its lease."""
+        """End all waits and renewals; `Adeq.aclose` does this. Locks that are still held end with their leases."""
         self._close()
         until = monotonic() + PATIENCE
         while any(pid == os.getpid() for pid, _ in list(self._under_way)) and monotonic() < until:
@@ -171,7 +176,7 @@ class Acquiring(LocksBase):
                 raise lock_error(state, wish.names, wish.owner, born_ms / 1000)
 
     async def _attempt(self, rid: str, wish: _Wish, until: float, born_ms: int) -> tuple[RequestState, float]:
-        """How the request ends, and when the call was sent that said so."""
+        """Return the state in which the request ends, and when the call was sent that returned it."""
         while True:
             issued_ms = await self._issued_ms()
             sent = self._here()
@@ -184,7 +189,7 @@ class Acquiring(LocksBase):
             self._check_open()
 
     async def _wait(self, rid: str, wish: _Wish, state: RequestState, end: float) -> tuple[RequestState, float]:
-        """Poll when somebody says that there is news, and from time to time; end: on the domain's clock."""
+        """Poll after each hint and from time to time. end: on the domain's clock."""
         detect_at = monotonic() + DETECT_EVERY
         patient_at = monotonic() + PATIENCE_AFTER
         async with self._listening(rid) as ear:
@@ -204,14 +209,16 @@ class Acquiring(LocksBase):
                 self._check_open()
 
     async def _detect(self, patient: bool) -> None:
-        """Look for the deadlocks that the search at the enqueue had no time for. The next poll says who it was."""
+        """Continue the deadlock search that exceeded its budget at the acquire. The next poll says which request was
+        ended.
+        """
         with suppress(DurabilityError):
             await self._runner.send(self.calls.detect(1, MOST_VISITS) if patient else self.calls.detect())
 
     async def _made_way(self, state: RequestState) -> bool:
-        """Whether the owner was only in its own way, and is no more: the request it waits with has ended here.
+        """Return whether the owner only waited for its own earlier request, which has ended here by now.
 
-        It could not be cancelled yet, or the server has lost how it ended. That is made good once.
+        The server may not know that end: it could not be told, or has lost it. This is repaired once.
         """
         if state.rid is None or state.status != "owner_waits" or state.rid not in self._past:
             return False
@@ -300,5 +307,5 @@ def _request(wanted: Wanted) -> LockRequest:
 
 
 def _has_lapsed(state: RequestState) -> bool:
-    """Whether a request ended that may be made again: it was not heard of for a while, or the server lost its data."""
+    """Return whether an ended request may be made again: the server did not hear of it for long, or lost its data."""
     return state.status == "unknown" or (state.status == "ended" and state.outcome in LAPSED)

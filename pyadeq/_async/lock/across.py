@@ -1,4 +1,4 @@
-"""Locks of several domains: taken in one order, so that they cannot form a deadlock; and deadlocks found that did."""
+"""Locks of several domains: acquired in one order to form no deadlock; and finding deadlocks across domains."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ WantedThere: TypeAlias = tuple[str, Wanted] | tuple[str, str, LockMode]
 async def acquire_sorted(
     locks: Callable[[str], Locks], wanted: Sequence[WantedThere], **options: Unpack[AcquireOptions]
 ) -> AsyncIterator[dict[str, Grant]]:
-    """See `Adeq.acquire_sorted`."""
+    """Acquire locks of several domains; see `Adeq.acquire_sorted`."""
     by_domain: dict[str, list[Wanted]] = {}
     for one in checked_list("wanted", wanted):
         domain, what = _wanted(one)
@@ -51,7 +51,7 @@ async def _in_turn(
 
 
 async def find_deadlocks(locks: Callable[[str], Locks], domains: Iterable[str]) -> list[FoundDeadlock]:
-    """See `Adeq.find_deadlocks`."""
+    """Find deadlocks across domains; see `Adeq.find_deadlocks`."""
     names = sorted(set(checked_list("domains", domains)))
     suspected = await _edges(locks, names)
     if not deadlocks(suspected):

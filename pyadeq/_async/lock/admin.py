@@ -1,4 +1,4 @@
-"""Administration of a lock domain: requests by their rids, force, capacities, and what is overdue."""
+"""Administration of a lock domain: requests by rid, forced releases, capacities, and overdue leases."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from pyadeq.models.lock import (
 
 
 class LockAdmin:
-    """`locks.admin`: for operators, and for whoever speaks for requests that others made."""
+    """`locks.admin`: for operators, and for programs that act for the requests of others."""
 
     def __init__(self, locks: LocksBase) -> None:
         self._runner = locks._runner
@@ -28,21 +28,21 @@ class LockAdmin:
         self._in_batches = locks._in_batches
 
     async def poll(self, rids: Sequence[str]) -> list[RequestState]:
-        """How requests stand. For those that wait it is a sign of life; what was handed to them it takes."""
+        """Return the state of requests. It shows that waiters are alive, and takes locks that were handed to them."""
         return await self._in_batches(self._calls.poll, rids)
 
     async def renew(self, rids: Sequence[str]) -> list[LockRenewal]:
-        """Prolong leases by their ttl from now on; grants of this process are renewed without it."""
+        """Renew leases for their ttl from now. Grants of this process are renewed without this."""
         return await self._in_batches(self._calls.renew, rids, MAX_RENEWED)
 
     async def cancel(self, rids: Sequence[str]) -> list[CancelRequestStatus]:
-        """End requests, whatever their state; one that has not arrived yet will hold nothing when it does."""
+        """End requests, whatever their state. A request that has not arrived yet will hold nothing when it arrives."""
         return await self._in_batches(self._calls.cancel, rids)
 
     async def force_release(self, resource: str, reason: str, owner: str | None = None) -> Forced:
-        """Take a lock away from all who hold it, or from one owner. They hear it when they renew, or release.
+        """Take a lock away from all its holders, or from one owner. They notice it when they renew or release.
 
-        What they do until then, only the fence can keep out: the answer has a new one.
+        Only the fence can stop what they do until then: the answer has a new one.
         """
         rids: list[str] = []
         while True:
@@ -52,36 +52,36 @@ class LockAdmin:
                 return Forced(rids=tuple(rids), fence=forced.fence)
 
     async def reap(self, limit: int = 100) -> int:
-        """End leases and waits past their time; how many. Other calls do it on the way."""
+        """End overdue leases and waits. Returns how many. Other calls also do this."""
         return (await self._runner.send(self._calls.reap(limit))).ended
 
     async def detect(self, limit: int = 4, visits: int = 2_000) -> Detected:
-        """Look for deadlocks that were not found at once for lack of budget, and end a request in each."""
+        """Continue deadlock searches that exceeded their budget, and end one request in each deadlock."""
         return await self._runner.send(self._calls.detect(limit, visits))
 
     async def abort(self, rid: str, cycle: Sequence[CycleEdge]) -> bool:
-        """End a request that waits, which hears of a deadlock; False if it does not wait (any more)."""
+        """End a waiting request, which gets DeadlockError. Returns False if it does not wait (any more)."""
         return (await self._runner.send(self._calls.abort([rid], cycle))) == ["aborted"]
 
     async def set_capacity(self, resource: str, max: int, *, silent: Seconds = 0) -> None:
-        """Let a resource give up to so many permits.
+        """Let a resource give up to `max` permits.
 
         silent: seconds without a `heartbeat` after which it gives none; 0: it needs no heartbeat.
         """
         await self._runner.send(self._calls.set_capacity(resource, max, silent))
 
     async def heartbeat(self, resource: str) -> CapacityStatus:
-        """A sign of life of a resource with a capacity."""
+        """Show that a resource with a capacity is alive."""
         return (await self.heartbeat_many([resource]))[0]
 
     async def heartbeat_many(self, resources: Sequence[str]) -> list[CapacityStatus]:
-        """A sign of life of many resources; a status for each."""
+        """Show that many resources are alive. Returns a status for each."""
         return await self._in_batches(self._calls.heartbeat, resources)
 
     async def drain(self, resource: str) -> str:
-        """Give no more permits of a resource; those that are out stay. Answers `draining` or `no_capacity`."""
+        """Give no more permits of a resource; permits in use stay. Returns `draining` or `no_capacity`."""
         return await self._runner.send(self._calls.drain(resource))
 
     async def remove(self, resource: str) -> str:
-        """Forget a resource's capacity. Answers `removed`, `in_use` while permits are out, or `no_capacity`."""
+        """Remove a resource's capacity. Returns `removed`, `in_use` while permits are in use, or `no_capacity`."""
         return await self._runner.send(self._calls.remove(resource))

@@ -1,4 +1,4 @@
-"""What all parts of a lock domain share: its calls, how they are sent, and what time it is there."""
+"""The base of all parts of a lock domain: its calls, how they are sent, and its time."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def closed() -> ClientClosed:
 
 
 class LocksBase:
-    """A lock domain by its name, on one server."""
+    """A lock domain with a name, on one server."""
 
     def __init__(self, runner: Runner, name: str, base: str) -> None:
         self.name = name
@@ -45,7 +45,7 @@ class LocksBase:
         return f"<{type(self).__name__} {self.base!r}>"
 
     def channel(self, resource: str) -> str:
-        """Where hints about a resource are published, by SPUBLISH."""
+        """Return the channel on which hints about a resource are published (SPUBLISH)."""
         return f"{self.base}:channel:{resource}"
 
     def _check_open(self) -> None:
@@ -53,7 +53,7 @@ class LocksBase:
             raise closed()
 
     def _close(self) -> None:
-        """Nobody waits any more, and whoever does now hears of it."""
+        """End all waits here; later waits raise an error."""
         self._closed = True
         for pid, ear in list(self._ears):
             if pid == os.getpid():  # the locks of a parent's ears may be held for ever
@@ -61,7 +61,7 @@ class LocksBase:
 
     @asynccontextmanager
     async def _listening(self, resource: str) -> AsyncIterator[Ear]:
-        """As the client's hints have it. After each wait, and each call, `_check_open` is for the listener to ask."""
+        """Listen as `Hints.listening` does. After each wait and each call, the listener has to call `_check_open`."""
         self._check_open()
         async with self._runner.hints.listening(self.channel(resource)) as ear:
             mine = os.getpid(), ear
@@ -73,15 +73,15 @@ class LocksBase:
                 self._ears.discard(mine)
 
     def _here(self) -> float:
-        """Seconds that pass as those of the domain do. When they began says nothing."""
+        """Return a count of seconds that passes like the domain's time, from an arbitrary start."""
         return self._runner.now_ms() / 1000 or monotonic()
 
     def _tell(self, now: float) -> None:
-        """A reply has told the domain's time."""
+        """Note the domain's time from a reply."""
         self._told = now, self._here()
 
     async def _issued_ms(self) -> int:
-        """The domain's time, as far as it is known here. No clock of this machine is asked what time it is."""
+        """Return the domain's time, as far as known. No wall clock of this machine is used."""
         if self._told is None:
             stats = await self._runner.send(self.calls.stats())
             self._heartbeat = stats.settings.heartbeat
@@ -93,7 +93,7 @@ class LocksBase:
     async def _in_batches(
         self, call: Callable[[Sequence[T]], Call[list[A]]], items: Sequence[T], most: int = MAX_RIDS
     ) -> list[A]:
-        """One call for so many items at most; their answers in order."""
+        """Make calls with at most this many items each. Returns their answers in order."""
         answers: list[A] = []
         for start in range(0, len(items), most):
             answers += await self._runner.send(call(items[start : start + most]))

@@ -1,4 +1,4 @@
-"""A grant: what one request holds, for as long as it is renewed."""
+"""A grant: the locks that one request holds while they are renewed."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ MARGIN = 0.05
 
 
 class GrantKeeper(Protocol):
-    """Who renews a grant and gives it back."""
+    """What renews a grant and releases it."""
 
     def here(self) -> float: ...
 
@@ -26,11 +26,14 @@ class GrantKeeper(Protocol):
 class Grant:
     """Locks that one request holds. They are renewed in the background until `release`, or until they are lost.
 
-    One that nobody refers to any more is not renewed: it ends with its lease, and nobody is told.
+    Without a reference to it, a grant is no longer renewed. It then ends with its lease, without a notification.
 
-    rid: of the request. resource, mode, fence: of the lock, of the first where there are several. fences: by resource;
-    each rises with every grant of its resource, for what is written elsewhere to be checked by. ttl: seconds that a
-    lease lasts. deadline: when the one of now ends, by the domain's clock.
+    rid: of the request.
+    resource, mode, fence: of the lock, or of the first of several.
+    fences: by resource. A fence rises with every grant of its resource, so that other systems can refuse a former
+    holder.
+    ttl: seconds of a lease.
+    deadline: when the current lease ends, by the domain's clock.
     """
 
     def __init__(
@@ -68,7 +71,7 @@ class Grant:
 
     @property
     def lost(self) -> bool:
-        """Whether it is not held any more though nobody here gave it back: its lease ran out, or was taken away."""
+        """Whether it is no longer held although it was not released here: its lease ran out, or it was taken away."""
         if not self._why_lost and not self._released:
             if self._is_foreign():
                 self._why_lost = "it is that of the process of which this one was forked"
@@ -77,13 +80,13 @@ class Grant:
         return self._why_lost != ""
 
     def check(self) -> None:
-        """To be called before each step that the lock protects: LockLost if it is not held any more."""
+        """Raise LockLost if it is no longer held. Call this before each step that the lock protects."""
         if self.lost or self._released:
             what = f"the lock of {', '.join(self.fences)} by {self.owner}"
             raise LockLost(f"{what} is not held any more: {self._why_lost or 'it was released'}")
 
     async def release(self) -> None:
-        """Give it back, once. LockLost if it was not held any more."""
+        """Release it, once. Raises LockLost if it was no longer held."""
         if self._released or self._is_foreign():
             return
         lost, self._released = self.lost, True
@@ -92,9 +95,9 @@ class Grant:
             self.check()
 
     async def downgrade(self) -> None:
-        """Hold it shared from now on: those who wait to share it come in. LockLost if it is not held any more.
+        """Hold it shared from now on, so that waiters for shared locks get it. Raises LockLost if it is no longer held.
 
-        Permits stay as they are; BadArgument where there is nothing else.
+        Permits stay unchanged. Raises BadArgument if there are only permits.
         """
         if self._permits_only:
             what = f"mode: 'permit' of {', '.join(self.fences)} is not accepted"
@@ -110,11 +113,11 @@ class Grant:
 
     @property
     def released(self) -> bool:
-        """Whether it was given back here, or an attempt was made."""
+        """Whether it was released here, or its release was tried."""
         return self._released
 
     def prolong(self, sent: float, now: float, deadline: float) -> None:
-        """Count on the lease that an answer gave. sent: when the call was sent, on the keeper's clock."""
+        """Note the new end of its lease. sent: when the call was sent, on the keeper's clock."""
         left = deadline - now
         self.ttl = max(self.ttl, left)
         self.deadline = deadline
@@ -122,7 +125,7 @@ class Grant:
         self.until = sent + left * (1 - MARGIN)
 
     def lose(self, why: str) -> None:
-        """It is lost from now on."""
+        """Note that it is lost from now on."""
         self._why_lost = self._why_lost or why
 
     def _is_foreign(self) -> bool:

@@ -1,4 +1,4 @@
-"""Looking into a lock domain: who holds, who waits, for whom, and what happens."""
+"""Reading a lock domain: holders, waiters, wait-for edges, and counts."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ PAGE = 200
 
 
 class LockFilter(TypedDict, total=False):
-    """Which requests are meant: those that fit all that is named. type: what stands before the `:` of resources."""
+    """A filter for requests: all given conditions must match. type: the part of a resource before its `:`."""
 
     type: str | None
     owner: str | None
@@ -30,15 +30,17 @@ class LockInspect:
         self._calls = locks.calls
 
     async def show(self, resource: str, limit: int = 100) -> LockView:
-        """A resource: who holds it, and who waits for it in which order, up to limit of them."""
+        """Return a resource with its holders and its waiters in order, at most `limit` of each."""
         return await self._runner.send(self._calls.show(resource, limit))
 
     async def list(self, *, cursor: str = "", limit: int = 100, **filter: Unpack[LockFilter]) -> RequestPage:
-        """One page of those who hold or wait. A page may be empty though there are more: the cursor tells."""
+        """Return one page of the requests that hold or wait. A page may be empty although there are more: check the
+        cursor.
+        """
         return await self._runner.send(self._calls.list(cursor=cursor, limit=limit, **filter))
 
     async def iterate(self, **filter: Unpack[LockFilter]) -> AsyncIterator[RequestView]:
-        """All that `list` finds, page by page."""
+        """Iterate over all requests that `list` finds, page by page."""
         cursor = ""
         while True:
             page = await self.list(cursor=cursor, limit=PAGE, **filter)
@@ -49,7 +51,7 @@ class LockInspect:
                 return
 
     async def edges(self) -> tuple[Edge, ...]:
-        """Who waits for whom. What follows from other edges is left out."""
+        """Return which requests wait for which. Edges that follow from others are left out."""
         edges: builtins.list[Edge] = []
         cursor = ""
         while True:
@@ -60,9 +62,9 @@ class LockInspect:
                 return tuple(edges)
 
     async def graph(self) -> LockGraph:
-        """Who waits for whom, to be drawn: `graph.mermaid()`, `graph.dot()`."""
+        """Return which owners wait for which, for drawing: `graph.mermaid()`, `graph.dot()`."""
         return LockGraph(await self.edges())
 
     async def stats(self) -> LockStats:
-        """How much there is of what."""
+        """Return the counts of the domain, and its settings."""
         return await self._runner.send(self._calls.stats())

@@ -1,4 +1,4 @@
-"""The areas of a queue, and the short names of what is in them."""
+"""The areas of a queue, and the short names of their methods."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from pyadeq._core.kernel.areas import forward
 
 
 class QueueAreas(Producing):
-    """A queue with one attribute for each area, and a method for each of their old names."""
+    """A queue with an attribute for each area, and with the short names of their methods."""
 
     def __init__(self, runner: Runner, name: str, base: str) -> None:
         super().__init__(runner, name, base)

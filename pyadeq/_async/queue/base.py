@@ -1,4 +1,4 @@
-"""What all parts of a queue share: its calls, and how they are sent."""
+"""The base of all parts of a queue: its calls, and how they are sent."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ class Area:
         self._calls = calls
 
     async def _in_batches(self, call: Callable[[Sequence[T]], Call[list[A]]], items: Sequence[T]) -> list[A]:
-        """One call for every 1,000 items; their answers in order."""
+        """Make one call for every 1,000 items. Returns their answers in order."""
         starts = range(0, len(items), MAX_ITEMS)
         return await self._in_turn(call(items[start : start + MAX_ITEMS]) for start in starts)
 
     async def _in_turn(self, calls: Iterable[Call[list[A]]]) -> list[A]:
-        """The answers of some calls, made one after the other.
+        """Make calls one after the other. Returns their answers.
 
-        If one is not confirmed, or has to do with a task that there is not, that is raised at the end.
+        If a call is not confirmed, or names an unknown task, the error is raised at the end.
         """
         answers: list[A] = []
         unconfirmed: DurabilityError | None = None
@@ -55,7 +55,7 @@ class Area:
 
 
 class QueueBase(Area):
-    """A queue by its name, on one server."""
+    """A queue with a name, on one server."""
 
     def __init__(self, runner: Runner, name: str, base: str) -> None:
         self.name = name
@@ -66,12 +66,12 @@ class QueueBase(Area):
 
     @property
     def adeq(self) -> Runner:
-        """The client that the queue was made by."""
+        """The client that created the queue."""
         return self._runner
 
     @property
     def default_worker(self) -> str:
-        """The name under which this process claims where none is given."""
+        """The worker name under which this process claims, if none is given."""
         return self._identities.own_name()
 
     def __repr__(self) -> str:

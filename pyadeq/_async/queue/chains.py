@@ -1,4 +1,4 @@
-"""Chains: tasks that come one after the other, and one that comes after many."""
+"""Chains: tasks that run one after the other, and tasks that run after many others."""
 
 from __future__ import annotations
 
@@ -27,13 +27,15 @@ class QueueChains:
         self._inspect = inspect
 
     async def chain(self, tasks: Iterable[Any], *, after: Earlier = (), rid: str | None = None) -> list[Receipt]:
-        """Put tasks in line that run one after the other: Task models, or payloads. Any number; 1,000 a call.
+        """Enqueue tasks that run one after the other: Task models, or payloads. Any number; 1,000 per call.
 
-        Each starts when the one before has ended as its own `after_when` says: completed, unless it says otherwise. One
-        that fails for good takes those after it with it: they are dead, reason `after_failed`. after: what the first
-        one waits for. With your own rid the same call made again creates nothing twice; tasks without an id have
-        `<rid>.<index>`. BadArgument for a task with idempotency_key, unique or scope, in whose place another one may
-        be found, and the next would not wait for it.
+        Each task starts when the one before has ended as its own `after_when` says, by default completed. If a task
+        fails for good, all tasks after it are dead with the reason `after_failed`. Raises BadArgument for a task with
+        idempotency_key, unique or scope: another task might exist in its place, and the next one would not wait for it.
+
+        after: what the first task waits for.
+        rid: with your own rid, you may make the same call again; it creates nothing twice. Tasks without an id get
+        `<rid>.<index>`.
         """
         refuse_single("tasks", tasks)
         steps: Iterable[Task] = _steps(tasks, earlier_ids(after), rid)
@@ -42,15 +44,19 @@ class QueueChains:
         return await self._queue.enqueue_many(steps, rid=rid)
 
     async def gather(self, tasks: Iterable[Any], then: Any = None, *, rid: str | None = None) -> Receipt:
-        """Put tasks in line that run side by side, and `then`, which starts when all of them are completed.
+        """Enqueue tasks that run side by side, and `then`, which starts when all of them are completed. Returns the
+        receipt of `then`.
 
-        tasks: Task models, or payloads: 1 to 100,000. then: likewise; with `after_when="ended"` it starts however they
-        end, with `after_any` after the first. It is enqueued first and they are its children: their parent is its id,
-        and theirs are `<that id>.<index>`, the index with five digits. So they may not bring an id, a parent,
-        idempotency_key, unique or scope (BadArgument). The answer is that for `then`: where it is not `created`, for
-        another has its id or stands for it, nothing else is enqueued. With your own rid a call that broke off may be
-        made again: what is there is not made twice. UnknownTask if `then` is gone before all its children are there,
-        lost by the server or deleted. The children's results: `gathered`, for a handler too.
+        `then` is enqueued first, and the tasks are its children. Their ids are `<id of then>.<index>`, with a
+        five-digit index. So they must not have an id, a parent, idempotency_key, unique or scope (BadArgument). If the
+        receipt is not `created`, because another task has its id or key, nothing else is enqueued. Raises UnknownTask
+        if `then` is gone before all its children exist: deleted, or lost by the server. `gathered` reads the results of
+        the children, also in a handler.
+
+        tasks: Task models, or payloads: 1 to 100,000.
+        then: a Task model, or a payload. With `after_when="ended"` it starts however they end; with `after_any` after
+        the first.
+        rid: with your own rid, you may repeat a call that was broken off; it creates nothing twice.
         """
         children = checked_list("tasks", tasks)
         last = as_task(then)
@@ -72,10 +78,9 @@ class QueueChains:
         return receipt
 
     async def gathered(self, id: str) -> AsyncIterator[TaskView]:
-        """The children of a task with payload, state and result, in the order in which they were enqueued.
+        """Iterate over the children of a task with payload, state and result, in the order of their enqueue.
 
-        They are read a hundred at a time, while you go through them. One that was deleted, as ended tasks are after a
-        while, is left out.
+        They are read a hundred at a time. Children that were deleted, as ended tasks are after a while, are missing.
         """
         cursor = ""
         while True:
@@ -86,7 +91,7 @@ class QueueChains:
                 return
 
     async def gathered_page(self, id: str, cursor: str) -> tuple[list[TaskView], str]:
-        """Some of them, and the cursor that gets the next ones; it is empty on the last page."""
+        """Return some of them, and the cursor for the next page, empty on the last page."""
         page = await self._inspect.list(parent=id, cursor=cursor, limit=PAGE)
         found = await self._inspect.get_many([task.id for task in page.tasks])
         return [task for task in found if task is not None], page.cursor

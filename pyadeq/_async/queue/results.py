@@ -1,4 +1,4 @@
-"""Waiting for tasks to end: by what the server publishes, and by a look from time to time."""
+"""Waiting for the end of tasks, by messages that the server publishes, and by asking from time to time."""
 
 from __future__ import annotations
 
@@ -22,23 +22,25 @@ TOLD_FIRST, TOLD, UNTOLD_FIRST, UNTOLD_LAST = 1.0, 5.0, 0.02, 1.0
 
 
 class Awaiting(QueueBase):
-    """The part of a queue that those use who need results."""
+    """The part of a queue for waiting for results."""
 
     async def result(self, id: str, timeout: Seconds = 60.0) -> Any:
-        """The result of a task, as soon as it has ended; None if it left none, the text where it is not JSON.
+        """Wait for a task's end and return its result; None if there is none, the text if it is not JSON.
 
-        timeout: seconds to wait; WaitTimeout then. TaskDead, TaskCancelled or TaskGone say how else it ended. A task
-        that was enqueued with reply=True is heard of at once, another within a second. Any number may wait for one.
+        Raises TaskDead, TaskCancelled or TaskGone if it ended in another way. The end of a task that was enqueued with
+        reply=True is noticed at once, of another task within a second. Any number of clients may wait for one task.
+
+        timeout: seconds to wait; then WaitTimeout.
         """
         return result_of(id, await self.ended(id, timeout))
 
     async def ended(self, id: str, timeout: Seconds = 60.0) -> Outcome:
-        """How a task ended, as soon as it has: as `result`, but every end is an answer. WaitTimeout."""
+        """Wait for a task's end and return how it ended, however it did. Raises WaitTimeout."""
         async with self._runner.hints.listening(self._channel(id)) as ear:
             return await self._ended(id, ear, monotonic() + to_ms("timeout", timeout) / 1000)
 
     async def _ended(self, id: str, ear: Ear, until: float, told: bool = False) -> Outcome:
-        """told: wait for a first word before the first look."""
+        """told: wait for a first message before the first question."""
         pause = UNTOLD_FIRST
         if told:
             await ear.wait(min(TOLD_FIRST, until - monotonic()))
@@ -56,7 +58,7 @@ class Awaiting(QueueBase):
                 raise ClientClosed("this client is closed: it waits for no results; make another")
 
     async def _look(self, call: Call[list[Outcome]], until: float) -> Outcome | None:
-        """None while the server is away and there is time left."""
+        """Ask once. Returns None while the server is away and there is time left."""
         try:
             return (await self._runner.send(call))[0]
         except TransportError as error:
@@ -70,17 +72,17 @@ class Awaiting(QueueBase):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Receipt(PlainReceipt):
-    """The answer to an enqueue, by which the result can be waited for."""
+    """The answer to an enqueue. It can wait for the result."""
 
     _queue: Awaiting = field(repr=False)
 
     async def result(self, timeout: Seconds = 60.0) -> Any:
-        """The result of the task, as soon as it has ended; see `Queue.result`."""
+        """Wait for the task's end and return its result; see `Queue.result`."""
         return await self._queue.result(self.id, timeout)
 
 
 def result_of(id: str, outcome: Outcome) -> Any:
-    """The result of a task that has ended, or the error that says how else it ended."""
+    """Return the result of an ended task, or raise the error that says how else it ended."""
     match outcome.status:
         case "completed":
             check_readable(id, outcome.unreadable)

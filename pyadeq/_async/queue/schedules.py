@@ -1,4 +1,4 @@
-"""Schedules of a queue: tasks that are enqueued when their time comes."""
+"""Schedules of a queue: tasks that are enqueued at certain times."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ PATIENCE = 10.0
 
 
 class Schedules:
-    """The schedules of one queue. Workers fire them; any number of them is safe, and none is a leader."""
+    """The schedules of one queue. Workers fire them. Any number of workers is safe, without a leader."""
 
     def __init__(self, runner: Runner, calls: QueueCalls, epoch: int = 0) -> None:
         self._runner = runner
@@ -47,14 +47,19 @@ class Schedules:
         jitter: Seconds = 0.0,
         **task: Any,
     ) -> SchedulePut:
-        """Make a schedule, or change the one of that name: `created`, `changed`, or `unchanged` where it is the same.
+        """Create a schedule, or change the one with that name. The answer is `created`, `changed`, or `unchanged` if it
+        is the same.
 
-        timing: a `Cron`, `Every` or `At`. payload and task: as of `enqueue`, but for what can be said of one task only;
-        or a `Task` as the payload.
-        overlap: where a task of it has not ended when the next is due, `skip` leaves that out; `buffer_one` lets one
-        wait for it, `buffer_all` up to 63; `cancel_other` cancels it first; `allow` lets them run side by side.
-        catch_up: seconds for which a time that came while nobody was there is made up for; then it counts as missed.
-        jitter: each task starts up to so many seconds later. A new timing begins now; a pause lasts.
+        A new timing begins now. A pause stays in force.
+
+        timing: a `Cron`, `Every` or `At`.
+        payload, task: as for `enqueue`, without the options that fit one task only; or a `Task` as the payload.
+        overlap: if an earlier task has not ended when the next time is due, `skip` leaves that time out. `buffer_one`
+        lets one task wait, `buffer_all` up to 63. `cancel_other` cancels the earlier task first. `allow` lets them run
+        side by side.
+        catch_up: a missed time is made up for if it is not older than this number of seconds. Otherwise it counts as
+        missed.
+        jitter: each task starts up to this number of seconds later, at random.
         """
         new = _task_of(payload, task)
         found, _, now = await self._runner.send(self._calls.schedules(name=name))
@@ -75,12 +80,12 @@ class Schedules:
         return await self._runner.send(call)
 
     async def get(self, name: str) -> Schedule | None:
-        """A schedule as it is now; None if there is none of that name."""
+        """Return a schedule as it is now; None if there is none with that name."""
         found, _, _ = await self._runner.send(self._calls.schedules(name=name))
         return found[0] if found else None
 
     async def iterate(self) -> AsyncIterator[Schedule]:
-        """All schedules, by when they are due next, without their payloads. They are read a hundred at a time."""
+        """Iterate over all schedules, by due time, without their payloads. They are read a hundred at a time."""
         cursor = ""
         while True:
             found, cursor, _ = await self._runner.send(self._calls.schedules(cursor=cursor, limit=PAGE))
@@ -90,18 +95,18 @@ class Schedules:
                 return
 
     def upcoming(self, schedule: Schedule, count: int = 5) -> list[float]:
-        """The next so many times of a schedule, as it was read; none where it is paused, or has no time left."""
+        """Return the next `count` times of a schedule, as it was read; none if it is paused or has no time left."""
         if schedule.next is None:
             return []
         later = times(known_timing(schedule), round(schedule.next * 1000))
         return [schedule.next, *(at_ms / 1000 for at_ms in islice(later, count - 1))]
 
     async def pause(self, name: str) -> SteerScheduleStatus:
-        """Let no more times fire until `resume`; they are not made up for. `done`, `unchanged` or `not_found`."""
+        """Stop firing until `resume`. Missed times are not made up for. Returns `done`, `unchanged` or `not_found`."""
         return await self._runner.send(self._calls.pause_schedule(name, new_ulid()))
 
     async def resume(self, name: str) -> SteerScheduleStatus:
-        """End a pause: the next time is the first from now on. `done`, `unchanged` or `not_found`."""
+        """End a pause: the next time is the first from now on. Returns `done`, `unchanged` or `not_found`."""
         while True:
             found, _, now = await self._runner.send(self._calls.schedules(name=name))
             if not found:
@@ -111,20 +116,21 @@ class Schedules:
                 return status
 
     async def remove(self, name: str) -> SteerScheduleStatus:
-        """Delete a schedule. The tasks that it has enqueued stay. `done` or `not_found`."""
+        """Delete a schedule. Tasks that it has enqueued stay. Returns `done` or `not_found`."""
         return await self._runner.send(self._calls.remove_schedule(name, new_ulid()))
 
     async def trigger(self, name: str) -> Firing:
-        """Enqueue its task now, besides its times, paused or not; its overlap policy holds."""
+        """Enqueue its task now, in addition to its times, even if it is paused. Its overlap policy applies."""
         return await self._trigger(name, None)
 
     async def backfill(
         self, name: str, start: Moment, end: Moment, *, progress: Callable[[int, int], object] | None = None
     ) -> list[Firing]:
-        """Enqueue its task for each of its times from start to end, but for those that have fired before (`exists`).
+        """Enqueue its task for each of its times from start to end. Times that have fired before give `exists`.
 
-        Its overlap policy holds: with `skip` all but the first are skipped, unless its task ends at once.
-        progress: told how many times of how many are done.
+        Its overlap policy applies: with `skip`, all but the first are skipped, unless its task ends at once.
+
+        progress: called with how many times are done, of how many.
         """
         schedule = await self.get(name)
         if schedule is None:
@@ -142,7 +148,7 @@ class Schedules:
         return firings
 
     async def fire_due(self) -> Fired:
-        """Fire all that is due. Workers do it by themselves."""
+        """Fire all due times. Workers do this by themselves."""
         firings: list[Firing] = []
         cursor = ""
         while True:
@@ -158,7 +164,7 @@ class Schedules:
         return Fired(firings=firings, now=now, next=next)
 
     async def _next_but(self, failed: set[str]) -> tuple[float | None, float]:
-        """When a schedule is due next that is none of these, and the server's time."""
+        """Return when the next schedule is due, except these, and the server's time."""
         cursor, limit = "", min(len(failed) + 1, PAGE)
         while True:
             found, cursor, now = await self._runner.send(self._calls.schedules(cursor=cursor, limit=limit))
@@ -169,7 +175,7 @@ class Schedules:
                 return None, now
 
     async def _fire(self, schedule: Schedule, now: float) -> list[Firing]:
-        """All times that have come, in order, until somebody else is found to do the same."""
+        """Fire all times that have come, in order, until another program is found to do the same."""
         firings: list[Firing] = []
         while schedule.next is not None and schedule.next <= now and len(firings) < MOST_AT_ONCE:
             firing, next = await self._fire_next(schedule, now)
@@ -180,7 +186,7 @@ class Schedules:
         return firings
 
     async def _fire_next(self, schedule: Schedule, now: float) -> tuple[Firing, float | None]:
-        """Its next time, and the one that follows."""
+        """Fire its next time, and return the following one."""
         at = schedule.next or 0.0
         delay_ms = random.randint(0, round(schedule.jitter * 1000))
         id = firing_id(schedule.name, at)

@@ -12,7 +12,7 @@ from pyadeq.models.queue import Backoff, Settings
 
 
 class SettingsChange(TypedDict, total=False):
-    """What can be set for a queue; see Settings."""
+    """The settings of a queue that can be changed; see Settings."""
 
     lease: Seconds
     max_attempts: int
@@ -42,10 +42,10 @@ class QueueSettings(Area):
         return await self.get()
 
     async def get(self) -> Settings:
-        """All settings of the queue; defaults, if there is none yet."""
+        """Return all settings of the queue; the defaults if the queue does not exist yet."""
         return await self._runner.send(self._calls.settings())
 
     async def change(self, *, clock: str | None = None, **settings: Unpack[SettingsChange]) -> Settings:
-        """Change settings of the queue and answer all of them; what is not given stays as it is."""
+        """Change settings of the queue and return all of them. Settings that are not given stay unchanged."""
         checked_options(settings, SettingsChange.__annotations__, besides=("clock",))
         return await self._runner.send(self._calls.configure(new_ulid(), clock=clock, **settings))

@@ -13,26 +13,29 @@ if TYPE_CHECKING:
 
 
 class Shares:
-    """The weights of a queue's users. They count where the queue has fair shares: `queue.configure(fair=True)`."""
+    """The weights of a queue's users. They apply if the queue has fair shares: `queue.configure(fair=True)`."""
 
     def __init__(self, runner: Runner, calls: QueueCalls) -> None:
         self._runner = runner
         self._calls = calls
 
     async def set(self, user: str, weight: float) -> None:
-        """Give a user a weight: with 2 it starts two tasks for each of one with 1, while both have some in line.
+        """Give a user a weight. With 2, it starts two tasks for each task of a user with 1, while both have tasks
+        waiting.
 
-        0.01 to 100; 1 is what everybody has. It holds for tasks that are enqueued from now on.
+        The weight applies to tasks that are enqueued from now on.
+
+        weight: 0.01 to 100; the default of every user is 1.
         """
         await self._runner.send(self._calls.set_weights([(user, weight_pct(weight))], new_ulid()))
 
     async def get(self, user: str) -> float:
-        """The weight of a user."""
+        """Return the weight of a user."""
         weights, _ = await self._runner.send(self._calls.weights([user]))
         return weights[user]
 
     async def all(self) -> dict[str, float]:
-        """The users whose weight is not 1, by name."""
+        """Return the users with a weight other than the default 1, by name."""
         weights: dict[str, float] = {}
         cursor = ""
         while True:

@@ -1,4 +1,4 @@
-"""The workers of a queue: who is alive, and what is wanted of them."""
+"""The workers of a queue: listing and steering them."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ MAX_WORKERS = 200
 
 
 class QueueWorkers(Area):
-    """`queue.workers`: who is alive, and what is wanted of them. Called, it is `list`."""
+    """`queue.workers`: lists and steers workers. `queue.workers()` is `queue.workers.list()`."""
 
     def __init__(self, runner: Runner, calls: QueueCalls, identities: Identities) -> None:
         super().__init__(runner, calls)
@@ -31,14 +31,14 @@ class QueueWorkers(Area):
         return await self.list(group=group, capability=capability)
 
     async def get(self, name: str) -> WorkerInfo | None:
-        """A live worker by its name; None if there is none."""
+        """Return a live worker by its name; None if there is none."""
         found, _ = await self._runner.send(self._calls.workers(name=name))
         return found[0] if found else None
 
     async def list(self, *, group: str | None = None, capability: str | None = None) -> builtins.list[WorkerInfo]:
-        """The live workers by name: all, or those of a group or with a capability.
+        """Return the live workers by name: all, or those of a group or with a capability.
 
-        A worker is alive if it was seen within the last 30 s, or what the setting `presence` says.
+        A worker is alive if it was seen within the last 30 s (setting `presence`).
         """
         found: dict[str, WorkerInfo] = {}
         cursor = ""
@@ -59,9 +59,11 @@ class QueueWorkers(Area):
         group: str | None = None,
         everybody: bool = False,
     ) -> builtins.list[str]:
-        """Say what is wanted of live workers: those named, those of a group, or everybody. The names of those who hear.
+        """Send a request to live workers: those named, those of a group, or all. Returns the names of the workers that
+        get it.
 
-        mode: `run`; `quiet`, claim no more; `stop`, let what runs end and go; `restart`. capacity: tasks at a time.
+        mode: `run`; `quiet`: claim no more; `stop`: finish running tasks and exit; `restart`.
+        capacity: how many tasks to run at a time.
         """
         names = checked_list("workers", workers)
         if bool(names) + (group is not None) + everybody != 1:
@@ -81,9 +83,10 @@ class QueueWorkers(Area):
         capabilities: Sequence[str] = (),
         lanes: Sequence[str] = (),
     ) -> str:
-        """Make a worker known under a new incarnation; an older one of the same name is `stale` from then on.
+        """Register a worker under a new incarnation. From then on, an older one with the same name is `stale`.
 
-        capacity: tasks at a time. group, instance, capabilities and lanes: by which others find it.
+        capacity: how many tasks it runs at a time.
+        group, instance, capabilities, lanes: how other programs find it.
         """
         name = worker or self._identities.own_name()
         about = {
@@ -97,15 +100,15 @@ class QueueWorkers(Area):
         return name
 
     async def deregister(self, worker: str | None = None, reason: str = "stopped", leases: Sequence[Held] = ()) -> str:
-        """Forget a worker and take back these leases of it, at most 1,000; others stay until they end."""
+        """Remove a worker and take back these leases, at most 1,000. Other leases stay until they end."""
         return await self._identities.deregister(worker or self._identities.own_name(), reason, leases)
 
     async def beat(
         self, leases: Sequence[Held], *, worker: str, extend: Seconds = 0, busy: int | None = None
     ) -> Heartbeat:
-        """Prolong many leases, if there are any, show the worker, and hear what is wanted of it.
+        """Renew leases, if there are any, show that the worker is alive, and read requests to it.
 
-        busy: how many tasks it holds, for those who look.
+        busy: how many tasks it holds, for `queue.workers`.
         """
         check_lease(extend, "extend")
         renewals: builtins.list[Renewal] = []
@@ -126,7 +129,7 @@ class QueueWorkers(Area):
 
 
 def check_lease(seconds: Seconds, name: str = "lease") -> None:
-    """Refuse what is no time to hold a lease."""
+    """Refuse a time that cannot be the length of a lease."""
     if 0 != to_ms(name, seconds) < 1000:
         raise BadArgument(
             "ADEQ_ARG",

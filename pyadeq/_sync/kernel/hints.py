@@ -1,10 +1,10 @@
 # Generated from pyadeq/_async/kernel/hints.py by pyadeq/_unasync.py; do not edit.
-"""What servers publish, for all of a process that wait for it: one connection to each node, shared.
+"""Messages that servers publish, for all waiters of a process: one shared connection to each node.
 
-A hint may be missed and never is an error: whoever waits for one must look for itself from time to time. Besides
-`wire`, this is the only module that knows redis-py's connections. It reads them directly, for its `PubSub` subscribes
-again in the midst of other calls, and follows no slot that moves. They speak RESP2 whatever the client's do: there,
-redis-py hands over in the same way in all its versions what a server says unasked.
+A hint may be missed, which is never an error: a waiter must also check by itself from time to time. Only this module
+and `wire` use redis-py's connections. This one reads them directly, because redis-py's `PubSub` subscribes again during
+other calls, and does not follow moved slots. The connections use RESP2, whatever the client uses: in RESP2, all
+versions of redis-py return messages in the same way.
 """
 
 from __future__ import annotations
@@ -68,9 +68,9 @@ class Ear:
 
 
 class Hints:
-    """What is published on sharded channels, for all waiters of a process.
+    """Messages on sharded channels, for all waiters of a process.
 
-    nodes: where connections and routes come from; to be closed after this.
+    nodes: where connections and routes come from. Close it after this object.
     """
 
     def __init__(self, nodes: Nodes) -> None:
@@ -80,9 +80,10 @@ class Hints:
 
     @contextmanager
     def listening(self, channel: str) -> Iterator[Ear]:
-        """Listen to a channel: from when this yields, unless the server refuses, or takes more than a second.
+        """Listen to a channel. The subscription is active when this yields, unless the server refuses or takes over a
+        second.
 
-        One ear is for one waiter; it hears nothing any more after the with block, or after `close`. ClientClosed.
+        Use it for one waiter. After the with block or `close`, it receives nothing; then it raises ClientClosed.
         """
         if self._nodes.closed:
             raise ClientClosed
@@ -106,18 +107,18 @@ class Hints:
 
     @property
     def _exchange(self) -> _Exchange:
-        """That of this process: after a fork, the parent's connections are the parent's."""
+        """Return that of this process: after a fork, the parent's connections belong to the parent."""
         pid = os.getpid()
         return self._exchanges.get(pid) or self._exchanges.setdefault(pid, _Exchange(self._nodes))
 
     def _forget_other_loops(self) -> None:
-        """The tasks of an event loop that has ended listen no more."""
+        """Drop the subscriptions of an event loop that has ended."""
         if self._home.has_moved():
             self._exchanges = {}
 
 
 class _Channel:
-    """A channel with ears, and the line where it is wanted."""
+    """A channel with its listeners, and the connection on which it is wanted."""
 
     def __init__(self, line: _Line) -> None:
         self.line = line
@@ -125,7 +126,7 @@ class _Channel:
 
 
 class _Exchange:
-    """The lines of a process to all nodes, and who listens to what."""
+    """The connections of a process to all nodes, and their listeners."""
 
     def __init__(self, nodes: Nodes) -> None:
         self.nodes = nodes
@@ -161,7 +162,7 @@ class _Exchange:
                     ear.hear(words)
 
     def settle(self, name: str, stands: bool) -> None:
-        """Tell those who wait for a subscription, and those who have missed that there was none."""
+        """Notify waiters of a new subscription, and listeners that may have missed messages."""
         with self._lock:
             if channel := self._channels.get(name):
                 for ear in channel.ears:
@@ -171,7 +172,7 @@ class _Exchange:
                         ear.hear([RECONNECTED])
 
     def rehome(self, names: set[str]) -> None:
-        """Want channels anew, where the routes say."""
+        """Subscribe again, where the routes now point."""
         with self._lock:
             for name in names:
                 if channel := self._channels.get(name):
@@ -180,7 +181,7 @@ class _Exchange:
                     channel.line.want(name)
 
     def retire(self, line: _Line, idle: float = 0.0) -> bool:
-        """Whether nobody has wanted anything there for so many seconds; then the next one gets a new line."""
+        """Return whether the connection was unused for this many seconds. Then the next listener gets a new one."""
         with self._lock:
             if line.wanted or monotonic() < line.idle_since + idle:
                 return False
@@ -188,7 +189,7 @@ class _Exchange:
             return True
 
     def lose(self, line: _Line) -> None:
-        """Forget a line that has ended, with its channels."""
+        """Forget a connection that has ended, with its channels."""
         with self._lock:
             self._forget(line)
             for name in line.wanted:
@@ -215,7 +216,7 @@ class _Exchange:
 
 
 class _Line:
-    """The connection to one node. Only its own thread or task uses it; others say what they want, and ring."""
+    """The connection to one node. Only its own thread or task uses it; others queue changes and wake it."""
 
     def __init__(self, exchange: _Exchange, node: Node) -> None:
         self.node = node
@@ -274,7 +275,7 @@ class _Line:
             self.bell.close()
 
     def _connect(self) -> None:
-        """Connect and listen, until there is nothing more to listen to."""
+        """Connect and listen until no channel is wanted."""
         pool = self._exchange.nodes.pool(self.node)
         pool.connection_kwargs |= {"protocol": 2, "health_check_interval": 0}
         connection: Any = None
@@ -323,7 +324,7 @@ class _Line:
             return refusal(error)
 
     def _commands(self) -> list[bytes]:
-        """What has to be said for the node to send what is wanted, and nothing else."""
+        """Return the commands that bring the node's subscriptions to what is wanted."""
         commands = []
         while self._changed:
             name = self._changed.popleft()
@@ -388,7 +389,7 @@ class _Line:
         self._homeless.add(name)
 
     def _fail(self) -> None:
-        """The connection is lost, or could not be made."""
+        """Handle a lost or failed connection."""
         self._states.clear()
         self._asked.clear()
         self.failing = self._stale = True
@@ -399,7 +400,7 @@ class _Line:
             self._exchange.settle(name, stands=False)
 
     def _rehome(self) -> None:
-        """After something went wrong: ask where channels are, and want them there."""
+        """After an error, find out where the channels are, and subscribe there."""
         stale, self._stale = self._stale, False
         if stale:
             self._exchange.nodes.refresh()

@@ -1,5 +1,5 @@
 # Generated from pyadeq/_async/kernel/names.py by pyadeq/_unasync.py; do not edit.
-"""The names of queues and lock domains. A server keeps no list of them, so its keys are scanned."""
+"""The names of queues and lock domains. A server has no list of them, so its keys are scanned."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ SCAN_COUNT: Final = 1000
 
 
 def find_names(nodes: Nodes, base: str, retry_for: float, timeout: Seconds | None) -> Iterator[str]:
-    """Each name with settings on the server, once. base: that of the name `-`."""
+    """Yield each name that has settings on the server, once. base: that of the name `-`."""
     head, tail = f"{base}:config".rsplit("-", 1)
     scan = Scan(nodes, f"{head}*{tail}")
     until = None if timeout is None else monotonic() + to_ms("timeout", timeout) / 1000
@@ -54,8 +54,8 @@ def find_names(nodes: Nodes, base: str, retry_for: float, timeout: Seconds | Non
 class Scan:
     """SCAN of every primary, page by page.
 
-    After a failure it goes on, and then scans everything once more: a server that took the place of another does not
-    know its cursor.
+    After a failure it continues, and then scans everything once more: a new server does not know the old server's
+    cursor.
     """
 
     def __init__(self, nodes: Nodes, pattern: str) -> None:
@@ -67,11 +67,11 @@ class Scan:
 
     @property
     def done(self) -> bool:
-        """Whether all keys of all nodes were looked at."""
+        """Whether all keys of all nodes were scanned."""
         return self._left == []
 
     def page(self) -> tuple[Loss | Refusal | None, list[bytes]]:
-        """The next keys that match, or what kept the node from answering."""
+        """Return the next matching keys, or why the node did not answer."""
         if self._left is None:
             self._left = list(self._nodes.primaries())
         command = pack("SCAN", self._cursor, "MATCH", self._pattern, "COUNT", SCAN_COUNT)
@@ -86,7 +86,7 @@ class Scan:
         return None, keys
 
     def recover(self) -> None:
-        """Learn which nodes there are now, after a failure."""
+        """Find the current nodes after a failure."""
         self._failed = True
         self._nodes.refresh()
         if self._left and self._left[0] not in self._nodes.primaries():

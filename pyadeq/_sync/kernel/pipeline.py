@@ -17,13 +17,15 @@ T = TypeVar("T")
 
 
 class Pipeline:
-    """Collects calls and sends them together when its with block ends: `adeq.pipeline()` makes one.
+    """Collects calls and sends them together when its with block ends. `adeq.pipeline()` creates it.
 
-    No transaction: each call succeeds or fails by itself, and its `Deferred.value` raises its error. A call that the
-    server did not answer, or whose safety it did not confirm, is raised at the end of the block too, when the others
-    have their values. Calls go out in the order in which they were added (to each node of a cluster), at most 100 or
-    4 MiB at a time; one that its node cannot take yet, because it lacks the script or the slot moves, is sent again
-    after those. A call that must come after another belongs into a second block. If the block raises, nothing is sent.
+    It is not a transaction: each call succeeds or fails by itself, and its `Deferred.value` raises its error. If the
+    server does not answer a call, or does not confirm its durability, the end of the block raises that error too, after
+    the other calls have their values.
+
+    Calls are sent in the order in which they were added, for each node of a cluster, at most 100 or 4 MiB at a time. If
+    a node cannot run a call yet, because it lacks the script or the slot moves, the call is sent again after the
+    others. So put a call that must follow another into a second block. If the block raises, nothing is sent.
     """
 
     def __init__(self, scripts: Scripts) -> None:
@@ -34,13 +36,15 @@ class Pipeline:
         return len(self._deferred)
 
     def add(self, call: Call[T]) -> Deferred[T]:
-        """Take a call; what comes back has its result in `.value` after the pipeline has run."""
+        """Add a call. After the pipeline has run, `.value` of the returned object is its result."""
         deferred = Deferred(call)
         self._deferred.append((call, deferred))
         return deferred
 
     def execute(self) -> None:
-        """Send what was added since the last time. TransportError if a call got no answer; DurabilityError likewise."""
+        """Send the calls added since the last time. Raises TransportError without an answer, DurabilityError if
+        unconfirmed.
+        """
         deferred, self._deferred = self._deferred, []
         outcomes = self._scripts.send([call for call, _ in deferred])
         for (_, one), outcome in zip(deferred, outcomes, strict=True):

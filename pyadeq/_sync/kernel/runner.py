@@ -20,7 +20,7 @@ LONGEST_BLOCK = 10.0
 
 
 class Runner(Protocol):
-    """Runs calls on one server."""
+    """Sends calls to one server."""
 
     source: str
     prefix: str

@@ -1,5 +1,5 @@
 # Generated from pyadeq/_async/kernel/scripts.py by pyadeq/_unasync.py; do not edit.
-"""Sends calls until each has an outcome: loads what a node lacks, sends again what got no reply."""
+"""Sends calls until each has an outcome: loads missing scripts, and sends calls without a reply again."""
 
 from __future__ import annotations
 
@@ -43,14 +43,14 @@ class Scripts:
     def send(
         self, calls: Sequence[Call[Any]], retry_for: float | None = None, use: Use = "calls"
     ) -> list[Outcome]:
-        """Send calls in order; return for each its raw reply or the error that ended it."""
+        """Send calls in order. Return for each its raw reply or the error that ended it."""
         self._nodes.prepare()
         sending = Sending(calls, self._nodes.routes, self._durability, self._now_ms())
         self._finish(sending, self._retry_for if retry_for is None else retry_for, use)
         return sending.outcomes
 
     def load(self, scripts: Iterable[Script]) -> None:
-        """SCRIPT LOAD all of them on every primary, whether it has them or not."""
+        """Send SCRIPT LOAD for all of them to every primary, whether it has them or not."""
         sending = Sending.loads(scripts, self._nodes.primaries())
         self._finish(sending, self._retry_for)
         for outcome in sending.outcomes:
@@ -58,7 +58,7 @@ class Scripts:
                 raise outcome
 
     def _finish(self, sending: Sending, retry_for: float, use: Use = "calls") -> None:
-        """Go on at each node for `retry_for` seconds after the last exchange that went well there."""
+        """Continue at each node for `retry_for` seconds after the last successful exchange with it."""
         failures = 0
         while parcels := sending.parcels():
             unchecked = self._check(parcels) if self._durability.mode == "aof" else {}
@@ -88,7 +88,7 @@ class Scripts:
                 sending.plan()
 
     def _exchange(self, parcel: Parcel, use: Use) -> tuple[list[Any], Loss | None]:
-        """The first time, ask a server on the way whether it deletes keys when its memory is full."""
+        """Exchange. The first time, also ask the server whether it deletes keys when its memory is full."""
         if parcel.node in self._looked_at:
             return self._nodes.exchange(parcel.node, parcel.commands, use=use)
         self._looked_at.add(parcel.node)
@@ -103,9 +103,9 @@ class Scripts:
         return replies, loss
 
     def _check(self, parcels: Sequence[Parcel]) -> dict[Node, Loss]:
-        """Before anything runs on a node: ConfigError if it cannot do what `durability` asks for.
+        """Before anything runs on a node, raise ConfigError if it cannot provide the `durability`.
 
-        The answer is what kept nodes from being asked: nothing may be sent to these now.
+        Returns the nodes that could not be asked, with the reason: nothing may be sent to them now.
         """
         unchecked = {}
         for parcel in parcels:

@@ -1,5 +1,5 @@
 # Generated from pyadeq/_async/lock/__init__.py by pyadeq/_unasync.py; do not edit.
-"""A lock domain: its calls, sent, and the grants of this process, renewed."""
+"""A lock domain: its calls, and the grants of this process, which it renews."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ WATCH = 60.0
 
 
 class LockSettingsChange(TypedDict, total=False):
-    """What can be set for a domain; see LockSettings."""
+    """The settings of a domain that can be changed; see LockSettings."""
 
     lease: Seconds
     max_ttl: Seconds
@@ -72,13 +72,15 @@ class Locks(Acquiring):
     remove = forward("admin", LockAdmin.remove)
 
     def release(self, rids: Sequence[str]) -> builtins.list[ReleaseLockStatus]:
-        """Give back what requests hold, `lost` where they held it no more; one that waits is `cancelled`."""
+        """Release what requests hold. Returns `lost` if a request no longer held anything, and `cancelled` if it
+        waited.
+        """
         return self._in_batches(self.calls.release, rids)
 
     def offline(self, *, owner: str | None = None, agent: str | None = None) -> builtins.list[str]:
-        """Give back all that an owner holds, or all owners of an agent, and end all waits. Answers the rids.
+        """Release all locks of an owner, or of all owners of an agent, and end their waits. Returns the rids.
 
-        For a flow or a process that goes, or is known to be gone. Requests that arrive later are not ended.
+        Use it for a flow or process that ends, or is known to have ended. Requests that arrive later are not ended.
         """
         rids: builtins.list[str] = []
         while True:
@@ -88,22 +90,25 @@ class Locks(Acquiring):
                 return rids
 
     def migrate(self, *, progress: Callable[[int], object] | None = None) -> Migration:
-        """Bring what is stored to the layout of this release; older ones are refused from then on.
+        """Convert the stored data to the layout of this release. Older releases are refused from then on.
 
-        Upgrade every client of the domain first: there is no way back. Safe while they are at work, and to say again.
-        progress: told after each call how many entries are rewritten by then.
+        Upgrade every client of the domain first: there is no way back. It is safe while clients work, and can be
+        repeated.
+
+        progress: called after each call with the number of entries rewritten so far.
         """
         before = (self.stats()).settings.layout
         return migrate(self._runner, "lock", self.calls, before, progress)
 
     def configure(self, *, clock: str | None = None, **settings: Unpack[LockSettingsChange]) -> LockSettings:
-        """Change settings of the domain and answer all of them; what is not given stays as it is."""
+        """Change settings of the domain and return all of them. Settings that are not given stay unchanged."""
         checked_options(settings, LockSettingsChange.__annotations__, besides=("clock",))
         return self._runner.send(self.calls.configure(clock=clock, **settings))
 
     def watch(self, resource: str) -> Iterator[Hint]:
-        """What happens to a lock, as it happens, until the client is closed: then AdeqError. Some may be missed:
-        the event stream has all.
+        """Iterate over the hints of a lock as they happen, until the client is closed; then AdeqError.
+
+        Some hints may be missed. The event stream has all events.
         """
         with self._listening(resource) as ear:
             while True:

@@ -1,5 +1,5 @@
 # Generated from pyadeq/_async/lock/across.py by pyadeq/_unasync.py; do not edit.
-"""Locks of several domains: taken in one order, so that they cannot form a deadlock; and deadlocks found that did."""
+"""Locks of several domains: acquired in one order to form no deadlock; and finding deadlocks across domains."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ WantedThere: TypeAlias = tuple[str, Wanted] | tuple[str, str, LockMode]
 def acquire_sorted(
     locks: Callable[[str], Locks], wanted: Sequence[WantedThere], **options: Unpack[AcquireOptions]
 ) -> Iterator[dict[str, Grant]]:
-    """See `Adeq.acquire_sorted`."""
+    """Acquire locks of several domains; see `Adeq.acquire_sorted`."""
     by_domain: dict[str, list[Wanted]] = {}
     for one in checked_list("wanted", wanted):
         domain, what = _wanted(one)
@@ -52,7 +52,7 @@ def _in_turn(
 
 
 def find_deadlocks(locks: Callable[[str], Locks], domains: Iterable[str]) -> list[FoundDeadlock]:
-    """See `Adeq.find_deadlocks`."""
+    """Find deadlocks across domains; see `Adeq.find_deadlocks`."""
     names = sorted(set(checked_list("domains", domains)))
     suspected = _edges(locks, names)
     if not deadlocks(suspected):

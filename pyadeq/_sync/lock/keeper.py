@@ -1,5 +1,5 @@
 # Generated from pyadeq/_async/lock/keeper.py by pyadeq/_unasync.py; do not edit.
-"""Keeps what this process holds in a lock domain: renews all of it in one call, and leaves nothing behind."""
+"""Keeps the grants of this process in a lock domain: renews them in one call, and leaves nothing behind."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ log = logging.getLogger("pyadeq.locks")
 
 
 class _Process:
-    """The grants of one process: a fork has none of its parent's, and neither its threads nor its tasks."""
+    """The grants of one process. A forked child has neither its parent's grants nor its threads and tasks."""
 
     def __init__(self) -> None:
         self.lock = Lock()  # held without waiting, thus the same for threads and for tasks
@@ -44,14 +44,14 @@ class _Process:
         self._home = Home()
 
     def settle_in(self) -> None:
-        """What an event loop that has ended had under way is done by nobody. The grants stay."""
+        """Forget the background work of an event loop that has ended. The grants stay."""
         if self._home.has_moved():
             self.looping = self.renewing = False
             self.changed = Event()
             self.works.clear()
 
     def begin(self, work: Work) -> Event:
-        """Do something in the background; the event says when it is done."""
+        """Start background work. The event is set when it is done."""
         done = Event()
 
         def to_the_end() -> None:
@@ -71,10 +71,10 @@ class _Process:
 
 
 class Keeper:
-    """Renews the grants of one domain, every third of the shortest lease, and tells whose lease is lost.
+    """Renews the grants of one domain, every third of the shortest lease, and reports lost leases.
 
-    The loop is a task, or a daemon thread. It begins with a grant, and ends when there has been none for a while.
-    A grant that nobody refers to is renewed no more.
+    The loop is a task or a daemon thread. It starts with a grant, and ends when there has been none for a while. A
+    grant without a reference is no longer renewed.
     """
 
     def __init__(self, runner: Runner, calls: LockCalls, here: Callable[[], float]) -> None:
@@ -110,7 +110,7 @@ class Keeper:
                 process.changed.set()
 
     def release(self, grant: Grant) -> ReleaseLockStatus:
-        """Give a grant back. What the server cannot be told now, it is told later in the background."""
+        """Release a grant. If the server cannot be told now, it is told later, in the background."""
         with self._process.lock:
             self._process.grants.pop(grant.rid, None)
         status: ReleaseLockStatus
@@ -128,16 +128,16 @@ class Keeper:
         return self._runner.send(self._calls.downgrade(grant.rid))
 
     def abandon(self, rid: str) -> None:
-        """See to it that a request neither waits nor holds anything, whatever has become of it.
+        """Make sure that a request neither waits nor holds anything, whatever its state.
 
-        Returns when the server has been told, or after two seconds: then it is tried in the background for a minute. So
-        it is when this is cancelled.
+        Returns when the server has confirmed it, or after two seconds. Then, or if this is cancelled, it is tried in
+        the background for a minute.
         """
         process = self._process
         process.begin(partial(self._cancel, rid)).wait(PATIENCE)
 
     def close(self) -> None:
-        """End the renewals, for good. What is still held ends with its lease."""
+        """End the renewals for good. Locks that are still held end with their leases."""
         self.closed = True
         process = self._processes.get(os.getpid())
         if process:
@@ -174,7 +174,7 @@ class Keeper:
             raise
 
     def _tend(self, process: _Process) -> bool:
-        """Do what is due; False if there is nothing to come. In between, the loop refers to no grant."""
+        """Do what is due. Returns False if nothing is left to do. In between, it keeps no reference to a grant."""
         with process.lock:
             process.changed.clear()
             grants = [one for one in process.grants.values() if not one.released]
@@ -221,7 +221,7 @@ class Keeper:
                 grant.prolong(sent, answer.now, answer.deadline)
 
     def _lose(self, process: _Process, grant: Grant, why: str = "") -> None:
-        """Tell that it is lost, once, and unless it was given back meanwhile."""
+        """Report that it is lost, once, unless it was released in between."""
         with process.lock:
             if process.grants.pop(grant.rid, None) is None:
                 return

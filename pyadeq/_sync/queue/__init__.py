@@ -1,5 +1,5 @@
 # Generated from pyadeq/_async/queue/__init__.py by pyadeq/_unasync.py; do not edit.
-"""A queue: its calls, sent. Every answer is the script's own; nothing is kept here but the identity of workers."""
+"""A queue and its calls. All answers come from the scripts. Only the identity of workers is kept here."""
 
 from __future__ import annotations
 
@@ -38,16 +38,17 @@ class Queue(QueueAreas):
 
     @property
     def task(self) -> QueueTaskDecorator:
-        """Decorate a function: its calls can be enqueued here, and `queue.tasks`, given to a Worker, runs them.
+        """Decorate a function: its calls can be enqueued here, and a Worker with `queue.tasks` runs them.
 
-        `@queue.task`, or with options: `@queue.task(name="mail.send", timeout=60, max_attempts=5)`, which are those of
-        `enqueue`; name: the kind, the function's name if it is not given; executor: for a plain function, `thread` or
-        `process`. A parameter that is a TaskContext is given it, and is no argument; as the first one, for mypy too.
+        `@queue.task`, or with options: `@queue.task(name="mail.send", timeout=60, max_attempts=5)`. The options are
+        those of `enqueue`, and two more. `name` is the kind, by default the function's name. `executor` is `thread` or
+        `process`, for a plain function. A TaskContext parameter gets the context of the task and is not an argument;
+        mypy needs it to be the first.
         """
         return QueueTaskDecorator(lambda *of: self._tasks.add(QueueTask(self, *of)))
 
     def bind(self, task: TaskFunction[Q, P, C, T]) -> QueueTask[Q, P, C, T]:
-        """A function of a free `Tasks`, or of another queue, with this queue to enqueue into."""
+        """Return a function of a free `Tasks`, or of another queue, that enqueues into this queue."""
         return QueueTask(self, task.function, task.kind, task.executor, task._options)
 
     def mailbox(
@@ -65,17 +66,19 @@ class Queue(QueueAreas):
         on_blocked: Callable[[str, int], object] | None = None,
         on_cleared: Callable[[str, int], object] | None = None,
     ) -> Mailbox:
-        """The messages of one scope, a conversation's for instance, to be taken in batches.
+        """Return the mailbox of one scope, for instance of a conversation, whose items are taken in batches.
 
-        window: seconds, at most 60, that the first in line waits for more. max_items: of one batch, at most 1,000.
-        lease: seconds, 0 for the queue's setting; worker: a name to claim under, if not this process's own.
-        settle_at_once: a batch is completed when it is taken, as it is gone from a queue in memory: what its taker
-        loses is lost.
+        The callbacks get (item, receipt), (batch), (reason, how many wait) and (reason, how many were deleted). In
+        asyncio they may be coroutine functions. They finish before the call returns. Their exceptions are logged.
+
+        window: for how many seconds, at most 60, the first item waits for more.
+        max_items: of one batch, at most 1,000.
+        lease: seconds; 0: the queue's setting.
+        worker: a name to claim under; None: this process's own.
+        settle_at_once: a batch is completed when it is taken, as in a queue in memory. If the program then fails, the
+        batch is lost.
         alone_kinds: at most 16 kinds of items that are not merged with others. Such an item is a batch of its own, in
-        its place; when it is the first in line, it does not wait for the window.
-
-        The callbacks are given (item, receipt), (batch), (reason, how many wait) and (reason, how many were deleted).
-        They may be coroutine functions in asyncio, and are over before the call is. Their exceptions are logged.
+        its place. If it is the first, it does not wait for the window.
         """
         callbacks = Callbacks(on_enqueued, on_dequeued, on_blocked, on_cleared)
         return Mailbox(self, scope, window, max_items, lease, worker, settle_at_once, alone_kinds, callbacks)

@@ -1,5 +1,5 @@
 # Generated from pyadeq/_async/queue/admin.py by pyadeq/_unasync.py; do not edit.
-"""Administration of a queue: pausing, deleting, what is overdue, and the layout of what is stored."""
+"""Administration of a queue: pausing, deleting, overdue tasks, and migrating the stored data."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from pyadeq.models.queue import Repair
 
 
 class QueueAdmin(Area):
-    """`queue.admin`: pausing, deleting, what is overdue, and the layout of what is stored."""
+    """`queue.admin`: pauses and purges the queue, handles overdue tasks, and migrates the stored data."""
 
     def __init__(
         self, runner: Runner, calls: QueueCalls, inspect: QueueInspect, settings: QueueSettings, workers: QueueWorkers
@@ -33,11 +33,13 @@ class QueueAdmin(Area):
         self._workers = workers
 
     def migrate(self, *, force: bool = False, progress: Callable[[int], object] | None = None) -> Migration:
-        """Bring what is stored to the layout of this release; older ones are refused from then on.
+        """Convert the stored data to the layout of this release. Older releases are refused from then on.
 
-        Upgrade all clients first, producers too: there is no way back. ConflictError for a worker of an older release
-        that is alive, unless with force. Safe while workers run, and to say again, after an error for instance.
-        progress: told after each call how many entries are rewritten by then.
+        Upgrade all clients first, producers too: there is no way back. Raises ConflictError if a worker of an older
+        release is alive, unless with force. It is safe while workers run, and can be repeated, for instance after an
+        error.
+
+        progress: called after each call with the number of entries rewritten so far.
         """
         before = (self._settings.get()).layout
         if before < newest_layout() and not force:
@@ -45,11 +47,11 @@ class QueueAdmin(Area):
         return migrate(self._runner, "queue", self._calls, before, progress)
 
     def pause(self) -> None:
-        """Lease no more tasks until `resume`. New ones are taken in, and running ones go on."""
+        """Stop leasing tasks until `resume`. New tasks are accepted, and running tasks continue."""
         self._runner.send(self._calls.pause(new_ulid()))
 
     def drain(self) -> None:
-        """Take in no new tasks until `resume`: enqueue raises QueueDraining. What is there comes to its end."""
+        """Stop accepting new tasks until `resume`: enqueue raises QueueDraining. Existing tasks run to their end."""
         self._runner.send(self._calls.drain(new_ulid()))
 
     def resume(self) -> None:
@@ -59,10 +61,13 @@ class QueueAdmin(Area):
     def purge(
         self, *, all: bool = False, lane: str | None = None, progress: Callable[[int], object] | None = None
     ) -> int:
-        """Delete the tasks that wait, and their idempotency keys; with all, finished and dead ones too. How many.
+        """Delete the waiting tasks and their idempotency keys; with all, also finished and dead tasks. Returns how
+        many.
 
-        lane: only those in line there. Running tasks stay. Not more are deleted than there were at the beginning, so it
-        ends under load, too. progress: told after each call how many are deleted by then.
+        Running tasks stay. It deletes at most as many tasks as there were at the beginning, so it also ends under load.
+
+        lane: only the ready tasks of this lane.
+        progress: called after each call with the number of tasks deleted so far.
         """
         left = self._to_purge(all, lane)
         purged, more = 0, True
@@ -77,7 +82,7 @@ class QueueAdmin(Area):
         return purged
 
     def _to_purge(self, all: bool, lane: str | None) -> int:
-        """How many there are to be deleted."""
+        """Return how many tasks are to be deleted."""
         if lane is not None:
             if all:
                 raise BadArgument("ADEQ_ARG", "pyadeq", "all: with a lane, only what is in line there is deleted")
@@ -88,7 +93,7 @@ class QueueAdmin(Area):
         return stats.pending + (stats.finished + stats.dead if all else 0)
 
     def trim(self) -> int:
-        """Delete what the settings no longer keep of finished and dead tasks; how many. Claims do it on the way."""
+        """Delete finished and dead tasks that the settings no longer keep. Returns how many. Claims also do this."""
         trimmed, more = 0, True
         while more:
             count, more = self._runner.send(self._calls.trim())
@@ -104,27 +109,29 @@ class QueueAdmin(Area):
         start: int = 0,
         dry_run: bool = False,
     ) -> Repair:
-        """Put tasks that are in no set, or in several, where their records say. `adeq doctor --repair` finds them.
+        """Repair tasks that are in no set, or in several, from their records. `adeq doctor --repair` finds them.
 
-        ids: 1,000 at most, lanes included. Give them in the order of their creation: lost places are rebuilt from it.
-        lanes: lanes whose entry in the list of lanes is to be corrected. limit: the key of a limit. 1,000 of its
-        holders are checked, and as many tasks of its line, from the rank `start` on. dry_run: write nothing.
+        ids: at most 1,000, lanes included. Give them in the order of their creation: lost places are rebuilt from it.
+        lanes: lanes whose entry in the list of lanes is to be corrected.
+        limit: the key of a limit. 1,000 of its holders are checked, and as many tasks of its queue, from the rank
+        `start` on.
+        dry_run: write nothing.
         """
         return self._runner.send(self._calls.repair(ids, lanes=lanes, limit=limit, start=start, dry_run=dry_run))
 
     def promote(self, limit: int = 100) -> int:
-        """Move tasks whose time has come into line; how many, 0 if no more is due. Claims do it on the way."""
+        """Make delayed tasks ready whose time has come. Returns how many, 0 if no more are due. Claims also do this."""
         return self._runner.send(self._calls.promote(limit))
 
     def expire(self, limit: int = 100) -> int:
-        """Look after the deadlines of tasks that wait: expiry and fallback lanes; how many, 0 if no more is due.
+        """Handle the deadlines of waiting tasks: expiry and fallback lanes. Returns how many, 0 if no more are due.
 
-        Claims do it on the way. A call handles fewer tasks than limit if they have many keys or limits.
+        Claims also do this. A call handles fewer tasks than limit if they have many keys or limits.
         """
         return self._runner.send(self._calls.expire(limit))
 
     def reap(self, limit: int = 100) -> int:
-        """Take back leases past their deadline; how many, 0 if no more is due. Claims do it on the way.
+        """Take back leases past their deadline. Returns how many, 0 if no more are due. Claims also do this.
 
         A call takes back fewer leases than limit if their tasks have many keys or limits.
         """

@@ -1,5 +1,5 @@
 # Generated from pyadeq/_async/queue/dead.py by pyadeq/_unasync.py; do not edit.
-"""Tasks that have failed for good, the dead-letter queue: a new start, or deletion."""
+"""Dead tasks, which have failed for good: retrying and deleting them."""
 
 from __future__ import annotations
 
@@ -16,22 +16,22 @@ from pyadeq.models.queue import AbandonStatus, Bulk, Retried
 
 
 class QueueDead(Area):
-    """`queue.dead`: retries dead tasks, or deletes them."""
+    """`queue.dead`: retries or deletes dead tasks."""
 
     def __init__(self, runner: Runner, calls: QueueCalls, inspect: QueueInspect) -> None:
         super().__init__(runner, calls)
         self._inspect = inspect
 
     def retry(self, id: str) -> Retried:
-        """Put a dead task in line again as if it had not run; `conflict` if its unique key is taken."""
+        """Make a dead task ready again, as if it had not run. Returns `conflict` if its unique key is taken."""
         return (self.retry_many([id]))[0]
 
     def retry_many(self, ids: Sequence[str]) -> list[Retried]:
-        """Put many dead tasks in line again; an answer for each."""
+        """Make many dead tasks ready again. Returns an answer for each."""
         return self._in_batches(lambda some: self._calls.retry(some, new_ulid()), checked_list("ids", ids))
 
     def retry_all(self, *, dry_run: bool = False, **filter: Unpack[TaskFilter]) -> Bulk:
-        """Put all dead tasks in line again that fit the filter and died before now; dry_run only counts them."""
+        """Make all dead tasks ready again that match the filter and died before now. dry_run only counts them."""
         return self._for_all(
             None if dry_run else self.retry_many, lambda answer: answer.status == "retried", filter
         )
@@ -41,17 +41,19 @@ class QueueDead(Area):
         return (self.abandon_many([id]))[0]
 
     def abandon_many(self, ids: Sequence[str]) -> list[AbandonStatus]:
-        """Delete many dead tasks; a status for each."""
+        """Delete many dead tasks. Returns a status for each."""
         return self._in_batches(lambda some: self._calls.abandon(some, new_ulid()), checked_list("ids", ids))
 
     def abandon_all(self, *, dry_run: bool = False, **filter: Unpack[TaskFilter]) -> Bulk:
-        """Delete all dead tasks that fit the filter and died before now; dry_run only counts them."""
+        """Delete all dead tasks that match the filter and died before now. dry_run only counts them."""
         return self._for_all(None if dry_run else self.abandon_many, lambda status: status == "abandoned", filter)
 
     def _for_all(
         self, act: Callable[[Sequence[str]], Any] | None, done: Callable[[Any], bool], filter: TaskFilter
     ) -> Bulk:
-        """Page by page; what dies on the way is left alone, or a task that fails at once would never let this end."""
+        """Go through them page by page. Later deaths are left alone: a task that fails at once would keep this from
+        ending.
+        """
         cursor, began, matched, count = "", 0.0, 0, 0
         while True:
             page = self._inspect.list("dead", cursor=cursor, limit=MAX_ITEMS, **filter)

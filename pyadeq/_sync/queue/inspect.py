@@ -1,5 +1,5 @@
 # Generated from pyadeq/_async/queue/inspect.py by pyadeq/_unasync.py; do not edit.
-"""Looking into a queue: its tasks, one by one or by a filter, and its numbers."""
+"""Reading a queue: its tasks, one by one or by a filter, and its counts."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from pyadeq.models.worker import LogLine, Outcome
 
 
 class TaskFilter(TypedDict, total=False):
-    """Which tasks are meant: those that fit all that is named. tag: one of the task's tags."""
+    """A filter for tasks: all given conditions must match. tag: one of the task's tags."""
 
     user: str | None
     tag: str | None
@@ -27,14 +27,14 @@ class TaskFilter(TypedDict, total=False):
 
 
 class QueueInspect(Area):
-    """`queue.inspect`: tasks and numbers. Nothing here changes anything."""
+    """`queue.inspect`: reads tasks and counts. Nothing here changes anything."""
 
     def get(self, id: str) -> TaskView | None:
-        """A task as it is now, with payload and result; None if there is none."""
+        """Return a task as it is now, with payload and result; None if it does not exist."""
         return (self.get_many([id]))[0]
 
     def get_many(self, ids: Sequence[str]) -> list[TaskView | None]:
-        """Tasks as they are now, None for each that there is not."""
+        """Return tasks as they are now; None for each that does not exist."""
         ids = checked_list("ids", ids)
         found: list[TaskView | None] = []
         while len(found) < len(ids):
@@ -42,35 +42,37 @@ class QueueInspect(Area):
         return found
 
     def outcome(self, id: str) -> Outcome:
-        """How a task ended, if it has; also of one whose record is gone, where it was enqueued with reply=True."""
+        """Return how a task ended, if it has. With reply=True at the enqueue, this works even if the record is gone."""
         return (self._runner.send(self._calls.outcome([id])))[0]
 
     def log(self, id: str) -> builtins.list[LogLine]:
-        """The last lines, at most 100, that the runs of a task have logged, the oldest first."""
+        """Return the last lines, at most 100, that the runs of a task have logged, oldest first."""
         return self._runner.send(self._calls.log(id))
 
     def length(self, lanes: Sequence[str] = ("any",)) -> builtins.list[int]:
-        """How many tasks are in line in each of these lanes, ready to be taken."""
+        """Return how many tasks are ready in each of these lanes."""
         return self._in_batches(self._calls.length, checked_lanes(lanes))
 
     def stats(self) -> QueueStats:
-        """How many tasks are in each state, how many workers are alive, and the totals since the queue began."""
+        """Return how many tasks are in each state, how many workers are alive, and the totals since the queue began."""
         return self._runner.send(self._calls.stats())
 
     def list(
         self, state: State | None = None, *, cursor: str = "", limit: int = 100, **filter: Unpack[TaskFilter]
     ) -> Page:
-        """One page of the tasks in a state, of a user, with a tag, of a parent.
+        """Return one page of the tasks in a state, of a user, with a tag, of a parent.
 
-        All of these that are given must fit, and one must be given. A user's tasks come in the order of creation, those
-        of a state in its own; ready tasks, where only the state is given, are those of one lane, `any` unless named. A
-        page may be empty though there are more: the cursor tells.
+        At least one condition must be given, and all given conditions must match. Tasks of a user come in the order of
+        creation, tasks of a state in the order of that state. If only `ready` is given, the tasks are those of one
+        lane, by default `any`. A page may be empty although there are more tasks: check the cursor.
         """
         checked_options(filter, TaskFilter.__annotations__, besides=("state", "cursor", "limit"))
         return self._runner.send(self._calls.list(state, cursor=cursor, limit=limit, **filter))
 
     def iterate(self, state: State | None = None, **filter: Unpack[TaskFilter]) -> Iterator[TaskView]:
-        """All tasks that `list` finds, page by page: each once that stays where it is meanwhile."""
+        """Iterate over all tasks that `list` finds, page by page. A task that stays in its place meanwhile comes
+        exactly once.
+        """
         cursor = ""
         moving: set[str] | None = set() if state in ("running", "stalled") else None  # renewed, they come again
         while True:

@@ -1,5 +1,5 @@
 # Generated from pyadeq/_async/queue/leases.py by pyadeq/_unasync.py; do not edit.
-"""Leases of tasks: claims, and what becomes of them."""
+"""Leases of tasks: claims, and the calls that end or renew leases."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ log = logging.getLogger("pyadeq.queue")
 
 
 class QueueLeases(Area):
-    """`queue.leases`: claims, and what becomes of the leases."""
+    """`queue.leases`: claims tasks, and ends or renews leases."""
 
     def __init__(self, runner: Runner, calls: QueueCalls, identities: Identities, workers: QueueWorkers) -> None:
         super().__init__(runner, calls)
@@ -44,10 +44,10 @@ class QueueLeases(Area):
         lane_first: bool = False,
         lease: Seconds = 0,
     ) -> list[Lease]:
-        """Lease up to limit tasks, the first in line first; with wait, block up to so many seconds for the first.
+        """Lease up to limit tasks, in order. With wait, block up to this many seconds for the first.
 
-        The lowest priority comes first and, where it is the same, the lanes in order; with lane_first the other way
-        round. The worker is registered on first use; without a name this process has one of its own.
+        Tasks are ordered by priority, then by lane in the given order; with lane_first, by lane, then by priority. The
+        worker is registered on first use. Without a name, this process uses its own.
         """
         until = monotonic() + to_ms("wait", wait) / 1000
         while True:
@@ -66,7 +66,9 @@ class QueueLeases(Area):
         lane_first: bool = False,
         lease: Seconds = 0,
     ) -> Claimed:
-        """One claim without waiting, with the time when a delayed task is due or a lease ends next."""
+        """Make one claim without waiting. The answer also says when the next delayed task is due or the next lease
+        ends.
+        """
         return self._claim(worker, limit=limit, lanes=lanes, lane_first=lane_first, lease=lease)
 
     def _claim(
@@ -77,7 +79,7 @@ class QueueLeases(Area):
         lease: Seconds,
         **claim: Any,
     ) -> Claimed:
-        """One call of claim. given_up: takes back what a call that is broken off may have claimed."""
+        """Make one claim call. given_up: takes back leases of a call that was broken off."""
         check_lease(lease)
 
         def call(identity: WorkerIdentity, slot: Slot) -> Call[Claimed]:
@@ -102,8 +104,9 @@ class QueueLeases(Area):
     ) -> Settled:
         """Complete some tasks, fail others and lease up to `claim` more, in one call.
 
-        busy: how many tasks the worker holds besides what it claims now, for those who look. retry_for: seconds in
-        which the call is sent again while there is no answer, at most 45; None: the client's.
+        busy: how many tasks the worker holds apart from the new ones, for `queue.workers`.
+        retry_for: for how many seconds, at most 45, the call is sent again while there is no answer; None: the
+        client's.
         """
         check_lease(lease)
         jitters = _jitters(fails)
@@ -141,9 +144,9 @@ class QueueLeases(Area):
         given_up: Callable[[Settled], object],
         retry_for: float | None = None,
     ) -> tuple[str | None, Settled]:
-        """Wait as `block_as` does, and claim in the same round trip as soon as the wait is over, in whatever way.
+        """Wait as `block_as` does, and claim in the same round trip when the wait ends, for whatever reason.
 
-        given_up: takes what was claimed all the same, where the wait is broken off by a cancellation.
+        given_up: takes back leases of the claim if the wait was broken off by a cancellation.
         """
 
         def call(identity: WorkerIdentity, slot: Slot, claims: bool) -> Call[Settled]:
@@ -171,14 +174,14 @@ class QueueLeases(Area):
         return self._waker(key), settled
 
     def block(self, lanes: Sequence[str], seconds: float) -> bool:
-        """Wait until one of the lanes may have a task; False after so many seconds (at most 10)."""
+        """Wait until one of the lanes may have a task. Returns False after this many seconds (at most 10)."""
         return bool(self.block_as(None, checked_lanes(lanes), seconds))
 
     def block_as(self, worker: str | None, lanes: Sequence[str], seconds: float) -> str | None:
-        """Wait until a lane may have a task, which is the answer; or until somebody wants something of the worker.
+        """Wait until a lane may have a task, or until there is a request to the worker. Returns the lane.
 
-        The answer is "" then, and where the connection was lost: `beat` says what it is. None after so many seconds (at
-        most 10).
+        Returns "" for a request to the worker, and if the connection was lost: then call `beat`. Returns None after
+        this many seconds (at most 10).
         """
         return self._waker(self._runner.block(self._wakers(worker, lanes), seconds))
 
@@ -187,14 +190,15 @@ class QueueLeases(Area):
         return control + [f"{self._calls.base}:wake:{lane}" for lane in lanes]
 
     def _waker(self, key: str | None) -> str | None:
-        """The lane of a key, or "" for control."""
+        """Return the lane of a key, or "" for control."""
         base = self._calls.base
         return key and ("" if key.startswith(f"{base}:control:") else key.removeprefix(f"{base}:wake:"))
 
     def ack(self, lease: Held, result: Any = None) -> AckStatus:
-        """Complete a task and keep its result; a status as `ack_many` has it. LeaseLost if the lease is not this one.
+        """Complete a task and keep its result. Returns a status as `ack_many` does. Raises LeaseLost if the lease is
+        over.
 
-        A second ack with another result changes nothing: it answers `already` and logs a warning.
+        A second ack with another result changes nothing: it returns `already` and logs a warning.
         """
         (status,) = self.ack_many([(lease, result)])
         _check(lease, status)
@@ -203,10 +207,10 @@ class QueueLeases(Area):
         return status
 
     def ack_many(self, acks: Sequence[tuple[Held, Any]]) -> list[AckStatus]:
-        """Complete many tasks, each a lease with its result; a status for each.
+        """Complete many tasks, each a lease with its result. Returns a status for each.
 
-        `completed`; `result_dropped`, completed by a full server that kept no result above 4 KiB; `already`, completed
-        before under this lease with another result, which stays; `lease_lost`.
+        `completed`; `result_dropped`: completed, but the server was full and kept no result above 4 KiB; `already`:
+        completed before under this lease with another result, which stays; `lease_lost`.
         """
         return self._in_batches(self._calls.ack, acks)
 
@@ -221,11 +225,16 @@ class QueueLeases(Area):
         timeout: Seconds | None = None,
         alert: bool = False,
     ) -> Failed:
-        """End an attempt that went wrong: retried after a delay, or dead if not retryable or the last one.
+        """End a failed attempt. The task is retried after a delay, or is dead if it is not retryable or was the last
+        attempt.
 
-        error: text, bytes or an exception; the last 8 KiB are kept. reason: one word. delay: seconds until the retry;
-        None: the backoff. timeout: seconds for the next run; None: as before. alert: tell people, by an event.
-        LeaseLost if the lease is another's.
+        Raises LeaseLost if the lease is over.
+
+        error: text, bytes or an exception; the last 8 KiB are kept.
+        reason: one word.
+        delay: seconds until the retry; None: the backoff.
+        timeout: seconds for the next run; None: as before.
+        alert: write an event for people.
         """
         failure = Failure(lease, error, reason, retryable, delay=delay, timeout=timeout, alert=alert)
         answer = (self.fail_many([failure]))[0]
@@ -233,20 +242,21 @@ class QueueLeases(Area):
         return answer
 
     def fail_many(self, fails: Sequence[Failure]) -> list[Failed]:
-        """End many attempts; an answer for each, `lease_lost` where the lease is another's."""
+        """End many failed attempts. Returns an answer for each, `lease_lost` if the lease is over."""
         return self._in_batches(lambda some: self._calls.fail(some, _jitters(some)), fails)
 
     def heartbeat(self, lease: Held, extend: Seconds = 0) -> Renewal:
-        """Prolong a lease by `extend` seconds from now (0: the queue's setting). LeaseLost if it is past its deadline.
+        """Renew a lease for `extend` seconds from now (0: the queue's setting). Raises LeaseLost if it is past its
+        deadline.
 
-        `cancelling` means that somebody wants the task stopped, `timed_out` that it has run beyond its timeout.
+        `cancelling` means that the task was cancelled, `timed_out` that it has run longer than its timeout.
         """
         answer = (self.heartbeat_many([lease], extend=extend))[0]
         _check(lease, answer.status)
         return answer
 
     def heartbeat_many(self, leases: Sequence[Held], *, extend: Seconds = 0, worker: str = "") -> list[Renewal]:
-        """Prolong many leases; an answer for each. worker: whose sign of life it is, if anybody's."""
+        """Renew many leases. Returns an answer for each. worker: the worker that this shows to be alive, if any."""
         return (self._workers.beat(leases, extend=extend, worker=worker)).renewals if leases else []
 
     def progress(
@@ -258,41 +268,43 @@ class QueueLeases(Area):
         log: str | None = None,
         output: str | None = None,
     ) -> ProgressStatus:
-        """Say how far a task has come: 0 to 1, in words, by a line of its log; and where its output is.
+        """Report how far a task has come: from 0 to 1, as a text, as a line of its log; and where its output is.
 
-        `cancelling` means that somebody wants the task stopped. What is None stays as it was; texts of more than 1,000
-        bytes are cut. LeaseLost if the lease is past its deadline.
+        Values that are None stay unchanged. Texts are cut at 1,000 bytes. `cancelling` means that the task was
+        cancelled. Raises LeaseLost if the lease is past its deadline.
         """
         status = (self.progress_many([(lease, note(fraction, text, log, output))]))[0]
         _check(lease, status)
         return status
 
     def release(self, lease: Held) -> ReleaseStatus:
-        """Give a task back to its old place in line; no attempt is spent. LeaseLost if the lease is another's."""
+        """Return a task to its old place. No attempt is spent. Raises LeaseLost if the lease is over."""
         status = (self.release_many([lease]))[0]
         _check(lease, status)
         return status
 
     def release_many(self, leases: Sequence[Held]) -> list[ReleaseStatus]:
-        """Give many tasks back; a status for each, `released`, `cancelled` or `lease_lost`."""
+        """Return many tasks. Returns a status for each: `released`, `cancelled` or `lease_lost`."""
         return self._in_batches(self._calls.release, leases)
 
     def snooze(self, lease: Held, delay: Seconds) -> Snoozed:
-        """Put a task aside for so many seconds; no attempt is spent. LeaseLost if the lease is another's."""
+        """Put a task aside for this many seconds. No attempt is spent. Raises LeaseLost if the lease is over."""
         answer = (self.snooze_many([(lease, delay)]))[0]
         _check(lease, answer.status)
         return answer
 
     def snooze_many(self, leases: Sequence[tuple[Held, Seconds]]) -> list[Snoozed]:
-        """Put many tasks aside, each a lease with its seconds; an answer for each."""
+        """Put many tasks aside, each a lease with its seconds. Returns an answer for each."""
         return self._in_batches(self._calls.snooze, leases)
 
     def progress_many(self, notes: Sequence[tuple[Held, Mapping[str, Any]]]) -> list[ProgressStatus]:
-        """Say how far tasks have come; a status for each. Several notes may be of one lease: lines of its log."""
+        """Report how far tasks have come. Returns a status for each. One lease may have several entries: lines of its
+        log.
+        """
         return self._in_batches(lambda some: self._calls.progress(some, new_ulid()), notes)
 
     def _fail_alike(self, fails: Sequence[Failure]) -> list[Failed]:
-        """End attempts that went wrong, with the same part of chance in all their backoffs."""
+        """End failed attempts, with the same random part in all their backoffs."""
         jitter = random.randint(0, 1_000_000)
         return self._in_batches(lambda some: self._calls.fail(some, [jitter] * len(some)), fails)
 
@@ -305,7 +317,7 @@ class QueueLeases(Area):
         window: Seconds,
         alone_kinds: Sequence[str],
     ) -> Claimed:
-        """One claim in a lane. Where it is broken off, what the server has given for it goes back at once."""
+        """Make one claim in a lane. If it is broken off, leases that the server gave for it are released at once."""
 
         def give_back(identity: WorkerIdentity, slot: Slot) -> None:
             given = self._runner.send(
@@ -319,7 +331,7 @@ class QueueLeases(Area):
 
 
 def until_due(claimed: Claimed) -> float:
-    """Seconds until the next due time or deadline, by the server's clock."""
+    """Return the seconds until the next due time or deadline, by the server's clock."""
     return LONGEST_BLOCK if claimed.next_due is None else claimed.next_due - claimed.now
 
 

@@ -1,5 +1,5 @@
 # Generated from pyadeq/_async/queue/limits.py by pyadeq/_unasync.py; do not edit.
-"""Limits of a queue: how many tasks may run at a time, and how many may start in a time."""
+"""Limits of a queue: how many tasks may run at a time, and how many may start per period."""
 
 from __future__ import annotations
 
@@ -32,25 +32,30 @@ class Limits:
         burst: int | None = None,
         policy: Policy = "queue",
     ) -> SetLimitStatus:
-        """Limit the tasks of a key; `user:*` is for each user that has no limit of his own, and so on.
+        """Limit the tasks of a key. `user:*` applies to each user without a limit of their own; `tag:*` and `key:*`
+        likewise.
 
-        concurrency: how many may run at a time. starts: how many may start in each period of so many seconds, evenly,
-        after burst at once; None: as many as in a period. policy: what becomes of a task that may not start yet: with
-        `queue` it is blocked, and waits for its turn; `reject` sends it to the dead set; `cancel_newest` cancels it;
-        `cancel_oldest` cancels the oldest that runs, or waits, in its place. A task that runs already does not count
-        for a new limit. It holds within 5 seconds. `set` or `unchanged`.
+        The limit applies within 5 seconds. Tasks that already run do not count for a new limit. Returns `set` or
+        `unchanged`.
+
+        concurrency: how many may run at a time.
+        starts, period: how many may start in each period (seconds), evenly spaced.
+        burst: how many may start at once before that; None: the number of starts.
+        policy: what happens to a task that may not start yet. `queue`: it is blocked until its turn. `reject`: it moves
+        to the dead set. `cancel_newest`: it is cancelled. `cancel_oldest`: the oldest running or waiting task is
+        cancelled in its place.
         """
         pairs = limit_pairs(concurrency, starts, period, burst, policy)
         (status,) = self._runner.send(self._calls.set_limits([(key, pairs)], new_ulid()))
         return status
 
     def remove(self, key: str) -> SetLimitStatus:
-        """Take a limit away: who waits in its lines starts within 5 seconds. `removed` or `unchanged`."""
+        """Remove a limit. Tasks that waited for it start within 5 seconds. Returns `removed` or `unchanged`."""
         (status,) = self._runner.send(self._calls.set_limits([(key, {})], new_ulid()))
         return status
 
     def list(self) -> list[Limit]:
-        """The limits that are set, by key."""
+        """Return the limits that are set, by key."""
         limits: dict[str, Limit] = {}
         cursor = ""
         while True:
@@ -60,7 +65,7 @@ class Limits:
                 return [limits[key] for key in sorted(limits)]
 
     def inspect(self, key: str) -> LimitUse:
-        """How many tasks of a key run and wait, and which limit holds for it."""
+        """Return how many tasks of a key run and wait, and which limit applies to it."""
         _, _, (use,) = self._runner.send(self._calls.limits([key]))
         return use
 

@@ -1,5 +1,5 @@
 # Generated from pyadeq/_async/queue/mailbox.py by pyadeq/_unasync.py; do not edit.
-"""Mailboxes: what waits in one scope, taken in batches; in the place of a queue of messages in memory."""
+"""Mailboxes: take the waiting items of one scope in batches, in place of a message queue in memory."""
 
 from __future__ import annotations
 
@@ -33,12 +33,17 @@ log = logging.getLogger("pyadeq.mailbox")
 class Batch:
     """Items of one scope that were taken together, and are settled together.
 
-    id: of the claim; the same where that was sent again. items: in order, read as JSON, or the bytes where they are not
-    JSON. leases: the lease of each. merged_count: how many they are. queue_len_after: how many were in line after them.
-    deadline: until when they are leased, by the queue's clock. settled: whether that has been answered.
+    `with batch:` calls `done` at the end. If the block raises, the batch is failed. If it is cancelled or
+    interrupted, the batch is released. If the batch was settled inside, nothing more is done. The exception is raised
+    again in all cases.
 
-    `with batch:` is `done` at the end. Where it ends by an exception the batch is failed, and given back where it
-    is cancelled or interrupted; unless it was settled inside. The exception goes on in either case.
+    id: of the claim; the same if the claim was sent again.
+    items: in order, read as JSON, or the bytes if they are not JSON.
+    leases: the lease of each item.
+    merged_count: how many items there are.
+    queue_len_after: how many items were waiting after them.
+    deadline: until when they are leased, by the queue's clock.
+    settled: whether the batch has been settled.
     """
 
     id: str
@@ -65,7 +70,7 @@ class Batch:
         return f"<Batch {self.id} of {self.merged_count}, {self.queue_len_after} left>"
 
     def done(self, result: Any = None) -> None:
-        """Complete all of it, each item with this result. LeaseLost if some are no longer held; the others are done."""
+        """Complete all items with this result. Raises LeaseLost if some are no longer held; the others complete."""
         statuses = self._queue.ack_many([(lease, result) for lease in self.leases])
         self.settled = True
         self._check(statuses.count("lease_lost"))
@@ -80,11 +85,14 @@ class Batch:
         timeout: Seconds | None = None,
         alert: bool = False,
     ) -> list[Failed]:
-        """End an attempt that went wrong, for all of it: an answer for each item, as `Queue.fail` has them.
+        """End a failed attempt for all items. Returns an answer for each, as `Queue.fail` does.
 
-        What is retried comes back together, after what is in line by then, and not always in the same order; `release`
-        keeps it. delay: seconds until the retry; None: the backoff. timeout: seconds for the next run. alert: tell
-        people, by an event. LeaseLost if some are no longer held; the others are failed.
+        Retried items come back together, after the items that wait by then, possibly in another order; `release` keeps
+        the order. Raises LeaseLost if some are no longer held; the others are failed.
+
+        delay: seconds until the retry; None: the backoff.
+        timeout: seconds for the next run.
+        alert: write an event for people.
         """
         answers = self._queue.leases._fail_alike(
             [
@@ -97,15 +105,16 @@ class Batch:
         return answers
 
     def release(self) -> None:
-        """Give all of it back to its old place in line; no attempt is spent. LeaseLost if some are no longer held."""
+        """Return all items to their old places. No attempt is spent. Raises LeaseLost if some are no longer held."""
         statuses = self._queue.release_many(self.leases)
         self.settled = True
         self._check(statuses.count("lease_lost"))
 
     def renew(self, extend: Seconds | None = None) -> list[Renewal]:
-        """Hold all of it for so many seconds from now; None: for as long as it was leased. An answer for each item.
+        """Hold all items for this many seconds from now; None: for as long as they were leased. Returns an answer for
+        each.
 
-        LeaseLost if some are no longer held; the others are renewed.
+        Raises LeaseLost if some are no longer held; the others are renewed.
         """
         answers = self._queue.heartbeat_many(
             self.leases, extend=self._lease if extend is None else extend, worker=self._worker
@@ -143,7 +152,7 @@ class Batch:
 
 
 class Callbacks(NamedTuple):
-    """Who is told of what becomes of a mailbox."""
+    """The callbacks of a mailbox."""
 
     on_enqueued: Callable[[Any, Receipt], object] | None
     on_dequeued: Callable[[Batch], object] | None
@@ -152,11 +161,12 @@ class Callbacks(NamedTuple):
 
 
 class Mailbox:
-    """What waits in one scope of a queue, taken in batches. Made by `Queue.mailbox`; any number may be of one scope.
+    """The waiting items of one scope of a queue, taken in batches. `Queue.mailbox` creates it; a scope can have
+    several.
 
-    A scope is the lane `group/<scope>`. Its first item waits for the window, and then all that are in line are one
-    batch; as many as one takes are one at once. An item of one of the `alone_kinds` is a batch of its own.
-    Nothing is kept here: other processes enqueue and dequeue in the same scope, and what waits survives them.
+    A scope is the lane `group/<scope>`. Its first item waits for the window. Then all waiting items are one batch, as
+    many as one claim takes at once. An item of one of the `alone_kinds` is a batch of its own. Nothing is kept in the
+    object: other processes enqueue and dequeue in the same scope, and waiting items survive them.
     """
 
     def __init__(
@@ -198,18 +208,20 @@ class Mailbox:
         return f"<Mailbox {self.scope!r} of {self._queue!r}>"
 
     def enqueue(self, item: Any, **options: Any) -> Receipt:
-        """Put an item in line: bytes, or anything that JSON can hold. Answer, options and errors are `Queue.enqueue`'s.
+        """Enqueue an item: bytes, or anything that JSON can hold. Answer, options and errors are those of
+        `Queue.enqueue`.
 
-        The lane is the mailbox's own. An item with a lower `priority` comes before others, whenever it was enqueued.
+        The lane is the mailbox's own. An item with a lower `priority` number comes before others, whenever it was
+        enqueued.
         """
         receipt = self._queue.enqueue(item, lane=self.lane, **options)
         self._tell("on_enqueued", item, receipt)
         return receipt
 
     def try_dequeue(self, blocked_reason: str | None = None) -> Batch | None:
-        """What is in line, as one batch; None where nothing is, or where its window is still open.
+        """Return the waiting items as one batch; None if there are none, or if the window is still open.
 
-        blocked_reason: why nothing is to be taken now. Then nothing is, and on_blocked is told where something waits.
+        blocked_reason: why nothing may be taken now. Then nothing is taken, and on_blocked is called if items wait.
         """
         if blocked_reason is None:
             batch, _ = self._take()
@@ -219,7 +231,7 @@ class Mailbox:
         return None
 
     def dequeue(self, wait: Seconds = 60.0) -> Batch | None:
-        """As `try_dequeue`, as soon as there is a batch and its window is over; None after so many seconds."""
+        """Return a batch as soon as there is one and its window is over; None after `wait` seconds."""
         until = monotonic() + to_ms("wait", wait) / 1000
         while True:
             batch, due = self._take()
@@ -233,21 +245,21 @@ class Mailbox:
                 self._queue.block([self.lane], min(due, left))
 
     def length(self) -> int:
-        """How many items are in line; those that are delayed or leased are not."""
+        """Return how many items wait. Delayed and leased items do not count."""
         (length,) = self._queue.length([self.lane])
         return length
 
     def clear(self, reason: str = "") -> int:
-        """Delete the items that are in line, and answer how many; those that are delayed or leased stay.
+        """Delete the waiting items, and return how many. Delayed and leased items stay.
 
-        Not more are deleted than there were at the beginning, so it ends under load, too.
+        It deletes at most as many items as there were at the beginning, so it also ends under load.
         """
         cleared = self._queue.purge(lane=self.lane)
         self._tell("on_cleared", reason, cleared)
         return cleared
 
     def _take(self) -> tuple[Batch | None, float]:
-        """A batch if there is one now; and the seconds until a window ends, or something else is due."""
+        """Return a batch if there is one now, and the seconds until a window ends or something else is due."""
         while True:
             unconfirmed: DurabilityError | None = None
             try:
@@ -264,7 +276,7 @@ class Mailbox:
                 return batch, until_due(claimed)
 
     def _open(self, claimed: Claimed) -> Batch | None:
-        """The batch of what was claimed. Whatever breaks this off gives it back."""
+        """Make a batch of the claimed leases. If this is broken off, they are released."""
         leases = [lease for lease in claimed.leases if lease.readable]
         try:
             self._refuse([lease for lease in claimed.leases if not lease.readable])
@@ -285,14 +297,14 @@ class Mailbox:
             raise
 
     def _refuse(self, leases: list[Lease]) -> None:
-        """What the codec does not accept ends as a failed attempt, and does not hold up the others."""
+        """Fail the items that the codec does not accept, so that they do not hold up the others."""
         if leases:
             fails = [Failure(lease, "the codec does not accept it", reason="PayloadError") for lease in leases]
             with suppress(DurabilityError):  # what is lost with its primary is refused once more
                 self._queue.leases._fail_alike(fails)
 
     def _settled(self, leases: list[Lease]) -> list[Lease]:
-        """Complete all, and answer those that were still held: the others will come to somebody else."""
+        """Complete all items, and return those that were still held: other processes will get the others."""
         try:
             statuses = self._queue.ack_many([(lease, None) for lease in leases])
         except DurabilityError as error:  # what is lost with its primary comes once more
@@ -300,13 +312,13 @@ class Mailbox:
         return [lease for lease, status in zip(leases, statuses, strict=True) if status != "lease_lost"]
 
     def _left_after(self, leases: list[Lease]) -> int:
-        """How many are in line after these."""
+        """Return how many items wait after these."""
         size = sum(len(lease.data) + REST for lease in leases)
         took_all = len(leases) < self.max_items and size < SMALL and not self.alone_kinds
         return 0 if took_all else self.length()
 
     def _tell(self, name: str, *what: Any) -> None:
-        """Call back. What goes wrong there is logged, for the items are as they are, and whoever asked gets them."""
+        """Call a callback. Its errors are logged, because the items are not affected, and the caller gets them."""
         callback: Callable[..., object] | None = getattr(self._callbacks, name)
         if callback is None:
             return
@@ -318,7 +330,7 @@ class Mailbox:
 
 
 def _item(data: bytes) -> Any:
-    """What was enqueued; bytes that are not JSON stay what they are."""
+    """Read what was enqueued; bytes that are not JSON stay bytes."""
     try:
         return json.loads(data) if data else None
     except (ValueError, RecursionError):

@@ -1,5 +1,5 @@
 # Generated from pyadeq/_async/queue/produce.py by pyadeq/_unasync.py; do not edit.
-"""Producing: tasks into a queue."""
+"""Enqueueing tasks."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from pyadeq.models.worker import Outcome
 
 
 class Producing(Awaiting):
-    """The part of a queue that producers use."""
+    """The part of a queue for enqueueing tasks."""
 
     def enqueue(
         self,
@@ -57,13 +57,14 @@ class Producing(Awaiting):
         headers: dict[str, Any] | None = None,
         rid: str | None = None,
     ) -> Receipt:
-        """Put one task in line. The payload is bytes, or anything that JSON can hold (at most 1 MiB).
+        """Enqueue one task. The payload is bytes, or anything that JSON can hold (at most 1 MiB).
 
-        What can be said of it is in `Task`. The answer is `created`; `exists` where the id is taken; or `deduplicated`,
-        with the id of the task that stands for this one. With your own rid you may make the same call again later, from
-        another process too: same id and rid answer `created` and change nothing. The rid is the id where none is given.
-        BadArgument for what does not fit, before anything is sent; QueueDraining if the queue takes no new tasks;
-        UnknownTask if it is to come after one that there is not.
+        `Task` describes the options. The receipt is `created`; `exists` if the id is taken; or `deduplicated`, with the
+        id of the existing task. With your own rid, you may make the same call again later, also from another process:
+        the same id and rid return `created` and change nothing. If you give a rid but no id, the rid is also the id.
+
+        Raises BadArgument for invalid options, before anything is sent. Raises QueueDraining if the queue takes no new
+        tasks, and UnknownTask if the task waits for a task that does not exist.
         """
         task = Task.model_construct(
             payload=payload,
@@ -101,14 +102,14 @@ class Producing(Awaiting):
         return self._bound(self._runner.send(call))[0]
 
     def run(self, payload: Any = None, *, wait: Seconds = 60.0, **options: Any) -> Any:
-        """Enqueue a task and wait for its result, for so many seconds; options are those of `enqueue`.
+        """Enqueue a task and wait for its result, at most `wait` seconds. The options are those of `enqueue`.
 
-        Errors are those of `result`. After WaitTimeout the task goes on.
+        Errors are those of `result`. After WaitTimeout, the task continues.
         """
         return result_of(*self.run_to_end(payload, wait=wait, **options))
 
     def run_to_end(self, payload: Any = None, *, wait: Seconds = 60.0, **options: Any) -> tuple[str, Outcome]:
-        """As `run`, but every end is an answer: the id of the task, and how it ended. WaitTimeout."""
+        """Enqueue a task and wait for its end, however it ends. Returns its id and its outcome. Raises WaitTimeout."""
         id = options.pop("id", None) or new_ulid()
         until = monotonic() + to_ms("wait", wait) / 1000
         with self._runner.hints.listening(self._channel(id)) as ear:
@@ -118,12 +119,14 @@ class Producing(Awaiting):
         return receipt.id, self.ended(receipt.id, max(until - monotonic(), 0.0))
 
     def enqueue_many(self, tasks: Iterable[Any], *, rid: str | None = None) -> list[Receipt]:
-        """Put many tasks in line, in order: Task models, or payloads. Any number; each call carries at most 1,000.
+        """Enqueue many tasks, in order: Task models, or payloads. Any number; each call carries at most 1,000.
 
-        A list is checked as a whole before anything is sent. Of an iterator, which is read as it is sent, the tasks of
-        the calls before that of a bad one are in line when BadArgument is raised. With your own rid the same call made
-        again creates nothing twice; tasks without an id have `<rid>.<index>`. UnknownTask, after all have been sent,
-        where some were to come after tasks that there are not: these were not made.
+        A list is checked as a whole before anything is sent. An iterator is read while it is sent. If it has an invalid
+        task, the calls before that of the task have been sent when BadArgument is raised. Raises UnknownTask, after all
+        tasks were sent, if some wait for tasks that do not exist; these were not created.
+
+        rid: with your own rid, you may make the same call again; it creates nothing twice. Tasks without an id get
+        `<rid>.<index>`.
         """
         calls = self._enqueue_calls(tasks, rid)
         if isinstance(tasks, list | tuple):
@@ -131,11 +134,13 @@ class Producing(Awaiting):
         return self._receipts(calls)
 
     def enqueue_stream(self, tasks: Iterable[Any], *, rid: str | None = None) -> Iterator[Receipt]:
-        """As `enqueue_many`, for more tasks than memory holds: they are read as they are sent, 1,000 ahead at most.
+        """Enqueue more tasks than fit into memory. They are read as they are sent, at most 1,000 ahead.
 
-        Nothing is sent before the receipts are read. With your own rid, a stream that broke off may be sent again from
-        its beginning: what is there already is not made twice. UnknownTask at the end, with the receipts of one call,
-        where some were not made; there are no receipts of these.
+        Nothing is sent before the receipts are read. Raises UnknownTask at the end, with the receipts of one call, if
+        some tasks were not created; these have no receipts.
+
+        rid: with your own rid, you may send a broken-off stream again from its beginning; existing tasks are not
+        created twice.
         """
         unknown: UnknownTask | None = None
         for call in self._enqueue_calls(tasks, rid):
@@ -150,15 +155,16 @@ class Producing(Awaiting):
             raise unknown
 
     def cancel(self, id: str, tree: bool = False) -> CancelStatus:
-        """`cancelled` at once if it waits or is dead; `cancelling` if it runs: its worker hears it at once.
+        """Cancel a task. A waiting or dead task is `cancelled` at once. A running task is `cancelling`, and its worker
+        is notified.
 
-        tree: its children too, and theirs, whatever becomes of itself: 100 of them at once, the others by the next
-        claims of the queue's workers. Children that are dead stay so.
+        tree: also cancel its children, and theirs, even if the task itself cannot be cancelled. 100 of them are
+        cancelled at once, the others by the next claims of the queue's workers. Dead children stay dead.
         """
         return (self.cancel_many([id], tree))[0]
 
     def cancel_many(self, ids: Sequence[str], tree: bool = False) -> list[CancelStatus]:
-        """Cancel many tasks; a status for each, as `cancel` answers it."""
+        """Cancel many tasks. Returns a status for each, as `cancel` does."""
         ids = checked_list("ids", ids)
         return self._in_batches(lambda some: self.calls.cancel(some, new_ulid(), tree=tree), ids)
 
@@ -173,7 +179,7 @@ class Producing(Awaiting):
         return [Receipt(one.status, one.id, self) for one in receipts]
 
     def _enqueue_calls(self, tasks: Iterable[Any], rid: str | None, **pairs: Any) -> Iterable[Call[list[PlainReceipt]]]:
-        """pairs: what is said of each task besides."""
+        """pairs: further options of each task."""
         refuse_single("tasks", tasks)
         call_rid = rid or new_ulid()
         rest = enumerate(tasks)
@@ -190,7 +196,7 @@ class Producing(Awaiting):
 
 
 def as_task(one: Any) -> Task:
-    """A payload as a task of its own."""
+    """Return a payload as a task of its own."""
     return one if isinstance(one, Task) else Task.model_construct(payload=one)
 
 

@@ -21,13 +21,13 @@ LONGEST_RUN = 60.0
 
 
 class QueueTask(TaskFunction[Q, P, C, T]):
-    """A function whose calls can be tasks of a queue. Called, it is the function.
+    """A function whose calls can be tasks of a queue. If you call it, it runs as a normal function.
 
         receipt = send.enqueue("ann@example.org", body="Hello")
         receipt = send.options(delay=60, priority=1).enqueue("bob@example.org")
         length = send.run("cleo@example.org")
 
-    The arguments are checked against the annotations; BadArgument says which of them does not fit.
+    The arguments are checked against the annotations. BadArgument names an argument that does not fit.
     """
 
     def __init__(
@@ -42,12 +42,12 @@ class QueueTask(TaskFunction[Q, P, C, T]):
         self._queue = queue
 
     def enqueue(self, *args: P.args, **kwargs: P.kwargs) -> Receipt:
-        """Put a call in line. The answer and the errors are those of `Queue.enqueue`."""
+        """Enqueue a call. Answer and errors are those of `Queue.enqueue`."""
         options = {name: value for name, value in self._options.items() if name != "wait"}
         return self._queue.enqueue(self.signature.dump(args, kwargs), kind=self.kind, **cast(Any, options))
 
     def run(self, *args: P.args, **kwargs: P.kwargs) -> T:
-        """Put a call in line, and wait for its result: 60 s, or as `options(wait=…)` says. Errors as `Queue.result`."""
+        """Enqueue a call and wait for its result, 60 s or `options(wait=…)`. Errors are those of `Queue.result`."""
         options: dict[str, Any] = {"wait": LONGEST_RUN, **self._options, "kind": self.kind}
         id, outcome = self._queue.run_to_end(self.signature.dump(args, kwargs), **options)
         result_of(id, outcome)

@@ -1,4 +1,4 @@
-"""The commands put together, and how their errors end the process."""
+"""The command line, composed of its commands, and how errors end the process."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ class Commands(Root):
     """Commands and nouns, each imported when it is used: none has to wait for what others need."""
 
     verbs: ClassVar = {
-        "doctor": "Is the server fit to keep tasks? What to change, why and how.",
-        "chaos": "Is anything lost on this deployment, whatever happens to it?",
-        "bench": "What a task costs here, how many a worker does, how soon one begins.",
-        "bindings": "A client of the scripts in another language.",
-        "demo": "Real work, one worker killed, nothing lost.",
+        "doctor": "Check a server's settings and say what to change, why and how.",
+        "chaos": "Test whether this deployment loses anything when it fails.",
+        "bench": "Measure the cost of a task, a worker's throughput and latency.",
+        "bindings": "Write a client for another language.",
+        "demo": "Run real work, kill a worker, and prove that nothing is lost.",
     }
     nouns = ("worker", "queue", "task", "dlq", "schedule", "limit", "share", "lock", "scripts")
     """Those with a module of their own. The other nouns of the manifest have commands that are made from it."""
@@ -51,7 +51,7 @@ class Commands(Root):
 app = typer.Typer(
     name="adeq",
     cls=Commands,
-    help="Queues and locks as versioned Lua on Redis or Valkey. The options below may also come after the command.",
+    help="Task queues and locks on Redis or Valkey. The options below may also come after the command.",
     epilog="Exit status: 0 ok, 1 failed, 2 usage, 3 the server is unreachable.",
     no_args_is_help=True,
     **PLAIN,

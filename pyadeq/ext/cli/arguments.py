@@ -59,7 +59,7 @@ def confirm(question: str, yes: bool, no: str = "nothing was deleted") -> None:
     if yes:
         return
     if not sys.stdin.isatty():
-        raise ConfigError(f"{question} There is no terminal to answer at: add --yes")
+        raise ConfigError(f"{question} There is no terminal to ask: add --yes")
     if not typer.confirm(f"{question} Go on?", err=True):
         raise AdeqError(no)
 
@@ -83,7 +83,7 @@ TaskId = Annotated[str, typer.Argument(metavar="ID", help="The task.")]
 Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")]
 User = Annotated[str | None, typer.Option(metavar="ID", help="Only tasks of this user.")]
 Tag = Annotated[str | None, typer.Option(metavar="ID", help="Only tasks with this tag.")]
-Parent = Annotated[str | None, typer.Option(metavar="ID", help="Only tasks that belong to this one.")]
+Parent = Annotated[str | None, typer.Option(metavar="ID", help="Only tasks with this parent.")]
 Kind = Annotated[str | None, typer.Option(metavar="ID", help="Only tasks of this kind.")]
 Reason = Annotated[str | None, typer.Option(metavar="NAME", help="Only tasks that ended for this reason.")]
 Source = Annotated[str | None, typer.Option(metavar="TEXT", help="Only tasks from this source.")]

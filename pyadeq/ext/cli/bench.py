@@ -25,36 +25,43 @@ def bench(
     subjects: Annotated[
         list[Subject] | None, typer.Argument(metavar="[SUBJECT]...", help=f"{', '.join(SUBJECTS)}; or all of them.")
     ] = None,
-    all: Annotated[bool, typer.Option("--all", help="All subjects; it takes minutes.")] = False,
-    tasks: Annotated[int, typer.Option(min=2000, help="How many a measurement takes.")] = 20_000,
-    rounds: Annotated[int, typer.Option(min=1, max=100, help="How often each is made; the median counts.")] = 5,
+    all: Annotated[bool, typer.Option("--all", help="All subjects; this takes minutes.")] = False,
+    tasks: Annotated[int, typer.Option(min=2000, help="Tasks in each measurement.")] = 20_000,
+    rounds: Annotated[int, typer.Option(min=1, max=100, help="Rounds of each measurement; the median counts.")] = 5,
     persist: Annotated[
-        bool, typer.Option("--persist/--no-persist", help="An append-only file, flushed every second, or none.")
+        bool, typer.Option("--persist/--no-persist", help="With an append-only file, flushed every second, or without.")
     ] = True,
     engine: Annotated[
         Path | None,
-        typer.Option(exists=True, dir_okay=False, metavar="FILE", help="The program of our own servers: another one."),
+        typer.Option(
+            exists=True,
+            dir_okay=False,
+            metavar="FILE",
+            help="The program of the private server. [default: the wheel's]",
+        ),
     ] = None,
     url: Annotated[
         str | None,
-        typer.Option(help="Measure this server instead of one of our own. It should have nothing else to do."),
+        typer.Option(help="Measure this server instead of a private one. It should have no other work."),
     ] = None,
     most: Annotated[
-        int, typer.Option(min=0, help="growth: so many tasks in line, or delayed, at most; and half of the memory.")
+        int,
+        typer.Option(min=0, help="For growth: the most waiting or delayed tasks; at most half of the memory is used."),
     ] = 1_000_000,
     plots: Annotated[Path | None, typer.Option(metavar="DIR", help="Draw the figures there, as PNG files.")] = None,
     output: Output = Format.table,
 ) -> None:
-    """Measure: what a task costs the server, how many a worker does, how soon one begins, and more.
+    """Measure the cost of a task, the throughput and latency of a worker, and more.
 
-    By default cost, drain and latency, on a private server. Each figure is the median of its rounds; `floor` is that of
-    bare commands that move the same data in the same rounds, and the ratio how many times that it is. Queues are made
-    for it, and deleted. Measure on a machine that does nothing else: `load` is what it did before.
+    By default, it measures cost, drain and latency on a private server. Each figure is the median of its rounds.
+    `floor` is the cost of bare commands that move the same data in the same rounds, and the ratio compares the two. The
+    queues for the measurement are created and deleted. Measure on a machine without other work: `load` is its load
+    before the measurement.
     """
     if all and subjects:
-        raise ConfigError("--all: leave it out where subjects are named")
+        raise ConfigError("--all: leave it out if you name subjects")
     if engine is not None and url is not None:
-        raise ConfigError("--engine: leave it out with --url, which is a server that runs already")
+        raise ConfigError("--engine: leave it out with --url, which names a running server")
     names = list(SUBJECTS) if all else [one.value for one in subjects] if subjects else list(QUICK)
     with connected(url) if url else nullcontext(), _told() as tell:  # what keeps it from the server is told as ever
         report = run(

@@ -21,23 +21,25 @@ def bindings(
     ] = None,
     package: Annotated[
         str,
-        typer.Option("--package", metavar="NAME", help="What programs import it by: npm package, crate, Go module."),
+        typer.Option("--package", metavar="NAME", help="Its name for programs: npm package, crate or Go module."),
     ] = "pyadeq",
     output: Annotated[
         str,
-        typer.Option("-o", "--output", envvar="ADEQ_OUTPUT", metavar="<table|json|jsonl>", help="How to answer."),
+        typer.Option(
+            "-o", "--output", envvar="ADEQ_OUTPUT", metavar="<table|json|jsonl>", help="The form of the answer."
+        ),
     ] = Format.table.value,
     shape: Annotated[Format | None, typer.Option("--format", hidden=True)] = None,
 ) -> None:
     """Write a client for another language: a typed function for each script, and the scripts.
 
-    It is made of the manifest of this release, and the same release writes the same bytes. Files of the same names are
-    replaced, all others are left. Asks no server.
+    It is generated from the manifest of this release. The same release always writes the same bytes. Files with the
+    same names are replaced, and other files stay. This command needs no server.
     """
     if output not in list(Format) and directory is None:  # `-o DIR --format json`, as in earlier builds
         directory, output = Path(output), (shape or Format.table).value
     if directory is None:
-        raise ConfigError("DIR: name the directory to write to, `adeq bindings typescript src/pyadeq` for instance")
+        raise ConfigError("DIR: name the directory to write to, for instance `adeq bindings typescript src/pyadeq`")
     if output not in list(Format):
         raise ConfigError(f"--output: {output!r} is not accepted; allowed: {', '.join(Format)}")
     written = generate(language, directory, package)

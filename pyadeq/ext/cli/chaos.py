@@ -39,29 +39,27 @@ HARM_EVERY = (0.5, 2.5)  # seconds
 
 
 def chaos(
-    seconds: Annotated[float, typer.Option(min=1, help="How long the clients are at work.")] = 60.0,
-    seed: Annotated[
-        int | None, typer.Option(help="What is drawn by chance is drawn so again. [default: another]")
-    ] = None,
-    clients: Annotated[int, typer.Option(min=4, max=200, help="How many processes.")] = 9,
-    kill: Annotated[bool, typer.Option("--kill", help="Kill some of these processes, and freeze others.")] = False,
+    seconds: Annotated[float, typer.Option(min=1, help="How long the clients work.")] = 60.0,
+    seed: Annotated[int | None, typer.Option(help="The seed of all random choices. [default: random]")] = None,
+    clients: Annotated[int, typer.Option(min=4, max=200, help="The number of client processes.")] = 9,
+    kill: Annotated[bool, typer.Option("--kill", help="Kill some of the clients, and freeze others.")] = False,
     flush: Annotated[bool, typer.Option("--flush-scripts", help="Send SCRIPT FLUSH now and then.")] = False,
     durability: Annotated[
-        Literal["memory", "aof", "replica"], typer.Option(help="What the clients wait for after their writes.")
+        Literal["memory", "aof", "replica"], typer.Option(help="Where each write must be before it counts.")
     ] = "memory",
-    replicas: Annotated[int, typer.Option(min=1, help="How many have to confirm, with --durability replica.")] = 1,
-    history: Annotated[Path | None, typer.Option(metavar="FILE", help="Keep there what happened.")] = None,
+    replicas: Annotated[int, typer.Option(min=1, help="Replicas that must confirm, with --durability replica.")] = 1,
+    history: Annotated[Path | None, typer.Option(metavar="FILE", help="Write the history to this file.")] = None,
     judged: Annotated[
-        Path | None, typer.Option("--judge", metavar="FILE", help="Only judge what --history has kept.")
+        Path | None, typer.Option("--judge", metavar="FILE", help="Only judge a file that --history has written.")
     ] = None,
     url: Url = DEFAULT_URL,
     output: Output = Format.table,
 ) -> None:
-    """Put a deployment to the test: work on a scratch queue and scratch locks, note all, and judge it in the end.
+    """Test a deployment: work on a scratch queue and scratch locks, record everything, and judge it at the end.
 
-    Meanwhile restart the server, fail over, cut the network, fill its memory: whatever may happen to it one day. It is
-    noticed, and what may be lost by it is counted and told apart from what must not be. Other queues are not touched,
-    but for the load; --flush-scripts and what you do meet all clients of the server.
+    While it runs, restart the server, fail over, cut the network or fill its memory: whatever may happen in production.
+    The command notices this. It counts what such a fault may lose, and what must never be lost. Other queues are not
+    touched, except for the load. But --flush-scripts, and the faults that you cause, affect all clients of the server.
 
     Ctrl-C ends the work early. Exits with 1 if a promise was broken, and says which.
     """
@@ -99,7 +97,7 @@ def _load(path: Path) -> History:
             raise ValueError("it is empty")
         return History.load(path)
     except (OSError, ValueError, KeyError, TypeError) as error:
-        raise ConfigError(f"--judge: {str(path)!r} is not a history that --history has kept: {error}") from error
+        raise ConfigError(f"--judge: {str(path)!r} is not a file that --history has written: {error}") from error
 
 
 def _run(
@@ -109,9 +107,9 @@ def _run(
         engine = _engine(adeq, scene)
     cast = cast_of(clients)
     view.say(f"Server   {engine} at {shown_url(scene.url)}")
-    view.say(f"Scratch  queue and locks {scene.queue}, deleted in the end; seed {scene.seed}")
+    view.say(f"Scratch  queue and locks {scene.queue}, deleted at the end; seed {scene.seed}")
     view.say(f"Clients  {', '.join(f'{count} × {role}' for role, count in cast.items())}; durability {durability}")
-    view.say("Now restart the server, fail over, cut the network: whatever may happen to it one day.")
+    view.say("Now restart the server, fail over, cut the network: whatever may happen in production.")
     with Run(scene, cast, durability=(durability,)) as run:
         try:
             look = watch(run)
@@ -121,7 +119,7 @@ def _run(
                 _work(run, look, view, seconds, Random(scene.seed) if kill else None)
             except KeyboardInterrupt:
                 view.say("Stopped  early, by Ctrl-C")
-            view.say("Drained  what is left comes to its end")
+            view.say("Drained  the remaining tasks run to their end")
             told = run.end(look.look)
         finally:
             _remove(run, view)

@@ -57,7 +57,7 @@ class Checkpoint:
             self.begun = self._begin()
             return self._run.place if self.begun else self.resume(rid)
         except (OSError, ValidationError):
-            raise self._error("is no checkpoint, or cannot be read") from None
+            raise self._error("is not a checkpoint, or cannot be read") from None
         ours = self._run
         for what, theirs, mine in (
             ("queue", found.base, ours.base),
@@ -69,7 +69,7 @@ class Checkpoint:
                 raise self._error(f"is of a run with another {what} ({theirs}, not {mine})")
         self._source.seek(found.last_start)
         if _sum(self._source.read(found.place.offset - found.last_start)) != found.last_sum:
-            raise self._error(f"is of another {ours.file}, or what was enqueued of it has been changed since")
+            raise self._error(f"is of another {ours.file}, or the enqueued part has been changed since")
         return found.place
 
     def save(self, place: Place, last_start: int, last: bytes) -> None:

@@ -74,7 +74,7 @@ Output = Annotated[
         "--output",
         envvar="ADEQ_OUTPUT",
         callback=_shape,
-        help="A table that fits the screen, one with all columns, one JSON document, or one JSON value a line.",
+        help="A table that fits the screen, a table with all columns, one JSON document, or one JSON value per line.",
     ),
 ]
 
@@ -96,7 +96,7 @@ def check_url(url: str) -> None:
         Redis.from_url(url).close()
     except ValueError:
         raise ConfigError(
-            "--url: what was given is not accepted; allowed: redis://host:port, rediss://host:port, unix:///path"
+            "--url: this value is not accepted; allowed: redis://host:port, rediss://host:port, unix:///path"
         ) from None
 
 

@@ -19,15 +19,15 @@ from pyadeq.ext.demo.view import View
 
 def demo(
     keep: Annotated[Path | None, typer.Option(metavar="DIR", help="Keep the server's data in DIR.")] = None,
-    limit: Annotated[int | None, typer.Option(min=40, help="Only so many files, the largest.")] = None,
+    limit: Annotated[int | None, typer.Option(min=40, help="Only this many files, the largest.")] = None,
     output: Output = Format.table,
 ) -> None:
     """Parse Python's standard library with two workers, kill one half-way, and prove that nothing was lost.
 
-    Takes less than a minute. Exits with 1 if the proof does not hold.
+    This takes less than a minute. Exits with 1 if the proof fails.
     """
     if keep is not None and keep.exists() and (not keep.is_dir() or any(keep.iterdir())):
-        raise ConfigError(f"--keep: {str(keep)!r} is not empty; name a directory that is, or a new one")
+        raise ConfigError(f"--keep: {str(keep)!r} is not empty; name an empty directory, or a new one")
     with View(stderr()) as view:
         report = run_demo(view, keep=keep, limit=limit)
     if output != Format.table:

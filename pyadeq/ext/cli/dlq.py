@@ -30,11 +30,11 @@ from pyadeq.ext.cli.resolve import AnyQueue, existing_queue
 from pyadeq.ext.cli.tables import print_rows
 from pyadeq.ext.cli.tree import noun
 
-app = noun("Dead tasks: look at them, run them again, delete them.")
+app = noun("Dead tasks: show them, run them again, delete them.")
 
 Ids = Annotated[list[str] | None, typer.Argument(metavar="[ID]...", help="Dead tasks.")]
 All = Annotated[bool, typer.Option("--all", help="All dead tasks.")]
-DryRun = Annotated[bool, typer.Option("--dry-run", help="Only say how many would be meant.")]
+DryRun = Annotated[bool, typer.Option("--dry-run", help="Only count the matching tasks.")]
 
 
 @app.command()
@@ -47,12 +47,12 @@ def ls(
     reason: Reason = None,
     source: Source = None,
     lane: Lane = None,
-    limit: Annotated[int, typer.Option(min=1, help="At most so many.")] = 100,
+    limit: Annotated[int, typer.Option(min=1, help="List at most this many.")] = 100,
     all: Annotated[bool, typer.Option("--all", help="No limit.")] = False,
     url: Url = DEFAULT_URL,
     output: Output = Format.table,
 ) -> None:
-    """List dead tasks, those that died first first. `adeq dlq show` tells what went wrong with one."""
+    """List dead tasks, oldest first. `adeq dlq show` shows the error of one."""
     with connected(url) as adeq:
         found = find_tasks(
             existing_queue(adeq, queue),
@@ -87,9 +87,9 @@ def retry(
     url: Url = DEFAULT_URL,
     output: Output = Format.table,
 ) -> None:
-    """Put dead tasks in line again, as if they had never run: those named, those that fit a filter, or --all.
+    """Make dead tasks ready again, as if they had never run: those named, those that match a filter, or --all.
 
-    Exits with 1 if a named one is not dead, or if another task has its unique key or scope now.
+    Exits with 1 if a named task is not dead, or if another task has its unique key or scope now.
     """
     filter = {"user": user, "tag": tag, "parent": parent, "kind": kind, "reason": reason, "lane": lane}
     filter["source"] = source
@@ -119,9 +119,9 @@ def abandon(
     url: Url = DEFAULT_URL,
     output: Output = Format.table,
 ) -> None:
-    """Delete dead tasks for good: those named, those that fit a filter, or --all.
+    """Delete dead tasks for good: those named, those that match a filter, or --all.
 
-    Exits with 1 if a named one is not dead.
+    Exits with 1 if a named task is not dead.
     """
     filter = {"user": user, "tag": tag, "parent": parent, "kind": kind, "reason": reason, "lane": lane}
     filter["source"] = source
@@ -143,13 +143,13 @@ def check_choice(ids: list[str] | None, filter: dict[str, str | None], all: bool
     """The filter as it was given. ConfigError unless one of ids, filter and --all, not several, is given."""
     fits = {name: value for name, value in filter.items() if value is not None}
     if ids and (fits or all):
-        raise ConfigError("name tasks, or a filter, or --all: not several of these")
+        raise ConfigError("name tasks, or give a filter, or --all: only one of these")
     if all and fits:
-        raise ConfigError("--all is all dead tasks; leave it out where a filter says which")
+        raise ConfigError("--all means all dead tasks; leave it out if you give a filter")
     if not ids and not fits and not all:
         raise ConfigError("which tasks? Name some, or give a filter (--kind, --reason, --user …), or --all")
     if ids and dry_run:
-        raise ConfigError("--dry-run counts what a filter or --all means; tasks that are named are those")
+        raise ConfigError("--dry-run counts the tasks of a filter or --all; leave it out if you name tasks")
     return fits
 
 

@@ -36,31 +36,31 @@ def doctor(
     context: typer.Context,
     queues: Annotated[
         list[str] | None,
-        typer.Argument(metavar="[QUEUE]...", help="Queues to look at. [default: all]", autocompletion=queue_names),
+        typer.Argument(metavar="[QUEUE]...", help="Queues to check. [default: all]", autocompletion=queue_names),
     ] = None,
     repair: Annotated[
         bool,
         typer.Option(
             "--repair",
-            help="Put back tasks that are in no set, or in several, and correct other entries. Nothing else.",
+            help="Repair tasks that are in no set, or in several, and correct other entries. Nothing else.",
         ),
     ] = False,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="With --repair: only count what is wrong.")] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="With --repair: only count the damage.")] = False,
     url: Url = DEFAULT_URL,
     output: Output = Format.table,
 ) -> None:
-    """Look at a server, and say what to change, why and how. Nothing is changed, unless with --repair.
+    """Check a server, and say what to change, why and how. Nothing is changed, unless with --repair.
 
-    Of a cluster it looks at the server that the URL names; look at each of them. With --repair it goes over all keys,
-    with --cluster over those of all primaries; tasks go to their old places. Workers may go on meanwhile. It can be
-    stopped, and run again, at any time.
+    On a cluster, it checks only the node of the URL, so run it for each node. With --repair, it scans all keys, with
+    --cluster those of all primaries, and tasks return to their old places. Workers may continue meanwhile. You can stop
+    the command and run it again at any time.
 
-    Exits with 1 if something loses tasks or stops work; with 0 if there are only warnings, or things that this user may
-    not look at.
+    Exits with 1 if something loses tasks or stops work. Exits with 0 if there are only warnings, or checks for which
+    this user lacks rights.
     """
     names = [check_name("queue", name) for name in queues or []]
     if dry_run and not repair:
-        raise typer.BadParameter("is of --repair; without that, nothing is changed anyway", param_hint="--dry-run")
+        raise typer.BadParameter("goes with --repair; without it, nothing is changed anyway", param_hint="--dry-run")
     if repair:
         return _repair(url, names, dry_run, output)
     with connected(url, cluster=False) as adeq:
@@ -131,5 +131,5 @@ def print_report(console: Console, report: Report) -> None:
     words = ((report.count("ok"), "ok"), (report.count("warn"), "to change"), (report.count("fail"), "failed"))
     found = [f"{count} {word}" for count, word in words if count]
     if unknown := report.count("unknown"):
-        found.append(f"{unknown} to be looked at by somebody who may")
+        found.append(f"{unknown} unknown, because this user lacks rights")
     console.print("\n" + ", ".join(found))

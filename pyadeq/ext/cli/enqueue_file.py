@@ -131,7 +131,7 @@ class Upload:
     def _checkpoint(self, source: BinaryIO, queue: Queue, server: str) -> Checkpoint | None:
         if self._file == STDIN or not source.seekable():
             if self._path is not None:
-                raise ConfigError(f"--checkpoint: {self.name} cannot be read from the middle; give --rid instead")
+                raise ConfigError(f"--checkpoint: {self.name} cannot be read from the middle; use --rid instead")
             return None
         path = self._path or self._file.with_name(self._file.name + SUFFIX)
         run = Run(file=self.name, base=queue.base, server=server, raw=self._raw, place=self.place)
@@ -140,7 +140,7 @@ class Upload:
         self.before, self._untouched = self.place, checkpoint.begun
         source.seek(self.place.offset)
         if self.place.line:
-            print(f"{self.name}: going on after line {self.place.line:,} (rid {self.place.rid})", file=sys.stderr)
+            print(f"{self.name}: continuing after line {self.place.line:,} (rid {self.place.rid})", file=sys.stderr)
         return checkpoint
 
     @contextmanager
@@ -188,7 +188,7 @@ class Upload:
                 made = error.receipts.index(None)
                 line = tasks[len(receipts) + made].line
                 self._ahead = True
-                bad = BadLine(line, f"after: there is no task {error.missing!r}, or no longer")
+                bad = BadLine(line, f"after: task {error.missing!r} does not exist, or no longer")
                 return receipts + error.receipts[:made], bad
         return receipts, None
 

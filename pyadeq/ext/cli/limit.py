@@ -30,13 +30,13 @@ from pyadeq.ext.cli.tree import noun
 from pyadeq.ext.cli.worker_look import DEFAULT_QUEUE, QueueOption
 from pyadeq.keys import check_name
 
-app = noun("Limits: how many tasks run at a time, and start in a time.")
+app = noun("Limits: how many tasks run at a time, and start per period.")
 COLUMNS = ("key", "concurrency", "rate", "policy")
 FULL = "when one ends"
 OF_USE = ("key", "running", "waiting", "next", "concurrency", "rate", "policy")
 AT_ONCE = 200  # keys in one call
 
-KEY = "user:ID, tag:ID or key:ID, with * for each that has none of its own; or all."
+KEY = "user:ID, tag:ID or key:ID, or * as the ID for all without a limit of their own; or all."
 Key = Annotated[str, typer.Argument(metavar="KEY", help=KEY, autocompletion=limit_keys)]
 Keys = Annotated[list[str], typer.Argument(metavar="KEY...", help=KEY, autocompletion=limit_keys)]
 
@@ -61,14 +61,15 @@ def ls(queue: QueueOption = DEFAULT_QUEUE, url: Url = DEFAULT_URL, output: Outpu
     rows = ((limit.key, at_a_time(limit), rate_words(limit), policy_of(limit)) for limit in found)
     print_rows(COLUMNS, rows, right=["concurrency"])
     if not found:
-        typer.echo(f"\nqueue {queue!r} has no limits; adeq limit set makes one", err=True)
+        typer.echo(f"\nqueue {queue!r} has no limits; adeq limit set creates one", err=True)
 
 
 @app.command()
 def show(keys: Keys, queue: QueueOption = DEFAULT_QUEUE, url: Url = DEFAULT_URL, output: Output = Format.table) -> None:
-    """Show how keys stand: how many of their tasks run and wait, when the next may start, and the limit that holds.
+    """Show the state of keys: how many of their tasks run and wait, when the next may start, and which limit applies.
 
-    Tasks that ran already when the limit was set are not counted. Of those that wait, some may be cancelled by now.
+    Tasks that were already running when the limit was set are not counted. Some of the waiting tasks may be cancelled
+    by now.
     """
     meant = _distinct(keys)
     uses: list[tuple[LimitUse, ...]] = []  # of each key those of all partitions
@@ -119,33 +120,36 @@ def _next(use: LimitUse, now: float) -> str:
 def set_(
     key: Key,
     concurrency: Annotated[
-        int | None, typer.Option(min=1, max=MOST, metavar="N", help="So many run at a time.")
+        int | None, typer.Option(min=1, max=MOST, metavar="N", help="How many tasks may run at a time.")
     ] = None,
     starts: Annotated[
         Rate | None,
-        typer.Option("--rate", parser=rate, metavar="N/TIME", help="So many start in a time, evenly: 10/1m, 5/s."),
+        typer.Option(
+            "--rate", parser=rate, metavar="N/TIME", help="How many tasks may start per period, evenly: 10/1m, 5/s."
+        ),
     ] = None,
     burst: Annotated[
         int | None,
-        typer.Option(min=1, max=MOST, metavar="N", help="So many of them start at once. [default: N of --rate]"),
+        typer.Option(min=1, max=MOST, metavar="N", help="How many of them may start at once. [default: N of --rate]"),
     ] = None,
     policy: Annotated[
         Policy,
         typer.Option(
-            help="A task that may not start yet waits; or it is dead; or it is cancelled; or the oldest that runs is."
+            help="A task that may not start yet waits, is dead, is cancelled, or the oldest running task is cancelled."
         ),
     ] = Policy.queue,
     queue: QueueOption = DEFAULT_QUEUE,
     url: Url = DEFAULT_URL,
     output: Output = Format.table,
 ) -> None:
-    """Limit the tasks of a key, and make the queue if there is none. It holds within 5 seconds.
+    """Limit the tasks of a key, and create the queue if it does not exist. The limit applies within 5 seconds.
 
-    The limit becomes what this command says: what is not named is not limited. The answer is `set`, or `unchanged`
-    where it is that already. What runs does not count for a new limit, and goes on.
+    The command sets the whole limit: what it does not name is not limited. The answer is `set`, or `unchanged` if
+    nothing changed. Running tasks do not count for a new limit, and continue.
 
-    KEY is user:ID, tag:ID, key:ID (for tasks with --limit ID) or all; user:* is for each user that has no limit of its
-    own, and so on. Quote it, for * means something to shells. TIME is in seconds, or with a unit: 90, 500ms, 1.5h, 7d.
+    KEY is user:ID, tag:ID, key:ID (for tasks with --limit ID) or all. user:* applies to each user without a limit of
+    their own; tag:* and key:* likewise. Quote it, because shells expand *. TIME is in seconds, or with a unit: 90,
+    500ms, 1.5h, 7d.
     """
     check_name("key", key, "limit")
     _check(concurrency, starts, burst, policy)
@@ -164,18 +168,18 @@ def set_(
 
 def _check(concurrency: int | None, starts: Rate | None, burst: int | None, policy: Policy) -> None:
     if concurrency is None and starts is None:
-        raise ConfigError(
-            "limited how? Give --concurrency 4, or --rate 10/1m, or both; adeq limit rm takes a limit away"
-        )
+        raise ConfigError("limited how? Give --concurrency 4, or --rate 10/1m, or both; adeq limit rm removes a limit")
     if burst is not None and starts is None:
-        raise ConfigError("--burst: so many of --rate start at once; leave it out, or give --rate")
+        raise ConfigError("--burst: it goes with --rate; leave it out, or give --rate")
     if policy == Policy.cancel_oldest and concurrency is None:
-        raise ConfigError("--policy: cancel-oldest makes room among those that run; give --concurrency, or another one")
+        raise ConfigError(
+            "--policy: cancel-oldest makes room among the running tasks; give --concurrency, or another policy"
+        )
 
 
 @app.command()
 def rm(keys: Keys, queue: QueueOption = DEFAULT_QUEUE, url: Url = DEFAULT_URL, output: Output = Format.table) -> None:
-    """Take limits away: what waits for them starts within 5 seconds. Exits with 1 if a key has none of its own."""
+    """Remove limits. Tasks that waited for them start within 5 seconds. Exits with 1 if a key has no own limit."""
     meant = _distinct(keys)
     with connected(url) as adeq:
         limits = existing_queue(adeq, queue).limits

@@ -9,7 +9,7 @@ import typer
 from pyadeq import Limit
 from pyadeq.ext.cli.arguments import DURATION, UNITS, duration
 
-RATE = f"a number of tasks in a time, 10/1m or 5/s; TIME is {DURATION}"
+RATE = f"a number of tasks per period, 10/1m or 5/s; TIME is {DURATION}"
 MOST = 1_000_000
 SHORTEST, LONGEST = 0.001, 31 * 86400.0  # seconds
 DENSEST = 100_000  # starts in a second

@@ -43,7 +43,7 @@ def find_tasks(queue: AnyQueue, state: StateName | None, **filter: str | None) -
         for lane in stats.lanes:
             yield from queue.iterate("ready", **{**fits, "lane": lane})
         if stats.more_lanes:
-            print(f"{stats.more_lanes:,} lanes more have tasks: --lane names one", file=sys.stderr)
+            print(f"{stats.more_lanes:,} more lanes have tasks: name one with --lane", file=sys.stderr)
 
 
 def print_tasks(tasks: Iterable[TaskView], output: Format, limit: int | None) -> None:
@@ -70,7 +70,7 @@ def whole(task: TaskView) -> dict[str, Any]:
 
 def not_found(queue: str, id: str) -> AdeqError:
     """The error for a task that there is not."""
-    return AdeqError(f"task: queue {queue!r} has none with the id {id!r}; those that ended are kept for a time only")
+    return AdeqError(f"task: queue {queue!r} has no task with the id {id!r}; ended tasks are kept for a limited time")
 
 
 def print_task(console: Console, task: TaskView) -> None:

@@ -19,7 +19,7 @@ from pyadeq.ext.cli.tree import noun
 from pyadeq.ext.doctor import find_domains
 from pyadeq.keys import check_name
 
-app = noun("Locks: who holds them, who waits, and for whom.")
+app = noun("Locks: their holders, waiters and wait-for edges.")
 COUNTS = ("held", "waiting", "unchecked", "ended", "capacities")
 BATCH = 100  # domains asked for in one pipeline
 
@@ -33,13 +33,15 @@ class Stand(StrEnum):
 
 @app.command()
 def domains(
-    timeout: Annotated[float, typer.Option(min=0.1, metavar="SECONDS", help="Look for domains for so long.")] = 10.0,
+    timeout: Annotated[
+        float, typer.Option(min=0.1, metavar="SECONDS", help="Search for domains for at most this time.")
+    ] = 10.0,
     url: Url = DEFAULT_URL,
     output: Output = Format.table,
 ) -> None:
-    """List the lock domains of the server, and how many hold and wait in each.
+    """List the lock domains of the server, and how many requests hold and wait in each.
 
-    A server has no list of them. All its keys are looked at, which takes about a second for a million of them.
+    A server has no list of them, so all its keys are scanned. This takes about a second for a million keys.
     """
     with connected(url) as adeq:
         found = find_domains(adeq, timeout)
@@ -53,7 +55,7 @@ def domains(
         shown = [[row.get(head, "unreadable" if head == "held" else "") for head in heads] for row in rows]
         print_rows(heads, shown, right=COUNTS, spare=["ended", "unchecked", "capacities"])
     if not found.complete:
-        typer.echo(f"\nNot all keys were looked at within {timeout:g} s: --timeout", err=True)
+        typer.echo(f"\nNot all keys were scanned within {timeout:g} s: raise --timeout", err=True)
 
 
 def _counts(adeq: Adeq, names: list[str]) -> list[dict[str, object]]:
@@ -74,15 +76,15 @@ def _counts(adeq: Adeq, names: list[str]) -> list[dict[str, object]]:
 def ls(
     domain: Domain = "default",
     type: Annotated[str | None, typer.Option(metavar="NAME", help="Only resources `NAME:…`.")] = None,
-    owner: Annotated[str | None, typer.Option(metavar="ID", help="Only what this owner has.")] = None,
-    agent: Annotated[str | None, typer.Option(metavar="ID", help="Only what this agent has.")] = None,
-    state: Annotated[Stand | None, typer.Option(help="Only those who hold, or those who wait.")] = None,
-    limit: Annotated[int, typer.Option(min=1, help="At most so many.")] = 100,
+    owner: Annotated[str | None, typer.Option(metavar="ID", help="Only requests of this owner.")] = None,
+    agent: Annotated[str | None, typer.Option(metavar="ID", help="Only requests of this agent.")] = None,
+    state: Annotated[Stand | None, typer.Option(help="Only holders, or only waiters.")] = None,
+    limit: Annotated[int, typer.Option(min=1, help="List at most this many.")] = 100,
     all: Annotated[bool, typer.Option("--all", help="No limit.")] = False,
     url: Url = DEFAULT_URL,
     output: Output = Format.table,
 ) -> None:
-    """List who holds and who waits, resource by resource, those who wait in the order of the line.
+    """List holders and waiters by resource, waiters in order.
 
     A request for several locks has a row for each of them, and is one object in JSON. `granted` is a lock that was
     handed over and not fetched yet. `until` is the end of a lease, or of a wait.
@@ -103,13 +105,13 @@ def ls(
 def show(
     resource: Resource,
     domain: Domain = "default",
-    limit: Annotated[int, typer.Option(min=1, max=500, help="Holders and waiters, of each at most so many.")] = 100,
+    limit: Annotated[int, typer.Option(min=1, max=500, help="List at most this many holders and waiters.")] = 100,
     url: Url = DEFAULT_URL,
     output: Output = Format.table,
 ) -> None:
-    """Show a resource: who holds it and until when, who waits in which place, and its capacity if it has one.
+    """Show a resource: its holders and until when, its waiters in order, and its capacity if it has one.
 
-    One that nobody has asked for is free, like any other.
+    A resource that was never requested is free.
     """
     with connected(url) as adeq:
         found = existing_domain(adeq, domain).show(resource, limit)
@@ -152,7 +154,7 @@ def _print(found: LockView) -> None:
             spare=["poll by", "agent", "priority"],
         )
     if found.held > len(found.holders) or found.waiting > len(found.waiters):
-        typer.echo("\nThere are more of them: --limit N, or adeq lock ls --all", err=True)
+        typer.echo("\nThere are more: --limit N, or adeq lock ls --all", err=True)
 
 
 def _holder(found: LockView, one: RequestView) -> tuple[str, ...]:
@@ -170,7 +172,7 @@ def _waiter(found: LockView, one: RequestView) -> tuple[str, ...]:
 
 @app.command()
 def stats(domain: Domain = "default", url: Url = DEFAULT_URL, output: Output = Format.table) -> None:
-    """Show how many hold and wait in a domain, and how much is remembered."""
+    """Show how many requests hold and wait in a domain, and how many are remembered."""
     with connected(url) as adeq:
         found = existing_domain(adeq, domain).stats()
     if output != Format.table:

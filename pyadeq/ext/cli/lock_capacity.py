@@ -21,9 +21,9 @@ BATCH = 100  # resources asked for in one pipeline
 
 @app.command()
 def ls(domain: Domain = "default", url: Url = DEFAULT_URL, output: Output = Format.table) -> None:
-    """List the resources that have a capacity: how many permits are out, and who waits.
+    """List the resources with a capacity: how many permits are in use, and which requests wait.
 
-    `draining`: no more are given out. `offline`: the same, until the heartbeat that is overdue comes.
+    `draining`: no more permits are given. `offline`: the same, until the overdue heartbeat comes.
     """
     with connected(url) as adeq:
         rows = list(_rows(adeq, existing_domain(adeq, domain)))
@@ -70,18 +70,18 @@ def show(resource: Resource, domain: Domain = "default", url: Url = DEFAULT_URL,
 @app.command("set")
 def set_(
     resource: Resource,
-    max: Annotated[int, typer.Argument(metavar="MAX", help="So many permits.")],
+    max: Annotated[int, typer.Argument(metavar="MAX", help="The number of permits.")],
     silent: Annotated[
         float,
-        time_option("It gives none after so long without a heartbeat; 0: it needs none."),
+        time_option("It gives none after this time without a heartbeat; 0: it needs no heartbeat."),
     ] = "0",  # type: ignore[assignment]
     domain: Domain = "default",
     url: Url = DEFAULT_URL,
     output: Output = Format.table,
 ) -> None:
-    """Let a resource give so many permits, and make its domain if there is none. It ends `drain`.
+    """Set the number of permits of a resource, and create its domain if it does not exist. This ends `drain`.
 
-    Permits that are out stay out, even if they are more.
+    Permits in use stay in use, even if there are more than MAX.
     """
     with connected(url) as adeq:
         locks = adeq.locks(domain)
@@ -97,7 +97,7 @@ def set_(
 def drain(
     resource: Resource, domain: Domain = "default", url: Url = DEFAULT_URL, output: Output = Format.table
 ) -> None:
-    """Give out no more permits of a resource, until `set`. Those that are out stay; who waits for one is refused."""
+    """Give no more permits of a resource until `set`. Permits in use stay; waiting requests are refused."""
     with connected(url) as adeq:
         locks = existing_domain(adeq, domain)
         status = locks.drain(resource)
@@ -108,35 +108,35 @@ def drain(
     if output != Format.table:
         print_json({"domain": domain, "resource": resource, "status": status, "used": used}, output)
     else:
-        print(f"{resource} gives out no more permits, {_out(used)}")
+        print(f"{resource} gives no more permits, {_out(used)}")
 
 
 @app.command("remove", hidden=True)  # its name in earlier builds
 @app.command()
 def rm(resource: Resource, domain: Domain = "default", url: Url = DEFAULT_URL, output: Output = Format.table) -> None:
-    """Forget the capacity of a resource. Exits with 1 while permits of it are out: `drain` it first."""
+    """Remove the capacity of a resource. Exits with 1 while permits are in use: `drain` it first."""
     with connected(url) as adeq:
         status = existing_domain(adeq, domain).remove(resource)
     if status == "no_capacity":
         raise _no_capacity(resource, domain)
     if status == "in_use":
         raise AdeqError(
-            f"resource: permits of {resource!r} are out; drain it and wait, or take them away with adeq lock release"
+            f"resource: permits of {resource!r} are in use; drain it and wait, or take them away with adeq lock release"
         )
     if output != Format.table:
         print_json({"domain": domain, "resource": resource, "status": status}, output)
     else:
-        print(f"{resource} has no capacity any more")
+        print(f"{resource} no longer has a capacity")
 
 
 def capacity_words(capacity: Capacity, now: float) -> str:
     """`1 of 4 permits are out; active`."""
     heard = f", heartbeat {ago(now, capacity.heartbeat)}, due every {span(capacity.silent)}" if capacity.silent else ""
-    return f"{capacity.used:,} of {capacity.max:,} permits are out; {capacity.status}{heard}"
+    return f"{capacity.used:,} of {capacity.max:,} permits are in use; {capacity.status}{heard}"
 
 
 def _out(used: int) -> str:
-    return f"{used:,} {'is' if used == 1 else 'are'} out"
+    return f"{used:,} {'is' if used == 1 else 'are'} in use"
 
 
 def _no_capacity(resource: str, domain: str) -> AdeqError:

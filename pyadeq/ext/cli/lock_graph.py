@@ -26,15 +26,15 @@ class Picture(StrEnum):
 def graph(
     domain: Domain = "default",
     format: Annotated[
-        Picture, typer.Option(help="In rows, or as text for Mermaid or Graphviz, whatever --output says.")
+        Picture, typer.Option(help="Rows, or text for Mermaid or Graphviz, whatever --output says.")
     ] = Picture.table,
     url: Url = DEFAULT_URL,
     output: Output = Format.table,
 ) -> None:
-    """Show who waits for whom, and why: the other holds the resource, or is ahead in line.
+    """Show which owners wait for which, and why: the other holds the resource, or waits ahead.
 
-    What follows from other rows is left out. Those that make up a deadlock have its number. Deadlocks are ended when
-    they are found, so few are seen here.
+    Rows that follow from other rows are left out. Rows of a deadlock have its number. Deadlocks are ended when they are
+    found, so few are seen here.
     """
     with connected(url) as adeq:
         found = existing_domain(adeq, domain).graph()
@@ -62,7 +62,7 @@ def _print(found: LockGraph, circles: list[list[Edge]]) -> None:
     heads = ("owner", "wants", "resource", "of", "who", "deadlock")
     marks = [str(row["deadlock"] or "") for row in _rows(found, circles)]
     rows = [
-        (edge.owner, _mode(edge), edge.resource, edge.blocker, "holds it" if edge.held else "is ahead", mark)
+        (edge.owner, _mode(edge), edge.resource, edge.blocker, "holds it" if edge.held else "waits ahead", mark)
         for edge, mark in zip(found.edges, marks, strict=True)
     ]
     print_rows(heads, rows, right=["deadlock"])

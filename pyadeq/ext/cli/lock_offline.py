@@ -20,16 +20,17 @@ def offline(
     url: Url = DEFAULT_URL,
     output: Output = Format.table,
 ) -> None:
-    """Give back all locks of an owner or an agent that has gone, and end its waits.
+    """Release all locks of an owner or agent that is gone, and end its waits.
 
-    Without it they end when their leases are over. One that is still at work hears it when it renews or releases.
+    Without this command, they end with their leases. If the owner still works, it notices this when it renews or
+    releases.
     """
     if (owner is None) == (agent is None):
         raise ConfigError("owner: name one with --owner, or an agent with --agent")
     who = f"owner {owner!r}" if owner else f"agent {agent!r}"
     with connected(url) as adeq:
         locks = existing_domain(adeq, domain)
-        confirm(f"This ends all that {who} holds and waits for in domain {domain!r}.", yes, "nothing was ended")
+        confirm(f"This ends all locks and waits of {who} in domain {domain!r}.", yes, "nothing was ended")
         ended = locks.offline(owner=owner, agent=agent)
     if output != Format.table:
         print_json({"domain": domain, "owner": owner, "agent": agent, "ended": ended}, output)

@@ -21,26 +21,27 @@ HEADS = ("owner", "mode", "fence", "since", "agent", "also lost", "purpose")
 
 def release(
     resource: Resource,
-    reason: Annotated[str, typer.Option(metavar="TEXT", help="Why: it goes into the event, and to the owner.")],
+    reason: Annotated[str, typer.Option(metavar="TEXT", help="The reason, for the event and the owner.")],
     owner: Annotated[str | None, typer.Option(metavar="ID", help="Only from this owner, not from all.")] = None,
     domain: Domain = "default",
     yes: Yes = False,
     url: Url = DEFAULT_URL,
     output: Output = Format.table,
 ) -> None:
-    """Take a lock away from all who hold it, and tell who they were and the new fence.
+    """Take a lock away from all its holders, and show them and the new fence.
 
-    They hear it when they renew or release, and may go on until then: whatever they write to has to refuse fences that
-    are lower than the new one. What they hold by the same request goes too. Who waits is next in line as ever.
+    Holders notice it when they renew or release, and may continue until then. So the systems that they write to must
+    refuse fences lower than the new one. The other locks of the same request are released too. Then the next waiter
+    gets the lock as usual.
 
-    Exits with 1 if nobody holds it.
+    Exits with 1 if no request holds it.
     """
     with connected(url) as adeq:
         locks = existing_domain(adeq, domain)
         before = locks.show(resource, SHOWN)
         holders = [one for one in before.holders if owner in (None, one.owner)]
         if not holders and before.held <= SHOWN:
-            by = f"{owner} does not hold" if owner else "nobody holds"
+            by = f"{owner} does not hold" if owner else "no request holds"
             raise AdeqError(f"resource: {by} {resource!r} in domain {domain!r}; see adeq lock ls")
         owners = list(dict.fromkeys(one.owner for one in holders))
         more = f" and {len(owners) - NAMED:,} more" if len(owners) > NAMED else ""
@@ -63,7 +64,7 @@ def release(
         )
         print(f"\n{resource} was taken from {many(len(forced.rids), 'holder')}; the fence is {forced.fence} now")
     if not forced.rids:
-        raise AdeqError(f"resource: {resource!r} is not held any more; the fence is {forced.fence} now")
+        raise AdeqError(f"resource: {resource!r} is no longer held; the fence is {forced.fence} now")
 
 
 def _row(rid: str, one: RequestView | None, before: LockView) -> tuple[str, ...]:

@@ -15,7 +15,7 @@ from pyadeq.ext.cli.tables import print_fields
 
 
 class Policy(StrEnum):
-    """Who gives way in a deadlock."""
+    """Which request is ended in a deadlock."""
 
     requester = "requester"
     priority = "priority"
@@ -23,20 +23,22 @@ class Policy(StrEnum):
 
 
 def configure(
-    lease: Annotated[float | None, time_option("Until a silent owner loses a lock.")] = None,
+    lease: Annotated[float | None, time_option("How long a lease lasts without a renewal.")] = None,
     max_ttl: Annotated[float | None, time_option("The longest lease that a request may name.")] = None,
-    heartbeat: Annotated[float | None, time_option("Between two renewals; 0: every third of the lease.")] = None,
-    poll: Annotated[float | None, time_option("Between two polls of one that waits.")] = None,
-    claim: Annotated[float | None, time_option("For a lock that was handed over to be fetched.")] = None,
-    waiter: Annotated[float | None, time_option("Until one that waits and is silent loses its place.")] = None,
-    priority_step: Annotated[float | None, time_option("The head start of each priority before the next.")] = None,
-    policy: Annotated[Policy | None, typer.Option(help="Who gives way in a deadlock.")] = None,
-    rate_per_minute: Annotated[int | None, typer.Option(help="Locks an agent may ask for; 0: no limit.")] = None,
-    rate_burst: Annotated[int | None, typer.Option(help="So many of them at once.")] = None,
-    detection: Annotated[bool | None, typer.Option("--detection/--no-detection", help="Look for deadlocks.")] = None,
-    detect_visits: Annotated[int | None, typer.Option(help="The budget of one search for deadlocks.")] = None,
-    mirror: Annotated[bool | None, typer.Option("--mirror/--no-mirror", help="Hints for SUBSCRIBE, too.")] = None,
-    events_max: Annotated[int | None, typer.Option(help="Events that are kept, about; 0: none are written.")] = None,
+    heartbeat: Annotated[float | None, time_option("Time between two renewals; 0: a third of the lease.")] = None,
+    poll: Annotated[float | None, time_option("Time between two polls of a waiter.")] = None,
+    claim: Annotated[float | None, time_option("Time to fetch a lock that was handed over.")] = None,
+    waiter: Annotated[float | None, time_option("Time after which a silent waiter loses its place.")] = None,
+    priority_step: Annotated[float | None, time_option("The head start of each priority over the next.")] = None,
+    policy: Annotated[Policy | None, typer.Option(help="Which request is ended in a deadlock.")] = None,
+    rate_per_minute: Annotated[int | None, typer.Option(help="Acquires per minute and agent; 0: no limit.")] = None,
+    rate_burst: Annotated[int | None, typer.Option(help="How many of them may come at once.")] = None,
+    detection: Annotated[bool | None, typer.Option("--detection/--no-detection", help="Detect deadlocks.")] = None,
+    detect_visits: Annotated[int | None, typer.Option(help="The budget of one deadlock search.")] = None,
+    mirror: Annotated[
+        bool | None, typer.Option("--mirror/--no-mirror", help="Also publish hints for SUBSCRIBE.")
+    ] = None,
+    events_max: Annotated[int | None, typer.Option(help="About how many events are kept; 0: none are written.")] = None,
     domain: Domain = "default",
     url: Url = DEFAULT_URL,
     output: Output = Format.table,

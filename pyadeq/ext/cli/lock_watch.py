@@ -29,18 +29,18 @@ PAYLOAD = re.compile(r"owner=(\S+) agent=(\S+) locks=(\S+)(?: (.*))?", re.DOTALL
 
 def watch(
     resource: Annotated[
-        str | None, typer.Argument(metavar="[RESOURCE]", help="Only this one. [default: the whole domain]")
+        str | None, typer.Argument(metavar="[RESOURCE]", help="Only this resource. [default: the whole domain]")
     ] = None,
     domain: Domain = "default",
-    interval: Annotated[float, time_option("Between two looks.")] = "200ms",  # type: ignore[assignment]
-    seconds: Annotated[float | None, time_option("End after so long.", "--for")] = None,
+    interval: Annotated[float, time_option("Time between two reads.")] = "200ms",  # type: ignore[assignment]
+    seconds: Annotated[float | None, time_option("End after this time.", "--for")] = None,
     url: Url = DEFAULT_URL,
     output: Output = Format.table,
 ) -> None:
-    """Follow what happens from now on: who acquires, releases, waits, is handed a lock, or loses one. Ctrl-C ends it.
+    """Follow events from now on: acquires, releases, waits, hand-overs and losses. Ctrl-C ends it.
 
-    One line for each event, in the order of the domain's event stream; none is left out. With -o json they
-    come as one array, at the end.
+    There is one line for each event, in the order of the domain's event stream; none is left out. With -o json, the
+    events are one array, at the end.
     """
     if resource is not None:
         check_name("resource", resource, "id")

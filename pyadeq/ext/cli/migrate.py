@@ -25,19 +25,22 @@ def migrate(
     domain: Annotated[
         list[str] | None, typer.Option("--domain", "-d", metavar="NAME", help="Only these lock domains.")
     ] = None,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only say what there is to do.")] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only show what has to be done.")] = False,
     force: Annotated[
-        bool, typer.Option("--force", help="Even though workers of an older release are alive: they lose their tasks.")
+        bool,
+        typer.Option("--force", help="Migrate even if workers of an older release are alive: they lose their tasks."),
     ] = False,
-    timeout: Annotated[float, typer.Option(min=0.1, metavar="SECONDS", help="Look for names for so long.")] = 60.0,
+    timeout: Annotated[
+        float, typer.Option(min=0.1, metavar="SECONDS", help="Search for names for at most this time.")
+    ] = 60.0,
     url: Url = DEFAULT_URL,
     output: Output = Format.table,
 ) -> None:
-    """Bring what is stored to the layout of this release: of all queues and lock domains, unless some are named.
+    """Convert the stored data to the layout of this release: of all queues and lock domains, unless some are named.
 
-    First upgrade every client: older releases are refused from then on, and there is no way back. Workers go on
-    meanwhile. It can be stopped, and said again, at any time; `all` says whether nothing is left in an older form.
-    Exits with 1 if something could not be moved.
+    Upgrade every client first: older releases are refused from then on, and there is no way back. Workers continue
+    meanwhile. You can stop the command and repeat it at any time. `all` says whether nothing is left in an older form.
+    Exits with 1 if something could not be converted.
     """
     newest = int(library().manifest["layout"])
     with connected(url) as adeq:
@@ -58,12 +61,14 @@ def migrate(
         shown = [[*(row.get(head, "") for head in HEADS[:-1]), "yes" if row.get("all") else "NO"] for row in rows]
         print_rows(HEADS, shown, right=HEADS[2:5], spare=["before"])
     else:
-        print(f"there is nothing stored; this release has layout {newest}")
+        print(f"nothing is stored; this release has layout {newest}")
     for row in rows:
         if "error" in row:
             typer.echo(f"\n{row['name']}: {row['error']}", err=True)
     if not complete:
-        typer.echo(f"\nNot all keys were looked at within {timeout:g} s: --timeout, or --queue and --domain", err=True)
+        typer.echo(
+            f"\nNot all keys were scanned within {timeout:g} s: raise --timeout, or use --queue and --domain", err=True
+        )
     if not complete or (left and not dry_run):
         raise typer.Exit(FAILED)
 

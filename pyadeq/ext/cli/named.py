@@ -19,7 +19,7 @@ def load_codec(path: str) -> Codec:
     codec = load_named("--codec", path, "keys:codec")
     if isinstance(codec, type) or not all(callable(getattr(codec, verb, None)) for verb in ("seal", "open")):
         raise ConfigError(
-            f"--codec: {path!r} is no codec; name an object with seal and open, Encrypted([…]) for instance"
+            f"--codec: {path!r} is not a codec; name an object with seal and open, for instance Encrypted([…])"
         )
     return codec  # type: ignore[no-any-return]
 
@@ -28,7 +28,7 @@ def load_named(what: str, path: str, example: str) -> Any:
     """What a path names. The working directory is searched first. Raises ConfigError that says what is wrong."""
     module_name, _, name = path.partition(":")
     if not module_name or not name:
-        raise ConfigError(f"{what}: {path!r} is not accepted; write module:name, {example} for instance")
+        raise ConfigError(f"{what}: {path!r} is not accepted; write module:name, for instance {example}")
     module = _import(what, module_name)
     try:
         return attrgetter(name)(module)

@@ -17,17 +17,19 @@ COUNTS = ("ready", "delayed", "blocked", "running", "finished", "dead")
 
 def partitions(
     name: QueueName,
-    count: Annotated[int | None, typer.Option("--set", metavar="COUNT", help="Have so many from now on.")] = None,
-    finish: Annotated[bool, typer.Option("--finish", help="Ask earlier partitions no more, if they are left.")] = False,
+    count: Annotated[int | None, typer.Option("--set", metavar="COUNT", help="Set the number of partitions.")] = None,
+    finish: Annotated[
+        bool, typer.Option("--finish", help="Stop asking earlier partitions, if no task is left in the wrong one.")
+    ] = False,
     url: Url = DEFAULT_URL,
     output: Output = Format.table,
 ) -> None:
-    """Show the partitions of a queue, and where they are; or give it another number of them, while it is at work.
+    """Show the partitions of a queue, and their slots; or change their number while the queue is in use.
 
-    --finish exits with 1 as long as there are tasks that belong elsewhere by now: work them off, and say it again.
+    --finish exits with 1 while tasks are left in the wrong partition: let them run, then repeat the command.
     """
     if count is not None and finish:
-        raise ConfigError("--finish: after --set, first let the tasks be worked off that belong elsewhere by then")
+        raise ConfigError("--finish: not together with --set; first let the tasks in earlier partitions run")
     with connected(url) as adeq:
         if count is None:
             existing_queue(adeq, name)
@@ -49,5 +51,5 @@ def partitions(
         ]
         print_rows(heads, shown, right=["slot", *COUNTS], spare=["blocked", "delayed", "slot"])
     if left:
-        typer.echo(f"\n{many(left, 'task')} where they belong no more: work them off, and say it again", err=True)
+        typer.echo(f"\n{many(left, 'task')} in the wrong partition: let them run, then repeat the command", err=True)
         raise typer.Exit(1)

@@ -17,7 +17,7 @@ from pyadeq.ext.cli.tables import print_rows
 from pyadeq.ext.cli.tree import noun
 from pyadeq.ext.doctor import find_queues
 
-app = noun("Queues: what is in them, and what they may do.")
+app = noun("Queues: their contents, mode and settings.")
 STATES = ("ready", "delayed", "blocked", "running", "stalled", "finished", "dead")
 QUANTILES = (0.5, 0.9, 0.99)
 BATCH = 100  # queues asked for in one pipeline
@@ -25,13 +25,15 @@ BATCH = 100  # queues asked for in one pipeline
 
 @app.command()
 def ls(
-    timeout: Annotated[float, typer.Option(min=0.1, metavar="SECONDS", help="Look for queues for so long.")] = 10.0,
+    timeout: Annotated[
+        float, typer.Option(min=0.1, metavar="SECONDS", help="Search for queues for at most this time.")
+    ] = 10.0,
     url: Url = DEFAULT_URL,
     output: Output = Format.table,
 ) -> None:
     """List the queues of the server: their mode, and how many tasks are in each state.
 
-    A server has no list of its queues. All its keys are looked at, which takes about a second for a million of them.
+    A server has no list of its queues, so all its keys are scanned. This takes about a second for a million keys.
     """
     with connected(url) as adeq:
         found = find_queues(adeq, timeout)
@@ -43,7 +45,7 @@ def ls(
         shown = [[row.get(head, "") for head in heads] for row in rows]
         print_rows(heads, shown, right=STATES, spare=["stalled", "blocked", "delayed", "finished", "mode"])
     if not found.complete:
-        typer.echo(f"\nNot all keys were looked at within {timeout:g} s: --timeout", err=True)
+        typer.echo(f"\nNot all keys were scanned within {timeout:g} s: raise --timeout", err=True)
 
 
 def _rows(adeq: Adeq, names: list[str]) -> list[dict[str, object]]:

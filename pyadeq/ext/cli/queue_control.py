@@ -22,7 +22,7 @@ MODES = {
 
 
 def pause(name: QueueName, url: Url = DEFAULT_URL, output: Output = Format.table) -> None:
-    """Give out no more tasks until `resume`. New ones are taken in, and running ones go on."""
+    """Stop leasing tasks until `resume`. New tasks are accepted, and running tasks continue."""
     with connected(url) as adeq:
         queue = existing_queue(adeq, name)
         queue.pause()
@@ -38,7 +38,7 @@ def resume(name: QueueName, url: Url = DEFAULT_URL, output: Output = Format.tabl
 
 
 def drain(name: QueueName, url: Url = DEFAULT_URL, output: Output = Format.table) -> None:
-    """Take in no new tasks until `resume`: producers are refused. What is there comes to its end."""
+    """Accept no new tasks until `resume`: producers get an error. Existing tasks run to their end."""
     with connected(url) as adeq:
         queue = existing_queue(adeq, name)
         queue.drain()
@@ -54,19 +54,19 @@ def _answer_mode(name: str, stats: QueueStats, output: Format) -> None:
 
 def purge(
     name: QueueName,
-    all: Annotated[bool, typer.Option("--all", help="Finished and dead tasks too.")] = False,
-    lane: Annotated[str | None, typer.Option(metavar="LANE", help="Only tasks in line in this lane.")] = None,
+    all: Annotated[bool, typer.Option("--all", help="Also finished and dead tasks.")] = False,
+    lane: Annotated[str | None, typer.Option(metavar="LANE", help="Only ready tasks of this lane.")] = None,
     yes: Yes = False,
     url: Url = DEFAULT_URL,
     output: Output = Format.table,
 ) -> None:
-    """Delete the tasks that wait: ready, delayed and blocked ones. Running tasks stay."""
+    """Delete the waiting tasks: ready, delayed and blocked ones. Running tasks stay."""
     with connected(url) as adeq:
         queues = parts(existing_queue(adeq, name))
         there = sum(_there(queue, all, lane) for queue in queues)
         if there:
-            which = "tasks that wait, have finished or are dead" if all else "waiting tasks"
-            which = which if lane is None else f"tasks in line in lane {lane!r}"
+            which = "waiting, finished and dead tasks" if all else "waiting tasks"
+            which = which if lane is None else f"ready tasks of lane {lane!r}"
             confirm(f"This deletes for good all {which} of queue {name!r}: {there:,}.", yes)
         with Bar("Purging", there, "tasks") as bar:
             deleted = 0
@@ -86,14 +86,14 @@ def _there(queue: Queue, all: bool, lane: str | None) -> int:
     """How many tasks there are to be purged."""
     if lane is not None:
         if all:
-            raise ConfigError("--all: with --lane, only what is in line there is deleted; leave one of them out")
+            raise ConfigError("--all: with --lane, only the ready tasks of the lane are deleted; leave one of them out")
         return queue.length([lane])[0]
     stats = queue.stats()
     return stats.pending + (stats.finished + stats.dead if all else 0)
 
 
 def trim(name: QueueName, url: Url = DEFAULT_URL, output: Output = Format.table) -> None:
-    """Delete what the settings no longer keep of finished and dead tasks, now. Workers do it on the way."""
+    """Delete finished and dead tasks that the settings no longer keep, now. Workers also do this by themselves."""
     with connected(url) as adeq:
         deleted = sum(queue.trim() for queue in parts(existing_queue(adeq, name)))
     if output != Format.table:

@@ -18,30 +18,32 @@ from pyadeq.keys import shown
 
 def configure(
     name: QueueName,
-    lease: Annotated[float | None, time_option("Until a silent worker loses a task.")] = None,
-    max_attempts: Annotated[int | None, typer.Option(help="Runs of a task in all.")] = None,
-    max_crashes: Annotated[int | None, typer.Option(help="Leases that may expire before a task is dead.")] = None,
-    backoff_base: Annotated[float | None, time_option("Before the first retry.")] = None,
-    backoff_multiplier: Annotated[float | None, typer.Option(help="Each retry waits so many times longer.")] = None,
-    backoff_cap: Annotated[float | None, time_option("Never longer than this.")] = None,
-    backoff_jitter: Annotated[float | None, typer.Option(help="Up to this share more or less: 0 to 1.")] = None,
-    events_max: Annotated[int | None, typer.Option(help="Events that are kept, about; 0: none are written.")] = None,
-    events_keep: Annotated[float | None, time_option("For about how long events are kept.")] = None,
-    events_error_max: Annotated[
-        int | None, typer.Option(help="Bytes of its error that the event of a dead task shows; 0: none.")
+    lease: Annotated[float | None, time_option("How long a lease lasts without a renewal.")] = None,
+    max_attempts: Annotated[int | None, typer.Option(help="The most runs of a task.")] = None,
+    max_crashes: Annotated[int | None, typer.Option(help="How many leases may expire before a task is dead.")] = None,
+    backoff_base: Annotated[float | None, time_option("The delay before the first retry.")] = None,
+    backoff_multiplier: Annotated[
+        float | None, typer.Option(help="The factor by which each further delay is longer.")
     ] = None,
-    presence: Annotated[float | None, time_option("After how long a silent worker counts as gone.")] = None,
-    finished_keep: Annotated[float | None, time_option("For how long finished tasks are kept.")] = None,
+    backoff_cap: Annotated[float | None, time_option("The longest delay before a retry.")] = None,
+    backoff_jitter: Annotated[float | None, typer.Option(help="The random part of a delay, 0 to 1.")] = None,
+    events_max: Annotated[int | None, typer.Option(help="About how many events are kept; 0: none are written.")] = None,
+    events_keep: Annotated[float | None, time_option("About how long events are kept.")] = None,
+    events_error_max: Annotated[
+        int | None, typer.Option(help="How many bytes of the error the event of a dead task shows; 0: none.")
+    ] = None,
+    presence: Annotated[float | None, time_option("Time after which a silent worker counts as gone.")] = None,
+    finished_keep: Annotated[float | None, time_option("How long finished tasks are kept.")] = None,
     finished_max: Annotated[int | None, typer.Option(help="How many of them at most.")] = None,
-    dead_keep: Annotated[float | None, time_option("For how long dead tasks are kept.")] = None,
+    dead_keep: Annotated[float | None, time_option("How long dead tasks are kept.")] = None,
     dead_max: Annotated[int | None, typer.Option(help="How many of them at most.")] = None,
-    result_ttl: Annotated[float | None, time_option("For how long results are kept.")] = None,
-    reply_ttl: Annotated[float | None, time_option("For how long who waits for a reply finds it.")] = None,
-    idempotency: Annotated[float | None, time_option("For how long an idempotency key stands.")] = None,
+    result_ttl: Annotated[float | None, time_option("How long results are kept.")] = None,
+    reply_ttl: Annotated[float | None, time_option("How long the reply of a task with --reply is kept.")] = None,
+    idempotency: Annotated[float | None, time_option("How long an idempotency key applies.")] = None,
     timeout: Annotated[
         float | None, time_option("How long a run may take, for tasks without a timeout of their own; 0: no limit.")
     ] = None,
-    timeout_grace: Annotated[float | None, time_option("For how long a task that timed out is renewed.")] = None,
+    timeout_grace: Annotated[float | None, time_option("How long a task that timed out is still renewed.")] = None,
     fair: Annotated[bool | None, typer.Option("--fair/--no-fair", help="Users take turns: adeq share.")] = None,
     url: Url = DEFAULT_URL,
     output: Output = Format.table,

@@ -54,15 +54,15 @@ class Look:
 
 def watch(
     name: QueueName,
-    interval: Annotated[float, time_option("Between two looks.")] = "1",  # type: ignore[assignment]
-    seconds: Annotated[float | None, time_option("End after so long.", "--for")] = None,
+    interval: Annotated[float, time_option("Time between two reads.")] = "1",  # type: ignore[assignment]
+    seconds: Annotated[float | None, time_option("End after this time.", "--for")] = None,
     url: Url = DEFAULT_URL,
     output: Output = Format.table,
 ) -> None:
-    """Watch a queue: how many tasks are in each state, and what happens in a second. Ctrl-C ends it.
+    """Watch a queue: how many tasks are in each state, and how many change per second. Ctrl-C ends it.
 
-    On a terminal the picture stays in place, elsewhere there is a line for each look. With -o jsonl there is an object
-    for each look, with -o json only the last one.
+    On a terminal, the picture is updated in place. Elsewhere, there is a line for each read. With -o jsonl there is an
+    object for each read, with -o json only the last one.
     """
     last = None
     with connected(url) as adeq, Live() as live, suppress(KeyboardInterrupt):
@@ -107,7 +107,7 @@ def _picture(look: Look) -> RenderableType:
         Text(),
         columns(["state", "tasks", "change"], states, right=["tasks", "change"]),
     ]
-    parts += [Text(), columns(["in all", "count", "a second"], flows, right=["count", "a second"])]
+    parts += [Text(), columns(["total", "count", "per second"], flows, right=["count", "per second"])]
     if set(stats.lanes) - {"any"}:
         longest = sorted(stats.lanes.items(), key=lambda lane: -lane[1])[:LANES]
         parts += [

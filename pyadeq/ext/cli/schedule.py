@@ -43,7 +43,7 @@ from pyadeq.ext.cli.tables import print_fields, print_rows
 from pyadeq.ext.cli.tree import noun
 from pyadeq.ext.cli.worker_look import DEFAULT_QUEUE, QueueOption
 
-app = noun("Schedules: tasks that are enqueued when their time comes.")
+app = noun("Schedules: tasks that are enqueued at certain times.")
 COLUMNS = ("name", "timing", "next", "in", "state", "overlap", "fired", "skipped", "missed", "last")
 RIGHT = ("in", "fired", "skipped", "missed")
 SPARE = ("last", "overlap", "missed", "skipped", "next", "fired")
@@ -53,14 +53,14 @@ UPCOMING = 5  # times that `show` tells
 @app.command()
 def ls(
     queue: QueueOption = DEFAULT_QUEUE,
-    limit: Annotated[int, typer.Option(min=1, help="At most so many.")] = 100,
+    limit: Annotated[int, typer.Option(min=1, help="List at most this many.")] = 100,
     all: Annotated[bool, typer.Option("--all", help="No limit.")] = False,
     url: Url = DEFAULT_URL,
     output: Output = Format.table,
 ) -> None:
-    """List the schedules of a queue by when they fire next, without their payloads.
+    """List the schedules of a queue by next time, without their payloads.
 
-    Tables have times in the time zone of this machine, JSON in UTC. `ended` has no time left.
+    Tables have times in the time zone of this machine, JSON in UTC. An `ended` schedule has no time left.
     """
     with connected(url) as adeq:
         rest = read_all(adeq, existing_queue(adeq, queue), PAGE if all else min(limit + 1, PAGE))
@@ -94,7 +94,7 @@ def _row(schedule: Schedule, now: float) -> tuple[str, ...]:
 
 @app.command()
 def show(name: Name, queue: QueueOption = DEFAULT_QUEUE, url: Url = DEFAULT_URL, output: Output = Format.table) -> None:
-    """Show all that is known of a schedule, what it enqueues, and when it fires the next five times."""
+    """Show everything about a schedule: its settings, the task that it enqueues, and its next five times."""
     with connected(url) as adeq:
         there = existing_queue(adeq, queue)
         schedule, now = read_one(adeq, there, name)
@@ -120,7 +120,7 @@ def _upcoming(queue: AnyQueue, schedule: Schedule) -> list[float]:
     try:
         return queue.schedules.upcoming(schedule, UPCOMING)
     except (ConfigError, BadArgument) as error:
-        print(f"adeq: the next times but the first are not known: {error}", file=sys.stderr)
+        print(f"adeq: only the first of the next times is known: {error}", file=sys.stderr)
         return [] if schedule.next is None else [schedule.next]
 
 

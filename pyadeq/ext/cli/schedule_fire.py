@@ -34,10 +34,10 @@ STATUSES = ("fired", "exists", "skipped")  # of a backfill, told even where ther
 def trigger(
     names: Names, queue: QueueOption = DEFAULT_QUEUE, url: Url = DEFAULT_URL, output: Output = Format.table
 ) -> None:
-    """Enqueue a task of each of these schedules now, besides their times, and tell its id. Pauses do not matter.
+    """Enqueue a task of each of these schedules now, in addition to their times, and print its id. Pauses are ignored.
 
-    Exits with 1 if there is none of a name, or if one is `skipped`: a task of it has not ended, and --overlap leaves
-    the next one out then.
+    Exits with 1 if a schedule does not exist, or if one is `skipped`: an earlier task has not ended, and --overlap then
+    leaves out the next one.
     """
     meant = distinct(names)
     with connected(url) as adeq:
@@ -49,21 +49,19 @@ def trigger(
 
 def backfill(
     name: Name,
-    start: Annotated[
-        float, typer.Option("--from", parser=moment, metavar="WHEN", help="From this time on, it included.")
-    ],
+    start: Annotated[float, typer.Option("--from", parser=moment, metavar="WHEN", help="The first time, inclusive.")],
     end: Annotated[
         float | None,
-        typer.Option("--to", parser=moment, metavar="WHEN", help="Up to this time, it included. [default: now]"),
+        typer.Option("--to", parser=moment, metavar="WHEN", help="The last time, inclusive. [default: now]"),
     ] = None,
     queue: QueueOption = DEFAULT_QUEUE,
     url: Url = DEFAULT_URL,
     output: Output = Format.table,
 ) -> None:
-    """Enqueue the task of a schedule for each of its times that went by, but for those that have fired: they `exist`.
+    """Enqueue the task of a schedule for each of its past times. Times that have fired are `exists`.
 
-    Its overlap policy holds: with `skip`, all but the first are skipped unless their tasks end at once. The same
-    command, given again after it was broken off, does the rest.
+    Its overlap policy applies: with `skip`, all but the first are skipped unless their tasks end at once. If the
+    command is broken off, repeat it: it does the rest.
 
     WHEN is an ISO 8601 time with a zone, or seconds since the epoch.
     """
@@ -84,7 +82,7 @@ def backfill(
         listed = ", ".join(f"{count:,} {status}" for status, count in counts.items())
         print(f"{name} has {many(len(firings), 'time')} from {local(start)} to {local(end)}: {listed}")
     if found["not_found"]:
-        raise AdeqError(f"schedule: {name!r} was deleted meanwhile; what was enqueued stays")
+        raise AdeqError(f"schedule: {name!r} was deleted in the meantime; enqueued tasks stay")
 
 
 def _backfill(schedules: AnySchedules, name: str, start: float, end: float) -> list[Firing]:
@@ -108,7 +106,8 @@ def _backfill(schedules: AnySchedules, name: str, start: float, end: float) -> l
 
 
 def fire(queue: QueueOption = DEFAULT_QUEUE, url: Url = DEFAULT_URL, output: Output = Format.table) -> None:
-    """Fire what is due now, once: for those who run no worker, from a crontab for instance. Workers do it themselves.
+    """Fire all due times now, once. For programs without workers, for instance from a crontab; workers fire by
+    themselves.
 
     Exits with 1 if a schedule could not be fired; the others are.
     """

@@ -54,7 +54,9 @@ def read_one(adeq: Adeq, queue: AnyQueue, name: str) -> tuple[Schedule, float]:
 
 def not_found(queue: str, name: str) -> AdeqError:
     """The error for a schedule that there is not."""
-    return AdeqError(f"schedule: queue {queue!r} has none with the name {name!r}; see adeq schedule ls --queue {queue}")
+    return AdeqError(
+        f"schedule: queue {queue!r} has no schedule with the name {name!r}; see adeq schedule ls --queue {queue}"
+    )
 
 
 def distinct(names: Sequence[str]) -> list[str]:
@@ -98,7 +100,7 @@ def words(schedule: Schedule) -> str:
     """`at 03:00 every day, Europe/Berlin`, `every 15m`, `at 2030-01-31T09:00:00+01:00`."""
     match schedule.timing:
         case None:
-            return "at times that this release does not know: upgrade it"
+            return "unknown to this release: upgrade it"
         case At(moment=moment):
             return f"at {local(_seconds(moment))}"
         case Every(period=period, offset=offset):

@@ -72,33 +72,33 @@ def set_(
         str | None,
         typer.Option(metavar="ZONE", help="The time zone of --cron. [default: UTC]", autocompletion=zone_names),
     ] = None,
-    every: Annotated[float | None, time_option("When: each time that so long has gone by since 1970.")] = None,
-    offset: Annotated[float | None, time_option("So much later than --every says: 5 minutes past the hour.")] = None,
+    every: Annotated[float | None, time_option("When: every period, counted from 1970.")] = None,
+    offset: Annotated[float | None, time_option("Start each period of --every later: 5 minutes past the hour.")] = None,
     at: Annotated[float | None, moment_option("When: once, at this time.")] = None,
     start: Annotated[float | None, moment_option("No time before this.")] = None,
     until: Annotated[float | None, moment_option("No time after this.")] = None,
     overlap: Annotated[
         OverlapPolicy,
         typer.Option(
-            help="Where a task of it has not ended when the next is due: leave that out; let one wait, or up to 63;"
-            " cancel the other; or let them run side by side."
+            help="If an earlier task has not ended: skip the time; let one task wait, or up to 63;"
+            " cancel the earlier task; or let them run side by side."
         ),
     ] = OverlapPolicy.skip,
     catch_up: Annotated[
-        float | None, time_option("For how long a time is made up for that nobody fired. [default: 1h]")
+        float | None, time_option("How old a missed time may be to be made up for. [default: 1h]")
     ] = None,
-    jitter: Annotated[float | None, time_option("Each task starts up to so much later.")] = None,
-    raw: Annotated[bool, typer.Option("--raw", help="The payload is sent as it stands.")] = False,
+    jitter: Annotated[float | None, time_option("Start each task up to this much later, at random.")] = None,
+    raw: Annotated[bool, typer.Option("--raw", help="Send the payload as it is.")] = False,
     queue: QueueOption = DEFAULT_QUEUE,
     url: Url = DEFAULT_URL,
     output: Output = Format.table,
     **task: Any,
 ) -> None:
-    """Make a schedule, or change the one of that name. Its queue is made if there is none.
+    """Create a schedule, or change the one with that name. Its queue is created if it does not exist.
 
-    It becomes what this command says: what is not named is at its default. The answer is `created`, `changed`, or
-    `unchanged` where it is that already. One that is paused stays so. Workers fire it; `adeq schedule fire` does where
-    none run.
+    The command sets the whole schedule: what it does not name is at its default. The answer is `created`, `changed`, or
+    `unchanged` if nothing changed. A paused schedule stays paused. Workers fire it; without workers, use `adeq schedule
+    fire`.
 
     TIME is in seconds, or with a unit: 90, 500ms, 1.5h, 7d. WHEN is an ISO 8601 time with a zone, or seconds since the
     epoch.
@@ -143,7 +143,7 @@ def _timing(
     if every is not None:
         return Every(every, offset=offset or 0.0, start=start, until=until)
     if start is not None or until is not None:
-        raise ConfigError("--start, --until: --at is one moment; leave them out, or give --cron or --every")
+        raise ConfigError("--start, --until: --at is one point in time; leave them out, or give --cron or --every")
     assert at is not None
     return At(at)
 

@@ -16,9 +16,9 @@ NAMED = 5  # schedules in a question
 def pause(
     names: Names, queue: QueueOption = DEFAULT_QUEUE, url: Url = DEFAULT_URL, output: Output = Format.table
 ) -> None:
-    """Let schedules fire no more until `resume`. The times that go by are not made up for.
+    """Stop schedules until `resume`. Times in between are not made up for.
 
-    Exits with 1 if there is none of a name.
+    Exits with 1 if a schedule does not exist.
     """
     _steer(queue, names, url, output, "paused", lambda schedules, name: schedules.pause(name))
 
@@ -26,7 +26,7 @@ def pause(
 def resume(
     names: Names, queue: QueueOption = DEFAULT_QUEUE, url: Url = DEFAULT_URL, output: Output = Format.table
 ) -> None:
-    """End `pause`: the next time is the first from now on. Exits with 1 if there is none of a name."""
+    """End `pause`: the next time is the first from now on. Exits with 1 if a schedule does not exist."""
     _steer(queue, names, url, output, "resumed", lambda schedules, name: schedules.resume(name))
 
 
@@ -37,7 +37,7 @@ def rm(
     url: Url = DEFAULT_URL,
     output: Output = Format.table,
 ) -> None:
-    """Delete schedules. The tasks that they have enqueued stay. Exits with 1 if there is none of a name."""
+    """Delete schedules. Tasks that they have enqueued stay. Exits with 1 if a schedule does not exist."""
     meant = distinct(names)
     with connected(url) as adeq:
         schedules = existing_queue(adeq, queue).schedules

@@ -37,7 +37,7 @@ class Role(StrEnum):
     operator = "operator"
 
 
-app = noun("Scripts: the Lua that this release runs.")
+app = noun("Scripts: the Lua code of this release.")
 
 
 def _ids(incomplete: str) -> list[str]:
@@ -63,7 +63,7 @@ def show(
     id: Annotated[str, typer.Argument(metavar="ID", help="The script: queue.enqueue.v1.", autocompletion=_ids)],
     output: Output = Format.table,
 ) -> None:
-    """Print a script as the server runs it, its contract first. Asks no server."""
+    """Print a script as the server runs it, with its contract first. This command needs no server."""
     if id not in library():
         raise AdeqError(f"script: this release has no {id!r}; see adeq scripts ls")
     script = library()[id]
@@ -75,7 +75,7 @@ def show(
 
 @app.command()
 def load(url: Url = DEFAULT_URL, output: Output = Format.table) -> None:
-    """Load all scripts into the server, as a deploy should; a client loads what it misses."""
+    """Load all scripts into the server, for a deploy. Clients load missing scripts by themselves."""
     with connected(url) as adeq:
         loaded = adeq.load_scripts()
     if output != Format.table:
@@ -86,7 +86,7 @@ def load(url: Url = DEFAULT_URL, output: Output = Format.table) -> None:
 
 @app.command()
 def verify(url: Url = DEFAULT_URL, output: Output = Format.table) -> None:
-    """Check that the packaged scripts are those of the manifest and that the server has them all."""
+    """Check that the packaged scripts match the manifest, and that the server has them all."""
     scripts = _scripts()
     with connected(url) as adeq:
         there = adeq.client.script_exists(*[script.sha1 for script in scripts])
@@ -104,7 +104,7 @@ def verify(url: Url = DEFAULT_URL, output: Output = Format.table) -> None:
         if damaged:
             print("\nFiles differ from the manifest: install pyadeq again.")
         if missing:
-            print("\nThe server lacks some: run `adeq scripts load`.")
+            print("\nThe server lacks some of them: run `adeq scripts load`.")
     if damaged or missing:
         raise typer.Exit(FAILED)
 
@@ -112,7 +112,7 @@ def verify(url: Url = DEFAULT_URL, output: Output = Format.table) -> None:
 @app.command()
 def acl(
     roles: Annotated[list[Role], typer.Argument(metavar="ROLE...", help="observer, producer, worker, operator.")],
-    user: Annotated[str, typer.Option(metavar="NAME", help="Of whom the line speaks.")] = "USER",
+    user: Annotated[str, typer.Option(metavar="NAME", help="The user name for the ACL line.")] = "USER",
     queue: Annotated[list[str] | None, typer.Option("--queue", "-q", metavar="NAME", help="Only these queues.")] = None,
     domain: Annotated[
         list[str] | None, typer.Option("--domain", "-d", metavar="NAME", help="Only these lock domains.")
@@ -121,9 +121,9 @@ def acl(
     old: Annotated[bool, typer.Option("--old", help="For a server before 7.2.")] = False,
     output: Output = Format.table,
 ) -> None:
-    """Rights for a user who may do what these roles do, and nothing else: a line for the server's ACL.
+    """Print a line for the server's ACL: the rights of a user who may do what these roles do, and nothing else.
 
-    Of all queues and lock domains, unless some are named. Asks no server.
+    It covers all queues and lock domains, unless some are named. This command needs no server.
     """
     check_name("--user", user)
     names = [role.value for role in dict.fromkeys(roles)]

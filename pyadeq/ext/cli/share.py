@@ -13,7 +13,7 @@ from pyadeq.ext.cli.tree import noun
 from pyadeq.ext.cli.worker_look import DEFAULT_QUEUE, QueueOption
 from pyadeq.keys import check_name
 
-app = noun("Fair shares: how much each user has beside the others.")
+app = noun("Fair shares: the weights of users.")
 
 User = Annotated[str, typer.Argument(metavar="USER", help="The user.")]
 
@@ -44,8 +44,8 @@ def set_(
 ) -> None:
     """Give a user a weight, and create the queue if it does not exist.
 
-    With 2 it starts two tasks for each of one with 1, while both have some in line. It holds for tasks that are
-    enqueued from now on, where the queue has fair shares: adeq queue configure --fair.
+    With 2, it starts two tasks for each task of a user with 1, while both have tasks waiting. The weight applies to
+    tasks that are enqueued from now on, if the queue has fair shares: adeq queue configure --fair.
     """
     check_name("user", user, "label")
     with connected(url) as adeq:

@@ -14,7 +14,7 @@ from pyadeq.ext.cli.listing import find_tasks, print_tasks
 from pyadeq.ext.cli.resolve import existing_queue
 from pyadeq.ext.cli.tree import noun
 
-app = noun("Tasks: put them in line, look at them, end them.")
+app = noun("Tasks: enqueue, show and cancel them.")
 
 TaskIds = Annotated[list[str], typer.Argument(metavar="ID...", help="The tasks.")]
 
@@ -33,14 +33,14 @@ def ls(
     reason: Reason = None,
     source: Source = None,
     lane: Lane = None,
-    limit: Annotated[int, typer.Option(min=1, help="At most so many.")] = 100,
+    limit: Annotated[int, typer.Option(min=1, help="List at most this many.")] = 100,
     all: Annotated[bool, typer.Option("--all", help="No limit.")] = False,
     url: Url = DEFAULT_URL,
     output: Output = Format.table,
 ) -> None:
-    """List tasks, without their payloads: those that fit all that is named, or all of the queue, state by state.
+    """List tasks without their payloads: those that match all given conditions, or all of the queue, state by state.
 
-    The list is printed as it is read: any number of tasks takes no more memory than a page of them.
+    The list is printed while it is read, so any number of tasks takes the memory of one page.
     """
     with connected(url) as adeq:
         found = find_tasks(
@@ -64,14 +64,14 @@ app.command()(task_show.show)
 def cancel(
     queue: QueueName,
     ids: TaskIds,
-    tree: Annotated[bool, typer.Option("--tree", help="Their children too, and theirs.")] = False,
+    tree: Annotated[bool, typer.Option("--tree", help="Also cancel their children, and theirs.")] = False,
     url: Url = DEFAULT_URL,
     output: Output = Format.table,
 ) -> None:
-    """Cancel tasks: at once if they wait or are dead; their workers are told if they run.
+    """Cancel tasks. Waiting and dead tasks are cancelled at once; the workers of running tasks are notified.
 
-    Exits with 1 if one of them does not exist, or is completed; with --tree that is no failure, for its children
-    are cancelled all the same.
+    Exits with 1 if a task does not exist, or is completed. With --tree that is no failure, because its children are
+    cancelled all the same.
     """
     with connected(url) as adeq:
         answers = [(status, None) for status in existing_queue(adeq, queue).cancel_many(ids, tree)]
@@ -81,9 +81,9 @@ def cancel(
 
 @app.command()
 def retry(queue: QueueName, ids: TaskIds, url: Url = DEFAULT_URL, output: Output = Format.table) -> None:
-    """Put dead tasks in line again, as if they had never run. `adeq dlq retry` does it by filter.
+    """Make dead tasks ready again, as if they had never run. `adeq dlq retry` does this by filter.
 
-    Exits with 1 if one of them is not dead, or if another task has its unique key or scope now.
+    Exits with 1 if a task is not dead, or if another task has its unique key or scope now.
     """
     with connected(url) as adeq:
         answers = existing_queue(adeq, queue).retry_many(ids)

@@ -57,62 +57,64 @@ def option(help: str, metavar: str = "ID") -> Any:
 
 def enqueue(
     queue: QueueName,
-    payload: Annotated[str | None, option("What the task is about, as JSON.", "JSON")] = None,
+    payload: Annotated[str | None, option("The payload, as JSON.", "JSON")] = None,
     file: Annotated[Path | None, typer.Option(metavar="PATH", help="A file of tasks; - for stdin.")] = None,
-    raw: Annotated[bool, typer.Option("--raw", help="The payload, or each line, is sent as it stands.")] = False,
-    rid: Annotated[str | None, option("The same again creates nothing twice.")] = None,
+    raw: Annotated[bool, typer.Option("--raw", help="Send the payload, or each line, as it is.")] = False,
+    rid: Annotated[str | None, option("A repeated command with the same rid creates nothing twice.")] = None,
     checkpoint: Annotated[
-        Path | None, typer.Option(metavar="PATH", help="How far a file is. [default: beside the file]")
+        Path | None, typer.Option(metavar="PATH", help="Where to save the progress. [default: beside the file]")
     ] = None,
-    durability: Annotated[Durability, typer.Option(help="Where tasks must be before it goes on.")] = Durability.memory,
+    durability: Annotated[
+        Durability, typer.Option(help="Where each write must be before the next.")
+    ] = Durability.memory,
     id: Annotated[str | None, option("The task's id. [default: a new one]")] = None,
-    kind: Annotated[str | None, option("What kind of work it is.")] = None,
-    priority: Annotated[int | None, typer.Option(help="0, first, to 9. [default: 5]")] = None,
-    lane: Annotated[str | None, option("Who may take it: any, group/G, group/G/inst/I.", "LANE")] = None,
+    kind: Annotated[str | None, option("The kind of the task.")] = None,
+    priority: Annotated[int | None, typer.Option(help="0 (first) to 9. [default: 5]")] = None,
+    lane: Annotated[str | None, option("Which workers may take it: any, group/G, group/G/inst/I.", "LANE")] = None,
     fallback: Annotated[
         list[str] | None,
-        option("Where it goes if nobody takes it: a lane, wider, or fail; repeat it for the next.", "LANE"),
+        option("Where it goes if no worker takes it: a lane, wider, or fail; repeat it for the next.", "LANE"),
     ] = None,
-    fallback_after: Annotated[float | None, time_option("When it does, each time.")] = None,
-    delay: Annotated[float | None, time_option("Not before so long.")] = None,
-    run_after: Annotated[float | None, moment_option("Not before this time.")] = None,
+    fallback_after: Annotated[float | None, time_option("After how long, each time.")] = None,
+    delay: Annotated[float | None, time_option("The earliest start, from now.")] = None,
+    run_after: Annotated[float | None, moment_option("The earliest start.")] = None,
     expires_at: Annotated[float | None, moment_option("Dead if not started by then.")] = None,
-    timeout: Annotated[float | None, time_option("For how long one run may take.")] = None,
-    user: Annotated[str | None, option("For whom it is done.")] = None,
+    timeout: Annotated[float | None, time_option("How long one run may take.")] = None,
+    user: Annotated[str | None, option("The user for whom the task runs.")] = None,
     tag: Annotated[list[str] | None, option("A tag; repeat it for more.")] = None,
     limit: Annotated[
         list[str] | None, option("A key that adeq limit set key:KEY limits; repeat it for more.", "KEY")
     ] = None,
-    parent: Annotated[str | None, option("The task that it belongs to.")] = None,
+    parent: Annotated[str | None, option("The id of the parent task.")] = None,
     after: Annotated[
-        list[str] | None, option("A task that has to end first; repeat it for more. It is blocked until then.")
+        list[str] | None, option("A task that must end first; repeat it for more. The new task is blocked until then.")
     ] = None,
     after_any: Annotated[bool, typer.Option("--after-any", help="One of them is enough.")] = False,
-    after_when: Annotated[
-        AfterWhen | None, typer.Option(help="How they must end: well, badly, or either way. [default: completed]")
-    ] = None,
+    after_when: Annotated[AfterWhen | None, typer.Option(help="How they must end. [default: completed]")] = None,
     gather: Annotated[
-        int | None, typer.Option(help="So many later tasks that have it as their parent must end first.")
+        int | None, typer.Option(help="How many later tasks, with this one as parent, must end first.")
     ] = None,
     ordering_key: Annotated[str | None, option("Tasks with the same key run one at a time, in order.")] = None,
-    idempotency_key: Annotated[str | None, option("No other task under this key for a day.")] = None,
-    unique: Annotated[str | None, option("No other task under this key until it has ended.")] = None,
-    scope: Annotated[str | None, option("No other task of this scope until it is started.")] = None,
-    coalesce: Annotated[Coalesce | None, typer.Option(help="Whose payload is kept then. [default: first]")] = None,
-    result_ttl: Annotated[float | None, time_option("For how long the result is kept.")] = None,
-    reply: Annotated[bool, typer.Option("--reply", help="Who waits for the result is told at once.")] = False,
-    max_attempts: Annotated[int | None, typer.Option(help="Runs in all. [default: the queue's]")] = None,
-    source: Annotated[str | None, option("Who or what wants it: user, system, hook or another word.", "TEXT")] = None,
+    idempotency_key: Annotated[str | None, option("Create no other task with this key for a day.")] = None,
+    unique: Annotated[str | None, option("Create no other task with this key until it has ended.")] = None,
+    scope: Annotated[str | None, option("Create no other task with this scope until it is started.")] = None,
+    coalesce: Annotated[
+        Coalesce | None, typer.Option(help="Which payload such a scope keeps. [default: first]")
+    ] = None,
+    result_ttl: Annotated[float | None, time_option("How long the result is kept.")] = None,
+    reply: Annotated[bool, typer.Option("--reply", help="Notify clients that wait for the result at once.")] = False,
+    max_attempts: Annotated[int | None, typer.Option(help="The most runs. [default: the queue's]")] = None,
+    source: Annotated[str | None, option("Who wants it: user, system, hook or another word.", "TEXT")] = None,
     url: Url = DEFAULT_URL,
     output: Output = Format.table,
 ) -> None:
-    """Put a task in line, or every line of a file.
+    """Enqueue a task, or every line of a file.
 
-    Each line of the file is a JSON object with the fields of a task, {"payload": {"n": 1}, "kind": "mail"} for
-    instance; or, with --raw, a payload. Empty lines are skipped. How far it is stands in a checkpoint beside the file
-    until the end: a run that was killed goes on there when it is started again, and nothing is created twice.
+    Each line of the file is a JSON object with the fields of a task, for instance {"payload": {"n": 1}, "kind":
+    "mail"}. With --raw, each line is a payload. Empty lines are skipped. Progress is saved in a checkpoint file beside
+    the file. A run that was killed continues there when it is started again, and nothing is created twice.
 
-    TIME is in seconds, or with a unit: 90, 500ms, 1.5h, 7d; so too in a file, "delay": "5m". WHEN is an ISO 8601 time
+    TIME is in seconds, or with a unit: 90, 500ms, 1.5h, 7d; also in a file, "delay": "5m". WHEN is an ISO 8601 time
     with a zone, or seconds since the epoch.
     """
     fields = {
@@ -146,7 +148,7 @@ def enqueue(
     }
     given: dict[str, Any] = {name: value for name, value in fields.items() if value is not None}
     if rid is not None and len(check_name("--rid", rid, "id")) > LONGEST_RID:
-        raise ConfigError(f"--rid: {len(rid)} characters; allowed: {LONGEST_RID} at most, for ids are made of it")
+        raise ConfigError(f"--rid: {len(rid)} characters; allowed: {LONGEST_RID} at most, because ids are made from it")
     if file is not None:
         _refuse_beside_file(payload, given)
         upload = Upload(file, raw=raw, rid=rid, checkpoint=checkpoint)
@@ -156,7 +158,7 @@ def enqueue(
                 upload.run(adeq, adeq.queue(queue), shown_url(url))
             except PartitionsChanged:
                 raise ConfigError(
-                    f"--file: queue {queue!r} has partitions; put its tasks in by a program, from line "
+                    f"--file: queue {queue!r} has partitions; enqueue its tasks with a program, from line "
                     f"{upload.place.line + 1:,} on, with Adeq.partitioned({queue!r}).enqueue_many"
                 ) from None
         _report(upload, monotonic() - begun, output)
@@ -164,7 +166,7 @@ def enqueue(
         upload.finish()
         return
     if checkpoint is not None:
-        raise ConfigError("--checkpoint: only a file has one; name it with --file")
+        raise ConfigError("--checkpoint: it goes with --file; give --file, or leave it out")
     data = read_payload(payload, raw)
     with connected(url, durability=durability.value) as adeq:
         receipt = queue_or_new(adeq, queue).enqueue(data, rid=rid, **given)
@@ -187,7 +189,7 @@ def read_payload(text: str | None, raw: bool) -> Any:
     try:
         return json.loads(text)
     except ValueError as error:
-        raise ConfigError(f"--payload: it is not JSON ({error}); send it as it stands with --raw") from None
+        raise ConfigError(f"--payload: it is not JSON ({error}); send it as it is with --raw") from None
 
 
 def _report(upload: Upload, seconds: float, output: Format) -> None:

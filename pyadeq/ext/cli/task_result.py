@@ -17,21 +17,21 @@ TOLD = {
     "cancelled": "was cancelled",
     "removed": "was deleted before it ran",
     "result_dropped": "is completed; the server's memory was full, so its result was not kept",
-    "not_found": "is not there, or no longer; enqueued with --reply, its end is told for an hour",
+    "not_found": "does not exist, or no longer; the end of a task with --reply is kept for an hour",
 }
 
 
 def result(
     queue: QueueName,
     id: TaskId,
-    wait: Annotated[float | None, time_option("For how long to wait for its end.")] = None,
-    raw: Annotated[bool, typer.Option("--raw", help="The result's bytes as they are.")] = False,
+    wait: Annotated[float | None, time_option("How long to wait for its end.")] = None,
+    raw: Annotated[bool, typer.Option("--raw", help="Print the bytes of the result as they are.")] = False,
     url: Url = DEFAULT_URL,
     output: Output = Format.table,
 ) -> None:
-    """Print the result of a task, and wait for it first if that is asked for.
+    """Print the result of a task; with --wait, wait for its end first.
 
-    Exits with 1 if it has not ended in time, and if it ended without a result.
+    Exits with 1 if it has not ended in time, or if it ended without a result.
     """
     with connected(url) as adeq:
         outcome = _ended(existing_queue(adeq, queue), id, wait or 0.0)
@@ -45,7 +45,7 @@ def result(
         found = outcome.result
         print(safe(found) if isinstance(found, str) else as_json(found))
     for what, why in outcome.unreadable.items():
-        print(f"{what}: {why}; --codec names what reads it", file=sys.stderr)
+        print(f"{what}: {why}; name the right codec with --codec", file=sys.stderr)
     if "result" in outcome.unreadable:
         raise typer.Exit(FAILED)
     if outcome.status != "completed":

@@ -11,7 +11,7 @@ from pyadeq.ext.cli.resolve import existing_queue
 
 
 def show(queue: QueueName, id: TaskId, url: Url = DEFAULT_URL, output: Output = Format.table) -> None:
-    """Show all that is known of a task, with its payload, result and error, and the end of its log."""
+    """Show everything about a task: its payload, result and error, and the end of its log."""
     with connected(url) as adeq:
         there = existing_queue(adeq, queue)
         task, log = there.get(id), there.log(id)

@@ -43,13 +43,14 @@ class Line:
 def tree(
     queue: QueueName,
     id: TaskId,
-    limit: Annotated[int, typer.Option(min=1, help="At most so many tasks.")] = 100,
+    limit: Annotated[int, typer.Option(min=1, help="Show at most this many tasks.")] = 100,
     url: Url = DEFAULT_URL,
     output: Output = Format.table,
 ) -> None:
-    """Show a task with those that have it as their parent, and theirs: state, kind, and why it ended.
+    """Show a task with its children, and theirs: state, kind, and why each ended.
 
-    Those nearest to it come first where there are more than the limit. A dotted line stands for those left out.
+    If there are more tasks than the limit, those nearest to the task come first. A dotted line stands for those left
+    out.
     """
     with connected(url) as adeq:
         known = holder(adeq, queue, id)
@@ -133,7 +134,7 @@ def _text(line: Line) -> Text:
         return Text(f"{line.before}…")
     task = line.node.task
     if task is None:
-        return Text(f"{line.before}{line.node.id}  no task, or no longer")
+        return Text(f"{line.before}{line.node.id}  does not exist, or no longer")
     awaits = f"awaits {task.awaits:,}" if task.awaits else None
     text = Text.assemble(f"{line.before}{task.id}  ", (task.state, STYLES.get(task.state, "")))
     limited = f"limited by {task.limited_by}" if task.limited_by else None

@@ -36,15 +36,15 @@ SHORTEST = 0.05  # seconds between two looks
 def watch(
     queue: QueueName,
     id: TaskId,
-    interval: Annotated[float, time_option("Between two looks.")] = "500ms",  # type: ignore[assignment]
-    seconds: Annotated[float | None, time_option("Give up after so long.", "--for")] = None,
+    interval: Annotated[float, time_option("Time between two reads.")] = "500ms",  # type: ignore[assignment]
+    seconds: Annotated[float | None, time_option("Give up after this time.", "--for")] = None,
     url: Url = DEFAULT_URL,
     output: Output = Format.table,
 ) -> None:
-    """Follow a task until it ends, and show what came of it. Ctrl-C ends the watch, not the task.
+    """Follow a task until it ends, and show how it ended. Ctrl-C ends the watch, not the task.
 
-    Exits with 0 if it completed; with 1 if it was cancelled, is dead, or has not ended in time. With -o jsonl there is
-    an object for each change, with -o json only the last one.
+    Exits with 0 if it completed. Exits with 1 if it was cancelled, is dead, or has not ended in time. With -o jsonl
+    there is an object for each change, with -o json only the last one.
     """
     task: TaskView | None = None
     with connected(url) as adeq, Live() as live:

@@ -20,11 +20,9 @@ SHORT = ("-o", "-d")  # the value may follow without a space
 
 Prefix = Annotated[str, typer.Option(envvar="ADEQ_PREFIX", metavar="NAME", help="The start of all keys on the server.")]
 Slot = Annotated[
-    str | None, typer.Option(envvar="ADEQ_SLOT", metavar="NAME", help="The slot that all of them share, if they do.")
+    str | None, typer.Option(envvar="ADEQ_SLOT", metavar="NAME", help="The hash slot that all keys share, if they do.")
 ]
-Cluster = Annotated[
-    bool, typer.Option("--cluster", envvar="ADEQ_CLUSTER", help="The server is one of a cluster of several.")
-]
+Cluster = Annotated[bool, typer.Option("--cluster", envvar="ADEQ_CLUSTER", help="The server is a node of a cluster.")]
 CodecPath = Annotated[
     str | None,
     typer.Option(

@@ -23,8 +23,8 @@ def check_home(context: typer.Context, queue: Queue | AsyncQueue, path: str, url
 
     def refuse(option: str, given: object, own: object) -> None:
         raise ConfigError(
-            f"--{option} (or ADEQ_{option.upper()}): {given} is not accepted, for {path} is a queue with {own}; "
-            "leave the option out, or make the queue with what it says"
+            f"--{option} (or ADEQ_{option.upper()}): {given} is not accepted, because {path} is a queue with {own}; "
+            "leave the option out, or create the queue with the same value"
         )
 
     if _given(context, "queue") and context.params["queue"] and context.params["queue"] != queue.name:

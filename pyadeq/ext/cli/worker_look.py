@@ -27,7 +27,7 @@ QueueOption = Annotated[
     str,
     typer.Option("--queue", envvar="ADEQ_QUEUE", metavar="NAME", help="The queue.", autocompletion=queue_names),
 ]
-Group = Annotated[str | None, typer.Option(metavar="NAME", help="The workers of this group.")]
+Group = Annotated[str | None, typer.Option(metavar="NAME", help="Only workers of this group.")]
 DEFAULT_QUEUE = "default"
 COLUMNS = ("worker", "group", "mode", "heard", "capacity", "busy", "free", "seen", "host", "pid", "capabilities")
 RIGHT = ("capacity", "busy", "free", "pid")
@@ -37,14 +37,14 @@ TIMES = ("seen", "registered")
 
 def ls(
     group: Group = None,
-    capability: Annotated[str | None, typer.Option(metavar="NAME", help="Those that can do this.")] = None,
+    capability: Annotated[str | None, typer.Option(metavar="NAME", help="Only workers with this capability.")] = None,
     queue: QueueOption = DEFAULT_QUEUE,
     url: Url = DEFAULT_URL,
     output: Output = Format.table,
 ) -> None:
-    """List the live workers of a queue: what they may run at a time, what they run, and what is wanted of them.
+    """List the live workers of a queue: how many tasks each may run and runs, and requests to it.
 
-    A worker is alive if it was seen within 30 s, or what adeq queue configure --presence says.
+    A worker is alive if it was seen within 30 s (adeq queue configure --presence).
     """
     with connected(url) as adeq:
         found = existing_queue(adeq, queue).workers(group=group, capability=capability)
@@ -53,7 +53,7 @@ def ls(
     else:
         print_rows(COLUMNS, map(_row, found), right=RIGHT, spare=SPARE)
         if not found:
-            typer.echo(f"\nqueue {queue!r} has no live workers that fit", err=True)
+            typer.echo(f"\nqueue {queue!r} has no matching live workers", err=True)
 
 
 def show(
@@ -62,11 +62,11 @@ def show(
     url: Url = DEFAULT_URL,
     output: Output = Format.table,
 ) -> None:
-    """Show all that is known of a worker."""
+    """Show everything about a worker."""
     with connected(url) as adeq:
         worker = existing_queue(adeq, queue).worker(name)
     if worker is None:
-        raise AdeqError(f"worker: queue {queue!r} has no live one with the name {name!r}; see adeq worker ls")
+        raise AdeqError(f"worker: queue {queue!r} has no live worker with the name {name!r}; see adeq worker ls")
     if output != Format.table:
         print_json(as_dict(worker), output)
         return

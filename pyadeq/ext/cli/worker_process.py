@@ -135,7 +135,7 @@ class Process:
             signals += 1
             worker.stop()
             if signals == 1:
-                _say("stopping: running tasks may end", signal=name, grace=f"{self._options.grace:g}s")
+                _say("stopping: running tasks may finish", signal=name, grace=f"{self._options.grace:g}s")
             elif signals == 2:
                 _say("stopping at once", signal=name)
 

@@ -48,13 +48,13 @@ def run(
         str | None,
         typer.Argument(
             metavar="[MODULE:FUNCTION]",
-            help="A function of one lease, async or not; or a Tasks, or a Queue with tasks.",
+            help="A function of one lease, async or not; a Tasks; or a Queue with tasks.",
         ),
     ] = None,
     program: Annotated[
         str | None,
         typer.Option(
-            "--exec", metavar="'PROGRAM [ARG]...'", help="Run a program for each task instead, its payload on stdin."
+            "--exec", metavar="'PROGRAM [ARG]...'", help="Run a program for each task, with the payload on stdin."
         ),
     ] = None,
     queue: Annotated[
@@ -62,55 +62,57 @@ def run(
     ] = None,
     concurrency: Annotated[int, typer.Option(min=1, max=1000, help="Tasks at a time.")] = 10,
     name: Annotated[str | None, typer.Option(help="The worker's name. [default: host, pid and a random word]")] = None,
-    group: Annotated[str | None, typer.Option(help="The group that the worker is an instance of.")] = None,
-    instance: Annotated[str | None, typer.Option(help="Which instance of the group it is. [default: its name]")] = None,
+    group: Annotated[str | None, typer.Option(help="The worker's group.")] = None,
+    instance: Annotated[
+        str | None, typer.Option(help="The worker's instance in its group. [default: its name]")
+    ] = None,
     default_group: Annotated[
-        bool, typer.Option("--default-group", help="Without a group: serve the lane group/default, too.")
+        bool, typer.Option("--default-group", help="Without a group: also serve the lane group/default.")
     ] = False,
     capability: Annotated[
-        list[str] | None, typer.Option(help="What the worker can do, for those who look; repeat it for more.")
+        list[str] | None, typer.Option(help="A capability, shown in adeq worker ls; repeat it for more.")
     ] = None,
     lane: Annotated[
         list[str] | None,
         typer.Option(
-            help="A lane to take tasks from; repeat it for more. [default: any; in a group its own, the group's, any]"
+            help="A lane to take tasks from; repeat it for more. [default: any; in a group: its own, the group's, any]"
         ),
     ] = None,
     lane_first: Annotated[
-        bool, typer.Option("--lane-first", help="The order of lanes before the priority of tasks.")
+        bool, typer.Option("--lane-first", help="Order tasks by lane first, then by priority.")
     ] = False,
-    lease: Annotated[
-        float, typer.Option(min=0, help="Seconds until a silent worker loses a task; 0: the queue's setting.")
-    ] = 0.0,
+    lease: Annotated[float, typer.Option(min=0, help="Seconds that a lease lasts; 0: the queue's setting.")] = 0.0,
     timeout: Annotated[
         float, time_option("How long a run may take, if neither task nor queue has a timeout; 0: no limit.")
     ] = "0",  # type: ignore[assignment]
     grace: Annotated[float, typer.Option(min=0, help="Seconds that running tasks have after the first signal.")] = 30.0,
     renew: Annotated[
-        Renew, typer.Option(help="What renews the leases: a process goes on while a handler holds Python up.")
+        Renew, typer.Option(help="What renews the leases. Only a process renews while a handler blocks Python.")
     ] = Renew.process,
     health: Annotated[
         int | None,
-        typer.Option(min=0, max=65535, metavar="PORT", help="Answer /live and /ready over HTTP; 0: at a free port."),
+        typer.Option(
+            min=0, max=65535, metavar="PORT", help="Answer /live and /ready over HTTP on this port; 0: a free one."
+        ),
     ] = None,
-    health_host: Annotated[str, typer.Option(metavar="HOST", help="Where to answer.")] = "127.0.0.1",
+    health_host: Annotated[str, typer.Option(metavar="HOST", help="The address to listen on.")] = "127.0.0.1",
     health_after: Annotated[
-        float, time_option("Not well after so long without a move of the event loop, or a word of the server.")
+        float, time_option("Unhealthy after this time without a move of the event loop or an answer of the server.")
     ] = "30",  # type: ignore[assignment]
     output_dir: Annotated[
         Path | None,
-        typer.Option(metavar="DIR", help="With --exec: keep all output here, in a folder for each run."),
+        typer.Option(metavar="DIR", help="With --exec: keep all output in this folder, one subfolder per run."),
     ] = None,
     output_max: Annotated[
         int | None,
-        typer.Option(parser=size, metavar="SIZE", help="With --exec: keep so much of each stream. [default: 64m]"),
+        typer.Option(parser=size, metavar="SIZE", help="With --exec: keep this much of each stream. [default: 64m]"),
     ] = None,
-    kill_after: Annotated[float | None, time_option("With --exec: from SIGTERM to SIGKILL. [default: 5]")] = None,
+    kill_after: Annotated[float | None, time_option("With --exec: time from SIGTERM to SIGKILL. [default: 5]")] = None,
     on_exit: Annotated[
         list[str] | None,
         typer.Option(
             metavar="STATUS=WHAT",
-            help="With --exec: what an exit status means: retry, retry:SECONDS, fail, alert, or a failure class.",
+            help="With --exec: the meaning of an exit status: retry, retry:SECONDS, fail, alert, or a failure class.",
         ),
     ] = None,
     url: Url = DEFAULT_URL,
@@ -118,21 +120,22 @@ def run(
 ) -> None:
     """Run MODULE:FUNCTION, or a program, for the tasks of a queue.
 
-    A Queue says itself which queue it is and where: its server, prefix, slot and codec are used. Options that say
-    something else are refused.
+    A Queue object says which queue it is and where: its server, prefix, slot and codec are used. Options that
+    contradict it are refused.
 
-    It runs until SIGTERM or SIGINT. The first signal stops claiming, lets running tasks end within the grace time and
-    gives the others back. The second gives all back at once. While the server is away the worker waits for it. The log
-    goes to stderr.
+    The worker runs until SIGTERM or SIGINT. After the first signal, it stops claiming, lets running tasks finish within
+    the grace time, and returns the others to the queue. A second signal returns all at once. While the server is away,
+    the worker waits for it. The log goes to stderr.
 
-    A program has the payload on its standard input, and the task in its environment (ADEQ_TASK_ID, ADEQ_FENCE, …). What
-    it prints is the result; an exit status above 0 fails the attempt. With it ends all that it started.
+    A program gets the payload on its standard input, and facts about the task in its environment (ADEQ_TASK_ID,
+    ADEQ_FENCE, …). Its output is the result. An exit status above 0 fails the attempt. When the program ends, its child
+    processes are killed too.
     """
     check_url(url)
     of_programs = {"output_dir": output_dir, "output_max": output_max, "kill_after": kill_after, "on_exit": on_exit}
     given: dict[str, Any] = {name: value for name, value in of_programs.items() if value is not None}
     if (handler is None) == (program is None):
-        raise ConfigError("what is to be run? Name MODULE:FUNCTION, or a program with --exec; one of the two")
+        raise ConfigError("run what? Name MODULE:FUNCTION, or a program with --exec: one of the two")
     if given and program is None:
         raise ConfigError(f"--{next(iter(given)).replace('_', '-')} goes with --exec, which names a program")
     checked: dict[str, Any] = {
@@ -172,5 +175,5 @@ def run(
 def _meaning(text: str) -> tuple[int, str]:
     status, equals, what = text.partition("=")
     if not equals or not status.isdecimal():
-        raise ConfigError(f"--on-exit: {text!r} is not accepted; write STATUS=WHAT, 75=retry:30 for instance")
+        raise ConfigError(f"--on-exit: {text!r} is not accepted; write STATUS=WHAT, for instance 75=retry:30")
     return int(status), what

@@ -26,7 +26,7 @@ def quiet(
     url: Url = DEFAULT_URL,
     output: Output = Format.table,
 ) -> None:
-    """Have workers take no more tasks until `resume`. What they run goes on."""
+    """Let workers claim no more tasks until `resume`. Running tasks continue."""
     _steer(queue, names, group, all, yes, url, output, mode="quiet")
 
 
@@ -52,7 +52,7 @@ def stop(
     url: Url = DEFAULT_URL,
     output: Output = Format.table,
 ) -> None:
-    """Have workers end as after a SIGTERM: what they run may end within their grace time."""
+    """Let workers stop as after a SIGTERM: running tasks may finish within the grace time."""
     _steer(queue, names, group, all, yes, url, output, mode="stop")
 
 
@@ -65,7 +65,7 @@ def restart(
     url: Url = DEFAULT_URL,
     output: Output = Format.table,
 ) -> None:
-    """Have workers end likewise, and start anew with the same arguments: with new code, if there is some."""
+    """Let workers stop in the same way and start again with the same arguments, so that they run new code."""
     _steer(queue, names, group, all, yes, url, output, mode="restart")
 
 
@@ -79,7 +79,7 @@ def resize(
     url: Url = DEFAULT_URL,
     output: Output = Format.table,
 ) -> None:
-    """Have each of these workers run up to N tasks at a time. What runs already is left to end."""
+    """Let each of these workers run up to N tasks at a time. Running tasks are not ended."""
     _steer(queue, names, group, all, yes, url, output, capacity=capacity)
 
 
@@ -100,7 +100,7 @@ def _steer(
         there = existing_queue(adeq, queue)
         if all and not yes:
             count = len(there.workers())
-            confirm(f"This asks all workers of queue {queue!r}: {count:,}.", yes, "nobody was asked")
+            confirm(f"This steers all workers of queue {queue!r}: {count:,}.", yes, "no worker was steered")
         heard = there.steer(names or (), group=group, everybody=all, **wanted)
     asked = dict.fromkeys(names or heard)
     rows = [(name, "asked" if name in heard else "not_found") for name in asked]

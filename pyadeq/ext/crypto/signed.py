@@ -24,7 +24,7 @@ class Signed:
         self._plain, self._seals = plain, seal
 
     def seal(self, data: bytes, context: bytes) -> bytes:
-        """What is stored."""
+        """Return the bytes to store."""
         return MARK + _signature(self._keys[0], data, context) + b":" + data if self._seals else data
 
     def is_current(self, data: bytes, context: bytes) -> bool:

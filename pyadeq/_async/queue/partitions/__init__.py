@@ -1,4 +1,4 @@
-"""A queue in several hash slots, as one: what goes in, what is taken out, how much there is, and more partitions."""
+"""A queue in several hash slots, used as one."""
 
 from __future__ import annotations
 
@@ -50,10 +50,10 @@ class PartitionedLeases:
 
 
 class PartitionedQueue(Putting, TakingPart):
-    """A durable queue of tasks in several hash slots of a cluster: `adeq.partitioned(name)` makes one.
+    """A durable queue of tasks in several hash slots of a cluster. `adeq.partitioned(name)` creates it.
 
-    Order, limits and fair shares are those of each partition; what has the same key is in the same one. A queue that
-    was never given partitions has one, itself.
+    Order, limits and fair shares apply within each partition. Tasks with the same key are in the same partition. A
+    queue without partitions has one: itself.
     """
 
     def __init__(self, runner: Runner, name: str, prefix: str, whole: Queue) -> None:
@@ -91,12 +91,13 @@ class PartitionedQueue(Putting, TakingPart):
     # Partitions
 
     async def repartition(self, count: int) -> list[Partition]:
-        """Let the queue have so many partitions from now on, 512 at most, while it is at work; where its tasks are.
+        """Set the number of partitions, at most 512, while the queue is in use. Returns all partitions that may have
+        tasks.
 
-        New ones get the settings, limits and weights of the first that there is. Nothing is moved: what is in line
-        stays where it is, and tasks of a key of which one has not ended there still go there. All others go where they
-        belong by now. Say it again after an error; until `finish_repartition` that gives the new ones once more what is
-        set for an earlier one.
+        New partitions get the settings, limits and weights of the first one. No task is moved. Waiting tasks stay where
+        they are. If a task of a key has not ended in an old partition, new tasks of that key still go there. All other
+        tasks go to their new partitions. Repeat the call after an error. Until `finish_repartition`, a repeated call
+        also copies the settings to the new partitions again.
         """
         known = await self._read()
         tags = make_tags(self.name, count)
@@ -113,11 +114,11 @@ class PartitionedQueue(Putting, TakingPart):
         return await self.partitions()
 
     async def finish_repartition(self) -> int:
-        """Ask earlier partitions no more, if no task is left that belongs elsewhere by now; else how many are.
+        """Stop asking earlier partitions, if no task is left in the wrong one. Returns how many are left; 0 means done.
 
-        Until then, putting in a task with a key takes a call more. Do it later than the queue's `idempotency` after
-        `repartition`: keys of ended tasks, and ids that you gave, are not looked up in earlier partitions any longer.
-        What has ended there stays there, for as long as such tasks are kept.
+        Until then, each enqueue of a task with a key costs one more call. Call this later than the queue's
+        `idempotency` time after `repartition`: keys of ended tasks, and ids that you gave, are then no longer looked up
+        in earlier partitions. Ended tasks stay where they are, as long as they are kept.
         """
         known = await self._read()
         if not known.before:
@@ -131,7 +132,7 @@ class PartitionedQueue(Putting, TakingPart):
         return left
 
     async def _left_in(self, tag: str, known: PartitionMap) -> int:
-        """How many tasks in a partition have not ended and would not be put there now."""
+        """Return how many unfinished tasks of a partition would not be put there now."""
         queue, left = self.part(tag), set[str]()
         stats = await queue.stats()
         if tag not in known.tags:
@@ -157,30 +158,30 @@ class PartitionedQueue(Putting, TakingPart):
         await self._refuse_earlier(now)
 
     async def _refuse_earlier(self, known: PartitionMap) -> None:
-        """Tell each partition of the epoch: who does not know it yet is refused, and reads the map."""
+        """Tell each partition the epoch: clients that do not know it are refused, and read the map."""
         for tag in known.all:
             await self._runner.send(self.part(tag).calls.partition(known.epoch, (), new_ulid()))
 
     # Tasks
 
     async def ended(self, id: str, timeout: Seconds = 60.0) -> Outcome:
-        """How a task ended, as soon as it has; see `Queue.ended`."""
+        """Wait for a task's end and return how it ended; see `Queue.ended`."""
         return await (await self.part_of(id) or self.part(WHOLE)).ended(id, timeout)
 
     async def result(self, id: str, timeout: Seconds = 60.0) -> Any:
-        """The result of a task, as soon as it has ended; see `Queue.result`."""
+        """Wait for a task's end and return its result; see `Queue.result`."""
         return await (await self.part_of(id) or self.part(WHOLE)).result(id, timeout)
 
     async def cancel(self, id: str, tree: bool = False) -> CancelStatus:
-        """`cancelled` at once if it waits; `cancelling` if it runs; see `Queue.cancel`."""
+        """Cancel a task. A waiting task is `cancelled` at once, a running task is `cancelling`; see `Queue.cancel`."""
         return await self._where_it_is(id, lambda queue: queue.cancel(id, tree), lambda status: status != "not_found")
 
     async def cancel_many(self, ids: Sequence[str], tree: bool = False) -> list[CancelStatus]:
-        """Cancel many tasks, one after the other; a status for each."""
+        """Cancel many tasks, one after the other. Returns a status for each."""
         return [await self.cancel(id, tree) for id in checked_list("ids", ids)]
 
     async def part_of(self, id: str) -> Queue | None:
-        """The partition that a task is in; None if there is no such task."""
+        """Return the partition of a task; None if the task does not exist."""
         return await self._where_it_is(id, lambda queue: _has(queue, id), lambda queue: queue is not None)
 
 

@@ -1,4 +1,4 @@
-"""What all parts of a partitioned queue share: its map, and the partitions as queues."""
+"""The base of all parts of a partitioned queue: its map, and the partitions as queues."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ LEAST_REST, LONGEST_REST = 2.0, 10.0
 
 
 class PartitionedBase:
-    """A queue by its name, in as many partitions as its own base says."""
+    """A queue with a name, and the partitions that its own base lists."""
 
     def __init__(self, runner: Runner, name: str, prefix: str, whole: Queue) -> None:
         self.name = name
@@ -42,12 +42,12 @@ class PartitionedBase:
         return f"<{type(self).__name__} {self.name!r}>"
 
     async def partitions(self) -> list[Partition]:
-        """Where the queue's tasks may be, read anew: first the partitions to which new ones belong."""
+        """Read the partitions that may have tasks. Those to which new tasks go come first."""
         known = await self._read()
         return [self._partition(tag, tag in known.tags) for tag in known.all]
 
     def part(self, tag: str) -> Queue:
-        """A partition as a queue of its own, for what is said of one partition only: its limits, schedules, workers."""
+        """Return a partition as a queue of its own, for its limits, schedules and workers."""
         return self._parts.get(tag) or self._parts.setdefault(
             tag, Queue(self._runner, f"{self.name}/{tag}", partition_base(self.name, tag, self._prefix))
         )
@@ -57,13 +57,13 @@ class PartitionedBase:
         return Partition(tag=tag, base=base, slot=hash_slot(base), current=current)
 
     async def _read(self, retry_for: float | None = None) -> PartitionMap:
-        """The map as it is now."""
+        """Read the map as it is now."""
         self._map = await self._runner.send(self.part(WHOLE).calls.partition_map(), retry_for)
         self._read_at = monotonic()
         return self._map
 
     async def _fresh(self) -> PartitionMap:
-        """The map as it was a few seconds ago at most."""
+        """Return the map, at most a few seconds old."""
         if self._read_at is None:
             return await self._read()
         if monotonic() - self._read_at > (FRESH if self._map.epoch else FRESH_WHOLE):
@@ -76,7 +76,9 @@ class PartitionedBase:
         return self._runner.node_of(self.part(tag).base)
 
     def _patience(self, tags: Iterable[str], usual: float | None) -> float | None:
-        """For how long one is waited for: not long where others, on other nodes, would have to wait with it."""
+        """Return how long to wait for a partition: not long if other partitions on other nodes would have to wait with
+        it.
+        """
         first, *others = tags
         node = self._node(first)
         return PATIENCE if any(self._node(tag) != node for tag in others) else usual
@@ -86,16 +88,16 @@ class PartitionedBase:
         return bool(self._away_until) and self._away_until.get(self._node(tag), 0.0) > monotonic()
 
     def _note_away(self, tag: str, since: float) -> None:
-        """Leave its node alone for a while, for much longer than it took to find out."""
+        """Leave its node alone for a while, for much longer than it took to notice."""
         now = monotonic()
         self._away_until[self._node(tag)] = now + min(max(LEAST_REST, 5 * (now - since)), LONGEST_REST)
 
     async def _parts_now(self) -> list[Queue]:
-        """Every partition that may hold tasks."""
+        """Return every partition that may have tasks."""
         return [self.part(tag) for tag in (await self._fresh()).all]
 
     async def _in_each_part(self, act: Callable[[Queue], Awaitable[T]]) -> list[T]:
-        """Do it in every partition, the earliest first, and in those too that come meanwhile."""
+        """Call it for every partition, the earliest first, also for partitions that are added meanwhile."""
         answers: list[T] = []
         done = set[str]()
         while todo := [tag for tag in (await self._read()).by_age if tag not in done]:
@@ -105,7 +107,7 @@ class PartitionedBase:
         return answers
 
     async def _where_it_is(self, id: str, ask: Callable[[Queue], Awaitable[T]], is_there: Callable[[T], bool]) -> T:
-        """Ask the partition that has a task, or where it was before there were others; the first that has it."""
+        """Ask the partition that has a task, or had it before a repartition. Returns the first answer that has it."""
         asked = set[str]()
         for fresh in (False, True):  # somebody may have got a task from a partition that is not known here yet
             known = await self._read() if fresh else await self._fresh()

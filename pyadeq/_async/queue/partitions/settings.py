@@ -1,4 +1,4 @@
-"""What was set for a partition, given to a new one."""
+"""Copying the settings, limits and weights of a partition to a new one."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from pyadeq.models.queue import Settings
 
 
 class Given(NamedTuple):
-    """What somebody has set."""
+    """The settings, limits and weights that are set."""
 
     settings: Settings
     limits: dict[str, Limit]
@@ -19,7 +19,7 @@ class Given(NamedTuple):
 
 
 async def settle_in(model: Queue, new: Queue) -> None:
-    """Give a partition all that is set for another, and nothing besides; again, if that is changed meanwhile."""
+    """Give a partition exactly what is set for another; again, if that is changed meanwhile."""
     given = None
     while given != (now := await _given(model)):
         given = now

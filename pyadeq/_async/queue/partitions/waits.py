@@ -1,4 +1,4 @@
-"""Waiting for tasks in several hash slots at once: a blocking connection for each."""
+"""Waiting for tasks in several hash slots at once, with a blocking connection for each."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ GiveBack: TypeAlias = Callable[[str, str], Awaitable[object]]
 
 
 class Waits:
-    """Waits in places, which outlive the call that needs them; what they hear while nobody waits is given back.
+    """Waits in several places, which outlive the call that needs them. Unused messages are given back.
 
-    listening: what is spawned for each place.
+    listening: what is started for each place.
     """
 
     def __init__(self, listen: Listen, give_back: GiveBack) -> None:
@@ -32,7 +32,7 @@ class Waits:
         self._error: AdeqError | None = None
 
     async def wait(self, places: Sequence[str], seconds: float) -> dict[str, str]:
-        """The words by their places, as soon as there is one; none after so many seconds."""
+        """Return the messages by place as soon as there is one; none after this many seconds."""
         until = monotonic() + seconds
         bell = aio_Event()
         self._callers[bell] = places
@@ -54,7 +54,7 @@ class Waits:
             del self._callers[bell]
 
     def tell(self, place: str, word: str) -> None:
-        """Say a word to whoever waits in a place, or will."""
+        """Deliver a message to the current or next waiter of a place."""
         self._heard[place] = word
         for bell in list(self._callers):
             bell.set()

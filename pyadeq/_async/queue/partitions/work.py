@@ -1,4 +1,4 @@
-"""Working on a partitioned queue: claims from all partitions, and what becomes of their leases."""
+"""Working on a partitioned queue: claims from all partitions, and what ends or renews their leases."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ T = TypeVar("T")
 
 
 class TakingPart(Settling):
-    """The part of a partitioned queue that workers use."""
+    """The part of a partitioned queue for workers."""
 
     def __init__(self, *args: Any) -> None:
         super().__init__(*args)
@@ -29,7 +29,7 @@ class TakingPart(Settling):
 
     @property
     def default_worker(self) -> str:
-        """The name under which this process claims where none is given."""
+        """The worker name under which this process claims, if none is given."""
         return self.part(WHOLE).default_worker
 
     async def claim(
@@ -42,9 +42,10 @@ class TakingPart(Settling):
         lane_first: bool = False,
         lease: Seconds = 0,
     ) -> list[Lease]:
-        """Lease up to limit tasks of all partitions; with wait, block up to so many seconds for the first.
+        """Lease up to limit tasks of all partitions. With wait, block up to this many seconds for the first.
 
-        Each call begins with the next partition, so that none starves; inside one, order is that of `Queue.claim`.
+        Each call starts with the next partition, so that none starves. Inside a partition, the order is that of
+        `Queue.claim`.
         """
         worker = worker or self.default_worker
         until = monotonic() + to_ms("wait", wait) / 1000
@@ -68,12 +69,12 @@ class TakingPart(Settling):
         return await self.part(tag).block_as(None, lanes, seconds) or None  # a lost connection is no word
 
     async def _give_back(self, place: str, word: str) -> None:
-        """Let the partition say once more what it has, for those who wait elsewhere."""
+        """Make the partition repeat its hint, for other waiters."""
         tag, *lanes = place.split(" ")
         await self.part(tag).settle(lanes=lanes)
 
     async def ack(self, lease: Held, result: Any = None) -> AckStatus:
-        """Complete a task and keep its result, as `Queue.ack` does. LeaseLost if the lease is no longer this one."""
+        """Complete a task and keep its result, as `Queue.ack` does. Raises LeaseLost if the lease is over."""
         return await self._settle(lease, lambda queue: queue.ack(lease, result))
 
     async def fail(
@@ -87,30 +88,30 @@ class TakingPart(Settling):
         timeout: Seconds | None = None,
         alert: bool = False,
     ) -> Failed:
-        """End an attempt that went wrong, as `Queue.fail` does. LeaseLost if the lease is another's."""
+        """End a failed attempt, as `Queue.fail` does. Raises LeaseLost if the lease is over."""
         own: dict[str, Any] = {"delay": delay, "timeout": timeout, "alert": alert}
         return await self._settle(
             lease, lambda queue: queue.fail(lease, error, reason=reason, retryable=retryable, **own)
         )
 
     async def heartbeat(self, lease: Held, extend: Seconds = 0) -> Renewal:
-        """Prolong a lease, as `Queue.heartbeat` does. LeaseLost if it is past its deadline."""
+        """Renew a lease, as `Queue.heartbeat` does. Raises LeaseLost if it is past its deadline."""
         return await self._settle(lease, lambda queue: queue.heartbeat(lease, extend))
 
     async def progress(self, lease: Held, fraction: float | None = None, text: str | None = None) -> ProgressStatus:
-        """Say how far a task has come, as `Queue.progress` does. LeaseLost if the lease is past its deadline."""
+        """Report how far a task has come, as `Queue.progress` does. Raises LeaseLost if the lease is over."""
         return await self._settle(lease, lambda queue: queue.progress(lease, fraction, text))
 
     async def release(self, lease: Held) -> ReleaseStatus:
-        """Give a task back to its old place in line. LeaseLost if the lease is another's."""
+        """Return a task to its old place. Raises LeaseLost if the lease is over."""
         return await self._settle(lease, lambda queue: queue.release(lease))
 
     async def snooze(self, lease: Held, delay: Seconds) -> Snoozed:
-        """Put a task aside for so many seconds. LeaseLost if the lease is another's."""
+        """Put a task aside for this many seconds. Raises LeaseLost if the lease is over."""
         return await self._settle(lease, lambda queue: queue.snooze(lease, delay))
 
     async def _settle(self, lease: Held, act: Callable[[Queue], Awaitable[T]]) -> T:
-        """Do it where the lease is."""
+        """Call it for the partition of the lease."""
         lost = LeaseLost()
         async for tag in self._where_it_may_be(lease):
             try:

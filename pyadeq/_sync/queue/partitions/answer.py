@@ -1,5 +1,5 @@
 # Generated from pyadeq/_async/queue/partitions/answer.py by pyadeq/_unasync.py; do not edit.
-"""What the partitions of a queue answered to one settle, as one answer."""
+"""One answer to a settle, combined from the answers of the partitions."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from pyadeq.models.queue import Claimed, Failed, Lease, Settled
 
 
 class Answer:
-    """The answers to these acks and fails, and what was claimed, partition by partition."""
+    """The answers to acks and fails, and the claimed leases, from all partitions."""
 
     def __init__(self, acks: Sequence[tuple[Held, Any]], fails: Sequence[Failure]) -> None:
         self.leases: list[Lease] = []
@@ -33,17 +33,17 @@ class Answer:
         return bool(self._claims)
 
     def expect(self, seconds: float) -> None:
-        """There may be more in so many seconds."""
+        """Note that more may be due in this number of seconds."""
         self._due = min(self._due, max(seconds, 0.0))
 
     def doubt(self, error: DurabilityError) -> Settled:
-        """What a partition answered that it could not confirm."""
+        """Take an answer that a partition could not confirm."""
         self._doubt = error
         settled: Settled = error.answer
         return settled
 
     def take(self, settled: Settled, acks: Iterable[int], fails: Iterable[int]) -> None:
-        """What a partition answered of these, by their indexes."""
+        """Take what a partition answered for these acks and fails, by their indexes."""
         self.correct(acks, settled.acks, fails, settled.fails)
         self._claims.append(settled.claimed)
         self.leases += settled.claimed.leases
@@ -52,20 +52,20 @@ class Answer:
     def correct(
         self, acks: Iterable[int], statuses: Iterable[Any], fails: Iterable[int], failed: Iterable[Failed]
     ) -> None:
-        """What has become of these."""
+        """Replace the answers for these."""
         for index, status in zip(acks, statuses, strict=True):
             self._acks[index] = status
         for index, one in zip(fails, failed, strict=True):
             self._fails[index] = one
 
     def lose(self, error: AdeqError, acks: Iterable[int], fails: Iterable[int]) -> None:
-        """Of these nothing is known."""
+        """Note that the outcome of these is unknown."""
         self.lost = error
         ack_tokens, fail_tokens = self._tokens
         self._unanswered.update([ack_tokens[index] for index in acks] + [fail_tokens[index] for index in fails])
 
     def not_there(self) -> tuple[list[int], list[int]]:
-        """The acks and fails whose leases the partitions that were asked do not have."""
+        """Return the acks and fails whose leases the asked partitions do not have."""
         return (
             [index for index, status in enumerate(self._acks) if self._is_not_there(0, index, status)],
             [index for index, one in enumerate(self._fails) if self._is_not_there(1, index, one.status)],
@@ -75,7 +75,9 @@ class Answer:
         return status == "lease_lost" and self._tokens[kind][index] not in self._unanswered
 
     def settled(self) -> Settled:
-        """All of it. The error of the last that did not answer if none did; DurabilityError if one did not confirm."""
+        """Return the whole answer. If no partition answered, raise the last error; DurabilityError if one did not
+        confirm.
+        """
         if self.lost is not None and not self._claims:
             raise self.lost
         now = self._claims[0].now

@@ -57,14 +57,14 @@ def _seen_last(found: Sequence[WorkerInfo | None]) -> WorkerInfo | None:
 
 
 class PartitionedLimits(PartitionedArea):
-    """The limits of every partition: each counts the tasks that it has. Those of one limit key are all in one."""
+    """The limits of every partition: each counts its own tasks. All tasks of one limit key are in one partition."""
 
     set = each("limits", Limits.set, _changed)
     remove = each("limits", Limits.remove, _changed)
     inspect = look = total("limits", Limits.inspect, LimitUse.in_all)
 
     def list(self) -> list[Limit]:
-        """The limits that are set, by key."""
+        """Return the limits that are set, by key."""
         found: dict[str, Limit] = {}
         for queue in self._queue._parts_now():
             found = {limit.key: limit for limit in queue.limits.list()} | found
@@ -80,12 +80,12 @@ class PartitionedShares(PartitionedArea):
 
 
 class PartitionedSchedules(PartitionedArea):
-    """The schedules of a queue in partitions: each is in one of them, and its tasks are, too."""
+    """The schedules of a partitioned queue. A schedule and its tasks are in one partition."""
 
     iterate = chain("schedules", Schedules.iterate)
 
     def put(self, name: str, timing: Timing, payload: Any = None, **how: Any) -> SchedulePut:
-        """Make a schedule, or change the one of that name, wherever it is; see `Schedules.put`."""
+        """Create a schedule, or change the one with that name in its partition; see `Schedules.put`."""
         while True:
             known, part = self._find(name)
             part = part or self._in_an_earlier_home(known, name) or self._queue.part(known.home(name)[-1])
@@ -96,16 +96,16 @@ class PartitionedSchedules(PartitionedArea):
                     raise error
 
     def get(self, name: str) -> Schedule | None:
-        """A schedule as it is now; None if there is none of that name."""
+        """Return a schedule as it is now; None if there is none with that name."""
         part = self._part_of(name)
         return part.schedules.get(name) if part else None
 
     def upcoming(self, schedule: Schedule, count: int = 5) -> list[float]:
-        """The next so many times of a schedule, as it was read; none where it is paused, or has no time left."""
+        """Return the next `count` times of a schedule, as it was read; none if it is paused or has no time left."""
         return self._queue.part(self._queue._map.tags[0]).schedules.upcoming(schedule, count)
 
     def pause(self, name: str) -> SteerScheduleStatus:
-        """Let no more times fire until `resume`; see `Schedules.pause`."""
+        """Stop firing until `resume`; see `Schedules.pause`."""
         part = self._part_of(name)
         return part.schedules.pause(name) if part else "not_found"
 
@@ -115,12 +115,12 @@ class PartitionedSchedules(PartitionedArea):
         return part.schedules.resume(name) if part else "not_found"
 
     def remove(self, name: str) -> SteerScheduleStatus:
-        """Delete a schedule. The tasks that it has enqueued stay."""
+        """Delete a schedule. Tasks that it has enqueued stay."""
         part = self._part_of(name)
         return part.schedules.remove(name) if part else "not_found"
 
     def trigger(self, name: str) -> Firing:
-        """Enqueue its task now, besides its times; see `Schedules.trigger`."""
+        """Enqueue its task now, in addition to its times; see `Schedules.trigger`."""
         return (self._part_of(name) or self._first()).schedules.trigger(name)
 
     def backfill(
@@ -131,7 +131,7 @@ class PartitionedSchedules(PartitionedArea):
         return part.schedules.backfill(name, start, end, progress=progress) if part else []
 
     def fire_due(self) -> Fired:
-        """Fire what is due in any partition; see `Schedules.fire_due`. What cannot be reached waits."""
+        """Fire the due times of all partitions; see `Schedules.fire_due`. Partitions that do not answer fire later."""
         fired: list[Fired] = []
         failed: AdeqError | None = None
         for queue in self._queue._parts_now():
@@ -160,7 +160,7 @@ class PartitionedSchedules(PartitionedArea):
         return known, None
 
     def _in_an_earlier_home(self, known: PartitionMap, name: str) -> Queue | None:
-        """Where somebody may have put it by the map of before; from now on nobody can."""
+        """Return the earlier partition in which a client with an older map may have put it. From now on, none can."""
         for tag in known.home(name)[:-1]:
             part = self._queue.part(tag)
             part._runner.send(part.calls.partition(known.epoch, (), new_ulid()))
@@ -200,11 +200,11 @@ class PartitionedDead(PartitionedArea):
     abandon_all = total("dead", QueueDead.abandon_all, _added)
 
     def retry_many(self, ids: Sequence[str]) -> list[Retried]:
-        """Put many dead tasks in line again, one after the other; an answer for each."""
+        """Make many dead tasks ready again, one after the other. Returns an answer for each."""
         return [self.retry(id) for id in checked_list("ids", ids)]
 
     def abandon_many(self, ids: Sequence[str]) -> list[AbandonStatus]:
-        """Delete many dead tasks, one after the other; a status for each."""
+        """Delete many dead tasks, one after the other. Returns a status for each."""
         return [self.abandon(id) for id in checked_list("ids", ids)]
 
 
@@ -232,7 +232,9 @@ class PartitionedWorkers(PartitionedArea):
         group: str | None = None,
         everybody: bool = False,
     ) -> builtins.list[str]:
-        """Say in every partition what is wanted of live workers; see `Queue.steer`. The names of those who hear."""
+        """Send a request to live workers, in every partition; see `Queue.steer`. Returns the names of those that get
+        it.
+        """
         workers = checked_list("workers", workers)
         heard: dict[str, None] = {}
         for queue in self._queue._parts_now():
@@ -251,7 +253,7 @@ class PartitionedSettings(PartitionedArea):
     get = first("settings", QueueSettings.get)
 
     def change(self, *, clock: str | None = None, **settings: Unpack[SettingsChange]) -> Settings:
-        """Change settings of every partition and answer those of the first; what is not given stays as it is."""
+        """Change settings of every partition and return those of the first. Settings not given stay unchanged."""
         if clock is not None:  # before anything is asked by that clock
             self._queue.part(WHOLE).configure(clock=clock)
         self._queue._in_each_part(lambda queue: queue.configure(clock=clock, **settings))
@@ -266,7 +268,7 @@ class PartitionedAdmin(PartitionedArea):
     resume = each("admin", QueueAdmin.resume)
 
     def migrate(self, *, force: bool = False, progress: Callable[[int], object] | None = None) -> Migration:
-        """Bring what is stored in every partition to the layout of this release; see `Queue.migrate`."""
+        """Convert the stored data of every partition to the layout of this release; see `Queue.migrate`."""
         known = self._queue._read()
         if not force:
             for tag in known.all:  # of all, before the first is changed for good

@@ -1,5 +1,5 @@
 # Generated from pyadeq/_async/queue/partitions/put.py by pyadeq/_unasync.py; do not edit.
-"""Producing into a partitioned queue: each task goes where its keys belong."""
+"""Enqueueing into a partitioned queue: each task goes to the partition of its keys."""
 
 from __future__ import annotations
 
@@ -22,25 +22,28 @@ LEARNS_FOR = 5.0
 
 
 class Putting(PartitionedBase):
-    """The part of a partitioned queue that producers use."""
+    """The part of a partitioned queue for enqueueing tasks."""
 
     _turn = 0
 
     def enqueue(
         self, payload: Any = None, *, id: str | None = None, rid: str | None = None, **task: Any
     ) -> Receipt:
-        """Put one task in line. What can be said of it is in `Task`; answer and errors are those of `Queue.enqueue`.
+        """Enqueue one task. `Task` describes the options; answer and errors are those of `Queue.enqueue`.
 
-        It goes to the partition of its ordering key, idempotency key, unique key, scope, limit keys, parent, earlier
-        tasks and the id that you give: BadArgument if these are not all in one. Without any, to the next in turn.
+        The partition is decided by the ordering key, idempotency key, unique key, scope, limit keys, parent, earlier
+        tasks and your own id. Raises BadArgument if these do not all belong to one partition. A task without any goes
+        to the next partition in turn.
         """
         return (self.enqueue_many([Task.model_construct(payload=payload, id=id, **task)], rid=rid))[0]
 
     def enqueue_many(self, tasks: Iterable[Any], *, rid: str | None = None) -> list[Receipt]:
-        """Put many tasks in line: Task models, or payloads; those of one partition in their order.
+        """Enqueue many tasks: Task models, or payloads; those of one partition in their order.
 
-        A task without an id gets one that names its partition. With your own rid it is made of that, and the same call
-        made again answers the same and creates nothing twice. Errors as those of `Queue.enqueue_many`.
+        Errors are those of `Queue.enqueue_many`. A task without an id gets one that names its partition.
+
+        rid: with your own rid, the ids are made from it. The same call, made again, returns the same and creates
+        nothing twice.
         """
         refuse_single("tasks", tasks)
         delivery = Delivery([_parcel(index, as_task(one), rid) for index, one in enumerate(tasks)], self._turn)
@@ -59,7 +62,7 @@ class Putting(PartitionedBase):
         return delivery.receipts()
 
     def _send_on(self, delivery: Delivery, known: PartitionMap, rid: str) -> bool:
-        """Send one call to each partition that is to be asked. False if the map is too old."""
+        """Send one call to each partition that must be asked. Returns False if the map is too old."""
         pipeline = self._runner.pipeline()
         sent = []
         for shipment in delivery.shipments():

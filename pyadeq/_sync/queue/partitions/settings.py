@@ -1,5 +1,5 @@
 # Generated from pyadeq/_async/queue/partitions/settings.py by pyadeq/_unasync.py; do not edit.
-"""What was set for a partition, given to a new one."""
+"""Copying the settings, limits and weights of a partition to a new one."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from pyadeq.models.queue import Settings
 
 
 class Given(NamedTuple):
-    """What somebody has set."""
+    """The settings, limits and weights that are set."""
 
     settings: Settings
     limits: dict[str, Limit]
@@ -20,7 +20,7 @@ class Given(NamedTuple):
 
 
 def settle_in(model: Queue, new: Queue) -> None:
-    """Give a partition all that is set for another, and nothing besides; again, if that is changed meanwhile."""
+    """Give a partition exactly what is set for another; again, if that is changed meanwhile."""
     given = None
     while given != (now := _given(model)):
         given = now

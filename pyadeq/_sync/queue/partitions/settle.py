@@ -1,5 +1,5 @@
 # Generated from pyadeq/_async/queue/partitions/settle.py by pyadeq/_unasync.py; do not edit.
-"""One settle for all partitions of a queue: where leases are, whom to ask, and in which order."""
+"""One settle for all partitions of a queue: where leases are, which partitions to ask, and in which order."""
 
 from __future__ import annotations
 
@@ -40,24 +40,24 @@ class Settling(PartitionedBase):
         self._dry_until: dict[str, float] = {}
 
     def _in_turn(self) -> list[str]:
-        """All partitions, each time another first, so that none starves."""
+        """Return all partitions, starting with the next one each time, so that none starves."""
         tags = (self._fresh()).all
         self._turn_of = first = (self._turn_of + 1) % len(tags)
         return [*tags[first:], *tags[:first]]
 
     def _places(self, known: PartitionMap, lease: Held) -> tuple[str, ...]:
-        """Where a lease is, if that is remembered, or may be, the likeliest first: its task's id may not say."""
+        """Return where a lease is, if remembered, or where it may be, most likely first: the task's id may not say."""
         id, token = held(lease)
         there = self._at.get(token) or self._at_before.get(token)
         return (there,) if there else known.places_of_id(id)
 
     def _may_be_elsewhere(self, known: PartitionMap, lease: Held) -> bool:
-        """Whether a lease that is not there may be in a partition that came after this map was read."""
+        """Whether a lease that was not found may be in a partition that came after this map was read."""
         id, token = held(lease)
         return not (token in self._at or token in self._at_before or known.is_named_by(id))
 
     def _where_it_may_be(self, lease: Held) -> Iterator[str]:
-        """Whom to ask for a lease, one after the other, until it is found."""
+        """Iterate over the partitions to ask for a lease, until it is found."""
         known = self._fresh()
         asked = self._places(known, lease)
         for tag in asked:
@@ -73,7 +73,7 @@ class Settling(PartitionedBase):
         self._at.update((token, tag) for token in tokens)
 
     def _expect_tasks(self, tags: Sequence[str]) -> None:
-        """These have called, or, if none has, nobody knows."""
+        """Note the partitions that called; if none did, any partition may have tasks."""
         for tag in tags or list(self._dry_until):
             self._dry_until.pop(tag, None)
 
@@ -89,11 +89,14 @@ class Settling(PartitionedBase):
         before: Callable[[str], object] | None = None,
         **how: Any,
     ) -> Settled:
-        """As `Queue.settle`, of partitions in this order; tasks of one that is away are `unanswered`.
+        """Settle in these partitions, in this order; see `Queue.settle`. If a partition is away, its tasks are
+        `unanswered`.
 
-        Asked are those where something ended and, as long as there is room, those where there may be something to
-        claim; all, if neither is wanted. listens: the caller hears of tasks in partitions that had none. before: what
-        a partition is asked before. TransportError if nobody answers.
+        It asks the partitions of ended tasks, and, while there is room, those that may have tasks to claim; all, if
+        neither applies. Raises TransportError if no partition answers.
+
+        listens: the caller hears of tasks in partitions that had none.
+        before: what a partition is asked first.
         """
         known = self._fresh()
         ended: dict[str, Indexes] = {}
@@ -151,7 +154,7 @@ class Settling(PartitionedBase):
     def _look_elsewhere(
         self, known: PartitionMap, acks: Sequence[tuple[Held, Any]], fails: Sequence[Failure], answer: Answer
     ) -> None:
-        """Leases that are not where they were likely to be may be in another partition."""
+        """Look in other partitions for leases that were not at their likely places."""
         late_acks, late_fails = answer.not_there()
         if not late_acks and not late_fails:
             return
@@ -164,15 +167,15 @@ class Settling(PartitionedBase):
             answer.lose(error, late_acks, late_fails)
 
     def ack_many(self, acks: Sequence[tuple[Held, Any]]) -> list[AckStatus]:
-        """Complete many tasks, each a lease with its result; a status for each."""
+        """Complete many tasks, each a lease with its result. Returns a status for each."""
         return self._in_each(acks, lambda ack: acked(ack)[0], lambda queue, some: queue.ack_many(some))
 
     def fail_many(self, fails: Sequence[Failure]) -> list[Failed]:
-        """End many attempts; an answer for each."""
+        """End many failed attempts. Returns an answer for each."""
         return self._in_each(fails, failed, lambda queue, some: queue.fail_many(some))
 
     def heartbeat_many(self, leases: Sequence[Held], *, extend: Seconds = 0) -> list[Renewal]:
-        """Prolong many leases; an answer for each."""
+        """Renew many leases. Returns an answer for each."""
         return self._in_each(
             leases, lambda lease: lease, lambda queue, some: queue.heartbeat_many(some, extend=extend)
         )
@@ -183,9 +186,9 @@ class Settling(PartitionedBase):
         lease_of: Callable[[Any], Held],
         act: Callable[[Queue, Sequence[Any]], list[T]],
     ) -> list[T]:
-        """One call to each partition; of leases that are not there, to the next where they may be.
+        """Make one call to each partition. For leases that are not there, ask the next possible partition.
 
-        One that does not answer is told at the end, when all others have been asked.
+        An error of a partition is raised at the end, after all others were asked.
         """
         known = self._fresh()
         leases = [lease_of(item) for item in items]
@@ -220,6 +223,6 @@ class Settling(PartitionedBase):
 
 
 def _is_there(answer: Any) -> bool:
-    """Whether the lease was there, by what was answered: a status, or what has one."""
+    """Whether the lease was found, from the answer: a status, or an object with one."""
     status: str = getattr(answer, "status", answer)
     return status != "lease_lost"
