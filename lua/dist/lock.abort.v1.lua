@@ -1,7 +1,7 @@
 #!lua flags=allow-oom
 -- generated from lua/lock/abort.v1.lua by lua/bundle.py; do not edit
--- lock.abort.v1: end waits that are part of a circle across domains, each only if it still waits. For a detector that
--- has read the stamps of all edges twice.
+-- lock.abort.v1: end waits that are part of a deadlock cycle across domains, each only if it still waits. For a
+-- detector that has read the stamps of all edges twice.
 --
 -- KEYS   config    hash           {base}:config
 -- KEYS   requests  hash           {base}:requests

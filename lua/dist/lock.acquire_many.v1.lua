@@ -1,7 +1,7 @@
 #!lua
 -- generated from lua/lock/acquire_many.v1.lua by lua/bundle.py; do not edit
--- lock.acquire_many.v1: take several locks, all or none, with one place in every line; otherwise as acquire. No
--- resource may be named twice. A granted lock has a fence of its own; `place` is the last of its places.
+-- lock.acquire_many.v1: acquire several locks, all or none, with one place among the waiters of each; otherwise as
+-- acquire. No resource may be named twice. Each granted lock has its own fence; `place` is the last of its places.
 --
 -- KEYS   config    hash           {base}:config
 -- KEYS   requests  hash           {base}:requests
@@ -42,7 +42,7 @@
 -- EVENT  lock.acquired lock.queued lock.promoted lock.expired lock.cancelled lock.deadlock
 -- ROLE   work
 -- REPLAY rid
--- COST   12 + 5n commands where nobody holds them; at most 460 commands, 22,000 steps
+-- COST   12 + 5n commands if they are free; at most 460 commands, 22,000 steps
 
 local LAYOUT = 1
 local CREATED = 1

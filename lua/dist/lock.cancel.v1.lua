@@ -1,7 +1,7 @@
 #!lua flags=allow-oom
 -- generated from lua/lock/cancel.v1.lua by lua/bundle.py; do not edit
--- lock.cancel.v1: end requests, whether they wait or hold, and those that have not come yet: an acquire that arrives
--- after its cancel is refused. For a client that gives up and cannot know how far its request has come.
+-- lock.cancel.v1: end requests, whether they wait, hold, or have not arrived yet: an acquire that arrives after its
+-- cancel is refused. For a client that gives up and cannot know the state of its request.
 --
 -- KEYS   config    hash           {base}:config
 -- KEYS   requests  hash           {base}:requests
@@ -26,7 +26,7 @@
 -- ROLE   work
 -- REPLAY rid
 -- FLAGS  allow-oom
--- COST   8 commands for one that nobody waits for; at most 630 commands, 95,000 steps
+-- COST   8 commands if no request waits for it; at most 630 commands, 95,000 steps
 
 local LAYOUT = 1
 local CREATED = 1

@@ -1,7 +1,8 @@
 #!lua
 -- generated from lua/lock/configure.v1.lua by lua/bundle.py; do not edit
--- lock.configure.v1: change settings of a domain, and create it if need be. The clock is chosen at creation, once.
--- Without settings it answers those that are stored; others are at their defaults. Sent again, it sets the same again.
+-- lock.configure.v1: change settings of a domain, and create it if it does not exist. The clock is chosen once, at
+-- creation. Without settings, it returns the stored ones; all others have their defaults. If the call is sent again, it
+-- sets the same again.
 --
 -- KEYS   config   hash {base}:config
 -- KEYS   requests hash {base}:requests

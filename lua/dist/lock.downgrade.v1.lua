@@ -1,6 +1,7 @@
 #!lua flags=allow-oom
 -- generated from lua/lock/downgrade.v1.lua by lua/bundle.py; do not edit
--- lock.downgrade.v1: make exclusive holds of a request shared, under the same fence, and let those in that may follow.
+-- lock.downgrade.v1: make exclusive holds of a request shared, with the same fence, and grant the waiters that may
+-- follow.
 --
 -- KEYS   config    hash           {base}:config
 -- KEYS   requests  hash           {base}:requests
@@ -24,7 +25,7 @@
 -- ROLE   work
 -- REPLAY rid
 -- FLAGS  allow-oom
--- COST   9 commands where nobody waits; at most 580 commands, 13,000 steps
+-- COST   9 commands if no request waits; at most 580 commands, 13,000 steps
 
 local LAYOUT = 1
 local CREATED = 1

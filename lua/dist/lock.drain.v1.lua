@@ -1,7 +1,7 @@
 #!lua flags=allow-oom
 -- generated from lua/lock/drain.v1.lua by lua/bundle.py; do not edit
--- lock.drain.v1: give out no more permits of a resource, until set_capacity. Those that are out stay until they are
--- given back; who waits for one hears it at the next poll.
+-- lock.drain.v1: give no more permits of a resource until set_capacity. Permits in use stay until they are released.
+-- Waiters for a permit learn it with their next poll.
 --
 -- KEYS   config   hash           {base}:config
 -- KEYS   requests hash           {base}:requests

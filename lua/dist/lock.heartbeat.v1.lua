@@ -1,7 +1,7 @@
 #!lua flags=allow-oom
 -- generated from lua/lock/heartbeat.v1.lua by lua/bundle.py; do not edit
--- lock.heartbeat.v1: a sign of life of what has permits to give: an agent, for instance. One that was offline gives
--- them out again.
+-- lock.heartbeat.v1: show that the program that gives permits is alive, for instance an agent. A resource that was
+-- offline gives permits again.
 --
 -- KEYS   config    hash           {base}:config
 -- KEYS   requests  hash           {base}:requests

@@ -1,9 +1,10 @@
 #!lua flags=no-writes
 -- generated from lua/lock/list.v1.lua by lua/bundle.py; do not edit
--- lock.list.v1: a page of the requests that hold or wait: all, or those of an owner, of an agent, or for resources of
--- a type (`<type>:<id>`). `cursor` is what the last page answered, '' to begin; an empty cursor in the answer means
--- that there is no more. By resource, unless an owner or an agent is named; a request for several resources comes
--- once. A page may hold fewer than limit, above all where requests have many locks each. `locks` as show has them.
+-- lock.list.v1: return a page of the requests that hold or wait: all, or those of an owner, of an agent, or for
+-- resources of a type (`<type>:<id>`). `cursor` is the cursor of the last page, '' at first; an empty cursor in the
+-- answer means that this was the last page. The order is by resource, unless an owner or agent is named; a request for
+-- several resources comes once. A page may hold fewer requests than limit, especially if they have many locks each.
+-- `locks` is as in show.
 --
 -- KEYS   config    hash {base}:config
 -- KEYS   requests  hash {base}:requests

@@ -1,7 +1,8 @@
 #!lua flags=allow-oom
 -- generated from lua/lock/poll.v1.lua by lua/bundle.py; do not edit
--- lock.poll.v1: how requests stand. It shows that their clients live: a waiter stays in line for `waiter_ms` more, and
--- what was handed over is claimed, which gives it its full time. Sent again, it only prolongs.
+-- lock.poll.v1: return the state of requests. It shows that their clients are alive: a waiter keeps its place for
+-- `waiter_ms` more. It also takes locks that were handed over, which then have their full lease. If the call is sent
+-- again, it only renews.
 --
 -- KEYS   config    hash           {base}:config
 -- KEYS   requests  hash           {base}:requests

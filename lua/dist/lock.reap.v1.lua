@@ -1,7 +1,8 @@
 #!lua flags=allow-oom
 -- generated from lua/lock/reap.v1.lua by lua/bundle.py; do not edit
--- lock.reap.v1: end what is overdue, hand it to the next in line, and forget what has ended. The other scripts do it
--- on the way; this is for domains where nobody asks. Idempotent in state, not in its count. more=1: there may be more.
+-- lock.reap.v1: end overdue requests, hand over to the next waiters, and forget ended requests. The other scripts also
+-- do this; the call is for domains without other calls. Repeating it leaves the same state, but returns another count.
+-- more=1: there may be more.
 --
 -- KEYS   config    hash           {base}:config
 -- KEYS   requests  hash           {base}:requests
@@ -22,7 +23,7 @@
 -- ROLE   work
 -- REPLAY state
 -- FLAGS  allow-oom
--- COST   6 commands, 6 more for each that ends and that nobody waits for; at most 2,600 commands, 140,000 steps
+-- COST   6 commands, 6 more for each that ends without waiters; at most 2,600 commands, 140,000 steps
 
 local LAYOUT = 1
 local CREATED = 1

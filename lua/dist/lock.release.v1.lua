@@ -1,7 +1,7 @@
 #!lua flags=allow-oom
 -- generated from lua/lock/release.v1.lua by lua/bundle.py; do not edit
--- lock.release.v1: give back what was taken, and hand it to the next in line. A request that still waits is cancelled.
--- `lost`: its time was over before, or somebody has released it by force; nothing was changed.
+-- lock.release.v1: release locks, and hand them over to the next waiters. A request that still waits is cancelled.
+-- `lost`: its lease had ended before, or an operator has released it by force; nothing was changed.
 --
 -- KEYS   config    hash           {base}:config
 -- KEYS   requests  hash           {base}:requests
@@ -27,7 +27,7 @@
 -- ROLE   work
 -- REPLAY rid
 -- FLAGS  allow-oom
--- COST   8 commands for one that nobody waits for, 21 to hand it over; at most 600 commands, 97,000 steps
+-- COST   8 commands if no request waits for it, 21 to hand it over; at most 600 commands, 97,000 steps
 
 local LAYOUT = 1
 local CREATED = 1

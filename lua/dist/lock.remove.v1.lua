@@ -1,7 +1,7 @@
 #!lua flags=allow-oom
 -- generated from lua/lock/remove.v1.lua by lua/bundle.py; do not edit
--- lock.remove.v1: forget the capacity of a resource that nobody has permits of. Who waits for one hears it at the next
--- poll.
+-- lock.remove.v1: remove the capacity of a resource whose permits are all free. Waiters for a permit learn it with
+-- their next poll.
 --
 -- KEYS   config   hash           {base}:config
 -- KEYS   requests hash           {base}:requests

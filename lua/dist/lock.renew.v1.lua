@@ -1,7 +1,7 @@
 #!lua flags=allow-oom
 -- generated from lua/lock/renew.v1.lua by lua/bundle.py; do not edit
--- lock.renew.v1: prolong holds, each by its own time from now on. What has ended stays ended. Sent again, it prolongs
--- again.
+-- lock.renew.v1: renew holds, each for its own lease time from now. Ended requests stay ended. If the call is sent
+-- again, it renews again.
 --
 -- KEYS   config    hash           {base}:config
 -- KEYS   requests  hash           {base}:requests

@@ -1,7 +1,7 @@
 #!lua flags=no-writes
 -- generated from lua/lock/stats.v1.lua by lua/bundle.py; do not edit
--- lock.stats.v1: how much there is in a domain, its settings as far as they are configured, and when detect looked for
--- deadlocks last (0: never).
+-- lock.stats.v1: return the counts of a domain, its configured settings, and when detect last searched for deadlocks
+-- (0: never).
 --
 -- KEYS   config    hash {base}:config
 -- KEYS   requests  hash {base}:requests

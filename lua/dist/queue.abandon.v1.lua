@@ -1,6 +1,7 @@
 #!lua flags=allow-oom
 -- generated from lua/queue/abandon.v1.lua by lua/bundle.py; do not edit
--- queue.abandon.v1: delete dead tasks. The same call, sent again, deletes nothing more and answers the same.
+-- queue.abandon.v1: delete dead tasks. If the same call is sent again, it deletes nothing more and returns the same
+-- answer.
 --
 -- KEYS   config   hash          {base}:config
 -- KEYS   task     prefix/hash   {base}:task:     id

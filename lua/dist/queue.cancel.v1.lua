@@ -1,8 +1,8 @@
 #!lua flags=allow-oom
 -- generated from lua/queue/cancel.v1.lua by lua/bundle.py; do not edit
--- queue.cancel.v1: end waiting tasks at once, and mark running ones: their worker is told to ask, hears it, and
--- every way out but ack then ends in cancelled. A dead task leaves the dead set as a cancelled one; dead children of a tree
--- stay. The same call, sent again, answers the same.
+-- queue.cancel.v1: end waiting tasks at once, and mark running ones. The worker of a running task is notified, and the
+-- task ends as cancelled in every way except ack. A dead task leaves the dead set and is cancelled. Dead children of a
+-- tree stay dead. If the same call is sent again, it returns the same answer.
 --
 -- KEYS   config      hash           {base}:config
 -- KEYS   running     hash           {base}:running
@@ -52,7 +52,7 @@
 -- ROLE   produce
 -- REPLAY rid
 -- FLAGS  allow-oom
--- COST   11 + 11n commands, 1 more for trees, 3 for one in the line of a limit, 8 for each of up to 100 children, 8 more for each task that others wait for, 5 to 10 for each of up to 100 who do, O(n log m); at most 21,000 commands, 200,000 steps
+-- COST   11 + 11n commands, 1 more for trees, 3 for a task in a limit queue, 8 for each of up to 100 children, 8 more for each task that others wait for, 5 to 10 for each of up to 100 waiting tasks, O(n log m); at most 21,000 commands, 200,000 steps
 
 local LAYOUT = 1
 local MAX_SAFE = 9007199254740991

@@ -1,12 +1,13 @@
 #!lua flags=allow-oom
 -- generated from lua/queue/claim.v1.lua by lua/bundle.py; do not edit
--- queue.claim.v1: lease the next tasks of some lanes to a worker; on the way promote and reap what is due.
--- The call is number n of a slot of an incarnation of the worker, one call in flight per slot. The same n is a replay: it
--- returns those tasks it was given before that are still under the same token. A lower n or another incarnation is
--- `stale`, a worker that is not registered `unregistered`; neither writes. Lowest priority band first and, inside a band, the
--- lanes in order; with lane_first the other way round. busy: how many other tasks the worker holds, for those who look.
--- With window_ms the first in line waits so long for company, and all are leased together. A task of one of alone_kinds is leased
--- alone and waits for no window: the call leases the tasks before it, or only this task.
+-- queue.claim.v1: lease the next tasks of some lanes to a worker, and do a part of the due work (promote, reap). The
+-- call is number n of a slot of an incarnation of the worker, and a slot has one call in flight. The same n is a
+-- replay: it returns the tasks of the first call that still have the same token. A lower n or another incarnation is
+-- `stale`, and a worker that is not registered is `unregistered`; neither writes. Tasks are ordered by priority band,
+-- and inside a band by lane in the given order; with lane_first the other way round. busy: how many other tasks the
+-- worker holds, for `workers`. With window_ms, the first task waits this long for others, and all are leased together.
+-- A task of one of alone_kinds is leased alone and waits for no window: the call leases the tasks before it, or only
+-- this task.
 --
 -- KEYS   config      hash           {base}:config
 -- KEYS   running     hash           {base}:running
@@ -71,7 +72,7 @@
 -- ROLE   work
 -- REPLAY slot
 -- FLAGS  allow-oom
--- COST   17 + n commands, 26 + n once a second, 1 more where the queue has schedules, 5 more where there are limits, 1 for each that a task holds, 6 for a task that joins or leaves a line, of which it looks at 100, O(n log m); at most 14,000 commands, 720,000 steps
+-- COST   17 + n commands, 26 + n once a second, 1 more if the queue has schedules, 5 more if there are limits, 1 for each limit of a task, 6 for a task that joins or leaves a limit queue, at most 100, O(n log m); at most 14,000 commands, 720,000 steps
 
 local LAYOUT = 1
 local MAX_SAFE = 9007199254740991

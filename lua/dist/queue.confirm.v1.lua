@@ -1,7 +1,7 @@
 #!lua flags=allow-oom
 -- generated from lua/queue/confirm.v1.lua by lua/bundle.py; do not edit
--- queue.confirm.v1: make one small write, on every path, for WAITAOF or WAIT to wait for on the same connection.
--- Those cover the writes of their own connection only, and a call that is sent again may find nothing left to write.
+-- queue.confirm.v1: make one small write, on every path, so that WAITAOF or WAIT on the same connection has a write to
+-- wait for. Both cover the writes of their own connection only, and a repeated call may have nothing left to write.
 --
 -- KEYS   config hash {base}:config
 -- ARGV   now_ms    int 0..       ?=0

@@ -1,7 +1,7 @@
 #!lua flags=allow-oom
 -- generated from lua/queue/deregister.v1.lua by lua/bundle.py; do not edit
--- queue.deregister.v1: forget a worker that stops. The tasks that it names go back to their old places at no attempt cost, as
--- in release, whatever has become of the worker; others that it holds are lost at the end of their leases.
+-- queue.deregister.v1: remove a worker that stops. The named tasks return to their old places, and no attempt is spent,
+-- as in release, whatever the state of the worker. Its other tasks are lost at the end of their leases.
 --
 -- KEYS   config      hash           {base}:config
 -- KEYS   running     hash           {base}:running
@@ -56,7 +56,7 @@
 -- ROLE   work
 -- REPLAY state
 -- FLAGS  allow-oom
--- COST   9 commands, 4 + 2n more for tasks, 2 more where there are limits, 1 for each that a task holds, 4 for each line that opens and 3 for each of up to 100 who leave it, up to 100 + 2n lines and tasks, O(n log m); at most 33,000 commands, 300,000 steps
+-- COST   9 commands, 4 + 2n more for tasks, 2 more if there are limits, 1 for each limit of a task, 4 for each limit queue that opens and 3 for each of up to 100 tasks that leave it, up to 100 + 2n lines and tasks, O(n log m); at most 33,000 commands, 300,000 steps
 
 local LAYOUT = 1
 local MAX_SAFE = 9007199254740991

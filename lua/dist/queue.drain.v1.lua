@@ -1,8 +1,7 @@
 #!lua flags=allow-oom
 -- generated from lua/queue/drain.v1.lua by lua/bundle.py; do not edit
--- queue.drain.v1: take in no new tasks until resume (`ADEQ_DRAINING`), and let those that are there come to their end. It
--- ends a pause. The same call, sent again,
--- changes nothing more.
+-- queue.drain.v1: accept no new tasks until resume (`ADEQ_DRAINING`), and let existing tasks run to their end. It ends
+-- a pause. If the same call is sent again, it changes nothing more.
 --
 -- KEYS   config   hash        {base}:config
 -- KEYS   lanes    set         {base}:lanes

@@ -1,8 +1,9 @@
 #!lua flags=allow-oom
 -- generated from lua/queue/expire.v1.lua by lua/bundle.py; do not edit
--- queue.expire.v1: look after the deadlines of waiting tasks: those that expired go to the dead set, others over to their
--- fallback lane. Claim does it too; this is for queues that nobody claims from. Idempotent in state, not in its
--- count. Fewer than the limit where tasks have many tags, limits or keys: 0 says that no more is due.
+-- queue.expire.v1: handle the deadlines of waiting tasks: expired tasks go to the dead set, others to their fallback
+-- lane. Claims also do this; the call is for queues without claims. Repeating it leaves the same state, but returns
+-- another count. It handles fewer tasks than the limit if tasks have many tags, limits or keys. 0 means that no more
+-- are due.
 --
 -- KEYS   config      hash           {base}:config
 -- KEYS   running     hash           {base}:running
@@ -45,7 +46,7 @@
 -- ROLE   work
 -- REPLAY state
 -- FLAGS  allow-oom
--- COST   10 + 13n commands, 3 for one in the line of a limit, 8 more for each task that others wait for, 5 to 10 for each of up to 100 who do, O(n log m); at most 14,000 commands, 130,000 steps
+-- COST   10 + 13n commands, 3 for a task in a limit queue, 8 more for each task that others wait for, 5 to 10 for each of up to 100 waiting tasks, O(n log m); at most 14,000 commands, 130,000 steps
 
 local LAYOUT = 1
 local MAX_SAFE = 9007199254740991

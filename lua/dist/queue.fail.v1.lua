@@ -1,9 +1,9 @@
 #!lua flags=allow-oom
 -- generated from lua/queue/fail.v1.lua by lua/bundle.py; do not edit
--- queue.fail.v1: end attempts that went wrong: each task is retried after a backoff or goes to the dead set.
--- The delay before retry n is delay_ms, or min(base * multiplier^(n-1), cap), with jitter, at most cap. timeout_ms is that of
--- the next run. alert adds an event for people. sealed: the
--- error is encrypted, so the event of a death leaves it out. A task that was being cancelled ends as cancelled. Replays answer the same.
+-- queue.fail.v1: end failed attempts: each task is retried after a backoff or moves to the dead set. The delay before
+-- retry n is delay_ms, or min(base * multiplier^(n-1), cap) with jitter, at most cap. timeout_ms applies to the next
+-- run. alert writes an event for people. sealed: the error is encrypted, so the event of a death leaves it out. A task
+-- that was being cancelled ends as cancelled. A repeated call returns the same answer.
 --
 -- KEYS   config      hash           {base}:config
 -- KEYS   running     hash           {base}:running
@@ -63,7 +63,7 @@
 -- ROLE   work
 -- REPLAY token
 -- FLAGS  allow-oom
--- COST   8 + 6n commands, 8 more for each task that others wait for, 5 to 10 for each of up to 100 who do, 2 more where there are limits, 1 for each that a task holds, 4 for each line that opens and 3 for each of up to 100 who leave it, up to 100 + 2n lines and tasks, O(n log m); at most 42,000 commands, 370,000 steps
+-- COST   8 + 6n commands, 8 more for each task that others wait for, 5 to 10 for each of up to 100 waiting tasks, 2 more if there are limits, 1 for each limit of a task, 4 for each limit queue that opens and 3 for each of up to 100 tasks that leave it, up to 100 + 2n lines and tasks, O(n log m); at most 42,000 commands, 370,000 steps
 
 local LAYOUT = 1
 local MAX_SAFE = 9007199254740991

@@ -1,9 +1,10 @@
 #!lua
 -- generated from lua/queue/fire.v1.lua by lua/bundle.py; do not edit
--- queue.fire.v1: a schedule's time has come: enqueue its task and note the next one. Of all who try, one succeeds: the
--- schedule must be of revision `rev` and its next time `nominal_ms`; to the others it is `stale`, and `early` before that
--- time. With `late` it is not made up for any more, and counts as missed, as do `missed` more before `next_ms` (0: there is
--- none). `id` names the task; the caller takes its envelope from the schedule. Sent again, it is `stale` once a later one fired.
+-- queue.fire.v1: fire a schedule: enqueue its task and store the next time. Of all callers, one succeeds: the schedule
+-- must have revision `rev` and the next time `nominal_ms`. The others get `stale`, or `early` before that time. With
+-- `late`, the time is not made up for and counts as missed, as do `missed` more times before `next_ms` (0: there is
+-- none). `id` names the task; the caller takes its envelope from the schedule. If the call is sent again, it returns
+-- `stale` once a later time has fired.
 --
 -- KEYS   config      hash           {base}:config
 -- KEYS   running     hash           {base}:running
@@ -86,7 +87,7 @@
 -- EVENT  schedule.fired schedule.skipped schedule.missed task.enqueued task.unblocked task.dead task.cancelled task.removed task.limited
 -- ROLE   work
 -- REPLAY rid
--- COST   22 commands, up to 3 more where it is due again within 10 s, 3 more for each task of it that has not ended, 10 where it waits for them, up to 20 where it cancels them, more for what the task says, as in enqueue, O(log m); at most 930 commands, 11,000 steps
+-- COST   22 commands, up to 3 more if it is due again within 10 s, 3 more for each of its unfinished tasks, 10 if it waits for them, up to 20 if it cancels them, and more for the task's options, as in enqueue, O(log m); at most 930 commands, 11,000 steps
 
 local LAYOUT = 1
 local MAX_SAFE = 9007199254740991

@@ -1,8 +1,8 @@
 #!lua flags=no-writes
 -- generated from lua/queue/get.v1.lua by lua/bundle.py; do not edit
--- queue.get.v1: tasks as they are now: state, record, payload and result; an empty result is none.
--- `at_ms` is the due time of a delayed task, the deadline of a running one, the time of the end of an ended one, else 0.
--- The answers stop before 4 MiB but for one; `missed` says how many items were left out at the end.
+-- queue.get.v1: return tasks as they are now: state, record, payload and result; an empty result means none. `at_ms` is
+-- the due time of a delayed task, the deadline of a running one, the time of the end of an ended one, otherwise 0. The
+-- answer stops before 4 MiB, but has at least one task; `missed` is the number of items left out at the end.
 --
 -- KEYS   config   hash          {base}:config
 -- KEYS   running  hash          {base}:running

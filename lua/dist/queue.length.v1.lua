@@ -1,6 +1,6 @@
 #!lua flags=no-writes
 -- generated from lua/queue/length.v1.lua by lua/bundle.py; do not edit
--- queue.length.v1: how many tasks are in line in some lanes, ready to be taken.
+-- queue.length.v1: return how many tasks are ready in some lanes.
 --
 -- KEYS   config hash        {base}:config
 -- KEYS   ready  prefix/zset {base}:ready: lane

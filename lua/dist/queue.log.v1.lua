@@ -1,6 +1,6 @@
 #!lua flags=no-writes
 -- generated from lua/queue/log.v1.lua by lua/bundle.py; do not edit
--- queue.log.v1: the last lines, at most 100, that the runs of a task have logged, the oldest first.
+-- queue.log.v1: return the last lines, at most 100, that the runs of a task have logged, oldest first.
 --
 -- KEYS   config hash        {base}:config
 -- KEYS   log    prefix/list {base}:log:   id

@@ -1,10 +1,9 @@
 #!lua flags=no-writes
 -- generated from lua/queue/outcome.v1.lua by lua/bundle.py; do not edit
--- queue.outcome.v1: how tasks ended, for those who wait for it.
--- From the record or, where that does not have it any more, from the reply that a task with `reply` leaves for a time. Of those
--- that have not ended: in which state they are, and whether their end will be told. An empty value is none; of a dead task
--- it is the error.
--- The answers stop before 4 MiB but for one; `missed` says how many items were left out at the end.
+-- queue.outcome.v1: return how tasks ended, for clients that wait for them. It reads the record or, if the record no
+-- longer has it, the reply that a task with `reply` leaves for a time. For unfinished tasks, it returns their state,
+-- and whether their end will be published. An empty value means none; for a dead task, the value is the error. The
+-- answer stops before 4 MiB, but has at least one task; `missed` is the number of items left out at the end.
 --
 -- KEYS   config   hash          {base}:config
 -- KEYS   leases   zset          {base}:leases

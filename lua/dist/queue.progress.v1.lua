@@ -1,8 +1,8 @@
 #!lua flags=allow-oom
 -- generated from lua/queue/progress.v1.lua by lua/bundle.py; do not edit
--- queue.progress.v1: note how far running tasks have come: a share of a million, a line of text, where their output is, and a
--- line for their log, of which the last 100 are kept. What is not given stays as it was. Past its deadline a lease is lost
--- here. The same call, sent again, does nothing again and answers the same.
+-- queue.progress.v1: store how far running tasks have come: a share in millionths, a line of text, where their output
+-- is, and a line for their log, which keeps the last 100 lines. Values that are not given stay unchanged. Past its
+-- deadline, a lease is lost here. If the same call is sent again, it changes nothing and returns the same answer.
 --
 -- KEYS   config   hash        {base}:config
 -- KEYS   running  hash        {base}:running

@@ -1,8 +1,8 @@
 #!lua flags=allow-oom
 -- generated from lua/queue/purge.v1.lua by lua/bundle.py; do not edit
--- queue.purge.v1: delete waiting tasks, with their idempotency keys; and where it is said, finished and dead ones; or only those
--- in line in one lane. Running tasks stay. `more` is 1 where some may be left, for a call sends
--- about 2,000 commands at most. The same call, sent again, deletes nothing more and answers the same.
+-- queue.purge.v1: delete waiting tasks and their idempotency keys; with `all`, also finished and dead tasks; with a
+-- lane, only its ready tasks. Running tasks stay. `more` is 1 if some may be left, because a call sends at most about
+-- 2,000 commands. If the same call is sent again, it deletes nothing more and returns the same answer.
 --
 -- KEYS   config      hash           {base}:config
 -- KEYS   task        prefix/hash    {base}:task:       id
@@ -44,7 +44,7 @@
 -- ROLE   operate
 -- REPLAY rid
 -- FLAGS  allow-oom
--- COST   24 + 4n commands, 3 for one in the line of a limit, 8 more for unique and idempotency key, 1 for each user, tag and parent, 5 for one that others wait for, O(n log m); at most 2,800 commands, 19,000 steps
+-- COST   24 + 4n commands, 3 for a task in a limit queue, 8 more for unique and idempotency key, 1 for each user, tag and parent, 5 for a task that others wait for, O(n log m); at most 2,800 commands, 19,000 steps
 
 local LAYOUT = 1
 local unpack = table.unpack or unpack

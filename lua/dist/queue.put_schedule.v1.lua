@@ -1,11 +1,11 @@
 #!lua
 -- generated from lua/queue/put_schedule.v1.lua by lua/bundle.py; do not edit
--- queue.put_schedule.v1: make a schedule, or change one: at what times a task is enqueued, which task, and what happens where
--- one of those before has not ended. The scripts know no calendar: `timing` is the caller's, who reckons each next time from it,
--- and `catch_up_ms`, `jitter_ms` and `envelope` (the task's pairs) are kept for who fires. `next_ms` is the first time from now
--- on, 0 for none. Where the timing stays as it is, so does the next time. A
--- pause lasts. If nothing differs the answer is `unchanged`. Each change has a new `rev`, which `fire` must know. A new one is
--- refused where the queue has partitions that `epoch` does not know: it may be in another one.
+-- queue.put_schedule.v1: create or change a schedule: the times at which a task is enqueued, the task, and what happens
+-- if an earlier task has not ended. The scripts know no calendar: the caller computes each next time from `timing`, and
+-- `catch_up_ms`, `jitter_ms` and `envelope` (the task's pairs) are stored for the program that fires. `next_ms` is the
+-- first time from now on, 0 for none. If the timing is unchanged, so is the next time. A pause stays in force. If
+-- nothing differs, the answer is `unchanged`. Each change has a new `rev`, which `fire` must send. A new schedule is
+-- refused if the queue has partitions that `epoch` does not know: it may exist in another partition.
 --
 -- KEYS   config    hash          {base}:config
 -- KEYS   wake      prefix/list   {base}:wake:     lane
@@ -35,7 +35,7 @@
 -- EVENT  schedule.created schedule.changed
 -- ROLE   operate
 -- REPLAY rid
--- COST   14 commands, up to 3 more where it is due within 10 s, O(log m); at most 16 commands, 200 steps
+-- COST   14 commands, up to 3 more if it is due within 10 s, O(log m); at most 16 commands, 200 steps
 
 local LAYOUT = 1
 local CREATED = 1

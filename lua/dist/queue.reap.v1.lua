@@ -1,8 +1,8 @@
 #!lua flags=allow-oom
 -- generated from lua/queue/reap.v1.lua by lua/bundle.py; do not edit
--- queue.reap.v1: take back leases past their deadline, and forget silent workers. Claim does it too; this is for queues
--- that nobody claims from. Idempotent in state, not in its count. Fewer than the limit where
--- tasks have many tags, limits or keys: 0 says that no more is due.
+-- queue.reap.v1: take back leases past their deadline, and remove silent workers. Claims also do this; the call is for
+-- queues without claims. Repeating it leaves the same state, but returns another count. It handles fewer leases than
+-- the limit if tasks have many tags, limits or keys. 0 means that no more are due.
 --
 -- KEYS   config      hash           {base}:config
 -- KEYS   running     hash           {base}:running
@@ -50,7 +50,7 @@
 -- ROLE   work
 -- REPLAY state
 -- FLAGS  allow-oom
--- COST   14 + 3n commands, 10 + 7n where tasks crash again, 8 more for each task that others wait for, 5 to 10 for each of up to 100 who do, 2 more where there are limits, 1 for each that a task holds, 4 for each line that opens and 3 for each of up to 100 who leave it, up to 100 + 2n lines and tasks, O(n log m); at most 11,000 commands, 110,000 steps
+-- COST   14 + 3n commands, 10 + 7n if tasks crash again, 8 more for each task that others wait for, 5 to 10 for each of up to 100 waiting tasks, 2 more if there are limits, 1 for each limit of a task, 4 for each limit queue that opens and 3 for each of up to 100 tasks that leave it, up to 100 + 2n lines and tasks, O(n log m); at most 11,000 commands, 110,000 steps
 
 local LAYOUT = 1
 local MAX_SAFE = 9007199254740991

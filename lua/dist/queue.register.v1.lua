@@ -1,8 +1,8 @@
 #!lua flags=allow-oom
 -- generated from lua/queue/register.v1.lua by lua/bundle.py; do not edit
--- queue.register.v1: make a worker known, under a new incarnation of its name; the newest one holds the name.
--- The calls of an older incarnation answer `stale` from then on, and so does a late re-send of its registration. A worker that
--- waits under the name is told to ask, and so learns of it.
+-- queue.register.v1: register a worker under a new incarnation of its name. The newest incarnation owns the name. From
+-- then on, calls of an older incarnation return `stale`, and so does a late repetition of its registration. A worker
+-- that waits under the name is notified, so that it learns this.
 --
 -- KEYS   config      hash        {base}:config
 -- KEYS   workers     zset        {base}:workers

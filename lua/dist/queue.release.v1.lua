@@ -1,8 +1,8 @@
 #!lua flags=allow-oom
 -- generated from lua/queue/release.v1.lua by lua/bundle.py; do not edit
--- queue.release.v1: give leased tasks back at no attempt cost, each to its old place in line.
--- Past its deadline a lease is lost here, even if nobody has taken it back yet. A task that was being cancelled ends as
--- cancelled. Replays answer the same.
+-- queue.release.v1: return leased tasks to their old places; no attempt is spent. Past its deadline, a lease is lost
+-- here, even if no call has taken it back yet. A task that was being cancelled ends as cancelled. A repeated call
+-- returns the same answer.
 --
 -- KEYS   config      hash           {base}:config
 -- KEYS   running     hash           {base}:running
@@ -52,7 +52,7 @@
 -- ROLE   work
 -- REPLAY token
 -- FLAGS  allow-oom
--- COST   11 + 2n commands, 2 more where there are limits, 1 for each that a task holds, 4 for each line that opens and 3 for each of up to 100 who leave it, up to 100 + 2n lines and tasks, O(n log m); at most 33,000 commands, 300,000 steps
+-- COST   11 + 2n commands, 2 more if there are limits, 1 for each limit of a task, 4 for each limit queue that opens and 3 for each of up to 100 tasks that leave it, up to 100 + 2n lines and tasks, O(n log m); at most 33,000 commands, 300,000 steps
 
 local LAYOUT = 1
 local MAX_SAFE = 9007199254740991

@@ -1,11 +1,11 @@
 #!lua flags=allow-oom
 -- generated from lua/queue/repair.v1.lua by lua/bundle.py; do not edit
--- queue.repair.v1: find tasks that are in no set or in two, as a call that failed half-way leaves them, and put each where its
--- record says: to its old place in line, aside, or among those that have ended. A lease without a task's set, and what is left
--- of one, is mended, too; so are `lanes`, and the members of a limit's line and of its holders that do not belong there. The
--- caller finds the names with SCAN, and gives them in the order of their creation, for places are rebuilt from it. Each is
--- looked at anew, so tasks that are sound are never touched. `line`: 1,000 members of each set of a key, from a rank on.
--- dry_run writes nothing. Idempotent in state, not in its answers.
+-- queue.repair.v1: find tasks that are in no set or in two, as a call that failed half-way leaves them, and put each
+-- where its record says: to its old place, aside, or among the ended tasks. It also repairs leases with missing parts
+-- and their remains, `lanes`, and members of a limit's queue and holders that do not belong there. The caller finds the
+-- names with SCAN, and gives them in the order of their creation, because places are rebuilt from it. Each task is
+-- checked again, so sound tasks are never changed. `line`: check 1,000 members of each set of a key, from a rank on.
+-- dry_run writes nothing. Repeating the call leaves the same state, but returns other answers.
 --
 -- KEYS   config      hash           {base}:config
 -- KEYS   running     hash           {base}:running
@@ -60,7 +60,7 @@
 -- ROLE   operate
 -- REPLAY state
 -- FLAGS  allow-oom
--- COST   9 + 2n commands, 10 to 60 more for each task that is put back, 20 + n for a line, O(n log m); at most 49,000 commands, 280,000 steps
+-- COST   9 + 2n commands, 10 to 60 more for each repaired task, 20 + n for a limit queue, O(n log m); at most 49,000 commands, 280,000 steps
 
 local LAYOUT = 1
 local MAX_SAFE = 9007199254740991

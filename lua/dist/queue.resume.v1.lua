@@ -1,6 +1,7 @@
 #!lua flags=allow-oom
 -- generated from lua/queue/resume.v1.lua by lua/bundle.py; do not edit
--- queue.resume.v1: end pause or drain, and wake the workers of the lanes that hold tasks. The same call, sent again, changes nothing more.
+-- queue.resume.v1: end pause or drain, and wake the workers of the lanes with tasks. If the same call is sent again, it
+-- changes nothing more.
 --
 -- KEYS   config   hash        {base}:config
 -- KEYS   lanes    set         {base}:lanes
@@ -18,7 +19,7 @@
 -- ROLE   operate
 -- REPLAY rid
 -- FLAGS  allow-oom
--- COST   10 + 2l commands for l lanes, up to 3 more where the queue has schedules; at most 1,200 commands, 5,700 steps
+-- COST   10 + 2l commands for l lanes, up to 3 more if the queue has schedules; at most 1,200 commands, 5,700 steps
 
 local LAYOUT = 1
 local CREATED = 1

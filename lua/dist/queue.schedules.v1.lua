@@ -1,9 +1,9 @@
 #!lua flags=no-writes
 -- generated from lua/queue/schedules.v1.lua by lua/bundle.py; do not edit
--- queue.schedules.v1: a page of the schedules: all by the time when they are due next, those that never are at the end; or, with
--- `due`, those whose time has come; or the one of a name. Payloads of those that are due or named.
--- `cursor` is what the last page answered, '' to begin; an empty cursor in the answer means that there is no more. One that fires
--- meanwhile may come twice, one that is resumed not at all. A page stops before 4 MiB.
+-- queue.schedules.v1: return a page of the schedules: all by next due time, those without one last; or, with `due`, the
+-- due ones; or the one with a name. Payloads are returned for due and named schedules. `cursor` is the cursor of the
+-- last page, '' at first; an empty cursor in the answer means that this was the last page. A schedule that fires
+-- meanwhile may come twice, and one that is resumed may be missing. A page stops before 4 MiB.
 --
 -- KEYS   config    hash        {base}:config
 -- KEYS   schedules zset        {base}:schedules
@@ -17,7 +17,7 @@
 -- EACH   item      found name:name record:pairs(schedule) payload:bytes
 -- ERROR  ADEQ_LAYOUT ADEQ_CLOCK
 -- FLAGS  no-writes
--- COST   3 + n commands where they are due, else 3 + 2n, 2 more on a page that follows another, O(n log m); at most 450 commands, 18,000 steps
+-- COST   3 + n commands if they are due, otherwise 3 + 2n, 2 more on a page that follows another, O(n log m); at most 450 commands, 18,000 steps
 
 local LAYOUT = 1
 local unpack = table.unpack or unpack

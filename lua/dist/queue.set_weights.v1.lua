@@ -1,8 +1,8 @@
 #!lua
 -- generated from lua/queue/set_weights.v1.lua by lua/bundle.py; do not edit
--- queue.set_weights.v1: how much of a queue with fair shares (`fair` of configure) each user has beside the others: one with 200
--- percent starts two tasks for each of one with 100, while both have some in line. 0 takes the weight away: 100. It holds for
--- tasks that are enqueued from now on.
+-- queue.set_weights.v1: set the weights of users in a queue with fair shares (`fair` of configure): a user with 200
+-- percent starts two tasks for each task of a user with 100, while both have tasks waiting. 0 removes the weight, which
+-- means 100. It applies to tasks that are enqueued from now on.
 --
 -- KEYS   config   hash   {base}:config
 -- KEYS   once     hash   {base}:once

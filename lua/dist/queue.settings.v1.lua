@@ -1,6 +1,6 @@
 #!lua flags=no-writes
 -- generated from lua/queue/settings.v1.lua by lua/bundle.py; do not edit
--- queue.settings.v1: all settings of a queue that are stored; others are at their defaults.
+-- queue.settings.v1: return all stored settings of a queue; all others have their defaults.
 --
 -- KEYS   config hash {base}:config
 -- ARGV   now_ms    int 0..       ?=0

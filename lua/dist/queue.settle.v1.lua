@@ -1,7 +1,8 @@
 #!lua flags=allow-oom
 -- generated from lua/queue/settle.v1.lua by lua/bundle.py; do not edit
--- queue.settle.v1: a worker's hot path: complete some tasks, fail others and lease the next, in one call. Slot, incarnation,
--- n, busy and lane_first are as in claim; acks and fails as in ack and fail. Sent again, it answers the same.
+-- queue.settle.v1: the main call of a worker: complete some tasks, fail others and lease the next, in one call. Slot,
+-- incarnation, n, busy and lane_first are as in claim; acks and fails are as in ack and fail. If the call is sent
+-- again, it returns the same answer.
 --
 -- KEYS   config      hash           {base}:config
 -- KEYS   running     hash           {base}:running
@@ -86,7 +87,7 @@
 -- ROLE   work
 -- REPLAY slot
 -- FLAGS  allow-oom
--- COST   23 + 2n commands, 26 + 2n once a second, 1 more where the queue has schedules, 8 more for each task that others wait for, 5 to 10 for each of up to 100 who do, 7 more where there are limits, 2 for each that a task holds, 6 for a task that joins or leaves a line, of which it looks at 100, O(n log m); at most 53,000 commands, 780,000 steps
+-- COST   23 + 2n commands, 26 + 2n once a second, 1 more if the queue has schedules, 8 more for each task that others wait for, 5 to 10 for each of up to 100 waiting tasks, 7 more if there are limits, 2 for each limit of a task, 6 for a task that joins or leaves a limit queue, at most 100, O(n log m); at most 53,000 commands, 780,000 steps
 
 local LAYOUT = 1
 local MAX_SAFE = 9007199254740991

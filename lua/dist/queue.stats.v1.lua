@@ -1,8 +1,8 @@
 #!lua flags=no-writes
 -- generated from lua/queue/stats.v1.lua by lua/bundle.py; do not edit
--- queue.stats.v1: how many tasks are in each state, how many workers are alive, and the totals since the queue began.
--- `attempts:<b>` counts completions that took more than one run. `stalled` is a part of `running`. At most 1,000 lanes
--- are listed, `more_lanes` says how many were not; `ready` counts those of 10,000.
+-- queue.stats.v1: return how many tasks are in each state, how many workers are alive, and the totals since the queue
+-- began. `attempts:<b>` counts completions that took more than one run. `stalled` is a part of `running`. At most 1,000
+-- lanes are listed, and `more_lanes` is the number of others; `ready` counts the tasks of 10,000 lanes.
 --
 -- KEYS   config   hash        {base}:config
 -- KEYS   leases   zset        {base}:leases

@@ -1,8 +1,9 @@
 #!lua flags=allow-oom
 -- generated from lua/queue/steer_schedule.v1.lua by lua/bundle.py; do not edit
--- queue.steer_schedule.v1: pause a schedule, let it go on, or remove it; its tasks stay as they are. A paused one misses its times
--- without a count. A pause is a new revision. To go on, the caller says which one it reckoned with, and the first time from now
--- on; another revision answers `stale`. The same call, sent again, does nothing again and answers the same.
+-- queue.steer_schedule.v1: pause, resume or remove a schedule; its tasks stay. A paused schedule misses its times
+-- without a count. A pause is a new revision. To resume, the caller sends the revision from which it computed, and the
+-- first time from now on; another revision returns `stale`. If the same call is sent again, it changes nothing and
+-- returns the same answer.
 --
 -- KEYS   config    hash          {base}:config
 -- KEYS   task      prefix/hash   {base}:task:     id
@@ -32,7 +33,7 @@
 -- ROLE   operate
 -- REPLAY rid
 -- FLAGS  allow-oom
--- COST   12 commands, up to 3 more where it is due within 10 s, O(log m); at most 4 commands, 120 steps
+-- COST   12 commands, up to 3 more if it is due within 10 s, O(log m); at most 4 commands, 120 steps
 
 local LAYOUT = 1
 local MAX_SAFE = 9007199254740991

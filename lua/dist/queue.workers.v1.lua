@@ -1,9 +1,9 @@
 #!lua flags=no-writes
 -- generated from lua/queue/workers.v1.lua by lua/bundle.py; do not edit
--- queue.workers.v1: a page of the live workers: all, or those of a group, or with a capability, or of a name. A worker is alive
--- that was seen within presence_ms. busy: how many tasks it held when it last said so, empty if it never does.
--- `cursor` is what the last page answered, '' to begin; an empty cursor in the answer means that there is no more. Who is alive
--- all the while is listed, in rare cases twice.
+-- queue.workers.v1: return a page of the live workers: all, or those of a group, with a capability, or with a name. A
+-- worker is alive if it was seen within presence_ms. busy: how many tasks it held at its last report, empty if it never
+-- reports. `cursor` is the cursor of the last page, '' at first; an empty cursor in the answer means that this was the
+-- last page. A worker that is alive all the time is listed, in rare cases twice.
 --
 -- KEYS   config      hash        {base}:config
 -- KEYS   workers     zset        {base}:workers

@@ -1,5 +1,5 @@
--- lock.abort.v1: end waits that are part of a circle across domains, each only if it still waits. For a detector that
--- has read the stamps of all edges twice.
+-- lock.abort.v1: end waits that are part of a deadlock cycle across domains, each only if it still waits. For a
+-- detector that has read the stamps of all edges twice.
 --
 -- ARGV   circle    bytes 1..30000
 -- ARGV   trace     bytes 0..128   ?=

@@ -1,13 +1,14 @@
--- lock.acquire.v1: take a lock, or wait for it in line. The rid names the request: whoever sends it again hears how it
--- stands, and nothing changes. `issued_ms` is the domain's clock when the request was made; after a minute it is
--- refused as `request_expired` (so is one from the future). A mode is compatible with itself where it is shared, or
--- permits while there are enough; an owner's own holds never stand against its shared or exclusive ones. What it holds
--- strongly enough already it is granted again under the same fence. Others are granted in the order of their coming, a
--- priority being a head start; with wait_ms=0 `busy` is the answer instead. An owner that waits already may take what
--- nobody has or wants; else `owner_waits` names its request; cancel it where that is an old try of yours.
--- `deadlock`: to wait would close a circle: `owner>mode>resource` for each who waits, for what the next one has or is
--- ahead for; 256 at most, and `+<n>` for those that are not named. checked=0: call detect. Where a call that is sent again hears `granted` of what was handed over meanwhile,
--- poll or renew before deadline_ms.
+-- lock.acquire.v1: acquire a lock, or wait for it. The rid names the request: if it is sent again, the answer is its
+-- state, and nothing changes. `issued_ms` is the domain's clock when the request was made. A request older than a
+-- minute is refused as `request_expired`, and so is one from the future. Shared is compatible with shared, and permits
+-- while there are enough. An owner's own holds never block its shared or exclusive requests. A lock that the owner
+-- already holds strongly enough is granted again with the same fence. Other requests are granted in the order of their
+-- arrival; a priority is a head start. With wait_ms=0, the answer is `busy` instead of a wait. An owner that already
+-- waits may take a lock that no other request holds or wants; otherwise `owner_waits` names its waiting request: cancel
+-- it if it is an old try of yours. `deadlock`: waiting would close a deadlock cycle: `owner>mode>resource` for each
+-- waiter, whose resource the next one holds or waits for ahead of it; at most 256, and `+<n>` for those not named.
+-- checked=0: call detect. If a repeated call returns `granted` for a lock that was handed over in between, poll or
+-- renew before deadline_ms.
 --
 -- ARGV   rid       id
 -- ARGV   resource  id
@@ -37,7 +38,7 @@
 -- EVENT  lock.acquired lock.queued lock.promoted lock.expired lock.cancelled lock.deadlock
 -- ROLE   work
 -- REPLAY rid
--- COST   9 commands where nobody holds it, 19 to wait for somebody, more where its owner holds others that are waited for; at most 460 commands, 22,000 steps
+-- COST   9 commands if it is free, 19 to wait, more if its owner holds locks that others wait for; at most 460 commands, 22,000 steps
 
 local ctx, refused = open_domain({ rid })
 if refused then return refused end

@@ -1,5 +1,5 @@
--- lock.acquire_many.v1: take several locks, all or none, with one place in every line; otherwise as acquire. No
--- resource may be named twice. A granted lock has a fence of its own; `place` is the last of its places.
+-- lock.acquire_many.v1: acquire several locks, all or none, with one place among the waiters of each; otherwise as
+-- acquire. No resource may be named twice. Each granted lock has its own fence; `place` is the last of its places.
 --
 -- ARGV   rid       id
 -- ARGV   owner     id
@@ -31,7 +31,7 @@
 -- EVENT  lock.acquired lock.queued lock.promoted lock.expired lock.cancelled lock.deadlock
 -- ROLE   work
 -- REPLAY rid
--- COST   12 + 5n commands where nobody holds them; at most 460 commands, 22,000 steps
+-- COST   12 + 5n commands if they are free; at most 460 commands, 22,000 steps
 
 local parts, seen = {}, {}
 for i = 1, item_count do

@@ -1,5 +1,5 @@
--- lock.cancel.v1: end requests, whether they wait or hold, and those that have not come yet: an acquire that arrives
--- after its cancel is refused. For a client that gives up and cannot know how far its request has come.
+-- lock.cancel.v1: end requests, whether they wait, hold, or have not arrived yet: an acquire that arrives after its
+-- cancel is refused. For a client that gives up and cannot know the state of its request.
 --
 -- ARGV   trace     bytes 0..128   ?=
 -- ARGV   source    bytes 0..200   ?=
@@ -15,7 +15,7 @@
 -- ROLE   work
 -- REPLAY rid
 -- FLAGS  allow-oom
--- COST   8 commands for one that nobody waits for; at most 630 commands, 95,000 steps
+-- COST   8 commands if no request waits for it; at most 630 commands, 95,000 steps
 
 local ctx, refused = open_domain(item_rid)
 if refused then return refused end

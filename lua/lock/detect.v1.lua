@@ -1,10 +1,11 @@
--- lock.detect.v1: search for deadlock cycles among those waiters whose search was too long when they came (`checked` 0);
--- end one wait of each by the policy. A waiter may move forward in line, never back. Each agent has its turn every 30
--- seconds at most. visits: how many commands, holds and waits the call may look at in all. A search that takes more is
--- kept, and the next call goes on with it, so that a cycle of any length is found by calls that are short. more=1: there
--- are others, or such a search: call again. Where permits play a part, what all hold and wait for that depend on the
--- waiter has to be looked at in one call: if that is more than `visits`, its next turn is in 30 seconds; then call with
--- limit=1 and the largest `visits`. Where the setting `detection` is off it does nothing. `circle` names 256 owners at most; `+<n>` at its end: so many are not named.
+-- lock.detect.v1: search for deadlock cycles among waiters whose search was too long at first (`checked` 0), and end
+-- one wait of each by the policy. A waiter may move forward, never back. Each agent has a turn at most every 30
+-- seconds. visits: how many commands, holds and waits the call may look at in all. A longer search is saved, and the
+-- next call continues it, so that short calls find cycles of any length. more=1: there are other waiters, or such a
+-- search: call again. With permits, everything that depends on the waiter has to be looked at in one call. If that is
+-- more than `visits`, its next turn is in 30 seconds; then call with limit=1 and the largest `visits`. If the setting
+-- `detection` is off, the call does nothing. `circle` names at most 256 owners; `+<n>` at its end: how many are not
+-- named.
 --
 -- ARGV   limit     int 1..16      ?=4
 -- ARGV   visits    int 100..20000 ?=2000

@@ -1,4 +1,5 @@
--- lock.downgrade.v1: make exclusive holds of a request shared, under the same fence, and let those in that may follow.
+-- lock.downgrade.v1: make exclusive holds of a request shared, with the same fence, and grant the waiters that may
+-- follow.
 --
 -- ARGV   rid       id
 -- ARGV   trace     bytes 0..128   ?=
@@ -13,7 +14,7 @@
 -- ROLE   work
 -- REPLAY rid
 -- FLAGS  allow-oom
--- COST   9 commands where nobody waits; at most 580 commands, 13,000 steps
+-- COST   9 commands if no request waits; at most 580 commands, 13,000 steps
 -- EARLY  link_request record_of
 -- LATE   live_request
 

@@ -1,5 +1,5 @@
--- lock.drain.v1: give out no more permits of a resource, until set_capacity. Those that are out stay until they are
--- given back; who waits for one hears it at the next poll.
+-- lock.drain.v1: give no more permits of a resource until set_capacity. Permits in use stay until they are released.
+-- Waiters for a permit learn it with their next poll.
 --
 -- ARGV   resource  id
 -- ARGV   now_ms    int 0..9000000000000 ?=0

@@ -1,8 +1,8 @@
--- lock.edges.v1: who waits for whom: a page of the waits-for graph, resource by resource. Who waits for somebody who
--- waits for a third is not told to wait for the third; what is reachable is the same. `cursor` is what the last page
--- answered, '' to begin; an empty cursor in the answer: no more. rid and blocker_rid are the stamps of an edge: while
--- both are there, so is the edge. A page ends at its limit, or when it has looked at enough; the
--- next one goes on where it ended, also inside a resource. Of each resource it reads the first 1,000 holders and waiters.
+-- lock.edges.v1: return a page of the wait-for graph, resource by resource. If a waiter waits for another waiter, the
+-- edges that follow from the other's are left out; what can be reached is the same. `cursor` is the cursor of the last
+-- page, '' at first; an empty cursor in the answer means that this was the last page. rid and blocker_rid are the
+-- stamps of an edge: while both exist, so does the edge. A page ends at its limit, or at its budget. The next page
+-- continues there, also inside a resource. Of each resource, it reads the first 1,000 holders and waiters.
 --
 -- ARGV   cursor    bytes 0..2000  ?=
 -- ARGV   limit     int 1..1000    ?=1000

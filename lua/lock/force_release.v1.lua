@@ -1,7 +1,7 @@
--- lock.force_release.v1: take a resource from who holds it: from all, or from one owner. For an operator, with a
--- reason. Whoever had it hears `revoked`; the fence in the answer is above theirs, for the outside to refuse lower
--- ones. Sent again with its rid, it answers the same and leaves the next holders alone. It ends 100 holds at most;
--- more=1: there are more.
+-- lock.force_release.v1: take a resource away from its holders: from all, or from one owner. For operators, with a
+-- reason. The holders get `revoked`. The fence in the answer is above theirs, so that other systems can refuse lower
+-- ones. If the call is sent again with its rid, it returns the same answer and does not touch the next holders. It ends
+-- at most 100 holds; more=1: there are more.
 --
 -- ARGV   rid       id
 -- ARGV   resource  id
@@ -16,7 +16,7 @@
 -- ROLE   operate
 -- REPLAY rid
 -- FLAGS  allow-oom
--- COST   8 + 3n commands where nobody waits; at most 570 commands, 11,000 steps
+-- COST   8 + 3n commands if no request waits; at most 570 commands, 11,000 steps
 -- EARLY  members_below next_fence read_request
 
 local ctx, refused = open_domain({ '#forced:' .. rid })

@@ -1,5 +1,5 @@
--- lock.heartbeat.v1: a sign of life of what has permits to give: an agent, for instance. One that was offline gives
--- them out again.
+-- lock.heartbeat.v1: show that the program that gives permits is alive, for instance an agent. A resource that was
+-- offline gives permits again.
 --
 -- ARGV   trace     bytes 0..128   ?=
 -- ARGV   source    bytes 0..200   ?=

@@ -1,6 +1,6 @@
--- lock.offline.v1: an owner, or all of an agent, goes: end all that it holds, and all its waits, at once, and hand over to
--- the next in line. A request that arrives later is one like any other. Sent again with its rid, it answers the same and
--- leaves newer requests alone. It ends 100 requests at most, fewer where they have many locks; more=1: there are more,
+-- lock.offline.v1: end all holds and waits of an owner, or of all owners of an agent, at once, and hand over to the
+-- next waiters. Later requests are not affected. If the call is sent again with its rid, it returns the same answer and
+-- does not touch newer requests. It ends at most 100 requests, fewer if they have many locks; more=1: there are more,
 -- call again with a new rid.
 --
 -- ARGV   rid       id
@@ -15,7 +15,7 @@
 -- ROLE   work
 -- REPLAY rid
 -- FLAGS  allow-oom
--- COST   8 + 3n commands where nobody waits; at most 570 commands, 14,000 steps
+-- COST   8 + 3n commands if no request waits; at most 570 commands, 14,000 steps
 -- EARLY  members_below
 
 local memory = '#offline:' .. rid

@@ -1,5 +1,6 @@
--- lock.poll.v1: how requests stand. It shows that their clients live: a waiter stays in line for `waiter_ms` more, and
--- what was handed over is claimed, which gives it its full time. Sent again, it only prolongs.
+-- lock.poll.v1: return the state of requests. It shows that their clients are alive: a waiter keeps its place for
+-- `waiter_ms` more. It also takes locks that were handed over, which then have their full lease. If the call is sent
+-- again, it only renews.
 --
 -- ARGV   trace     bytes 0..128   ?=
 -- ARGV   source    bytes 0..200   ?=

@@ -1,5 +1,6 @@
--- lock.reap.v1: end what is overdue, hand it to the next in line, and forget what has ended. The other scripts do it
--- on the way; this is for domains where nobody asks. Idempotent in state, not in its count. more=1: there may be more.
+-- lock.reap.v1: end overdue requests, hand over to the next waiters, and forget ended requests. The other scripts also
+-- do this; the call is for domains without other calls. Repeating it leaves the same state, but returns another count.
+-- more=1: there may be more.
 --
 -- ARGV   limit     int 1..1000    ?=100
 -- ARGV   trace     bytes 0..128   ?=
@@ -11,7 +12,7 @@
 -- ROLE   work
 -- REPLAY state
 -- FLAGS  allow-oom
--- COST   6 commands, 6 more for each that ends and that nobody waits for; at most 2,600 commands, 140,000 steps
+-- COST   6 commands, 6 more for each that ends without waiters; at most 2,600 commands, 140,000 steps
 
 local ctx, refused = open_domain({})
 if refused then return refused end

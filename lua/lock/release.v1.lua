@@ -1,5 +1,5 @@
--- lock.release.v1: give back what was taken, and hand it to the next in line. A request that still waits is cancelled.
--- `lost`: its time was over before, or somebody has released it by force; nothing was changed.
+-- lock.release.v1: release locks, and hand them over to the next waiters. A request that still waits is cancelled.
+-- `lost`: its lease had ended before, or an operator has released it by force; nothing was changed.
 --
 -- ARGV   trace     bytes 0..128   ?=
 -- ARGV   source    bytes 0..200   ?=
@@ -16,7 +16,7 @@
 -- ROLE   work
 -- REPLAY rid
 -- FLAGS  allow-oom
--- COST   8 commands for one that nobody waits for, 21 to hand it over; at most 600 commands, 97,000 steps
+-- COST   8 commands if no request waits for it, 21 to hand it over; at most 600 commands, 97,000 steps
 
 local ctx, refused = open_domain(item_rid)
 if refused then return refused end

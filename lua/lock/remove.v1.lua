@@ -1,5 +1,5 @@
--- lock.remove.v1: forget the capacity of a resource that nobody has permits of. Who waits for one hears it at the next
--- poll.
+-- lock.remove.v1: remove the capacity of a resource whose permits are all free. Waiters for a permit learn it with
+-- their next poll.
 --
 -- ARGV   resource  id
 -- ARGV   now_ms    int 0..9000000000000 ?=0

@@ -1,5 +1,5 @@
--- lock.renew.v1: prolong holds, each by its own time from now on. What has ended stays ended. Sent again, it prolongs
--- again.
+-- lock.renew.v1: renew holds, each for its own lease time from now. Ended requests stay ended. If the call is sent
+-- again, it renews again.
 --
 -- ARGV   trace     bytes 0..128   ?=
 -- ARGV   source    bytes 0..200   ?=

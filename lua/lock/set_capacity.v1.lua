@@ -1,7 +1,7 @@
--- lock.set_capacity.v1: say how many permits a resource has, and make it active. Whoever has more than that keeps it;
--- who waits for more than that is told so by its next poll. Fewer permits than before may make a deadlock of waits that
--- were none: who waits for some is `checked` 0 then, for detect to look at. With silent_ms, it counts as offline when no heartbeat
--- came for so long: nothing more is given out until one comes.
+-- lock.set_capacity.v1: set how many permits a resource has, and make it active. A holder of more permits keeps them. A
+-- waiter for more learns that with its next poll. Fewer permits than before may turn waits into a deadlock: waiters for
+-- permits are `checked` 0 then, for detect to search. With silent_ms, the resource is offline if no heartbeat came for
+-- this time: it gives no more permits until one comes.
 --
 -- ARGV   resource  id
 -- ARGV   max       int 0..1000000
@@ -14,7 +14,7 @@
 -- EVENT  lock.promoted lock.expired lock.cancelled
 -- ROLE   operate
 -- REPLAY idempotent
--- COST   8 commands, 2 more where there are fewer permits than before; at most 930 commands, 15,000 steps
+-- COST   8 commands, 2 more if there are fewer permits than before; at most 930 commands, 15,000 steps
 
 local ctx, refused = open_domain({})
 if refused then return refused end

@@ -1,6 +1,6 @@
--- lock.show.v1: who holds a resource and who waits for it, in line, with what they said; at most `limit` of each,
--- and fewer where they have many locks each: `holders` and `waiters` say how many there are.
--- locks: `<code>/<fence>=<resource>`, several with commas; code is x, s or p and the number of permits; fence 0 while
+-- lock.show.v1: return the holders and waiters of a resource, in order, with their details; at most `limit` of each,
+-- and fewer if they have many locks each: `holders` and `waiters` are their numbers. locks:
+-- `<code>/<fence>=<resource>`, separated by commas; code is x, s or p and the number of permits; fence is 0 while
 -- waiting.
 --
 -- ARGV   resource  id

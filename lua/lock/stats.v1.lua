@@ -1,5 +1,5 @@
--- lock.stats.v1: how much there is in a domain, its settings as far as they are configured, and when detect looked for
--- deadlocks last (0: never).
+-- lock.stats.v1: return the counts of a domain, its configured settings, and when detect last searched for deadlocks
+-- (0: never).
 --
 -- ARGV   now_ms    int 0..9000000000000 ?=0
 -- RETURN ok        now_ms:int held:int waiting:int ended:int unchecked:int capacities:int settings:pairs(settings) detected_ms:int

@@ -1,4 +1,5 @@
--- queue.abandon.v1: delete dead tasks. The same call, sent again, deletes nothing more and answers the same.
+-- queue.abandon.v1: delete dead tasks. If the same call is sent again, it deletes nothing more and returns the same
+-- answer.
 --
 -- ARGV   rid       id            ?=
 -- ARGV   trace     bytes 0..128  ?=

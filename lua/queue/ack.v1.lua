@@ -1,7 +1,7 @@
--- queue.ack.v1: complete leased tasks and keep their results. `result_dropped` completed too, but the server's memory is
--- full and a result above 4 KiB was not kept.
--- An expired lease that nobody has taken back yet still completes. Replays answer the same, but `already` to another result than the
--- one that is kept, which stays; any other token that is not the current lease's answers `lease_lost` and changes nothing.
+-- queue.ack.v1: complete leased tasks and keep their results. `result_dropped` has also completed, but the server's
+-- memory is full and a result above 4 KiB was not kept. An expired lease that no call has taken back yet still
+-- completes. A repeated call returns the same answer. With another result than the kept one, it returns `already`. Any
+-- token other than the current lease's returns `lease_lost` and changes nothing.
 --
 -- ARGV   trace     bytes 0..128  ?=
 -- ARGV   source    bytes 0..200  ?=
@@ -19,7 +19,7 @@
 -- ROLE   work
 -- REPLAY token
 -- FLAGS  allow-oom
--- COST   10 + n commands, 8 more for each task that others wait for, 5 to 10 for each of up to 100 who do, 2 more where there are limits, 1 for each that a task holds, 4 for each line that opens and 3 for each of up to 100 who leave it, up to 100 + 2n lines and tasks, O(n log m); at most 41,000 commands, 310,000 steps
+-- COST   10 + n commands, 8 more for each task that others wait for, 5 to 10 for each of up to 100 waiting tasks, 2 more if there are limits, 1 for each limit of a task, 4 for each limit queue that opens and 3 for each of up to 100 tasks that leave it, up to 100 + 2n lines and tasks, O(n log m); at most 41,000 commands, 310,000 steps
 -- LATE   cancel_task line_up
 
 local ctx, refused = open()

@@ -1,5 +1,6 @@
--- queue.configure.v1: change settings of a queue, and create it if need be. The clock is chosen at creation, once. The same
--- call, sent again, sets nothing again. Without settings it answers those that are stored; others are at their defaults.
+-- queue.configure.v1: change settings of a queue, and create it if it does not exist. The clock is chosen once, at
+-- creation. If the same call is sent again, it changes nothing. Without settings, it returns the stored ones; all
+-- others have their defaults.
 --
 -- ARGV   rid       id            ?=
 -- ARGV   clock     enum keep|server|test ?=keep

@@ -1,14 +1,15 @@
--- queue.enqueue.v1: put tasks into a queue, to be done at once or later.
--- Ids are the caller's. The same id under the same rid and index is a replay and answers `created` again; any other
--- use of a known id answers `exists` and changes nothing. `deduplicated` names the task that stands for this one: with the
--- same idempotency key (for a day unless configured), the same unique key (until that task has ended), or the same scope
--- (until its first lease; with coalesce=last this payload takes the place of its own). A call's tasks stand in line in order.
--- One that nobody has taken within fallback_after_ms waits in each fallback lane in turn; then it waits on, or fails.
--- One with `after` starts when those tasks have ended, or any of them with after_any: completed, unless after_when says
--- otherwise; `unknown` names the first that there is not (with needs_parent, the parent too). With `gather` it starts when so many
--- have that name it as their parent and came later than it. If that cannot be any more, it is dead (`after_failed`), or cancelled
--- where it waits for a failure. Of one ordering key each starts when the one before it has ended, however. `epoch` is that of the
--- map of partitions by which the call came here; a task that has `moved` to another is made where its key or family still is.
+-- queue.enqueue.v1: put tasks into a queue, to run at once or later. The caller chooses the ids. The same id under the
+-- same rid and index is a replay and returns `created` again. Any other use of a known id returns `exists` and changes
+-- nothing. `deduplicated` names the existing task with the same idempotency key (for a day, unless configured), unique
+-- key (until that task has ended) or scope (until its first lease; with coalesce=last, the new payload replaces its
+-- payload). The tasks of a call keep their order. If no worker takes a task within fallback_after_ms, it waits in each
+-- fallback lane in turn; then it keeps waiting, or fails. A task with `after` starts when those tasks have ended as
+-- after_when says (completed by default), or one of them with after_any. `unknown` names the first task of `after`, or
+-- with needs_parent the parent, that does not exist. A task with `gather` starts when this number of later tasks that
+-- name it as their parent have ended. If that is no longer possible, it is dead (`after_failed`), or cancelled if it
+-- waits for a failure. Tasks of one ordering key start one after the other, each when the one before it has ended in
+-- any way. `epoch` is that of the map of partitions that the client used. A task that `moved` to another partition is
+-- created here if tasks of its key or family are still here.
 --
 -- ARGV   rid       id
 -- ARGV   trace     bytes 0..128  ?=
@@ -61,7 +62,7 @@
 -- EVENT  task.enqueued task.unblocked task.dead task.cancelled task.limited
 -- ROLE   produce
 -- REPLAY rid
--- COST   11 + n commands, 8 + 4n delayed ones, 5 more for each idempotency key, 3 for a scope or a gathered child, 1 for a user, tag, parent, unique key, 2 to wait, 1 for each that it waits for and 6 for it once in a call, 6 for an ordering key, 2 for one that has moved, 1 with fair shares and 3 for each user, 2 where there are limits and 4 for each in the line of one, O(n log m); at most 63,000 commands, 970,000 steps
+-- COST   11 + n commands, 8 + 4n delayed ones, 5 more for each idempotency key, 3 for a scope or a gathered child, 1 for a user, tag, parent, unique key, 2 to wait, 1 for each that it waits for and 6 for it once in a call, 6 for an ordering key, 2 for one that has moved, 1 with fair shares and 3 for each user, 2 if there are limits and 4 for each task in a limit queue, O(n log m); at most 63,000 commands, 970,000 steps
 -- LATE   answer_waiters cancel_task
 
 local ctx, refused = open()

@@ -1,6 +1,7 @@
--- queue.expire.v1: look after the deadlines of waiting tasks: those that expired go to the dead set, others over to their
--- fallback lane. Claim does it too; this is for queues that nobody claims from. Idempotent in state, not in its
--- count. Fewer than the limit where tasks have many tags, limits or keys: 0 says that no more is due.
+-- queue.expire.v1: handle the deadlines of waiting tasks: expired tasks go to the dead set, others to their fallback
+-- lane. Claims also do this; the call is for queues without claims. Repeating it leaves the same state, but returns
+-- another count. It handles fewer tasks than the limit if tasks have many tags, limits or keys. 0 means that no more
+-- are due.
 --
 -- ARGV   limit     int 1..1000   ?=100
 -- ARGV   trace     bytes 0..128  ?=
@@ -12,7 +13,7 @@
 -- ROLE   work
 -- REPLAY state
 -- FLAGS  allow-oom
--- COST   10 + 13n commands, 3 for one in the line of a limit, 8 more for each task that others wait for, 5 to 10 for each of up to 100 who do, O(n log m); at most 14,000 commands, 130,000 steps
+-- COST   10 + 13n commands, 3 for a task in a limit queue, 8 more for each task that others wait for, 5 to 10 for each of up to 100 waiting tasks, O(n log m); at most 14,000 commands, 130,000 steps
 -- EARLY  await_deadline move_to_dead lane_emptied leave_line next_lane push_due read_record trim_set
 -- LATE   cancel_task
 

@@ -1,8 +1,8 @@
--- queue.heartbeat.v1: prolong leases, and hear which tasks are to be cancelled and which leases are lost.
--- Past its deadline a lease is lost here, even if nobody has taken it back yet; and so is one whose task has run longer than
--- its timeout, or the queue's if it has none, and a grace. Sent again, it prolongs again.
--- A worker that names itself hears what is wanted of it: to run, to be quiet, to stop or to restart; and how many tasks at a
--- time, 0 where nobody said.
+-- queue.heartbeat.v1: renew leases, and return which tasks are to be cancelled and which leases are lost. Past its
+-- deadline, a lease is lost here, even if no call has taken it back yet. So is a lease whose task has run longer than
+-- its timeout (or the queue's) plus a grace time. If the call is sent again, it renews again. A worker that sends its
+-- name also gets the requests to it: to run, be quiet, stop or restart; and how many tasks to run at a time, 0 for no
+-- request.
 --
 -- ARGV   worker    id            ?=
 -- ARGV   busy      int -1..100000 ?=-1

@@ -1,4 +1,4 @@
--- queue.length.v1: how many tasks are in line in some lanes, ready to be taken.
+-- queue.length.v1: return how many tasks are ready in some lanes.
 --
 -- ARGV   now_ms    int 0..       ?=0
 -- ITEM   lane      lane

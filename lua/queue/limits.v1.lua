@@ -1,6 +1,6 @@
--- queue.limits.v1: the limits that are set, and of the keys that are named how many tasks hold each, how many wait in its line,
--- and when its rate lets the next one start.
--- `cursor` is what the last page answered, '' to begin; an empty cursor in the answer means that there is no more.
+-- queue.limits.v1: return the limits that are set; for named keys, how many tasks hold each, how many wait in its
+-- queue, and when its rate lets the next one start. `cursor` is the cursor of the last page, '' at first; an empty
+-- cursor in the answer means that this was the last page.
 --
 -- ARGV   cursor    bytes 0..19   ?=
 -- ARGV   now_ms    int 0..       ?=0

@@ -1,10 +1,10 @@
--- queue.list.v1: a page of the tasks that are in a state, of a user, with a tag and of a parent, all of these that are named;
--- of a kind, with a reason and from a source, too. Without payload, result, error and headers.
--- `cursor` is what the last page answered, '' to begin; an empty cursor in the answer means that there is no more. The page
--- follows the smallest set that is named: a user, tag or parent in the order of creation, a state in its own order. A task
--- that stays in that set at its place is listed once, whatever comes and goes; a running one moves when it is renewed, and
--- may come again. A page may hold fewer than limit, even none: it looks at 1,000 tasks at most, and stops at 1 MiB. Ready
--- tasks, named alone, are those of one lane.
+-- queue.list.v1: return a page of the tasks that match all given conditions: state, user, tag and parent; also kind,
+-- reason and source. Payload, result, error and headers are left out. `cursor` is the cursor of the last page, '' at
+-- first; an empty cursor in the answer means that this was the last page. The page follows the smallest given set: a
+-- user, tag or parent in the order of creation, a state in its own order. A task that stays at its place in that set is
+-- listed once, whatever else changes; a running task moves when it is renewed, and may come again. A page may hold
+-- fewer tasks than limit, even none: it reads at most 1,000 tasks, and stops at 1 MiB. If only the state `ready` is
+-- given, the tasks are those of one lane.
 --
 -- ARGV   state     enum all|ready|delayed|blocked|running|stalled|completed|cancelled|dead ?=all
 -- ARGV   lane      lane          ?=

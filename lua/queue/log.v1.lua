@@ -1,4 +1,4 @@
--- queue.log.v1: the last lines, at most 100, that the runs of a task have logged, the oldest first.
+-- queue.log.v1: return the last lines, at most 100, that the runs of a task have logged, oldest first.
 --
 -- ARGV   id        id
 -- ARGV   now_ms    int 0..       ?=0

@@ -1,6 +1,6 @@
--- queue.migrate.v1: from now on write the stored data in the layout of these scripts, and refuse older ones. What is stored
--- already they read in either form, until all of it is rewritten, which `done` notes. Where nothing is stored, or the layout is
--- not older, nothing changes. It answers the layout, and that in which everything is by now; 0 where nothing is stored.
+-- queue.migrate.v1: from now on, write the stored data in the layout of these scripts, and refuse older scripts. Stored
+-- data is read in either form until all of it is rewritten, which `done` notes. If nothing is stored, or the layout is
+-- not older, nothing changes. Returns the layout, and the layout that all data has at least; 0 if nothing is stored.
 --
 -- ARGV   done      bool          ?=0
 -- ARGV   trace     bytes 0..128  ?=

@@ -1,8 +1,9 @@
--- queue.partition.v1: let a queue have other partitions from now on, an epoch more; or, without any, let this partition
--- refuse new tasks of earlier epochs. The partitions of an epoch are kept in the queue's own base, under its name without a
--- partition, and those of earlier ones in `homes`, the earliest first: who puts in a task that belongs elsewhere by now asks these
--- before; but no longer, with `settle`, those that there are by then (`settled` counts them). `conflict` if the queue has another epoch than the
--- one before; the same call, sent again, answers the same.
+-- queue.partition.v1: set the partitions of a queue for a new epoch; or, without items, make this partition refuse new
+-- tasks of earlier epochs. The partitions of an epoch are stored in the queue's own base, under its name without a
+-- partition. Those of earlier epochs are in `homes`, earliest first: clients ask these first for a task that now
+-- belongs to another partition. With `settle`, clients no longer ask the present homes (`settled` counts them).
+-- `conflict` means that the queue does not have the preceding epoch. If the same call is sent again, it returns the
+-- same answer.
 --
 -- ARGV   epoch     int 1..
 -- ARGV   settle    bool          ?=0

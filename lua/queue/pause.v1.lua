@@ -1,6 +1,6 @@
--- queue.pause.v1: lease no more tasks until resume. New ones are taken in, running ones settle, due ones are moved. Tokens
--- that are there cost each a worker one look. The same call, sent again,
--- changes nothing more.
+-- queue.pause.v1: lease no more tasks until resume. New tasks are accepted, running tasks settle, and due tasks are
+-- moved. Each remaining wake-up token costs a worker one empty claim. If the same call is sent again, it changes
+-- nothing more.
 --
 -- ARGV   rid       id            ?=
 -- ARGV   trace     bytes 0..128  ?=

@@ -1,5 +1,5 @@
--- queue.promote.v1: move tasks whose time has come into line. Claim does it too; this is for queues that nobody claims from.
--- Idempotent in state, not in its count. 0 says that no more is due.
+-- queue.promote.v1: make delayed tasks ready whose time has come. Claims also do this; the call is for queues without
+-- claims. Repeating it leaves the same state, but returns another count. 0 means that no more are due.
 --
 -- ARGV   limit     int 1..1000   ?=100
 -- ARGV   trace     bytes 0..128  ?=

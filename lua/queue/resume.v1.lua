@@ -1,4 +1,5 @@
--- queue.resume.v1: end pause or drain, and wake the workers of the lanes that hold tasks. The same call, sent again, changes nothing more.
+-- queue.resume.v1: end pause or drain, and wake the workers of the lanes with tasks. If the same call is sent again, it
+-- changes nothing more.
 --
 -- ARGV   rid       id            ?=
 -- ARGV   trace     bytes 0..128  ?=
@@ -10,7 +11,7 @@
 -- ROLE   operate
 -- REPLAY rid
 -- FLAGS  allow-oom
--- COST   10 + 2l commands for l lanes, up to 3 more where the queue has schedules; at most 1,200 commands, 5,700 steps
+-- COST   10 + 2l commands for l lanes, up to 3 more if the queue has schedules; at most 1,200 commands, 5,700 steps
 -- EARLY  create_base
 
 local ctx, refused = open()

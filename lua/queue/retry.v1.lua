@@ -1,6 +1,6 @@
--- queue.retry.v1: give dead tasks a new start, at the end of the line: attempts and crashes are counted anew, and what would
--- have expired no longer does. `conflict` names the task that has the same unique key or scope now. The same call,
--- sent again, answers the same.
+-- queue.retry.v1: make dead tasks ready again, behind all others: attempts and crashes count from 0, and they no longer
+-- expire. `conflict` names the task that has the same unique key or scope now. If the same call is sent again, it
+-- returns the same answer.
 --
 -- ARGV   rid       id            ?=
 -- ARGV   trace     bytes 0..128  ?=

@@ -1,9 +1,10 @@
--- queue.set_limits.v1: how many tasks may run at a time, and how many may start in a time: of a user, with a tag, with a limit key
--- of their own, or of all; `user:*` holds for each user that has no limit of his own, and so on. An item without pairs takes the
--- limit away. `concurrency`: tasks that run; `starts` in each `period_ms`, evenly, after `burst` at once. `policy`: what becomes of
--- a task that may not start yet: it waits in line, by its place, and is `blocked`; it is dead; it is cancelled; or, with
--- cancel_oldest, the oldest of those that run is. What runs already does not count for a new limit. It holds for the next claim, which
--- looks at those in line, too; where there are many lines, the next ones go on with it.
+-- queue.set_limits.v1: set how many tasks may run at a time, and how many may start per period: of a user, with a tag,
+-- with a limit key, or of all. `user:*` applies to each user without a limit of their own, and so on. An item without
+-- pairs removes the limit. `concurrency`: how many tasks run; `starts`: how many start in each `period_ms`, evenly,
+-- after `burst` at once. `policy`: what happens to a task that may not start yet. It waits, `blocked`, at its place; or
+-- it is dead; or it is cancelled; or, with cancel_oldest, the oldest running task is cancelled. Running tasks do not
+-- count for a new limit. The next claim applies it, also to waiting tasks; if there are many limit queues, later claims
+-- continue.
 --
 -- ARGV   rid       id
 -- ARGV   trace     bytes 0..128  ?=

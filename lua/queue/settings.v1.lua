@@ -1,4 +1,4 @@
--- queue.settings.v1: all settings of a queue that are stored; others are at their defaults.
+-- queue.settings.v1: return all stored settings of a queue; all others have their defaults.
 --
 -- ARGV   now_ms    int 0..       ?=0
 -- RETURN ok        now_ms:int settings:pairs(settings)

@@ -1,5 +1,6 @@
--- queue.settle.v1: a worker's hot path: complete some tasks, fail others and lease the next, in one call. Slot, incarnation,
--- n, busy and lane_first are as in claim; acks and fails as in ack and fail. Sent again, it answers the same.
+-- queue.settle.v1: the main call of a worker: complete some tasks, fail others and lease the next, in one call. Slot,
+-- incarnation, n, busy and lane_first are as in claim; acks and fails are as in ack and fail. If the call is sent
+-- again, it returns the same answer.
 --
 -- ARGV   worker    id
 -- ARGV   incarnation name
@@ -46,7 +47,7 @@
 -- ROLE   work
 -- REPLAY slot
 -- FLAGS  allow-oom
--- COST   23 + 2n commands, 26 + 2n once a second, 1 more where the queue has schedules, 8 more for each task that others wait for, 5 to 10 for each of up to 100 who do, 7 more where there are limits, 2 for each that a task holds, 6 for a task that joins or leaves a line, of which it looks at 100, O(n log m); at most 53,000 commands, 780,000 steps
+-- COST   23 + 2n commands, 26 + 2n once a second, 1 more if the queue has schedules, 8 more for each task that others wait for, 5 to 10 for each of up to 100 waiting tasks, 7 more if there are limits, 2 for each limit of a task, 6 for a task that joins or leaves a limit queue, at most 100, O(n log m); at most 53,000 commands, 780,000 steps
 -- EARLY  lane_emptied push_wake
 -- LATE   answer_waiters cancel_task drop_task line_up settled_as
 

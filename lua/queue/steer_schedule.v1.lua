@@ -1,6 +1,7 @@
--- queue.steer_schedule.v1: pause a schedule, let it go on, or remove it; its tasks stay as they are. A paused one misses its times
--- without a count. A pause is a new revision. To go on, the caller says which one it reckoned with, and the first time from now
--- on; another revision answers `stale`. The same call, sent again, does nothing again and answers the same.
+-- queue.steer_schedule.v1: pause, resume or remove a schedule; its tasks stay. A paused schedule misses its times
+-- without a count. A pause is a new revision. To resume, the caller sends the revision from which it computed, and the
+-- first time from now on; another revision returns `stale`. If the same call is sent again, it changes nothing and
+-- returns the same answer.
 --
 -- ARGV   name      name
 -- ARGV   rid       id
@@ -19,7 +20,7 @@
 -- ROLE   operate
 -- REPLAY rid
 -- FLAGS  allow-oom
--- COST   12 commands, up to 3 more where it is due within 10 s, O(log m); at most 4 commands, 120 steps
+-- COST   12 commands, up to 3 more if it is due within 10 s, O(log m); at most 4 commands, 120 steps
 -- LATE   read_open
 
 local ctx, refused = open()

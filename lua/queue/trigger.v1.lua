@@ -1,6 +1,6 @@
--- queue.trigger.v1: enqueue a schedule's task outside of its times: now, or for a time that went by (`at_ms`). The overlap policy
--- holds; the next time stays as it is, and a paused schedule paused. `rev` must be the schedule's, else it is `stale`; `id`
--- names the task. The same call, sent again, answers the same.
+-- queue.trigger.v1: enqueue a schedule's task outside its times: now, or for a past time (`at_ms`). The overlap policy
+-- applies. The next time stays, and a paused schedule stays paused. `rev` must be the schedule's; otherwise the answer
+-- is `stale`. `id` names the task. If the same call is sent again, it returns the same answer.
 --
 -- ARGV   name      name
 -- ARGV   rid       id
@@ -43,7 +43,7 @@
 -- EVENT  schedule.fired schedule.skipped task.enqueued task.unblocked task.dead task.cancelled task.removed task.limited
 -- ROLE   operate
 -- REPLAY rid
--- COST   23 commands, 3 more for each task of it that has not ended, 10 where it waits for them, up to 20 where it cancels them, more for what the task says, as in enqueue, O(log m); at most 940 commands, 11,000 steps
+-- COST   23 commands, 3 more for each of its unfinished tasks, 10 if it waits for them, up to 20 if it cancels them, and more for the task's options, as in enqueue, O(log m); at most 940 commands, 11,000 steps
 -- LATE   answer_waiters cancel_task done_before note_done retain
 
 local ctx, refused = open()

@@ -1,6 +1,6 @@
--- queue.trim.v1: delete ended tasks beyond what the queue keeps by age and number, and keys of `once` whose time is over.
--- Workers' claims do it too. It removes nothing else; `more` is 1 where some may be left, for a call
--- sends about 1,500 commands at most. Idempotent in state, not in its count.
+-- queue.trim.v1: delete ended tasks beyond the age and number that the queue keeps, and expired keys of `once`. Claims
+-- of workers also do this. It removes nothing else. `more` is 1 if some may be left, because a call sends at most about
+-- 1,500 commands. Repeating it leaves the same state, but returns another count.
 --
 -- ARGV   limit     int 1..1000   ?=1000
 -- ARGV   trace     bytes 0..128  ?=

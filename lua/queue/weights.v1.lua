@@ -1,5 +1,6 @@
--- queue.weights.v1: the weights that users have in a queue with fair shares, in percent; or those of users that are named.
--- `cursor` is what the last page answered, '' to begin; an empty cursor in the answer means that there is no more.
+-- queue.weights.v1: return the weights of users in a queue with fair shares, in percent: of all users with one, or of
+-- named users. `cursor` is the cursor of the last page, '' at first; an empty cursor in the answer means that this was
+-- the last page.
 --
 -- ARGV   cursor    bytes 0..19   ?=
 -- ARGV   now_ms    int 0..       ?=0
