@@ -55,6 +55,7 @@ def test_clean(root: Path) -> None:
         ("local n = math.random(5)", "math.random gives every call the same numbers"),
         ("local ctx = {} local all = ctx.settings", "a setting must be named where it is read"),
         ("local ctx = {} ctx.settings.a = 1", "ctx.settings is for reading"),
+        ("local domain = {} local a = domain.settings.a", "settings are read as ctx.settings.<name>: of another noun"),
         ("while true do break end", "'while true' has no limit"),
         ("repeat local n = 1 until false", "'until false' has no limit"),
         ("local e = { 'ADEQ_CLOCK no' }", "ADEQ_CLOCK is missing in ERROR of demo/run.v1.lua"),
