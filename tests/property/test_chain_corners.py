@@ -10,9 +10,7 @@ import pytest
 
 from tests.property.driver import Driver
 from tests.property.records import ENDED, Backoff, Spec
-from tests.property.test_corners import claim, end, enqueue, numbers, queue, wait
-
-__all__ = ["queue"]  # a fixture
+from tests.property.test_corners import claim, end, enqueue, numbers, wait
 
 WAYS = ("ack", "settle", "fail", "release", "snooze", "cancel", "deregister", "reap", "expire", "claim", "purge")
 

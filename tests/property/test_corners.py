@@ -2,28 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from itertools import count
 from typing import Any
 
 import pytest
-import redis
 
-from pyadeq.keys import queue_base
 from tests.property.driver import Driver
-from tests.property.link import load_scripts
 from tests.property.records import Answer, Backoff, Spec
 
 LANES = ["any", "group/g"]
 numbers = count(1)
-
-
-@pytest.fixture
-def queue(client: redis.Redis, base_name: str) -> Iterator[Driver]:
-    queue = Driver(client, queue_base(base_name), load_scripts(client))
-    queue.do("register", "w", "i1")
-    yield queue
-    queue.close()
 
 
 def enqueue(queue: Driver, *specs: Spec) -> Any:

@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from itertools import count, pairwise
 from typing import Any
 
 import pytest
-import redis
 
 from pyadeq import models
 from pyadeq._core.queue.items import Failure
-from pyadeq.keys import queue_base
 from tests.property.driver import Driver
-from tests.property.link import load_scripts
 from tests.property.model_limits import Job, Picture, Rule, by_score
 from tests.property.test_queue_limits import rule_pairs, task
 
@@ -22,14 +18,6 @@ MEND = 60_000  # ms; after so many, if it has not
 LEASE = 15_000
 WAYS = ("ack", "fail", "dead", "settle", "release", "snooze", "deregister", "reap", "cancel")
 numbers = count(1)
-
-
-@pytest.fixture
-def queue(client: redis.Redis, base_name: str) -> Iterator[Driver]:
-    queue = Driver(client, queue_base(base_name), load_scripts(client))
-    queue.do("register", "w", "i1")
-    yield queue
-    queue.close()
 
 
 def limit(queue: Driver, key: str, rule: Rule | None) -> str:

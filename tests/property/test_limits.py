@@ -5,21 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
-import redis
 
-from pyadeq.keys import queue_base
 from tests.property.driver import Driver
-from tests.property.link import load_scripts
 from tests.property.records import Backoff, Spec
 
 
 @pytest.fixture
-def queue(client: redis.Redis, base_name: str) -> Iterator[Driver]:
-    queue = Driver(client, queue_base(base_name), load_scripts(client))
-    queue.do("register", "w", "i1")
+def queue(queue: Driver) -> Iterator[Driver]:
     yield queue
     queue.check()
-    queue.close()
 
 
 def test_a_lane_named_twice_is_one_lane(queue: Driver) -> None:

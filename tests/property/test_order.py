@@ -7,11 +7,8 @@ from collections.abc import Iterator, Sequence
 from itertools import count, cycle, groupby
 
 import pytest
-import redis
 
-from pyadeq.keys import queue_base
 from tests.property.driver import Driver
-from tests.property.link import load_scripts
 from tests.property.records import Answer, Spec
 
 WORKER = ("w", "i1", 0)
@@ -19,12 +16,9 @@ LETTERS = "ABCDEFXYZabcdefxyz0123456789._:/@+-"
 
 
 @pytest.fixture
-def queue(client: redis.Redis, base_name: str) -> Iterator[Driver]:
-    queue = Driver(client, queue_base(base_name), load_scripts(client))
-    queue.do("register", "w", "i1")
+def queue(queue: Driver) -> Iterator[Driver]:
     yield queue
     queue.check()
-    queue.close()
 
 
 @pytest.fixture

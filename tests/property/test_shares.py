@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from itertools import combinations, count, cycle
 from random import Random
 from typing import Any
@@ -15,7 +15,6 @@ from hypothesis import strategies as st
 
 from pyadeq import models
 from pyadeq._core.queue.items import Failure
-from pyadeq.keys import queue_base
 from tests.property.driver import Driver
 from tests.property.link import Link, Scripts, load_scripts
 from tests.property.model_limits import Picture
@@ -231,14 +230,6 @@ def test_users_take_turns_as_the_reference_says(client: redis.Redis) -> None:
 
 
 # Corners
-
-
-@pytest.fixture
-def queue(client: redis.Redis, base_name: str) -> Iterator[Driver]:
-    queue = Driver(client, queue_base(base_name), load_scripts(client))
-    queue.do("register", "w", "i1")
-    yield queue
-    queue.close()
 
 
 def configure(queue: Driver, *, fair: bool) -> None:

@@ -8,9 +8,7 @@ import pytest
 
 from tests.property.driver import Driver
 from tests.property.records import Answer, Spec
-from tests.property.test_corners import claim, end, enqueue, numbers, queue, wait
-
-__all__ = ["queue"]  # a fixture
+from tests.property.test_corners import claim, end, enqueue, numbers, wait
 
 CHAIN = ("group/g", "group/h", "fail")
 
