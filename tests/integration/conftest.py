@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from pyadeq import Adeq, Queue
 from pyadeq.embedded import EmbeddedServer
 from tests.integration.servers import ThreePrimaries, ask
 from tests.waiting import DEADLINE
@@ -138,3 +139,9 @@ def proxy(server: EmbeddedServer) -> Iterator[Proxy]:
     yield proxy
     proxy.close()
     shutil.rmtree(folder)
+
+
+@pytest.fixture
+def queue(url: str, base_name: str) -> Iterator[Queue]:
+    with Adeq.from_url(url) as client:
+        yield client.queue(base_name)

@@ -1,4 +1,4 @@
-"""Workers that run in the test's loop for as long as a block lasts."""
+"""A queue in the test's loop, and workers that run there for as long as a block lasts."""
 
 from __future__ import annotations
 
@@ -7,10 +7,22 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
 
+import pytest
 import redis
 
-from pyadeq.asyncio import Queue, Worker
+from pyadeq.asyncio import Adeq, Queue, Worker
 from tests.waiting import DEADLINE, eventually
+
+
+@pytest.fixture
+async def adeq(url: str) -> AsyncIterator[Adeq]:
+    async with Adeq.from_url(url) as adeq:
+        yield adeq
+
+
+@pytest.fixture
+def queue(adeq: Adeq, base_name: str) -> Queue:
+    return adeq.queue(base_name)
 
 
 @asynccontextmanager

@@ -5,13 +5,13 @@ import os
 import shutil
 import signal
 import subprocess
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from pyadeq import Adeq, Queue
+from pyadeq import Queue
 from pyadeq.ext.cli import common
 from tests.integration.cli import COMMAND, Ended, Terminal, adeq, answer, environment, error
 from tests.waiting import DEADLINE, wait_until
@@ -19,12 +19,6 @@ from tests.waiting import DEADLINE, wait_until
 pytestmark = pytest.mark.any_engine
 
 NOBODY = "redis://127.0.0.1:1"
-
-
-@pytest.fixture
-def queue(url: str, base_name: str) -> Iterator[Queue]:
-    with Adeq.from_url(url) as client:
-        yield client.queue(base_name)
 
 
 @pytest.fixture

@@ -3,23 +3,16 @@
 import json
 import subprocess
 import threading
-from collections.abc import Iterator
 from datetime import UTC, datetime
 
 import pytest
 
-from pyadeq import Adeq, Queue, Task
+from pyadeq import Queue, Task
 from pyadeq.ext.cli.common import iso
 from tests.integration.cli import COMMAND, Terminal, adeq, answer, environment, error, lines
 from tests.waiting import DEADLINE
 
 pytestmark = pytest.mark.any_engine
-
-
-@pytest.fixture
-def queue(url: str, base_name: str) -> Iterator[Queue]:
-    with Adeq.from_url(url) as client:
-        yield client.queue(base_name)
 
 
 def die(queue: Queue, *tasks: Task, reason: str = "error") -> list[str]:

@@ -1,22 +1,15 @@
 """`adeq task` for tasks that wait for others: `tree`, `enqueue --after`, `cancel --tree`."""
 
 import json
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from pyadeq import Adeq, Queue, Task
+from pyadeq import Queue, Task
 from tests.integration.cli import Terminal, adeq, answer, error, lines
 
 pytestmark = pytest.mark.any_engine
-
-
-@pytest.fixture
-def queue(url: str, base_name: str) -> Iterator[Queue]:
-    with Adeq.from_url(url) as client:
-        yield client.queue(base_name)
 
 
 def tree(url: str, queue: Queue, id: str, *options: str) -> list[str]:

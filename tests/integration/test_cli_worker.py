@@ -22,12 +22,6 @@ def start(tmp_path: Path, url: str, base_name: str) -> Iterator[Start]:
 
 
 @pytest.fixture
-def queue(url: str, base_name: str) -> Iterator[Queue]:
-    with Adeq.from_url(url) as adeq:
-        yield adeq.queue(base_name)
-
-
-@pytest.fixture
 def place(url: str, base_name: str) -> dict[str, Any]:
     """What the commands need to find the test's queue."""
     return {"ADEQ_URL": url, "ADEQ_QUEUE": base_name}

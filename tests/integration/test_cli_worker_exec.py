@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 import redis
 
-from pyadeq import Adeq, Queue, TaskView
+from pyadeq import Queue, TaskView
 from tests.integration.cli import adeq, answer, error, lines
 from tests.integration.programs import LINUX, alive
 from tests.integration.workers import Start, get, starting
@@ -21,12 +21,6 @@ pytestmark = pytest.mark.any_engine
 def start(tmp_path: Path, url: str, base_name: str) -> Iterator[Start]:
     with starting(tmp_path, url, base_name) as start:
         yield start
-
-
-@pytest.fixture
-def queue(url: str, base_name: str) -> Iterator[Queue]:
-    with Adeq.from_url(url) as adeq:
-        yield adeq.queue(base_name)
 
 
 @pytest.fixture

@@ -6,7 +6,6 @@ import os
 import signal
 import sys
 import threading
-from collections.abc import AsyncIterator
 from contextlib import suppress
 from multiprocessing import active_children
 from pathlib import Path
@@ -15,20 +14,16 @@ from typing import Any
 import pytest
 
 from pyadeq import Lease
-from pyadeq.asyncio import Adeq, Queue, TaskContext, Tasks, TaskView
+from pyadeq.asyncio import Queue, TaskContext, Tasks, TaskView
 from tests.integration import crunching
-from tests.integration.running import working
+from tests.integration.running import adeq, queue, working
 from tests.waiting import DEADLINE, wait_until
+
+__all__ = ["adeq", "queue"]  # fixtures
 
 pytestmark = pytest.mark.any_engine
 
 SOME_VARIABLE = contextvars.ContextVar[str]("some_variable")
-
-
-@pytest.fixture
-async def queue(url: str, base_name: str) -> AsyncIterator[Queue]:
-    async with Adeq.from_url(url) as adeq:
-        yield adeq.queue(base_name)
 
 
 async def state(queue: Queue, id: str, *states: str) -> TaskView:

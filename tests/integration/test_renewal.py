@@ -1,7 +1,7 @@
 """Renewal from the loop, a thread and a helper process: what each covers."""
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
+from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager, AsyncExitStack
 from functools import partial
 from pathlib import Path
@@ -25,23 +25,14 @@ from tests.integration.renewing import (
     keep_the_gil,
     renewing,
 )
-from tests.integration.running import at_work
+from tests.integration.running import adeq, at_work, queue
 from tests.integration.servers import HOST, ThreePrimaries, Watched
 from tests.quick import slow_after
 from tests.waiting import DEADLINE, eventually
 
+__all__ = ["adeq", "queue"]  # fixtures
+
 pytestmark = pytest.mark.any_engine
-
-
-@pytest.fixture
-async def adeq(url: str) -> AsyncIterator[Adeq]:
-    async with Adeq.from_url(url) as adeq:
-        yield adeq
-
-
-@pytest.fixture
-def queue(adeq: Adeq, base_name: str) -> Queue:
-    return adeq.queue(base_name)
 
 
 @pytest.mark.parametrize(

@@ -27,7 +27,10 @@ from tests.integration.renewing import (
     keep_the_gil,
     renewing,
 )
+from tests.integration.running import adeq, queue
 from tests.waiting import DEADLINE, eventually, wait_until
+
+__all__ = ["adeq", "queue"]  # fixtures
 
 pytestmark = pytest.mark.any_engine
 
@@ -55,17 +58,6 @@ async def main(url, name, fork):
 
 asyncio.run(main(sys.argv[1], sys.argv[2], sys.argv[3] == "fork"))
 """
-
-
-@pytest.fixture
-async def adeq(url: str) -> AsyncIterator[Adeq]:
-    async with Adeq.from_url(url) as adeq:
-        yield adeq
-
-
-@pytest.fixture
-def queue(adeq: Adeq, base_name: str) -> Queue:
-    return adeq.queue(base_name)
 
 
 def helper(renewal: Renewal) -> int:

@@ -2,7 +2,6 @@
 
 import asyncio
 import time
-from collections.abc import AsyncIterator
 from datetime import timedelta
 from typing import Any
 
@@ -24,24 +23,15 @@ from pyadeq.asyncio import (
 )
 from pyadeq.errors import AdeqError, WaitTimeout
 from tests.integration.conftest import Proxy
-from tests.integration.running import working
+from tests.integration.running import adeq, queue, working
 from tests.waiting import DEADLINE, eventually
+
+__all__ = ["adeq", "queue"]  # fixtures
 
 
 class Letter(BaseModel):
     to: str
     pages: int = 1
-
-
-@pytest.fixture
-async def adeq(url: str) -> AsyncIterator[Adeq]:
-    async with Adeq.from_url(url) as adeq:
-        yield adeq
-
-
-@pytest.fixture
-def queue(adeq: Adeq, base_name: str) -> Queue:
-    return adeq.queue(base_name)
 
 
 async def state(queue: Queue, id: str, *states: str) -> TaskView:

@@ -1,7 +1,6 @@
 """The worker inside a program: asyncio handlers, batches, renewal, stop."""
 
 import asyncio
-from collections.abc import AsyncIterator
 from contextlib import suppress
 from typing import Any
 
@@ -12,19 +11,10 @@ from pyadeq import Backoff, Lease
 from pyadeq.asyncio import Adeq, Queue, TaskFailed, Worker
 from pyadeq.embedded import EmbeddedServer
 from pyadeq.errors import BadArgument, ConfigError, WorkerReplaced
-from tests.integration.running import blocked, working
+from tests.integration.running import adeq, blocked, queue, working
 from tests.waiting import DEADLINE, eventually
 
-
-@pytest.fixture
-async def adeq(url: str) -> AsyncIterator[Adeq]:
-    async with Adeq.from_url(url) as adeq:
-        yield adeq
-
-
-@pytest.fixture
-def queue(adeq: Adeq, base_name: str) -> Queue:
-    return adeq.queue(base_name)
+__all__ = ["adeq", "queue"]  # fixtures
 
 
 async def count(queue: Queue, state: str) -> int:

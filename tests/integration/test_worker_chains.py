@@ -1,30 +1,20 @@
 """Chains with a real Worker: what a step knows of those before it, and one task of those that it has gathered."""
 
 import asyncio
-from collections.abc import AsyncIterator
 from typing import Any
 
 import pytest
 
 import pyadeq
-from pyadeq.asyncio import Adeq, Lease, Queue, Task, TaskContext, TaskDead, Tasks
+from pyadeq.asyncio import Lease, Queue, Task, TaskContext, TaskDead, Tasks
 from pyadeq.testing import run_all
 from tests.integration import gathering
-from tests.integration.running import working
+from tests.integration.running import adeq, queue, working
 from tests.waiting import DEADLINE
 
+__all__ = ["adeq", "queue"]  # fixtures
+
 pytestmark = pytest.mark.any_engine
-
-
-@pytest.fixture
-async def adeq(url: str) -> AsyncIterator[Adeq]:
-    async with Adeq.from_url(url) as adeq:
-        yield adeq
-
-
-@pytest.fixture
-def queue(adeq: Adeq, base_name: str) -> Queue:
-    return adeq.queue(base_name)
 
 
 async def test_a_step_finds_the_result_of_the_one_before(queue: Queue) -> None:

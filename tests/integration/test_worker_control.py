@@ -3,7 +3,7 @@
 import asyncio
 import logging
 import threading
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import Awaitable, Callable
 from typing import Any
 
 import pytest
@@ -11,18 +11,14 @@ import pytest
 import pyadeq
 from pyadeq import Lease
 from pyadeq._worker import listener, worker
-from pyadeq.asyncio import Adeq, Queue, TaskContext, Worker
+from pyadeq.asyncio import Queue, TaskContext, Worker
 from pyadeq.errors import ConfigError
-from tests.integration.running import blocked, registered
+from tests.integration.running import adeq, blocked, queue, registered
 from tests.waiting import DEADLINE, eventually
 
+__all__ = ["adeq", "queue"]  # fixtures
+
 AT_ONCE = 4.5  # seconds: less than from one renewal of a lease of 15 s to the next
-
-
-@pytest.fixture
-async def queue(url: str, base_name: str) -> AsyncIterator[Queue]:
-    async with Adeq.from_url(url) as adeq:
-        yield adeq.queue(base_name)
 
 
 async def holds(condition: Callable[[], object]) -> bool:

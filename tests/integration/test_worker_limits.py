@@ -29,7 +29,7 @@ MUCH_LATER = 4.5  # seconds: a line is looked at after 5 s though nobody asks
 
 @pytest.fixture
 async def queue(url: str, base_name: str) -> AsyncIterator[Queue]:
-    async with Adeq.from_url(url) as adeq:
+    async with Adeq.from_url(url) as adeq:  # not the fixture `adeq`, which comes from pyadeq.testing here
         yield adeq.queue(base_name)
 
 

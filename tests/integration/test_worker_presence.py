@@ -3,21 +3,17 @@
 import asyncio
 import threading
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import Awaitable, Callable
 
 import pytest
 
 from pyadeq import Lease
-from pyadeq.asyncio import Adeq, Queue, Worker
+from pyadeq.asyncio import Queue, Worker
 from pyadeq.errors import ConfigError
-from tests.integration.running import registered
+from tests.integration.running import adeq, queue, registered
 from tests.waiting import DEADLINE, eventually
 
-
-@pytest.fixture
-async def queue(url: str, base_name: str) -> AsyncIterator[Queue]:
-    async with Adeq.from_url(url) as adeq:
-        yield adeq.queue(base_name)
+__all__ = ["adeq", "queue"]  # fixtures
 
 
 async def has_finished(queue: Queue, number: int) -> bool:

@@ -123,12 +123,6 @@ def own_server(binary: Path) -> Iterator[EmbeddedServer]:
         yield server
 
 
-@pytest.fixture
-def queue(url: str, base_name: str) -> Iterator[Queue]:
-    with Adeq.from_url(url) as adeq:
-        yield adeq.queue(base_name)
-
-
 def get(queue: Queue, id: str) -> TaskView:
     task = queue.get(id)
     assert task

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from pyadeq import Adeq, Queue, Task
+from pyadeq import Queue, Task
 from tests.waiting import DEADLINE, wait_until
 from tests.worker_processes import Workers
 
@@ -30,12 +30,6 @@ def workers(tmp_path: Path, url: str, base_name: str) -> Iterator[Workers]:
         workers = Workers(tmp_path, url, base_name, HANDLER)
         stack.callback(workers.end)
         yield workers
-
-
-@pytest.fixture
-def queue(url: str, base_name: str) -> Iterator[Queue]:
-    with Adeq.from_url(url) as adeq:
-        yield adeq.queue(base_name)
 
 
 def done_by(queue: Queue, tasks: list[Task]) -> Counter[str]:

@@ -4,7 +4,6 @@ import asyncio
 import logging
 import threading
 from collections import Counter
-from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack
 from pathlib import Path
 from typing import Any
@@ -16,21 +15,12 @@ from pyadeq._worker import scheduling
 from pyadeq.asyncio import Adeq, At, Every, Lease, Queue, Schedule, Task, Tasks
 from pyadeq.embedded import EmbeddedServer
 from tests.integration.conftest import Clock
-from tests.integration.running import registered
+from tests.integration.running import adeq, queue, registered
 from tests.waiting import DEADLINE, eventually
 
+__all__ = ["adeq", "queue"]  # fixtures
+
 SOON = 0.1  # the shortest period
-
-
-@pytest.fixture
-async def adeq(url: str) -> AsyncIterator[Adeq]:
-    async with Adeq.from_url(url) as adeq:
-        yield adeq
-
-
-@pytest.fixture
-def queue(adeq: Adeq, base_name: str) -> Queue:
-    return adeq.queue(base_name)
 
 
 async def view(queue: Queue, name: str = "s") -> Schedule:

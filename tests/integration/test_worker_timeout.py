@@ -1,19 +1,15 @@
 """What the worker does about a task's timeout."""
 
 import asyncio
-from collections.abc import AsyncIterator
 
 import pytest
 
 from pyadeq import Lease
-from pyadeq.asyncio import Adeq, Queue, Worker
+from pyadeq.asyncio import Queue, Worker
+from tests.integration.running import adeq, queue
 from tests.waiting import DEADLINE
 
-
-@pytest.fixture
-async def queue(url: str, base_name: str) -> AsyncIterator[Queue]:
-    async with Adeq.from_url(url) as adeq:
-        yield adeq.queue(base_name)
+__all__ = ["adeq", "queue"]  # fixtures
 
 
 async def until_ended(queue: Queue, worker: Worker, total: int) -> None:
