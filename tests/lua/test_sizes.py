@@ -54,7 +54,14 @@ def patient(monkeypatch: pytest.MonkeyPatch, pool: redis.ConnectionPool) -> Iter
 def run(size: Size, make_any: MakeAny, patient: WatchedClient) -> tuple[int, int]:
     """How many commands and lines the call took. Nothing is lost, and the reply is bounded."""
     bench = make_any(size.noun)
-    bench.server = patient.server
+    usual, bench.server = bench.server, patient.server  # which is closed before the bench is removed
+    try:
+        return measured(size, bench, patient)
+    finally:
+        bench.server = usual
+
+
+def measured(size: Size, bench: Any, patient: WatchedClient) -> tuple[int, int]:
     call: Call[Any] = size(bench)
     before = held(bench)
     try:
