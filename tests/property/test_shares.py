@@ -336,6 +336,15 @@ def test_released_tasks_return_to_their_places(queue: Driver) -> None:
     assert users(claim(queue)) == "abababcabc"
 
 
+def test_a_claim_of_a_released_task_lets_no_newcomer_in_earlier(queue: Driver) -> None:
+    configure(queue, fair=True)
+    enqueue(queue, "a", 8)
+    queue.run(queue.calls.release([*claim(queue, 4).values()]))
+    assert users(claim(queue, 1)) == "a"
+    enqueue(queue, "b", 3)
+    assert users(claim(queue)) == "aaabababaa"
+
+
 def test_who_waited_takes_a_new_place(queue: Driver) -> None:
     configure(queue, fair=True)
     (first,) = enqueue(queue, "z", 1)
