@@ -10,7 +10,7 @@ import redis
 
 from tests.lua.bench import Bench, MakeAny
 from tests.lua.benches import BENCHES
-from tests.lua.lock_workbench import LockBench, MakeLockBench
+from tests.lua.lock_workbench import LockBench
 from tests.lua.watched import WatchedClient
 from tests.lua.workbench import MakeBench, Workbench
 from tests.small_server import server, url
@@ -67,15 +67,9 @@ def bench(make_bench: MakeBench) -> Workbench:
 
 
 @pytest.fixture
-def make_lock_bench(make_any: MakeAny) -> MakeLockBench:
-    """Makes lock domains of one's own."""
-    return partial(make_any, "lock")
-
-
-@pytest.fixture
-def lock_bench(make_lock_bench: MakeLockBench) -> Iterator[LockBench]:
+def lock_bench(make_any: MakeAny) -> Iterator[LockBench]:
     """A lock domain with a test clock, which is sound in the end."""
-    bench = make_lock_bench()
+    bench: LockBench = make_any("lock")
     yield bench
     bench.check()
 

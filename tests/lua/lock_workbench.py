@@ -16,8 +16,6 @@ from tests.lua import lock_checks
 from tests.lua.bench import Bench, Dump
 from tests.lua.watched import WatchedClient
 
-__all__ = ["LockBench", "MakeLockBench"]
-
 State = Call[RequestState]
 
 
@@ -151,6 +149,3 @@ def lock_request(wanted: str) -> LockRequest:
     if mode.isdigit():
         return LockRequest(resource=resource, mode="permit", permits=int(mode))
     return LockRequest.model_validate({"resource": resource, "mode": mode or "exclusive"})
-
-
-MakeLockBench = Callable[..., LockBench]
