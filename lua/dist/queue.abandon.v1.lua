@@ -96,16 +96,9 @@ end
 
 local arg_rare
 
--- add_counts(counts): add what a call counted to the totals, once a call and not once a task. A number is added to its
--- counter, a table of buckets to one counter per bucket.
-local function add_counts(counts) local counters = KEYS[14]
-  for name, counted in pairs(counts) do
-    if type(counted) == 'number' then
-      redis.call('HINCRBY', counters, name, counted)
-    else
-      for bound, n in pairs(counted) do redis.call('HINCRBY', counters, name .. ':' .. bound, n) end
-    end
-  end
+-- add_count(ctx, name, n): count in this call; write_counts stores it.
+local function add_count(ctx, name, n)
+  ctx.counts[name] = (ctx.counts[name] or 0) + n
 end
 
 -- done_before(ctx, verb): the word that a call of this verb and rid has left within the last minute, or nil.
@@ -197,7 +190,7 @@ local function open(clock) local config = KEYS[1]
   local row = redis.call('HMGET', config, 'layout_min', 'clock', 'events_max')
   local now, now_text = read_clock(row[1], row[2], clock)
   if not now then return nil, now_text end
-  return { exists = row[1], now = now, now_text = now_text, settings_events_max = tonumber(row[3] or 100000) }
+  return { exists = row[1], now = now, now_text = now_text, settings_events_max = tonumber(row[3] or 100000), counts = {} }
 end
 
 -- remove_tasks(ctx, ids, since, why, most): delete tasks that are in no set any more, with their index entries. What was done to one
@@ -264,6 +257,18 @@ local function replayed_answers(ctx, verb, count)
   if #answers == count then return answers end
 end
 
+-- write_counts(ctx): add what this call has counted to the totals, once a call and not once a task. A number is added to its counter,
+-- a table of buckets to one counter for each bucket.
+local function write_counts(ctx) local counters = KEYS[14]
+  for name, counted in pairs(ctx.counts) do
+    if type(counted) == 'number' then
+      redis.call('HINCRBY', counters, name, counted)
+    else
+      for bound, n in pairs(counted) do redis.call('HINCRBY', counters, name .. ':' .. bound, n) end
+    end
+  end
+end
+
 local arg_made
 function arg_rare()
   if arg_made then return arg_made end
@@ -328,6 +333,7 @@ remove_tasks(ctx, gone, {}, 'abandoned')
 note_answers(ctx, 'abandon', answers)
 if #gone > 0 then
   emit(ctx, 'task.removed', table.concat(gone, ' '), 'reason=abandoned')
-  add_counts({ abandoned = #gone })
+  add_count(ctx, 'abandoned', #gone)
+  write_counts(ctx)
 end
 return { 'ok', ctx.now, answers }

@@ -180,21 +180,21 @@ local function keep_result(ctx, id, value, own_ms, kept) local task, result = KE
   return true
 end
 
--- observe(counts, name, value): count a value in the bucket of the next power of two: counter '<name>:<upper bound>'.
+-- observe(ctx, name, value): count a value in the bucket of the next power of two: counter '<name>:<upper bound>'.
 -- EARLY
-local function observe(counts, name, value)
+local function observe(ctx, name, value)
   local bound = 1
   while bound < value and bound < 2147483648 do bound = bound * 2 end  -- at most 31: doublings
-  local buckets = counts[name]
+  local buckets = ctx.counts[name]
   if not buckets then
     buckets = {}
-    counts[name] = buckets
+    ctx.counts[name] = buckets
   end
   buckets[bound] = (buckets[bound] or 0) + 1
 end
 
--- ack_tasks(ctx, ids, tokens, results, counts): complete tasks whose lease is this token's; one answer each.
-local function ack_tasks(ctx, ids, tokens, results, counts) local running, task, finished = KEYS[2], KEYS[4], KEYS[15]
+-- ack_tasks(ctx, ids, tokens, results): complete tasks whose lease is this token's; one answer each.
+local function ack_tasks(ctx, ids, tokens, results) local running, task, finished = KEYS[2], KEYS[4], KEYS[15]
   local answers, done, by_time, kept, ended, traces = {}, {}, {}, {}, {}, nil
   if #ids == 0 then return answers end
   local byte, find, sub, match = string.byte, string.find, string.sub, string.match
@@ -220,8 +220,8 @@ local function ack_tasks(ctx, ids, tokens, results, counts) local running, task,
         traces[at] = match(lease, '^([^ |]+)', traced + 7)
       end
       done[at], by_time[2 * at - 1], by_time[2 * at], ended[id] = id, ctx.now_text, id, results[i]
-      observe(counts, 'run_ms', ctx.now - started_ms)
-      if attempt ~= '1' then observe(counts, 'attempts', tonumber(attempt)) end
+      observe(ctx, 'run_ms', ctx.now - started_ms)
+      if attempt ~= '1' then observe(ctx, 'attempts', tonumber(attempt)) end
     end
   end
   if #done == 0 then return answers end
@@ -236,18 +236,6 @@ local function ack_tasks(ctx, ids, tokens, results, counts) local running, task,
   return answers
 end
 
--- add_counts(counts): add what a call counted to the totals, once a call and not once a task. A number is added to its
--- counter, a table of buckets to one counter per bucket.
-local function add_counts(counts) local counters = KEYS[33]
-  for name, counted in pairs(counts) do
-    if type(counted) == 'number' then
-      redis.call('HINCRBY', counters, name, counted)
-    else
-      for bound, n in pairs(counted) do redis.call('HINCRBY', counters, name .. ':' .. bound, n) end
-    end
-  end
-end
-
 -- answer_waiters(ctx, id, how, value): leave word of how a task ended for those who wait for it, and tell them. Past its time
 -- it is not shown; the server deletes it later, by its own clock.
 -- EARLY
@@ -256,6 +244,39 @@ local function answer_waiters(ctx, id, how, value) local config, reply, channel 
   redis.call('SET', reply .. id, string.format('%.0f ', ctx.now + ctx.reply_ms) .. how .. '\n' .. value,
     'PX', string.format('%.0f', math.max(2 * ctx.reply_ms, 60000)))
   redis.pcall('SPUBLISH', channel .. id, how)
+end
+
+-- retain(ctx): after tasks have ended, keep the sets of ended tasks within their numbers. Ages are looked after by
+-- trim_ended.
+local function retain(ctx) local config, finished, dead = KEYS[1], KEYS[15], KEYS[16]
+  ctx.work = math.max(ctx.work, 50) + 25 * (ctx.ended + (ctx.counts.dead or 0))  -- as many go as come, whatever they have
+  if ctx.ended > 0 and redis.call('ZCARD', finished) > ctx.settings_finished_max then
+    arg_rare().trim_set(ctx, finished, nil, ctx.settings_finished_max, 100 + ctx.ended)
+  end
+  if ctx.counts.dead then
+    local max = tonumber(redis.call('HGET', config, 'dead_max') or 100000)
+    arg_rare().trim_set(ctx, dead, nil, max, 100 + ctx.counts.dead)
+  end
+end
+
+-- write_counts(ctx): add what this call has counted to the totals, once a call and not once a task. A number is added to its counter,
+-- a table of buckets to one counter for each bucket.
+local function write_counts(ctx) local counters = KEYS[33]
+  for name, counted in pairs(ctx.counts) do
+    if type(counted) == 'number' then
+      redis.call('HINCRBY', counters, name, counted)
+    else
+      for bound, n in pairs(counted) do redis.call('HINCRBY', counters, name .. ':' .. bound, n) end
+    end
+  end
+end
+
+-- close(ctx): the end of a call that may have ended tasks: tell those that wait for the ends, keep the ended tasks within their
+-- numbers, and store what the call has counted.
+local function close(ctx)
+  if ctx.noted then arg_rare().propagate_ends(ctx, 100) end
+  retain(ctx)
+  write_counts(ctx)
 end
 
 -- read_clock(layout_min, clock, chosen): the time in ms, as a number and as text; or nil and the error to answer with, where
@@ -285,25 +306,17 @@ local function open(clock) local config = KEYS[1]
   local row = redis.call('HMGET', config, 'layout_min', 'clock', 'events_max', 'finished_max', 'result_ms', 'fair', 'mode', 'limits', 'fair_top')
   local now, now_text = read_clock(row[1], row[2], clock)
   if not now then return nil, now_text end
-  return { exists = row[1], now = now, now_text = now_text, settings_events_max = tonumber(row[3] or 100000), settings_finished_max = tonumber(row[4] or 100000), settings_result_ms = tonumber(row[5]), settings_fair = tonumber(row[6] or 0), settings_mode = row[7], settings_limits = tonumber(row[8] or 0), settings_fair_top = tonumber(row[9] or 0), ended = 0, work = 300, limit = row[8] and {}, steps = 100 }
-end
-
--- retain(ctx, counts): after tasks have ended, keep the sets of ended tasks within their numbers. Ages are looked after by
--- trim_ended.
-local function retain(ctx, counts) local config, finished, dead = KEYS[1], KEYS[15], KEYS[16]
-  ctx.work = math.max(ctx.work, 50) + 25 * (ctx.ended + (counts.dead or 0))  -- as many go as come, whatever they have
-  if ctx.ended > 0 and redis.call('ZCARD', finished) > ctx.settings_finished_max then
-    arg_rare().trim_set(ctx, finished, nil, ctx.settings_finished_max, 100 + ctx.ended, counts)
-  end
-  if counts.dead then
-    local max = tonumber(redis.call('HGET', config, 'dead_max') or 100000)
-    arg_rare().trim_set(ctx, dead, nil, max, 100 + counts.dead, counts)
-  end
+  return { exists = row[1], now = now, now_text = now_text, settings_events_max = tonumber(row[3] or 100000), settings_finished_max = tonumber(row[4] or 100000), settings_result_ms = tonumber(row[5]), settings_fair = tonumber(row[6] or 0), settings_mode = row[7], settings_limits = tonumber(row[8] or 0), settings_fair_top = tonumber(row[9] or 0), counts = {}, ended = 0, work = 300, limit = row[8] and {}, steps = 100 }
 end
 
 local arg_made
 function arg_rare()
   if arg_made then return arg_made end
+
+-- add_count(ctx, name, n): count in this call; write_counts stores it.
+local function add_count(ctx, name, n)
+  ctx.counts[name] = (ctx.counts[name] or 0) + n
+end
 
 -- push_due(lane): leave a token for a time within the longest block, 10 s, of which nobody who is blocked has learned: who
 -- takes it blocks until then. In a pause, too, for it tells of a time and not of a task. It goes by itself.
@@ -407,14 +420,14 @@ local function on_end(ctx, id, how, value) local task = KEYS[4]
   return own
 end
 
--- cancel_task(ctx, id, tied, counts, detail): end a task as cancelled; the caller has taken it out of the set it was in.
+-- cancel_task(ctx, id, tied, detail): end a task as cancelled; the caller has taken it out of the set it was in.
 -- EARLY
-local function cancel_task(ctx, id, tied, counts, detail) local task, finished = KEYS[4], KEYS[15]
+local function cancel_task(ctx, id, tied, detail) local task, finished = KEYS[4], KEYS[15]
   if tied then on_end(ctx, id, 'cancelled', '') end
   redis.call('HSET', task .. id, 'cancelled_ms', ctx.now_text)
   redis.call('ZADD', finished, ctx.now, id)
   emit(ctx, 'task.cancelled', id, detail or '')
-  counts.cancelled = (counts.cancelled or 0) + 1
+  add_count(ctx, 'cancelled', 1)
   ctx.ended = ctx.ended + 1
 end
 
@@ -476,10 +489,10 @@ local function state_of(ctx, set, score, record) local leases, delayed, blocked,
   return set == delayed and 'delayed' or set == blocked and 'blocked' or set == dead and 'dead' or 'ready'
 end
 
--- cancel_one(ctx, id, counts, dead_too): cancel a task: at once if it waits, or by its worker if it runs. With dead_too a dead
+-- cancel_one(ctx, id, dead_too): cancel a task: at once if it waits, or by its worker if it runs. With dead_too a dead
 -- task leaves the dead set; it holds nothing any more. The answer.
 -- LATE
-local function cancel_one(ctx, id, counts, dead_too) local running, leases = KEYS[2], KEYS[3]
+local function cancel_one(ctx, id, dead_too) local running, leases = KEYS[2], KEYS[3]
   local record = read_record(id)
   local set, score = find_set(id, record)
   local state = state_of(ctx, set, score, record)
@@ -499,7 +512,7 @@ local function cancel_one(ctx, id, counts, dead_too) local running, leases = KEY
   if record.limited_by then leave_line(id, record.limited_by) end
   if state == 'ready' and redis.call('EXISTS', set) == 0 then lane_emptied(ctx, record.lane or 'any') end
   if dead_before and record.reply then answer_waiters(ctx, id, 'cancelled', '') end
-  cancel_task(ctx, id, not dead_before and record.ties, counts, dead_before and 'from=dead')
+  cancel_task(ctx, id, not dead_before and record.ties, dead_before and 'from=dead')
   return 'cancelled'
 end
 
@@ -518,11 +531,11 @@ local function rank_after(set, score, id)
   return low
 end
 
--- cancel_children(ctx, id, last_id, last_score, stamp, limit, counts): cancel the children of a task that come after the
+-- cancel_children(ctx, id, last_id, last_score, stamp, limit): cancel the children of a task that come after the
 -- last one, at most limit, and note that theirs are to follow, once under a stamp: parents may form a cycle. A later cancel
 -- has a higher stamp and does the work of earlier ones, or two of them would go round a cycle for ever. One that was removed, of
 -- which a link is left (shorten_family), has children to be cancelled, too. How many, and the last of them with its score.
-local function cancel_children(ctx, id, last_id, last_score, stamp, limit, counts) local task, children = KEYS[4], KEYS[21]
+local function cancel_children(ctx, id, last_id, last_score, stamp, limit) local task, children = KEYS[4], KEYS[21]
   local start = last_score == '0' and 0 or rank_after(children .. id, last_score, last_id)
   local page = redis.call('ZRANGE', children .. id, start, start + limit - 1, 'WITHSCORES')
   for i = 1, #page, 2 do
@@ -533,7 +546,7 @@ local function cancel_children(ctx, id, last_id, last_score, stamp, limit, count
     if parent ~= id then
       redis.call('ZREM', children .. id, child)  -- an older build enqueued another task of the id of a link
     else
-      if row[1] then cancel_one(ctx, child, counts) end
+      if row[1] then cancel_one(ctx, child) end
       local has_own = redis.call('EXISTS', children .. child) == 1
       if has_own and tonumber(row[4] or 0) < tonumber(stamp) then
         redis.call('HSET', task .. child, 'pruned', stamp)
@@ -800,13 +813,13 @@ local function limits_on_unlease(ctx, ids) local running, holding, limit_lines =
   if #lined > 0 then drain_limit_queues(ctx, lined) end
 end
 
--- move_to_dead(ctx, event, id, reason, tied, counts, error, shown): move a task to the dead set; the caller has taken it out of the
+-- move_to_dead(ctx, event, id, reason, tied, error, shown): move a task to the dead set; the caller has taken it out of the
 -- set it was in, and writes the reason and the error into the record. shown: what the event says besides the reason, or nil.
-local function move_to_dead(ctx, event, id, reason, tied, counts, error, shown) local dead = KEYS[16]
+local function move_to_dead(ctx, event, id, reason, tied, error, shown) local dead = KEYS[16]
   if tied then on_end(ctx, id, 'dead ' .. reason, error or '') end
   redis.call('ZADD', dead, ctx.now, id)
   emit(ctx, event, id, 'reason=' .. reason .. (shown or ''))
-  counts.dead = (counts.dead or 0) + 1
+  add_count(ctx, 'dead', 1)
 end
 
 -- share_place(ctx, lane, user, band): the place of a user's next task where users have fair shares: its virtual start time in the
@@ -833,10 +846,10 @@ local function share_place(ctx, lane, user, band) local config, weights, shares 
   return place
 end
 
--- tell_waiting(ctx, id, place, how, batch, counts): a task that this one waits for has ended. All of them must end as it
+-- tell_waiting(ctx, id, place, how, batch): a task that this one waits for has ended. All of them must end as it
 -- wants, or any: a decisive end lets it go on at once, or end at once; another one does when it is the last. What becomes
 -- ready goes into the batch. One that is not blocked at this place does not wait any more, or is another of that id.
-local function tell_waiting(ctx, id, place, how, batch, counts) local task, blocked = KEYS[4], KEYS[13]
+local function tell_waiting(ctx, id, place, how, batch) local task, blocked = KEYS[4], KEYS[13]
   local score = redis.call('ZSCORE', blocked, id)
   if not score or score % BAND ~= tonumber(place) then return end
   local own = redis.call('HMGET', task .. id, 'after_when', 'after_any', 'lane', 'delay_ms', 'run_after_ms', 'ties', 'user', 'limited_by')
@@ -858,18 +871,18 @@ local function tell_waiting(ctx, id, place, how, batch, counts) local task, bloc
     if own[6] then await_deadline(ctx, id, due_ms) end
     batch.freed[#batch.freed + 1] = id
   elseif own[1] == 'failed' then
-    cancel_task(ctx, id, own[6], counts)
+    cancel_task(ctx, id, own[6])
   else
     redis.call('HSET', task .. id, 'reason', 'after_failed')
-    move_to_dead(ctx, 'task.dead', id, 'after_failed', own[6], counts)
+    move_to_dead(ctx, 'task.dead', id, 'after_failed', own[6])
   end
 end
 
--- propagate_ends(ctx, limit, counts): what the ends of tasks mean for others, the earliest first, at most limit of them: they are
+-- propagate_ends(ctx, limit): what the ends of tasks mean for others, the earliest first, at most limit of them: they are
 -- told to those that wait for the task and to the parent that gathers it (`c`, `f`), or to the next one of its ordering key
 -- (`o`), or its children are cancelled (`t`).
 -- What is left stays noted, at its time. How many.
-local function propagate_ends(ctx, limit, counts) local dependents, ends = KEYS[22], KEYS[24]
+local function propagate_ends(ctx, limit) local dependents, ends = KEYS[22], KEYS[24]
   local batch, told = { by_lane = {}, freed = {} }, 0
   local function line_up_freed()
     make_ready(ctx, batch.by_lane)
@@ -884,14 +897,14 @@ local function propagate_ends(ctx, limit, counts) local dependents, ends = KEYS[
     redis.call('ZREM', ends, note)
     if how == 't' then
       line_up_freed()  -- or it would miss them
-      count, rest = cancel_children(ctx, id, other, at, upto, limit - told, counts)
+      count, rest = cancel_children(ctx, id, other, at, upto, limit - told)
     elseif how then  -- else the note is damaged
-      if at ~= '0' then tell_waiting(ctx, other, at, how, batch, counts) end
+      if at ~= '0' then tell_waiting(ctx, other, at, how, batch) end
       local waiting = how == 'o' and {}
         or redis.call('ZRANGE', dependents .. id, '-inf', upto, 'BYSCORE', 'LIMIT', 0, limit - told, 'WITHSCORES')
       count = #waiting / 2
       if count > 0 then redis.call('ZREMRANGEBYRANK', dependents .. id, 0, count - 1) end
-      for i = 1, #waiting, 2 do tell_waiting(ctx, waiting[i], waiting[i + 1], how, batch, counts) end
+      for i = 1, #waiting, 2 do tell_waiting(ctx, waiting[i], waiting[i + 1], how, batch) end
     end
     if count == limit - told then redis.call('ZADD', ends, at_ms, how .. ' ' .. id .. ' ' .. rest .. ' ' .. upto) end
     told = told + math.max(count, 1)
@@ -1006,9 +1019,9 @@ local function settled_before(id, token, answers) local task = KEYS[4]
   return { 'lease_lost' }
 end
 
--- trim_set(ctx, set, keep_ms, max, limit, counts): delete the oldest of the finished or the dead beyond an age (nil: none)
+-- trim_set(ctx, set, keep_ms, max, limit): delete the oldest of the finished or the dead beyond an age (nil: none)
 -- and a number, at most limit, and as many as ctx.work allows; how many. ctx.untrimmed: there are more. The dead go with an event each.
-local function trim_set(ctx, set, keep_ms, max, limit, counts) local dead = KEYS[16]
+local function trim_set(ctx, set, keep_ms, max, limit) local dead = KEYS[16]
   local gone, excess = {}, math.min(redis.call('ZCARD', set) - max, limit)
   if keep_ms then
     gone = redis.call('ZRANGE', set, '-inf', ctx.now - keep_ms, 'BYSCORE', 'LIMIT', 0, limit, 'WITHSCORES')
@@ -1023,7 +1036,7 @@ local function trim_set(ctx, set, keep_ms, max, limit, counts) local dead = KEYS
   for i = 1, set == dead and count or 0 do emit(ctx, 'task.removed', ids[i], 'reason=retention') end
   redis.call('ZREMRANGEBYRANK', set, 0, count - 1)
   local counter = set == dead and 'dropped' or 'trimmed'
-  counts[counter] = (counts[counter] or 0) + count
+  add_count(ctx, counter, count)
   return count
 end
 
@@ -1034,9 +1047,6 @@ end
 local ctx, refused = open()
 if refused then return refused end
 
-local counts = {}
-local answers = ack_tasks(ctx, item_id, item_token, item_result, counts)
-if ctx.noted then arg_rare().propagate_ends(ctx, 100, counts) end
-retain(ctx, counts)
-add_counts(counts)
+local answers = ack_tasks(ctx, item_id, item_token, item_result)
+close(ctx)
 return { 'ok', ctx.now, answers }

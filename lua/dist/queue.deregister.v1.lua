@@ -183,7 +183,7 @@ local function open(clock) local config = KEYS[1]
   local row = redis.call('HMGET', config, 'layout_min', 'clock', 'events_max', 'finished_max', 'fair', 'mode', 'limits', 'fair_top')
   local now, now_text = read_clock(row[1], row[2], clock)
   if not now then return nil, now_text end
-  return { exists = row[1], now = now, now_text = now_text, settings_events_max = tonumber(row[3] or 100000), settings_finished_max = tonumber(row[4] or 100000), settings_fair = tonumber(row[5] or 0), settings_mode = row[6], settings_limits = tonumber(row[7] or 0), settings_fair_top = tonumber(row[8] or 0), ended = 0, work = 300, limit = row[7] and {}, steps = 100 }
+  return { exists = row[1], now = now, now_text = now_text, settings_events_max = tonumber(row[3] or 100000), settings_finished_max = tonumber(row[4] or 100000), settings_fair = tonumber(row[5] or 0), settings_mode = row[6], settings_limits = tonumber(row[7] or 0), settings_fair_top = tonumber(row[8] or 0), counts = {}, ended = 0, work = 300, limit = row[7] and {}, steps = 100 }
 end
 
 -- retire_worker(name): end the incarnation that holds a name. The last eight stay known beyond the replay window, so
@@ -200,16 +200,9 @@ local arg_made
 function arg_rare()
   if arg_made then return arg_made end
 
--- add_counts(counts): add what a call counted to the totals, once a call and not once a task. A number is added to its
--- counter, a table of buckets to one counter per bucket.
-local function add_counts(counts) local counters = KEYS[35]
-  for name, counted in pairs(counts) do
-    if type(counted) == 'number' then
-      redis.call('HINCRBY', counters, name, counted)
-    else
-      for bound, n in pairs(counted) do redis.call('HINCRBY', counters, name .. ':' .. bound, n) end
-    end
-  end
+-- add_count(ctx, name, n): count in this call; write_counts stores it.
+local function add_count(ctx, name, n)
+  ctx.counts[name] = (ctx.counts[name] or 0) + n
 end
 
 -- answer_waiters(ctx, id, how, value): leave word of how a task ended for those who wait for it, and tell them. Past its time
@@ -324,14 +317,14 @@ local function on_end(ctx, id, how, value) local task = KEYS[4]
   return own
 end
 
--- cancel_task(ctx, id, tied, counts, detail): end a task as cancelled; the caller has taken it out of the set it was in.
+-- cancel_task(ctx, id, tied, detail): end a task as cancelled; the caller has taken it out of the set it was in.
 -- EARLY
-local function cancel_task(ctx, id, tied, counts, detail) local task, finished = KEYS[4], KEYS[15]
+local function cancel_task(ctx, id, tied, detail) local task, finished = KEYS[4], KEYS[15]
   if tied then on_end(ctx, id, 'cancelled', '') end
   redis.call('HSET', task .. id, 'cancelled_ms', ctx.now_text)
   redis.call('ZADD', finished, ctx.now, id)
   emit(ctx, 'task.cancelled', id, detail or '')
-  counts.cancelled = (counts.cancelled or 0) + 1
+  add_count(ctx, 'cancelled', 1)
   ctx.ended = ctx.ended + 1
 end
 
@@ -393,10 +386,10 @@ local function state_of(ctx, set, score, record) local leases, delayed, blocked,
   return set == delayed and 'delayed' or set == blocked and 'blocked' or set == dead and 'dead' or 'ready'
 end
 
--- cancel_one(ctx, id, counts, dead_too): cancel a task: at once if it waits, or by its worker if it runs. With dead_too a dead
+-- cancel_one(ctx, id, dead_too): cancel a task: at once if it waits, or by its worker if it runs. With dead_too a dead
 -- task leaves the dead set; it holds nothing any more. The answer.
 -- LATE
-local function cancel_one(ctx, id, counts, dead_too) local running, leases = KEYS[2], KEYS[3]
+local function cancel_one(ctx, id, dead_too) local running, leases = KEYS[2], KEYS[3]
   local record = read_record(id)
   local set, score = find_set(id, record)
   local state = state_of(ctx, set, score, record)
@@ -416,7 +409,7 @@ local function cancel_one(ctx, id, counts, dead_too) local running, leases = KEY
   if record.limited_by then leave_line(id, record.limited_by) end
   if state == 'ready' and redis.call('EXISTS', set) == 0 then lane_emptied(ctx, record.lane or 'any') end
   if dead_before and record.reply then answer_waiters(ctx, id, 'cancelled', '') end
-  cancel_task(ctx, id, not dead_before and record.ties, counts, dead_before and 'from=dead')
+  cancel_task(ctx, id, not dead_before and record.ties, dead_before and 'from=dead')
   return 'cancelled'
 end
 
@@ -435,11 +428,11 @@ local function rank_after(set, score, id)
   return low
 end
 
--- cancel_children(ctx, id, last_id, last_score, stamp, limit, counts): cancel the children of a task that come after the
+-- cancel_children(ctx, id, last_id, last_score, stamp, limit): cancel the children of a task that come after the
 -- last one, at most limit, and note that theirs are to follow, once under a stamp: parents may form a cycle. A later cancel
 -- has a higher stamp and does the work of earlier ones, or two of them would go round a cycle for ever. One that was removed, of
 -- which a link is left (shorten_family), has children to be cancelled, too. How many, and the last of them with its score.
-local function cancel_children(ctx, id, last_id, last_score, stamp, limit, counts) local task, children = KEYS[4], KEYS[23]
+local function cancel_children(ctx, id, last_id, last_score, stamp, limit) local task, children = KEYS[4], KEYS[23]
   local start = last_score == '0' and 0 or rank_after(children .. id, last_score, last_id)
   local page = redis.call('ZRANGE', children .. id, start, start + limit - 1, 'WITHSCORES')
   for i = 1, #page, 2 do
@@ -450,7 +443,7 @@ local function cancel_children(ctx, id, last_id, last_score, stamp, limit, count
     if parent ~= id then
       redis.call('ZREM', children .. id, child)  -- an older build enqueued another task of the id of a link
     else
-      if row[1] then cancel_one(ctx, child, counts) end
+      if row[1] then cancel_one(ctx, child) end
       local has_own = redis.call('EXISTS', children .. child) == 1
       if has_own and tonumber(row[4] or 0) < tonumber(stamp) then
         redis.call('HSET', task .. child, 'pruned', stamp)
@@ -462,6 +455,27 @@ local function cancel_children(ctx, id, last_id, last_score, stamp, limit, count
     end
   end
   return #page / 2, #page > 0 and page[#page - 1] .. ' ' .. page[#page]
+end
+
+-- push_wake(ctx, lane): leave a token for a blocked worker; at most one, for it is a hint and not the task.
+local function push_wake(ctx, lane) local wake = KEYS[11]
+  if (ctx.mode or ctx.settings_mode) == 'paused' then return end
+  if redis.call('EXISTS', wake .. lane) == 0 then redis.call('LPUSH', wake .. lane, '1') end
+end
+
+-- make_ready(ctx, by_lane): put tasks in line and wake a worker; by_lane[lane] = { score, id, score, id, … } (line_up).
+-- The shares of a lane with tasks in line do not end, wherever the tasks came from.
+local function make_ready(ctx, by_lane) local ready, lanes, shares = KEYS[9], KEYS[10], KEYS[33]
+  local names = {}
+  for lane, members in pairs(by_lane) do
+    names[#names + 1] = lane
+    for first = 1, #members, 7000 do
+      redis.call('ZADD', ready .. lane, unpack(members, first, math.min(first + 6999, #members)))
+    end
+    if ctx.settings_fair > 0 then redis.call('PERSIST', shares .. lane) end
+    push_wake(ctx, lane)
+  end
+  for first = 1, #names, 7000 do redis.call('SADD', lanes, unpack(names, first, math.min(first + 6999, #names))) end
 end
 
 -- delay_until(ctx, due_ms, id, lane): put a task aside.
@@ -480,6 +494,257 @@ local function line_up(by_lane, lane, score, id)
   end
   members[#members + 1] = score
   members[#members + 1] = id
+end
+
+-- move_to_dead(ctx, event, id, reason, tied, error, shown): move a task to the dead set; the caller has taken it out of the
+-- set it was in, and writes the reason and the error into the record. shown: what the event says besides the reason, or nil.
+local function move_to_dead(ctx, event, id, reason, tied, error, shown) local dead = KEYS[16]
+  if tied then on_end(ctx, id, 'dead ' .. reason, error or '') end
+  redis.call('ZADD', dead, ctx.now, id)
+  emit(ctx, event, id, 'reason=' .. reason .. (shown or ''))
+  add_count(ctx, 'dead', 1)
+end
+
+-- share_place(ctx, lane, user, band): the place of a user's next task where users have fair shares: its virtual start time in the
+-- lane and priority band, which is that of the task that was claimed there last, or the end of the one that this user enqueued
+-- before. A task of weight 1 lasts 1,000. config.fair_top is above all places, for the time after fair shares.
+local function share_place(ctx, lane, user, band) local config, weights, shares = KEYS[1], KEYS[32], KEYS[33]
+  local name = lane .. ' ' .. band .. user
+  ctx.shares = ctx.shares or {}
+  local own = ctx.shares[name]
+  if not own then
+    local row = redis.call('ZMSCORE', shares .. lane, band .. ' claimed', band .. user)
+    local weight_pct = user ~= '' and redis.call('HGET', weights, user) or 100
+    local from = math.max(ctx.settings_fair, row[1] and row[1] % BAND or 0)
+    own = { place = math.max(from, row[2] and row[2] % BAND or 0), lasts = math.ceil(100000 / weight_pct) }
+    ctx.shares[name] = own
+  end
+  local place = own.place
+  own.place = place + own.lasts
+  redis.call('ZADD', shares .. lane, string.format('%.0f', band * BAND + own.place), band .. user)
+  if own.place > (ctx.fair_top or ctx.settings_fair_top) then
+    ctx.fair_top = own.place + 1000000
+    redis.call('HSET', config, 'fair_top', string.format('%.0f', ctx.fair_top))
+  end
+  return place
+end
+
+-- tell_waiting(ctx, id, place, how, batch): a task that this one waits for has ended. All of them must end as it
+-- wants, or any: a decisive end lets it go on at once, or end at once; another one does when it is the last. What becomes
+-- ready goes into the batch. One that is not blocked at this place does not wait any more, or is another of that id.
+local function tell_waiting(ctx, id, place, how, batch) local task, blocked = KEYS[4], KEYS[13]
+  local score = redis.call('ZSCORE', blocked, id)
+  if not score or score % BAND ~= tonumber(place) then return end
+  local own = redis.call('HMGET', task .. id, 'after_when', 'after_any', 'lane', 'delay_ms', 'run_after_ms', 'ties', 'user', 'limited_by')
+  if own[8] then return end  -- what it waited for has come
+  local good = own[1] == 'ended' or (how == 'c') == (own[1] ~= 'failed')
+  local decisive = good == (own[2] == '1')
+  if not decisive and redis.call('HINCRBY', task .. id, 'awaits', -1) > 0 then return end
+  redis.call('ZREM', blocked, id)
+  if good then
+    local due_ms = math.max(ctx.now + (own[4] or 0), tonumber(own[5] or 0))
+    redis.call('HSET', task .. id, 'ready_ms', ctx.now_text)
+    if due_ms > ctx.now then
+      delay_until(ctx, due_ms, id, own[3] or 'any')
+    else
+      local band = math.floor(score / BAND)
+      if ctx.settings_fair > 0 then score = band * BAND + share_place(ctx, own[3] or 'any', own[7] or '', band) end
+      line_up(batch.by_lane, own[3] or 'any', score, id)
+    end
+    if own[6] then await_deadline(ctx, id, due_ms) end
+    batch.freed[#batch.freed + 1] = id
+  elseif own[1] == 'failed' then
+    cancel_task(ctx, id, own[6])
+  else
+    redis.call('HSET', task .. id, 'reason', 'after_failed')
+    move_to_dead(ctx, 'task.dead', id, 'after_failed', own[6])
+  end
+end
+
+-- propagate_ends(ctx, limit): what the ends of tasks mean for others, the earliest first, at most limit of them: they are
+-- told to those that wait for the task and to the parent that gathers it (`c`, `f`), or to the next one of its ordering key
+-- (`o`), or its children are cancelled (`t`).
+-- What is left stays noted, at its time. How many.
+local function propagate_ends(ctx, limit) local dependents, ends = KEYS[24], KEYS[26]
+  local batch, told = { by_lane = {}, freed = {} }, 0
+  local function line_up_freed()
+    make_ready(ctx, batch.by_lane)
+    for first = 1, #batch.freed, 1000 do
+      emit(ctx, 'task.unblocked', table.concat(batch.freed, ' ', first, math.min(first + 999, #batch.freed)), '')
+    end
+    batch = { by_lane = {}, freed = {} }
+  end
+  local function follow(note, at_ms)
+    local how, id, other, at, upto = string.match(note, '^(%l) (%S+) (%S+) (%d+) (%d+)$')
+    local count, rest = 0, '- 0'
+    redis.call('ZREM', ends, note)
+    if how == 't' then
+      line_up_freed()  -- or it would miss them
+      count, rest = cancel_children(ctx, id, other, at, upto, limit - told)
+    elseif how then  -- else the note is damaged
+      if at ~= '0' then tell_waiting(ctx, other, at, how, batch) end
+      local waiting = how == 'o' and {}
+        or redis.call('ZRANGE', dependents .. id, '-inf', upto, 'BYSCORE', 'LIMIT', 0, limit - told, 'WITHSCORES')
+      count = #waiting / 2
+      if count > 0 then redis.call('ZREMRANGEBYRANK', dependents .. id, 0, count - 1) end
+      for i = 1, #waiting, 2 do tell_waiting(ctx, waiting[i], waiting[i + 1], how, batch) end
+    end
+    if count == limit - told then redis.call('ZADD', ends, at_ms, how .. ' ' .. id .. ' ' .. rest .. ' ' .. upto) end
+    told = told + math.max(count, 1)
+  end
+  while told < limit do  -- at most 1,000: limit
+    local notes = redis.call('ZRANGE', ends, 0, limit - told - 1, 'WITHSCORES')
+    if #notes == 0 then break end
+    for i = 1, #notes, 2 do
+      if told < limit then follow(notes[i], notes[i + 1]) end
+    end
+  end
+  ctx.noted = nil
+  line_up_freed()
+  return told
+end
+
+-- shorten_family(ctx, id): where a task is removed whose children are not, its stub stays among the children of its parent, a
+-- link by which a cancelled tree finds them. This takes out a link that has no children any more, and one whose only child is a
+-- link, too: that one takes its place, behind all others, with the stamp of the last cancelled tree. So there are fewer links than tasks.
+-- LATE
+local function shorten_family(ctx, id) local task, children, ends = KEYS[4], KEYS[23], KEYS[26]
+  local link = redis.call('HMGET', task .. id, 'gone', 'link', 'pruned')
+  -- at most 1,100: each round takes out a link, and there is one for each task of the call, and two more
+  while link[1] and link[2] do
+    local parent, kids = link[2], redis.call('ZRANGE', children .. id, 0, 1, 'WITHSCORES')
+    local only = #kids == 2 and redis.call('HMGET', task .. kids[1], 'gone', 'pruned')
+    if #kids == 4 or (only and not only[1]) then return end
+    redis.call('HDEL', task .. id, 'link', 'pruned')
+    redis.call('PEXPIRE', task .. id, 60000)
+    local score = redis.call('ZSCORE', children .. parent, id)
+    redis.call('ZREM', children .. parent, id)
+    if only then
+      redis.call('DEL', children .. id)
+      if parent == kids[1] then  -- the two had each other
+        redis.call('HDEL', task .. parent, 'link', 'pruned')
+        redis.call('PEXPIRE', task .. parent, 60000)
+        return
+      end
+      redis.call('HSET', task .. kids[1], 'link', parent)
+      redis.call('ZADD', children .. parent, string.format('%.0f', math.max(score or kids[2], kids[2]) + 1), kids[1])
+      if tonumber(link[3] or 0) > tonumber(only[2] or 0) then
+        redis.call('HSET', task .. kids[1], 'pruned', link[3])
+        redis.call('ZADD', ends, ctx.now_text, 't ' .. kids[1] .. ' - 0 ' .. link[3])
+      end
+      return
+    end
+    id, link = parent, redis.call('HMGET', task .. parent, 'gone', 'link', 'pruned')
+  end
+end
+
+-- remove_tasks(ctx, ids, since, why, most): delete tasks that are in no set any more, with their index entries. What was done to one
+-- since its time (none: now), up to 60 s ago, may still be sent again: for that long a stub remembers its rid and last settlement.
+-- The stub of a child that has children itself stays for as long as they do, so that a cancelled tree finds them.
+-- Not more are deleted than take about so many commands (most, at least 1, or nil); how many, and what is left of the most.
+local function remove_tasks(ctx, ids, since, why, most) local task, payload, result, log, reply, by_user, by_tag, children = KEYS[4], KEYS[5], KEYS[6], KEYS[7], KEYS[8], KEYS[21], KEYS[22], KEYS[23]
+  if #ids == 0 then return 0, most end
+  local keys, by_index, stubs, families, touched, count, left = {}, {}, {}, {}, {}, 0, most or math.huge
+  local function leave(index, id)
+    local members = by_index[index]
+    if not members then members, left = {}, left - 1 end
+    if members[#members] ~= id then members[#members + 1] = id end  -- a tag may be given twice
+    by_index[index] = members
+  end
+  for i, id in ipairs(ids) do families[i] = children .. id end
+  local some_have = 0  -- children
+  for first = 1, #families, 7000 do
+    some_have = some_have + redis.call('EXISTS', unpack(families, first, math.min(first + 6999, #families)))
+  end
+  for i, id in ipairs(ids) do
+    if left <= 0 then break end
+    count, left = i, left - 1
+    local own, at = redis.call('HMGET', task .. id, 'user', 'tags', 'parent', 'rid', 'settled', 'reply', 'earlier',
+      'settled_earlier', 'pruned'), #keys
+    local parent = own[3]
+    local linked = some_have > 0 and parent and parent ~= id and redis.call('EXISTS', families[i]) == 1
+    keys[at + 1], keys[at + 2], keys[at + 3], keys[at + 4] = task .. id, payload .. id, result .. id, log .. id
+    if not own[6] then keys[at + 5] = reply .. id end  -- that of an older task of this id
+    if own[1] then leave(by_user .. own[1], id) end
+    for tag in string.gmatch(own[2] or '', '[^,]+') do leave(by_tag .. tag, id) end
+    if parent and not linked then leave(children .. parent, id) end
+    if linked then touched[#touched + 1] = id end
+    if parent and touched[#touched] ~= parent then touched[#touched + 1] = parent end
+    local left_ms = math.min(60000, (since[i] or ctx.now) + 60000 - ctx.now)
+    if (left_ms > 0 or linked) and own[4] then
+      left = left - 2
+      local stub = { task .. id, 'gone', why, 'rid', own[4] }
+      if own[5] or own[8] then stub[6], stub[7] = 'settled', own[5] or own[8] end
+      if own[7] then stub[#stub + 1], stub[#stub + 2] = 'earlier', own[7] end
+      if linked then stub[#stub + 1], stub[#stub + 2] = 'link', parent end
+      if linked and own[9] then stub[#stub + 1], stub[#stub + 2] = 'pruned', own[9] end
+      stubs[#stubs + 1] = { not linked and string.format('%.0f', left_ms), stub }
+    end
+  end
+  for first = 1, #keys, 7000 do redis.call('DEL', unpack(keys, first, math.min(first + 6999, #keys))) end
+  for index, members in pairs(by_index) do
+    for first = 1, #members, 7000 do redis.call('ZREM', index, unpack(members, first, math.min(first + 6999, #members))) end
+  end
+  for _, one in ipairs(stubs) do
+    redis.call('HSET', unpack(one[2]))  -- at most 13: the fields above
+    if one[1] then redis.call('PEXPIRE', one[2][1], one[1]) end
+  end
+  for _, id in ipairs(touched) do shorten_family(ctx, id) end
+  return count, left
+end
+
+-- trim_set(ctx, set, keep_ms, max, limit): delete the oldest of the finished or the dead beyond an age (nil: none)
+-- and a number, at most limit, and as many as ctx.work allows; how many. ctx.untrimmed: there are more. The dead go with an event each.
+local function trim_set(ctx, set, keep_ms, max, limit) local dead = KEYS[16]
+  local gone, excess = {}, math.min(redis.call('ZCARD', set) - max, limit)
+  if keep_ms then
+    gone = redis.call('ZRANGE', set, '-inf', ctx.now - keep_ms, 'BYSCORE', 'LIMIT', 0, limit, 'WITHSCORES')
+  end
+  if 2 * excess > #gone then gone = redis.call('ZRANGE', set, 0, excess - 1, 'WITHSCORES') end
+  if #gone == 0 then return 0 end
+  local ids, since = {}, {}
+  for i = 1, #gone / 2 do ids[i], since[i] = gone[2 * i - 1], tonumber(gone[2 * i]) end
+  local count, left = remove_tasks(ctx, ids, since, 'trimmed', math.max(ctx.work, 50))
+  ctx.work = left - (set == dead and count or 0)
+  ctx.untrimmed = ctx.untrimmed or count < #ids
+  for i = 1, set == dead and count or 0 do emit(ctx, 'task.removed', ids[i], 'reason=retention') end
+  redis.call('ZREMRANGEBYRANK', set, 0, count - 1)
+  local counter = set == dead and 'dropped' or 'trimmed'
+  add_count(ctx, counter, count)
+  return count
+end
+
+-- retain(ctx): after tasks have ended, keep the sets of ended tasks within their numbers. Ages are looked after by
+-- trim_ended.
+local function retain(ctx) local config, finished, dead = KEYS[1], KEYS[15], KEYS[16]
+  ctx.work = math.max(ctx.work, 50) + 25 * (ctx.ended + (ctx.counts.dead or 0))  -- as many go as come, whatever they have
+  if ctx.ended > 0 and redis.call('ZCARD', finished) > ctx.settings_finished_max then
+    trim_set(ctx, finished, nil, ctx.settings_finished_max, 100 + ctx.ended)
+  end
+  if ctx.counts.dead then
+    local max = tonumber(redis.call('HGET', config, 'dead_max') or 100000)
+    trim_set(ctx, dead, nil, max, 100 + ctx.counts.dead)
+  end
+end
+
+-- write_counts(ctx): add what this call has counted to the totals, once a call and not once a task. A number is added to its counter,
+-- a table of buckets to one counter for each bucket.
+local function write_counts(ctx) local counters = KEYS[35]
+  for name, counted in pairs(ctx.counts) do
+    if type(counted) == 'number' then
+      redis.call('HINCRBY', counters, name, counted)
+    else
+      for bound, n in pairs(counted) do redis.call('HINCRBY', counters, name .. ':' .. bound, n) end
+    end
+  end
+end
+
+-- close(ctx): the end of a call that may have ended tasks: tell those that wait for the ends, keep the ended tasks within their
+-- numbers, and store what the call has counted.
+local function close(ctx)
+  if ctx.noted then propagate_ends(ctx, 100) end
+  retain(ctx)
+  write_counts(ctx)
 end
 
 -- drain_limit_queue(ctx, key, line, batch): let the first in the line of a limit go back to their lanes, as many as may start now, 100 at
@@ -518,27 +783,6 @@ local function drain_limit_queue(ctx, key, line, batch) local task, waiting = KE
     batch.looks[#batch.looks + 1] = left + most > 0 and ctx.now + 1 - BAND or line.recheck_at_ms  -- after those that this call leaves
     batch.looks[#batch.looks + 1] = key
   end
-end
-
--- push_wake(ctx, lane): leave a token for a blocked worker; at most one, for it is a hint and not the task.
-local function push_wake(ctx, lane) local wake = KEYS[11]
-  if (ctx.mode or ctx.settings_mode) == 'paused' then return end
-  if redis.call('EXISTS', wake .. lane) == 0 then redis.call('LPUSH', wake .. lane, '1') end
-end
-
--- make_ready(ctx, by_lane): put tasks in line and wake a worker; by_lane[lane] = { score, id, score, id, … } (line_up).
--- The shares of a lane with tasks in line do not end, wherever the tasks came from.
-local function make_ready(ctx, by_lane) local ready, lanes, shares = KEYS[9], KEYS[10], KEYS[33]
-  local names = {}
-  for lane, members in pairs(by_lane) do
-    names[#names + 1] = lane
-    for first = 1, #members, 7000 do
-      redis.call('ZADD', ready .. lane, unpack(members, first, math.min(first + 6999, #members)))
-    end
-    if ctx.settings_fair > 0 then redis.call('PERSIST', shares .. lane) end
-    push_wake(ctx, lane)
-  end
-  for first = 1, #names, 7000 do redis.call('SADD', lanes, unpack(names, first, math.min(first + 6999, #names))) end
 end
 
 -- read_limits(ctx, keys): the limits that hold for these keys: those of their own, or of all of their kind. Each is read as
@@ -708,114 +952,6 @@ local function end_leases(ctx, ids) local running, leases = KEYS[2], KEYS[3]
   redis.call('ZREM', leases, unpack(ids))
 end
 
--- move_to_dead(ctx, event, id, reason, tied, counts, error, shown): move a task to the dead set; the caller has taken it out of the
--- set it was in, and writes the reason and the error into the record. shown: what the event says besides the reason, or nil.
-local function move_to_dead(ctx, event, id, reason, tied, counts, error, shown) local dead = KEYS[16]
-  if tied then on_end(ctx, id, 'dead ' .. reason, error or '') end
-  redis.call('ZADD', dead, ctx.now, id)
-  emit(ctx, event, id, 'reason=' .. reason .. (shown or ''))
-  counts.dead = (counts.dead or 0) + 1
-end
-
--- share_place(ctx, lane, user, band): the place of a user's next task where users have fair shares: its virtual start time in the
--- lane and priority band, which is that of the task that was claimed there last, or the end of the one that this user enqueued
--- before. A task of weight 1 lasts 1,000. config.fair_top is above all places, for the time after fair shares.
-local function share_place(ctx, lane, user, band) local config, weights, shares = KEYS[1], KEYS[32], KEYS[33]
-  local name = lane .. ' ' .. band .. user
-  ctx.shares = ctx.shares or {}
-  local own = ctx.shares[name]
-  if not own then
-    local row = redis.call('ZMSCORE', shares .. lane, band .. ' claimed', band .. user)
-    local weight_pct = user ~= '' and redis.call('HGET', weights, user) or 100
-    local from = math.max(ctx.settings_fair, row[1] and row[1] % BAND or 0)
-    own = { place = math.max(from, row[2] and row[2] % BAND or 0), lasts = math.ceil(100000 / weight_pct) }
-    ctx.shares[name] = own
-  end
-  local place = own.place
-  own.place = place + own.lasts
-  redis.call('ZADD', shares .. lane, string.format('%.0f', band * BAND + own.place), band .. user)
-  if own.place > (ctx.fair_top or ctx.settings_fair_top) then
-    ctx.fair_top = own.place + 1000000
-    redis.call('HSET', config, 'fair_top', string.format('%.0f', ctx.fair_top))
-  end
-  return place
-end
-
--- tell_waiting(ctx, id, place, how, batch, counts): a task that this one waits for has ended. All of them must end as it
--- wants, or any: a decisive end lets it go on at once, or end at once; another one does when it is the last. What becomes
--- ready goes into the batch. One that is not blocked at this place does not wait any more, or is another of that id.
-local function tell_waiting(ctx, id, place, how, batch, counts) local task, blocked = KEYS[4], KEYS[13]
-  local score = redis.call('ZSCORE', blocked, id)
-  if not score or score % BAND ~= tonumber(place) then return end
-  local own = redis.call('HMGET', task .. id, 'after_when', 'after_any', 'lane', 'delay_ms', 'run_after_ms', 'ties', 'user', 'limited_by')
-  if own[8] then return end  -- what it waited for has come
-  local good = own[1] == 'ended' or (how == 'c') == (own[1] ~= 'failed')
-  local decisive = good == (own[2] == '1')
-  if not decisive and redis.call('HINCRBY', task .. id, 'awaits', -1) > 0 then return end
-  redis.call('ZREM', blocked, id)
-  if good then
-    local due_ms = math.max(ctx.now + (own[4] or 0), tonumber(own[5] or 0))
-    redis.call('HSET', task .. id, 'ready_ms', ctx.now_text)
-    if due_ms > ctx.now then
-      delay_until(ctx, due_ms, id, own[3] or 'any')
-    else
-      local band = math.floor(score / BAND)
-      if ctx.settings_fair > 0 then score = band * BAND + share_place(ctx, own[3] or 'any', own[7] or '', band) end
-      line_up(batch.by_lane, own[3] or 'any', score, id)
-    end
-    if own[6] then await_deadline(ctx, id, due_ms) end
-    batch.freed[#batch.freed + 1] = id
-  elseif own[1] == 'failed' then
-    cancel_task(ctx, id, own[6], counts)
-  else
-    redis.call('HSET', task .. id, 'reason', 'after_failed')
-    move_to_dead(ctx, 'task.dead', id, 'after_failed', own[6], counts)
-  end
-end
-
--- propagate_ends(ctx, limit, counts): what the ends of tasks mean for others, the earliest first, at most limit of them: they are
--- told to those that wait for the task and to the parent that gathers it (`c`, `f`), or to the next one of its ordering key
--- (`o`), or its children are cancelled (`t`).
--- What is left stays noted, at its time. How many.
-local function propagate_ends(ctx, limit, counts) local dependents, ends = KEYS[24], KEYS[26]
-  local batch, told = { by_lane = {}, freed = {} }, 0
-  local function line_up_freed()
-    make_ready(ctx, batch.by_lane)
-    for first = 1, #batch.freed, 1000 do
-      emit(ctx, 'task.unblocked', table.concat(batch.freed, ' ', first, math.min(first + 999, #batch.freed)), '')
-    end
-    batch = { by_lane = {}, freed = {} }
-  end
-  local function follow(note, at_ms)
-    local how, id, other, at, upto = string.match(note, '^(%l) (%S+) (%S+) (%d+) (%d+)$')
-    local count, rest = 0, '- 0'
-    redis.call('ZREM', ends, note)
-    if how == 't' then
-      line_up_freed()  -- or it would miss them
-      count, rest = cancel_children(ctx, id, other, at, upto, limit - told, counts)
-    elseif how then  -- else the note is damaged
-      if at ~= '0' then tell_waiting(ctx, other, at, how, batch, counts) end
-      local waiting = how == 'o' and {}
-        or redis.call('ZRANGE', dependents .. id, '-inf', upto, 'BYSCORE', 'LIMIT', 0, limit - told, 'WITHSCORES')
-      count = #waiting / 2
-      if count > 0 then redis.call('ZREMRANGEBYRANK', dependents .. id, 0, count - 1) end
-      for i = 1, #waiting, 2 do tell_waiting(ctx, waiting[i], waiting[i + 1], how, batch, counts) end
-    end
-    if count == limit - told then redis.call('ZADD', ends, at_ms, how .. ' ' .. id .. ' ' .. rest .. ' ' .. upto) end
-    told = told + math.max(count, 1)
-  end
-  while told < limit do  -- at most 1,000: limit
-    local notes = redis.call('ZRANGE', ends, 0, limit - told - 1, 'WITHSCORES')
-    if #notes == 0 then break end
-    for i = 1, #notes, 2 do
-      if told < limit then follow(notes[i], notes[i + 1]) end
-    end
-  end
-  ctx.noted = nil
-  line_up_freed()
-  return told
-end
-
 -- read_lease(value): the parts of an entry of `running`, or nil if there is none. The entry is two halves with a bar
 -- between: '<token> <score> <lane>[ ties][ limits=<keys>][ trace=<trace>][ cancel]', and what the record keeps once the lease has ended, `ran`:
 -- '<started_ms> <attempt> <delivery> <crashes> <fence> <worker>'.
@@ -835,129 +971,6 @@ local function read_lease(value)
   }
 end
 
--- shorten_family(ctx, id): where a task is removed whose children are not, its stub stays among the children of its parent, a
--- link by which a cancelled tree finds them. This takes out a link that has no children any more, and one whose only child is a
--- link, too: that one takes its place, behind all others, with the stamp of the last cancelled tree. So there are fewer links than tasks.
--- LATE
-local function shorten_family(ctx, id) local task, children, ends = KEYS[4], KEYS[23], KEYS[26]
-  local link = redis.call('HMGET', task .. id, 'gone', 'link', 'pruned')
-  -- at most 1,100: each round takes out a link, and there is one for each task of the call, and two more
-  while link[1] and link[2] do
-    local parent, kids = link[2], redis.call('ZRANGE', children .. id, 0, 1, 'WITHSCORES')
-    local only = #kids == 2 and redis.call('HMGET', task .. kids[1], 'gone', 'pruned')
-    if #kids == 4 or (only and not only[1]) then return end
-    redis.call('HDEL', task .. id, 'link', 'pruned')
-    redis.call('PEXPIRE', task .. id, 60000)
-    local score = redis.call('ZSCORE', children .. parent, id)
-    redis.call('ZREM', children .. parent, id)
-    if only then
-      redis.call('DEL', children .. id)
-      if parent == kids[1] then  -- the two had each other
-        redis.call('HDEL', task .. parent, 'link', 'pruned')
-        redis.call('PEXPIRE', task .. parent, 60000)
-        return
-      end
-      redis.call('HSET', task .. kids[1], 'link', parent)
-      redis.call('ZADD', children .. parent, string.format('%.0f', math.max(score or kids[2], kids[2]) + 1), kids[1])
-      if tonumber(link[3] or 0) > tonumber(only[2] or 0) then
-        redis.call('HSET', task .. kids[1], 'pruned', link[3])
-        redis.call('ZADD', ends, ctx.now_text, 't ' .. kids[1] .. ' - 0 ' .. link[3])
-      end
-      return
-    end
-    id, link = parent, redis.call('HMGET', task .. parent, 'gone', 'link', 'pruned')
-  end
-end
-
--- remove_tasks(ctx, ids, since, why, most): delete tasks that are in no set any more, with their index entries. What was done to one
--- since its time (none: now), up to 60 s ago, may still be sent again: for that long a stub remembers its rid and last settlement.
--- The stub of a child that has children itself stays for as long as they do, so that a cancelled tree finds them.
--- Not more are deleted than take about so many commands (most, at least 1, or nil); how many, and what is left of the most.
-local function remove_tasks(ctx, ids, since, why, most) local task, payload, result, log, reply, by_user, by_tag, children = KEYS[4], KEYS[5], KEYS[6], KEYS[7], KEYS[8], KEYS[21], KEYS[22], KEYS[23]
-  if #ids == 0 then return 0, most end
-  local keys, by_index, stubs, families, touched, count, left = {}, {}, {}, {}, {}, 0, most or math.huge
-  local function leave(index, id)
-    local members = by_index[index]
-    if not members then members, left = {}, left - 1 end
-    if members[#members] ~= id then members[#members + 1] = id end  -- a tag may be given twice
-    by_index[index] = members
-  end
-  for i, id in ipairs(ids) do families[i] = children .. id end
-  local some_have = 0  -- children
-  for first = 1, #families, 7000 do
-    some_have = some_have + redis.call('EXISTS', unpack(families, first, math.min(first + 6999, #families)))
-  end
-  for i, id in ipairs(ids) do
-    if left <= 0 then break end
-    count, left = i, left - 1
-    local own, at = redis.call('HMGET', task .. id, 'user', 'tags', 'parent', 'rid', 'settled', 'reply', 'earlier',
-      'settled_earlier', 'pruned'), #keys
-    local parent = own[3]
-    local linked = some_have > 0 and parent and parent ~= id and redis.call('EXISTS', families[i]) == 1
-    keys[at + 1], keys[at + 2], keys[at + 3], keys[at + 4] = task .. id, payload .. id, result .. id, log .. id
-    if not own[6] then keys[at + 5] = reply .. id end  -- that of an older task of this id
-    if own[1] then leave(by_user .. own[1], id) end
-    for tag in string.gmatch(own[2] or '', '[^,]+') do leave(by_tag .. tag, id) end
-    if parent and not linked then leave(children .. parent, id) end
-    if linked then touched[#touched + 1] = id end
-    if parent and touched[#touched] ~= parent then touched[#touched + 1] = parent end
-    local left_ms = math.min(60000, (since[i] or ctx.now) + 60000 - ctx.now)
-    if (left_ms > 0 or linked) and own[4] then
-      left = left - 2
-      local stub = { task .. id, 'gone', why, 'rid', own[4] }
-      if own[5] or own[8] then stub[6], stub[7] = 'settled', own[5] or own[8] end
-      if own[7] then stub[#stub + 1], stub[#stub + 2] = 'earlier', own[7] end
-      if linked then stub[#stub + 1], stub[#stub + 2] = 'link', parent end
-      if linked and own[9] then stub[#stub + 1], stub[#stub + 2] = 'pruned', own[9] end
-      stubs[#stubs + 1] = { not linked and string.format('%.0f', left_ms), stub }
-    end
-  end
-  for first = 1, #keys, 7000 do redis.call('DEL', unpack(keys, first, math.min(first + 6999, #keys))) end
-  for index, members in pairs(by_index) do
-    for first = 1, #members, 7000 do redis.call('ZREM', index, unpack(members, first, math.min(first + 6999, #members))) end
-  end
-  for _, one in ipairs(stubs) do
-    redis.call('HSET', unpack(one[2]))  -- at most 13: the fields above
-    if one[1] then redis.call('PEXPIRE', one[2][1], one[1]) end
-  end
-  for _, id in ipairs(touched) do shorten_family(ctx, id) end
-  return count, left
-end
-
--- trim_set(ctx, set, keep_ms, max, limit, counts): delete the oldest of the finished or the dead beyond an age (nil: none)
--- and a number, at most limit, and as many as ctx.work allows; how many. ctx.untrimmed: there are more. The dead go with an event each.
-local function trim_set(ctx, set, keep_ms, max, limit, counts) local dead = KEYS[16]
-  local gone, excess = {}, math.min(redis.call('ZCARD', set) - max, limit)
-  if keep_ms then
-    gone = redis.call('ZRANGE', set, '-inf', ctx.now - keep_ms, 'BYSCORE', 'LIMIT', 0, limit, 'WITHSCORES')
-  end
-  if 2 * excess > #gone then gone = redis.call('ZRANGE', set, 0, excess - 1, 'WITHSCORES') end
-  if #gone == 0 then return 0 end
-  local ids, since = {}, {}
-  for i = 1, #gone / 2 do ids[i], since[i] = gone[2 * i - 1], tonumber(gone[2 * i]) end
-  local count, left = remove_tasks(ctx, ids, since, 'trimmed', math.max(ctx.work, 50))
-  ctx.work = left - (set == dead and count or 0)
-  ctx.untrimmed = ctx.untrimmed or count < #ids
-  for i = 1, set == dead and count or 0 do emit(ctx, 'task.removed', ids[i], 'reason=retention') end
-  redis.call('ZREMRANGEBYRANK', set, 0, count - 1)
-  local counter = set == dead and 'dropped' or 'trimmed'
-  counts[counter] = (counts[counter] or 0) + count
-  return count
-end
-
--- retain(ctx, counts): after tasks have ended, keep the sets of ended tasks within their numbers. Ages are looked after by
--- trim_ended.
-local function retain(ctx, counts) local config, finished, dead = KEYS[1], KEYS[15], KEYS[16]
-  ctx.work = math.max(ctx.work, 50) + 25 * (ctx.ended + (counts.dead or 0))  -- as many go as come, whatever they have
-  if ctx.ended > 0 and redis.call('ZCARD', finished) > ctx.settings_finished_max then
-    trim_set(ctx, finished, nil, ctx.settings_finished_max, 100 + ctx.ended, counts)
-  end
-  if counts.dead then
-    local max = tonumber(redis.call('HGET', config, 'dead_max') or 100000)
-    trim_set(ctx, dead, nil, max, 100 + counts.dead, counts)
-  end
-end
-
 -- settled_as(token, answer): the record's memory of a settlement, as settled_before reads it: '<token> <status>[ <number>]'.
 -- EARLY
 local function settled_as(token, answer)
@@ -974,10 +987,10 @@ local function settled_before(id, token, answers) local task = KEYS[4]
   return { 'lease_lost' }
 end
 
--- return_leases(ctx, ids, tokens, delays, counts): give leased tasks back at no attempt cost: each to its old place in
+-- return_leases(ctx, ids, tokens, delays): give leased tasks back at no attempt cost: each to its old place in
 -- line, or, where delays are given, aside for so many ms. Past its deadline a lease is lost here. One answer each:
 -- released with the place, snoozed with the due time, cancelled, lease_lost.
-local function return_leases(ctx, ids, tokens, delays, counts) local running, leases, task, deadlines = KEYS[2], KEYS[3], KEYS[4], KEYS[14]
+local function return_leases(ctx, ids, tokens, delays) local running, leases, task, deadlines = KEYS[2], KEYS[3], KEYS[4], KEYS[14]
   -- at most 1,000: items
   local held = redis.call('HMGET', running, unpack(ids))
   local deadline_ms = redis.call('ZMSCORE', leases, unpack(ids))
@@ -995,7 +1008,7 @@ local function return_leases(ctx, ids, tokens, delays, counts) local running, le
       redis.call('HSET', task .. id, 'ran', lease.ran, 'deliveries', lease.delivery, 'ready_ms', ctx.now_text,
         'settled', settled_as(lease.token, answers[i]))
       if lease.cancelling then
-        cancel_task(ctx, id, lease.tied, counts)
+        cancel_task(ctx, id, lease.tied)
       else
         if delays then
           delay_until(ctx, back_ms, id, lease.lane)
@@ -1005,7 +1018,7 @@ local function return_leases(ctx, ids, tokens, delays, counts) local running, le
           emit(ctx, 'task.released', id, '')
         end
         if lease.tied then await_deadline(ctx, id, back_ms, due) end
-        counts[verb] = (counts[verb] or 0) + 1
+        add_count(ctx, verb, 1)
       end
     end
   end
@@ -1016,7 +1029,7 @@ local function return_leases(ctx, ids, tokens, delays, counts) local running, le
   return answers
 end
 
-  arg_made = { add_counts = add_counts, propagate_ends = propagate_ends, retain = retain, return_leases = return_leases }
+  arg_made = { close = close, return_leases = return_leases }
   return arg_made
 end
 
@@ -1025,11 +1038,8 @@ local workers, worker_hash = KEYS[17], KEYS[18]
 local ctx, refused = open()
 if refused then return refused end
 if item_count > 0 then
-  local counts = {}
-  arg_rare().return_leases(ctx, item_id, item_token, nil, counts)
-  if ctx.noted then arg_rare().propagate_ends(ctx, 100, counts) end
-  arg_rare().retain(ctx, counts)
-  arg_rare().add_counts(counts)
+  arg_rare().return_leases(ctx, item_id, item_token, nil)
+  arg_rare().close(ctx)
 end
 local row = redis.call('HMGET', worker_hash .. worker, 'incarnation', 'replaced')
 if not row[1] then

@@ -101,16 +101,9 @@ end
 
 local arg_rare
 
--- add_counts(counts): add what a call counted to the totals, once a call and not once a task. A number is added to its
--- counter, a table of buckets to one counter per bucket.
-local function add_counts(counts) local counters = KEYS[30]
-  for name, counted in pairs(counts) do
-    if type(counted) == 'number' then
-      redis.call('HINCRBY', counters, name, counted)
-    else
-      for bound, n in pairs(counted) do redis.call('HINCRBY', counters, name .. ':' .. bound, n) end
-    end
-  end
+-- add_count(ctx, name, n): count in this call; write_counts stores it.
+local function add_count(ctx, name, n)
+  ctx.counts[name] = (ctx.counts[name] or 0) + n
 end
 
 -- answer_waiters(ctx, id, how, value): leave word of how a task ended for those who wait for it, and tell them. Past its time
@@ -167,6 +160,115 @@ local function emit(ctx, event, id, detail) local events = KEYS[31]
   local traced = ctx.trace or trace
   if traced ~= '' then entry[#entry + 1] = 'trace'; entry[#entry + 1] = traced end
   redis.call('XADD', events, 'MAXLEN', '~', ctx.settings_events_max, '*', unpack(entry))  -- at most 12: fields of an event
+end
+
+-- remove_tasks(ctx, ids, since, why, most): delete tasks that are in no set any more, with their index entries. What was done to one
+-- since its time (none: now), up to 60 s ago, may still be sent again: for that long a stub remembers its rid and last settlement.
+-- The stub of a child that has children itself stays for as long as they do, so that a cancelled tree finds them.
+-- Not more are deleted than take about so many commands (most, at least 1, or nil); how many, and what is left of the most.
+local function remove_tasks(ctx, ids, since, why, most) local task, payload, result, log, reply, by_user, by_tag, children = KEYS[4], KEYS[5], KEYS[6], KEYS[7], KEYS[8], KEYS[19], KEYS[20], KEYS[21]
+  if #ids == 0 then return 0, most end
+  local keys, by_index, stubs, families, touched, count, left = {}, {}, {}, {}, {}, 0, most or math.huge
+  local function leave(index, id)
+    local members = by_index[index]
+    if not members then members, left = {}, left - 1 end
+    if members[#members] ~= id then members[#members + 1] = id end  -- a tag may be given twice
+    by_index[index] = members
+  end
+  for i, id in ipairs(ids) do families[i] = children .. id end
+  local some_have = 0  -- children
+  for first = 1, #families, 7000 do
+    some_have = some_have + redis.call('EXISTS', unpack(families, first, math.min(first + 6999, #families)))
+  end
+  for i, id in ipairs(ids) do
+    if left <= 0 then break end
+    count, left = i, left - 1
+    local own, at = redis.call('HMGET', task .. id, 'user', 'tags', 'parent', 'rid', 'settled', 'reply', 'earlier',
+      'settled_earlier', 'pruned'), #keys
+    local parent = own[3]
+    local linked = some_have > 0 and parent and parent ~= id and redis.call('EXISTS', families[i]) == 1
+    keys[at + 1], keys[at + 2], keys[at + 3], keys[at + 4] = task .. id, payload .. id, result .. id, log .. id
+    if not own[6] then keys[at + 5] = reply .. id end  -- that of an older task of this id
+    if own[1] then leave(by_user .. own[1], id) end
+    for tag in string.gmatch(own[2] or '', '[^,]+') do leave(by_tag .. tag, id) end
+    if parent and not linked then leave(children .. parent, id) end
+    if linked then touched[#touched + 1] = id end
+    if parent and touched[#touched] ~= parent then touched[#touched + 1] = parent end
+    local left_ms = math.min(60000, (since[i] or ctx.now) + 60000 - ctx.now)
+    if (left_ms > 0 or linked) and own[4] then
+      left = left - 2
+      local stub = { task .. id, 'gone', why, 'rid', own[4] }
+      if own[5] or own[8] then stub[6], stub[7] = 'settled', own[5] or own[8] end
+      if own[7] then stub[#stub + 1], stub[#stub + 2] = 'earlier', own[7] end
+      if linked then stub[#stub + 1], stub[#stub + 2] = 'link', parent end
+      if linked and own[9] then stub[#stub + 1], stub[#stub + 2] = 'pruned', own[9] end
+      stubs[#stubs + 1] = { not linked and string.format('%.0f', left_ms), stub }
+    end
+  end
+  for first = 1, #keys, 7000 do redis.call('DEL', unpack(keys, first, math.min(first + 6999, #keys))) end
+  for index, members in pairs(by_index) do
+    for first = 1, #members, 7000 do redis.call('ZREM', index, unpack(members, first, math.min(first + 6999, #members))) end
+  end
+  for _, one in ipairs(stubs) do
+    redis.call('HSET', unpack(one[2]))  -- at most 13: the fields above
+    if one[1] then redis.call('PEXPIRE', one[2][1], one[1]) end
+  end
+  for _, id in ipairs(touched) do arg_rare().shorten_family(ctx, id) end
+  return count, left
+end
+
+-- trim_set(ctx, set, keep_ms, max, limit): delete the oldest of the finished or the dead beyond an age (nil: none)
+-- and a number, at most limit, and as many as ctx.work allows; how many. ctx.untrimmed: there are more. The dead go with an event each.
+local function trim_set(ctx, set, keep_ms, max, limit) local dead = KEYS[16]
+  local gone, excess = {}, math.min(redis.call('ZCARD', set) - max, limit)
+  if keep_ms then
+    gone = redis.call('ZRANGE', set, '-inf', ctx.now - keep_ms, 'BYSCORE', 'LIMIT', 0, limit, 'WITHSCORES')
+  end
+  if 2 * excess > #gone then gone = redis.call('ZRANGE', set, 0, excess - 1, 'WITHSCORES') end
+  if #gone == 0 then return 0 end
+  local ids, since = {}, {}
+  for i = 1, #gone / 2 do ids[i], since[i] = gone[2 * i - 1], tonumber(gone[2 * i]) end
+  local count, left = remove_tasks(ctx, ids, since, 'trimmed', math.max(ctx.work, 50))
+  ctx.work = left - (set == dead and count or 0)
+  ctx.untrimmed = ctx.untrimmed or count < #ids
+  for i = 1, set == dead and count or 0 do emit(ctx, 'task.removed', ids[i], 'reason=retention') end
+  redis.call('ZREMRANGEBYRANK', set, 0, count - 1)
+  local counter = set == dead and 'dropped' or 'trimmed'
+  add_count(ctx, counter, count)
+  return count
+end
+
+-- retain(ctx): after tasks have ended, keep the sets of ended tasks within their numbers. Ages are looked after by
+-- trim_ended.
+local function retain(ctx) local config, finished, dead = KEYS[1], KEYS[15], KEYS[16]
+  ctx.work = math.max(ctx.work, 50) + 25 * (ctx.ended + (ctx.counts.dead or 0))  -- as many go as come, whatever they have
+  if ctx.ended > 0 and redis.call('ZCARD', finished) > ctx.settings_finished_max then
+    trim_set(ctx, finished, nil, ctx.settings_finished_max, 100 + ctx.ended)
+  end
+  if ctx.counts.dead then
+    local max = tonumber(redis.call('HGET', config, 'dead_max') or 100000)
+    trim_set(ctx, dead, nil, max, 100 + ctx.counts.dead)
+  end
+end
+
+-- write_counts(ctx): add what this call has counted to the totals, once a call and not once a task. A number is added to its counter,
+-- a table of buckets to one counter for each bucket.
+local function write_counts(ctx) local counters = KEYS[30]
+  for name, counted in pairs(ctx.counts) do
+    if type(counted) == 'number' then
+      redis.call('HINCRBY', counters, name, counted)
+    else
+      for bound, n in pairs(counted) do redis.call('HINCRBY', counters, name .. ':' .. bound, n) end
+    end
+  end
+end
+
+-- close(ctx): the end of a call that may have ended tasks: tell those that wait for the ends, keep the ended tasks within their
+-- numbers, and store what the call has counted.
+local function close(ctx)
+  if ctx.noted then arg_rare().propagate_ends(ctx, 100) end
+  retain(ctx)
+  write_counts(ctx)
 end
 
 -- find_set(id, record): the set that a task is in, and its score there; nil if it is in none or has no record.
@@ -231,13 +333,13 @@ local function make_ready(ctx, by_lane) local ready, lanes, shares = KEYS[9], KE
   for first = 1, #names, 7000 do redis.call('SADD', lanes, unpack(names, first, math.min(first + 6999, #names))) end
 end
 
--- move_to_dead(ctx, event, id, reason, tied, counts, error, shown): move a task to the dead set; the caller has taken it out of the
+-- move_to_dead(ctx, event, id, reason, tied, error, shown): move a task to the dead set; the caller has taken it out of the
 -- set it was in, and writes the reason and the error into the record. shown: what the event says besides the reason, or nil.
-local function move_to_dead(ctx, event, id, reason, tied, counts, error, shown) local dead = KEYS[16]
+local function move_to_dead(ctx, event, id, reason, tied, error, shown) local dead = KEYS[16]
   if tied then arg_rare().on_end(ctx, id, 'dead ' .. reason, error or '') end
   redis.call('ZADD', dead, ctx.now, id)
   emit(ctx, event, id, 'reason=' .. reason .. (shown or ''))
-  counts.dead = (counts.dead or 0) + 1
+  add_count(ctx, 'dead', 1)
 end
 
 -- next_lane(ctx, id, record): let a task that nobody has taken wait in the next of its fallback lanes; which that is.
@@ -261,11 +363,11 @@ local function read_record(id) local task = KEYS[4]
   return record, bytes
 end
 
--- expire_waiting(ctx, limit, counts): tasks whose deadline has come while they wait: one that expires, or that nobody has taken
+-- expire_waiting(ctx, limit): tasks whose deadline has come while they wait: one that expires, or that nobody has taken
 -- from its last lane, goes to the dead set, though the latter not in a pause, when nobody can; another goes on to its next
 -- lane, at its old place; as many as ctx.work allows; how many. A task with a lease or an end waits no more: a deadline that an older
 -- version left is only removed.
-local function expire_waiting(ctx, limit, counts) local leases, task, ready, deadlines, finished, dead = KEYS[3], KEYS[4], KEYS[9], KEYS[14], KEYS[15], KEYS[16]
+local function expire_waiting(ctx, limit) local leases, task, ready, deadlines, finished, dead = KEYS[3], KEYS[4], KEYS[9], KEYS[14], KEYS[15], KEYS[16]
   local ids, by_lane = redis.call('ZRANGE', deadlines, '-inf', ctx.now, 'BYSCORE', 'LIMIT', 0, limit), {}
   if #ids == 0 then return 0 end
   local records = {}
@@ -298,7 +400,7 @@ local function expire_waiting(ctx, limit, counts) local leases, task, ready, dea
         if record.limited_by then leave_line(id, record.limited_by) end
         redis.call('HSET', task .. id, 'reason', reason)
         if record.error then redis.call('HDEL', task .. id, 'error', 'exit_code') end
-        move_to_dead(ctx, expired and 'task.expired' or 'task.dead', id, reason, true, counts)
+        move_to_dead(ctx, expired and 'task.expired' or 'task.dead', id, reason, true)
       else
         local to = record.fallback and next_lane(ctx, id, record)
         if to and in_line then
@@ -341,96 +443,7 @@ local function open(clock) local config = KEYS[1]
   local row = redis.call('HMGET', config, 'layout_min', 'clock', 'events_max', 'finished_max', 'fair', 'mode', 'chains', 'limits', 'fair_top')
   local now, now_text = read_clock(row[1], row[2], clock)
   if not now then return nil, now_text end
-  return { exists = row[1], now = now, now_text = now_text, settings_events_max = tonumber(row[3] or 100000), settings_finished_max = tonumber(row[4] or 100000), settings_fair = tonumber(row[5] or 0), settings_mode = row[6], settings_chains = row[7] == '1', settings_limits = tonumber(row[8] or 0), settings_fair_top = tonumber(row[9] or 0), ended = 0, work = 300 }
-end
-
--- remove_tasks(ctx, ids, since, why, most): delete tasks that are in no set any more, with their index entries. What was done to one
--- since its time (none: now), up to 60 s ago, may still be sent again: for that long a stub remembers its rid and last settlement.
--- The stub of a child that has children itself stays for as long as they do, so that a cancelled tree finds them.
--- Not more are deleted than take about so many commands (most, at least 1, or nil); how many, and what is left of the most.
-local function remove_tasks(ctx, ids, since, why, most) local task, payload, result, log, reply, by_user, by_tag, children = KEYS[4], KEYS[5], KEYS[6], KEYS[7], KEYS[8], KEYS[19], KEYS[20], KEYS[21]
-  if #ids == 0 then return 0, most end
-  local keys, by_index, stubs, families, touched, count, left = {}, {}, {}, {}, {}, 0, most or math.huge
-  local function leave(index, id)
-    local members = by_index[index]
-    if not members then members, left = {}, left - 1 end
-    if members[#members] ~= id then members[#members + 1] = id end  -- a tag may be given twice
-    by_index[index] = members
-  end
-  for i, id in ipairs(ids) do families[i] = children .. id end
-  local some_have = 0  -- children
-  for first = 1, #families, 7000 do
-    some_have = some_have + redis.call('EXISTS', unpack(families, first, math.min(first + 6999, #families)))
-  end
-  for i, id in ipairs(ids) do
-    if left <= 0 then break end
-    count, left = i, left - 1
-    local own, at = redis.call('HMGET', task .. id, 'user', 'tags', 'parent', 'rid', 'settled', 'reply', 'earlier',
-      'settled_earlier', 'pruned'), #keys
-    local parent = own[3]
-    local linked = some_have > 0 and parent and parent ~= id and redis.call('EXISTS', families[i]) == 1
-    keys[at + 1], keys[at + 2], keys[at + 3], keys[at + 4] = task .. id, payload .. id, result .. id, log .. id
-    if not own[6] then keys[at + 5] = reply .. id end  -- that of an older task of this id
-    if own[1] then leave(by_user .. own[1], id) end
-    for tag in string.gmatch(own[2] or '', '[^,]+') do leave(by_tag .. tag, id) end
-    if parent and not linked then leave(children .. parent, id) end
-    if linked then touched[#touched + 1] = id end
-    if parent and touched[#touched] ~= parent then touched[#touched + 1] = parent end
-    local left_ms = math.min(60000, (since[i] or ctx.now) + 60000 - ctx.now)
-    if (left_ms > 0 or linked) and own[4] then
-      left = left - 2
-      local stub = { task .. id, 'gone', why, 'rid', own[4] }
-      if own[5] or own[8] then stub[6], stub[7] = 'settled', own[5] or own[8] end
-      if own[7] then stub[#stub + 1], stub[#stub + 2] = 'earlier', own[7] end
-      if linked then stub[#stub + 1], stub[#stub + 2] = 'link', parent end
-      if linked and own[9] then stub[#stub + 1], stub[#stub + 2] = 'pruned', own[9] end
-      stubs[#stubs + 1] = { not linked and string.format('%.0f', left_ms), stub }
-    end
-  end
-  for first = 1, #keys, 7000 do redis.call('DEL', unpack(keys, first, math.min(first + 6999, #keys))) end
-  for index, members in pairs(by_index) do
-    for first = 1, #members, 7000 do redis.call('ZREM', index, unpack(members, first, math.min(first + 6999, #members))) end
-  end
-  for _, one in ipairs(stubs) do
-    redis.call('HSET', unpack(one[2]))  -- at most 13: the fields above
-    if one[1] then redis.call('PEXPIRE', one[2][1], one[1]) end
-  end
-  for _, id in ipairs(touched) do arg_rare().shorten_family(ctx, id) end
-  return count, left
-end
-
--- trim_set(ctx, set, keep_ms, max, limit, counts): delete the oldest of the finished or the dead beyond an age (nil: none)
--- and a number, at most limit, and as many as ctx.work allows; how many. ctx.untrimmed: there are more. The dead go with an event each.
-local function trim_set(ctx, set, keep_ms, max, limit, counts) local dead = KEYS[16]
-  local gone, excess = {}, math.min(redis.call('ZCARD', set) - max, limit)
-  if keep_ms then
-    gone = redis.call('ZRANGE', set, '-inf', ctx.now - keep_ms, 'BYSCORE', 'LIMIT', 0, limit, 'WITHSCORES')
-  end
-  if 2 * excess > #gone then gone = redis.call('ZRANGE', set, 0, excess - 1, 'WITHSCORES') end
-  if #gone == 0 then return 0 end
-  local ids, since = {}, {}
-  for i = 1, #gone / 2 do ids[i], since[i] = gone[2 * i - 1], tonumber(gone[2 * i]) end
-  local count, left = remove_tasks(ctx, ids, since, 'trimmed', math.max(ctx.work, 50))
-  ctx.work = left - (set == dead and count or 0)
-  ctx.untrimmed = ctx.untrimmed or count < #ids
-  for i = 1, set == dead and count or 0 do emit(ctx, 'task.removed', ids[i], 'reason=retention') end
-  redis.call('ZREMRANGEBYRANK', set, 0, count - 1)
-  local counter = set == dead and 'dropped' or 'trimmed'
-  counts[counter] = (counts[counter] or 0) + count
-  return count
-end
-
--- retain(ctx, counts): after tasks have ended, keep the sets of ended tasks within their numbers. Ages are looked after by
--- trim_ended.
-local function retain(ctx, counts) local config, finished, dead = KEYS[1], KEYS[15], KEYS[16]
-  ctx.work = math.max(ctx.work, 50) + 25 * (ctx.ended + (counts.dead or 0))  -- as many go as come, whatever they have
-  if ctx.ended > 0 and redis.call('ZCARD', finished) > ctx.settings_finished_max then
-    trim_set(ctx, finished, nil, ctx.settings_finished_max, 100 + ctx.ended, counts)
-  end
-  if counts.dead then
-    local max = tonumber(redis.call('HGET', config, 'dead_max') or 100000)
-    trim_set(ctx, dead, nil, max, 100 + counts.dead, counts)
-  end
+  return { exists = row[1], now = now, now_text = now_text, settings_events_max = tonumber(row[3] or 100000), settings_finished_max = tonumber(row[4] or 100000), settings_fair = tonumber(row[5] or 0), settings_mode = row[6], settings_chains = row[7] == '1', settings_limits = tonumber(row[8] or 0), settings_fair_top = tonumber(row[9] or 0), counts = {}, ended = 0, work = 300 }
 end
 
 local arg_made
@@ -510,14 +523,14 @@ local function on_end(ctx, id, how, value) local task = KEYS[4]
   return own
 end
 
--- cancel_task(ctx, id, tied, counts, detail): end a task as cancelled; the caller has taken it out of the set it was in.
+-- cancel_task(ctx, id, tied, detail): end a task as cancelled; the caller has taken it out of the set it was in.
 -- EARLY
-local function cancel_task(ctx, id, tied, counts, detail) local task, finished = KEYS[4], KEYS[15]
+local function cancel_task(ctx, id, tied, detail) local task, finished = KEYS[4], KEYS[15]
   if tied then on_end(ctx, id, 'cancelled', '') end
   redis.call('HSET', task .. id, 'cancelled_ms', ctx.now_text)
   redis.call('ZADD', finished, ctx.now, id)
   emit(ctx, 'task.cancelled', id, detail or '')
-  counts.cancelled = (counts.cancelled or 0) + 1
+  add_count(ctx, 'cancelled', 1)
   ctx.ended = ctx.ended + 1
 end
 
@@ -539,10 +552,10 @@ local function state_of(ctx, set, score, record) local leases, delayed, blocked,
   return set == delayed and 'delayed' or set == blocked and 'blocked' or set == dead and 'dead' or 'ready'
 end
 
--- cancel_one(ctx, id, counts, dead_too): cancel a task: at once if it waits, or by its worker if it runs. With dead_too a dead
+-- cancel_one(ctx, id, dead_too): cancel a task: at once if it waits, or by its worker if it runs. With dead_too a dead
 -- task leaves the dead set; it holds nothing any more. The answer.
 -- LATE
-local function cancel_one(ctx, id, counts, dead_too) local running, leases = KEYS[2], KEYS[3]
+local function cancel_one(ctx, id, dead_too) local running, leases = KEYS[2], KEYS[3]
   local record = read_record(id)
   local set, score = find_set(id, record)
   local state = state_of(ctx, set, score, record)
@@ -562,7 +575,7 @@ local function cancel_one(ctx, id, counts, dead_too) local running, leases = KEY
   if record.limited_by then leave_line(id, record.limited_by) end
   if state == 'ready' and redis.call('EXISTS', set) == 0 then lane_emptied(ctx, record.lane or 'any') end
   if dead_before and record.reply then answer_waiters(ctx, id, 'cancelled', '') end
-  cancel_task(ctx, id, not dead_before and record.ties, counts, dead_before and 'from=dead')
+  cancel_task(ctx, id, not dead_before and record.ties, dead_before and 'from=dead')
   return 'cancelled'
 end
 
@@ -581,11 +594,11 @@ local function rank_after(set, score, id)
   return low
 end
 
--- cancel_children(ctx, id, last_id, last_score, stamp, limit, counts): cancel the children of a task that come after the
+-- cancel_children(ctx, id, last_id, last_score, stamp, limit): cancel the children of a task that come after the
 -- last one, at most limit, and note that theirs are to follow, once under a stamp: parents may form a cycle. A later cancel
 -- has a higher stamp and does the work of earlier ones, or two of them would go round a cycle for ever. One that was removed, of
 -- which a link is left (shorten_family), has children to be cancelled, too. How many, and the last of them with its score.
-local function cancel_children(ctx, id, last_id, last_score, stamp, limit, counts) local task, children = KEYS[4], KEYS[21]
+local function cancel_children(ctx, id, last_id, last_score, stamp, limit) local task, children = KEYS[4], KEYS[21]
   local start = last_score == '0' and 0 or rank_after(children .. id, last_score, last_id)
   local page = redis.call('ZRANGE', children .. id, start, start + limit - 1, 'WITHSCORES')
   for i = 1, #page, 2 do
@@ -596,7 +609,7 @@ local function cancel_children(ctx, id, last_id, last_score, stamp, limit, count
     if parent ~= id then
       redis.call('ZREM', children .. id, child)  -- an older build enqueued another task of the id of a link
     else
-      if row[1] then cancel_one(ctx, child, counts) end
+      if row[1] then cancel_one(ctx, child) end
       local has_own = redis.call('EXISTS', children .. child) == 1
       if has_own and tonumber(row[4] or 0) < tonumber(stamp) then
         redis.call('HSET', task .. child, 'pruned', stamp)
@@ -658,10 +671,10 @@ local function share_place(ctx, lane, user, band) local config, weights, shares 
   return place
 end
 
--- tell_waiting(ctx, id, place, how, batch, counts): a task that this one waits for has ended. All of them must end as it
+-- tell_waiting(ctx, id, place, how, batch): a task that this one waits for has ended. All of them must end as it
 -- wants, or any: a decisive end lets it go on at once, or end at once; another one does when it is the last. What becomes
 -- ready goes into the batch. One that is not blocked at this place does not wait any more, or is another of that id.
-local function tell_waiting(ctx, id, place, how, batch, counts) local task, blocked = KEYS[4], KEYS[13]
+local function tell_waiting(ctx, id, place, how, batch) local task, blocked = KEYS[4], KEYS[13]
   local score = redis.call('ZSCORE', blocked, id)
   if not score or score % BAND ~= tonumber(place) then return end
   local own = redis.call('HMGET', task .. id, 'after_when', 'after_any', 'lane', 'delay_ms', 'run_after_ms', 'ties', 'user', 'limited_by')
@@ -683,18 +696,18 @@ local function tell_waiting(ctx, id, place, how, batch, counts) local task, bloc
     if own[6] then await_deadline(ctx, id, due_ms) end
     batch.freed[#batch.freed + 1] = id
   elseif own[1] == 'failed' then
-    cancel_task(ctx, id, own[6], counts)
+    cancel_task(ctx, id, own[6])
   else
     redis.call('HSET', task .. id, 'reason', 'after_failed')
-    move_to_dead(ctx, 'task.dead', id, 'after_failed', own[6], counts)
+    move_to_dead(ctx, 'task.dead', id, 'after_failed', own[6])
   end
 end
 
--- propagate_ends(ctx, limit, counts): what the ends of tasks mean for others, the earliest first, at most limit of them: they are
+-- propagate_ends(ctx, limit): what the ends of tasks mean for others, the earliest first, at most limit of them: they are
 -- told to those that wait for the task and to the parent that gathers it (`c`, `f`), or to the next one of its ordering key
 -- (`o`), or its children are cancelled (`t`).
 -- What is left stays noted, at its time. How many.
-local function propagate_ends(ctx, limit, counts) local dependents, ends = KEYS[22], KEYS[24]
+local function propagate_ends(ctx, limit) local dependents, ends = KEYS[22], KEYS[24]
   local batch, told = { by_lane = {}, freed = {} }, 0
   local function line_up_freed()
     make_ready(ctx, batch.by_lane)
@@ -709,14 +722,14 @@ local function propagate_ends(ctx, limit, counts) local dependents, ends = KEYS[
     redis.call('ZREM', ends, note)
     if how == 't' then
       line_up_freed()  -- or it would miss them
-      count, rest = cancel_children(ctx, id, other, at, upto, limit - told, counts)
+      count, rest = cancel_children(ctx, id, other, at, upto, limit - told)
     elseif how then  -- else the note is damaged
-      if at ~= '0' then tell_waiting(ctx, other, at, how, batch, counts) end
+      if at ~= '0' then tell_waiting(ctx, other, at, how, batch) end
       local waiting = how == 'o' and {}
         or redis.call('ZRANGE', dependents .. id, '-inf', upto, 'BYSCORE', 'LIMIT', 0, limit - told, 'WITHSCORES')
       count = #waiting / 2
       if count > 0 then redis.call('ZREMRANGEBYRANK', dependents .. id, 0, count - 1) end
-      for i = 1, #waiting, 2 do tell_waiting(ctx, waiting[i], waiting[i + 1], how, batch, counts) end
+      for i = 1, #waiting, 2 do tell_waiting(ctx, waiting[i], waiting[i + 1], how, batch) end
     end
     if count == limit - told then redis.call('ZADD', ends, at_ms, how .. ' ' .. id .. ' ' .. rest .. ' ' .. upto) end
     told = told + math.max(count, 1)
@@ -774,10 +787,7 @@ end
 local ctx, refused = open()
 if refused then return refused end
 
-local counts = {}
 ctx.work = 15 * limit
-local expired = expire_waiting(ctx, limit, counts)
-if ctx.noted then arg_rare().propagate_ends(ctx, 100, counts) end
-retain(ctx, counts)
-add_counts(counts)
+local expired = expire_waiting(ctx, limit)
+close(ctx)
 return { 'ok', ctx.now, expired }

@@ -216,16 +216,9 @@ end
 
 local arg_rare
 
--- add_counts(counts): add what a call counted to the totals, once a call and not once a task. A number is added to its
--- counter, a table of buckets to one counter per bucket.
-local function add_counts(counts) local counters = KEYS[33]
-  for name, counted in pairs(counts) do
-    if type(counted) == 'number' then
-      redis.call('HINCRBY', counters, name, counted)
-    else
-      for bound, n in pairs(counted) do redis.call('HINCRBY', counters, name .. ':' .. bound, n) end
-    end
-  end
+-- add_count(ctx, name, n): count in this call; write_counts stores it.
+local function add_count(ctx, name, n)
+  ctx.counts[name] = (ctx.counts[name] or 0) + n
 end
 
 -- answer_waiters(ctx, id, how, value): leave word of how a task ended for those who wait for it, and tell them. Past its time
@@ -296,171 +289,15 @@ local function emit(ctx, event, id, detail) local events = KEYS[34]
   redis.call('XADD', events, 'MAXLEN', '~', ctx.settings_events_max, '*', unpack(entry))  -- at most 12: fields of an event
 end
 
--- cancel_task(ctx, id, tied, counts, detail): end a task as cancelled; the caller has taken it out of the set it was in.
+-- cancel_task(ctx, id, tied, detail): end a task as cancelled; the caller has taken it out of the set it was in.
 -- EARLY
-local function cancel_task(ctx, id, tied, counts, detail) local task, finished = KEYS[4], KEYS[15]
+local function cancel_task(ctx, id, tied, detail) local task, finished = KEYS[4], KEYS[15]
   if tied then arg_rare().on_end(ctx, id, 'cancelled', '') end
   redis.call('HSET', task .. id, 'cancelled_ms', ctx.now_text)
   redis.call('ZADD', finished, ctx.now, id)
   emit(ctx, 'task.cancelled', id, detail or '')
-  counts.cancelled = (counts.cancelled or 0) + 1
+  add_count(ctx, 'cancelled', 1)
   ctx.ended = ctx.ended + 1
-end
-
--- delay_until(ctx, due_ms, id, lane): put a task aside.
-local function delay_until(ctx, due_ms, id, lane) local delayed = KEYS[12]
-  redis.call('ZADD', delayed, due_ms, id)
-  if due_ms - ctx.now < 10000 then push_due(lane) end
-end
-
--- describe_death(ctx, attempt, error, sealed): what the event of a death says of its last run: which one it was, and the end of the
--- error as a word, percent-encoded, as much as the queue's events show. Not that of a sealed error, which nobody could read.
-local function describe_death(ctx, attempt, error, sealed) local config = KEYS[1]
-  local words = ' attempts=' .. attempt
-  if error == '' or sealed or ctx.settings_events_max == 0 then return words end
-  ctx.error_max = ctx.error_max or tonumber(redis.call('HGET', config, 'events_error_max') or 200)
-  if ctx.error_max == 0 then return words end
-  local shown = string.gsub(string.sub(error, -ctx.error_max), '^[\128-\191]+', '')  -- not from the middle of a character
-  return words .. ' error=' .. string.gsub(shown, '[^%w._:/@+-]', function(one) return string.format('%%%02X', string.byte(one)) end)
-end
-
--- on_unlease(ctx, ids): generated from lua/queue/noun.toml: calls the hooks of limits.
-local function on_unlease(ctx, ids)
-  if ctx.settings_limits > 0 then arg_rare().limits_on_unlease(ctx, ids) end
-end
-
--- end_leases(ctx, ids): end the leases of these tasks.
-local function end_leases(ctx, ids) local running, leases = KEYS[2], KEYS[3]
-  if #ids == 0 then return end
-  on_unlease(ctx, ids)
-  -- at most 1,000: items, or leases of a sweep
-  redis.call('HDEL', running, unpack(ids))
-  redis.call('ZREM', leases, unpack(ids))
-end
-
--- move_to_dead(ctx, event, id, reason, tied, counts, error, shown): move a task to the dead set; the caller has taken it out of the
--- set it was in, and writes the reason and the error into the record. shown: what the event says besides the reason, or nil.
-local function move_to_dead(ctx, event, id, reason, tied, counts, error, shown) local dead = KEYS[16]
-  if tied then arg_rare().on_end(ctx, id, 'dead ' .. reason, error or '') end
-  redis.call('ZADD', dead, ctx.now, id)
-  emit(ctx, event, id, 'reason=' .. reason .. (shown or ''))
-  counts.dead = (counts.dead or 0) + 1
-end
-
--- read_lease(value): the parts of an entry of `running`, or nil if there is none. The entry is two halves with a bar
--- between: '<token> <score> <lane>[ ties][ limits=<keys>][ trace=<trace>][ cancel]', and what the record keeps once the lease has ended, `ran`:
--- '<started_ms> <attempt> <delivery> <crashes> <fence> <worker>'.
-local function read_lease(value)
-  if not value then return nil end
-  local token, score, lane, flagged = string.match(value, '^(%S+) (%d+) ([^ |]+)()')
-  local bar = string.find(value, '|', flagged, true)  -- plain searches: the flags may have 5 KB
-  local flags, ran = string.sub(value, flagged, bar - 1), string.sub(value, bar + 1)
-  local traced = string.find(flags, ' trace=', 1, true)
-  local started_ms, attempt, delivery, crashes, fence, worker =
-    string.match(ran, '^(%d+) (%d+) (%d+) (%d+) (%d+) (%S+)$')
-  return {
-    token = token, score = score, lane = lane, tied = string.find(flags, ' ties', 1, true),
-    cancelling = string.find(flags, ' cancel', 1, true), ran = ran, started_ms = tonumber(started_ms),
-    attempt = tonumber(attempt), delivery = tonumber(delivery), crashes = tonumber(crashes), fence = tonumber(fence),
-    worker = worker, trace = traced and string.match(flags, '^%S+', traced + 7) or nil,
-  }
-end
-
--- read_policy(key): how often and when to try again, as a record or the queue's config has it; what is not set is false.
-local function read_policy(key)
-  return redis.call('HMGET', key, 'max_attempts', 'backoff_base_ms', 'backoff_multiplier_pct', 'backoff_cap_ms',
-    'jitter_pct', 'max_crashes')
-end
-
--- settled_as(token, answer): the record's memory of a settlement, as settled_before reads it: '<token> <status>[ <number>]'.
--- EARLY
-local function settled_as(token, answer)
-  if not answer[2] then return token .. ' ' .. answer[1] end
-  return token .. ' ' .. answer[1] .. string.format(' %.0f', answer[2])
-end
-
--- settled_before(id, token, answers): what this token's settlement answered, if it is among these; else lease_lost.
-local function settled_before(id, token, answers) local task = KEYS[4]
-  for _, settled in ipairs(redis.call('HMGET', task .. id, 'settled', 'settled_earlier')) do
-    local by, answer, value = string.match(settled or '', '^(%S+) (%S+) ?(%d*)$')
-    if by == token and answers[answer] then return { answer, value ~= '' and tonumber(value) or nil } end
-  end
-  return { 'lease_lost' }
-end
-
--- fail_tasks(ctx, fails, counts): end attempts that went wrong; fails is a table of lists id, token, retryable,
--- reason, error, jitter_ppm, pairs. One answer each: retried with the due time, dead, cancelled, lease_lost.
-local function fail_tasks(ctx, fails, counts) local config, running, task, deadlines = KEYS[1], KEYS[2], KEYS[4], KEYS[14]
-  local answers, ended, due = {}, {}, {}
-  local held = redis.call('HMGET', running, unpack(fails.id))  -- at most 1,000: items
-  local all = read_policy(config)
-  for i, id in ipairs(fails.id) do
-    local token, lease, reason, extra = fails.token[i], read_lease(held[i]), fails.reason[i], fails.pairs[i]
-    if not lease or lease.token ~= token or ended[id] then
-      answers[i] = settled_before(id, token, { retried = true, dead = true, cancelled = true })
-    else
-      ended[#ended + 1], ended[id], ctx.trace = id, true, lease.trace
-      local own = read_policy(task .. id)
-      if lease.cancelling then
-        answers[i] = { 'cancelled' }
-        cancel_task(ctx, id, lease.tied, counts)
-      elseif fails.retryable[i] and lease.attempt < tonumber(own[1] or all[1] or 3) then
-        local due_ms = ctx.now + (extra.delay_ms or backoff(own, all, lease.attempt, fails.jitter_ppm[i]))
-        answers[i] = { 'retried', due_ms }
-        delay_until(ctx, due_ms, id, lease.lane)
-        emit(ctx, 'task.retried', id, string.format('attempt=%d due_ms=%.0f', lease.attempt, due_ms))
-        counts.retried = (counts.retried or 0) + 1
-        if extra.timeout_ms then redis.call('HSET', task .. id, 'timeout_ms', extra.timeout_ms, 'ties', '1') end
-      else
-        answers[i] = { 'dead' }
-        local shown = describe_death(ctx, lease.attempt, fails.error[i], extra.sealed)
-        move_to_dead(ctx, 'task.dead', id, reason, lease.tied, counts, fails.error[i], shown)
-      end
-      redis.call('HSET', task .. id, 'ran', lease.ran, 'attempts', lease.attempt, 'deliveries', lease.delivery,
-        'reason', reason, 'error', fails.error[i], 'settled', settled_as(token, answers[i]))
-      if extra.exit_code then
-        redis.call('HSET', task .. id, 'exit_code', extra.exit_code)
-      elseif lease.delivery > 1 then
-        redis.call('HDEL', task .. id, 'exit_code')
-      end
-      if extra.alert then emit(ctx, 'task.alert', id, 'reason=' .. reason) end
-      if lease.tied and answers[i][2] then await_deadline(ctx, id, answers[i][2], due) end
-    end
-  end
-  ctx.trace = nil
-  if due[1] then redis.call('ZADD', deadlines, unpack(due)) end  -- at most 2,000: two for each item
-  end_leases(ctx, ended)
-  return answers
-end
-
--- read_clock(layout_min, clock, chosen): the time in ms, as a number and as text; or nil and the error to answer with, where
--- these scripts, or the clock that the call assumes, do not fit what is stored. chosen: the clock of a base that is not there
--- yet, in a call that may create it.
-local function read_clock(layout_min, clock, chosen)
-  if tonumber(layout_min or LAYOUT) > LAYOUT then
-    return nil, redis.error_reply('ADEQ_LAYOUT this data needs scripts of layout ' .. layout_min
-      .. ' or newer, these are of layout ' .. LAYOUT .. ': upgrade this client')
-  end
-  if ((clock or chosen) == 'test') ~= (now_ms > 0) then
-    if chosen and not clock then return nil, redis.error_reply('ADEQ_CLOCK now_ms goes with clock=test, and only with it') end
-    return nil, redis.error_reply('ADEQ_CLOCK now_ms must be '
-      .. (clock == 'test' and 'sent: this base was created with clock=test'
-        or '0: this base was not created with clock=test'))
-  end
-  if now_ms > 0 then return now_ms, string.format('%.0f', now_ms) end
-  local time = redis.call('TIME')
-  local ms = math.floor(time[2] / 1000)
-  return time[1] * 1000 + ms, string.format('%s%03d', time[1], ms)
-end
-
--- open(clock): what every call needs: the time, whether the base exists, and `settings`, those that this script names as
--- `ctx.settings_<name>`; or nil and the error to answer with. lua/tools/opening.py writes which settings these are, and what the
--- fields of call.toml begin with. clock: for a call that may create the base.
-local function open(clock) local config = KEYS[1]
-  local row = redis.call('HMGET', config, 'layout_min', 'clock', 'events_max', 'finished_max', 'fair', 'mode', 'limits', 'fair_top')
-  local now, now_text = read_clock(row[1], row[2], clock)
-  if not now then return nil, now_text end
-  return { exists = row[1], now = now, now_text = now_text, settings_events_max = tonumber(row[3] or 100000), settings_finished_max = tonumber(row[4] or 100000), settings_fair = tonumber(row[5] or 0), settings_mode = row[6], settings_limits = tonumber(row[7] or 0), settings_fair_top = tonumber(row[8] or 0), ended = 0, work = 300, limit = row[7] and {}, steps = 100 }
 end
 
 -- remove_tasks(ctx, ids, since, why, most): delete tasks that are in no set any more, with their index entries. What was done to one
@@ -518,9 +355,9 @@ local function remove_tasks(ctx, ids, since, why, most) local task, payload, res
   return count, left
 end
 
--- trim_set(ctx, set, keep_ms, max, limit, counts): delete the oldest of the finished or the dead beyond an age (nil: none)
+-- trim_set(ctx, set, keep_ms, max, limit): delete the oldest of the finished or the dead beyond an age (nil: none)
 -- and a number, at most limit, and as many as ctx.work allows; how many. ctx.untrimmed: there are more. The dead go with an event each.
-local function trim_set(ctx, set, keep_ms, max, limit, counts) local dead = KEYS[16]
+local function trim_set(ctx, set, keep_ms, max, limit) local dead = KEYS[16]
   local gone, excess = {}, math.min(redis.call('ZCARD', set) - max, limit)
   if keep_ms then
     gone = redis.call('ZRANGE', set, '-inf', ctx.now - keep_ms, 'BYSCORE', 'LIMIT', 0, limit, 'WITHSCORES')
@@ -535,21 +372,197 @@ local function trim_set(ctx, set, keep_ms, max, limit, counts) local dead = KEYS
   for i = 1, set == dead and count or 0 do emit(ctx, 'task.removed', ids[i], 'reason=retention') end
   redis.call('ZREMRANGEBYRANK', set, 0, count - 1)
   local counter = set == dead and 'dropped' or 'trimmed'
-  counts[counter] = (counts[counter] or 0) + count
+  add_count(ctx, counter, count)
   return count
 end
 
--- retain(ctx, counts): after tasks have ended, keep the sets of ended tasks within their numbers. Ages are looked after by
+-- retain(ctx): after tasks have ended, keep the sets of ended tasks within their numbers. Ages are looked after by
 -- trim_ended.
-local function retain(ctx, counts) local config, finished, dead = KEYS[1], KEYS[15], KEYS[16]
-  ctx.work = math.max(ctx.work, 50) + 25 * (ctx.ended + (counts.dead or 0))  -- as many go as come, whatever they have
+local function retain(ctx) local config, finished, dead = KEYS[1], KEYS[15], KEYS[16]
+  ctx.work = math.max(ctx.work, 50) + 25 * (ctx.ended + (ctx.counts.dead or 0))  -- as many go as come, whatever they have
   if ctx.ended > 0 and redis.call('ZCARD', finished) > ctx.settings_finished_max then
-    trim_set(ctx, finished, nil, ctx.settings_finished_max, 100 + ctx.ended, counts)
+    trim_set(ctx, finished, nil, ctx.settings_finished_max, 100 + ctx.ended)
   end
-  if counts.dead then
+  if ctx.counts.dead then
     local max = tonumber(redis.call('HGET', config, 'dead_max') or 100000)
-    trim_set(ctx, dead, nil, max, 100 + counts.dead, counts)
+    trim_set(ctx, dead, nil, max, 100 + ctx.counts.dead)
   end
+end
+
+-- write_counts(ctx): add what this call has counted to the totals, once a call and not once a task. A number is added to its counter,
+-- a table of buckets to one counter for each bucket.
+local function write_counts(ctx) local counters = KEYS[33]
+  for name, counted in pairs(ctx.counts) do
+    if type(counted) == 'number' then
+      redis.call('HINCRBY', counters, name, counted)
+    else
+      for bound, n in pairs(counted) do redis.call('HINCRBY', counters, name .. ':' .. bound, n) end
+    end
+  end
+end
+
+-- close(ctx): the end of a call that may have ended tasks: tell those that wait for the ends, keep the ended tasks within their
+-- numbers, and store what the call has counted.
+local function close(ctx)
+  if ctx.noted then arg_rare().propagate_ends(ctx, 100) end
+  retain(ctx)
+  write_counts(ctx)
+end
+
+-- delay_until(ctx, due_ms, id, lane): put a task aside.
+local function delay_until(ctx, due_ms, id, lane) local delayed = KEYS[12]
+  redis.call('ZADD', delayed, due_ms, id)
+  if due_ms - ctx.now < 10000 then push_due(lane) end
+end
+
+-- describe_death(ctx, attempt, error, sealed): what the event of a death says of its last run: which one it was, and the end of the
+-- error as a word, percent-encoded, as much as the queue's events show. Not that of a sealed error, which nobody could read.
+local function describe_death(ctx, attempt, error, sealed) local config = KEYS[1]
+  local words = ' attempts=' .. attempt
+  if error == '' or sealed or ctx.settings_events_max == 0 then return words end
+  ctx.error_max = ctx.error_max or tonumber(redis.call('HGET', config, 'events_error_max') or 200)
+  if ctx.error_max == 0 then return words end
+  local shown = string.gsub(string.sub(error, -ctx.error_max), '^[\128-\191]+', '')  -- not from the middle of a character
+  return words .. ' error=' .. string.gsub(shown, '[^%w._:/@+-]', function(one) return string.format('%%%02X', string.byte(one)) end)
+end
+
+-- on_unlease(ctx, ids): generated from lua/queue/noun.toml: calls the hooks of limits.
+local function on_unlease(ctx, ids)
+  if ctx.settings_limits > 0 then arg_rare().limits_on_unlease(ctx, ids) end
+end
+
+-- end_leases(ctx, ids): end the leases of these tasks.
+local function end_leases(ctx, ids) local running, leases = KEYS[2], KEYS[3]
+  if #ids == 0 then return end
+  on_unlease(ctx, ids)
+  -- at most 1,000: items, or leases of a sweep
+  redis.call('HDEL', running, unpack(ids))
+  redis.call('ZREM', leases, unpack(ids))
+end
+
+-- move_to_dead(ctx, event, id, reason, tied, error, shown): move a task to the dead set; the caller has taken it out of the
+-- set it was in, and writes the reason and the error into the record. shown: what the event says besides the reason, or nil.
+local function move_to_dead(ctx, event, id, reason, tied, error, shown) local dead = KEYS[16]
+  if tied then arg_rare().on_end(ctx, id, 'dead ' .. reason, error or '') end
+  redis.call('ZADD', dead, ctx.now, id)
+  emit(ctx, event, id, 'reason=' .. reason .. (shown or ''))
+  add_count(ctx, 'dead', 1)
+end
+
+-- read_lease(value): the parts of an entry of `running`, or nil if there is none. The entry is two halves with a bar
+-- between: '<token> <score> <lane>[ ties][ limits=<keys>][ trace=<trace>][ cancel]', and what the record keeps once the lease has ended, `ran`:
+-- '<started_ms> <attempt> <delivery> <crashes> <fence> <worker>'.
+local function read_lease(value)
+  if not value then return nil end
+  local token, score, lane, flagged = string.match(value, '^(%S+) (%d+) ([^ |]+)()')
+  local bar = string.find(value, '|', flagged, true)  -- plain searches: the flags may have 5 KB
+  local flags, ran = string.sub(value, flagged, bar - 1), string.sub(value, bar + 1)
+  local traced = string.find(flags, ' trace=', 1, true)
+  local started_ms, attempt, delivery, crashes, fence, worker =
+    string.match(ran, '^(%d+) (%d+) (%d+) (%d+) (%d+) (%S+)$')
+  return {
+    token = token, score = score, lane = lane, tied = string.find(flags, ' ties', 1, true),
+    cancelling = string.find(flags, ' cancel', 1, true), ran = ran, started_ms = tonumber(started_ms),
+    attempt = tonumber(attempt), delivery = tonumber(delivery), crashes = tonumber(crashes), fence = tonumber(fence),
+    worker = worker, trace = traced and string.match(flags, '^%S+', traced + 7) or nil,
+  }
+end
+
+-- read_policy(key): how often and when to try again, as a record or the queue's config has it; what is not set is false.
+local function read_policy(key)
+  return redis.call('HMGET', key, 'max_attempts', 'backoff_base_ms', 'backoff_multiplier_pct', 'backoff_cap_ms',
+    'jitter_pct', 'max_crashes')
+end
+
+-- settled_as(token, answer): the record's memory of a settlement, as settled_before reads it: '<token> <status>[ <number>]'.
+-- EARLY
+local function settled_as(token, answer)
+  if not answer[2] then return token .. ' ' .. answer[1] end
+  return token .. ' ' .. answer[1] .. string.format(' %.0f', answer[2])
+end
+
+-- settled_before(id, token, answers): what this token's settlement answered, if it is among these; else lease_lost.
+local function settled_before(id, token, answers) local task = KEYS[4]
+  for _, settled in ipairs(redis.call('HMGET', task .. id, 'settled', 'settled_earlier')) do
+    local by, answer, value = string.match(settled or '', '^(%S+) (%S+) ?(%d*)$')
+    if by == token and answers[answer] then return { answer, value ~= '' and tonumber(value) or nil } end
+  end
+  return { 'lease_lost' }
+end
+
+-- fail_tasks(ctx, fails): end attempts that went wrong; fails is a table of lists id, token, retryable,
+-- reason, error, jitter_ppm, pairs. One answer each: retried with the due time, dead, cancelled, lease_lost.
+local function fail_tasks(ctx, fails) local config, running, task, deadlines = KEYS[1], KEYS[2], KEYS[4], KEYS[14]
+  local answers, ended, due = {}, {}, {}
+  local held = redis.call('HMGET', running, unpack(fails.id))  -- at most 1,000: items
+  local all = read_policy(config)
+  for i, id in ipairs(fails.id) do
+    local token, lease, reason, extra = fails.token[i], read_lease(held[i]), fails.reason[i], fails.pairs[i]
+    if not lease or lease.token ~= token or ended[id] then
+      answers[i] = settled_before(id, token, { retried = true, dead = true, cancelled = true })
+    else
+      ended[#ended + 1], ended[id], ctx.trace = id, true, lease.trace
+      local own = read_policy(task .. id)
+      if lease.cancelling then
+        answers[i] = { 'cancelled' }
+        cancel_task(ctx, id, lease.tied)
+      elseif fails.retryable[i] and lease.attempt < tonumber(own[1] or all[1] or 3) then
+        local due_ms = ctx.now + (extra.delay_ms or backoff(own, all, lease.attempt, fails.jitter_ppm[i]))
+        answers[i] = { 'retried', due_ms }
+        delay_until(ctx, due_ms, id, lease.lane)
+        emit(ctx, 'task.retried', id, string.format('attempt=%d due_ms=%.0f', lease.attempt, due_ms))
+        add_count(ctx, 'retried', 1)
+        if extra.timeout_ms then redis.call('HSET', task .. id, 'timeout_ms', extra.timeout_ms, 'ties', '1') end
+      else
+        answers[i] = { 'dead' }
+        local shown = describe_death(ctx, lease.attempt, fails.error[i], extra.sealed)
+        move_to_dead(ctx, 'task.dead', id, reason, lease.tied, fails.error[i], shown)
+      end
+      redis.call('HSET', task .. id, 'ran', lease.ran, 'attempts', lease.attempt, 'deliveries', lease.delivery,
+        'reason', reason, 'error', fails.error[i], 'settled', settled_as(token, answers[i]))
+      if extra.exit_code then
+        redis.call('HSET', task .. id, 'exit_code', extra.exit_code)
+      elseif lease.delivery > 1 then
+        redis.call('HDEL', task .. id, 'exit_code')
+      end
+      if extra.alert then emit(ctx, 'task.alert', id, 'reason=' .. reason) end
+      if lease.tied and answers[i][2] then await_deadline(ctx, id, answers[i][2], due) end
+    end
+  end
+  ctx.trace = nil
+  if due[1] then redis.call('ZADD', deadlines, unpack(due)) end  -- at most 2,000: two for each item
+  end_leases(ctx, ended)
+  return answers
+end
+
+-- read_clock(layout_min, clock, chosen): the time in ms, as a number and as text; or nil and the error to answer with, where
+-- these scripts, or the clock that the call assumes, do not fit what is stored. chosen: the clock of a base that is not there
+-- yet, in a call that may create it.
+local function read_clock(layout_min, clock, chosen)
+  if tonumber(layout_min or LAYOUT) > LAYOUT then
+    return nil, redis.error_reply('ADEQ_LAYOUT this data needs scripts of layout ' .. layout_min
+      .. ' or newer, these are of layout ' .. LAYOUT .. ': upgrade this client')
+  end
+  if ((clock or chosen) == 'test') ~= (now_ms > 0) then
+    if chosen and not clock then return nil, redis.error_reply('ADEQ_CLOCK now_ms goes with clock=test, and only with it') end
+    return nil, redis.error_reply('ADEQ_CLOCK now_ms must be '
+      .. (clock == 'test' and 'sent: this base was created with clock=test'
+        or '0: this base was not created with clock=test'))
+  end
+  if now_ms > 0 then return now_ms, string.format('%.0f', now_ms) end
+  local time = redis.call('TIME')
+  local ms = math.floor(time[2] / 1000)
+  return time[1] * 1000 + ms, string.format('%s%03d', time[1], ms)
+end
+
+-- open(clock): what every call needs: the time, whether the base exists, and `settings`, those that this script names as
+-- `ctx.settings_<name>`; or nil and the error to answer with. lua/tools/opening.py writes which settings these are, and what the
+-- fields of call.toml begin with. clock: for a call that may create the base.
+local function open(clock) local config = KEYS[1]
+  local row = redis.call('HMGET', config, 'layout_min', 'clock', 'events_max', 'finished_max', 'fair', 'mode', 'limits', 'fair_top')
+  local now, now_text = read_clock(row[1], row[2], clock)
+  if not now then return nil, now_text end
+  return { exists = row[1], now = now, now_text = now_text, settings_events_max = tonumber(row[3] or 100000), settings_finished_max = tonumber(row[4] or 100000), settings_fair = tonumber(row[5] or 0), settings_mode = row[6], settings_limits = tonumber(row[7] or 0), settings_fair_top = tonumber(row[8] or 0), counts = {}, ended = 0, work = 300, limit = row[7] and {}, steps = 100 }
 end
 
 local arg_made
@@ -614,10 +627,10 @@ local function state_of(ctx, set, score, record) local leases, delayed, blocked,
   return set == delayed and 'delayed' or set == blocked and 'blocked' or set == dead and 'dead' or 'ready'
 end
 
--- cancel_one(ctx, id, counts, dead_too): cancel a task: at once if it waits, or by its worker if it runs. With dead_too a dead
+-- cancel_one(ctx, id, dead_too): cancel a task: at once if it waits, or by its worker if it runs. With dead_too a dead
 -- task leaves the dead set; it holds nothing any more. The answer.
 -- LATE
-local function cancel_one(ctx, id, counts, dead_too) local running, leases = KEYS[2], KEYS[3]
+local function cancel_one(ctx, id, dead_too) local running, leases = KEYS[2], KEYS[3]
   local record = read_record(id)
   local set, score = find_set(id, record)
   local state = state_of(ctx, set, score, record)
@@ -637,7 +650,7 @@ local function cancel_one(ctx, id, counts, dead_too) local running, leases = KEY
   if record.limited_by then leave_line(id, record.limited_by) end
   if state == 'ready' and redis.call('EXISTS', set) == 0 then lane_emptied(ctx, record.lane or 'any') end
   if dead_before and record.reply then answer_waiters(ctx, id, 'cancelled', '') end
-  cancel_task(ctx, id, not dead_before and record.ties, counts, dead_before and 'from=dead')
+  cancel_task(ctx, id, not dead_before and record.ties, dead_before and 'from=dead')
   return 'cancelled'
 end
 
@@ -666,11 +679,11 @@ local function rank_after(set, score, id)
   return low
 end
 
--- cancel_children(ctx, id, last_id, last_score, stamp, limit, counts): cancel the children of a task that come after the
+-- cancel_children(ctx, id, last_id, last_score, stamp, limit): cancel the children of a task that come after the
 -- last one, at most limit, and note that theirs are to follow, once under a stamp: parents may form a cycle. A later cancel
 -- has a higher stamp and does the work of earlier ones, or two of them would go round a cycle for ever. One that was removed, of
 -- which a link is left (shorten_family), has children to be cancelled, too. How many, and the last of them with its score.
-local function cancel_children(ctx, id, last_id, last_score, stamp, limit, counts) local task, children = KEYS[4], KEYS[21]
+local function cancel_children(ctx, id, last_id, last_score, stamp, limit) local task, children = KEYS[4], KEYS[21]
   local start = last_score == '0' and 0 or rank_after(children .. id, last_score, last_id)
   local page = redis.call('ZRANGE', children .. id, start, start + limit - 1, 'WITHSCORES')
   for i = 1, #page, 2 do
@@ -681,7 +694,7 @@ local function cancel_children(ctx, id, last_id, last_score, stamp, limit, count
     if parent ~= id then
       redis.call('ZREM', children .. id, child)  -- an older build enqueued another task of the id of a link
     else
-      if row[1] then cancel_one(ctx, child, counts) end
+      if row[1] then cancel_one(ctx, child) end
       local has_own = redis.call('EXISTS', children .. child) == 1
       if has_own and tonumber(row[4] or 0) < tonumber(stamp) then
         redis.call('HSET', task .. child, 'pruned', stamp)
@@ -1006,10 +1019,10 @@ local function share_place(ctx, lane, user, band) local config, weights, shares 
   return place
 end
 
--- tell_waiting(ctx, id, place, how, batch, counts): a task that this one waits for has ended. All of them must end as it
+-- tell_waiting(ctx, id, place, how, batch): a task that this one waits for has ended. All of them must end as it
 -- wants, or any: a decisive end lets it go on at once, or end at once; another one does when it is the last. What becomes
 -- ready goes into the batch. One that is not blocked at this place does not wait any more, or is another of that id.
-local function tell_waiting(ctx, id, place, how, batch, counts) local task, blocked = KEYS[4], KEYS[13]
+local function tell_waiting(ctx, id, place, how, batch) local task, blocked = KEYS[4], KEYS[13]
   local score = redis.call('ZSCORE', blocked, id)
   if not score or score % BAND ~= tonumber(place) then return end
   local own = redis.call('HMGET', task .. id, 'after_when', 'after_any', 'lane', 'delay_ms', 'run_after_ms', 'ties', 'user', 'limited_by')
@@ -1031,18 +1044,18 @@ local function tell_waiting(ctx, id, place, how, batch, counts) local task, bloc
     if own[6] then await_deadline(ctx, id, due_ms) end
     batch.freed[#batch.freed + 1] = id
   elseif own[1] == 'failed' then
-    cancel_task(ctx, id, own[6], counts)
+    cancel_task(ctx, id, own[6])
   else
     redis.call('HSET', task .. id, 'reason', 'after_failed')
-    move_to_dead(ctx, 'task.dead', id, 'after_failed', own[6], counts)
+    move_to_dead(ctx, 'task.dead', id, 'after_failed', own[6])
   end
 end
 
--- propagate_ends(ctx, limit, counts): what the ends of tasks mean for others, the earliest first, at most limit of them: they are
+-- propagate_ends(ctx, limit): what the ends of tasks mean for others, the earliest first, at most limit of them: they are
 -- told to those that wait for the task and to the parent that gathers it (`c`, `f`), or to the next one of its ordering key
 -- (`o`), or its children are cancelled (`t`).
 -- What is left stays noted, at its time. How many.
-local function propagate_ends(ctx, limit, counts) local dependents, ends = KEYS[22], KEYS[24]
+local function propagate_ends(ctx, limit) local dependents, ends = KEYS[22], KEYS[24]
   local batch, told = { by_lane = {}, freed = {} }, 0
   local function line_up_freed()
     make_ready(ctx, batch.by_lane)
@@ -1057,14 +1070,14 @@ local function propagate_ends(ctx, limit, counts) local dependents, ends = KEYS[
     redis.call('ZREM', ends, note)
     if how == 't' then
       line_up_freed()  -- or it would miss them
-      count, rest = cancel_children(ctx, id, other, at, upto, limit - told, counts)
+      count, rest = cancel_children(ctx, id, other, at, upto, limit - told)
     elseif how then  -- else the note is damaged
-      if at ~= '0' then tell_waiting(ctx, other, at, how, batch, counts) end
+      if at ~= '0' then tell_waiting(ctx, other, at, how, batch) end
       local waiting = how == 'o' and {}
         or redis.call('ZRANGE', dependents .. id, '-inf', upto, 'BYSCORE', 'LIMIT', 0, limit - told, 'WITHSCORES')
       count = #waiting / 2
       if count > 0 then redis.call('ZREMRANGEBYRANK', dependents .. id, 0, count - 1) end
-      for i = 1, #waiting, 2 do tell_waiting(ctx, waiting[i], waiting[i + 1], how, batch, counts) end
+      for i = 1, #waiting, 2 do tell_waiting(ctx, waiting[i], waiting[i + 1], how, batch) end
     end
     if count == limit - told then redis.call('ZADD', ends, at_ms, how .. ' ' .. id .. ' ' .. rest .. ' ' .. upto) end
     told = told + math.max(count, 1)
@@ -1122,12 +1135,9 @@ end
 local ctx, refused = open()
 if refused then return refused end
 
-local counts = {}
 local answers = fail_tasks(ctx, {
   id = item_id, token = item_token, retryable = item_retryable, reason = item_reason, error = item_error,
   jitter_ppm = item_jitter_ppm, pairs = item_pairs,
-}, counts)
-if ctx.noted then arg_rare().propagate_ends(ctx, 100, counts) end
-retain(ctx, counts)
-add_counts(counts)
+})
+close(ctx)
 return { 'ok', ctx.now, answers }

@@ -81,16 +81,9 @@ end
 
 local arg_rare
 
--- add_counts(counts): add what a call counted to the totals, once a call and not once a task. A number is added to its
--- counter, a table of buckets to one counter per bucket.
-local function add_counts(counts) local counters = KEYS[13]
-  for name, counted in pairs(counts) do
-    if type(counted) == 'number' then
-      redis.call('HINCRBY', counters, name, counted)
-    else
-      for bound, n in pairs(counted) do redis.call('HINCRBY', counters, name .. ':' .. bound, n) end
-    end
-  end
+-- add_count(ctx, name, n): count in this call; write_counts stores it.
+local function add_count(ctx, name, n)
+  ctx.counts[name] = (ctx.counts[name] or 0) + n
 end
 
 -- emit(ctx, event, id, detail): add one entry to the stream, where events are kept; detail is name=value words of ours, or ''. Its
@@ -170,12 +163,12 @@ local function open(clock) local config = KEYS[1]
   local row = redis.call('HMGET', config, 'layout_min', 'clock', 'events_max', 'fair', 'mode', 'chains', 'fair_top')
   local now, now_text = read_clock(row[1], row[2], clock)
   if not now then return nil, now_text end
-  return { exists = row[1], now = now, now_text = now_text, settings_events_max = tonumber(row[3] or 100000), settings_fair = tonumber(row[4] or 0), settings_mode = row[5], settings_chains = row[6] == '1', settings_fair_top = tonumber(row[7] or 0), work = 300 }
+  return { exists = row[1], now = now, now_text = now_text, settings_events_max = tonumber(row[3] or 100000), settings_fair = tonumber(row[4] or 0), settings_mode = row[5], settings_chains = row[6] == '1', settings_fair_top = tonumber(row[7] or 0), counts = {}, work = 300 }
 end
 
--- promote_due(ctx, limit, counts): move tasks whose time has come into line, at its end, the earliest first. Tasks of one time
+-- promote_due(ctx, limit): move tasks whose time has come into line, at its end, the earliest first. Tasks of one time
 -- that crashed again keep the order that they had in line, not that of their ids. As many as ctx.work allows.
-local function promote_due(ctx, limit, counts) local config, task, delayed = KEYS[1], KEYS[2], KEYS[8]
+local function promote_due(ctx, limit) local config, task, delayed = KEYS[1], KEYS[2], KEYS[8]
   limit = math.min(limit, math.ceil(ctx.work / (ctx.settings_fair > 0 and 3 or 2)))
   local page = redis.call('ZRANGE', delayed, '-inf', ctx.now, 'BYSCORE', 'LIMIT', 0, limit + 1, 'WITHSCORES')
   if #page == 0 then return 0 end
@@ -204,8 +197,20 @@ local function promote_due(ctx, limit, counts) local config, task, delayed = KEY
   if #promoted == 0 then return 0 end
   make_ready(ctx, by_lane)
   emit(ctx, 'task.promoted', table.concat(promoted, ' '), '')
-  counts.promoted = #promoted
+  add_count(ctx, 'promoted', #promoted)
   return #promoted
+end
+
+-- write_counts(ctx): add what this call has counted to the totals, once a call and not once a task. A number is added to its counter,
+-- a table of buckets to one counter for each bucket.
+local function write_counts(ctx) local counters = KEYS[13]
+  for name, counted in pairs(ctx.counts) do
+    if type(counted) == 'number' then
+      redis.call('HINCRBY', counters, name, counted)
+    else
+      for bound, n in pairs(counted) do redis.call('HINCRBY', counters, name .. ':' .. bound, n) end
+    end
+  end
 end
 
 local arg_made
@@ -293,8 +298,7 @@ end
 local ctx, refused = open()
 if refused then return refused end
 
-local counts = {}
 ctx.work = 15 * limit
-local promoted = promote_due(ctx, limit, counts)
-add_counts(counts)
+local promoted = promote_due(ctx, limit)
+write_counts(ctx)
 return { 'ok', ctx.now, promoted }

@@ -122,18 +122,6 @@ end
 
 local arg_rare
 
--- add_counts(counts): add what a call counted to the totals, once a call and not once a task. A number is added to its
--- counter, a table of buckets to one counter per bucket.
-local function add_counts(counts) local counters = KEYS[26]
-  for name, counted in pairs(counts) do
-    if type(counted) == 'number' then
-      redis.call('HINCRBY', counters, name, counted)
-    else
-      for bound, n in pairs(counted) do redis.call('HINCRBY', counters, name .. ':' .. bound, n) end
-    end
-  end
-end
-
 -- answer_waiters(ctx, id, how, value): leave word of how a task ended for those who wait for it, and tell them. Past its time
 -- it is not shown; the server deletes it later, by its own clock.
 -- EARLY
@@ -245,7 +233,7 @@ local function open(clock) local config = KEYS[1]
   local row = redis.call('HMGET', config, 'layout_min', 'clock', 'events_max', 'fair', 'limits', 'fair_top')
   local now, now_text = read_clock(row[1], row[2], clock)
   if not now then return nil, now_text end
-  return { exists = row[1], now = now, now_text = now_text, settings_events_max = tonumber(row[3] or 100000), settings_fair = tonumber(row[4] or 0), settings_limits = tonumber(row[5] or 0), settings_fair_top = tonumber(row[6] or 0) }
+  return { exists = row[1], now = now, now_text = now_text, settings_events_max = tonumber(row[3] or 100000), settings_fair = tonumber(row[4] or 0), settings_limits = tonumber(row[5] or 0), settings_fair_top = tonumber(row[6] or 0), counts = {} }
 end
 
 -- remove_tasks(ctx, ids, since, why, most): delete tasks that are in no set any more, with their index entries. What was done to one
@@ -303,9 +291,26 @@ local function remove_tasks(ctx, ids, since, why, most) local task, payload, res
   return count, left
 end
 
+-- write_counts(ctx): add what this call has counted to the totals, once a call and not once a task. A number is added to its counter,
+-- a table of buckets to one counter for each bucket.
+local function write_counts(ctx) local counters = KEYS[26]
+  for name, counted in pairs(ctx.counts) do
+    if type(counted) == 'number' then
+      redis.call('HINCRBY', counters, name, counted)
+    else
+      for bound, n in pairs(counted) do redis.call('HINCRBY', counters, name .. ':' .. bound, n) end
+    end
+  end
+end
+
 local arg_made
 function arg_rare()
   if arg_made then return arg_made end
+
+-- add_count(ctx, name, n): count in this call; write_counts stores it.
+local function add_count(ctx, name, n)
+  ctx.counts[name] = (ctx.counts[name] or 0) + n
+end
 
 -- note_end(ctx, how, id, parent, stamp): note what propagate_ends has to do for a task. `c` and `f`: tell its end to the parent, which
 -- is '<id> <its place>', that gathers it, and to those that wait for it and have come by now; who comes later waits for another
@@ -414,7 +419,7 @@ local function shorten_family(ctx, id) local task, children, ends = KEYS[2], KEY
   end
 end
 
-  arg_made = { on_end = on_end, shorten_family = shorten_family }
+  arg_made = { add_count = add_count, on_end = on_end, shorten_family = shorten_family }
   return arg_made
 end
 
@@ -463,7 +468,8 @@ for i, set in ipairs(sets) do
 end
 remove_tasks(ctx, gone, {}, 'purged')
 if #gone > 0 then emit(ctx, 'task.removed', table.concat(gone, ' '), 'reason=purged') end
-add_counts({ purged = #gone > 0 and #gone or nil })
+if #gone > 0 then arg_rare().add_count(ctx, 'purged', #gone) end
+write_counts(ctx)
 local more = (#gone == limit or work <= 0 or redis.call('EXISTS', lane ~= '' and ready .. lane or lanes) == 1) and 1 or 0
 note_done(ctx, 'purge', #gone .. ':' .. more)
 return { 'ok', ctx.now, #gone, more }

@@ -274,23 +274,16 @@ local function open(clock) local config = KEYS[1]
   local row = redis.call('HMGET', config, 'layout_min', 'clock', 'lease_ms', 'events_max', 'finished_max', 'fair', 'mode', 'chains', 'limits', 'fair_top')
   local now, now_text = read_clock(row[1], row[2], clock)
   if not now then return nil, now_text end
-  return { exists = row[1], now = now, now_text = now_text, settings_lease_ms = tonumber(row[3] or 15000), settings_events_max = tonumber(row[4] or 100000), settings_finished_max = tonumber(row[5] or 100000), settings_fair = tonumber(row[6] or 0), settings_mode = row[7], settings_chains = row[8] == '1', settings_limits = tonumber(row[9] or 0), settings_fair_top = tonumber(row[10] or 0), ended = 0, work = 300 }
+  return { exists = row[1], now = now, now_text = now_text, settings_lease_ms = tonumber(row[3] or 15000), settings_events_max = tonumber(row[4] or 100000), settings_finished_max = tonumber(row[5] or 100000), settings_fair = tonumber(row[6] or 0), settings_mode = row[7], settings_chains = row[8] == '1', settings_limits = tonumber(row[9] or 0), settings_fair_top = tonumber(row[10] or 0), counts = {}, ended = 0, work = 300 }
 end
 
 local arg_made
 function arg_rare()
   if arg_made then return arg_made end
 
--- add_counts(counts): add what a call counted to the totals, once a call and not once a task. A number is added to its
--- counter, a table of buckets to one counter per bucket.
-local function add_counts(counts) local counters = KEYS[30]
-  for name, counted in pairs(counts) do
-    if type(counted) == 'number' then
-      redis.call('HINCRBY', counters, name, counted)
-    else
-      for bound, n in pairs(counted) do redis.call('HINCRBY', counters, name .. ':' .. bound, n) end
-    end
-  end
+-- add_count(ctx, name, n): count in this call; write_counts stores it.
+local function add_count(ctx, name, n)
+  ctx.counts[name] = (ctx.counts[name] or 0) + n
 end
 
 -- answer_waiters(ctx, id, how, value): leave word of how a task ended for those who wait for it, and tell them. Past its time
@@ -750,13 +743,13 @@ local function repair_line(ctx, key, from) local running, leases, task, blocked,
   return { 'seen', long, wrong }
 end
 
--- restore_end(ctx, id, record, how, counts): put a task that has ended among those that have. When it ended is not known, unless
+-- restore_end(ctx, id, record, how): put a task that has ended among those that have. When it ended is not known, unless
 -- it was cancelled; it is kept as if it ended now. The set that it is in then.
-local function restore_end(ctx, id, record, how, counts) local finished, dead = KEYS[15], KEYS[16]
+local function restore_end(ctx, id, record, how) local finished, dead = KEYS[15], KEYS[16]
   end_ties(ctx, id, record, how)
   if how == 'dead' then
     redis.call('ZADD', dead, ctx.now, id)
-    counts.dead = (counts.dead or 0) + 1
+    add_count(ctx, 'dead', 1)
     return 'dead'
   end
   redis.call('ZADD', finished, record.cancelled_ms or ctx.now, id)
@@ -850,19 +843,19 @@ local function restore_wait(ctx, id, record, score) local task, once, dependents
   return due_ms > ctx.now and 'delayed' or 'ready'
 end
 
--- restore_task(ctx, id, record, score, counts): put a task that is in no set where its record says; score: its place in line, where
+-- restore_task(ctx, id, record, score): put a task that is in no set where its record says; score: its place in line, where
 -- a lease knows it. The state that it has then.
-local function restore_task(ctx, id, record, score, counts)
+local function restore_task(ctx, id, record, score)
   restore_indexes(id, record)
   local how = ended_how(record)
-  if how then return restore_end(ctx, id, record, how, counts) end
+  if how then return restore_end(ctx, id, record, how) end
   return restore_wait(ctx, id, record, score)
 end
 
--- repair_task(ctx, id, counts): put a task that find_damage has found back into one set, that which says most: that it has ended;
+-- repair_task(ctx, id): put a task that find_damage has found back into one set, that which says most: that it has ended;
 -- that a worker has it; that it is in line. A lease whose settlement the record knows has ended, unless it is whole:
 -- then the settlement failed, and comes again. Another goes on, with a new deadline where it had none. The state then, or `gone`.
-local function repair_task(ctx, id, counts) local running, leases, ready, delayed, blocked, deadlines, finished, dead, holding, waiting, limit_lines = KEYS[2], KEYS[3], KEYS[9], KEYS[12], KEYS[13], KEYS[14], KEYS[15], KEYS[16], KEYS[24], KEYS[25], KEYS[26]
+local function repair_task(ctx, id) local running, leases, ready, delayed, blocked, deadlines, finished, dead, holding, waiting, limit_lines = KEYS[2], KEYS[3], KEYS[9], KEYS[12], KEYS[13], KEYS[14], KEYS[15], KEYS[16], KEYS[24], KEYS[25], KEYS[26]
   local record, held = read_record(id), redis.call('HGET', running, id)
   if not record or not record.created_ms then
     drop_lease(ctx, id, held)
@@ -895,7 +888,7 @@ local function repair_task(ctx, id, counts) local running, leases, ready, delaye
     state = 'running'
   else
     drop_lease(ctx, id, held)
-    state = restore_task(ctx, id, record, lease and tonumber(lease.score), counts)
+    state = restore_task(ctx, id, record, lease and tonumber(lease.score))
   end
   if redis.call('EXISTS', ready .. lane) == 0 then lane_emptied(ctx, lane) end  -- last: restore_wait may have made shares
   if record.limited_by and not score then
@@ -905,13 +898,13 @@ local function repair_task(ctx, id, counts) local running, leases, ready, delaye
     redis.call('ZADD', limit_lines, 'LT', ctx.now_text, record.limited_by)
   end
   emit(ctx, 'task.repaired', id, 'state=' .. state)
-  counts.repaired = (counts.repaired or 0) + 1
+  add_count(ctx, 'repaired', 1)
   return state
 end
 
--- trim_set(ctx, set, keep_ms, max, limit, counts): delete the oldest of the finished or the dead beyond an age (nil: none)
+-- trim_set(ctx, set, keep_ms, max, limit): delete the oldest of the finished or the dead beyond an age (nil: none)
 -- and a number, at most limit, and as many as ctx.work allows; how many. ctx.untrimmed: there are more. The dead go with an event each.
-local function trim_set(ctx, set, keep_ms, max, limit, counts) local dead = KEYS[16]
+local function trim_set(ctx, set, keep_ms, max, limit) local dead = KEYS[16]
   local gone, excess = {}, math.min(redis.call('ZCARD', set) - max, limit)
   if keep_ms then
     gone = redis.call('ZRANGE', set, '-inf', ctx.now - keep_ms, 'BYSCORE', 'LIMIT', 0, limit, 'WITHSCORES')
@@ -926,24 +919,36 @@ local function trim_set(ctx, set, keep_ms, max, limit, counts) local dead = KEYS
   for i = 1, set == dead and count or 0 do emit(ctx, 'task.removed', ids[i], 'reason=retention') end
   redis.call('ZREMRANGEBYRANK', set, 0, count - 1)
   local counter = set == dead and 'dropped' or 'trimmed'
-  counts[counter] = (counts[counter] or 0) + count
+  add_count(ctx, counter, count)
   return count
 end
 
--- retain(ctx, counts): after tasks have ended, keep the sets of ended tasks within their numbers. Ages are looked after by
+-- retain(ctx): after tasks have ended, keep the sets of ended tasks within their numbers. Ages are looked after by
 -- trim_ended.
-local function retain(ctx, counts) local config, finished, dead = KEYS[1], KEYS[15], KEYS[16]
-  ctx.work = math.max(ctx.work, 50) + 25 * (ctx.ended + (counts.dead or 0))  -- as many go as come, whatever they have
+local function retain(ctx) local config, finished, dead = KEYS[1], KEYS[15], KEYS[16]
+  ctx.work = math.max(ctx.work, 50) + 25 * (ctx.ended + (ctx.counts.dead or 0))  -- as many go as come, whatever they have
   if ctx.ended > 0 and redis.call('ZCARD', finished) > ctx.settings_finished_max then
-    trim_set(ctx, finished, nil, ctx.settings_finished_max, 100 + ctx.ended, counts)
+    trim_set(ctx, finished, nil, ctx.settings_finished_max, 100 + ctx.ended)
   end
-  if counts.dead then
+  if ctx.counts.dead then
     local max = tonumber(redis.call('HGET', config, 'dead_max') or 100000)
-    trim_set(ctx, dead, nil, max, 100 + counts.dead, counts)
+    trim_set(ctx, dead, nil, max, 100 + ctx.counts.dead)
   end
 end
 
-  arg_made = { add_counts = add_counts, repair_lane = repair_lane, repair_line = repair_line, repair_task = repair_task, retain = retain }
+-- write_counts(ctx): add what this call has counted to the totals, once a call and not once a task. A number is added to its counter,
+-- a table of buckets to one counter for each bucket.
+local function write_counts(ctx) local counters = KEYS[30]
+  for name, counted in pairs(ctx.counts) do
+    if type(counted) == 'number' then
+      redis.call('HINCRBY', counters, name, counted)
+    else
+      for bound, n in pairs(counted) do redis.call('HINCRBY', counters, name .. ':' .. bound, n) end
+    end
+  end
+end
+
+  arg_made = { repair_lane = repair_lane, repair_line = repair_line, repair_task = repair_task, retain = retain, write_counts = write_counts }
   return arg_made
 end
 
@@ -952,7 +957,7 @@ local task = KEYS[4]
 local ctx, refused = open()
 if refused then return refused end
 
-local tasks, by_name, by_key, counts = {}, {}, {}, {}
+local tasks, by_name, by_key = {}, {}, {}
 for i, kind in ipairs(task_count > 0 and find_damage(task_id) or {}) do
   if not kind then
     tasks[i] = { 'sound' }
@@ -961,13 +966,13 @@ for i, kind in ipairs(task_count > 0 and find_damage(task_id) or {}) do
     local call, index = string.match(row[2] or '', '^(.*)/(%d+)$')
     tasks[i] = { 'damaged', kind, tonumber(row[1]) or 0, call or '', tonumber(index) or 0 }
   else
-    tasks[i] = { 'repaired', kind, arg_rare().repair_task(ctx, task_id[i], counts) }
+    tasks[i] = { 'repaired', kind, arg_rare().repair_task(ctx, task_id[i]) }
   end
 end
 for i = 1, lane_count do by_name[i] = { arg_rare().repair_lane(ctx, lane_name[i]) } end
 for i = 1, line_count do by_key[i] = arg_rare().repair_line(ctx, line_key[i], line_from[i]) end
-if counts.repaired then
-  arg_rare().retain(ctx, counts)
-  arg_rare().add_counts(counts)
+if ctx.counts.repaired then
+  arg_rare().retain(ctx)
+  arg_rare().write_counts(ctx)
 end
 return { 'ok', ctx.now, tasks, by_name, by_key }

@@ -97,16 +97,9 @@ end
 
 local arg_rare
 
--- add_counts(counts): add what a call counted to the totals, once a call and not once a task. A number is added to its
--- counter, a table of buckets to one counter per bucket.
-local function add_counts(counts) local counters = KEYS[12]
-  for name, counted in pairs(counts) do
-    if type(counted) == 'number' then
-      redis.call('HINCRBY', counters, name, counted)
-    else
-      for bound, n in pairs(counted) do redis.call('HINCRBY', counters, name .. ':' .. bound, n) end
-    end
-  end
+-- add_count(ctx, name, n): count in this call; write_counts stores it.
+local function add_count(ctx, name, n)
+  ctx.counts[name] = (ctx.counts[name] or 0) + n
 end
 
 -- push_due(lane): leave a token for a time within the longest block, 10 s, of which nobody who is blocked has learned: who
@@ -266,7 +259,7 @@ local function open(clock) local config = KEYS[1]
   local row = redis.call('HMGET', config, 'layout_min', 'clock', 'events_max', 'fair', 'mode', 'fair_top')
   local now, now_text = read_clock(row[1], row[2], clock)
   if not now then return nil, now_text end
-  return { exists = row[1], now = now, now_text = now_text, settings_events_max = tonumber(row[3] or 100000), settings_fair = tonumber(row[4] or 0), settings_mode = row[5], settings_fair_top = tonumber(row[6] or 0) }
+  return { exists = row[1], now = now, now_text = now_text, settings_events_max = tonumber(row[3] or 100000), settings_fair = tonumber(row[4] or 0), settings_mode = row[5], settings_fair_top = tonumber(row[6] or 0), counts = {} }
 end
 
 -- replayed_answers(ctx, verb, count): what the same call of so many items was answered within the last minute, or nil.
@@ -287,6 +280,18 @@ local function revive_task(ctx, id, unique, scope) local task, dead = KEYS[2], K
   redis.call('HSET', task .. id, 'ready_ms', ctx.now_text)
   if unique then hold_once(ctx, 'unique:' .. unique, id) end
   if scope then hold_once(ctx, 'scope:' .. scope, id) end
+end
+
+-- write_counts(ctx): add what this call has counted to the totals, once a call and not once a task. A number is added to its counter,
+-- a table of buckets to one counter for each bucket.
+local function write_counts(ctx) local counters = KEYS[12]
+  for name, counted in pairs(ctx.counts) do
+    if type(counted) == 'number' then
+      redis.call('HINCRBY', counters, name, counted)
+    else
+      for bound, n in pairs(counted) do redis.call('HINCRBY', counters, name .. ':' .. bound, n) end
+    end
+  end
 end
 
 local arg_made
@@ -352,5 +357,6 @@ for i = 1, item_count do
 end
 note_answers(ctx, 'retry', answers)
 make_ready(ctx, by_lane)
-if retried > 0 then add_counts({ revived = retried }) end
+if retried > 0 then add_count(ctx, 'revived', retried) end
+write_counts(ctx)
 return { 'ok', ctx.now, answers }

@@ -380,21 +380,21 @@ local function keep_result(ctx, id, value, own_ms, kept) local task, result = KE
   return true
 end
 
--- observe(counts, name, value): count a value in the bucket of the next power of two: counter '<name>:<upper bound>'.
+-- observe(ctx, name, value): count a value in the bucket of the next power of two: counter '<name>:<upper bound>'.
 -- EARLY
-local function observe(counts, name, value)
+local function observe(ctx, name, value)
   local bound = 1
   while bound < value and bound < 2147483648 do bound = bound * 2 end  -- at most 31: doublings
-  local buckets = counts[name]
+  local buckets = ctx.counts[name]
   if not buckets then
     buckets = {}
-    counts[name] = buckets
+    ctx.counts[name] = buckets
   end
   buckets[bound] = (buckets[bound] or 0) + 1
 end
 
--- ack_tasks(ctx, ids, tokens, results, counts): complete tasks whose lease is this token's; one answer each.
-local function ack_tasks(ctx, ids, tokens, results, counts) local running, task, finished = KEYS[2], KEYS[4], KEYS[15]
+-- ack_tasks(ctx, ids, tokens, results): complete tasks whose lease is this token's; one answer each.
+local function ack_tasks(ctx, ids, tokens, results) local running, task, finished = KEYS[2], KEYS[4], KEYS[15]
   local answers, done, by_time, kept, ended, traces = {}, {}, {}, {}, {}, nil
   if #ids == 0 then return answers end
   local byte, find, sub, match = string.byte, string.find, string.sub, string.match
@@ -420,8 +420,8 @@ local function ack_tasks(ctx, ids, tokens, results, counts) local running, task,
         traces[at] = match(lease, '^([^ |]+)', traced + 7)
       end
       done[at], by_time[2 * at - 1], by_time[2 * at], ended[id] = id, ctx.now_text, id, results[i]
-      observe(counts, 'run_ms', ctx.now - started_ms)
-      if attempt ~= '1' then observe(counts, 'attempts', tonumber(attempt)) end
+      observe(ctx, 'run_ms', ctx.now - started_ms)
+      if attempt ~= '1' then observe(ctx, 'attempts', tonumber(attempt)) end
     end
   end
   if #done == 0 then return answers end
@@ -434,18 +434,6 @@ local function ack_tasks(ctx, ids, tokens, results, counts) local running, task,
   ctx.trace = nil
   ctx.ended = ctx.ended + #done
   return answers
-end
-
--- add_counts(counts): add what a call counted to the totals, once a call and not once a task. A number is added to its
--- counter, a table of buckets to one counter per bucket.
-local function add_counts(counts) local counters = KEYS[37]
-  for name, counted in pairs(counts) do
-    if type(counted) == 'number' then
-      redis.call('HINCRBY', counters, name, counted)
-    else
-      for bound, n in pairs(counted) do redis.call('HINCRBY', counters, name .. ':' .. bound, n) end
-    end
-  end
 end
 
 -- add_payloads(leased): fill in the payloads of claimed tasks, entry 7 of each; the ids of those that have none. An empty
@@ -570,10 +558,10 @@ local function write_lease(ctx, token, score, lane, tied, limited, traced, runs,
     .. fence .. ' ' .. worker
 end
 
--- claim_tasks(ctx, wanted, limit, seen_ms, counts): lease the next tasks of these lanes to this call's worker, until
+-- claim_tasks(ctx, wanted, limit, seen_ms): lease the next tasks of these lanes to this call's worker, until
 -- the reply would pass 4 MiB, or ctx.met limits a bound; a kind in ctx.alone is leased alone. seen_ms: when the slot kept house last. The deadline, and the leases.
 -- EARLY
-local function claim_tasks(ctx, wanted, limit, seen_ms, counts) local config, running, leases, task, worker_hash = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[18]
+local function claim_tasks(ctx, wanted, limit, seen_ms) local config, running, leases, task, worker_hash = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[18]
   if ctx.settings_mode == 'paused' then wanted = {} end
   local next_ids, scores, from, there = peek_ready(wanted, ctx.settings_limits > 0 and limit + 100 or limit)
   local fence = #next_ids > 0 and redis.call('HINCRBY', config, 'fence', #next_ids) - #next_ids or 0
@@ -587,13 +575,13 @@ local function claim_tasks(ctx, wanted, limit, seen_ms, counts) local config, ru
     local waits, limited, alone = nil, nil, ctx.alone and arg_rare().comes_alone(ctx, record)
     if #leased == limit or ctx.met > 500 + 5 * limit or ((alone or bytes + size > 4194304) and #leased > 0) then break end
     if ctx.settings_limits > 0 then ctx.lane = wanted[from[i]] end
-    if ctx.settings_limits > 0 and since_ms then waits, limited = arg_rare().apply_limits(ctx, id, record, scores[i], tied, counts) end
+    if ctx.settings_limits > 0 and since_ms then waits, limited = arg_rare().apply_limits(ctx, id, record, scores[i], tied) end
     numbers[from[i]] = (numbers[from[i]] or 0) + 1
     if not since_ms then
       arg_rare().drop_task(ctx, id)
     elseif not waits and tied and arg_rare().start_tied(ctx, id) then
       redis.call('HSET', task .. id, 'reason', 'expired')
-      arg_rare().move_to_dead(ctx, 'task.expired', id, 'expired', tied, counts)
+      arg_rare().move_to_dead(ctx, 'task.expired', id, 'expired', tied)
       for _, limit in ipairs(limited or {}) do ctx.spared[#ctx.spared + 1] = limit.key end
     elseif not waits then
       local at, attempt, delivery = #leased + 1, failed + 1, delivered + 1
@@ -609,7 +597,7 @@ local function claim_tasks(ctx, wanted, limit, seen_ms, counts) local config, ru
       held[2 * at - 1] = id
       held[2 * at] = write_lease(ctx, token, scores[i], wanted[from[i]], tied, holds, traced, runs, fence + i, worker)
       ending[2 * at - 1], ending[2 * at] = deadline_text, id
-      observe(counts, 'wait_ms', ctx.now - since_ms)
+      observe(ctx, 'wait_ms', ctx.now - since_ms)
     end
   end
   remove_ready(ctx, wanted, numbers, there)
@@ -630,12 +618,51 @@ local function claim_tasks(ctx, wanted, limit, seen_ms, counts) local config, ru
   return deadline_ms, leased
 end
 
--- next_due(ctx, set, counts): see to what is due in a set, which is sorted by its times; the next time there, or MAX_SAFE. If more
+-- retain(ctx): after tasks have ended, keep the sets of ended tasks within their numbers. Ages are looked after by
+-- trim_ended.
+local function retain(ctx) local config, finished, dead = KEYS[1], KEYS[15], KEYS[16]
+  ctx.work = math.max(ctx.work, 50) + 25 * (ctx.ended + (ctx.counts.dead or 0))  -- as many go as come, whatever they have
+  if ctx.ended > 0 and redis.call('ZCARD', finished) > ctx.settings_finished_max then
+    arg_rare().trim_set(ctx, finished, nil, ctx.settings_finished_max, 100 + ctx.ended)
+  end
+  if ctx.counts.dead then
+    local max = tonumber(redis.call('HGET', config, 'dead_max') or 100000)
+    arg_rare().trim_set(ctx, dead, nil, max, 100 + ctx.counts.dead)
+  end
+end
+
+-- write_counts(ctx): add what this call has counted to the totals, once a call and not once a task. A number is added to its counter,
+-- a table of buckets to one counter for each bucket.
+local function write_counts(ctx) local counters = KEYS[37]
+  for name, counted in pairs(ctx.counts) do
+    if type(counted) == 'number' then
+      redis.call('HINCRBY', counters, name, counted)
+    else
+      for bound, n in pairs(counted) do redis.call('HINCRBY', counters, name .. ':' .. bound, n) end
+    end
+  end
+end
+
+-- close_claim(ctx, next_ms): the end of a call that has claimed: as close, but the sweep has told of some ends. The time of what is
+-- due next: now if there is more to tell.
+local function close_claim(ctx, next_ms) local ends = KEYS[27]
+  if ctx.settings_limits > 0 then next_ms = arg_rare().end_limited(ctx, next_ms) end
+  if ctx.noted then
+    local left = 100 - ctx.told
+    local all = left > 0 and arg_rare().propagate_ends(ctx, left) < left
+    if not all and redis.call('EXISTS', ends) == 1 then next_ms = ctx.now end
+  end
+  retain(ctx)
+  write_counts(ctx)
+  return next_ms
+end
+
+-- next_due(ctx, set): see to what is due in a set, which is sorted by its times; the next time there, or MAX_SAFE. If more
 -- is due than the call may do, that time is over, and the next call goes on.
-local function next_due(ctx, set, counts)
+local function next_due(ctx, set)
   local head = redis.call('ZRANGE', set, 0, 0, 'WITHSCORES')
   if head[1] and tonumber(head[2]) <= ctx.now then
-    arg_rare().move_due(ctx, set, counts)
+    arg_rare().move_due(ctx, set)
     head = redis.call('ZRANGE', set, 0, 0, 'WITHSCORES')
   end
   return tonumber(head[2] or MAX_SAFE)
@@ -668,31 +695,18 @@ local function open(clock) local config = KEYS[1]
   local row = redis.call('HMGET', config, 'layout_min', 'clock', 'lease_ms', 'events_max', 'finished_max', 'result_ms', 'timeout_ms', 'fair', 'mode', 'chains', 'schedules', 'limits', 'fair_top')
   local now, now_text = read_clock(row[1], row[2], clock)
   if not now then return nil, now_text end
-  return { exists = row[1], now = now, now_text = now_text, settings_lease_ms = tonumber(row[3] or 15000), settings_events_max = tonumber(row[4] or 100000), settings_finished_max = tonumber(row[5] or 100000), settings_result_ms = tonumber(row[6]), settings_timeout_ms = tonumber(row[7] or 0), settings_fair = tonumber(row[8] or 0), settings_mode = row[9], settings_chains = row[10] == '1', settings_schedules = row[11] == '1', settings_limits = tonumber(row[12] or 0), settings_fair_top = tonumber(row[13] or 0), ended = 0, work = 300, told = 0, lease_ms = false, fence = false, limit = row[12] and {}, limited = row[12] and {}, in_line = row[12] and {}, victims = row[12] and {}, spared = row[12] and {}, timed = row[12] and {}, started = row[12] and {}, met = 0, steps = 100 }
+  return { exists = row[1], now = now, now_text = now_text, settings_lease_ms = tonumber(row[3] or 15000), settings_events_max = tonumber(row[4] or 100000), settings_finished_max = tonumber(row[5] or 100000), settings_result_ms = tonumber(row[6]), settings_timeout_ms = tonumber(row[7] or 0), settings_fair = tonumber(row[8] or 0), settings_mode = row[9], settings_chains = row[10] == '1', settings_schedules = row[11] == '1', settings_limits = tonumber(row[12] or 0), settings_fair_top = tonumber(row[13] or 0), counts = {}, ended = 0, work = 300, told = 0, lease_ms = false, fence = false, limit = row[12] and {}, limited = row[12] and {}, in_line = row[12] and {}, victims = row[12] and {}, spared = row[12] and {}, timed = row[12] and {}, started = row[12] and {}, met = 0, steps = 100 }
 end
 
--- retain(ctx, counts): after tasks have ended, keep the sets of ended tasks within their numbers. Ages are looked after by
--- trim_ended.
-local function retain(ctx, counts) local config, finished, dead = KEYS[1], KEYS[15], KEYS[16]
-  ctx.work = math.max(ctx.work, 50) + 25 * (ctx.ended + (counts.dead or 0))  -- as many go as come, whatever they have
-  if ctx.ended > 0 and redis.call('ZCARD', finished) > ctx.settings_finished_max then
-    arg_rare().trim_set(ctx, finished, nil, ctx.settings_finished_max, 100 + ctx.ended, counts)
-  end
-  if counts.dead then
-    local max = tonumber(redis.call('HGET', config, 'dead_max') or 100000)
-    arg_rare().trim_set(ctx, dead, nil, max, 100 + counts.dead, counts)
-  end
-end
-
--- sweep(ctx, counts): reap, expire and promote what is due, pass on what has ended, and open the lines of limits, at most 100
+-- sweep(ctx): reap, expire and promote what is due, pass on what has ended, and open the lines of limits, at most 100
 -- of each, of lines 40 + limit; the time of the next of them, but for the lines, or 0.
-local function sweep(ctx, counts) local leases, delayed, deadlines, ends = KEYS[3], KEYS[12], KEYS[14], KEYS[27]
+local function sweep(ctx) local leases, delayed, deadlines, ends = KEYS[3], KEYS[12], KEYS[14], KEYS[27]
   if ctx.settings_limits > 0 then ctx.steps = math.max(20, math.min(100, 40 + limit, ctx.steps)) end  -- less for few tasks, or after an ack that has opened lines
-  local next_ms = next_due(ctx, leases, counts)
+  local next_ms = next_due(ctx, leases)
   if redis.call('EXISTS', deadlines, delayed) > 0 then
-    next_ms = math.min(next_ms, next_due(ctx, deadlines, counts), next_due(ctx, delayed, counts))
+    next_ms = math.min(next_ms, next_due(ctx, deadlines), next_due(ctx, delayed))
   end
-  if ctx.settings_chains then next_ms = math.min(next_ms, next_due(ctx, ends, counts)) end
+  if ctx.settings_chains then next_ms = math.min(next_ms, next_due(ctx, ends)) end
   if ctx.settings_limits > 0 then arg_rare().drain_due_limit_queues(ctx) end
   return next_ms < MAX_SAFE and next_ms or 0
 end
@@ -700,6 +714,11 @@ end
 local arg_made
 function arg_rare()
   if arg_made then return arg_made end
+
+-- add_count(ctx, name, n): count in this call; write_counts stores it.
+local function add_count(ctx, name, n)
+  ctx.counts[name] = (ctx.counts[name] or 0) + n
+end
 
 -- answer_waiters(ctx, id, how, value): leave word of how a task ended for those who wait for it, and tell them. Past its time
 -- it is not shown; the server deletes it later, by its own clock.
@@ -784,14 +803,14 @@ local function on_end(ctx, id, how, value) local task = KEYS[4]
   return own
 end
 
--- cancel_task(ctx, id, tied, counts, detail): end a task as cancelled; the caller has taken it out of the set it was in.
+-- cancel_task(ctx, id, tied, detail): end a task as cancelled; the caller has taken it out of the set it was in.
 -- EARLY
-local function cancel_task(ctx, id, tied, counts, detail) local task, finished = KEYS[4], KEYS[15]
+local function cancel_task(ctx, id, tied, detail) local task, finished = KEYS[4], KEYS[15]
   if tied then on_end(ctx, id, 'cancelled', '') end
   redis.call('HSET', task .. id, 'cancelled_ms', ctx.now_text)
   redis.call('ZADD', finished, ctx.now, id)
   emit(ctx, 'task.cancelled', id, detail or '')
-  counts.cancelled = (counts.cancelled or 0) + 1
+  add_count(ctx, 'cancelled', 1)
   ctx.ended = ctx.ended + 1
 end
 
@@ -911,13 +930,13 @@ local function mend_holders(ctx, key) local leases, holding = KEYS[3], KEYS[30]
   end
 end
 
--- move_to_dead(ctx, event, id, reason, tied, counts, error, shown): move a task to the dead set; the caller has taken it out of the
+-- move_to_dead(ctx, event, id, reason, tied, error, shown): move a task to the dead set; the caller has taken it out of the
 -- set it was in, and writes the reason and the error into the record. shown: what the event says besides the reason, or nil.
-local function move_to_dead(ctx, event, id, reason, tied, counts, error, shown) local dead = KEYS[16]
+local function move_to_dead(ctx, event, id, reason, tied, error, shown) local dead = KEYS[16]
   if tied then on_end(ctx, id, 'dead ' .. reason, error or '') end
   redis.call('ZADD', dead, ctx.now, id)
   emit(ctx, event, id, 'reason=' .. reason .. (shown or ''))
-  counts.dead = (counts.dead or 0) + 1
+  add_count(ctx, 'dead', 1)
 end
 
 -- preempt_oldest(ctx, limit): another task of a full limit has come, and the oldest is to go for it: of those that run one that
@@ -940,9 +959,9 @@ local function preempt_oldest(ctx, limit) local blocked, holding, waiting = KEYS
   end
 end
 
--- apply_limits(ctx, id, record, score, tied, counts): whether a limit does not let a task start now: then it waits in its line, or is
+-- apply_limits(ctx, id, record, score, tied): whether a limit does not let a task start now: then it waits in its line, or is
 -- dead or cancelled, as the limit's policy says. Else the limits that it is to hold. ctx.met counts all limits.
-local function apply_limits(ctx, id, record, score, tied, counts) local task = KEYS[4]
+local function apply_limits(ctx, id, record, score, tied) local task = KEYS[4]
   local user, tags, words = '', '', ''
   for f = 1, #record, 2 do
     local name = record[f]
@@ -965,9 +984,9 @@ local function apply_limits(ctx, id, record, score, tied, counts) local task = K
   if not full then return false, limited end
   if full.policy == 'reject' then
     redis.call('HSET', task .. id, 'reason', 'limited')
-    move_to_dead(ctx, 'task.dead', id, 'limited', tied, counts)
+    move_to_dead(ctx, 'task.dead', id, 'limited', tied)
   elseif full.policy == 'cancel_newest' then
-    cancel_task(ctx, id, tied, counts)
+    cancel_task(ctx, id, tied)
   else
     if full.policy == 'cancel_oldest' and full.held >= full.most then preempt_oldest(ctx, full) end
     join_limit(ctx, id, score, full, recheck_at_ms, tied)
@@ -1066,10 +1085,10 @@ local function state_of(ctx, set, score, record) local leases, delayed, blocked,
   return set == delayed and 'delayed' or set == blocked and 'blocked' or set == dead and 'dead' or 'ready'
 end
 
--- cancel_one(ctx, id, counts, dead_too): cancel a task: at once if it waits, or by its worker if it runs. With dead_too a dead
+-- cancel_one(ctx, id, dead_too): cancel a task: at once if it waits, or by its worker if it runs. With dead_too a dead
 -- task leaves the dead set; it holds nothing any more. The answer.
 -- LATE
-local function cancel_one(ctx, id, counts, dead_too) local running, leases = KEYS[2], KEYS[3]
+local function cancel_one(ctx, id, dead_too) local running, leases = KEYS[2], KEYS[3]
   local record = read_record(id)
   local set, score = find_set(id, record)
   local state = state_of(ctx, set, score, record)
@@ -1089,7 +1108,7 @@ local function cancel_one(ctx, id, counts, dead_too) local running, leases = KEY
   if record.limited_by then leave_line(id, record.limited_by) end
   if state == 'ready' and redis.call('EXISTS', set) == 0 then lane_emptied(ctx, record.lane or 'any') end
   if dead_before and record.reply then answer_waiters(ctx, id, 'cancelled', '') end
-  cancel_task(ctx, id, not dead_before and record.ties, counts, dead_before and 'from=dead')
+  cancel_task(ctx, id, not dead_before and record.ties, dead_before and 'from=dead')
   return 'cancelled'
 end
 
@@ -1108,11 +1127,11 @@ local function rank_after(set, score, id)
   return low
 end
 
--- cancel_children(ctx, id, last_id, last_score, stamp, limit, counts): cancel the children of a task that come after the
+-- cancel_children(ctx, id, last_id, last_score, stamp, limit): cancel the children of a task that come after the
 -- last one, at most limit, and note that theirs are to follow, once under a stamp: parents may form a cycle. A later cancel
 -- has a higher stamp and does the work of earlier ones, or two of them would go round a cycle for ever. One that was removed, of
 -- which a link is left (shorten_family), has children to be cancelled, too. How many, and the last of them with its score.
-local function cancel_children(ctx, id, last_id, last_score, stamp, limit, counts) local task, children = KEYS[4], KEYS[24]
+local function cancel_children(ctx, id, last_id, last_score, stamp, limit) local task, children = KEYS[4], KEYS[24]
   local start = last_score == '0' and 0 or rank_after(children .. id, last_score, last_id)
   local page = redis.call('ZRANGE', children .. id, start, start + limit - 1, 'WITHSCORES')
   for i = 1, #page, 2 do
@@ -1123,7 +1142,7 @@ local function cancel_children(ctx, id, last_id, last_score, stamp, limit, count
     if parent ~= id then
       redis.call('ZREM', children .. id, child)  -- an older build enqueued another task of the id of a link
     else
-      if row[1] then cancel_one(ctx, child, counts) end
+      if row[1] then cancel_one(ctx, child) end
       local has_own = redis.call('EXISTS', children .. child) == 1
       if has_own and tonumber(row[4] or 0) < tonumber(stamp) then
         redis.call('HSET', task .. child, 'pruned', stamp)
@@ -1330,13 +1349,13 @@ local function note_starts(ctx) local rates = KEYS[33]
   for first = 1, #due, 7000 do redis.call('ZADD', rates, unpack(due, first, math.min(first + 6999, #due))) end
 end
 
--- end_limited(ctx, next_ms, counts): after a claim: cancel those that are to go for others of their limit, let others start where
+-- end_limited(ctx, next_ms): after a claim: cancel those that are to go for others of their limit, let others start where
 -- one was let go that waits for another limit now, and answer the earlier of a time (0: none) and that when the line of a limit
 -- is looked at next. While there are lines that is in 5 s at the latest, for nobody is told of a limit that is changed.
 -- ctx.timed: lanes in which this claim has met a rate. It leaves a token there, for its worker may be busy when the next may start.
-local function end_limited(ctx, next_ms, counts) local limit_lines = KEYS[32]
+local function end_limited(ctx, next_ms) local limit_lines = KEYS[32]
   if ctx.started[1] then note_starts(ctx) end
-  for _, id in ipairs(ctx.victims) do cancel_one(ctx, id, counts) end
+  for _, id in ipairs(ctx.victims) do cancel_one(ctx, id) end
   local lined, seen = {}, {}
   for _, key in ipairs(ctx.spared) do
     if not seen[key] and redis.call('ZSCORE', limit_lines, key) then lined[#lined + 1] = key end
@@ -1386,11 +1405,11 @@ local function share_place(ctx, lane, user, band) local config, weights, shares 
   return place
 end
 
--- expire_waiting(ctx, limit, counts): tasks whose deadline has come while they wait: one that expires, or that nobody has taken
+-- expire_waiting(ctx, limit): tasks whose deadline has come while they wait: one that expires, or that nobody has taken
 -- from its last lane, goes to the dead set, though the latter not in a pause, when nobody can; another goes on to its next
 -- lane, at its old place; as many as ctx.work allows; how many. A task with a lease or an end waits no more: a deadline that an older
 -- version left is only removed.
-local function expire_waiting(ctx, limit, counts) local leases, task, ready, deadlines, finished, dead = KEYS[3], KEYS[4], KEYS[9], KEYS[14], KEYS[15], KEYS[16]
+local function expire_waiting(ctx, limit) local leases, task, ready, deadlines, finished, dead = KEYS[3], KEYS[4], KEYS[9], KEYS[14], KEYS[15], KEYS[16]
   local ids, by_lane = redis.call('ZRANGE', deadlines, '-inf', ctx.now, 'BYSCORE', 'LIMIT', 0, limit), {}
   if #ids == 0 then return 0 end
   local records = {}
@@ -1423,7 +1442,7 @@ local function expire_waiting(ctx, limit, counts) local leases, task, ready, dea
         if record.limited_by then leave_line(id, record.limited_by) end
         redis.call('HSET', task .. id, 'reason', reason)
         if record.error then redis.call('HDEL', task .. id, 'error', 'exit_code') end
-        move_to_dead(ctx, expired and 'task.expired' or 'task.dead', id, reason, true, counts)
+        move_to_dead(ctx, expired and 'task.expired' or 'task.dead', id, reason, true)
       else
         local to = record.fallback and next_lane(ctx, id, record)
         if to and in_line then
@@ -1480,9 +1499,9 @@ local function settled_before(id, token, answers) local task = KEYS[4]
   return { 'lease_lost' }
 end
 
--- fail_tasks(ctx, fails, counts): end attempts that went wrong; fails is a table of lists id, token, retryable,
+-- fail_tasks(ctx, fails): end attempts that went wrong; fails is a table of lists id, token, retryable,
 -- reason, error, jitter_ppm, pairs. One answer each: retried with the due time, dead, cancelled, lease_lost.
-local function fail_tasks(ctx, fails, counts) local config, running, task, deadlines = KEYS[1], KEYS[2], KEYS[4], KEYS[14]
+local function fail_tasks(ctx, fails) local config, running, task, deadlines = KEYS[1], KEYS[2], KEYS[4], KEYS[14]
   local answers, ended, due = {}, {}, {}
   local held = redis.call('HMGET', running, unpack(fails.id))  -- at most 1,000: items
   local all = read_policy(config)
@@ -1495,18 +1514,18 @@ local function fail_tasks(ctx, fails, counts) local config, running, task, deadl
       local own = read_policy(task .. id)
       if lease.cancelling then
         answers[i] = { 'cancelled' }
-        cancel_task(ctx, id, lease.tied, counts)
+        cancel_task(ctx, id, lease.tied)
       elseif fails.retryable[i] and lease.attempt < tonumber(own[1] or all[1] or 3) then
         local due_ms = ctx.now + (extra.delay_ms or backoff(own, all, lease.attempt, fails.jitter_ppm[i]))
         answers[i] = { 'retried', due_ms }
         delay_until(ctx, due_ms, id, lease.lane)
         emit(ctx, 'task.retried', id, string.format('attempt=%d due_ms=%.0f', lease.attempt, due_ms))
-        counts.retried = (counts.retried or 0) + 1
+        add_count(ctx, 'retried', 1)
         if extra.timeout_ms then redis.call('HSET', task .. id, 'timeout_ms', extra.timeout_ms, 'ties', '1') end
       else
         answers[i] = { 'dead' }
         local shown = describe_death(ctx, lease.attempt, fails.error[i], extra.sealed)
-        move_to_dead(ctx, 'task.dead', id, reason, lease.tied, counts, fails.error[i], shown)
+        move_to_dead(ctx, 'task.dead', id, reason, lease.tied, fails.error[i], shown)
       end
       redis.call('HSET', task .. id, 'ran', lease.ran, 'attempts', lease.attempt, 'deliveries', lease.delivery,
         'reason', reason, 'error', fails.error[i], 'settled', settled_as(token, answers[i]))
@@ -1687,9 +1706,9 @@ local function retire_worker(name) local worker_hash = KEYS[18]
   redis.call('PEXPIRE', worker_hash .. name, 120000)
 end
 
--- sweep_workers(ctx, counts): forget workers that have been silent for too long, at most 100, as many as ctx.work allows, or 10; their leases expire by
+-- sweep_workers(ctx): forget workers that have been silent for too long, at most 100, as many as ctx.work allows, or 10; their leases expire by
 -- themselves.
-local function sweep_workers(ctx, counts) local workers = KEYS[17]
+local function sweep_workers(ctx) local workers = KEYS[17]
   local silent_ms = ctx.presence_ms or read_presence()
   local most = math.max(10, math.min(100, math.floor(ctx.work / 6)))
   local gone = redis.call('ZRANGE', workers, '-inf', ctx.now - silent_ms, 'BYSCORE', 'LIMIT', 0, most)
@@ -1699,7 +1718,7 @@ local function sweep_workers(ctx, counts) local workers = KEYS[17]
     retire_worker(name)
     emit(ctx, 'worker.lost', name, '')
   end
-  if #gone > 0 then counts.workers_lost = #gone end
+  if #gone > 0 then add_count(ctx, 'workers_lost', #gone) end
 end
 
 -- shorten_family(ctx, id): where a task is removed whose children are not, its stub stays among the children of its parent, a
@@ -1791,9 +1810,9 @@ local function remove_tasks(ctx, ids, since, why, most) local task, payload, res
   return count, left
 end
 
--- trim_set(ctx, set, keep_ms, max, limit, counts): delete the oldest of the finished or the dead beyond an age (nil: none)
+-- trim_set(ctx, set, keep_ms, max, limit): delete the oldest of the finished or the dead beyond an age (nil: none)
 -- and a number, at most limit, and as many as ctx.work allows; how many. ctx.untrimmed: there are more. The dead go with an event each.
-local function trim_set(ctx, set, keep_ms, max, limit, counts) local dead = KEYS[16]
+local function trim_set(ctx, set, keep_ms, max, limit) local dead = KEYS[16]
   local gone, excess = {}, math.min(redis.call('ZCARD', set) - max, limit)
   if keep_ms then
     gone = redis.call('ZRANGE', set, '-inf', ctx.now - keep_ms, 'BYSCORE', 'LIMIT', 0, limit, 'WITHSCORES')
@@ -1808,29 +1827,29 @@ local function trim_set(ctx, set, keep_ms, max, limit, counts) local dead = KEYS
   for i = 1, set == dead and count or 0 do emit(ctx, 'task.removed', ids[i], 'reason=retention') end
   redis.call('ZREMRANGEBYRANK', set, 0, count - 1)
   local counter = set == dead and 'dropped' or 'trimmed'
-  counts[counter] = (counts[counter] or 0) + count
+  add_count(ctx, counter, count)
   return count
 end
 
--- trim_ended(ctx, limit, counts): delete ended tasks beyond what the queue keeps by age and number, at most limit of the
+-- trim_ended(ctx, limit): delete ended tasks beyond what the queue keeps by age and number, at most limit of the
 -- finished and of the dead; how many. Old events go as well: whole blocks of the stream, which costs next to nothing. The row
 -- that it reads has also for how long a worker may be silent, ctx.presence_ms.
-local function trim_ended(ctx, limit, counts) local config, finished, dead, events = KEYS[1], KEYS[15], KEYS[16], KEYS[38]
+local function trim_ended(ctx, limit) local config, finished, dead, events = KEYS[1], KEYS[15], KEYS[16], KEYS[38]
   local row = redis.call('HMGET', config, 'finished_keep_ms', 'dead_keep_ms', 'dead_max', 'events_keep_ms', 'presence_ms')
   local finished_keep_ms, dead_keep_ms = tonumber(row[1] or 604800000), tonumber(row[2] or 2592000000)
   ctx.presence_ms = tonumber(row[5] or 30000)
   local oldest_ms = math.max(0, ctx.now - tonumber(row[4] or 604800000))
   redis.call('XTRIM', events, 'MINID', '~', string.format('%.0f', oldest_ms))
-  return trim_set(ctx, finished, finished_keep_ms, ctx.settings_finished_max, limit, counts)
-    + trim_set(ctx, dead, dead_keep_ms, tonumber(row[3] or 100000), limit, counts)
+  return trim_set(ctx, finished, finished_keep_ms, ctx.settings_finished_max, limit)
+    + trim_set(ctx, dead, dead_keep_ms, tonumber(row[3] or 100000), limit)
 end
 
--- housekeep(ctx, counts, wanted): once a second for each slot that claims: note the worker's presence, forget old ended tasks, silent
+-- housekeep(ctx, wanted): once a second for each slot that claims: note the worker's presence, forget old ended tasks, silent
 -- workers and keys of `once` whose time is over, and let features do what is due. False if more is left, for the next call.
-local function housekeep(ctx, counts, wanted) local workers = KEYS[17]
+local function housekeep(ctx, wanted) local workers = KEYS[17]
   redis.call('ZADD', workers, ctx.now_text, worker)
-  local trimmed = trim_ended(ctx, 100, counts)
-  sweep_workers(ctx, counts)
+  local trimmed = trim_ended(ctx, 100)
+  sweep_workers(ctx)
   on_housekeep(ctx, wanted)
   return trimmed + sweep_once(ctx, 100) < 100 and not ctx.untrimmed
 end
@@ -1869,9 +1888,9 @@ local function limits_on_unlease(ctx, ids) local running, holding, limit_lines =
   if #lined > 0 then drain_limit_queues(ctx, lined) end
 end
 
--- promote_due(ctx, limit, counts): move tasks whose time has come into line, at its end, the earliest first. Tasks of one time
+-- promote_due(ctx, limit): move tasks whose time has come into line, at its end, the earliest first. Tasks of one time
 -- that crashed again keep the order that they had in line, not that of their ids. As many as ctx.work allows.
-local function promote_due(ctx, limit, counts) local config, task, delayed = KEYS[1], KEYS[4], KEYS[12]
+local function promote_due(ctx, limit) local config, task, delayed = KEYS[1], KEYS[4], KEYS[12]
   limit = math.min(limit, math.ceil(ctx.work / (ctx.settings_fair > 0 and 3 or 2)))
   local page = redis.call('ZRANGE', delayed, '-inf', ctx.now, 'BYSCORE', 'LIMIT', 0, limit + 1, 'WITHSCORES')
   if #page == 0 then return 0 end
@@ -1900,14 +1919,14 @@ local function promote_due(ctx, limit, counts) local config, task, delayed = KEY
   if #promoted == 0 then return 0 end
   make_ready(ctx, by_lane)
   emit(ctx, 'task.promoted', table.concat(promoted, ' '), '')
-  counts.promoted = #promoted
+  add_count(ctx, 'promoted', #promoted)
   return #promoted
 end
 
--- tell_waiting(ctx, id, place, how, batch, counts): a task that this one waits for has ended. All of them must end as it
+-- tell_waiting(ctx, id, place, how, batch): a task that this one waits for has ended. All of them must end as it
 -- wants, or any: a decisive end lets it go on at once, or end at once; another one does when it is the last. What becomes
 -- ready goes into the batch. One that is not blocked at this place does not wait any more, or is another of that id.
-local function tell_waiting(ctx, id, place, how, batch, counts) local task, blocked = KEYS[4], KEYS[13]
+local function tell_waiting(ctx, id, place, how, batch) local task, blocked = KEYS[4], KEYS[13]
   local score = redis.call('ZSCORE', blocked, id)
   if not score or score % BAND ~= tonumber(place) then return end
   local own = redis.call('HMGET', task .. id, 'after_when', 'after_any', 'lane', 'delay_ms', 'run_after_ms', 'ties', 'user', 'limited_by')
@@ -1929,18 +1948,18 @@ local function tell_waiting(ctx, id, place, how, batch, counts) local task, bloc
     if own[6] then await_deadline(ctx, id, due_ms) end
     batch.freed[#batch.freed + 1] = id
   elseif own[1] == 'failed' then
-    cancel_task(ctx, id, own[6], counts)
+    cancel_task(ctx, id, own[6])
   else
     redis.call('HSET', task .. id, 'reason', 'after_failed')
-    move_to_dead(ctx, 'task.dead', id, 'after_failed', own[6], counts)
+    move_to_dead(ctx, 'task.dead', id, 'after_failed', own[6])
   end
 end
 
--- propagate_ends(ctx, limit, counts): what the ends of tasks mean for others, the earliest first, at most limit of them: they are
+-- propagate_ends(ctx, limit): what the ends of tasks mean for others, the earliest first, at most limit of them: they are
 -- told to those that wait for the task and to the parent that gathers it (`c`, `f`), or to the next one of its ordering key
 -- (`o`), or its children are cancelled (`t`).
 -- What is left stays noted, at its time. How many.
-local function propagate_ends(ctx, limit, counts) local dependents, ends = KEYS[25], KEYS[27]
+local function propagate_ends(ctx, limit) local dependents, ends = KEYS[25], KEYS[27]
   local batch, told = { by_lane = {}, freed = {} }, 0
   local function line_up_freed()
     make_ready(ctx, batch.by_lane)
@@ -1955,14 +1974,14 @@ local function propagate_ends(ctx, limit, counts) local dependents, ends = KEYS[
     redis.call('ZREM', ends, note)
     if how == 't' then
       line_up_freed()  -- or it would miss them
-      count, rest = cancel_children(ctx, id, other, at, upto, limit - told, counts)
+      count, rest = cancel_children(ctx, id, other, at, upto, limit - told)
     elseif how then  -- else the note is damaged
-      if at ~= '0' then tell_waiting(ctx, other, at, how, batch, counts) end
+      if at ~= '0' then tell_waiting(ctx, other, at, how, batch) end
       local waiting = how == 'o' and {}
         or redis.call('ZRANGE', dependents .. id, '-inf', upto, 'BYSCORE', 'LIMIT', 0, limit - told, 'WITHSCORES')
       count = #waiting / 2
       if count > 0 then redis.call('ZREMRANGEBYRANK', dependents .. id, 0, count - 1) end
-      for i = 1, #waiting, 2 do tell_waiting(ctx, waiting[i], waiting[i + 1], how, batch, counts) end
+      for i = 1, #waiting, 2 do tell_waiting(ctx, waiting[i], waiting[i + 1], how, batch) end
     end
     if count == limit - told then redis.call('ZADD', ends, at_ms, how .. ' ' .. id .. ' ' .. rest .. ' ' .. upto) end
     told = told + math.max(count, 1)
@@ -1979,9 +1998,9 @@ local function propagate_ends(ctx, limit, counts) local dependents, ends = KEYS[
   return told
 end
 
--- reap_expired(ctx, limit, counts): take back leases past their deadline; of those that share one, the first in line first, as
+-- reap_expired(ctx, limit): take back leases past their deadline; of those that share one, the first in line first, as
 -- far as they are among the first 1,000, and as many as ctx.work allows. The first crash returns a task to its old place, the n-th waits for the backoff of n-1, max_crashes of them end it.
-local function reap_expired(ctx, limit, counts) local config, running, leases, task, deadlines = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[14]
+local function reap_expired(ctx, limit) local config, running, leases, task, deadlines = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[14]
   local ids = redis.call('ZRANGE', leases, '-inf', ctx.now, 'BYSCORE', 'LIMIT', 0, limit + 1)
   if #ids == 0 then return 0 end
   local held, by_lane, due, latest_ms, count = redis.call('HMGET', running, unpack(ids)), {}, {}, 0, 0  -- at most 1,001: one more than the limit
@@ -1996,7 +2015,7 @@ local function reap_expired(ctx, limit, counts) local config, running, leases, t
   end
   local all = read_policy(config)
   end_leases(ctx, ids)
-  counts.stalled = #ids
+  add_count(ctx, 'stalled', #ids)
   for i, id in ipairs(ids) do
     local lease = read_lease(held[i])
     ctx.trace = lease and lease.trace
@@ -2004,16 +2023,16 @@ local function reap_expired(ctx, limit, counts) local config, running, leases, t
       drop_task(ctx, id)
     elseif not lease then
       redis.call('HSET', task .. id, 'reason', 'damaged')
-      move_to_dead(ctx, 'task.dead', id, 'damaged', true, counts)
+      move_to_dead(ctx, 'task.dead', id, 'damaged', true)
     else
       local crashes, reason, back_ms = lease.crashes + 1, nil, nil
       emit(ctx, 'task.stalled', id, 'crashes=' .. crashes .. ' worker=' .. lease.worker)
       if lease.cancelling then
-        cancel_task(ctx, id, lease.tied, counts)
+        cancel_task(ctx, id, lease.tied)
       elseif crashes >= tonumber(all[6] or 5) then
         reason = 'crash_loop'
         redis.call('HDEL', task .. id, 'error', 'exit_code')  -- of another attempt
-        move_to_dead(ctx, 'task.dead', id, reason, lease.tied, counts, nil, ' attempts=' .. lease.attempt - 1)
+        move_to_dead(ctx, 'task.dead', id, reason, lease.tied, nil, ' attempts=' .. lease.attempt - 1)
       elseif crashes == 1 then
         back_ms = ctx.now
         line_up(by_lane, lease.lane, lease.score, id)
@@ -2037,14 +2056,14 @@ local function reap_expired(ctx, limit, counts) local config, running, leases, t
   return #ids
 end
 
--- move_due(ctx, set, counts): see to what is due in a set, at most 100 of it, and as much as ctx.work allows: a few in
+-- move_due(ctx, set): see to what is due in a set, at most 100 of it, and as much as ctx.work allows: a few in
 -- any case, so that each set has its turn.
-local function move_due(ctx, set, counts) local leases, delayed, deadlines, ends = KEYS[3], KEYS[12], KEYS[14], KEYS[27]
+local function move_due(ctx, set) local leases, delayed, deadlines, ends = KEYS[3], KEYS[12], KEYS[14], KEYS[27]
   local moves = {
     [leases] = reap_expired, [deadlines] = expire_waiting, [delayed] = promote_due, [ends] = propagate_ends,
   }
   ctx.work = math.max(ctx.work, 50)
-  local moved = moves[set](ctx, 100, counts)
+  local moved = moves[set](ctx, 100)
   if set == ends then ctx.told = moved end
 end
 
@@ -2104,8 +2123,6 @@ end
   return arg_made
 end
 
-local ends = KEYS[27]
-
 local ctx, refused = open()
 if refused then return refused end
 ctx.lease_ms = lease_ms > 0 and lease_ms or ctx.settings_lease_ms
@@ -2113,24 +2130,20 @@ local standing, known = check_slot()
 if standing == 'stale' then return { 'stale' } end
 if standing == 'unregistered' then return { 'unregistered' } end
 
-local counts, failed, deadline_ms, leased = {}, {}, nil, nil
-local acked = ack_tasks(ctx, acks_id, acks_token, acks_result, counts)
+local failed, deadline_ms, leased = {}, nil, nil
+local acked = ack_tasks(ctx, acks_id, acks_token, acks_result)
 if fails_count > 0 then
   failed = arg_rare().fail_tasks(ctx, {
     id = fails_id, token = fails_token, retryable = fails_retryable, reason = fails_reason, error = fails_error,
     jitter_ppm = fails_jitter_ppm, pairs = fails_pairs,
-  }, counts)
+  })
 end
-local next_ms = sweep(ctx, counts)
+local next_ms = sweep(ctx)
 if standing == 'replay' then
   deadline_ms, leased = arg_rare().reclaim_tasks(ctx, known)
 else
-  if math.abs(ctx.now - known) >= 1000 and arg_rare().housekeep(ctx, counts, lanes_wanted_lane) then known = ctx.now end
-  deadline_ms, leased = claim_tasks(ctx, lanes_wanted_lane, limit, known, counts)
+  if math.abs(ctx.now - known) >= 1000 and arg_rare().housekeep(ctx, lanes_wanted_lane) then known = ctx.now end
+  deadline_ms, leased = claim_tasks(ctx, lanes_wanted_lane, limit, known)
 end
-if ctx.settings_limits > 0 then next_ms = arg_rare().end_limited(ctx, next_ms, counts) end
-local fires_ms = ctx.settings_schedules and arg_rare().next_firing(ctx) or 0
-if ctx.noted and (ctx.told == 100 or arg_rare().propagate_ends(ctx, 100 - ctx.told, counts) == 100 - ctx.told) and redis.call('EXISTS', ends) == 1 then next_ms = ctx.now end
-retain(ctx, counts)
-add_counts(counts)
-return { 'ok', ctx.now, next_ms, fires_ms, ctx.lease_ms, deadline_ms, acked, failed, leased }
+next_ms = close_claim(ctx, next_ms)
+return { 'ok', ctx.now, next_ms, ctx.settings_schedules and arg_rare().next_firing(ctx) or 0, ctx.lease_ms, deadline_ms, acked, failed, leased }

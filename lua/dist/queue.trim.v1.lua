@@ -83,16 +83,9 @@ end
 
 local arg_rare
 
--- add_counts(counts): add what a call counted to the totals, once a call and not once a task. A number is added to its
--- counter, a table of buckets to one counter per bucket.
-local function add_counts(counts) local counters = KEYS[15]
-  for name, counted in pairs(counts) do
-    if type(counted) == 'number' then
-      redis.call('HINCRBY', counters, name, counted)
-    else
-      for bound, n in pairs(counted) do redis.call('HINCRBY', counters, name .. ':' .. bound, n) end
-    end
-  end
+-- add_count(ctx, name, n): count in this call; write_counts stores it.
+local function add_count(ctx, name, n)
+  ctx.counts[name] = (ctx.counts[name] or 0) + n
 end
 
 -- emit(ctx, event, id, detail): add one entry to the stream, where events are kept; detail is name=value words of ours, or ''. Its
@@ -139,7 +132,7 @@ local function open(clock) local config = KEYS[1]
   local row = redis.call('HMGET', config, 'layout_min', 'clock', 'events_max', 'finished_max')
   local now, now_text = read_clock(row[1], row[2], clock)
   if not now then return nil, now_text end
-  return { exists = row[1], now = now, now_text = now_text, settings_events_max = tonumber(row[3] or 100000), settings_finished_max = tonumber(row[4] or 100000), work = 300 }
+  return { exists = row[1], now = now, now_text = now_text, settings_events_max = tonumber(row[3] or 100000), settings_finished_max = tonumber(row[4] or 100000), counts = {}, work = 300 }
 end
 
 -- remove_tasks(ctx, ids, since, why, most): delete tasks that are in no set any more, with their index entries. What was done to one
@@ -207,9 +200,9 @@ local function sweep_once(ctx, limit) local once, once_due = KEYS[9], KEYS[10]
   return #fields
 end
 
--- trim_set(ctx, set, keep_ms, max, limit, counts): delete the oldest of the finished or the dead beyond an age (nil: none)
+-- trim_set(ctx, set, keep_ms, max, limit): delete the oldest of the finished or the dead beyond an age (nil: none)
 -- and a number, at most limit, and as many as ctx.work allows; how many. ctx.untrimmed: there are more. The dead go with an event each.
-local function trim_set(ctx, set, keep_ms, max, limit, counts) local dead = KEYS[8]
+local function trim_set(ctx, set, keep_ms, max, limit) local dead = KEYS[8]
   local gone, excess = {}, math.min(redis.call('ZCARD', set) - max, limit)
   if keep_ms then
     gone = redis.call('ZRANGE', set, '-inf', ctx.now - keep_ms, 'BYSCORE', 'LIMIT', 0, limit, 'WITHSCORES')
@@ -224,21 +217,33 @@ local function trim_set(ctx, set, keep_ms, max, limit, counts) local dead = KEYS
   for i = 1, set == dead and count or 0 do emit(ctx, 'task.removed', ids[i], 'reason=retention') end
   redis.call('ZREMRANGEBYRANK', set, 0, count - 1)
   local counter = set == dead and 'dropped' or 'trimmed'
-  counts[counter] = (counts[counter] or 0) + count
+  add_count(ctx, counter, count)
   return count
 end
 
--- trim_ended(ctx, limit, counts): delete ended tasks beyond what the queue keeps by age and number, at most limit of the
+-- trim_ended(ctx, limit): delete ended tasks beyond what the queue keeps by age and number, at most limit of the
 -- finished and of the dead; how many. Old events go as well: whole blocks of the stream, which costs next to nothing. The row
 -- that it reads has also for how long a worker may be silent, ctx.presence_ms.
-local function trim_ended(ctx, limit, counts) local config, finished, dead, events = KEYS[1], KEYS[7], KEYS[8], KEYS[16]
+local function trim_ended(ctx, limit) local config, finished, dead, events = KEYS[1], KEYS[7], KEYS[8], KEYS[16]
   local row = redis.call('HMGET', config, 'finished_keep_ms', 'dead_keep_ms', 'dead_max', 'events_keep_ms', 'presence_ms')
   local finished_keep_ms, dead_keep_ms = tonumber(row[1] or 604800000), tonumber(row[2] or 2592000000)
   ctx.presence_ms = tonumber(row[5] or 30000)
   local oldest_ms = math.max(0, ctx.now - tonumber(row[4] or 604800000))
   redis.call('XTRIM', events, 'MINID', '~', string.format('%.0f', oldest_ms))
-  return trim_set(ctx, finished, finished_keep_ms, ctx.settings_finished_max, limit, counts)
-    + trim_set(ctx, dead, dead_keep_ms, tonumber(row[3] or 100000), limit, counts)
+  return trim_set(ctx, finished, finished_keep_ms, ctx.settings_finished_max, limit)
+    + trim_set(ctx, dead, dead_keep_ms, tonumber(row[3] or 100000), limit)
+end
+
+-- write_counts(ctx): add what this call has counted to the totals, once a call and not once a task. A number is added to its counter,
+-- a table of buckets to one counter for each bucket.
+local function write_counts(ctx) local counters = KEYS[15]
+  for name, counted in pairs(ctx.counts) do
+    if type(counted) == 'number' then
+      redis.call('HINCRBY', counters, name, counted)
+    else
+      for bound, n in pairs(counted) do redis.call('HINCRBY', counters, name .. ':' .. bound, n) end
+    end
+  end
 end
 
 local arg_made
@@ -286,9 +291,8 @@ end
 local ctx, refused = open()
 if refused then return refused end
 
-local counts = {}
 ctx.work = 1500
-local removed = trim_ended(ctx, limit, counts)
+local removed = trim_ended(ctx, limit)
 local forgotten = sweep_once(ctx, limit)
-add_counts(counts)
+write_counts(ctx)
 return { 'ok', ctx.now, removed, (ctx.untrimmed or removed >= limit or forgotten == limit) and 1 or 0 }

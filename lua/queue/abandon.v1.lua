@@ -16,7 +16,7 @@
 -- REPLAY rid
 -- FLAGS  allow-oom
 -- COST   14 + 5n commands, 1 more for each user, tag and parent, O(n log m); at most 27,000 commands, 230,000 steps
--- EARLY  add_counts emit
+-- EARLY  add_count write_counts emit
 
 local ctx, refused = open()
 if refused then return refused end
@@ -38,6 +38,7 @@ remove_tasks(ctx, gone, {}, 'abandoned')
 note_answers(ctx, 'abandon', answers)
 if #gone > 0 then
   emit(ctx, 'task.removed', table.concat(gone, ' '), 'reason=abandoned')
-  add_counts({ abandoned = #gone })
+  add_count(ctx, 'abandoned', #gone)
+  write_counts(ctx)
 end
 return { 'ok', ctx.now, answers }

@@ -25,9 +25,6 @@
 local ctx, refused = open()
 if refused then return refused end
 
-local counts = {}
-local answers = ack_tasks(ctx, item_id, item_token, item_result, counts)
-if ctx.noted then propagate_ends(ctx, 100, counts) end
-retain(ctx, counts)
-add_counts(counts)
+local answers = ack_tasks(ctx, item_id, item_token, item_result)
+close(ctx)
 return { 'ok', ctx.now, answers }

@@ -25,13 +25,13 @@
 local ctx, refused = open()
 if refused then return refused end
 
-local answers, counts = replayed_answers(ctx, 'cancel', item_count), {}
+local answers = replayed_answers(ctx, 'cancel', item_count)
 if answers then return { 'ok', ctx.now, answers } end
 answers = {}
 if tree and ctx.exists then redis.call('HSETNX', config, 'trees', ctx.now_text) end  -- stamps used to be times: stay above them
 local stamp = tree and ctx.exists and string.format('%.0f', redis.call('HINCRBY', config, 'trees', 1))
 for i = 1, item_count do
-  answers[i] = { cancel_one(ctx, item_id[i], counts, true) }
+  answers[i] = { cancel_one(ctx, item_id[i], true) }
   if stamp then
     begin_chains(ctx)
     if answers[i][1] ~= 'not_found' then redis.call('HSET', task .. item_id[i], 'pruned', stamp) end
@@ -39,7 +39,5 @@ for i = 1, item_count do
   end
 end
 if ctx.exists then note_answers(ctx, 'cancel', answers) end
-if ctx.noted then propagate_ends(ctx, 100, counts) end
-retain(ctx, counts)
-add_counts(counts)
+close(ctx)
 return { 'ok', ctx.now, answers }

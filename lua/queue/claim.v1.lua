@@ -47,19 +47,15 @@ if alone_kinds[1] then
   ctx.alone = {}
   for _, kind in ipairs(alone_kinds) do ctx.alone[kind] = true end
 end
-local counts, deadline_ms, leased = {}, nil, nil
-local next_ms = sweep(ctx, counts)
+local deadline_ms, leased
+local next_ms = sweep(ctx)
 local left_ms = window_ms > 0 and window_left(ctx, item_lane, window_ms, limit) or 0
 if standing == 'replay' then
   deadline_ms, leased = reclaim_tasks(ctx, known)
 else
-  if math.abs(ctx.now - known) >= 1000 and housekeep(ctx, counts, item_lane) then known = ctx.now end
-  deadline_ms, leased = claim_tasks(ctx, left_ms > 0 and {} or item_lane, limit, known, counts)
+  if math.abs(ctx.now - known) >= 1000 and housekeep(ctx, item_lane) then known = ctx.now end
+  deadline_ms, leased = claim_tasks(ctx, left_ms > 0 and {} or item_lane, limit, known)
 end
 if left_ms > 0 then next_ms = math.min(next_ms > 0 and next_ms or MAX_SAFE, ctx.now + left_ms) end
-if ctx.settings.limits > 0 then next_ms = end_limited(ctx, next_ms, counts) end
-local fires_ms = ctx.settings.schedules and next_firing(ctx) or 0
-if ctx.noted and (ctx.told == 100 or propagate_ends(ctx, 100 - ctx.told, counts) == 100 - ctx.told) and redis.call('EXISTS', ends) == 1 then next_ms = ctx.now end
-retain(ctx, counts)
-add_counts(counts)
-return { 'ok', ctx.now, next_ms, fires_ms, ctx.lease_ms, deadline_ms, leased }
+next_ms = close_claim(ctx, next_ms)
+return { 'ok', ctx.now, next_ms, ctx.settings.schedules and next_firing(ctx) or 0, ctx.lease_ms, deadline_ms, leased }

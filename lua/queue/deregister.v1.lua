@@ -24,11 +24,8 @@
 local ctx, refused = open()
 if refused then return refused end
 if item_count > 0 then
-  local counts = {}
-  return_leases(ctx, item_id, item_token, nil, counts)
-  if ctx.noted then propagate_ends(ctx, 100, counts) end
-  retain(ctx, counts)
-  add_counts(counts)
+  return_leases(ctx, item_id, item_token, nil)
+  close(ctx)
 end
 local row = redis.call('HMGET', worker_hash .. worker, 'incarnation', 'replaced')
 if not row[1] then

@@ -80,8 +80,7 @@ if refused then return refused end
 ctx.some_known, ctx.moved = redis.call('EXISTS', unpack(keys)) > 0, moved  -- at most 1,000: items
 if not ctx.exists then create_base() end
 if epoch > ctx.settings.epoch then redis.call('HSET', config, 'epoch', epoch) end
-local counts = {}
-local answers = add_tasks(ctx, item_id, item_payload, item_pairs, stamps, counts)
-if ctx.noted then propagate_ends(ctx, 100, counts) end
-add_counts(counts)
+local answers = add_tasks(ctx, item_id, item_payload, item_pairs, stamps)
+if ctx.noted then propagate_ends(ctx, 100) end
+write_counts(ctx)
 return { 'ok', ctx.now, answers }

@@ -20,10 +20,7 @@
 local ctx, refused = open()
 if refused then return refused end
 
-local counts = {}
 ctx.work = 15 * limit
-local expired = expire_waiting(ctx, limit, counts)
-if ctx.noted then propagate_ends(ctx, 100, counts) end
-retain(ctx, counts)
-add_counts(counts)
+local expired = expire_waiting(ctx, limit)
+close(ctx)
 return { 'ok', ctx.now, expired }

@@ -34,12 +34,9 @@
 local ctx, refused = open()
 if refused then return refused end
 
-local counts = {}
 local answers = fail_tasks(ctx, {
   id = item_id, token = item_token, retryable = item_retryable, reason = item_reason, error = item_error,
   jitter_ppm = item_jitter_ppm, pairs = item_pairs,
-}, counts)
-if ctx.noted then propagate_ends(ctx, 100, counts) end
-retain(ctx, counts)
-add_counts(counts)
+})
+close(ctx)
 return { 'ok', ctx.now, answers }

@@ -68,17 +68,15 @@ if not late and item_count == 0 then return refuse('item_count', 0, '1, unless l
 refused = ctx.settings.mode == 'draining' and not late and refuse_new(ctx, item_id, { {} }, { rid .. '/1' })
 if refused then return refused end
 
-local counts, status, passed = {}, 'missed', missed + (late and 1 or 0)
+local status, passed = 'missed', missed + (late and 1 or 0)
 if passed > 0 then
   redis.call('HINCRBY', key, 'missed', passed)
   emit(ctx, 'schedule.missed', name, 'count=' .. passed .. ' next_ms=' .. string.format('%.0f', next_ms))
 end
 if not late then
-  status = fire_once(ctx, item_id[1], string.format('%.0f', nominal_ms), item_payload[1], item_pairs[1], rid .. '/1', counts)
+  status = fire_once(ctx, item_id[1], string.format('%.0f', nominal_ms), item_payload[1], item_pairs[1], rid .. '/1')
 end
 plan_firing(ctx, next_ms)
 redis.call('HSET', key, 'call', rid .. ' ' .. status)
-if ctx.noted then propagate_ends(ctx, 100, counts) end
-retain(ctx, counts)
-add_counts(counts)
+close(ctx)
 return { status, ctx.now }

@@ -16,8 +16,7 @@
 local ctx, refused = open()
 if refused then return refused end
 
-local counts = {}
 ctx.work = 15 * limit
-local promoted = promote_due(ctx, limit, counts)
-add_counts(counts)
+local promoted = promote_due(ctx, limit)
+write_counts(ctx)
 return { 'ok', ctx.now, promoted }

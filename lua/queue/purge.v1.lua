@@ -61,7 +61,8 @@ for i, set in ipairs(sets) do
 end
 remove_tasks(ctx, gone, {}, 'purged')
 if #gone > 0 then emit(ctx, 'task.removed', table.concat(gone, ' '), 'reason=purged') end
-add_counts({ purged = #gone > 0 and #gone or nil })
+if #gone > 0 then add_count(ctx, 'purged', #gone) end
+write_counts(ctx)
 local more = (#gone == limit or work <= 0 or redis.call('EXISTS', lane ~= '' and ready .. lane or lanes) == 1) and 1 or 0
 note_done(ctx, 'purge', #gone .. ':' .. more)
 return { 'ok', ctx.now, #gone, more }

@@ -18,12 +18,9 @@
 local ctx, refused = open()
 if refused then return refused end
 
-local counts = {}
 ctx.work = 15 * limit
-local reaped = reap_expired(ctx, limit, counts)
+local reaped = reap_expired(ctx, limit)
 ctx.work = math.max(ctx.work, 600)
-sweep_workers(ctx, counts)
-if ctx.noted then propagate_ends(ctx, 100, counts) end
-retain(ctx, counts)
-add_counts(counts)
+sweep_workers(ctx)
+close(ctx)
 return { 'ok', ctx.now, reaped }

@@ -22,9 +22,6 @@
 local ctx, refused = open()
 if refused then return refused end
 
-local counts = {}
-local answers = return_leases(ctx, item_id, item_token, nil, counts)
-if ctx.noted then propagate_ends(ctx, 100, counts) end
-retain(ctx, counts)
-add_counts(counts)
+local answers = return_leases(ctx, item_id, item_token, nil)
+close(ctx)
 return { 'ok', ctx.now, answers }

@@ -34,7 +34,7 @@
 local ctx, refused = open()
 if refused then return refused end
 
-local tasks, by_name, by_key, counts = {}, {}, {}, {}
+local tasks, by_name, by_key = {}, {}, {}
 for i, kind in ipairs(task_count > 0 and find_damage(task_id) or {}) do
   if not kind then
     tasks[i] = { 'sound' }
@@ -43,13 +43,13 @@ for i, kind in ipairs(task_count > 0 and find_damage(task_id) or {}) do
     local call, index = string.match(row[2] or '', '^(.*)/(%d+)$')
     tasks[i] = { 'damaged', kind, tonumber(row[1]) or 0, call or '', tonumber(index) or 0 }
   else
-    tasks[i] = { 'repaired', kind, repair_task(ctx, task_id[i], counts) }
+    tasks[i] = { 'repaired', kind, repair_task(ctx, task_id[i]) }
   end
 end
 for i = 1, lane_count do by_name[i] = { repair_lane(ctx, lane_name[i]) } end
 for i = 1, line_count do by_key[i] = repair_line(ctx, line_key[i], line_from[i]) end
-if counts.repaired then
-  retain(ctx, counts)
-  add_counts(counts)
+if ctx.counts.repaired then
+  retain(ctx)
+  write_counts(ctx)
 end
 return { 'ok', ctx.now, tasks, by_name, by_key }

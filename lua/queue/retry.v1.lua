@@ -17,7 +17,7 @@
 -- ROLE   operate
 -- REPLAY rid
 -- COST   12 + 6n commands, 1 more with fair shares and 2 for each user, O(n log m); at most 17,000 commands, 92,000 steps
--- EARLY  add_counts await_deadline emit push_due
+-- EARLY  add_count write_counts await_deadline emit push_due
 
 local ctx, refused = open()
 if refused then return refused end
@@ -48,5 +48,6 @@ for i = 1, item_count do
 end
 note_answers(ctx, 'retry', answers)
 make_ready(ctx, by_lane)
-if retried > 0 then add_counts({ revived = retried }) end
+if retried > 0 then add_count(ctx, 'revived', retried) end
+write_counts(ctx)
 return { 'ok', ctx.now, answers }

@@ -58,24 +58,20 @@ local standing, known = check_slot()
 if standing == 'stale' then return { 'stale' } end
 if standing == 'unregistered' then return { 'unregistered' } end
 
-local counts, failed, deadline_ms, leased = {}, {}, nil, nil
-local acked = ack_tasks(ctx, acks_id, acks_token, acks_result, counts)
+local failed, deadline_ms, leased = {}, nil, nil
+local acked = ack_tasks(ctx, acks_id, acks_token, acks_result)
 if fails_count > 0 then
   failed = fail_tasks(ctx, {
     id = fails_id, token = fails_token, retryable = fails_retryable, reason = fails_reason, error = fails_error,
     jitter_ppm = fails_jitter_ppm, pairs = fails_pairs,
-  }, counts)
+  })
 end
-local next_ms = sweep(ctx, counts)
+local next_ms = sweep(ctx)
 if standing == 'replay' then
   deadline_ms, leased = reclaim_tasks(ctx, known)
 else
-  if math.abs(ctx.now - known) >= 1000 and housekeep(ctx, counts, lanes_wanted_lane) then known = ctx.now end
-  deadline_ms, leased = claim_tasks(ctx, lanes_wanted_lane, limit, known, counts)
+  if math.abs(ctx.now - known) >= 1000 and housekeep(ctx, lanes_wanted_lane) then known = ctx.now end
+  deadline_ms, leased = claim_tasks(ctx, lanes_wanted_lane, limit, known)
 end
-if ctx.settings.limits > 0 then next_ms = end_limited(ctx, next_ms, counts) end
-local fires_ms = ctx.settings.schedules and next_firing(ctx) or 0
-if ctx.noted and (ctx.told == 100 or propagate_ends(ctx, 100 - ctx.told, counts) == 100 - ctx.told) and redis.call('EXISTS', ends) == 1 then next_ms = ctx.now end
-retain(ctx, counts)
-add_counts(counts)
-return { 'ok', ctx.now, next_ms, fires_ms, ctx.lease_ms, deadline_ms, acked, failed, leased }
+next_ms = close_claim(ctx, next_ms)
+return { 'ok', ctx.now, next_ms, ctx.settings.schedules and next_firing(ctx) or 0, ctx.lease_ms, deadline_ms, acked, failed, leased }

@@ -56,11 +56,8 @@ if tonumber(found) ~= rev then return { 'stale', ctx.now } end
 refused = ctx.settings.mode == 'draining' and refuse_new(ctx, item_id, { {} }, { rid .. '/1' })
 if refused then return refused end
 
-local counts = {}
 local at_text = at_ms > 0 and string.format('%.0f', at_ms) or ctx.now_text
-local status = fire_once(ctx, item_id[1], at_text, item_payload[1], item_pairs[1], rid .. '/1', counts)
+local status = fire_once(ctx, item_id[1], at_text, item_payload[1], item_pairs[1], rid .. '/1')
 note_done(ctx, 'trigger', status)
-if ctx.noted then propagate_ends(ctx, 100, counts) end
-retain(ctx, counts)
-add_counts(counts)
+close(ctx)
 return { status, ctx.now }

@@ -18,9 +18,8 @@
 local ctx, refused = open()
 if refused then return refused end
 
-local counts = {}
 ctx.work = 1500
-local removed = trim_ended(ctx, limit, counts)
+local removed = trim_ended(ctx, limit)
 local forgotten = sweep_once(ctx, limit)
-add_counts(counts)
+write_counts(ctx)
 return { 'ok', ctx.now, removed, (ctx.untrimmed or removed >= limit or forgotten == limit) and 1 or 0 }

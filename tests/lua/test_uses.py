@@ -66,9 +66,8 @@ local request = lock.live_request(domain, held)
 local is_held = request and request.order == '-'
 if is_held then
   if not ctx.exists then create_base() end
-  local counts = {}
-  add_tasks(ctx, item_id, item_payload, item_pairs, { stamp }, counts)
-  add_counts(counts)
+  add_tasks(ctx, item_id, item_payload, item_pairs, { stamp })
+  write_counts(ctx)
   lock.leave(domain, held)
   lock.promote_freed(domain)
 end

@@ -86,7 +86,7 @@ UNREACHABLE: Final = {
     ],
     "a claim for no lanes leases nothing": [],
     "it is made with one": [
-        "kernel/counters/add_counts.lua: no round over `counted`",
+        "kernel/counters/write_counts.lua: no round over `counted`",
         "lock/include/core/close_domain.lua: no round over `#changes`",
         "queue/include/repair/find_damage.lua: no round over `#sets`",
         "queue/include/repair/find_damage.lua: no round over `sets`",

@@ -47,8 +47,8 @@ def test_what_becomes_of_a_text(text: str, expected: set[str]) -> None:
 
 
 def test_a_mutant_changes_each_script_that_holds_its_source() -> None:
-    mutant = next(one for one in all_mutants() if one.source == "kernel/counters/add_counts.lua")
-    holders = {id for id in library() if "local function add_counts" in library()[id].text}
+    mutant = next(one for one in all_mutants() if one.source == "kernel/counters/write_counts.lua")
+    holders = {id for id in library() if "local function write_counts" in library()[id].text}
     texts = mutated(mutant)
     assert texts.keys() == holders
     for id, text in texts.items():
@@ -64,7 +64,7 @@ def test_the_tenths_are_of_one_size() -> None:
 
 
 def results(**outcomes: int) -> list[Result]:
-    (mutant,) = [one for one in all_mutants() if one.source == "kernel/counters/add_counts.lua"][:1]
+    (mutant,) = [one for one in all_mutants() if one.source == "kernel/counters/write_counts.lua"][:1]
     return [Result(mutant, outcome) for outcome, number in outcomes.items() for _ in range(number)]
 
 
@@ -82,13 +82,13 @@ def test_a_part_that_is_drawn_by_chance_may_have_some_more_survivors() -> None:
 
 def test_each_script_needs_85_of_100() -> None:
     short = "\n".join(shortfalls(results(killed=84, survived=16), 1))
-    assert "kernel/counters/add_counts.lua: 84.0 % were killed, at least 85 % must be" in short
+    assert "kernel/counters/write_counts.lua: 84.0 % were killed, at least 85 % must be" in short
     assert "queue.ack.v1: 84.0 % were killed" in short
 
 
 def test_survivors_are_listed_with_their_places() -> None:
     listed = survivors(results(killed=1, survived=1, timeout=1))
-    assert [line.startswith("lua/kernel/counters/add_counts.lua:") for line in listed] == [True, True]
+    assert [line.startswith("lua/kernel/counters/write_counts.lua:") for line in listed] == [True, True]
     assert listed[1].endswith("(no end)")
 
 

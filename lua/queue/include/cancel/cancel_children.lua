@@ -1,8 +1,8 @@
--- cancel_children(ctx, id, last_id, last_score, stamp, limit, counts): cancel the children of a task that come after the
+-- cancel_children(ctx, id, last_id, last_score, stamp, limit): cancel the children of a task that come after the
 -- last one, at most limit, and note that theirs are to follow, once under a stamp: parents may form a cycle. A later cancel
 -- has a higher stamp and does the work of earlier ones, or two of them would go round a cycle for ever. One that was removed, of
 -- which a link is left (shorten_family), has children to be cancelled, too. How many, and the last of them with its score.
-local function cancel_children(ctx, id, last_id, last_score, stamp, limit, counts)
+local function cancel_children(ctx, id, last_id, last_score, stamp, limit)
   local start = last_score == '0' and 0 or rank_after(children .. id, last_score, last_id)
   local page = redis.call('ZRANGE', children .. id, start, start + limit - 1, 'WITHSCORES')
   for i = 1, #page, 2 do
@@ -13,7 +13,7 @@ local function cancel_children(ctx, id, last_id, last_score, stamp, limit, count
     if parent ~= id then
       redis.call('ZREM', children .. id, child)  -- an older build enqueued another task of the id of a link
     else
-      if row[1] then cancel_one(ctx, child, counts) end
+      if row[1] then cancel_one(ctx, child) end
       local has_own = redis.call('EXISTS', children .. child) == 1
       if has_own and tonumber(row[4] or 0) < tonumber(stamp) then
         redis.call('HSET', task .. child, 'pruned', stamp)

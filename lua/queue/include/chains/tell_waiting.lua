@@ -1,7 +1,7 @@
--- tell_waiting(ctx, id, place, how, batch, counts): a task that this one waits for has ended. All of them must end as it
+-- tell_waiting(ctx, id, place, how, batch): a task that this one waits for has ended. All of them must end as it
 -- wants, or any: a decisive end lets it go on at once, or end at once; another one does when it is the last. What becomes
 -- ready goes into the batch. One that is not blocked at this place does not wait any more, or is another of that id.
-local function tell_waiting(ctx, id, place, how, batch, counts)
+local function tell_waiting(ctx, id, place, how, batch)
   local score = redis.call('ZSCORE', blocked, id)
   if not score or score % BAND ~= tonumber(place) then return end
   local own = redis.call('HMGET', task .. id, 'after_when', 'after_any', 'lane', 'delay_ms', 'run_after_ms', 'ties', 'user', 'limited_by')
@@ -23,9 +23,9 @@ local function tell_waiting(ctx, id, place, how, batch, counts)
     if own[6] then await_deadline(ctx, id, due_ms) end
     batch.freed[#batch.freed + 1] = id
   elseif own[1] == 'failed' then
-    cancel_task(ctx, id, own[6], counts)
+    cancel_task(ctx, id, own[6])
   else
     redis.call('HSET', task .. id, 'reason', 'after_failed')
-    move_to_dead(ctx, 'task.dead', id, 'after_failed', own[6], counts)
+    move_to_dead(ctx, 'task.dead', id, 'after_failed', own[6])
   end
 end

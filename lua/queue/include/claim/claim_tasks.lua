@@ -1,7 +1,7 @@
--- claim_tasks(ctx, wanted, limit, seen_ms, counts): lease the next tasks of these lanes to this call's worker, until
+-- claim_tasks(ctx, wanted, limit, seen_ms): lease the next tasks of these lanes to this call's worker, until
 -- the reply would pass 4 MiB, or ctx.met limits a bound; a kind in ctx.alone is leased alone. seen_ms: when the slot kept house last. The deadline, and the leases.
 -- EARLY
-local function claim_tasks(ctx, wanted, limit, seen_ms, counts)
+local function claim_tasks(ctx, wanted, limit, seen_ms)
   if ctx.settings.mode == 'paused' then wanted = {} end
   local next_ids, scores, from, there = peek_ready(wanted, ctx.settings.limits > 0 and limit + 100 or limit)
   local fence = #next_ids > 0 and redis.call('HINCRBY', config, 'fence', #next_ids) - #next_ids or 0
@@ -15,13 +15,13 @@ local function claim_tasks(ctx, wanted, limit, seen_ms, counts)
     local waits, limited, alone = nil, nil, ctx.alone and comes_alone(ctx, record)
     if #leased == limit or ctx.met > 500 + 5 * limit or ((alone or bytes + size > 4194304) and #leased > 0) then break end
     if ctx.settings.limits > 0 then ctx.lane = wanted[from[i]] end
-    if ctx.settings.limits > 0 and since_ms then waits, limited = apply_limits(ctx, id, record, scores[i], tied, counts) end
+    if ctx.settings.limits > 0 and since_ms then waits, limited = apply_limits(ctx, id, record, scores[i], tied) end
     numbers[from[i]] = (numbers[from[i]] or 0) + 1
     if not since_ms then
       drop_task(ctx, id)
     elseif not waits and tied and start_tied(ctx, id) then
       redis.call('HSET', task .. id, 'reason', 'expired')
-      move_to_dead(ctx, 'task.expired', id, 'expired', tied, counts)
+      move_to_dead(ctx, 'task.expired', id, 'expired', tied)
       for _, limit in ipairs(limited or {}) do ctx.spared[#ctx.spared + 1] = limit.key end
     elseif not waits then
       local at, attempt, delivery = #leased + 1, failed + 1, delivered + 1
@@ -37,7 +37,7 @@ local function claim_tasks(ctx, wanted, limit, seen_ms, counts)
       held[2 * at - 1] = id
       held[2 * at] = write_lease(ctx, token, scores[i], wanted[from[i]], tied, holds, traced, runs, fence + i, worker)
       ending[2 * at - 1], ending[2 * at] = deadline_text, id
-      observe(counts, 'wait_ms', ctx.now - since_ms)
+      observe(ctx, 'wait_ms', ctx.now - since_ms)
     end
   end
   remove_ready(ctx, wanted, numbers, there)

@@ -1,8 +1,8 @@
--- expire_waiting(ctx, limit, counts): tasks whose deadline has come while they wait: one that expires, or that nobody has taken
+-- expire_waiting(ctx, limit): tasks whose deadline has come while they wait: one that expires, or that nobody has taken
 -- from its last lane, goes to the dead set, though the latter not in a pause, when nobody can; another goes on to its next
 -- lane, at its old place; as many as ctx.work allows; how many. A task with a lease or an end waits no more: a deadline that an older
 -- version left is only removed.
-local function expire_waiting(ctx, limit, counts)
+local function expire_waiting(ctx, limit)
   local ids, by_lane = redis.call('ZRANGE', deadlines, '-inf', ctx.now, 'BYSCORE', 'LIMIT', 0, limit), {}
   if #ids == 0 then return 0 end
   local records = {}
@@ -35,7 +35,7 @@ local function expire_waiting(ctx, limit, counts)
         if record.limited_by then leave_line(id, record.limited_by) end
         redis.call('HSET', task .. id, 'reason', reason)
         if record.error then redis.call('HDEL', task .. id, 'error', 'exit_code') end
-        move_to_dead(ctx, expired and 'task.expired' or 'task.dead', id, reason, true, counts)
+        move_to_dead(ctx, expired and 'task.expired' or 'task.dead', id, reason, true)
       else
         local to = record.fallback and next_lane(ctx, id, record)
         if to and in_line then

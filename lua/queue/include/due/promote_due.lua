@@ -1,6 +1,6 @@
--- promote_due(ctx, limit, counts): move tasks whose time has come into line, at its end, the earliest first. Tasks of one time
+-- promote_due(ctx, limit): move tasks whose time has come into line, at its end, the earliest first. Tasks of one time
 -- that crashed again keep the order that they had in line, not that of their ids. As many as ctx.work allows.
-local function promote_due(ctx, limit, counts)
+local function promote_due(ctx, limit)
   limit = math.min(limit, math.ceil(ctx.work / (ctx.settings.fair > 0 and 3 or 2)))
   local page = redis.call('ZRANGE', delayed, '-inf', ctx.now, 'BYSCORE', 'LIMIT', 0, limit + 1, 'WITHSCORES')
   if #page == 0 then return 0 end
@@ -29,6 +29,6 @@ local function promote_due(ctx, limit, counts)
   if #promoted == 0 then return 0 end
   make_ready(ctx, by_lane)
   emit(ctx, 'task.promoted', table.concat(promoted, ' '), '')
-  counts.promoted = #promoted
+  add_count(ctx, 'promoted', #promoted)
   return #promoted
 end

@@ -1,6 +1,6 @@
--- reap_expired(ctx, limit, counts): take back leases past their deadline; of those that share one, the first in line first, as
+-- reap_expired(ctx, limit): take back leases past their deadline; of those that share one, the first in line first, as
 -- far as they are among the first 1,000, and as many as ctx.work allows. The first crash returns a task to its old place, the n-th waits for the backoff of n-1, max_crashes of them end it.
-local function reap_expired(ctx, limit, counts)
+local function reap_expired(ctx, limit)
   local ids = redis.call('ZRANGE', leases, '-inf', ctx.now, 'BYSCORE', 'LIMIT', 0, limit + 1)
   if #ids == 0 then return 0 end
   local held, by_lane, due, latest_ms, count = redis.call('HMGET', running, unpack(ids)), {}, {}, 0, 0  -- at most 1,001: one more than the limit
@@ -15,7 +15,7 @@ local function reap_expired(ctx, limit, counts)
   end
   local all = read_policy(config)
   end_leases(ctx, ids)
-  counts.stalled = #ids
+  add_count(ctx, 'stalled', #ids)
   for i, id in ipairs(ids) do
     local lease = read_lease(held[i])
     ctx.trace = lease and lease.trace
@@ -23,16 +23,16 @@ local function reap_expired(ctx, limit, counts)
       drop_task(ctx, id)
     elseif not lease then
       redis.call('HSET', task .. id, 'reason', 'damaged')
-      move_to_dead(ctx, 'task.dead', id, 'damaged', true, counts)
+      move_to_dead(ctx, 'task.dead', id, 'damaged', true)
     else
       local crashes, reason, back_ms = lease.crashes + 1, nil, nil
       emit(ctx, 'task.stalled', id, 'crashes=' .. crashes .. ' worker=' .. lease.worker)
       if lease.cancelling then
-        cancel_task(ctx, id, lease.tied, counts)
+        cancel_task(ctx, id, lease.tied)
       elseif crashes >= tonumber(all[6] or DEFAULT_max_crashes) then
         reason = 'crash_loop'
         redis.call('HDEL', task .. id, 'error', 'exit_code')  -- of another attempt
-        move_to_dead(ctx, 'task.dead', id, reason, lease.tied, counts, nil, ' attempts=' .. lease.attempt - 1)
+        move_to_dead(ctx, 'task.dead', id, reason, lease.tied, nil, ' attempts=' .. lease.attempt - 1)
       elseif crashes == 1 then
         back_ms = ctx.now
         line_up(by_lane, lease.lane, lease.score, id)

@@ -1,12 +1,12 @@
--- sweep(ctx, counts): reap, expire and promote what is due, pass on what has ended, and open the lines of limits, at most 100
+-- sweep(ctx): reap, expire and promote what is due, pass on what has ended, and open the lines of limits, at most 100
 -- of each, of lines 40 + limit; the time of the next of them, but for the lines, or 0.
-local function sweep(ctx, counts)
+local function sweep(ctx)
   if ctx.settings.limits > 0 then ctx.steps = math.max(20, math.min(100, 40 + limit, ctx.steps)) end  -- less for few tasks, or after an ack that has opened lines
-  local next_ms = next_due(ctx, leases, counts)
+  local next_ms = next_due(ctx, leases)
   if redis.call('EXISTS', deadlines, delayed) > 0 then
-    next_ms = math.min(next_ms, next_due(ctx, deadlines, counts), next_due(ctx, delayed, counts))
+    next_ms = math.min(next_ms, next_due(ctx, deadlines), next_due(ctx, delayed))
   end
-  if ctx.settings.chains then next_ms = math.min(next_ms, next_due(ctx, ends, counts)) end
+  if ctx.settings.chains then next_ms = math.min(next_ms, next_due(ctx, ends)) end
   if ctx.settings.limits > 0 then drain_due_limit_queues(ctx) end
   return next_ms < MAX_SAFE and next_ms or 0
 end

@@ -1,7 +1,7 @@
--- add_tasks(ctx, ids, data, envelopes, stamps, counts): take in those tasks that are new, each with what its envelope says
+-- add_tasks(ctx, ids, data, envelopes, stamps): take in those tasks that are new, each with what its envelope says
 -- and the stamp of the call and its index in it. One answer each.
 -- EARLY
-local function add_tasks(ctx, ids, data, envelopes, stamps, counts)
+local function add_tasks(ctx, ids, data, envelopes, stamps)
   local last = redis.call('HINCRBY', config, 'place', #ids)
   local place = last - #ids
   ctx.there, ctx.lined, ctx.aside, ctx.last_place = {}, {}, {}, string.format('%.0f', last)
@@ -50,6 +50,6 @@ local function add_tasks(ctx, ids, data, envelopes, stamps, counts)
   end
   emit(ctx, 'task.enqueued', table.concat(created, ' '), '')
   if #ctx.lined > 0 then emit(ctx, 'task.limited', table.concat(ctx.lined, ' '), '') end
-  counts.enqueued = #created
+  ctx.counts.enqueued = #created
   return answers
 end

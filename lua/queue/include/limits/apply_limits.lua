@@ -1,6 +1,6 @@
--- apply_limits(ctx, id, record, score, tied, counts): whether a limit does not let a task start now: then it waits in its line, or is
+-- apply_limits(ctx, id, record, score, tied): whether a limit does not let a task start now: then it waits in its line, or is
 -- dead or cancelled, as the limit's policy says. Else the limits that it is to hold. ctx.met counts all limits.
-local function apply_limits(ctx, id, record, score, tied, counts)
+local function apply_limits(ctx, id, record, score, tied)
   local user, tags, words = '', '', ''
   for f = 1, #record, 2 do
     local name = record[f]
@@ -23,9 +23,9 @@ local function apply_limits(ctx, id, record, score, tied, counts)
   if not full then return false, limited end
   if full.policy == 'reject' then
     redis.call('HSET', task .. id, 'reason', 'limited')
-    move_to_dead(ctx, 'task.dead', id, 'limited', tied, counts)
+    move_to_dead(ctx, 'task.dead', id, 'limited', tied)
   elseif full.policy == 'cancel_newest' then
-    cancel_task(ctx, id, tied, counts)
+    cancel_task(ctx, id, tied)
   else
     if full.policy == 'cancel_oldest' and full.held >= full.most then preempt_oldest(ctx, full) end
     join_limit(ctx, id, score, full, recheck_at_ms, tied)

@@ -1,10 +1,10 @@
--- end_limited(ctx, next_ms, counts): after a claim: cancel those that are to go for others of their limit, let others start where
+-- end_limited(ctx, next_ms): after a claim: cancel those that are to go for others of their limit, let others start where
 -- one was let go that waits for another limit now, and answer the earlier of a time (0: none) and that when the line of a limit
 -- is looked at next. While there are lines that is in 5 s at the latest, for nobody is told of a limit that is changed.
 -- ctx.timed: lanes in which this claim has met a rate. It leaves a token there, for its worker may be busy when the next may start.
-local function end_limited(ctx, next_ms, counts)
+local function end_limited(ctx, next_ms)
   if ctx.started[1] then note_starts(ctx) end
-  for _, id in ipairs(ctx.victims) do cancel_one(ctx, id, counts) end
+  for _, id in ipairs(ctx.victims) do cancel_one(ctx, id) end
   local lined, seen = {}, {}
   for _, key in ipairs(ctx.spared) do
     if not seen[key] and redis.call('ZSCORE', limit_lines, key) then lined[#lined + 1] = key end

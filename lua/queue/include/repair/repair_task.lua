@@ -1,7 +1,7 @@
--- repair_task(ctx, id, counts): put a task that find_damage has found back into one set, that which says most: that it has ended;
+-- repair_task(ctx, id): put a task that find_damage has found back into one set, that which says most: that it has ended;
 -- that a worker has it; that it is in line. A lease whose settlement the record knows has ended, unless it is whole:
 -- then the settlement failed, and comes again. Another goes on, with a new deadline where it had none. The state then, or `gone`.
-local function repair_task(ctx, id, counts)
+local function repair_task(ctx, id)
   local record, held = read_record(id), redis.call('HGET', running, id)
   if not record or not record.created_ms then
     drop_lease(ctx, id, held)
@@ -34,7 +34,7 @@ local function repair_task(ctx, id, counts)
     state = 'running'
   else
     drop_lease(ctx, id, held)
-    state = restore_task(ctx, id, record, lease and tonumber(lease.score), counts)
+    state = restore_task(ctx, id, record, lease and tonumber(lease.score))
   end
   if redis.call('EXISTS', ready .. lane) == 0 then lane_emptied(ctx, lane) end  -- last: restore_wait may have made shares
   if record.limited_by and not score then
@@ -44,6 +44,6 @@ local function repair_task(ctx, id, counts)
     redis.call('ZADD', limit_lines, 'LT', ctx.now_text, record.limited_by)
   end
   emit(ctx, 'task.repaired', id, 'state=' .. state)
-  counts.repaired = (counts.repaired or 0) + 1
+  add_count(ctx, 'repaired', 1)
   return state
 end

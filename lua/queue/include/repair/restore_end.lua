@@ -1,10 +1,10 @@
--- restore_end(ctx, id, record, how, counts): put a task that has ended among those that have. When it ended is not known, unless
+-- restore_end(ctx, id, record, how): put a task that has ended among those that have. When it ended is not known, unless
 -- it was cancelled; it is kept as if it ended now. The set that it is in then.
-local function restore_end(ctx, id, record, how, counts)
+local function restore_end(ctx, id, record, how)
   end_ties(ctx, id, record, how)
   if how == 'dead' then
     redis.call('ZADD', dead, ctx.now, id)
-    counts.dead = (counts.dead or 0) + 1
+    add_count(ctx, 'dead', 1)
     return 'dead'
   end
   redis.call('ZADD', finished, record.cancelled_ms or ctx.now, id)

@@ -1,12 +1,12 @@
--- retain(ctx, counts): after tasks have ended, keep the sets of ended tasks within their numbers. Ages are looked after by
+-- retain(ctx): after tasks have ended, keep the sets of ended tasks within their numbers. Ages are looked after by
 -- trim_ended.
-local function retain(ctx, counts)
-  ctx.work = math.max(ctx.work, 50) + 25 * (ctx.ended + (counts.dead or 0))  -- as many go as come, whatever they have
+local function retain(ctx)
+  ctx.work = math.max(ctx.work, 50) + 25 * (ctx.ended + (ctx.counts.dead or 0))  -- as many go as come, whatever they have
   if ctx.ended > 0 and redis.call('ZCARD', finished) > ctx.settings.finished_max then
-    trim_set(ctx, finished, nil, ctx.settings.finished_max, 100 + ctx.ended, counts)
+    trim_set(ctx, finished, nil, ctx.settings.finished_max, 100 + ctx.ended)
   end
-  if counts.dead then
+  if ctx.counts.dead then
     local max = tonumber(redis.call('HGET', config, 'dead_max') or DEFAULT_dead_max)
-    trim_set(ctx, dead, nil, max, 100 + counts.dead, counts)
+    trim_set(ctx, dead, nil, max, 100 + ctx.counts.dead)
   end
 end

@@ -1,8 +1,8 @@
--- fire_once(ctx, id, at_text, data, envelope, stamp, counts): enqueue a schedule's task for a time, as its overlap policy has it:
+-- fire_once(ctx, id, at_text, data, envelope, stamp): enqueue a schedule's task for a time, as its overlap policy has it:
 -- with tasks of it that have not ended this one is left out, or follows them, or they are cancelled first. fired, exists
 -- (there is a task of that id) or skipped. What this call itself made before is `fired` again.
 -- LATE
-local function fire_once(ctx, id, at_text, data, envelope, stamp, counts)
+local function fire_once(ctx, id, at_text, data, envelope, stamp)
   local key = schedule .. name
   local known = known_as(id, stamp)
   if known then return known == 'created' and 'fired' or 'exists' end
@@ -11,7 +11,7 @@ local function fire_once(ctx, id, at_text, data, envelope, stamp, counts)
   if overlap == 'cancel_other' then
     local going = {}
     for _, other in ipairs(open) do
-      if cancel_one(ctx, other, counts) == 'cancelling' then going[#going + 1] = other end
+      if cancel_one(ctx, other) == 'cancelling' then going[#going + 1] = other end
     end
     open = going
   end
@@ -25,7 +25,7 @@ local function fire_once(ctx, id, at_text, data, envelope, stamp, counts)
       own.after, own.after_when = open, 'ended'
     end
     ctx.some_known = redis.call('EXISTS', task .. id) == 1
-    status = add_tasks(ctx, { id }, { data }, { own }, { stamp }, counts)[1][1] == 'created' and 'fired' or 'skipped'
+    status = add_tasks(ctx, { id }, { data }, { own }, { stamp })[1][1] == 'created' and 'fired' or 'skipped'
   end
   if status == 'fired' then
     if #open > 63 then table.remove(open, 1) end  -- with `allow` only

@@ -1,5 +1,5 @@
--- ack_tasks(ctx, ids, tokens, results, counts): complete tasks whose lease is this token's; one answer each.
-local function ack_tasks(ctx, ids, tokens, results, counts)
+-- ack_tasks(ctx, ids, tokens, results): complete tasks whose lease is this token's; one answer each.
+local function ack_tasks(ctx, ids, tokens, results)
   local answers, done, by_time, kept, ended, traces = {}, {}, {}, {}, {}, nil
   if #ids == 0 then return answers end
   local byte, find, sub, match = string.byte, string.find, string.sub, string.match
@@ -25,8 +25,8 @@ local function ack_tasks(ctx, ids, tokens, results, counts)
         traces[at] = match(lease, '^([^ |]+)', traced + 7)
       end
       done[at], by_time[2 * at - 1], by_time[2 * at], ended[id] = id, ctx.now_text, id, results[i]
-      observe(counts, 'run_ms', ctx.now - started_ms)
-      if attempt ~= '1' then observe(counts, 'attempts', tonumber(attempt)) end
+      observe(ctx, 'run_ms', ctx.now - started_ms)
+      if attempt ~= '1' then observe(ctx, 'attempts', tonumber(attempt)) end
     end
   end
   if #done == 0 then return answers end

@@ -1,6 +1,6 @@
--- fail_tasks(ctx, fails, counts): end attempts that went wrong; fails is a table of lists id, token, retryable,
+-- fail_tasks(ctx, fails): end attempts that went wrong; fails is a table of lists id, token, retryable,
 -- reason, error, jitter_ppm, pairs. One answer each: retried with the due time, dead, cancelled, lease_lost.
-local function fail_tasks(ctx, fails, counts)
+local function fail_tasks(ctx, fails)
   local answers, ended, due = {}, {}, {}
   local held = redis.call('HMGET', running, unpack(fails.id))  -- at most 1,000: items
   local all = read_policy(config)
@@ -13,18 +13,18 @@ local function fail_tasks(ctx, fails, counts)
       local own = read_policy(task .. id)
       if lease.cancelling then
         answers[i] = { 'cancelled' }
-        cancel_task(ctx, id, lease.tied, counts)
+        cancel_task(ctx, id, lease.tied)
       elseif fails.retryable[i] and lease.attempt < tonumber(own[1] or all[1] or DEFAULT_max_attempts) then
         local due_ms = ctx.now + (extra.delay_ms or backoff(own, all, lease.attempt, fails.jitter_ppm[i]))
         answers[i] = { 'retried', due_ms }
         delay_until(ctx, due_ms, id, lease.lane)
         emit(ctx, 'task.retried', id, string.format('attempt=%d due_ms=%.0f', lease.attempt, due_ms))
-        counts.retried = (counts.retried or 0) + 1
+        add_count(ctx, 'retried', 1)
         if extra.timeout_ms then redis.call('HSET', task .. id, 'timeout_ms', extra.timeout_ms, 'ties', '1') end
       else
         answers[i] = { 'dead' }
         local shown = describe_death(ctx, lease.attempt, fails.error[i], extra.sealed)
-        move_to_dead(ctx, 'task.dead', id, reason, lease.tied, counts, fails.error[i], shown)
+        move_to_dead(ctx, 'task.dead', id, reason, lease.tied, fails.error[i], shown)
       end
       redis.call('HSET', task .. id, 'ran', lease.ran, 'attempts', lease.attempt, 'deliveries', lease.delivery,
         'reason', reason, 'error', fails.error[i], 'settled', settled_as(token, answers[i]))

@@ -1,7 +1,7 @@
--- return_leases(ctx, ids, tokens, delays, counts): give leased tasks back at no attempt cost: each to its old place in
+-- return_leases(ctx, ids, tokens, delays): give leased tasks back at no attempt cost: each to its old place in
 -- line, or, where delays are given, aside for so many ms. Past its deadline a lease is lost here. One answer each:
 -- released with the place, snoozed with the due time, cancelled, lease_lost.
-local function return_leases(ctx, ids, tokens, delays, counts)
+local function return_leases(ctx, ids, tokens, delays)
   -- at most 1,000: items
   local held = redis.call('HMGET', running, unpack(ids))
   local deadline_ms = redis.call('ZMSCORE', leases, unpack(ids))
@@ -19,7 +19,7 @@ local function return_leases(ctx, ids, tokens, delays, counts)
       redis.call('HSET', task .. id, 'ran', lease.ran, 'deliveries', lease.delivery, 'ready_ms', ctx.now_text,
         'settled', settled_as(lease.token, answers[i]))
       if lease.cancelling then
-        cancel_task(ctx, id, lease.tied, counts)
+        cancel_task(ctx, id, lease.tied)
       else
         if delays then
           delay_until(ctx, back_ms, id, lease.lane)
@@ -29,7 +29,7 @@ local function return_leases(ctx, ids, tokens, delays, counts)
           emit(ctx, 'task.released', id, '')
         end
         if lease.tied then await_deadline(ctx, id, back_ms, due) end
-        counts[verb] = (counts[verb] or 0) + 1
+        add_count(ctx, verb, 1)
       end
     end
   end

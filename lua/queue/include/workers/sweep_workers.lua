@@ -1,6 +1,6 @@
--- sweep_workers(ctx, counts): forget workers that have been silent for too long, at most 100, as many as ctx.work allows, or 10; their leases expire by
+-- sweep_workers(ctx): forget workers that have been silent for too long, at most 100, as many as ctx.work allows, or 10; their leases expire by
 -- themselves.
-local function sweep_workers(ctx, counts)
+local function sweep_workers(ctx)
   local silent_ms = ctx.presence_ms or read_presence()
   local most = math.max(10, math.min(100, math.floor(ctx.work / 6)))
   local gone = redis.call('ZRANGE', workers, '-inf', ctx.now - silent_ms, 'BYSCORE', 'LIMIT', 0, most)
@@ -10,5 +10,5 @@ local function sweep_workers(ctx, counts)
     retire_worker(name)
     emit(ctx, 'worker.lost', name, '')
   end
-  if #gone > 0 then counts.workers_lost = #gone end
+  if #gone > 0 then add_count(ctx, 'workers_lost', #gone) end
 end
