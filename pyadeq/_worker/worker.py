@@ -15,8 +15,9 @@ from typing import Any, Literal, TypeAlias
 
 from pyadeq._async.queue import Queue
 from pyadeq._async.queue.partitions import PartitionedQueue
+from pyadeq._core.kernel.options import checked_list
 from pyadeq._core.queue.failures import FAILURES, Failures
-from pyadeq._core.queue.items import MAX_ITEMS, checked_lanes, checked_list
+from pyadeq._core.queue.items import MAX_ITEMS, checked_lanes
 from pyadeq._tasks.executors import Executors
 from pyadeq._worker.health import Health
 from pyadeq._worker.listener import Listener

@@ -40,6 +40,8 @@ LAYERS = {
     "_names": PUBLIC,
     "ext": EXT,
 }
+# These have a folder, or a file, for each noun; no noun imports another.
+NOUN_LAYERS = {"models", "_core", "_async", "_sync"}
 IMPURE = {"asyncio", "random", "redis", "secrets", "select", "socket", "subprocess", "threading", "time"}
 # These import besides the standard library only what is named.
 ALONE = {"_supervisor": set[str](), "_nouns": set[str](), "_unasync": set[str](), "embedded": {"errors"}}
@@ -65,6 +67,12 @@ def layer(part: str) -> int:
     return LAYERS[part] if private(part) else LAYERS.get(part, PUBLIC)
 
 
+def noun(path: str) -> str | None:
+    """The noun in whose folder, or file of models, a module is."""
+    parts = path.split("/")
+    return parts[2] if len(parts) > 2 and parts[1] in NOUN_LAYERS and parts[2] in ("queue", "lock") else None
+
+
 def violations(sources: Mapping[str, str]) -> list[str]:
     """Every import, in files named by their paths, that points the wrong way."""
     parts = {Path(path).parts[1].removesuffix(".py") for path in sources} | LAYERS.keys()
@@ -83,6 +91,7 @@ def violations(sources: Mapping[str, str]) -> list[str]:
                 target = part if part in parts or private(part) else "__init__"
                 wrong = (
                     layer(target) > layer(own)
+                    or len({noun(path.removesuffix(".py")), noun(name.replace(".", "/"))} - {None}) > 1
                     or {own, target} == {"_async", "_sync"}
                     or (layer(own) == EXT and private(target))
                     or (own in ALONE and target not in ALONE[own])
@@ -170,6 +179,8 @@ def test_a_package_may_import_its_own_modules() -> None:
         ("pyadeq/_tasks/functions.py", "from pyadeq._worker.runs import Runs"),
         ("pyadeq/models/queue.py", "from pyadeq._core.queue import items"),
         ("pyadeq/errors.py", "from pyadeq.models.lock import CycleEdge"),
+        ("pyadeq/_core/lock/calls.py", "from pyadeq._core.queue.items import held"),
+        ("pyadeq/_async/queue/leases.py", "from pyadeq.models.lock import LockRequest"),
         ("pyadeq/_sync/queue.py", "from redis.asyncio import Redis"),
         ("pyadeq/__init__.py", "from pyadeq.ext.cli import main"),
         ("pyadeq/ext/cli.py", "from pyadeq._core.queue import item"),

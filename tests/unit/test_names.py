@@ -10,6 +10,7 @@ import pytest
 
 import pyadeq
 import pyadeq.asyncio
+import pyadeq.models
 from pyadeq import _names
 
 ROOT = Path(__file__).parents[2]
@@ -61,6 +62,16 @@ def test_old_modules_have_the_models(old: str, new: str) -> None:
     assert models.items() <= vars(sys.modules[f"pyadeq.{old}_models"]).items()
 
 
+def test_the_models_of_the_queue_are_names_of_the_package() -> None:
+    names: dict[str, object] = {}
+    exec("from pyadeq.models import *", names)
+    for name in ("Seconds", "Task", "to_ms"):
+        assert names[name] is getattr(pyadeq.models, name)
+        assert name in dir(pyadeq.models)
+    with pytest.raises(AttributeError, match="has no attribute 'Nothing'"):
+        pyadeq.models.Nothing  # type: ignore[attr-defined] # noqa: B018
+
+
 def loaded(code: str) -> set[str]:
     """The modules that a fresh interpreter has loaded for this code."""
     code = f"import json, sys; before = set(sys.modules); {code}; print(json.dumps(sorted({{*sys.modules}} - before)))"
@@ -89,4 +100,5 @@ def test_a_client_loads_only_the_nouns_that_are_used() -> None:
     queue, lock = "pyadeq._sync.queue", "pyadeq._sync.lock"
     assert within(loaded(client), queue, lock) == set()
     assert within(loaded(f"{client}; adeq.queue('jobs')"), lock) == set()
-    assert within(loaded(f"{client}; adeq.locks('repo')"), queue) == set()
+    locks = loaded(f"{client}; adeq.locks('repo')")
+    assert within(locks, queue, "pyadeq._core.queue", "pyadeq.models.queue", "pyadeq._tasks") == set()

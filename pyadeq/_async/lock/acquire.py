@@ -16,9 +16,8 @@ from pyadeq._async.lock.base import LocksBase
 from pyadeq._async.lock.grant import Grant
 from pyadeq._async.lock.keeper import PATIENCE, Keeper
 from pyadeq._core.kernel.call import Call
-from pyadeq._core.kernel.options import checked_options
+from pyadeq._core.kernel.options import checked_list, checked_options
 from pyadeq._core.lock.refusals import checked_ttl, lock_error
-from pyadeq._core.queue.items import checked_list
 from pyadeq._twins import aio_sleep, aio_takes
 from pyadeq.errors import BadArgument, DurabilityError, LockLost, TransportError
 from pyadeq.ids import new_ulid

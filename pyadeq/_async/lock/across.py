@@ -10,8 +10,8 @@ from typing import TypeAlias, Unpack
 from pyadeq._async.lock import Locks
 from pyadeq._async.lock.acquire import WAIT, AcquireOptions, Wanted
 from pyadeq._async.lock.grant import Grant
+from pyadeq._core.kernel.options import checked_list
 from pyadeq._core.lock.graph import deadlocks, steady, told, victim
-from pyadeq._core.queue.items import checked_list
 from pyadeq.errors import BadArgument
 from pyadeq.models.base import to_ms
 from pyadeq.models.lock import Edge, FoundDeadlock, LockMode

@@ -11,9 +11,10 @@ from pyadeq._async.queue.base import Area
 from pyadeq._async.queue.inspect import QueueInspect
 from pyadeq._async.queue.settings import QueueSettings
 from pyadeq._async.queue.workers import QueueWorkers
-from pyadeq._core.kernel.migration import newest_layout, refuse_older
+from pyadeq._core.kernel.migration import newest_layout
 from pyadeq._core.queue.calls import QueueCalls
 from pyadeq._core.queue.items import MAX_ITEMS
+from pyadeq._core.queue.migration import refuse_older
 from pyadeq.errors import BadArgument
 from pyadeq.ids import new_ulid
 from pyadeq.models.base import Migration

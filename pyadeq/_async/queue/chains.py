@@ -8,8 +8,9 @@ from typing import Any
 from pyadeq._async.queue.inspect import QueueInspect
 from pyadeq._async.queue.produce import Producing, as_task
 from pyadeq._async.queue.results import Receipt
+from pyadeq._core.kernel.options import checked_list, refuse_single
 from pyadeq._core.queue.chains import with_result
-from pyadeq._core.queue.items import checked_list, earlier_ids, refuse_single
+from pyadeq._core.queue.items import earlier_ids
 from pyadeq.errors import BadArgument, UnknownTask
 from pyadeq.ids import new_ulid
 from pyadeq.models.queue import Earlier, Task, TaskView

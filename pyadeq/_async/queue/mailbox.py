@@ -14,7 +14,8 @@ from pyadeq._async.queue.areas import QueueAreas
 from pyadeq._async.queue.leases import until_due
 from pyadeq._async.queue.results import Receipt
 from pyadeq._async.queue.workers import check_lease
-from pyadeq._core.queue.items import MAX_ITEMS, Failure, checked_list, unfit
+from pyadeq._core.kernel.options import checked_list, unfit
+from pyadeq._core.queue.items import MAX_ITEMS, Failure
 from pyadeq._twins import aio_follow, aio_sleep, aio_takes
 from pyadeq.errors import AdeqError, DurabilityError, LeaseLost
 from pyadeq.keys import check_name

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from typing import NamedTuple, Protocol
 
 from pyadeq._core.kernel.call import Answer, Call, Reply, build_call
 from pyadeq._core.kernel.manifest import library
-from pyadeq.errors import ConflictError
-from pyadeq.models.worker import WorkerInfo
 
 
 class Migrating(Protocol):
@@ -57,20 +55,6 @@ def rewriter(noun: str) -> str | None:
 def rewrite(script_id: str, calls: Migrating, cursor: str) -> Call[Step]:
     """One part of it, from a cursor on."""
     return build_call(script_id, calls.base, {"cursor": cursor, "now_ms": calls.now_ms()}, decode=_step)
-
-
-def refuse_older(workers: Iterable[WorkerInfo]) -> None:
-    """Raise ConflictError if a worker is of a release that does not know this layout: it could not settle its tasks."""
-    older = [worker for worker in workers if worker.layout < newest_layout()]
-    if older:
-        named = ", ".join(f"{one.name} (pyadeq {one.version}, {one.hostname}:{one.pid})" for one in older[:5])
-        more = f" and {len(older) - 5} more" if len(older) > 5 else ""
-        raise ConflictError(
-            "ADEQ_CONFLICT",
-            "queue.migrate.v1",
-            f"workers that do not know layout {newest_layout()} are alive: {named}{more}; "
-            "upgrade or stop them first, or use force: they lose what they hold",
-        )
 
 
 def layout(answer: Answer) -> Layout:

@@ -1,9 +1,13 @@
-"""Options by their names: those that there are not, and what was meant by them."""
+"""Checks of arguments that all nouns share: the names of options, lists, and the error for a value."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from typing import Any
 
+from pydantic import BaseModel
+
+from pyadeq.errors import BadArgument
 from pyadeq.keys import hint
 
 
@@ -18,3 +22,20 @@ def checked_options(
     for name in required:
         if name not in given:
             raise TypeError(f"{name}: it is required. Options: {', '.join(names)}")
+
+
+def unfit(name: str, value: object, allowed: str) -> BadArgument:
+    """The error for a value that is not accepted."""
+    return BadArgument("ADEQ_ARG", "pyadeq", f"{name}: {value!r} is not accepted; allowed: {allowed}")
+
+
+def refuse_single(name: str, values: Any) -> None:
+    """Refuse a text, a mapping or one model where several values are meant: its parts are not."""
+    if isinstance(values, str | bytes | Mapping | BaseModel) or not isinstance(values, Iterable):
+        raise BadArgument("ADEQ_ARG", "pyadeq", f"{name} must be a list, got {type(values).__name__}")
+
+
+def checked_list(name: str, values: Any) -> list[Any]:
+    """The values as a list."""
+    refuse_single(name, values)
+    return list(values)

@@ -8,8 +8,8 @@ from typing import Any, Final, TypeVar
 
 from pyadeq._core.kernel.call import Answer, Call, Item
 from pyadeq._core.kernel.nouncalls import NounCalls
+from pyadeq._core.kernel.options import checked_list
 from pyadeq._core.lock import replies
-from pyadeq._core.queue.items import checked_list
 from pyadeq.errors import BadArgument
 from pyadeq.models.base import Seconds, to_ms
 from pyadeq.models.lock import (

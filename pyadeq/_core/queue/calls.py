@@ -11,6 +11,7 @@ from typing import Any
 
 from pyadeq._core.kernel.call import Call, Reply, build_call
 from pyadeq._core.kernel.nouncalls import NounCalls
+from pyadeq._core.kernel.options import checked_list
 from pyadeq._core.queue import replies
 from pyadeq._core.queue.items import (
     EnqueueItem,
@@ -19,7 +20,6 @@ from pyadeq._core.queue.items import (
     ack_items,
     backoff_pairs,
     checked_lanes,
-    checked_list,
     fail_items,
     held,
     item,

@@ -7,8 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
-from pydantic import BaseModel
-
+from pyadeq._core.kernel.options import checked_list, unfit
 from pyadeq.errors import BadArgument
 from pyadeq.keys import ALLOWED, PATTERNS, check_name, shown
 from pyadeq.models.base import Seconds, encode, to_epoch_ms, to_ms
@@ -189,23 +188,6 @@ def backoff_pairs(backoff: Any) -> dict[str, Any]:
         "backoff_cap_ms": to_ms("backoff.cap", backoff.cap),
         "jitter_pct": round(backoff.jitter * 100),
     }
-
-
-def unfit(name: str, value: object, allowed: str) -> BadArgument:
-    """The error for a value that is not accepted."""
-    return BadArgument("ADEQ_ARG", "pyadeq", f"{name}: {value!r} is not accepted; allowed: {allowed}")
-
-
-def refuse_single(name: str, values: Any) -> None:
-    """Refuse a text, a mapping or one model where several values are meant: its parts are not."""
-    if isinstance(values, str | bytes | Mapping | BaseModel) or not isinstance(values, Iterable):
-        raise BadArgument("ADEQ_ARG", "pyadeq", f"{name} must be a list, got {type(values).__name__}")
-
-
-def checked_list(name: str, values: Any) -> list[Any]:
-    """The values as a list."""
-    refuse_single(name, values)
-    return list(values)
 
 
 def checked_lanes(lanes: Any) -> list[str]:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, cast
 
 from pyadeq._core.kernel.call import Call, Reply, build_call
-from pyadeq._core.queue.items import unfit
+from pyadeq._core.kernel.options import unfit
 from pyadeq.errors import BadArgument
 from pyadeq.models.base import Seconds, to_ms
 from pyadeq.models.limit import Limit, LimitUse, Policy, SetLimitStatus

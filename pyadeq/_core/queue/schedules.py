@@ -8,7 +8,8 @@ from itertools import islice, takewhile
 from typing import Any, NamedTuple, cast, get_args
 
 from pyadeq._core.kernel.call import Call, Reply, build_call
-from pyadeq._core.queue.items import envelope, unfit
+from pyadeq._core.kernel.options import unfit
+from pyadeq._core.queue.items import envelope
 from pyadeq._core.queue.sealing import SealedCalls
 from pyadeq._core.queue.timing import check_timing, next_time, read_timing, times, timing_text
 from pyadeq.errors import ConfigError

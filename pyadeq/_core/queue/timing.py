@@ -8,7 +8,7 @@ from datetime import UTC, date, datetime, timedelta
 from typing import Any
 from zoneinfo import ZoneInfo
 
-from pyadeq._core.queue.items import unfit
+from pyadeq._core.kernel.options import unfit
 from pyadeq.errors import BadArgument, ConfigError
 from pyadeq.models.base import Moment, to_epoch_ms, to_ms
 from pyadeq.models.schedule import At, Cron, Every, Timing

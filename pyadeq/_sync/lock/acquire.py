@@ -17,9 +17,8 @@ from pyadeq._sync.lock.base import LocksBase
 from pyadeq._sync.lock.grant import Grant
 from pyadeq._sync.lock.keeper import PATIENCE, Keeper
 from pyadeq._core.kernel.call import Call
-from pyadeq._core.kernel.options import checked_options
+from pyadeq._core.kernel.options import checked_list, checked_options
 from pyadeq._core.lock.refusals import checked_ttl, lock_error
-from pyadeq._core.queue.items import checked_list
 from pyadeq._twins import sleep, takes
 from pyadeq.errors import BadArgument, DurabilityError, LockLost, TransportError
 from pyadeq.ids import new_ulid

@@ -11,8 +11,8 @@ from typing import TypeAlias, Unpack
 from pyadeq._sync.lock import Locks
 from pyadeq._sync.lock.acquire import WAIT, AcquireOptions, Wanted
 from pyadeq._sync.lock.grant import Grant
+from pyadeq._core.kernel.options import checked_list
 from pyadeq._core.lock.graph import deadlocks, steady, told, victim
-from pyadeq._core.queue.items import checked_list
 from pyadeq.errors import BadArgument
 from pyadeq.models.base import to_ms
 from pyadeq.models.lock import Edge, FoundDeadlock, LockMode

@@ -9,8 +9,9 @@ from typing import Any, Unpack
 from pyadeq._sync.kernel.runner import Runner
 from pyadeq._sync.queue.base import Area
 from pyadeq._sync.queue.inspect import QueueInspect, TaskFilter
+from pyadeq._core.kernel.options import checked_list
 from pyadeq._core.queue.calls import QueueCalls
-from pyadeq._core.queue.items import MAX_ITEMS, checked_list
+from pyadeq._core.queue.items import MAX_ITEMS
 from pyadeq.ids import new_ulid
 from pyadeq.models.queue import AbandonStatus, Bulk, Retried
 

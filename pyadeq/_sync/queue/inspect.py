@@ -8,8 +8,8 @@ from collections.abc import Iterator, Sequence
 from typing import TypedDict, Unpack
 
 from pyadeq._sync.queue.base import Area
-from pyadeq._core.kernel.options import checked_options
-from pyadeq._core.queue.items import MAX_ITEMS, checked_lanes, checked_list
+from pyadeq._core.kernel.options import checked_list, checked_options
+from pyadeq._core.queue.items import MAX_ITEMS, checked_lanes
 from pyadeq.models.queue import Page, QueueStats, State, TaskView
 from pyadeq.models.worker import LogLine, Outcome
 

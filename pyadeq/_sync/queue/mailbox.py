@@ -15,7 +15,8 @@ from pyadeq._sync.queue.areas import QueueAreas
 from pyadeq._sync.queue.leases import until_due
 from pyadeq._sync.queue.results import Receipt
 from pyadeq._sync.queue.workers import check_lease
-from pyadeq._core.queue.items import MAX_ITEMS, Failure, checked_list, unfit
+from pyadeq._core.kernel.options import checked_list, unfit
+from pyadeq._core.queue.items import MAX_ITEMS, Failure
 from pyadeq._twins import follow, sleep, takes
 from pyadeq.errors import AdeqError, DurabilityError, LeaseLost
 from pyadeq.keys import check_name

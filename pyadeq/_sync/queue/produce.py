@@ -10,7 +10,8 @@ from typing import Any, Literal
 
 from pyadeq._sync.queue.results import Awaiting, Receipt, result_of
 from pyadeq._core.kernel.call import Call
-from pyadeq._core.queue.items import MAX_ITEMS, EnqueueItem, by_bytes, checked_list, item, refuse_single, size_of
+from pyadeq._core.kernel.options import checked_list, refuse_single
+from pyadeq._core.queue.items import MAX_ITEMS, EnqueueItem, by_bytes, item, size_of
 from pyadeq.errors import BadArgument, UnknownTask
 from pyadeq.ids import new_ulid
 from pyadeq.models.base import Moment, Seconds, to_ms

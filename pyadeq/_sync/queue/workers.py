@@ -9,8 +9,9 @@ from collections.abc import Sequence
 from pyadeq._sync.kernel.runner import Runner
 from pyadeq._sync.queue.base import Area
 from pyadeq._sync.queue.identities import Identities
+from pyadeq._core.kernel.options import checked_list
 from pyadeq._core.queue.calls import QueueCalls
-from pyadeq._core.queue.items import MAX_ITEMS, Held, checked_lanes, checked_list
+from pyadeq._core.queue.items import MAX_ITEMS, Held, checked_lanes
 from pyadeq.errors import BadArgument, DurabilityError
 from pyadeq.ids import new_ulid
 from pyadeq.models.base import Seconds, to_ms

@@ -21,7 +21,7 @@ from pyadeq._async.queue.partitions.put import Putting
 from pyadeq._async.queue.partitions.settings import settle_in
 from pyadeq._async.queue.partitions.work import TakingPart
 from pyadeq._core.kernel.areas import forward
-from pyadeq._core.queue.items import checked_list
+from pyadeq._core.kernel.options import checked_list
 from pyadeq._core.queue.partitions import WHOLE, PartitionMap, make_tags
 from pyadeq.errors import ConflictError
 from pyadeq.ids import new_ulid

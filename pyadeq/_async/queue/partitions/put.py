@@ -8,7 +8,8 @@ from typing import Any
 
 from pyadeq._async.queue.partitions.base import PartitionedBase
 from pyadeq._async.queue.produce import as_task
-from pyadeq._core.queue.items import item, refuse_single
+from pyadeq._core.kernel.options import refuse_single
+from pyadeq._core.queue.items import item
 from pyadeq._core.queue.partition_delivery import Delivery, Parcel
 from pyadeq._core.queue.partitions import PartitionMap
 from pyadeq._twins import aio_sleep

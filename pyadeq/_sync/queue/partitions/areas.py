@@ -17,8 +17,9 @@ from pyadeq._sync.queue.schedules import PATIENCE, Schedules
 from pyadeq._sync.queue.settings import QueueSettings, SettingsChange
 from pyadeq._sync.queue.shares import Shares
 from pyadeq._sync.queue.workers import QueueWorkers
-from pyadeq._core.kernel.migration import newest_layout, refuse_older
-from pyadeq._core.queue.items import checked_list
+from pyadeq._core.kernel.migration import newest_layout
+from pyadeq._core.kernel.options import checked_list
+from pyadeq._core.queue.migration import refuse_older
 from pyadeq._core.queue.partitions import WHOLE, PartitionMap, together
 from pyadeq._core.queue.partitions import total as added_up
 from pyadeq.errors import AdeqError, PartitionsChanged, QueueDraining, TransportError

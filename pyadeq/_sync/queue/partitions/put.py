@@ -9,7 +9,8 @@ from typing import Any
 
 from pyadeq._sync.queue.partitions.base import PartitionedBase
 from pyadeq._sync.queue.produce import as_task
-from pyadeq._core.queue.items import item, refuse_single
+from pyadeq._core.kernel.options import refuse_single
+from pyadeq._core.queue.items import item
 from pyadeq._core.queue.partition_delivery import Delivery, Parcel
 from pyadeq._core.queue.partitions import PartitionMap
 from pyadeq._twins import sleep
