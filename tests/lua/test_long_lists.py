@@ -17,7 +17,7 @@ def run(bench: Bench, name: str, before: str, after: str, length: int) -> None:
         [
             "#!lua",
             "local base, length = KEYS[1], tonumber(ARGV[1])",
-            "local ctx, sent = { settings_fair = 0, settings_fair_top = 0, settings_limits = 0 }, {}",
+            "local ctx, sent = { settings = { fair = 0, fair_top = 0, limits = 0 } }, {}",
             "local function emit(_, event, ids) sent[#sent + 1] = event .. ' ' .. ids end",
             "local function list(make) local all = {} for i = 1, length do make(all, i) end return all end",
             before,
@@ -43,7 +43,7 @@ def test_close_domain(make_any: MakeAny, length: int) -> None:
     bench = make_any("lock")
     before = "local requests, channel = base .. ':requests', base .. ':channel:'\nlocal function create_base() end"
     after = """
-        ctx = { now_text = '1', offset = 0, fence = 0, waiting = 0, due = 0, changed = {}, texts = {} }
+        ctx = { now_text = '1', offset = 0, fence = 0, waiting = 0, due = 0, changed = {}, texts = {}, settings = {} }
         for i = 1, length do ctx.changed['r' .. i], ctx.texts['r' .. i] = true, 'ended released' end
         close_domain(ctx)"""
     run(bench, "close_domain", before, after, length)
