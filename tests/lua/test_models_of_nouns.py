@@ -1,7 +1,8 @@
 """Random histories of the nouns in tests/nouns against their models, on a virtual clock.
 
 A `Model` in model.py of a noun has a method for each script that it knows. It takes the arguments of the call, and
-answers the status and those fields that it can tell, with times in seconds. `model.now` is the time, in seconds.
+answers the status and those fields that it can tell, with times in seconds. `model.now` is the time, in seconds. If it
+has `events`, these are the names of all events so far.
 """
 
 from __future__ import annotations
@@ -57,6 +58,8 @@ def test_a_noun_does_what_its_model_does(noun: str, make_any: MakeAny) -> None:
             if with_rid:
                 sent.append((bench.now, call, answer))
             bench.check()
+        if hasattr(model, "events"):
+            assert [one["event"].decode() for one in bench.events()] == model.events
         bench.remove()
 
     history()

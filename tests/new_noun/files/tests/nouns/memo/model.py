@@ -15,9 +15,11 @@ class Model:
     def __init__(self) -> None:
         self.now = 0.0
         self.memos: dict[str, dict[str, Any]] = {}
+        self.events: list[str] = []
 
     def put(self, id: str, text: bytes, author: str | None = None, keep_ms: int = 0) -> Told:
         before = self.memos.get(id)
+        self.events.append("memo.put")
         expires = self.now + (keep_ms / 1000 or 86_400)
         self.memos[id] = {**(before or {"created": self.now, "rev": 0}), "text": text, "changed": self.now}
         self.memos[id] |= {"expires": expires, "rev": self.memos[id]["rev"] + 1}
@@ -37,6 +39,7 @@ class Model:
         due = sorted((memo["expires"], id) for id, memo in self.memos.items() if memo["expires"] <= self.now)[:limit]
         for _, id in due:
             del self.memos[id]
+            self.events.append("memo.expired")
         return "ok", {"expired": len(due), "more": int(len(due) == limit)}
 
 
