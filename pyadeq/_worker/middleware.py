@@ -1,4 +1,4 @@
-"""What a worker calls for each lease: the handler, with what is put around it."""
+"""The function that a worker calls for each lease: the handler, with its middleware around it."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ Middleware: TypeAlias = Callable[[Lease, Run], Awaitable[Any]]
 
 
 def prepare(handler: Handler, middleware: Sequence[Middleware] = ()) -> Run:
-    """One function of a lease: the middleware, the first outermost, around the handler."""
+    """Return one function of a lease: the middleware, the first outermost, around the handler."""
     for one in middleware:
         if not _is_async(one):
             raise ConfigError(f"middleware: {one!r} is not accepted; allowed: async functions of a lease and call_next")
@@ -49,7 +49,7 @@ def _call(one: Middleware, call_next: Run) -> Run:
 
 
 def _tasks(tasks: Tasks, run: Run) -> Run:
-    """The middleware of tasks has results as the functions return them; they are encoded outside of it."""
+    """Middleware of tasks gets results as the functions return them. They are encoded outside of it."""
 
     async def call(lease: Lease) -> Any:
         result = await run(lease)

@@ -1,4 +1,4 @@
-"""A program as a handler: the payload on its standard input, its standard output the result."""
+"""A program as a handler: it gets the payload on its standard input, and its standard output is the result."""
 
 from __future__ import annotations
 
@@ -32,10 +32,11 @@ log = logging.getLogger("pyadeq.worker")
 
 
 class ProgramFailed(TaskFailed):
-    """A program ended with something else than 0.
+    """A program ended with an exit status other than 0.
 
-    text: the end of its standard error, and how it ended. exit_code: its exit status, 128 + n if signal n ended it.
-    meaning: a failure class, or a rule of its own.
+    text: the end of its standard error, and how it ended.
+    exit_code: its exit status, 128 + n if signal n ended it.
+    meaning: a failure class, or a Rule.
     """
 
     def __init__(self, text: str, exit_code: int, meaning: str | Rule) -> None:
@@ -46,7 +47,7 @@ class ProgramFailed(TaskFailed):
         self.meaning = meaning
 
     def failure(self, lease: Lease, failures: Failures) -> Failure:
-        """How it fails the attempt: with what the program said, and no traceback."""
+        """Return how it fails the attempt: with the program's error text, and no traceback."""
         name = "error"
         if isinstance(self.meaning, Rule):
             failures = failures.changed(error=self.meaning)
@@ -56,15 +57,18 @@ class ProgramFailed(TaskFailed):
 
 
 class Program:
-    """A handler that runs a program for each task, in a process group of its own.
+    """A handler that runs a program for each task, in its own process group.
+
+    Raises ConfigError for a program that does not exist, and for options that cannot work.
 
     command: the program and its arguments, or one line that is split as a shell does it; no shell runs it.
-    output_dir: keep all that it prints there, in a folder `<id>.<fence>` for each run. output_max: bytes of each of the
-    files in it. kill_after: seconds from SIGTERM to SIGKILL where a run must end early.
-    on_exit: what exit statuses mean, besides those of sysexits.h: `retry`, `retry:<seconds>`, `fail`, `alert` (fail,
-    and an event task.alert), the name of a failure class, or a Rule. cwd: where it runs. env: more variables for it.
-
-    Raises ConfigError for a program that is not there, and for what cannot work.
+    output_dir: keep all its output there, in a folder `<id>.<fence>` for each run.
+    output_max: the most bytes of each file in it.
+    kill_after: seconds from SIGTERM to SIGKILL if a run must end early.
+    on_exit: the meaning of exit statuses, in addition to those of sysexits.h: `retry`, `retry:<seconds>`, `fail`,
+    `alert` (fail, and an event task.alert), the name of a failure class, or a Rule.
+    cwd: the working directory.
+    env: more environment variables.
     """
 
     def __init__(
@@ -93,7 +97,7 @@ class Program:
         self.clean_up = self._kill_after + GIVE_UP
 
     async def __call__(self, lease: Lease) -> bytes:
-        """Run it for one task; what it prints. ProgramFailed if it ends with something else than 0."""
+        """Run it for one task. Returns its output. Raises ProgramFailed if its exit status is not 0."""
         context = TaskContext.current()
         folder = None if self._output_dir is None else _new_folder(self._output_dir, lease)
         if folder:
@@ -135,7 +139,7 @@ class Program:
 
 
 def checked_meaning(code: object, what: object) -> str | Rule:
-    """What an exit status means: a failure class, or the rule that a word stands for. ConfigError if it is neither."""
+    """Return the meaning of an exit status: a failure class, or the rule for a word. ConfigError if it is neither."""
     if not isinstance(code, int) or not 1 <= code <= 255:
         raise ConfigError(f"on_exit: {code!r} is not accepted; allowed: an exit status of 1 to 255 (128 + n: signal n)")
     if isinstance(what, Rule):
@@ -151,7 +155,7 @@ def checked_meaning(code: object, what: object) -> str | Rule:
 
 
 def read_progress(line: str) -> tuple[float | None, str | None]:
-    """`0.5 half of it` as a fraction and a text; either may be missing."""
+    """Read `0.5 half of it` as a fraction and a text; either may be missing."""
     first, _, rest = line.strip().partition(" ")
     try:
         fraction = float(first)
@@ -163,7 +167,7 @@ def read_progress(line: str) -> tuple[float | None, str | None]:
 
 
 def about(lease: Lease, context: TaskContext) -> dict[str, str]:
-    """What the program finds in its environment."""
+    """Return the environment variables about the task."""
     words = {
         "ADEQ_TASK_ID": lease.id,
         "ADEQ_TASK_KIND": lease.kind,
@@ -182,7 +186,7 @@ def about(lease: Lease, context: TaskContext) -> dict[str, str]:
 
 
 def _checked_command(command: str | Sequence[str], cwd: str | None) -> list[str]:
-    """The command in words, its program as a path. ConfigError if it cannot be run."""
+    """Return the command in words, its program as a path. ConfigError if it cannot be run."""
     try:
         words = shlex.split(command) if isinstance(command, str) else [os.fspath(word) for word in command]
     except ValueError as error:
@@ -203,7 +207,7 @@ def _checked_command(command: str | Sequence[str], cwd: str | None) -> list[str]
 
 
 def _checked_folder(folder: Path) -> Path:
-    """The folder, made if need be. ConfigError if nothing can be written there."""
+    """Return the folder, created if necessary. ConfigError if it is not writable."""
     try:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     except OSError as error:
@@ -214,7 +218,7 @@ def _checked_folder(folder: Path) -> Path:
 
 
 def _new_folder(parent: Path, lease: Lease) -> str:
-    """A folder that was not there before: a base that was made again may give a fence again."""
+    """Return a new folder. A recreated base may repeat a fence, so the name may be taken."""
     name = f"{re.sub(r'[^A-Za-z0-9._@+-]', '_', lease.id)}.{lease.fence}"
     for again in count():
         folder = parent / (f"{name}.{again}" if again else name)

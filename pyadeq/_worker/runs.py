@@ -190,7 +190,7 @@ class Runs:
             self._queue.calls.fail([failure], [0])  # what does not fit in a call is found here, and not among others
             return failure
         except Exception as problem:
-            text = f"{type(error).__name__}, of which no more can be told: {type(problem).__name__}"
+            text = f"{type(error).__name__}, without further details: {type(problem).__name__}"
             return self._failures.failure("error", run.lease, text)
 
     def _sealed(self, error: bytes) -> bytes:

@@ -325,7 +325,7 @@ class Settling:
             settled = await call
         except DurabilityError as error:
             # It was applied, and the confirmation of a later call covers it. Until then, take no new work.
-            log.warning("no confirmation from the server, claiming nothing until there is one: %s", error)
+            log.warning("no confirmation from the server; claiming nothing until it confirms: %s", error)
             self._unconfirmed = self._sent
             settled = error.answer
         else:
@@ -357,7 +357,7 @@ class Settling:
         if status == "result_dropped":
             log.warning("task %s: the server's memory is full, its result was not kept", id)
         elif status == "already":
-            log.warning("task %s was completed before with another result, which stays", id)
+            log.warning("task %s was already completed with another result, which stays", id)
 
     def _expect(self, seconds: float) -> None:
         """Make a call after so long; a block that ends by itself leads to a claim, which sees to what is due."""

@@ -68,8 +68,8 @@ class Watch:
         kind_of = f" (kind {lease.kind!r})" if lease and lease.kind else ""
         whose = f"the handler of task {lease.id}{kind_of}" if lease else "something other than a handler"
         log.warning(
-            "%s has blocked the event loop for %.1f s, at %s: no other task of this worker goes on meanwhile; make the "
-            "handler a plain function, which runs in a thread, or run what blocks with asyncio.to_thread",
+            "%s has blocked the event loop for %.1f s, at %s: no other task of this worker continues meanwhile; make "
+            "the handler a plain function, which runs in a thread, or run what blocks with asyncio.to_thread",
             whose,
             still,
             _place(thread),

@@ -128,9 +128,9 @@ def test_durability_is_what_a_client_is_told(own: EmbeddedServer, appendfsync: s
     with Adeq.from_url(own.url, durability="aof", durability_timeout=10) as client:
         try:
             client.queue("jobs").enqueue({})
-            told = "durability='aof' can be had"
+            told = "durability='aof' is possible"
         except ConfigError as error:
-            told = "can be had with appendfsync always" if "set appendfsync" in str(error) else "cannot be had"
+            told = "is possible with appendfsync always" if "set appendfsync" in str(error) else "is not possible"
     assert look(own)["engine"].found.endswith(told)
 
 
@@ -147,7 +147,7 @@ def test_snapshots_alone(own: EmbeddedServer) -> None:
         client.config_set("appendonly", "no")
     seen = look(own)
     assert seen["append-only file"].status == "warn"
-    assert seen["append-only file"].why.startswith("A restart loses what came since the last snapshot")
+    assert seen["append-only file"].why.startswith("A restart loses all changes since the last snapshot")
     assert seen["snapshots"].found == "save is '3600 1'"
 
 
@@ -238,14 +238,14 @@ def test_layouts(own: EmbeddedServer) -> None:
 
 
 def test_lock_domains(own: EmbeddedServer) -> None:
-    assert look(own)["locks"].found == "no lock domain to look at"
+    assert look(own)["locks"].found == "no lock domain to check"
     with Adeq.from_url(own.url) as client:
         locks = client.locks("jobs")
         locks.take("a", owner="ann")
         issued_ms = round(locks.stats().now * 1000)
         client.send(locks.calls.acquire("r1", "a", "bob", wait=60, issued_ms=issued_ms))
     assert look(own)["locks"].found == "1 domain, 1 held, 1 waiting"
-    assert look(own, queues=("mail",))["locks"].found == "no lock domain to look at"
+    assert look(own, queues=("mail",))["locks"].found == "no lock domain to check"
     run(own, f"ZADD ade:{{lock:jobs}}:unchecked {issued_ms - 10_000} r1")
     assert look(own)["locks"].status == "ok"
     run(own, f"ZADD ade:{{lock:jobs}}:unchecked {issued_ms - 70_000} r1")
@@ -347,7 +347,7 @@ def test_a_service_without_config(binary: Path) -> None:
     assert seen["eviction"].how == [
         "set maxmemory-policy to noeviction in the settings of the service that runs the server"
     ]
-    assert seen["append-only file"].found == "appendonly is yes, appendfsync is not told"
+    assert seen["append-only file"].found == "appendonly is yes, appendfsync is unknown"
     assert [name for name, one in seen.items() if one.status == "unknown"] == [
         "append-only file",
         "snapshots",

@@ -68,7 +68,7 @@ def test_a_cycle_there_and_back() -> None:
         ("ended", "revoked", LockLost, "by force"),
         ("ended", "cancelled", LockLost, "cancelled"),
         ("ended", "released", LockLost, "released"),
-        ("ended", "unavailable", LockUnavailable, "takes no new work"),
+        ("ended", "unavailable", LockUnavailable, "gives no more permits"),
         ("deadlock", None, DeadlockError, "deadlock"),
         ("request_expired", None, TransportError, "too long"),
     ],

@@ -202,7 +202,7 @@ class QueueLeases(Area):
         (status,) = await self.ack_many([(lease, result)])
         _check(lease, status)
         if status == "already":
-            log.warning("task %s was completed before with another result, which stays", held(lease)[0])
+            log.warning("task %s was already completed with another result, which stays", held(lease)[0])
         return status
 
     async def ack_many(self, acks: Sequence[tuple[Held, Any]]) -> list[AckStatus]:

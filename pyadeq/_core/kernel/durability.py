@@ -102,7 +102,7 @@ def check(command: Any, persistence: Any, server: Any, appendfsync: Any) -> None
         raise ConfigError(
             "durability: 'aof' is not possible on this server with appendfsync everysec, where it confirms up to a "
             "second before its disk has it (redis/redis#13793); set appendfsync always, or use Redis 8 or newer, "
-            "durability='replica', or 'memory', of which a crash of the machine may take the last second"
+            "durability='replica', or 'memory', with which a crash of the machine may lose the last second"
         )
 
 

@@ -44,7 +44,9 @@ _MEANINGS: Final = {
     "NOSCRIPT": _Meaning(True, True, "it forgets scripts as soon as they are loaded"),
     "OOM": _Meaning(False, True, "its memory is full; finish or purge tasks, or raise maxmemory"),
     "MISCONF": _Meaning(False, True, "it cannot write to its disk; see its log, and free some space"),
-    "NOREPLICAS": _Meaning(False, True, "it has fewer replicas than min-replicas-to-write; start one, or lower that"),
+    "NOREPLICAS": _Meaning(
+        False, True, "it has fewer replicas than min-replicas-to-write; start one, or lower that setting"
+    ),
     "MOVED": _Meaning(False, False, "another node of the cluster has this slot; use RedisCluster, or cluster=True"),
     "ASK": _Meaning(False, False, "another node of the cluster has this slot; use RedisCluster, or cluster=True"),
     "CROSSSLOT": _Meaning(False, False, "the keys of one call must be in one slot"),
@@ -53,11 +55,11 @@ _MEANINGS: Final = {
         False,
         "its user needs EVALSHA, EVALSHA_RO, SCRIPT LOAD, BLPOP and the keys of its role: adeq scripts acl",
     ),
-    "NOAUTH": _Meaning(False, False, "it wants a user name and a password; give them in the URL"),
+    "NOAUTH": _Meaning(False, False, "it needs a user name and a password; give them in the URL"),
     "WRONGTYPE": _Meaning(
         False,
         False,
-        "a key has a type that pyadeq never gives it, so somebody else wrote it; find it with TYPE",
+        "a key has a type that pyadeq never gives it, so another program wrote it; find it with TYPE",
         midway=True,
     ),
 }
@@ -69,7 +71,7 @@ _FORBIDDEN: Final = _Meaning(
     "its user may not run a command that the scripts need, so the call may be half done; run adeq doctor",
     midway=True,
 )
-_KILLED: Final = _Meaning(False, True, "somebody ended it with SCRIPT KILL, before it had changed anything")
+_KILLED: Final = _Meaning(False, True, "an operator ended it with SCRIPT KILL before it had changed anything")
 _WORDS: Final = {
     "killed by user": _KILLED,
     "ACL failure in script": _FORBIDDEN,  # Valkey
@@ -139,7 +141,7 @@ def loss_error(subject: str, loss: Loss, maybe_applied: bool) -> TransportError:
     if isinstance(loss.error, ClientClosed):
         known = "; the call may have been applied before" if maybe_applied else ""
         return ClientClosed(f"{subject}: {loss.error}{known}", may_have_applied=maybe_applied)
-    known = "may have been applied: send the same call again to know" if maybe_applied else "was not applied"
+    known = "may have been applied: send the same call again to find out" if maybe_applied else "was not applied"
     error = TransportError(
         f"{subject}: {loss.error}; the call {known}", retryable=loss.retryable, may_have_applied=maybe_applied
     )

@@ -43,8 +43,10 @@ MAX_RENEWED: Final = 1000
 class LockCalls(NounCalls):
     """Builds the calls of one lock domain.
 
-    A rid names one request for good: with it a call that is sent again does not act again, and an ended one never
-    holds anything. issued_ms: the domain's clock when the request was made; one that arrives a minute later is refused.
+    A rid names one request forever: a repeated call does not take effect twice, and an ended request never holds
+    anything.
+
+    issued_ms: the domain's clock when the request was made; a request that arrives a minute later is refused.
     """
 
     noun: str = field(default="lock", kw_only=True)
@@ -76,9 +78,9 @@ class LockCalls(NounCalls):
         born_ms: int = 0,
         purpose: str = "",
     ) -> Call[RequestState]:
-        """ttl: 0 for the domain's setting. wait: 0 answers `busy` where the lock is not free.
+        """ttl: 0: the domain's setting. wait: 0 returns `busy` if the lock is not free.
 
-        born_ms: when the owner began, if that was before this request: the policy `youngest` goes by it.
+        born_ms: when the owner's work began, if before this request; used by the policy `youngest`.
         """
         return self._call(
             "acquire",
@@ -111,7 +113,7 @@ class LockCalls(NounCalls):
         born_ms: int = 0,
         purpose: str = "",
     ) -> Call[RequestState]:
-        """All or none of 1 to 32 resources, under one rid, with one place in every line."""
+        """All or none of 1 to 32 resources, under one rid, with one place among the waiters of each."""
         return self._call(
             "acquire_many",
             replies.acquired,
@@ -128,7 +130,7 @@ class LockCalls(NounCalls):
         )
 
     def poll(self, rids: Sequence[str]) -> Call[list[RequestState]]:
-        """How requests stand. A sign of life of those that wait, and what takes a lock that was handed over."""
+        """Returns the state of requests. It shows that waiters are alive, and takes locks that were handed over."""
         return self._call("poll", replies.polled, _ids(rids))
 
     def renew(self, rids: Sequence[str]) -> Call[list[LockRenewal]]:
@@ -138,7 +140,7 @@ class LockCalls(NounCalls):
         return self._call("release", replies.statuses, _ids(rids))
 
     def cancel(self, rids: Sequence[str]) -> Call[list[CancelRequestStatus]]:
-        """End requests, whatever their state. One that has not arrived yet will hold nothing when it does."""
+        """Ends requests, whatever their state. A request that has not arrived yet will hold nothing when it arrives."""
         return self._call("cancel", replies.statuses, _ids(rids))
 
     def downgrade(self, rid: str) -> Call[DowngradeStatus]:
@@ -150,7 +152,7 @@ class LockCalls(NounCalls):
     def force_release(
         self, rid: str, resource: str, reason: str, owner: str | None = None
     ) -> Call[tuple[Forced, bool]]:
-        """Answers whether there are more holders, too: 100 are ended at most."""
+        """Returns whether there are more holders: at most 100 are ended."""
         return self._call("force_release", replies.forced, rid=rid, resource=resource, reason=reason, owner=owner)
 
     def offline(self, rid: str, *, owner: str | None = None, agent: str | None = None) -> Call[tuple[list[str], bool]]:

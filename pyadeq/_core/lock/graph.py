@@ -1,4 +1,4 @@
-"""Who waits for whom: the edges of one domain or of several, what is a deadlock in them, and pictures."""
+"""The wait-for graph: the edges of one domain or of several, the deadlocks in them, and drawings."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ class LockGraph:
     edges: tuple[Edge, ...]
 
     def cycles(self) -> list[list[Edge]]:
-        """The deadlocks in it, one cycle of each."""
+        """Return the deadlocks in it, one cycle of each."""
         return deadlocks(self.edges)
 
     def mermaid(self) -> str:
-        """A Mermaid flowchart. A dashed arrow: the other is ahead in line, and holds nothing. Red: a deadlock."""
+        """Return a Mermaid flowchart. A dashed arrow means that the other only waits ahead. Deadlocks are red."""
         numbers = {name: index for index, name in enumerate(self._owners())}
         lines = ["flowchart LR"]
         lines += [f'  n{number}["{name}"]' for name, number in numbers.items()]
@@ -31,7 +31,7 @@ class LockGraph:
         return "\n".join(lines) + "\n"
 
     def dot(self) -> str:
-        """Graphviz's DOT, drawn as `mermaid` says."""
+        """Return Graphviz DOT text, drawn as in `mermaid`."""
         lines = ["digraph locks {", "  rankdir=LR;"]
         lines += [f'  "{name}";' for name in self._owners()]
         stuck = self._stuck()
@@ -41,7 +41,7 @@ class LockGraph:
         return "\n".join([*lines, "}"]) + "\n"
 
     def _stuck(self) -> set[int]:
-        """The numbers of the edges that make deadlocks."""
+        """Return the numbers of the edges that form deadlocks."""
         circles = [id(edge) for circle in self.cycles() for edge in circle]
         return {number for number, edge in enumerate(self.edges) if id(edge) in circles}
 
@@ -50,7 +50,9 @@ class LockGraph:
 
 
 def deadlocks(edges: Iterable[Edge]) -> list[list[Edge]]:
-    """Cycles of owners none of whom can go on. Each is looked for as if the `victim` of those before had given way."""
+    """Return cycles of owners that can never continue. Each is searched as if the `victim` of the previous ones had
+    ended.
+    """
     left = list(edges)
     found = []
     while cycle := _cycle(_stuck(left)):
@@ -61,20 +63,21 @@ def deadlocks(edges: Iterable[Edge]) -> list[list[Edge]]:
 
 
 def victim(cycle: Sequence[Edge]) -> Edge:
-    """Whose wait is to end: the same for everybody who finds this cycle, so that no two of them end two waits."""
+    """Return the edge whose wait is to end: the same for every finder of this cycle, so that no two waits are ended."""
     return max(cycle, key=lambda edge: edge.rid)
 
 
 def told(cycle: Sequence[Edge]) -> list[CycleEdge]:
-    """A cycle as those are told who are in it."""
+    """Return a cycle in the form for the error."""
     return [CycleEdge(edge.owner, edge.mode, edge.resource, edge.permits) for edge in cycle]
 
 
 def steady(before: Collection[Edge], after: Collection[Edge]) -> list[Edge]:
-    """The waits that were there all the time between two readings, the first of which had ended when the second began.
+    """Return the waits that existed all the time between two readings. The first ended before the second began.
 
-    A request waits once and a hold is held once. So an edge that both readings have stood in between, and all of these
-    stood together. A wait for permits depends on all who could give some: it counts only if none came and none went.
+    A request waits once, and a hold is held once. So an edge in both readings existed in between, and all of these
+    existed together. A wait for permits depends on all owners that could give some: it counts only if none came and
+    none went.
     """
     stood = {_stamp(edge) for edge in before} & {_stamp(edge) for edge in after}
     changed = {edge.rid for edge in (*before, *after) if _any_will_do(edge) and _stamp(edge) not in stood}
@@ -86,14 +89,15 @@ def _stamp(edge: Edge) -> tuple[str | None, str, str, str]:
 
 
 def _any_will_do(edge: Edge) -> bool:
-    """Whether it is one of several who could each give what is missing."""
+    """Whether it is one of several owners that could each give what is missing."""
     return edge.mode == "permit" and edge.held
 
 
 def _stuck(edges: Iterable[Edge]) -> dict[str, list[Edge]]:
-    """The owners that cannot go on whatever the others do, with the edges among them: what graph reduction leaves.
+    """Return the owners that can never continue, with the edges among them: what graph reduction leaves.
 
-    Who waits for permits goes on as soon as one of those does that hold some; all others need all of them to.
+    An owner that waits for permits continues as soon as one holder of permits does. All other owners need all their
+    blockers to continue.
     """
     waits: dict[str, list[Edge]] = {}
     for edge in edges:
@@ -115,7 +119,7 @@ def _can_go_on(ways: Sequence[Edge], waiting: Collection[str]) -> bool:
 
 
 def _cycle(stuck: dict[str, list[Edge]]) -> list[Edge]:
-    """One cycle among owners who are stuck; nothing if nobody is."""
+    """Return one cycle among these owners; empty if there is none."""
     path: list[Edge] = []
     seen: dict[str, int] = {}
     owner = min(stuck, default="")

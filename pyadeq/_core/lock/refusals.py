@@ -19,10 +19,10 @@ from pyadeq.models.lock import RequestState
 _UNAVAILABLE = {
     "no_capacity": "it has no capacity; set one with set_capacity",
     "too_many": "it has fewer permits than that",
-    "draining": "it is being drained and takes no new work",
+    "draining": "it is draining and gives no more permits",
 }
 _ENDED = {
-    "lost": "what the owner held shared was lost while it waited for more",
+    "lost": "the owner's shared hold was lost while it waited for the upgrade",
     "revoked": "it was taken away by force",
     "cancelled": "the request was cancelled",
     "released": "the request was released",

@@ -1,6 +1,6 @@
-"""The queue's calls: one function per script, each returning a Call.
+"""The calls of a queue: one function per script, each returning a Call.
 
-What is called for each task is built and read by position, not by name: `NounCalls.call` costs several microseconds.
+The calls made for each task are built and read by position, not by name: `NounCalls.call` costs several microseconds.
 """
 
 from __future__ import annotations
@@ -55,9 +55,9 @@ from pyadeq.models.worker import Heartbeat, LogLine, Outcome, ProgressStatus, St
 class QueueCalls(NounCalls, ScheduleCalls, LimitCalls, WeightCalls, PartitionCalls):
     """Builds the calls of one queue.
 
-    A rid that may be left out is what keeps a call that is sent again from acting again.
+    With an optional rid, a repeated call does not take effect twice.
 
-    codec: what seals payloads, results and errors, if anything.
+    codec: seals payloads, results and errors, if given.
     """
 
     noun: str = field(default="queue", kw_only=True)
@@ -67,16 +67,17 @@ class QueueCalls(NounCalls, ScheduleCalls, LimitCalls, WeightCalls, PartitionCal
         return {"now_ms": self.now_ms(), "source": self.source or None, "trace": self.trace() or None, **scalars}
 
     def enqueue(self, tasks: Sequence[tuple[str, Task]], rid: str) -> Call[list[Receipt]]:
-        """tasks: ids with their tasks, 1 to 1,000; their order is their order in line."""
+        """tasks: ids with their tasks, 1 to 1,000, in their order in the queue."""
         return self.enqueue_items([item(id, task) for id, task in tasks], rid)
 
     def enqueue_items(
         self, items: Sequence[EnqueueItem], rid: str, *, epoch: int = 0, moved: bool = False
     ) -> Call[list[Receipt]]:
-        """The same for tasks that are encoded already, by `item`.
+        """The same for tasks that `item` has encoded.
 
-        epoch: of the map of partitions by which they go to this one. moved: they belong to another by that map; what is
-        not kept here by its key or its family is not made, and its receipt says `moved`.
+        epoch: of the map of partitions that was used.
+        moved: the tasks belong to another partition by that map. A task that its key or family does not keep here is
+        not created, and its receipt says `moved`.
         """
         return build_call(
             "queue.enqueue.v1",
@@ -101,11 +102,12 @@ class QueueCalls(NounCalls, ScheduleCalls, LimitCalls, WeightCalls, PartitionCal
         window: Seconds = 0,
         alone_kinds: Sequence[str] = (),
     ) -> Call[Claimed]:
-        """lease: seconds, 0 for the queue's setting. An answer holds fewer than limit where its bytes pass 4 MiB.
+        """lease: seconds; 0: the queue's setting. An answer has fewer tasks than limit if its bytes exceed 4 MiB.
 
-        lane_first: the lanes in order before the priority. busy: how many other tasks the worker holds, if it counts.
-        window: seconds, at most 60, that the first in line waits for company. alone_kinds: at most 16 kinds; a task of
-        such a kind is leased alone.
+        lane_first: order by lane, then by priority.
+        busy: how many other tasks the worker holds, if it counts them.
+        window: seconds, at most 60, for which the first task waits for others.
+        alone_kinds: at most 16 kinds; a task of such a kind is leased alone.
         """
         scalars = self._scalars(
             worker=worker, incarnation=incarnation, slot=slot, n=n, limit=limit, lease_ms=to_ms("lease", lease)
@@ -164,7 +166,7 @@ class QueueCalls(NounCalls, ScheduleCalls, LimitCalls, WeightCalls, PartitionCal
     def heartbeat(
         self, leases: Sequence[Held], worker: str = "", lease: Seconds = 0, busy: int | None = None
     ) -> Call[Heartbeat]:
-        """Leases may be none where a worker is named, that shows itself and asks what is wanted of it."""
+        """Leases may be empty if a worker is named: then it only shows that it is alive, and reads its requests."""
         return build_call(
             "queue.heartbeat.v1",
             self.base,
@@ -193,7 +195,7 @@ class QueueCalls(NounCalls, ScheduleCalls, LimitCalls, WeightCalls, PartitionCal
         )
 
     def snooze(self, leases: Sequence[tuple[Held, Seconds]]) -> Call[list[Snoozed]]:
-        """leases: each with the seconds that its task is put aside."""
+        """leases: each with the seconds for which its task is put aside."""
         return build_call(
             "queue.snooze.v1",
             self.base,
@@ -212,7 +214,7 @@ class QueueCalls(NounCalls, ScheduleCalls, LimitCalls, WeightCalls, PartitionCal
         return build_call("queue.expire.v1", self.base, self._scalars(limit=limit), decode=replies.count)
 
     def trim(self, limit: int = 1000) -> Call[tuple[int, bool]]:
-        """Answers how many tasks were deleted, and whether there may be more."""
+        """Returns how many tasks were deleted, and whether there may be more."""
         return build_call("queue.trim.v1", self.base, self._scalars(limit=limit), decode=replies.removed)
 
     def repair(
@@ -224,7 +226,7 @@ class QueueCalls(NounCalls, ScheduleCalls, LimitCalls, WeightCalls, PartitionCal
         start: int = 0,
         dry_run: bool = False,
     ) -> Call[Repair]:
-        """limit: the key of a limit, whose sets are looked at from the rank `start` on."""
+        """limit: the key of a limit, whose sets are checked from the rank `start` on."""
         groups: dict[str, list[tuple[Any, ...]]] = {
             "task": [(id,) for id in ids],
             "lane": [(lane,) for lane in lanes],
@@ -241,7 +243,7 @@ class QueueCalls(NounCalls, ScheduleCalls, LimitCalls, WeightCalls, PartitionCal
     def purge(
         self, rid: str | None = None, *, all: bool = False, lane: str | None = None, limit: int = 1000
     ) -> Call[tuple[int, bool]]:
-        """Answers how many were deleted, and whether there may be more. lane: only of those in line there."""
+        """Returns how many tasks were deleted, and whether there may be more. lane: only its ready tasks."""
         scalars = self._scalars(rid=rid, what="all" if all else "waiting", lane=lane, limit=limit)
         return build_call("queue.purge.v1", self.base, scalars, decode=replies.removed)
 
@@ -265,7 +267,7 @@ class QueueCalls(NounCalls, ScheduleCalls, LimitCalls, WeightCalls, PartitionCal
         )
 
     def cancel(self, ids: Sequence[str], rid: str | None = None, *, tree: bool = False) -> Call[list[CancelStatus]]:
-        """tree: their children too, and the children of those."""
+        """tree: also their children, and theirs."""
         return build_call(
             "queue.cancel.v1",
             self.base,
@@ -291,7 +293,7 @@ class QueueCalls(NounCalls, ScheduleCalls, LimitCalls, WeightCalls, PartitionCal
         )
 
     def length(self, lanes: Sequence[str]) -> Call[list[int]]:
-        """How many tasks are in line in each of some lanes."""
+        """Returns how many tasks are ready in each of some lanes."""
         items = [(lane,) for lane in checked_lanes(lanes)]
         return build_call(
             "queue.length.v1", self.base, {"now_ms": self.now_ms()}, {"item": items}, decode=replies.lengths
@@ -306,7 +308,7 @@ class QueueCalls(NounCalls, ScheduleCalls, LimitCalls, WeightCalls, PartitionCal
     def register(self, worker: str, incarnation: str, about: Mapping[str, Any] | None = None) -> Call[str]:
         """about: hostname, pid, version, layout, capacity, group, instance, capabilities, lanes.
 
-        Answers `registered`, or `stale` for a replaced incarnation.
+        Returns `registered`, or `stale` for a replaced incarnation.
         """
         return build_call(
             "queue.register.v1",
@@ -319,7 +321,7 @@ class QueueCalls(NounCalls, ScheduleCalls, LimitCalls, WeightCalls, PartitionCal
     def deregister(
         self, worker: str, incarnation: str, reason: str = "stopped", leases: Sequence[Held] = ()
     ) -> Call[str]:
-        """leases: 1,000 at most, are given back. Answers `deregistered`, `unregistered` or `stale`."""
+        """leases: at most 1,000, are returned. Returns `deregistered`, `unregistered` or `stale`."""
         return build_call(
             "queue.deregister.v1",
             self.base,
@@ -337,7 +339,7 @@ class QueueCalls(NounCalls, ScheduleCalls, LimitCalls, WeightCalls, PartitionCal
         cursor: str = "",
         limit: int = 100,
     ) -> Call[tuple[list[WorkerInfo], str]]:
-        """Live workers, and the cursor that gets the next ones; it is empty on the last page."""
+        """Returns live workers, and the cursor for the next page, empty on the last page."""
         named = {"name": name, "group": group, "capability": capability}
         return self.call("workers", replies.workers, cursor=cursor, limit=limit, **named)
 
@@ -348,7 +350,7 @@ class QueueCalls(NounCalls, ScheduleCalls, LimitCalls, WeightCalls, PartitionCal
         capacity: int | None = None,
         rid: str | None = None,
     ) -> Call[list[SteerStatus]]:
-        """What is None stays as it is."""
+        """Values that are None stay unchanged."""
         scalars = self._scalars(rid=rid, mode=mode, capacity=capacity)
         return build_call(
             "queue.steer.v1", self.base, scalars, {"item": [(name,) for name in workers]}, decode=replies.statuses
@@ -378,7 +380,7 @@ class QueueCalls(NounCalls, ScheduleCalls, LimitCalls, WeightCalls, PartitionCal
         timeout_grace: Seconds | None = None,
         fair: bool | None = None,
     ) -> Call[Settings]:
-        """What is None stays as it is. clock: `server` or `test`, when the queue is created."""
+        """Values that are None stay unchanged. clock: `server` or `test`, when the queue is created."""
         seconds = {
             "lease": lease,
             "events_keep": events_keep,
@@ -423,7 +425,7 @@ class QueueCalls(NounCalls, ScheduleCalls, LimitCalls, WeightCalls, PartitionCal
         cursor: str = "",
         limit: int = 100,
     ) -> Call[Page]:
-        """One state, user, tag or parent at least."""
+        """At least one of state, user, tag and parent is required."""
         named = {"lane": lane, "user": user, "tag": tag, "parent": parent, "kind": kind, "reason": reason}
         named["source"] = source
         scalars = {"now_ms": self.now_ms(), "state": state, "cursor": cursor, "limit": limit, **named}

@@ -1,6 +1,6 @@
-"""How an attempt ends that went wrong: from an exception to its class, and from there to what becomes of the task.
+"""How a failed attempt ends: from an exception to its failure class, and from there to the rule for the task.
 
-| class             | what went wrong                                  | what becomes of the task                 |
+| class             | cause                                            | what happens to the task                 |
 |-------------------|--------------------------------------------------|------------------------------------------|
 | `crash`           | the process that ran it died                     | retried                                  |
 | `bad_input`       | ValidationError, SyntaxError, JSONDecodeError, … | dead at once                             |
@@ -10,7 +10,7 @@
 | `connection_lost` | TransportError, ConnectionError                  | retried                                  |
 | `error`           | anything else; its exception is the reason       | retried                                  |
 
-"Retried" is: after the task's backoff, while it has attempts left.
+"Retried" means: after the task's backoff, as long as attempts are left.
 """
 
 from __future__ import annotations
@@ -37,8 +37,9 @@ LONGEST = 315_360_000.0  # seconds: the scripts take no more, ten years
 class TaskFailed(Exception):
     """Raise it in a handler to say how the attempt failed.
 
-    reason: a failure class, `bad_input` for instance, or a word of your own. retryable: None for as the class says;
-    with a word of your own, it is. delay: seconds before the next run; None for as the class says.
+    reason: a failure class, for instance `bad_input`, or a word of your own.
+    retryable: None: as the class says; with a word of your own, True.
+    delay: seconds before the next run; None: as the class says.
     """
 
     def __init__(
@@ -55,13 +56,13 @@ class TaskFailed(Exception):
         self.delay = delay
 
     def failure(self, lease: Lease, failures: Failures) -> Failure:
-        """How it fails an attempt."""
+        """Return how it fails an attempt."""
         reason = word(str(self.reason))
         return failures.failure(reason, lease, self, retryable=self.retryable, delay=_possible(self.delay))
 
 
 class ProcessDied(Exception):
-    """The process that ran the task died: exit_code as the system told it, -9 for a SIGKILL."""
+    """The process that ran the task died. exit_code: from the system, -9 for a SIGKILL."""
 
     def __init__(self, message: str, exit_code: int | None = None) -> None:
         super().__init__(message)
@@ -70,10 +71,12 @@ class ProcessDied(Exception):
 
 @dataclass(frozen=True)
 class Rule:
-    """What becomes of an attempt of a failure class.
+    """What happens to an attempt of a failure class.
 
-    retry: run again while attempts are left. delay: seconds until then; None: the task's backoff.
-    longer_timeout: what the task's timeout is multiplied by for the next run. alert: write an event `task.alert`.
+    retry: run again while attempts are left.
+    delay: seconds until then; None: the task's backoff.
+    longer_timeout: the factor for the task's timeout in the next run.
+    alert: write an event `task.alert`.
     """
 
     retry: bool = True
@@ -113,23 +116,24 @@ CLASSES: dict[type[BaseException], str] = {
 
 @dataclass(frozen=True)
 class Failures:
-    """A table: exception types to failure classes, and failure classes to rules. `Failures()` is the default one.
+    """A table from exception types to failure classes, and from failure classes to rules. `Failures()` is the default.
 
         failures = Failures().changed(crash=Rule(alert=True), flaky=Rule(delay=5)).when(OddError, "flaky")
         Worker(queue, handler, failures=failures)
 
-    rules: class -> Rule. classes: type -> class; of those that fit an exception, the most special one counts.
+    rules: class -> Rule.
+    classes: type -> class. If several types match an exception, the most specific one counts.
     """
 
     rules: Mapping[str, Rule] = field(default_factory=lambda: MappingProxyType(RULES))
     classes: Mapping[type[BaseException], str] = field(default_factory=lambda: MappingProxyType(CLASSES))
 
     def changed(self, **rules: Rule) -> Failures:
-        """A table with other rules, or with classes of your own: `Failures().changed(timeout=Rule(delay=60))`."""
+        """Return a table with other rules, or with your own classes: `Failures().changed(timeout=Rule(delay=60))`."""
         return Failures(MappingProxyType({**self.rules, **rules}), self.classes)
 
     def when(self, error: type[BaseException] | tuple[type[BaseException], ...], to: str) -> Failures:
-        """A table in which these exceptions, and what is derived from them, are of the class `to`."""
+        """Return a table in which these exceptions and their subclasses are of the class `to`."""
         if to not in self.rules:
             raise ConfigError(
                 f"to: {to!r} is not accepted; allowed: {', '.join(self.rules)}; make others with changed()"
@@ -138,7 +142,7 @@ class Failures:
         return Failures(self.rules, MappingProxyType({**self.classes, **dict.fromkeys(types, to)}))
 
     def class_of(self, error: BaseException) -> str:
-        """The class of an exception; that of a group is that of its parts, if it is the same for all."""
+        """Return the class of an exception; for a group, the class of its parts, if all have the same."""
         for kind in type(error).__mro__:
             if kind in self.classes:
                 return self.classes[kind]
@@ -158,7 +162,7 @@ class Failures:
         delay: Seconds | None = None,
         exit_code: int | None = None,
     ) -> Failure:
-        """How an attempt of that class ends by its rule; what is given counts before the rule."""
+        """Return how an attempt of that class ends by its rule. Given values take precedence over the rule."""
         rule = self.rules.get(name, Rule())
         return Failure(
             lease,
@@ -176,7 +180,7 @@ FAILURES = Failures()
 
 
 def failure_of(lease: Lease, error: BaseException, failures: Failures = FAILURES) -> Failure:
-    """How an exception fails an attempt. Its traceback is kept."""
+    """Return how an exception fails an attempt. Its traceback is kept."""
     if isinstance(error, TaskFailed):
         return error.failure(lease, failures)
     name = failures.class_of(error)
@@ -191,12 +195,12 @@ def failure_of(lease: Lease, error: BaseException, failures: Failures = FAILURES
 
 
 def timed_out(lease: Lease, failures: Failures = FAILURES) -> Failure:
-    """How an attempt ends that took longer than the task's timeout."""
+    """Return how an attempt ends that took longer than the task's timeout."""
     return failures.failure("timeout", lease, f"the run took longer than its timeout of {lease.timeout:g} s")
 
 
 def word(text: str) -> str:
-    """A text in the form of a reason: at most 100 of A-Z a-z 0-9 . _ @ + -"""
+    """Return a text in the form of a reason: at most 100 of A-Z a-z 0-9 . _ @ + -"""
     return re.sub(r"[^A-Za-z0-9._@+-]+", "_", text)[:100] or "error"
 
 
@@ -205,7 +209,7 @@ def _longer(timeout: float | None, factor: float) -> float | None:
 
 
 def _possible(seconds: object) -> float | None:
-    """Seconds that a script takes, of what an exception of anybody's may hold; None if it is no length of time."""
+    """Return seconds that a script accepts, from the value of any exception; None if it is not a length of time."""
     try:
         value = seconds.total_seconds() if isinstance(seconds, timedelta) else float(seconds)  # type: ignore[arg-type]
     except (TypeError, ValueError):

@@ -1,4 +1,4 @@
-"""Was anything lost? What clients saw and what the server wrote down, and the rules that both have to keep."""
+"""Check that nothing was lost: the records of clients and of the server, and the rules that both have to keep."""
 
 from __future__ import annotations
 

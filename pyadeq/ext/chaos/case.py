@@ -1,4 +1,4 @@
-"""A history as the rules see it, and what they find."""
+"""A history in the form for the rules, and their findings."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from pyadeq.ext.chaos.tale import Lease, Tale
 
 
 class Violation(NamedTuple):
-    """A rule was broken. subject: the task, key or lock."""
+    """A broken rule. subject: the task, key or lock."""
 
     rule: str
     subject: str
@@ -27,10 +27,11 @@ class Violation(NamedTuple):
 
 @dataclass
 class Verdict:
-    """What the rules say.
+    """The result of the rules.
 
-    checks: by rule, how often there was something to check. lost: what was not confirmed and is gone, by the
-    durability of the call and by its verb. problems: what could not be looked at, and why.
+    checks: by rule, how often it was checked.
+    lost: unconfirmed data that is gone, by the durability of the call and by its verb.
+    problems: what could not be checked, and why.
     """
 
     violations: list[Violation] = field(default_factory=list)

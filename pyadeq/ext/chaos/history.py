@@ -1,6 +1,6 @@
-"""What happened to a queue and a lock domain: what clients asked and were told, and what the server wrote down.
+"""The history of a queue and a lock domain: the calls and answers of clients, and the records of the server.
 
-Times of clients are seconds of the recorder's clock; times of the server are milliseconds of its own.
+Times of clients are seconds of the recorder's clock. Times of the server are milliseconds of its own clock.
 """
 
 from __future__ import annotations
@@ -28,9 +28,11 @@ OVERDUE = "overdue"
 class Op:
     """A call of a client, and how it ended.
 
-    asked, answer: what the verb's method of the Recorder says. ended: None while there is no answer. outcome: `ok`, the
-    server did it, and says so; `refused`, the server or the client said no, and nothing was changed; `unknown`, no
-    answer came, and it may have been done. durability: where the answer was confirmed to be.
+    asked, answer: as the verb's method of the Recorder says.
+    ended: None while there is no answer.
+    outcome: `ok`: the server did it; `refused`: the server or the client refused, and nothing was changed; `unknown`:
+    no answer came, and it may have been done.
+    durability: where the answer was confirmed.
     """
 
     client: str
@@ -45,9 +47,9 @@ class Op:
 
 @dataclass(frozen=True, slots=True)
 class Mark:
-    """Something after which the server may know less than before, or reads another time.
+    """An event after which the server may know less than before, or reads another time.
 
-    at: when it was over, and the server answered again; whatever began before may have been hit by it.
+    at: when it was over, and the server answered again; it may have affected everything that began before.
     """
 
     at: float
@@ -56,7 +58,7 @@ class Mark:
 
 
 class Recorded(Protocol):
-    """What clients saw."""
+    """What clients recorded."""
 
     @property
     def ops(self) -> list[Op]:
@@ -64,12 +66,17 @@ class Recorded(Protocol):
 
     @property
     def marks(self) -> list[Mark]:
-        """What happened to the server."""
+        """The events of the server."""
 
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """An entry of an event stream. position: its id there. ms: the server's time. words: of its payload, by name."""
+    """An entry of an event stream.
+
+    position: its id there.
+    ms: the server's time.
+    words: of its payload, by name.
+    """
 
     position: str
     event: str
@@ -81,12 +88,14 @@ class Entry:
 
 @dataclass(slots=True)
 class History:
-    """All of it, to be judged.
+    """A whole history, to be judged.
 
-    entries, lock_entries: the streams of the queue and of the lock domain, from their beginnings, or as much as is left
-    of them: trimmed, lock_trimmed say how many entries are gone, None where that is not known. final: the state of
-    tasks in the end by id; None if it is gone, `overdue` if it is delayed, and its time was over. settings: of the
-    queue, those that rules depend on. problems: what kept this from being complete.
+    entries, lock_entries: the streams of the queue and of the lock domain, from their beginnings, or as far as they are
+    kept.
+    trimmed, lock_trimmed: how many entries are gone; None if unknown.
+    final: the final state of tasks by id; None if the task is gone, `overdue` if it is delayed and its time is over.
+    settings: of the queue, those that rules depend on.
+    problems: why the history is not complete.
     """
 
     ops: list[Op] = field(default_factory=list)
@@ -161,7 +170,7 @@ def _entry(row: dict[str, Any]) -> Entry:
 
 
 def read_entries(client: Client, base: str) -> list[Entry]:
-    """The event stream of a queue or lock domain, from its beginning."""
+    """Read the event stream of a queue or lock domain, from its beginning."""
     entries: list[Entry] = []
     start = "-"
     while page := cast(list[Any], client.xrange(f"{base}:events", start, count=PAGE)):
@@ -171,7 +180,7 @@ def read_entries(client: Client, base: str) -> list[Entry]:
 
 
 async def aio_read_entries(client: AioClient, base: str) -> list[Entry]:
-    """As `read_entries`, to be awaited."""
+    """Read the event stream as `read_entries` does, as a coroutine."""
     entries: list[Entry] = []
     start = "-"
     while page := await client.xrange(f"{base}:events", start, count=PAGE):
@@ -218,9 +227,10 @@ async def gather(
     queue: aio.Queue | None = None,
     locks: aio.Locks | None = None,
 ) -> History:
-    """What clients saw, with what the server has to say about it now.
+    """Collect what clients recorded, and the present records of the server.
 
-    recorded: a Recorder, or what `load_recorded` read. client: of the server that has the streams.
+    recorded: a Recorder, or the result of `load_recorded`.
+    client: of the server that has the streams.
     """
     ops = sorted(recorded.ops, key=lambda op: op.began)
     history = History(ops, sorted(recorded.marks, key=lambda mark: mark.at))
@@ -237,7 +247,7 @@ async def gather(
 
 
 async def read_final(queue: aio.Queue, ids: Iterable[str]) -> dict[str, str | None]:
-    """The states of these tasks now, as `History.final` has them."""
+    """Return the states of these tasks now, in the form of `History.final`."""
     asked = list(ids)
     views = await queue.get_many(asked) if asked else []
     now = (await queue.stats()).now

@@ -1,4 +1,4 @@
-"""Clients that note every call, and what became of it."""
+"""Clients that record every call and its outcome."""
 
 from __future__ import annotations
 
@@ -33,9 +33,10 @@ UNTOLD = {"payload", "headers"}
 
 
 class Recorder:
-    """Notes what its clients do. clock: seconds; the same for all whose calls are to be compared.
+    """Records the calls of its clients.
 
-    journal: a file where calls are noted before they are sent, so that those of a process that is killed are known;
+    clock: seconds; the same for all clients whose calls are compared.
+    journal: a file in which calls are recorded before they are sent, so that the calls of a killed process are known.
     `load_recorded` reads it.
     """
 
@@ -46,15 +47,15 @@ class Recorder:
         self._file: IO[str] | None = Path(journal).open("a", buffering=1) if journal else None  # noqa: SIM115
 
     def queue(self, queue: aio.Queue, client: str, durability: str = "memory") -> RecordedQueue:
-        """A queue whose calls are noted. durability: that of its Adeq."""
+        """Return a queue whose calls are recorded. durability: that of its Adeq."""
         return RecordedQueue(self, queue, client, durability)
 
     def locks(self, locks: aio.Locks, client: str, durability: str = "memory") -> RecordedLocks:
-        """A lock domain whose calls are noted. durability: that of its Adeq."""
+        """Return a lock domain whose calls are recorded. durability: that of its Adeq."""
         return RecordedLocks(self, locks, client, durability)
 
     def mark(self, kind: MarkKind, note: str = "") -> None:
-        """Note that this has happened to the server; to be called when it answers again."""
+        """Record an event of the server. Call it when the server answers again."""
         self.marks.append(Mark(self.clock(), kind, note))
         self._write({"mark": asdict(self.marks[-1])})
 
@@ -79,7 +80,7 @@ class Recorder:
         call: Awaitable[T],
         told: Callable[[Any], dict[str, Any]],
     ) -> T:
-        """Await a call, and note it. told: what is noted of its answer, or of that which a DurabilityError carries."""
+        """Await a call, and record it. told: what is recorded of its answer, or of that of a DurabilityError."""
         op = Op(client, verb, asked, self.clock(), durability=durability)
         number = len(self.ops)
         self.ops.append(op)
@@ -117,14 +118,14 @@ class Recorder:
 
 
 class Loaded(NamedTuple):
-    """What journals tell."""
+    """The content of journals."""
 
     ops: list[Op]
     marks: list[Mark]
 
 
 def load_recorded(journals: Iterable[Path | str]) -> Loaded:
-    """What recorders wrote to their journals. A call without an end is unknown; a line that was cut off is left out."""
+    """Read the journals of recorders. A call without an end is unknown; a line that was cut off is left out."""
     ops: list[Op] = []
     marks: list[Mark] = []
     for journal in journals:
@@ -142,12 +143,12 @@ def load_recorded(journals: Iterable[Path | str]) -> Loaded:
 
 
 class RecordedQueue:
-    """The calls of a queue that rules are about, each noted.
+    """The calls of a queue that the rules need, each recorded.
 
-    asked has `tasks` (their options, but no payloads), `held` ([id, token, fence, deadline in ms] of leases; the last
-    two None where they are not known), `acks` (how many of these a settle acknowledges), `ids`, `worker`, `limit`,
-    `lanes`. answer has `receipts` ([status, id]), `leases` as in `held`, `statuses` in the order of what was asked,
-    `deadlines` of renewals in ms.
+    asked has `tasks` (their options, without payloads), `held` ([id, token, fence, deadline in ms] of leases; the last
+    two None if unknown), `acks` (how many of these a settle acknowledges), `ids`, `worker`, `limit`, `lanes`. answer
+    has `receipts` ([status, id]), `leases` as in `held`, `statuses` in the order of the call, `deadlines` of renewals
+    in ms.
     """
 
     def __init__(self, recorder: Recorder, queue: aio.Queue, client: str, durability: str) -> None:
@@ -186,7 +187,7 @@ class RecordedQueue:
         claim: int = 0,
         **options: Any,
     ) -> Settled:
-        """See `Queue.settle`. `held` has those acknowledged, and then those failed."""
+        """See `Queue.settle`. `held` has the acknowledged leases, then the failed ones."""
         asked = self._claiming(worker, claim, options)
         asked["acks"] = len(acks)
         asked["held"] = [*_held(lease for lease, _ in acks), *_held(one.lease for one in fails)]
@@ -237,7 +238,7 @@ class RecordedQueue:
 
 
 class RecordedLocks:
-    """The calls of a lock domain that rules are about, each noted.
+    """The calls of a lock domain that the rules need, each recorded.
 
     asked has `owner`, `priority`, `locks` ([resource, mode, permits]), `rid`, `rids`; answer has `rid`, `fences` by
     resource, `deadline` in ms, `statuses`.
@@ -261,7 +262,7 @@ class RecordedLocks:
         return await self._note("take", asked, self.locks.take_many(wanted, **options), _granted)
 
     async def release(self, grant: aio.Grant) -> None:
-        """See `Grant.release`. Nothing is noted where that asks nobody: it was released, or is another process's."""
+        """See `Grant.release`. Nothing is recorded if it makes no call: already released, or of another process."""
         if grant.released or grant.lost:
             await grant.release()
             return

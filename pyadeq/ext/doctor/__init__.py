@@ -76,7 +76,7 @@ def _as_command(facts: Facts, line: str) -> str:
     if not is_command:
         return line
     if command == "CONFIG REWRITE" and facts.info.get("config_file") == "":
-        return "and give it the same settings when it is started: it has no configuration file to keep them in"
+        return "and give it the same settings when it is started: it has no configuration file to store them"
     if facts.settings is None and (setting := re.fullmatch(r"CONFIG (?:SET (\S+) (.+)|GET (\S+)|REWRITE)", command)):
         name, value, asked = setting.groups()
         where = "in the settings of the service that runs the server"

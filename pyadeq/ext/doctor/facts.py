@@ -132,7 +132,7 @@ class Facts:
 def gather(adeq: Adeq, names: Sequence[str]) -> Facts:
     """Ask for everything. names: the queues to look at; all that are found in 5 s without."""
     if isinstance(adeq.client, RedisCluster):
-        raise ConfigError("client: the doctor looks at one server; connect to each node of the cluster on its own")
+        raise ConfigError("client: the doctor checks one server; connect to each node of the cluster separately")
     client = adeq.client
     with suppress(NoPermissionError):
         client.ping()  # what refuses this, a wrong database or a script that runs on and on, refuses all

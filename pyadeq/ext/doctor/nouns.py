@@ -56,20 +56,20 @@ def check(noun: Mapping[str, Any], stored: Sequence[Stored] | None, layout: int)
         if one.layout_min > layout:
             return fail(
                 f"{title} {one.name}: layout {one.layout_min} is needed, this release has {layout}",
-                "These scripts must not touch that data, and refuse to.",
+                "These scripts must not change that data, and refuse to.",
                 "pip install --upgrade pyadeq",
             )
     for one in stored:
         if one.layout < layout:
             return warn(
                 f"{title} {one.name}: layout {one.layout}, this release has {layout}",
-                "It reads both, and writes the old one until a migration.",
+                "This release reads both, and writes the old one until a migration.",
                 "adeq scripts migrate, when every client has this release",
             )
         if one.wrong:
             return warn(
                 f"{title} {one.name}: {', '.join(one.wrong[:5])}",
-                "No script of this release writes such a key; one of another type makes calls fail.",
+                "No script of this release writes such a key; a key of another type makes calls fail.",
             )
     return ok(f"{len(stored):,} {title}{'' if len(stored) == 1 else 's'}" if stored else f"no {title}")
 

@@ -13,9 +13,9 @@ LARGEST_REPLY = 16 << 20  # bytes that a client may have to be sent at once
 SHORTEST_IDLE = 60  # seconds without a command, below which idle clients are cut off all the time
 BUSY = 0.8  # of maxclients
 NEEDED = "install Redis 7.0 or Valkey 7.2, or newer"
-STOPS = "A script that meets a command or key which is denied stops there, half-way."
+STOPS = "If a command or key is denied, a script stops there, half-way."
 LOAD = "adeq scripts load"
-ACL = "adeq scripts acl tells the rights of each role"
+ACL = "adeq scripts acl shows the rights of each role"
 
 
 def engine(facts: Facts) -> Finding:
@@ -25,7 +25,7 @@ def engine(facts: Facts) -> Finding:
     if "dragonfly_version" in facts.info:
         return warn(
             f"{facts.engine} is untested",
-            "It takes scripts with another first line; the manifest has their sums as sha1_dragonfly.",
+            "It needs scripts with another first line; the manifest has their hashes as sha1_dragonfly.",
             NEEDED,
         )
     if old or facts.shebang is False:
@@ -46,10 +46,10 @@ def _aof(facts: Facts, version: str) -> str:
     if facts.waitaof is None:
         return ""
     if not facts.waitaof:
-        return "; durability='aof' cannot be had"
+        return "; durability='aof' is not possible"
     early = "valkey_version" in facts.info or version[:2] == "7."
     needs = early and facts.setting("appendfsync") == "everysec"
-    return f"; durability='aof' can be had{' with appendfsync always' if needs else ''}"
+    return f"; durability='aof' is possible{' with appendfsync always' if needs else ''}"
 
 
 def rights(facts: Facts) -> Finding:
@@ -60,7 +60,7 @@ def rights(facts: Facts) -> Finding:
         return fail(f"reading {queue} fails: {facts.reading}", STOPS, needed)
     if facts.denied is None:
         return unknown(
-            f"{who} can read {queue}; ACL DRYRUN, which would tell the rest, is not allowed",
+            f"{who} can read {queue}; ACL DRYRUN, which would show the rest, is not allowed",
             STOPS,
             f"as an administrator: > ACL DRYRUN {facts.user or 'USER'} ZADD '{facts.base}:dead' 1 1",
         )
@@ -79,7 +79,7 @@ def _may(roles: Sequence[str], queue: str) -> str:
     """What somebody may do with a queue who may make the calls of these roles."""
     if len(roles) == len(ROLES):
         return f"run all that {queue} needs"
-    return f"{', '.join(['look', *roles])}, and no more, with {queue}; adeq scripts acl tells the rights of each role"
+    return f"{', '.join(['look', *roles])}, and no more, with {queue}; adeq scripts acl shows the rights of each role"
 
 
 def _grant(facts: Facts, commands: list[str]) -> str:
@@ -95,7 +95,9 @@ def _grant(facts: Facts, commands: list[str]) -> str:
 
 def scripts(facts: Facts) -> Finding:
     """Has the server got them?"""
-    why = "Clients load what they miss, and their first calls are slower for it. A deploy should load them all."
+    why = (
+        "Clients load missing scripts themselves, which makes their first calls slower. A deploy should load them all."
+    )
     if facts.missing is None:
         return unknown("SCRIPT EXISTS is not allowed", why, LOAD)
     if facts.missing:
@@ -117,21 +119,21 @@ def layout(facts: Facts) -> Finding:
         return fail(
             f"{_named([one.queue for one in newer])}: layout {max(one.layout_min for one in newer)} is needed, this "
             f"release has {facts.layout}",
-            "These scripts must not touch that data, and refuse to.",
+            "These scripts must not change that data, and refuse to.",
             "pip install --upgrade pyadeq",
         )
     if older:
         return warn(
             f"{_named([one.queue for one in older])}: layout {min(one.layout for one in older)}, this release has "
             f"{facts.layout}",
-            "It reads both, and writes the old one until a migration.",
+            "This release reads both, and writes the old one until a migration.",
             "adeq scripts migrate, when every client has this release",
         )
     absent = [one.queue for one in facts.queues if not one.exists]
     if absent:
         return warn(
             f"there is no {_named(absent)}",
-            "A name may be mistyped, or --prefix and --slot be others. A queue is made by its first task.",
+            "A name may be mistyped, or --prefix or --slot may be different. A queue is created by its first task.",
             "adeq queue ls",
         )
     if not facts.queues:
@@ -142,7 +144,7 @@ def layout(facts: Facts) -> Finding:
 
 def tasks(facts: Facts) -> Finding:
     """Is each task where workers, or those who look, can find it?"""
-    why = "No worker finds a task that is in no set. A call that failed half-way may leave such tasks."
+    why = "No worker can find a task that is in no set. A call that failed half-way may leave such tasks."
     found = facts.inspection
     if found is None:
         return unknown("SCAN is not allowed", why, "as an operator: adeq doctor --repair --dry-run")
@@ -163,7 +165,7 @@ def tasks(facts: Facts) -> Finding:
             "as an operator: adeq doctor --repair --dry-run",
         )
     if not found.complete:
-        return ok(f"{many_tasks} looked at in time, and in place; for all: adeq doctor --repair --dry-run")
+        return ok(f"{many_tasks} checked in time, each in one set; to check all: adeq doctor --repair --dry-run")
     return ok(f"{many_tasks}, each in one set" if looked else "no tasks")
 
 
@@ -174,19 +176,19 @@ def _named(names: list[str]) -> str:
 
 def locks(facts: Facts) -> Finding:
     """Does somebody look for the deadlocks of all who wait?"""
-    why = "Some may wait for each other until their time is over, as a search at once ran over its budget."
+    why = "Some may wait for each other until their wait is over, because a deadlock search exceeded its budget."
     if facts.domains is None:
         return unknown("this user may not look for lock domains", why, "adeq lock domains")
     if newer := [one for one in facts.domains if one.layout_min > facts.layout]:
         return fail(
             f"domain {newer[0].domain}: layout {newer[0].layout_min} is needed, this release has {facts.layout}",
-            "These scripts must not touch that data, and refuse to.",
+            "These scripts must not change that data, and refuse to.",
             "pip install --upgrade pyadeq",
         )
     if older := [one for one in facts.domains if one.layout < facts.layout]:
         return warn(
             f"domain {older[0].domain}: layout {older[0].layout}, this release has {facts.layout}",
-            "It reads both, and writes the old one until a migration.",
+            "This release reads both, and writes the old one until a migration.",
             "adeq scripts migrate, when every client has this release",
         )
     if unchecked := [one for one in facts.domains if one.unchecked]:
@@ -199,7 +201,7 @@ def locks(facts: Facts) -> Finding:
             f"adeq lock configure --domain {worst.domain} --detect-visits 2000",
         )
     if not facts.domains:
-        return ok("no lock domain to look at")
+        return ok("no lock domain to check")
     many = f"{len(facts.domains)} domain{'' if len(facts.domains) == 1 else 's'}"
     waiting = sum(one.waiting for one in facts.domains)
     return ok(f"{many}, {sum(one.live for one in facts.domains) - waiting:,} held, {waiting:,} waiting")
@@ -207,7 +209,7 @@ def locks(facts: Facts) -> Finding:
 
 def cluster(facts: Facts) -> Finding:
     """Does it serve all slots?"""
-    why = "Queues in slots that nobody serves refuse every call."
+    why = "Queues in slots without a node refuse every call."
     if "cluster_enabled" not in facts.info:
         return unknown("INFO is not allowed", why, "> CLUSTER INFO")
     if not facts.info["cluster_enabled"]:
@@ -234,7 +236,7 @@ def _idle_shards(facts: Facts) -> Finding | None:
             nodes = ", ".join(sorted(idle)[:5]) + (f" and {len(idle) - 5} more" if len(idle) > 5 else "")
             return warn(
                 f"queue {queue.queue} has {len(queue.slots)} partitions, and none on {nodes}",
-                "These nodes do none of its work.",
+                "These nodes do no work for it.",
                 f"adeq queue partitions {queue.queue} --set {2 * len(queue.slots)}",
             )
     return None
@@ -249,14 +251,14 @@ def clock(facts: Facts) -> Finding:
         return ok(f"agrees with this machine's within {abs(offset) + unsure:.3f} s")
     return warn(
         f"the server is {abs(offset):,.1f} s {'ahead of' if offset > 0 else 'behind'} this machine",
-        "Only the server's clock decides anything, but a run_after or expires_at computed here is off by as much.",
+        "Only the server's clock counts, but a run_after or expires_at computed on this machine is wrong by this much.",
         "on the machine that is wrong: timedatectl set-ntp true",
     )
 
 
 def slow_log(facts: Facts) -> Finding:
     """Do scripts take long?"""
-    why = "While a script runs the server does nothing else."
+    why = "While a script runs, the server does nothing else."
     if facts.slow is None:
         return unknown("SLOWLOG is not allowed", why, "> SLOWLOG GET 128")
     threshold = facts.setting("slowlog-log-slower-than")
@@ -268,8 +270,8 @@ def slow_log(facts: Facts) -> Finding:
     worst = max(facts.slow, key=lambda entry: entry.seconds)
     many = f"{len(facts.slow)} script{'' if len(facts.slow) == 1 else 's'}"
     return warn(
-        f"{many}{above}; the slowest: {worst.script or 'one of another release'}, {worst.seconds * 1000:,.1f} ms",
-        f"{why} Slow ones come of large batches, of swapped memory, and of a machine that is shared.",
+        f"{many}{above}; the slowest: {worst.script or 'a script of another release'}, {worst.seconds * 1000:,.1f} ms",
+        f"{why} Large batches, swapped memory and a shared machine make scripts slow.",
         "> SLOWLOG GET 128",
         f"on the server's machine: {facts.tool.split()[0]} --intrinsic-latency 30",
         "> SLOWLOG RESET",
@@ -278,7 +280,7 @@ def slow_log(facts: Facts) -> Finding:
 
 def clients(facts: Facts) -> Finding:
     """Is there room for more connections?"""
-    why = "A worker takes two connections, one of them to wait on. Whoever comes above maxclients is turned away."
+    why = "A worker uses two connections, one of them for waiting. Clients above maxclients are refused."
     if "connected_clients" not in facts.info:
         return unknown("INFO is not allowed", why, "> INFO clients")
     connected, most = int(facts.info["connected_clients"]), int(facts.info.get("maxclients", 0))
@@ -296,8 +298,8 @@ def connections(facts: Facts) -> Finding:
     """Does the server cut connections that are well?"""
     if facts.settings is None:
         return unknown(
-            "timeout, tcp-keepalive and client-output-buffer-limit are not told",
-            "They should be 0, 300 and, for normal clients, 0 0 0, or clients are cut off in the middle of their work.",
+            "timeout, tcp-keepalive and client-output-buffer-limit are unknown",
+            "They should be 0, 300 and, for normal clients, 0 0 0. Otherwise clients may be cut off while they work.",
             "> CONFIG GET timeout",
             "> CONFIG GET tcp-keepalive",
             "> CONFIG GET client-output-buffer-limit",
@@ -317,5 +319,5 @@ def connections(facts: Facts) -> Finding:
         how.append("> CONFIG SET client-output-buffer-limit 'normal 0 0 0'")
     if not wrong:
         return ok(f"timeout {idle}, tcp-keepalive {alive}, replies may be large")
-    why = "Clients that are well are cut off and have to connect again, or dead ones are not noticed."
+    why = "Live clients are cut off and have to connect again, or dead clients are not noticed."
     return warn("; ".join(wrong), why, *how, "> CONFIG REWRITE")

@@ -7,7 +7,7 @@ from pyadeq.ext.doctor.report import Finding, fail, ok, unknown, warn
 
 NEARLY_FULL = 0.8  # of maxmemory
 MOST = 0.75  # of the machine's memory, for maxmemory
-CUT_OFF = "A primary that is cut off goes on taking tasks; they are lost when it comes back as a replica."
+CUT_OFF = "A primary that is cut off continues to accept tasks; they are lost when it comes back as a replica."
 REWRITE = "> CONFIG REWRITE"
 
 
@@ -16,8 +16,8 @@ def eviction(facts: Facts) -> Finding:
     policy = facts.setting("maxmemory-policy") or facts.info.get("maxmemory_policy")
     if not policy:
         return unknown(
-            "maxmemory-policy is not told",
-            "With anything but noeviction, a server that runs out of memory deletes tasks.",
+            "maxmemory-policy is unknown",
+            "With any policy but noeviction, a server that runs out of memory deletes tasks.",
             "> CONFIG GET maxmemory-policy",
         )
     evicted = int(facts.info.get("evicted_keys", 0))
@@ -27,39 +27,39 @@ def eviction(facts: Facts) -> Finding:
     if policy == "noeviction":
         return warn(
             f"maxmemory-policy is noeviction{lost}",
-            "They went before the policy was changed. Tasks may be among them, or parts of tasks.",
-            "compare with what the producers sent, and enqueue again what is missing; then",
+            "They were deleted before the policy was changed. They may include tasks, or parts of tasks.",
+            "compare with the tasks that producers have sent, and enqueue the missing ones again; then",
             "> CONFIG RESETSTAT",
         )
     how = ("> CONFIG SET maxmemory-policy noeviction", REWRITE)
     if policy.startswith("volatile"):
         return warn(
             f"maxmemory-policy is {policy}{lost}",
-            "When memory is full the server deletes keys that have an expiry. Tasks have none; what wakes idle workers "
-            "and what tells a call that is sent again from a new one have, and go.",
+            "When memory is full, the server deletes keys with an expiry. Tasks have none, but the tokens that wake "
+            "idle workers, and the stubs that recognize repeated calls, have one and are lost.",
             *how,
         )
-    why = "When memory is full the server deletes any key to make room: tasks are lost, and nobody is told."
+    why = "When memory is full, the server deletes any key to make room: tasks are lost without a message."
     if policy == "allkeys-lru":
         why += " Some guides recommend allkeys-lru; that is for caches, and here it deletes tasks."
     if not int(facts.info.get("maxmemory", 0)):
-        why += " There is no maxmemory yet: it begins on the day that one is set."
+        why += " There is no maxmemory yet: the deletions begin when it is set."
     return fail(f"maxmemory-policy is {policy}{lost}", why, *how)
 
 
 def memory(facts: Facts) -> Finding:
     """Is there a limit, and room under it?"""
     if "used_memory" not in facts.info:
-        return unknown("INFO is not allowed", "A server that is full refuses new tasks.", "> INFO memory")
+        return unknown("INFO is not allowed", "A full server refuses new tasks.", "> INFO memory")
     used, limit = int(facts.info["used_memory"]), int(facts.info.get("maxmemory", 0))
     if not limit:
         whole = int(facts.info.get("total_system_memory", 0))
         return ok(
             f"{_size(used)} used, maxmemory is 0: no limit",
-            "It grows until the operating system kills it"
+            "Its memory grows until the operating system kills it"
             + (f" (the machine has {_size(whole)})" if whole else "")
             + ". "
-            "With a limit it refuses new tasks instead, and works off what it has.",
+            "With a limit, it refuses new tasks instead, and workers finish the existing ones.",
             f"> CONFIG SET maxmemory {_advised(whole, used)}"
             if not whole or used < MOST * whole
             else "move to a machine with more memory, then set maxmemory",
@@ -67,10 +67,10 @@ def memory(facts: Facts) -> Finding:
     found = f"{_size(used)} used of {_size(limit)} ({used / limit:.0%})"
     if used < NEARLY_FULL * limit:
         return ok(found)
-    how = "raise maxmemory, or keep less of what has ended: adeq queue configure QUEUE --finished-max 1000"
+    how = "raise maxmemory, or keep fewer ended tasks: adeq queue configure QUEUE --finished-max 1000"
     if used < limit:
-        return warn(found, "When it is full it refuses new tasks; what is there is worked off all the same.", how)
-    return fail(found, "It refuses new tasks; what is there is worked off all the same.", how)
+        return warn(found, "When it is full, it refuses new tasks; workers still finish the existing ones.", how)
+    return fail(found, "It refuses new tasks; workers still finish the existing ones.", how)
 
 
 def persistence(facts: Facts) -> Finding:
@@ -78,7 +78,7 @@ def persistence(facts: Facts) -> Finding:
     if "aof_enabled" not in facts.info:
         return unknown(
             "INFO is not allowed",
-            "Without the append-only file a restart loses what came since the last snapshot.",
+            "Without the append-only file, a restart loses all changes since the last snapshot.",
             "> CONFIG GET append*",
         )
     if not facts.info["aof_enabled"]:
@@ -86,13 +86,13 @@ def persistence(facts: Facts) -> Finding:
         if facts.setting("save") == "":
             return fail("appendonly is no", "Nothing is written to the disk: a restart loses all tasks.", *on)
         return warn(
-            "appendonly is no", "A restart loses what came since the last snapshot, and repeats what was done.", *on
+            "appendonly is no", "A restart loses all changes since the last snapshot, so ended tasks run again.", *on
         )
     if facts.info.get("aof_last_write_status", "ok") != "ok":
         return fail(
             "appendonly is yes, but the last write to the file failed",
             "The server refuses writes until it can write to its disk again.",
-            "look into the server's log, and free its disk",
+            "read the server's log, and free disk space",
             "> INFO persistence",
         )
     match facts.setting("appendfsync"):
@@ -103,13 +103,13 @@ def persistence(facts: Facts) -> Finding:
         case "no":
             return warn(
                 "appendfsync is no",
-                "The operating system writes when it likes: a crash of the machine loses about half a minute.",
+                "The operating system decides when to write: a crash of the machine loses about half a minute.",
                 "> CONFIG SET appendfsync everysec",
                 REWRITE,
             )
     return unknown(
-        "appendonly is yes, appendfsync is not told",
-        "It says what a crash of the machine loses: nothing (always), a second (everysec), half a minute (no).",
+        "appendonly is yes, appendfsync is unknown",
+        "It decides what a crash of the machine loses: nothing (always), a second (everysec), half a minute (no).",
         "> CONFIG GET appendfsync",
     )
 
@@ -121,16 +121,18 @@ def snapshots(facts: Facts) -> Finding:
         return Finding(
             "fail" if save else "warn",
             "the last snapshot failed",
-            "With stop-writes-on-bgsave-error, the default, the server refuses all writes until one works.",
-            ("look into the server's log, and free its disk or memory", "> BGSAVE"),
+            "With stop-writes-on-bgsave-error, the default, the server refuses all writes until a snapshot succeeds.",
+            ("read the server's log, and free disk space or memory", "> BGSAVE"),
         )
     if save is None:
         return unknown(
-            "save is not told", "Snapshots are what is left where the append-only file is off.", "> CONFIG GET save"
+            "save is unknown",
+            "If the append-only file is off, snapshots are the only copy on the disk.",
+            "> CONFIG GET save",
         )
     if not save and not facts.info.get("aof_enabled", 1):
         return warn("off, as the append-only file is", "Nothing is written to the disk.", "> CONFIG SET appendonly yes")
-    return ok(f"save is {save!r}" if save else "off; the append-only file does without them")
+    return ok(f"save is {save!r}" if save else "off; the append-only file needs no snapshots")
 
 
 def replicas(facts: Facts) -> Finding:
@@ -138,7 +140,7 @@ def replicas(facts: Facts) -> Finding:
     info = facts.info
     if "role" not in info:
         return unknown(
-            "INFO is not allowed", "Without a replica, the tasks are on one machine alone.", "> INFO replication"
+            "INFO is not allowed", "Without a replica, the tasks are on one machine only.", "> INFO replication"
         )
     if info["role"] != "master":
         primary = f"{info.get('master_host')}:{info.get('master_port')}"
@@ -149,13 +151,13 @@ def replicas(facts: Facts) -> Finding:
         )
     count = int(info.get("connected_slaves", 0))
     if not count:
-        return ok("none", "The tasks go with this machine's disk; durability='replica' cannot be had.")
+        return ok("none", "The tasks are lost with this machine's disk; durability='replica' is not possible.")
     behind = [index for index in range(count) if info.get(f"slave{index}", {}).get("state") != "online"]
     if behind:
         return warn(f"{len(behind)} of {count} do not follow", "A failover to one loses tasks.", "> INFO replication")
     least = facts.setting("min-replicas-to-write")
     if least is None:
-        found = f"{count} follow; min-replicas-to-write is not told"
+        found = f"{count} follow; min-replicas-to-write is unknown"
         return unknown(found, f"At 0: {CUT_OFF}", "> CONFIG GET min-replicas-*")
     if least == "0":
         return warn(

@@ -190,7 +190,7 @@ async def test_a_second_ack_with_another_result_is_not_silent(queue: Queue, capl
     receipt = await queue.enqueue("work", id="t")
     (lease,) = await take(queue)
     assert [await queue.ack(lease, {"n": n}) for n in (1, 1, 2)] == ["completed", "completed", "already"]
-    assert "task t was completed before with another result, which stays" in caplog.text
+    assert "task t was already completed with another result, which stays" in caplog.text
     view = await queue.get(receipt.id)
     assert view
     assert view.result == {"n": 1}

@@ -191,7 +191,7 @@ def test_a_second_ack_with_another_result_is_not_silent(queue: Queue, caplog: py
     receipt = queue.enqueue("work", id="t")
     (lease,) = take(queue)
     assert [queue.ack(lease, {"n": n}) for n in (1, 1, 2)] == ["completed", "completed", "already"]
-    assert "task t was completed before with another result, which stays" in caplog.text
+    assert "task t was already completed with another result, which stays" in caplog.text
     view = queue.get(receipt.id)
     assert view
     assert view.result == {"n": 1}
