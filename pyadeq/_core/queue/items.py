@@ -119,6 +119,31 @@ def size_of(payload: bytes, envelope: Mapping[str, Any]) -> int:
     return len(payload) + parts * -(-MAX_BATCH_BYTES // MAX_PARTS)
 
 
+def by_limits(items: Sequence[T]) -> Iterator[Sequence[T]]:
+    """Split what ends leases: 1,000 at a time, and not more than hold 8,000 limits, which each cost the server time.
+
+    Items are leases, failures, or tuples that begin with a lease. Of the id and token of one nothing is known.
+    """
+    start = limits = 0
+    for at, one in enumerate(items):
+        more = _limits_of(one)
+        if at - start == MAX_ITEMS or (at > start and limits + more > MAX_PARTS):
+            yield items[start:at]
+            start, limits = at, 0
+        limits += more
+    if items:
+        yield items[start:]
+
+
+def _limits_of(one: Any) -> int:
+    """How many limits a lease may hold: of all, of its user, tags and keys."""
+    lease = one.lease if isinstance(one, Failure) else one[0] if isinstance(one, tuple) else one
+    if not isinstance(lease, Lease):
+        return 1
+    lists = [lease.record.get(name) for name in ("user", "tags", "limits")]
+    return 1 + sum(found.count(b",") + 1 for found in lists if found)
+
+
 def by_bytes(items: Iterable[T], size_of: Callable[[T], int]) -> Iterator[list[T]]:
     """Split where they would pass 8 MiB together; one alone may."""
     batch: list[T] = []
