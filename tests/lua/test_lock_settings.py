@@ -12,6 +12,7 @@ from tests.lua.watched import Refused
 def test_a_lease_is_no_longer_than_the_domain_allows(lock_bench: LockBench) -> None:
     lock_bench.real(lock_bench.calls.configure(max_ttl=60))
     assert lock_bench.run(lock_bench.acquire("q", "r", "o", ttl=60)).status == "granted"
+    assert lock_bench.run(lock_bench.acquire_many("m", "o", ["t"], ttl=60)).status == "granted"
     for call in (lock_bench.acquire("p", "s", "o", ttl=60.001), lock_bench.acquire_many("p", "o", ["s"], ttl=60.001)):
         with pytest.raises(
             Refused, match=r"^ADEQ_ARG ttl_ms must be at most max_ttl_ms of the domain: 60000, got 60001"
@@ -20,11 +21,22 @@ def test_a_lease_is_no_longer_than_the_domain_allows(lock_bench: LockBench) -> N
     assert lock_bench.state("p") is None
 
 
-def test_a_request_that_comes_again_is_answered_though_its_lease_would_be_refused_now(lock_bench: LockBench) -> None:
-    call = lock_bench.acquire("q", "r", "o", ttl=61)
+@pytest.mark.parametrize("many", [False, True])
+def test_a_request_that_comes_again_is_answered_though_its_lease_would_be_refused_now(
+    lock_bench: LockBench, many: bool
+) -> None:
+    call = lock_bench.acquire_many("q", "o", ["r"], ttl=61) if many else lock_bench.acquire("q", "r", "o", ttl=61)
     first = lock_bench.real(call)
     lock_bench.real(lock_bench.calls.configure(max_ttl=60))
     assert lock_bench.run(call) == first
+
+
+@pytest.mark.parametrize(
+    "settings", [{"max_ttl": 30}, {"heartbeat": 15}, {"lease": 60, "max_ttl": 60, "heartbeat": 30}]
+)
+def test_settings_that_just_go_together_are_taken(lock_bench: LockBench, settings: dict[str, float]) -> None:
+    found = lock_bench.run(lock_bench.calls.configure(**settings))  # type: ignore[arg-type]
+    assert {name: getattr(found, name) for name in settings} == settings
 
 
 @pytest.mark.parametrize(

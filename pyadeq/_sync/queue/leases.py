@@ -212,7 +212,7 @@ class QueueLeases(Area):
         `completed`; `result_dropped`: completed, but the server was full and kept no result above 4 KiB; `already`:
         completed before under this lease with another result, which stays; `lease_lost`.
         """
-        return self._in_batches(self._calls.ack, acks)
+        return self._in_parts(self._calls.ack, acks)
 
     def fail(
         self,
@@ -243,7 +243,7 @@ class QueueLeases(Area):
 
     def fail_many(self, fails: Sequence[Failure]) -> list[Failed]:
         """End many failed attempts. Returns an answer for each, `lease_lost` if the lease is over."""
-        return self._in_batches(lambda some: self._calls.fail(some, _jitters(some)), fails)
+        return self._in_parts(lambda some: self._calls.fail(some, _jitters(some)), fails)
 
     def heartbeat(self, lease: Held, extend: Seconds = 0) -> Renewal:
         """Renew a lease for `extend` seconds from now (0: the queue's setting). Raises LeaseLost if it is past its
@@ -285,7 +285,7 @@ class QueueLeases(Area):
 
     def release_many(self, leases: Sequence[Held]) -> list[ReleaseStatus]:
         """Return many tasks. Returns a status for each: `released`, `cancelled` or `lease_lost`."""
-        return self._in_batches(self._calls.release, leases)
+        return self._in_parts(self._calls.release, leases)
 
     def snooze(self, lease: Held, delay: Seconds) -> Snoozed:
         """Put a task aside for this many seconds. No attempt is spent. Raises LeaseLost if the lease is over."""
@@ -295,7 +295,7 @@ class QueueLeases(Area):
 
     def snooze_many(self, leases: Sequence[tuple[Held, Seconds]]) -> list[Snoozed]:
         """Put many tasks aside, each a lease with its seconds. Returns an answer for each."""
-        return self._in_batches(self._calls.snooze, leases)
+        return self._in_parts(self._calls.snooze, leases)
 
     def progress_many(self, notes: Sequence[tuple[Held, Mapping[str, Any]]]) -> list[ProgressStatus]:
         """Report how far tasks have come. Returns a status for each. One lease may have several entries: lines of its
@@ -306,7 +306,7 @@ class QueueLeases(Area):
     def _fail_alike(self, fails: Sequence[Failure]) -> list[Failed]:
         """End failed attempts, with the same random part in all their backoffs."""
         jitter = random.randint(0, 1_000_000)
-        return self._in_batches(lambda some: self._calls.fail(some, [jitter] * len(some)), fails)
+        return self._in_parts(lambda some: self._calls.fail(some, [jitter] * len(some)), fails)
 
     def _claim_in_window(
         self,
