@@ -1,5 +1,6 @@
--- $word.configure.v1: change settings of a $title, and create it if need be. The clock is chosen at creation, once.
--- Without settings it answers those that are stored; others are at their defaults. Sent again, it sets the same again.
+-- $word.configure.v1: change settings of a $title, and create it if it does not exist. The clock is chosen once,
+-- at creation. Without settings, it returns the stored ones; all others have their defaults. If the call is sent
+-- again, it sets the same again.
 --
 -- ARGV   clock     enum keep|server|test ?=keep
 -- ARGV   now_ms    int 0..9000000000000 ?=0

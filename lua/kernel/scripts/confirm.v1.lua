@@ -1,5 +1,6 @@
--- $word.confirm.v1: make one small write, on every path, for WAITAOF or WAIT to wait for on the same connection. Those
--- cover the writes of their own connection only, and a call that is sent again may find nothing left to write.
+-- $word.confirm.v1: make one small write, on every path, so that WAITAOF or WAIT on the same connection has a
+-- write to wait for. Both cover the writes of their own connection only, and a repeated call may have nothing left
+-- to write.
 --
 -- ARGV   now_ms    int 0..9000000000000 ?=0
 -- RETURN confirmed now_ms:int

@@ -1,6 +1,7 @@
--- $word.migrate.v1: from now on write the stored data of a $title in the layout of these scripts, and refuse older scripts. These
--- scripts read what is stored already in either form, until all of it is rewritten, which `done` notes. Where nothing is stored, or
--- the layout is not older, nothing changes. It answers the layout, and that in which everything is by now; 0 where nothing is stored.
+-- $word.migrate.v1: from now on, write the stored data of a $title in the layout of these scripts, and refuse
+-- older scripts. Stored data is read in either form until all of it is rewritten, which `done` notes. If nothing
+-- is stored, or the layout is not older, nothing changes. Returns the layout, and the layout that all data has at
+-- least; 0 if nothing is stored.
 --
 -- ARGV   done      bool          ?=0
 -- ARGV   now_ms    int 0..9000000000000 ?=0
