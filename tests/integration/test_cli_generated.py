@@ -10,7 +10,7 @@ from unittest import mock
 import pytest
 import typer.main
 
-from pyadeq import Adeq
+from pyadeq import Adeq, library
 from pyadeq.ext.cli.app import Commands
 from tests.integration import cli
 
@@ -43,7 +43,8 @@ def test_each_script_is_a_command(lock: Any) -> None:
     assert "  confirm" not in shown
     assert "  lock      Locks: made from the scripts of this release." in cli.adeq("--help").stdout
     help = " ".join(cli.adeq("lock", "configure", "--help").stdout.split())
-    assert "--lease TIME How long a lock is held" in help
+    (doc,) = [one["doc"] for one in library().manifest["nouns"]["lock"]["settings"] if one["name"] == "lease_ms"]
+    assert f"--lease TIME {doc[:1].upper()}{doc[1:]}." in help
     assert "--detection / --no-detection" in help
 
 
