@@ -566,14 +566,11 @@ end
 -- READS unique scope
 local function holds_on_end(ctx, id, own) local deadlines, once = KEYS[14], KEYS[20]
   redis.call('ZREM', deadlines, id)
-  local fields, mine = {}, {}
-  if own.unique then fields[1] = 'unique:' .. own.unique end
-  if own.scope then fields[#fields + 1] = 'scope:' .. own.scope end
-  local held = fields[1] and redis.call('HMGET', once, unpack(fields)) or {}  -- at most 2: as above
-  for i, field in ipairs(fields) do
-    if held[i] == id then mine[#mine + 1] = field end
-  end
-  if mine[1] then redis.call('HDEL', once, unpack(mine)) end  -- at most 2: as above
+  if not (own.unique or own.scope) then return end
+  local unique, scope = 'unique:' .. (own.unique or ''), 'scope:' .. (own.scope or '')
+  local held = redis.call('HMGET', once, unique, scope)
+  if held[1] == id then redis.call('HDEL', once, unique, held[2] == id and scope or unique) return end
+  if held[2] == id then redis.call('HDEL', once, scope) end
 end
 
 -- order_on_end(ctx, id, own): take the task out of the line of its ordering key. If it was the first, it is the turn of the
