@@ -24,7 +24,8 @@ BY_HAND: Mapping[str, list[tuple[Text, Text]]] = {
         ("limit.slack_ms - 0.5", "limit.slack_ms - 50"),
         ("math.ceil(ctx.now + ahead_ms + starts * limit.interval_ms)", "ctx.now + 5000"),
     ],
-    "queue/include/limits/mend_lines.lua": [
+    "queue/include/limits/on_housekeep.lua": [
+        ("rates, '-inf', ctx.now,", "rates, '-inf', ctx.now + 1000,"),
         ("BAND + ctx.now - 60000, 'BYSCORE'", "BAND + ctx.now - 59000, 'BYSCORE'"),
         ("'LIMIT', 0, 25)", "'LIMIT', 0, 99)"),
     ],
@@ -32,7 +33,6 @@ BY_HAND: Mapping[str, list[tuple[Text, Text]]] = {
         ("% pages * 100", "* 0"),
         ("'-inf', upto, 'BYSCORE'", "'-inf', '+inf', 'BYSCORE'"),
     ],
-    "queue/include/limits/sweep_rates.lua": [("'-inf', ctx.now,", "'-inf', ctx.now + 1000,")],
     "queue/include/limits/preempt_oldest.lua": [
         ("limit.key, lined, lined)[1]", "limit.key, lined + 1, lined + 1)[1]"),
         ("limit.key, lined, lined)[1]", "limit.key, 0, 0)[1]"),

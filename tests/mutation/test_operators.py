@@ -5,6 +5,8 @@ from __future__ import annotations
 import pytest
 
 from pyadeq._core.kernel.manifest import library
+from tests.lua.sources import paths
+from tests.mutation.by_hand import BY_HAND
 from tests.mutation.operators import mutants
 from tests.mutation.report import Result, shortfalls, survivors
 from tests.mutation.texts import all_mutants, mutated
@@ -95,3 +97,7 @@ def test_survivors_are_listed_with_their_places() -> None:
 def test_names_are_of_one_mutant_each() -> None:
     names = [one.name for one in all_mutants()]
     assert len(set(names)) == len(names)
+
+
+def test_mutants_by_hand_have_their_sources() -> None:
+    assert set(BY_HAND) <= set(paths())
