@@ -712,6 +712,27 @@ def test_a_lane_without_workers_holds_up_no_other(queue: Driver) -> None:
     assert [*claim(queue)] == ["t"]
 
 
+@pytest.mark.parametrize("most", [1, 10, 60])
+def test_a_long_line_of_a_lane_without_workers_goes_at_one_pace(queue: Driver, most: int) -> None:
+    """100 in 5 s may go, though a call of few lets few go at once."""
+    limit(queue, "user:u", Rule(5))
+    enqueue(queue, *(Job(f"r{at}", user="u") for at in range(5)))
+    leases = claim(queue, 5)
+    enqueue(queue, *(Job(f"g{at:03}", user="u", lane="group/g") for at in range(500)), Job("t", user="u"))
+    while len(Picture(queue.read()).lines.get("user:u", ())) < 501:
+        claim(queue, 1000, "any", "group/g")
+    for lease in leases.values():
+        ack(queue, lease)
+    since, asked = queue.model.now, 0
+    while not (claimed := ask(queue, most)).leases:
+        asked += 1
+        assert claimed.next_due
+        wait(queue, max(0, round(claimed.next_due * 1000) - queue.model.now))
+    assert [lease.id for lease in claimed.leases] == ["t"]
+    assert queue.model.now - since <= 6 * LOOK
+    assert asked <= 20
+
+
 def test_one_limit_holds_up_no_other(queue: Driver) -> None:
     """Who goes from a line, and cannot start for another limit, leaves the slot to the next."""
     limit(queue, "all", Rule(2))

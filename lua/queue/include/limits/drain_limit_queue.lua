@@ -31,7 +31,10 @@ local function drain_limit_queue(ctx, key, line, batch)
   if emptied or (passed == #first and redis.call('EXISTS', waiting .. key) == 0) then
     batch.ended[#batch.ended + 1] = key
   else
-    batch.looks[#batch.looks + 1] = left + most > 0 and ctx.now + 1 - BAND or line.recheck_at_ms  -- after those that this call leaves
+    local look_ms = line.recheck_at_ms
+    if line.paced then look_ms = ctx.now + 25 * passed  -- 100 in 5 s, however few a call may let go
+    elseif left + most > 0 then look_ms = ctx.now + 1 - BAND end  -- after those that this call leaves
+    batch.looks[#batch.looks + 1] = look_ms
     batch.looks[#batch.looks + 1] = key
   end
 end
