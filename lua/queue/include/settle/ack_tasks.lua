@@ -15,7 +15,11 @@ local function ack_tasks(ctx, ids, tokens, results)
       local bar = find(lease, '|', #token, true)
       local ran, tied, own_ms = sub(lease, bar + 1), find(lease, ' ties', #token, true), nil
       local started_ms, attempt = match(ran, '^(%d+) (%d+)')
-      if tied and tied < bar then own_ms = tonumber(on_end(ctx, id, 'completed', results[i]).result_ms) end
+      if tied and tied < bar then
+        local fits = #results[i] <= 4096 or not is_full()
+        local own = on_end(ctx, id, fits and 'completed' or 'result_dropped', fits and results[i] or '')
+        own_ms = tonumber(own.result_ms)
+      end
       answers[i] = keep_result(ctx, id, results[i], own_ms, kept) and completed or dropped
       redis.call('HSET', task .. id, 'settled', token .. ' ' .. answers[i][1], 'ran', ran)
       local at = #done + 1
