@@ -210,7 +210,11 @@ local function ack_tasks(ctx, ids, tokens, results) local running, task, finishe
       local bar = find(lease, '|', #token, true)
       local ran, tied, own_ms = sub(lease, bar + 1), find(lease, ' ties', #token, true), nil
       local started_ms, attempt = match(ran, '^(%d+) (%d+)')
-      if tied and tied < bar then own_ms = tonumber(arg_rare().on_end(ctx, id, 'completed', results[i]).result_ms) end
+      if tied and tied < bar then
+        local fits = #results[i] <= 4096 or not arg_rare().is_full()
+        local own = arg_rare().on_end(ctx, id, fits and 'completed' or 'result_dropped', fits and results[i] or '')
+        own_ms = tonumber(own.result_ms)
+      end
       answers[i] = keep_result(ctx, id, results[i], own_ms, kept) and completed or dropped
       redis.call('HSET', task .. id, 'settled', token .. ' ' .. answers[i][1], 'ran', ran)
       local at = #done + 1
@@ -388,21 +392,10 @@ local function order_on_end(ctx, id, own) local order = KEYS[23]
   if first[1] == id and first[3] then note_end(ctx, 'o', id, first[3] .. ' ' .. first[4]) end
 end
 
--- is_full(): whether the server has reached its maxmemory. Asked only for large results: INFO takes a few microseconds. It is
--- asked between writes, where nothing may fail: a user who may not use INFO is taken for one whose server is not full.
-local function is_full()
-  local info = redis.pcall('INFO', 'memory')
-  if type(info) ~= 'string' then return false end
-  local used, max = string.match(info, 'used_memory:(%d+)'), string.match(info, 'maxmemory:([1-9]%d*)')
-  return max and tonumber(used) >= tonumber(max)
-end
-
--- replies_on_end(ctx, id, how, value): answer the clients that wait for the task's reply. If the server is full, they do not
--- get a result above 4 KiB.
+-- replies_on_end(ctx, id, how, value): answer the clients that wait for the task's reply.
 -- READS reply
 -- WHEN own.reply and value
 local function replies_on_end(ctx, id, how, value)
-  if how == 'completed' and #value > 4096 and is_full() then how, value = 'result_dropped', '' end
   answer_waiters(ctx, id, how, value)
 end
 
@@ -608,7 +601,10 @@ local function drain_limit_queue(ctx, key, line, batch) local task, waiting = KE
   if emptied or (passed == #first and redis.call('EXISTS', waiting .. key) == 0) then
     batch.ended[#batch.ended + 1] = key
   else
-    batch.looks[#batch.looks + 1] = left + most > 0 and ctx.now + 1 - BAND or line.recheck_at_ms  -- after those that this call leaves
+    local look_ms = line.recheck_at_ms
+    if line.paced then look_ms = ctx.now + 25 * passed  -- 100 in 5 s, however few a call may let go
+    elseif left + most > 0 then look_ms = ctx.now + 1 - BAND end  -- after those that this call leaves
+    batch.looks[#batch.looks + 1] = look_ms
     batch.looks[#batch.looks + 1] = key
   end
 end
@@ -700,22 +696,24 @@ end
 -- peek_lines(ctx, keys, from, again): read what drain_limit_queue needs of the lines of these limits, from that one on, 100 at most and
 -- not more than ctx.steps allows: how many may start now (room), when to look again, the first in line, whether those are all, and
 -- the scores of these that are blocked still. again: some were let go 5 s ago; if there is room still, workers of their lane are perhaps
--- not there, so that more may go. By key.
+-- not there, so that more may go (paced). By key.
 local function peek_lines(ctx, keys, from, again) local blocked, waiting = KEYS[13], KEYS[27]
   local page = { unpack(keys, from, math.min(from + 99, #keys)) }  -- at most 100: a page
   read_rates(read_limits(ctx, page))
   local lines, ids, scores, steps = {}, {}, {}, ctx.steps
   for _, key in ipairs(page) do
     if steps <= 0 then break end
-    local limit, room, recheck_at_ms = ctx.limit[key], MAX_SAFE, ctx.now
+    local limit, room, recheck_at_ms, paced = ctx.limit[key], MAX_SAFE, ctx.now, false
     if limit then
       room, recheck_at_ms = room_left(ctx, limit)
-      if again and room > 0 and limit.policy == 'queue' and (limit.idle or not limit.interval_ms) then room = 100 end
+      if again and room > 0 and limit.policy == 'queue' and (limit.idle or not limit.interval_ms) then room, paced = 100, true end
     end
     local most = math.min(room, 100, steps)
     local first = most > 0 and redis.call('ZRANGE', waiting .. key, 0, most + 9, 'WITHSCORES') or {}
     for i = 1, #first, 2 do ids[#ids + 1] = first[i] end
-    lines[key] = { room = room, recheck_at_ms = recheck_at_ms, first = first, whole = #first < 2 * most + 20, scores = scores }
+    lines[key] = {
+      room = room, recheck_at_ms = recheck_at_ms, paced = paced, first = first, whole = #first < 2 * most + 20, scores = scores,
+    }
     steps = steps - 1 - math.min(most, #first / 2)
   end
   for first = 1, #ids, 7000 do
@@ -774,6 +772,15 @@ local function held_limits(lease)
   if not from then return '' end
   local bar = string.find(lease, '|', from + 8, true) or 0
   return string.match(string.sub(lease, from + 8, bar - 1), '^%S*')
+end
+
+-- is_full(): whether the server has reached its maxmemory. Asked only for large results: INFO takes a few microseconds. It is
+-- asked between writes, where nothing may fail: a user who may not use INFO is taken for one whose server is not full.
+local function is_full()
+  local info = redis.pcall('INFO', 'memory')
+  if type(info) ~= 'string' then return false end
+  local used, max = string.match(info, 'used_memory:(%d+)'), string.match(info, 'maxmemory:([1-9]%d*)')
+  return max and tonumber(used) >= tonumber(max)
 end
 
 -- join_traces(traces, count): the trace of an event of so many tasks: the one that all have, or one for each with spaces between, `-`
@@ -1037,7 +1044,7 @@ local function trim_set(ctx, set, keep_ms, max, limit) local dead = KEYS[16]
   return count
 end
 
-  arg_made = { is_full = is_full, on_end = on_end, has_other_result = has_other_result, join_traces = join_traces, limits_on_unlease = limits_on_unlease, propagate_ends = propagate_ends, settled_before = settled_before, trim_set = trim_set }
+  arg_made = { on_end = on_end, has_other_result = has_other_result, is_full = is_full, join_traces = join_traces, limits_on_unlease = limits_on_unlease, propagate_ends = propagate_ends, settled_before = settled_before, trim_set = trim_set }
   return arg_made
 end
 

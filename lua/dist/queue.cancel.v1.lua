@@ -563,15 +563,6 @@ local function holds_on_end(ctx, id, own) local deadlines, once = KEYS[14], KEYS
   if held[2] == id then redis.call('HDEL', once, scope) end
 end
 
--- is_full(): whether the server has reached its maxmemory. Asked only for large results: INFO takes a few microseconds. It is
--- asked between writes, where nothing may fail: a user who may not use INFO is taken for one whose server is not full.
-local function is_full()
-  local info = redis.pcall('INFO', 'memory')
-  if type(info) ~= 'string' then return false end
-  local used, max = string.match(info, 'used_memory:(%d+)'), string.match(info, 'maxmemory:([1-9]%d*)')
-  return max and tonumber(used) >= tonumber(max)
-end
-
 -- line_up(by_lane, lane, score, id): note a task for make_ready.
 -- EARLY
 local function line_up(by_lane, lane, score, id)
@@ -616,12 +607,10 @@ local function order_on_end(ctx, id, own) local order = KEYS[24]
   if first[1] == id and first[3] then note_end(ctx, 'o', id, first[3] .. ' ' .. first[4]) end
 end
 
--- replies_on_end(ctx, id, how, value): answer the clients that wait for the task's reply. If the server is full, they do not
--- get a result above 4 KiB.
+-- replies_on_end(ctx, id, how, value): answer the clients that wait for the task's reply.
 -- READS reply
 -- WHEN own.reply and value
 local function replies_on_end(ctx, id, how, value)
-  if how == 'completed' and #value > 4096 and is_full() then how, value = 'result_dropped', '' end
   answer_waiters(ctx, id, how, value)
 end
 

@@ -584,21 +584,10 @@ local function order_on_end(ctx, id, own) local order = KEYS[26]
   if first[1] == id and first[3] then note_end(ctx, 'o', id, first[3] .. ' ' .. first[4]) end
 end
 
--- is_full(): whether the server has reached its maxmemory. Asked only for large results: INFO takes a few microseconds. It is
--- asked between writes, where nothing may fail: a user who may not use INFO is taken for one whose server is not full.
-local function is_full()
-  local info = redis.pcall('INFO', 'memory')
-  if type(info) ~= 'string' then return false end
-  local used, max = string.match(info, 'used_memory:(%d+)'), string.match(info, 'maxmemory:([1-9]%d*)')
-  return max and tonumber(used) >= tonumber(max)
-end
-
--- replies_on_end(ctx, id, how, value): answer the clients that wait for the task's reply. If the server is full, they do not
--- get a result above 4 KiB.
+-- replies_on_end(ctx, id, how, value): answer the clients that wait for the task's reply.
 -- READS reply
 -- WHEN own.reply and value
 local function replies_on_end(ctx, id, how, value)
-  if how == 'completed' and #value > 4096 and is_full() then how, value = 'result_dropped', '' end
   answer_waiters(ctx, id, how, value)
 end
 
@@ -1030,7 +1019,10 @@ local function drain_limit_queue(ctx, key, line, batch) local task, waiting = KE
   if emptied or (passed == #first and redis.call('EXISTS', waiting .. key) == 0) then
     batch.ended[#batch.ended + 1] = key
   else
-    batch.looks[#batch.looks + 1] = left + most > 0 and ctx.now + 1 - BAND or line.recheck_at_ms  -- after those that this call leaves
+    local look_ms = line.recheck_at_ms
+    if line.paced then look_ms = ctx.now + 25 * passed  -- 100 in 5 s, however few a call may let go
+    elseif left + most > 0 then look_ms = ctx.now + 1 - BAND end  -- after those that this call leaves
+    batch.looks[#batch.looks + 1] = look_ms
     batch.looks[#batch.looks + 1] = key
   end
 end
@@ -1053,22 +1045,24 @@ end
 -- peek_lines(ctx, keys, from, again): read what drain_limit_queue needs of the lines of these limits, from that one on, 100 at most and
 -- not more than ctx.steps allows: how many may start now (room), when to look again, the first in line, whether those are all, and
 -- the scores of these that are blocked still. again: some were let go 5 s ago; if there is room still, workers of their lane are perhaps
--- not there, so that more may go. By key.
+-- not there, so that more may go (paced). By key.
 local function peek_lines(ctx, keys, from, again) local blocked, waiting = KEYS[13], KEYS[31]
   local page = { unpack(keys, from, math.min(from + 99, #keys)) }  -- at most 100: a page
   read_rates(read_limits(ctx, page))
   local lines, ids, scores, steps = {}, {}, {}, ctx.steps
   for _, key in ipairs(page) do
     if steps <= 0 then break end
-    local limit, room, recheck_at_ms = ctx.limit[key], MAX_SAFE, ctx.now
+    local limit, room, recheck_at_ms, paced = ctx.limit[key], MAX_SAFE, ctx.now, false
     if limit then
       room, recheck_at_ms = room_left(ctx, limit)
-      if again and room > 0 and limit.policy == 'queue' and (limit.idle or not limit.interval_ms) then room = 100 end
+      if again and room > 0 and limit.policy == 'queue' and (limit.idle or not limit.interval_ms) then room, paced = 100, true end
     end
     local most = math.min(room, 100, steps)
     local first = most > 0 and redis.call('ZRANGE', waiting .. key, 0, most + 9, 'WITHSCORES') or {}
     for i = 1, #first, 2 do ids[#ids + 1] = first[i] end
-    lines[key] = { room = room, recheck_at_ms = recheck_at_ms, first = first, whole = #first < 2 * most + 20, scores = scores }
+    lines[key] = {
+      room = room, recheck_at_ms = recheck_at_ms, paced = paced, first = first, whole = #first < 2 * most + 20, scores = scores,
+    }
     steps = steps - 1 - math.min(most, #first / 2)
   end
   for first = 1, #ids, 7000 do

@@ -188,3 +188,9 @@ def expire_what_does_not_wait_any_more(bench: Workbench, n: int) -> AnyCall:
     for id in (*(lease.id for lease in leases), *bench.die(n)):
         bench.ask("ZADD", ":deadlines", bench.now, id)
     return bench.calls.expire()
+
+
+@scenario(0)
+def configure_damaged_without_its_layout(bench: Workbench, _: int) -> AnyCall:
+    bench.ask("HDEL", ":config", "layout", "layout_min")
+    return bench.calls.configure()

@@ -63,6 +63,13 @@ def test_a_test_clock_cannot_become_the_servers(bench: Workbench) -> None:
     assert bench.dump() == before
 
 
+def test_a_base_that_lost_its_layout_keeps_its_clock(bench: Workbench) -> None:
+    before = bench.dump()
+    bench.client.hdel(f"{bench.base}:config", "layout", "layout_min")
+    configure(bench)
+    assert bench.dump() == before
+
+
 def test_settings_are_kept_and_answered(bench: Workbench) -> None:
     changes = {
         "lease": 30.0,
