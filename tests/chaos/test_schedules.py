@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 import redis
 
-from pyadeq import Adeq, At, Every, Queue, Schedule, Task
+from pyadeq import Adeq, At, Every, Queue, Schedule, Schedules, Task
 from tests.audit import audit
 from tests.chaos.conftest import SCALE
 from tests.chaos.task_stream import read_tasks
@@ -183,10 +183,10 @@ def test_a_scheduler_may_end_after_any_of_its_steps(url: str, base_name: str, ma
             queue.schedules.put("late", Every(1), catch_up=1)
             queue.schedules.put("once", At(begin + 2), overlap="allow")
             clock.now_ms += 5_000
-            schedules = queue.schedules
-            schedules._runner = Mortal(schedules._runner, step, made)  # type: ignore[assignment]
+            runner: Any = Mortal(queue.schedules._runner, step, made)
+            mortal = Schedules(runner, queue.calls)
             try:
-                schedules.fire_due()
+                mortal.fire_due()
             except Stopped:
                 ends += 1
             else:

@@ -190,7 +190,7 @@ def test_the_command_line(own: EmbeddedServer, tmp_path: Path) -> None:
 
 
 def test_what_cannot_be_measured() -> None:
-    assert "leave it out where subjects are named" in error(2, "bench", "cost", "--all")
+    assert "leave it out if you name subjects" in error(2, "bench", "cost", "--all")
     assert adeq("bench", "speed").status == 2
     assert adeq("bench", "cost", "--url", NOBODY).status == 3
     assert adeq("bench", "cost", "--tasks", "10").status == 2

@@ -242,7 +242,7 @@ def test_who_is_meant_must_be_said(arguments: list[str]) -> None:
 
 def test_all_are_asked_only_after_a_yes(queue: Queue, place: dict[str, Any]) -> None:
     queue.register("w1")
-    assert "asks all workers of queue" in error(2, "worker", "stop", "--all", **place)
+    assert "steers all workers of queue" in error(2, "worker", "stop", "--all", **place)
 
 
 def test_a_loop_that_stands_still_is_seen(start: Start, queue: Queue, tmp_path: Path) -> None:

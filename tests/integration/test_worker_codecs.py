@@ -144,7 +144,7 @@ def test_the_command_line(url: str, base_name: str, folder: Path) -> None:
     assert adeq(*sealed, "task", "result", base_name, "t1", **env).stdout == "hello ann\n"
     unread = adeq("--codec", "greetings_sealed:other", "task", "result", base_name, "t1", **env)
     assert unread.status == 1
-    assert "--codec names what reads it" in unread.stderr
+    assert "name the right codec with --codec" in unread.stderr
     unread = adeq("--codec", "greetings_sealed:other", "task", "result", base_name, "t1", "-o", "json", **env)
     assert unread.status == 1
     assert adeq("--codec", "nowhere:codec", "scripts", "ls", **env).status == 0  # it asks no server
@@ -180,8 +180,8 @@ def test_a_worker_of_a_queue_has_the_codec_of_that_queue(url: str, base_name: st
 @pytest.mark.parametrize(
     ("path", "words"),
     [
-        ("greetings_sealed", "write module:name, keys:codec for instance"),
-        ("greetings_sealed:nothing", "is no codec; name an object with seal and open"),
+        ("greetings_sealed", "write module:name, for instance keys:codec"),
+        ("greetings_sealed:nothing", "is not a codec; name an object with seal and open"),
         ("greetings_sealed:absent", "has no 'absent'"),
         ("nowhere:codec", "there is no module 'nowhere'"),
     ],

@@ -241,7 +241,7 @@ async def test_an_upgrade_that_lost_what_it_had(locks: Locks) -> None:
         await in_line(locks, 1)
         await shared.release()
         await aio_join(waiting, 30)
-    assert "was lost while it waited for more" in said[0]
+    assert "was lost while it waited for the upgrade" in said[0]
     assert await all_gone(locks)
 
 

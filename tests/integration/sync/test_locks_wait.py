@@ -242,7 +242,7 @@ def test_an_upgrade_that_lost_what_it_had(locks: Locks) -> None:
         in_line(locks, 1)
         shared.release()
         join(waiting, 30)
-    assert "was lost while it waited for more" in said[0]
+    assert "was lost while it waited for the upgrade" in said[0]
     assert all_gone(locks)
 
 
