@@ -6,7 +6,8 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Mapping
-from importlib import import_module
+
+from pyadeq._importing import load
 
 # Module -> its public names. Type checkers read the imports in `pyadeq` and `pyadeq.asyncio`, which must be the same.
 SHARED = {
@@ -96,10 +97,10 @@ def lazy(package: str, twin: str, *, own: Mapping[str, str] = {}, modules: str =
 
     def find(name: str) -> object:
         if name in modules.split():
-            return import_module(f"{package}.{name}")
+            return load(f"{package}.{name}")
         if name not in found:
             raise AttributeError(f"module {package!r} has no attribute {name!r}")
-        value = getattr(import_module(found[name]), name)
+        value = getattr(load(found[name]), name)
         setattr(sys.modules[package], name, value)
         return value
 

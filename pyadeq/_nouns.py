@@ -23,6 +23,7 @@ from collections.abc import AsyncIterator
 from typing import TYPE_CHECKING
 
 from pyadeq._async.kernel.source import NounSource
+from pyadeq._importing import IMPORTING
 from pyadeq.models.base import Seconds
 
 if TYPE_CHECKING:
@@ -35,7 +36,8 @@ class Nouns(NounSource):
 METHODS = '''
     def {method}(self, {parameter}: str) -> {kind}:
         """The {title} of that name, always the same object. The first call that writes creates it on the server."""
-        from pyadeq._async.{word} import {kind}
+        with IMPORTING:
+            from pyadeq._async.{word} import {kind}
 
         return self._noun("{word}", {kind}, {parameter})
 

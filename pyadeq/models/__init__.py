@@ -1,7 +1,8 @@
 """Models: the arguments and answers of calls. Those of the queue, and the base of all, are names of this package."""
 
-from importlib import import_module
 from typing import TYPE_CHECKING
+
+from pyadeq._importing import load
 
 if TYPE_CHECKING:
     from pyadeq.models.base import *  # noqa: F403
@@ -20,5 +21,5 @@ else:  # a program that uses another noun needs no models of the queue
         return sorted({*globals(), *_names()})
 
     def _names() -> dict[str, object]:
-        parts = [vars(import_module(f"{__name__}.{part}")) for part in ("base", "queue")]
+        parts = [vars(load(f"{__name__}.{part}")) for part in ("base", "queue")]
         return {name: value for part in parts for name, value in part.items() if not name.startswith("_")}

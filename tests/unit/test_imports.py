@@ -18,6 +18,7 @@ LAYERS = {
     "codec": GROUND,
     "errors": GROUND,
     "keys": GROUND,
+    "_importing": GROUND,
     "_supervisor": GROUND,
     "_nouns": GROUND,
     "_unasync": GROUND,
@@ -44,7 +45,13 @@ LAYERS = {
 NOUN_LAYERS = {"models", "_core", "_async", "_sync"}
 IMPURE = {"asyncio", "random", "redis", "secrets", "select", "socket", "subprocess", "threading", "time"}
 # These import besides the standard library only what is named.
-ALONE = {"_supervisor": set[str](), "_nouns": set[str](), "_unasync": set[str](), "embedded": {"errors"}}
+ALONE = {
+    "_importing": set[str](),
+    "_supervisor": set[str](),
+    "_nouns": set[str](),
+    "_unasync": set[str](),
+    "embedded": {"errors"},
+}
 
 
 def imports(path: str, source: str) -> Iterator[str]:

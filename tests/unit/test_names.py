@@ -85,7 +85,13 @@ def within(modules: set[str], *packages: str) -> set[str]:
 
 def test_import_pyadeq_loads_nothing_else() -> None:
     modules = loaded("import pyadeq, pyadeq.asyncio")
-    assert within(modules, "pyadeq") == {"pyadeq", "pyadeq._names", "pyadeq._version", "pyadeq.asyncio"}
+    assert within(modules, "pyadeq") == {
+        "pyadeq",
+        "pyadeq._importing",
+        "pyadeq._names",
+        "pyadeq._version",
+        "pyadeq.asyncio",
+    }
     assert within(modules, "asyncio", "hiredis", "pydantic", "redis") == set()
 
 

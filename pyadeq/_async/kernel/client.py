@@ -18,6 +18,7 @@ from pyadeq._core.kernel.durability import Durability
 from pyadeq._core.kernel.manifest import library
 from pyadeq._core.kernel.refusals import Refusal, is_passing, loss_error, refusal_error
 from pyadeq._core.kernel.sending import decoded, pack
+from pyadeq._importing import IMPORTING
 from pyadeq._twins import aio_sleep
 from pyadeq.codec import Codec
 from pyadeq.errors import ClientClosed, ConfigError
@@ -75,9 +76,10 @@ class Adeq(Nouns):
         durability_timeout: Seconds = 1.0,
         codec: Codec | None = None,
     ) -> None:
-        from pyadeq._async.kernel.connect import nodes_of
-        from pyadeq._async.kernel.hints import Hints
-        from pyadeq._async.kernel.scripts import Scripts
+        with IMPORTING:
+            from pyadeq._async.kernel.connect import nodes_of
+            from pyadeq._async.kernel.hints import Hints
+            from pyadeq._async.kernel.scripts import Scripts
 
         _check_retry_for(retry_for)
         super().__init__()
@@ -132,7 +134,8 @@ class Adeq(Nouns):
 
         cluster: the URL is that of a node of a cluster.
         """
-        from pyadeq._async.kernel.connect import client_of
+        with IMPORTING:
+            from pyadeq._async.kernel.connect import client_of
 
         client = client_of(url, cluster, options, list(inspect.signature(cls.from_url).parameters)[1:-1])
         adeq = cls(
@@ -159,7 +162,8 @@ class Adeq(Nouns):
         data_dir: the folder for the data; None: a temporary folder that is deleted. The other options are those of
         `from_url`.
         """
-        from pyadeq.embedded import EmbeddedServer
+        with IMPORTING:
+            from pyadeq.embedded import EmbeddedServer
 
         with EmbeddedServer(None if data_dir is None else Path(data_dir)) as server:
             async with cls.from_url(server.url, **options) as adeq:
@@ -171,7 +175,8 @@ class Adeq(Nouns):
     @property
     def address(self) -> str:
         """The address of the server, as a URL without user and password: `redis://localhost:6379/0`."""
-        from pyadeq._async.kernel.pools import address
+        with IMPORTING:
+            from pyadeq._async.kernel.pools import address
 
         return address(self.client)
 
@@ -197,7 +202,8 @@ class Adeq(Nouns):
             raise ConfigError("slot: a client that keeps all in one slot has no partitions; make one without")
         if known := self._partitioned.get(name):
             return known
-        from pyadeq._async.queue.partitions import PartitionedQueue
+        with IMPORTING:
+            from pyadeq._async.queue.partitions import PartitionedQueue
 
         return self._partitioned.setdefault(name, PartitionedQueue(self, name, self.prefix, self.queue(name)))
 
@@ -214,7 +220,8 @@ class Adeq(Nouns):
         wanted: (domain, resource), (domain, resource, mode) or (domain, LockRequest).
         wait: seconds for all of them. Errors are those of `Locks.acquire`.
         """
-        from pyadeq._async.lock.across import acquire_sorted
+        with IMPORTING:
+            from pyadeq._async.lock.across import acquire_sorted
 
         async with acquire_sorted(self.locks, wanted, **options) as grants:
             yield grants
@@ -226,7 +233,8 @@ class Adeq(Nouns):
         domains are found only by this call, so make it from time to time. Several programs may do so: all would end the
         same wait. Only real deadlocks are ended.
         """
-        from pyadeq._async.lock.across import find_deadlocks
+        with IMPORTING:
+            from pyadeq._async.lock.across import find_deadlocks
 
         return await find_deadlocks(self.locks, domains)
 
@@ -277,7 +285,8 @@ class Adeq(Nouns):
         longest_block: seconds that a command may block. The socket's timeout is longer, by 5 s and the client's own
         timeout.
         """
-        from pyadeq._async.kernel.connect import client_like
+        with IMPORTING:
+            from pyadeq._async.kernel.connect import client_like
 
         made = client_like(self.client, longest_block + LATE)
         if made is None:

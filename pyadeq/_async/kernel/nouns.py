@@ -7,6 +7,7 @@ from collections.abc import AsyncIterator
 from typing import TYPE_CHECKING
 
 from pyadeq._async.kernel.source import NounSource
+from pyadeq._importing import IMPORTING
 from pyadeq.models.base import Seconds
 
 if TYPE_CHECKING:
@@ -19,7 +20,8 @@ class Nouns(NounSource):
 
     def locks(self, domain: str) -> Locks:
         """The lock domain of that name, always the same object. The first call that writes creates it on the server."""
-        from pyadeq._async.lock import Locks
+        with IMPORTING:
+            from pyadeq._async.lock import Locks
 
         return self._noun("lock", Locks, domain)
 
@@ -34,7 +36,8 @@ class Nouns(NounSource):
 
     def queue(self, name: str) -> Queue:
         """The queue of that name, always the same object. The first call that writes creates it on the server."""
-        from pyadeq._async.queue import Queue
+        with IMPORTING:
+            from pyadeq._async.queue import Queue
 
         return self._noun("queue", Queue, name)
 

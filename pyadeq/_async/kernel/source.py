@@ -6,6 +6,7 @@ from collections.abc import AsyncIterator, Callable
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from pyadeq._core.kernel.manifest import library
+from pyadeq._importing import IMPORTING
 from pyadeq.keys import base_of
 from pyadeq.models.base import Seconds
 
@@ -41,6 +42,7 @@ class NounSource:
 
     def names(self, noun: str, *, timeout: Seconds | None = None) -> AsyncIterator[str]:
         """Iterate over the names of any noun: `adeq.names("lock")` is `adeq.lock_domains()`."""
-        from pyadeq._async.kernel.names import find_names
+        with IMPORTING:
+            from pyadeq._async.kernel.names import find_names
 
         return find_names(self._nodes, self._base(noun, "-"), self._retry_for, timeout)

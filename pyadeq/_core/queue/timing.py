@@ -9,6 +9,7 @@ from typing import Any
 from zoneinfo import ZoneInfo
 
 from pyadeq._core.kernel.options import unfit
+from pyadeq._importing import IMPORTING
 from pyadeq.errors import BadArgument, ConfigError
 from pyadeq.models.base import Moment, to_epoch_ms, to_ms
 from pyadeq.models.schedule import At, Cron, Every, Timing
@@ -157,7 +158,8 @@ def _offset(zone: ZoneInfo, at: int) -> int:
 
 def _cronsim() -> Any:
     try:
-        import cronsim
+        with IMPORTING:
+            import cronsim
     except ImportError:
         raise ConfigError("cron expressions need an extra: pip install 'pyadeq[schedules]'") from None
     return cronsim

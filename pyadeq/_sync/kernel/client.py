@@ -19,6 +19,7 @@ from pyadeq._core.kernel.durability import Durability
 from pyadeq._core.kernel.manifest import library
 from pyadeq._core.kernel.refusals import Refusal, is_passing, loss_error, refusal_error
 from pyadeq._core.kernel.sending import decoded, pack
+from pyadeq._importing import IMPORTING
 from pyadeq._twins import sleep
 from pyadeq.codec import Codec
 from pyadeq.errors import ClientClosed, ConfigError
@@ -76,9 +77,10 @@ class Adeq(Nouns):
         durability_timeout: Seconds = 1.0,
         codec: Codec | None = None,
     ) -> None:
-        from pyadeq._sync.kernel.connect import nodes_of
-        from pyadeq._sync.kernel.hints import Hints
-        from pyadeq._sync.kernel.scripts import Scripts
+        with IMPORTING:
+            from pyadeq._sync.kernel.connect import nodes_of
+            from pyadeq._sync.kernel.hints import Hints
+            from pyadeq._sync.kernel.scripts import Scripts
 
         _check_retry_for(retry_for)
         super().__init__()
@@ -133,7 +135,8 @@ class Adeq(Nouns):
 
         cluster: the URL is that of a node of a cluster.
         """
-        from pyadeq._sync.kernel.connect import client_of
+        with IMPORTING:
+            from pyadeq._sync.kernel.connect import client_of
 
         client = client_of(url, cluster, options, list(inspect.signature(cls.from_url).parameters)[1:-1])
         adeq = cls(
@@ -160,7 +163,8 @@ class Adeq(Nouns):
         data_dir: the folder for the data; None: a temporary folder that is deleted. The other options are those of
         `from_url`.
         """
-        from pyadeq.embedded import EmbeddedServer
+        with IMPORTING:
+            from pyadeq.embedded import EmbeddedServer
 
         with EmbeddedServer(None if data_dir is None else Path(data_dir)) as server:
             with cls.from_url(server.url, **options) as adeq:
@@ -172,7 +176,8 @@ class Adeq(Nouns):
     @property
     def address(self) -> str:
         """The address of the server, as a URL without user and password: `redis://localhost:6379/0`."""
-        from pyadeq._sync.kernel.pools import address
+        with IMPORTING:
+            from pyadeq._sync.kernel.pools import address
 
         return address(self.client)
 
@@ -198,7 +203,8 @@ class Adeq(Nouns):
             raise ConfigError("slot: a client that keeps all in one slot has no partitions; make one without")
         if known := self._partitioned.get(name):
             return known
-        from pyadeq._sync.queue.partitions import PartitionedQueue
+        with IMPORTING:
+            from pyadeq._sync.queue.partitions import PartitionedQueue
 
         return self._partitioned.setdefault(name, PartitionedQueue(self, name, self.prefix, self.queue(name)))
 
@@ -215,7 +221,8 @@ class Adeq(Nouns):
         wanted: (domain, resource), (domain, resource, mode) or (domain, LockRequest).
         wait: seconds for all of them. Errors are those of `Locks.acquire`.
         """
-        from pyadeq._sync.lock.across import acquire_sorted
+        with IMPORTING:
+            from pyadeq._sync.lock.across import acquire_sorted
 
         with acquire_sorted(self.locks, wanted, **options) as grants:
             yield grants
@@ -227,7 +234,8 @@ class Adeq(Nouns):
         domains are found only by this call, so make it from time to time. Several programs may do so: all would end the
         same wait. Only real deadlocks are ended.
         """
-        from pyadeq._sync.lock.across import find_deadlocks
+        with IMPORTING:
+            from pyadeq._sync.lock.across import find_deadlocks
 
         return find_deadlocks(self.locks, domains)
 
@@ -278,7 +286,8 @@ class Adeq(Nouns):
         longest_block: seconds that a command may block. The socket's timeout is longer, by 5 s and the client's own
         timeout.
         """
-        from pyadeq._sync.kernel.connect import client_like
+        with IMPORTING:
+            from pyadeq._sync.kernel.connect import client_like
 
         made = client_like(self.client, longest_block + LATE)
         if made is None:

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from pyadeq._sync.kernel.source import NounSource
+from pyadeq._importing import IMPORTING
 from pyadeq.models.base import Seconds
 
 if TYPE_CHECKING:
@@ -20,7 +21,8 @@ class Nouns(NounSource):
 
     def locks(self, domain: str) -> Locks:
         """The lock domain of that name, always the same object. The first call that writes creates it on the server."""
-        from pyadeq._sync.lock import Locks
+        with IMPORTING:
+            from pyadeq._sync.lock import Locks
 
         return self._noun("lock", Locks, domain)
 
@@ -35,7 +37,8 @@ class Nouns(NounSource):
 
     def queue(self, name: str) -> Queue:
         """The queue of that name, always the same object. The first call that writes creates it on the server."""
-        from pyadeq._sync.queue import Queue
+        with IMPORTING:
+            from pyadeq._sync.queue import Queue
 
         return self._noun("queue", Queue, name)
 
