@@ -1,13 +1,15 @@
 """What is in an area of a noun has a short name on the noun, too."""
 
+import asyncio
 import inspect
 from typing import Any
+from unittest import mock
 
 import pytest
 
 import pyadeq
 import pyadeq.asyncio
-from pyadeq._core.kernel.areas import forward
+from pyadeq._core.kernel.areas import AreaOf, forward
 from pyadeq._sync.queue.partitions.routes import ABSENT
 
 OWN = {"queue": {"limits", "shares", "schedules"}, "locks": set[str]()}
@@ -21,8 +23,8 @@ def public(thing: type) -> set[str]:
 
 def areas(noun: object) -> dict[str, type]:
     """Attribute -> class of what a noun has."""
-    found = {name: type(value) for name, value in vars(noun).items() if name[0] != "_"}
-    return {name: kind for name, kind in found.items() if kind.__module__.startswith(type(noun).__module__ + ".")}
+    members = [member for kind in type(noun).__mro__ for member in vars(kind).items()]
+    return {name: member.kind for name, member in members if isinstance(member, AreaOf)}
 
 
 @pytest.mark.parametrize("twin", [pyadeq, pyadeq.asyncio], ids=lambda twin: twin.__name__)
@@ -51,12 +53,12 @@ def test_a_short_name_calls_the_method_that_the_area_has_now() -> None:
         add = forward("area", Area.add)
 
         def __init__(self) -> None:
-            self.area = Area()
+            self._area = Area()
 
     noun = Noun()
     assert noun.add(2, other=3) == 5
     assert (Noun.add.__doc__, str(inspect.signature(Noun.add))) == ("Add.", str(inspect.signature(Area.add)))
-    noun.area.add = lambda one, *, other=1: 0  # type: ignore[method-assign]
+    noun._area.add = lambda one, *, other=1: 0  # type: ignore[method-assign]
     assert noun.add(2) == 0
 
 
@@ -65,7 +67,7 @@ def test_every_method_of_a_queue_has_a_row_for_partitions(twin: Any) -> None:
     adeq = twin.Adeq.from_url("redis://localhost")
     queue, parts = adeq.queue("x"), adeq.partitioned("x")
     short = {name for name, member in inspect.getmembers(type(queue)) if hasattr(member, "area")}
-    own = public(type(queue)) - short
+    own = public(type(queue)) - short - areas(queue).keys()
     rows = {(name, parts) for name in own}
     rows |= {
         (f"{area}.{name}", getattr(parts, area, None)) for area, kind in areas(queue).items() for name in public(kind)
@@ -88,3 +90,51 @@ def test_short_names_are_coroutine_functions_in_asyncio_only() -> None:
         for noun in ("Queue", "PartitionedQueue"):
             assert inspect.iscoroutinefunction(getattr(getattr(pyadeq.asyncio, noun), name))
             assert not inspect.iscoroutinefunction(getattr(getattr(pyadeq, noun), name))
+
+
+AREAS = ["admin", "dead", "inspect", "leases", "limits", "schedules", "settings", "shares", "workers"]
+TWIN = pytest.mark.parametrize("twin", [pyadeq, pyadeq.asyncio], ids=lambda twin: twin.__name__)
+
+
+@TWIN
+@pytest.mark.parametrize("kind", ["Queue", "PartitionedQueue"])
+def test_a_mock_has_the_areas(twin: Any, kind: str) -> None:
+    copy = mock.create_autospec(getattr(twin, kind), instance=True)
+    for area in AREAS:
+        assert hasattr(copy, area)
+    answers = [copy.limits.set("a", concurrency=1), copy.workers.get("w"), copy.workers(), copy.settings()]
+    for answer in answers:
+        if twin is pyadeq.asyncio:
+            asyncio.run(answer)
+        else:
+            assert not inspect.isawaitable(answer)
+    copy.limits.set.assert_called_once_with("a", concurrency=1)
+    copy.workers.assert_called_once_with()
+    with pytest.raises(AttributeError):
+        copy.limits.nothing  # noqa: B018
+    locks = mock.create_autospec(twin.Locks, instance=True)
+    assert hasattr(locks.inspect, "graph")
+    assert hasattr(locks.admin, "reap")
+
+
+@TWIN
+@pytest.mark.parametrize("area", AREAS)
+def test_an_area_can_be_patched_on_the_class(twin: Any, area: str) -> None:
+    queue = twin.Adeq.from_url("redis://localhost").queue("x")
+    own = getattr(queue, area)
+    with mock.patch.object(twin.Queue, area) as patched:
+        assert getattr(queue, area) is patched
+    assert getattr(queue, area) is own
+
+
+@TWIN
+def test_a_subclass_can_have_an_area_of_its_own(twin: Any) -> None:
+    class Own(twin.Queue):  # type: ignore[misc]
+        limits = property(lambda queue: "mine")
+
+        def workers(self) -> str:
+            return "no area"
+
+    queue = Own(twin.Adeq.from_url("redis://localhost"), "x", "{queue:x}")
+    assert (queue.limits, queue.workers()) == ("mine", "no area")
+    assert isinstance(queue.shares, twin.Shares)

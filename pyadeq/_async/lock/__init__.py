@@ -11,7 +11,7 @@ from pyadeq._async.kernel.runner import Runner
 from pyadeq._async.lock.acquire import Acquiring
 from pyadeq._async.lock.admin import LockAdmin
 from pyadeq._async.lock.inspect import LockInspect
-from pyadeq._core.kernel.areas import forward
+from pyadeq._core.kernel.areas import AreaOf, forward
 from pyadeq._core.kernel.options import checked_options
 from pyadeq.ids import new_ulid
 from pyadeq.models.base import Migration, Seconds
@@ -47,8 +47,11 @@ class Locks(Acquiring):
 
     def __init__(self, runner: Runner, name: str, base: str) -> None:
         super().__init__(runner, name, base)
-        self.inspect = LockInspect(self)
-        self.admin = LockAdmin(self)
+        self._inspect = LockInspect(self)
+        self._admin = LockAdmin(self)
+
+    inspect = AreaOf(LockInspect)
+    admin = AreaOf(LockAdmin)
 
     show = forward("inspect", LockInspect.show)
     list = forward("inspect", LockInspect.list)

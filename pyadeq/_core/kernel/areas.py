@@ -4,27 +4,61 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import wraps
-from inspect import iscoroutinefunction
-from typing import Any, Concatenate, ParamSpec, TypeVar
+from inspect import iscoroutinefunction, signature
+from typing import Any, Concatenate, Generic, ParamSpec, TypeVar, overload
 
 P = ParamSpec("P")
 R = TypeVar("R")
+A = TypeVar("A")
 
 
 def forward(area: str, method: Callable[Concatenate[Any, P], R]) -> Callable[Concatenate[Any, P], R]:
-    """A method of a noun that is the method of one of its areas: the same arguments, the same answer."""
-    name = method.__name__
+    """A method of a noun that is the method of one of its areas: the same arguments, the same answer.
+
+    The noun has the area in a private attribute, `_dead` for `dead`: a subclass may have another public one.
+    """
+    name, attribute = method.__name__, f"_{area}"
 
     @wraps(method)
     def call(noun: Any, /, *args: Any, **kwargs: Any) -> Any:
-        return getattr(getattr(noun, area), name)(*args, **kwargs)
+        return getattr(getattr(noun, attribute), name)(*args, **kwargs)
 
     @wraps(method)
     async def call_async(noun: Any, /, *args: Any, **kwargs: Any) -> Any:
-        return await getattr(getattr(noun, area), name)(*args, **kwargs)
+        return await getattr(getattr(noun, attribute), name)(*args, **kwargs)
 
     # Mocks, for instance, ask whether a method is a coroutine function.
     made: Any = call_async if iscoroutinefunction(method) else call
     made.area = area  # for the reference
     short: Callable[Concatenate[Any, P], R] = made
     return short
+
+
+class AreaOf(Generic[A]):
+    """An area of a noun, which the noun has in a private attribute: `_dead` for `dead`.
+
+    On the class it is what mocks can copy: the class of the area; a function with its methods if it can be called.
+    """
+
+    def __init__(self, kind: type[A]) -> None:
+        self.kind = kind
+        self.__doc__ = kind.__doc__
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self._attribute = f"_{name}"
+        self._shown: Any = self.kind
+        if "__call__" in vars(self.kind):
+            call = vars(self.kind)["__call__"]
+            self._shown = forward(name, call)
+            self._shown.__dict__.update({n: method for n, method in vars(self.kind).items() if n[0] != "_"})
+            parameters = list(signature(call).parameters.values())
+            self._shown.__signature__ = signature(call).replace(parameters=parameters[1:])  # mocks pass no `self`
+
+    @overload
+    def __get__(self, noun: None, owner: type) -> Any: ...
+
+    @overload
+    def __get__(self, noun: object, owner: type) -> A: ...
+
+    def __get__(self, noun: object, owner: type) -> Any:
+        return self._shown if noun is None else getattr(noun, self._attribute)

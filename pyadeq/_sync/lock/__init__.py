@@ -12,7 +12,7 @@ from pyadeq._sync.kernel.runner import Runner
 from pyadeq._sync.lock.acquire import Acquiring
 from pyadeq._sync.lock.admin import LockAdmin
 from pyadeq._sync.lock.inspect import LockInspect
-from pyadeq._core.kernel.areas import forward
+from pyadeq._core.kernel.areas import AreaOf, forward
 from pyadeq._core.kernel.options import checked_options
 from pyadeq.ids import new_ulid
 from pyadeq.models.base import Migration, Seconds
@@ -48,8 +48,11 @@ class Locks(Acquiring):
 
     def __init__(self, runner: Runner, name: str, base: str) -> None:
         super().__init__(runner, name, base)
-        self.inspect = LockInspect(self)
-        self.admin = LockAdmin(self)
+        self._inspect = LockInspect(self)
+        self._admin = LockAdmin(self)
+
+    inspect = AreaOf(LockInspect)
+    admin = AreaOf(LockAdmin)
 
     show = forward("inspect", LockInspect.show)
     list = forward("inspect", LockInspect.list)

@@ -15,7 +15,7 @@ from pyadeq._sync.queue.schedules import Schedules
 from pyadeq._sync.queue.settings import QueueSettings
 from pyadeq._sync.queue.shares import Shares
 from pyadeq._sync.queue.workers import QueueWorkers
-from pyadeq._core.kernel.areas import forward
+from pyadeq._core.kernel.areas import AreaOf, forward
 
 
 class QueueAreas(Producing):
@@ -23,16 +23,27 @@ class QueueAreas(Producing):
 
     def __init__(self, runner: Runner, name: str, base: str) -> None:
         super().__init__(runner, name, base)
-        self.inspect = QueueInspect(runner, self.calls)
-        self.settings = QueueSettings(runner, self.calls)
-        self.workers = QueueWorkers(runner, self.calls, self._identities)
-        self.leases = QueueLeases(runner, self.calls, self._identities, self.workers)
-        self.dead = QueueDead(runner, self.calls, self.inspect)
-        self.admin = QueueAdmin(runner, self.calls, self.inspect, self.settings, self.workers)
-        self.chains = QueueChains(self, self.inspect)
-        self.limits = Limits(runner, self.calls)
-        self.shares = Shares(runner, self.calls)
-        self.schedules = Schedules(runner, self.calls)
+        self._inspect = QueueInspect(runner, self.calls)
+        self._settings = QueueSettings(runner, self.calls)
+        self._workers = QueueWorkers(runner, self.calls, self._identities)
+        self._leases = QueueLeases(runner, self.calls, self._identities, self._workers)
+        self._dead = QueueDead(runner, self.calls, self._inspect)
+        self._admin = QueueAdmin(runner, self.calls, self._inspect, self._settings, self._workers)
+        self._chains = QueueChains(self, self._inspect)
+        self._limits = Limits(runner, self.calls)
+        self._shares = Shares(runner, self.calls)
+        self._schedules = Schedules(runner, self.calls)
+
+    inspect = AreaOf(QueueInspect)
+    settings = AreaOf(QueueSettings)
+    workers = AreaOf(QueueWorkers)
+    leases = AreaOf(QueueLeases)
+    dead = AreaOf(QueueDead)
+    admin = AreaOf(QueueAdmin)
+    chains = AreaOf(QueueChains)
+    limits = AreaOf(Limits)
+    shares = AreaOf(Shares)
+    schedules = AreaOf(Schedules)
 
     get = forward("inspect", QueueInspect.get)
     get_many = forward("inspect", QueueInspect.get_many)

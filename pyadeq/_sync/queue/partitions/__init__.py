@@ -21,7 +21,7 @@ from pyadeq._sync.queue.partitions.areas import (
 from pyadeq._sync.queue.partitions.put import Putting
 from pyadeq._sync.queue.partitions.settings import settle_in
 from pyadeq._sync.queue.partitions.work import TakingPart
-from pyadeq._core.kernel.areas import forward
+from pyadeq._core.kernel.areas import AreaOf, forward
 from pyadeq._core.kernel.options import checked_list
 from pyadeq._core.queue.partitions import WHOLE, PartitionMap, make_tags
 from pyadeq.errors import ConflictError
@@ -38,16 +38,16 @@ class PartitionedLeases:
     def __init__(self, queue: TakingPart) -> None:
         self._queue = queue
 
-    claim = forward("_queue", TakingPart.claim)
-    ack = forward("_queue", TakingPart.ack)
-    ack_many = forward("_queue", TakingPart.ack_many)
-    fail = forward("_queue", TakingPart.fail)
-    fail_many = forward("_queue", TakingPart.fail_many)
-    heartbeat = forward("_queue", TakingPart.heartbeat)
-    heartbeat_many = forward("_queue", TakingPart.heartbeat_many)
-    progress = forward("_queue", TakingPart.progress)
-    release = forward("_queue", TakingPart.release)
-    snooze = forward("_queue", TakingPart.snooze)
+    claim = forward("queue", TakingPart.claim)
+    ack = forward("queue", TakingPart.ack)
+    ack_many = forward("queue", TakingPart.ack_many)
+    fail = forward("queue", TakingPart.fail)
+    fail_many = forward("queue", TakingPart.fail_many)
+    heartbeat = forward("queue", TakingPart.heartbeat)
+    heartbeat_many = forward("queue", TakingPart.heartbeat_many)
+    progress = forward("queue", TakingPart.progress)
+    release = forward("queue", TakingPart.release)
+    snooze = forward("queue", TakingPart.snooze)
 
 
 class PartitionedQueue(Putting, TakingPart):
@@ -59,15 +59,25 @@ class PartitionedQueue(Putting, TakingPart):
 
     def __init__(self, runner: Runner, name: str, prefix: str, whole: Queue) -> None:
         super().__init__(runner, name, prefix, whole)
-        self.inspect = PartitionedInspect(self)
-        self.leases = PartitionedLeases(self)
-        self.dead = PartitionedDead(self)
-        self.workers = PartitionedWorkers(self)
-        self.settings = PartitionedSettings(self)
-        self.admin = PartitionedAdmin(self)
-        self.limits = PartitionedLimits(self)
-        self.shares = PartitionedShares(self)
-        self.schedules = PartitionedSchedules(self)
+        self._inspect = PartitionedInspect(self)
+        self._leases = PartitionedLeases(self)
+        self._dead = PartitionedDead(self)
+        self._workers = PartitionedWorkers(self)
+        self._settings = PartitionedSettings(self)
+        self._admin = PartitionedAdmin(self)
+        self._limits = PartitionedLimits(self)
+        self._shares = PartitionedShares(self)
+        self._schedules = PartitionedSchedules(self)
+
+    inspect = AreaOf(PartitionedInspect)
+    leases = AreaOf(PartitionedLeases)
+    dead = AreaOf(PartitionedDead)
+    workers = AreaOf(PartitionedWorkers)
+    settings = AreaOf(PartitionedSettings)
+    admin = AreaOf(PartitionedAdmin)
+    limits = AreaOf(PartitionedLimits)
+    shares = AreaOf(PartitionedShares)
+    schedules = AreaOf(PartitionedSchedules)
 
     get = forward("inspect", PartitionedInspect.get)
     log = forward("inspect", PartitionedInspect.log)
