@@ -16,7 +16,7 @@ A row is one line in the class of an area: `pause = each("admin", QueueAdmin.pau
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
 from pyadeq._sync.queue import Queue
@@ -78,6 +78,7 @@ def each(
     area: str, method: Callable[Concatenate[Any, P], R], merge: Callable[[Sequence[Any]], Any] = lambda answers: None
 ) -> Callable[Concatenate[Any, P], R]:
     def ask(of: PartitionedArea, /, *args: Any, **kwargs: Any) -> Any:
+        args = _for_each(args)
         return merge(of._queue._in_each_part(lambda part: act(part, *args, **kwargs)))
 
     act = _act(area, method)
@@ -88,6 +89,7 @@ def total(
     area: str, method: Callable[Concatenate[Any, P], R], add: Callable[[Sequence[Any]], Any], doc: str | None = None
 ) -> Callable[Concatenate[Any, P], R]:
     def ask(of: PartitionedArea, /, *args: Any, **kwargs: Any) -> Any:
+        args = _for_each(args)
         return add([act(part, *args, **kwargs) for part in of._queue._parts_now()])
 
     act = _act(area, method)
@@ -112,6 +114,11 @@ def where_it_is(
 
     act = _act(area, method)
     return _row("where_it_is", method, ask)
+
+
+def _for_each(args: tuple[Any, ...]) -> tuple[Any, ...]:
+    """Turn iterators into lists: the first partition would use them up."""
+    return tuple(list(one) if isinstance(one, Iterator) else one for one in args)
 
 
 def _act(area: str, method: Callable[..., Any]) -> Callable[..., Any]:

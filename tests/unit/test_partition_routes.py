@@ -1,0 +1,31 @@
+"""The routing table of a partitioned queue."""
+
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from pyadeq._sync.queue.partitions.routes import PartitionedArea, each, total
+
+
+class Part:
+    """A partition with one area, which counts what it gets."""
+
+    def count(self, items: Any) -> int:
+        return len(list(items))
+
+    @property
+    def area(self) -> "Part":
+        return self
+
+
+class Area(PartitionedArea):
+    total = total("area", Part.count, list)
+    each = each("area", Part.count, list)
+
+
+@pytest.mark.parametrize("route", ["total", "each"])
+def test_every_partition_gets_all_of_an_iterator(route: str) -> None:
+    parts = [Part(), Part(), Part()]
+    queue: Any = SimpleNamespace(_parts_now=lambda: parts, _in_each_part=lambda act: [act(part) for part in parts])
+    assert getattr(Area(queue), route)(one for one in "ab") == [2, 2, 2]
