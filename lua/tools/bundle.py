@@ -144,7 +144,7 @@ def load(root: Path) -> Sources:
         ]
     called = {word: nouns[word].lua if word in nouns else word for word in keys}
     problems += _misnamed(called)
-    for path, word in _source_files(root):
+    for path, word in _source_files(root, nouns):
         try:
             noun = nouns.get(word)
             script = read_script(root, path.relative_to(root).as_posix(), noun, called)
@@ -263,12 +263,17 @@ def _of_folders(includes: list[Include], noun: str) -> list[Include]:
     return [one for one in includes if one.path.startswith(("kernel/", f"{noun}/"))]
 
 
-def _source_files(root: Path) -> Iterator[tuple[Path, str]]:
-    """The sources of scripts, with the noun of each: those of the kernel are of every noun that has none of its own."""
+def _source_files(root: Path, nouns: dict[str, Noun]) -> Iterator[tuple[Path, str]]:
+    """The sources of scripts, with the noun of each: those of the kernel are of every noun that has none of its own.
+
+    Without those of a noun whose file has errors: they cannot be judged without it.
+    """
     for folder in _folders(root):
+        if (folder / FILE).is_file() and folder.name not in nouns:
+            continue
         own = [path for path in sorted(folder.iterdir()) if path.name not in (FILE, KEYS_FILE, CALL_FILE, "include")]
         yield from ((path, folder.name) for path in own)
-        if (folder / FILE).is_file():
+        if folder.name in nouns:
             verbs = {path.name.partition(".")[0] for path in own}
             shared = sorted((root / TEMPLATES).glob("*.lua"))
             yield from ((path, folder.name) for path in shared if path.name.partition(".")[0] not in verbs)

@@ -174,6 +174,14 @@ def test_a_noun_has_the_scripts_of_the_kernel_unless_it_has_its_own(sources: Sou
     assert [one["source"] for one in sources.manifest()["scripts"]][2] == "demo/confirm.v1.lua"
 
 
+def test_of_a_noun_that_cannot_be_read_nothing_else_is_said(sources: Sources) -> None:
+    """Its scripts, and those of the kernel that it would have, cannot be judged."""
+    shutil.copytree(LUA / "kernel/scripts", sources.root / "kernel/scripts")
+    (sources.root / "demo/noun.toml").write_text(NOUN.replace('"bool", 0', '"bull", 0'))
+    (problem,) = sources.errors().splitlines()
+    assert problem.startswith("demo/noun.toml:1: settings.fair: unknown type 'bull'")
+
+
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [
