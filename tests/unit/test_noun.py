@@ -162,7 +162,9 @@ def test_a_noun_has_the_scripts_of_the_kernel_unless_it_has_its_own(sources: Sou
     facts = facts.replace("settings = true", 'settings = true\nclock = "text"')
     (sources.root / "demo/noun.toml").write_text(facts)
     (sources.root / "errors.toml").write_text(ERRORS.replace("[[server]]", CONFLICT + "[[server]]", 1))
-    scripts = {one["verb"]: one for one in sources.manifest()["scripts"]}
+    manifest = sources.manifest()
+    jsonschema.validate(manifest, SCHEMA)
+    scripts = {one["verb"]: one for one in manifest["scripts"]}
     assert scripts.keys() == {"back", "configure", "confirm", "migrate", "run"}
     confirm, text = scripts["confirm"], sources.build()["dist/demo.confirm.v1.lua"]
     assert (confirm["id"], confirm["source"]) == ("demo.confirm.v1", "kernel/scripts/confirm.v1.lua")
