@@ -78,6 +78,9 @@ def test_a_list_is_read_page_by_page(lock: Any, url: str, base_name: str) -> Non
     assert len(answer(lock("list", "-o", "json"))["items"]) == 130
     page = answer(lock("list", "--limit", "2", "-o", "json"))
     assert (len(page["items"]), bool(page["cursor"])) == (2, True)
+    next_page = answer(lock("list", "--limit", "2", "--cursor", page["cursor"], "-o", "json"))
+    assert len({one["rid"] for one in (*page["items"], *next_page["items"])}) == 4
+    assert len(answer(lock("list", "--cursor", page["cursor"], "-o", "json"))["items"]) == 128
     lines = [json.loads(line) for line in lock("list", "-o", "jsonl").stdout.splitlines()]
     assert {line["owner"] for line in lines} == {"me"}
     assert lock("list").stdout.count("\n") == 131

@@ -22,7 +22,8 @@ from pyadeq.ext.cli.tree import WITH_VALUE, Group
 from pyadeq.ids import new_ulid
 
 OTHERWISE = ("confirm", "migrate", "rewrite")  # the client and `adeq scripts migrate` call them
-FILLED_IN = ("now_ms", "source", "trace", "clock", "rid", "cursor")  # not for people to say
+FILLED_IN = ("now_ms", "source", "trace", "clock", "rid")  # not for people to say
+CURSOR = "Where the list goes on: the cursor that the page before has shown."
 AN_AGE = 1e9  # seconds: more than that is a point in time
 
 
@@ -140,7 +141,7 @@ def _argument(argument: Any) -> Any:
 
 def _option(argument: Any, doc: str = "") -> Parameter:
     word = argument.name.removesuffix("_ms").replace("_", "-")
-    help = f"{doc[:1].upper()}{doc[1:]}." if doc else _allowed(argument)
+    help = f"{doc[:1].upper()}{doc[1:]}." if doc else CURSOR if argument.name == "cursor" else _allowed(argument)
     if argument.name.endswith("_ms"):
         option = time_option(help, f"--{word}")
     elif argument.type == "bool":
@@ -191,7 +192,8 @@ def _run(adeq: Adeq, found: Any, verb: str, script: Script, values: dict[str, An
     answer = adeq.send(found.calls.build(verb, **arguments))
     shown: dict[str, Any] = _plain(answer)
     while answer.cursor and "limit" not in arguments:
-        answer = adeq.send(found.calls.build(verb, cursor=answer.cursor, **arguments))
+        arguments["cursor"] = answer.cursor
+        answer = adeq.send(found.calls.build(verb, **arguments))
         for name, value in _plain(answer).items():
             shown[name] = shown[name] + value if isinstance(value, list) else value
     if not shown.get("cursor"):
