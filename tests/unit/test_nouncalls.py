@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from pyadeq._async.kernel.noun import Noun
 from pyadeq._core.kernel.nouncalls import NounCalls, Result, record, script_of
 from pyadeq.errors import BadArgument
 
@@ -36,6 +37,21 @@ def test_items_are_values_sequences_or_mappings() -> None:
     assert LOCKS.build("renew", item=["r1", "r2"]).args[-3:] == (2, "r1", "r2")
     configure = LOCKS.build("configure", settings={"lease": 2, "policy": "youngest"})
     assert configure.args[-6:] == (1, 2, "lease_ms", 2000, "policy", "youngest")
+
+
+async def test_the_first_page_is_asked_for_without_a_cursor() -> None:
+    """Of the types of arguments, only `bytes` takes an empty one."""
+    pages = iter([Result("page", {"items": ["a"], "cursor": "c"}), Result("page", {"items": ["b"], "cursor": ""})])
+    asked = []
+
+    class Notes(Noun):
+        async def _call(self, verb: str, /, **arguments: Any) -> Result:
+            asked.append((verb, arguments))
+            return next(pages)
+
+    notes = Notes.__new__(Notes)
+    assert [one async for one in notes._pages("list", limit=1)] == ["a", "b"]
+    assert asked == [("list", {"cursor": None, "limit": 1}), ("list", {"cursor": "c", "limit": 1})]
 
 
 @pytest.mark.parametrize(

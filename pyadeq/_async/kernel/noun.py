@@ -34,7 +34,7 @@ class Noun:
 
     async def _pages(self, verb: str, /, **filter: Any) -> AsyncIterator[Any]:
         """The entries of a list, page by page."""
-        cursor = ""
+        cursor: str | None = None  # left out: not every type of a cursor takes an empty one
         while True:
             page = await self._call(verb, cursor=cursor, **filter)
             for entry in page.items:

@@ -35,7 +35,7 @@ class Noun:
 
     def _pages(self, verb: str, /, **filter: Any) -> Iterator[Any]:
         """The entries of a list, page by page."""
-        cursor = ""
+        cursor: str | None = None  # left out: not every type of a cursor takes an empty one
         while True:
             page = self._call(verb, cursor=cursor, **filter)
             for entry in page.items:
