@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import count
 from typing import Any, Final
 
 import redis
@@ -24,7 +25,10 @@ class NounBench(Bench):
 
     def __init__(self, client: redis.Redis, watched: WatchedClient, base: str, clock: str = "test") -> None:
         super().__init__(client, watched, base, clock)
-        self.calls: NounCalls = NounCalls(base, now_ms=lambda: self.now, noun=self.noun)
+        rids = count(1)  # the same in each run: they are recorded
+        self.calls: NounCalls = NounCalls(
+            base, now_ms=lambda: self.now, noun=self.noun, new_rid=lambda: f"made.{next(rids)}"
+        )
         if clock == "test":
             self.put("configure", clock="test")
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import pickle
+from itertools import count
 from typing import Any
 
 import pytest
@@ -37,6 +38,15 @@ def test_items_are_values_sequences_or_mappings() -> None:
     assert LOCKS.build("renew", item=["r1", "r2"]).args[-3:] == (2, "r1", "r2")
     configure = LOCKS.build("configure", settings={"lease": 2, "policy": "youngest"})
     assert configure.args[-6:] == (1, 2, "lease_ms", 2000, "policy", "youngest")
+
+
+def test_a_rid_that_is_left_out_is_made_once_for_each_call() -> None:
+    """A call that knows itself by something else has none."""
+    numbers = count(1)
+    calls = NounCalls("ade:{queue:a}", noun="queue", new_rid=lambda: f"r{next(numbers)}")
+    assert [sent(calls.build("pause"))["rid"], sent(calls.build("pause", rid=None))["rid"]] == ["r1", "r2"]
+    assert sent(calls.build("pause", rid="mine"))["rid"] == "mine"
+    assert "rid" not in sent(calls.build("deregister", worker="w", incarnation="i"))
 
 
 async def test_the_first_page_is_asked_for_without_a_cursor() -> None:

@@ -50,7 +50,7 @@ class NounCalls:
     """Builds the calls of one base.
 
     now_ms and trace are asked once a call: the first answers 0 but for a base with a test clock, the second the W3C
-    traceparent of what the program does now, or nothing.
+    traceparent of what the program does now, or nothing. new_rid makes a rid for a call that is built without one.
     """
 
     base: str
@@ -58,15 +58,19 @@ class NounCalls:
     source: str = ""
     trace: Callable[[], str | None] = field(default=lambda: None)
     noun: str = field(default="", kw_only=True)
+    new_rid: Callable[[], str] | None = field(default=None, kw_only=True)
 
     def build(self, verb: str, /, **arguments: Any) -> Call[Result]:
         """A call by the names of its arguments; a time may come as seconds, by its name without `_ms`.
 
         A group is a list of items: each a value, its fields in order, or a mapping of its fields and pairs. If the
         script uses other nouns, the argument of a noun's name is the base of that noun: `lock=locks.base`.
+        A `rid` that is left out is made here, so that the call, sent again, takes effect once.
         """
         script = script_of(self.noun, verb)
         bases = {noun: arguments.pop(noun) for noun in script.uses if noun in arguments}
+        if self.new_rid and _has_rid(script) and arguments.get("rid") is None:
+            arguments["rid"] = self.new_rid()
         scalars, groups = _sorted_out(script, arguments)
         return self.call(verb, lambda answer: result(script, answer), groups, bases, **scalars)
 
@@ -104,6 +108,12 @@ def script_of(noun: str, verb: str) -> Script:
 @cache
 def _context(script: Script) -> tuple[str, ...]:
     return tuple(argument.name for argument in script.args if argument.name in CONTEXT)
+
+
+@cache
+def _has_rid(script: Script) -> bool:
+    """Whether it knows a call that is sent again by the call's rid."""
+    return script.replay == "rid" and any(argument.name == "rid" for argument in script.args)
 
 
 def in_seconds(fields: Mapping[str, Any]) -> dict[str, Any]:

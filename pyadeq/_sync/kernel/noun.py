@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 from pyadeq._sync.kernel.migration import migrate
 from pyadeq._sync.kernel.runner import Runner
 from pyadeq._core.kernel.nouncalls import NounCalls, Result
+from pyadeq.ids import new_ulid
 from pyadeq.models.base import Migration
 
 
@@ -24,7 +25,7 @@ class Noun:
     def __init__(self, runner: Runner, name: str, base: str) -> None:
         self.name = name
         self.base = base
-        self.calls = NounCalls(base, runner.now_ms, runner.source, runner.trace, noun=self.noun)
+        self.calls = NounCalls(base, runner.now_ms, runner.source, runner.trace, noun=self.noun, new_rid=new_ulid)
         self._runner = runner
 
     def __repr__(self) -> str:
