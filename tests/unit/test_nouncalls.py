@@ -9,9 +9,10 @@ from typing import Any
 
 import pytest
 
+from pyadeq import Adeq
 from pyadeq._async.kernel.noun import Noun
 from pyadeq._core.kernel.nouncalls import NounCalls, Result, record, script_of
-from pyadeq.errors import BadArgument
+from pyadeq.errors import BadArgument, ConfigError
 
 LOCKS = NounCalls("ade:{lock:a}", now_ms=lambda: 5, source="me", trace=lambda: None, noun="lock")
 QUEUES = NounCalls("ade:{queue:a}", noun="queue")
@@ -79,6 +80,32 @@ def test_unknown_names_are_told(verb: str, arguments: dict[str, Any], names: str
 def test_a_setting_that_there_is_not_is_refused() -> None:
     with pytest.raises(BadArgument, match="lese"):
         LOCKS.build("configure", settings={"lese": 2})
+
+
+@pytest.mark.parametrize("items", ["r1", b"r1", None])
+def test_one_value_is_no_list(items: Any) -> None:
+    with pytest.raises(BadArgument, match="item must be a list, got"):
+        LOCKS.build("renew", item=items)
+
+
+def test_a_setting_is_named_once() -> None:
+    with pytest.raises(BadArgument, match="lease: it is given twice, as lease and as lease_ms"):
+        LOCKS.build("configure", settings={"lease": 2, "lease_ms": 3000})
+
+
+@pytest.mark.parametrize("ask", [lambda adeq, noun: adeq.noun(noun, "x"), lambda adeq, noun: adeq.names(noun)])
+def test_an_unknown_noun_is_refused(ask: Any) -> None:
+    with pytest.raises(ConfigError, match=r"noun: 'lokc' is not accepted; did you mean lock\? Allowed: lock, queue"):
+        ask(Adeq.from_url("redis://localhost"), "lokc")
+
+
+def test_a_name_that_no_answer_has_is_told() -> None:
+    answer = LOCKS.build("acquire", rid="r", resource="db:1", owner="a", issued_ms=1).decode([b"granted", 1, 7, 31])
+    assert answer.place is None
+    with pytest.raises(AttributeError, match=r"fense: no answer has it; did you mean fence\?"):
+        answer.fense  # noqa: B018
+    with pytest.raises(AttributeError, match="no answer has it"):
+        copy.deepcopy(answer).nothing  # noqa: B018
 
 
 def test_answers_have_their_names_and_types() -> None:

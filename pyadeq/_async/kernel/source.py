@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Mapping
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from pyadeq._core.kernel.manifest import library
 from pyadeq._importing import IMPORTING
-from pyadeq.keys import base_of
+from pyadeq.errors import ConfigError
+from pyadeq.keys import base_of, hint, shown
 from pyadeq.models.base import Seconds
 
 if TYPE_CHECKING:
@@ -28,8 +29,7 @@ class NounSource:
         self._made: dict[tuple[str, str], Any] = {}
 
     def _base(self, noun: str, name: str) -> str:
-        field = library().manifest["nouns"][noun]["field"]
-        return base_of(noun, name, self.prefix, self.slot, field)
+        return base_of(noun, name, self.prefix, self.slot, _facts(noun)["field"])
 
     def _noun(self, noun: str, kind: Callable[[Any, str, str], N], name: str) -> N:
         known: N | None = self._made.get((noun, name))
@@ -38,7 +38,7 @@ class NounSource:
 
     def noun(self, noun: str, name: str) -> Any:
         """One of any noun: `adeq.noun("lock", "default")` is `adeq.locks("default")`. For programs that work on all."""
-        return getattr(self, library().manifest["nouns"][noun]["method"])(name)
+        return getattr(self, _facts(noun)["method"])(name)
 
     def names(self, noun: str, *, timeout: Seconds | None = None) -> AsyncIterator[str]:
         """Iterate over the names of any noun: `adeq.names("lock")` is `adeq.lock_domains()`."""
@@ -46,3 +46,11 @@ class NounSource:
             from pyadeq._async.kernel.names import find_names
 
         return find_names(self._nodes, self._base(noun, "-"), self._retry_for, timeout)
+
+
+def _facts(noun: str) -> Mapping[str, Any]:
+    nouns: Mapping[str, Mapping[str, Any]] = library().manifest["nouns"]
+    if noun not in nouns:
+        names = sorted(nouns)
+        raise ConfigError(f"noun: {shown(noun)} is not accepted{hint(noun, names)} Allowed: {', '.join(names)}")
+    return nouns[noun]

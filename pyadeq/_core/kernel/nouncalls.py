@@ -13,7 +13,9 @@ from typing import Any, Final, TypeVar
 from pyadeq._core.kernel.call import Answer, Call, Item, build_call, parse_reply
 from pyadeq._core.kernel.manifest import Argument, Group, Script, library
 from pyadeq._core.kernel.migration import Layout, layout
-from pyadeq._core.kernel.options import checked_options
+from pyadeq._core.kernel.options import checked_options, refuse_single
+from pyadeq.errors import BadArgument
+from pyadeq.keys import hint
 from pyadeq.models.base import to_ms
 
 T = TypeVar("T")
@@ -24,16 +26,21 @@ CONTEXT: Final = frozenset({"now_ms", "source", "trace"})
 class Result:
     """What a call has answered: `result.status`, and each field by its name, `result.text`; `fields` has all of them.
 
-    Times are in seconds, and their names have no `_ms`. A field that this answer does not have is None.
+    Times are in seconds, and their names have no `_ms`. A field that this answer does not have is None. A name that
+    no answer of the script has raises AttributeError.
     """
 
-    def __init__(self, status: str, fields: dict[str, Any]) -> None:
+    def __init__(self, status: str, fields: dict[str, Any], known: frozenset[str] | None = None) -> None:
         self.status = status
         self.fields = fields
+        self._known = known
 
     def __getattr__(self, name: str) -> Any:
-        if name.startswith("__"):  # what copy and pickle look for before there are fields
+        if name.startswith("_"):  # what copy and pickle look for before there are fields
             raise AttributeError(name)
+        if self._known is not None and name not in self._known and name not in self.fields:
+            names = sorted(self._known)
+            raise AttributeError(f"{name}: no answer has it{hint(name, names)} Fields: {', '.join(names)}")
         return self.fields.get(name)
 
     def __eq__(self, other: object) -> bool:
@@ -144,6 +151,8 @@ def _sent(arguments: Sequence[Argument], given: Mapping[str, Any]) -> dict[str, 
     names = {argument.name for argument in arguments}
     sent: dict[str, Any] = {}
     for name, value in given.items():
+        if f"{name}_ms" in names & given.keys():
+            raise BadArgument("ADEQ_ARG", "pyadeq", f"{name}: it is given twice, as {name} and as {name}_ms")
         if name in names or f"{name}_ms" not in names:
             sent[name] = value
         else:
@@ -154,6 +163,7 @@ def _sent(arguments: Sequence[Argument], given: Mapping[str, Any]) -> dict[str, 
 def _items(group: Group, given: Any) -> list[Item]:
     if isinstance(given, Mapping):  # the one item of a group such as `settings`
         given = [given]
+    refuse_single(group.name, given)
     return [_item(group, one) for one in given]
 
 
@@ -180,7 +190,14 @@ def result(script: Script, answer: Answer, shape: str | None = None) -> Result:
             fields[one.name] = [result(script, entry, one.shape) for entry in fields[one.name]]
         elif one.type == "pairs" and one.table:
             fields[one.name] = record(script.id.partition(".")[0], one.table, fields[one.name])
-    return Result(answer.status, in_seconds(fields))
+    return Result(answer.status, in_seconds(fields), _known(script, shape))
+
+
+@cache
+def _known(script: Script, shape: str | None) -> frozenset[str]:
+    """The fields that any status has."""
+    declared = script.returns if shape is None else script.shapes[shape]
+    return frozenset(one.name.removesuffix("_ms") for fields in declared.values() for one in fields)
 
 
 def record(noun: str, table: str, stored: Mapping[str, bytes]) -> dict[str, Any]:
