@@ -134,5 +134,6 @@ def _row(route: str, method: Any, ask: Any, doc: str | None = None) -> Callable[
     """The row with the name, the text and, for `inspect.signature`, the arguments of the method."""
     row: Callable[..., Any] = ask
     row.__name__, row.__doc__ = method.__name__, doc or method.__doc__
+    row.__annotations__ = method.__annotations__  # which `typing.get_type_hints` resolves where the method is
     row.__dict__.update(route=route, __wrapped__=method)
     return row
