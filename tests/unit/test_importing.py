@@ -50,6 +50,33 @@ def test_a_child_forked_in_a_first_use_can_import(package: str, module: str) -> 
     run(FORKED.format(package=package, module=module))
 
 
+def test_a_child_forked_while_the_manifest_is_read_can_read_it() -> None:
+    run(
+        """
+import json, os, signal, threading, time
+from pyadeq._core.kernel.manifest import library
+
+def slow(text, read=json.loads):
+    if threading.current_thread() is not threading.main_thread():
+        begun.set()
+        time.sleep(0.3)
+    return read(text)
+
+begun, json.loads = threading.Event(), slow
+thread = threading.Thread(target=lambda: library().manifest)
+thread.start()
+assert begun.wait(5)
+child = os.fork()
+if child == 0:
+    signal.alarm(5)
+    library().manifest
+    os._exit(0)
+thread.join()
+assert os.waitpid(child, 0)[1] == 0
+"""
+    )
+
+
 def test_a_fork_within_an_import_goes_on_in_both() -> None:
     run(
         """

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
-from functools import cache, cached_property
+from functools import cache
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, Generic, TypeVar
 
 from pyadeq.errors import ConfigError
 
+T = TypeVar("T")
 CONTRACT: Final = 1
 
 
@@ -93,13 +94,27 @@ class Script:
     uses: tuple[str, ...] = ()
 
 
+class _Once(Generic[T]):
+    """`functools.cached_property` without its lock in Python 3.11, on which a forked child could wait for ever.
+
+    Two threads may compute the value at once, with the same outcome.
+    """
+
+    def __init__(self, compute: Callable[[Any], T]) -> None:
+        self._compute = compute
+
+    def __get__(self, of: Any, owner: type) -> T:
+        value = of.__dict__[self._compute.__name__] = self._compute(of)
+        return value
+
+
 class Library:
     """The scripts of a folder that holds manifest.json and dist/; from id to Script, in order."""
 
     def __init__(self, root: Path) -> None:
         self.root = root
 
-    @cached_property
+    @_Once
     def manifest(self) -> dict[str, Any]:
         try:
             manifest: dict[str, Any] = json.loads(self.root.joinpath("manifest.json").read_bytes())
@@ -111,7 +126,7 @@ class Library:
             raise ConfigError(f"manifest: contract {manifest['contract']} is not supported; allowed: {CONTRACT}")
         return manifest
 
-    @cached_property
+    @_Once
     def _scripts(self) -> dict[str, Script]:
         return {entry["id"]: _script(self.root, entry) for entry in self.manifest["scripts"]}
 
