@@ -138,3 +138,20 @@ def test_a_subclass_can_have_an_area_of_its_own(twin: Any) -> None:
     queue = Own(twin.Adeq.from_url("redis://localhost"), "x", "{queue:x}")
     assert (queue.limits, queue.workers()) == ("mine", "no area")
     assert isinstance(queue.shares, twin.Shares)
+
+
+@TWIN
+@pytest.mark.parametrize("kind", ["Queue", "PartitionedQueue", "PartitionedLimits", "Locks"])
+def test_methods_have_the_names_by_which_they_are_called(twin: Any, kind: str) -> None:
+    members = inspect.getmembers(getattr(twin, kind), inspect.isfunction)
+    methods = {name: member for name, member in members if hasattr(member, "area") or hasattr(member, "route")}
+    assert methods
+    for name, method in methods.items():
+        assert (method.__name__, method.__qualname__.rpartition(".")[2]) == (name, name)
+
+
+@TWIN
+def test_a_missing_argument_names_the_method(twin: Any) -> None:
+    partitioned = twin.Adeq.from_url("redis://localhost").partitioned("x")
+    with pytest.raises(TypeError, match=r"PartitionedInspect.get\(\) missing"):
+        asyncio.run(partitioned.get()) if twin is pyadeq.asyncio else partitioned.get()

@@ -14,9 +14,10 @@ from pyadeq._async.queue.schedules import Schedules
 from pyadeq._async.queue.settings import QueueSettings
 from pyadeq._async.queue.shares import Shares
 from pyadeq._async.queue.workers import QueueWorkers
-from pyadeq._core.kernel.areas import AreaOf, forward
+from pyadeq._core.kernel.areas import AreaOf, forward, named
 
 
+@named
 class QueueAreas(Producing):
     """A queue with an attribute for each area, and with the short names of their methods."""
 

@@ -27,11 +27,21 @@ def forward(area: str, method: Callable[Concatenate[Any, P], R]) -> Callable[Con
     async def call_async(noun: Any, /, *args: Any, **kwargs: Any) -> Any:
         return await getattr(getattr(noun, attribute), name)(*args, **kwargs)
 
-    # Mocks, for instance, ask whether a method is a coroutine function.
+    # Mocks, for instance, ask whether a method is a coroutine function. An iterator comes from a plain function: a
+    # generator would refuse wrong arguments only when it is first asked.
     made: Any = call_async if iscoroutinefunction(method) else call
     made.area = area  # for the reference
     short: Callable[Concatenate[Any, P], R] = made
     return short
+
+
+def named(kind: type[A]) -> type[A]:
+    """Name the short methods, and the rows of a routing table, as the class does: in errors and for pickle."""
+    for name, member in vars(kind).items():
+        if hasattr(member, "__wrapped__") and (hasattr(member, "area") or hasattr(member, "route")):
+            member.__name__, member.__qualname__ = name, f"{kind.__qualname__}.{name}"
+            member.__module__ = kind.__module__
+    return kind
 
 
 class AreaOf(Generic[A]):
@@ -50,6 +60,7 @@ class AreaOf(Generic[A]):
         if "__call__" in vars(self.kind):
             call = vars(self.kind)["__call__"]
             self._shown = forward(name, call)
+            self._shown.__name__, self._shown.__qualname__ = name, f"{owner.__qualname__}.{name}"
             self._shown.__dict__.update({n: method for n, method in vars(self.kind).items() if n[0] != "_"})
             parameters = list(signature(call).parameters.values())
             self._shown.__signature__ = signature(call).replace(parameters=parameters[1:])  # mocks pass no `self`

@@ -12,7 +12,7 @@ from pyadeq._sync.kernel.runner import Runner
 from pyadeq._sync.lock.acquire import Acquiring
 from pyadeq._sync.lock.admin import LockAdmin
 from pyadeq._sync.lock.inspect import LockInspect
-from pyadeq._core.kernel.areas import AreaOf, forward
+from pyadeq._core.kernel.areas import AreaOf, forward, named
 from pyadeq._core.kernel.options import checked_options
 from pyadeq.ids import new_ulid
 from pyadeq.models.base import Migration, Seconds
@@ -40,6 +40,7 @@ class LockSettingsChange(TypedDict, total=False):
     events_max: int
 
 
+@named
 class Locks(Acquiring):
     """The locks of a domain. `calls` builds the same calls for pipelines: `pipe.add(locks.calls.stats())`.
 

@@ -20,7 +20,7 @@ from pyadeq._async.queue.partitions.areas import (
 from pyadeq._async.queue.partitions.put import Putting
 from pyadeq._async.queue.partitions.settings import settle_in
 from pyadeq._async.queue.partitions.work import TakingPart
-from pyadeq._core.kernel.areas import AreaOf, forward
+from pyadeq._core.kernel.areas import AreaOf, forward, named
 from pyadeq._core.kernel.options import checked_list
 from pyadeq._core.queue.partitions import WHOLE, PartitionMap, make_tags
 from pyadeq.errors import ConflictError
@@ -31,6 +31,7 @@ from pyadeq.models.queue import CancelStatus, State, TaskView
 from pyadeq.models.worker import Outcome
 
 
+@named
 class PartitionedLeases:
     """`queue.leases` of all partitions."""
 
@@ -49,6 +50,7 @@ class PartitionedLeases:
     snooze = forward("queue", TakingPart.snooze)
 
 
+@named
 class PartitionedQueue(Putting, TakingPart):
     """A durable queue of tasks in several hash slots of a cluster. `adeq.partitioned(name)` creates it.
 

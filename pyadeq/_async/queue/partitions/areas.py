@@ -61,7 +61,8 @@ class PartitionedLimits(PartitionedArea):
 
     set = each("limits", Limits.set, _changed)
     remove = each("limits", Limits.remove, _changed)
-    inspect = look = total("limits", Limits.inspect, LimitUse.in_all)
+    inspect = total("limits", Limits.inspect, LimitUse.in_all)
+    look = total("limits", Limits.inspect, LimitUse.in_all)  # by its old name
 
     async def list(self) -> list[Limit]:
         """Return the limits that are set, by key."""

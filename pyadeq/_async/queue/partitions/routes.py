@@ -20,6 +20,7 @@ from typing import Any, Concatenate, ParamSpec, TypeVar
 
 from pyadeq._async.queue import Queue
 from pyadeq._async.queue.partitions.base import PartitionedBase
+from pyadeq._core.kernel.areas import named
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -63,6 +64,9 @@ class PartitionedArea:
 
     def __init__(self, queue: PartitionedBase) -> None:
         self._queue = queue
+
+    def __init_subclass__(cls) -> None:
+        named(cls)
 
 
 def first(area: str, method: Callable[Concatenate[Any, P], R]) -> Callable[Concatenate[Any, P], R]:

@@ -21,6 +21,7 @@ from typing import Any, Concatenate, ParamSpec, TypeVar
 
 from pyadeq._sync.queue import Queue
 from pyadeq._sync.queue.partitions.base import PartitionedBase
+from pyadeq._core.kernel.areas import named
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -64,6 +65,9 @@ class PartitionedArea:
 
     def __init__(self, queue: PartitionedBase) -> None:
         self._queue = queue
+
+    def __init_subclass__(cls) -> None:
+        named(cls)
 
 
 def first(area: str, method: Callable[Concatenate[Any, P], R]) -> Callable[Concatenate[Any, P], R]:
