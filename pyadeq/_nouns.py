@@ -54,11 +54,26 @@ METHODS = '''
 
 def generate() -> str:
     """The text of the file. A noun whose package is missing is left out: it has no Python class."""
-    manifest = json.loads((ROOT / "lua/manifest.json").read_text(encoding="utf-8"))
-    nouns = [noun for word, noun in sorted(manifest["nouns"].items()) if (ROOT / f"pyadeq/_async/{word}").is_dir()]
-    facts = [_facts(noun) for noun in nouns]
+    nouns = [_facts(noun) for _, noun in sorted(_manifest()["nouns"].items())]
+    facts = [noun for noun in nouns if (ROOT / _package(noun)).is_file()]
     imports = "\n".join(f"    from pyadeq._async.{one['word']} import {one['kind']}" for one in facts)
     return HEAD.replace("{imports}", imports) + "".join(METHODS.format(**one) for one in facts)
+
+
+def missing() -> list[str]:
+    """What the nouns without a Python class lack, one line each."""
+    facts = [_facts(noun) for _, noun in sorted(_manifest()["nouns"].items())]
+    return [
+        f"missing: {_package(one)} with a class {one['kind']}" for one in facts if not (ROOT / _package(one)).is_file()
+    ]
+
+
+def _manifest() -> Any:
+    return json.loads((ROOT / "lua/manifest.json").read_text(encoding="utf-8"))
+
+
+def _package(facts: dict[str, str]) -> str:
+    return f"pyadeq/_async/{facts['word']}/__init__.py"
 
 
 def _facts(noun: dict[str, Any]) -> dict[str, str]:
@@ -78,6 +93,8 @@ def main(arguments: list[str]) -> int:
         print("usage: python pyadeq/_nouns.py [--check]", file=sys.stderr)
         return 2
     text = generate()
+    for line in missing():
+        print(line)
     current = TARGET.exists() and TARGET.read_text(encoding="utf-8") == text
     if arguments:
         if not current:
