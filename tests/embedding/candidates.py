@@ -44,9 +44,9 @@ def _all() -> list[Candidate]:
 
 def _scenarios() -> Iterator[Scenario]:
     """Each path at its smallest size, and with several items those that come in several sizes."""
-    paths: dict[Prepare, list[Scenario]] = {}
+    paths: dict[tuple[str, Prepare], list[Scenario]] = {}  # by the noun, too: nouns share those of the kernel's scripts
     for scenario in sorted(undamaged(), key=lambda one: one.items):
-        paths.setdefault(scenario.prepare, []).append(scenario)
+        paths.setdefault((scenario.noun, scenario.prepare), []).append(scenario)
     for first, *others in paths.values():
         yield first
         if others:

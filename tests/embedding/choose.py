@@ -18,7 +18,8 @@ def text_of(stage: Stage, script: Script) -> str:
     """The content of the script's file."""
     chosen = choose(script, [record(stage, one) for one in candidates(script)])
     names = [one.vector["name"] for one in chosen]
-    assert len(set(names)) == len(names)
+    twice = {name for name in names if names.count(name) > 1}
+    assert not twice, f"{script.id}: several vectors have the name {', '.join(map(repr, sorted(twice)))}"
     return printed({"script": script.id, "vectors": [one.vector for one in chosen]})
 
 

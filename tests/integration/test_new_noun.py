@@ -1,4 +1,7 @@
-"""A noun of the ten files in tests/new_noun is found by everything, on a copy of this repository. See CONTRIBUTING."""
+"""A noun of the ten files in tests/new_noun/files is found by everything, on a copy of this repository.
+
+Beside it is `mark` of tests/new_noun/second, as little a noun as there may be. See CONTRIBUTING.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +16,9 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 FILES = ROOT / "tests/new_noun/files"
+SECOND = ROOT / "tests/new_noun/second"
 NOUN = "memo"
+NOUNS = f"{NOUN}. or mark."
 PARTS = (
     "lua",
     "pyadeq",
@@ -40,12 +45,14 @@ def copy(tmp_path_factory: pytest.TempPathFactory) -> Path:
         else:
             shutil.copy(ROOT / part, root / part)
     shutil.copytree(FILES, root, dirs_exist_ok=True)
+    shutil.copytree(SECOND, root, dirs_exist_ok=True)
     for command in ("lua/bundle.py", "pyadeq/_nouns.py", "pyadeq/_unasync.py"):
         run(root, command)
-    run_tests(root, "tests/lua/test_sizes.py", "-m", "sizes", "-k", f"{NOUN}.", ADEQ_UPDATE_BUDGETS="1")
+    run_tests(root, "tests/lua/test_sizes.py", "-m", "sizes", "-k", NOUNS, ADEQ_UPDATE_BUDGETS="1")
     run(root, "lua/bundle.py")
-    run_tests(root, "tests/lua/test_costs.py", ADEQ_UPDATE_COSTS=NOUN)
-    run_tests(root, "tests/embedding/test_vectors.py", "-k", f"{NOUN}.", ADEQ_UPDATE_CONFORMANCE="1")
+    for noun in (NOUN, "mark"):
+        run_tests(root, "tests/lua/test_costs.py", ADEQ_UPDATE_COSTS=noun)
+    run_tests(root, "tests/embedding/test_vectors.py", "-k", NOUNS, ADEQ_UPDATE_CONFORMANCE="1")
     return root
 
 
@@ -78,6 +85,14 @@ def test_its_sources_and_vectors_pass_the_linters(copy: Path) -> None:
     assert len(list((copy / "lua/conformance").glob(f"{NOUN}.*.json"))) == 7
 
 
+def test_the_manifest_is_as_its_schema_says(copy: Path) -> None:
+    run_tests(copy, "tests/unit/test_manifest.py")
+
+
+def test_a_noun_with_one_script_and_one_setting_passes(copy: Path) -> None:
+    run_tests(copy, "tests/lua", "tests/embedding/test_vectors.py", "-k", "mark.")
+
+
 def test_the_suites_find_it(copy: Path) -> None:
     places = ["tests/lua", "tests/embedding/test_vectors.py", "tests/integration/test_cli_tree.py"]
     said = run_tests(copy, *places, "tests/integration/test_docs.py", "-k", NOUN)
@@ -94,7 +109,9 @@ from pyadeq.access import acl_rules
 from pyadeq.ext.doctor import examine
 from tests.integration.cli import adeq
 with EmbeddedServer() as server, Adeq.from_url(server.url) as client:
-    assert client.memos("a").put("id", "text").status == "created"
+    call = client.memos("a").calls.build("put", id="id", text="text")
+    assert [client.send(call).status for _ in range(2)] == ["created", "created"]
+    assert client.memos("a").put("id", "text").status == "changed"
     assert list(client.pads()) == ["a"]
     print(adeq("memo", "list", "--pad", "a", "-o", "json", ADEQ_URL=server.url).stdout)
     assert adeq("memo", "configure", "--keep", "1h", "--pad", "a", ADEQ_URL=server.url).status == 0

@@ -3,7 +3,7 @@
 -- ARGV   limit    int 1..1000   ?=100
 -- ARGV   source   bytes 0..200  ?=
 -- ARGV   trace    bytes 0..128  ?=
--- ARGV   now_ms   int 0..       ?=0
+-- ARGV   now_ms   int 0..9000000000000 ?=0
 -- RETURN ok       now_ms:int expired:int more:int
 -- ERROR  ADEQ_LAYOUT ADEQ_CLOCK
 -- EVENT  memo.expired

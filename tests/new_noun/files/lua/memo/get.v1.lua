@@ -1,6 +1,6 @@
 -- memo.get.v1: some memos, by their ids.
 --
--- ARGV   now_ms   int 0..   ?=0
+-- ARGV   now_ms   int 0..9000000000000 ?=0
 -- ITEM   id       id
 -- GROUP  item     1..100
 -- RETURN ok       now_ms:int items:list(item)

@@ -3,7 +3,7 @@
 --
 -- ARGV   cursor   bytes 0..300  ?=
 -- ARGV   limit    int 1..100    ?=20
--- ARGV   now_ms   int 0..       ?=0
+-- ARGV   now_ms   int 0..9000000000000 ?=0
 -- RETURN ok       now_ms:int cursor:text items:list(item)
 -- EACH   item     found id:id expires_ms:int
 -- ERROR  ADEQ_LAYOUT ADEQ_CLOCK

@@ -7,7 +7,7 @@
 -- ARGV   keep_ms  int 0..31536000000    ?=0
 -- ARGV   source   bytes 0..200          ?=
 -- ARGV   trace    bytes 0..128          ?=
--- ARGV   now_ms   int 0..               ?=0
+-- ARGV   now_ms   int 0..9000000000000 ?=0
 -- RETURN created  now_ms:int expires_ms:int
 -- RETURN changed  now_ms:int expires_ms:int
 -- ERROR  ADEQ_LAYOUT ADEQ_CLOCK

@@ -7,7 +7,6 @@ from typing import Any
 
 from pyadeq._async.kernel.noun import Noun
 from pyadeq._core.kernel.nouncalls import Result
-from pyadeq.ids import new_ulid
 from pyadeq.models import Seconds
 
 
@@ -18,7 +17,7 @@ class Memos(Noun):
 
     async def put(self, id: str, text: str, *, author: str | None = None, keep: Seconds = 0) -> Result:
         """Make a memo, or change it. keep: seconds; 0: the setting. Answers `created` or `changed`, and `expires`."""
-        return await self._call("put", rid=new_ulid(), id=id, text=text, author=author, keep=keep)
+        return await self._call("put", id=id, text=text, author=author, keep=keep)
 
     async def get(self, ids: Sequence[str]) -> list[dict[str, Any] | None]:
         """The memos of these ids; None for what there is not."""

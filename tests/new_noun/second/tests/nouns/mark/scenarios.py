@@ -1,0 +1,17 @@
+"""Paths of the script of marks."""
+
+from __future__ import annotations
+
+from tests.lua.scenario import AnyCall, scenario
+from tests.nouns.bench import NounBench
+
+
+@scenario(0)
+def step_of_the_settings(bench: NounBench, _: int) -> AnyCall:
+    bench.put("configure", settings={"step": 5})
+    return bench.call("step")
+
+
+@scenario(0, clock="server")
+def step_where_nothing_is_stored(bench: NounBench, _: int) -> AnyCall:
+    return bench.call("step")
