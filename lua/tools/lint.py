@@ -9,16 +9,18 @@ from __future__ import annotations
 import argparse
 import re
 import sys
+from collections.abc import Mapping
 from dataclasses import dataclass, field
+from itertools import pairwise
 from pathlib import Path
 
 from bounds import check_bounds
 from bundle import BuildErrors, Sources, load
 from call import check_fields, fields_of
 from keys import FILE as KEYS_FILE
-from model import Script
+from model import Key, Script
 from noun import FILE
-from scan import Token, in_script, parse, tokens, word_set
+from scan import Chunk, Token, in_script, parse, tokens, word_set
 from vectors import check
 
 MOST_LINES, MOST_INCLUDE_LINES = 120, 60
@@ -71,8 +73,10 @@ def lint(root: Path) -> list[str]:
             found.append(f"{path}:{most + 1}: {lines} lines, at most {most}: split it")
         facts[path] = Facts(path)
         every = tokens(text)
+        chunk = parse(text)
         found += _check_tokens(facts[path], every) + check_bounds(path, text, every)
-        found += check_fields(path, sources.call[path.split("/")[0]], every, parse(text).ctx)
+        found += check_fields(path, sources.call[path.split("/")[0]], every, chunk.ctx)
+        found += _check_prefixes(path, chunk, sources.keys.get(path.split("/")[0], {}))
     for script in sources.scripts:
         parts = [facts[script.path], *(facts[one.path] for one in script.includes if not one.generated)]
         found += _check_script(script, sources, parts)
@@ -145,6 +149,16 @@ def _check_tokens(facts: Facts, every: list[Token]) -> list[str]:
             else:
                 report(token, f"redis.{token.text} must be called where it stands, so that its command is seen")
     return found
+
+
+def _check_prefixes(path: str, chunk: Chunk, keys: Mapping[str, Key]) -> list[str]:
+    """Only a key with a suffix is a prefix: text appended to any other makes a key that the call does not declare."""
+    whole = {name for name, key in keys.items() if key.suffix is None}
+    return [
+        f"{path}:{token.line}: {token.text} .. makes another key: give {token.text} a suffix in {KEYS_FILE}"
+        for token, following in pairwise(chunk.tokens)
+        if token in chunk.uses and token.text in whole and following.text == ".."
+    ]
 
 
 def _check_call(facts: Facts, token: Token, arguments: list[Token]) -> list[str]:

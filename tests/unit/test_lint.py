@@ -68,6 +68,13 @@ def test_forbidden(root: Path, line: str, message: str) -> None:
     assert message in found[0]
 
 
+def test_a_key_that_is_extended_needs_a_suffix(root: Path) -> None:
+    (root / "demo/keys.toml").write_text(KEYS)
+    body = "redis.call('DEL', tasks .. 'a', wake .. 'any')\nlocal function get(tasks) return tasks .. 'b' end\n"
+    message = "tasks .. makes another key: give tasks a suffix in keys.toml"
+    assert findings(root, f"{body}{BODY}") == [f"demo/run.v1.lua:6: {message}"]
+
+
 @pytest.mark.parametrize(
     ("line", "what"),
     [

@@ -38,7 +38,7 @@ RUN = "USES   lock other\nARGV   rid id\nRETURN ok\nROLE work"
 def two(sources: Sources) -> Sources:
     """A script of the noun demo that uses the nouns lock and other; all have names in common."""
     sources.include("take", TAKE, "lock/include/a")
-    sources.include("take", "-- take(): x\nlocal function take() return config .. '2' end\n", "other/include")
+    sources.include("take", "-- take(): x\nlocal function take() return '2' .. config end\n", "other/include")
     (sources.root / "lock/keys.toml").write_text(KEYS)
     (sources.root / "other/keys.toml").write_text('config = { type = "hash", at = "other:config", doc = "x" }\n')
     sources.script(RUN, BODY, header=DEMO)
@@ -60,7 +60,7 @@ def test_each_name_is_that_of_its_noun(two: Sources) -> None:
         "own",
         "owners",
         "owners",
-        "other2",
+        "2other",
         "hints:r",
     ]
     assert "local function lock__take(a) local lock__owners = KEYS[2]\n" in text
@@ -117,7 +117,7 @@ def test_a_late_body_uses_another_noun(two: Sources) -> None:
     two.script(RUN, BODY.replace("return", "local a = lock.hints\n-- LATE BODY\nreturn"), header=DEMO)
     text = two.build()["dist/demo.run.v1.lua"]
     assert text.index("local a = lock__hints") < text.index("function lock__take") < text.index("'ok', config")
-    assert run(text, "own", "owners", "hints:", "other", "gate")[4] == "other2"
+    assert run(text, "own", "owners", "hints:", "other", "gate")[4] == "2other"
 
 
 def test_numbers_of_another_noun_are_its_own(two: Sources) -> None:
