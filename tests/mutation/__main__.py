@@ -4,7 +4,8 @@ MUTANTS=<n>    every nth mutant (1: all)
 DAY=<n>        a number: the next day takes the next ones; without it, always the same ones
 JOBS=<n>       processes (2)
 MUTANTS_TRACE=old  which lines each test runs is taken from the last run, though tests have changed since
-ARGS=<words>   only mutants whose names hold one of these words, `kernel/events/emit.lua` for instance
+ARGS=<words>   only mutants whose names hold one of these words, `kernel/events/emit.lua` for instance. If all words
+               begin with the folder of a noun in tests/nouns, such as `note/`, only the tests of that noun run
 
 Exits with 1 if too few of them are killed: 95 of 100 have to be, and 85 of 100 in each script.
 """
@@ -21,6 +22,7 @@ from tests import rotation
 from tests.mutation import report
 from tests.mutation.runner import SHOW, Runner
 from tests.mutation.texts import all_mutants
+from tests.nouns.found import NOUNS
 
 BUILD = Path("build")
 PYTEST = ["-q", "-m", "not sizes", "tests/lua", "tests/property"]
@@ -36,7 +38,8 @@ def main(words: list[str]) -> int:
     rotation.DAY = None  # some of the mutants, but all tests
     chosen = [one for one in chosen if not words or any(word in one.name for word in words)]
     BUILD.mkdir(exist_ok=True)
-    runner = Runner(chosen, BUILD, int(os.environ.get("JOBS", "2")))
+    noun = next((noun for noun in NOUNS if words and all(word.startswith(f"{noun}/") for word in words)), "")
+    runner = Runner(chosen, BUILD, int(os.environ.get("JOBS", "2")), noun)
     if pytest.main([*PYTEST, *PLUGINS, *TRACEBACKS, *WARNINGS], plugins=[runner]) != pytest.ExitCode.OK:
         return 2
     report.write(BUILD / "mutants.json", runner.results, every)

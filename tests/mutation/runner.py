@@ -9,6 +9,7 @@ import gc
 import json
 import os
 import pickle
+import re
 import signal
 import sys
 import time
@@ -49,11 +50,14 @@ class Runner:
 
     folder: where it keeps which lines each test runs, and notes what becomes of each mutant. jobs: processes at work,
     each with a server of its own and whole sources, so that what is learned of one does not depend on their number.
+    noun: only tests whose parameters begin with it run; all, if it is empty.
     """
 
-    def __init__(self, mutants: Sequence[Mutant], folder: Path, jobs: int) -> None:
+    def __init__(self, mutants: Sequence[Mutant], folder: Path, jobs: int, noun: str = "") -> None:
         self.mutants, self.jobs = mutants, jobs
-        self.file, self.log = folder / "mutation-trace.pickle", folder / "mutants.jsonl"
+        self.is_asked = re.compile(rf"\[{noun}\b" if noun else "").search
+        self.file = folder / f"mutation-trace{noun and '-'}{noun}.pickle"
+        self.log = folder / "mutants.jsonl"
         self.results: list[Result] = []
         self.sound: dict[str, bool] = {}  # whether a test that failed on a mutant passes without
 
@@ -76,7 +80,8 @@ class Runner:
         for mutant in self.mutants:  # the texts are read now, whatever becomes of the files
             holders(mutant)
         install({script_id: original(script_id) for script_id in library()})
-        self.items: dict[str, Any] = {item.nodeid: item for item in session.items if chance(item.nodeid)}
+        asked = [item for item in session.items if chance(item.nodeid) and self.is_asked(item.nodeid)]
+        self.items: dict[str, Any] = {item.nodeid: item for item in asked}
         self.shared: Any = session  # the next item of each: only what all tests share is not taken down
         self._open(session)
         self.order = Order(self._traces())
