@@ -7,6 +7,7 @@ are imported under the lock. A module of a program may use pyadeq while it is im
 
 from __future__ import annotations
 
+import concurrent.futures.thread  # noqa: F401 # see below
 import logging  # noqa: F401 # see below
 import os
 from importlib import import_module
@@ -16,7 +17,8 @@ from types import ModuleType
 IMPORTING = RLock()
 
 # Before a fork, hooks run in reverse order. `logging` has a lock and a hook, too, and modules need that lock while they
-# are imported. Its hook must run after this one, so `logging` is imported first.
+# are imported. Its hook must run after this one, so `logging` is imported first. So is `concurrent.futures.thread`: if
+# it were imported while a fork waits, Python would call only its hook for after the fork, which prints an error.
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(before=IMPORTING.acquire, after_in_parent=IMPORTING.release, after_in_child=IMPORTING.release)
 
