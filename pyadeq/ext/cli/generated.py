@@ -191,8 +191,8 @@ def _run(adeq: Adeq, found: Any, verb: str, script: Script, values: dict[str, An
         arguments["rid"] = new_ulid()
     answer = adeq.send(found.calls.build(verb, **arguments))
     shown: dict[str, Any] = _plain(answer)
-    while answer.cursor and "limit" not in arguments:
-        arguments["cursor"] = answer.cursor
+    while shown.get("cursor") and "limit" not in arguments:
+        arguments["cursor"] = shown["cursor"]
         answer = adeq.send(found.calls.build(verb, **arguments))
         for name, value in _plain(answer).items():
             shown[name] = shown[name] + value if isinstance(value, list) else value
