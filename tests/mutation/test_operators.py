@@ -70,16 +70,16 @@ def results(**outcomes: int) -> list[Result]:
     return [Result(mutant, outcome) for outcome, number in outcomes.items() for _ in range(number)]
 
 
-def test_95_of_100_are_enough_and_a_timeout_is_no_kill() -> None:
-    assert list(shortfalls(results(killed=95, survived=5), 1)) == []
-    short = list(shortfalls(results(killed=94, survived=5, timeout=1), 1))
-    assert short == ["94.0 % of all mutants were killed, at least 95 % must be"]
+def test_92_of_100_are_enough_and_a_timeout_is_no_kill() -> None:
+    assert list(shortfalls(results(killed=92, survived=8), 1)) == []
+    short = list(shortfalls(results(killed=91, survived=8, timeout=1), 1))
+    assert short == ["91.0 % of all mutants were killed, at least 92 % must be"]
 
 
 def test_a_part_that_is_drawn_by_chance_may_have_some_more_survivors() -> None:
-    assert not any("of all mutants" in line for line in shortfalls(results(killed=92, survived=8), 20))
-    short = list(shortfalls(results(killed=88, survived=12), 20))
-    assert short == ["88.0 % of all mutants were killed, at least 88.5 % must be"]
+    assert not any("of all mutants" in line for line in shortfalls(results(killed=84, survived=16), 20))
+    short = list(shortfalls(results(killed=83, survived=17), 20))
+    assert short == ["83.0 % of all mutants were killed, at least 83.9 % must be"]
 
 
 def test_each_script_needs_85_of_100() -> None:
