@@ -109,7 +109,7 @@ class Keeper:
                 process.changed.set()
 
     async def release(self, grant: Grant) -> ReleaseLockStatus:
-        """Release a grant. If the server cannot be told now, it is told later, in the background."""
+        """Release a grant. If the server cannot be reached now, the release is sent later, in the background."""
         with self._process.lock:
             self._process.grants.pop(grant.rid, None)
         status: ReleaseLockStatus

@@ -187,7 +187,7 @@ def _allowed(argument: Any) -> str:
 def _run(adeq: Adeq, found: Any, verb: str, script: Script, values: dict[str, Any]) -> dict[str, Any]:
     """The answer as JSON has it; of a list with a cursor all pages, or as many entries as are wanted."""
     arguments = _arguments(script, values)
-    if any(argument.name == "rid" for argument in script.args):
+    if any(argument.name == "rid" for argument in script.args):  # not every noun makes one: queues and locks do not
         arguments["rid"] = new_ulid()
     answer = adeq.send(found.calls.build(verb, **arguments))
     shown: dict[str, Any] = _plain(answer)
