@@ -305,7 +305,9 @@ class History:
 
     def end(self, id: str, state: str) -> None:
         one = self.tasks[id]
-        one.state, one.lease, one.ended_in = state, None, self.given_up
+        if one.lives:  # cancelled again, it has ended where it did before
+            one.ended_in = self.given_up
+        one.state, one.lease = state, None
 
     # The end
 
