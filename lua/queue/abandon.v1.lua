@@ -24,16 +24,16 @@ if refused then return refused end
 local answers, gone, went = replayed_answers(ctx, 'abandon', item_count), {}, {}
 if answers then return { 'ok', ctx.now, answers } end
 answers = {}
-for i = 1, item_count do
-  local id = item_id[i]
-  if went[id] or redis.call('HEXISTS', task .. id, 'created_ms') == 0 then
-    answers[i] = { 'not_found' }
-  elseif redis.call('ZREM', dead, id) == 0 then
-    answers[i] = { 'not_dead' }
-  else
+local since = redis.call('ZMSCORE', dead, unpack(item_id))  -- at most 1,000: items
+for i, id in ipairs(item_id) do
+  if since[i] and not went[id] then
     answers[i], went[id], gone[#gone + 1] = { 'abandoned' }, true, id
+  else
+    local there = not went[id] and redis.call('HEXISTS', task .. id, 'created_ms') == 1
+    answers[i] = { there and 'not_dead' or 'not_found' }
   end
 end
+if #gone > 0 then redis.call('ZREM', dead, unpack(gone)) end  -- at most 1,000: items
 remove_tasks(ctx, gone, {}, 'abandoned')
 note_answers(ctx, 'abandon', answers)
 if #gone > 0 then
