@@ -917,6 +917,7 @@ local function limits_on_unlease(ctx, ids) local running, holding, limit_lines =
     end
   end
   ctx.steps = ctx.steps + 2 * #ids
+  ctx.work = ctx.work - 3 * #keys
   for first = 1, #keys, 1000 do
     local looks = redis.call('ZMSCORE', limit_lines, unpack(keys, first, math.min(first + 999, #keys)))  -- at most 1,000: a page
     for i = first, math.min(first + 999, #keys) do

@@ -1880,6 +1880,7 @@ local function limits_on_unlease(ctx, ids) local running, holding, limit_lines =
     end
   end
   ctx.steps = ctx.steps + 2 * #ids
+  ctx.work = ctx.work - 3 * #keys
   for first = 1, #keys, 1000 do
     local looks = redis.call('ZMSCORE', limit_lines, unpack(keys, first, math.min(first + 999, #keys)))  -- at most 1,000: a page
     for i = first, math.min(first + 999, #keys) do
@@ -2008,10 +2009,12 @@ local function reap_expired(ctx, limit) local config, running, leases, task, dea
   local ids = redis.call('ZRANGE', leases, '-inf', ctx.now, 'BYSCORE', 'LIMIT', 0, limit + 1)
   if #ids == 0 then return 0 end
   local held, by_lane, due, latest_ms, count = redis.call('HMGET', running, unpack(ids)), {}, {}, 0, 0  -- at most 1,001: one more than the limit
-  while count < math.min(limit, #ids) and ctx.work > 0 do  -- at most 1,000: limit
+  local holds = 0  -- on_unlease subtracts its part of them
+  while count < math.min(limit, #ids) and ctx.work > 3 * holds do  -- at most 1,000: limit
     count = count + 1
-    local _, holds = string.gsub(held_limits(held[count]), ',', '')
-    ctx.work = ctx.work - 3 - 3 * holds - (string.find(held[count] or '', ' ties', 1, true) and 12 or 0)
+    local _, more = string.gsub(held_limits(held[count]), ',', '')
+    holds = holds + more
+    ctx.work = ctx.work - 3 - (string.find(held[count] or '', ' ties', 1, true) and 12 or 0)
   end
   if count < #ids then
     ids = first_leases(ctx, count)

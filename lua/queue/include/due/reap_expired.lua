@@ -4,10 +4,12 @@ local function reap_expired(ctx, limit)
   local ids = redis.call('ZRANGE', leases, '-inf', ctx.now, 'BYSCORE', 'LIMIT', 0, limit + 1)
   if #ids == 0 then return 0 end
   local held, by_lane, due, latest_ms, count = redis.call('HMGET', running, unpack(ids)), {}, {}, 0, 0  -- at most 1,001: one more than the limit
-  while count < math.min(limit, #ids) and ctx.work > 0 do  -- at most 1,000: limit
+  local holds = 0  -- on_unlease subtracts its part of them
+  while count < math.min(limit, #ids) and ctx.work > 3 * holds do  -- at most 1,000: limit
     count = count + 1
-    local _, holds = string.gsub(held_limits(held[count]), ',', '')
-    ctx.work = ctx.work - 3 - 3 * holds - (string.find(held[count] or '', ' ties', 1, true) and 12 or 0)
+    local _, more = string.gsub(held_limits(held[count]), ',', '')
+    holds = holds + more
+    ctx.work = ctx.work - 3 - (string.find(held[count] or '', ' ties', 1, true) and 12 or 0)
   end
   if count < #ids then
     ids = first_leases(ctx, count)
