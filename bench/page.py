@@ -207,7 +207,8 @@ def of_the_rest(own: Json) -> dict[str, str]:
 
 def of_the_worst(worst: Json) -> dict[str, str]:
     """The longest calls of each script: with the usual number of items, and with the largest."""
-    calls = worst["calls"]
+    calls = [one for one in worst["calls"] if not one.get("beyond")]
+    beyond = [median_of(one["ms"]) for one in worst["calls"] if one.get("beyond")]
     rows = (
         (script, *of_worst(calls, script, True), *of_worst(calls, script, False))
         for script in dict.fromkeys(one["script"] for one in calls)
@@ -218,6 +219,7 @@ def of_the_worst(worst: Json) -> dict[str, str]:
         "worst_machine": f"{worst['machine']}, {worst['engine']}",
         "worst_repeat": str(worst["repeat"]),
         "worst_usual": f"{sum(ms <= 10 for ms in usual)} of {len(usual)}",
+        "worst_beyond": f"{min(beyond):.0f} to {max(beyond):.0f}",
         "worst_largest": f"{sum(ms <= 100 for ms in largest)} of {len(largest)}",
     }
 

@@ -57,6 +57,7 @@ def measured(client: redis.Redis, sizes: list[Size], repeat: int) -> Iterator[di
     for size in sizes:
         times, commands = zip(*(once(client, watcher, size) for _ in range(repeat)), strict=True)
         found = {"script": size.script_id, "what": size.name, "items": size.items, "usual": size.usual}
+        found |= {"beyond": True} if size.beyond else {}
         print(f"{median(times):9.1f} ms {max(commands):8,} commands  {size.name}", file=sys.stderr)
         yield {**found, "commands": max(commands), "ms": [round(ms, 2) for ms in times]}
 

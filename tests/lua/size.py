@@ -20,7 +20,8 @@ MANY = 1_000_000
 
 @dataclass(frozen=True)
 class Size:
-    """usual: a call for one item, or with the batch that clients send unless told otherwise."""
+    """usual: a call for one item, or with the batch that clients send unless told otherwise. beyond: a call that the
+    contract advises against, and that scripts do not refuse."""
 
     name: str
     prepare: Prepare
@@ -28,6 +29,7 @@ class Size:
     noun: str
     verb: str
     usual: bool
+    beyond: bool = False
 
     def __call__(self, bench: Bench) -> AnyCall:
         return self.prepare(bench, self.items)
@@ -40,15 +42,19 @@ class Size:
 SIZES: list[Size] = []
 
 
-def size(usual: int, largest: int | None = None, noun: str = "queue") -> Callable[[Prepare], Prepare]:
-    """The function's name is the verb and then the state. The items of a usual call, and of the largest legal one."""
+def size(
+    usual: int, largest: int | None = None, beyond: int | None = None, noun: str = "queue"
+) -> Callable[[Prepare], Prepare]:
+    """The function's name is the verb and then the state. The items of a usual call, of the largest that the contract
+    allows, and of one that it advises against."""
 
     def add(prepare: Prepare) -> Prepare:
         verb = verb_of(noun, prepare.__name__)
         state = prepare.__name__[len(verb) + 1 :].replace("_", " ")
         script = verb if noun == "queue" else f"{noun} {verb}"
-        for items in dict.fromkeys([usual, largest or usual]):
-            SIZES.append(Size(f"{script}: {state}, n={items}", prepare, items, noun, verb, items == usual))
+        for items in dict.fromkeys([usual, largest or usual, beyond or usual]):
+            named = f"{script}: {state}, n={items}"
+            SIZES.append(Size(named, prepare, items, noun, verb, items == usual, items == beyond))
         return prepare
 
     return add

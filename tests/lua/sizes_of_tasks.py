@@ -14,6 +14,7 @@ NOW = START / 1000
 LEASE = 15_000  # ms
 LANES = [f"group/g{at}" for at in range(64)]
 SOME = 100  # of what a call does on its way
+MANY_LIMITS = 8000 // 26  # tasks of 26 limits whose leases one call should end at most
 KINDS = ("all", "user:*", "tag:*", "key:*")
 
 
@@ -228,39 +229,39 @@ def sweepable(bench: Workbench, number: int = 150) -> None:
 # what ends a lease
 
 
-@size(1, 1000)
+@size(1, MANY_LIMITS, beyond=1000)
 def ack_all_that_a_task_may_have(bench: Workbench, n: int) -> AnyCall:
     return bench.calls.ack(acks(holding(bench, n), "x" * 1000))
 
 
-@size(1, 1000)
+@size(1, MANY_LIMITS, beyond=1000)
 def fail_all_that_a_task_may_have(bench: Workbench, n: int) -> AnyCall:
     leases = holding(bench, n)
     return bench.calls.fail([Failure(lease, b"e" * 1000, exit_code=1) for lease in leases], [0] * n)
 
 
-@size(1, 1000)
+@size(1, MANY_LIMITS, beyond=1000)
 def fail_for_good_all_that_a_task_may_have(bench: Workbench, n: int) -> AnyCall:
     leases = holding(bench, n)
     return bench.calls.fail([Failure(lease, b"e" * 1000, retryable=False) for lease in leases], [0] * n)
 
 
-@size(1, 1000)
+@size(1, MANY_LIMITS, beyond=1000)
 def release_all_that_a_task_may_have(bench: Workbench, n: int) -> AnyCall:
     return bench.calls.release(holding(bench, n))
 
 
-@size(1, 1000)
+@size(1, MANY_LIMITS, beyond=1000)
 def snooze_all_that_a_task_may_have(bench: Workbench, n: int) -> AnyCall:
     return bench.calls.snooze([(lease, 5) for lease in holding(bench, n)])
 
 
-@size(1, 1000)
+@size(1, MANY_LIMITS, beyond=1000)
 def deregister_with_all_that_a_task_may_have(bench: Workbench, n: int) -> AnyCall:
     return bench.calls.deregister("w", "i", leases=holding(bench, n))
 
 
-@size(10, 936)
+@size(10, MANY_LIMITS, beyond=936)
 def settle_all_that_a_task_may_have(bench: Workbench, n: int) -> AnyCall:
     leases = holding(bench, n)
     enqueue(bench, heavies(1100, 10_000))
@@ -270,7 +271,7 @@ def settle_all_that_a_task_may_have(bench: Workbench, n: int) -> AnyCall:
     return bench.calls.settle("w", "i", 1, 10**6, limit=n, lanes=LANES, **ends)
 
 
-@size(10, 936)
+@size(10, MANY_LIMITS, beyond=936)
 def settle_and_sweep_all_that_is_due(bench: Workbench, n: int) -> AnyCall:
     sweepable(bench)
     enqueue(bench, heavies(n, 30_000))
