@@ -10,7 +10,7 @@
 -- ERROR  ADEQ_LAYOUT ADEQ_CLOCK
 -- REPLAY idempotent
 -- FLAGS  allow-oom
--- COST   4 commands; at most 4 commands, 46 steps
+-- COST   4 commands; at most 4 commands, 48 steps
 
 local LAYOUT = 1
 local unpack = table.unpack or unpack

@@ -15,7 +15,7 @@
 -- ROLE   operate
 -- REPLAY idempotent
 -- FLAGS  allow-oom
--- COST   7 commands; at most 7 commands, 82 steps
+-- COST   7 commands; at most 7 commands, 87 steps
 
 local LAYOUT = 1
 local CREATED = 1

@@ -14,7 +14,7 @@
 -- ROLE   operate
 -- REPLAY idempotent
 -- FLAGS  allow-oom
--- COST   4 commands; at most 4 commands, 58 steps
+-- COST   4 commands; at most 4 commands, 60 steps
 
 local LAYOUT = 1
 local unpack = table.unpack or unpack

@@ -27,7 +27,7 @@
 -- ROLE   work
 -- REPLAY rid
 -- FLAGS  allow-oom
--- COST   8 commands if no request waits for it, 21 to hand it over; at most 600 commands, 97,000 steps
+-- COST   8 commands if no request waits for it, 21 to hand it over; at most 600 commands, 98,000 steps
 
 local LAYOUT = 1
 local CREATED = 1

@@ -16,7 +16,7 @@
 -- ROLE   operate
 -- REPLAY state
 -- FLAGS  allow-oom
--- COST   7 commands; at most 5 commands, 73 steps
+-- COST   7 commands; at most 5 commands, 76 steps
 
 local LAYOUT = 1
 local CREATED = 1

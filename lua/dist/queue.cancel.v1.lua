@@ -52,7 +52,7 @@
 -- ROLE   produce
 -- REPLAY rid
 -- FLAGS  allow-oom
--- COST   11 + 11n commands, 1 more for trees, 3 for a task in a limit queue, 8 for each of up to 100 children, 8 more for each task that others wait for, 5 to 10 for each of up to 100 waiting tasks, O(n log m); at most 21,000 commands, 200,000 steps
+-- COST   11 + 11n commands, 1 more for trees, 3 for a task in a limit queue, 8 for each of up to 100 children, 8 more for each task that others wait for, 5 to 10 for each of up to 100 waiting tasks, O(n log m); at most 19,000 commands, 210,000 steps
 
 local LAYOUT = 1
 local MAX_SAFE = 9007199254740991

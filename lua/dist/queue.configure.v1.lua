@@ -16,7 +16,7 @@
 -- ERROR  ADEQ_LAYOUT ADEQ_CLOCK ADEQ_CONFLICT
 -- ROLE   operate
 -- REPLAY rid
--- COST   10 commands; at most 13 commands, 340 steps
+-- COST   10 commands; at most 10 commands, 280 steps
 
 local LAYOUT = 1
 local CREATED = 1

@@ -19,7 +19,7 @@
 -- ROLE   operate
 -- REPLAY rid
 -- FLAGS  allow-oom
--- COST   10 + 2l commands for l lanes; at most 1,200 commands, 5,700 steps
+-- COST   10 + 2l commands for l lanes; at most 1,200 commands, 5,600 steps
 
 local LAYOUT = 1
 local CREATED = 1

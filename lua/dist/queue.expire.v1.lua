@@ -46,7 +46,7 @@
 -- ROLE   work
 -- REPLAY state
 -- FLAGS  allow-oom
--- COST   10 + 13n commands, 3 for a task in a limit queue, 8 more for each task that others wait for, 5 to 10 for each of up to 100 waiting tasks, O(n log m); at most 14,000 commands, 130,000 steps
+-- COST   10 + 13n commands, 3 for a task in a limit queue, 8 more for each task that others wait for, 5 to 10 for each of up to 100 waiting tasks, O(n log m); at most 12,000 commands, 130,000 steps
 
 local LAYOUT = 1
 local MAX_SAFE = 9007199254740991

@@ -28,7 +28,7 @@
 -- ROLE   work
 -- REPLAY idempotent
 -- FLAGS  allow-oom
--- COST   9 commands, 1 more for each task with ties, O(n log m); at most 1,200 commands, 29,000 steps
+-- COST   9 commands, 1 more for each task with ties, O(n log m); at most 1,200 commands, 30,000 steps
 
 local LAYOUT = 1
 local unpack = table.unpack or unpack

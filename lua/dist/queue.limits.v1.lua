@@ -18,7 +18,7 @@
 -- EACH   item      unlimited holding:int waiting:int
 -- ERROR  ADEQ_LAYOUT ADEQ_CLOCK
 -- FLAGS  no-writes
--- COST   3 + 4n commands, O(n); at most 890 commands, 4,500 steps
+-- COST   3 + 4n commands, O(n); at most 890 commands, 4,700 steps
 
 local LAYOUT = 1
 local arg_find = string.find

@@ -10,7 +10,7 @@
 -- EACH   line      line at_ms:int text:bytes
 -- ERROR  ADEQ_LAYOUT ADEQ_CLOCK
 -- FLAGS  no-writes
--- COST   3 commands; at most 3 commands, 400 steps
+-- COST   3 commands; at most 3 commands, 370 steps
 
 local LAYOUT = 1
 local arg_find = string.find

@@ -16,7 +16,7 @@
 -- ROLE   operate
 -- REPLAY idempotent
 -- FLAGS  allow-oom
--- COST   5 commands; at most 3 commands, 84 steps
+-- COST   5 commands; at most 3 commands, 52 steps
 
 local LAYOUT = 1
 local unpack = table.unpack or unpack

@@ -18,7 +18,7 @@
 -- ROLE   operate
 -- REPLAY rid
 -- FLAGS  allow-oom
--- COST   9 commands; at most 9 commands, 130 steps
+-- COST   9 commands; at most 9 commands, 90 steps
 
 local LAYOUT = 1
 local CREATED = 1

@@ -44,7 +44,7 @@
 -- ROLE   operate
 -- REPLAY rid
 -- FLAGS  allow-oom
--- COST   24 + 4n commands, 3 for a task in a limit queue, 8 more for unique and idempotency key, 1 for each user, tag and parent, 5 for a task that others wait for, O(n log m); at most 2,800 commands, 19,000 steps
+-- COST   24 + 4n commands, 3 for a task in a limit queue, 8 more for unique and idempotency key, 1 for each user, tag and parent, 5 for a task that others wait for, O(n log m); at most 2,700 commands, 20,000 steps
 
 local LAYOUT = 1
 local unpack = table.unpack or unpack

@@ -35,7 +35,7 @@
 -- EVENT  schedule.created schedule.changed
 -- ROLE   operate
 -- REPLAY rid
--- COST   14 commands, up to 3 more if it is due within 10 s, O(log m); at most 16 commands, 200 steps
+-- COST   14 commands, up to 3 more if it is due within 10 s, O(log m); at most 16 commands, 170 steps
 
 local LAYOUT = 1
 local CREATED = 1

@@ -60,7 +60,7 @@
 -- ROLE   operate
 -- REPLAY state
 -- FLAGS  allow-oom
--- COST   9 + 2n commands, 10 to 60 more for each repaired task, 20 + n for a limit queue, O(n log m); at most 49,000 commands, 280,000 steps
+-- COST   9 + 2n commands, 10 to 60 more for each repaired task, 20 + n for a limit queue, O(n log m); at most 49,000 commands, 300,000 steps
 
 local LAYOUT = 1
 local MAX_SAFE = 9007199254740991

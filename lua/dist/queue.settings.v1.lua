@@ -7,7 +7,7 @@
 -- RETURN ok        now_ms:int settings:pairs(settings)
 -- ERROR  ADEQ_LAYOUT ADEQ_CLOCK
 -- FLAGS  no-writes
--- COST   3 commands; at most 3 commands, 58 steps
+-- COST   3 commands; at most 3 commands, 31 steps
 
 local LAYOUT = 1
 local arg_find = string.find

@@ -33,7 +33,7 @@
 -- ROLE   operate
 -- REPLAY rid
 -- FLAGS  allow-oom
--- COST   12 commands, up to 3 more if it is due within 10 s, O(log m); at most 4 commands, 120 steps
+-- COST   12 commands, up to 3 more if it is due within 10 s, O(log m); at most 4 commands, 82 steps
 
 local LAYOUT = 1
 local MAX_SAFE = 9007199254740991

@@ -9,7 +9,7 @@
 -- ROLE   operate
 -- REPLAY idempotent
 -- FLAGS  allow-oom
--- COST   7 commands; at most 7 commands, 82 steps
+-- COST   7 commands; at most 7 commands, 87 steps
 
 local ctx, refused = open_domain({})
 if refused then return refused end

@@ -10,7 +10,7 @@
 -- ROLE   operate
 -- REPLAY idempotent
 -- FLAGS  allow-oom
--- COST   4 commands; at most 4 commands, 58 steps
+-- COST   4 commands; at most 4 commands, 60 steps
 
 local ctx, refused = open_domain({})
 if refused then return refused end

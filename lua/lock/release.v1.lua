@@ -16,7 +16,7 @@
 -- ROLE   work
 -- REPLAY rid
 -- FLAGS  allow-oom
--- COST   8 commands if no request waits for it, 21 to hand it over; at most 600 commands, 97,000 steps
+-- COST   8 commands if no request waits for it, 21 to hand it over; at most 600 commands, 98,000 steps
 
 local ctx, refused = open_domain(item_rid)
 if refused then return refused end

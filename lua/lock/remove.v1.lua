@@ -10,7 +10,7 @@
 -- ROLE   operate
 -- REPLAY state
 -- FLAGS  allow-oom
--- COST   7 commands; at most 5 commands, 73 steps
+-- COST   7 commands; at most 5 commands, 76 steps
 
 local ctx, refused = open_domain({})
 if refused then return refused end

@@ -14,7 +14,7 @@
 -- EVENT  lock.promoted lock.expired lock.cancelled
 -- ROLE   operate
 -- REPLAY idempotent
--- COST   8 commands, 2 more if there are fewer permits than before; at most 930 commands, 15,000 steps
+-- COST   8 commands, 2 more if there are fewer permits than before; at most 930 commands, 16,000 steps
 
 local ctx, refused = open_domain({})
 if refused then return refused end

@@ -5,7 +5,7 @@
 -- RETURN ok        now_ms:int held:int waiting:int ended:int unchecked:int capacities:int settings:pairs(settings) detected_ms:int
 -- ERROR  ADEQ_LAYOUT ADEQ_CLOCK
 -- FLAGS  no-writes
--- COST   9 commands; at most 9 commands, 50 steps
+-- COST   9 commands; at most 9 commands, 52 steps
 
 local ctx, refused = open_domain({})
 if refused then return refused end

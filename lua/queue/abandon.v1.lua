@@ -15,7 +15,7 @@
 -- ROLE   operate
 -- REPLAY rid
 -- FLAGS  allow-oom
--- COST   14 + 5n commands, 1 more for each user, tag and parent, O(n log m); at most 27,000 commands, 230,000 steps
+-- COST   14 + 5n commands, 1 more for each user, tag and parent, O(n log m); at most 25,000 commands, 230,000 steps
 -- EARLY  add_count write_counts emit
 
 local ctx, refused = open()

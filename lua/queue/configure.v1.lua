@@ -11,7 +11,7 @@
 -- ERROR  ADEQ_LAYOUT ADEQ_CLOCK ADEQ_CONFLICT
 -- ROLE   operate
 -- REPLAY rid
--- COST   10 commands; at most 13 commands, 340 steps
+-- COST   10 commands; at most 10 commands, 280 steps
 -- LATE   set_fair
 
 local ctx, refused = open_to_configure(clock)

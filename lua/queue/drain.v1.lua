@@ -11,7 +11,7 @@
 -- ROLE   operate
 -- REPLAY rid
 -- FLAGS  allow-oom
--- COST   10 + 2l commands for l lanes; at most 1,200 commands, 5,700 steps
+-- COST   10 + 2l commands for l lanes; at most 1,200 commands, 5,600 steps
 
 local ctx, refused = open()
 if refused then return refused end

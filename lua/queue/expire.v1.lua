@@ -13,7 +13,7 @@
 -- ROLE   work
 -- REPLAY state
 -- FLAGS  allow-oom
--- COST   10 + 13n commands, 3 for a task in a limit queue, 8 more for each task that others wait for, 5 to 10 for each of up to 100 waiting tasks, O(n log m); at most 14,000 commands, 130,000 steps
+-- COST   10 + 13n commands, 3 for a task in a limit queue, 8 more for each task that others wait for, 5 to 10 for each of up to 100 waiting tasks, O(n log m); at most 12,000 commands, 130,000 steps
 -- EARLY  await_deadline move_to_dead lane_emptied leave_line next_lane push_due read_record trim_set
 -- LATE   cancel_task
 

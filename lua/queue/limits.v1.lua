@@ -11,7 +11,7 @@
 -- EACH   item      unlimited holding:int waiting:int
 -- ERROR  ADEQ_LAYOUT ADEQ_CLOCK
 -- FLAGS  no-writes
--- COST   3 + 4n commands, O(n); at most 890 commands, 4,500 steps
+-- COST   3 + 4n commands, O(n); at most 890 commands, 4,700 steps
 
 local ctx, refused = open()
 if refused then return refused end

@@ -12,7 +12,7 @@
 -- ROLE   operate
 -- REPLAY idempotent
 -- FLAGS  allow-oom
--- COST   5 commands; at most 3 commands, 84 steps
+-- COST   5 commands; at most 3 commands, 52 steps
 
 local ctx, refused = open()
 if refused then return refused end

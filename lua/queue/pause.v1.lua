@@ -12,7 +12,7 @@
 -- ROLE   operate
 -- REPLAY rid
 -- FLAGS  allow-oom
--- COST   9 commands; at most 9 commands, 130 steps
+-- COST   9 commands; at most 9 commands, 90 steps
 
 local ctx, refused = open()
 if refused then return refused end

@@ -25,7 +25,7 @@
 -- EVENT  schedule.created schedule.changed
 -- ROLE   operate
 -- REPLAY rid
--- COST   14 commands, up to 3 more if it is due within 10 s, O(log m); at most 16 commands, 200 steps
+-- COST   14 commands, up to 3 more if it is due within 10 s, O(log m); at most 16 commands, 170 steps
 
 local ctx, refused = open()
 if refused then return refused end

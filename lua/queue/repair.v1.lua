@@ -27,7 +27,7 @@
 -- ROLE   operate
 -- REPLAY state
 -- FLAGS  allow-oom
--- COST   9 + 2n commands, 10 to 60 more for each repaired task, 20 + n for a limit queue, O(n log m); at most 49,000 commands, 280,000 steps
+-- COST   9 + 2n commands, 10 to 60 more for each repaired task, 20 + n for a limit queue, O(n log m); at most 49,000 commands, 300,000 steps
 -- EARLY  emit
 -- LATE   answer_waiters line_up
 

@@ -16,7 +16,7 @@
 -- EVENT  task.retried
 -- ROLE   operate
 -- REPLAY rid
--- COST   12 + 6n commands, 1 more with fair shares and 2 for each user, O(n log m); at most 17,000 commands, 92,000 steps
+-- COST   12 + 6n commands, 1 more with fair shares and 2 for each user, O(n log m); at most 17,000 commands, 94,000 steps
 -- EARLY  add_count write_counts await_deadline emit push_due
 
 local ctx, refused = open()

@@ -12,7 +12,7 @@
 -- EACH   item      found name:name record:pairs(schedule) payload:bytes
 -- ERROR  ADEQ_LAYOUT ADEQ_CLOCK
 -- FLAGS  no-writes
--- COST   3 + n commands if they are due, otherwise 3 + 2n, 2 more on a page that follows another, O(n log m); at most 450 commands, 18,000 steps
+-- COST   3 + n commands if they are due, otherwise 3 + 2n, 2 more on a page that follows another, O(n log m); at most 450 commands, 17,000 steps
 
 local ctx, refused = open()
 if refused then return refused end

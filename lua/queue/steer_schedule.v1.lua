@@ -20,7 +20,7 @@
 -- ROLE   operate
 -- REPLAY rid
 -- FLAGS  allow-oom
--- COST   12 commands, up to 3 more if it is due within 10 s, O(log m); at most 4 commands, 120 steps
+-- COST   12 commands, up to 3 more if it is due within 10 s, O(log m); at most 4 commands, 82 steps
 -- LATE   read_open
 
 local ctx, refused = open()

@@ -13,7 +13,7 @@
 -- EACH   item      found name:id seen_ms:int record:pairs(worker)
 -- ERROR  ADEQ_LAYOUT ADEQ_CLOCK
 -- FLAGS  no-writes
--- COST   4 + 2n commands, O(n); at most 460 commands, 17,000 steps
+-- COST   4 + 2n commands, O(n); at most 450 commands, 17,000 steps
 
 local ctx, refused = open()
 if refused then return refused end
