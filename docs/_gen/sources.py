@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import subprocess
 import sys
@@ -34,7 +35,13 @@ def data_model(thing: str) -> str:
 
 def keys(word: str) -> str:
     """A table of the keys of a noun."""
-    found = tomllib.loads((ROOT / "lua" / word / "keys.toml").read_text(encoding="utf-8"))
+    shared, own = (
+        tomllib.loads((ROOT / "lua" / folder / "keys.toml").read_text(encoding="utf-8")) for folder in ("kernel", word)
+    )
+    scripts = json.loads((ROOT / "lua/manifest.json").read_text(encoding="utf-8"))["scripts"]
+    taken = {key["name"] for script in scripts if script["noun"] == word for key in script["keys"]}
+    found = {name: {**shared.get(name, {}), **key} for name, key in own.items()}
+    found |= {name: key for name, key in shared.items() if name in taken - found.keys()}
     rows = [f"| `{_shown(name, key)}` | {key['type']} | {_in_a_cell(key['doc'])} |" for name, key in found.items()]
     return "\n".join(["| key | type | what |", "|---|---|---|", *rows])
 

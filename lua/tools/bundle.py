@@ -23,7 +23,7 @@ from call import CallError, CallField, read_call
 from closure import resolve
 from header import TEMPLATES, BuildError, read_include, read_script
 from keys import FILE as KEYS_FILE
-from keys import KeysError, read_keys
+from keys import KeysError, kernel_keys, read_keys
 from model import (
     GATE,
     ID,
@@ -112,16 +112,11 @@ def load(root: Path) -> Sources:
     """Read and check all sources below `root`. Raises BuildErrors."""
     problems: list[str] = []
     scripts: list[Script] = []
-    includes: list[Include] = []
+    includes = _includes(root, problems)
     nouns: dict[str, Noun] = {}
     keys: dict[str, dict[str, Key]] = {}
     call: dict[str, dict[str, CallField]] = {"kernel": {}}
     errors = _errors(root)
-    for path in _include_files(root):
-        try:
-            includes.append(read_include(root, path.relative_to(root).as_posix()))
-        except BuildError as error:
-            problems.append(str(error))
     for folder in _folders(root):
         try:
             keys[folder.name] = {}
@@ -168,7 +163,28 @@ def load(root: Path) -> Sources:
             problems += check_noun(noun, *_of(noun, scripts), nouns)
     if problems:
         raise BuildErrors("\n".join(dict.fromkeys(problems)))  # one of the kernel is a problem of each noun
-    return Sources(sorted(scripts, key=lambda s: (s.noun, s.verb, s.version)), includes, errors, nouns, keys, call)
+    taken = _taken(keys, kernel_keys(root), scripts)
+    return Sources(sorted(scripts, key=lambda s: (s.noun, s.verb, s.version)), includes, errors, nouns, taken, call)
+
+
+def _includes(root: Path, problems: list[str]) -> list[Include]:
+    """All includes that can be read. What is wrong with the others is added to the problems."""
+    found: list[Include] = []
+    for path in _include_files(root):
+        try:
+            found.append(read_include(root, path.relative_to(root).as_posix()))
+        except BuildError as error:
+            problems.append(str(error))
+    return found
+
+
+def _taken(keys: dict[str, dict[str, Key]], shared: set[str], scripts: list[Script]) -> dict[str, dict[str, Key]]:
+    """The keys of each noun, without those of the kernel that none of its scripts takes."""
+    used = {(key.noun or script.noun, key.of_noun) for script in scripts for key in script.keys}
+    return {
+        noun: {name: key for name, key in found.items() if name not in shared or (noun, name) in used}
+        for noun, found in keys.items()
+    }
 
 
 def _unused(includes: list[Include], scripts: list[Script]) -> Iterator[str]:

@@ -1,4 +1,7 @@
-"""The keys of a noun, declared once: `<noun>/keys.toml`. Its order is the order of KEYS in every script."""
+"""The keys of a noun, declared once: `<noun>/keys.toml`. Its order is the order of KEYS in every script.
+
+`kernel/keys.toml` has the keys that every noun may use. They come last, unless the noun's file names them.
+"""
 
 from __future__ import annotations
 
@@ -11,6 +14,7 @@ from typing import Any
 from model import GATE, KEY_TYPES, SUFFIX_TYPES, WORD, Key
 
 FILE = "keys.toml"
+KERNEL = "kernel"
 _PLACE = re.compile(r"[a-z0-9_]+(:[a-z0-9_]+)*", re.A)
 
 
@@ -19,14 +23,11 @@ class KeysError(Exception):
 
 
 def read_keys(root: Path, word: str) -> dict[str, Key]:
-    """The keys of a noun by name, in order; none if it has no file. Raises KeysError."""
+    """The keys of a noun by name, in order, with those of the kernel. Raises KeysError."""
     path = f"{word}/{FILE}"
-    if not (root / path).is_file():
-        return {}
-    try:
-        entries = tomllib.loads((root / path).read_text())
-    except tomllib.TOMLDecodeError as error:
-        raise KeysError(f"{path}:1: {error}") from None
+    shared = _entries(root, f"{KERNEL}/{FILE}")
+    entries = {name: _with_defaults(shared.get(name, {}), entry) for name, entry in _entries(root, path).items()}
+    entries |= {name: entry for name, entry in shared.items() if name not in entries}
     found: dict[str, Key] = {}
     problems: list[str] = []
     for name, entry in entries.items():
@@ -40,6 +41,26 @@ def read_keys(root: Path, word: str) -> dict[str, Key]:
     if problems:
         raise KeysError("\n".join(f"{path}:1: {problem}" for problem in problems))
     return found
+
+
+def kernel_keys(root: Path) -> set[str]:
+    """The names of the keys that every noun may use."""
+    return set(_entries(root, f"{KERNEL}/{FILE}"))
+
+
+def _entries(root: Path, path: str) -> dict[str, Any]:
+    """What a file of keys says; nothing if there is none. Raises KeysError."""
+    if not (root / path).is_file():
+        return {}
+    try:
+        return tomllib.loads((root / path).read_text())
+    except tomllib.TOMLDecodeError as error:
+        raise KeysError(f"{path}:1: {error}") from None
+
+
+def _with_defaults(shared: Mapping[str, Any], entry: Any) -> Any:
+    """An entry of a noun: what it says itself goes before what the kernel says of that key."""
+    return {**shared, **entry} if isinstance(entry, Mapping) else entry
 
 
 def _problem(name: str, entry: Any) -> str | None:
