@@ -470,8 +470,8 @@ local function close_claim(ctx, next_ms) local ends = KEYS[27]
   return next_ms
 end
 
--- next_due(ctx, set): see to what is due in a set, which is sorted by its times; the next time there, or MAX_SAFE. If more
--- is due than the call may do, that time is over, and the next call goes on.
+-- next_due(ctx, set): do what is due in a set, which is sorted by times (ms); the next time there, or MAX_SAFE. The noun has an
+-- include move_due(ctx, set), which does a bounded part of it. If more is due, that time is over, and the next call goes on.
 local function next_due(ctx, set)
   local head = redis.call('ZRANGE', set, 0, 0, 'WITHSCORES')
   if head[1] and tonumber(head[2]) <= ctx.now then
@@ -1454,6 +1454,19 @@ local function sweep_workers(ctx) local workers = KEYS[17]
   if #gone > 0 then add_count(ctx, 'workers_lost', #gone) end
 end
 
+-- oldest_beyond(ctx, set, keep_ms, max, limit): the oldest members of a set, which is sorted by times (ms), beyond an age (nil: none) and
+-- a number, at most limit: their ids and their times, in lists.
+local function oldest_beyond(ctx, set, keep_ms, max, limit)
+  local found, excess = {}, math.min(redis.call('ZCARD', set) - max, limit)
+  if keep_ms then
+    found = redis.call('ZRANGE', set, '-inf', ctx.now - keep_ms, 'BYSCORE', 'LIMIT', 0, limit, 'WITHSCORES')
+  end
+  if 2 * excess > #found then found = redis.call('ZRANGE', set, 0, excess - 1, 'WITHSCORES') end
+  local ids, since = {}, {}
+  for i = 1, #found / 2 do ids[i], since[i] = found[2 * i - 1], tonumber(found[2 * i]) end
+  return ids, since
+end
+
 -- shorten_family(ctx, id): where a task is removed whose children are not, its stub stays among the children of its parent, a
 -- link by which a cancelled tree finds them. This takes out a link that has no children any more, and one whose only child is a
 -- link, too: that one takes its place, behind all others, with the stamp of the last cancelled tree. So there are fewer links than tasks.
@@ -1546,14 +1559,8 @@ end
 -- trim_set(ctx, set, keep_ms, max, limit): delete the oldest of the finished or the dead beyond an age (nil: none)
 -- and a number, at most limit, and as many as ctx.work allows; how many. ctx.untrimmed: there are more. The dead go with an event each.
 local function trim_set(ctx, set, keep_ms, max, limit) local dead = KEYS[16]
-  local gone, excess = {}, math.min(redis.call('ZCARD', set) - max, limit)
-  if keep_ms then
-    gone = redis.call('ZRANGE', set, '-inf', ctx.now - keep_ms, 'BYSCORE', 'LIMIT', 0, limit, 'WITHSCORES')
-  end
-  if 2 * excess > #gone then gone = redis.call('ZRANGE', set, 0, excess - 1, 'WITHSCORES') end
-  if #gone == 0 then return 0 end
-  local ids, since = {}, {}
-  for i = 1, #gone / 2 do ids[i], since[i] = gone[2 * i - 1], tonumber(gone[2 * i]) end
+  local ids, since = oldest_beyond(ctx, set, keep_ms, max, limit)
+  if #ids == 0 then return 0 end
   local count, left = remove_tasks(ctx, ids, since, 'trimmed', math.max(ctx.work, 50))
   ctx.work = left - (set == dead and count or 0)
   ctx.untrimmed = ctx.untrimmed or count < #ids

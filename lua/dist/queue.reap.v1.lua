@@ -189,6 +189,19 @@ local function cancel_task(ctx, id, tied, detail) local task, finished = KEYS[4]
   ctx.ended = ctx.ended + 1
 end
 
+-- oldest_beyond(ctx, set, keep_ms, max, limit): the oldest members of a set, which is sorted by times (ms), beyond an age (nil: none) and
+-- a number, at most limit: their ids and their times, in lists.
+local function oldest_beyond(ctx, set, keep_ms, max, limit)
+  local found, excess = {}, math.min(redis.call('ZCARD', set) - max, limit)
+  if keep_ms then
+    found = redis.call('ZRANGE', set, '-inf', ctx.now - keep_ms, 'BYSCORE', 'LIMIT', 0, limit, 'WITHSCORES')
+  end
+  if 2 * excess > #found then found = redis.call('ZRANGE', set, 0, excess - 1, 'WITHSCORES') end
+  local ids, since = {}, {}
+  for i = 1, #found / 2 do ids[i], since[i] = found[2 * i - 1], tonumber(found[2 * i]) end
+  return ids, since
+end
+
 -- remove_tasks(ctx, ids, since, why, most): delete tasks that are in no set any more, with their index entries. What was done to one
 -- since its time (none: now), up to 60 s ago, may still be sent again: for that long a stub remembers its rid and last settlement.
 -- The stub of a child that has children itself stays for as long as they do, so that a cancelled tree finds them.
@@ -247,14 +260,8 @@ end
 -- trim_set(ctx, set, keep_ms, max, limit): delete the oldest of the finished or the dead beyond an age (nil: none)
 -- and a number, at most limit, and as many as ctx.work allows; how many. ctx.untrimmed: there are more. The dead go with an event each.
 local function trim_set(ctx, set, keep_ms, max, limit) local dead = KEYS[16]
-  local gone, excess = {}, math.min(redis.call('ZCARD', set) - max, limit)
-  if keep_ms then
-    gone = redis.call('ZRANGE', set, '-inf', ctx.now - keep_ms, 'BYSCORE', 'LIMIT', 0, limit, 'WITHSCORES')
-  end
-  if 2 * excess > #gone then gone = redis.call('ZRANGE', set, 0, excess - 1, 'WITHSCORES') end
-  if #gone == 0 then return 0 end
-  local ids, since = {}, {}
-  for i = 1, #gone / 2 do ids[i], since[i] = gone[2 * i - 1], tonumber(gone[2 * i]) end
+  local ids, since = oldest_beyond(ctx, set, keep_ms, max, limit)
+  if #ids == 0 then return 0 end
   local count, left = remove_tasks(ctx, ids, since, 'trimmed', math.max(ctx.work, 50))
   ctx.work = left - (set == dead and count or 0)
   ctx.untrimmed = ctx.untrimmed or count < #ids

@@ -535,6 +535,19 @@ local function make_ready(ctx, by_lane) local ready, lanes, shares = KEYS[9], KE
   for first = 1, #names, 7000 do redis.call('SADD', lanes, unpack(names, first, math.min(first + 6999, #names))) end
 end
 
+-- oldest_beyond(ctx, set, keep_ms, max, limit): the oldest members of a set, which is sorted by times (ms), beyond an age (nil: none) and
+-- a number, at most limit: their ids and their times, in lists.
+local function oldest_beyond(ctx, set, keep_ms, max, limit)
+  local found, excess = {}, math.min(redis.call('ZCARD', set) - max, limit)
+  if keep_ms then
+    found = redis.call('ZRANGE', set, '-inf', ctx.now - keep_ms, 'BYSCORE', 'LIMIT', 0, limit, 'WITHSCORES')
+  end
+  if 2 * excess > #found then found = redis.call('ZRANGE', set, 0, excess - 1, 'WITHSCORES') end
+  local ids, since = {}, {}
+  for i = 1, #found / 2 do ids[i], since[i] = found[2 * i - 1], tonumber(found[2 * i]) end
+  return ids, since
+end
+
 -- place_by_age(lane, band, id, record): a place for a task whose own is not known any more: behind those in line in its lane
 -- and band that were enqueued before it. Those of one millisecond are told apart by their call, the index in it, and the id.
 local function place_by_age(lane, band, id, record) local task, ready = KEYS[4], KEYS[9]
@@ -891,14 +904,8 @@ end
 -- trim_set(ctx, set, keep_ms, max, limit): delete the oldest of the finished or the dead beyond an age (nil: none)
 -- and a number, at most limit, and as many as ctx.work allows; how many. ctx.untrimmed: there are more. The dead go with an event each.
 local function trim_set(ctx, set, keep_ms, max, limit) local dead = KEYS[16]
-  local gone, excess = {}, math.min(redis.call('ZCARD', set) - max, limit)
-  if keep_ms then
-    gone = redis.call('ZRANGE', set, '-inf', ctx.now - keep_ms, 'BYSCORE', 'LIMIT', 0, limit, 'WITHSCORES')
-  end
-  if 2 * excess > #gone then gone = redis.call('ZRANGE', set, 0, excess - 1, 'WITHSCORES') end
-  if #gone == 0 then return 0 end
-  local ids, since = {}, {}
-  for i = 1, #gone / 2 do ids[i], since[i] = gone[2 * i - 1], tonumber(gone[2 * i]) end
+  local ids, since = oldest_beyond(ctx, set, keep_ms, max, limit)
+  if #ids == 0 then return 0 end
   local count, left = remove_tasks(ctx, ids, since, 'trimmed', math.max(ctx.work, 50))
   ctx.work = left - (set == dead and count or 0)
   ctx.untrimmed = ctx.untrimmed or count < #ids

@@ -1,5 +1,5 @@
--- next_due(ctx, set): see to what is due in a set, which is sorted by its times; the next time there, or MAX_SAFE. If more
--- is due than the call may do, that time is over, and the next call goes on.
+-- next_due(ctx, set): do what is due in a set, which is sorted by times (ms); the next time there, or MAX_SAFE. The noun has an
+-- include move_due(ctx, set), which does a bounded part of it. If more is due, that time is over, and the next call goes on.
 local function next_due(ctx, set)
   local head = redis.call('ZRANGE', set, 0, 0, 'WITHSCORES')
   if head[1] and tonumber(head[2]) <= ctx.now then
