@@ -630,7 +630,7 @@ end
 -- its lines, so it is looked for once (ctx.tried) until somebody else is granted. ctx.looks: how much may be done.
 local function promote(ctx, freed, left) local graph, deadlines = KEYS[3], KEYS[4]
   local line, most, skipped, had = 'r ' .. freed.resource .. ' q ', 64, 0, left
-  local low, high = freed.from == '' and '[' .. line or '(' .. line .. freed.from .. '!', '(' .. line .. '~'
+  local low, high = '(' .. line .. freed.from .. '!', '(' .. line .. '~'
   ctx.looks = ctx.looks - 5
   if freed.gone < 64 then
     local first = redis.call('ZRANGE', graph, low, high, 'BYLEX', 'LIMIT', 0, 1)[1]
@@ -778,7 +778,7 @@ local function end_overdue(ctx, rids, work) local deadlines = KEYS[4]
     local at = tonumber(deadline_ms or -1)
     if at >= 0 and at <= ctx.now then due[#due + 1] = rids[i] end
   end
-  if due[1] then end_rids(ctx, due, work or MAX_SAFE) end
+  end_rids(ctx, due, work or MAX_SAFE)
 end
 
 -- expire_nearby(ctx, parts): end what is overdue, as much as one call may, among the first to hold these resources or to wait for them; 256 are looked
@@ -807,8 +807,8 @@ local function scan_line(ctx, search, scan) local graph = KEYS[3]
     end
     scan.counted = scan.counted or permits_of(scan.code) ~= nil
   end
-  local members = redis.call('ZRANGE', graph, scan.order == '' and '[' .. line or '(' .. line .. scan.order .. '!',
-    '(' .. line .. scan.stop, 'BYLEX', 'LIMIT', 0, 64)
+  local members = redis.call('ZRANGE', graph, '(' .. line .. scan.order .. '!', '(' .. line .. scan.stop,
+    'BYLEX', 'LIMIT', 0, 64)
   ctx.visits = ctx.visits - 1 - #members
   for _, member in ipairs(members) do
     local at, wanted, owner, rid = string.match(member, '^r %S+ q (%S+) (%S+) (%S+) (%S+)$')

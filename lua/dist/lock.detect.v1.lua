@@ -544,7 +544,7 @@ end
 -- its lines, so it is looked for once (ctx.tried) until somebody else is granted. ctx.looks: how much may be done.
 local function promote(ctx, freed, left) local graph, deadlines = KEYS[3], KEYS[4]
   local line, most, skipped, had = 'r ' .. freed.resource .. ' q ', 64, 0, left
-  local low, high = freed.from == '' and '[' .. line or '(' .. line .. freed.from .. '!', '(' .. line .. '~'
+  local low, high = '(' .. line .. freed.from .. '!', '(' .. line .. '~'
   ctx.looks = ctx.looks - 5
   if freed.gone < 64 then
     local first = redis.call('ZRANGE', graph, low, high, 'BYLEX', 'LIMIT', 0, 1)[1]
@@ -644,8 +644,8 @@ local function scan_line(ctx, search, scan) local graph = KEYS[3]
     end
     scan.counted = scan.counted or permits_of(scan.code) ~= nil
   end
-  local members = redis.call('ZRANGE', graph, scan.order == '' and '[' .. line or '(' .. line .. scan.order .. '!',
-    '(' .. line .. scan.stop, 'BYLEX', 'LIMIT', 0, 64)
+  local members = redis.call('ZRANGE', graph, '(' .. line .. scan.order .. '!', '(' .. line .. scan.stop,
+    'BYLEX', 'LIMIT', 0, 64)
   ctx.visits = ctx.visits - 1 - #members
   for _, member in ipairs(members) do
     local at, wanted, owner, rid = string.match(member, '^r %S+ q (%S+) (%S+) (%S+) (%S+)$')
@@ -1202,8 +1202,7 @@ end
 -- line is noted for the next detect. Answers how much it has looked at.
 local function recheck_line(ctx, resource, from) local graph, unchecked = KEYS[3], KEYS[5]
   local line = 'r ' .. resource .. ' q '
-  local low = from == '' and '[' .. line or '(' .. line .. from .. '!'
-  local members = redis.call('ZRANGE', graph, low, '(' .. line .. '~', 'BYLEX', 'LIMIT', 0, 500)
+  local members = redis.call('ZRANGE', graph, '(' .. line .. from .. '!', '(' .. line .. '~', 'BYLEX', 'LIMIT', 0, 500)
   local marks = {}
   local function mark(member)
     marks[#marks + 1] = ctx.now

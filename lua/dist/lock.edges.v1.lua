@@ -170,8 +170,7 @@ local answers, page = {}, { left = limit, work = 2000 }
 for _ = 1, 1000 do
   if page.left <= 0 or page.work <= 0 then break end
   if place == '' then
-    local low = at == '' and '[r ' or '(r ' .. at .. '!'
-    at = string.match(redis.call('ZRANGE', graph, low, '(r!', 'BYLEX', 'LIMIT', 0, 1)[1] or '', '^r (%S+)') or ''
+    at = string.match(redis.call('ZRANGE', graph, '(r ' .. at .. '!', '(r!', 'BYLEX', 'LIMIT', 0, 1)[1] or '', '^r (%S+)') or ''
     if at == '' then break end
     page.work = page.work - 3
   end

@@ -533,7 +533,7 @@ end
 -- its lines, so it is looked for once (ctx.tried) until somebody else is granted. ctx.looks: how much may be done.
 local function promote(ctx, freed, left) local graph, deadlines = KEYS[3], KEYS[4]
   local line, most, skipped, had = 'r ' .. freed.resource .. ' q ', 64, 0, left
-  local low, high = freed.from == '' and '[' .. line or '(' .. line .. freed.from .. '!', '(' .. line .. '~'
+  local low, high = '(' .. line .. freed.from .. '!', '(' .. line .. '~'
   ctx.looks = ctx.looks - 5
   if freed.gone < 64 then
     local first = redis.call('ZRANGE', graph, low, high, 'BYLEX', 'LIMIT', 0, 1)[1]

@@ -532,7 +532,7 @@ end
 -- its lines, so it is looked for once (ctx.tried) until somebody else is granted. ctx.looks: how much may be done.
 local function promote(ctx, freed, left) local graph, deadlines = KEYS[3], KEYS[4]
   local line, most, skipped, had = 'r ' .. freed.resource .. ' q ', 64, 0, left
-  local low, high = freed.from == '' and '[' .. line or '(' .. line .. freed.from .. '!', '(' .. line .. '~'
+  local low, high = '(' .. line .. freed.from .. '!', '(' .. line .. '~'
   ctx.looks = ctx.looks - 5
   if freed.gone < 64 then
     local first = redis.call('ZRANGE', graph, low, high, 'BYLEX', 'LIMIT', 0, 1)[1]
@@ -671,8 +671,7 @@ end
 -- line is noted for the next detect. Answers how much it has looked at.
 local function recheck_line(ctx, resource, from) local graph, unchecked = KEYS[3], KEYS[5]
   local line = 'r ' .. resource .. ' q '
-  local low = from == '' and '[' .. line or '(' .. line .. from .. '!'
-  local members = redis.call('ZRANGE', graph, low, '(' .. line .. '~', 'BYLEX', 'LIMIT', 0, 500)
+  local members = redis.call('ZRANGE', graph, '(' .. line .. from .. '!', '(' .. line .. '~', 'BYLEX', 'LIMIT', 0, 500)
   local marks = {}
   local function mark(member)
     marks[#marks + 1] = ctx.now

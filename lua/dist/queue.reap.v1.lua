@@ -1081,7 +1081,7 @@ if refused then return refused end
 
 ctx.work = 15 * limit
 local reaped = reap_expired(ctx, limit)
-ctx.work = math.max(ctx.work, 600)
+ctx.work = 600  -- for 100 silent workers
 sweep_workers(ctx)
 close(ctx)
 return { 'ok', ctx.now, reaped }

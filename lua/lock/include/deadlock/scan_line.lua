@@ -11,8 +11,8 @@ local function scan_line(ctx, search, scan)
     end
     scan.counted = scan.counted or permits_of(scan.code) ~= nil
   end
-  local members = redis.call('ZRANGE', graph, scan.order == '' and '[' .. line or '(' .. line .. scan.order .. '!',
-    '(' .. line .. scan.stop, 'BYLEX', 'LIMIT', 0, 64)
+  local members = redis.call('ZRANGE', graph, '(' .. line .. scan.order .. '!', '(' .. line .. scan.stop,
+    'BYLEX', 'LIMIT', 0, 64)
   ctx.visits = ctx.visits - 1 - #members
   for _, member in ipairs(members) do
     local at, wanted, owner, rid = string.match(member, '^r %S+ q (%S+) (%S+) (%S+) (%S+)$')

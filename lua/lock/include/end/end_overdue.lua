@@ -6,5 +6,5 @@ local function end_overdue(ctx, rids, work)
     local at = tonumber(deadline_ms or -1)
     if at >= 0 and at <= ctx.now then due[#due + 1] = rids[i] end
   end
-  if due[1] then end_rids(ctx, due, work or MAX_SAFE) end
+  end_rids(ctx, due, work or MAX_SAFE)
 end

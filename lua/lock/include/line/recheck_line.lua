@@ -3,8 +3,7 @@
 -- line is noted for the next detect. Answers how much it has looked at.
 local function recheck_line(ctx, resource, from)
   local line = 'r ' .. resource .. ' q '
-  local low = from == '' and '[' .. line or '(' .. line .. from .. '!'
-  local members = redis.call('ZRANGE', graph, low, '(' .. line .. '~', 'BYLEX', 'LIMIT', 0, 500)
+  local members = redis.call('ZRANGE', graph, '(' .. line .. from .. '!', '(' .. line .. '~', 'BYLEX', 'LIMIT', 0, 500)
   local marks = {}
   local function mark(member)
     marks[#marks + 1] = ctx.now

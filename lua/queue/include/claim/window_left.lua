@@ -8,7 +8,7 @@ local function window_left(ctx, wanted, window_ms, limit)
     if id then
       local row = redis.call('HMGET', task .. id, 'created_ms', 'ready_ms', 'kind')
       local since_ms = tonumber(row[2] or row[1] or 0)
-      if ctx.alone and row[3] and ctx.alone[row[3]] then return 0 end
+      if ctx.alone and ctx.alone[row[3]] then return 0 end
       if redis.call('ZCARD', ready .. lane) >= limit or since_ms + window_ms <= ctx.now then return 0 end
       left_ms = math.min(left_ms or MAX_SAFE, since_ms + window_ms - ctx.now)
     end
