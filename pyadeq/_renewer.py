@@ -95,7 +95,7 @@ class Pipe(logging.Handler):
 
 
 class Helper:
-    """What the parent says, and what it is told."""
+    """What the parent says, and what it hears."""
 
     def __init__(self, settings: Settings, unread: bytes) -> None:
         self.parent: int = settings["parent"]
@@ -188,7 +188,7 @@ def main() -> None:
 
 async def live(settings: Settings, unread: bytes) -> None:
     await Helper(settings, unread).live()
-    os._exit(0)  # what is under way nobody waits for
+    os._exit(0)  # no caller waits for what is under way
 
 
 if __name__ == "__main__":

@@ -92,7 +92,7 @@ class Supervisor:
             self._report_end()
 
     def _report_end(self) -> None:
-        with suppress(BrokenPipeError):  # nobody is left to tell
+        with suppress(BrokenPipeError):  # the parent is gone
             os.write(1, b".")
 
     def _stop(self) -> None:

@@ -55,7 +55,7 @@ __all__ = [
 # Messages about asyncio are the same in both twins. In `_async` the rewriting would change them.
 CLIENTS = "Redis or RedisCluster from redis for pyadeq.Adeq, from redis.asyncio for pyadeq.asyncio.Adeq"
 LOOP_ENDED = (
-    "the event loop on which this asyncio client was used has ended: the client connects anew; "
+    "the event loop on which this asyncio client was used has ended: the client connects again; "
     "make a client for each asyncio.run, and close it there (`async with`)"
 )
 
@@ -180,17 +180,17 @@ def hang_up(connection: Any) -> None:
 
 
 async def aio_join(task: asyncio.Task[None], timeout: float) -> None:
-    """Wait for the end of what was spawned, however it ends, for so many seconds."""
+    """Wait for the end of what was spawned, however it ends, for at most that many seconds."""
     await asyncio.wait([task], timeout=timeout)
 
 
 def join(thread: threading.Thread, timeout: float) -> None:
-    """Wait for the end of what was spawned, however it ends, for so many seconds."""
+    """Wait for the end of what was spawned, however it ends, for at most that many seconds."""
     thread.join(timeout)
 
 
 class aio_Gate:
-    """Lets so many in at a time, in the order in which they came. patience: seconds to wait at most; None: no end."""
+    """Lets some callers in at a time, in the order they came. patience: seconds to wait at most; None: no end."""
 
     def __init__(self, most: int, patience: float | None) -> None:
         self._most = most
@@ -232,7 +232,7 @@ def aio_takes(callback: object) -> bool:
 
 
 def takes(callback: object) -> bool:
-    """Whether it can be called back here, where nobody awaits what a coroutine function answers."""
+    """Whether it can be called back here, where no event loop awaits the answer of a coroutine function."""
     return callable(callback) and not inspect.iscoroutinefunction(callback)
 
 
@@ -307,7 +307,7 @@ class Bell:
 
     def ring(self) -> None:
         """End the wait of now, or the next one."""
-        with suppress(OSError):  # full: it rings already; closed: nobody waits
+        with suppress(OSError):  # full: the wake-up is on its way; closed: there is no waiter
             self._hammer.send(b"!")
 
     def wait(self, seconds: float) -> None:

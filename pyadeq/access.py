@@ -15,7 +15,7 @@ from pyadeq.errors import ConfigError
 from pyadeq.keys import base_of, partition_base
 
 Role = Literal["observer", "producer", "worker", "operator"]
-"""What somebody does.
+"""What a user of the server does.
 
 observer: looks. producer: enqueues, cancels, waits for results. worker: does tasks, and takes locks. operator:
 settings, limits, schedules, pausing, the dead set, capacities, locks taken away by force; produces, too.
@@ -28,7 +28,7 @@ _GATES: Final[dict[Role, tuple[str, ...]]] = {
     "worker": ("work",),
     "operator": ("operate", "produce"),
 }
-# What clients send besides scripts: their own, those of redis-py, events, hints, and the command line's.
+# What clients send in addition to scripts: their own, those of redis-py, events, hints, and the command line's.
 _LOOK = (
     "asking client|setname cluster|shards cluster|slots command evalsha_ro exists hscan ping readonly scan "
     "script|exists select ssubscribe subscribe sunsubscribe unsubscribe xrange xread xrevrange"

@@ -14,7 +14,7 @@ class Codec(Protocol):
     A codec may also have `is_current(data, context)`: whether stored data is as the newest key would seal it now. If a
     schedule is put again with the same payload, it stays unchanged then. Without this method, it is changed each time.
 
-    context: what the bytes are, and of which queue, for instance `ade:{queue:mail}:payload`, `…:result`, `…:error`.
+    context: what the bytes are, in which queue, for instance `ade:{queue:mail}:payload`, `…:result`, `…:error`.
     Data that was sealed for one context should not open in another.
     """
 

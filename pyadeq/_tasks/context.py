@@ -18,7 +18,7 @@ from pyadeq.models.worker import ProgressStatus
 
 # Seconds from one note of a task's progress to the next.
 PAUSE = 1.0
-# Of a task's log, so many lines are kept.
+# How many lines of a task's log are kept.
 MOST_LINES = 100
 NO_QUEUE = "TaskContext.gathered(): this context has no queue"
 log = logging.getLogger("pyadeq.worker")

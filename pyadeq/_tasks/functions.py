@@ -103,7 +103,7 @@ class TaskFunction(Generic[Q, P, C, T]):
         self._signature: Signature | None = None
         update_wrapper(self, function, updated=())
         self._check_executor(executor)
-        with suppress(NameError):  # what stands further down in the module is there when it is used
+        with suppress(NameError):  # a name from further down in the module is there when it is used
             self._signature = Signature(function, self.kind)
 
     def __call__(self, *args: Q.args, **kwargs: Q.kwargs) -> C:

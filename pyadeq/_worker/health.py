@@ -1,6 +1,6 @@
 """The health of a worker, and a small HTTP server that reports it, for instance to a supervisor.
 
-The server has its own thread, so it answers even if the event loop stands still. It answers one request after the other
+The server has its own thread, so it answers even if the event loop is blocked. It answers one request after the other
 (GET and HEAD), and reads only the first line and the headers.
 
     /live     200 while the event loop moves; 503 if it has stood still for longer than `after` seconds

@@ -11,7 +11,7 @@ from pyadeq._worker.queue import WorkerQueue
 from pyadeq._worker.renewal.base import SHORTEST_LEASE
 from pyadeq.errors import TransportError
 
-# Seconds without a blocking call after which one stands for control alone.
+# Seconds without a blocking call until one is made for control alone.
 LONGEST_DEAFNESS = 0.2
 
 
@@ -20,7 +20,7 @@ class Listener:
 
     A wake-up token goes to one blocked worker. So one that is full must not wait on lanes, or it would take the token
     from one that is free; and one that waits there need not claim, for the token will come.
-    claim: waits for so many seconds on control and the lanes, and claims as soon as that is over; answers as
+    claim: waits for at most that many seconds on control and the lanes, and claims as soon as that is over; answers as
     `Queue.block_as`. woken: called then. asked: called when the server may have something to say. broken: takes the
     error that no further try will mend.
     """
@@ -37,7 +37,7 @@ class Listener:
     ) -> None:
         self.lease = SHORTEST_LEASE
         """Not longer than two thirds of it waits a call on lanes: a lease of others may end meanwhile, and one of ours
-        is not to end while the server holds a call of a worker that stands still."""
+        must not end while the server holds a call of a frozen worker."""
         self.wakings = 0
         """How often it was woken: a claim that was sent before the last time says nothing of the lanes."""
         self._queue = queue

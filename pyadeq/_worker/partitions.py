@@ -141,7 +141,7 @@ class Partitions:
             raise
 
     async def block_as(self, worker: str, lanes: Sequence[str], seconds: float) -> str | None:
-        """Wait until a lane of some partition may have a task, or somebody wants something of the worker."""
+        """Wait until a lane of some partition may have a task, or there is a request to the worker."""
         if (whole := await self._undivided()) is not None:
             return await whole.block_as(worker, lanes, seconds)
         return _first(await self._wait(worker, lanes, seconds))
@@ -216,7 +216,7 @@ class Partitions:
             elsewhere = [i for i in lost_there if len(self._queue._places(known, leases[i])) > 1]
         try:
             found = await self._queue.heartbeat_many([leases[i] for i in elsewhere], extend=extend)
-        except TransportError:  # they may be where nobody answers
+        except TransportError:  # they may be on a node that does not answer
             found = [Renewal(status="renewed") for _ in elsewhere]
         for index, renewal in zip(elsewhere, found, strict=True):
             renewals[index] = renewal
@@ -271,7 +271,7 @@ class Partitions:
         self._queue._remember((lease.token for lease in settled.claimed.leases), WHOLE)
 
     async def _learnt(self) -> bool:
-        """Read the map anew, and say whether it has changed."""
+        """Read the map again. Whether it has changed."""
         before = await self._map()
         with suppress(TransportError):
             return (await self._queue._read(PATIENCE)).epoch != before.epoch
@@ -286,7 +286,7 @@ class Partitions:
 
 
 def _first(heard: dict[str, str]) -> str | None:
-    """Of several words the one that says that somebody wants something of the worker, or a lane."""
+    """Of several words, prefer one about a request to the worker, then one about a lane."""
     return min(heard.values(), default=None)
 
 

@@ -74,7 +74,7 @@ class Output:
 
 
 class Progress:
-    """The lines that the program writes to its descriptor 3. One that nobody takes at once is dropped."""
+    """The lines that the program writes to its descriptor 3. A line that is not taken at once is dropped."""
 
     keep = 0
 
@@ -254,7 +254,7 @@ def _send(send: Callable[[int, int], None], pid: int, number: int, told: set[int
 
 
 def say(line: bytes) -> None:
-    with suppress(BrokenPipeError):  # nobody is left to tell, as standard input is about to say
+    with suppress(BrokenPipeError):  # the parent is gone, as standard input is about to say
         os.write(1, line + b"\n")
 
 

@@ -115,7 +115,7 @@ class Program:
         try:
             ended = await run(lease.data)
         except Lost:
-            text = "somebody killed the process that looks after the program, and the program with it"
+            text = "the process that looks after the program was killed, and the program with it"
             raise ProgramFailed(text, KILLED, "crash") from None
         if folder and not ended.whole:
             log.warning("task %s: not all that the program printed is in %s", lease.id, folder)

@@ -77,7 +77,7 @@ class Runs:
 
     @property
     def unsettled(self) -> int:
-        """How many have ended and are in line to be settled."""
+        """How many runs have ended and wait to be settled."""
         return len(self.acks) + len(self.fails)
 
     def lease_of(self, task: asyncio.Task[Any]) -> Lease | None:
@@ -94,7 +94,7 @@ class Runs:
             run.task = create_task(self._run(run))
 
     def take(self, most: int) -> tuple[list[Ack], list[Failure]]:
-        """Up to so many of what has ended; of the results 8 MiB, which is what one call takes, but one at least."""
+        """Up to that many runs that have ended, with up to 8 MiB of results, as one call takes; at least one."""
         size, count = 0, 0
         for _, result in self.acks[:most]:
             size += len(result)
@@ -111,7 +111,7 @@ class Runs:
         self.acks[:0], self.fails[:0] = acks, fails
 
     def interrupt(self, token: str, why: Interruption) -> None:
-        """Cancel a handler: its lease is lost, its time is up, or somebody wants its task cancelled."""
+        """Cancel a handler: its lease is lost, its time is up, or its task is to be cancelled."""
         run = self.running.get(token)
         if run is None or run.interrupted == why:
             return

@@ -1,4 +1,4 @@
-"""Firing the queue's schedules from a worker: whoever comes first fires, so every worker tries."""
+"""Firing the queue's schedules from a worker. Every worker tries; the first one fires."""
 
 from __future__ import annotations
 

@@ -33,13 +33,13 @@ RESEND_FOR = 45.0
 SOON = 0.01
 # Seconds until what a partition of the queue did not answer is sent again.
 A_WHILE = 1.0
-# With so many tasks at a time, the server may work on one half of them while Python works on the other.
+# From this number of tasks at a time on, the server may work on one half of them while Python works on the other.
 TWO_LINES = 16
 log = logging.getLogger("pyadeq.worker")
 
 
 class Pulse:
-    """Wakes who waits for it, and costs next to nothing while nobody does."""
+    """Wakes its waiters. Without waiters it costs next to nothing."""
 
     def __init__(self) -> None:
         self._waiting: list[asyncio.Future[None]] = []
@@ -263,7 +263,7 @@ class Settling:
     async def claim_when_woken(self, seconds: float) -> str | None:
         """Wait on control and the lanes, and claim in the same round trip; what was heard, as `block_as` has it.
 
-        One task, for the server may be giving it to a worker that stands still by now.
+        One task only: the server may give it to a worker that is frozen by now.
         """
         heard: str | None = ""  # where there is no confirmation, nothing is known of it either
 

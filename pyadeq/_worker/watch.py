@@ -23,7 +23,7 @@ log = logging.getLogger("pyadeq.worker")
 
 
 class Watch:
-    """A daemon thread that looks at the event loop in which it was started. Each kind of task is told of once.
+    """A daemon thread that looks at the event loop in which it was started. It warns of each kind of task once.
 
     moved: when the loop moved last, by the monotonic clock. lease: how many seconds leases last. lease_of: the lease of
     a handler, by its asyncio task.

@@ -1,1 +1,1 @@
-"""What stands on the public names alone: the command line and, later, servers and adapters."""
+"""What uses the public names alone: the command line and, later, servers and adapters."""

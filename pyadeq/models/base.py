@@ -135,7 +135,7 @@ def _unfit_field(model: type[BaseModel], error: ValidationError) -> str:
         return f"{field}: {model.__name__} has no such field{hint(field, names)} Allowed: {', '.join(names)}"
     if problem["type"] == "missing":
         return f"{field}: {model.__name__} needs it"
-    # A payload is nobody's but the user's.
+    # A payload is not shown: it belongs to the user.
     given = type(problem["input"]).__name__ if field in ("payload", "headers") else shown(problem["input"])
     return f"{field}: {given} is not accepted for {model.__name__}; {problem['msg'][:1].lower()}{problem['msg'][1:]}"
 

@@ -85,7 +85,7 @@ class Task(Given):
     unique: no other task with this key is created until this one has ended.
     scope: no other task with this scope is created until the first lease of this one.
     coalesce: with `last`, a later task's payload replaces the payload of the task that holds the scope.
-    result_ttl: seconds for which the result is kept; 0: not at all; None: the queue's setting.
+    result_ttl: how long the result is kept, in seconds; 0: not at all; None: the queue's setting.
     reply: clients that wait for the result are notified when the task ends. They find the result for an hour, even if
     the record is gone.
     source: who wants the task, for instance `user`, `system` or `hook`. None: the source of the client.
@@ -325,7 +325,7 @@ class TaskView(Model):
     after, after_any, after_when, gather: what the task waits or waited for, as in `Task`; None if not given.
     awaits: for how many ends a blocked task still waits.
     limited_by: the limit in whose queue it waits.
-    schedule, nominal: the schedule that enqueued it, and for which of its times.
+    schedule, nominal: the schedule that enqueued it, and the time of the schedule.
     unreadable: which of payload, result and error the codec does not accept, and why. They are None then.
     """
 

@@ -17,7 +17,7 @@ from pyadeq.testing.handling import Calls, Handler
 from pyadeq.testing.running import WORKER
 from pyadeq.testing.steps import Steps, drive
 
-LANE = f"group/{WORKER}"  # of its own, so that nothing else is in line before the task
+LANE = f"group/{WORKER}"  # of its own, so that no other task is before it
 LEASE = 1.0  # seconds, the shortest there is: little else becomes due meanwhile
 WIDTH = 100
 UNSAFE = "the handler is not safe to run twice"

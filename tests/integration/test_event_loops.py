@@ -39,7 +39,7 @@ def test_a_client_connects_anew_on_another_loop(url: str, base_name: str, caplog
         asyncio.run(adeq.aclose())
     gc.collect()  # what belonged to loops that have ended says that it was not closed
     assert [record.message for record in caplog.records if "event loop" in record.message] == [
-        "the event loop on which this asyncio client was used has ended: the client connects anew; "
+        "the event loop on which this asyncio client was used has ended: the client connects again; "
         "make a client for each asyncio.run, and close it there (`async with`)"
     ]
 

@@ -35,7 +35,7 @@ PATIENCE_AFTER, MOST_VISITS = 30.0, 20_000
 LATE = 0.002
 """Seconds by which the last poll comes after the end of the wait, for the server's clock to have passed it too."""
 MOST_PAST = 4096
-# After these the request may be made again: they end a place in line, and not the wish.
+# After these the request may be made again: they end one attempt, not the wish for the lock.
 LAPSED = {"abandoned", "expired"}
 
 
@@ -89,7 +89,7 @@ class Acquiring(LocksBase):
         super().__init__(runner, name, base)
         self._keeper = Keeper(runner, self.calls, self._here)
         self._under_way: set[tuple[int, str]] = set()
-        self._past: deque[str] = deque(maxlen=MOST_PAST)  # requests that nobody here waits for any more
+        self._past: deque[str] = deque(maxlen=MOST_PAST)  # requests that no caller here waits for any more
 
     @with_block("async with locks.acquire(…) as grant: …; or grant = await locks.take(…), and grant.release() later")
     async def acquire(
@@ -277,7 +277,7 @@ async def _held(grant: Grant) -> AsyncIterator[Grant]:
 
 
 def _wish(requests: Sequence[LockRequest], many: bool, options: AcquireOptions, places: tuple[str, ...]) -> _Wish:
-    """What is wanted, once it makes sense. places: what may be given besides the options."""
+    """Check what is wanted. places: the names that are allowed in addition to the options."""
     checked_options(options, AcquireOptions.__annotations__, required=("owner",), besides=places)
     wish = _Wish(requests, many, **options)
     checked_ttl(wish.ttl)

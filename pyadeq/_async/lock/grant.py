@@ -74,7 +74,7 @@ class Grant:
         """Whether it is no longer held although it was not released here: its lease ran out, or it was taken away."""
         if not self._why_lost and not self._released:
             if self._is_foreign():
-                self._why_lost = "it is that of the process of which this one was forked"
+                self._why_lost = "it belongs to the process that this one was forked from"
             elif self._keeper.here() >= self.until:
                 self._why_lost = "its lease could not be renewed in time"
         return self._why_lost != ""

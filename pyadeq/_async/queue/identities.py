@@ -106,7 +106,7 @@ class Identities:
                 case "ok":
                     return answer
                 case "stale" if self._process.known.get(name) in (identity, None):
-                    break  # to register anew would take the name from whoever has it now
+                    break  # registering again would take the name from the worker that has it now
             spent = identity  # forgotten by the server, or replaced by another call of this process
         self._process.known.pop(name, None)
         raise _replaced(name)

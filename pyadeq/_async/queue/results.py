@@ -17,7 +17,8 @@ from pyadeq.models.worker import Outcome
 if TYPE_CHECKING:  # which imports redis-py
     from pyadeq._async.kernel.hints import Ear
 
-# Seconds between looks: at a task whose end is told, in case the word is lost; and, rising, at one whose end is not.
+# Seconds between looks at a task: if its end is published, in case the message is lost; if not, rising from the first
+# to the last.
 TOLD_FIRST, TOLD, UNTOLD_FIRST, UNTOLD_LAST = 1.0, 5.0, 0.02, 1.0
 
 

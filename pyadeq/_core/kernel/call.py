@@ -63,8 +63,8 @@ def build_call(
 ) -> Call[T]:
     """Check and encode one call.
 
-    A scalar or field that is absent or None takes its default. bases: one for each noun that the script uses besides
-    its own, such as `{"lock": "ade:{prod}:lock:default"}`. Raises BadArgument, which names the field, the value and
+    A scalar or field that is absent or None takes its default. bases: those of the other nouns that the script uses,
+    such as `{"lock": "ade:{prod}:lock:default"}`. Raises BadArgument, which names the field, the value and
     what is allowed, and ConfigError if the keys are not all in one hash slot.
     """
     script = (scripts or library())[script_id]
@@ -192,7 +192,7 @@ def _encode_bytes(argument: Argument) -> Encode:
     def encode(value: Any) -> Wire:
         data = value.encode() if isinstance(value, str) else value
         if not isinstance(data, bytes) or not low <= len(data) <= high:
-            # Whatever came here may be somebody's payload: its length is all that an error may tell.
+            # The value may be a payload, so an error may only tell its length.
             told = data if isinstance(data, bytes) else type(data)
             raise _Unfit(name, told, f"{low} to {high} bytes")
         return data

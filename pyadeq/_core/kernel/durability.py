@@ -2,7 +2,7 @@
 
 WAITAOF and WAIT cover the writes of their own connection only. A call that is sent again on another connection may
 find all done and write nothing. So every batch of calls is followed by one small write of its own (`confirm`), which
-stands behind all that the server has applied before, and it is this one that is waited for.
+confirms all that the server has applied before, so the client waits for this one.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ class Durability:
 
 
 def confirm(call: Call[Any], now_ms: int) -> Call[Any]:
-    """The write that stands behind a call: in the base of that call."""
+    """The write that confirms a call: in the base of that call."""
     noun = call.script.id.partition(".")[0]
     names = [key.name for key in call.script.keys]
     base = call.keys[names.index("config")].removesuffix(":config")

@@ -54,7 +54,7 @@ class SlotMap:
         return list(dict.fromkeys([*self.primaries, *self._others, *self._start]))
 
     def node_of(self, key: str) -> Address:
-        # Any node knows who has a slot that nobody has told of.
+        # If no node is known for a slot, any node can name it.
         return self._owners[hash_slot(key)] or self.known[0]
 
     def follow(self, refusal: Refusal, told_by: Node) -> Address | None:

@@ -129,7 +129,7 @@ class Sending:
         return any(self._lines.values())
 
     def plan(self) -> None:
-        """Put all that is left in line, each at its node; to be called again when the routes have changed."""
+        """Queue all calls that are left, each at its node. Call it again when the routes have changed."""
         self._lines = {}
         for job in self._jobs:
             if job.outcome is None:
@@ -171,7 +171,7 @@ class Sending:
         return False
 
     def give_up(self, since: float) -> None:
-        """End what is in line at nodes that have failed since that time or longer, with the error of the obstacle."""
+        """End the calls that wait for nodes that have failed since that time or longer, with the obstacle's error."""
         for node, (failing, obstacle) in list(self._failing.items()):
             # One without a line stays noted: a call may go to and fro between two of them.
             if failing <= since and self._lines.get(node):
@@ -243,7 +243,7 @@ class Sending:
             job.redirects += 1
             if job.redirects <= MOST_REDIRECTS:
                 job.node, job.asking = node, reply.code == "ASK"
-            else:  # sent from one node to another: begun anew after a pause, or given up here
+            else:  # sent from one node to another: try again after a pause, or give up here
                 job.redirects = 0
                 parcel.obstacle = reply
         elif is_passing(reply):
@@ -260,7 +260,7 @@ class Sending:
             parcel.refused = Refusal("ERR", str(error))  # for good, unlike NOSCRIPT
 
     def _take_wait(self, parcel: Parcel, reply: Any) -> None:
-        """One confirming write stands behind all that came before it on the connection, whatever base it is in."""
+        """One confirming write confirms all earlier calls of the connection, whatever their base."""
         told = reply if parcel.confirmed else parcel.refused
         again = told is None or (isinstance(told, Refusal) and is_passing(told))
         if again and told is not None:
@@ -325,7 +325,7 @@ _ASKING: Final = pack("ASKING")
 
 
 def backoff(failures: int, chance: float) -> float:
-    """Seconds to wait after so many failures in a row; chance is a random number from 0 to 1."""
+    """Seconds to wait after that many failures in a row; chance is a random number from 0 to 1."""
     return chance * min(_BACKOFF_CAP_S, _BACKOFF_S * 2.0 ** min(failures, 10))
 
 

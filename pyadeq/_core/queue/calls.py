@@ -106,7 +106,7 @@ class QueueCalls(NounCalls, ScheduleCalls, LimitCalls, WeightCalls, PartitionCal
 
         lane_first: order by lane, then by priority.
         busy: how many other tasks the worker holds, if it counts them.
-        window: seconds, at most 60, for which the first task waits for others.
+        window: how long the first task waits for others, in seconds, at most 60.
         alone_kinds: at most 16 kinds; a task of such a kind is leased alone.
         """
         scalars = self._scalars(
@@ -195,7 +195,7 @@ class QueueCalls(NounCalls, ScheduleCalls, LimitCalls, WeightCalls, PartitionCal
         )
 
     def snooze(self, leases: Sequence[tuple[Held, Seconds]]) -> Call[list[Snoozed]]:
-        """leases: each with the seconds for which its task is put aside."""
+        """leases: each with the delay of its task, in seconds."""
         return build_call(
             "queue.snooze.v1",
             self.base,

@@ -159,7 +159,7 @@ def by_bytes(items: Iterable[T], size_of: Callable[[T], int]) -> Iterator[list[T
 
 
 def fallback_pairs(fallback: Any, lane: str) -> dict[str, Any]:
-    """Lanes in turn, of which the last may be `fail`; `wider` is all that are wider than the task's own."""
+    """Lanes in turn; the last may be `fail`; `wider` is all that are wider than the task's own."""
     if fallback == "wider":
         group, _, _ = lane.partition("/inst/")
         wider = [name for name in (group, "any") if name != lane]

@@ -20,8 +20,8 @@ PORTION = 100
 class Parcel:
     """A task on its way.
 
-    id: given by whoever puts it in; or derived from the rid of a call that may be made again; or else of our own.
-    named: its partition stands in its id, behind it.
+    id: given by the caller; or derived from the rid of a call that may be made again; or else of our own.
+    named: its id ends with its partition.
     """
 
     index: int
@@ -123,7 +123,7 @@ class Delivery:
                 continue
             settled.add(parcel.index)
             if receipt and receipt.status == "exists" and parcel.origin != "given":
-                # before the map changed; nobody else has such an id
+                # before the map changed; no other task has such an id
                 self._receipts[parcel.index] = Receipt("created", receipt.id)
             else:
                 self._receipts[parcel.index] = receipt

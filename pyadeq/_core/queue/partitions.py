@@ -70,7 +70,7 @@ class PartitionMap:
         return (*(tag for tag in earlier if tag != now), now)
 
     def home_of_id(self, id: str) -> Home:
-        """Where a task of this id belongs: its id says so, unless it was given by somebody."""
+        """Where a task of this id belongs: its id says so, unless a caller chose the id."""
         return (tag_in(id),) if self.is_named_by(id) else self.home(id)
 
     def is_named_by(self, id: str) -> bool:
@@ -78,7 +78,7 @@ class PartitionMap:
         return tag_in(id) in self._known
 
     def places_of_id(self, id: str) -> tuple[str, ...]:
-        """Where to look for a task, the likeliest first: somebody's id may be of a schedule, or from before."""
+        """Where to look for a task, the likeliest first. A chosen id may be a schedule's, or an older one."""
         home = self.home_of_id(id)
         return home if self.is_named_by(id) else tuple(dict.fromkeys([*reversed(home), *self.all]))
 
@@ -134,7 +134,7 @@ def tagged(id: str, tag: str) -> str:
 
 
 def make_tags(name: str, count: int) -> tuple[str, ...]:
-    """The tags of so many partitions of a queue. Their slots are spread evenly, and more leave them where they are."""
+    """The tags of that many partitions of a queue. Their slots are spread evenly. More tags do not move them."""
     if not isinstance(count, int) or isinstance(count, bool) or not 1 <= count <= MOST:
         raise ConfigError(f"partitions: {count!r} is not accepted; allowed: an integer from 1 to {MOST}")
     return tuple(_tag(name, index) for index in range(count))
@@ -171,7 +171,7 @@ def together(workers: Iterable[WorkerInfo]) -> list[WorkerInfo]:
 
 
 def in_portions(items: Sequence[Any], parts: int, least: int) -> list[Sequence[Any]]:
-    """What belongs anywhere, in up to so many portions of at least so many items, if there are."""
+    """Tasks without a partition of their own, in up to `most` portions of at least `least` items."""
     size = max(-(-len(items) // parts), least)
     return [items[start : start + size] for start in range(0, len(items), size)]
 

@@ -291,6 +291,6 @@ def _view(item: list[Any], data: bytes | None = None, result: bytes | None = Non
 
 
 def _lanes(record: dict[str, bytes]) -> tuple[str, ...]:
-    """Where a task goes that nobody takes: its lanes in turn, and `fail` if that is how it ends."""
+    """Where a task goes if no worker takes it: its lanes in turn, and `fail` if that is how it ends."""
     lanes = record["fallback"].decode().split(",") if "fallback" in record else []
     return (*lanes, "fail") if record.get("unclaimed") == b"fail" else tuple(lanes)

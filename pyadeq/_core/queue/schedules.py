@@ -135,9 +135,9 @@ def due_now(schedule: Schedule, now: float) -> Due:
 
 
 def known_timing(schedule: Schedule) -> Timing:
-    """Its timing. ConfigError for what this release cannot read, BadArgument for what this machine cannot reckon."""
+    """Its timing. ConfigError for what this release cannot read, BadArgument for what this machine cannot compute."""
     if schedule.timing is None:
-        raise ConfigError(f"this release cannot read the schedule {schedule.name!r}: upgrade it, or put it anew")
+        raise ConfigError(f"this release cannot read the schedule {schedule.name!r}: upgrade it, or put it again")
     check_timing(schedule.timing)  # another machine may know time zones that this one does not
     return schedule.timing
 
@@ -148,7 +148,7 @@ def firing_id(name: str, at: float) -> str:
 
 
 def times_between(timing: Timing, start_ms: int, end_ms: int, most: int) -> list[int]:
-    """The times from start_ms to end_ms, both included; the first so many of them."""
+    """The times from start_ms to end_ms, both included; at most the first `most` of them."""
     return list(islice(takewhile(lambda at_ms: at_ms <= end_ms, times(timing, start_ms - 1)), most))
 
 

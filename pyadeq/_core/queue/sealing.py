@@ -86,7 +86,7 @@ class Sealing:
         return settled
 
     def acked(self, statuses: list[AckStatus]) -> list[AckStatus]:
-        """A result that is sealed twice differs each time: then nobody knows that it is another one."""
+        """A result that is sealed twice differs each time, so a different result cannot be told from the same one."""
         return ["completed" if status == "already" else status for status in statuses]
 
     def views(self, views: list[TaskView | None]) -> list[TaskView | None]:
@@ -100,7 +100,7 @@ class Sealing:
         return [self._schedule(schedule) for schedule in page[0]], *page[1:]
 
     def _open_lease(self, lease: Lease) -> None:
-        """A lease is there even if its payload cannot be read: whoever reads it hears why, and can fail the task."""
+        """A lease exists even if its payload cannot be read: the reader gets the reason, and can fail the task."""
         try:
             lease.__dict__["data"] = self._open("payload", lease.data)
         except PayloadError as error:

@@ -34,14 +34,14 @@ RECONNECTED = "reconnected"
 """The word that an ear hears when it may have missed others."""
 KEPT = 100
 PATIENCE = 1.0
-# Seconds of silence until a PING, for its answer, and until a connection that nobody needs is closed.
+# Seconds of silence until a PING, to wait for its answer, and until an unused connection is closed.
 BEAT, ANSWER, IDLE = 10.0, 5.0, 10.0
 
 log = logging.getLogger("pyadeq.hints")
 
 
 class Ear:
-    """Hears one channel, for one waiter. Of the words that nobody asks for, the last 100 are kept."""
+    """Hears one channel, for one waiter. It keeps the last 100 words until they are read."""
 
     def __init__(self) -> None:
         self._words: deque[str] = deque(maxlen=KEPT)
@@ -50,7 +50,7 @@ class Ear:
         """It is known whether the server listens to us; set only once."""
 
     def wait(self, seconds: float) -> list[str]:
-        """The words of all messages since the last wait, at once if there are any; [] after so many seconds.
+        """The words of all messages since the last wait, at once if there are any; [] after that many seconds.
 
         The word `reconnected` says that others may have been missed.
         """
@@ -143,7 +143,7 @@ class _Exchange:
             elif channel.line.is_known(name):
                 ear.settled.set()
             channel.ears.append(ear)
-            if channel.line.failing:  # nobody can tell how long it will take
+            if channel.line.failing:  # it may take any time
                 ear.settled.set()
 
     def remove(self, name: str, ear: Ear) -> None:

@@ -20,7 +20,7 @@ from pyadeq._twins import Event, follow, Home, sleep, spawn, Work
 from pyadeq.errors import AdeqError, DurabilityError, TransportError
 from pyadeq.models.lock import DowngradeStatus, ReleaseLockStatus
 
-# Seconds for which a call that tidies up is waited for, and for which it is tried after that.
+# Seconds to wait for a call that tidies up, and seconds to try it again after that.
 PATIENCE, PERSISTENCE = 2.0, 60.0
 IDLE = 10.0
 """Seconds after which the loop ends when nothing is left to renew."""
@@ -33,7 +33,7 @@ class _Process:
 
     def __init__(self) -> None:
         self.lock = Lock()  # held without waiting, thus the same for threads and for tasks
-        # One that nobody has any more, as after an interrupt, nobody will give back: it is not to be held for ever.
+        # After an interrupt no caller has the lock any more, so none would release it.
         self.grants: WeakValueDictionary[str, Grant] = WeakValueDictionary()
         self.changed = Event()
         self.wake_at = inf  # when the loop looks again by itself
@@ -189,7 +189,7 @@ class Keeper:
             if grant.lost:
                 self._lose(process, grant)
         if due <= self.here():
-            process.renewing = True  # beside the loop, which sees to it that nobody is told too late
+            process.renewing = True  # the event loop runs on, so that callers hear of a lost lock in time
             try:
                 process.begin(partial(self._renew, process, grants))
             except BaseException:

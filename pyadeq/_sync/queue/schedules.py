@@ -64,7 +64,7 @@ class Schedules:
         """
         new = _task_of(payload, task)
         found, _, now = self._runner.send(self._calls.schedules(name=name))
-        # Sealed anew, what is the same would differ.
+        # Sealed again, the same content would differ.
         same = bool(found) and found[0].data == encode(new.payload) and self._calls.sealing.is_current(found[0].sealed)
         call = self._calls.put_schedule(
             name,
@@ -197,7 +197,7 @@ class Schedules:
         except (TransportError, QueueDraining):
             raise
         except DurabilityError as error:
-            status = error.answer  # it is done, and nobody has been told that it is safe
+            status = error.answer  # it is done, but not confirmed to be on disk
         except AdeqError as error:  # what this release cannot fire must not keep it from the others
             return Firing(schedule=schedule.name, at=at, status="failed", error=str(error)), None
         firing = Firing(schedule=schedule.name, at=at, status=status, id=id if status == "fired" else None)

@@ -36,7 +36,7 @@ log = logging.getLogger("pyadeq.worker")
 
 
 class ProcessRenewal:
-    """Renews from a helper process, which is told of leases through a pipe and ends with this process.
+    """Renews from a helper process, which hears of leases through a pipe and ends with this process.
 
     It does not renew while this process is stopped, nor without a sign of life from the worker's loop for `patience`
     seconds. When the helper fails, a thread renews until there is another.
@@ -91,7 +91,7 @@ class ProcessRenewal:
             self._substitute.hold(pairs, lease)
 
     def drop(self, tokens: Iterable[str]) -> None:
-        """Renew these no more. The helper is told with the next leases, or the next sign of life."""
+        """Renew these no more. The helper hears of it with the next leases, or the next sign of life."""
         dropped = [token for token in tokens if self._held.pop(token, None)]
         self._dropped += dropped
         if self._substitute:
@@ -118,7 +118,7 @@ class ProcessRenewal:
     def _pairs(self) -> list[tuple[str, str]]:
         return [(id, token) for token, id in self._held.items()]
 
-    # What the helper is told: one line each
+    # What the helper hears: one line each
 
     def _tell(self, what: str, *words: str) -> None:
         if self._helper is None:

@@ -1,6 +1,6 @@
 """A process that moves the same data by bare commands: `python -m pyadeq.ext.bench.bare_worker URL KEY COUNT`.
 
-With a COUNT of 0 it takes what is pushed onto a list, and notes when it had it; else it reads a stream, so many entries
+With a COUNT of 0 it takes what is pushed onto a list, and notes when it had it; else it reads a stream, COUNT entries
 at a time.
 """
 

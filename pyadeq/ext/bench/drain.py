@@ -16,14 +16,14 @@ from pyadeq.ids import new_ulid
 
 CONCURRENCY = (1, 10, 100)
 SIZES = (200, 10_000, 100_000)
-SHARE = {1: 20, 10: 4, 100: 1}  # of how many tasks each is measured with: one part in so many
-MOST_BYTES = 200_000_000  # in line at a time
+SHARE = {1: 20, 10: 4, 100: 1}  # the part of the tasks that each is measured with: one in that many
+MOST_BYTES = 200_000_000  # waiting at a time
 POLL = 0.01
 PATIENCE = 60.0  # seconds without one more
 
 
 def drain(scene: Scene) -> Iterator[Figure]:
-    """All tasks are in line before the worker starts; counted from a tenth of them on."""
+    """All tasks are enqueued before the worker starts; counted from a tenth of them on."""
     points = [(at_a_time, len(PAYLOAD)) for at_a_time in CONCURRENCY]
     points += [(CONCURRENCY[-1], size) for size in SIZES if size != len(PAYLOAD)]
     for at_a_time, size in points:
@@ -67,7 +67,7 @@ def _speed(tasks: int, done: Callable[[], int], poll: float = POLL) -> float:
 
 
 def reach(queue: Queue, goal: int) -> tuple[int, float]:
-    """How many are done as soon as there are so many, and when that was seen."""
+    """How many are done as soon as there are that many, and when that was seen."""
     return _reach(lambda: completed(queue.stats()), goal)
 
 

@@ -12,7 +12,7 @@ Steps = tuple[Callable[[], object], Callable[[], object]]
 
 
 def stream(scene: Scene, key: str, tasks: int, payload: bytes = PAYLOAD) -> Steps:
-    """XADD; XREADGROUP, XACK and XDEL: a queue that nobody looks into, and that forgets no crash."""
+    """XADD; XREADGROUP, XACK and XDEL: a queue without inspection that forgets no crash."""
     scene.client.delete(key)
     scene.client.xgroup_create(key, "group", "0", mkstream=True)
     batches = _batches(tasks)

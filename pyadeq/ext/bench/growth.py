@@ -1,4 +1,4 @@
-"""Whether a task costs more where there are many: in line, running, put off, ended; and a lock that many wait for."""
+"""Whether a task costs more where there are many: waiting, running, delayed, ended; and a lock with many waiters."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ KEPT = (1_000, 10_000, 100_000)
 WAITING = (1, 10, 100, 1_000)
 BATCH, TASKS = 100, 10_000
 HANDED = 200  # how often a lock is handed over
-LAST = 9  # the priority of what nobody reaches
+LAST = 9  # the priority of tasks that are never claimed
 BYTES = 1_200  # of a task, at most: in memory, in tables that grow, and in an append-only file that may be in memory
 UNKNOWN = 1_000_000  # as many tasks as any machine has room for
 MEMORY = Path("/proc/meminfo")
@@ -89,7 +89,7 @@ def _running(scene: Scene, count: int) -> Figure:
 
 
 def _kept(scene: Scene, count: int) -> Figure:
-    """As many ended tasks are deleted as end, from when so many are kept."""
+    """Once the queue keeps its most, as many ended tasks are deleted as end."""
     scene.tell(f"kept {count:,}")
     with scene.queue() as queue:
         queue.configure(finished_max=count)
@@ -109,7 +109,7 @@ def _life(scene: Scene, queue: Queue) -> float:
 
 
 def _waiting(scene: Scene, count: int) -> Figure:
-    """The server's CPU for giving a lock to the next in line, and for somebody else to join the line."""
+    """The server's CPU for giving a lock to the next waiter, and for another one to join the queue."""
     values = []
     for number in range(scene.rounds):
         scene.tell(f"{count:,} wait for a lock, round {number + 1} of {scene.rounds}")

@@ -18,7 +18,7 @@ from pyadeq.ids import new_ulid
 CONCURRENCY = 100
 WARM_UP = 20
 APART = 0.02  # seconds between two samples
-LOADS = (0, 1000, 5000)  # tasks a second besides
+LOADS = (0, 1000, 5000)  # other tasks a second
 SAMPLES = 200
 QUANTILES = {"p50": 0.5, "p99": 0.99}
 

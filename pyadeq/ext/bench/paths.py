@@ -39,12 +39,12 @@ class Stage:
         return [values[start : start + self.size] for start in range(0, len(values), self.size)]
 
     def in_line(self, more: int = 0) -> list[Sequence[str]]:
-        """The ids of tasks that are in line."""
+        """The ids of waiting tasks."""
         receipts = self.queue.enqueue_many([Task(payload=PAYLOAD)] * (self.all + more))
         return self.in_calls([one.id for one in receipts])
 
     def leased(self) -> list[Sequence[Lease]]:
-        """Leases of tasks that were in line."""
+        """Leases of tasks that were waiting."""
         fill(self.queue, self.all)
         return self.in_calls(take(self.queue, self.all))
 
@@ -177,7 +177,7 @@ def _permit(at: Stage) -> Calls:
 class Path:
     """One kind of call.
 
-    prepare: makes the calls, and what they need. right: whether an answer to so many items is the one of this path.
+    prepare: makes the calls, and what they need. right: whether an answer to that many items is the one of this path.
     size: as of a Stage.
     """
 

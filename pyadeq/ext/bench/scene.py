@@ -17,7 +17,7 @@ from pyadeq.ids import new_ulid
 
 PAYLOAD = b"x" * 200
 HOUR = 3600.0
-TOLD_EVERY = 50_000  # tasks that are put in line
+TOLD_EVERY = 50_000  # tasks that are enqueued
 Command = tuple[Any, ...]
 Tell = Callable[[str], None]
 
@@ -30,7 +30,7 @@ def untold(words: str) -> None:
 class Plan:
     """How to measure.
 
-    tasks: how many a measurement takes; rounds: how often it is made; most: how many tasks there may be besides.
+    tasks: how many a measurement takes; rounds: how often it is made; most: how many other tasks there may be.
     persistent: whether a server of our own has an append-only file. engine: its binary; None for the usual one.
     """
 
@@ -74,7 +74,7 @@ class Scene:
 
     @contextmanager
     def queue(self) -> Iterator[Queue]:
-        """A queue that nobody has used, and that is gone afterwards."""
+        """A new queue, which is deleted afterwards."""
         queue = self.adeq.queue(f"bench-{new_ulid()}")
         try:
             yield queue
@@ -84,7 +84,7 @@ class Scene:
 
     @contextmanager
     def locks(self) -> Iterator[Locks]:
-        """A lock domain that nobody has used, and that is gone afterwards."""
+        """A new lock domain, which is deleted afterwards."""
         locks = self.adeq.locks(f"bench-{new_ulid()}")
         try:
             yield locks
@@ -176,7 +176,7 @@ def main_thread(client: Any) -> float:
 
 
 def fill(queue: Queue, count: int, payload: bytes = PAYLOAD, tell: Tell = untold, **options: Any) -> None:
-    """Put so many tasks in line. tell: hears how many there are by now."""
+    """Enqueue that many tasks. tell: hears how many there are by now."""
     receipts = queue.enqueue_stream(repeat(Task(payload=payload, **options), count))
     for number, _ in enumerate(receipts, 1):
         if number % TOLD_EVERY == 0:
@@ -184,7 +184,7 @@ def fill(queue: Queue, count: int, payload: bytes = PAYLOAD, tell: Tell = untold
 
 
 def take(queue: Queue, count: int) -> list[Lease]:
-    """Leases of so many tasks that are in line, for an hour."""
+    """Leases of that many waiting tasks, for an hour."""
     leases: list[Lease] = []
     while len(leases) < count:
         leases += queue.claim("bench", min(1000, count - len(leases)), lease=HOUR)

@@ -81,7 +81,7 @@ def root(
 
 
 def run() -> NoReturn:
-    """Run the command line. What is expected to go wrong is told in a line, without a traceback."""
+    """Run the command line. An expected error is one line, without a traceback."""
     try:
         app(prog_name="adeq")
     except ReaderGone:

@@ -55,7 +55,7 @@ def _epoch(text: str) -> float:
 
 
 def confirm(question: str, yes: bool, no: str = "nothing was deleted") -> None:
-    """Ask before something is destroyed. ConfigError where there is nobody to ask, AdeqError for a no."""
+    """Ask before something is destroyed. ConfigError if there is no terminal, AdeqError for a no."""
     if yes:
         return
     if not sys.stdin.isatty():

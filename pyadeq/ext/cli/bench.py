@@ -63,7 +63,7 @@ def bench(
     if engine is not None and url is not None:
         raise ConfigError("--engine: leave it out with --url, which names a running server")
     names = list(SUBJECTS) if all else [one.value for one in subjects] if subjects else list(QUICK)
-    with connected(url) if url else nullcontext(), _told() as tell:  # what keeps it from the server is told as ever
+    with connected(url) if url else nullcontext(), _told() as tell:  # errors of the connection are shown as usual
         report = run(
             list(dict.fromkeys(names)),
             url=url,

@@ -133,7 +133,7 @@ def _run(
 
 
 def _work(run: Run, look: Watch, view: View, seconds: float, random: Random | None) -> None:
-    """Let the clients work, and harm them if there is somebody to draw by."""
+    """Let the clients work, and harm them if there is something to draw from."""
     began, marks, harm_at = monotonic(), 0, 0.0
     while (now := monotonic()) < began + seconds:
         run.tend()
@@ -176,7 +176,7 @@ def _engine(adeq: Adeq, scene: Scene) -> str:
 
 
 def _remove(run: Run, view: View) -> None:
-    run.crowd.close()  # or a client that is left would make anew what is deleted
+    run.crowd.close()  # or a client that is left would make again what is deleted
     try:
         run.remove()
     except (AdeqError, *OUT_OF_REACH) as error:

@@ -22,7 +22,7 @@ from pyadeq.ext.cli.named import load_codec
 
 FAILED, USAGE, UNREACHABLE = 1, 2, 3  # exit statuses
 DEFAULT_URL = "redis://127.0.0.1:6379"
-RETRY_FOR = 2.0  # seconds: somebody may be waiting at a terminal
+RETRY_FOR = 2.0  # seconds: a person may be waiting at a terminal
 CONTROLS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 NO_TERMINAL_WIDTH = 240  # columns of text: commands to copy are not cut in files and pipes
 
@@ -81,7 +81,7 @@ Output = Annotated[
 
 @contextmanager
 def connected(url: str, **options: Any) -> Iterator[Adeq]:
-    """A client of the server. ConfigError for what is no URL, TransportError with advice if nobody answers."""
+    """A client of the server. ConfigError for an invalid URL, TransportError with advice if no server answers."""
     check_url(url)
     try:
         with Adeq.from_url(url, **{**PLACE.options(), "source": "adeq", "retry_for": RETRY_FOR, **options}) as adeq:
@@ -140,7 +140,7 @@ class Screen(Console):
 
 
 def stdout() -> Screen:
-    """The terminal, or the file or pipe that stands in its place."""
+    """The terminal, or the file or pipe in its place."""
     console = Screen()
     return console if console.is_terminal else Screen(width=NO_TERMINAL_WIDTH)
 

@@ -16,7 +16,7 @@ from pyadeq.ext.cli.common import DEFAULT_URL
 from pyadeq.ext.cli.resolve import existing_queue, parts
 from pyadeq.ext.doctor import Found, find_names
 
-PATIENCE = 0.5  # seconds; whoever pressed Tab waits
+PATIENCE = 0.5  # seconds: a person waits after pressing Tab
 
 
 def names_of(noun: str) -> Callable[[typer.Context, str], list[str]]:
@@ -108,4 +108,4 @@ def _ask(options: dict[str, Any], find: Callable[[Adeq, float], Found], names: l
         ) as adeq:
             names += find(adeq, PATIENCE / 2).names
     except Exception:
-        return  # a completion has nobody to tell
+        return  # a completion cannot show errors

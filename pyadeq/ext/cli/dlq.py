@@ -154,7 +154,7 @@ def check_choice(ids: list[str] | None, filter: dict[str, str | None], all: bool
 
 
 def answer_retried(queue: str, ids: list[str], answers: list[Retried], output: Format) -> None:
-    """Print what became of each; exit with 1 if not all are in line again."""
+    """Print what became of each; exit with 1 if not all are waiting again."""
     answer_each(queue, ids, [(answer.status, answer.holder) for answer in answers], ("retried",), output)
 
 

@@ -59,7 +59,7 @@ class Commands:
             print_rows([self.field], [[name] for name in names])
 
     def _command(self, verb: str, script: Script) -> Callable[..., None]:
-        """A function with the parameters of the script, of which typer makes a command."""
+        """A function with the parameters of the script; typer makes a command from it."""
         docs = {one["name"]: one["doc"] for one in library().manifest["nouns"][self.noun]["settings"]}
         given = [*_parameters(script, docs), *self._shared()]
 
@@ -261,7 +261,7 @@ def _print(answer: dict[str, Any]) -> None:
 
 
 def _flat(fields: dict[str, Any]) -> Iterator[tuple[str, str]]:
-    """Names and texts; a record stands with its own names."""
+    """Names and texts; a record is shown with its own names."""
     for name, value in fields.items():
         if isinstance(value, dict):
             yield from _flat(value)

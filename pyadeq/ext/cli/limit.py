@@ -148,8 +148,8 @@ def set_(
     nothing changed. Running tasks do not count for a new limit, and continue.
 
     KEY is user:ID, tag:ID, key:ID (for tasks with --limit ID) or all. user:* applies to each user without a limit of
-    their own; tag:* and key:* likewise. Quote it, because shells expand *. TIME is in seconds, or with a unit: 90,
-    500ms, 1.5h, 7d.
+    their own. tag:* and key:* do the same for tags and keys. Quote them, because shells expand *. TIME is in
+    seconds, or with a unit: 90, 500ms, 1.5h, 7d.
     """
     check_name("key", key, "limit")
     _check(concurrency, starts, burst, policy)

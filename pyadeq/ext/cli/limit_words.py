@@ -19,7 +19,7 @@ NEARLY = 1e-9  # of a rate of 1; the time between two starts is stored in millio
 
 
 class Rate(NamedTuple):
-    """So many starts in a period of so many seconds."""
+    """A number of starts in a period in seconds."""
 
     starts: int
     period: float

@@ -47,7 +47,7 @@ def find_tasks(queue: AnyQueue, state: StateName | None, **filter: str | None) -
 
 
 def print_tasks(tasks: Iterable[TaskView], output: Format, limit: int | None) -> None:
-    """Print up to limit tasks; None: all. What is not shown is told on stderr, for people."""
+    """Print up to limit tasks; None: all. stderr says how many are not shown, for people."""
     rest = iter(tasks)
     shown = rest if limit is None else islice(rest, limit)
     if output != Format.table:

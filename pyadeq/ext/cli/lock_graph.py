@@ -16,7 +16,7 @@ from pyadeq.ext.cli.tables import print_rows
 
 
 class Picture(StrEnum):
-    """How the graph is told: in rows, or as text that others draw."""
+    """The form of the graph: rows, or text that other programs draw."""
 
     table = "table"
     mermaid = "mermaid"

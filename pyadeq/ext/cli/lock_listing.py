@@ -20,7 +20,7 @@ SPARE = ("fence", "agent", "place", "since")
 
 
 def print_requests(locks: Locks, output: Format, limit: int | None, **filter: Any) -> None:
-    """Print up to limit requests that fit; None: all. What is not shown is told on stderr, for people."""
+    """Print up to limit requests that fit; None: all. stderr says how many are not shown, for people."""
     rest = _read(locks, PAGE if limit is None else min(limit + 1, PAGE), filter)
     shown = rest if limit is None else islice(rest, limit)
     if output != Format.table:

@@ -64,7 +64,7 @@ def watch(
 
 
 def _events(adeq: Adeq, stream: str, interval: float, seconds: float | None) -> Iterator[dict[str, Any]]:
-    """What comes after the newest event of now, for so many seconds; for ever without."""
+    """What comes after the newest event of now, for that many seconds; without, for ever."""
     client: Any = adeq.client
     until = inf if seconds is None else monotonic() + seconds
     newest = client.xrevrange(stream, count=1)

@@ -76,7 +76,7 @@ def watch(
 
 
 def look_at(queue: AnyQueue, interval: float, seconds: float | None) -> Iterator[Look]:
-    """The queue, again and again, for so many seconds; for ever without."""
+    """The queue, again and again, for that many seconds; without, for ever."""
     until = inf if seconds is None else monotonic() + seconds
     before: QueueStats | None = None
     while True:

@@ -86,7 +86,7 @@ def backfill(
 
 
 def _backfill(schedules: AnySchedules, name: str, start: float, end: float) -> list[Firing]:
-    """All of it; what breaks it off is told how far it is."""
+    """All of it; an error that interrupts it says how far it is."""
     done = total = 0
     with ExitStack() as shown:
         bar: Bar | None = None
@@ -115,7 +115,7 @@ def fire(queue: QueueOption = DEFAULT_QUEUE, url: Url = DEFAULT_URL, output: Out
         schedules = existing_queue(adeq, queue).schedules
         fired = schedules.fire_due()
         firings, began = list(fired.firings), fired.now
-        while fired.firings and fired.next is not None and fired.next <= began:  # a schedule fires so many at a time
+        while fired.firings and fired.next is not None and fired.next <= began:  # one call fires a limited number
             fired = schedules.fire_due()
             firings += (firing for firing in fired.firings if firing.status != "failed")
     if output != Format.table:

@@ -110,7 +110,7 @@ def words(schedule: Schedule) -> str:
 
 
 def _explained(expression: str) -> str:
-    """A cron expression in words; as it stands where there are none to be had."""
+    """A cron expression in words; the expression itself if there are none."""
     try:
         from cronsim import CronSim, CronSimError
     except ImportError:

@@ -29,7 +29,7 @@ from pyadeq.keys import check_name
 
 
 class Role(StrEnum):
-    """Who somebody is to the server."""
+    """A user of the server."""
 
     observer = "observer"
     producer = "producer"

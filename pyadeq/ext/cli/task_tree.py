@@ -33,7 +33,7 @@ class Node:
 
 @dataclass(frozen=True)
 class Line:
-    """A line of the tree. node: None stands for the children that are not here. before: what is drawn before it."""
+    """A line of the tree. node: None: the children that are not shown. before: what is drawn before it."""
 
     node: Node | None
     depth: int
@@ -49,7 +49,7 @@ def tree(
 ) -> None:
     """Show a task with its children, and theirs: state, kind, and why each ended.
 
-    If there are more tasks than the limit, those nearest to the task come first. A dotted line stands for those left
+    If there are more tasks than the limit, those nearest to the task come first. A dotted line marks those left
     out.
     """
     with connected(url) as adeq:

@@ -65,7 +65,7 @@ def watch(
 
 
 def changes(queue: Queue, id: str, interval: float, seconds: float | None) -> Iterator[TaskView]:
-    """The task each time that it is another, until it has ended or gone, for so many seconds at most."""
+    """The task each time that it has changed, until it has ended or is gone, for at most that many seconds."""
     until = inf if seconds is None else monotonic() + seconds
     before: TaskView | None = None
     while (task := queue.get(id)) is not None:

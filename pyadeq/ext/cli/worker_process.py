@@ -1,4 +1,4 @@
-"""A worker as a process: its signals, its log, its health, its end, and its start anew."""
+"""A worker as a process: its signals, its log, its health, its end, and its restart."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ class Process:
         self._restart = False
 
     def run(self) -> None:
-        """Work until a signal, or until somebody wants the worker stopped or restarted.
+        """Work until a signal, or until the worker is to be stopped or restarted.
 
         Raises TransportError for a server that refuses us, WorkerReplaced, ConfigError.
         """

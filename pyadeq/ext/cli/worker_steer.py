@@ -1,4 +1,4 @@
-"""`adeq worker quiet|resume|stop|restart|resize`: what is wanted of live workers, of which each hears it at once."""
+"""`adeq worker quiet|resume|stop|restart|resize`: requests to live workers, which hear of them at once."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ def _steer(
     output: Format,
     **wanted: Any,
 ) -> None:
-    """Ask them, print who heard; exit with 1 if one that is named did not, or if there was nobody."""
+    """Ask them, print who heard; exit with 1 if a named worker did not, or if there was none."""
     if bool(names) + (group is not None) + all != 1:
         raise ConfigError("which workers? Name some, or --group, or --all; one of these")
     with connected(url) as adeq:

@@ -1,4 +1,4 @@
-"""Everybody may read, but nobody without a key may write: HMAC-SHA256."""
+"""All may read, but only holders of a key may write: HMAC-SHA256."""
 
 from __future__ import annotations
 

@@ -13,7 +13,7 @@ from pyadeq.keys import check_name
 
 QUEUE = "demo"
 MISSING = "no-such-file.py"
-FEW = 1000  # below so many files, installed packages are added
+FEW = 1000  # with fewer files, installed packages are added
 DELAYED_EVERY = 20
 FOREIGN = {"site-packages", "dist-packages"}
 

@@ -26,7 +26,7 @@ class Check(BaseModel):
 
 
 class Expected(NamedTuple):
-    """results: of a plain run in one process, by task id. missing: the id that must be dead, after so many attempts."""
+    """results: of a plain run in one process, by task id. missing: the id that must be dead, and its attempts."""
 
     results: Mapping[str, Counts]
     missing: str
@@ -80,7 +80,7 @@ def dead_as_expected(queue: Queue, expected: Expected) -> Check:
 
 
 def one_set_each(client: Redis, base: str, ids: Collection[str]) -> Check:
-    """By the server's own keys: each task has a record and is in one set; nobody holds a lease."""
+    """By the server's own keys: each task has a record and is in one set; there is no lease."""
     lines = [key.decode() for key in client.scan_iter(f"{base}:ready:*", count=1000)]
     where = Counter[str]()
     for key in [*lines, *(f"{base}:{name}" for name in SETS)]:

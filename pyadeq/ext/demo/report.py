@@ -15,7 +15,7 @@ from pyadeq.ext.demo.proof import Check
 
 
 class Times(BaseModel):
-    """Percentiles of durations, in seconds; the smallest value that so many are not above."""
+    """Percentiles of durations, in seconds; the smallest value that is not below that share of them."""
 
     p50: float
     p90: float

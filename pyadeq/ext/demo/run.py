@@ -51,7 +51,7 @@ class PlainRun:
 
 
 def run_demo(view: View, *, keep: Path | None = None, limit: int | None = None) -> Report:
-    """Run it all on a private server, whose data stays in `keep`. limit: so many of the largest files.
+    """Run it all on a private server, whose data stays in `keep`. limit: how many of the largest files.
 
     Raises AdeqError if the server does not start, or if the work comes to a halt.
     """

@@ -57,7 +57,7 @@ class Workers:
         return sum(process.child.poll() is None for process in self._processes)
 
     def check(self) -> None:
-        """Raise AdeqError, with the end of its log, if one has ended that nobody killed."""
+        """Raise AdeqError, with the end of its log, if one has ended that the demo did not kill."""
         for process in self._processes:
             if process.child.poll() not in (None, -signal.SIGKILL):
                 process.log.seek(0)

@@ -76,7 +76,7 @@ def rights(facts: Facts) -> Finding:
 
 
 def _may(roles: Sequence[str], queue: str) -> str:
-    """What somebody may do with a queue who may make the calls of these roles."""
+    """What a user with these roles may do with a queue."""
     if len(roles) == len(ROLES):
         return f"run all that {queue} needs"
     return f"{', '.join(['look', *roles])}, and no more, with {queue}; adeq scripts acl shows the rights of each role"
@@ -175,7 +175,7 @@ def _named(names: list[str]) -> str:
 
 
 def locks(facts: Facts) -> Finding:
-    """Does somebody look for the deadlocks of all who wait?"""
+    """Does a client look for the deadlocks of all waiters?"""
     why = "Some may wait for each other until their wait is over, because a deadlock search exceeded its budget."
     if facts.domains is None:
         return unknown("this user may not look for lock domains", why, "adeq lock domains")

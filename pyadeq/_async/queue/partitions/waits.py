@@ -11,7 +11,7 @@ from pyadeq._twins import aio_Event, aio_spawn
 from pyadeq.errors import AdeqError, TransportError
 
 Listen: TypeAlias = Callable[[str, float], Awaitable[str | None]]
-"""Waits for a word in one place, for so many seconds."""
+"""Waits for a word in one place, for at most that many seconds."""
 
 GiveBack: TypeAlias = Callable[[str, str], Awaitable[object]]
 """Takes a word that was said in a place, for others."""

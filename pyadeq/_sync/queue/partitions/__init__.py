@@ -122,7 +122,7 @@ class PartitionedQueue(Putting, TakingPart):
         for queue in new:
             settle_in(model, queue)
         self._publish(known, tags, settle=False)
-        for queue in new:  # what was set meanwhile, by somebody who did not know of it
+        for queue in new:  # what another client set meanwhile, which did not know of the new ones
             settle_in(model, queue)
         return self.partitions()
 
@@ -153,7 +153,7 @@ class PartitionedQueue(Putting, TakingPart):
         for state in LOOKS:
             for lane in (queue.stats()).lanes if state == "ready" else [None]:
                 for task in queue.iterate(state, lane=lane):
-                    id = None if task.schedule else task.id  # which a schedule made, and nobody looks for elsewhere
+                    id = None if task.schedule else task.id  # a schedule's id is only looked up in its own partition
                     if not known.belongs(tag, id, _ties_of(task)):
                         left.add(task.id)
         return len(left) + stats.more_lanes
@@ -166,7 +166,7 @@ class PartitionedQueue(Putting, TakingPart):
             raise ConflictError(
                 "ADEQ_CONFLICT",
                 call.script.id,
-                f"somebody else gave {self.name!r} other partitions (epoch {epoch})",
+                f"another client gave {self.name!r} other partitions (epoch {epoch})",
             )
         self._refuse_earlier(now)
 

@@ -18,13 +18,13 @@ from pyadeq.models.partition import Partition
 T = TypeVar("T")
 
 FRESH, FRESH_WHOLE = 1.0, 5.0
-"""Seconds for which the map is taken as it was read; and that of a queue without partitions, which has none to miss."""
+"""Seconds until the map is read again; and until a queue without partitions is asked whether it has some now."""
 
 PATIENCE = 0.2
 """Seconds in which a call to one of several partitions is sent again, before the others are looked after."""
 
 LEAST_REST, LONGEST_REST = 2.0, 10.0
-"""Seconds for which a node that did not answer is left alone, while others go on."""
+"""Seconds until a node that did not answer is asked again. Others go on."""
 
 
 class PartitionedBase:
@@ -69,7 +69,7 @@ class PartitionedBase:
             return self._read()
         if monotonic() - self._read_at > (FRESH if self._map.epoch else FRESH_WHOLE):
             self._read_at = monotonic()  # one asks, and the others go on
-            with suppress(TransportError):  # whoever knows an old map is told so where it matters
+            with suppress(TransportError):  # a client with an old map hears so where it matters
                 return self._read(PATIENCE)
         return self._map
 
@@ -110,7 +110,7 @@ class PartitionedBase:
     def _where_it_is(self, id: str, ask: Callable[[Queue], T], is_there: Callable[[T], bool]) -> T:
         """Ask the partition that has a task, or had it before a repartition. Returns the first answer that has it."""
         asked = set[str]()
-        for fresh in (False, True):  # somebody may have got a task from a partition that is not known here yet
+        for fresh in (False, True):  # a task may be in a partition that is not known here yet
             known = self._read() if fresh else self._fresh()
             for tag in known.places_of_id(id):
                 if tag not in asked:

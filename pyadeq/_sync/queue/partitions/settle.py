@@ -20,10 +20,10 @@ from pyadeq.models.queue import AckStatus, Failed, Renewal, Settled
 T = TypeVar("T")
 
 MOST_KNOWN = 10_000
-"""Leases of which it is remembered at least where they are; of others it is found out."""
+"""How many leases' partitions are remembered at least. Those of others are looked up."""
 
 DRY = 2.0
-"""Seconds for which who listens does not ask one that had too few tasks, unless it calls or something is due."""
+"""Seconds until a listener asks a partition with too few tasks again, unless it wakes or something is due."""
 
 Indexes = tuple[list[int], list[int]]
 """Of acks and of fails."""
@@ -124,7 +124,7 @@ class Settling(PartitionedBase):
                     self._note_away(tag, began)
                 elif not answer.leases:
                     raise
-                answer.lose(error, own_acks, own_fails)  # of leases that are claimed by now somebody has to hear
+                answer.lose(error, own_acks, own_fails)  # the caller has to hear of the leases that are claimed by now
                 answer.expect(LEAST_REST)
                 return
             self._away_until.pop(self._node(tag), None)

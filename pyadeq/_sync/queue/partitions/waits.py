@@ -12,7 +12,7 @@ from pyadeq._twins import Event, spawn
 from pyadeq.errors import AdeqError, TransportError
 
 Listen: TypeAlias = Callable[[str, float], str | None]
-"""Waits for a word in one place, for so many seconds."""
+"""Waits for a word in one place, for at most that many seconds."""
 
 GiveBack: TypeAlias = Callable[[str, str], object]
 """Takes a word that was said in a place, for others."""
