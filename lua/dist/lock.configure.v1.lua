@@ -150,9 +150,9 @@ local function change_settings(ctx, clock, changes) local config = KEYS[1]
   if #changes > 0 then redis.call('HSET', config, unpack(changes)) end  -- at most 100: two for each setting
 end
 
--- read_clock(layout_min, clock, chosen): the time in ms, as a number and as text; or nil and the error to answer with, where
--- these scripts, or the clock that the call assumes, do not fit what is stored. chosen: the clock of a base that is not there
--- yet, in a call that may create it.
+-- read_clock(layout_min, clock, chosen): the time in ms, as a number and as text; or nil and the error to return, if
+-- the layout of these scripts or the clock of the call does not fit the stored data. chosen: the clock of a base that
+-- this call may create.
 local function read_clock(layout_min, clock, chosen)
   if tonumber(layout_min or LAYOUT) > LAYOUT then
     return nil, redis.error_reply('ADEQ_LAYOUT this data needs scripts of layout ' .. layout_min
@@ -170,9 +170,9 @@ local function read_clock(layout_min, clock, chosen)
   return time[1] * 1000 + ms, string.format('%s%03d', time[1], ms)
 end
 
--- open(clock): what every call needs: the time, whether the base exists, and `settings`, those that this script names as
--- `ctx.settings_<name>`; or nil and the error to answer with. lua/tools/opening.py writes which settings these are, and what the
--- fields of call.toml begin with. clock: for a call that may create the base.
+-- open(clock): read what every call needs: the time, whether the base exists, and the settings that this script uses as
+-- `ctx.settings_<name>`; or nil and the error to return. lua/tools/opening.py generates which settings these are, and
+-- the first values of the fields of call.toml. clock: for a call that may create the base.
 local function open(clock) local config = KEYS[1]
   local row = redis.call('HMGET', config, 'layout_min', 'clock', 'lease_ms', 'max_ttl_ms', 'heartbeat_ms', 'poll_ms', 'claim_ms', 'waiter_ms')
   local now, now_text = read_clock(row[1], row[2], clock)
@@ -180,8 +180,8 @@ local function open(clock) local config = KEYS[1]
   return { exists = row[1], now = now, now_text = now_text, settings_lease_ms = tonumber(row[3] or 30000), settings_max_ttl_ms = tonumber(row[4] or 3600000), settings_heartbeat_ms = tonumber(row[5] or 0), settings_poll_ms = tonumber(row[6] or 2000), settings_claim_ms = tonumber(row[7] or 5000), settings_waiter_ms = tonumber(row[8] or 15000), settings_clock = row[2] }
 end
 
--- open_to_configure(clock): open, for a call that may create the base with this clock; or nil and the error to answer with, also
--- where the base was created with the other one.
+-- open_to_configure(clock): open a call that may create the base with this clock; or nil and the error to return, also
+-- if the base has the other clock.
 local function open_to_configure(clock)
   local ctx, refused = open(clock)
   if refused then return nil, refused end

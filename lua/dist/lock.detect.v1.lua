@@ -93,9 +93,9 @@ end
 
 local arg_rare
 
--- read_clock(layout_min, clock, chosen): the time in ms, as a number and as text; or nil and the error to answer with, where
--- these scripts, or the clock that the call assumes, do not fit what is stored. chosen: the clock of a base that is not there
--- yet, in a call that may create it.
+-- read_clock(layout_min, clock, chosen): the time in ms, as a number and as text; or nil and the error to return, if
+-- the layout of these scripts or the clock of the call does not fit the stored data. chosen: the clock of a base that
+-- this call may create.
 local function read_clock(layout_min, clock, chosen)
   if tonumber(layout_min or LAYOUT) > LAYOUT then
     return nil, redis.error_reply('ADEQ_LAYOUT this data needs scripts of layout ' .. layout_min
@@ -113,9 +113,9 @@ local function read_clock(layout_min, clock, chosen)
   return time[1] * 1000 + ms, string.format('%s%03d', time[1], ms)
 end
 
--- open(clock): what every call needs: the time, whether the base exists, and `settings`, those that this script names as
--- `ctx.settings_<name>`; or nil and the error to answer with. lua/tools/opening.py writes which settings these are, and what the
--- fields of call.toml begin with. clock: for a call that may create the base.
+-- open(clock): read what every call needs: the time, whether the base exists, and the settings that this script uses as
+-- `ctx.settings_<name>`; or nil and the error to return. lua/tools/opening.py generates which settings these are, and
+-- the first values of the fields of call.toml. clock: for a call that may create the base.
 local function open(clock) local config = KEYS[1]
   local row = redis.call('HMGET', config, 'layout_min', 'clock', 'mirror', 'events_max')
   local now, now_text = read_clock(row[1], row[2], clock)
@@ -123,8 +123,9 @@ local function open(clock) local config = KEYS[1]
   return { exists = row[1], now = now, now_text = now_text, settings_mirror = row[3] == '1', settings_events_max = tonumber(row[4] or 100000), offset = false, stepped = false, texts = false, fence = false, waiting = false, due = false }
 end
 
--- open_domain(rids): open, and what every call needs of the domain: its counters, the records of these requests, and a time that
--- never goes back: the offset takes up what the server's clock has lost; or nil and the error to answer with.
+-- open_domain(rids): open a call, and read what every call needs: the counters of the domain, the records of these
+-- requests, and a time that never goes back (the offset adds what the server's clock has lost). Or nil and the error to
+-- return.
 local function open_domain(rids) local requests = KEYS[2]
   local ctx, refused = open()
   if refused then return nil, refused end
@@ -164,8 +165,7 @@ local function record_of(ctx, rid) local requests = KEYS[2]
   return ctx.texts[rid]
 end
 
--- choose_victim(ctx, request, nodes): which of the waits of a circle is to end, by the policy; nil: that of the
--- request.
+-- choose_victim(ctx, request, nodes): which wait of a cycle ends, by the policy; nil: that of the request.
 local function choose_victim(ctx, request, nodes)
   if ctx.policy == 'requester' then return nil end
   local victim, rank, born = nil, tonumber(request.priority), tonumber(request.born_ms)
@@ -178,9 +178,9 @@ local function choose_victim(ctx, request, nodes)
   return victim
 end
 
--- cycle_of(request, search): the cycle that a search has found: `<owner>><code>><resource>` for each, who waits for
--- the resource in that mode, which the next has or is ahead for; and the waits of the others, in that order. Of one of
--- more than 256, or 30,000 bytes, the beginning, and `+<n>` for the others.
+-- cycle_of(request, search): the cycle that a search has found, as `<owner><code>><resource>` for each owner: it waits
+-- for the resource in that mode, and the next owner holds it or waits ahead. Also the waits of the others, in that
+-- order. A cycle of more than 256 owners or 30,000 bytes is cut, with `+<n>` for the rest.
 local function cycle_of(request, search)
   local block = search.hard or search.maybe
   local words, nodes = { request.owner .. '>' .. search.wants[block.resource] .. '>' .. block.resource }, {}
@@ -196,8 +196,8 @@ local function cycle_of(request, search)
   return table.concat(words, ' '), nodes
 end
 
--- emit(ctx, event, id, detail): add one entry to the stream, where events are kept; detail is name=value words of ours, or ''. Its
--- trace is ctx.trace, that of the task, or else that of the call.
+-- emit(ctx, event, id, detail): add an entry to the stream, if the noun keeps events. detail: `name=value` words, or
+-- ''. The trace is ctx.trace, that of the task, or else that of the call.
 local function emit(ctx, event, id, detail) local events = KEYS[9]
   if ctx.settings_events_max == 0 then return end
   if detail ~= '' and source == '' and trace == '' and not ctx.trace then
@@ -222,9 +222,9 @@ local function parts_text(request)
   return table.concat(words, ',')
 end
 
--- emit_lock_event(ctx, event, rid, request, detail): one event, and a hint to whoever listens to one of its resources; to who waits
--- for the request itself, if it has got what it waits for or has ended without. detail is words of ours with a space
--- before each, or ''.
+-- emit_lock_event(ctx, event, rid, request, detail): emit one event, and hints for the listeners of its resources. If
+-- the request no longer waits, its own listener gets one too. detail: further words, each with a space before it, or
+-- ''.
 local function emit_lock_event(ctx, event, rid, request, detail)
   local agent, hints = request.agent, ctx.hints or {}
   emit(ctx, event, rid, 'owner=' .. request.owner .. ' agent=' .. agent .. ' locks=' .. parts_text(request) .. detail)
@@ -235,8 +235,7 @@ local function emit_lock_event(ctx, event, rid, request, detail)
   if event == 'lock.promoted' or event == 'lock.cancelled' or event == 'lock.deadlock' then hint(rid) end
 end
 
--- forget_search(ctx, rid): one that waited is not to be searched for any more. Where nobody waits there is nothing to
--- look at, the rest of a line neither.
+-- forget_search(ctx, rid): drop a waiter from the searches. If no waiter is left, drop all, also the rest of a line.
 local function forget_search(ctx, rid) local unchecked = KEYS[5]
   ctx.waiting = ctx.waiting - 1
   if ctx.waiting == 0 then
@@ -246,8 +245,8 @@ local function forget_search(ctx, rid) local unchecked = KEYS[5]
   end
 end
 
--- members_of(rid, request): its members of the graph: for each lock one by resource and one by owner, at last one by
--- agent. Who waits has a place in the order of the domain, but where it rests on a hold of its owner's; who holds has
+-- members_of(rid, request): the members of a request in the graph: for each lock one by resource and one by owner, and
+-- one by agent. A waiter's members have its place, unless it depends on another hold of its owner. A holder's have
 -- none.
 local function members_of(rid, request)
   local members, owner, order = {}, request.owner, request.order
@@ -265,9 +264,9 @@ local function members_of(rid, request)
   return members
 end
 
--- note_line(ctx, resource, shared, from): somebody in line for it, behind that place, may have a turn now: for
--- promote_freed to look at, once. shared: who has gone shared it, or would have. `gone` counts those; any other
--- counts for all that may pass others.
+-- note_line(ctx, resource, shared, from): note that waiters for a resource, behind that place, may have a turn now;
+-- promote_freed looks at each line once. shared: the request that left shared it, or would have. `gone` counts those;
+-- any other counts as 64.
 local function note_line(ctx, resource, shared, from)
   ctx.freed, ctx.noted = ctx.freed or {}, ctx.noted or {}
   from = from or ''
@@ -280,7 +279,8 @@ local function note_line(ctx, resource, shared, from)
   if from < noted.from then noted.from = from end
 end
 
--- note_freed(ctx, request): note the lines of what a request has left, and who may have lost what its own wait rests on.
+-- note_freed(ctx, request): note the lines of a request that leaves, and the owners whose own waits may have lost a
+-- hold that they depend on.
 local function note_freed(ctx, request)
   for _, part in ipairs(request.parts) do
     note_line(ctx, part.resource, part.code == 's')
@@ -352,7 +352,7 @@ local function end_request(ctx, rid, request, outcome, event, detail) local grap
   emit_lock_event(ctx, event, rid, request, detail)
 end
 
--- end_deadlock(ctx, rid, request, circle): end a wait that is part of a circle.
+-- end_deadlock(ctx, rid, request, circle): end a wait that is part of a cycle.
 local function end_deadlock(ctx, rid, request, circle)
   end_request(ctx, rid, request, 'deadlock ' .. circle, 'lock.deadlock', ' cycle=' .. circle)
 end
@@ -385,7 +385,7 @@ local function strongest(owner, resource) local graph = KEYS[3]
   return last and string.match(last, '^.* (%S+) %S+$')
 end
 
--- lost_dependency(request): whether a waiter rests on holds of its owner's of which one is gone.
+-- lost_dependency(request): whether one of the holds that a waiter depends on is gone.
 local function lost_dependency(request)
   for _, part in ipairs(request.parts) do
     if part.depends_on ~= '' then
@@ -396,16 +396,16 @@ local function lost_dependency(request)
   return false
 end
 
--- end_wait(ctx, rid, request): end a waiter whose time has come: its wait is over, or nobody has asked for it.
+-- end_wait(ctx, rid, request): end a waiter whose time has come: its wait is over, or its client has stopped asking.
 local function end_wait(ctx, rid, request)
   local outcome = ctx.now >= tonumber(request.until_ms) and 'timed_out' or 'abandoned'
   end_request(ctx, rid, request, outcome, 'lock.cancelled', ' reason=' .. outcome)
 end
 
--- line_of(ctx, resource): what was read of the holders and waiters of a resource, for the rest of the call, or until they
--- change (link_request, note_freed): `holds`, how many there are; `code` and `by`, the mode and owner of the strongest;
--- `first`, the place of the first waiter; once `read`, `alone`, that of the first who would not share, and `last`, that of the
--- 64th. What there is not is false, what was not read is nil.
+-- line_of(ctx, resource): what was read of the holders and waiters of a resource, until they change (link_request,
+-- note_freed). `holds`: how many; `code` and `by`: mode and owner of the strongest hold; `first`: the place of the
+-- first waiter; once `read`, `alone`: the place of the first waiter that does not share, and `last`: that of the 64th.
+-- false: there is none; nil: not read yet.
 local function line_of(ctx, resource)
   ctx.lines = ctx.lines or {}
   ctx.lines[resource] = ctx.lines[resource] or {}
@@ -413,8 +413,8 @@ local function line_of(ctx, resource)
   return ctx.lines[resource]
 end
 
--- is_behind(ctx, part, order): whether somebody who waits for the resource before that place goes first. Shared waiters
--- pass those shared waiters that wait for something else as well, up to 63 of them.
+-- is_behind(ctx, part, order): whether an earlier waiter for the resource goes first. Shared waiters may pass up to 63
+-- shared waiters that also wait for something else.
 local function is_behind(ctx, part, order) local graph = KEYS[3]
   local line, queue, most = line_of(ctx, part.resource), 'r ' .. part.resource .. ' q ', part.code == 's' and 64 or 1
   if part.code == 's' and not line.read or part.code ~= 's' and line.first == nil then
@@ -461,8 +461,8 @@ local function is_held_against(ctx, part, owner) local graph = KEYS[3]
   return line.code and line.code ~= 's'
 end
 
--- find_obstacle(ctx, request, order): why a request for that place in line has to wait: the resource, and whether it
--- is for its holders (else for those ahead); nil if it need not.
+-- find_obstacle(ctx, request, order): why a request at that place has to wait: the resource, and whether holders are
+-- the reason (else earlier waiters); nil if it need not wait.
 local function find_obstacle(ctx, request, order)
   for _, part in ipairs(request.parts) do
     if part.fence == '0' then
@@ -472,8 +472,8 @@ local function find_obstacle(ctx, request, order)
   end
 end
 
--- link_request(ctx, rid, request): add its members to the graph. What was read of its lines (line_of) is to be read
--- again, but for one more who shares a lock that is shared or free: that keeps nobody away who would share it, too.
+-- link_request(ctx, rid, request): add the members of a request to the graph. Its lines (line_of) are to be read again,
+-- unless it only shares a lock that is shared or free, which keeps no other sharer away.
 local function link_request(ctx, rid, request) local graph = KEYS[3]
   for _, part in ipairs(ctx.lines and request.parts or {}) do
     local line = ctx.lines[part.resource]
@@ -525,8 +525,8 @@ local function grant(ctx, rid, request, status, deadline_ms)
   set_deadline(ctx, rid, deadline_ms)
 end
 
--- hand_over(ctx, rid, request): make a waiter a holder. It has a short time to claim what it was handed. Those behind
--- it may follow it, in every line where it stood, but for what it has alone.
+-- hand_over(ctx, rid, request): make a waiter a holder. It has a short time to claim the grant. Those behind it may
+-- follow in each of its lines, unless it has the resource alone.
 local function hand_over(ctx, rid, request) local graph = KEYS[3]
   read_rules(ctx)
   redis.call('ZREM', graph, unpack(members_of(rid, request)))  -- at most 65: members of a request
@@ -538,10 +538,10 @@ local function hand_over(ctx, rid, request) local graph = KEYS[3]
   end
 end
 
--- promote(ctx, freed, left): grant what can be granted to those in line for a resource, first come first served, a
--- run of shared waiters together. Grants and ends are `left` at most; answers how many are left then, and, where that
--- was too much for a call, the place up to which all had their turn. What stands in a waiter's way is the same in all
--- its lines, so it is looked for once (ctx.tried) until somebody else is granted. ctx.looks: how much may be done.
+-- promote(ctx, freed, left): grant what can be granted to the waiters of a resource, first come first served, a run of
+-- shared waiters together. At most `left` grants and ends. Returns how many are left, and, if that was too much for a
+-- call, the place up to which all had their turn. The obstacle of a waiter is the same in all its lines, so it is found
+-- once (ctx.tried) until another one is granted. ctx.looks: how much may be done.
 local function promote(ctx, freed, left) local graph, deadlines = KEYS[3], KEYS[4]
   local line, most, skipped, had = 'r ' .. freed.resource .. ' q ', 64, 0, left
   local low, high = '(' .. line .. freed.from .. '!', '(' .. line .. '~'
@@ -582,7 +582,7 @@ local function promote(ctx, freed, left) local graph, deadlines = KEYS[3], KEYS[
   return left
 end
 
--- members_below(words, limit): the first members of the graph that begin with these words, and go on.
+-- members_below(words, limit): the first members of the graph that begin with these words, at most limit.
 -- LATE
 local function members_below(words, limit) local graph = KEYS[3]
   return redis.call('ZRANGE', graph, '[' .. words .. ' ', '(' .. words .. '!', 'BYLEX', 'LIMIT', 0, limit)
@@ -594,8 +594,8 @@ local function waits_as(owner)
   return member and string.match(member, '^.* (%S+)$')
 end
 
--- promote_freed(ctx): give their turn to those in line for what this call has freed; first end the waits of owners
--- that have lost what they rest on. What is too much for one call is left to the next.
+-- promote_freed(ctx): grant what this call has freed to the next waiters. First it ends the waits of owners that have
+-- lost a hold that they depend on. The rest is left to the next call.
 -- LATE
 local function promote_freed(ctx)
   local left, at = ctx.grants or 64, 1
@@ -619,8 +619,8 @@ local function promote_freed(ctx)
   ctx.freed, ctx.noted, ctx.losers, ctx.grants = nil, nil, nil, left
 end
 
--- break_cycle(ctx, request, search): end the wait that the policy names of those that make a circle. The circle as
--- text, and the rid that was ended; none where it is for the request itself to give way.
+-- break_cycle(ctx, request, search): end one wait of a cycle, as the policy says. Returns the cycle as text, and the
+-- rid whose wait ended; no rid if the request itself has to give way.
 local function break_cycle(ctx, request, search)
   local circle, nodes = cycle_of(request, search)
   local victim = choose_victim(ctx, request, nodes)
@@ -631,9 +631,10 @@ local function break_cycle(ctx, request, search)
   return circle, victim.rid
 end
 
--- scan_line(ctx, search, scan): look who waits, behind a place in the line of a resource, for what stands there, or for
--- somebody who does: whoever conflicts with it, and all behind. A holder's place is ''. Each is noted once, with whom it
--- waits for. counted: permits play a part. 64 at a time; true once the line has been read.
+-- scan_line(ctx, search, scan): find the waiters of a resource behind a place that wait for the holder or waiter at
+-- that place, or for one who does: those that conflict with it, and all behind them. A holder's place is ''. Each is
+-- noted once, with the owner that it waits for. counted: permits are involved. Reads 64 at a time; true when the line
+-- has been read.
 local function scan_line(ctx, search, scan) local graph = KEYS[3]
   local resource, line = scan.resource, 'r ' .. scan.resource .. ' q '
   if not scan.begun then
@@ -667,9 +668,10 @@ local function scan_line(ctx, search, scan) local graph = KEYS[3]
   return #members < 64
 end
 
--- visit_waiter(ctx, search, request, node): look at what one that a search has found holds and waits for, 32 at a time: the
--- lines behind that are to be read, and the request itself may wait for it. `hard`: for what it holds, and that is a
--- cycle; `maybe`: so, too, but permits play a part; `soft`: it stands ahead of the request, the foremost of these.
+-- visit_waiter(ctx, search, request, node): look at what an owner that a search has found holds and waits for, 32 at a
+-- time. It adds the lines behind these to `scans`, and checks whether the request may wait for the owner. `hard`: for
+-- something that it holds, which is a cycle; `maybe`: the same, but permits are involved; `soft`: it waits ahead of the
+-- request; the foremost of these.
 local function visit_waiter(ctx, search, request, node) local graph = KEYS[3]
   local all = 'o ' .. node.owner
   local members = redis.call('ZRANGE', graph, search.cursor and '(' .. search.cursor or '[' .. all .. ' ', '(' .. all .. '!',
@@ -706,9 +708,9 @@ local function visit_waiter(ctx, search, request, node) local graph = KEYS[3]
   end
 end
 
--- find_dependents(ctx, search, request): go on with a search until all are found that wait for the owner of the request,
--- directly or through others, if it waits at its place; or until a cycle is certain. False where that takes more than
--- ctx.visits, which counts the commands and all that they read.
+-- find_dependents(ctx, search, request): continue a search until all owners are found that wait for the owner of the
+-- request, directly or through others, or until a cycle is certain. False if that takes more than ctx.visits, which
+-- counts commands and what they read.
 local function find_dependents(ctx, search, request)
   for _, part in ipairs(request.parts) do
     if part.fence == '0' then search.wants[part.resource] = part.code end
@@ -781,8 +783,8 @@ local function lines_of(ctx, search, request)
   return state
 end
 
--- load_waits(ctx, search): read what all hold and wait for that a search has found, for is_deadlocked, into `entries`; and how
--- many permits there are. False where that takes more than ctx.visits.
+-- load_waits(ctx, search): read all holds and waits of the owners that a search has found into `entries`, for
+-- is_deadlocked, and the number of permits. False if that takes more than ctx.visits.
 local function load_waits(ctx, search)
   for n = search.loaded + 1, search.count do
     local owner = search.todo[n].owner
@@ -810,10 +812,10 @@ local function load_waits(ctx, search)
   return true
 end
 
--- is_deadlocked(ctx, search, request): whether a request at its place would wait for ever, permits considered: whoever can run
--- is let run and give back what it has, as long as there is somebody; what is left over is a deadlock. Who does not wait
--- for the request, even through others, can run in the end. If it is: the lines, and who could run, for left_over.
--- nil: too much to tell.
+-- is_deadlocked(ctx, search, request): whether a request at its place would wait for ever, with permits considered. It
+-- plays through who can run and give back, until no owner is left that can. The rest is a deadlock. Owners that do not
+-- wait for the request, directly or through others, can always run in the end. Returns true, the lines, and who could
+-- run (for left_over); nil: too much to tell.
 local function is_deadlocked(ctx, search, request)
   if not load_waits(ctx, search) or ctx.visits < #search.entries / 2 then return nil end -- that is what lines_of takes
   local state = lines_of(ctx, search, request)
@@ -864,9 +866,9 @@ local function is_deadlocked(ctx, search, request)
   return true, state, gone
 end
 
--- left_over(search, request, state, gone): of what is_deadlocked has left over: the place of the foremost waiter ahead of the
--- request, if there is one. The request has to go before it: behind it, at any place, it keeps at least as many from
--- their turn, so that one is left over there, too. search.maybe: a holder of what the request waits for.
+-- left_over(search, request, state, gone): after is_deadlocked: the place of the foremost waiter ahead of the request
+-- that is left over, if there is one. The request has to go before it: at any place behind, it blocks at least as many,
+-- so that waiter is left over there too. search.maybe: a holder of what the request waits for.
 local function left_over(search, request, state, gone)
   local foremost
   search.maybe = nil
@@ -891,10 +893,10 @@ local function left_over(search, request, state, gone)
   return foremost
 end
 
--- new_search(request): a search for those that wait for the owner of a request, directly or through others. `found`: each
--- of them by owner, with the wait by which it was found first; `todo`: all by number, of which those up to `at` were
--- visited, the last one up to `cursor`; `scans`: lines that are still to be read; `from`: by resource, the place behind
--- which all are known.
+-- new_search(request): a search for the owners that wait for the owner of a request, directly or through others.
+-- `found`: the wait by which each owner was found first; `todo`: all by number, visited up to `at`, and the last one up
+-- to `cursor`; `scans`: lines that are still to be read; `from`: by resource, the place behind which all waiters are
+-- known.
 local function new_search(request)
   return { todo = { { owner = request.owner, depth = 0 } }, count = 1, at = 1, scans = {}, found = {}, from = {},
     wants = {}, entries = {}, loaded = 0, rooms = {} }
@@ -913,11 +915,11 @@ local function place_before(request, order) local requests, graph = KEYS[2], KEY
   return last .. string.format('%012.0f', 999999999999 - redis.call('HINCRBY', requests, '#seq', 1))
 end
 
--- find_place(ctx, request, tail, search): a place in line for a request that has to wait, at which no cycle of waits
--- closes: the one that its priority gives it, else the last one, else just ahead of the first who depends on it, and so
--- on: any other place has a cycle if these have one. With permits not every cycle is for ever, so there it moves ahead
--- of those that are stuck. Nil, or the search that has found a cycle wherever it stands. request.unchecked: the
--- search was too long; request.search is how far it has come, and `search` that of an earlier call.
+-- find_place(ctx, request, tail, search): a place in line for a request that has to wait, at which no cycle closes. It
+-- tries the place of its priority, then the last one, then just ahead of the first waiter that depends on it, and so
+-- on: if these have a cycle, every place has one. With permits, not every cycle is a deadlock, so there it moves ahead
+-- of those that are stuck. Returns nil, or the search that has found a cycle at every place. request.unchecked: the
+-- search was too long; request.search says how far it came, and `search` is that of an earlier call.
 local function find_place(ctx, request, tail, search)
   local moved = search ~= nil or request.order == tail
   search = search or new_search(request)
@@ -949,8 +951,8 @@ local function find_place(ctx, request, tail, search)
   request.unchecked, request.search = true, search
 end
 
--- save_search(rid, request, state, order): keep how far a search has come, for the next call to go on with. `order` is
--- where the request stands in fact. It is found anew if nobody goes on with it in ten minutes.
+-- save_search(rid, request, state, order): save how far a search has come, so that the next call can continue it within
+-- ten minutes. `order` is the request's real place.
 local function save_search(rid, request, state, order) local saved = KEYS[6]
   if not state.saved then redis.call('UNLINK', saved) end
   local function block(one) return one and one.owner .. ' ' .. one.resource .. ' ' .. one.order or '' end
@@ -980,8 +982,8 @@ local function save_search(rid, request, state, order) local saved = KEYS[6]
   redis.call('PEXPIRE', saved, 600000)
 end
 
--- still_waits(ctx, request, state): whether the cycle that calls before have found is there still: each of it has waited
--- all the time, and for the next one of it. nil where that takes more than ctx.visits.
+-- still_waits(ctx, request, state): whether a cycle that earlier calls have found still exists: each owner has waited
+-- all the time, and for the next one. nil if that takes more than ctx.visits.
 local function still_waits(ctx, request, state)
   local block = state.hard or state.maybe
   local owner = state.confirmed or block.owner
@@ -1011,9 +1013,9 @@ local function still_waits(ctx, request, state)
   end
 end
 
--- check_wait(ctx, rid, begun): search again for cycles that a waiter is part of; begun: from there, where an earlier call
--- has begun. What was ended for it; false if nothing had to be; nil if its agent has had its turn a short while ago. The
--- second: the search, where it was too long for this call.
+-- check_wait(ctx, rid, begun): search again for cycles with this waiter. begun: an earlier call's search to continue.
+-- Returns what was ended; false if nothing had to be; nil if its agent was searched a short while ago. The second
+-- value: the search, if it was too long for this call.
 local function check_wait(ctx, rid, begun) local graph, unchecked, saved, rates = KEYS[3], KEYS[5], KEYS[6], KEYS[8]
   local request = live_request(ctx, rid)
   if not request or request.order == '-' then return nil end -- an earlier one of this call has seen to it
@@ -1075,8 +1077,7 @@ local function mirror_hint(whom, words) local channel = KEYS[10]
   redis.pcall('PUBLISH', channel .. whom, words)
 end
 
--- close_domain(ctx): store the time, the counters and what was written of requests, for the next call to go on from,
--- and publish what this call has told.
+-- close_domain(ctx): store the time, the counters and the changed requests, and publish the hints of this call.
 -- LATE
 local function close_domain(ctx) local requests, channel = KEYS[2], KEYS[10]
   local changes = { '#now', ctx.now_text, '#offset', ctx.offset, '#fence', string.format('%.0f', ctx.fence),
@@ -1095,8 +1096,9 @@ local function close_domain(ctx) local requests, channel = KEYS[2], KEYS[10]
   end
 end
 
--- end_rids(ctx, rids, work): end requests whose deadline has come: all of them first, for none may be granted what
--- another leaves. Then the next in line have their turn. How many were ended: `work` counts their locks, and more.
+-- end_rids(ctx, rids, work): end requests whose deadline has come: all of them first, so that none gets what another
+-- one leaves. Then the next waiters have their turn. Returns how many were ended. work: how many locks, and a little
+-- more, it may handle.
 local function end_rids(ctx, rids, work) local deadlines = KEYS[4]
   local count = 0
   for _, rid in ipairs(rids) do
@@ -1137,10 +1139,9 @@ local function sweep_ended(ctx, limit) local requests, deadlines, rates = KEYS[2
   return redis.call('EXISTS', rates) == 1 and ctx.now + 60000 or MAX_SAFE
 end
 
--- end_due(ctx, limit): end up to so many of the requests whose deadline has come, and forget as many of those that
--- ended two minutes ago; how many were ended. ctx.caught_up: there are no more. ctx.due is when there is something
--- to do again; what can be forgotten may wait for a second, so that not every call has to see to it.
--- Requests with many locks count for several.
+-- end_due(ctx, limit): end at most limit requests whose deadline has come, and forget as many that ended two minutes
+-- ago. Returns how many were ended. ctx.caught_up: there are no more. ctx.due: when there is work again. Forgetting may
+-- wait for a second, so that not every call does it. A request with many locks counts for several.
 -- LATE
 local function end_due(ctx, limit) local deadlines = KEYS[4]
   ctx.caught_up = ctx.now < ctx.due
@@ -1154,8 +1155,8 @@ local function end_due(ctx, limit) local deadlines = KEYS[4]
   return ended
 end
 
--- open_search(ctx): the search that the call before has not ended, its rid, and where that stood then; nil if there is
--- none. What was found is read where it is needed.
+-- open_search(ctx): load the search that an earlier call has saved, its rid, and the request's place then; nil if there
+-- is none. What it found is read when it is needed.
 -- LATE
 local function open_search(ctx) local saved = KEYS[6]
   local row = redis.call('HMGET', saved, '#rid', '#stands', '#order', '#place', '#numbers', '#cursor', '#hard', '#maybe',

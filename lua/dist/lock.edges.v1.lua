@@ -63,16 +63,16 @@ if #ARGV ~= 3 then
   return redis.error_reply('ADEQ_ARG expected 3 arguments, got ' .. #ARGV)
 end
 
--- members_below(words, limit): the first members of the graph that begin with these words, and go on.
+-- members_below(words, limit): the first members of the graph that begin with these words, at most limit.
 -- LATE
 local function members_below(words, limit) local graph = KEYS[3]
   return redis.call('ZRANGE', graph, '[' .. words .. ' ', '(' .. words .. '!', 'BYLEX', 'LIMIT', 0, limit)
 end
 
--- edges_of(resource, answers, page, order, at): add the edges of those who wait for a resource, from the waiter at that
--- place on, and of its edges from the one with that number on. Who comes behind another that it has to wait for waits
--- for the nearest one; a run of shared waiters waits together. Where the page is full: with which waiter and edge to go
--- on. page: `left`, how many edges it may still have, and `work`, how much may still be looked at.
+-- edges_of(resource, answers, page, order, at): add the edges of the waiters of a resource, from the waiter at that
+-- place and its edge number `at` on. A waiter that has to wait for another waiter gets edges to the nearest one only. A
+-- run of shared waiters waits together. Returns the waiter and the edge to continue with, if the page is full. page:
+-- `left`, how many more edges it may have, and `work`, how much more may be read.
 local function edges_of(resource, answers, page, order, at)
   local line = 'r ' .. resource
   local waiters = members_below(line .. ' q', 1000)
@@ -111,9 +111,9 @@ local function edges_of(resource, answers, page, order, at)
   end
 end
 
--- read_clock(layout_min, clock, chosen): the time in ms, as a number and as text; or nil and the error to answer with, where
--- these scripts, or the clock that the call assumes, do not fit what is stored. chosen: the clock of a base that is not there
--- yet, in a call that may create it.
+-- read_clock(layout_min, clock, chosen): the time in ms, as a number and as text; or nil and the error to return, if
+-- the layout of these scripts or the clock of the call does not fit the stored data. chosen: the clock of a base that
+-- this call may create.
 local function read_clock(layout_min, clock, chosen)
   if tonumber(layout_min or LAYOUT) > LAYOUT then
     return nil, redis.error_reply('ADEQ_LAYOUT this data needs scripts of layout ' .. layout_min
@@ -131,9 +131,9 @@ local function read_clock(layout_min, clock, chosen)
   return time[1] * 1000 + ms, string.format('%s%03d', time[1], ms)
 end
 
--- open(clock): what every call needs: the time, whether the base exists, and `settings`, those that this script names as
--- `ctx.settings_<name>`; or nil and the error to answer with. lua/tools/opening.py writes which settings these are, and what the
--- fields of call.toml begin with. clock: for a call that may create the base.
+-- open(clock): read what every call needs: the time, whether the base exists, and the settings that this script uses as
+-- `ctx.settings_<name>`; or nil and the error to return. lua/tools/opening.py generates which settings these are, and
+-- the first values of the fields of call.toml. clock: for a call that may create the base.
 local function open(clock) local config = KEYS[1]
   local row = redis.call('HMGET', config, 'layout_min', 'clock')
   local now, now_text = read_clock(row[1], row[2], clock)
@@ -141,8 +141,9 @@ local function open(clock) local config = KEYS[1]
   return { exists = row[1], now = now, now_text = now_text, offset = false, stepped = false, texts = false, fence = false, waiting = false, due = false }
 end
 
--- open_domain(rids): open, and what every call needs of the domain: its counters, the records of these requests, and a time that
--- never goes back: the offset takes up what the server's clock has lost; or nil and the error to answer with.
+-- open_domain(rids): open a call, and read what every call needs: the counters of the domain, the records of these
+-- requests, and a time that never goes back (the offset adds what the server's clock has lost). Or nil and the error to
+-- return.
 local function open_domain(rids) local requests = KEYS[2]
   local ctx, refused = open()
   if refused then return nil, refused end

@@ -88,15 +88,15 @@ end
 
 local arg_rare
 
--- members_below(words, limit): the first members of the graph that begin with these words, and go on.
+-- members_below(words, limit): the first members of the graph that begin with these words, at most limit.
 -- LATE
 local function members_below(words, limit) local graph = KEYS[3]
   return redis.call('ZRANGE', graph, '[' .. words .. ' ', '(' .. words .. '!', 'BYLEX', 'LIMIT', 0, limit)
 end
 
--- read_clock(layout_min, clock, chosen): the time in ms, as a number and as text; or nil and the error to answer with, where
--- these scripts, or the clock that the call assumes, do not fit what is stored. chosen: the clock of a base that is not there
--- yet, in a call that may create it.
+-- read_clock(layout_min, clock, chosen): the time in ms, as a number and as text; or nil and the error to return, if
+-- the layout of these scripts or the clock of the call does not fit the stored data. chosen: the clock of a base that
+-- this call may create.
 local function read_clock(layout_min, clock, chosen)
   if tonumber(layout_min or LAYOUT) > LAYOUT then
     return nil, redis.error_reply('ADEQ_LAYOUT this data needs scripts of layout ' .. layout_min
@@ -114,9 +114,9 @@ local function read_clock(layout_min, clock, chosen)
   return time[1] * 1000 + ms, string.format('%s%03d', time[1], ms)
 end
 
--- open(clock): what every call needs: the time, whether the base exists, and `settings`, those that this script names as
--- `ctx.settings_<name>`; or nil and the error to answer with. lua/tools/opening.py writes which settings these are, and what the
--- fields of call.toml begin with. clock: for a call that may create the base.
+-- open(clock): read what every call needs: the time, whether the base exists, and the settings that this script uses as
+-- `ctx.settings_<name>`; or nil and the error to return. lua/tools/opening.py generates which settings these are, and
+-- the first values of the fields of call.toml. clock: for a call that may create the base.
 local function open(clock) local config = KEYS[1]
   local row = redis.call('HMGET', config, 'layout_min', 'clock', 'mirror', 'events_max')
   local now, now_text = read_clock(row[1], row[2], clock)
@@ -124,8 +124,9 @@ local function open(clock) local config = KEYS[1]
   return { exists = row[1], now = now, now_text = now_text, settings_mirror = row[3] == '1', settings_events_max = tonumber(row[4] or 100000), offset = false, stepped = false, texts = false, fence = false, waiting = false, due = false }
 end
 
--- open_domain(rids): open, and what every call needs of the domain: its counters, the records of these requests, and a time that
--- never goes back: the offset takes up what the server's clock has lost; or nil and the error to answer with.
+-- open_domain(rids): open a call, and read what every call needs: the counters of the domain, the records of these
+-- requests, and a time that never goes back (the offset adds what the server's clock has lost). Or nil and the error to
+-- return.
 local function open_domain(rids) local requests = KEYS[2]
   local ctx, refused = open()
   if refused then return nil, refused end
@@ -164,8 +165,7 @@ local function mirror_hint(whom, words) local channel = KEYS[9]
   redis.pcall('PUBLISH', channel .. whom, words)
 end
 
--- close_domain(ctx): store the time, the counters and what was written of requests, for the next call to go on from,
--- and publish what this call has told.
+-- close_domain(ctx): store the time, the counters and the changed requests, and publish the hints of this call.
 -- LATE
 local function close_domain(ctx) local requests, channel = KEYS[2], KEYS[9]
   local changes = { '#now', ctx.now_text, '#offset', ctx.offset, '#fence', string.format('%.0f', ctx.fence),
@@ -184,8 +184,8 @@ local function close_domain(ctx) local requests, channel = KEYS[2], KEYS[9]
   end
 end
 
--- emit(ctx, event, id, detail): add one entry to the stream, where events are kept; detail is name=value words of ours, or ''. Its
--- trace is ctx.trace, that of the task, or else that of the call.
+-- emit(ctx, event, id, detail): add an entry to the stream, if the noun keeps events. detail: `name=value` words, or
+-- ''. The trace is ctx.trace, that of the task, or else that of the call.
 local function emit(ctx, event, id, detail) local events = KEYS[8]
   if ctx.settings_events_max == 0 then return end
   if detail ~= '' and source == '' and trace == '' and not ctx.trace then
@@ -210,9 +210,9 @@ local function parts_text(request)
   return table.concat(words, ',')
 end
 
--- emit_lock_event(ctx, event, rid, request, detail): one event, and a hint to whoever listens to one of its resources; to who waits
--- for the request itself, if it has got what it waits for or has ended without. detail is words of ours with a space
--- before each, or ''.
+-- emit_lock_event(ctx, event, rid, request, detail): emit one event, and hints for the listeners of its resources. If
+-- the request no longer waits, its own listener gets one too. detail: further words, each with a space before it, or
+-- ''.
 local function emit_lock_event(ctx, event, rid, request, detail)
   local agent, hints = request.agent, ctx.hints or {}
   emit(ctx, event, rid, 'owner=' .. request.owner .. ' agent=' .. agent .. ' locks=' .. parts_text(request) .. detail)
@@ -223,8 +223,7 @@ local function emit_lock_event(ctx, event, rid, request, detail)
   if event == 'lock.promoted' or event == 'lock.cancelled' or event == 'lock.deadlock' then hint(rid) end
 end
 
--- forget_search(ctx, rid): one that waited is not to be searched for any more. Where nobody waits there is nothing to
--- look at, the rest of a line neither.
+-- forget_search(ctx, rid): drop a waiter from the searches. If no waiter is left, drop all, also the rest of a line.
 local function forget_search(ctx, rid) local unchecked = KEYS[5]
   ctx.waiting = ctx.waiting - 1
   if ctx.waiting == 0 then
@@ -234,8 +233,8 @@ local function forget_search(ctx, rid) local unchecked = KEYS[5]
   end
 end
 
--- members_of(rid, request): its members of the graph: for each lock one by resource and one by owner, at last one by
--- agent. Who waits has a place in the order of the domain, but where it rests on a hold of its owner's; who holds has
+-- members_of(rid, request): the members of a request in the graph: for each lock one by resource and one by owner, and
+-- one by agent. A waiter's members have its place, unless it depends on another hold of its owner. A holder's have
 -- none.
 local function members_of(rid, request)
   local members, owner, order = {}, request.owner, request.order
@@ -253,9 +252,9 @@ local function members_of(rid, request)
   return members
 end
 
--- note_line(ctx, resource, shared, from): somebody in line for it, behind that place, may have a turn now: for
--- promote_freed to look at, once. shared: who has gone shared it, or would have. `gone` counts those; any other
--- counts for all that may pass others.
+-- note_line(ctx, resource, shared, from): note that waiters for a resource, behind that place, may have a turn now;
+-- promote_freed looks at each line once. shared: the request that left shared it, or would have. `gone` counts those;
+-- any other counts as 64.
 local function note_line(ctx, resource, shared, from)
   ctx.freed, ctx.noted = ctx.freed or {}, ctx.noted or {}
   from = from or ''
@@ -268,7 +267,8 @@ local function note_line(ctx, resource, shared, from)
   if from < noted.from then noted.from = from end
 end
 
--- note_freed(ctx, request): note the lines of what a request has left, and who may have lost what its own wait rests on.
+-- note_freed(ctx, request): note the lines of a request that leaves, and the owners whose own waits may have lost a
+-- hold that they depend on.
 local function note_freed(ctx, request)
   for _, part in ipairs(request.parts) do
     note_line(ctx, part.resource, part.code == 's')
@@ -340,7 +340,7 @@ local function end_request(ctx, rid, request, outcome, event, detail) local grap
   emit_lock_event(ctx, event, rid, request, detail)
 end
 
--- end_wait(ctx, rid, request): end a waiter whose time has come: its wait is over, or nobody has asked for it.
+-- end_wait(ctx, rid, request): end a waiter whose time has come: its wait is over, or its client has stopped asking.
 local function end_wait(ctx, rid, request)
   local outcome = ctx.now >= tonumber(request.until_ms) and 'timed_out' or 'abandoned'
   end_request(ctx, rid, request, outcome, 'lock.cancelled', ' reason=' .. outcome)
@@ -374,7 +374,7 @@ local function strongest(owner, resource) local graph = KEYS[3]
   return last and string.match(last, '^.* (%S+) %S+$')
 end
 
--- lost_dependency(request): whether a waiter rests on holds of its owner's of which one is gone.
+-- lost_dependency(request): whether one of the holds that a waiter depends on is gone.
 local function lost_dependency(request)
   for _, part in ipairs(request.parts) do
     if part.depends_on ~= '' then
@@ -385,10 +385,10 @@ local function lost_dependency(request)
   return false
 end
 
--- line_of(ctx, resource): what was read of the holders and waiters of a resource, for the rest of the call, or until they
--- change (link_request, note_freed): `holds`, how many there are; `code` and `by`, the mode and owner of the strongest;
--- `first`, the place of the first waiter; once `read`, `alone`, that of the first who would not share, and `last`, that of the
--- 64th. What there is not is false, what was not read is nil.
+-- line_of(ctx, resource): what was read of the holders and waiters of a resource, until they change (link_request,
+-- note_freed). `holds`: how many; `code` and `by`: mode and owner of the strongest hold; `first`: the place of the
+-- first waiter; once `read`, `alone`: the place of the first waiter that does not share, and `last`: that of the 64th.
+-- false: there is none; nil: not read yet.
 local function line_of(ctx, resource)
   ctx.lines = ctx.lines or {}
   ctx.lines[resource] = ctx.lines[resource] or {}
@@ -396,8 +396,8 @@ local function line_of(ctx, resource)
   return ctx.lines[resource]
 end
 
--- is_behind(ctx, part, order): whether somebody who waits for the resource before that place goes first. Shared waiters
--- pass those shared waiters that wait for something else as well, up to 63 of them.
+-- is_behind(ctx, part, order): whether an earlier waiter for the resource goes first. Shared waiters may pass up to 63
+-- shared waiters that also wait for something else.
 local function is_behind(ctx, part, order) local graph = KEYS[3]
   local line, queue, most = line_of(ctx, part.resource), 'r ' .. part.resource .. ' q ', part.code == 's' and 64 or 1
   if part.code == 's' and not line.read or part.code ~= 's' and line.first == nil then
@@ -444,8 +444,8 @@ local function is_held_against(ctx, part, owner) local graph = KEYS[3]
   return line.code and line.code ~= 's'
 end
 
--- find_obstacle(ctx, request, order): why a request for that place in line has to wait: the resource, and whether it
--- is for its holders (else for those ahead); nil if it need not.
+-- find_obstacle(ctx, request, order): why a request at that place has to wait: the resource, and whether holders are
+-- the reason (else earlier waiters); nil if it need not wait.
 local function find_obstacle(ctx, request, order)
   for _, part in ipairs(request.parts) do
     if part.fence == '0' then
@@ -455,8 +455,8 @@ local function find_obstacle(ctx, request, order)
   end
 end
 
--- link_request(ctx, rid, request): add its members to the graph. What was read of its lines (line_of) is to be read
--- again, but for one more who shares a lock that is shared or free: that keeps nobody away who would share it, too.
+-- link_request(ctx, rid, request): add the members of a request to the graph. Its lines (line_of) are to be read again,
+-- unless it only shares a lock that is shared or free, which keeps no other sharer away.
 local function link_request(ctx, rid, request) local graph = KEYS[3]
   for _, part in ipairs(ctx.lines and request.parts or {}) do
     local line = ctx.lines[part.resource]
@@ -520,8 +520,8 @@ local function read_rules(ctx) local config = KEYS[1]
   ctx.rate_burst = tonumber(row[7] or 10)
 end
 
--- hand_over(ctx, rid, request): make a waiter a holder. It has a short time to claim what it was handed. Those behind
--- it may follow it, in every line where it stood, but for what it has alone.
+-- hand_over(ctx, rid, request): make a waiter a holder. It has a short time to claim the grant. Those behind it may
+-- follow in each of its lines, unless it has the resource alone.
 local function hand_over(ctx, rid, request) local graph = KEYS[3]
   read_rules(ctx)
   redis.call('ZREM', graph, unpack(members_of(rid, request)))  -- at most 65: members of a request
@@ -533,10 +533,10 @@ local function hand_over(ctx, rid, request) local graph = KEYS[3]
   end
 end
 
--- promote(ctx, freed, left): grant what can be granted to those in line for a resource, first come first served, a
--- run of shared waiters together. Grants and ends are `left` at most; answers how many are left then, and, where that
--- was too much for a call, the place up to which all had their turn. What stands in a waiter's way is the same in all
--- its lines, so it is looked for once (ctx.tried) until somebody else is granted. ctx.looks: how much may be done.
+-- promote(ctx, freed, left): grant what can be granted to the waiters of a resource, first come first served, a run of
+-- shared waiters together. At most `left` grants and ends. Returns how many are left, and, if that was too much for a
+-- call, the place up to which all had their turn. The obstacle of a waiter is the same in all its lines, so it is found
+-- once (ctx.tried) until another one is granted. ctx.looks: how much may be done.
 local function promote(ctx, freed, left) local graph, deadlines = KEYS[3], KEYS[4]
   local line, most, skipped, had = 'r ' .. freed.resource .. ' q ', 64, 0, left
   local low, high = '(' .. line .. freed.from .. '!', '(' .. line .. '~'
@@ -583,8 +583,8 @@ local function waits_as(owner)
   return member and string.match(member, '^.* (%S+)$')
 end
 
--- promote_freed(ctx): give their turn to those in line for what this call has freed; first end the waits of owners
--- that have lost what they rest on. What is too much for one call is left to the next.
+-- promote_freed(ctx): grant what this call has freed to the next waiters. First it ends the waits of owners that have
+-- lost a hold that they depend on. The rest is left to the next call.
 -- LATE
 local function promote_freed(ctx)
   local left, at = ctx.grants or 64, 1
@@ -608,8 +608,9 @@ local function promote_freed(ctx)
   ctx.freed, ctx.noted, ctx.losers, ctx.grants = nil, nil, nil, left
 end
 
--- end_rids(ctx, rids, work): end requests whose deadline has come: all of them first, for none may be granted what
--- another leaves. Then the next in line have their turn. How many were ended: `work` counts their locks, and more.
+-- end_rids(ctx, rids, work): end requests whose deadline has come: all of them first, so that none gets what another
+-- one leaves. Then the next waiters have their turn. Returns how many were ended. work: how many locks, and a little
+-- more, it may handle.
 local function end_rids(ctx, rids, work) local deadlines = KEYS[4]
   local count = 0
   for _, rid in ipairs(rids) do
@@ -650,10 +651,9 @@ local function sweep_ended(ctx, limit) local requests, deadlines, rates = KEYS[2
   return redis.call('EXISTS', rates) == 1 and ctx.now + 60000 or MAX_SAFE
 end
 
--- end_due(ctx, limit): end up to so many of the requests whose deadline has come, and forget as many of those that
--- ended two minutes ago; how many were ended. ctx.caught_up: there are no more. ctx.due is when there is something
--- to do again; what can be forgotten may wait for a second, so that not every call has to see to it.
--- Requests with many locks count for several.
+-- end_due(ctx, limit): end at most limit requests whose deadline has come, and forget as many that ended two minutes
+-- ago. Returns how many were ended. ctx.caught_up: there are no more. ctx.due: when there is work again. Forgetting may
+-- wait for a second, so that not every call does it. A request with many locks counts for several.
 -- LATE
 local function end_due(ctx, limit) local deadlines = KEYS[4]
   ctx.caught_up = ctx.now < ctx.due

@@ -108,8 +108,8 @@ local function done_before(ctx, verb) local once = KEYS[8]
   if word and tonumber(until_ms) > ctx.now then return word end
 end
 
--- emit(ctx, event, id, detail): add one entry to the stream, where events are kept; detail is name=value words of ours, or ''. Its
--- trace is ctx.trace, that of the task, or else that of the call.
+-- emit(ctx, event, id, detail): add an entry to the stream, if the noun keeps events. detail: `name=value` words, or
+-- ''. The trace is ctx.trace, that of the task, or else that of the call.
 local function emit(ctx, event, id, detail) local events = KEYS[15]
   if ctx.settings_events_max == 0 then return end
   if detail ~= '' and source == '' and trace == '' and not ctx.trace then
@@ -125,8 +125,9 @@ local function emit(ctx, event, id, detail) local events = KEYS[15]
   redis.call('XADD', events, 'MAXLEN', '~', ctx.settings_events_max, '*', unpack(entry))  -- at most 12: fields of an event
 end
 
--- hold_once(ctx, field, id, keep_ms, stamp): let a key of `once` stand for a task: for so long, or, without keep_ms, until untied.
--- stamp: of the enqueue that made the task, where its record does not know the key; then it stands no more once it was purged.
+-- hold_once(ctx, field, id, keep_ms, stamp): make a key of `once` refer to a task, for keep_ms or, without keep_ms,
+-- until it is released. stamp: that of the enqueue that made the task, if its record does not know the key; the key no
+-- longer counts once that was purged.
 local function hold_once(ctx, field, id, keep_ms, stamp) local once, once_due = KEYS[8], KEYS[9]
   if not keep_ms then
     redis.call('HSET', once, field, id)
@@ -148,7 +149,8 @@ local function sweep_once(ctx, limit) local once, once_due = KEYS[8], KEYS[9]
   return #fields
 end
 
--- note_done(ctx, verb, word): leave a word for the same call, sent again: one that is late must not undo what came after it.
+-- note_done(ctx, verb, word): leave a word for this call, in case it is sent again: a late copy must not undo what came
+-- after it.
 local function note_done(ctx, verb, word)
   if rid == '' then return end
   hold_once(ctx, 'done:' .. verb .. ':' .. rid, word, 60000)
@@ -163,9 +165,9 @@ local function note_answers(ctx, verb, answers)
   note_done(ctx, verb, table.concat(words, ','))
 end
 
--- read_clock(layout_min, clock, chosen): the time in ms, as a number and as text; or nil and the error to answer with, where
--- these scripts, or the clock that the call assumes, do not fit what is stored. chosen: the clock of a base that is not there
--- yet, in a call that may create it.
+-- read_clock(layout_min, clock, chosen): the time in ms, as a number and as text; or nil and the error to return, if
+-- the layout of these scripts or the clock of the call does not fit the stored data. chosen: the clock of a base that
+-- this call may create.
 local function read_clock(layout_min, clock, chosen)
   if tonumber(layout_min or LAYOUT) > LAYOUT then
     return nil, redis.error_reply('ADEQ_LAYOUT this data needs scripts of layout ' .. layout_min
@@ -183,9 +185,9 @@ local function read_clock(layout_min, clock, chosen)
   return time[1] * 1000 + ms, string.format('%s%03d', time[1], ms)
 end
 
--- open(clock): what every call needs: the time, whether the base exists, and `settings`, those that this script names as
--- `ctx.settings_<name>`; or nil and the error to answer with. lua/tools/opening.py writes which settings these are, and what the
--- fields of call.toml begin with. clock: for a call that may create the base.
+-- open(clock): read what every call needs: the time, whether the base exists, and the settings that this script uses as
+-- `ctx.settings_<name>`; or nil and the error to return. lua/tools/opening.py generates which settings these are, and
+-- the first values of the fields of call.toml. clock: for a call that may create the base.
 local function open(clock) local config = KEYS[1]
   local row = redis.call('HMGET', config, 'layout_min', 'clock', 'events_max')
   local now, now_text = read_clock(row[1], row[2], clock)
@@ -193,10 +195,11 @@ local function open(clock) local config = KEYS[1]
   return { exists = row[1], now = now, now_text = now_text, settings_events_max = tonumber(row[3] or 100000), counts = {} }
 end
 
--- remove_tasks(ctx, ids, since, why, most): delete tasks that are in no set any more, with their index entries. What was done to one
--- since its time (none: now), up to 60 s ago, may still be sent again: for that long a stub remembers its rid and last settlement.
--- The stub of a child that has children itself stays for as long as they do, so that a cancelled tree finds them.
--- Not more are deleted than take about so many commands (most, at least 1, or nil); how many, and what is left of the most.
+-- remove_tasks(ctx, ids, since, why, most): delete tasks that are in no set any more, with their index entries. A call
+-- about a task may be sent again for 60 s after the task's time in `since` (none: now). Until then a stub remembers its
+-- rid and last settlement. The stub of a child that has children stays as long as they do, so that a cancelled tree
+-- finds them. most: about how many commands it may send, at least 1, or nil. Returns how many tasks, and what is left
+-- of `most`.
 local function remove_tasks(ctx, ids, since, why, most) local task, payload, result, log, reply, by_user, by_tag, children = KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6], KEYS[10], KEYS[11], KEYS[12]
   if #ids == 0 then return 0, most end
   local keys, by_index, stubs, families, touched, count, left = {}, {}, {}, {}, {}, 0, most or math.huge
@@ -248,7 +251,7 @@ local function remove_tasks(ctx, ids, since, why, most) local task, payload, res
   return count, left
 end
 
--- replayed_answers(ctx, verb, count): what the same call of so many items was answered within the last minute, or nil.
+-- replayed_answers(ctx, verb, count): the answers to the same call of count items within the last minute, or nil.
 local function replayed_answers(ctx, verb, count)
   local answers = {}
   for status, value in string.gmatch(done_before(ctx, verb) or '', '([^=,]+)=?([^,]*)') do
@@ -273,9 +276,10 @@ local arg_made
 function arg_rare()
   if arg_made then return arg_made end
 
--- shorten_family(ctx, id): where a task is removed whose children are not, its stub stays among the children of its parent, a
--- link by which a cancelled tree finds them. This takes out a link that has no children any more, and one whose only child is a
--- link, too: that one takes its place, behind all others, with the stamp of the last cancelled tree. So there are fewer links than tasks.
+-- shorten_family(ctx, id): remove links that are no longer needed. If a task is removed before its children, its stub
+-- stays among its parent's children as a link, by which a cancelled tree finds them. A link without children is
+-- removed. If a link's only child is a link, the child takes its place, behind all others, with the stamp of the last
+-- cancelled tree. So there are fewer links than tasks.
 -- LATE
 local function shorten_family(ctx, id) local task, children, ends = KEYS[2], KEYS[12], KEYS[13]
   local link = redis.call('HMGET', task .. id, 'gone', 'link', 'pruned')

@@ -183,8 +183,9 @@ local function done_before(ctx, verb) local once = KEYS[2]
   if word and tonumber(until_ms) > ctx.now then return word end
 end
 
--- hold_once(ctx, field, id, keep_ms, stamp): let a key of `once` stand for a task: for so long, or, without keep_ms, until untied.
--- stamp: of the enqueue that made the task, where its record does not know the key; then it stands no more once it was purged.
+-- hold_once(ctx, field, id, keep_ms, stamp): make a key of `once` refer to a task, for keep_ms or, without keep_ms,
+-- until it is released. stamp: that of the enqueue that made the task, if its record does not know the key; the key no
+-- longer counts once that was purged.
 local function hold_once(ctx, field, id, keep_ms, stamp) local once, once_due = KEYS[2], KEYS[3]
   if not keep_ms then
     redis.call('HSET', once, field, id)
@@ -206,16 +207,17 @@ local function sweep_once(ctx, limit) local once, once_due = KEYS[2], KEYS[3]
   return #fields
 end
 
--- note_done(ctx, verb, word): leave a word for the same call, sent again: one that is late must not undo what came after it.
+-- note_done(ctx, verb, word): leave a word for this call, in case it is sent again: a late copy must not undo what came
+-- after it.
 local function note_done(ctx, verb, word)
   if rid == '' then return end
   hold_once(ctx, 'done:' .. verb .. ':' .. rid, word, 60000)
   sweep_once(ctx, 10)
 end
 
--- read_clock(layout_min, clock, chosen): the time in ms, as a number and as text; or nil and the error to answer with, where
--- these scripts, or the clock that the call assumes, do not fit what is stored. chosen: the clock of a base that is not there
--- yet, in a call that may create it.
+-- read_clock(layout_min, clock, chosen): the time in ms, as a number and as text; or nil and the error to return, if
+-- the layout of these scripts or the clock of the call does not fit the stored data. chosen: the clock of a base that
+-- this call may create.
 local function read_clock(layout_min, clock, chosen)
   if tonumber(layout_min or LAYOUT) > LAYOUT then
     return nil, redis.error_reply('ADEQ_LAYOUT this data needs scripts of layout ' .. layout_min
@@ -233,9 +235,9 @@ local function read_clock(layout_min, clock, chosen)
   return time[1] * 1000 + ms, string.format('%s%03d', time[1], ms)
 end
 
--- open(clock): what every call needs: the time, whether the base exists, and `settings`, those that this script names as
--- `ctx.settings_<name>`; or nil and the error to answer with. lua/tools/opening.py writes which settings these are, and what the
--- fields of call.toml begin with. clock: for a call that may create the base.
+-- open(clock): read what every call needs: the time, whether the base exists, and the settings that this script uses as
+-- `ctx.settings_<name>`; or nil and the error to return. lua/tools/opening.py generates which settings these are, and
+-- the first values of the fields of call.toml. clock: for a call that may create the base.
 local function open(clock) local config = KEYS[1]
   local row = redis.call('HMGET', config, 'layout_min', 'clock', 'timeout_ms', 'fair', 'fair_top')
   local now, now_text = read_clock(row[1], row[2], clock)
@@ -243,8 +245,8 @@ local function open(clock) local config = KEYS[1]
   return { exists = row[1], now = now, now_text = now_text, settings_timeout_ms = tonumber(row[3] or 0), settings_fair = tonumber(row[4] or 0), settings_clock = row[2], settings_fair_top = tonumber(row[5] or 0) }
 end
 
--- open_to_configure(clock): open, for a call that may create the base with this clock; or nil and the error to answer with, also
--- where the base was created with the other one.
+-- open_to_configure(clock): open a call that may create the base with this clock; or nil and the error to return, also
+-- if the base has the other clock.
 local function open_to_configure(clock)
   local ctx, refused = open(clock)
   if refused then return nil, refused end

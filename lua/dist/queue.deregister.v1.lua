@@ -139,8 +139,8 @@ end
 
 local arg_rare
 
--- emit(ctx, event, id, detail): add one entry to the stream, where events are kept; detail is name=value words of ours, or ''. Its
--- trace is ctx.trace, that of the task, or else that of the call.
+-- emit(ctx, event, id, detail): add an entry to the stream, if the noun keeps events. detail: `name=value` words, or
+-- ''. The trace is ctx.trace, that of the task, or else that of the call.
 local function emit(ctx, event, id, detail) local events = KEYS[36]
   if ctx.settings_events_max == 0 then return end
   if detail ~= '' and source == '' and trace == '' and not ctx.trace then
@@ -156,9 +156,9 @@ local function emit(ctx, event, id, detail) local events = KEYS[36]
   redis.call('XADD', events, 'MAXLEN', '~', ctx.settings_events_max, '*', unpack(entry))  -- at most 12: fields of an event
 end
 
--- read_clock(layout_min, clock, chosen): the time in ms, as a number and as text; or nil and the error to answer with, where
--- these scripts, or the clock that the call assumes, do not fit what is stored. chosen: the clock of a base that is not there
--- yet, in a call that may create it.
+-- read_clock(layout_min, clock, chosen): the time in ms, as a number and as text; or nil and the error to return, if
+-- the layout of these scripts or the clock of the call does not fit the stored data. chosen: the clock of a base that
+-- this call may create.
 local function read_clock(layout_min, clock, chosen)
   if tonumber(layout_min or LAYOUT) > LAYOUT then
     return nil, redis.error_reply('ADEQ_LAYOUT this data needs scripts of layout ' .. layout_min
@@ -176,9 +176,9 @@ local function read_clock(layout_min, clock, chosen)
   return time[1] * 1000 + ms, string.format('%s%03d', time[1], ms)
 end
 
--- open(clock): what every call needs: the time, whether the base exists, and `settings`, those that this script names as
--- `ctx.settings_<name>`; or nil and the error to answer with. lua/tools/opening.py writes which settings these are, and what the
--- fields of call.toml begin with. clock: for a call that may create the base.
+-- open(clock): read what every call needs: the time, whether the base exists, and the settings that this script uses as
+-- `ctx.settings_<name>`; or nil and the error to return. lua/tools/opening.py generates which settings these are, and
+-- the first values of the fields of call.toml. clock: for a call that may create the base.
 local function open(clock) local config = KEYS[1]
   local row = redis.call('HMGET', config, 'layout_min', 'clock', 'events_max', 'finished_max', 'fair', 'mode', 'limits', 'fair_top')
   local now, now_text = read_clock(row[1], row[2], clock)
@@ -244,9 +244,10 @@ local function await_deadline(ctx, id, since_ms, due, own) local task, deadlines
   end
 end
 
--- note_end(ctx, how, id, parent, stamp): note what propagate_ends has to do for a task. `c` and `f`: tell its end to the parent, which
--- is '<id> <its place>', that gathers it, and to those that wait for it and have come by now; who comes later waits for another
--- task of that id. `o`: tell it to the next one of its ordering key, in place of a parent. `t`: cancel its children, under a stamp.
+-- note_end(ctx, how, id, parent, stamp): note what propagate_ends has to do for a task. `c`, `f`: report that it
+-- completed or failed to its gathering parent, '<id> <its place>', and to the tasks that wait for it by now. Later
+-- tasks wait for another task with that id. `o`: report it to the next task of its ordering key, in place of a parent.
+-- `t`: cancel its children, under a stamp.
 local function note_end(ctx, how, id, parent, stamp) local config, ends = KEYS[1], KEYS[26]
   ctx.last_place = ctx.last_place or redis.call('HGET', config, 'place') or 0
   redis.call('ZADD', ends, ctx.now_text,
@@ -323,9 +324,8 @@ local function find_set(id, record) local leases, ready, delayed, blocked, finis
   end
 end
 
--- lane_emptied(ctx, lane): no task is in line there any more. Its token goes; one that may be there for a time goes by itself.
--- How far its users have come, where shares are fair or were, is forgotten after a day; after 30 days if there are limits, because
--- tasks of the lane may wait for one.
+-- lane_emptied(ctx, lane): note that no task waits in this lane any more. Its wake token is deleted, but a token for a
+-- due time expires by itself.
 local function lane_emptied(ctx, lane) local lanes, wake, delayed, deadlines, shares = KEYS[10], KEYS[11], KEYS[12], KEYS[14], KEYS[33]
   redis.call('SREM', lanes, lane)
   if ctx.settings_fair > 0 or ctx.settings_fair_top > 0 then redis.call('EXPIRE', shares .. lane, ctx.settings_limits > 0 and 2592000 or 86400) end
@@ -343,8 +343,7 @@ local function leave_line(id, key) local task, waiting, limit_lines = KEYS[4], K
   if redis.call('EXISTS', waiting .. key) == 0 then redis.call('ZREM', limit_lines, key) end
 end
 
--- push_control(ctx, name): have a worker ask what is wanted of it, once a call. At most one token; it says only that, and goes
--- by itself where nobody waits for it.
+-- push_control(ctx, name): leave a wake-up for a worker. It expires if no worker waits for it.
 local function push_control(ctx, name) local control = KEYS[19]
   ctx.called = ctx.called or {}
   if ctx.called[name] then return end
@@ -372,8 +371,8 @@ local function state_of(ctx, set, score, record) local leases, delayed, blocked,
   return set == delayed and 'delayed' or set == blocked and 'blocked' or set == dead and 'dead' or 'ready'
 end
 
--- cancel_one(ctx, id, dead_too): cancel a task: at once if it waits, or by its worker if it runs. With dead_too a dead
--- task leaves the dead set; it holds nothing any more. The answer.
+-- cancel_one(ctx, id, dead_too): cancel a task: at once if it waits, by its worker if it runs. With dead_too, a dead
+-- task leaves the dead set. Returns the answer.
 -- LATE
 local function cancel_one(ctx, id, dead_too) local running, leases = KEYS[2], KEYS[3]
   local record = read_record(id)
@@ -414,10 +413,10 @@ local function rank_after(set, score, id)
   return low
 end
 
--- cancel_children(ctx, id, last_id, last_score, stamp, limit): cancel the children of a task that come after the
--- last one, at most limit, and note that theirs are to follow, once under a stamp: parents may form a cycle. A later cancel
--- has a higher stamp and does the work of earlier ones, or two of them would go round a cycle for ever. One that was removed, of
--- which a link is left (shorten_family), has children to be cancelled, too. How many, and the last of them with its score.
+-- cancel_children(ctx, id, last_id, last_score, stamp, limit): cancel the children of a task behind the last one, at
+-- most limit, and note that their own children follow. The stamp ends cycles of parents: each task is cancelled once
+-- for a stamp. A later cancel has a higher stamp and does the work of earlier ones. A link (shorten_family) of a
+-- removed child counts as a child. Returns how many, and the last of them with its score.
 local function cancel_children(ctx, id, last_id, last_score, stamp, limit) local task, children = KEYS[4], KEYS[23]
   local start = last_score == '0' and 0 or rank_after(children .. id, last_score, last_id)
   local page = redis.call('ZRANGE', children .. id, start, start + limit - 1, 'WITHSCORES')
@@ -449,8 +448,8 @@ local function push_wake(ctx, lane) local wake = KEYS[11]
   if redis.call('EXISTS', wake .. lane) == 0 then redis.call('LPUSH', wake .. lane, '1') end
 end
 
--- make_ready(ctx, by_lane): put tasks in line and wake a worker; by_lane[lane] = { score, id, score, id, … } (line_up).
--- The shares of a lane with tasks in line do not end, wherever the tasks came from.
+-- make_ready(ctx, by_lane): put tasks into their lanes and wake a worker for each lane. by_lane[lane] = { score, id,
+-- score, id, … } (line_up). The shares of a lane with waiting tasks do not expire.
 local function make_ready(ctx, by_lane) local ready, lanes, shares = KEYS[9], KEYS[10], KEYS[33]
   local names = {}
   for lane, members in pairs(by_lane) do
@@ -482,8 +481,8 @@ local function line_up(by_lane, lane, score, id)
   members[#members + 1] = id
 end
 
--- move_to_dead(ctx, event, id, reason, tied, error, shown): move a task to the dead set; the caller has taken it out of the
--- set it was in, and writes the reason and the error into the record. shown: what the event says besides the reason, or nil.
+-- move_to_dead(ctx, event, id, reason, tied, error, shown): move a task to the dead set. The caller has removed it from
+-- its set, and writes the reason and the error into the record. shown: further words of the event, or nil.
 local function move_to_dead(ctx, event, id, reason, tied, error, shown) local dead = KEYS[16]
   if tied then on_end(ctx, id, 'dead ' .. reason, error or '') end
   redis.call('ZADD', dead, ctx.now, id)
@@ -515,9 +514,10 @@ local function share_place(ctx, lane, user, band) local config, weights, shares 
   return place
 end
 
--- tell_waiting(ctx, id, place, how, batch): a task that this one waits for has ended. All of them must end as it
--- wants, or any: a decisive end lets it go on at once, or end at once; another one does when it is the last. What becomes
--- ready goes into the batch. One that is not blocked at this place does not wait any more, or is another of that id.
+-- tell_waiting(ctx, id, place, how, batch): report to a waiting task that a task it waits for has ended. It continues
+-- or ends at once if this end decides, and otherwise when the last one has ended (it may wait for all of them, or for
+-- any). What becomes ready goes into the batch. A task that is not blocked at this place no longer waits, or is another
+-- task with that id.
 local function tell_waiting(ctx, id, place, how, batch) local task, blocked = KEYS[4], KEYS[13]
   local score = redis.call('ZSCORE', blocked, id)
   if not score or score % BAND ~= tonumber(place) then return end
@@ -547,10 +547,9 @@ local function tell_waiting(ctx, id, place, how, batch) local task, blocked = KE
   end
 end
 
--- propagate_ends(ctx, limit): what the ends of tasks mean for others, the earliest first, at most limit of them: they are
--- told to those that wait for the task and to the parent that gathers it (`c`, `f`), or to the next one of its ordering key
--- (`o`), or its children are cancelled (`t`).
--- What is left stays noted, at its time. How many.
+-- propagate_ends(ctx, limit): carry out what ended tasks mean for others, oldest first, for at most limit of them. `c`,
+-- `f`: report to the waiting tasks and to the gathering parent. `o`: report to the next task of the ordering key. `t`:
+-- cancel the children. The rest stays noted. Returns how many were reported.
 local function propagate_ends(ctx, limit) local dependents, ends = KEYS[24], KEYS[26]
   local batch, told = { by_lane = {}, freed = {} }, 0
   local function line_up_freed()
@@ -603,9 +602,10 @@ local function oldest_beyond(ctx, set, keep_ms, max, limit)
   return ids, since
 end
 
--- shorten_family(ctx, id): where a task is removed whose children are not, its stub stays among the children of its parent, a
--- link by which a cancelled tree finds them. This takes out a link that has no children any more, and one whose only child is a
--- link, too: that one takes its place, behind all others, with the stamp of the last cancelled tree. So there are fewer links than tasks.
+-- shorten_family(ctx, id): remove links that are no longer needed. If a task is removed before its children, its stub
+-- stays among its parent's children as a link, by which a cancelled tree finds them. A link without children is
+-- removed. If a link's only child is a link, the child takes its place, behind all others, with the stamp of the last
+-- cancelled tree. So there are fewer links than tasks.
 -- LATE
 local function shorten_family(ctx, id) local task, children, ends = KEYS[4], KEYS[23], KEYS[26]
   local link = redis.call('HMGET', task .. id, 'gone', 'link', 'pruned')
@@ -637,10 +637,11 @@ local function shorten_family(ctx, id) local task, children, ends = KEYS[4], KEY
   end
 end
 
--- remove_tasks(ctx, ids, since, why, most): delete tasks that are in no set any more, with their index entries. What was done to one
--- since its time (none: now), up to 60 s ago, may still be sent again: for that long a stub remembers its rid and last settlement.
--- The stub of a child that has children itself stays for as long as they do, so that a cancelled tree finds them.
--- Not more are deleted than take about so many commands (most, at least 1, or nil); how many, and what is left of the most.
+-- remove_tasks(ctx, ids, since, why, most): delete tasks that are in no set any more, with their index entries. A call
+-- about a task may be sent again for 60 s after the task's time in `since` (none: now). Until then a stub remembers its
+-- rid and last settlement. The stub of a child that has children stays as long as they do, so that a cancelled tree
+-- finds them. most: about how many commands it may send, at least 1, or nil. Returns how many tasks, and what is left
+-- of `most`.
 local function remove_tasks(ctx, ids, since, why, most) local task, payload, result, log, reply, by_user, by_tag, children = KEYS[4], KEYS[5], KEYS[6], KEYS[7], KEYS[8], KEYS[21], KEYS[22], KEYS[23]
   if #ids == 0 then return 0, most end
   local keys, by_index, stubs, families, touched, count, left = {}, {}, {}, {}, {}, 0, most or math.huge
@@ -740,11 +741,11 @@ local function close(ctx)
   write_counts(ctx)
 end
 
--- drain_limit_queue(ctx, key, line, batch): let the first in the line of a limit go back to their lanes, as many as may start now, 100 at
--- most. line: what peek_lines read of it. What becomes ready, who is not blocked any more, the score of the line, and the lines that end,
--- go into the batch.
--- The score of a line in limit_lines says when it is looked at next: at that time, again; at once, if it is negative, and then the
--- time plus BAND is since when; and from BAND on not before a lease ends, for the limit was full at that time, less BAND.
+-- drain_limit_queue(ctx, key, line, batch): let the first tasks in the queue of a limit return to their lanes: as many
+-- as may start now, at most 100. line: what peek_lines read. The results go into the batch: tasks that become ready,
+-- tasks that are no longer blocked, the queue's next score, and queues that end. The score of a queue in limit_lines: a
+-- time at which to look again; negative: at once, and score + BAND is since when; from BAND on: wait for the end of a
+-- lease, because the limit was full at score - BAND.
 local function drain_limit_queue(ctx, key, line, batch) local task, waiting = KEYS[4], KEYS[29]
   local first, most = line.first, math.min(line.room, 100, ctx.steps)
   local passed, full, left = 0, 2 * most + 20, line.room - most
@@ -803,7 +804,7 @@ local function read_limits(ctx, keys) local limits = KEYS[27]
   return found
 end
 
--- read_rates(limited): read when the rates of these limits let the next tasks start, together, for room_left, which reads that of one.
+-- read_rates(limited): read the rates of these limits in one command. room_left would read one at a time.
 local function read_rates(limited) local rates = KEYS[31]
   local names, unread = {}, {}
   for _, limit in ipairs(limited) do
@@ -844,10 +845,10 @@ local function room_left(ctx, limit) local holding, rates = KEYS[28], KEYS[31]
   return room, recheck_at_ms
 end
 
--- peek_lines(ctx, keys, from, again): read what drain_limit_queue needs of the lines of these limits, from that one on, 100 at most and
--- not more than ctx.steps allows: how many may start now (room), when to look again, the first in line, whether those are all, and
--- the scores of these that are blocked still. again: some were let go 5 s ago; if there is room still, workers of their lane are perhaps
--- not there, so that more may go (paced). By key.
+-- peek_lines(ctx, keys, from, again): read what drain_limit_queue needs of the queues of these limits, from index
+-- `from` on, at most 100 and as many as ctx.steps allows: how many may start now (room), when to look again, the first
+-- tasks, whether these are all, and the scores of those that are still blocked. again: some were released 5 s ago. If
+-- there is still room, the workers of their lane may be gone, so more are released (paced). By key.
 local function peek_lines(ctx, keys, from, again) local blocked, waiting = KEYS[13], KEYS[29]
   local page = { unpack(keys, from, math.min(from + 99, #keys)) }  -- at most 100: a page
   read_rates(read_limits(ctx, page))
@@ -904,8 +905,8 @@ local function drain_limit_queues(ctx, keys, again) local blocked, deadlines, li
   end
 end
 
--- held_limits(lease): the keys of the limits that a lease holds, an entry of `running` or nil, with commas between them. Plain searches,
--- because an entry may have 5 KB, which a pattern goes over more than once.
+-- held_limits(lease): the keys of the limits that a lease holds, separated by commas. lease: an entry of `running`, or
+-- nil. It uses plain searches, because a pattern would scan an entry of 5 KB several times.
 local function held_limits(lease)
   local from = lease and string.find(lease, ' limits=', 1, true)
   if not from then return '' end
@@ -913,7 +914,7 @@ local function held_limits(lease)
   return string.match(string.sub(lease, from + 8, bar - 1), '^%S*')
 end
 
--- limits_on_unlease(ctx, ids): the tasks no longer count for their limits, and the next tasks in line may start.
+-- limits_on_unlease(ctx, ids): the tasks no longer count for their limits, so the next tasks in those queues may start.
 -- WHEN ctx.settings_limits > 0
 local function limits_on_unlease(ctx, ids) local running, holding, limit_lines = KEYS[2], KEYS[28], KEYS[30]
   local freed, keys, lined = {}, {}, {}
@@ -986,9 +987,9 @@ local function settled_before(id, token, answers) local task = KEYS[4]
   return { 'lease_lost' }
 end
 
--- return_leases(ctx, ids, tokens, delays): give leased tasks back at no attempt cost: each to its old place in
--- line, or, where delays are given, aside for so many ms. Past its deadline a lease is lost here. One answer each:
--- released with the place, snoozed with the due time, cancelled, lease_lost.
+-- return_leases(ctx, ids, tokens, delays): return leased tasks without counting an attempt: each to its old place or,
+-- with delays, to wait for that many ms. A lease past its deadline is lost. One answer each: released with the place,
+-- snoozed with the due time, cancelled, lease_lost.
 local function return_leases(ctx, ids, tokens, delays) local running, leases, task, deadlines = KEYS[2], KEYS[3], KEYS[4], KEYS[14]
   -- at most 1,000: items
   local held = redis.call('HMGET', running, unpack(ids))

@@ -421,8 +421,8 @@ end
 
 local arg_rare
 
--- emit(ctx, event, id, detail): add one entry to the stream, where events are kept; detail is name=value words of ours, or ''. Its
--- trace is ctx.trace, that of the task, or else that of the call.
+-- emit(ctx, event, id, detail): add an entry to the stream, if the noun keeps events. detail: `name=value` words, or
+-- ''. The trace is ctx.trace, that of the task, or else that of the call.
 local function emit(ctx, event, id, detail) local events = KEYS[31]
   if ctx.settings_events_max == 0 then return end
   if detail ~= '' and source == '' and trace == '' and not ctx.trace then
@@ -470,8 +470,8 @@ local function push_wake(ctx, lane) local wake = KEYS[9]
   if redis.call('EXISTS', wake .. lane) == 0 then redis.call('LPUSH', wake .. lane, '1') end
 end
 
--- make_ready(ctx, by_lane): put tasks in line and wake a worker; by_lane[lane] = { score, id, score, id, … } (line_up).
--- The shares of a lane with tasks in line do not end, wherever the tasks came from.
+-- make_ready(ctx, by_lane): put tasks into their lanes and wake a worker for each lane. by_lane[lane] = { score, id,
+-- score, id, … } (line_up). The shares of a lane with waiting tasks do not expire.
 local function make_ready(ctx, by_lane) local ready, lanes, shares = KEYS[7], KEYS[8], KEYS[28]
   local names = {}
   for lane, members in pairs(by_lane) do
@@ -485,8 +485,8 @@ local function make_ready(ctx, by_lane) local ready, lanes, shares = KEYS[7], KE
   for first = 1, #names, 7000 do redis.call('SADD', lanes, unpack(names, first, math.min(first + 6999, #names))) end
 end
 
--- place_task(ctx, id, own, place, by_lane): let a new task wait for what it says: for other tasks, for its time, or in line; or
--- in the line of a limit, where others wait already.
+-- place_task(ctx, id, own, place, by_lane): put a new task where it waits: for other tasks, for its time, in its lane,
+-- or in the queue of a limit if others wait there already.
 -- EARLY
 local function place_task(ctx, id, own, place, by_lane)
   if own.parent and (ctx.settings_chains or ctx.has_chains) then arg_rare().join_gathering(ctx, id, own.parent) end
@@ -509,10 +509,10 @@ local function place_task(ctx, id, own, place, by_lane)
   if tied then arg_rare().await_deadline(ctx, id, due_ms) end
 end
 
--- write_record(id, stamp, ctx, own, size): the record of a new task. `ties` says that it has more than the usual at its
--- first lease, its return or its end. An older task of this id may have left a stub: its settlement, as `settled_earlier`, and
--- the calls that enqueued it, the last eight, stay known.
--- `source` is the task's own, or that of the call. A link of another family (shorten_family) is one no more.
+-- write_record(id, stamp, ctx, own, size): write the record of a new task. `ties` marks a task that needs more than
+-- usual at its first lease, its return or its end. If an older task of this id left a stub, its settlement stays known
+-- as `settled_earlier`, and so do the last eight calls that enqueued it. `source` is the task's own, or that of the
+-- call. A link of another family (shorten_family) is no longer one.
 -- EARLY
 local function write_record(id, stamp, ctx, own, size) local task, children = KEYS[4], KEYS[20]
   local key = task .. id
@@ -613,9 +613,9 @@ local function check_parts(ctx, i, own)
   end
 end
 
--- read_clock(layout_min, clock, chosen): the time in ms, as a number and as text; or nil and the error to answer with, where
--- these scripts, or the clock that the call assumes, do not fit what is stored. chosen: the clock of a base that is not there
--- yet, in a call that may create it.
+-- read_clock(layout_min, clock, chosen): the time in ms, as a number and as text; or nil and the error to return, if
+-- the layout of these scripts or the clock of the call does not fit the stored data. chosen: the clock of a base that
+-- this call may create.
 local function read_clock(layout_min, clock, chosen)
   if tonumber(layout_min or LAYOUT) > LAYOUT then
     return nil, redis.error_reply('ADEQ_LAYOUT this data needs scripts of layout ' .. layout_min
@@ -633,9 +633,9 @@ local function read_clock(layout_min, clock, chosen)
   return time[1] * 1000 + ms, string.format('%s%03d', time[1], ms)
 end
 
--- open(clock): what every call needs: the time, whether the base exists, and `settings`, those that this script names as
--- `ctx.settings_<name>`; or nil and the error to answer with. lua/tools/opening.py writes which settings these are, and what the
--- fields of call.toml begin with. clock: for a call that may create the base.
+-- open(clock): read what every call needs: the time, whether the base exists, and the settings that this script uses as
+-- `ctx.settings_<name>`; or nil and the error to return. lua/tools/opening.py generates which settings these are, and
+-- the first values of the fields of call.toml. clock: for a call that may create the base.
 local function open(clock) local config = KEYS[1]
   local row = redis.call('HMGET', config, 'layout_min', 'clock', 'events_max', 'fair', 'mode', 'epoch', 'chains', 'limits', 'fair_top')
   local now, now_text = read_clock(row[1], row[2], clock)
@@ -703,15 +703,16 @@ local function await_deadline(ctx, id, since_ms, due, own) local task, deadlines
   end
 end
 
--- begin_chains(ctx): note that tasks of this queue mean something for others. Until the first one does, nobody looks.
+-- begin_chains(ctx): note that the queue has chains. Until then, no call looks for tasks that wait for others.
 local function begin_chains(ctx) local config = KEYS[1]
   if not (ctx.settings_chains or ctx.has_chains) then redis.call('HSET', config, 'chains', '1') end
   ctx.has_chains = true
 end
 
--- note_end(ctx, how, id, parent, stamp): note what propagate_ends has to do for a task. `c` and `f`: tell its end to the parent, which
--- is '<id> <its place>', that gathers it, and to those that wait for it and have come by now; who comes later waits for another
--- task of that id. `o`: tell it to the next one of its ordering key, in place of a parent. `t`: cancel its children, under a stamp.
+-- note_end(ctx, how, id, parent, stamp): note what propagate_ends has to do for a task. `c`, `f`: report that it
+-- completed or failed to its gathering parent, '<id> <its place>', and to the tasks that wait for it by now. Later
+-- tasks wait for another task with that id. `o`: report it to the next task of its ordering key, in place of a parent.
+-- `t`: cancel its children, under a stamp.
 local function note_end(ctx, how, id, parent, stamp) local config, ends = KEYS[1], KEYS[23]
   ctx.last_place = ctx.last_place or redis.call('HGET', config, 'place') or 0
   redis.call('ZADD', ends, ctx.now_text,
@@ -719,8 +720,8 @@ local function note_end(ctx, how, id, parent, stamp) local config, ends = KEYS[1
   ctx.noted = true
 end
 
--- make_awaited(ctx, id): somebody waits for the end of this task: it has ties from now on; or, if it has ended, its end is noted
--- for all that this call adds.
+-- make_awaited(ctx, id): mark a task that other tasks wait for: from now on it has ties. If it has ended already, note
+-- its end for all waiting tasks that this call adds.
 local function make_awaited(ctx, id) local running, task, finished, dead = KEYS[2], KEYS[4], KEYS[13], KEYS[14]
   if ctx.there[id] == 'awaited' then return end
   ctx.there[id] = 'awaited'
@@ -735,8 +736,9 @@ local function make_awaited(ctx, id) local running, task, finished, dead = KEYS[
   end
 end
 
--- await_others(ctx, id, own, place): put a new task aside until others have ended: those of `after`, which are there, and
--- `gather` children, which may come later; or those before it of its ordering key. What has ended before is noted as if it ended now.
+-- await_others(ctx, id, own, place): let a new task wait until others have ended: the tasks of `after`, which exist;
+-- `gather` children, which may come later; or the earlier tasks of its ordering key. An end from before is noted as if
+-- it happened now.
 local function await_others(ctx, id, own, place) local task, blocked, deadlines, dependents = KEYS[4], KEYS[11], KEYS[12], KEYS[21]
   local seen, awaits = {}, own.gather or (own.behind and 1 or 0)
   for _, other in ipairs(own.after or {}) do
@@ -821,9 +823,8 @@ local function find_set(id, record) local leases, ready, delayed, blocked, finis
   end
 end
 
--- lane_emptied(ctx, lane): no task is in line there any more. Its token goes; one that may be there for a time goes by itself.
--- How far its users have come, where shares are fair or were, is forgotten after a day; after 30 days if there are limits, because
--- tasks of the lane may wait for one.
+-- lane_emptied(ctx, lane): note that no task waits in this lane any more. Its wake token is deleted, but a token for a
+-- due time expires by itself.
 local function lane_emptied(ctx, lane) local lanes, wake, delayed, deadlines, shares = KEYS[8], KEYS[9], KEYS[10], KEYS[12], KEYS[28]
   redis.call('SREM', lanes, lane)
   if ctx.settings_fair > 0 or ctx.settings_fair_top > 0 then redis.call('EXPIRE', shares .. lane, ctx.settings_limits > 0 and 2592000 or 86400) end
@@ -841,8 +842,7 @@ local function leave_line(id, key) local task, waiting, limit_lines = KEYS[4], K
   if redis.call('EXISTS', waiting .. key) == 0 then redis.call('ZREM', limit_lines, key) end
 end
 
--- push_control(ctx, name): have a worker ask what is wanted of it, once a call. At most one token; it says only that, and goes
--- by itself where nobody waits for it.
+-- push_control(ctx, name): leave a wake-up for a worker. It expires if no worker waits for it.
 local function push_control(ctx, name) local control = KEYS[15]
   ctx.called = ctx.called or {}
   if ctx.called[name] then return end
@@ -870,8 +870,8 @@ local function state_of(ctx, set, score, record) local leases, delayed, blocked,
   return set == delayed and 'delayed' or set == blocked and 'blocked' or set == dead and 'dead' or 'ready'
 end
 
--- cancel_one(ctx, id, dead_too): cancel a task: at once if it waits, or by its worker if it runs. With dead_too a dead
--- task leaves the dead set; it holds nothing any more. The answer.
+-- cancel_one(ctx, id, dead_too): cancel a task: at once if it waits, by its worker if it runs. With dead_too, a dead
+-- task leaves the dead set. Returns the answer.
 -- LATE
 local function cancel_one(ctx, id, dead_too) local running, leases = KEYS[2], KEYS[3]
   local record = read_record(id)
@@ -912,10 +912,10 @@ local function rank_after(set, score, id)
   return low
 end
 
--- cancel_children(ctx, id, last_id, last_score, stamp, limit): cancel the children of a task that come after the
--- last one, at most limit, and note that theirs are to follow, once under a stamp: parents may form a cycle. A later cancel
--- has a higher stamp and does the work of earlier ones, or two of them would go round a cycle for ever. One that was removed, of
--- which a link is left (shorten_family), has children to be cancelled, too. How many, and the last of them with its score.
+-- cancel_children(ctx, id, last_id, last_score, stamp, limit): cancel the children of a task behind the last one, at
+-- most limit, and note that their own children follow. The stamp ends cycles of parents: each task is cancelled once
+-- for a stamp. A later cancel has a higher stamp and does the work of earlier ones. A link (shorten_family) of a
+-- removed child counts as a child. Returns how many, and the last of them with its score.
 local function cancel_children(ctx, id, last_id, last_score, stamp, limit) local task, children = KEYS[4], KEYS[20]
   local start = last_score == '0' and 0 or rank_after(children .. id, last_score, last_id)
   local page = redis.call('ZRANGE', children .. id, start, start + limit - 1, 'WITHSCORES')
@@ -959,9 +959,9 @@ local function is_later(made_by, stamp)
   return other_call == call and tonumber(other_index) > tonumber(index)
 end
 
--- find_duplicate(ctx, own, stamp): the task that stands for a new one, and by what: by what this call was answered before
--- (rid), its idempotency key (key), its scope, or its unique key; and whether a later item of this call made it, where that
--- matters. nil if none does.
+-- find_duplicate(ctx, own, stamp): find the task that a new one duplicates, and by what: an earlier answer of this call
+-- (rid), its idempotency key (key), its scope, or its unique key. The third value: a later item of this call made that
+-- task. nil if it is no duplicate.
 local function find_duplicate(ctx, own, stamp) local task, once = KEYS[4], KEYS[16]
   local names = { 'rid', 'key', 'scope', 'unique' }
   local found = redis.call('HMGET', once, 'rid:' .. stamp, 'key:' .. (own.idempotency_key or ''),
@@ -1043,8 +1043,9 @@ local function full_score(ctx)
   return BAND + math.max(ctx.now, ctx.settings_limits + 1)
 end
 
--- hold_once(ctx, field, id, keep_ms, stamp): let a key of `once` stand for a task: for so long, or, without keep_ms, until untied.
--- stamp: of the enqueue that made the task, where its record does not know the key; then it stands no more once it was purged.
+-- hold_once(ctx, field, id, keep_ms, stamp): make a key of `once` refer to a task, for keep_ms or, without keep_ms,
+-- until it is released. stamp: that of the enqueue that made the task, if its record does not know the key; the key no
+-- longer counts once that was purged.
 local function hold_once(ctx, field, id, keep_ms, stamp) local once, once_due = KEYS[16], KEYS[17]
   if not keep_ms then
     redis.call('HSET', once, field, id)
@@ -1074,16 +1075,16 @@ local function hold_keys(ctx, id, own, is_twin) local config, task = KEYS[1], KE
   if own.scope and not is_twin then hold_once(ctx, 'scope:' .. own.scope, id) end
 end
 
--- is_here(own): whether this partition has what keeps a task here that belongs to another by now: one of its ordering key that
--- has not ended; or, without such a key, its parent, or one that it waits for.
+-- is_here(own): whether a task that belongs to another partition by now has to stay here: another task of its ordering
+-- key has not ended here; or, without such a key, its parent is here, or a task that it waits for.
 local function is_here(own) local task, order = KEYS[4], KEYS[22]
   if own.ordering_key then return redis.call('EXISTS', order .. own.ordering_key) == 1 end
   local other = own.parent or own.after and own.after[1]
   return other and redis.call('HEXISTS', task .. other, 'created_ms') == 1
 end
 
--- join_gathering(ctx, id, parent): where the parent waits for its children, note that this one counts, and for which
--- task of that id: the one of this place.
+-- join_gathering(ctx, id, parent): if the parent waits for its children, note that this child counts, and the place of
+-- the parent, because a later task may have the same id.
 local function join_gathering(ctx, id, parent) local task, blocked = KEYS[4], KEYS[11]
   local score = redis.call('ZSCORE', blocked, parent)
   local own = score and redis.call('HMGET', task .. parent, 'gather', 'limited_by') or {}
@@ -1137,8 +1138,8 @@ local function merge_task(ctx, twin, by, stamp, own, data) local task, payload =
   end
 end
 
--- move_to_dead(ctx, event, id, reason, tied, error, shown): move a task to the dead set; the caller has taken it out of the
--- set it was in, and writes the reason and the error into the record. shown: what the event says besides the reason, or nil.
+-- move_to_dead(ctx, event, id, reason, tied, error, shown): move a task to the dead set. The caller has removed it from
+-- its set, and writes the reason and the error into the record. shown: further words of the event, or nil.
 local function move_to_dead(ctx, event, id, reason, tied, error, shown) local dead = KEYS[14]
   if tied then on_end(ctx, id, 'dead ' .. reason, error or '') end
   redis.call('ZADD', dead, ctx.now, id)
@@ -1170,9 +1171,10 @@ local function share_place(ctx, lane, user, band) local config, weights, shares 
   return place
 end
 
--- tell_waiting(ctx, id, place, how, batch): a task that this one waits for has ended. All of them must end as it
--- wants, or any: a decisive end lets it go on at once, or end at once; another one does when it is the last. What becomes
--- ready goes into the batch. One that is not blocked at this place does not wait any more, or is another of that id.
+-- tell_waiting(ctx, id, place, how, batch): report to a waiting task that a task it waits for has ended. It continues
+-- or ends at once if this end decides, and otherwise when the last one has ended (it may wait for all of them, or for
+-- any). What becomes ready goes into the batch. A task that is not blocked at this place no longer waits, or is another
+-- task with that id.
 local function tell_waiting(ctx, id, place, how, batch) local task, blocked = KEYS[4], KEYS[11]
   local score = redis.call('ZSCORE', blocked, id)
   if not score or score % BAND ~= tonumber(place) then return end
@@ -1202,10 +1204,9 @@ local function tell_waiting(ctx, id, place, how, batch) local task, blocked = KE
   end
 end
 
--- propagate_ends(ctx, limit): what the ends of tasks mean for others, the earliest first, at most limit of them: they are
--- told to those that wait for the task and to the parent that gathers it (`c`, `f`), or to the next one of its ordering key
--- (`o`), or its children are cancelled (`t`).
--- What is left stays noted, at its time. How many.
+-- propagate_ends(ctx, limit): carry out what ended tasks mean for others, oldest first, for at most limit of them. `c`,
+-- `f`: report to the waiting tasks and to the gathering parent. `o`: report to the next task of the ordering key. `t`:
+-- cancel the children. The rest stays noted. Returns how many were reported.
 local function propagate_ends(ctx, limit) local dependents, ends = KEYS[21], KEYS[23]
   local batch, told = { by_lane = {}, freed = {} }, 0
   local function line_up_freed()
@@ -1245,7 +1246,7 @@ local function propagate_ends(ctx, limit) local dependents, ends = KEYS[21], KEY
   return told
 end
 
--- refuse_epoch(ctx): the error of a call that does not know of the partitions that the queue has by now.
+-- refuse_epoch(ctx): the error for a call that does not know the queue's current partitions.
 local function refuse_epoch(ctx)
   return redis.error_reply('ADEQ_EPOCH epoch is ' .. string.format('%.0f', ctx.settings_epoch)
     .. ' here: the queue has other partitions now; read which, and send the call to the right one')
@@ -1266,9 +1267,10 @@ local function refuse_new(ctx, ids, envelopes, stamps)
   end
 end
 
--- shorten_family(ctx, id): where a task is removed whose children are not, its stub stays among the children of its parent, a
--- link by which a cancelled tree finds them. This takes out a link that has no children any more, and one whose only child is a
--- link, too: that one takes its place, behind all others, with the stamp of the last cancelled tree. So there are fewer links than tasks.
+-- shorten_family(ctx, id): remove links that are no longer needed. If a task is removed before its children, its stub
+-- stays among its parent's children as a link, by which a cancelled tree finds them. A link without children is
+-- removed. If a link's only child is a link, the child takes its place, behind all others, with the stamp of the last
+-- cancelled tree. So there are fewer links than tasks.
 -- LATE
 local function shorten_family(ctx, id) local task, children, ends = KEYS[4], KEYS[20], KEYS[23]
   local link = redis.call('HMGET', task .. id, 'gone', 'link', 'pruned')

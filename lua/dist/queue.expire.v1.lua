@@ -145,8 +145,8 @@ local function await_deadline(ctx, id, since_ms, due, own) local task, deadlines
   end
 end
 
--- emit(ctx, event, id, detail): add one entry to the stream, where events are kept; detail is name=value words of ours, or ''. Its
--- trace is ctx.trace, that of the task, or else that of the call.
+-- emit(ctx, event, id, detail): add an entry to the stream, if the noun keeps events. detail: `name=value` words, or
+-- ''. The trace is ctx.trace, that of the task, or else that of the call.
 local function emit(ctx, event, id, detail) local events = KEYS[31]
   if ctx.settings_events_max == 0 then return end
   if detail ~= '' and source == '' and trace == '' and not ctx.trace then
@@ -175,10 +175,11 @@ local function oldest_beyond(ctx, set, keep_ms, max, limit)
   return ids, since
 end
 
--- remove_tasks(ctx, ids, since, why, most): delete tasks that are in no set any more, with their index entries. What was done to one
--- since its time (none: now), up to 60 s ago, may still be sent again: for that long a stub remembers its rid and last settlement.
--- The stub of a child that has children itself stays for as long as they do, so that a cancelled tree finds them.
--- Not more are deleted than take about so many commands (most, at least 1, or nil); how many, and what is left of the most.
+-- remove_tasks(ctx, ids, since, why, most): delete tasks that are in no set any more, with their index entries. A call
+-- about a task may be sent again for 60 s after the task's time in `since` (none: now). Until then a stub remembers its
+-- rid and last settlement. The stub of a child that has children stays as long as they do, so that a cancelled tree
+-- finds them. most: about how many commands it may send, at least 1, or nil. Returns how many tasks, and what is left
+-- of `most`.
 local function remove_tasks(ctx, ids, since, why, most) local task, payload, result, log, reply, by_user, by_tag, children = KEYS[4], KEYS[5], KEYS[6], KEYS[7], KEYS[8], KEYS[19], KEYS[20], KEYS[21]
   if #ids == 0 then return 0, most end
   local keys, by_index, stubs, families, touched, count, left = {}, {}, {}, {}, {}, 0, most or math.huge
@@ -287,9 +288,8 @@ local function find_set(id, record) local leases, ready, delayed, blocked, finis
   end
 end
 
--- lane_emptied(ctx, lane): no task is in line there any more. Its token goes; one that may be there for a time goes by itself.
--- How far its users have come, where shares are fair or were, is forgotten after a day; after 30 days if there are limits, because
--- tasks of the lane may wait for one.
+-- lane_emptied(ctx, lane): note that no task waits in this lane any more. Its wake token is deleted, but a token for a
+-- due time expires by itself.
 local function lane_emptied(ctx, lane) local lanes, wake, delayed, deadlines, shares = KEYS[10], KEYS[11], KEYS[12], KEYS[14], KEYS[28]
   redis.call('SREM', lanes, lane)
   if ctx.settings_fair > 0 or ctx.settings_fair_top > 0 then redis.call('EXPIRE', shares .. lane, ctx.settings_limits > 0 and 2592000 or 86400) end
@@ -325,8 +325,8 @@ local function push_wake(ctx, lane) local wake = KEYS[11]
   if redis.call('EXISTS', wake .. lane) == 0 then redis.call('LPUSH', wake .. lane, '1') end
 end
 
--- make_ready(ctx, by_lane): put tasks in line and wake a worker; by_lane[lane] = { score, id, score, id, … } (line_up).
--- The shares of a lane with tasks in line do not end, wherever the tasks came from.
+-- make_ready(ctx, by_lane): put tasks into their lanes and wake a worker for each lane. by_lane[lane] = { score, id,
+-- score, id, … } (line_up). The shares of a lane with waiting tasks do not expire.
 local function make_ready(ctx, by_lane) local ready, lanes, shares = KEYS[9], KEYS[10], KEYS[28]
   local names = {}
   for lane, members in pairs(by_lane) do
@@ -340,8 +340,8 @@ local function make_ready(ctx, by_lane) local ready, lanes, shares = KEYS[9], KE
   for first = 1, #names, 7000 do redis.call('SADD', lanes, unpack(names, first, math.min(first + 6999, #names))) end
 end
 
--- move_to_dead(ctx, event, id, reason, tied, error, shown): move a task to the dead set; the caller has taken it out of the
--- set it was in, and writes the reason and the error into the record. shown: what the event says besides the reason, or nil.
+-- move_to_dead(ctx, event, id, reason, tied, error, shown): move a task to the dead set. The caller has removed it from
+-- its set, and writes the reason and the error into the record. shown: further words of the event, or nil.
 local function move_to_dead(ctx, event, id, reason, tied, error, shown) local dead = KEYS[16]
   if tied then arg_rare().on_end(ctx, id, 'dead ' .. reason, error or '') end
   redis.call('ZADD', dead, ctx.now, id)
@@ -349,7 +349,7 @@ local function move_to_dead(ctx, event, id, reason, tied, error, shown) local de
   add_count(ctx, 'dead', 1)
 end
 
--- next_lane(ctx, id, record): let a task that nobody has taken wait in the next of its fallback lanes; which that is.
+-- next_lane(ctx, id, record): move a task that no worker has taken to the next of its fallback lanes. Returns the lane.
 local function next_lane(ctx, id, record) local task = KEYS[4]
   local lane, rest = string.match(record.fallback, '^([^,]+),?(.*)$')
   redis.call('HSET', task .. id, 'lane', lane, 'fallback', rest)
@@ -370,10 +370,10 @@ local function read_record(id) local task = KEYS[4]
   return record, bytes
 end
 
--- expire_waiting(ctx, limit): tasks whose deadline has come while they wait: one that expires, or that nobody has taken
--- from its last lane, goes to the dead set, though the latter not in a pause, when nobody can; another goes on to its next
--- lane, at its old place; as many as ctx.work allows; how many. A task with a lease or an end waits no more: a deadline that an older
--- version left is only removed.
+-- expire_waiting(ctx, limit): handle waiting tasks whose deadline has come, at most limit and as many as ctx.work
+-- allows. A task that expires goes to the dead set. A task that no worker has taken goes to its next lane, at its old
+-- place, or from its last lane to the dead set, but not while the queue is paused. Returns how many. If a task does not
+-- wait any more, only its deadline is removed: an older version left it.
 local function expire_waiting(ctx, limit) local leases, task, ready, deadlines, finished, dead = KEYS[3], KEYS[4], KEYS[9], KEYS[14], KEYS[15], KEYS[16]
   local ids, by_lane = redis.call('ZRANGE', deadlines, '-inf', ctx.now, 'BYSCORE', 'LIMIT', 0, limit), {}
   if #ids == 0 then return 0 end
@@ -423,9 +423,9 @@ local function expire_waiting(ctx, limit) local leases, task, ready, deadlines, 
   return #ids
 end
 
--- read_clock(layout_min, clock, chosen): the time in ms, as a number and as text; or nil and the error to answer with, where
--- these scripts, or the clock that the call assumes, do not fit what is stored. chosen: the clock of a base that is not there
--- yet, in a call that may create it.
+-- read_clock(layout_min, clock, chosen): the time in ms, as a number and as text; or nil and the error to return, if
+-- the layout of these scripts or the clock of the call does not fit the stored data. chosen: the clock of a base that
+-- this call may create.
 local function read_clock(layout_min, clock, chosen)
   if tonumber(layout_min or LAYOUT) > LAYOUT then
     return nil, redis.error_reply('ADEQ_LAYOUT this data needs scripts of layout ' .. layout_min
@@ -443,9 +443,9 @@ local function read_clock(layout_min, clock, chosen)
   return time[1] * 1000 + ms, string.format('%s%03d', time[1], ms)
 end
 
--- open(clock): what every call needs: the time, whether the base exists, and `settings`, those that this script names as
--- `ctx.settings_<name>`; or nil and the error to answer with. lua/tools/opening.py writes which settings these are, and what the
--- fields of call.toml begin with. clock: for a call that may create the base.
+-- open(clock): read what every call needs: the time, whether the base exists, and the settings that this script uses as
+-- `ctx.settings_<name>`; or nil and the error to return. lua/tools/opening.py generates which settings these are, and
+-- the first values of the fields of call.toml. clock: for a call that may create the base.
 local function open(clock) local config = KEYS[1]
   local row = redis.call('HMGET', config, 'layout_min', 'clock', 'events_max', 'finished_max', 'fair', 'mode', 'chains', 'limits', 'fair_top')
   local now, now_text = read_clock(row[1], row[2], clock)
@@ -457,9 +457,10 @@ local arg_made
 function arg_rare()
   if arg_made then return arg_made end
 
--- note_end(ctx, how, id, parent, stamp): note what propagate_ends has to do for a task. `c` and `f`: tell its end to the parent, which
--- is '<id> <its place>', that gathers it, and to those that wait for it and have come by now; who comes later waits for another
--- task of that id. `o`: tell it to the next one of its ordering key, in place of a parent. `t`: cancel its children, under a stamp.
+-- note_end(ctx, how, id, parent, stamp): note what propagate_ends has to do for a task. `c`, `f`: report that it
+-- completed or failed to its gathering parent, '<id> <its place>', and to the tasks that wait for it by now. Later
+-- tasks wait for another task with that id. `o`: report it to the next task of its ordering key, in place of a parent.
+-- `t`: cancel its children, under a stamp.
 local function note_end(ctx, how, id, parent, stamp) local config, ends = KEYS[1], KEYS[24]
   ctx.last_place = ctx.last_place or redis.call('HGET', config, 'place') or 0
   redis.call('ZADD', ends, ctx.now_text,
@@ -527,8 +528,7 @@ local function cancel_task(ctx, id, tied, detail) local task, finished = KEYS[4]
   ctx.ended = ctx.ended + 1
 end
 
--- push_control(ctx, name): have a worker ask what is wanted of it, once a call. At most one token; it says only that, and goes
--- by itself where nobody waits for it.
+-- push_control(ctx, name): leave a wake-up for a worker. It expires if no worker waits for it.
 local function push_control(ctx, name) local control = KEYS[17]
   ctx.called = ctx.called or {}
   if ctx.called[name] then return end
@@ -545,8 +545,8 @@ local function state_of(ctx, set, score, record) local leases, delayed, blocked,
   return set == delayed and 'delayed' or set == blocked and 'blocked' or set == dead and 'dead' or 'ready'
 end
 
--- cancel_one(ctx, id, dead_too): cancel a task: at once if it waits, or by its worker if it runs. With dead_too a dead
--- task leaves the dead set; it holds nothing any more. The answer.
+-- cancel_one(ctx, id, dead_too): cancel a task: at once if it waits, by its worker if it runs. With dead_too, a dead
+-- task leaves the dead set. Returns the answer.
 -- LATE
 local function cancel_one(ctx, id, dead_too) local running, leases = KEYS[2], KEYS[3]
   local record = read_record(id)
@@ -587,10 +587,10 @@ local function rank_after(set, score, id)
   return low
 end
 
--- cancel_children(ctx, id, last_id, last_score, stamp, limit): cancel the children of a task that come after the
--- last one, at most limit, and note that theirs are to follow, once under a stamp: parents may form a cycle. A later cancel
--- has a higher stamp and does the work of earlier ones, or two of them would go round a cycle for ever. One that was removed, of
--- which a link is left (shorten_family), has children to be cancelled, too. How many, and the last of them with its score.
+-- cancel_children(ctx, id, last_id, last_score, stamp, limit): cancel the children of a task behind the last one, at
+-- most limit, and note that their own children follow. The stamp ends cycles of parents: each task is cancelled once
+-- for a stamp. A later cancel has a higher stamp and does the work of earlier ones. A link (shorten_family) of a
+-- removed child counts as a child. Returns how many, and the last of them with its score.
 local function cancel_children(ctx, id, last_id, last_score, stamp, limit) local task, children = KEYS[4], KEYS[21]
   local start = last_score == '0' and 0 or rank_after(children .. id, last_score, last_id)
   local page = redis.call('ZRANGE', children .. id, start, start + limit - 1, 'WITHSCORES')
@@ -664,9 +664,10 @@ local function share_place(ctx, lane, user, band) local config, weights, shares 
   return place
 end
 
--- tell_waiting(ctx, id, place, how, batch): a task that this one waits for has ended. All of them must end as it
--- wants, or any: a decisive end lets it go on at once, or end at once; another one does when it is the last. What becomes
--- ready goes into the batch. One that is not blocked at this place does not wait any more, or is another of that id.
+-- tell_waiting(ctx, id, place, how, batch): report to a waiting task that a task it waits for has ended. It continues
+-- or ends at once if this end decides, and otherwise when the last one has ended (it may wait for all of them, or for
+-- any). What becomes ready goes into the batch. A task that is not blocked at this place no longer waits, or is another
+-- task with that id.
 local function tell_waiting(ctx, id, place, how, batch) local task, blocked = KEYS[4], KEYS[13]
   local score = redis.call('ZSCORE', blocked, id)
   if not score or score % BAND ~= tonumber(place) then return end
@@ -696,10 +697,9 @@ local function tell_waiting(ctx, id, place, how, batch) local task, blocked = KE
   end
 end
 
--- propagate_ends(ctx, limit): what the ends of tasks mean for others, the earliest first, at most limit of them: they are
--- told to those that wait for the task and to the parent that gathers it (`c`, `f`), or to the next one of its ordering key
--- (`o`), or its children are cancelled (`t`).
--- What is left stays noted, at its time. How many.
+-- propagate_ends(ctx, limit): carry out what ended tasks mean for others, oldest first, for at most limit of them. `c`,
+-- `f`: report to the waiting tasks and to the gathering parent. `o`: report to the next task of the ordering key. `t`:
+-- cancel the children. The rest stays noted. Returns how many were reported.
 local function propagate_ends(ctx, limit) local dependents, ends = KEYS[22], KEYS[24]
   local batch, told = { by_lane = {}, freed = {} }, 0
   local function line_up_freed()
@@ -739,9 +739,10 @@ local function propagate_ends(ctx, limit) local dependents, ends = KEYS[22], KEY
   return told
 end
 
--- shorten_family(ctx, id): where a task is removed whose children are not, its stub stays among the children of its parent, a
--- link by which a cancelled tree finds them. This takes out a link that has no children any more, and one whose only child is a
--- link, too: that one takes its place, behind all others, with the stamp of the last cancelled tree. So there are fewer links than tasks.
+-- shorten_family(ctx, id): remove links that are no longer needed. If a task is removed before its children, its stub
+-- stays among its parent's children as a link, by which a cancelled tree finds them. A link without children is
+-- removed. If a link's only child is a link, the child takes its place, behind all others, with the stamp of the last
+-- cancelled tree. So there are fewer links than tasks.
 -- LATE
 local function shorten_family(ctx, id) local task, children, ends = KEYS[4], KEYS[21], KEYS[24]
   local link = redis.call('HMGET', task .. id, 'gone', 'link', 'pruned')

@@ -110,17 +110,17 @@ end
 
 local arg_rare
 
--- flags_of(value, token): of an entry of `running` that a lease with this token has, as read_lease describes it: the part with its
--- flags, and `ran`; nil if it is none or another's. It costs a third of read_lease.
+-- flags_of(value, token): the flags and `ran` of an entry of `running` (see read_lease) if its lease has this token;
+-- otherwise nil. It costs a third of read_lease.
 local function flags_of(value, token)
   if not value or string.find(value, token, 1, true) ~= 1 or string.byte(value, #token + 1) ~= 32 then return nil end
   local bar = string.find(value, '|', #token, true)
   return string.sub(value, #token + 1, bar), string.sub(value, bar + 1)
 end
 
--- read_clock(layout_min, clock, chosen): the time in ms, as a number and as text; or nil and the error to answer with, where
--- these scripts, or the clock that the call assumes, do not fit what is stored. chosen: the clock of a base that is not there
--- yet, in a call that may create it.
+-- read_clock(layout_min, clock, chosen): the time in ms, as a number and as text; or nil and the error to return, if
+-- the layout of these scripts or the clock of the call does not fit the stored data. chosen: the clock of a base that
+-- this call may create.
 local function read_clock(layout_min, clock, chosen)
   if tonumber(layout_min or LAYOUT) > LAYOUT then
     return nil, redis.error_reply('ADEQ_LAYOUT this data needs scripts of layout ' .. layout_min
@@ -138,9 +138,9 @@ local function read_clock(layout_min, clock, chosen)
   return time[1] * 1000 + ms, string.format('%s%03d', time[1], ms)
 end
 
--- open(clock): what every call needs: the time, whether the base exists, and `settings`, those that this script names as
--- `ctx.settings_<name>`; or nil and the error to answer with. lua/tools/opening.py writes which settings these are, and what the
--- fields of call.toml begin with. clock: for a call that may create the base.
+-- open(clock): read what every call needs: the time, whether the base exists, and the settings that this script uses as
+-- `ctx.settings_<name>`; or nil and the error to return. lua/tools/opening.py generates which settings these are, and
+-- the first values of the fields of call.toml. clock: for a call that may create the base.
 local function open(clock) local config = KEYS[1]
   local row = redis.call('HMGET', config, 'layout_min', 'clock', 'lease_ms', 'timeout_ms')
   local now, now_text = read_clock(row[1], row[2], clock)
@@ -148,8 +148,8 @@ local function open(clock) local config = KEYS[1]
   return { exists = row[1], now = now, now_text = now_text, settings_lease_ms = tonumber(row[3] or 15000), settings_timeout_ms = tonumber(row[4] or 0) }
 end
 
--- renew_presence(ctx): a worker's sign of life, if it is known; what is wanted of it, and how many tasks at a time (0: nobody
--- said).
+-- renew_presence(ctx): note a sign of life of a known worker. Returns what is wanted of it, and the wanted number of
+-- tasks at a time (0: not set).
 local function renew_presence(ctx) local workers, worker_hash = KEYS[5], KEYS[6]
   local own = redis.call('HMGET', worker_hash .. worker, 'incarnation', 'mode', 'wanted', 'heard')
   if not own[1] then return 'run', 0 end

@@ -86,8 +86,8 @@ local function add_count(ctx, name, n)
   ctx.counts[name] = (ctx.counts[name] or 0) + n
 end
 
--- emit(ctx, event, id, detail): add one entry to the stream, where events are kept; detail is name=value words of ours, or ''. Its
--- trace is ctx.trace, that of the task, or else that of the call.
+-- emit(ctx, event, id, detail): add an entry to the stream, if the noun keeps events. detail: `name=value` words, or
+-- ''. The trace is ctx.trace, that of the task, or else that of the call.
 local function emit(ctx, event, id, detail) local events = KEYS[14]
   if ctx.settings_events_max == 0 then return end
   if detail ~= '' and source == '' and trace == '' and not ctx.trace then
@@ -121,8 +121,8 @@ local function push_wake(ctx, lane) local wake = KEYS[7]
   if redis.call('EXISTS', wake .. lane) == 0 then redis.call('LPUSH', wake .. lane, '1') end
 end
 
--- make_ready(ctx, by_lane): put tasks in line and wake a worker; by_lane[lane] = { score, id, score, id, … } (line_up).
--- The shares of a lane with tasks in line do not end, wherever the tasks came from.
+-- make_ready(ctx, by_lane): put tasks into their lanes and wake a worker for each lane. by_lane[lane] = { score, id,
+-- score, id, … } (line_up). The shares of a lane with waiting tasks do not expire.
 local function make_ready(ctx, by_lane) local ready, lanes, shares = KEYS[5], KEYS[6], KEYS[12]
   local names = {}
   for lane, members in pairs(by_lane) do
@@ -136,9 +136,9 @@ local function make_ready(ctx, by_lane) local ready, lanes, shares = KEYS[5], KE
   for first = 1, #names, 7000 do redis.call('SADD', lanes, unpack(names, first, math.min(first + 6999, #names))) end
 end
 
--- read_clock(layout_min, clock, chosen): the time in ms, as a number and as text; or nil and the error to answer with, where
--- these scripts, or the clock that the call assumes, do not fit what is stored. chosen: the clock of a base that is not there
--- yet, in a call that may create it.
+-- read_clock(layout_min, clock, chosen): the time in ms, as a number and as text; or nil and the error to return, if
+-- the layout of these scripts or the clock of the call does not fit the stored data. chosen: the clock of a base that
+-- this call may create.
 local function read_clock(layout_min, clock, chosen)
   if tonumber(layout_min or LAYOUT) > LAYOUT then
     return nil, redis.error_reply('ADEQ_LAYOUT this data needs scripts of layout ' .. layout_min
@@ -156,9 +156,9 @@ local function read_clock(layout_min, clock, chosen)
   return time[1] * 1000 + ms, string.format('%s%03d', time[1], ms)
 end
 
--- open(clock): what every call needs: the time, whether the base exists, and `settings`, those that this script names as
--- `ctx.settings_<name>`; or nil and the error to answer with. lua/tools/opening.py writes which settings these are, and what the
--- fields of call.toml begin with. clock: for a call that may create the base.
+-- open(clock): read what every call needs: the time, whether the base exists, and the settings that this script uses as
+-- `ctx.settings_<name>`; or nil and the error to return. lua/tools/opening.py generates which settings these are, and
+-- the first values of the fields of call.toml. clock: for a call that may create the base.
 local function open(clock) local config = KEYS[1]
   local row = redis.call('HMGET', config, 'layout_min', 'clock', 'events_max', 'fair', 'mode', 'chains', 'fair_top')
   local now, now_text = read_clock(row[1], row[2], clock)
@@ -166,8 +166,8 @@ local function open(clock) local config = KEYS[1]
   return { exists = row[1], now = now, now_text = now_text, settings_events_max = tonumber(row[3] or 100000), settings_fair = tonumber(row[4] or 0), settings_mode = row[5], settings_chains = row[6] == '1', settings_fair_top = tonumber(row[7] or 0), counts = {}, work = 300 }
 end
 
--- promote_due(ctx, limit): move tasks whose time has come into line, at its end, the earliest first. Tasks of one time
--- that crashed again keep the order that they had in line, not that of their ids. As many as ctx.work allows.
+-- promote_due(ctx, limit): put delayed tasks that are due at the end of their lanes, the earliest first, as many as ctx.work
+-- allows. Tasks that crashed again and are due at the same time keep the order that they had before, not that of ids.
 local function promote_due(ctx, limit) local config, task, delayed = KEYS[1], KEYS[2], KEYS[8]
   limit = math.min(limit, math.ceil(ctx.work / (ctx.settings_fair > 0 and 3 or 2)))
   local page = redis.call('ZRANGE', delayed, '-inf', ctx.now, 'BYSCORE', 'LIMIT', 0, limit + 1, 'WITHSCORES')
@@ -217,9 +217,10 @@ local arg_made
 function arg_rare()
   if arg_made then return arg_made end
 
--- note_end(ctx, how, id, parent, stamp): note what propagate_ends has to do for a task. `c` and `f`: tell its end to the parent, which
--- is '<id> <its place>', that gathers it, and to those that wait for it and have come by now; who comes later waits for another
--- task of that id. `o`: tell it to the next one of its ordering key, in place of a parent. `t`: cancel its children, under a stamp.
+-- note_end(ctx, how, id, parent, stamp): note what propagate_ends has to do for a task. `c`, `f`: report that it
+-- completed or failed to its gathering parent, '<id> <its place>', and to the tasks that wait for it by now. Later
+-- tasks wait for another task with that id. `o`: report it to the next task of its ordering key, in place of a parent.
+-- `t`: cancel its children, under a stamp.
 local function note_end(ctx, how, id, parent, stamp) local config, ends = KEYS[1], KEYS[10]
   ctx.last_place = ctx.last_place or redis.call('HGET', config, 'place') or 0
   redis.call('ZADD', ends, ctx.now_text,
@@ -245,8 +246,9 @@ local function drop_task(ctx, id) local task, payload, log = KEYS[2], KEYS[3], K
   emit(ctx, 'task.alert', id, 'reason=record_missing')
 end
 
--- first_due(page, limit): where tasks are due at the same time and some of them crashed again: who is promoted, at most limit, of one
--- time the first in line when they were leased, others before. 1,000 are looked at. nil where none of them crashed again.
+-- first_due(page, limit): choose which of the tasks that are due at the same time are promoted, at most limit, if some
+-- of them crashed again: those keep the order that they had when they were leased, behind the others. Looks at 1,000.
+-- nil if none crashed again.
 local function first_due(page, limit) local config, task, delayed = KEYS[1], KEYS[2], KEYS[8]
   local last = page[2 * limit]
   if tonumber(redis.call('HGET', config, 'crashed_due_ms') or 0) < tonumber(page[2]) then return nil end

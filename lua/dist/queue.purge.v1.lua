@@ -139,8 +139,8 @@ local function done_before(ctx, verb) local once = KEYS[15]
   if word and tonumber(until_ms) > ctx.now then return word end
 end
 
--- emit(ctx, event, id, detail): add one entry to the stream, where events are kept; detail is name=value words of ours, or ''. Its
--- trace is ctx.trace, that of the task, or else that of the call.
+-- emit(ctx, event, id, detail): add an entry to the stream, if the noun keeps events. detail: `name=value` words, or
+-- ''. The trace is ctx.trace, that of the task, or else that of the call.
 local function emit(ctx, event, id, detail) local events = KEYS[27]
   if ctx.settings_events_max == 0 then return end
   if detail ~= '' and source == '' and trace == '' and not ctx.trace then
@@ -156,8 +156,9 @@ local function emit(ctx, event, id, detail) local events = KEYS[27]
   redis.call('XADD', events, 'MAXLEN', '~', ctx.settings_events_max, '*', unpack(entry))  -- at most 12: fields of an event
 end
 
--- hold_once(ctx, field, id, keep_ms, stamp): let a key of `once` stand for a task: for so long, or, without keep_ms, until untied.
--- stamp: of the enqueue that made the task, where its record does not know the key; then it stands no more once it was purged.
+-- hold_once(ctx, field, id, keep_ms, stamp): make a key of `once` refer to a task, for keep_ms or, without keep_ms,
+-- until it is released. stamp: that of the enqueue that made the task, if its record does not know the key; the key no
+-- longer counts once that was purged.
 local function hold_once(ctx, field, id, keep_ms, stamp) local once, once_due = KEYS[15], KEYS[16]
   if not keep_ms then
     redis.call('HSET', once, field, id)
@@ -169,9 +170,8 @@ local function hold_once(ctx, field, id, keep_ms, stamp) local once, once_due = 
   ctx.held = (ctx.held or 0) + 1
 end
 
--- lane_emptied(ctx, lane): no task is in line there any more. Its token goes; one that may be there for a time goes by itself.
--- How far its users have come, where shares are fair or were, is forgotten after a day; after 30 days if there are limits, because
--- tasks of the lane may wait for one.
+-- lane_emptied(ctx, lane): note that no task waits in this lane any more. Its wake token is deleted, but a token for a
+-- due time expires by itself.
 local function lane_emptied(ctx, lane) local lanes, wake, delayed, deadlines, shares = KEYS[8], KEYS[9], KEYS[10], KEYS[12], KEYS[24]
   redis.call('SREM', lanes, lane)
   if ctx.settings_fair > 0 or ctx.settings_fair_top > 0 then redis.call('EXPIRE', shares .. lane, ctx.settings_limits > 0 and 2592000 or 86400) end
@@ -199,16 +199,17 @@ local function sweep_once(ctx, limit) local once, once_due = KEYS[15], KEYS[16]
   return #fields
 end
 
--- note_done(ctx, verb, word): leave a word for the same call, sent again: one that is late must not undo what came after it.
+-- note_done(ctx, verb, word): leave a word for this call, in case it is sent again: a late copy must not undo what came
+-- after it.
 local function note_done(ctx, verb, word)
   if rid == '' then return end
   hold_once(ctx, 'done:' .. verb .. ':' .. rid, word, 60000)
   sweep_once(ctx, 10)
 end
 
--- read_clock(layout_min, clock, chosen): the time in ms, as a number and as text; or nil and the error to answer with, where
--- these scripts, or the clock that the call assumes, do not fit what is stored. chosen: the clock of a base that is not there
--- yet, in a call that may create it.
+-- read_clock(layout_min, clock, chosen): the time in ms, as a number and as text; or nil and the error to return, if
+-- the layout of these scripts or the clock of the call does not fit the stored data. chosen: the clock of a base that
+-- this call may create.
 local function read_clock(layout_min, clock, chosen)
   if tonumber(layout_min or LAYOUT) > LAYOUT then
     return nil, redis.error_reply('ADEQ_LAYOUT this data needs scripts of layout ' .. layout_min
@@ -226,9 +227,9 @@ local function read_clock(layout_min, clock, chosen)
   return time[1] * 1000 + ms, string.format('%s%03d', time[1], ms)
 end
 
--- open(clock): what every call needs: the time, whether the base exists, and `settings`, those that this script names as
--- `ctx.settings_<name>`; or nil and the error to answer with. lua/tools/opening.py writes which settings these are, and what the
--- fields of call.toml begin with. clock: for a call that may create the base.
+-- open(clock): read what every call needs: the time, whether the base exists, and the settings that this script uses as
+-- `ctx.settings_<name>`; or nil and the error to return. lua/tools/opening.py generates which settings these are, and
+-- the first values of the fields of call.toml. clock: for a call that may create the base.
 local function open(clock) local config = KEYS[1]
   local row = redis.call('HMGET', config, 'layout_min', 'clock', 'events_max', 'fair', 'limits', 'fair_top')
   local now, now_text = read_clock(row[1], row[2], clock)
@@ -236,10 +237,11 @@ local function open(clock) local config = KEYS[1]
   return { exists = row[1], now = now, now_text = now_text, settings_events_max = tonumber(row[3] or 100000), settings_fair = tonumber(row[4] or 0), settings_limits = tonumber(row[5] or 0), settings_fair_top = tonumber(row[6] or 0), counts = {} }
 end
 
--- remove_tasks(ctx, ids, since, why, most): delete tasks that are in no set any more, with their index entries. What was done to one
--- since its time (none: now), up to 60 s ago, may still be sent again: for that long a stub remembers its rid and last settlement.
--- The stub of a child that has children itself stays for as long as they do, so that a cancelled tree finds them.
--- Not more are deleted than take about so many commands (most, at least 1, or nil); how many, and what is left of the most.
+-- remove_tasks(ctx, ids, since, why, most): delete tasks that are in no set any more, with their index entries. A call
+-- about a task may be sent again for 60 s after the task's time in `since` (none: now). Until then a stub remembers its
+-- rid and last settlement. The stub of a child that has children stays as long as they do, so that a cancelled tree
+-- finds them. most: about how many commands it may send, at least 1, or nil. Returns how many tasks, and what is left
+-- of `most`.
 local function remove_tasks(ctx, ids, since, why, most) local task, payload, result, log, reply, by_user, by_tag, children = KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6], KEYS[17], KEYS[18], KEYS[19]
   if #ids == 0 then return 0, most end
   local keys, by_index, stubs, families, touched, count, left = {}, {}, {}, {}, {}, 0, most or math.huge
@@ -312,9 +314,10 @@ local function add_count(ctx, name, n)
   ctx.counts[name] = (ctx.counts[name] or 0) + n
 end
 
--- note_end(ctx, how, id, parent, stamp): note what propagate_ends has to do for a task. `c` and `f`: tell its end to the parent, which
--- is '<id> <its place>', that gathers it, and to those that wait for it and have come by now; who comes later waits for another
--- task of that id. `o`: tell it to the next one of its ordering key, in place of a parent. `t`: cancel its children, under a stamp.
+-- note_end(ctx, how, id, parent, stamp): note what propagate_ends has to do for a task. `c`, `f`: report that it
+-- completed or failed to its gathering parent, '<id> <its place>', and to the tasks that wait for it by now. Later
+-- tasks wait for another task with that id. `o`: report it to the next task of its ordering key, in place of a parent.
+-- `t`: cancel its children, under a stamp.
 local function note_end(ctx, how, id, parent, stamp) local config, ends = KEYS[1], KEYS[21]
   ctx.last_place = ctx.last_place or redis.call('HGET', config, 'place') or 0
   redis.call('ZADD', ends, ctx.now_text,
@@ -371,9 +374,10 @@ local function on_end(ctx, id, how, value) local task = KEYS[2]
   return own
 end
 
--- shorten_family(ctx, id): where a task is removed whose children are not, its stub stays among the children of its parent, a
--- link by which a cancelled tree finds them. This takes out a link that has no children any more, and one whose only child is a
--- link, too: that one takes its place, behind all others, with the stamp of the last cancelled tree. So there are fewer links than tasks.
+-- shorten_family(ctx, id): remove links that are no longer needed. If a task is removed before its children, its stub
+-- stays among its parent's children as a link, by which a cancelled tree finds them. A link without children is
+-- removed. If a link's only child is a link, the child takes its place, behind all others, with the stamp of the last
+-- cancelled tree. So there are fewer links than tasks.
 -- LATE
 local function shorten_family(ctx, id) local task, children, ends = KEYS[2], KEYS[19], KEYS[21]
   local link = redis.call('HMGET', task .. id, 'gone', 'link', 'pruned')

@@ -181,8 +181,8 @@ if #ARGV ~= arg_at - 1 then
   return redis.error_reply('ADEQ_ARG expected ' .. (arg_at - 1) .. ' arguments, got ' .. #ARGV)
 end
 
--- emit(ctx, event, id, detail): add one entry to the stream, where events are kept; detail is name=value words of ours, or ''. Its
--- trace is ctx.trace, that of the task, or else that of the call.
+-- emit(ctx, event, id, detail): add an entry to the stream, if the noun keeps events. detail: `name=value` words, or
+-- ''. The trace is ctx.trace, that of the task, or else that of the call.
 local function emit(ctx, event, id, detail) local events = KEYS[5]
   if ctx.settings_events_max == 0 then return end
   if detail ~= '' and source == '' and trace == '' and not ctx.trace then
@@ -198,9 +198,9 @@ local function emit(ctx, event, id, detail) local events = KEYS[5]
   redis.call('XADD', events, 'MAXLEN', '~', ctx.settings_events_max, '*', unpack(entry))  -- at most 12: fields of an event
 end
 
--- read_clock(layout_min, clock, chosen): the time in ms, as a number and as text; or nil and the error to answer with, where
--- these scripts, or the clock that the call assumes, do not fit what is stored. chosen: the clock of a base that is not there
--- yet, in a call that may create it.
+-- read_clock(layout_min, clock, chosen): the time in ms, as a number and as text; or nil and the error to return, if
+-- the layout of these scripts or the clock of the call does not fit the stored data. chosen: the clock of a base that
+-- this call may create.
 local function read_clock(layout_min, clock, chosen)
   if tonumber(layout_min or LAYOUT) > LAYOUT then
     return nil, redis.error_reply('ADEQ_LAYOUT this data needs scripts of layout ' .. layout_min
@@ -218,9 +218,9 @@ local function read_clock(layout_min, clock, chosen)
   return time[1] * 1000 + ms, string.format('%s%03d', time[1], ms)
 end
 
--- open(clock): what every call needs: the time, whether the base exists, and `settings`, those that this script names as
--- `ctx.settings_<name>`; or nil and the error to answer with. lua/tools/opening.py writes which settings these are, and what the
--- fields of call.toml begin with. clock: for a call that may create the base.
+-- open(clock): read what every call needs: the time, whether the base exists, and the settings that this script uses as
+-- `ctx.settings_<name>`; or nil and the error to return. lua/tools/opening.py generates which settings these are, and
+-- the first values of the fields of call.toml. clock: for a call that may create the base.
 local function open(clock) local config = KEYS[1]
   local row = redis.call('HMGET', config, 'layout_min', 'clock', 'events_max')
   local now, now_text = read_clock(row[1], row[2], clock)
@@ -228,8 +228,7 @@ local function open(clock) local config = KEYS[1]
   return { exists = row[1], now = now, now_text = now_text, settings_events_max = tonumber(row[3] or 100000) }
 end
 
--- push_control(ctx, name): have a worker ask what is wanted of it, once a call. At most one token; it says only that, and goes
--- by itself where nobody waits for it.
+-- push_control(ctx, name): leave a wake-up for a worker. It expires if no worker waits for it.
 local function push_control(ctx, name) local control = KEYS[4]
   ctx.called = ctx.called or {}
   if ctx.called[name] then return end

@@ -188,8 +188,8 @@ end
 
 local arg_rare
 
--- emit(ctx, event, id, detail): add one entry to the stream, where events are kept; detail is name=value words of ours, or ''. Its
--- trace is ctx.trace, that of the task, or else that of the call.
+-- emit(ctx, event, id, detail): add an entry to the stream, if the noun keeps events. detail: `name=value` words, or
+-- ''. The trace is ctx.trace, that of the task, or else that of the call.
 local function emit(ctx, event, id, detail) local events = KEYS[31]
   if ctx.settings_events_max == 0 then return end
   if detail ~= '' and source == '' and trace == '' and not ctx.trace then
@@ -205,8 +205,8 @@ local function emit(ctx, event, id, detail) local events = KEYS[31]
   redis.call('XADD', events, 'MAXLEN', '~', ctx.settings_events_max, '*', unpack(entry))  -- at most 12: fields of an event
 end
 
--- held_limits(lease): the keys of the limits that a lease holds, an entry of `running` or nil, with commas between them. Plain searches,
--- because an entry may have 5 KB, which a pattern goes over more than once.
+-- held_limits(lease): the keys of the limits that a lease holds, separated by commas. lease: an entry of `running`, or
+-- nil. It uses plain searches, because a pattern would scan an entry of 5 KB several times.
 local function held_limits(lease)
   local from = lease and string.find(lease, ' limits=', 1, true)
   if not from then return '' end
@@ -214,9 +214,9 @@ local function held_limits(lease)
   return string.match(string.sub(lease, from + 8, bar - 1), '^%S*')
 end
 
--- find_damage(ids): what is wrong with each of these tasks: `lost` (in no set), `twice` (in several), `lease` (a lease of which
--- a part is not there, or that a limit does not count), `line` (it waits for a limit in no line); false if nothing is. An id
--- without a record is sound but for a lease that it has left: what else is left of it goes when a call meets it.
+-- find_damage(ids): what is wrong with each of these tasks: `lost` (in no set), `twice` (in several), `lease` (an
+-- incomplete lease, or one that a limit does not count), `line` (waits for a limit, but not in its queue); false if
+-- nothing is. An id without a record is sound, unless a lease is left of it.
 -- EARLY
 local function find_damage(ids) local running, leases, task, ready, delayed, blocked, finished, dead, holding, waiting = KEYS[2], KEYS[3], KEYS[4], KEYS[9], KEYS[12], KEYS[13], KEYS[15], KEYS[16], KEYS[24], KEYS[25]
   local scores, found = {}, {}
@@ -247,9 +247,9 @@ local function find_damage(ids) local running, leases, task, ready, delayed, blo
   return found
 end
 
--- read_clock(layout_min, clock, chosen): the time in ms, as a number and as text; or nil and the error to answer with, where
--- these scripts, or the clock that the call assumes, do not fit what is stored. chosen: the clock of a base that is not there
--- yet, in a call that may create it.
+-- read_clock(layout_min, clock, chosen): the time in ms, as a number and as text; or nil and the error to return, if
+-- the layout of these scripts or the clock of the call does not fit the stored data. chosen: the clock of a base that
+-- this call may create.
 local function read_clock(layout_min, clock, chosen)
   if tonumber(layout_min or LAYOUT) > LAYOUT then
     return nil, redis.error_reply('ADEQ_LAYOUT this data needs scripts of layout ' .. layout_min
@@ -267,9 +267,9 @@ local function read_clock(layout_min, clock, chosen)
   return time[1] * 1000 + ms, string.format('%s%03d', time[1], ms)
 end
 
--- open(clock): what every call needs: the time, whether the base exists, and `settings`, those that this script names as
--- `ctx.settings_<name>`; or nil and the error to answer with. lua/tools/opening.py writes which settings these are, and what the
--- fields of call.toml begin with. clock: for a call that may create the base.
+-- open(clock): read what every call needs: the time, whether the base exists, and the settings that this script uses as
+-- `ctx.settings_<name>`; or nil and the error to return. lua/tools/opening.py generates which settings these are, and
+-- the first values of the fields of call.toml. clock: for a call that may create the base.
 local function open(clock) local config = KEYS[1]
   local row = redis.call('HMGET', config, 'layout_min', 'clock', 'lease_ms', 'events_max', 'finished_max', 'fair', 'mode', 'chains', 'limits', 'fair_top')
   local now, now_text = read_clock(row[1], row[2], clock)
@@ -325,15 +325,16 @@ local function await_deadline(ctx, id, since_ms, due, own) local task, deadlines
   end
 end
 
--- begin_chains(ctx): note that tasks of this queue mean something for others. Until the first one does, nobody looks.
+-- begin_chains(ctx): note that the queue has chains. Until then, no call looks for tasks that wait for others.
 local function begin_chains(ctx) local config = KEYS[1]
   if not (ctx.settings_chains or ctx.has_chains) then redis.call('HSET', config, 'chains', '1') end
   ctx.has_chains = true
 end
 
--- note_end(ctx, how, id, parent, stamp): note what propagate_ends has to do for a task. `c` and `f`: tell its end to the parent, which
--- is '<id> <its place>', that gathers it, and to those that wait for it and have come by now; who comes later waits for another
--- task of that id. `o`: tell it to the next one of its ordering key, in place of a parent. `t`: cancel its children, under a stamp.
+-- note_end(ctx, how, id, parent, stamp): note what propagate_ends has to do for a task. `c`, `f`: report that it
+-- completed or failed to its gathering parent, '<id> <its place>', and to the tasks that wait for it by now. Later
+-- tasks wait for another task with that id. `o`: report it to the next task of its ordering key, in place of a parent.
+-- `t`: cancel its children, under a stamp.
 local function note_end(ctx, how, id, parent, stamp) local config, ends = KEYS[1], KEYS[23]
   ctx.last_place = ctx.last_place or redis.call('HGET', config, 'place') or 0
   redis.call('ZADD', ends, ctx.now_text,
@@ -341,8 +342,8 @@ local function note_end(ctx, how, id, parent, stamp) local config, ends = KEYS[1
   ctx.noted = true
 end
 
--- make_awaited(ctx, id): somebody waits for the end of this task: it has ties from now on; or, if it has ended, its end is noted
--- for all that this call adds.
+-- make_awaited(ctx, id): mark a task that other tasks wait for: from now on it has ties. If it has ended already, note
+-- its end for all waiting tasks that this call adds.
 local function make_awaited(ctx, id) local running, task, finished, dead = KEYS[2], KEYS[4], KEYS[15], KEYS[16]
   if ctx.there[id] == 'awaited' then return end
   ctx.there[id] = 'awaited'
@@ -357,8 +358,9 @@ local function make_awaited(ctx, id) local running, task, finished, dead = KEYS[
   end
 end
 
--- await_others(ctx, id, own, place): put a new task aside until others have ended: those of `after`, which are there, and
--- `gather` children, which may come later; or those before it of its ordering key. What has ended before is noted as if it ended now.
+-- await_others(ctx, id, own, place): let a new task wait until others have ended: the tasks of `after`, which exist;
+-- `gather` children, which may come later; or the earlier tasks of its ordering key. An end from before is noted as if
+-- it happened now.
 local function await_others(ctx, id, own, place) local task, blocked, deadlines, dependents = KEYS[4], KEYS[13], KEYS[14], KEYS[21]
   local seen, awaits = {}, own.gather or (own.behind and 1 or 0)
   for _, other in ipairs(own.after or {}) do
@@ -469,8 +471,8 @@ local function ended_how(record)
   return reason and died and 'dead' or nil
 end
 
--- gather_left(id, record, others): for how many children a task that gathers waits still, others not counted, which it waits for
--- besides; and at which place, where a child knows. 1,000 children are looked at.
+-- gather_left(id, record, others): for how many more children a gathering task waits, without `others`, for which it
+-- waits in addition. The second value is the task's place, if a child knows it. Looks at 1,000 children.
 local function gather_left(id, record, others) local task, finished, dead, children = KEYS[4], KEYS[15], KEYS[16], KEYS[20]
   local kids, ended, place = redis.call('ZRANGE', children .. id, 0, 999), 0, nil
   local done = #kids > 0 and redis.call('ZMSCORE', finished, unpack(kids)) or {}  -- at most 1,000: the page
@@ -482,9 +484,8 @@ local function gather_left(id, record, others) local task, finished, dead, child
   return math.max(0, math.min(tonumber(record.awaits or 0) - others, record.gather - ended)), place
 end
 
--- lane_emptied(ctx, lane): no task is in line there any more. Its token goes; one that may be there for a time goes by itself.
--- How far its users have come, where shares are fair or were, is forgotten after a day; after 30 days if there are limits, because
--- tasks of the lane may wait for one.
+-- lane_emptied(ctx, lane): note that no task waits in this lane any more. Its wake token is deleted, but a token for a
+-- due time expires by itself.
 local function lane_emptied(ctx, lane) local lanes, wake, delayed, deadlines, shares = KEYS[10], KEYS[11], KEYS[12], KEYS[14], KEYS[28]
   redis.call('SREM', lanes, lane)
   if ctx.settings_fair > 0 or ctx.settings_fair_top > 0 then redis.call('EXPIRE', shares .. lane, ctx.settings_limits > 0 and 2592000 or 86400) end
@@ -520,8 +521,8 @@ local function push_wake(ctx, lane) local wake = KEYS[11]
   if redis.call('EXISTS', wake .. lane) == 0 then redis.call('LPUSH', wake .. lane, '1') end
 end
 
--- make_ready(ctx, by_lane): put tasks in line and wake a worker; by_lane[lane] = { score, id, score, id, … } (line_up).
--- The shares of a lane with tasks in line do not end, wherever the tasks came from.
+-- make_ready(ctx, by_lane): put tasks into their lanes and wake a worker for each lane. by_lane[lane] = { score, id,
+-- score, id, … } (line_up). The shares of a lane with waiting tasks do not expire.
 local function make_ready(ctx, by_lane) local ready, lanes, shares = KEYS[9], KEYS[10], KEYS[28]
   local names = {}
   for lane, members in pairs(by_lane) do
@@ -548,8 +549,8 @@ local function oldest_beyond(ctx, set, keep_ms, max, limit)
   return ids, since
 end
 
--- place_by_age(lane, band, id, record): a place for a task whose own is not known any more: behind those in line in its lane
--- and band that were enqueued before it. Those of one millisecond are told apart by their call, the index in it, and the id.
+-- place_by_age(lane, band, id, record): a place for a task whose own is unknown: behind the tasks of its lane and band
+-- that were enqueued before it. Tasks of one millisecond are ordered by call, index and id.
 local function place_by_age(lane, band, id, record) local task, ready = KEYS[4], KEYS[9]
   local set = ready .. lane
   local function is_older(other)
@@ -604,9 +605,10 @@ local function read_record(id) local task = KEYS[4]
   return record, bytes
 end
 
--- shorten_family(ctx, id): where a task is removed whose children are not, its stub stays among the children of its parent, a
--- link by which a cancelled tree finds them. This takes out a link that has no children any more, and one whose only child is a
--- link, too: that one takes its place, behind all others, with the stamp of the last cancelled tree. So there are fewer links than tasks.
+-- shorten_family(ctx, id): remove links that are no longer needed. If a task is removed before its children, its stub
+-- stays among its parent's children as a link, by which a cancelled tree finds them. A link without children is
+-- removed. If a link's only child is a link, the child takes its place, behind all others, with the stamp of the last
+-- cancelled tree. So there are fewer links than tasks.
 -- LATE
 local function shorten_family(ctx, id) local task, children, ends = KEYS[4], KEYS[20], KEYS[23]
   local link = redis.call('HMGET', task .. id, 'gone', 'link', 'pruned')
@@ -638,10 +640,11 @@ local function shorten_family(ctx, id) local task, children, ends = KEYS[4], KEY
   end
 end
 
--- remove_tasks(ctx, ids, since, why, most): delete tasks that are in no set any more, with their index entries. What was done to one
--- since its time (none: now), up to 60 s ago, may still be sent again: for that long a stub remembers its rid and last settlement.
--- The stub of a child that has children itself stays for as long as they do, so that a cancelled tree finds them.
--- Not more are deleted than take about so many commands (most, at least 1, or nil); how many, and what is left of the most.
+-- remove_tasks(ctx, ids, since, why, most): delete tasks that are in no set any more, with their index entries. A call
+-- about a task may be sent again for 60 s after the task's time in `since` (none: now). Until then a stub remembers its
+-- rid and last settlement. The stub of a child that has children stays as long as they do, so that a cancelled tree
+-- finds them. most: about how many commands it may send, at least 1, or nil. Returns how many tasks, and what is left
+-- of `most`.
 local function remove_tasks(ctx, ids, since, why, most) local task, payload, result, log, reply, by_user, by_tag, children = KEYS[4], KEYS[5], KEYS[6], KEYS[7], KEYS[8], KEYS[18], KEYS[19], KEYS[20]
   if #ids == 0 then return 0, most end
   local keys, by_index, stubs, families, touched, count, left = {}, {}, {}, {}, {}, 0, most or math.huge
@@ -693,8 +696,8 @@ local function remove_tasks(ctx, ids, since, why, most) local task, payload, res
   return count, left
 end
 
--- repair_lane(ctx, lane): let `lanes` have this one just if tasks are in line there. sound, damaged (where nothing is to be
--- written), or repaired.
+-- repair_lane(ctx, lane): make `lanes` name this lane if and only if tasks wait in it. sound, damaged (in a dry run),
+-- or repaired.
 -- LATE
 local function repair_lane(ctx, lane) local ready, lanes = KEYS[9], KEYS[10]
   local there = redis.call('EXISTS', ready .. lane)
@@ -709,8 +712,8 @@ local function repair_lane(ctx, lane) local ready, lanes = KEYS[9], KEYS[10]
   return 'repaired'
 end
 
--- repair_line(ctx, key, from): take out of the holders of a limit whoever has no lease that says so, and out of its line whoever does
--- not wait there; and have the line looked at. How many were seen in the longer one, and what was wrong.
+-- repair_line(ctx, key, from): remove holders of a limit that have no lease with it, and waiting tasks that do not wait
+-- there, and schedule a look at its queue. Returns how many were seen in the longer set, and how many were wrong.
 -- LATE
 local function repair_line(ctx, key, from) local running, leases, task, blocked, holding, waiting, limit_lines = KEYS[2], KEYS[3], KEYS[4], KEYS[13], KEYS[24], KEYS[25], KEYS[26]
   local stale, wrong, long = {}, 0, 0
@@ -787,8 +790,8 @@ local function share_place(ctx, lane, user, band) local config, weights, shares 
   return place
 end
 
--- restore_wait(ctx, id, record, score): let a task that has not ended wait where it did: for other tasks, for its time, or in line
--- at its old place, which a score or the line of its ordering key or a set of dependents may still know. The state.
+-- restore_wait(ctx, id, record, score): let a task wait again where it did: for other tasks, for its time, or in its
+-- lane at its old place, which the score, its ordering key or a set of dependents may still know. Returns the state.
 local function restore_wait(ctx, id, record, score) local task, once, dependents, order, waiting = KEYS[4], KEYS[17], KEYS[21], KEYS[22], KEYS[25]
   local key, lane, band = task .. id, record.lane or 'any', tonumber(record.priority) or 5
   local status, number = string.match(record.settled or '', '^%S+ (%l+) (%d+)$')
@@ -842,8 +845,8 @@ local function restore_wait(ctx, id, record, score) local task, once, dependents
   return due_ms > ctx.now and 'delayed' or 'ready'
 end
 
--- restore_task(ctx, id, record, score): put a task that is in no set where its record says; score: its place in line, where
--- a lease knows it. The state that it has then.
+-- restore_task(ctx, id, record, score): put a task that is in no set where its record says. score: its old score, if
+-- its lease knows it. Returns the state.
 local function restore_task(ctx, id, record, score)
   restore_indexes(id, record)
   local how = ended_how(record)
@@ -851,9 +854,10 @@ local function restore_task(ctx, id, record, score)
   return restore_wait(ctx, id, record, score)
 end
 
--- repair_task(ctx, id): put a task that find_damage has found back into one set, that which says most: that it has ended;
--- that a worker has it; that it is in line. A lease whose settlement the record knows has ended, unless it is whole:
--- then the settlement failed, and comes again. Another goes on, with a new deadline where it had none. The state then, or `gone`.
+-- repair_task(ctx, id): put a damaged task into one set: that of its end, else that of its lease, else where it waits.
+-- A lease has ended if the record knows its settlement, unless the lease is complete: then the settlement failed
+-- half-way and will be sent again. Any other lease continues, with a new deadline if it had none. Returns the state, or
+-- `gone`.
 local function repair_task(ctx, id) local running, leases, ready, delayed, blocked, deadlines, finished, dead, holding, waiting, limit_lines = KEYS[2], KEYS[3], KEYS[9], KEYS[12], KEYS[13], KEYS[14], KEYS[15], KEYS[16], KEYS[24], KEYS[25], KEYS[26]
   local record, held = read_record(id), redis.call('HGET', running, id)
   if not record or not record.created_ms then

@@ -332,8 +332,8 @@ end
 
 local arg_rare
 
--- emit(ctx, event, id, detail): add one entry to the stream, where events are kept; detail is name=value words of ours, or ''. Its
--- trace is ctx.trace, that of the task, or else that of the call.
+-- emit(ctx, event, id, detail): add an entry to the stream, if the noun keeps events. detail: `name=value` words, or
+-- ''. The trace is ctx.trace, that of the task, or else that of the call.
 local function emit(ctx, event, id, detail) local events = KEYS[38]
   if ctx.settings_events_max == 0 then return end
   if detail ~= '' and source == '' and trace == '' and not ctx.trace then
@@ -455,8 +455,8 @@ local function add_payloads(leased) local payload = KEYS[5]
   return missing
 end
 
--- check_slot(): what this call is to its slot: 'fresh', with when the slot kept house last; 'replay',
--- with the ids that the call was given before; 'stale'; or 'unregistered'.
+-- check_slot(): compare this call with the last call of its slot: 'fresh', with the time of the slot's last
+-- housekeeping; 'replay', with the ids that the call got before; 'stale'; or 'unregistered'.
 local function check_slot() local worker_hash = KEYS[18]
   local row = redis.call('HMGET', worker_hash .. worker, 'incarnation', 'slot:' .. slot)
   if not row[1] then return 'unregistered' end
@@ -467,8 +467,9 @@ local function check_slot() local worker_hash = KEYS[18]
   return 'fresh', tonumber(seen_ms)
 end
 
--- peek_ready(wanted, limit): the next tasks of these lanes: lowest priority band first and, inside a band, the lanes
--- in order; or with lane_first the other way round. Lists of ids, scores and lane numbers, and per lane how many have been seen, one more than are taken if there are.
+-- peek_ready(wanted, limit): the next tasks of these lanes. The lowest priority band comes first and, inside a band,
+-- the lanes in order; with lane_first, the other way round. Returns lists of ids, scores and lane numbers, and how many
+-- were read of each lane: one more than are taken, if there are more.
 local function peek_ready(wanted, limit) local ready = KEYS[9]
   local size = math.min(limit, math.ceil(limit / #wanted) + 15) + 1
   local pages, at, there, named = {}, {}, {}, {}
@@ -497,9 +498,9 @@ local function peek_ready(wanted, limit) local ready = KEYS[9]
   return ids, scores, from, there
 end
 
--- read_task(id): the record as a flat list; the attempts, crashes and deliveries it counts; since when the task was
--- ready, nil if the record is gone; about how many bytes it and its payload take in a reply; and whether it has ties; and
--- the trace of its enqueue, if it had one. A payload above 1 KiB has its size in the record.
+-- read_task(id): read a task for a claim: its record as a flat list; its attempts, crashes and deliveries; since when
+-- it was ready, nil if the record is gone; about how many bytes it takes in a reply, with its payload; whether it has
+-- ties; and the trace of its enqueue, if any. A payload above 1 KiB has its size in the record.
 local function read_task(id) local task = KEYS[4]
   local record = redis.call('HGETALL', task .. id)  -- at most 70: fields of a record
   local attempts, crashes, deliveries, created_ms, ready_ms, bytes, tied, traced = 0, 0, 0, nil, nil, 2048, false, nil
@@ -519,9 +520,8 @@ local function read_task(id) local task = KEYS[4]
   return record, attempts, crashes, deliveries, created_ms and (ready_ms or created_ms), bytes, tied, traced
 end
 
--- lane_emptied(ctx, lane): no task is in line there any more. Its token goes; one that may be there for a time goes by itself.
--- How far its users have come, where shares are fair or were, is forgotten after a day; after 30 days if there are limits, because
--- tasks of the lane may wait for one.
+-- lane_emptied(ctx, lane): note that no task waits in this lane any more. Its wake token is deleted, but a token for a
+-- due time expires by itself.
 local function lane_emptied(ctx, lane) local lanes, wake, delayed, deadlines, shares = KEYS[10], KEYS[11], KEYS[12], KEYS[14], KEYS[35]
   redis.call('SREM', lanes, lane)
   if ctx.settings_fair > 0 or ctx.settings_fair_top > 0 then redis.call('EXPIRE', shares .. lane, ctx.settings_limits > 0 and 2592000 or 86400) end
@@ -562,8 +562,9 @@ local function write_lease(ctx, token, score, lane, tied, limited, traced, runs,
     .. fence .. ' ' .. worker
 end
 
--- claim_tasks(ctx, wanted, limit, seen_ms): lease the next tasks of these lanes to this call's worker, until
--- the reply would pass 4 MiB, or ctx.met limits a bound; a kind in ctx.alone is leased alone. seen_ms: when the slot kept house last. The deadline, and the leases.
+-- claim_tasks(ctx, wanted, limit, seen_ms): lease the next tasks of these lanes to the worker of this call, until the
+-- reply would exceed 4 MiB, or it has met too many limits (ctx.met). A kind in ctx.alone is leased alone. seen_ms: when
+-- the slot did its housekeeping last. Returns the deadline and the leases.
 -- EARLY
 local function claim_tasks(ctx, wanted, limit, seen_ms) local config, running, leases, task, worker_hash = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[18]
   if ctx.settings_mode == 'paused' then wanted = {} end
@@ -647,8 +648,8 @@ local function write_counts(ctx) local counters = KEYS[37]
   end
 end
 
--- close_claim(ctx, next_ms): the end of a call that has claimed: as close, but the sweep has told of some ends. The time of what is
--- due next: now if there is more to tell.
+-- close_claim(ctx, next_ms): finish a call that has claimed. It does what close does, but the sweep has reported some
+-- ends already. Returns when something is due next: now, if there is more to report.
 local function close_claim(ctx, next_ms) local ends = KEYS[27]
   if ctx.settings_limits > 0 then next_ms = arg_rare().end_limited(ctx, next_ms) end
   if ctx.noted then
@@ -672,9 +673,9 @@ local function next_due(ctx, set)
   return tonumber(head[2] or MAX_SAFE)
 end
 
--- read_clock(layout_min, clock, chosen): the time in ms, as a number and as text; or nil and the error to answer with, where
--- these scripts, or the clock that the call assumes, do not fit what is stored. chosen: the clock of a base that is not there
--- yet, in a call that may create it.
+-- read_clock(layout_min, clock, chosen): the time in ms, as a number and as text; or nil and the error to return, if
+-- the layout of these scripts or the clock of the call does not fit the stored data. chosen: the clock of a base that
+-- this call may create.
 local function read_clock(layout_min, clock, chosen)
   if tonumber(layout_min or LAYOUT) > LAYOUT then
     return nil, redis.error_reply('ADEQ_LAYOUT this data needs scripts of layout ' .. layout_min
@@ -692,9 +693,9 @@ local function read_clock(layout_min, clock, chosen)
   return time[1] * 1000 + ms, string.format('%s%03d', time[1], ms)
 end
 
--- open(clock): what every call needs: the time, whether the base exists, and `settings`, those that this script names as
--- `ctx.settings_<name>`; or nil and the error to answer with. lua/tools/opening.py writes which settings these are, and what the
--- fields of call.toml begin with. clock: for a call that may create the base.
+-- open(clock): read what every call needs: the time, whether the base exists, and the settings that this script uses as
+-- `ctx.settings_<name>`; or nil and the error to return. lua/tools/opening.py generates which settings these are, and
+-- the first values of the fields of call.toml. clock: for a call that may create the base.
 local function open(clock) local config = KEYS[1]
   local row = redis.call('HMGET', config, 'layout_min', 'clock', 'lease_ms', 'events_max', 'finished_max', 'result_ms', 'timeout_ms', 'fair', 'mode', 'chains', 'schedules', 'limits', 'fair_top')
   local now, now_text = read_clock(row[1], row[2], clock)
@@ -734,9 +735,10 @@ local function answer_waiters(ctx, id, how, value) local config, reply, channel 
   redis.pcall('SPUBLISH', channel .. id, how)
 end
 
--- note_end(ctx, how, id, parent, stamp): note what propagate_ends has to do for a task. `c` and `f`: tell its end to the parent, which
--- is '<id> <its place>', that gathers it, and to those that wait for it and have come by now; who comes later waits for another
--- task of that id. `o`: tell it to the next one of its ordering key, in place of a parent. `t`: cancel its children, under a stamp.
+-- note_end(ctx, how, id, parent, stamp): note what propagate_ends has to do for a task. `c`, `f`: report that it
+-- completed or failed to its gathering parent, '<id> <its place>', and to the tasks that wait for it by now. Later
+-- tasks wait for another task with that id. `o`: report it to the next task of its ordering key, in place of a parent.
+-- `t`: cancel its children, under a stamp.
 local function note_end(ctx, how, id, parent, stamp) local config, ends = KEYS[1], KEYS[27]
   ctx.last_place = ctx.last_place or redis.call('HGET', config, 'place') or 0
   redis.call('ZADD', ends, ctx.now_text,
@@ -804,7 +806,7 @@ local function cancel_task(ctx, id, tied, detail) local task, finished = KEYS[4]
   ctx.ended = ctx.ended + 1
 end
 
--- read_rates(limited): read when the rates of these limits let the next tasks start, together, for room_left, which reads that of one.
+-- read_rates(limited): read the rates of these limits in one command. room_left would read one at a time.
 local function read_rates(limited) local rates = KEYS[33]
   local names, unread = {}, {}
   for _, limit in ipairs(limited) do
@@ -907,8 +909,8 @@ local function limits_of(ctx, user, tags, words)
   return ctx.limited[known]
 end
 
--- mend_holders(ctx, key): forget holders of a limit without a lease, as an evicting server leaves them: in a page of 100, each minute
--- the next one. Tasks that this claim leases have no lease yet; their fences are above ctx.fence.
+-- mend_holders(ctx, key): forget holders of a limit that have no lease, as an evicting server leaves them: one page of
+-- 100 a minute. Tasks that this claim leases have no lease yet; their fences are above ctx.fence.
 local function mend_holders(ctx, key) local leases, holding = KEYS[3], KEYS[30]
   local upto = ctx.fence and string.format('%.0f', ctx.fence) or '+inf'
   local pages = math.max(1, math.ceil(redis.call('ZCOUNT', holding .. key, '-inf', upto) / 100))
@@ -920,8 +922,8 @@ local function mend_holders(ctx, key) local leases, holding = KEYS[3], KEYS[30]
   end
 end
 
--- move_to_dead(ctx, event, id, reason, tied, error, shown): move a task to the dead set; the caller has taken it out of the
--- set it was in, and writes the reason and the error into the record. shown: what the event says besides the reason, or nil.
+-- move_to_dead(ctx, event, id, reason, tied, error, shown): move a task to the dead set. The caller has removed it from
+-- its set, and writes the reason and the error into the record. shown: further words of the event, or nil.
 local function move_to_dead(ctx, event, id, reason, tied, error, shown) local dead = KEYS[16]
   if tied then on_end(ctx, id, 'dead ' .. reason, error or '') end
   redis.call('ZADD', dead, ctx.now, id)
@@ -929,9 +931,9 @@ local function move_to_dead(ctx, event, id, reason, tied, error, shown) local de
   add_count(ctx, 'dead', 1)
 end
 
--- preempt_oldest(ctx, limit): another task of a full limit has come, and the oldest is to go for it: of those that run one that
--- nobody in line goes for already, or, where there is one for each, the first in line. It is cancelled by end_limited, for what
--- this claim does with it is not written yet.
+-- preempt_oldest(ctx, limit): choose which task a new task of a full limit replaces: the oldest running task that no
+-- waiting task replaces already, or else the first waiting task. end_limited cancels it, because this claim has not
+-- written its own leases yet.
 local function preempt_oldest(ctx, limit) local blocked, holding, waiting = KEYS[13], KEYS[30], KEYS[31]
   local lined = redis.call('ZCARD', waiting .. limit.key)
   if lined < limit.most then
@@ -1046,8 +1048,7 @@ local function leave_line(id, key) local task, waiting, limit_lines = KEYS[4], K
   if redis.call('EXISTS', waiting .. key) == 0 then redis.call('ZREM', limit_lines, key) end
 end
 
--- push_control(ctx, name): have a worker ask what is wanted of it, once a call. At most one token; it says only that, and goes
--- by itself where nobody waits for it.
+-- push_control(ctx, name): leave a wake-up for a worker. It expires if no worker waits for it.
 local function push_control(ctx, name) local control = KEYS[19]
   ctx.called = ctx.called or {}
   if ctx.called[name] then return end
@@ -1075,8 +1076,8 @@ local function state_of(ctx, set, score, record) local leases, delayed, blocked,
   return set == delayed and 'delayed' or set == blocked and 'blocked' or set == dead and 'dead' or 'ready'
 end
 
--- cancel_one(ctx, id, dead_too): cancel a task: at once if it waits, or by its worker if it runs. With dead_too a dead
--- task leaves the dead set; it holds nothing any more. The answer.
+-- cancel_one(ctx, id, dead_too): cancel a task: at once if it waits, by its worker if it runs. With dead_too, a dead
+-- task leaves the dead set. Returns the answer.
 -- LATE
 local function cancel_one(ctx, id, dead_too) local running, leases = KEYS[2], KEYS[3]
   local record = read_record(id)
@@ -1117,10 +1118,10 @@ local function rank_after(set, score, id)
   return low
 end
 
--- cancel_children(ctx, id, last_id, last_score, stamp, limit): cancel the children of a task that come after the
--- last one, at most limit, and note that theirs are to follow, once under a stamp: parents may form a cycle. A later cancel
--- has a higher stamp and does the work of earlier ones, or two of them would go round a cycle for ever. One that was removed, of
--- which a link is left (shorten_family), has children to be cancelled, too. How many, and the last of them with its score.
+-- cancel_children(ctx, id, last_id, last_score, stamp, limit): cancel the children of a task behind the last one, at
+-- most limit, and note that their own children follow. The stamp ends cycles of parents: each task is cancelled once
+-- for a stamp. A later cancel has a higher stamp and does the work of earlier ones. A link (shorten_family) of a
+-- removed child counts as a child. Returns how many, and the last of them with its score.
 local function cancel_children(ctx, id, last_id, last_score, stamp, limit) local task, children = KEYS[4], KEYS[24]
   local start = last_score == '0' and 0 or rank_after(children .. id, last_score, last_id)
   local page = redis.call('ZRANGE', children .. id, start, start + limit - 1, 'WITHSCORES')
@@ -1165,8 +1166,8 @@ local function delay_until(ctx, due_ms, id, lane) local delayed = KEYS[12]
   if due_ms - ctx.now < 10000 then push_due(lane) end
 end
 
--- describe_death(ctx, attempt, error, sealed): what the event of a death says of its last run: which one it was, and the end of the
--- error as a word, percent-encoded, as much as the queue's events show. Not that of a sealed error, which nobody could read.
+-- describe_death(ctx, attempt, error, sealed): what the event of a dead task says of its last run: its number, and the
+-- end of the error as a percent-encoded word, as long as the settings allow. A sealed error is left out.
 local function describe_death(ctx, attempt, error, sealed) local config = KEYS[1]
   local words = ' attempts=' .. attempt
   if error == '' or sealed or ctx.settings_events_max == 0 then return words end
@@ -1188,11 +1189,11 @@ local function line_up(by_lane, lane, score, id)
   members[#members + 1] = id
 end
 
--- drain_limit_queue(ctx, key, line, batch): let the first in the line of a limit go back to their lanes, as many as may start now, 100 at
--- most. line: what peek_lines read of it. What becomes ready, who is not blocked any more, the score of the line, and the lines that end,
--- go into the batch.
--- The score of a line in limit_lines says when it is looked at next: at that time, again; at once, if it is negative, and then the
--- time plus BAND is since when; and from BAND on not before a lease ends, for the limit was full at that time, less BAND.
+-- drain_limit_queue(ctx, key, line, batch): let the first tasks in the queue of a limit return to their lanes: as many
+-- as may start now, at most 100. line: what peek_lines read. The results go into the batch: tasks that become ready,
+-- tasks that are no longer blocked, the queue's next score, and queues that end. The score of a queue in limit_lines: a
+-- time at which to look again; negative: at once, and score + BAND is since when; from BAND on: wait for the end of a
+-- lease, because the limit was full at score - BAND.
 local function drain_limit_queue(ctx, key, line, batch) local task, waiting = KEYS[4], KEYS[31]
   local first, most = line.first, math.min(line.room, 100, ctx.steps)
   local passed, full, left = 0, 2 * most + 20, line.room - most
@@ -1229,8 +1230,8 @@ local function drain_limit_queue(ctx, key, line, batch) local task, waiting = KE
   end
 end
 
--- make_ready(ctx, by_lane): put tasks in line and wake a worker; by_lane[lane] = { score, id, score, id, … } (line_up).
--- The shares of a lane with tasks in line do not end, wherever the tasks came from.
+-- make_ready(ctx, by_lane): put tasks into their lanes and wake a worker for each lane. by_lane[lane] = { score, id,
+-- score, id, … } (line_up). The shares of a lane with waiting tasks do not expire.
 local function make_ready(ctx, by_lane) local ready, lanes, shares = KEYS[9], KEYS[10], KEYS[35]
   local names = {}
   for lane, members in pairs(by_lane) do
@@ -1244,10 +1245,10 @@ local function make_ready(ctx, by_lane) local ready, lanes, shares = KEYS[9], KE
   for first = 1, #names, 7000 do redis.call('SADD', lanes, unpack(names, first, math.min(first + 6999, #names))) end
 end
 
--- peek_lines(ctx, keys, from, again): read what drain_limit_queue needs of the lines of these limits, from that one on, 100 at most and
--- not more than ctx.steps allows: how many may start now (room), when to look again, the first in line, whether those are all, and
--- the scores of these that are blocked still. again: some were let go 5 s ago; if there is room still, workers of their lane are perhaps
--- not there, so that more may go (paced). By key.
+-- peek_lines(ctx, keys, from, again): read what drain_limit_queue needs of the queues of these limits, from index
+-- `from` on, at most 100 and as many as ctx.steps allows: how many may start now (room), when to look again, the first
+-- tasks, whether these are all, and the scores of those that are still blocked. again: some were released 5 s ago. If
+-- there is still room, the workers of their lane may be gone, so more are released (paced). By key.
 local function peek_lines(ctx, keys, from, again) local blocked, waiting = KEYS[13], KEYS[31]
   local page = { unpack(keys, from, math.min(from + 99, #keys)) }  -- at most 100: a page
   read_rates(read_limits(ctx, page))
@@ -1344,10 +1345,10 @@ local function note_starts(ctx) local rates = KEYS[33]
   for first = 1, #due, 7000 do redis.call('ZADD', rates, unpack(due, first, math.min(first + 6999, #due))) end
 end
 
--- end_limited(ctx, next_ms): after a claim: cancel those that are to go for others of their limit, let others start where
--- one was let go that waits for another limit now, and answer the earlier of a time (0: none) and that when the line of a limit
--- is looked at next. While there are lines that is in 5 s at the latest, for nobody is told of a limit that is changed.
--- ctx.timed: lanes in which this claim has met a rate. It leaves a token there, for its worker may be busy when the next may start.
+-- end_limited(ctx, next_ms): finish the limits of a claim: cancel the tasks that others preempt, let other tasks start
+-- where one waits for another limit now, and return the earlier of next_ms (0: none) and the time of the next look at a
+-- limit queue. With queues that is at most 5 s, because a change of a limit wakes no worker. ctx.timed: lanes in which
+-- this claim met a rate. It leaves a token there, because its own worker may be busy when the next task may start.
 local function end_limited(ctx, next_ms) local limit_lines = KEYS[32]
   if ctx.started[1] then note_starts(ctx) end
   for _, id in ipairs(ctx.victims) do cancel_one(ctx, id) end
@@ -1366,7 +1367,7 @@ local function end_limited(ctx, next_ms) local limit_lines = KEYS[32]
   return next_ms == 0 and recheck_at_ms or math.min(recheck_at_ms, next_ms)
 end
 
--- next_lane(ctx, id, record): let a task that nobody has taken wait in the next of its fallback lanes; which that is.
+-- next_lane(ctx, id, record): move a task that no worker has taken to the next of its fallback lanes. Returns the lane.
 local function next_lane(ctx, id, record) local task = KEYS[4]
   local lane, rest = string.match(record.fallback, '^([^,]+),?(.*)$')
   redis.call('HSET', task .. id, 'lane', lane, 'fallback', rest)
@@ -1400,10 +1401,10 @@ local function share_place(ctx, lane, user, band) local config, weights, shares 
   return place
 end
 
--- expire_waiting(ctx, limit): tasks whose deadline has come while they wait: one that expires, or that nobody has taken
--- from its last lane, goes to the dead set, though the latter not in a pause, when nobody can; another goes on to its next
--- lane, at its old place; as many as ctx.work allows; how many. A task with a lease or an end waits no more: a deadline that an older
--- version left is only removed.
+-- expire_waiting(ctx, limit): handle waiting tasks whose deadline has come, at most limit and as many as ctx.work
+-- allows. A task that expires goes to the dead set. A task that no worker has taken goes to its next lane, at its old
+-- place, or from its last lane to the dead set, but not while the queue is paused. Returns how many. If a task does not
+-- wait any more, only its deadline is removed: an older version left it.
 local function expire_waiting(ctx, limit) local leases, task, ready, deadlines, finished, dead = KEYS[3], KEYS[4], KEYS[9], KEYS[14], KEYS[15], KEYS[16]
   local ids, by_lane = redis.call('ZRANGE', deadlines, '-inf', ctx.now, 'BYSCORE', 'LIMIT', 0, limit), {}
   if #ids == 0 then return 0 end
@@ -1557,8 +1558,9 @@ local function fair_on_housekeep(ctx, wanted) local shares = KEYS[35]
   end
 end
 
--- first_due(page, limit): where tasks are due at the same time and some of them crashed again: who is promoted, at most limit, of one
--- time the first in line when they were leased, others before. 1,000 are looked at. nil where none of them crashed again.
+-- first_due(page, limit): choose which of the tasks that are due at the same time are promoted, at most limit, if some
+-- of them crashed again: those keep the order that they had when they were leased, behind the others. Looks at 1,000.
+-- nil if none crashed again.
 local function first_due(page, limit) local config, task, delayed = KEYS[1], KEYS[4], KEYS[12]
   local last = page[2 * limit]
   if tonumber(redis.call('HGET', config, 'crashed_due_ms') or 0) < tonumber(page[2]) then return nil end
@@ -1579,8 +1581,8 @@ local function first_due(page, limit) local config, task, delayed = KEYS[1], KEY
   return first
 end
 
--- first_leases(ctx, limit): where more leases have expired than a sweep takes back: those that end first, and of those that share a
--- deadline the first in line, not those whose ids sort first. 1,000 are looked at.
+-- first_leases(ctx, limit): choose which expired leases a sweep takes back, if there are more than limit: by deadline,
+-- then by the places of their tasks, not by id. Looks at 1,000.
 local function first_leases(ctx, limit) local running, leases = KEYS[2], KEYS[3]
   local page = redis.call('ZRANGE', leases, '-inf', ctx.now, 'BYSCORE', 'LIMIT', 0, 1000, 'WITHSCORES')
   local ids, due, place, first = {}, {}, {}, {}
@@ -1611,9 +1613,9 @@ local function give_timeout(ctx, leased)
   end
 end
 
--- has_other_result(ctx, id, token, value, first): whether the task that this token has completed has another result than this. first:
--- the one that it got in this call, or nil. Where its result was not kept, or is gone, nobody knows: false. What is read is not
--- longer than what was sent.
+-- has_other_result(ctx, id, token, value, first): whether the task that this token completed has another result than
+-- this one. first: the result that it got in this call, or nil. If its result was not kept, or is gone, the answer is
+-- false. It does not read more bytes than were sent.
 local function has_other_result(ctx, id, token, value, first) local task, result = KEYS[4], KEYS[6]
   local row = redis.call('HMGET', task .. id, 'created_ms', 'result_ms', 'settled')
   if not row[1] or string.find(row[3] or '', token .. ' ', 1, true) ~= 1 then return false end  -- an older task of this id
@@ -1623,8 +1625,8 @@ local function has_other_result(ctx, id, token, value, first) local task, result
   return length ~= #value or redis.call('GET', result .. id) ~= value
 end
 
--- held_limits(lease): the keys of the limits that a lease holds, an entry of `running` or nil, with commas between them. Plain searches,
--- because an entry may have 5 KB, which a pattern goes over more than once.
+-- held_limits(lease): the keys of the limits that a lease holds, separated by commas. lease: an entry of `running`, or
+-- nil. It uses plain searches, because a pattern would scan an entry of 5 KB several times.
 local function held_limits(lease)
   local from = lease and string.find(lease, ' limits=', 1, true)
   if not from then return '' end
@@ -1701,8 +1703,8 @@ local function retire_worker(name) local worker_hash = KEYS[18]
   redis.call('PEXPIRE', worker_hash .. name, 120000)
 end
 
--- sweep_workers(ctx): forget workers that have been silent for too long, at most 100, as many as ctx.work allows, or 10; their leases expire by
--- themselves.
+-- sweep_workers(ctx): forget workers that have been silent for too long: at most 100, as many as ctx.work allows, at
+-- least 10. Their leases expire by themselves.
 local function sweep_workers(ctx) local workers = KEYS[17]
   local silent_ms = ctx.presence_ms or read_presence()
   local most = math.max(10, math.min(100, math.floor(ctx.work / 6)))
@@ -1729,9 +1731,10 @@ local function oldest_beyond(ctx, set, keep_ms, max, limit)
   return ids, since
 end
 
--- shorten_family(ctx, id): where a task is removed whose children are not, its stub stays among the children of its parent, a
--- link by which a cancelled tree finds them. This takes out a link that has no children any more, and one whose only child is a
--- link, too: that one takes its place, behind all others, with the stamp of the last cancelled tree. So there are fewer links than tasks.
+-- shorten_family(ctx, id): remove links that are no longer needed. If a task is removed before its children, its stub
+-- stays among its parent's children as a link, by which a cancelled tree finds them. A link without children is
+-- removed. If a link's only child is a link, the child takes its place, behind all others, with the stamp of the last
+-- cancelled tree. So there are fewer links than tasks.
 -- LATE
 local function shorten_family(ctx, id) local task, children, ends = KEYS[4], KEYS[24], KEYS[27]
   local link = redis.call('HMGET', task .. id, 'gone', 'link', 'pruned')
@@ -1763,10 +1766,11 @@ local function shorten_family(ctx, id) local task, children, ends = KEYS[4], KEY
   end
 end
 
--- remove_tasks(ctx, ids, since, why, most): delete tasks that are in no set any more, with their index entries. What was done to one
--- since its time (none: now), up to 60 s ago, may still be sent again: for that long a stub remembers its rid and last settlement.
--- The stub of a child that has children itself stays for as long as they do, so that a cancelled tree finds them.
--- Not more are deleted than take about so many commands (most, at least 1, or nil); how many, and what is left of the most.
+-- remove_tasks(ctx, ids, since, why, most): delete tasks that are in no set any more, with their index entries. A call
+-- about a task may be sent again for 60 s after the task's time in `since` (none: now). Until then a stub remembers its
+-- rid and last settlement. The stub of a child that has children stays as long as they do, so that a cancelled tree
+-- finds them. most: about how many commands it may send, at least 1, or nil. Returns how many tasks, and what is left
+-- of `most`.
 local function remove_tasks(ctx, ids, since, why, most) local task, payload, result, log, reply, by_user, by_tag, children = KEYS[4], KEYS[5], KEYS[6], KEYS[7], KEYS[8], KEYS[22], KEYS[23], KEYS[24]
   if #ids == 0 then return 0, most end
   local keys, by_index, stubs, families, touched, count, left = {}, {}, {}, {}, {}, 0, most or math.huge
@@ -1833,9 +1837,9 @@ local function trim_set(ctx, set, keep_ms, max, limit) local dead = KEYS[16]
   return count
 end
 
--- trim_ended(ctx, limit): delete ended tasks beyond what the queue keeps by age and number, at most limit of the
--- finished and of the dead; how many. Old events go as well: whole blocks of the stream, which costs next to nothing. The row
--- that it reads has also for how long a worker may be silent, ctx.presence_ms.
+-- trim_ended(ctx, limit): delete ended tasks beyond the age and the number that the queue keeps, at most limit finished
+-- and limit dead ones. Returns how many. It also trims old events in whole blocks, which costs almost nothing, and
+-- reads presence_ms for sweep_workers.
 local function trim_ended(ctx, limit) local config, finished, dead, events = KEYS[1], KEYS[15], KEYS[16], KEYS[38]
   local row = redis.call('HMGET', config, 'finished_keep_ms', 'dead_keep_ms', 'dead_max', 'events_keep_ms', 'presence_ms')
   local finished_keep_ms, dead_keep_ms = tonumber(row[1] or 604800000), tonumber(row[2] or 2592000000)
@@ -1856,8 +1860,8 @@ local function housekeep(ctx, wanted) local workers = KEYS[17]
   return trimmed + sweep_once(ctx, 100) < 100 and not ctx.untrimmed
 end
 
--- is_full(): whether the server has reached its maxmemory. Asked only for large results: INFO takes a few microseconds. It is
--- asked between writes, where nothing may fail: a user who may not use INFO is taken for one whose server is not full.
+-- is_full(): whether the server has reached maxmemory. Only calls with large results ask, because INFO takes a few
+-- microseconds. The call is between writes and must not fail, so a user without the right to INFO gets false.
 local function is_full()
   local info = redis.pcall('INFO', 'memory')
   if type(info) ~= 'string' then return false end
@@ -1865,8 +1869,8 @@ local function is_full()
   return max and tonumber(used) >= tonumber(max)
 end
 
--- join_traces(traces, count): the trace of an event of so many tasks: the one that all have, or one for each with spaces between, `-`
--- where there is none.
+-- join_traces(traces, count): the trace of an event of count tasks: their common trace, or one for each, separated by
+-- spaces, with `-` for none.
 local function join_traces(traces, count)
   local same = true
   for i = 1, count do
@@ -1876,7 +1880,7 @@ local function join_traces(traces, count)
   return same and traces[1] or table.concat(traces, ' ')
 end
 
--- limits_on_unlease(ctx, ids): the tasks no longer count for their limits, and the next tasks in line may start.
+-- limits_on_unlease(ctx, ids): the tasks no longer count for their limits, so the next tasks in those queues may start.
 -- WHEN ctx.settings_limits > 0
 local function limits_on_unlease(ctx, ids) local running, holding, limit_lines = KEYS[2], KEYS[30], KEYS[32]
   local freed, keys, lined = {}, {}, {}
@@ -1900,8 +1904,8 @@ local function limits_on_unlease(ctx, ids) local running, holding, limit_lines =
   if #lined > 0 then drain_limit_queues(ctx, lined) end
 end
 
--- promote_due(ctx, limit): move tasks whose time has come into line, at its end, the earliest first. Tasks of one time
--- that crashed again keep the order that they had in line, not that of their ids. As many as ctx.work allows.
+-- promote_due(ctx, limit): put delayed tasks that are due at the end of their lanes, the earliest first, as many as ctx.work
+-- allows. Tasks that crashed again and are due at the same time keep the order that they had before, not that of ids.
 local function promote_due(ctx, limit) local config, task, delayed = KEYS[1], KEYS[4], KEYS[12]
   limit = math.min(limit, math.ceil(ctx.work / (ctx.settings_fair > 0 and 3 or 2)))
   local page = redis.call('ZRANGE', delayed, '-inf', ctx.now, 'BYSCORE', 'LIMIT', 0, limit + 1, 'WITHSCORES')
@@ -1935,9 +1939,10 @@ local function promote_due(ctx, limit) local config, task, delayed = KEYS[1], KE
   return #promoted
 end
 
--- tell_waiting(ctx, id, place, how, batch): a task that this one waits for has ended. All of them must end as it
--- wants, or any: a decisive end lets it go on at once, or end at once; another one does when it is the last. What becomes
--- ready goes into the batch. One that is not blocked at this place does not wait any more, or is another of that id.
+-- tell_waiting(ctx, id, place, how, batch): report to a waiting task that a task it waits for has ended. It continues
+-- or ends at once if this end decides, and otherwise when the last one has ended (it may wait for all of them, or for
+-- any). What becomes ready goes into the batch. A task that is not blocked at this place no longer waits, or is another
+-- task with that id.
 local function tell_waiting(ctx, id, place, how, batch) local task, blocked = KEYS[4], KEYS[13]
   local score = redis.call('ZSCORE', blocked, id)
   if not score or score % BAND ~= tonumber(place) then return end
@@ -1967,10 +1972,9 @@ local function tell_waiting(ctx, id, place, how, batch) local task, blocked = KE
   end
 end
 
--- propagate_ends(ctx, limit): what the ends of tasks mean for others, the earliest first, at most limit of them: they are
--- told to those that wait for the task and to the parent that gathers it (`c`, `f`), or to the next one of its ordering key
--- (`o`), or its children are cancelled (`t`).
--- What is left stays noted, at its time. How many.
+-- propagate_ends(ctx, limit): carry out what ended tasks mean for others, oldest first, for at most limit of them. `c`,
+-- `f`: report to the waiting tasks and to the gathering parent. `o`: report to the next task of the ordering key. `t`:
+-- cancel the children. The rest stays noted. Returns how many were reported.
 local function propagate_ends(ctx, limit) local dependents, ends = KEYS[25], KEYS[27]
   local batch, told = { by_lane = {}, freed = {} }, 0
   local function line_up_freed()
@@ -2010,8 +2014,9 @@ local function propagate_ends(ctx, limit) local dependents, ends = KEYS[25], KEY
   return told
 end
 
--- reap_expired(ctx, limit): take back leases past their deadline; of those that share one, the first in line first, as
--- far as they are among the first 1,000, and as many as ctx.work allows. The first crash returns a task to its old place, the n-th waits for the backoff of n-1, max_crashes of them end it.
+-- reap_expired(ctx, limit): take back leases past their deadline, by deadline and then by place among the first 1,000,
+-- as many as ctx.work allows. After its first crash a task returns to its old place. After the n-th it waits for the
+-- backoff of n-1. max_crashes of them end it.
 local function reap_expired(ctx, limit) local config, running, leases, task, deadlines = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[14]
   local ids = redis.call('ZRANGE', leases, '-inf', ctx.now, 'BYSCORE', 'LIMIT', 0, limit + 1)
   if #ids == 0 then return 0 end

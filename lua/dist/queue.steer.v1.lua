@@ -109,8 +109,8 @@ local function done_before(ctx, verb) local once = KEYS[5]
   if word and tonumber(until_ms) > ctx.now then return word end
 end
 
--- emit(ctx, event, id, detail): add one entry to the stream, where events are kept; detail is name=value words of ours, or ''. Its
--- trace is ctx.trace, that of the task, or else that of the call.
+-- emit(ctx, event, id, detail): add an entry to the stream, if the noun keeps events. detail: `name=value` words, or
+-- ''. The trace is ctx.trace, that of the task, or else that of the call.
 local function emit(ctx, event, id, detail) local events = KEYS[7]
   if ctx.settings_events_max == 0 then return end
   if detail ~= '' and source == '' and trace == '' and not ctx.trace then
@@ -126,8 +126,9 @@ local function emit(ctx, event, id, detail) local events = KEYS[7]
   redis.call('XADD', events, 'MAXLEN', '~', ctx.settings_events_max, '*', unpack(entry))  -- at most 12: fields of an event
 end
 
--- hold_once(ctx, field, id, keep_ms, stamp): let a key of `once` stand for a task: for so long, or, without keep_ms, until untied.
--- stamp: of the enqueue that made the task, where its record does not know the key; then it stands no more once it was purged.
+-- hold_once(ctx, field, id, keep_ms, stamp): make a key of `once` refer to a task, for keep_ms or, without keep_ms,
+-- until it is released. stamp: that of the enqueue that made the task, if its record does not know the key; the key no
+-- longer counts once that was purged.
 local function hold_once(ctx, field, id, keep_ms, stamp) local once, once_due = KEYS[5], KEYS[6]
   if not keep_ms then
     redis.call('HSET', once, field, id)
@@ -149,7 +150,8 @@ local function sweep_once(ctx, limit) local once, once_due = KEYS[5], KEYS[6]
   return #fields
 end
 
--- note_done(ctx, verb, word): leave a word for the same call, sent again: one that is late must not undo what came after it.
+-- note_done(ctx, verb, word): leave a word for this call, in case it is sent again: a late copy must not undo what came
+-- after it.
 local function note_done(ctx, verb, word)
   if rid == '' then return end
   hold_once(ctx, 'done:' .. verb .. ':' .. rid, word, 60000)
@@ -164,9 +166,9 @@ local function note_answers(ctx, verb, answers)
   note_done(ctx, verb, table.concat(words, ','))
 end
 
--- read_clock(layout_min, clock, chosen): the time in ms, as a number and as text; or nil and the error to answer with, where
--- these scripts, or the clock that the call assumes, do not fit what is stored. chosen: the clock of a base that is not there
--- yet, in a call that may create it.
+-- read_clock(layout_min, clock, chosen): the time in ms, as a number and as text; or nil and the error to return, if
+-- the layout of these scripts or the clock of the call does not fit the stored data. chosen: the clock of a base that
+-- this call may create.
 local function read_clock(layout_min, clock, chosen)
   if tonumber(layout_min or LAYOUT) > LAYOUT then
     return nil, redis.error_reply('ADEQ_LAYOUT this data needs scripts of layout ' .. layout_min
@@ -184,9 +186,9 @@ local function read_clock(layout_min, clock, chosen)
   return time[1] * 1000 + ms, string.format('%s%03d', time[1], ms)
 end
 
--- open(clock): what every call needs: the time, whether the base exists, and `settings`, those that this script names as
--- `ctx.settings_<name>`; or nil and the error to answer with. lua/tools/opening.py writes which settings these are, and what the
--- fields of call.toml begin with. clock: for a call that may create the base.
+-- open(clock): read what every call needs: the time, whether the base exists, and the settings that this script uses as
+-- `ctx.settings_<name>`; or nil and the error to return. lua/tools/opening.py generates which settings these are, and
+-- the first values of the fields of call.toml. clock: for a call that may create the base.
 local function open(clock) local config = KEYS[1]
   local row = redis.call('HMGET', config, 'layout_min', 'clock', 'events_max')
   local now, now_text = read_clock(row[1], row[2], clock)
@@ -194,8 +196,7 @@ local function open(clock) local config = KEYS[1]
   return { exists = row[1], now = now, now_text = now_text, settings_events_max = tonumber(row[3] or 100000) }
 end
 
--- push_control(ctx, name): have a worker ask what is wanted of it, once a call. At most one token; it says only that, and goes
--- by itself where nobody waits for it.
+-- push_control(ctx, name): leave a wake-up for a worker. It expires if no worker waits for it.
 local function push_control(ctx, name) local control = KEYS[4]
   ctx.called = ctx.called or {}
   if ctx.called[name] then return end
@@ -209,7 +210,7 @@ local function read_presence() local config = KEYS[1]
   return tonumber(redis.call('HGET', config, 'presence_ms') or 30000)
 end
 
--- replayed_answers(ctx, verb, count): what the same call of so many items was answered within the last minute, or nil.
+-- replayed_answers(ctx, verb, count): the answers to the same call of count items within the last minute, or nil.
 local function replayed_answers(ctx, verb, count)
   local answers = {}
   for status, value in string.gmatch(done_before(ctx, verb) or '', '([^=,]+)=?([^,]*)') do

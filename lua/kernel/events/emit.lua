@@ -1,5 +1,5 @@
--- emit(ctx, event, id, detail): add one entry to the stream, where events are kept; detail is name=value words of ours, or ''. Its
--- trace is ctx.trace, that of the task, or else that of the call.
+-- emit(ctx, event, id, detail): add an entry to the stream, if the noun keeps events. detail: `name=value` words, or
+-- ''. The trace is ctx.trace, that of the task, or else that of the call.
 local function emit(ctx, event, id, detail)
   if ctx.settings.events_max == 0 then return end
   if detail ~= '' and source == '' and trace == '' and not ctx.trace then

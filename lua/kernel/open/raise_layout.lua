@@ -1,6 +1,6 @@
--- raise_layout(done): let what is written be of the layout of these scripts, and older ones be refused. Returns the layout, that
--- in which everything is by now (0 and 0 where nothing is stored), and the layout before, if this has raised it. done: all that
--- was stored is rewritten.
+-- raise_layout(done): mark the data as written with the layout of these scripts, so that older scripts are refused.
+-- Returns the layout; the layout that all data has by now (0 and 0 if nothing is stored); and the layout before, if it
+-- was raised. done: all stored data is rewritten.
 local function raise_layout(done)
   local row = redis.call('HMGET', config, 'layout', 'rewritten')
   local before = row[1]

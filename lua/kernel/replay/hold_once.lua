@@ -1,5 +1,6 @@
--- hold_once(ctx, field, id, keep_ms, stamp): let a key of `once` stand for a task: for so long, or, without keep_ms, until untied.
--- stamp: of the enqueue that made the task, where its record does not know the key; then it stands no more once it was purged.
+-- hold_once(ctx, field, id, keep_ms, stamp): make a key of `once` refer to a task, for keep_ms or, without keep_ms,
+-- until it is released. stamp: that of the enqueue that made the task, if its record does not know the key; the key no
+-- longer counts once that was purged.
 local function hold_once(ctx, field, id, keep_ms, stamp)
   if not keep_ms then
     redis.call('HSET', once, field, id)

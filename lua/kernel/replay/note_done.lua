@@ -1,4 +1,5 @@
--- note_done(ctx, verb, word): leave a word for the same call, sent again: one that is late must not undo what came after it.
+-- note_done(ctx, verb, word): leave a word for this call, in case it is sent again: a late copy must not undo what came
+-- after it.
 local function note_done(ctx, verb, word)
   if rid == '' then return end
   hold_once(ctx, 'done:' .. verb .. ':' .. rid, word, WAIT_rid_ms)

@@ -1,4 +1,4 @@
--- replayed_answers(ctx, verb, count): what the same call of so many items was answered within the last minute, or nil.
+-- replayed_answers(ctx, verb, count): the answers to the same call of count items within the last minute, or nil.
 local function replayed_answers(ctx, verb, count)
   local answers = {}
   for status, value in string.gmatch(done_before(ctx, verb) or '', '([^=,]+)=?([^,]*)') do

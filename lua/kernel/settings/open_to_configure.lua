@@ -1,5 +1,5 @@
--- open_to_configure(clock): open, for a call that may create the base with this clock; or nil and the error to answer with, also
--- where the base was created with the other one.
+-- open_to_configure(clock): open a call that may create the base with this clock; or nil and the error to return, also
+-- if the base has the other clock.
 local function open_to_configure(clock)
   local ctx, refused = open(clock)
   if refused then return nil, refused end

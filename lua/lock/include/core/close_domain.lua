@@ -1,5 +1,4 @@
--- close_domain(ctx): store the time, the counters and what was written of requests, for the next call to go on from,
--- and publish what this call has told.
+-- close_domain(ctx): store the time, the counters and the changed requests, and publish the hints of this call.
 -- LATE
 local function close_domain(ctx)
   local changes = { '#now', ctx.now_text, '#offset', ctx.offset, '#fence', string.format('%.0f', ctx.fence),

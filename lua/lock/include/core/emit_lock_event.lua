@@ -1,6 +1,6 @@
--- emit_lock_event(ctx, event, rid, request, detail): one event, and a hint to whoever listens to one of its resources; to who waits
--- for the request itself, if it has got what it waits for or has ended without. detail is words of ours with a space
--- before each, or ''.
+-- emit_lock_event(ctx, event, rid, request, detail): emit one event, and hints for the listeners of its resources. If
+-- the request no longer waits, its own listener gets one too. detail: further words, each with a space before it, or
+-- ''.
 local function emit_lock_event(ctx, event, rid, request, detail)
   local agent, hints = request.agent, ctx.hints or {}
   emit(ctx, event, rid, 'owner=' .. request.owner .. ' agent=' .. agent .. ' locks=' .. parts_text(request) .. detail)

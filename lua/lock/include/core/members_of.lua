@@ -1,5 +1,5 @@
--- members_of(rid, request): its members of the graph: for each lock one by resource and one by owner, at last one by
--- agent. Who waits has a place in the order of the domain, but where it rests on a hold of its owner's; who holds has
+-- members_of(rid, request): the members of a request in the graph: for each lock one by resource and one by owner, and
+-- one by agent. A waiter's members have its place, unless it depends on another hold of its owner. A holder's have
 -- none.
 local function members_of(rid, request)
   local members, owner, order = {}, request.owner, request.order

@@ -1,4 +1,4 @@
--- new_request(ctx, parts): a request for these locks that is neither granted nor in line.
+-- new_request(ctx, parts): a request for these locks that neither holds nor waits yet.
 local function new_request(ctx, parts)
   return {
     state = 'held', owner = owner, agent = agent ~= '' and agent or owner, priority = priority, since_ms = ctx.now,

@@ -1,5 +1,6 @@
--- open_domain(rids): open, and what every call needs of the domain: its counters, the records of these requests, and a time that
--- never goes back: the offset takes up what the server's clock has lost; or nil and the error to answer with.
+-- open_domain(rids): open a call, and read what every call needs: the counters of the domain, the records of these
+-- requests, and a time that never goes back (the offset adds what the server's clock has lost). Or nil and the error to
+-- return.
 local function open_domain(rids)
   local ctx, refused = open()
   if refused then return nil, refused end

@@ -1,5 +1,5 @@
--- replayed_answer(ctx, rid): what a request that is known is answered: the status, what goes with it, and, if it lives,
--- itself.
+-- replayed_answer(ctx, rid): the answer to a request that is known: its status and details, and the request itself if
+-- it lives.
 local function replayed_answer(ctx, rid)
   local text = record_of(ctx, rid)
   local outcome, detail = string.match(text, '^ended (%S+) ?(.*)$')

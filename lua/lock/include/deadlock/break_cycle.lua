@@ -1,5 +1,5 @@
--- break_cycle(ctx, request, search): end the wait that the policy names of those that make a circle. The circle as
--- text, and the rid that was ended; none where it is for the request itself to give way.
+-- break_cycle(ctx, request, search): end one wait of a cycle, as the policy says. Returns the cycle as text, and the
+-- rid whose wait ended; no rid if the request itself has to give way.
 local function break_cycle(ctx, request, search)
   local circle, nodes = cycle_of(request, search)
   local victim = choose_victim(ctx, request, nodes)

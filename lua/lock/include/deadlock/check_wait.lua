@@ -1,6 +1,6 @@
--- check_wait(ctx, rid, begun): search again for cycles that a waiter is part of; begun: from there, where an earlier call
--- has begun. What was ended for it; false if nothing had to be; nil if its agent has had its turn a short while ago. The
--- second: the search, where it was too long for this call.
+-- check_wait(ctx, rid, begun): search again for cycles with this waiter. begun: an earlier call's search to continue.
+-- Returns what was ended; false if nothing had to be; nil if its agent was searched a short while ago. The second
+-- value: the search, if it was too long for this call.
 local function check_wait(ctx, rid, begun)
   local request = live_request(ctx, rid)
   if not request or request.order == '-' then return nil end -- an earlier one of this call has seen to it

@@ -1,5 +1,4 @@
--- choose_victim(ctx, request, nodes): which of the waits of a circle is to end, by the policy; nil: that of the
--- request.
+-- choose_victim(ctx, request, nodes): which wait of a cycle ends, by the policy; nil: that of the request.
 local function choose_victim(ctx, request, nodes)
   if ctx.policy == 'requester' then return nil end
   local victim, rank, born = nil, tonumber(request.priority), tonumber(request.born_ms)

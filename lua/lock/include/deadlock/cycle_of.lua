@@ -1,6 +1,6 @@
--- cycle_of(request, search): the cycle that a search has found: `<owner>><code>><resource>` for each, who waits for
--- the resource in that mode, which the next has or is ahead for; and the waits of the others, in that order. Of one of
--- more than 256, or 30,000 bytes, the beginning, and `+<n>` for the others.
+-- cycle_of(request, search): the cycle that a search has found, as `<owner><code>><resource>` for each owner: it waits
+-- for the resource in that mode, and the next owner holds it or waits ahead. Also the waits of the others, in that
+-- order. A cycle of more than 256 owners or 30,000 bytes is cut, with `+<n>` for the rest.
 local function cycle_of(request, search)
   local block = search.hard or search.maybe
   local words, nodes = { request.owner .. '>' .. search.wants[block.resource] .. '>' .. block.resource }, {}

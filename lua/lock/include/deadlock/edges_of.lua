@@ -1,7 +1,7 @@
--- edges_of(resource, answers, page, order, at): add the edges of those who wait for a resource, from the waiter at that
--- place on, and of its edges from the one with that number on. Who comes behind another that it has to wait for waits
--- for the nearest one; a run of shared waiters waits together. Where the page is full: with which waiter and edge to go
--- on. page: `left`, how many edges it may still have, and `work`, how much may still be looked at.
+-- edges_of(resource, answers, page, order, at): add the edges of the waiters of a resource, from the waiter at that
+-- place and its edge number `at` on. A waiter that has to wait for another waiter gets edges to the nearest one only. A
+-- run of shared waiters waits together. Returns the waiter and the edge to continue with, if the page is full. page:
+-- `left`, how many more edges it may have, and `work`, how much more may be read.
 local function edges_of(resource, answers, page, order, at)
   local line = 'r ' .. resource
   local waiters = members_below(line .. ' q', 1000)

@@ -1,6 +1,6 @@
--- find_dependents(ctx, search, request): go on with a search until all are found that wait for the owner of the request,
--- directly or through others, if it waits at its place; or until a cycle is certain. False where that takes more than
--- ctx.visits, which counts the commands and all that they read.
+-- find_dependents(ctx, search, request): continue a search until all owners are found that wait for the owner of the
+-- request, directly or through others, or until a cycle is certain. False if that takes more than ctx.visits, which
+-- counts commands and what they read.
 local function find_dependents(ctx, search, request)
   for _, part in ipairs(request.parts) do
     if part.fence == '0' then search.wants[part.resource] = part.code end

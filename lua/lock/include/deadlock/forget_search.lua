@@ -1,5 +1,4 @@
--- forget_search(ctx, rid): one that waited is not to be searched for any more. Where nobody waits there is nothing to
--- look at, the rest of a line neither.
+-- forget_search(ctx, rid): drop a waiter from the searches. If no waiter is left, drop all, also the rest of a line.
 local function forget_search(ctx, rid)
   ctx.waiting = ctx.waiting - 1
   if ctx.waiting == 0 then

@@ -1,7 +1,7 @@
--- is_deadlocked(ctx, search, request): whether a request at its place would wait for ever, permits considered: whoever can run
--- is let run and give back what it has, as long as there is somebody; what is left over is a deadlock. Who does not wait
--- for the request, even through others, can run in the end. If it is: the lines, and who could run, for left_over.
--- nil: too much to tell.
+-- is_deadlocked(ctx, search, request): whether a request at its place would wait for ever, with permits considered. It
+-- plays through who can run and give back, until no owner is left that can. The rest is a deadlock. Owners that do not
+-- wait for the request, directly or through others, can always run in the end. Returns true, the lines, and who could
+-- run (for left_over); nil: too much to tell.
 local function is_deadlocked(ctx, search, request)
   if not load_waits(ctx, search) or ctx.visits < #search.entries / 2 then return nil end -- that is what lines_of takes
   local state = lines_of(ctx, search, request)

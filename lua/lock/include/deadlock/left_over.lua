@@ -1,6 +1,6 @@
--- left_over(search, request, state, gone): of what is_deadlocked has left over: the place of the foremost waiter ahead of the
--- request, if there is one. The request has to go before it: behind it, at any place, it keeps at least as many from
--- their turn, so that one is left over there, too. search.maybe: a holder of what the request waits for.
+-- left_over(search, request, state, gone): after is_deadlocked: the place of the foremost waiter ahead of the request
+-- that is left over, if there is one. The request has to go before it: at any place behind, it blocks at least as many,
+-- so that waiter is left over there too. search.maybe: a holder of what the request waits for.
 local function left_over(search, request, state, gone)
   local foremost
   search.maybe = nil

@@ -1,5 +1,5 @@
--- load_waits(ctx, search): read what all hold and wait for that a search has found, for is_deadlocked, into `entries`; and how
--- many permits there are. False where that takes more than ctx.visits.
+-- load_waits(ctx, search): read all holds and waits of the owners that a search has found into `entries`, for
+-- is_deadlocked, and the number of permits. False if that takes more than ctx.visits.
 local function load_waits(ctx, search)
   for n = search.loaded + 1, search.count do
     local owner = search.todo[n].owner

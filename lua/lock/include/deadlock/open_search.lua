@@ -1,5 +1,5 @@
--- open_search(ctx): the search that the call before has not ended, its rid, and where that stood then; nil if there is
--- none. What was found is read where it is needed.
+-- open_search(ctx): load the search that an earlier call has saved, its rid, and the request's place then; nil if there
+-- is none. What it found is read when it is needed.
 -- LATE
 local function open_search(ctx)
   local row = redis.call('HMGET', saved, '#rid', '#stands', '#order', '#place', '#numbers', '#cursor', '#hard', '#maybe',

@@ -1,5 +1,5 @@
--- save_search(rid, request, state, order): keep how far a search has come, for the next call to go on with. `order` is
--- where the request stands in fact. It is found anew if nobody goes on with it in ten minutes.
+-- save_search(rid, request, state, order): save how far a search has come, so that the next call can continue it within
+-- ten minutes. `order` is the request's real place.
 local function save_search(rid, request, state, order)
   if not state.saved then redis.call('UNLINK', saved) end
   local function block(one) return one and one.owner .. ' ' .. one.resource .. ' ' .. one.order or '' end

@@ -1,6 +1,7 @@
--- scan_line(ctx, search, scan): look who waits, behind a place in the line of a resource, for what stands there, or for
--- somebody who does: whoever conflicts with it, and all behind. A holder's place is ''. Each is noted once, with whom it
--- waits for. counted: permits play a part. 64 at a time; true once the line has been read.
+-- scan_line(ctx, search, scan): find the waiters of a resource behind a place that wait for the holder or waiter at
+-- that place, or for one who does: those that conflict with it, and all behind them. A holder's place is ''. Each is
+-- noted once, with the owner that it waits for. counted: permits are involved. Reads 64 at a time; true when the line
+-- has been read.
 local function scan_line(ctx, search, scan)
   local resource, line = scan.resource, 'r ' .. scan.resource .. ' q '
   if not scan.begun then

@@ -1,5 +1,5 @@
--- still_waits(ctx, request, state): whether the cycle that calls before have found is there still: each of it has waited
--- all the time, and for the next one of it. nil where that takes more than ctx.visits.
+-- still_waits(ctx, request, state): whether a cycle that earlier calls have found still exists: each owner has waited
+-- all the time, and for the next one. nil if that takes more than ctx.visits.
 local function still_waits(ctx, request, state)
   local block = state.hard or state.maybe
   local owner = state.confirmed or block.owner

@@ -1,6 +1,7 @@
--- visit_waiter(ctx, search, request, node): look at what one that a search has found holds and waits for, 32 at a time: the
--- lines behind that are to be read, and the request itself may wait for it. `hard`: for what it holds, and that is a
--- cycle; `maybe`: so, too, but permits play a part; `soft`: it stands ahead of the request, the foremost of these.
+-- visit_waiter(ctx, search, request, node): look at what an owner that a search has found holds and waits for, 32 at a
+-- time. It adds the lines behind these to `scans`, and checks whether the request may wait for the owner. `hard`: for
+-- something that it holds, which is a cycle; `maybe`: the same, but permits are involved; `soft`: it waits ahead of the
+-- request; the foremost of these.
 local function visit_waiter(ctx, search, request, node)
   local all = 'o ' .. node.owner
   local members = redis.call('ZRANGE', graph, search.cursor and '(' .. search.cursor or '[' .. all .. ' ', '(' .. all .. '!',

@@ -1,7 +1,6 @@
--- end_due(ctx, limit): end up to so many of the requests whose deadline has come, and forget as many of those that
--- ended two minutes ago; how many were ended. ctx.caught_up: there are no more. ctx.due is when there is something
--- to do again; what can be forgotten may wait for a second, so that not every call has to see to it.
--- Requests with many locks count for several.
+-- end_due(ctx, limit): end at most limit requests whose deadline has come, and forget as many that ended two minutes
+-- ago. Returns how many were ended. ctx.caught_up: there are no more. ctx.due: when there is work again. Forgetting may
+-- wait for a second, so that not every call does it. A request with many locks counts for several.
 -- LATE
 local function end_due(ctx, limit)
   ctx.caught_up = ctx.now < ctx.due

@@ -1,5 +1,6 @@
--- end_rids(ctx, rids, work): end requests whose deadline has come: all of them first, for none may be granted what
--- another leaves. Then the next in line have their turn. How many were ended: `work` counts their locks, and more.
+-- end_rids(ctx, rids, work): end requests whose deadline has come: all of them first, so that none gets what another
+-- one leaves. Then the next waiters have their turn. Returns how many were ended. work: how many locks, and a little
+-- more, it may handle.
 local function end_rids(ctx, rids, work)
   local count = 0
   for _, rid in ipairs(rids) do

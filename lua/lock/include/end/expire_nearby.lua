@@ -1,5 +1,5 @@
--- expire_nearby(ctx, parts): end what is overdue, as much as one call may, among the first to hold these resources or to wait for them; 256 are looked
--- at in a call.
+-- expire_nearby(ctx, parts): end what is overdue among the first holders and waiters of these resources, as much as one
+-- call may; looks at 256.
 local function expire_nearby(ctx, parts)
   local rids, spare = {}, ctx.spare or 256
   for _, part in ipairs(ctx.caught_up and {} or parts) do

@@ -1,6 +1,5 @@
--- cover_parts(ctx, request): what its owner holds already, strongly enough, is granted under the highest fence it has
--- for it: the part gets that fence. A shared hold that is to become exclusive makes the request an upgrade. Whether
--- all are covered.
+-- cover_parts(ctx, request): find the parts that the owner already holds strongly enough, and give each its highest
+-- fence. A shared hold that is to become exclusive makes the request an upgrade. Returns whether all parts are covered.
 local function cover_parts(ctx, request)
   local covered, fences = true, {}
   for _, part in ipairs(request.parts) do

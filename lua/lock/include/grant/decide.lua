@@ -1,5 +1,5 @@
--- decide(ctx, rid, parts): what a request for these locks is answered, be it new or known: the status, what goes with
--- it, and the request itself if it lives.
+-- decide(ctx, rid, parts): the answer to a request for these locks, new or known: the status, its details, and the
+-- request itself if it lives.
 -- LATE
 local function decide(ctx, rid, parts)
   catch_up(ctx, { rid })

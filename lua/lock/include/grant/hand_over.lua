@@ -1,5 +1,5 @@
--- hand_over(ctx, rid, request): make a waiter a holder. It has a short time to claim what it was handed. Those behind
--- it may follow it, in every line where it stood, but for what it has alone.
+-- hand_over(ctx, rid, request): make a waiter a holder. It has a short time to claim the grant. Those behind it may
+-- follow in each of its lines, unless it has the resource alone.
 local function hand_over(ctx, rid, request)
   read_rules(ctx)
   redis.call('ZREM', graph, unpack(members_of(rid, request)))  -- at most 65: members of a request

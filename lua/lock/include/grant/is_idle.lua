@@ -1,4 +1,4 @@
--- is_idle(request): whether nobody has any of the resources that a request wants, and nobody waits for one.
+-- is_idle(request): whether all resources of a request are free, without holders or waiters.
 local function is_idle(request)
   for _, part in ipairs(request.parts) do
     if members_below('r ' .. part.resource, 1)[1] then return false end

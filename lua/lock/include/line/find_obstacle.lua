@@ -1,5 +1,5 @@
--- find_obstacle(ctx, request, order): why a request for that place in line has to wait: the resource, and whether it
--- is for its holders (else for those ahead); nil if it need not.
+-- find_obstacle(ctx, request, order): why a request at that place has to wait: the resource, and whether holders are
+-- the reason (else earlier waiters); nil if it need not wait.
 local function find_obstacle(ctx, request, order)
   for _, part in ipairs(request.parts) do
     if part.fence == '0' then

@@ -1,8 +1,8 @@
--- find_place(ctx, request, tail, search): a place in line for a request that has to wait, at which no cycle of waits
--- closes: the one that its priority gives it, else the last one, else just ahead of the first who depends on it, and so
--- on: any other place has a cycle if these have one. With permits not every cycle is for ever, so there it moves ahead
--- of those that are stuck. Nil, or the search that has found a cycle wherever it stands. request.unchecked: the
--- search was too long; request.search is how far it has come, and `search` that of an earlier call.
+-- find_place(ctx, request, tail, search): a place in line for a request that has to wait, at which no cycle closes. It
+-- tries the place of its priority, then the last one, then just ahead of the first waiter that depends on it, and so
+-- on: if these have a cycle, every place has one. With permits, not every cycle is a deadlock, so there it moves ahead
+-- of those that are stuck. Returns nil, or the search that has found a cycle at every place. request.unchecked: the
+-- search was too long; request.search says how far it came, and `search` is that of an earlier call.
 local function find_place(ctx, request, tail, search)
   local moved = search ~= nil or request.order == tail
   search = search or new_search(request)

@@ -1,5 +1,5 @@
--- is_behind(ctx, part, order): whether somebody who waits for the resource before that place goes first. Shared waiters
--- pass those shared waiters that wait for something else as well, up to 63 of them.
+-- is_behind(ctx, part, order): whether an earlier waiter for the resource goes first. Shared waiters may pass up to 63
+-- shared waiters that also wait for something else.
 local function is_behind(ctx, part, order)
   local line, queue, most = line_of(ctx, part.resource), 'r ' .. part.resource .. ' q ', part.code == 's' and 64 or 1
   if part.code == 's' and not line.read or part.code ~= 's' and line.first == nil then

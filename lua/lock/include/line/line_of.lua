@@ -1,7 +1,7 @@
--- line_of(ctx, resource): what was read of the holders and waiters of a resource, for the rest of the call, or until they
--- change (link_request, note_freed): `holds`, how many there are; `code` and `by`, the mode and owner of the strongest;
--- `first`, the place of the first waiter; once `read`, `alone`, that of the first who would not share, and `last`, that of the
--- 64th. What there is not is false, what was not read is nil.
+-- line_of(ctx, resource): what was read of the holders and waiters of a resource, until they change (link_request,
+-- note_freed). `holds`: how many; `code` and `by`: mode and owner of the strongest hold; `first`: the place of the
+-- first waiter; once `read`, `alone`: the place of the first waiter that does not share, and `last`: that of the 64th.
+-- false: there is none; nil: not read yet.
 local function line_of(ctx, resource)
   ctx.lines = ctx.lines or {}
   ctx.lines[resource] = ctx.lines[resource] or {}

@@ -1,5 +1,5 @@
--- link_request(ctx, rid, request): add its members to the graph. What was read of its lines (line_of) is to be read
--- again, but for one more who shares a lock that is shared or free: that keeps nobody away who would share it, too.
+-- link_request(ctx, rid, request): add the members of a request to the graph. Its lines (line_of) are to be read again,
+-- unless it only shares a lock that is shared or free, which keeps no other sharer away.
 local function link_request(ctx, rid, request)
   for _, part in ipairs(ctx.lines and request.parts or {}) do
     local line = ctx.lines[part.resource]

@@ -1,4 +1,4 @@
--- lost_dependency(request): whether a waiter rests on holds of its owner's of which one is gone.
+-- lost_dependency(request): whether one of the holds that a waiter depends on is gone.
 local function lost_dependency(request)
   for _, part in ipairs(request.parts) do
     if part.depends_on ~= '' then

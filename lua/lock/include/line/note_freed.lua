@@ -1,4 +1,5 @@
--- note_freed(ctx, request): note the lines of what a request has left, and who may have lost what its own wait rests on.
+-- note_freed(ctx, request): note the lines of a request that leaves, and the owners whose own waits may have lost a
+-- hold that they depend on.
 local function note_freed(ctx, request)
   for _, part in ipairs(request.parts) do
     note_line(ctx, part.resource, part.code == 's')

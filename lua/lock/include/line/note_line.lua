@@ -1,6 +1,6 @@
--- note_line(ctx, resource, shared, from): somebody in line for it, behind that place, may have a turn now: for
--- promote_freed to look at, once. shared: who has gone shared it, or would have. `gone` counts those; any other
--- counts for all that may pass others.
+-- note_line(ctx, resource, shared, from): note that waiters for a resource, behind that place, may have a turn now;
+-- promote_freed looks at each line once. shared: the request that left shared it, or would have. `gone` counts those;
+-- any other counts as 64.
 local function note_line(ctx, resource, shared, from)
   ctx.freed, ctx.noted = ctx.freed or {}, ctx.noted or {}
   from = from or ''

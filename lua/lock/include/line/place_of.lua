@@ -1,4 +1,4 @@
--- place_of(request): the place in line of a waiter, from 1; the last one where it stands in several lines.
+-- place_of(request): the place of a waiter, from 1; with several lines, the last one.
 local function place_of(request)
   local place = 0
   for _, part in ipairs(request.parts) do

@@ -1,7 +1,7 @@
--- promote(ctx, freed, left): grant what can be granted to those in line for a resource, first come first served, a
--- run of shared waiters together. Grants and ends are `left` at most; answers how many are left then, and, where that
--- was too much for a call, the place up to which all had their turn. What stands in a waiter's way is the same in all
--- its lines, so it is looked for once (ctx.tried) until somebody else is granted. ctx.looks: how much may be done.
+-- promote(ctx, freed, left): grant what can be granted to the waiters of a resource, first come first served, a run of
+-- shared waiters together. At most `left` grants and ends. Returns how many are left, and, if that was too much for a
+-- call, the place up to which all had their turn. The obstacle of a waiter is the same in all its lines, so it is found
+-- once (ctx.tried) until another one is granted. ctx.looks: how much may be done.
 local function promote(ctx, freed, left)
   local line, most, skipped, had = 'r ' .. freed.resource .. ' q ', 64, 0, left
   local low, high = '(' .. line .. freed.from .. '!', '(' .. line .. '~'

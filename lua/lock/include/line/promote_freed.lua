@@ -1,5 +1,5 @@
--- promote_freed(ctx): give their turn to those in line for what this call has freed; first end the waits of owners
--- that have lost what they rest on. What is too much for one call is left to the next.
+-- promote_freed(ctx): grant what this call has freed to the next waiters. First it ends the waits of owners that have
+-- lost a hold that they depend on. The rest is left to the next call.
 -- LATE
 local function promote_freed(ctx)
   local left, at = ctx.grants or 64, 1

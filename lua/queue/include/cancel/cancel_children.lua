@@ -1,7 +1,7 @@
--- cancel_children(ctx, id, last_id, last_score, stamp, limit): cancel the children of a task that come after the
--- last one, at most limit, and note that theirs are to follow, once under a stamp: parents may form a cycle. A later cancel
--- has a higher stamp and does the work of earlier ones, or two of them would go round a cycle for ever. One that was removed, of
--- which a link is left (shorten_family), has children to be cancelled, too. How many, and the last of them with its score.
+-- cancel_children(ctx, id, last_id, last_score, stamp, limit): cancel the children of a task behind the last one, at
+-- most limit, and note that their own children follow. The stamp ends cycles of parents: each task is cancelled once
+-- for a stamp. A later cancel has a higher stamp and does the work of earlier ones. A link (shorten_family) of a
+-- removed child counts as a child. Returns how many, and the last of them with its score.
 local function cancel_children(ctx, id, last_id, last_score, stamp, limit)
   local start = last_score == '0' and 0 or rank_after(children .. id, last_score, last_id)
   local page = redis.call('ZRANGE', children .. id, start, start + limit - 1, 'WITHSCORES')

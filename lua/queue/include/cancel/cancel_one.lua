@@ -1,5 +1,5 @@
--- cancel_one(ctx, id, dead_too): cancel a task: at once if it waits, or by its worker if it runs. With dead_too a dead
--- task leaves the dead set; it holds nothing any more. The answer.
+-- cancel_one(ctx, id, dead_too): cancel a task: at once if it waits, by its worker if it runs. With dead_too, a dead
+-- task leaves the dead set. Returns the answer.
 -- LATE
 local function cancel_one(ctx, id, dead_too)
   local record = read_record(id)

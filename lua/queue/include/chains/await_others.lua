@@ -1,5 +1,6 @@
--- await_others(ctx, id, own, place): put a new task aside until others have ended: those of `after`, which are there, and
--- `gather` children, which may come later; or those before it of its ordering key. What has ended before is noted as if it ended now.
+-- await_others(ctx, id, own, place): let a new task wait until others have ended: the tasks of `after`, which exist;
+-- `gather` children, which may come later; or the earlier tasks of its ordering key. An end from before is noted as if
+-- it happened now.
 local function await_others(ctx, id, own, place)
   local seen, awaits = {}, own.gather or (own.behind and 1 or 0)
   for _, other in ipairs(own.after or {}) do

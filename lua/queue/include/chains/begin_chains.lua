@@ -1,4 +1,4 @@
--- begin_chains(ctx): note that tasks of this queue mean something for others. Until the first one does, nobody looks.
+-- begin_chains(ctx): note that the queue has chains. Until then, no call looks for tasks that wait for others.
 local function begin_chains(ctx)
   if not (ctx.settings.chains or ctx.has_chains) then redis.call('HSET', config, 'chains', '1') end
   ctx.has_chains = true

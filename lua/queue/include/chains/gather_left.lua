@@ -1,5 +1,5 @@
--- gather_left(id, record, others): for how many children a task that gathers waits still, others not counted, which it waits for
--- besides; and at which place, where a child knows. 1,000 children are looked at.
+-- gather_left(id, record, others): for how many more children a gathering task waits, without `others`, for which it
+-- waits in addition. The second value is the task's place, if a child knows it. Looks at 1,000 children.
 local function gather_left(id, record, others)
   local kids, ended, place = redis.call('ZRANGE', children .. id, 0, 999), 0, nil
   local done = #kids > 0 and redis.call('ZMSCORE', finished, unpack(kids)) or {}  -- at most 1,000: the page

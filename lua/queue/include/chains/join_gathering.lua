@@ -1,5 +1,5 @@
--- join_gathering(ctx, id, parent): where the parent waits for its children, note that this one counts, and for which
--- task of that id: the one of this place.
+-- join_gathering(ctx, id, parent): if the parent waits for its children, note that this child counts, and the place of
+-- the parent, because a later task may have the same id.
 local function join_gathering(ctx, id, parent)
   local score = redis.call('ZSCORE', blocked, parent)
   local own = score and redis.call('HMGET', task .. parent, 'gather', 'limited_by') or {}

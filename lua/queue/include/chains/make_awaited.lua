@@ -1,5 +1,5 @@
--- make_awaited(ctx, id): somebody waits for the end of this task: it has ties from now on; or, if it has ended, its end is noted
--- for all that this call adds.
+-- make_awaited(ctx, id): mark a task that other tasks wait for: from now on it has ties. If it has ended already, note
+-- its end for all waiting tasks that this call adds.
 local function make_awaited(ctx, id)
   if ctx.there[id] == 'awaited' then return end
   ctx.there[id] = 'awaited'

@@ -1,7 +1,6 @@
--- propagate_ends(ctx, limit): what the ends of tasks mean for others, the earliest first, at most limit of them: they are
--- told to those that wait for the task and to the parent that gathers it (`c`, `f`), or to the next one of its ordering key
--- (`o`), or its children are cancelled (`t`).
--- What is left stays noted, at its time. How many.
+-- propagate_ends(ctx, limit): carry out what ended tasks mean for others, oldest first, for at most limit of them. `c`,
+-- `f`: report to the waiting tasks and to the gathering parent. `o`: report to the next task of the ordering key. `t`:
+-- cancel the children. The rest stays noted. Returns how many were reported.
 local function propagate_ends(ctx, limit)
   local batch, told = { by_lane = {}, freed = {} }, 0
   local function line_up_freed()

@@ -1,6 +1,7 @@
--- tell_waiting(ctx, id, place, how, batch): a task that this one waits for has ended. All of them must end as it
--- wants, or any: a decisive end lets it go on at once, or end at once; another one does when it is the last. What becomes
--- ready goes into the batch. One that is not blocked at this place does not wait any more, or is another of that id.
+-- tell_waiting(ctx, id, place, how, batch): report to a waiting task that a task it waits for has ended. It continues
+-- or ends at once if this end decides, and otherwise when the last one has ended (it may wait for all of them, or for
+-- any). What becomes ready goes into the batch. A task that is not blocked at this place no longer waits, or is another
+-- task with that id.
 local function tell_waiting(ctx, id, place, how, batch)
   local score = redis.call('ZSCORE', blocked, id)
   if not score or score % BAND ~= tonumber(place) then return end

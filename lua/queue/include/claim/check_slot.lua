@@ -1,5 +1,5 @@
--- check_slot(): what this call is to its slot: 'fresh', with when the slot kept house last; 'replay',
--- with the ids that the call was given before; 'stale'; or 'unregistered'.
+-- check_slot(): compare this call with the last call of its slot: 'fresh', with the time of the slot's last
+-- housekeeping; 'replay', with the ids that the call got before; 'stale'; or 'unregistered'.
 local function check_slot()
   local row = redis.call('HMGET', worker_hash .. worker, 'incarnation', 'slot:' .. slot)
   if not row[1] then return 'unregistered' end

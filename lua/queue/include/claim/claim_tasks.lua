@@ -1,5 +1,6 @@
--- claim_tasks(ctx, wanted, limit, seen_ms): lease the next tasks of these lanes to this call's worker, until
--- the reply would pass 4 MiB, or ctx.met limits a bound; a kind in ctx.alone is leased alone. seen_ms: when the slot kept house last. The deadline, and the leases.
+-- claim_tasks(ctx, wanted, limit, seen_ms): lease the next tasks of these lanes to the worker of this call, until the
+-- reply would exceed 4 MiB, or it has met too many limits (ctx.met). A kind in ctx.alone is leased alone. seen_ms: when
+-- the slot did its housekeeping last. Returns the deadline and the leases.
 -- EARLY
 local function claim_tasks(ctx, wanted, limit, seen_ms)
   if ctx.settings.mode == 'paused' then wanted = {} end

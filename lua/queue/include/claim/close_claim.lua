@@ -1,5 +1,5 @@
--- close_claim(ctx, next_ms): the end of a call that has claimed: as close, but the sweep has told of some ends. The time of what is
--- due next: now if there is more to tell.
+-- close_claim(ctx, next_ms): finish a call that has claimed. It does what close does, but the sweep has reported some
+-- ends already. Returns when something is due next: now, if there is more to report.
 local function close_claim(ctx, next_ms)
   if ctx.settings.limits > 0 then next_ms = end_limited(ctx, next_ms) end
   if ctx.noted then

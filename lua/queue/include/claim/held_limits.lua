@@ -1,5 +1,5 @@
--- held_limits(lease): the keys of the limits that a lease holds, an entry of `running` or nil, with commas between them. Plain searches,
--- because an entry may have 5 KB, which a pattern goes over more than once.
+-- held_limits(lease): the keys of the limits that a lease holds, separated by commas. lease: an entry of `running`, or
+-- nil. It uses plain searches, because a pattern would scan an entry of 5 KB several times.
 local function held_limits(lease)
   local from = lease and string.find(lease, ' limits=', 1, true)
   if not from then return '' end

@@ -1,4 +1,4 @@
--- next_lane(ctx, id, record): let a task that nobody has taken wait in the next of its fallback lanes; which that is.
+-- next_lane(ctx, id, record): move a task that no worker has taken to the next of its fallback lanes. Returns the lane.
 local function next_lane(ctx, id, record)
   local lane, rest = string.match(record.fallback, '^([^,]+),?(.*)$')
   redis.call('HSET', task .. id, 'lane', lane, 'fallback', rest)

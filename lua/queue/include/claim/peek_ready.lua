@@ -1,5 +1,6 @@
--- peek_ready(wanted, limit): the next tasks of these lanes: lowest priority band first and, inside a band, the lanes
--- in order; or with lane_first the other way round. Lists of ids, scores and lane numbers, and per lane how many have been seen, one more than are taken if there are.
+-- peek_ready(wanted, limit): the next tasks of these lanes. The lowest priority band comes first and, inside a band,
+-- the lanes in order; with lane_first, the other way round. Returns lists of ids, scores and lane numbers, and how many
+-- were read of each lane: one more than are taken, if there are more.
 local function peek_ready(wanted, limit)
   local size = math.min(limit, math.ceil(limit / #wanted) + 15) + 1
   local pages, at, there, named = {}, {}, {}, {}

@@ -1,6 +1,6 @@
--- window_left(ctx, wanted, window_ms, limit): for how many ms more the first in line of these lanes waits for company; 0 once
--- one of them has waited for the window or comes alone, or so many are in line as can be taken, or none. Whoever asks has the token of the
--- lane; it is left for others, should he not come again.
+-- window_left(ctx, wanted, window_ms, limit): for how many more ms the first waiting tasks of these lanes wait for
+-- company. 0 if one of them has waited for the window or is leased alone, or if limit tasks wait, or none. The caller
+-- took the wake token of the lane, so it is pushed again for other workers, in case the caller does not come back.
 local function window_left(ctx, wanted, window_ms, limit)
   local left_ms
   for _, lane in ipairs(wanted) do

@@ -1,5 +1,5 @@
--- is_full(): whether the server has reached its maxmemory. Asked only for large results: INFO takes a few microseconds. It is
--- asked between writes, where nothing may fail: a user who may not use INFO is taken for one whose server is not full.
+-- is_full(): whether the server has reached maxmemory. Only calls with large results ask, because INFO takes a few
+-- microseconds. The call is between writes and must not fail, so a user without the right to INFO gets false.
 local function is_full()
   local info = redis.pcall('INFO', 'memory')
   if type(info) ~= 'string' then return false end

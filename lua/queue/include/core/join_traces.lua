@@ -1,5 +1,5 @@
--- join_traces(traces, count): the trace of an event of so many tasks: the one that all have, or one for each with spaces between, `-`
--- where there is none.
+-- join_traces(traces, count): the trace of an event of count tasks: their common trace, or one for each, separated by
+-- spaces, with `-` for none.
 local function join_traces(traces, count)
   local same = true
   for i = 1, count do

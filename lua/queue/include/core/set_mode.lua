@@ -1,4 +1,4 @@
--- set_mode(ctx, mode, event): let a queue run, or hold tasks back, or take in no new ones; once for each rid.
+-- set_mode(ctx, mode, event): make a queue run, pause or drain; once for each rid.
 local function set_mode(ctx, mode, event)
   if done_before(ctx, mode) then return end
   if not ctx.exists then create_base() end

@@ -1,7 +1,7 @@
--- write_record(id, stamp, ctx, own, size): the record of a new task. `ties` says that it has more than the usual at its
--- first lease, its return or its end. An older task of this id may have left a stub: its settlement, as `settled_earlier`, and
--- the calls that enqueued it, the last eight, stay known.
--- `source` is the task's own, or that of the call. A link of another family (shorten_family) is one no more.
+-- write_record(id, stamp, ctx, own, size): write the record of a new task. `ties` marks a task that needs more than
+-- usual at its first lease, its return or its end. If an older task of this id left a stub, its settlement stays known
+-- as `settled_earlier`, and so do the last eight calls that enqueued it. `source` is the task's own, or that of the
+-- call. A link of another family (shorten_family) is no longer one.
 -- EARLY
 local function write_record(id, stamp, ctx, own, size)
   local key = task .. id

@@ -1,7 +1,7 @@
--- expire_waiting(ctx, limit): tasks whose deadline has come while they wait: one that expires, or that nobody has taken
--- from its last lane, goes to the dead set, though the latter not in a pause, when nobody can; another goes on to its next
--- lane, at its old place; as many as ctx.work allows; how many. A task with a lease or an end waits no more: a deadline that an older
--- version left is only removed.
+-- expire_waiting(ctx, limit): handle waiting tasks whose deadline has come, at most limit and as many as ctx.work
+-- allows. A task that expires goes to the dead set. A task that no worker has taken goes to its next lane, at its old
+-- place, or from its last lane to the dead set, but not while the queue is paused. Returns how many. If a task does not
+-- wait any more, only its deadline is removed: an older version left it.
 local function expire_waiting(ctx, limit)
   local ids, by_lane = redis.call('ZRANGE', deadlines, '-inf', ctx.now, 'BYSCORE', 'LIMIT', 0, limit), {}
   if #ids == 0 then return 0 end

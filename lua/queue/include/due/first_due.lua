@@ -1,5 +1,6 @@
--- first_due(page, limit): where tasks are due at the same time and some of them crashed again: who is promoted, at most limit, of one
--- time the first in line when they were leased, others before. 1,000 are looked at. nil where none of them crashed again.
+-- first_due(page, limit): choose which of the tasks that are due at the same time are promoted, at most limit, if some
+-- of them crashed again: those keep the order that they had when they were leased, behind the others. Looks at 1,000.
+-- nil if none crashed again.
 local function first_due(page, limit)
   local last = page[2 * limit]
   if tonumber(redis.call('HGET', config, 'crashed_due_ms') or 0) < tonumber(page[2]) then return nil end

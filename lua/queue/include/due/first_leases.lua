@@ -1,5 +1,5 @@
--- first_leases(ctx, limit): where more leases have expired than a sweep takes back: those that end first, and of those that share a
--- deadline the first in line, not those whose ids sort first. 1,000 are looked at.
+-- first_leases(ctx, limit): choose which expired leases a sweep takes back, if there are more than limit: by deadline,
+-- then by the places of their tasks, not by id. Looks at 1,000.
 local function first_leases(ctx, limit)
   local page = redis.call('ZRANGE', leases, '-inf', ctx.now, 'BYSCORE', 'LIMIT', 0, 1000, 'WITHSCORES')
   local ids, due, place, first = {}, {}, {}, {}

@@ -1,5 +1,5 @@
--- promote_due(ctx, limit): move tasks whose time has come into line, at its end, the earliest first. Tasks of one time
--- that crashed again keep the order that they had in line, not that of their ids. As many as ctx.work allows.
+-- promote_due(ctx, limit): put delayed tasks that are due at the end of their lanes, the earliest first, as many as ctx.work
+-- allows. Tasks that crashed again and are due at the same time keep the order that they had before, not that of ids.
 local function promote_due(ctx, limit)
   limit = math.min(limit, math.ceil(ctx.work / (ctx.settings.fair > 0 and 3 or 2)))
   local page = redis.call('ZRANGE', delayed, '-inf', ctx.now, 'BYSCORE', 'LIMIT', 0, limit + 1, 'WITHSCORES')

@@ -1,5 +1,6 @@
--- reap_expired(ctx, limit): take back leases past their deadline; of those that share one, the first in line first, as
--- far as they are among the first 1,000, and as many as ctx.work allows. The first crash returns a task to its old place, the n-th waits for the backoff of n-1, max_crashes of them end it.
+-- reap_expired(ctx, limit): take back leases past their deadline, by deadline and then by place among the first 1,000,
+-- as many as ctx.work allows. After its first crash a task returns to its old place. After the n-th it waits for the
+-- backoff of n-1. max_crashes of them end it.
 local function reap_expired(ctx, limit)
   local ids = redis.call('ZRANGE', leases, '-inf', ctx.now, 'BYSCORE', 'LIMIT', 0, limit + 1)
   if #ids == 0 then return 0 end

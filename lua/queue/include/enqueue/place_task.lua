@@ -1,5 +1,5 @@
--- place_task(ctx, id, own, place, by_lane): let a new task wait for what it says: for other tasks, for its time, or in line; or
--- in the line of a limit, where others wait already.
+-- place_task(ctx, id, own, place, by_lane): put a new task where it waits: for other tasks, for its time, in its lane,
+-- or in the queue of a limit if others wait there already.
 -- EARLY
 local function place_task(ctx, id, own, place, by_lane)
   if own.parent and (ctx.settings.chains or ctx.has_chains) then join_gathering(ctx, id, own.parent) end

@@ -1,6 +1,6 @@
--- find_duplicate(ctx, own, stamp): the task that stands for a new one, and by what: by what this call was answered before
--- (rid), its idempotency key (key), its scope, or its unique key; and whether a later item of this call made it, where that
--- matters. nil if none does.
+-- find_duplicate(ctx, own, stamp): find the task that a new one duplicates, and by what: an earlier answer of this call
+-- (rid), its idempotency key (key), its scope, or its unique key. The third value: a later item of this call made that
+-- task. nil if it is no duplicate.
 local function find_duplicate(ctx, own, stamp)
   local names = { 'rid', 'key', 'scope', 'unique' }
   local found = redis.call('HMGET', once, 'rid:' .. stamp, 'key:' .. (own.idempotency_key or ''),

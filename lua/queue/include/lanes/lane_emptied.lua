@@ -1,6 +1,5 @@
--- lane_emptied(ctx, lane): no task is in line there any more. Its token goes; one that may be there for a time goes by itself.
--- How far its users have come, where shares are fair or were, is forgotten after a day; after 30 days if there are limits, because
--- tasks of the lane may wait for one.
+-- lane_emptied(ctx, lane): note that no task waits in this lane any more. Its wake token is deleted, but a token for a
+-- due time expires by itself.
 local function lane_emptied(ctx, lane)
   redis.call('SREM', lanes, lane)
   if ctx.settings.fair > 0 or ctx.settings.fair_top > 0 then redis.call('EXPIRE', shares .. lane, ctx.settings.limits > 0 and 2592000 or 86400) end

@@ -1,5 +1,5 @@
--- make_ready(ctx, by_lane): put tasks in line and wake a worker; by_lane[lane] = { score, id, score, id, … } (line_up).
--- The shares of a lane with tasks in line do not end, wherever the tasks came from.
+-- make_ready(ctx, by_lane): put tasks into their lanes and wake a worker for each lane. by_lane[lane] = { score, id,
+-- score, id, … } (line_up). The shares of a lane with waiting tasks do not expire.
 local function make_ready(ctx, by_lane)
   local names = {}
   for lane, members in pairs(by_lane) do

@@ -1,5 +1,4 @@
--- push_control(ctx, name): have a worker ask what is wanted of it, once a call. At most one token; it says only that, and goes
--- by itself where nobody waits for it.
+-- push_control(ctx, name): leave a wake-up for a worker. It expires if no worker waits for it.
 local function push_control(ctx, name)
   ctx.called = ctx.called or {}
   if ctx.called[name] then return end

@@ -1,8 +1,8 @@
--- drain_limit_queue(ctx, key, line, batch): let the first in the line of a limit go back to their lanes, as many as may start now, 100 at
--- most. line: what peek_lines read of it. What becomes ready, who is not blocked any more, the score of the line, and the lines that end,
--- go into the batch.
--- The score of a line in limit_lines says when it is looked at next: at that time, again; at once, if it is negative, and then the
--- time plus BAND is since when; and from BAND on not before a lease ends, for the limit was full at that time, less BAND.
+-- drain_limit_queue(ctx, key, line, batch): let the first tasks in the queue of a limit return to their lanes: as many
+-- as may start now, at most 100. line: what peek_lines read. The results go into the batch: tasks that become ready,
+-- tasks that are no longer blocked, the queue's next score, and queues that end. The score of a queue in limit_lines: a
+-- time at which to look again; negative: at once, and score + BAND is since when; from BAND on: wait for the end of a
+-- lease, because the limit was full at score - BAND.
 local function drain_limit_queue(ctx, key, line, batch)
   local first, most = line.first, math.min(line.room, 100, ctx.steps)
   local passed, full, left = 0, 2 * most + 20, line.room - most

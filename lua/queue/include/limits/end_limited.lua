@@ -1,7 +1,7 @@
--- end_limited(ctx, next_ms): after a claim: cancel those that are to go for others of their limit, let others start where
--- one was let go that waits for another limit now, and answer the earlier of a time (0: none) and that when the line of a limit
--- is looked at next. While there are lines that is in 5 s at the latest, for nobody is told of a limit that is changed.
--- ctx.timed: lanes in which this claim has met a rate. It leaves a token there, for its worker may be busy when the next may start.
+-- end_limited(ctx, next_ms): finish the limits of a claim: cancel the tasks that others preempt, let other tasks start
+-- where one waits for another limit now, and return the earlier of next_ms (0: none) and the time of the next look at a
+-- limit queue. With queues that is at most 5 s, because a change of a limit wakes no worker. ctx.timed: lanes in which
+-- this claim met a rate. It leaves a token there, because its own worker may be busy when the next task may start.
 local function end_limited(ctx, next_ms)
   if ctx.started[1] then note_starts(ctx) end
   for _, id in ipairs(ctx.victims) do cancel_one(ctx, id) end

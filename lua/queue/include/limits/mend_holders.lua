@@ -1,5 +1,5 @@
--- mend_holders(ctx, key): forget holders of a limit without a lease, as an evicting server leaves them: in a page of 100, each minute
--- the next one. Tasks that this claim leases have no lease yet; their fences are above ctx.fence.
+-- mend_holders(ctx, key): forget holders of a limit that have no lease, as an evicting server leaves them: one page of
+-- 100 a minute. Tasks that this claim leases have no lease yet; their fences are above ctx.fence.
 local function mend_holders(ctx, key)
   local upto = ctx.fence and string.format('%.0f', ctx.fence) or '+inf'
   local pages = math.max(1, math.ceil(redis.call('ZCOUNT', holding .. key, '-inf', upto) / 100))

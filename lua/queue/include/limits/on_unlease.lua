@@ -1,4 +1,4 @@
--- limits_on_unlease(ctx, ids): the tasks no longer count for their limits, and the next tasks in line may start.
+-- limits_on_unlease(ctx, ids): the tasks no longer count for their limits, so the next tasks in those queues may start.
 -- WHEN ctx.settings.limits > 0
 local function limits_on_unlease(ctx, ids)
   local freed, keys, lined = {}, {}, {}

@@ -1,7 +1,7 @@
--- peek_lines(ctx, keys, from, again): read what drain_limit_queue needs of the lines of these limits, from that one on, 100 at most and
--- not more than ctx.steps allows: how many may start now (room), when to look again, the first in line, whether those are all, and
--- the scores of these that are blocked still. again: some were let go 5 s ago; if there is room still, workers of their lane are perhaps
--- not there, so that more may go (paced). By key.
+-- peek_lines(ctx, keys, from, again): read what drain_limit_queue needs of the queues of these limits, from index
+-- `from` on, at most 100 and as many as ctx.steps allows: how many may start now (room), when to look again, the first
+-- tasks, whether these are all, and the scores of those that are still blocked. again: some were released 5 s ago. If
+-- there is still room, the workers of their lane may be gone, so more are released (paced). By key.
 local function peek_lines(ctx, keys, from, again)
   local page = { unpack(keys, from, math.min(from + 99, #keys)) }  -- at most 100: a page
   read_rates(read_limits(ctx, page))

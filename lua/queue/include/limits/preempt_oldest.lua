@@ -1,6 +1,6 @@
--- preempt_oldest(ctx, limit): another task of a full limit has come, and the oldest is to go for it: of those that run one that
--- nobody in line goes for already, or, where there is one for each, the first in line. It is cancelled by end_limited, for what
--- this claim does with it is not written yet.
+-- preempt_oldest(ctx, limit): choose which task a new task of a full limit replaces: the oldest running task that no
+-- waiting task replaces already, or else the first waiting task. end_limited cancels it, because this claim has not
+-- written its own leases yet.
 local function preempt_oldest(ctx, limit)
   local lined = redis.call('ZCARD', waiting .. limit.key)
   if lined < limit.most then

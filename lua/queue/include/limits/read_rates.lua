@@ -1,4 +1,4 @@
--- read_rates(limited): read when the rates of these limits let the next tasks start, together, for room_left, which reads that of one.
+-- read_rates(limited): read the rates of these limits in one command. room_left would read one at a time.
 local function read_rates(limited)
   local names, unread = {}, {}
   for _, limit in ipairs(limited) do

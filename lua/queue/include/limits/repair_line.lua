@@ -1,5 +1,5 @@
--- repair_line(ctx, key, from): take out of the holders of a limit whoever has no lease that says so, and out of its line whoever does
--- not wait there; and have the line looked at. How many were seen in the longer one, and what was wrong.
+-- repair_line(ctx, key, from): remove holders of a limit that have no lease with it, and waiting tasks that do not wait
+-- there, and schedule a look at its queue. Returns how many were seen in the longer set, and how many were wrong.
 -- LATE
 local function repair_line(ctx, key, from)
   local stale, wrong, long = {}, 0, 0

@@ -1,5 +1,5 @@
--- is_here(own): whether this partition has what keeps a task here that belongs to another by now: one of its ordering key that
--- has not ended; or, without such a key, its parent, or one that it waits for.
+-- is_here(own): whether a task that belongs to another partition by now has to stay here: another task of its ordering
+-- key has not ended here; or, without such a key, its parent is here, or a task that it waits for.
 local function is_here(own)
   if own.ordering_key then return redis.call('EXISTS', order .. own.ordering_key) == 1 end
   local other = own.parent or own.after and own.after[1]

@@ -1,6 +1,6 @@
--- find_damage(ids): what is wrong with each of these tasks: `lost` (in no set), `twice` (in several), `lease` (a lease of which
--- a part is not there, or that a limit does not count), `line` (it waits for a limit in no line); false if nothing is. An id
--- without a record is sound but for a lease that it has left: what else is left of it goes when a call meets it.
+-- find_damage(ids): what is wrong with each of these tasks: `lost` (in no set), `twice` (in several), `lease` (an
+-- incomplete lease, or one that a limit does not count), `line` (waits for a limit, but not in its queue); false if
+-- nothing is. An id without a record is sound, unless a lease is left of it.
 -- EARLY
 local function find_damage(ids)
   local scores, found = {}, {}

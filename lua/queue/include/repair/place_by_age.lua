@@ -1,5 +1,5 @@
--- place_by_age(lane, band, id, record): a place for a task whose own is not known any more: behind those in line in its lane
--- and band that were enqueued before it. Those of one millisecond are told apart by their call, the index in it, and the id.
+-- place_by_age(lane, band, id, record): a place for a task whose own is unknown: behind the tasks of its lane and band
+-- that were enqueued before it. Tasks of one millisecond are ordered by call, index and id.
 local function place_by_age(lane, band, id, record)
   local set = ready .. lane
   local function is_older(other)

@@ -1,5 +1,5 @@
--- repair_lane(ctx, lane): let `lanes` have this one just if tasks are in line there. sound, damaged (where nothing is to be
--- written), or repaired.
+-- repair_lane(ctx, lane): make `lanes` name this lane if and only if tasks wait in it. sound, damaged (in a dry run),
+-- or repaired.
 -- LATE
 local function repair_lane(ctx, lane)
   local there = redis.call('EXISTS', ready .. lane)

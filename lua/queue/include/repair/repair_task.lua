@@ -1,6 +1,7 @@
--- repair_task(ctx, id): put a task that find_damage has found back into one set, that which says most: that it has ended;
--- that a worker has it; that it is in line. A lease whose settlement the record knows has ended, unless it is whole:
--- then the settlement failed, and comes again. Another goes on, with a new deadline where it had none. The state then, or `gone`.
+-- repair_task(ctx, id): put a damaged task into one set: that of its end, else that of its lease, else where it waits.
+-- A lease has ended if the record knows its settlement, unless the lease is complete: then the settlement failed
+-- half-way and will be sent again. Any other lease continues, with a new deadline if it had none. Returns the state, or
+-- `gone`.
 local function repair_task(ctx, id)
   local record, held = read_record(id), redis.call('HGET', running, id)
   if not record or not record.created_ms then

@@ -1,5 +1,5 @@
--- restore_task(ctx, id, record, score): put a task that is in no set where its record says; score: its place in line, where
--- a lease knows it. The state that it has then.
+-- restore_task(ctx, id, record, score): put a task that is in no set where its record says. score: its old score, if
+-- its lease knows it. Returns the state.
 local function restore_task(ctx, id, record, score)
   restore_indexes(id, record)
   local how = ended_how(record)

@@ -1,5 +1,5 @@
--- restore_wait(ctx, id, record, score): let a task that has not ended wait where it did: for other tasks, for its time, or in line
--- at its old place, which a score or the line of its ordering key or a set of dependents may still know. The state.
+-- restore_wait(ctx, id, record, score): let a task wait again where it did: for other tasks, for its time, or in its
+-- lane at its old place, which the score, its ordering key or a set of dependents may still know. Returns the state.
 local function restore_wait(ctx, id, record, score)
   local key, lane, band = task .. id, record.lane or 'any', tonumber(record.priority) or 5
   local status, number = string.match(record.settled or '', '^%S+ (%l+) (%d+)$')

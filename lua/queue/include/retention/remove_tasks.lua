@@ -1,7 +1,8 @@
--- remove_tasks(ctx, ids, since, why, most): delete tasks that are in no set any more, with their index entries. What was done to one
--- since its time (none: now), up to 60 s ago, may still be sent again: for that long a stub remembers its rid and last settlement.
--- The stub of a child that has children itself stays for as long as they do, so that a cancelled tree finds them.
--- Not more are deleted than take about so many commands (most, at least 1, or nil); how many, and what is left of the most.
+-- remove_tasks(ctx, ids, since, why, most): delete tasks that are in no set any more, with their index entries. A call
+-- about a task may be sent again for 60 s after the task's time in `since` (none: now). Until then a stub remembers its
+-- rid and last settlement. The stub of a child that has children stays as long as they do, so that a cancelled tree
+-- finds them. most: about how many commands it may send, at least 1, or nil. Returns how many tasks, and what is left
+-- of `most`.
 local function remove_tasks(ctx, ids, since, why, most)
   if #ids == 0 then return 0, most end
   local keys, by_index, stubs, families, touched, count, left = {}, {}, {}, {}, {}, 0, most or math.huge

@@ -1,6 +1,7 @@
--- shorten_family(ctx, id): where a task is removed whose children are not, its stub stays among the children of its parent, a
--- link by which a cancelled tree finds them. This takes out a link that has no children any more, and one whose only child is a
--- link, too: that one takes its place, behind all others, with the stamp of the last cancelled tree. So there are fewer links than tasks.
+-- shorten_family(ctx, id): remove links that are no longer needed. If a task is removed before its children, its stub
+-- stays among its parent's children as a link, by which a cancelled tree finds them. A link without children is
+-- removed. If a link's only child is a link, the child takes its place, behind all others, with the stamp of the last
+-- cancelled tree. So there are fewer links than tasks.
 -- LATE
 local function shorten_family(ctx, id)
   local link = redis.call('HMGET', task .. id, 'gone', 'link', 'pruned')

@@ -1,6 +1,6 @@
--- trim_ended(ctx, limit): delete ended tasks beyond what the queue keeps by age and number, at most limit of the
--- finished and of the dead; how many. Old events go as well: whole blocks of the stream, which costs next to nothing. The row
--- that it reads has also for how long a worker may be silent, ctx.presence_ms.
+-- trim_ended(ctx, limit): delete ended tasks beyond the age and the number that the queue keeps, at most limit finished
+-- and limit dead ones. Returns how many. It also trims old events in whole blocks, which costs almost nothing, and
+-- reads presence_ms for sweep_workers.
 local function trim_ended(ctx, limit)
   local row = redis.call('HMGET', config, 'finished_keep_ms', 'dead_keep_ms', 'dead_max', 'events_keep_ms', 'presence_ms')
   local finished_keep_ms, dead_keep_ms = tonumber(row[1] or DEFAULT_finished_keep_ms), tonumber(row[2] or DEFAULT_dead_keep_ms)

@@ -1,6 +1,6 @@
--- fire_once(ctx, id, at_text, data, envelope, stamp): enqueue a schedule's task for a time, as its overlap policy has it:
--- with tasks of it that have not ended this one is left out, or follows them, or they are cancelled first. fired, exists
--- (there is a task of that id) or skipped. What this call itself made before is `fired` again.
+-- fire_once(ctx, id, at_text, data, envelope, stamp): enqueue a schedule's task for a time. If earlier tasks of the
+-- schedule have not ended, its overlap policy decides: the new one is skipped, or waits for them, or they are cancelled
+-- first. fired, exists (there is a task with that id) or skipped. A task that this call made before is `fired` again.
 -- LATE
 local function fire_once(ctx, id, at_text, data, envelope, stamp)
   local key = schedule .. name

@@ -1,4 +1,5 @@
--- plan_firing(ctx, next_ms): note when this schedule is due next; 0: never by itself. Who waits for work learns of it.
+-- plan_firing(ctx, next_ms): note when this schedule is due next; 0: never by itself. Blocked workers are woken to
+-- learn of it.
 -- LATE
 local function plan_firing(ctx, next_ms)
   local due_ms = next_ms > 0 and next_ms or MAX_SAFE

@@ -1,5 +1,5 @@
--- describe_death(ctx, attempt, error, sealed): what the event of a death says of its last run: which one it was, and the end of the
--- error as a word, percent-encoded, as much as the queue's events show. Not that of a sealed error, which nobody could read.
+-- describe_death(ctx, attempt, error, sealed): what the event of a dead task says of its last run: its number, and the
+-- end of the error as a percent-encoded word, as long as the settings allow. A sealed error is left out.
 local function describe_death(ctx, attempt, error, sealed)
   local words = ' attempts=' .. attempt
   if error == '' or sealed or ctx.settings.events_max == 0 then return words end

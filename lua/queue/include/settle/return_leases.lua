@@ -1,6 +1,6 @@
--- return_leases(ctx, ids, tokens, delays): give leased tasks back at no attempt cost: each to its old place in
--- line, or, where delays are given, aside for so many ms. Past its deadline a lease is lost here. One answer each:
--- released with the place, snoozed with the due time, cancelled, lease_lost.
+-- return_leases(ctx, ids, tokens, delays): return leased tasks without counting an attempt: each to its old place or,
+-- with delays, to wait for that many ms. A lease past its deadline is lost. One answer each: released with the place,
+-- snoozed with the due time, cancelled, lease_lost.
 local function return_leases(ctx, ids, tokens, delays)
   -- at most 1,000: items
   local held = redis.call('HMGET', running, unpack(ids))

@@ -1,5 +1,5 @@
--- renew_presence(ctx): a worker's sign of life, if it is known; what is wanted of it, and how many tasks at a time (0: nobody
--- said).
+-- renew_presence(ctx): note a sign of life of a known worker. Returns what is wanted of it, and the wanted number of
+-- tasks at a time (0: not set).
 local function renew_presence(ctx)
   local own = redis.call('HMGET', worker_hash .. worker, 'incarnation', 'mode', 'wanted', 'heard')
   if not own[1] then return 'run', 0 end

@@ -1,5 +1,5 @@
--- sweep_workers(ctx): forget workers that have been silent for too long, at most 100, as many as ctx.work allows, or 10; their leases expire by
--- themselves.
+-- sweep_workers(ctx): forget workers that have been silent for too long: at most 100, as many as ctx.work allows, at
+-- least 10. Their leases expire by themselves.
 local function sweep_workers(ctx)
   local silent_ms = ctx.presence_ms or read_presence()
   local most = math.max(10, math.min(100, math.floor(ctx.work / 6)))
