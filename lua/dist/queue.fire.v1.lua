@@ -891,7 +891,7 @@ local function find_duplicate(ctx, own, stamp) local task, once = KEYS[4], KEYS[
     local row = asked and redis.call('HMGET', task .. id, 'created_ms', 'rid') or {}
     -- Of a task that was evicted a key may be left.
     local stands = id and (until_ms ~= '' and tonumber(until_ms) > ctx.now or until_ms == '' and row[1])
-    if stands then return id, name, asked and is_later(row[2], stamp) end
+    if stands then return id, name, is_later(row[2], stamp) end
   end
 end
 

@@ -397,6 +397,14 @@ def offline_of_more_than_it_may_end(bench: LockBench, n: int) -> AnyCall:
     return bench.calls.offline("f", owner="o")
 
 
+@scenario(51)
+def offline_of_one_more_than_its_locks_allow(bench: LockBench, n: int) -> AnyCall:
+    for at in range(n):
+        wanted = [f"{one}=shared" for one in several(16)]
+        assert bench.real(bench.acquire_many(f"q{at}", f"o{at}", wanted, agent="a")).status == "granted"
+    return bench.calls.offline("f", agent="a")
+
+
 @scenario(29)
 def offline_of_many_with_many_locks(bench: LockBench, n: int) -> AnyCall:
     for at in range(n):

@@ -43,6 +43,12 @@ def settings_where_all_is_set(bench: Workbench, _: int) -> AnyCall:
 
 
 @scenario(0)
+def configure_of_nothing_with_a_rid(bench: Workbench, _: int) -> AnyCall:
+    set_all(bench)
+    return bench.calls.configure(rid="r")
+
+
+@scenario(0)
 def stats_where_all_is_set(bench: Workbench, _: int) -> AnyCall:
     set_all(bench)
     bench.worker()

@@ -403,6 +403,14 @@ def test_a_task_whose_payload_is_gone_is_leased_without_and_with_an_alert(bench:
     assert (alert["id"], alert["payload"]) == (id.encode(), b"reason=payload_missing")
 
 
+def test_an_alert_has_the_trace_of_its_call_and_not_that_of_the_leases(bench: Workbench) -> None:
+    bench.raw_run("queue.enqueue.v1", "r", "00-trace", "", bench.now, "", "", 1, "a", "x", 0)
+    bench.ask("DEL", ":payload:a")
+    claim(bench, 1)
+    claimed, alert = bench.events()[-2:]
+    assert (claimed["trace"], alert["event"], alert.get("trace")) == (b"00-trace", b"task.alert", None)
+
+
 def test_ids_of_200_characters_in_long_lanes_can_be_claimed_by_the_thousand(bench: Workbench) -> None:
     lane = "group/" + "g" * 100 + "/inst/" + "i" * 100
     names = [f"{at:0200}" for at in range(1000)]

@@ -118,6 +118,14 @@ def test_who_stood_behind_what_is_aborted_has_its_turn(lock_bench: LockBench) ->
     assert lock_bench.state(behind) == "granted"
 
 
+def test_who_would_share_waits_for_the_exclusive_hold_of_an_owner_alone(lock_bench: LockBench) -> None:
+    lock_bench.hold("r", "o", "shared")
+    exclusive = lock_bench.hold("r", "o")
+    lock_bench.wait("r", "s", "shared")
+    (edge,) = lock_bench.run(lock_bench.calls.edges()).edges
+    assert (edge.owner, edge.blocker, edge.blocker_rid) == ("s", "o", exclusive)
+
+
 def test_edges_say_who_waits_for_whom(lock_bench: LockBench) -> None:
     lock_bench.hold("r", "h1", "shared")
     lock_bench.hold("r", "h2", "shared")

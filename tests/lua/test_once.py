@@ -328,6 +328,15 @@ def test_after_the_window_the_answer_is_forgotten(bench: Workbench) -> None:
     assert holder(bench, "rid:2/1") is None
 
 
+def test_a_task_that_gets_its_own_key_again_notes_no_other(bench: Workbench) -> None:
+    own = {"unique": "k", "idempotency_key": "i"}
+    enqueue(bench, ("a", own))
+    bench.pass_time(DAY)
+    assert enqueue(bench, ("b", own), rid="2") == [("deduplicated", "a")]
+    assert holder(bench, "key:i") == "a"
+    assert "keys" not in bench.record("a")
+
+
 def test_a_replay_does_not_prolong_what_is_remembered(bench: Workbench) -> None:
     enqueue(bench, ("a", {"unique": "k"}))
     own = {"unique": "k", "idempotency_key": "i"}

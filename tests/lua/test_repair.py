@@ -204,6 +204,27 @@ def test_a_lost_task_waits_for_its_time(bench: Workbench) -> None:
     assert mended(bench, *ids) == [(id, "lost", "ready") for id in ids]
 
 
+def test_a_lost_task_has_its_time_in_the_lane_again(bench: Workbench) -> None:
+    (id,) = bench.fill(1, lane="group/g", fallback=["any"], fallback_after=60)
+    bench.pass_time(5_000)
+    lose(bench, "ready:group/g", id)
+    lose(bench, "deadlines", id)
+    assert mended(bench, id) == [(id, "lost", "ready")]
+    assert scores(bench, "deadlines") == [(id.encode(), bench.now + 60_000)]
+
+
+def test_a_task_that_was_retried_by_hand_does_not_wait_for_others_again(bench: Workbench) -> None:
+    (first,) = bench.fill(1)
+    (waits,) = bench.fill(1, after=[first])
+    (lease,) = bench.claim(1)
+    bench.real(bench.calls.fail([Failure(lease, b"", retryable=False)], [0]))
+    bench.settle()
+    assert bench.state(waits) == "dead"
+    bench.real(bench.calls.retry([waits], "r"))
+    lose(bench, "ready:any", waits)
+    assert mended(bench, waits) == [(waits, "lost", "ready")]
+
+
 def test_a_released_task_knows_its_place(bench: Workbench) -> None:
     ids = bench.fill(3)
     (lease,) = bench.claim(1)

@@ -173,7 +173,7 @@ class Runner:
             done, end = self.run(todo, texts)
             todo = todo[len(done) :] if end else []
             result.ran += len(done)
-            result.hung += end == "hung"
+            result.hung += end == "hung" and self._is_sound(done[-1])
             killed = end == "killed" and self._is_sound(done[-1]) and (len(done) == 1 or self._kills(done[-1], texts))
             self.order.note(mutant, done, killed)
             if killed:
