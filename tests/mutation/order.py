@@ -17,6 +17,9 @@ CHANCES = {
     "tests/lua/test_branches.py": 0,
     "tests/lua/test_watched.py": 0,  # tests the watch
     "tests/lua/test_malformed.py": 0,  # what the preamble refuses, which is generated
+    # Too slow: each makes the calls of most scenarios.
+    "tests/lua/test_without_features.py": 0,
+    "tests/lua/test_access.py::test_a_role_has_every_command_of_its_scripts": 0,
     # Too slow.
     "tests/property/locks/test_histories.py::test_histories[0]": 500,
     "tests/property/locks/test_histories.py": 0,
