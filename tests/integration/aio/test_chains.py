@@ -83,18 +83,6 @@ async def test_any_of_them_is_enough(queue: Queue) -> None:
     assert await states(queue, last.id) == ["ready"]
 
 
-@pytest.mark.parametrize(
-    ("after_when", "if_completed", "if_failed"),
-    [("completed", "ready", "dead"), ("failed", "cancelled", "ready"), ("ended", "ready", "ready")],
-)
-async def test_what_becomes_of_the_next(queue: Queue, after_when: Any, if_completed: str, if_failed: str) -> None:
-    for lane, end in (("any", complete), ("group/b", fail)):
-        await queue.enqueue("first", id=f"first/{lane}")
-        await queue.enqueue("next", id=f"next/{lane}", lane="group/later", after=f"first/{lane}", after_when=after_when)
-        await end(queue)
-    assert await states(queue, "next/any", "next/group/b") == [if_completed, if_failed]
-
-
 async def test_who_waits_for_the_result_hears_that_there_will_be_none(queue: Queue) -> None:
     first = await queue.enqueue("first")
     last = await queue.enqueue("last", after=first, reply=True)

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 import redis
 
-from pyadeq import Failure, Lease, Limit, LimitUse, Task, TaskView
+from pyadeq import Lease, Limit, LimitUse, Task, TaskView
 from pyadeq._twins import aio_Event, aio_join, aio_sleep, aio_spawn
 from pyadeq.asyncio import Adeq, Every, Queue
 from pyadeq.errors import BadArgument, QueueDraining
@@ -185,57 +185,12 @@ async def test_one_runs_at_a_time_and_the_next_one_when_it_ends(queue: Queue, ke
     assert await taken(queue) == ["c"]
 
 
-async def test_others_pass_those_that_wait(queue: Queue) -> None:
-    await queue.limits.set("user:ann", concurrency=2)
-    await fill(queue, *[f"ann-{n}" for n in range(5)], user="ann")
-    await fill(queue, "bob", user="bob")
-    await fill(queue, "nobody")
-    assert await taken(queue) == ["ann-0", "ann-1", "bob", "nobody"]
-    await fill(queue, "ann-5", user="ann")
-    assert await states(queue, "ann-5") == ["blocked"]
-    await fill(queue, "bob-2", user="bob")
-    assert await taken(queue) == ["bob-2"]
-
-
-async def test_a_claim_passes_a_hundred_that_wait_and_the_next_one_more(queue: Queue) -> None:
-    await queue.limits.set("user:ann", concurrency=1)
-    await fill(queue, *[f"ann-{n}" for n in range(250)], user="ann")
-    await fill(queue, "bob", user="bob")
-    found = [await taken(queue, 1) for _ in range(4)]
-    assert found == [["ann-0"], [], [], ["bob"]]
-
-
-async def test_a_rule_of_its_own_comes_before_that_for_all_of_a_kind(queue: Queue) -> None:
-    await queue.limits.set("user:*", concurrency=1)
-    await queue.limits.set("user:ann", concurrency=3)
-    await fill(queue, *[f"ann-{n}" for n in range(5)], user="ann")
-    await fill(queue, *[f"bob-{n}" for n in range(5)], user="bob")
-    await fill(queue, "nobody-0", "nobody-1")
-    assert await taken(queue) == ["ann-0", "ann-1", "ann-2", "bob-0", "nobody-0", "nobody-1"]
-
-
 async def test_a_user_and_a_tag_and_a_key_of_one_name_are_three(queue: Queue) -> None:
     await queue.limits.set("user:x", concurrency=1)
     await fill(queue, "tag-0", "tag-1", tags=["x"])
     await fill(queue, "key-0", "key-1", limits=["x"])
     await fill(queue, "user-0", "user-1", user="x")
     assert await taken(queue) == ["tag-0", "tag-1", "key-0", "key-1", "user-0"]
-
-
-async def test_all_limits_of_a_task_hold(queue: Queue) -> None:
-    await queue.limits.set("all", concurrency=5)
-    await queue.limits.set("user:*", concurrency=3)
-    await queue.limits.set("tag:gpu", concurrency=2)
-    await fill(queue, "a", "b", "c", "d", user="ann", tags=["gpu"])
-    await fill(queue, "e", "f", "g", user="ann")
-    await fill(queue, "h", "i", "j", user="bob")
-    assert await taken(queue) == ["a", "b", "e", "h", "i"]
-    ran: list[str] = []
-    while leases := await take(queue, worker="w2"):
-        ran += [lease.id for lease in leases]
-        await complete(queue, leases)
-    assert ran == [], "the five that run are all that may"
-    assert {(await view(queue, id)).limited_by for id in "cd"} <= {"tag:gpu", "all"}
 
 
 async def test_a_key_may_be_as_long_as_an_id(queue: Queue) -> None:
@@ -253,225 +208,7 @@ async def test_a_key_may_be_as_long_as_an_id(queue: Queue) -> None:
     assert await taken(queue) == ["b"]
 
 
-async def test_the_first_in_line_is_that_of_the_lowest_priority(queue: Queue) -> None:
-    await queue.limits.set("all", concurrency=1)
-    await fill(queue, "running", "usual-0", "usual-1")
-    leases = await take(queue)
-    await fill(queue, "late", priority=9)
-    await fill(queue, "urgent", priority=0)
-    assert await states(queue, "late", "urgent") == ["blocked"] * 2
-    ran = []
-    while leases:
-        ran += [lease.id for lease in leases]
-        await complete(queue, leases)
-        leases = await take(queue)
-    assert ran == ["running", "urgent", "usual-0", "usual-1", "late"]
-
-
-async def test_each_waits_in_its_lane(queue: Queue) -> None:
-    await queue.limits.set("user:*", concurrency=1)
-    await fill(queue, "here", user="ann")
-    await fill(queue, "there", user="ann", lane="group/g")
-    (lease,) = await take(queue, lanes=["any", "group/g"])
-    assert lease.id == "here"
-    await queue.ack(lease)
-    assert await taken(queue) == []
-    assert await taken(queue, lanes=["group/g"]) == ["there"]
-
-
-@pytest.mark.parametrize("limit", [{"concurrency": 1}, {"starts": 1, "period": 1}])
-async def test_a_lane_where_nobody_works_holds_others_up_for_a_few_seconds(
-    queue: Queue, clock: Clock, limit: Any
-) -> None:
-    await queue.limits.set("all", **limit)
-    await fill(queue, *[f"there-{n:02}" for n in range(50)], lane="group/there")
-    await fill(queue, "here")
-    (lease,) = await take(queue, lanes=["group/there"])
-    await queue.ack(lease)
-    seconds, found = 0, await taken(queue)
-    while not found:
-        assert seconds <= 12
-        clock.tick(1)
-        seconds, found = seconds + 1, await taken(queue)
-    assert found == ["here"]
-
-
-@pytest.mark.parametrize("how", ["ack", "fail", "dead", "snooze", "cancel", "settle", "expiry", "deregister"])
-async def test_a_slot_is_free_whichever_way_a_lease_ends(queue: Queue, clock: Clock, how: str) -> None:
-    await queue.limits.set("user:*", concurrency=1)
-    await fill(queue, "a", "b", user="ann")
-    (lease,) = await take(queue, lease=10)
-    match how:
-        case "ack":
-            await queue.ack(lease)
-        case "fail":
-            await queue.fail(lease, "again")
-        case "dead":
-            await queue.fail(lease, "no use", retryable=False)
-        case "snooze":
-            await queue.snooze(lease, 60)
-        case "cancel":
-            await queue.cancel(lease.id)
-            await queue.fail(lease, "cancelled")
-        case "settle":
-            settled = await queue.settle("w1", fails=[Failure(lease, "no use", retryable=False)], claim=1)
-            assert [one.id for one in settled.claimed.leases] == ["b"]
-            return
-        case "expiry":
-            clock.tick(10)
-            await queue.configure(max_crashes=1)
-        case "deregister":
-            await queue.deregister("w1", leases=[lease])
-            await queue.cancel("a")
-    assert await taken(queue, worker="w2") == ["b"]
-    assert (await queue.limits.look("user:ann")).running == 1
-
-
-@pytest.mark.parametrize("how", ["release", "expiry", "deregister"])
-async def test_what_comes_back_to_its_place_goes_before_those_in_line(queue: Queue, clock: Clock, how: str) -> None:
-    await queue.limits.set("user:*", concurrency=1)
-    await fill(queue, "a", "b", "c", user="ann")
-    (lease,) = await take(queue, lease=10)
-    match how:
-        case "release":
-            await queue.release(lease)
-        case "expiry":
-            clock.tick(10)
-        case "deregister":
-            await queue.deregister("w1", leases=[lease])
-    (again,) = await take(queue, worker="w2")
-    assert again.id == "a"
-    assert await taken(queue, worker="w2") == []
-    assert (await queue.limits.look("user:ann")).running == 1
-    assert (await queue.stats()).blocked == 2
-
-
-async def test_many_slots_get_free_at_once(queue: Queue) -> None:
-    await queue.limits.set("tag:t", concurrency=150)
-    ids = [f"t{n:03}" for n in range(450)]
-    await fill(queue, *ids, tags=["t"])
-    ran: list[str] = []
-    while len(ran) < len(ids):
-        leases = await take(queue, 1000)
-        assert len(leases) <= 150
-        ran += [lease.id for lease in leases]
-        await complete(queue, leases)
-    assert ran == ids
-
-
-async def test_what_runs_when_a_limit_is_set_does_not_count(queue: Queue) -> None:
-    await fill(queue, *"abcd", user="ann")
-    before = await take(queue, 2)
-    await queue.limits.set("user:*", concurrency=1)
-    assert (await queue.limits.look("user:ann")).running == 0
-    assert await taken(queue) == ["c"]
-    await complete(queue, before)
-    assert await taken(queue) == []
-    assert (await queue.limits.look("user:ann")).running == 1
-
-
-async def test_a_limit_that_is_taken_away_lets_all_go(queue: Queue, clock: Clock) -> None:
-    await queue.limits.set("user:*", concurrency=1)
-    await fill(queue, *[f"t{n:03}" for n in range(300)], user="ann")
-    await taken(queue, 1000)
-    for _ in range(3):
-        await taken(queue, 1000)
-    assert (await queue.limits.look("user:ann")).waiting == 299
-    await queue.limits.remove("user:*")
-    clock.tick(5)
-    ran: list[str] = []
-    for _ in range(3):
-        ran += await taken(queue, 1000)
-    assert ran == [f"t{n:03}" for n in range(1, 300)]
-    assert (await queue.stats()).blocked == 0
-
-
-async def test_a_limit_that_is_raised_lets_more_go_and_a_lower_one_waits_for_room(queue: Queue, clock: Clock) -> None:
-    await queue.limits.set("user:*", concurrency=1)
-    await fill(queue, *"abcdefgh", user="ann")
-    leases = await take(queue)
-    await queue.limits.set("user:ann", concurrency=4)
-    clock.tick(5)
-    leases += await take(queue)
-    assert [lease.id for lease in leases] == ["a", "b", "c", "d"]
-    await queue.limits.set("user:ann", concurrency=2)
-    clock.tick(5)
-    for lease in leases[:2]:
-        await queue.ack(lease)
-        assert await taken(queue) == []
-    await queue.ack(leases[2])
-    assert await taken(queue) == ["e"]
-
-
-async def test_a_limit_for_one_gives_way_to_that_for_all(queue: Queue, clock: Clock) -> None:
-    await queue.limits.set("user:*", concurrency=3)
-    await queue.limits.set("user:ann", concurrency=1)
-    await fill(queue, *"abcde", user="ann")
-    assert await taken(queue) == ["a"]
-    await queue.limits.remove("user:ann")
-    clock.tick(5)
-    assert await taken(queue) == ["b", "c"]
-
-
 # What waits in a line
-
-
-async def test_what_waits_may_be_cancelled(queue: Queue, clock: Clock) -> None:
-    await queue.limits.set("user:*", concurrency=1)
-    await fill(queue, *"abcd", user="ann")
-    (lease,) = await take(queue)
-    assert await queue.cancel_many(["b", "c"]) == ["cancelled"] * 2
-    assert (await view(queue, "b")).state == "cancelled"
-    await queue.ack(lease)
-    clock.tick(5)
-    assert await taken(queue) == ["d"]
-
-
-async def test_many_that_were_cancelled_hold_nobody_up(queue: Queue, clock: Clock) -> None:
-    await queue.limits.set("user:*", concurrency=1)
-    ids = [f"t{n:03}" for n in range(250)]
-    await fill(queue, "first", *ids, "last", user="ann")
-    (lease,) = await take(queue, 1)
-    for _ in range(3):
-        await take(queue, 1)
-    assert await queue.cancel_many(ids) == ["cancelled"] * 250
-    await queue.ack(lease)
-    clock.tick(5)
-    found = [await taken(queue) for _ in range(5)]
-    assert ["last"] in found
-    assert found.count([]) == 4
-
-
-async def test_an_id_that_was_cancelled_and_purged_in_line_may_come_again(queue: Queue, clock: Clock) -> None:
-    await queue.limits.set("user:*", concurrency=1)
-    await fill(queue, "a", "b", user="ann")
-    (lease,) = await take(queue)
-    assert await queue.purge() == 1
-    assert await states(queue, "b") == ["none"]
-    await fill(queue, "b", "c", user="ann")
-    await queue.ack(lease)
-    clock.tick(5)
-    (lease,) = await take(queue)
-    assert lease.id == "b"
-    assert await taken(queue) == []
-    await queue.ack(lease)
-    clock.tick(5)
-    assert await taken(queue) == ["c"]
-
-
-async def test_what_expires_in_line_is_dead(queue: Queue, clock: Clock) -> None:
-    await queue.limits.set("user:*", concurrency=1)
-    await fill(queue, "a", "b", user="ann", expires_at=LINE / 1000 + 10)
-    (lease,) = await take(queue)
-    assert await states(queue, "b") == ["blocked"]
-    clock.tick(10)
-    assert await taken(queue) == []
-    task = await view(queue, "b")
-    assert (task.state, task.reason) == ("dead", "expired")
-    await queue.ack(lease)
-    await fill(queue, "c", user="ann")
-    clock.tick(5)
-    assert await taken(queue) == ["c"]
 
 
 async def test_a_unique_key_stands_while_its_task_waits_in_line(queue: Queue) -> None:
@@ -545,34 +282,6 @@ async def test_what_is_rejected_is_dead_and_may_be_retried(queue: Queue) -> None
     assert await taken(queue) == ["b"]
 
 
-async def test_the_newest_is_cancelled(queue: Queue) -> None:
-    await queue.limits.set("user:*", concurrency=2, policy="cancel_newest")
-    await fill(queue, *"abcd", user="ann")
-    assert await taken(queue) == ["a", "b"]
-    assert await states(queue, *"abcd") == ["running", "running", "cancelled", "cancelled"]
-    assert (await queue.retry("c")).status == "not_dead"
-
-
-async def test_the_oldest_that_runs_goes_for_the_next_and_then_the_first_in_line(queue: Queue) -> None:
-    await queue.limits.set("user:*", concurrency=2, policy="cancel_oldest")
-    await fill(queue, "a", "b", user="ann")
-    leases = await take(queue)
-    await fill(queue, "c", user="ann")
-    assert await taken(queue) == []
-    assert [one.status for one in await queue.heartbeat_many(leases)] == ["cancelling", "renewed"]
-    await fill(queue, "d", user="ann")
-    assert await taken(queue) == []
-    assert [one.status for one in await queue.heartbeat_many(leases)] == ["cancelling", "cancelling"]
-    await fill(queue, "e", user="ann")
-    assert await taken(queue) == []
-    assert await states(queue, *"cde") == ["cancelled", "blocked", "blocked"]
-    await queue.fail(leases[0], "cancelled")
-    assert await states(queue, "a") == ["cancelled"]
-    assert await taken(queue) == ["d"]
-    await queue.fail(leases[1], "cancelled")
-    assert await taken(queue) == ["e"]
-
-
 async def test_for_a_rate_alone_nobody_is_cancelled(queue: Queue, clock: Clock) -> None:
     await queue.limits.set("all", concurrency=2, starts=1, period=10, policy="cancel_oldest")
     await fill(queue, "a", "b")
@@ -604,26 +313,6 @@ async def test_after_a_burst_one_starts_at_a_time_evenly(queue: Queue, clock: Cl
     assert ran == [["d"], ["e"], ["f"], ["g"], ["h"]]
 
 
-async def test_a_burst_comes_back_with_time(queue: Queue, clock: Clock) -> None:
-    await queue.limits.set("user:ann", starts=1, period=timedelta(seconds=10), burst=3)
-    await fill(queue, *"abcdefgh", user="ann")
-    ran = []
-    for seconds in (20, 1000, 0):
-        leases = await take(queue)
-        ran.append([lease.id for lease in leases])
-        await complete(queue, leases)
-        clock.tick(seconds)
-    assert ran == [["a", "b", "c"], ["d", "e"], ["f", "g", "h"]]
-
-
-async def test_without_a_burst_as_many_start_at_once_as_in_a_period(queue: Queue, clock: Clock) -> None:
-    await queue.limits.set("all", starts=3, period=60)
-    await fill(queue, *"abcde")
-    assert await taken(queue) == ["a", "b", "c"]
-    clock.tick(20)
-    assert await taken(queue) == ["d"]
-
-
 async def test_who_claims_hears_when_the_rate_lets_the_next_one_start(queue: Queue, clock: Clock) -> None:
     await queue.limits.set("all", starts=1, period=2)
     await fill(queue, "a", "b")
@@ -644,41 +333,6 @@ async def test_the_claim_that_puts_a_task_in_line_hears_it_too(queue: Queue, clo
     await fill(queue, "b")
     claimed = await queue.claim_once("w1")
     assert (claimed.leases, claimed.next_due) == ([], (LINE + 2000) / 1000)
-
-
-async def test_where_a_burst_is_left_the_next_start_is_now(queue: Queue, clock: Clock) -> None:
-    await queue.limits.set("all", starts=2, period=2, burst=2)
-    await fill(queue, *"abcd")
-    assert await taken(queue, 1) == ["a"]
-    assert (await queue.limits.look("all")).next_start == LINE / 1000
-    assert await taken(queue, 1) == ["b"]
-    assert (await queue.limits.look("all")).next_start == (LINE + 1000) / 1000
-
-
-async def test_a_rate_and_a_number_hold_together(queue: Queue, clock: Clock) -> None:
-    await queue.limits.set("user:*", concurrency=2, starts=1, period=1, burst=2)
-    await fill(queue, *"abcdef", user="ann")
-    leases = await take(queue)
-    assert [lease.id for lease in leases] == ["a", "b"]
-    clock.tick(10)
-    assert await taken(queue) == []
-    await complete(queue, leases)
-    leases = await take(queue)
-    assert [lease.id for lease in leases] == ["c", "d"]
-    await complete(queue, leases)
-    assert await taken(queue) == []
-    clock.tick(1)
-    assert await taken(queue) == ["e"]
-
-
-async def test_what_is_released_has_used_up_its_start(queue: Queue, clock: Clock) -> None:
-    await queue.limits.set("all", starts=1, period=1)
-    await fill(queue, "a", "b")
-    (lease,) = await take(queue)
-    await queue.release(lease)
-    assert await taken(queue) == []
-    clock.tick(1)
-    assert await taken(queue) == ["a"]
 
 
 @pytest.mark.parametrize(("policy", "state"), [("reject", "dead"), ("cancel_newest", "cancelled")])
@@ -781,19 +435,6 @@ async def test_a_mailbox_gives_as_much_as_may_start(queue: Queue, clock: Clock) 
     assert batch.items == ["c", "d"]
 
 
-async def test_a_pause_lets_nothing_start_and_slots_get_free_meanwhile(queue: Queue) -> None:
-    await queue.limits.set("user:ann", concurrency=1)
-    await fill(queue, "a", "b", user="ann")
-    (lease,) = await take(queue)
-    await queue.pause()
-    await fill(queue, "c", user="ann")
-    await queue.ack(lease)
-    assert await taken(queue) == []
-    await queue.resume()
-    assert await taken(queue) == ["b"]
-    assert await states(queue, "c") == ["blocked"]
-
-
 async def test_a_drained_queue_comes_to_its_end(queue: Queue) -> None:
     await queue.limits.set("user:ann", concurrency=1)
     await fill(queue, "a", "b", "c", user="ann")
@@ -810,21 +451,6 @@ async def test_a_drained_queue_comes_to_its_end(queue: Queue) -> None:
     assert (await queue.stats()).pending == 0
 
 
-async def test_a_delayed_task_is_limited_when_its_time_has_come(queue: Queue, clock: Clock) -> None:
-    await queue.limits.set("user:ann", concurrency=1)
-    await fill(queue, "later", user="ann", delay=10)
-    await fill(queue, "a", "b", user="ann")
-    (lease,) = await take(queue)
-    clock.tick(10)
-    assert await taken(queue) == []
-    assert (await view(queue, "later")).limited_by == "user:ann"
-    await queue.ack(lease)
-    (lease,) = await take(queue)
-    assert lease.id == "b"
-    await queue.ack(lease)
-    assert await taken(queue) == ["later"]
-
-
 async def test_a_dead_task_that_is_retried_goes_behind_those_in_line(queue: Queue) -> None:
     await queue.limits.set("user:ann", concurrency=1)
     await fill(queue, *"abc", user="ann")
@@ -838,16 +464,6 @@ async def test_a_dead_task_that_is_retried_goes_behind_those_in_line(queue: Queu
         await queue.ack(lease)
         (lease,) = await take(queue)
         assert lease.id == id
-
-
-async def test_limits_are_of_one_queue(queue: Queue, url: str, clock: Clock) -> None:
-    await queue.limits.set("user:ann", concurrency=1)
-    async with Adeq.from_url(url, clock=clock) as adeq:
-        other = adeq.queue(f"{queue.name}.other")
-        await other.configure(clock="test")
-        assert await other.limits.list() == []
-        await fill(other, "a", "b", user="ann")
-        assert await taken(other) == ["a", "b"]
 
 
 # Many at once

@@ -78,10 +78,6 @@ async def complete(queue: Queue) -> list[str]:
     return [lease.id for lease in leases]
 
 
-async def states(queue: Queue, *ids: str) -> list[str]:
-    return [task.state if task else "none" for task in await queue.get_many(ids)]
-
-
 async def put_many(adeq: Adeq, queue: Queue, timings: dict[str, Timing]) -> None:
     async with adeq.pipeline() as pipe:
         for name, timing in timings.items():
@@ -147,16 +143,6 @@ async def test_a_timing_comes_back(queue: Queue, timing: Any) -> None:
     assert schedule.next > BEGIN
 
 
-async def test_another_payload_leaves_the_next_time_as_it_is(queue: Queue, clock: Clock) -> None:
-    await queue.schedules.put("s", Every(MINUTE), "old")
-    due = (await view(queue)).next
-    clock.tick(DAY)
-    await queue.schedules.put("s", Every(MINUTE), "new", catch_up=2 * DAY)
-    assert (await view(queue)).next == due
-    await queue.schedules.put("s", Every(30), "new", catch_up=2 * DAY)
-    assert (await view(queue)).next == BEGIN + DAY + 20
-
-
 @pytest.mark.parametrize("payload", [None, "text", {"a": [1, None]}, b"\x00\xff", b""])
 async def test_the_payload_comes_as_it_was_given(queue: Queue, clock: Clock, payload: Any) -> None:
     await queue.schedules.put("s", Every(MINUTE), payload)
@@ -219,24 +205,6 @@ async def test_a_task_is_as_if_it_were_enqueued_by_hand(queue: Queue, adeq: Adeq
     assert lease.record.keys() - lease_by_hand.record.keys() == {"schedule", "nominal_ms"}
     retries = [await one.fail(held) for one, held in ((queue, lease), (other, lease_by_hand))]
     assert [retry.due for retry in retries] == [BEGIN + 23] * 2
-
-
-async def test_what_is_delayed_waits(queue: Queue, clock: Clock) -> None:
-    await queue.schedules.put("s", Every(MINUTE), delay=5)
-    clock.tick(20)
-    await queue.schedules.fire_due()
-    task = await queue.get(id_of(20))
-    assert task
-    assert (task.state, task.due) == ("delayed", BEGIN + 25)
-
-
-async def test_what_nobody_has_taken_fails(queue: Queue, clock: Clock) -> None:
-    await queue.schedules.put("s", Every(MINUTE), lane="group/g", fallback="fail", fallback_after=5)
-    clock.tick(20)
-    await queue.schedules.fire_due()
-    clock.tick(6)
-    await claim(queue)
-    assert await states(queue, id_of(20)) == ["dead"]
 
 
 @pytest.mark.parametrize(
@@ -371,12 +339,6 @@ async def test_one_moment_fires_once_and_has_ended(queue: Queue, clock: Clock) -
     assert (await view(queue)).state == "active"
 
 
-async def test_a_moment_that_is_over_never_comes(queue: Queue) -> None:
-    assert (await queue.schedules.put("s", At(BEGIN))).status == "created"
-    assert (await view(queue)).state == "ended"
-    assert await fire(queue) == []
-
-
 async def test_after_its_end_nothing_fires(queue: Queue, clock: Clock) -> None:
     await queue.schedules.put("s", Every(MINUTE, until=BEGIN + 80), overlap="allow")
     clock.tick(HOUR)
@@ -466,148 +428,6 @@ async def test_the_last_time_may_be_missed(queue: Queue, clock: Clock) -> None:
     assert (schedule.state, schedule.missed, schedule.fired) == ("ended", 1, 0)
 
 
-# Where the task before has not ended
-
-
-async def test_skip_leaves_times_out_until_the_task_has_ended(queue: Queue, clock: Clock) -> None:
-    await queue.schedules.put("s", Every(MINUTE))
-    clock.tick(20)
-    assert await statuses(queue) == ["fired"]
-    clock.tick(MINUTE)
-    assert await statuses(queue) == ["skipped"]
-    (lease,) = await claim(queue)
-    clock.tick(MINUTE)
-    assert await statuses(queue) == ["skipped"]
-    await queue.release(lease)
-    (lease,) = await claim(queue)
-    await queue.fail(lease)
-    clock.tick(MINUTE)
-    assert await statuses(queue) == ["skipped"]  # it is tried again
-    await complete(queue)
-    clock.tick(MINUTE)
-    assert await statuses(queue) == ["fired"]
-    assert await counts(queue) == (2, 3, 0)
-    firing = await view(queue)
-    assert (firing.last_id, firing.open) == (id_of(260), (id_of(260),))
-
-
-@pytest.mark.parametrize("end", ["completed", "dead", "cancelled", "deleted"])
-async def test_any_end_is_one(queue: Queue, clock: Clock, end: str) -> None:
-    await queue.schedules.put("s", Every(MINUTE))
-    clock.tick(20)
-    await queue.schedules.fire_due()
-    match end:
-        case "completed":
-            await complete(queue)
-        case "dead":
-            (lease,) = await claim(queue)
-            await queue.fail(lease, retryable=False)
-        case "cancelled":
-            await queue.cancel(id_of(20))
-        case "deleted":
-            await queue.purge()
-    clock.tick(MINUTE)
-    assert await statuses(queue) == ["fired"]
-
-
-async def test_buffer_one_starts_when_the_first_has_ended(queue: Queue, clock: Clock) -> None:
-    await queue.schedules.put("s", Every(MINUTE), overlap="buffer_one")
-    clock.tick(20)
-    assert await statuses(queue) == ["fired"]
-    (lease,) = await claim(queue)
-    clock.tick(2 * MINUTE)
-    assert await statuses(queue) == ["fired", "skipped"]
-    assert await states(queue, id_of(20), id_of(80), id_of(140)) == ["running", "blocked", "none"]
-    assert await claim(queue) == []
-    assert (await queue.fail(lease, retryable=False)).status == "dead"
-    (second,) = await claim(queue)
-    assert (second.id, second.after) == (id_of(80), (id_of(20),))
-    clock.tick(MINUTE)
-    assert await statuses(queue) == ["fired"]
-    assert await states(queue, id_of(200)) == ["blocked"]
-    await queue.ack(second)
-    assert await complete(queue) == [id_of(200)]
-    assert await counts(queue) == (3, 1, 0)
-
-
-async def test_buffer_all_lets_63_wait_and_each_for_all_before(queue: Queue, clock: Clock) -> None:
-    await queue.schedules.put("s", Every(MINUTE), overlap="buffer_all", catch_up=DAY)
-    clock.tick(20 + 69 * MINUTE)
-    assert await statuses(queue) == ["fired"] * 64 + ["skipped"] * 6
-    schedule = await view(queue)
-    assert schedule.open == tuple(id_of(20 + MINUTE * n) for n in range(64))
-    ended = []
-    while ids := await complete(queue):
-        assert len(ids) == 1
-        ended += ids
-    assert tuple(ended) == schedule.open
-    clock.tick(MINUTE)
-    assert await statuses(queue) == ["fired"]
-    assert (await view(queue)).open == (id_of(20 + 70 * MINUTE),)
-
-
-async def test_cancel_other_makes_way(queue: Queue, clock: Clock) -> None:
-    await queue.schedules.put("s", Every(MINUTE), overlap="cancel_other")
-    clock.tick(20)
-    assert await statuses(queue) == ["fired"]
-    clock.tick(MINUTE)
-    assert await statuses(queue) == ["fired"]
-    assert await states(queue, id_of(20), id_of(80)) == ["cancelled", "ready"]
-    (lease,) = await claim(queue)
-    clock.tick(MINUTE)
-    assert await statuses(queue) == ["fired"]
-    assert (await queue.heartbeat(lease)).status == "cancelling"
-    assert await states(queue, id_of(140)) == ["blocked"]
-    assert await claim(queue) == []
-    await queue.ack(lease)
-    (last,) = await claim(queue)
-    assert last.id == id_of(140)
-    assert await counts(queue) == (3, 0, 0)
-
-
-async def test_allow_lets_them_run_side_by_side(queue: Queue, clock: Clock) -> None:
-    await queue.schedules.put("s", Every(MINUTE), overlap="allow")
-    clock.tick(20 + 99 * MINUTE)
-    while (await queue.schedules.fire_due()).firings:
-        pass
-    assert len(await claim(queue)) == 61  # of the last hour, and both its ends
-    assert (await view(queue)).open == tuple(id_of(20 + MINUTE * n) for n in range(39, 100))
-
-
-async def test_of_those_side_by_side_the_last_64_are_known(queue: Queue, clock: Clock) -> None:
-    await queue.schedules.put("s", Every(1), overlap="allow")
-    clock.tick(70)
-    assert await statuses(queue) == ["fired"] * 70
-    assert (await view(queue)).open == tuple(id_of(n) for n in range(7, 71))
-    await queue.schedules.put("s", Every(1), overlap="skip")
-    clock.tick(1)
-    assert await statuses(queue) == ["skipped"]
-
-
-async def test_another_policy_looks_at_the_tasks_from_then_on(queue: Queue, clock: Clock) -> None:
-    await queue.schedules.put("s", Every(MINUTE), overlap="buffer_all")
-    clock.tick(80)
-    assert await statuses(queue) == ["fired", "fired"]
-    await queue.schedules.put("s", Every(MINUTE), overlap="buffer_one")
-    clock.tick(MINUTE)
-    assert await statuses(queue) == ["skipped"]
-    assert await complete(queue) == [id_of(20)]
-    clock.tick(MINUTE)
-    assert await statuses(queue) == ["fired"]
-
-
-async def test_another_task_stands_for_it(queue: Queue, clock: Clock) -> None:
-    """Its unique key is taken: there is nothing to enqueue, and nothing of its own to wait for."""
-    await queue.enqueue(id="mine", unique="u")
-    await queue.schedules.put("s", Every(MINUTE), unique="u")
-    clock.tick(20)
-    assert await statuses(queue) == ["skipped"]
-    assert (await view(queue)).open == ()
-    assert await complete(queue) == ["mine"]
-    clock.tick(MINUTE)
-    assert await statuses(queue) == ["fired"]
-
-
 # Pause, resume, remove
 
 
@@ -626,51 +446,6 @@ async def test_a_paused_one_misses_its_times_without_a_count(queue: Queue, clock
     clock.tick(MINUTE)
     assert await fire(queue) == [("s", HOUR + 20, "fired")]
     assert await counts(queue) == (1, 0, 0)
-
-
-async def test_a_pause_lasts_through_a_change(queue: Queue, clock: Clock) -> None:
-    await queue.schedules.put("s", Every(MINUTE), "old")
-    await queue.schedules.pause("s")
-    assert (await queue.schedules.put("s", Every(5), "new")).status == "changed"
-    schedule = await view(queue)
-    assert (schedule.state, schedule.next, schedule.payload) == ("paused", None, "new")
-    clock.tick(MINUTE)
-    assert await fire(queue) == []
-    await queue.schedules.resume("s")
-    clock.tick(5)
-    assert await fire(queue) == [("s", 65, "fired")]
-
-
-async def test_a_time_that_has_come_is_dropped_by_a_pause(queue: Queue, clock: Clock) -> None:
-    await queue.schedules.put("s", Every(MINUTE))
-    clock.tick(30)
-    await queue.schedules.pause("s")
-    await queue.schedules.resume("s")
-    assert await fire(queue) == []
-    assert (await view(queue)).next == BEGIN + 80
-
-
-async def test_an_ended_one_may_be_paused_and_go_on(queue: Queue) -> None:
-    await queue.schedules.put("s", At(1))
-    assert await queue.schedules.pause("s") == "done"
-    assert (await view(queue)).state == "paused"
-    assert await queue.schedules.resume("s") == "done"
-    assert (await view(queue)).state == "ended"
-
-
-async def test_a_removed_one_leaves_its_tasks(queue: Queue, clock: Clock) -> None:
-    await queue.schedules.put("s", Every(MINUTE))
-    clock.tick(20)
-    await queue.schedules.fire_due()
-    assert await queue.schedules.remove("s") == "done"
-    assert await queue.schedules.remove("s") == "not_found"
-    assert await queue.schedules.get("s") is None
-    assert [schedule async for schedule in queue.schedules.iterate()] == []
-    clock.tick(HOUR)
-    assert await fire(queue) == []
-    assert await complete(queue) == [id_of(20)]
-    assert (await queue.schedules.put("s", Every(MINUTE))).status == "created"
-    assert await counts(queue) == (0, 0, 0)
 
 
 async def test_what_there_is_not(queue: Queue) -> None:
@@ -726,18 +501,6 @@ async def test_its_policy_holds_for_a_trigger(queue: Queue, clock: Clock) -> Non
     assert await statuses(queue) == ["skipped"]
     await complete(queue)
     assert (await queue.schedules.trigger("s")).status == "fired"
-
-
-async def test_a_paused_one_is_triggered_and_stays_paused(queue: Queue, clock: Clock) -> None:
-    await queue.schedules.put("s", Every(MINUTE))
-    await queue.schedules.pause("s")
-    assert (await queue.schedules.trigger("s")).status == "fired"
-    assert (await view(queue)).state == "paused"
-    clock.tick(HOUR)
-    assert await fire(queue) == []
-    await queue.schedules.put("ended", At(1))
-    assert (await queue.schedules.trigger("ended")).status == "fired"
-    assert (await view(queue, "ended")).state == "ended"
 
 
 # backfill
@@ -907,16 +670,6 @@ async def test_a_hundred_strange_ones_keep_nobody_from_firing(strange: Queue, ad
 # A queue that is paused, draining, or full
 
 
-async def test_a_paused_queue_takes_in_what_is_due(queue: Queue, clock: Clock) -> None:
-    await queue.schedules.put("s", Every(MINUTE))
-    await queue.pause()
-    clock.tick(20)
-    assert await statuses(queue) == ["fired"]
-    assert await claim(queue) == []
-    await queue.resume()
-    assert await complete(queue) == [id_of(20)]
-
-
 async def test_while_a_queue_drains_nothing_fires(queue: Queue, clock: Clock) -> None:
     await queue.schedules.put("s", Every(MINUTE), overlap="allow")
     await queue.drain()
@@ -1030,15 +783,3 @@ async def test_the_same_call_again_does_nothing_again(adeq: Adeq, queue: Queue, 
     remove = queue.calls.remove_schedule("s", "r5")
     assert [await adeq.send(remove) for _ in range(2)] == ["done", "done"]
     assert len(await claim(queue)) == 1
-
-
-async def test_two_queues_have_schedules_of_one_name(adeq: Adeq, queue: Queue, clock: Clock) -> None:
-    other = adeq.queue(f"{queue.name}-other")
-    await other.configure(clock="test")
-    await queue.schedules.put("s", Every(MINUTE), "here")
-    await other.schedules.put("s", Every(MINUTE), "there")
-    clock.tick(20)
-    assert await statuses(queue) == ["fired"]
-    assert [lease.payload for lease in await claim(queue)] == ["here"]
-    assert await claim(other) == []
-    assert await counts(other) == (0, 0, 0)

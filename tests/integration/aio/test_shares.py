@@ -1,11 +1,9 @@
 """Fair shares: users take turns, each according to its weight, whatever they have in line."""
 
 from collections import Counter
-from itertools import pairwise
 from typing import Any
 
 import pytest
-import redis
 
 from pyadeq import Lease, Task
 from pyadeq.asyncio import Queue
@@ -109,72 +107,12 @@ async def test_a_user_may_be_as_long_as_an_id(queue: Queue) -> None:
 # Turns
 
 
-async def test_without_fair_shares_the_first_come_first(plain: Queue) -> None:
-    await plain.shares.set("bob", 10)
-    await fill(plain, "ann", 5)
-    await fill(plain, "bob", 5)
-    assert await turns(plain) == "aaaaabbbbb"
-
-
-async def test_users_take_turns(queue: Queue) -> None:
-    await fill(queue, "ann", 4)
-    await fill(queue, "bob", 2)
-    await fill(queue, None, 3)
-    await fill(queue, "cid", 1)
-    order = await turns(queue)
-    rounds = ["".join(sorted(order[first:end])) for first, end in ((0, 4), (4, 7), (7, 9), (9, 10))]
-    assert rounds == ["-abc", "-ab", "-a", "a"]
-
-
-async def test_each_user_s_tasks_stay_in_their_order(queue: Queue) -> None:
-    ids: dict[str, list[str]] = {"ann": [], "bob": [], "cid": []}
-    for count in (1, 7, 2):
-        for user in ids:
-            ids[user] += await fill(queue, user, count)
-    seen: dict[str, list[str]] = {user: [] for user in ids}
-    while leases := await take(queue, 7):
-        for lease in leases:
-            seen[lease.user or ""].append(lease.id)
-    assert seen == ids
-
-
-async def test_who_has_much_in_line_does_not_delay_who_has_little(queue: Queue) -> None:
-    await fill(queue, "ann", 500)
-    assert await turns(queue, 100) == "a" * 100
-    await fill(queue, "bob", 10)
-    assert (await turns(queue, 20)).count("b") >= 9
-    assert (await turns(queue, 4)).count("b") <= 1
-    await fill(queue, "cid", 5)
-    await fill(queue, "bob", 5)
-    order = await turns(queue, 18)
-    assert (order.count("b"), order.count("c")) == (5, 5)
-
-
-async def test_a_user_who_comes_back_has_saved_nothing_up(queue: Queue) -> None:
-    await fill(queue, "bob", 1)
-    await fill(queue, "ann", 500)
-    await take(queue, 300)
-    await fill(queue, "bob", 200)
-    order = await turns(queue, 100)
-    assert 48 <= order.count("b") <= 52
-    assert all(one != two for one, two in pairwise(order[2:]))
-
-
 @pytest.mark.parametrize(("weight", "tasks"), [(3, 75), (0.25, 20), (100, 99), (0.01, 1)])
 async def test_weights_are_how_many_tasks_start_for_one_of_another(queue: Queue, weight: float, tasks: int) -> None:
     await queue.shares.set("ann", weight)
     await fill(queue, "ann", 200)
     await fill(queue, "bob", 200)
     assert (await turns(queue, 100)).count("a") == pytest.approx(tasks, abs=1)
-
-
-async def test_a_weight_holds_for_what_is_enqueued_from_now_on(queue: Queue) -> None:
-    await fill(queue, "ann", 10)
-    await fill(queue, "bob", 100)
-    await queue.shares.set("ann", 4)
-    assert (await turns(queue, 20)).count("a") == 10
-    await fill(queue, "ann", 50)
-    assert (await turns(queue, 50)).count("a") == pytest.approx(40, abs=1)
 
 
 async def test_alone_a_user_has_all_whatever_its_weight(queue: Queue) -> None:
@@ -186,42 +124,10 @@ async def test_alone_a_user_has_all_whatever_its_weight(queue: Queue) -> None:
     assert sorted(await turns(queue)) == sorted("aaaaabbbbb")
 
 
-async def test_each_priority_has_turns_of_its_own(queue: Queue) -> None:
-    await fill(queue, "ann", 6, priority=5)
-    await fill(queue, "bob", 2, priority=5)
-    await fill(queue, "ann", 2, priority=0)
-    await fill(queue, "bob", 2, priority=0)
-    await fill(queue, "cid", 1, priority=9)
-    order = await turns(queue)
-    assert sorted(order[:4]) == list("aabb")
-    assert order[:2] in ("ab", "ba")
-    assert sorted(order[4:8]) == list("aabb")
-    assert order[8:] == "aaaac"
-
-
 async def test_one_call_may_hold_tasks_of_many_users(queue: Queue) -> None:
     await queue.enqueue_many([Task(payload=n, user=f"{'abc'[n // 30]}") for n in range(90)])
     order = await turns(queue)
     assert all(sorted(order[at : at + 3]) == list("abc") for at in range(0, 90, 3))
-
-
-async def test_turns_are_taken_in_each_lane(queue: Queue) -> None:
-    await fill(queue, "ann", 100, lane="group/other")
-    await fill(queue, "ann", 10, lane="group/here")
-    await turns(queue, lanes=["group/other"])
-    await fill(queue, "bob", 5, lane="group/here")
-    order = await turns(queue, 10, lanes=["group/here"])
-    assert order.count("b") >= 4
-
-
-async def test_a_lane_that_is_far_ahead_does_not_hold_up_who_comes_to_another(queue: Queue) -> None:
-    """Somebody has much in a slow lane; meanwhile others did much in a fast one."""
-    await fill(queue, "ann", 200, lane="group/slow")
-    await fill(queue, "cid", 500, lane="group/fast")
-    assert len(await take(queue, lanes=["group/fast"])) == 500
-    await fill(queue, "bob", 5, lane="group/slow")
-    order = await turns(queue, 20, lanes=["group/slow"])
-    assert order.count("b") == 5
 
 
 async def test_a_task_that_falls_back_takes_its_turn_in_the_other_lane(queue: Queue, clock: Clock) -> None:
@@ -235,29 +141,7 @@ async def test_a_task_that_falls_back_takes_its_turn_in_the_other_lane(queue: Qu
     assert order.count("b") == 3
 
 
-async def test_a_lane_that_nobody_uses_any_more_leaves_nothing_for_ever(queue: Queue, client: redis.Redis) -> None:
-    key = f"{queue.base}:shares:group/g"
-    await fill(queue, "ann", 2, lane="group/g")
-    assert await turns(queue, 1, lanes=["group/g"]) == "a"
-    assert client.ttl(key) == -1
-    assert await turns(queue, lanes=["group/g"]) == "a"
-    assert 0 < client.ttl(key) <= 86_400
-    await fill(queue, "ann", 1, lane="group/g")
-    assert client.ttl(key) == -1
-
-
 # Places
-
-
-async def test_what_is_released_or_taken_back_returns_to_its_place(queue: Queue, clock: Clock) -> None:
-    await fill(queue, "ann", 20)
-    await fill(queue, "bob", 20)
-    first = await take(queue, 6)
-    await queue.release_many(first)
-    again = await take(queue, 6)
-    assert [lease.id for lease in again] == [lease.id for lease in first]
-    clock.tick(3600)
-    assert [lease.id for lease in await take(queue, 6)] == [lease.id for lease in first]
 
 
 @pytest.mark.parametrize("how", ["delayed", "retried", "unblocked"])
@@ -288,15 +172,6 @@ async def test_what_gets_ready_later_takes_its_turn_then(queue: Queue, clock: Cl
     assert "bb" not in order[1:]
 
 
-async def test_fair_shares_may_be_switched_on_with_tasks_in_line(plain: Queue) -> None:
-    await fill(plain, "ann", 50)
-    await plain.configure(fair=True)
-    await fill(plain, "ann", 50)
-    await fill(plain, "bob", 10)
-    assert await turns(plain, 50) == "a" * 50
-    assert await turns(plain, 20) in ("ab" * 10, "ba" * 10)
-
-
 async def test_fair_shares_may_be_switched_off_again(queue: Queue) -> None:
     await fill(queue, "ann", 50)
     await fill(queue, "bob", 50)
@@ -320,18 +195,3 @@ async def test_shares_and_limits_go_together(queue: Queue) -> None:
         ran += order
         await queue.ack_many([(lease, None) for lease in leases])
     assert Counter(ran) == {"a": 12, "b": 12, "c": 2}
-
-
-async def test_a_slot_that_is_free_goes_to_whose_turn_it_is(queue: Queue) -> None:
-    await queue.limits.set("all", concurrency=2)
-    await fill(queue, "ann", 300)
-    leases = await take(queue, 2)
-    await take(queue, 2)
-    await fill(queue, "bob", 5)
-    ran = ""
-    for _ in range(6):
-        await queue.ack_many([(lease, None) for lease in leases])
-        leases = await take(queue, 2)
-        ran += "".join((lease.user or "-")[0] for lease in leases)
-    assert len(ran) == 12
-    assert ran.count("b") == 5

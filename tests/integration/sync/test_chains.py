@@ -84,18 +84,6 @@ def test_any_of_them_is_enough(queue: Queue) -> None:
     assert states(queue, last.id) == ["ready"]
 
 
-@pytest.mark.parametrize(
-    ("after_when", "if_completed", "if_failed"),
-    [("completed", "ready", "dead"), ("failed", "cancelled", "ready"), ("ended", "ready", "ready")],
-)
-def test_what_becomes_of_the_next(queue: Queue, after_when: Any, if_completed: str, if_failed: str) -> None:
-    for lane, end in (("any", complete), ("group/b", fail)):
-        queue.enqueue("first", id=f"first/{lane}")
-        queue.enqueue("next", id=f"next/{lane}", lane="group/later", after=f"first/{lane}", after_when=after_when)
-        end(queue)
-    assert states(queue, "next/any", "next/group/b") == [if_completed, if_failed]
-
-
 def test_who_waits_for_the_result_hears_that_there_will_be_none(queue: Queue) -> None:
     first = queue.enqueue("first")
     last = queue.enqueue("last", after=first, reply=True)

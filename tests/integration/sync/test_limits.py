@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 import redis
 
-from pyadeq import Failure, Lease, Limit, LimitUse, Task, TaskView
+from pyadeq import Lease, Limit, LimitUse, Task, TaskView
 from pyadeq._twins import Event, join, sleep, spawn
 from pyadeq import Adeq, Every, Queue
 from pyadeq.errors import BadArgument, QueueDraining
@@ -186,57 +186,12 @@ def test_one_runs_at_a_time_and_the_next_one_when_it_ends(queue: Queue, key: str
     assert taken(queue) == ["c"]
 
 
-def test_others_pass_those_that_wait(queue: Queue) -> None:
-    queue.limits.set("user:ann", concurrency=2)
-    fill(queue, *[f"ann-{n}" for n in range(5)], user="ann")
-    fill(queue, "bob", user="bob")
-    fill(queue, "nobody")
-    assert taken(queue) == ["ann-0", "ann-1", "bob", "nobody"]
-    fill(queue, "ann-5", user="ann")
-    assert states(queue, "ann-5") == ["blocked"]
-    fill(queue, "bob-2", user="bob")
-    assert taken(queue) == ["bob-2"]
-
-
-def test_a_claim_passes_a_hundred_that_wait_and_the_next_one_more(queue: Queue) -> None:
-    queue.limits.set("user:ann", concurrency=1)
-    fill(queue, *[f"ann-{n}" for n in range(250)], user="ann")
-    fill(queue, "bob", user="bob")
-    found = [taken(queue, 1) for _ in range(4)]
-    assert found == [["ann-0"], [], [], ["bob"]]
-
-
-def test_a_rule_of_its_own_comes_before_that_for_all_of_a_kind(queue: Queue) -> None:
-    queue.limits.set("user:*", concurrency=1)
-    queue.limits.set("user:ann", concurrency=3)
-    fill(queue, *[f"ann-{n}" for n in range(5)], user="ann")
-    fill(queue, *[f"bob-{n}" for n in range(5)], user="bob")
-    fill(queue, "nobody-0", "nobody-1")
-    assert taken(queue) == ["ann-0", "ann-1", "ann-2", "bob-0", "nobody-0", "nobody-1"]
-
-
 def test_a_user_and_a_tag_and_a_key_of_one_name_are_three(queue: Queue) -> None:
     queue.limits.set("user:x", concurrency=1)
     fill(queue, "tag-0", "tag-1", tags=["x"])
     fill(queue, "key-0", "key-1", limits=["x"])
     fill(queue, "user-0", "user-1", user="x")
     assert taken(queue) == ["tag-0", "tag-1", "key-0", "key-1", "user-0"]
-
-
-def test_all_limits_of_a_task_hold(queue: Queue) -> None:
-    queue.limits.set("all", concurrency=5)
-    queue.limits.set("user:*", concurrency=3)
-    queue.limits.set("tag:gpu", concurrency=2)
-    fill(queue, "a", "b", "c", "d", user="ann", tags=["gpu"])
-    fill(queue, "e", "f", "g", user="ann")
-    fill(queue, "h", "i", "j", user="bob")
-    assert taken(queue) == ["a", "b", "e", "h", "i"]
-    ran: list[str] = []
-    while leases := take(queue, worker="w2"):
-        ran += [lease.id for lease in leases]
-        complete(queue, leases)
-    assert ran == [], "the five that run are all that may"
-    assert {(view(queue, id)).limited_by for id in "cd"} <= {"tag:gpu", "all"}
 
 
 def test_a_key_may_be_as_long_as_an_id(queue: Queue) -> None:
@@ -254,225 +209,7 @@ def test_a_key_may_be_as_long_as_an_id(queue: Queue) -> None:
     assert taken(queue) == ["b"]
 
 
-def test_the_first_in_line_is_that_of_the_lowest_priority(queue: Queue) -> None:
-    queue.limits.set("all", concurrency=1)
-    fill(queue, "running", "usual-0", "usual-1")
-    leases = take(queue)
-    fill(queue, "late", priority=9)
-    fill(queue, "urgent", priority=0)
-    assert states(queue, "late", "urgent") == ["blocked"] * 2
-    ran = []
-    while leases:
-        ran += [lease.id for lease in leases]
-        complete(queue, leases)
-        leases = take(queue)
-    assert ran == ["running", "urgent", "usual-0", "usual-1", "late"]
-
-
-def test_each_waits_in_its_lane(queue: Queue) -> None:
-    queue.limits.set("user:*", concurrency=1)
-    fill(queue, "here", user="ann")
-    fill(queue, "there", user="ann", lane="group/g")
-    (lease,) = take(queue, lanes=["any", "group/g"])
-    assert lease.id == "here"
-    queue.ack(lease)
-    assert taken(queue) == []
-    assert taken(queue, lanes=["group/g"]) == ["there"]
-
-
-@pytest.mark.parametrize("limit", [{"concurrency": 1}, {"starts": 1, "period": 1}])
-def test_a_lane_where_nobody_works_holds_others_up_for_a_few_seconds(
-    queue: Queue, clock: Clock, limit: Any
-) -> None:
-    queue.limits.set("all", **limit)
-    fill(queue, *[f"there-{n:02}" for n in range(50)], lane="group/there")
-    fill(queue, "here")
-    (lease,) = take(queue, lanes=["group/there"])
-    queue.ack(lease)
-    seconds, found = 0, taken(queue)
-    while not found:
-        assert seconds <= 12
-        clock.tick(1)
-        seconds, found = seconds + 1, taken(queue)
-    assert found == ["here"]
-
-
-@pytest.mark.parametrize("how", ["ack", "fail", "dead", "snooze", "cancel", "settle", "expiry", "deregister"])
-def test_a_slot_is_free_whichever_way_a_lease_ends(queue: Queue, clock: Clock, how: str) -> None:
-    queue.limits.set("user:*", concurrency=1)
-    fill(queue, "a", "b", user="ann")
-    (lease,) = take(queue, lease=10)
-    match how:
-        case "ack":
-            queue.ack(lease)
-        case "fail":
-            queue.fail(lease, "again")
-        case "dead":
-            queue.fail(lease, "no use", retryable=False)
-        case "snooze":
-            queue.snooze(lease, 60)
-        case "cancel":
-            queue.cancel(lease.id)
-            queue.fail(lease, "cancelled")
-        case "settle":
-            settled = queue.settle("w1", fails=[Failure(lease, "no use", retryable=False)], claim=1)
-            assert [one.id for one in settled.claimed.leases] == ["b"]
-            return
-        case "expiry":
-            clock.tick(10)
-            queue.configure(max_crashes=1)
-        case "deregister":
-            queue.deregister("w1", leases=[lease])
-            queue.cancel("a")
-    assert taken(queue, worker="w2") == ["b"]
-    assert (queue.limits.look("user:ann")).running == 1
-
-
-@pytest.mark.parametrize("how", ["release", "expiry", "deregister"])
-def test_what_comes_back_to_its_place_goes_before_those_in_line(queue: Queue, clock: Clock, how: str) -> None:
-    queue.limits.set("user:*", concurrency=1)
-    fill(queue, "a", "b", "c", user="ann")
-    (lease,) = take(queue, lease=10)
-    match how:
-        case "release":
-            queue.release(lease)
-        case "expiry":
-            clock.tick(10)
-        case "deregister":
-            queue.deregister("w1", leases=[lease])
-    (again,) = take(queue, worker="w2")
-    assert again.id == "a"
-    assert taken(queue, worker="w2") == []
-    assert (queue.limits.look("user:ann")).running == 1
-    assert (queue.stats()).blocked == 2
-
-
-def test_many_slots_get_free_at_once(queue: Queue) -> None:
-    queue.limits.set("tag:t", concurrency=150)
-    ids = [f"t{n:03}" for n in range(450)]
-    fill(queue, *ids, tags=["t"])
-    ran: list[str] = []
-    while len(ran) < len(ids):
-        leases = take(queue, 1000)
-        assert len(leases) <= 150
-        ran += [lease.id for lease in leases]
-        complete(queue, leases)
-    assert ran == ids
-
-
-def test_what_runs_when_a_limit_is_set_does_not_count(queue: Queue) -> None:
-    fill(queue, *"abcd", user="ann")
-    before = take(queue, 2)
-    queue.limits.set("user:*", concurrency=1)
-    assert (queue.limits.look("user:ann")).running == 0
-    assert taken(queue) == ["c"]
-    complete(queue, before)
-    assert taken(queue) == []
-    assert (queue.limits.look("user:ann")).running == 1
-
-
-def test_a_limit_that_is_taken_away_lets_all_go(queue: Queue, clock: Clock) -> None:
-    queue.limits.set("user:*", concurrency=1)
-    fill(queue, *[f"t{n:03}" for n in range(300)], user="ann")
-    taken(queue, 1000)
-    for _ in range(3):
-        taken(queue, 1000)
-    assert (queue.limits.look("user:ann")).waiting == 299
-    queue.limits.remove("user:*")
-    clock.tick(5)
-    ran: list[str] = []
-    for _ in range(3):
-        ran += taken(queue, 1000)
-    assert ran == [f"t{n:03}" for n in range(1, 300)]
-    assert (queue.stats()).blocked == 0
-
-
-def test_a_limit_that_is_raised_lets_more_go_and_a_lower_one_waits_for_room(queue: Queue, clock: Clock) -> None:
-    queue.limits.set("user:*", concurrency=1)
-    fill(queue, *"abcdefgh", user="ann")
-    leases = take(queue)
-    queue.limits.set("user:ann", concurrency=4)
-    clock.tick(5)
-    leases += take(queue)
-    assert [lease.id for lease in leases] == ["a", "b", "c", "d"]
-    queue.limits.set("user:ann", concurrency=2)
-    clock.tick(5)
-    for lease in leases[:2]:
-        queue.ack(lease)
-        assert taken(queue) == []
-    queue.ack(leases[2])
-    assert taken(queue) == ["e"]
-
-
-def test_a_limit_for_one_gives_way_to_that_for_all(queue: Queue, clock: Clock) -> None:
-    queue.limits.set("user:*", concurrency=3)
-    queue.limits.set("user:ann", concurrency=1)
-    fill(queue, *"abcde", user="ann")
-    assert taken(queue) == ["a"]
-    queue.limits.remove("user:ann")
-    clock.tick(5)
-    assert taken(queue) == ["b", "c"]
-
-
 # What waits in a line
-
-
-def test_what_waits_may_be_cancelled(queue: Queue, clock: Clock) -> None:
-    queue.limits.set("user:*", concurrency=1)
-    fill(queue, *"abcd", user="ann")
-    (lease,) = take(queue)
-    assert queue.cancel_many(["b", "c"]) == ["cancelled"] * 2
-    assert (view(queue, "b")).state == "cancelled"
-    queue.ack(lease)
-    clock.tick(5)
-    assert taken(queue) == ["d"]
-
-
-def test_many_that_were_cancelled_hold_nobody_up(queue: Queue, clock: Clock) -> None:
-    queue.limits.set("user:*", concurrency=1)
-    ids = [f"t{n:03}" for n in range(250)]
-    fill(queue, "first", *ids, "last", user="ann")
-    (lease,) = take(queue, 1)
-    for _ in range(3):
-        take(queue, 1)
-    assert queue.cancel_many(ids) == ["cancelled"] * 250
-    queue.ack(lease)
-    clock.tick(5)
-    found = [taken(queue) for _ in range(5)]
-    assert ["last"] in found
-    assert found.count([]) == 4
-
-
-def test_an_id_that_was_cancelled_and_purged_in_line_may_come_again(queue: Queue, clock: Clock) -> None:
-    queue.limits.set("user:*", concurrency=1)
-    fill(queue, "a", "b", user="ann")
-    (lease,) = take(queue)
-    assert queue.purge() == 1
-    assert states(queue, "b") == ["none"]
-    fill(queue, "b", "c", user="ann")
-    queue.ack(lease)
-    clock.tick(5)
-    (lease,) = take(queue)
-    assert lease.id == "b"
-    assert taken(queue) == []
-    queue.ack(lease)
-    clock.tick(5)
-    assert taken(queue) == ["c"]
-
-
-def test_what_expires_in_line_is_dead(queue: Queue, clock: Clock) -> None:
-    queue.limits.set("user:*", concurrency=1)
-    fill(queue, "a", "b", user="ann", expires_at=LINE / 1000 + 10)
-    (lease,) = take(queue)
-    assert states(queue, "b") == ["blocked"]
-    clock.tick(10)
-    assert taken(queue) == []
-    task = view(queue, "b")
-    assert (task.state, task.reason) == ("dead", "expired")
-    queue.ack(lease)
-    fill(queue, "c", user="ann")
-    clock.tick(5)
-    assert taken(queue) == ["c"]
 
 
 def test_a_unique_key_stands_while_its_task_waits_in_line(queue: Queue) -> None:
@@ -546,34 +283,6 @@ def test_what_is_rejected_is_dead_and_may_be_retried(queue: Queue) -> None:
     assert taken(queue) == ["b"]
 
 
-def test_the_newest_is_cancelled(queue: Queue) -> None:
-    queue.limits.set("user:*", concurrency=2, policy="cancel_newest")
-    fill(queue, *"abcd", user="ann")
-    assert taken(queue) == ["a", "b"]
-    assert states(queue, *"abcd") == ["running", "running", "cancelled", "cancelled"]
-    assert (queue.retry("c")).status == "not_dead"
-
-
-def test_the_oldest_that_runs_goes_for_the_next_and_then_the_first_in_line(queue: Queue) -> None:
-    queue.limits.set("user:*", concurrency=2, policy="cancel_oldest")
-    fill(queue, "a", "b", user="ann")
-    leases = take(queue)
-    fill(queue, "c", user="ann")
-    assert taken(queue) == []
-    assert [one.status for one in queue.heartbeat_many(leases)] == ["cancelling", "renewed"]
-    fill(queue, "d", user="ann")
-    assert taken(queue) == []
-    assert [one.status for one in queue.heartbeat_many(leases)] == ["cancelling", "cancelling"]
-    fill(queue, "e", user="ann")
-    assert taken(queue) == []
-    assert states(queue, *"cde") == ["cancelled", "blocked", "blocked"]
-    queue.fail(leases[0], "cancelled")
-    assert states(queue, "a") == ["cancelled"]
-    assert taken(queue) == ["d"]
-    queue.fail(leases[1], "cancelled")
-    assert taken(queue) == ["e"]
-
-
 def test_for_a_rate_alone_nobody_is_cancelled(queue: Queue, clock: Clock) -> None:
     queue.limits.set("all", concurrency=2, starts=1, period=10, policy="cancel_oldest")
     fill(queue, "a", "b")
@@ -605,26 +314,6 @@ def test_after_a_burst_one_starts_at_a_time_evenly(queue: Queue, clock: Clock) -
     assert ran == [["d"], ["e"], ["f"], ["g"], ["h"]]
 
 
-def test_a_burst_comes_back_with_time(queue: Queue, clock: Clock) -> None:
-    queue.limits.set("user:ann", starts=1, period=timedelta(seconds=10), burst=3)
-    fill(queue, *"abcdefgh", user="ann")
-    ran = []
-    for seconds in (20, 1000, 0):
-        leases = take(queue)
-        ran.append([lease.id for lease in leases])
-        complete(queue, leases)
-        clock.tick(seconds)
-    assert ran == [["a", "b", "c"], ["d", "e"], ["f", "g", "h"]]
-
-
-def test_without_a_burst_as_many_start_at_once_as_in_a_period(queue: Queue, clock: Clock) -> None:
-    queue.limits.set("all", starts=3, period=60)
-    fill(queue, *"abcde")
-    assert taken(queue) == ["a", "b", "c"]
-    clock.tick(20)
-    assert taken(queue) == ["d"]
-
-
 def test_who_claims_hears_when_the_rate_lets_the_next_one_start(queue: Queue, clock: Clock) -> None:
     queue.limits.set("all", starts=1, period=2)
     fill(queue, "a", "b")
@@ -645,41 +334,6 @@ def test_the_claim_that_puts_a_task_in_line_hears_it_too(queue: Queue, clock: Cl
     fill(queue, "b")
     claimed = queue.claim_once("w1")
     assert (claimed.leases, claimed.next_due) == ([], (LINE + 2000) / 1000)
-
-
-def test_where_a_burst_is_left_the_next_start_is_now(queue: Queue, clock: Clock) -> None:
-    queue.limits.set("all", starts=2, period=2, burst=2)
-    fill(queue, *"abcd")
-    assert taken(queue, 1) == ["a"]
-    assert (queue.limits.look("all")).next_start == LINE / 1000
-    assert taken(queue, 1) == ["b"]
-    assert (queue.limits.look("all")).next_start == (LINE + 1000) / 1000
-
-
-def test_a_rate_and_a_number_hold_together(queue: Queue, clock: Clock) -> None:
-    queue.limits.set("user:*", concurrency=2, starts=1, period=1, burst=2)
-    fill(queue, *"abcdef", user="ann")
-    leases = take(queue)
-    assert [lease.id for lease in leases] == ["a", "b"]
-    clock.tick(10)
-    assert taken(queue) == []
-    complete(queue, leases)
-    leases = take(queue)
-    assert [lease.id for lease in leases] == ["c", "d"]
-    complete(queue, leases)
-    assert taken(queue) == []
-    clock.tick(1)
-    assert taken(queue) == ["e"]
-
-
-def test_what_is_released_has_used_up_its_start(queue: Queue, clock: Clock) -> None:
-    queue.limits.set("all", starts=1, period=1)
-    fill(queue, "a", "b")
-    (lease,) = take(queue)
-    queue.release(lease)
-    assert taken(queue) == []
-    clock.tick(1)
-    assert taken(queue) == ["a"]
 
 
 @pytest.mark.parametrize(("policy", "state"), [("reject", "dead"), ("cancel_newest", "cancelled")])
@@ -782,19 +436,6 @@ def test_a_mailbox_gives_as_much_as_may_start(queue: Queue, clock: Clock) -> Non
     assert batch.items == ["c", "d"]
 
 
-def test_a_pause_lets_nothing_start_and_slots_get_free_meanwhile(queue: Queue) -> None:
-    queue.limits.set("user:ann", concurrency=1)
-    fill(queue, "a", "b", user="ann")
-    (lease,) = take(queue)
-    queue.pause()
-    fill(queue, "c", user="ann")
-    queue.ack(lease)
-    assert taken(queue) == []
-    queue.resume()
-    assert taken(queue) == ["b"]
-    assert states(queue, "c") == ["blocked"]
-
-
 def test_a_drained_queue_comes_to_its_end(queue: Queue) -> None:
     queue.limits.set("user:ann", concurrency=1)
     fill(queue, "a", "b", "c", user="ann")
@@ -811,21 +452,6 @@ def test_a_drained_queue_comes_to_its_end(queue: Queue) -> None:
     assert (queue.stats()).pending == 0
 
 
-def test_a_delayed_task_is_limited_when_its_time_has_come(queue: Queue, clock: Clock) -> None:
-    queue.limits.set("user:ann", concurrency=1)
-    fill(queue, "later", user="ann", delay=10)
-    fill(queue, "a", "b", user="ann")
-    (lease,) = take(queue)
-    clock.tick(10)
-    assert taken(queue) == []
-    assert (view(queue, "later")).limited_by == "user:ann"
-    queue.ack(lease)
-    (lease,) = take(queue)
-    assert lease.id == "b"
-    queue.ack(lease)
-    assert taken(queue) == ["later"]
-
-
 def test_a_dead_task_that_is_retried_goes_behind_those_in_line(queue: Queue) -> None:
     queue.limits.set("user:ann", concurrency=1)
     fill(queue, *"abc", user="ann")
@@ -839,16 +465,6 @@ def test_a_dead_task_that_is_retried_goes_behind_those_in_line(queue: Queue) -> 
         queue.ack(lease)
         (lease,) = take(queue)
         assert lease.id == id
-
-
-def test_limits_are_of_one_queue(queue: Queue, url: str, clock: Clock) -> None:
-    queue.limits.set("user:ann", concurrency=1)
-    with Adeq.from_url(url, clock=clock) as adeq:
-        other = adeq.queue(f"{queue.name}.other")
-        other.configure(clock="test")
-        assert other.limits.list() == []
-        fill(other, "a", "b", user="ann")
-        assert taken(other) == ["a", "b"]
 
 
 # Many at once

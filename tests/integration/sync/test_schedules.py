@@ -79,10 +79,6 @@ def complete(queue: Queue) -> list[str]:
     return [lease.id for lease in leases]
 
 
-def states(queue: Queue, *ids: str) -> list[str]:
-    return [task.state if task else "none" for task in queue.get_many(ids)]
-
-
 def put_many(adeq: Adeq, queue: Queue, timings: dict[str, Timing]) -> None:
     with adeq.pipeline() as pipe:
         for name, timing in timings.items():
@@ -148,16 +144,6 @@ def test_a_timing_comes_back(queue: Queue, timing: Any) -> None:
     assert schedule.next > BEGIN
 
 
-def test_another_payload_leaves_the_next_time_as_it_is(queue: Queue, clock: Clock) -> None:
-    queue.schedules.put("s", Every(MINUTE), "old")
-    due = (view(queue)).next
-    clock.tick(DAY)
-    queue.schedules.put("s", Every(MINUTE), "new", catch_up=2 * DAY)
-    assert (view(queue)).next == due
-    queue.schedules.put("s", Every(30), "new", catch_up=2 * DAY)
-    assert (view(queue)).next == BEGIN + DAY + 20
-
-
 @pytest.mark.parametrize("payload", [None, "text", {"a": [1, None]}, b"\x00\xff", b""])
 def test_the_payload_comes_as_it_was_given(queue: Queue, clock: Clock, payload: Any) -> None:
     queue.schedules.put("s", Every(MINUTE), payload)
@@ -220,24 +206,6 @@ def test_a_task_is_as_if_it_were_enqueued_by_hand(queue: Queue, adeq: Adeq, cloc
     assert lease.record.keys() - lease_by_hand.record.keys() == {"schedule", "nominal_ms"}
     retries = [one.fail(held) for one, held in ((queue, lease), (other, lease_by_hand))]
     assert [retry.due for retry in retries] == [BEGIN + 23] * 2
-
-
-def test_what_is_delayed_waits(queue: Queue, clock: Clock) -> None:
-    queue.schedules.put("s", Every(MINUTE), delay=5)
-    clock.tick(20)
-    queue.schedules.fire_due()
-    task = queue.get(id_of(20))
-    assert task
-    assert (task.state, task.due) == ("delayed", BEGIN + 25)
-
-
-def test_what_nobody_has_taken_fails(queue: Queue, clock: Clock) -> None:
-    queue.schedules.put("s", Every(MINUTE), lane="group/g", fallback="fail", fallback_after=5)
-    clock.tick(20)
-    queue.schedules.fire_due()
-    clock.tick(6)
-    claim(queue)
-    assert states(queue, id_of(20)) == ["dead"]
 
 
 @pytest.mark.parametrize(
@@ -372,12 +340,6 @@ def test_one_moment_fires_once_and_has_ended(queue: Queue, clock: Clock) -> None
     assert (view(queue)).state == "active"
 
 
-def test_a_moment_that_is_over_never_comes(queue: Queue) -> None:
-    assert (queue.schedules.put("s", At(BEGIN))).status == "created"
-    assert (view(queue)).state == "ended"
-    assert fire(queue) == []
-
-
 def test_after_its_end_nothing_fires(queue: Queue, clock: Clock) -> None:
     queue.schedules.put("s", Every(MINUTE, until=BEGIN + 80), overlap="allow")
     clock.tick(HOUR)
@@ -467,148 +429,6 @@ def test_the_last_time_may_be_missed(queue: Queue, clock: Clock) -> None:
     assert (schedule.state, schedule.missed, schedule.fired) == ("ended", 1, 0)
 
 
-# Where the task before has not ended
-
-
-def test_skip_leaves_times_out_until_the_task_has_ended(queue: Queue, clock: Clock) -> None:
-    queue.schedules.put("s", Every(MINUTE))
-    clock.tick(20)
-    assert statuses(queue) == ["fired"]
-    clock.tick(MINUTE)
-    assert statuses(queue) == ["skipped"]
-    (lease,) = claim(queue)
-    clock.tick(MINUTE)
-    assert statuses(queue) == ["skipped"]
-    queue.release(lease)
-    (lease,) = claim(queue)
-    queue.fail(lease)
-    clock.tick(MINUTE)
-    assert statuses(queue) == ["skipped"]  # it is tried again
-    complete(queue)
-    clock.tick(MINUTE)
-    assert statuses(queue) == ["fired"]
-    assert counts(queue) == (2, 3, 0)
-    firing = view(queue)
-    assert (firing.last_id, firing.open) == (id_of(260), (id_of(260),))
-
-
-@pytest.mark.parametrize("end", ["completed", "dead", "cancelled", "deleted"])
-def test_any_end_is_one(queue: Queue, clock: Clock, end: str) -> None:
-    queue.schedules.put("s", Every(MINUTE))
-    clock.tick(20)
-    queue.schedules.fire_due()
-    match end:
-        case "completed":
-            complete(queue)
-        case "dead":
-            (lease,) = claim(queue)
-            queue.fail(lease, retryable=False)
-        case "cancelled":
-            queue.cancel(id_of(20))
-        case "deleted":
-            queue.purge()
-    clock.tick(MINUTE)
-    assert statuses(queue) == ["fired"]
-
-
-def test_buffer_one_starts_when_the_first_has_ended(queue: Queue, clock: Clock) -> None:
-    queue.schedules.put("s", Every(MINUTE), overlap="buffer_one")
-    clock.tick(20)
-    assert statuses(queue) == ["fired"]
-    (lease,) = claim(queue)
-    clock.tick(2 * MINUTE)
-    assert statuses(queue) == ["fired", "skipped"]
-    assert states(queue, id_of(20), id_of(80), id_of(140)) == ["running", "blocked", "none"]
-    assert claim(queue) == []
-    assert (queue.fail(lease, retryable=False)).status == "dead"
-    (second,) = claim(queue)
-    assert (second.id, second.after) == (id_of(80), (id_of(20),))
-    clock.tick(MINUTE)
-    assert statuses(queue) == ["fired"]
-    assert states(queue, id_of(200)) == ["blocked"]
-    queue.ack(second)
-    assert complete(queue) == [id_of(200)]
-    assert counts(queue) == (3, 1, 0)
-
-
-def test_buffer_all_lets_63_wait_and_each_for_all_before(queue: Queue, clock: Clock) -> None:
-    queue.schedules.put("s", Every(MINUTE), overlap="buffer_all", catch_up=DAY)
-    clock.tick(20 + 69 * MINUTE)
-    assert statuses(queue) == ["fired"] * 64 + ["skipped"] * 6
-    schedule = view(queue)
-    assert schedule.open == tuple(id_of(20 + MINUTE * n) for n in range(64))
-    ended = []
-    while ids := complete(queue):
-        assert len(ids) == 1
-        ended += ids
-    assert tuple(ended) == schedule.open
-    clock.tick(MINUTE)
-    assert statuses(queue) == ["fired"]
-    assert (view(queue)).open == (id_of(20 + 70 * MINUTE),)
-
-
-def test_cancel_other_makes_way(queue: Queue, clock: Clock) -> None:
-    queue.schedules.put("s", Every(MINUTE), overlap="cancel_other")
-    clock.tick(20)
-    assert statuses(queue) == ["fired"]
-    clock.tick(MINUTE)
-    assert statuses(queue) == ["fired"]
-    assert states(queue, id_of(20), id_of(80)) == ["cancelled", "ready"]
-    (lease,) = claim(queue)
-    clock.tick(MINUTE)
-    assert statuses(queue) == ["fired"]
-    assert (queue.heartbeat(lease)).status == "cancelling"
-    assert states(queue, id_of(140)) == ["blocked"]
-    assert claim(queue) == []
-    queue.ack(lease)
-    (last,) = claim(queue)
-    assert last.id == id_of(140)
-    assert counts(queue) == (3, 0, 0)
-
-
-def test_allow_lets_them_run_side_by_side(queue: Queue, clock: Clock) -> None:
-    queue.schedules.put("s", Every(MINUTE), overlap="allow")
-    clock.tick(20 + 99 * MINUTE)
-    while (queue.schedules.fire_due()).firings:
-        pass
-    assert len(claim(queue)) == 61  # of the last hour, and both its ends
-    assert (view(queue)).open == tuple(id_of(20 + MINUTE * n) for n in range(39, 100))
-
-
-def test_of_those_side_by_side_the_last_64_are_known(queue: Queue, clock: Clock) -> None:
-    queue.schedules.put("s", Every(1), overlap="allow")
-    clock.tick(70)
-    assert statuses(queue) == ["fired"] * 70
-    assert (view(queue)).open == tuple(id_of(n) for n in range(7, 71))
-    queue.schedules.put("s", Every(1), overlap="skip")
-    clock.tick(1)
-    assert statuses(queue) == ["skipped"]
-
-
-def test_another_policy_looks_at_the_tasks_from_then_on(queue: Queue, clock: Clock) -> None:
-    queue.schedules.put("s", Every(MINUTE), overlap="buffer_all")
-    clock.tick(80)
-    assert statuses(queue) == ["fired", "fired"]
-    queue.schedules.put("s", Every(MINUTE), overlap="buffer_one")
-    clock.tick(MINUTE)
-    assert statuses(queue) == ["skipped"]
-    assert complete(queue) == [id_of(20)]
-    clock.tick(MINUTE)
-    assert statuses(queue) == ["fired"]
-
-
-def test_another_task_stands_for_it(queue: Queue, clock: Clock) -> None:
-    """Its unique key is taken: there is nothing to enqueue, and nothing of its own to wait for."""
-    queue.enqueue(id="mine", unique="u")
-    queue.schedules.put("s", Every(MINUTE), unique="u")
-    clock.tick(20)
-    assert statuses(queue) == ["skipped"]
-    assert (view(queue)).open == ()
-    assert complete(queue) == ["mine"]
-    clock.tick(MINUTE)
-    assert statuses(queue) == ["fired"]
-
-
 # Pause, resume, remove
 
 
@@ -627,51 +447,6 @@ def test_a_paused_one_misses_its_times_without_a_count(queue: Queue, clock: Cloc
     clock.tick(MINUTE)
     assert fire(queue) == [("s", HOUR + 20, "fired")]
     assert counts(queue) == (1, 0, 0)
-
-
-def test_a_pause_lasts_through_a_change(queue: Queue, clock: Clock) -> None:
-    queue.schedules.put("s", Every(MINUTE), "old")
-    queue.schedules.pause("s")
-    assert (queue.schedules.put("s", Every(5), "new")).status == "changed"
-    schedule = view(queue)
-    assert (schedule.state, schedule.next, schedule.payload) == ("paused", None, "new")
-    clock.tick(MINUTE)
-    assert fire(queue) == []
-    queue.schedules.resume("s")
-    clock.tick(5)
-    assert fire(queue) == [("s", 65, "fired")]
-
-
-def test_a_time_that_has_come_is_dropped_by_a_pause(queue: Queue, clock: Clock) -> None:
-    queue.schedules.put("s", Every(MINUTE))
-    clock.tick(30)
-    queue.schedules.pause("s")
-    queue.schedules.resume("s")
-    assert fire(queue) == []
-    assert (view(queue)).next == BEGIN + 80
-
-
-def test_an_ended_one_may_be_paused_and_go_on(queue: Queue) -> None:
-    queue.schedules.put("s", At(1))
-    assert queue.schedules.pause("s") == "done"
-    assert (view(queue)).state == "paused"
-    assert queue.schedules.resume("s") == "done"
-    assert (view(queue)).state == "ended"
-
-
-def test_a_removed_one_leaves_its_tasks(queue: Queue, clock: Clock) -> None:
-    queue.schedules.put("s", Every(MINUTE))
-    clock.tick(20)
-    queue.schedules.fire_due()
-    assert queue.schedules.remove("s") == "done"
-    assert queue.schedules.remove("s") == "not_found"
-    assert queue.schedules.get("s") is None
-    assert [schedule for schedule in queue.schedules.iterate()] == []
-    clock.tick(HOUR)
-    assert fire(queue) == []
-    assert complete(queue) == [id_of(20)]
-    assert (queue.schedules.put("s", Every(MINUTE))).status == "created"
-    assert counts(queue) == (0, 0, 0)
 
 
 def test_what_there_is_not(queue: Queue) -> None:
@@ -727,18 +502,6 @@ def test_its_policy_holds_for_a_trigger(queue: Queue, clock: Clock) -> None:
     assert statuses(queue) == ["skipped"]
     complete(queue)
     assert (queue.schedules.trigger("s")).status == "fired"
-
-
-def test_a_paused_one_is_triggered_and_stays_paused(queue: Queue, clock: Clock) -> None:
-    queue.schedules.put("s", Every(MINUTE))
-    queue.schedules.pause("s")
-    assert (queue.schedules.trigger("s")).status == "fired"
-    assert (view(queue)).state == "paused"
-    clock.tick(HOUR)
-    assert fire(queue) == []
-    queue.schedules.put("ended", At(1))
-    assert (queue.schedules.trigger("ended")).status == "fired"
-    assert (view(queue, "ended")).state == "ended"
 
 
 # backfill
@@ -908,16 +671,6 @@ def test_a_hundred_strange_ones_keep_nobody_from_firing(strange: Queue, adeq: Ad
 # A queue that is paused, draining, or full
 
 
-def test_a_paused_queue_takes_in_what_is_due(queue: Queue, clock: Clock) -> None:
-    queue.schedules.put("s", Every(MINUTE))
-    queue.pause()
-    clock.tick(20)
-    assert statuses(queue) == ["fired"]
-    assert claim(queue) == []
-    queue.resume()
-    assert complete(queue) == [id_of(20)]
-
-
 def test_while_a_queue_drains_nothing_fires(queue: Queue, clock: Clock) -> None:
     queue.schedules.put("s", Every(MINUTE), overlap="allow")
     queue.drain()
@@ -1031,15 +784,3 @@ def test_the_same_call_again_does_nothing_again(adeq: Adeq, queue: Queue, clock:
     remove = queue.calls.remove_schedule("s", "r5")
     assert [adeq.send(remove) for _ in range(2)] == ["done", "done"]
     assert len(claim(queue)) == 1
-
-
-def test_two_queues_have_schedules_of_one_name(adeq: Adeq, queue: Queue, clock: Clock) -> None:
-    other = adeq.queue(f"{queue.name}-other")
-    other.configure(clock="test")
-    queue.schedules.put("s", Every(MINUTE), "here")
-    other.schedules.put("s", Every(MINUTE), "there")
-    clock.tick(20)
-    assert statuses(queue) == ["fired"]
-    assert [lease.payload for lease in claim(queue)] == ["here"]
-    assert claim(other) == []
-    assert counts(other) == (0, 0, 0)
