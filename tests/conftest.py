@@ -21,6 +21,7 @@ import pytest
 import redis
 from hypothesis import settings
 
+from pyadeq import Adeq, Queue
 from pyadeq.embedded import EmbeddedServer, find_binary
 from pyadeq.errors import ConfigError
 from tests import rotation
@@ -133,6 +134,12 @@ def base_name(request: pytest.FixtureRequest) -> str:
     """A name for a queue or a lock domain that no other test uses."""
     test = re.sub(r"[^A-Za-z0-9._-]+", "-", request.node.name)[:80]
     return f"{test}-{next(count)}"
+
+
+@pytest.fixture
+def queue(url: str, base_name: str) -> Iterator[Queue]:
+    with Adeq.from_url(url) as adeq:
+        yield adeq.queue(base_name)
 
 
 @pytest.fixture

@@ -2,7 +2,10 @@
 
 import os
 import signal
+from collections.abc import Iterator
 from pathlib import Path
+
+import pytest
 
 from tests.integration.workers import ROOT, Started
 from tests.waiting import DEADLINE
@@ -35,3 +38,11 @@ class Workers:
         """Kill those that are left."""
         for worker in self._all:
             worker.close()
+
+
+@pytest.fixture
+def workers(tmp_path: Path, url: str, base_name: str, request: pytest.FixtureRequest) -> Iterator[Workers]:
+    """They run HANDLER of the test's module."""
+    workers = Workers(tmp_path, url, base_name, request.module.HANDLER)
+    yield workers
+    workers.end()

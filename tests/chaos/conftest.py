@@ -14,6 +14,9 @@ from typing import Any
 import pytest
 
 from tests.waiting import DEADLINE, wait_until
+from tests.worker_processes import workers
+
+__all__ = ["workers"]  # a fixture
 
 ROOT = Path(__file__).parents[2]
 SCALE = float(os.environ.get("ADEQ_CHAOS", "1"))

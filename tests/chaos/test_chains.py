@@ -1,15 +1,12 @@
 """A chain of a thousand steps, and ten thousand tasks that are gathered; one of three worker processes is killed."""
 
 import signal
-from collections.abc import Iterator
-from contextlib import ExitStack
 from itertools import pairwise
-from pathlib import Path
 
 import pytest
 import redis
 
-from pyadeq import Adeq, Queue, Task
+from pyadeq import Queue, Task
 from tests.audit import audit
 from tests.chaos.conftest import SCALE
 from tests.chaos.task_stream import TaskHistory, read_tasks
@@ -38,20 +35,6 @@ async def handle(lease):
             found = [child.result async for child in context.gathered()]
             return [len(found), sum(found), found == sorted(found)]
 """
-
-
-@pytest.fixture
-def workers(tmp_path: Path, url: str, base_name: str) -> Iterator[Workers]:
-    with ExitStack() as stack:
-        workers = Workers(tmp_path, url, base_name, HANDLER)
-        stack.callback(workers.end)
-        yield workers
-
-
-@pytest.fixture
-def queue(url: str, base_name: str) -> Iterator[Queue]:
-    with Adeq.from_url(url) as adeq:
-        yield adeq.queue(base_name)
 
 
 def test_every_step_runs_in_its_turn_and_all_results_are_gathered(

@@ -1,15 +1,12 @@
 """Worker processes that are killed and that stand still while they hold what is limited: their slots come back."""
 
 import signal
-from collections.abc import Iterator
-from contextlib import ExitStack
-from pathlib import Path
 from time import sleep
 
 import pytest
 import redis
 
-from pyadeq import Adeq, Queue, Task, TaskView
+from pyadeq import Queue, Task, TaskView
 from tests.audit import audit
 from tests.chaos.conftest import SCALE
 from tests.chaos.task_stream import TaskHistory, read_tasks
@@ -28,20 +25,6 @@ async def handle(lease):
     await asyncio.sleep(0.02)
     return lease.payload
 """
-
-
-@pytest.fixture
-def workers(tmp_path: Path, url: str, base_name: str) -> Iterator[Workers]:
-    with ExitStack() as stack:
-        workers = Workers(tmp_path, url, base_name, HANDLER)
-        stack.callback(workers.end)
-        yield workers
-
-
-@pytest.fixture
-def queue(url: str, base_name: str) -> Iterator[Queue]:
-    with Adeq.from_url(url) as adeq:
-        yield adeq.queue(base_name)
 
 
 def held_by(queue: Queue, worker: str, user: str) -> list[TaskView]:

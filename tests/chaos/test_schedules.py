@@ -4,10 +4,7 @@ import random
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator
-from contextlib import ExitStack
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -58,20 +55,6 @@ while True:
     kills += 1
 print(kills)
 """
-
-
-@pytest.fixture
-def workers(tmp_path: Path, url: str, base_name: str) -> Iterator[Workers]:
-    with ExitStack() as stack:
-        workers = Workers(tmp_path, url, base_name, HANDLER)
-        stack.callback(workers.end)
-        yield workers
-
-
-@pytest.fixture
-def queue(url: str, base_name: str) -> Iterator[Queue]:
-    with Adeq.from_url(url) as adeq:
-        yield adeq.queue(base_name)
 
 
 def view(queue: Queue, name: str) -> Schedule:

@@ -1,16 +1,13 @@
 """Worker processes that are killed, that stand still, and that are told to stop, in the midst of ten thousand tasks."""
 
 import signal
-from collections.abc import Iterator
-from contextlib import ExitStack
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 import pytest
 import redis
 
-from pyadeq import Adeq, Queue
+from pyadeq import Queue
 from tests.audit import audit
 from tests.chaos.conftest import SCALE
 from tests.chaos.task_stream import TaskHistory
@@ -27,20 +24,6 @@ async def handle(lease):
     await asyncio.sleep(0.05)
     return lease.payload
 """
-
-
-@pytest.fixture
-def workers(tmp_path: Path, url: str, base_name: str) -> Iterator[Workers]:
-    with ExitStack() as stack:
-        workers = Workers(tmp_path, url, base_name, HANDLER)
-        stack.callback(workers.end)
-        yield workers
-
-
-@pytest.fixture
-def queue(url: str, base_name: str) -> Iterator[Queue]:
-    with Adeq.from_url(url) as adeq:
-        yield adeq.queue(base_name)
 
 
 def held_by(queue: Queue, worker: str) -> list[Any]:

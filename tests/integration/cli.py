@@ -16,6 +16,7 @@ from unittest import mock
 
 import typer.main
 
+from pyadeq import Adeq, Queue
 from pyadeq.ext.cli.app import run
 from tests.waiting import DEADLINE
 
@@ -36,6 +37,18 @@ class Ended(NamedTuple):
     status: int
     stdout: str
     stderr: str
+
+
+class Place(NamedTuple):
+    """A queue, and what the commands need to find it."""
+
+    client: Adeq
+    queue: Queue
+    url: str
+
+    @property
+    def there(self) -> tuple[str, ...]:
+        return "--queue", self.queue.name, "--url", self.url
 
 
 def environment(**changes: Any) -> dict[str, str]:

@@ -10,7 +10,6 @@ from pathlib import Path
 
 import pytest
 
-from pyadeq import Adeq, Queue
 from pyadeq.embedded import EmbeddedServer
 from tests.integration.servers import ThreePrimaries, ask
 from tests.waiting import DEADLINE
@@ -126,6 +125,12 @@ def cluster(binary: Path) -> Iterator[ThreePrimaries]:
         yield cluster
 
 
+@pytest.fixture(scope="session")
+def adeq_server(server: EmbeddedServer) -> EmbeddedServer:
+    """pyadeq.testing uses the server of this process, so that what its tests leave is audited, too."""
+    return server
+
+
 @pytest.fixture
 def clock() -> Clock:
     return Clock()
@@ -139,9 +144,3 @@ def proxy(server: EmbeddedServer) -> Iterator[Proxy]:
     yield proxy
     proxy.close()
     shutil.rmtree(folder)
-
-
-@pytest.fixture
-def queue(url: str, base_name: str) -> Iterator[Queue]:
-    with Adeq.from_url(url) as client:
-        yield client.queue(base_name)

@@ -4,15 +4,14 @@ import json
 import re
 from collections.abc import Iterator
 from pathlib import Path
-from typing import NamedTuple
 
 import pytest
 
-from pyadeq import Adeq, Limit, Queue
+from pyadeq import Adeq, Limit
 from pyadeq.ext.cli.common import iso
 from pyadeq.ext.cli.limit import AT_ONCE, COLUMNS, OF_USE
 from pyadeq.ext.cli.limit_words import rate, rate_words
-from tests.integration.cli import Ended, adeq, answer, error, lines, process
+from tests.integration.cli import Ended, Place, adeq, answer, error, lines, process
 from tests.waiting import wait_until
 
 pytestmark = pytest.mark.any_engine
@@ -20,26 +19,15 @@ pytestmark = pytest.mark.any_engine
 ALLOWED = "allowed: all, or user: or tag: and a label (1 to 200 bytes) or *, or key: and an id or *"
 
 
-class Place(NamedTuple):
-    """A queue, and what the commands need to find it."""
-
-    client: Adeq
-    queue: Queue
-    url: str
-
-    @property
-    def there(self) -> tuple[str, ...]:
-        return "--queue", self.queue.name, "--url", self.url
-
-    def limit(self, *arguments: str) -> Ended:
-        return adeq("limit", *arguments, *self.there)
-
-
 @pytest.fixture
 def place(url: str, base_name: str) -> Iterator[Place]:
     """A queue that there is not yet."""
     with Adeq.from_url(url) as client:
         yield Place(client, client.queue(base_name), url)
+
+
+def limit(place: Place, *arguments: str) -> Ended:
+    return adeq("limit", *arguments, *place.there)
 
 
 @pytest.fixture
@@ -58,13 +46,13 @@ def busy(place: Place) -> Place:
 
 
 def test_set_and_ls(place: Place) -> None:
-    assert place.limit("set", "user:*", "--concurrency", "2", "--rate", "10/1m", "--burst", "3").stdout == (
+    assert limit(place, "set", "user:*", "--concurrency", "2", "--rate", "10/1m", "--burst", "3").stdout == (
         "set user:*: 2 at a time, 10 in 1 min, burst 3; queue\n"
     )
-    assert place.limit("set", "key:api", "--rate", "5/s", "--policy", "cancel-newest").stdout == (
+    assert limit(place, "set", "key:api", "--rate", "5/s", "--policy", "cancel-newest").stdout == (
         "set key:api: 5 in 1 s; cancel-newest\n"
     )
-    assert place.limit("set", "all", "--concurrency", "2000", "--policy", "cancel-oldest").stdout == (
+    assert limit(place, "set", "all", "--concurrency", "2000", "--policy", "cancel-oldest").stdout == (
         "set all: 2,000 at a time; cancel-oldest\n"
     )
     everybody = {"key": "user:*", "concurrency": 2, "rate": 10 / 60, "burst": 3, "policy": "queue"}
@@ -91,13 +79,13 @@ def test_set_says_whether_it_was_so_already(place: Place) -> None:
     for said in ("set", "unchanged"):
         found = answer("limit", "set", *rule, *place.there)
         assert found == {**status, "status": said, "rate": pytest.approx(1 / 6)}
-    assert place.limit("set", *rule).stdout == "unchanged user:ann: 2 at a time, 10 in 1 min; reject\n"
-    assert place.limit("set", "user:ann", "--concurrency", "2").stdout == "set user:ann: 2 at a time; queue\n"
+    assert limit(place, "set", *rule).stdout == "unchanged user:ann: 2 at a time, 10 in 1 min; reject\n"
+    assert limit(place, "set", "user:ann", "--concurrency", "2").stdout == "set user:ann: 2 at a time; queue\n"
 
 
 def test_where_no_limit_is_set(url: str, place: Place) -> None:
     place.queue.configure()
-    ended = place.limit("ls")
+    ended = limit(place, "ls")
     assert (ended.status, ended.stdout.split()) == (0, list(COLUMNS))
     assert ended.stderr == f"\nqueue '{place.queue.name}' has no limits; adeq limit set creates one\n"
     assert answer("limit", "ls", *place.there) == []
@@ -125,7 +113,7 @@ def test_where_no_limit_is_set(url: str, place: Place) -> None:
     ],
 )
 def test_rates_in_words(place: Place, given: str, words: str) -> None:
-    assert place.limit("set", "all", "--rate", given).stdout == f"set all: {words}; queue\n"
+    assert limit(place, "set", "all", "--rate", given).stdout == f"set all: {words}; queue\n"
 
 
 def test_rates_in_words_that_fit_no_unit() -> None:
@@ -196,7 +184,7 @@ def test_rm(busy: Place) -> None:
 
 
 def test_rm_of_what_has_no_limit_of_its_own(busy: Place) -> None:
-    ended = busy.limit("rm", "user:ann", "user:*", "user:ann")
+    ended = limit(busy, "rm", "user:ann", "user:*", "user:ann")
     assert ended.status == 1
     assert [row.split() for row in ended.stdout.splitlines()] == [
         ["key", "status"],
@@ -346,7 +334,7 @@ def test_options_that_do_not_go_together(place: Place, options: str, text: str) 
     ],
 )
 def test_values_that_there_are_not(place: Place, options: list[str], text: str) -> None:
-    ended = place.limit("set", "all", *options)
+    ended = limit(place, "set", "all", *options)
     assert (ended.status, ended.stdout) == (2, "")
     assert text in ended.stderr
     assert "Usage: adeq limit set" in ended.stderr

@@ -5,17 +5,18 @@ import re
 import sys
 from collections.abc import Iterator
 from datetime import UTC, datetime
-from typing import Any, NamedTuple
+from typing import Any
 from unittest import mock
 
 import pytest
 
-from pyadeq import Adeq, At, Cron, Every, Queue, Schedule, Task
+from pyadeq import Adeq, At, Cron, Every, Schedule, Task
 from pyadeq.ext.cli.common import iso
 from pyadeq.ext.cli.progress import Bar
 from pyadeq.ext.cli.schedule import COLUMNS
 from pyadeq.ext.cli.schedule_listing import local
 from pyadeq.ids import new_ulid
+from tests.integration.cli import Place as AnyPlace
 from tests.integration.cli import Terminal, adeq, answer, error, lines, process
 from tests.integration.conftest import Proxy
 from tests.waiting import wait_until
@@ -27,16 +28,8 @@ NEW_YEAR = 4_070_908_800.0  # 2099
 TIMES = r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d[+-]\d\d:\d\d"
 
 
-class Place(NamedTuple):
-    """A queue, and what the commands need to find it."""
-
-    client: Adeq
-    queue: Queue
-    url: str
-
-    @property
-    def there(self) -> tuple[str, ...]:
-        return "--queue", self.queue.name, "--url", self.url
+class Place(AnyPlace):
+    """One with schedules."""
 
     def get(self, name: str) -> Schedule:
         schedule = self.queue.schedules.get(name)

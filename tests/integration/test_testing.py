@@ -12,19 +12,12 @@ from pyadeq import Adeq, Lease, Queue, RateLimited, Task
 from pyadeq import asyncio as aio
 from pyadeq._core.queue.failures import FAILURES
 from pyadeq.asyncio import TaskContext, TaskFailed, Tasks
-from pyadeq.embedded import EmbeddedServer
 from pyadeq.errors import ConfigError
 from pyadeq.keys import check_name
 from pyadeq.testing import Clock, enqueued, run_all
 from pyadeq.testing.clients import new_prefix
 
 LANES = 70  # more than one claim takes
-
-
-@pytest.fixture(scope="session")
-def adeq_server(server: EmbeddedServer) -> EmbeddedServer:
-    """Not another server for this process: what these tests leave is audited, too."""
-    return server
 
 
 @pytest.fixture

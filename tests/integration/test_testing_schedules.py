@@ -7,18 +7,11 @@ import pytest
 
 from pyadeq import Adeq, Cron, Every, Lease, Queue, Tasks
 from pyadeq import asyncio as aio
-from pyadeq.embedded import EmbeddedServer
 from pyadeq.testing import Clock, enqueued, run_all
 
 pytestmark = pytest.mark.any_engine
 
 HOUR, DAY = 3600.0, 86_400.0
-
-
-@pytest.fixture(scope="session")
-def adeq_server(server: EmbeddedServer) -> EmbeddedServer:
-    """Not another server for this process: what these tests leave is audited, too."""
-    return server
 
 
 @pytest.fixture

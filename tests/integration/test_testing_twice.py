@@ -7,15 +7,8 @@ import pytest
 from pyadeq import Adeq, Lease, Queue
 from pyadeq import asyncio as aio
 from pyadeq.asyncio import Tasks
-from pyadeq.embedded import EmbeddedServer
 from pyadeq.errors import ConfigError
 from pyadeq.testing import Clock, assert_safe_to_run_twice, enqueued, run_all
-
-
-@pytest.fixture(scope="session")
-def adeq_server(server: EmbeddedServer) -> EmbeddedServer:
-    """Not another server for this process: what these tests leave is audited, too."""
-    return server
 
 
 @pytest.fixture

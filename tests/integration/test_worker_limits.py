@@ -14,7 +14,6 @@ import redis
 
 import pyadeq
 from pyadeq.asyncio import Adeq, Lease, Queue, Task, TaskCancelled, TaskContext, TaskDead
-from pyadeq.embedded import EmbeddedServer
 from pyadeq.testing import Clock, run_all
 from tests.chaos.task_stream import read_tasks
 from tests.integration.conftest import Proxy
@@ -31,12 +30,6 @@ MUCH_LATER = 4.5  # seconds: a line is looked at after 5 s though nobody asks
 async def queue(url: str, base_name: str) -> AsyncIterator[Queue]:
     async with Adeq.from_url(url) as adeq:  # not the fixture `adeq`, which comes from pyadeq.testing here
         yield adeq.queue(base_name)
-
-
-@pytest.fixture(scope="session")
-def adeq_server(server: EmbeddedServer) -> EmbeddedServer:
-    """Not another server for this process: what these tests leave is audited, too."""
-    return server
 
 
 async def all_are(queue: Queue, state: str, *ids: str) -> bool:

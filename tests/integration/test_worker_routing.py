@@ -2,15 +2,14 @@
 
 import signal
 from collections import Counter
-from collections.abc import Iterator
-from contextlib import ExitStack
-from pathlib import Path
 
 import pytest
 
 from pyadeq import Queue, Task
 from tests.waiting import DEADLINE, wait_until
-from tests.worker_processes import Workers
+from tests.worker_processes import Workers, workers
+
+__all__ = ["workers"]  # a fixture
 
 HANDLER = """
 import asyncio
@@ -22,14 +21,6 @@ async def handle(lease):
     await asyncio.sleep((lease.payload or {}).get("seconds", 0))
     return TaskContext.current().worker
 """
-
-
-@pytest.fixture
-def workers(tmp_path: Path, url: str, base_name: str) -> Iterator[Workers]:
-    with ExitStack() as stack:
-        workers = Workers(tmp_path, url, base_name, HANDLER)
-        stack.callback(workers.end)
-        yield workers
 
 
 def done_by(queue: Queue, tasks: list[Task]) -> Counter[str]:

@@ -1,29 +1,11 @@
 """The areas of a queue and of a lock domain: `queue.dead`, `locks.admin` and the others, beside the short names."""
 
-from collections.abc import AsyncIterator
-
 import pytest
 
 from pyadeq import Bulk
-from pyadeq.asyncio import Adeq, Locks, Queue
+from pyadeq.asyncio import Locks, Queue
 
 pytestmark = pytest.mark.any_engine
-
-
-@pytest.fixture
-async def adeq(url: str) -> AsyncIterator[Adeq]:
-    async with Adeq.from_url(url) as adeq:
-        yield adeq
-
-
-@pytest.fixture
-def queue(adeq: Adeq, base_name: str) -> Queue:
-    return adeq.queue(base_name)
-
-
-@pytest.fixture
-def locks(adeq: Adeq, base_name: str) -> Locks:
-    return adeq.locks(base_name)
 
 
 async def test_leases_inspect_and_dead(queue: Queue) -> None:

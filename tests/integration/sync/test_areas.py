@@ -1,30 +1,12 @@
 # Generated from tests/integration/aio/test_areas.py by pyadeq/_unasync.py; do not edit.
 """The areas of a queue and of a lock domain: `queue.dead`, `locks.admin` and the others, beside the short names."""
 
-from collections.abc import Iterator
-
 import pytest
 
 from pyadeq import Bulk
-from pyadeq import Adeq, Locks, Queue
+from pyadeq import Locks, Queue
 
 pytestmark = pytest.mark.any_engine
-
-
-@pytest.fixture
-def adeq(url: str) -> Iterator[Adeq]:
-    with Adeq.from_url(url) as adeq:
-        yield adeq
-
-
-@pytest.fixture
-def queue(adeq: Adeq, base_name: str) -> Queue:
-    return adeq.queue(base_name)
-
-
-@pytest.fixture
-def locks(adeq: Adeq, base_name: str) -> Locks:
-    return adeq.locks(base_name)
 
 
 def test_leases_inspect_and_dead(queue: Queue) -> None:
