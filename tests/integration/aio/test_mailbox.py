@@ -156,22 +156,6 @@ async def test_a_batch_that_is_cut_short_tells_how_many_are_left(box: Mailbox, c
     assert batch.queue_len_after == 6 - batch.merged_count
 
 
-async def test_urgent_items_come_first(box: Mailbox, clock: Clock) -> None:
-    await fill(box, "a", "b")
-    await fill(box, "urgent", priority=0)
-    assert (await open_batch(box, clock)).items == ["urgent", "a", "b"]
-
-
-async def test_delayed_items_join_when_they_are_due(box: Mailbox, clock: Clock) -> None:
-    await fill(box, "later", delay=10)
-    await fill(box, "now")
-    assert (await open_batch(box, clock)).items == ["now"]
-    assert await box.length() == 0
-    clock.tick(10)
-    assert await box.try_dequeue() is None
-    assert (await open_batch(box, clock)).items == ["later"]
-
-
 async def test_items_of_some_kinds_are_batches_of_their_own(queue: Queue, clock: Clock) -> None:
     box = queue.mailbox("s", alone_kinds=["approval", "notice"])
     await fill(box, "a", "b")
@@ -205,24 +189,6 @@ async def test_scopes_know_nothing_of_each_other(queue: Queue, box: Mailbox, clo
     assert await queue.length(["group/s", "any", "group/u"]) == [2, 1, 0]
     assert (await open_batch(other, clock)).items == [3]
     assert (await open_batch(box, clock)).items == [1, 2]
-
-
-async def test_mailboxes_of_one_scope_share_it(queue: Queue, box: Mailbox, clock: Clock) -> None:
-    same = queue.mailbox("s", worker="another", max_items=1)
-    await fill(box, 1, 2)
-    first = await open_batch(same, clock)
-    second = await open_batch(box, clock)
-    assert (first.items, second.items) == ([1], [2])
-    assert {lease.id for lease in first.leases}.isdisjoint(lease.id for lease in second.leases)
-
-
-async def test_a_paused_queue_gives_no_batch(queue: Queue, box: Mailbox, clock: Clock) -> None:
-    await fill(box, 1)
-    await queue.pause()
-    clock.tick(1)
-    assert await box.try_dequeue() is None
-    await queue.resume()
-    assert (await open_batch(box, clock)).items == [1]
 
 
 # Waiting
@@ -335,12 +301,6 @@ async def test_a_failed_batch_comes_back_together(box: Mailbox, clock: Clock) ->
     clock.tick(due - clock.now_ms / 1000)
     assert await box.try_dequeue() is None
     assert (await open_batch(box, clock)).merged_count == 20
-
-
-async def test_a_batch_that_fails_for_good_is_dead(queue: Queue, box: Mailbox, clock: Clock) -> None:
-    await fill(box, 1, 2)
-    await (await open_batch(box, clock)).fail("no", retryable=False)
-    assert (await queue.stats()).dead == 2
 
 
 async def test_a_batch_given_back_keeps_its_place(queue: Queue, box: Mailbox, clock: Clock) -> None:
@@ -698,22 +658,6 @@ async def test_ten_consumers_of_five_conversations(real: Queue) -> None:
     assert (sum(merged), len(merged) < 1_000) == (1_000, True)
     stats = await real.stats()
     assert (stats.ready, stats.running, stats.counters["completed"]) == (0, 0, 1_000)
-
-
-async def test_the_batch_of_a_consumer_that_is_gone_comes_back_in_its_place(queue: Queue, clock: Clock) -> None:
-    box = queue.mailbox("s", worker="gone")
-    await fill(box, 1, 2)
-    lost = await open_batch(box, clock)
-    await fill(box, 3)
-    assert (await open_batch(queue.mailbox("s", worker="there"), clock)).items == [3]
-    clock.tick(14.9)
-    assert await box.try_dequeue() is None
-    clock.tick(0.1)
-    await box.try_dequeue()
-    again = await open_batch(queue.mailbox("s", worker="there"), clock)
-    assert again.items[:2] == [1, 2]
-    with pytest.raises(LeaseLost, match="2 of the 2"):
-        await lost.done()
 
 
 KILLED = """

@@ -115,21 +115,6 @@ async def test_weights_are_how_many_tasks_start_for_one_of_another(queue: Queue,
     assert (await turns(queue, 100)).count("a") == pytest.approx(tasks, abs=1)
 
 
-async def test_alone_a_user_has_all_whatever_its_weight(queue: Queue) -> None:
-    await queue.shares.set("ann", 0.01)
-    await fill(queue, "ann", 50)
-    assert await turns(queue) == "a" * 50
-    await fill(queue, "bob", 5)
-    await fill(queue, "ann", 5)
-    assert sorted(await turns(queue)) == sorted("aaaaabbbbb")
-
-
-async def test_one_call_may_hold_tasks_of_many_users(queue: Queue) -> None:
-    await queue.enqueue_many([Task(payload=n, user=f"{'abc'[n // 30]}") for n in range(90)])
-    order = await turns(queue)
-    assert all(sorted(order[at : at + 3]) == list("abc") for at in range(0, 90, 3))
-
-
 async def test_a_task_that_falls_back_takes_its_turn_in_the_other_lane(queue: Queue, clock: Clock) -> None:
     await fill(queue, "cid", 500, lane="group/fast")
     await take(queue, lanes=["group/fast"])
@@ -142,34 +127,6 @@ async def test_a_task_that_falls_back_takes_its_turn_in_the_other_lane(queue: Qu
 
 
 # Places
-
-
-@pytest.mark.parametrize("how", ["delayed", "retried", "unblocked"])
-async def test_what_gets_ready_later_takes_its_turn_then(queue: Queue, clock: Clock, how: str) -> None:
-    match how:
-        case "delayed":
-            await fill(queue, "bob", 5, delay=10)
-        case "retried":
-            ids = await fill(queue, "bob", 5)
-            for lease in await take(queue):
-                await queue.fail(lease, "no use", retryable=False)
-        case "unblocked":
-            before = await queue.enqueue("before", priority=0)
-            await fill(queue, "bob", 5, after=before)
-    await fill(queue, "ann", 500)
-    leases = await take(queue, 200)
-    match how:
-        case "delayed":
-            clock.tick(10)
-        case "retried":
-            assert {one.status for one in await queue.retry_many(ids)} == {"retried"}
-        case "unblocked":
-            await queue.ack(leases[0])
-            leases = leases[1:]
-    assert {lease.user for lease in leases} == {"ann"}
-    order = await turns(queue, 14)
-    assert 4 <= order.count("b") <= 5
-    assert "bb" not in order[1:]
 
 
 async def test_fair_shares_may_be_switched_off_again(queue: Queue) -> None:

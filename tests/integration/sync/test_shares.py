@@ -116,21 +116,6 @@ def test_weights_are_how_many_tasks_start_for_one_of_another(queue: Queue, weigh
     assert (turns(queue, 100)).count("a") == pytest.approx(tasks, abs=1)
 
 
-def test_alone_a_user_has_all_whatever_its_weight(queue: Queue) -> None:
-    queue.shares.set("ann", 0.01)
-    fill(queue, "ann", 50)
-    assert turns(queue) == "a" * 50
-    fill(queue, "bob", 5)
-    fill(queue, "ann", 5)
-    assert sorted(turns(queue)) == sorted("aaaaabbbbb")
-
-
-def test_one_call_may_hold_tasks_of_many_users(queue: Queue) -> None:
-    queue.enqueue_many([Task(payload=n, user=f"{'abc'[n // 30]}") for n in range(90)])
-    order = turns(queue)
-    assert all(sorted(order[at : at + 3]) == list("abc") for at in range(0, 90, 3))
-
-
 def test_a_task_that_falls_back_takes_its_turn_in_the_other_lane(queue: Queue, clock: Clock) -> None:
     fill(queue, "cid", 500, lane="group/fast")
     take(queue, lanes=["group/fast"])
@@ -143,34 +128,6 @@ def test_a_task_that_falls_back_takes_its_turn_in_the_other_lane(queue: Queue, c
 
 
 # Places
-
-
-@pytest.mark.parametrize("how", ["delayed", "retried", "unblocked"])
-def test_what_gets_ready_later_takes_its_turn_then(queue: Queue, clock: Clock, how: str) -> None:
-    match how:
-        case "delayed":
-            fill(queue, "bob", 5, delay=10)
-        case "retried":
-            ids = fill(queue, "bob", 5)
-            for lease in take(queue):
-                queue.fail(lease, "no use", retryable=False)
-        case "unblocked":
-            before = queue.enqueue("before", priority=0)
-            fill(queue, "bob", 5, after=before)
-    fill(queue, "ann", 500)
-    leases = take(queue, 200)
-    match how:
-        case "delayed":
-            clock.tick(10)
-        case "retried":
-            assert {one.status for one in queue.retry_many(ids)} == {"retried"}
-        case "unblocked":
-            queue.ack(leases[0])
-            leases = leases[1:]
-    assert {lease.user for lease in leases} == {"ann"}
-    order = turns(queue, 14)
-    assert 4 <= order.count("b") <= 5
-    assert "bb" not in order[1:]
 
 
 def test_fair_shares_may_be_switched_off_again(queue: Queue) -> None:
