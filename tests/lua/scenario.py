@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from pyadeq._core.kernel.call import Call
@@ -57,19 +58,32 @@ _names: set[str] = set()
 def scenario(*sizes: int, clock: str = "test", noun: str = "") -> Callable[[Prepare], Prepare]:
     """The function's name is the verb and then the path; one scenario a size. noun: by the folder, or queue."""
 
-    def add(prepare: Prepare, noun: str = noun) -> Prepare:
-        noun = noun or noun_of(prepare)
-        verb = verb_of(noun, prepare.__name__)
-        path = prepare.__name__[len(verb) + 1 :].replace("_", " ")
-        script = verb if noun == "queue" else f"{noun} {verb}"
-        for size in sizes:
-            name = f"{script}: {path}" + (f", n={size}" if sizes != (0,) else "")
-            assert name not in _names, f"two scenarios have the name {name!r}"
-            _names.add(name)
-            SCENARIOS.append(Scenario(name, prepare, size, clock, noun, verb))
+    def add(prepare: Prepare) -> Prepare:
+        _add(prepare.__name__, prepare, sizes, clock, noun or noun_of(prepare))
         return prepare
 
     return add
+
+
+def scenarios(sizes: Sequence[int] = (), /, noun: str = "queue", **paths: Callable[..., AnyCall]) -> None:
+    """The same for paths of one expression, by their names. Without sizes, they take only the bench."""
+    for name, path in paths.items():
+        _add(name, path if sizes else partial(_unsized, path), sizes or (0,), "test", noun)
+
+
+def _unsized(path: Callable[[Any], AnyCall], bench: Any, _: int) -> AnyCall:
+    return path(bench)
+
+
+def _add(name: str, prepare: Prepare, sizes: Sequence[int], clock: str, noun: str) -> None:
+    verb = verb_of(noun, name)
+    path = name[len(verb) + 1 :].replace("_", " ")
+    script = verb if noun == "queue" else f"{noun} {verb}"
+    for size in sizes:
+        full = f"{script}: {path}" + (f", n={size}" if sizes != (0,) else "")
+        assert full not in _names, f"two scenarios have the name {full!r}"
+        _names.add(full)
+        SCENARIOS.append(Scenario(full, prepare, size, clock, noun, verb))
 
 
 def noun_of(prepare: Prepare) -> str:

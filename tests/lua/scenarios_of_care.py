@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pyadeq.models import Backoff, Task
-from tests.lua.scenario import AnyCall, acks, scenario, sent
+from tests.lua.scenario import AnyCall, acks, scenario, scenarios, sent
 from tests.lua.workbench import Workbench
 
 # promote and reap
@@ -97,14 +97,12 @@ def cancel_ready(bench: Workbench, n: int) -> AnyCall:
     return bench.calls.cancel(bench.fill(n), "r")
 
 
-@scenario(1, 100)
-def cancel_delayed(bench: Workbench, n: int) -> AnyCall:
-    return bench.calls.cancel(bench.fill(n, delay=5), "r")
-
-
-@scenario(1, 100)
-def cancel_running(bench: Workbench, n: int) -> AnyCall:
-    return bench.calls.cancel([lease.id for lease in bench.lease(n)], "r")
+scenarios(
+    (1, 100),
+    cancel_delayed=lambda bench, n: bench.calls.cancel(bench.fill(n, delay=5), "r"),
+    cancel_running=lambda bench, n: bench.calls.cancel([lease.id for lease in bench.lease(n)], "r"),
+    cancel_dead=lambda bench, n: bench.calls.cancel([*bench.die(n), *bench.die(1, reply=True)], "r"),
+)
 
 
 @scenario(1, 100)
@@ -119,11 +117,6 @@ def cancel_finished(bench: Workbench, n: int) -> AnyCall:
     leases = bench.lease(n)
     bench.real(bench.calls.ack(acks(leases)))
     return bench.calls.cancel([lease.id for lease in leases], "r")
-
-
-@scenario(1, 100)
-def cancel_dead(bench: Workbench, n: int) -> AnyCall:
-    return bench.calls.cancel([*bench.die(n), *bench.die(1, reply=True)], "r")
 
 
 @scenario(1)
@@ -220,14 +213,11 @@ def stats_of_an_empty_queue(bench: Workbench, _: int) -> AnyCall:
 # workers
 
 
-@scenario(0)
-def register_new(bench: Workbench, _: int) -> AnyCall:
-    return bench.calls.register("w", "i", {"hostname": "h", "pid": 1})
-
-
-@scenario(0)
-def register_again(bench: Workbench, _: int) -> AnyCall:
-    return sent(bench, bench.calls.register("w", "i"))
+scenarios(
+    register_new=lambda bench: bench.calls.register("w", "i", {"hostname": "h", "pid": 1}),
+    register_again=lambda bench: sent(bench, bench.calls.register("w", "i")),
+    deregister_unregistered=lambda bench: bench.calls.deregister("w", "i"),
+)
 
 
 @scenario(0)
@@ -246,11 +236,6 @@ def register_stale(bench: Workbench, _: int) -> AnyCall:
 @scenario(0)
 def deregister_known(bench: Workbench, _: int) -> AnyCall:
     bench.worker()
-    return bench.calls.deregister("w", "i")
-
-
-@scenario(0)
-def deregister_unregistered(bench: Workbench, _: int) -> AnyCall:
     return bench.calls.deregister("w", "i")
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from pyadeq._core.queue.items import EnqueueItem
 from pyadeq.models import Lease, Task
-from tests.lua.scenario import AnyCall, acks, claim, fails, scenario, sent, settle, tasks
+from tests.lua.scenario import AnyCall, acks, claim, fails, scenario, scenarios, sent, settle, tasks
 from tests.lua.workbench import START, Workbench
 
 MINUTE = 60_000  # ms
@@ -53,19 +53,21 @@ def gathered(bench: Workbench, number: int) -> list[Lease]:
 # enqueue
 
 
-@scenario(1, 100, 1000)
-def enqueue_after_another(bench: Workbench, n: int) -> AnyCall:
-    return bench.calls.enqueue(tasks(n, after=bench.fill(1)), "r")
+scenarios(
+    (1, 100, 1000),
+    enqueue_after_another=lambda bench, n: bench.calls.enqueue(tasks(n, after=bench.fill(1)), "r"),
+    enqueue_after_each_other=lambda bench, n: bench.calls.enqueue(chained(n), "r"),
+    enqueue_what_gathers=lambda bench, n: bench.calls.enqueue(tasks(n, gather=3), "r"),
+)
 
 
-@scenario(1, 100)
-def enqueue_after_64_others(bench: Workbench, n: int) -> AnyCall:
-    return bench.calls.enqueue(tasks(n, after=bench.fill(64)), "r")
-
-
-@scenario(1, 100)
-def enqueue_after_the_same_twice(bench: Workbench, n: int) -> AnyCall:
-    return bench.calls.enqueue(tasks(n, after=bench.fill(1) * 2), "r")
+scenarios(
+    (1, 100),
+    enqueue_after_64_others=lambda bench, n: bench.calls.enqueue(tasks(n, after=bench.fill(64)), "r"),
+    enqueue_after_the_same_twice=lambda bench, n: bench.calls.enqueue(tasks(n, after=bench.fill(1) * 2), "r"),
+    enqueue_after_a_dead_one=lambda bench, n: bench.calls.enqueue(tasks(n, after=bench.die(1)), "r"),
+    enqueue_after_an_unknown_one=lambda bench, n: bench.calls.enqueue(tasks(n, after=["unknown"]), "r"),
+)
 
 
 @scenario(1, 100)
@@ -89,25 +91,10 @@ def enqueue_after_a_completed_one(bench: Workbench, n: int) -> AnyCall:
 
 
 @scenario(1, 100)
-def enqueue_after_a_dead_one(bench: Workbench, n: int) -> AnyCall:
-    return bench.calls.enqueue(tasks(n, after=bench.die(1)), "r")
-
-
-@scenario(1, 100)
 def enqueue_after_a_cancelled_one_whose_failure_is_wanted(bench: Workbench, n: int) -> AnyCall:
     ids = bench.fill(1)
     bench.real(bench.calls.cancel(ids))
     return bench.calls.enqueue(tasks(n, after=ids, after_when="failed", delay=60, **FALLBACK), "r")
-
-
-@scenario(1, 100)
-def enqueue_after_an_unknown_one(bench: Workbench, n: int) -> AnyCall:
-    return bench.calls.enqueue(tasks(n, after=["unknown"]), "r")
-
-
-@scenario(1, 100, 1000)
-def enqueue_after_each_other(bench: Workbench, n: int) -> AnyCall:
-    return bench.calls.enqueue(chained(n), "r")
 
 
 @scenario(1, 100)
@@ -126,11 +113,6 @@ def enqueue_after_one_that_was_purged_again(bench: Workbench, n: int) -> AnyCall
     call = sent(bench, bench.calls.enqueue(tasks(n, after=bench.fill(1)), "r"))
     bench.real(bench.calls.purge())
     return call
-
-
-@scenario(1, 100, 1000)
-def enqueue_what_gathers(bench: Workbench, n: int) -> AnyCall:
-    return bench.calls.enqueue(tasks(n, gather=3), "r")
 
 
 @scenario(1, 100, 1000)
@@ -260,9 +242,12 @@ def fail_for_good_with_a_follower_each(bench: Workbench, n: int) -> AnyCall:
     return bench.calls.fail(**fails(followed(bench, n), retryable=False))
 
 
-@scenario(1, 100)
-def fail_with_followers_that_wait_on(bench: Workbench, n: int) -> AnyCall:
-    return bench.calls.fail(**fails(followed(bench, n)))
+scenarios(
+    (1, 100),
+    fail_with_followers_that_wait_on=lambda bench, n: bench.calls.fail(**fails(followed(bench, n))),
+    fail_gathered=lambda bench, n: bench.calls.fail(**fails(gathered(bench, n), retryable=False)),
+    release_while_cancelling_with_a_follower_each=lambda bench, n: bench.calls.release(ending(bench, n)),
+)
 
 
 @scenario(1, 100, 1000)
@@ -272,18 +257,8 @@ def fail_at_the_head_of_a_chain(bench: Workbench, n: int) -> AnyCall:
 
 
 @scenario(1, 100)
-def fail_gathered(bench: Workbench, n: int) -> AnyCall:
-    return bench.calls.fail(**fails(gathered(bench, n), retryable=False))
-
-
-@scenario(1, 100)
 def fail_while_cancelling_with_a_follower_each(bench: Workbench, n: int) -> AnyCall:
     return bench.calls.fail(**fails(ending(bench, n, after_when="failed")))
-
-
-@scenario(1, 100)
-def release_while_cancelling_with_a_follower_each(bench: Workbench, n: int) -> AnyCall:
-    return bench.calls.release(ending(bench, n))
 
 
 @scenario(1, 100)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.lua.scenario import TIES, AnyCall, acks, scenario, sent
+from tests.lua.scenario import TIES, AnyCall, acks, scenario, scenarios, sent
 from tests.lua.workbench import Workbench
 
 # retry and abandon
@@ -13,14 +13,16 @@ def retry_dead(bench: Workbench, n: int) -> AnyCall:
     return bench.calls.retry(bench.die(n), "r")
 
 
-@scenario(1, 100)
-def retry_tied(bench: Workbench, n: int) -> AnyCall:
-    return bench.calls.retry(bench.die(n, **TIES), "r")
-
-
-@scenario(1, 100)
-def retry_again(bench: Workbench, n: int) -> AnyCall:
-    return sent(bench, bench.calls.retry(bench.die(n, **TIES), "r"))
+scenarios(
+    (1, 100),
+    retry_tied=lambda bench, n: bench.calls.retry(bench.die(n, **TIES), "r"),
+    retry_again=lambda bench, n: sent(bench, bench.calls.retry(bench.die(n, **TIES), "r")),
+    retry_what_is_not_dead=lambda bench, n: bench.calls.retry(bench.fill(n), "r"),
+    retry_unknown=lambda bench, n: bench.calls.retry([f"unknown{at}" for at in range(n)], "r"),
+    abandon_again=lambda bench, n: sent(bench, bench.calls.abandon(bench.die(n), "r")),
+    abandon_what_is_not_dead=lambda bench, n: bench.calls.abandon(bench.fill(n), "r"),
+    abandon_unknown=lambda bench, n: bench.calls.abandon([f"unknown{at}" for at in range(n)], "r"),
+)
 
 
 @scenario(1, 100)
@@ -35,16 +37,6 @@ def retry_conflicts_of_scope(bench: Workbench, n: int) -> AnyCall:
     ids = bench.die(n, scope="s")
     bench.fill(1, scope="s")
     return bench.calls.retry(ids, "r")
-
-
-@scenario(1, 100)
-def retry_what_is_not_dead(bench: Workbench, n: int) -> AnyCall:
-    return bench.calls.retry(bench.fill(n), "r")
-
-
-@scenario(1, 100)
-def retry_unknown(bench: Workbench, n: int) -> AnyCall:
-    return bench.calls.retry([f"unknown{at}" for at in range(n)], "r")
 
 
 @scenario(1)
@@ -67,21 +59,6 @@ def abandon_one_with_a_tag_given_twice(bench: Workbench, _: int) -> AnyCall:
 @scenario(0)
 def abandon_the_same_task_twice(bench: Workbench, _: int) -> AnyCall:
     return bench.calls.abandon(bench.die(1) * 2, "r")
-
-
-@scenario(1, 100)
-def abandon_again(bench: Workbench, n: int) -> AnyCall:
-    return sent(bench, bench.calls.abandon(bench.die(n), "r"))
-
-
-@scenario(1, 100)
-def abandon_what_is_not_dead(bench: Workbench, n: int) -> AnyCall:
-    return bench.calls.abandon(bench.fill(n), "r")
-
-
-@scenario(1, 100)
-def abandon_unknown(bench: Workbench, n: int) -> AnyCall:
-    return bench.calls.abandon([f"unknown{at}" for at in range(n)], "r")
 
 
 @scenario(1, 100)
@@ -187,14 +164,12 @@ def trim_tasks_without_record(bench: Workbench, n: int) -> AnyCall:
 # the mode of a queue
 
 
-@scenario(0)
-def pause_running(bench: Workbench, _: int) -> AnyCall:
-    return bench.calls.pause("r")
-
-
-@scenario(0)
-def pause_again(bench: Workbench, _: int) -> AnyCall:
-    return sent(bench, bench.calls.pause("r"))
+scenarios(
+    pause_running=lambda bench: bench.calls.pause("r"),
+    pause_again=lambda bench: sent(bench, bench.calls.pause("r")),
+    resume_running=lambda bench: bench.calls.resume("r"),
+    drain_again=lambda bench: sent(bench, bench.calls.drain("r")),
+)
 
 
 @scenario(0, clock="server")
@@ -210,11 +185,6 @@ def resume_paused(bench: Workbench, n: int) -> AnyCall:
     return bench.calls.resume("r")
 
 
-@scenario(0)
-def resume_running(bench: Workbench, _: int) -> AnyCall:
-    return bench.calls.resume("r")
-
-
 @scenario(1, 100)
 def resume_again(bench: Workbench, n: int) -> AnyCall:
     for at in range(n):
@@ -227,11 +197,6 @@ def drain_running(bench: Workbench, n: int) -> AnyCall:
     for at in range(n):
         bench.fill(1, lane=f"group/g{at}")
     return bench.calls.drain("r")
-
-
-@scenario(0)
-def drain_again(bench: Workbench, _: int) -> AnyCall:
-    return sent(bench, bench.calls.drain("r"))
 
 
 @scenario(0)

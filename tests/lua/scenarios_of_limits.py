@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from pyadeq.models import Lease, Task
-from tests.lua.scenario import TIES, AnyCall, acks, claim, fails, scenario, sent, settle, tasks
+from tests.lua.scenario import TIES, AnyCall, acks, claim, fails, scenario, scenarios, sent, settle, tasks
 from tests.lua.workbench import START, Workbench
 
 NOW = START / 1000
@@ -513,14 +513,13 @@ def claim_forgets_rates(bench: Workbench, n: int) -> AnyCall:
 # ends that let the next in line start
 
 
-@scenario(1, 100, 1000)
-def ack_under_a_limit(bench: Workbench, n: int) -> AnyCall:
-    return bench.calls.ack(acks(running(bench, n)))
-
-
-@scenario(1, 100, 1000)
-def ack_opens_a_line(bench: Workbench, n: int) -> AnyCall:
-    return bench.calls.ack(acks(lined(bench, n, n)))
+scenarios(
+    (1, 100, 1000),
+    ack_under_a_limit=lambda bench, n: bench.calls.ack(acks(running(bench, n))),
+    ack_opens_a_line=lambda bench, n: bench.calls.ack(acks(lined(bench, n, n))),
+    fail_opens_a_line=lambda bench, n: bench.calls.fail(**fails(lined(bench, n, n))),
+    release_opens_a_line=lambda bench, n: bench.calls.release(lined(bench, n, n)),
+)
 
 
 @scenario(1, 100)
@@ -570,9 +569,13 @@ def ack_opens_a_line_while_the_server_is_full(bench: Workbench, n: int) -> AnyCa
     return bench.calls.ack(acks(leases))
 
 
-@scenario(1, 100)
-def ack_again_under_a_limit(bench: Workbench, n: int) -> AnyCall:
-    return sent(bench, bench.calls.ack(acks(lined(bench, n, n))))
+scenarios(
+    (1, 100),
+    ack_again_under_a_limit=lambda bench, n: sent(bench, bench.calls.ack(acks(lined(bench, n, n)))),
+    fail_for_good_opens_a_line=lambda bench, n: bench.calls.fail(**fails(lined(bench, n, n), retryable=False)),
+    snooze_opens_a_line=lambda bench, n: bench.calls.snooze([(lease, 60) for lease in lined(bench, n, n)]),
+    deregister_opens_a_line=lambda bench, n: bench.calls.deregister("w", "i", leases=lined(bench, n, n)),
+)
 
 
 @scenario(1, 100)
@@ -595,16 +598,6 @@ def settle_with_both_ends_under_a_limit(bench: Workbench, n: int) -> AnyCall:
     return settle(bench, acks=acks(leases[:half]), **fails(leases[half:]), limit=n)
 
 
-@scenario(1, 100, 1000)
-def fail_opens_a_line(bench: Workbench, n: int) -> AnyCall:
-    return bench.calls.fail(**fails(lined(bench, n, n)))
-
-
-@scenario(1, 100)
-def fail_for_good_opens_a_line(bench: Workbench, n: int) -> AnyCall:
-    return bench.calls.fail(**fails(lined(bench, n, n), retryable=False))
-
-
 @scenario(1, 100)
 def fail_while_cancelling_opens_a_line(bench: Workbench, n: int) -> AnyCall:
     leases = lined(bench, n, n)
@@ -612,26 +605,11 @@ def fail_while_cancelling_opens_a_line(bench: Workbench, n: int) -> AnyCall:
     return bench.calls.fail(**fails(leases))
 
 
-@scenario(1, 100, 1000)
-def release_opens_a_line(bench: Workbench, n: int) -> AnyCall:
-    return bench.calls.release(lined(bench, n, n))
-
-
-@scenario(1, 100)
-def snooze_opens_a_line(bench: Workbench, n: int) -> AnyCall:
-    return bench.calls.snooze([(lease, 60) for lease in lined(bench, n, n)])
-
-
 @scenario(1, 100)
 def reap_opens_a_line(bench: Workbench, n: int) -> AnyCall:
     lined(bench, n, n)
     bench.pass_time(LEASE)
     return bench.calls.reap(n)
-
-
-@scenario(1, 100)
-def deregister_opens_a_line(bench: Workbench, n: int) -> AnyCall:
-    return bench.calls.deregister("w", "i", leases=lined(bench, n, n))
 
 
 @scenario(1, 100)

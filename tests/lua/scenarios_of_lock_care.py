@@ -12,13 +12,16 @@ from tests.lua.scenario import AnyCall, sent
 from tests.lua.scenarios_of_locks import chain, crowd
 
 scenario = partial(base.scenario, noun="lock")
+scenarios = partial(base.scenarios, noun="lock")
 
 # set_capacity, heartbeat, drain, remove
 
 
-@scenario(0)
-def set_capacity_new(bench: LockBench, _: int) -> AnyCall:
-    return bench.calls.set_capacity("r", 2, 30)
+scenarios(
+    set_capacity_new=lambda bench: bench.calls.set_capacity("r", 2, 30),
+    drain_without_capacity=lambda bench: bench.calls.drain("r"),
+    remove_without_capacity=lambda bench: bench.calls.remove("r"),
+)
 
 
 @scenario(1, 10)
@@ -77,11 +80,6 @@ def drain_in_use(bench: LockBench, _: int) -> AnyCall:
 
 
 @scenario(0)
-def drain_without_capacity(bench: LockBench, _: int) -> AnyCall:
-    return bench.calls.drain("r")
-
-
-@scenario(0)
 def remove_unused(bench: LockBench, _: int) -> AnyCall:
     bench.real(bench.calls.set_capacity("r", 1))
     return bench.calls.remove("r")
@@ -99,11 +97,6 @@ def remove_what_is_waited_for(bench: LockBench, _: int) -> AnyCall:
     bench.real(bench.calls.set_capacity("r", 1, 10))
     bench.pass_time(10_001)
     bench.wait("r", "o", "permit")
-    return bench.calls.remove("r")
-
-
-@scenario(0)
-def remove_without_capacity(bench: LockBench, _: int) -> AnyCall:
     return bench.calls.remove("r")
 
 
@@ -328,9 +321,12 @@ def stats_after_a_search(bench: LockBench, _: int) -> AnyCall:
 # configure and confirm
 
 
-@scenario(0)
-def configure_nothing(bench: LockBench, _: int) -> AnyCall:
-    return bench.calls.configure()
+scenarios(
+    configure_nothing=lambda bench: bench.calls.configure(),
+    configure_a_claim_that_is_too_short=lambda bench: bench.calls.configure(poll=2, claim=4),
+    configure_a_waiter_that_is_too_short=lambda bench: bench.calls.configure(waiter=4),
+    confirm_a_hold=lambda bench: confirm(sent(bench, bench.acquire("q", "r", "o")), bench.now),
+)
 
 
 @scenario(0)
@@ -346,19 +342,9 @@ def configure_again(bench: LockBench, _: int) -> AnyCall:
     return sent(bench, bench.calls.configure(lease=60))
 
 
-@scenario(0)
-def configure_a_claim_that_is_too_short(bench: LockBench, _: int) -> AnyCall:
-    return bench.calls.configure(poll=2, claim=4)
-
-
 @scenario(0, clock="server")
 def configure_a_new_domain(bench: LockBench, _: int) -> AnyCall:
     return bench.calls.configure(clock="server", lease=60)
-
-
-@scenario(0)
-def configure_a_waiter_that_is_too_short(bench: LockBench, _: int) -> AnyCall:
-    return bench.calls.configure(waiter=4)
 
 
 @scenario(0, clock="server")
@@ -369,11 +355,6 @@ def configure_a_test_clock_without_a_time(bench: LockBench, _: int) -> AnyCall:
 @scenario(0)
 def configure_another_clock(bench: LockBench, _: int) -> AnyCall:
     return bench.calls.configure(clock="server")
-
-
-@scenario(0)
-def confirm_a_hold(bench: LockBench, _: int) -> AnyCall:
-    return confirm(sent(bench, bench.acquire("q", "r", "o")), bench.now)
 
 
 @scenario(0, clock="server")

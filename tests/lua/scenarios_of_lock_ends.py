@@ -10,6 +10,7 @@ from tests.lua.scenario import AnyCall, sent
 from tests.lua.scenarios_of_locks import crowd, several
 
 scenario = partial(base.scenario, noun="lock")
+scenarios = partial(base.scenarios, noun="lock")
 
 
 def holds(bench: LockBench, n: int) -> list[str]:
@@ -223,9 +224,11 @@ def downgrade_held(bench: LockBench, n: int) -> AnyCall:
     return bench.calls.downgrade(rid)
 
 
-@scenario(0)
-def downgrade_again(bench: LockBench, _: int) -> AnyCall:
-    return sent(bench, bench.calls.downgrade(bench.hold("r", "o")))
+scenarios(
+    downgrade_again=lambda bench: sent(bench, bench.calls.downgrade(bench.hold("r", "o"))),
+    downgrade_what_waits=lambda bench: bench.calls.downgrade(crowd(bench, 1)[0]),
+    downgrade_unknown=lambda bench: bench.calls.downgrade("unknown"),
+)
 
 
 @scenario(0)
@@ -236,20 +239,10 @@ def downgrade_several(bench: LockBench, _: int) -> AnyCall:
 
 
 @scenario(0)
-def downgrade_what_waits(bench: LockBench, _: int) -> AnyCall:
-    return bench.calls.downgrade(crowd(bench, 1)[0])
-
-
-@scenario(0)
 def downgrade_what_has_ended(bench: LockBench, _: int) -> AnyCall:
     rid = bench.hold("r", "o")
     bench.release(rid)
     return bench.calls.downgrade(rid)
-
-
-@scenario(0)
-def downgrade_unknown(bench: LockBench, _: int) -> AnyCall:
-    return bench.calls.downgrade("unknown")
 
 
 # reap

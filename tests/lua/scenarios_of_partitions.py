@@ -7,7 +7,7 @@ from typing import Any
 from pyadeq._core.queue.items import item
 from pyadeq.models import Task
 from pyadeq.schedule_models import Every
-from tests.lua.scenario import AnyCall, acks, fails, scenario, sent, tasks
+from tests.lua.scenario import AnyCall, acks, fails, scenario, scenarios, sent, tasks
 from tests.lua.workbench import Workbench
 
 KEYED: dict[str, Any] = {"ordering_key": "k"}
@@ -76,9 +76,13 @@ def cancel_of_one_in_the_middle_of_its_ordering_key(bench: Workbench, _: int) ->
 # partitions
 
 
-@scenario(1)
-def enqueue_of_an_epoch_that_nobody_knows_yet(bench: Workbench, n: int) -> AnyCall:
-    return enqueue_by_map(bench, n, 2)
+scenarios(
+    (1,),
+    enqueue_of_an_epoch_that_nobody_knows_yet=lambda bench, n: enqueue_by_map(bench, n, 2),
+    enqueue_moved_where_its_parent_is_not=lambda bench, n: enqueue_by_map(bench, n, 1, moved=True, parent="p"),
+    enqueue_moved_without_anything_of_its_own=lambda bench, n: enqueue_by_map(bench, n, 1, moved=True),
+    partition_conflict=lambda bench, n: bench.calls.partition(2, ["0-0"], "r"),
+)
 
 
 @scenario(1)
@@ -105,11 +109,6 @@ def enqueue_moved_where_its_parent_is(bench: Workbench, n: int) -> AnyCall:
 
 
 @scenario(1)
-def enqueue_moved_where_its_parent_is_not(bench: Workbench, n: int) -> AnyCall:
-    return enqueue_by_map(bench, n, 1, moved=True, parent="p")
-
-
-@scenario(1)
 def enqueue_moved_where_an_earlier_one_is(bench: Workbench, n: int) -> AnyCall:
     return enqueue_by_map(bench, n, 1, moved=True, after=bench.fill(1))
 
@@ -118,11 +117,6 @@ def enqueue_moved_where_an_earlier_one_is(bench: Workbench, n: int) -> AnyCall:
 def enqueue_moved_where_a_task_of_its_unique_key_is(bench: Workbench, n: int) -> AnyCall:
     bench.fill(1, unique="u")
     return enqueue_by_map(bench, n, 1, moved=True, unique="u")
-
-
-@scenario(1)
-def enqueue_moved_without_anything_of_its_own(bench: Workbench, n: int) -> AnyCall:
-    return enqueue_by_map(bench, n, 1, moved=True)
 
 
 @scenario(1, 16)
@@ -146,11 +140,6 @@ def partition_of_a_queue_that_has_some(bench: Workbench, n: int) -> AnyCall:
 def partition_and_settle(bench: Workbench, n: int) -> AnyCall:
     bench.real(bench.calls.partition(1, ["0-0"], "r1"))
     return bench.calls.partition(2, ["0-0"], "r2", settle=True)
-
-
-@scenario(1)
-def partition_conflict(bench: Workbench, n: int) -> AnyCall:
-    return bench.calls.partition(2, ["0-0"], "r")
 
 
 @scenario(0, clock="server")

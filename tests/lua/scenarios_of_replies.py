@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.lua.scenario import AnyCall, acks, claim, fails, scenario, sent, settle, tasks
+from tests.lua.scenario import AnyCall, acks, claim, fails, scenario, scenarios, sent, settle, tasks
 from tests.lua.workbench import START, Workbench
 
 NOW = START / 1000
@@ -84,9 +84,13 @@ def purge_with_a_reply(bench: Workbench, n: int) -> AnyCall:
 # outcome
 
 
-@scenario(1, 100)
-def outcome_waiting(bench: Workbench, n: int) -> AnyCall:
-    return bench.calls.outcome(bench.fill(n, reply=True))
+scenarios(
+    (1, 100),
+    outcome_waiting=lambda bench, n: bench.calls.outcome(bench.fill(n, reply=True)),
+    outcome_of_the_dead_by_reply=lambda bench, n: bench.calls.outcome(bench.die(n, reply=True)),
+    outcome_of_the_dead_by_record=lambda bench, n: bench.calls.outcome(bench.die(n)),
+    outcome_of_nobody=lambda bench, n: bench.calls.outcome([f"u{at}" for at in range(n)]),
+)
 
 
 @scenario(1, 100, 1000)
@@ -114,16 +118,6 @@ def outcome_by_record_whose_result_was_dropped(bench: Workbench, n: int) -> AnyC
 
 
 @scenario(1, 100)
-def outcome_of_the_dead_by_reply(bench: Workbench, n: int) -> AnyCall:
-    return bench.calls.outcome(bench.die(n, reply=True))
-
-
-@scenario(1, 100)
-def outcome_of_the_dead_by_record(bench: Workbench, n: int) -> AnyCall:
-    return bench.calls.outcome(bench.die(n))
-
-
-@scenario(1, 100)
 def outcome_of_the_cancelled_by_record(bench: Workbench, n: int) -> AnyCall:
     ids = bench.fill(n)
     bench.real(bench.calls.cancel(ids))
@@ -143,11 +137,6 @@ def outcome_past_the_time_of_the_reply(bench: Workbench, n: int) -> AnyCall:
     bench.real(bench.calls.ack(acks(leases, b"r")))
     bench.pass_time(3_600_000)
     return bench.calls.outcome([lease.id for lease in leases])
-
-
-@scenario(1, 100)
-def outcome_of_nobody(bench: Workbench, n: int) -> AnyCall:
-    return bench.calls.outcome([f"u{at}" for at in range(n)])
 
 
 @scenario(5)

@@ -9,7 +9,7 @@ from pyadeq._core.kernel.call import build_call
 from pyadeq._core.queue.items import Failure
 from pyadeq.models import Task
 from pyadeq.schedule_models import At, Every, Overlap, Schedule
-from tests.lua.scenario import AnyCall, claim, scenario, sent, settle
+from tests.lua.scenario import AnyCall, claim, scenario, scenarios, sent, settle
 from tests.lua.workbench import START, Workbench
 
 MIB = 2**20
@@ -62,9 +62,12 @@ def draining(bench: Workbench) -> Workbench:
 # put
 
 
-@scenario(0)
-def put_schedule_new(bench: Workbench, _: int) -> AnyCall:
-    return put(bench, timing=HOUR)
+scenarios(
+    put_schedule_new=lambda bench: put(bench, timing=HOUR),
+    put_schedule_that_is_due_soon=lambda bench: put(bench, timing=SOON),
+    put_schedule_without_a_time_left=lambda bench: put(bench, timing=At(EARLIER)),
+    put_schedule_again=lambda bench: sent(bench, put(bench)),
+)
 
 
 @scenario(0, clock="server")
@@ -76,21 +79,6 @@ def put_schedule_in_a_queue_that_does_not_exist(bench: Workbench, _: int) -> Any
 def put_schedule_with_all_there_is_to_say(bench: Workbench, _: int) -> AnyCall:
     own: dict[str, Any] = {"overlap": "buffer_one", "catch_up": 5, "jitter": 5}
     return put(bench, timing=Every(3600, 60, start=START / 1000, until=2e9), **own, **TIED)
-
-
-@scenario(0)
-def put_schedule_that_is_due_soon(bench: Workbench, _: int) -> AnyCall:
-    return put(bench, timing=SOON)
-
-
-@scenario(0)
-def put_schedule_without_a_time_left(bench: Workbench, _: int) -> AnyCall:
-    return put(bench, timing=At(EARLIER))
-
-
-@scenario(0)
-def put_schedule_again(bench: Workbench, _: int) -> AnyCall:
-    return sent(bench, put(bench))
 
 
 @scenario(0)
@@ -127,34 +115,15 @@ def put_schedule_that_is_the_same_again(bench: Workbench, _: int) -> AnyCall:
 # fire
 
 
-@scenario(0)
-def fire_on_time(bench: Workbench, _: int) -> AnyCall:
-    return bench.firing(bench.due(timing=HOUR))
-
-
-@scenario(0)
-def fire_on_time_again(bench: Workbench, _: int) -> AnyCall:
-    return sent(bench, bench.firing(bench.due(timing=HOUR)))
-
-
-@scenario(0)
-def fire_and_start_later(bench: Workbench, _: int) -> AnyCall:
-    return bench.firing(bench.due(timing=HOUR, jitter=60, delay=60), wait=60_000)
-
-
-@scenario(0)
-def fire_what_has_all_there_is_to_say(bench: Workbench, _: int) -> AnyCall:
-    return bench.firing(bench.due(timing=HOUR, **TIED))
-
-
-@scenario(0)
-def fire_what_is_due_again_soon(bench: Workbench, _: int) -> AnyCall:
-    return bench.firing(bench.due(timing=SOON))
-
-
-@scenario(0)
-def fire_the_last_time(bench: Workbench, _: int) -> AnyCall:
-    return bench.firing(bench.due(timing=LAST))
+scenarios(
+    fire_on_time=lambda bench: bench.firing(bench.due(timing=HOUR)),
+    fire_on_time_again=lambda bench: sent(bench, bench.firing(bench.due(timing=HOUR))),
+    fire_and_start_later=lambda bench: bench.firing(bench.due(timing=HOUR, jitter=60, delay=60), wait=60_000),
+    fire_what_has_all_there_is_to_say=lambda bench: bench.firing(bench.due(timing=HOUR, **TIED)),
+    fire_what_is_due_again_soon=lambda bench: bench.firing(bench.due(timing=SOON)),
+    fire_the_last_time=lambda bench: bench.firing(bench.due(timing=LAST)),
+    fire_while_draining=lambda bench: draining(bench).firing(bench.due()),
+)
 
 
 @scenario(0)
@@ -274,11 +243,6 @@ def fire_without_a_task(bench: Workbench, _: int) -> AnyCall:
 
 
 @scenario(0)
-def fire_while_draining(bench: Workbench, _: int) -> AnyCall:
-    return draining(bench).firing(bench.due())
-
-
-@scenario(0)
 def fire_again_while_draining(bench: Workbench, _: int) -> AnyCall:
     call = sent(bench, bench.firing(bench.due()))
     bench.real(bench.calls.drain())
@@ -326,19 +290,12 @@ def fire_where_another_has_its_scope_and_takes_its_payload(bench: Workbench, _: 
 # fire, while tasks of it have not ended
 
 
-@scenario(1, 2, 63, 64)
-def fire_with_skip_and_open_tasks(bench: Workbench, n: int) -> AnyCall:
-    return bench.firing(open_tasks(bench, n, "skip"))
-
-
-@scenario(1, 2, 63, 64)
-def fire_with_buffer_one_and_open_tasks(bench: Workbench, n: int) -> AnyCall:
-    return bench.firing(open_tasks(bench, n, "buffer_one"))
-
-
-@scenario(1, 2, 63, 64)
-def fire_with_buffer_all_and_open_tasks(bench: Workbench, n: int) -> AnyCall:
-    return bench.firing(open_tasks(bench, n, "buffer_all"))
+scenarios(
+    (1, 2, 63, 64),
+    fire_with_skip_and_open_tasks=lambda bench, n: bench.firing(open_tasks(bench, n, "skip")),
+    fire_with_buffer_one_and_open_tasks=lambda bench, n: bench.firing(open_tasks(bench, n, "buffer_one")),
+    fire_with_buffer_all_and_open_tasks=lambda bench, n: bench.firing(open_tasks(bench, n, "buffer_all")),
+)
 
 
 @scenario(1, 2, 63, 64)
@@ -357,24 +314,12 @@ def fire_with_allow_and_open_tasks(bench: Workbench, n: int) -> AnyCall:
     return bench.firing(open_tasks(bench, n, "allow"))
 
 
-@scenario(0)
-def fire_with_allow(bench: Workbench, _: int) -> AnyCall:
-    return bench.firing(bench.due(overlap="allow"))
-
-
-@scenario(0)
-def fire_with_buffer_one(bench: Workbench, _: int) -> AnyCall:
-    return bench.firing(bench.due(overlap="buffer_one"))
-
-
-@scenario(0)
-def fire_with_buffer_all(bench: Workbench, _: int) -> AnyCall:
-    return bench.firing(bench.due(overlap="buffer_all"))
-
-
-@scenario(0)
-def fire_with_cancel_other(bench: Workbench, _: int) -> AnyCall:
-    return bench.firing(bench.due(overlap="cancel_other"))
+scenarios(
+    fire_with_allow=lambda bench: bench.firing(bench.due(overlap="allow")),
+    fire_with_buffer_one=lambda bench: bench.firing(bench.due(overlap="buffer_one")),
+    fire_with_buffer_all=lambda bench: bench.firing(bench.due(overlap="buffer_all")),
+    fire_with_cancel_other=lambda bench: bench.firing(bench.due(overlap="cancel_other")),
+)
 
 
 @scenario(2)
@@ -441,19 +386,13 @@ def fire_with_cancel_other_and_a_task_in_no_set(bench: Workbench, n: int) -> Any
 # trigger
 
 
-@scenario(0)
-def trigger_now(bench: Workbench, _: int) -> AnyCall:
-    return trigger(bench, bench.schedule())
-
-
-@scenario(0)
-def trigger_for_a_time_that_went_by(bench: Workbench, _: int) -> AnyCall:
-    return trigger(bench, bench.schedule(), at=EARLIER)
-
-
-@scenario(0)
-def trigger_again(bench: Workbench, _: int) -> AnyCall:
-    return sent(bench, trigger(bench, bench.schedule()))
+scenarios(
+    trigger_now=lambda bench: trigger(bench, bench.schedule()),
+    trigger_for_a_time_that_went_by=lambda bench: trigger(bench, bench.schedule(), at=EARLIER),
+    trigger_again=lambda bench: sent(bench, trigger(bench, bench.schedule())),
+    trigger_what_has_all_there_is_to_say=lambda bench: trigger(bench, bench.schedule(**TIED)),
+    trigger_while_draining=lambda bench: trigger(draining(bench), bench.schedule()),
+)
 
 
 @scenario(0)
@@ -461,11 +400,6 @@ def trigger_what_is_paused(bench: Workbench, _: int) -> AnyCall:
     schedule = bench.schedule()
     bench.real(bench.calls.pause_schedule("s", "p"))
     return trigger(bench, schedule)
-
-
-@scenario(0)
-def trigger_what_has_all_there_is_to_say(bench: Workbench, _: int) -> AnyCall:
-    return trigger(bench, bench.schedule(**TIED))
 
 
 @scenario(0)
@@ -504,11 +438,6 @@ def trigger_what_was_removed(bench: Workbench, _: int) -> AnyCall:
     schedule = bench.schedule()
     bench.real(bench.calls.remove_schedule("s", "p"))
     return trigger(bench, schedule)
-
-
-@scenario(0)
-def trigger_while_draining(bench: Workbench, _: int) -> AnyCall:
-    return trigger(draining(bench), bench.schedule())
 
 
 @scenario(0)

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from pyadeq._core.queue.items import Failure
 from pyadeq.models import Backoff, Task
-from tests.lua.scenario import AnyCall, acks, claim, fails, scenario, sent, settle, tasks
+from tests.lua.scenario import AnyCall, acks, claim, fails, scenario, scenarios, sent, settle, tasks
 from tests.lua.workbench import START, Workbench
 
 NOW = START / 1000
@@ -167,29 +167,20 @@ def fail_for_good_without_events(bench: Workbench, n: int) -> AnyCall:
     return bench.calls.fail(**fails(bench.lease(n), error="no route", retryable=False))
 
 
-@scenario(1)
-def enqueue_with_a_timeout(bench: Workbench, n: int) -> AnyCall:
-    return bench.calls.enqueue(tasks(n, timeout=1), "r")
-
-
-@scenario(1)
-def enqueue_whose_result_is_kept_for_a_time(bench: Workbench, n: int) -> AnyCall:
-    return bench.calls.enqueue(tasks(n, result_ttl=60), "r")
-
-
-@scenario(1)
-def enqueue_a_tag_given_twice(bench: Workbench, n: int) -> AnyCall:
-    return bench.calls.enqueue(tasks(n, tags=["t", "t"]), "r")
+scenarios(
+    (1,),
+    enqueue_with_a_timeout=lambda bench, n: bench.calls.enqueue(tasks(n, timeout=1), "r"),
+    enqueue_whose_result_is_kept_for_a_time=lambda bench, n: bench.calls.enqueue(tasks(n, result_ttl=60), "r"),
+    enqueue_a_tag_given_twice=lambda bench, n: bench.calls.enqueue(tasks(n, tags=["t", "t"]), "r"),
+    enqueue_delayed_in_a_lane=lambda bench, n: bench.calls.enqueue(tasks(n, delay=5, **PLACED), "r"),
+    retry_in_its_lane=lambda bench, n: bench.calls.retry(bench.die(n, **PLACED), "r"),
+    cancel_in_its_lane=lambda bench, n: bench.calls.cancel(bench.fill(n, **PLACED), "r"),
+)
 
 
 @scenario(1)
 def enqueue_that_fails_if_nobody_comes_soon(bench: Workbench, n: int) -> AnyCall:
     return bench.calls.enqueue(tasks(n, fallback="fail", fallback_after=5), "r")
-
-
-@scenario(1)
-def enqueue_delayed_in_a_lane(bench: Workbench, n: int) -> AnyCall:
-    return bench.calls.enqueue(tasks(n, delay=5, **PLACED), "r")
 
 
 @scenario(1)
@@ -202,16 +193,6 @@ def promote_into_a_lane(bench: Workbench, n: int) -> AnyCall:
     bench.fill(n, delay=5, **PLACED)
     bench.pass_time(5_000)
     return bench.calls.promote()
-
-
-@scenario(1)
-def retry_in_its_lane(bench: Workbench, n: int) -> AnyCall:
-    return bench.calls.retry(bench.die(n, **PLACED), "r")
-
-
-@scenario(1)
-def cancel_in_its_lane(bench: Workbench, n: int) -> AnyCall:
-    return bench.calls.cancel(bench.fill(n, **PLACED), "r")
 
 
 @scenario(1)
@@ -347,19 +328,12 @@ def enqueue_the_same_known_id_while_draining(bench: Workbench, n: int) -> AnyCal
     return bench.calls.enqueue(tasks(1) * n, "r")
 
 
-@scenario(2)
-def ack_the_same_twice(bench: Workbench, n: int) -> AnyCall:
-    return bench.calls.ack(acks(bench.lease(1)) * n)
-
-
-@scenario(2)
-def fail_the_same_twice(bench: Workbench, n: int) -> AnyCall:
-    return bench.calls.fail(**fails(bench.lease(1) * n))
-
-
-@scenario(2)
-def release_the_same_twice(bench: Workbench, n: int) -> AnyCall:
-    return bench.calls.release(bench.lease(1) * n)
+scenarios(
+    (2,),
+    ack_the_same_twice=lambda bench, n: bench.calls.ack(acks(bench.lease(1)) * n),
+    fail_the_same_twice=lambda bench, n: bench.calls.fail(**fails(bench.lease(1) * n)),
+    release_the_same_twice=lambda bench, n: bench.calls.release(bench.lease(1) * n),
+)
 
 
 @scenario(2)

@@ -8,7 +8,7 @@ from itertools import repeat
 from pyadeq._core.queue.items import Failure
 from pyadeq.models import Lease, Task
 from pyadeq.schedule_models import Every
-from tests.lua.scenario import AnyCall, acks, scenario
+from tests.lua.scenario import AnyCall, acks, scenario, scenarios
 from tests.lua.workbench import Workbench
 
 
@@ -254,9 +254,12 @@ def ack(bench: Workbench, leases: dict[str, Lease], *ids: str) -> AnyCall:
     return bench.calls.ack([(leases[id], None) for id in ids])
 
 
-@scenario(1)
-def ack_a_child_that_has_a_child(bench: Workbench, n: int) -> AnyCall:
-    return ack(bench, family(bench, a="", b="a", c="b"), "b")
+scenarios(
+    (1,),
+    ack_a_child_that_has_a_child=lambda bench, n: ack(bench, family(bench, a="", b="a", c="b"), "b"),
+    ack_a_root_with_a_child=lambda bench, n: ack(bench, family(bench, a="", b="a"), "a"),
+    ack_its_own_parent=lambda bench, n: ack(bench, family(bench, a="a"), "a"),
+)
 
 
 @scenario(1)
@@ -298,11 +301,6 @@ def ack_a_child_of_a_link_in_a_cancelled_tree(bench: Workbench, n: int) -> AnyCa
 
 
 @scenario(1)
-def ack_a_root_with_a_child(bench: Workbench, n: int) -> AnyCall:
-    return ack(bench, family(bench, a="", b="a"), "a")
-
-
-@scenario(1)
 def trim_an_old_child_that_has_a_child(bench: Workbench, n: int) -> AnyCall:
     (old,) = bench.lease(1, parent="root")
     bench.fill(1, parent=old.id)
@@ -324,11 +322,6 @@ def ack_the_other_of_two_parents_of_each_other(bench: Workbench, n: int) -> AnyC
     leases = family(bench, a="b", b="a")
     bench.real(ack(bench, leases, "a"))
     return ack(bench, leases, "b")
-
-
-@scenario(1)
-def ack_its_own_parent(bench: Workbench, n: int) -> AnyCall:
-    return ack(bench, family(bench, a="a"), "a")
 
 
 @scenario(1)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from pyadeq.models import Lease
-from tests.lua.scenario import TIES, AnyCall, fails, scenario, sent, settle
+from tests.lua.scenario import TIES, AnyCall, fails, scenario, scenarios, sent, settle
 from tests.lua.workbench import Workbench
 
 NOTE: dict[str, Any] = {"ppm": 500_000, "text": b"half", "line": b"a line", "output": b"/out"}
@@ -23,19 +23,12 @@ def progress_all(bench: Workbench, n: int) -> AnyCall:
     return bench.calls.progress(notes(bench.lease(n)), "r")
 
 
-@scenario(1, 100)
-def progress_of_a_share(bench: Workbench, n: int) -> AnyCall:
-    return bench.calls.progress(notes(bench.lease(n), ppm=1), "r")
-
-
-@scenario(1, 100)
-def progress_of_nothing(bench: Workbench, n: int) -> AnyCall:
-    return bench.calls.progress([(lease, {}) for lease in bench.lease(n)], "r")
-
-
-@scenario(1, 100)
-def progress_again(bench: Workbench, n: int) -> AnyCall:
-    return sent(bench, bench.calls.progress(notes(bench.lease(n)), "r"))
+scenarios(
+    (1, 100),
+    progress_of_a_share=lambda bench, n: bench.calls.progress(notes(bench.lease(n), ppm=1), "r"),
+    progress_of_nothing=lambda bench, n: bench.calls.progress([(lease, {}) for lease in bench.lease(n)], "r"),
+    progress_again=lambda bench, n: sent(bench, bench.calls.progress(notes(bench.lease(n)), "r")),
+)
 
 
 @scenario(2, 100)
@@ -154,19 +147,17 @@ def register_with_all_there_is_to_say(bench: Workbench, _: int) -> AnyCall:
     return bench.calls.register("w", "i", about)
 
 
-@scenario(0)
-def heartbeat_of_nobody(bench: Workbench, _: int) -> AnyCall:
-    return bench.calls.heartbeat([])
+scenarios(
+    heartbeat_of_nobody=lambda bench: bench.calls.heartbeat([]),
+    heartbeat_of_an_unknown_worker=lambda bench: bench.calls.heartbeat([], worker="w", busy=0),
+    workers_of_a_name_that_is_unknown=lambda bench: bench.calls.workers(name="w"),
+    workers_from_a_bad_cursor=lambda bench: bench.calls.workers(cursor="x"),
+)
 
 
 @scenario(0)
 def heartbeat_of_a_worker_without_leases(bench: Workbench, _: int) -> AnyCall:
     bench.worker()
-    return bench.calls.heartbeat([], worker="w", busy=0)
-
-
-@scenario(0)
-def heartbeat_of_an_unknown_worker(bench: Workbench, _: int) -> AnyCall:
     return bench.calls.heartbeat([], worker="w", busy=0)
 
 
@@ -223,21 +214,11 @@ def workers_of_a_name(bench: Workbench, _: int) -> AnyCall:
     return bench.calls.workers(name="w1")
 
 
-@scenario(0)
-def workers_of_a_name_that_is_unknown(bench: Workbench, _: int) -> AnyCall:
-    return bench.calls.workers(name="w")
-
-
 @scenario(1)
 def workers_who_are_silent(bench: Workbench, n: int) -> AnyCall:
     workers(bench, n)
     bench.pass_time(30_000)
     return bench.calls.workers()
-
-
-@scenario(0)
-def workers_from_a_bad_cursor(bench: Workbench, _: int) -> AnyCall:
-    return bench.calls.workers(cursor="x")
 
 
 @scenario(1, 100)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from pyadeq.models import Task
-from tests.lua.scenario import TIES, AnyCall, acks, claim, fails, scenario, sent, settle, tasks
+from tests.lua.scenario import TIES, AnyCall, acks, claim, fails, scenario, scenarios, sent, settle, tasks
 from tests.lua.workbench import START, Workbench
 
 NOW = START / 1000
@@ -221,9 +221,14 @@ def ack_while_the_server_is_full(bench: Workbench, n: int) -> AnyCall:
 # fail, heartbeat, release, snooze
 
 
-@scenario(1, 100, 1000)
-def fail_tied(bench: Workbench, n: int) -> AnyCall:
-    return bench.calls.fail(**fails(bench.lease(n, **TIES)))
+scenarios(
+    (1, 100, 1000),
+    fail_tied=lambda bench, n: bench.calls.fail(**fails(bench.lease(n, **TIES))),
+    heartbeat_tied=lambda bench, n: bench.calls.heartbeat(bench.lease(n, **TIES), worker="w"),
+    release_tied=lambda bench, n: bench.calls.release(bench.lease(n, **TIES)),
+    snooze_all=lambda bench, n: bench.calls.snooze([(lease, 5) for lease in bench.lease(n)]),
+    snooze_tied=lambda bench, n: bench.calls.snooze([(lease, 60) for lease in bench.lease(n, **TIES)]),
+)
 
 
 @scenario(1, 100)
@@ -235,11 +240,6 @@ def fail_tied_for_good(bench: Workbench, n: int) -> AnyCall:
 def fail_beyond_what_is_kept(bench: Workbench, n: int) -> AnyCall:
     bench.real(bench.calls.configure(dead_max=0))
     return bench.calls.fail(**fails(bench.lease(n, **TIES), retryable=False))
-
-
-@scenario(1, 100, 1000)
-def heartbeat_tied(bench: Workbench, n: int) -> AnyCall:
-    return bench.calls.heartbeat(bench.lease(n, **TIES), worker="w")
 
 
 @scenario(1, 100)
@@ -256,26 +256,11 @@ def heartbeat_after_the_grace(bench: Workbench, n: int) -> AnyCall:
     return bench.calls.heartbeat(leases)
 
 
-@scenario(1, 100, 1000)
-def release_tied(bench: Workbench, n: int) -> AnyCall:
-    return bench.calls.release(bench.lease(n, **TIES))
-
-
 @scenario(1, 100)
 def release_tied_while_cancelling(bench: Workbench, n: int) -> AnyCall:
     leases = bench.lease(n, **TIES)
     bench.real(bench.calls.cancel([lease.id for lease in leases]))
     return bench.calls.release(leases)
-
-
-@scenario(1, 100, 1000)
-def snooze_all(bench: Workbench, n: int) -> AnyCall:
-    return bench.calls.snooze([(lease, 5) for lease in bench.lease(n)])
-
-
-@scenario(1, 100, 1000)
-def snooze_tied(bench: Workbench, n: int) -> AnyCall:
-    return bench.calls.snooze([(lease, 60) for lease in bench.lease(n, **TIES)])
 
 
 @scenario(1, 100)
