@@ -14,7 +14,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pyadeq._core.kernel.call import build_call
-from pyadeq._core.queue.calls import QueueCalls
 from pyadeq._core.queue.schedules import due_now, schedule_envelope
 from pyadeq.keys import queue_base
 from pyadeq.schedule_models import At, Every, Schedule
@@ -471,71 +470,6 @@ def trigger(queue: ScheduleDriver, rid: str, at: int = 0) -> str:
     return answer
 
 
-def test_a_time_says_what_follows_it_and_brings_its_task(queue: ScheduleDriver) -> None:
-    plan = put(queue)
-    queue.model.now = now = plan.next
-    item: tuple[str, bytes, dict[str, Any]] = f"s@{now}", b"", {}
-    for next_ms, items in ((now, [item]), (now - 1, [item]), (now + 1000, [])):
-        scalars = {"name": "s", "rid": "r", "rev": plan.rev, "nominal_ms": now, "next_ms": next_ms, "now_ms": now}
-        call = build_call("queue.fire.v1", queue.base, scalars, {"item": items}, decode=str)
-        try:
-            refused = queue.run(call)
-        except redis.ResponseError as error:
-            refused = str(error)
-        assert refused.startswith("ADEQ_ARG"), refused
-        queue.check()
-    assert fire(queue) == "fired"
-
-
-def test_the_last_time_has_none_that_follows(queue: ScheduleDriver) -> None:
-    now = queue.model.now
-    queue.do("put_schedule", "s", "r", Wish(Times(1000, until=now + 2500), Spec("")), now)
-    assert [fire(queue), fire(queue)] == ["fired", "skipped"]
-    assert queue.model.plans["s"].next == 0
-
-
-def test_63_wait_at_most(queue: ScheduleDriver) -> None:
-    put(queue, overlap="buffer_all")
-    assert [trigger(queue, f"r{at}") for at in range(65)] == ["fired"] * 64 + ["skipped"]
-    queue.do("claim", "w", "i1", 0, 1, limit=100, lanes=["any"])
-    queue.check()
-
-
-def test_what_runs_side_by_side_counts_for_the_policies_that_follow(queue: ScheduleDriver) -> None:
-    put(queue)
-    assert [trigger(queue, "r1"), trigger(queue, "r2")] == ["fired", "skipped"]
-    put(queue, overlap="allow")
-    assert [trigger(queue, "r3"), trigger(queue, "r4")] == ["fired"] * 2
-    assert [task.state for task in queue.model.tasks.values()] == ["ready"] * 3
-    put(queue, overlap="buffer_one")
-    assert trigger(queue, "r5") == "skipped"
-    put(queue, overlap="buffer_all")
-    assert trigger(queue, "r6") == "fired"
-    assert queue.model.tasks["s@r6"].awaits == 3
-
-
-def test_the_last_64_are_looked_at(queue: ScheduleDriver) -> None:
-    put(queue, overlap="allow")
-    assert {trigger(queue, f"r{at}") for at in range(66)} == {"fired"}
-    assert queue.model.plans["s"].open == [f"s@r{at}" for at in range(2, 66)]
-
-
-def test_a_task_that_is_gone_lets_the_next_go(queue: ScheduleDriver) -> None:
-    put(queue)
-    assert trigger(queue, "r1") == "fired"
-    queue.do("purge", "p", all=True)
-    assert trigger(queue, "r2") == "fired"
-
-
-def test_a_task_that_failed_lets_the_next_go(queue: ScheduleDriver) -> None:
-    put(queue, overlap="buffer_one")
-    assert [trigger(queue, "r1"), trigger(queue, "r2")] == ["fired"] * 2
-    [(id, token, *_)] = queue.do("claim", "w", "i1", 0, 1, limit=9, lanes=["any"])[4]
-    queue.do("fail", [(id, token, False, "error", "", 500_000, {})])
-    queue.check()
-    assert [task.state for task in queue.model.tasks.values()] == ["dead", "ready"]
-
-
 @pytest.mark.parametrize("by_time", [False, True])
 def test_who_is_cancelled_for_the_next_is_told_and_kept_like_others(queue: ScheduleDriver, by_time: bool) -> None:
     queue.do("configure", finished_max=1)
@@ -544,22 +478,6 @@ def test_who_is_cancelled_for_the_next_is_told_and_kept_like_others(queue: Sched
     put(queue, overlap="cancel_other")
     assert (fire(queue) if by_time else trigger(queue, "r3")) == "fired"
     assert sorted(task.state for task in queue.model.tasks.values()) == ["cancelled", "ready"]
-
-
-def test_a_steering_that_found_nothing_finds_nothing_later(queue: ScheduleDriver) -> None:
-    nothing = Plan("s", Wish(Times(1000), Spec("")), 1, 0, 0)
-    assert queue.do("steer_schedule", "remove", nothing, "r1", queue.model.now) == "not_found"
-    put(queue)
-    assert queue.do("steer_schedule", "remove", nothing, "r1", queue.model.now) == "not_found"
-    queue.check()
-
-
-def test_after_a_drain_who_sleeps_is_woken_for_schedules(queue: ScheduleDriver) -> None:
-    put(queue, period=60_000)
-    for verb in ("drain", "resume"):
-        queue.do(verb, verb)
-        queue.check()
-    assert "any" in queue.model.wake
 
 
 def test_a_trigger_that_comes_again_later_is_known_by_its_task(queue: ScheduleDriver) -> None:
@@ -582,16 +500,6 @@ def test_a_call_that_comes_again_stops_what_it_stopped_only_once(queue: Schedule
     assert fire(queue) == "fired"
 
 
-def test_what_is_late_is_counted_while_a_queue_is_drained(queue: ScheduleDriver) -> None:
-    put(queue, catch_up=1000)
-    queue.do("drain", "r")
-    queue.model.now += 1000
-    assert fire(queue) == "ADEQ_DRAINING"
-    queue.model.now += 5000
-    assert fire(queue) == "missed"
-    assert queue.model.plans["s"].counts == {"missed": 4}
-
-
 def test_a_late_time_needs_no_task(queue: ScheduleDriver) -> None:
     """And makes none of one that comes with it, drained or not."""
     plan = put(queue)
@@ -604,47 +512,6 @@ def test_a_late_time_needs_no_task(queue: ScheduleDriver) -> None:
     )  # fmt: skip
     assert queue.run(call) == b"missed"
     assert not queue.client.keys(f"{queue.base}:task:*")
-
-
-def test_a_draining_queue_takes_no_task_for_one_that_it_cancels(queue: ScheduleDriver) -> None:
-    put(queue, overlap="cancel_other", spec={"unique": "u"})
-    assert trigger(queue, "r1") == "fired"
-    queue.do("drain", "r")
-    assert trigger(queue, "r2") == "ADEQ_DRAINING"
-
-
-def test_a_worker_learns_when_to_fire(queue: ScheduleDriver) -> None:
-    claims = count(1)
-
-    def claim() -> None:
-        queue.do("claim", "w", "i1", 0, next(claims), limit=1, lanes=["any"])
-        queue.check()
-
-    claim()
-    plan = put(queue, period=60_000)
-    claim()
-    for verb in ("pause", "drain", "resume"):
-        queue.do(verb, verb)
-        claim()
-    for verb in ("pause", "resume", "remove"):
-        queue.do("steer_schedule", verb, plan, f"r-{verb}", queue.model.now)
-        claim()
-
-
-@pytest.mark.parametrize("early", [10_000, 9_999])
-def test_who_sleeps_learns_of_a_time_within_ten_seconds(queue: ScheduleDriver, early: int) -> None:
-    now = queue.model.now
-    queue.do("put_schedule", "s", "r", Wish(Times(0, start=now + early), Spec("")), now)
-    queue.check()
-    assert ("any" in queue.model.wake) == (early < 10_000)
-
-
-def test_a_queue_may_begin_with_a_schedule(queue: ScheduleDriver) -> None:
-    queue.close()
-    calls = QueueCalls(queue.base, lambda: 0)
-    queue.run(calls.put_schedule("s", Every(60), to_task(Spec("")), "r", 0.0))
-    config: Any = queue.client.hmget(f"{queue.base}:config", "layout", "clock", "schedules")
-    assert config == [b"1", b"server", b"1"]
 
 
 def test_schedules(client: redis.Redis) -> None:
