@@ -431,12 +431,6 @@ def play(client: redis.Redis, scripts: Scripts, seed: int) -> None:
         link.close()
 
 
-def histories(queue: Link) -> None:
-    """Some, with the scripts of this queue; more than it takes to notice what is wrong."""
-    for seed in range(100):
-        play(queue.client, queue.scripts, seed)
-
-
 def test_no_limit_is_passed_and_nobody_waits_for_ever(client: redis.Redis) -> None:
     scripts = load_scripts(client)
 

@@ -212,12 +212,6 @@ def play(client: redis.Redis, scripts: Scripts, seed: int) -> None:
         link.close()
 
 
-def histories(queue: Link) -> None:
-    """Some, with the scripts of this queue; more than it takes to notice what is wrong."""
-    for seed in range(100):
-        play(queue.client, queue.scripts, seed)
-
-
 def test_users_take_turns_as_the_reference_says(client: redis.Redis) -> None:
     scripts = load_scripts(client)
 
