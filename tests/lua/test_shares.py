@@ -8,11 +8,10 @@ from typing import Any
 
 import pytest
 
-from pyadeq._core.queue.items import Failure
 from pyadeq.models import Lease, Task
 from tests.lua.checks import check_queue
 from tests.lua.watched import Refused
-from tests.lua.workbench import BAND, Workbench
+from tests.lua.workbench import Workbench
 
 LEASE = 15_000  # ms
 NUMBERS = count(1)
@@ -72,27 +71,6 @@ def test_users_take_turns_whoever_came_first(bench: Workbench) -> None:
     check_queue(bench)
 
 
-def test_a_million_in_line_do_not_delay_ten(bench: Workbench) -> None:
-    """With fewer than a million."""
-    for _ in range(3):
-        enqueue(bench, "a" * 1000)
-    took = turns(bench, 500)
-    assert took == "a" * 500
-    enqueue(bench, "b" * 10)
-    order = turns(bench, 20)
-    assert order.count("b") == 10
-    assert max(len(part) for part in order.split("b")) <= 1
-    check_queue(bench)
-
-
-def test_the_order_is_that_of_coming_where_fair_shares_are_off(bench: Workbench) -> None:
-    bench.run(bench.calls.configure(fair=False))
-    enqueue(bench, "aaa")
-    enqueue(bench, "bb")
-    assert turns(bench) == "aaabb"
-    assert bench.ask("KEYS", f"{bench.base}:shares:*") == []
-
-
 def test_each_has_its_own_in_the_order_of_coming(bench: Workbench) -> None:
     came = enqueue(bench, "aabacbca")
     for lease in bench.claim(1), bench.claim(2):
@@ -106,18 +84,6 @@ def test_each_has_its_own_in_the_order_of_coming(bench: Workbench) -> None:
     check_queue(bench)
 
 
-def test_turns_are_between_tasks_of_one_priority(bench: Workbench) -> None:
-    enqueue(bench, "aaa", priority=5)
-    enqueue(bench, "bb", priority=5)
-    enqueue(bench, "aaa", priority=2)
-    enqueue(bench, "cc", priority=2)
-    enqueue(bench, "d", priority=9)
-    order = turns(bench)
-    assert (rounds(order[:4]), order[4]) == (["ac", "ac"], "a")
-    assert (rounds(order[5:9]), order[9:]) == (["ab", "ab"], "ad")
-    check_queue(bench)
-
-
 def test_a_lane_that_is_far_ahead_holds_up_nobody_in_another(bench: Workbench) -> None:
     enqueue(bench, "a" * 50, lane="group/slow")
     enqueue(bench, "c" * 200, lane="group/fast")
@@ -125,14 +91,6 @@ def test_a_lane_that_is_far_ahead_holds_up_nobody_in_another(bench: Workbench) -
     enqueue(bench, "bbb", lane="group/slow")
     order = turns(bench, 8, "group/slow")
     assert order.count("b") == 3
-    check_queue(bench)
-
-
-def test_those_of_nobody_take_turns_as_one(bench: Workbench) -> None:
-    enqueue(bench, "-----")
-    enqueue(bench, "aaa")
-    order = turns(bench)
-    assert (rounds(order[:6]), order[6:]) == (["-a"] * 3, "--")
     check_queue(bench)
 
 
@@ -193,16 +151,6 @@ def test_users_are_forgotten_when_others_have_gone_on(bench: Workbench) -> None:
     check_queue(bench)
 
 
-def test_a_lane_where_nobody_is_any_more_is_forgotten_in_a_day(bench: Workbench) -> None:
-    enqueue(bench, "ab")
-    take(bench, 1)
-    assert bench.ask("PTTL", ":shares:any") == -1
-    take(bench, 1)
-    assert 0 < bench.ask("PTTL", ":shares:any") <= 86_400_000
-    enqueue(bench, "a")
-    assert bench.ask("PTTL", ":shares:any") == -1
-
-
 def test_who_is_given_back_to_an_empty_lane_goes_before_newcomers(bench: Workbench) -> None:
     given = take_back(bench, lambda leases: bench.run(bench.calls.release(leases)))
     assert turns(bench, given) == "a" * given
@@ -231,17 +179,6 @@ def take_back(bench: Workbench, end: Callable[[list[Lease]], object]) -> int:
 # weights
 
 
-@pytest.mark.parametrize(("percent", "of_ten"), [(200, 20), (500, 50), (50, 5), (20, 2)])
-def test_a_weight_is_how_many_start_for_each_of_others(bench: Workbench, percent: int, of_ten: int) -> None:
-    weigh(bench, b=percent)
-    enqueue(bench, "a" * 100)
-    enqueue(bench, "b" * 100)
-    order = turns(bench, 10 + of_ten)
-    assert abs(order.count("a") - 10) <= 1
-    assert abs(order.count("b") - of_ten) <= 1
-    check_queue(bench)
-
-
 def test_a_weight_holds_for_tasks_from_then_on(bench: Workbench) -> None:
     enqueue(bench, "bbbb")
     before = places(bench)
@@ -264,14 +201,6 @@ def test_weights_are_set_and_taken_away(bench: Workbench) -> None:
         (b"a", b"weight_pct=200"), (b"b", b"weight_pct=50"), (b"b", b"weight_pct=0"), (b"c", b"weight_pct=0"),
     ]  # fmt: skip
     check_queue(bench)
-
-
-def test_a_call_that_comes_late_sets_no_weight_again(bench: Workbench) -> None:
-    call = bench.calls.set_weights([("a", 200)], "r")
-    bench.run(call)
-    weigh(bench, a=300)
-    bench.run(call)
-    assert bench.run(bench.calls.weights()) == ({"a": 3.0}, "")
 
 
 @pytest.mark.parametrize("number", [1, 130, 700])
@@ -313,41 +242,6 @@ def test_what_is_given_back_has_its_old_place(bench: Workbench) -> None:
     check_queue(bench)
 
 
-def test_what_comes_back_later_takes_a_new_place(bench: Workbench) -> None:
-    """Promoted, retried by the backoff or by hand, unblocked: as if it came now."""
-    (delayed,) = enqueue(bench, "b", delay=5)
-    (awaited,) = enqueue(bench, "c", priority=0)
-    (follower,) = enqueue(bench, "d", after=[awaited])
-    failing, dying, *rest = enqueue(bench, "ef" + "a" * 60)
-    first, *leases = take(bench, 3)
-    ends = {lease.id: lease for lease in leases}
-    assert (first.id, set(ends)) == (awaited, {failing, dying}) or rest  # whichever have their turn
-    by_id = {lease.id: lease for lease in [first, *leases]}
-    while not {awaited, failing, dying} <= by_id.keys():
-        by_id |= {lease.id: lease for lease in take(bench, 1)}
-    by_id |= {lease.id: lease for lease in take(bench, 30)}
-    here = max(places_of(bench, by_id))
-    bench.run(bench.calls.ack([(by_id[awaited], None)]))
-    failures = [Failure(by_id[failing], delay=5), Failure(by_id[dying], retryable=False)]
-    bench.run(bench.calls.fail(failures, [0, 0]))
-    bench.run(bench.calls.retry([dying]))
-    bench.pass_time(5_000)
-    bench.run(bench.calls.promote())
-    found = places(bench)
-    last = max(found[id] for id in rest if id in found)
-    for id in (delayed, follower, failing, dying):
-        assert here <= found[id] < last
-    assert set(turns(bench, 10)) == set("abdef")
-    check_queue(bench)
-
-
-def places_of(bench: Workbench, leases: dict[str, Lease]) -> list[int]:
-    """The places that tasks had that run now, of the usual priority."""
-    found = [int(entry.split()[1]) for entry in bench.ask("HVALS", ":running")]
-    assert len(found) == len(leases)
-    return [score for score in found if score >= 5 * BAND]
-
-
 def test_a_call_that_comes_again_takes_no_place(bench: Workbench) -> None:
     call = bench.calls.enqueue([(f"a{at}", Task(payload=b"x", user="a")) for at in range(5)], "r")
     bench.run(call)
@@ -371,29 +265,6 @@ def test_those_in_the_line_of_a_limit_start_by_turns(bench: Workbench) -> None:
     assert order.count("a") == 4
     assert order.count("b") == 3
     assert "bb" not in order
-    check_queue(bench)
-
-
-def test_what_has_waited_since_before_fair_shares_goes_first(bench: Workbench) -> None:
-    bench.run(bench.calls.configure(fair=False))
-    enqueue(bench, "aaa")
-    bench.run(bench.calls.configure(fair=True))
-    enqueue(bench, "bb")
-    enqueue(bench, "cc")
-    order = turns(bench)
-    assert (order[:3], rounds(order[3:])) == ("aaa", ["bc", "bc"])
-
-
-def test_what_comes_after_fair_shares_goes_last(bench: Workbench) -> None:
-    enqueue(bench, "aaa")
-    enqueue(bench, "bb")
-    bench.run(bench.calls.configure(fair=False))
-    enqueue(bench, "c")
-    enqueue(bench, "a")
-    assert turns(bench)[5:] == "ca"
-    bench.run(bench.calls.configure(fair=True))
-    enqueue(bench, "aab")
-    assert turns(bench)[0] in "ab"
     check_queue(bench)
 
 
