@@ -20,6 +20,7 @@ from call import check_fields, fields_of
 from keys import FILE as KEYS_FILE
 from model import Key, Script
 from noun import FILE
+from released import broken_promises
 from scan import Chunk, Token, in_script, parse, tokens, word_set
 from vectors import check
 
@@ -238,7 +239,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--lua", type=Path, default=Path(__file__).parents[1], metavar="DIR", help="the sources")
     options = parser.parse_args(arguments)
     try:
-        checks = (lint, without_facts, unused_keys, unused_fields, check)
+        checks = (lint, without_facts, unused_keys, unused_fields, broken_promises, check)
         found = [finding for each in checks for finding in each(options.lua)]
     except BuildErrors as error:
         print(error, file=sys.stderr)
