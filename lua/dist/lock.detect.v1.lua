@@ -143,7 +143,7 @@ local function open_domain(rids) local requests = KEYS[2]
   return ctx
 end
 
--- read_rules(ctx): the settings that few calls need, added to ctx.
+-- read_rules(ctx): read the settings that few calls need, and add them to ctx.
 local function read_rules(ctx) local config = KEYS[1]
   if ctx.claim_ms then return end
   local row = redis.call('HMGET', config, 'poll_ms', 'claim_ms', 'waiter_ms', 'priority_step_ms', 'policy',
@@ -159,7 +159,7 @@ local arg_made
 function arg_rare()
   if arg_made then return arg_made end
 
--- record_of(ctx, rid): the record of a request as this call has left it; false if there is none.
+-- record_of(ctx, rid): the record of a request, with the changes of this call; false if there is none.
 local function record_of(ctx, rid) local requests = KEYS[2]
   if ctx.texts[rid] == nil then ctx.texts[rid] = redis.call('HGET', requests, rid) end
   return ctx.texts[rid]
@@ -213,7 +213,7 @@ local function emit(ctx, event, id, detail) local events = KEYS[9]
   redis.call('XADD', events, 'MAXLEN', '~', ctx.settings_events_max, '*', unpack(entry))  -- at most 12: fields of an event
 end
 
--- parts_text(request): the locks of a request as its record and its events have them.
+-- parts_text(request): the locks of a request as text, for its record and its events.
 local function parts_text(request)
   local words = {}
   for i, part in ipairs(request.parts) do
@@ -295,8 +295,7 @@ end
 -- permits_of(code): how many permits a code stands for; nil if it is that of another mode.
 local function permits_of(code) return tonumber(string.match(code, '^p(%d+)$')) end
 
--- set_record(ctx, rid, text): note the record of a request, for the rest of this call and for close_domain, which
--- stores it.
+-- set_record(ctx, rid, text): change the record of a request in memory. close_domain stores it.
 -- LATE
 local function set_record(ctx, rid, text)
   ctx.texts[rid] = text
@@ -304,15 +303,15 @@ local function set_record(ctx, rid, text)
   ctx.changed[rid] = true
 end
 
--- remember(ctx, rid, outcome): keep for two minutes how a request ended: one that has ended never holds again. In
--- `deadlines` those stand below zero, apart from the live.
+-- remember(ctx, rid, outcome): store for two minutes how a request ended, so that a repeated call cannot acquire again.
+-- In `deadlines`, ended requests have negative scores, and live requests positive ones.
 local function remember(ctx, rid, outcome) local deadlines = KEYS[4]
   set_record(ctx, rid, 'ended ' .. outcome)
   redis.call('ZADD', deadlines, ctx.now + 120000 - 1e15, rid)
   ctx.due = math.min(ctx.due, ctx.now + 121000)
 end
 
--- read_capacity(ctx, resource): its permits and whether they may be given out; nil if it has none.
+-- read_capacity(ctx, resource): the permits of a resource and whether they may be granted; nil if it has no capacity.
 local function read_capacity(ctx, resource) local capacity = KEYS[7]
   local max, status, silent_ms, seen_ms, used =
     string.match(redis.call('HGET', capacity, resource) or '', '^(%d+) (%l+) (%d+) (%d+) (%-?%d+)$')
@@ -336,8 +335,8 @@ local function use_permits(ctx, part, sign)
   write_capacity(part.resource, room)
 end
 
--- end_request(ctx, rid, request, outcome, event, detail): take a request out of everything, and remember how it
--- ended.
+-- end_request(ctx, rid, request, outcome, event, detail): remove a request from `graph`, free its permits, store its
+-- outcome, and note which waiters may now be granted.
 -- LATE
 local function end_request(ctx, rid, request, outcome, event, detail) local graph = KEYS[3]
   redis.call('ZREM', graph, unpack(members_of(rid, request)))  -- at most 65: members of a request
@@ -357,8 +356,9 @@ local function end_deadlock(ctx, rid, request, circle)
   end_request(ctx, rid, request, 'deadlock ' .. circle, 'lock.deadlock', ' cycle=' .. circle)
 end
 
--- read_request(text): a live request from its record. README.md has the fields; all of them stay strings. A part that
--- rests on a hold of its owner's (`depends_on`), and waits, ends with that hold.
+-- read_request(text): a live request from its record. lock/keys.toml lists the fields. All values stay strings. A part
+-- with `depends_on` relies on a lock that the owner already holds. If that lock is released while the request waits,
+-- the request ends.
 local function read_request(text)
   local request, parts = {}, {}
   local list
@@ -372,7 +372,7 @@ local function read_request(text)
   return request
 end
 
--- live_request(ctx, rid): a request that holds or waits; nil if it has ended or is not known.
+-- live_request(ctx, rid): the request with this rid if it holds or waits; nil if it has ended or is unknown.
 local function live_request(ctx, rid)
   local text = record_of(ctx, rid)
   if text and string.sub(text, 1, 6) ~= 'ended ' then return read_request(text) end
@@ -435,8 +435,8 @@ local function is_behind(ctx, part, order) local graph = KEYS[3]
   return line.alone and line.alone < order or line.last and line.last < order
 end
 
--- is_held_against(ctx, part, owner): whether holders of the resource keep this owner from it. Holds stand in the
--- order permits, shared, exclusive.
+-- is_held_against(ctx, part, owner): whether holders of the resource block this owner. The members are sorted: permits,
+-- shared, exclusive.
 local function is_held_against(ctx, part, owner) local graph = KEYS[3]
   local line, held = line_of(ctx, part.resource), 'r ' .. part.resource .. ' h'
   local low, high = '[' .. held .. ' ', '(' .. held .. '!'
@@ -490,13 +490,14 @@ local function link_request(ctx, rid, request) local graph = KEYS[3]
   redis.call('ZADD', graph, unpack(scored))  -- at most 130: two for each member of a request
 end
 
--- next_fence(ctx): a fence above all that were given out before, even if the last second was lost; as text.
+-- next_fence(ctx): a new fence, larger than all earlier ones, even after the server lost its last second of writes:
+-- fences are at least the time in µs; as text.
 local function next_fence(ctx)
   ctx.fence = math.max(ctx.fence + 1, ctx.now * 1000)
   return string.format('%.0f', ctx.fence)
 end
 
--- set_deadline(ctx, rid, deadline_ms): when a live request ends by itself. ctx.due is not after any of these.
+-- set_deadline(ctx, rid, deadline_ms): store when a live request expires. ctx.due becomes the earliest such time.
 local function set_deadline(ctx, rid, deadline_ms) local deadlines = KEYS[4]
   redis.call('ZADD', deadlines, deadline_ms, rid)
   ctx.due = math.min(ctx.due, deadline_ms)
@@ -549,7 +550,7 @@ local function promote(ctx, freed, left) local graph, deadlines = KEYS[3], KEYS[
   if freed.gone < 64 then
     local first = redis.call('ZRANGE', graph, low, high, 'BYLEX', 'LIMIT', 0, 1)[1]
     if not first then return left end
-    -- who would share may pass 63 others who would: the last of the first 64 may have a turn now, as many as have gone
+    -- a shared waiter may pass 63 shared waiters. So if n shared requests left, the last n of the first 64 may be granted
     if string.find(first, '^r %S+ q %S+ s ') then most, skipped = freed.gone, 64 - freed.gone end
   end
   local members = redis.call('ZRANGE', graph, low, high, 'BYLEX', 'LIMIT', skipped, most)
@@ -588,7 +589,7 @@ local function members_below(words, limit) local graph = KEYS[3]
   return redis.call('ZRANGE', graph, '[' .. words .. ' ', '(' .. words .. '!', 'BYLEX', 'LIMIT', 0, limit)
 end
 
--- waits_as(owner): the rid under which an owner waits already; nil if it does not.
+-- waits_as(owner): the rid of the request with which this owner waits, or nil.
 local function waits_as(owner)
   local member = members_below('o ' .. owner .. ' w', 1)[1]
   return member and string.match(member, '^.* (%S+)$')
@@ -682,7 +683,7 @@ local function visit_waiter(ctx, search, request, node) local graph = KEYS[3]
     if not resource then
       order, resource, code = '', string.match(member, '^o %S+ h (%S+) (%S+) %S+$')
     end
-    if not search.saved then -- is_deadlocked may need it, as it is now
+    if not search.saved then -- keep the entry: is_deadlocked may need it, and a later call would read changed data
       search.entries[#search.entries + 1] = { owner = node.owner, resource = resource, order = order, code = code }
     end
     search.scans[#search.scans + 1] =
@@ -690,7 +691,7 @@ local function visit_waiter(ctx, search, request, node) local graph = KEYS[3]
     local wanted = search.wants[resource]
     local permits = wanted and (permits_of(code) or permits_of(wanted))
     local blocks = wanted and (wanted ~= 's' or code ~= 's')
-    if search.at == 1 then blocks = permits end -- what it has itself may be all that it waits for
+    if search.at == 1 then blocks = permits end -- the request's own holds block it only if permits are involved
     local block = { owner = node.owner, resource = resource, order = order }
     if blocks and order == '' and (permits or node.counted) then
       search.maybe = block
@@ -720,7 +721,7 @@ local function find_dependents(ctx, search, request)
     end
   end
   search.place = request.order
-  -- at most 20,001: each step takes one of ctx.visits, or a line that was read already (32 of each waiter) away
+  -- at most 20,001: each step uses one of ctx.visits, or removes a line that was already read (at most 32 per waiter)
   while not search.hard do
     local scan = search.scans[#search.scans]
     if ctx.visits <= 0 then
@@ -817,7 +818,7 @@ end
 -- wait for the request, directly or through others, can always run in the end. Returns true, the lines, and who could
 -- run (for left_over); nil: too much to tell.
 local function is_deadlocked(ctx, search, request)
-  if not load_waits(ctx, search) or ctx.visits < #search.entries / 2 then return nil end -- that is what lines_of takes
+  if not load_waits(ctx, search) or ctx.visits < #search.entries / 2 then return nil end -- lines_of needs this much of the budget
   local state = lines_of(ctx, search, request)
   local gone, ready = {}, {}
   local function set_free(wait)
@@ -825,7 +826,7 @@ local function is_deadlocked(ctx, search, request)
     if state.need[wait.owner] == 0 then ready[#ready + 1] = wait.owner end
   end
   local function look(line)
-    for i = line.at, #line do -- those who share, up to the first who does not
+    for i = line.at, #line do -- shared waiters can run, up to the first waiter that is not shared
       local wait = line[i]
       if not gone[wait.owner] then
         if wait.code ~= 's' or line.alone > 0 then break end
@@ -838,14 +839,14 @@ local function is_deadlocked(ctx, search, request)
       wait, line.first = line[i], i
       if not gone[wait.owner] then break end
     end
-    if not wait or wait.code == 's' or wait.free then return end -- whoever has gone was free
+    if not wait or wait.code == 's' or wait.free then return end -- an owner that already ran needs no further check
     local others = wait.permits and line.solid or line.all - (line.own[wait.owner] or 0)
     if others == 0 and (not wait.permits or line.taken + wait.permits <= line.max) then set_free(wait) end
   end
   for owner, need in pairs(state.need) do
     if need == 0 then ready[#ready + 1] = owner end
     for _, wait in ipairs(state.waits[owner] or {}) do
-      -- permits that are not to be had: its next poll ends it
+      -- the resource has fewer permits than it wants: its next poll will end it
       if wait.permits and wait.permits > wait.line.max then set_free(wait) end
     end
   end
@@ -902,8 +903,8 @@ local function new_search(request)
     wants = {}, entries = {}, loaded = 0, rooms = {} }
 end
 
--- place_before(request, order): a place just before another's in all lines of a request: behind the last who
--- stands before that one. A later jump to the same place sorts before an earlier one.
+-- place_before(request, order): a place directly before `order` in all queues of the request, and behind every waiter
+-- that is before `order`. A later jump to the same place sorts before an earlier one.
 local function place_before(request, order) local requests, graph = KEYS[2], KEYS[3]
   local last = string.rep('0', 26)
   for _, part in ipairs(request.parts) do
@@ -1018,7 +1019,7 @@ end
 -- value: the search, if it was too long for this call.
 local function check_wait(ctx, rid, begun) local graph, unchecked, saved, rates = KEYS[3], KEYS[5], KEYS[6], KEYS[8]
   local request = live_request(ctx, rid)
-  if not request or request.order == '-' then return nil end -- an earlier one of this call has seen to it
+  if not request or request.order == '-' then return nil end -- an earlier check in this call has ended or granted this request
   local turn = 'detect ' .. request.agent
   local turn_us = not begun and tonumber(redis.call('ZSCORE', rates, turn) or 0) or 0
   if turn_us > ctx.now * 1000 then
@@ -1046,7 +1047,7 @@ local function check_wait(ctx, rid, begun) local graph, unchecked, saved, rates 
     return nil, state
   end
   if found then request.order = place end
-  -- it may be part of another cycle; and what has come meanwhile may wait for it at its new place
+  -- the waiter may be in another cycle, and newer waiters may now wait for it at its new place
   redis.call('ZREM', unchecked, rid)
   if found or begun and request.order ~= place then redis.call('ZADD', unchecked, ctx.now, rid) end
   if not found and not find_obstacle(ctx, request, request.order) then
@@ -1066,13 +1067,14 @@ local function check_wait(ctx, rid, begun) local graph, unchecked, saved, rates 
   return { 'deadlock', victim or rid, circle }
 end
 
--- create_base(clock): note of a new base which layout its data has, and its clock: that of the server, unless it is `test`.
+-- create_base(clock): store the layout and the clock of a new base. The clock is `test` or `server` (the default).
 local function create_base(clock) local config = KEYS[1]
   redis.call('HSET', config, 'layout', CREATED, 'layout_min', CREATED, 'clock', clock == 'test' and 'test' or 'server')
 end
 
--- mirror_hint(whom, words): publish a hint on the plain channel of the same name, too, for clients that can only SUBSCRIBE. In a cluster
--- each node passes it on to all others, so a domain does it only where the setting `mirror` is on. No other source may PUBLISH.
+-- mirror_hint(whom, words): publish a hint on the plain channel of the same name, too, for clients that can only
+-- SUBSCRIBE. PUBLISH reaches all nodes of a cluster and is expensive there. So it is only called if the setting
+-- `mirror` is on. No other Lua file may use PUBLISH.
 local function mirror_hint(whom, words) local channel = KEYS[10]
   redis.pcall('PUBLISH', channel .. whom, words)
 end
@@ -1113,7 +1115,7 @@ local function end_rids(ctx, rids, work) local deadlines = KEYS[4]
     elseif request then
       end_request(ctx, rid, request, 'expired', 'lock.expired', '')
     else
-      redis.call('ZREM', deadlines, rid) -- of something that is not there
+      redis.call('ZREM', deadlines, rid) -- the request no longer exists
     end
     count, work = count + 1, work - 4 - (request and #request.parts or 0)
   end
@@ -1121,8 +1123,8 @@ local function end_rids(ctx, rids, work) local deadlines = KEYS[4]
   return count
 end
 
--- sweep_ended(ctx, limit): forget how requests ended two minutes ago, and agents whose rate is not used, a hundred times
--- the limit at most; when that is to be done again.
+-- sweep_ended(ctx, limit): delete outcomes after two minutes, and unused rate entries; at most 100 × limit (1,000) of
+-- each. Returns the time of the next sweep.
 local function sweep_ended(ctx, limit) local requests, deadlines, rates = KEYS[2], KEYS[4], KEYS[8]
   local most = math.min(1000, 100 * limit)
   local rids = redis.call('ZRANGE', deadlines, '-inf', ctx.now - 1e15, 'BYSCORE', 'LIMIT', 0, most)
@@ -1151,7 +1153,7 @@ local function end_due(ctx, limit) local deadlines = KEYS[4]
   ctx.caught_up = #rids < limit and ended == #rids
   local next_due = redis.call('ZRANGE', deadlines, 0, '+inf', 'BYSCORE', 'LIMIT', 0, 1, 'WITHSCORES')[2]
   ctx.due = math.min(tonumber(next_due or MAX_SAFE), sweep_ended(ctx, limit))
-  ctx.grants, ctx.looks = nil, nil -- what the call itself frees is not to wait for the backlog
+  ctx.grants, ctx.looks = nil, nil -- the call's own releases get a fresh budget, so that they do not wait for the overdue ones
   return ended
 end
 

@@ -86,7 +86,7 @@ if #ARGV ~= 7 then
   return redis.error_reply('ADEQ_ARG expected 7 arguments, got ' .. #ARGV)
 end
 
--- parts_text(request): the locks of a request as its record and its events have them.
+-- parts_text(request): the locks of a request as text, for its record and its events.
 local function parts_text(request)
   local words = {}
   for i, part in ipairs(request.parts) do
@@ -107,7 +107,7 @@ local function place_of(request) local graph = KEYS[3]
   return place
 end
 
--- describe(rid, request): a live request as list and show answer it. Holders have place 0.
+-- describe(rid, request): the answer of `list` and `show` for a live request. Holders have place 0.
 local function describe(rid, request) local deadlines = KEYS[4]
   local waits = request.order ~= '-'
   return { 'found', rid, waits and 'waiting' or request.state, request.owner, request.agent, tonumber(request.priority),
@@ -166,8 +166,9 @@ local function open_domain(rids) local requests = KEYS[2]
   return ctx
 end
 
--- read_request(text): a live request from its record. README.md has the fields; all of them stay strings. A part that
--- rests on a hold of its owner's (`depends_on`), and waits, ends with that hold.
+-- read_request(text): a live request from its record. lock/keys.toml lists the fields. All values stay strings. A part
+-- with `depends_on` relies on a lock that the owner already holds. If that lock is released while the request waits,
+-- the request ends.
 local function read_request(text)
   local request, parts = {}, {}
   local list
@@ -181,7 +182,7 @@ local function read_request(text)
   return request
 end
 
--- record_of(ctx, rid): the record of a request as this call has left it; false if there is none.
+-- record_of(ctx, rid): the record of a request, with the changes of this call; false if there is none.
 local function record_of(ctx, rid) local requests = KEYS[2]
   if ctx.texts[rid] == nil then ctx.texts[rid] = redis.call('HGET', requests, rid) end
   return ctx.texts[rid]

@@ -110,7 +110,7 @@ local function emit(ctx, event, id, detail) local events = KEYS[8]
   redis.call('XADD', events, 'MAXLEN', '~', ctx.settings_events_max, '*', unpack(entry))  -- at most 12: fields of an event
 end
 
--- parts_text(request): the locks of a request as its record and its events have them.
+-- parts_text(request): the locks of a request as text, for its record and its events.
 local function parts_text(request)
   local words = {}
   for i, part in ipairs(request.parts) do
@@ -132,7 +132,7 @@ local function emit_lock_event(ctx, event, rid, request, detail)
   if event == 'lock.promoted' or event == 'lock.cancelled' or event == 'lock.deadlock' then hint(rid) end
 end
 
--- set_deadline(ctx, rid, deadline_ms): when a live request ends by itself. ctx.due is not after any of these.
+-- set_deadline(ctx, rid, deadline_ms): store when a live request expires. ctx.due becomes the earliest such time.
 local function set_deadline(ctx, rid, deadline_ms) local deadlines = KEYS[4]
   redis.call('ZADD', deadlines, deadline_ms, rid)
   ctx.due = math.min(ctx.due, deadline_ms)
@@ -145,7 +145,7 @@ local function write_request(ctx, rid, request)
     request.granted_ms) .. parts_text(request) .. ' ' .. request.purpose)
 end
 
--- claim_grant(ctx, rid, request): a waiter has seen that it was granted: from now on it has its full time.
+-- claim_grant(ctx, rid, request): the client has polled: start the full lease.
 local function claim_grant(ctx, rid, request)
   request.state, request.deadline_ms = 'held', ctx.now + tonumber(request.ttl_ms)
   write_request(ctx, rid, request)
@@ -153,8 +153,9 @@ local function claim_grant(ctx, rid, request)
   emit_lock_event(ctx, 'lock.acquired', rid, request, '')
 end
 
--- mirror_hint(whom, words): publish a hint on the plain channel of the same name, too, for clients that can only SUBSCRIBE. In a cluster
--- each node passes it on to all others, so a domain does it only where the setting `mirror` is on. No other source may PUBLISH.
+-- mirror_hint(whom, words): publish a hint on the plain channel of the same name, too, for clients that can only
+-- SUBSCRIBE. PUBLISH reaches all nodes of a cluster and is expensive there. So it is only called if the setting
+-- `mirror` is on. No other Lua file may use PUBLISH.
 local function mirror_hint(whom, words) local channel = KEYS[9]
   redis.pcall('PUBLISH', channel .. whom, words)
 end
@@ -186,8 +187,9 @@ local function fences_of(request)
   return fences
 end
 
--- read_request(text): a live request from its record. README.md has the fields; all of them stay strings. A part that
--- rests on a hold of its owner's (`depends_on`), and waits, ends with that hold.
+-- read_request(text): a live request from its record. lock/keys.toml lists the fields. All values stay strings. A part
+-- with `depends_on` relies on a lock that the owner already holds. If that lock is released while the request waits,
+-- the request ends.
 local function read_request(text)
   local request, parts = {}, {}
   local list
@@ -201,13 +203,13 @@ local function read_request(text)
   return request
 end
 
--- record_of(ctx, rid): the record of a request as this call has left it; false if there is none.
+-- record_of(ctx, rid): the record of a request, with the changes of this call; false if there is none.
 local function record_of(ctx, rid) local requests = KEYS[2]
   if ctx.texts[rid] == nil then ctx.texts[rid] = redis.call('HGET', requests, rid) end
   return ctx.texts[rid]
 end
 
--- live_request(ctx, rid): a request that holds or waits; nil if it has ended or is not known.
+-- live_request(ctx, rid): the request with this rid if it holds or waits; nil if it has ended or is unknown.
 local function live_request(ctx, rid)
   local text = record_of(ctx, rid)
   if text and string.sub(text, 1, 6) ~= 'ended ' then return read_request(text) end
@@ -327,8 +329,7 @@ end
 -- permits_of(code): how many permits a code stands for; nil if it is that of another mode.
 local function permits_of(code) return tonumber(string.match(code, '^p(%d+)$')) end
 
--- set_record(ctx, rid, text): note the record of a request, for the rest of this call and for close_domain, which
--- stores it.
+-- set_record(ctx, rid, text): change the record of a request in memory. close_domain stores it.
 -- LATE
 local function set_record(ctx, rid, text)
   ctx.texts[rid] = text
@@ -336,15 +337,15 @@ local function set_record(ctx, rid, text)
   ctx.changed[rid] = true
 end
 
--- remember(ctx, rid, outcome): keep for two minutes how a request ended: one that has ended never holds again. In
--- `deadlines` those stand below zero, apart from the live.
+-- remember(ctx, rid, outcome): store for two minutes how a request ended, so that a repeated call cannot acquire again.
+-- In `deadlines`, ended requests have negative scores, and live requests positive ones.
 local function remember(ctx, rid, outcome) local deadlines = KEYS[4]
   set_record(ctx, rid, 'ended ' .. outcome)
   redis.call('ZADD', deadlines, ctx.now + 120000 - 1e15, rid)
   ctx.due = math.min(ctx.due, ctx.now + 121000)
 end
 
--- read_capacity(ctx, resource): its permits and whether they may be given out; nil if it has none.
+-- read_capacity(ctx, resource): the permits of a resource and whether they may be granted; nil if it has no capacity.
 local function read_capacity(ctx, resource) local capacity = KEYS[6]
   local max, status, silent_ms, seen_ms, used =
     string.match(redis.call('HGET', capacity, resource) or '', '^(%d+) (%l+) (%d+) (%d+) (%-?%d+)$')
@@ -368,8 +369,8 @@ local function use_permits(ctx, part, sign)
   write_capacity(part.resource, room)
 end
 
--- end_request(ctx, rid, request, outcome, event, detail): take a request out of everything, and remember how it
--- ended.
+-- end_request(ctx, rid, request, outcome, event, detail): remove a request from `graph`, free its permits, store its
+-- outcome, and note which waiters may now be granted.
 -- LATE
 local function end_request(ctx, rid, request, outcome, event, detail) local graph = KEYS[3]
   redis.call('ZREM', graph, unpack(members_of(rid, request)))  -- at most 65: members of a request
@@ -441,8 +442,8 @@ local function is_behind(ctx, part, order) local graph = KEYS[3]
   return line.alone and line.alone < order or line.last and line.last < order
 end
 
--- is_held_against(ctx, part, owner): whether holders of the resource keep this owner from it. Holds stand in the
--- order permits, shared, exclusive.
+-- is_held_against(ctx, part, owner): whether holders of the resource block this owner. The members are sorted: permits,
+-- shared, exclusive.
 local function is_held_against(ctx, part, owner) local graph = KEYS[3]
   local line, held = line_of(ctx, part.resource), 'r ' .. part.resource .. ' h'
   local low, high = '[' .. held .. ' ', '(' .. held .. '!'
@@ -496,7 +497,8 @@ local function link_request(ctx, rid, request) local graph = KEYS[3]
   redis.call('ZADD', graph, unpack(scored))  -- at most 130: two for each member of a request
 end
 
--- next_fence(ctx): a fence above all that were given out before, even if the last second was lost; as text.
+-- next_fence(ctx): a new fence, larger than all earlier ones, even after the server lost its last second of writes:
+-- fences are at least the time in µs; as text.
 local function next_fence(ctx)
   ctx.fence = math.max(ctx.fence + 1, ctx.now * 1000)
   return string.format('%.0f', ctx.fence)
@@ -518,7 +520,7 @@ local function grant(ctx, rid, request, status, deadline_ms)
   set_deadline(ctx, rid, deadline_ms)
 end
 
--- read_rules(ctx): the settings that few calls need, added to ctx.
+-- read_rules(ctx): read the settings that few calls need, and add them to ctx.
 local function read_rules(ctx) local config = KEYS[1]
   if ctx.claim_ms then return end
   local row = redis.call('HMGET', config, 'poll_ms', 'claim_ms', 'waiter_ms', 'priority_step_ms', 'policy',
@@ -554,7 +556,7 @@ local function promote(ctx, freed, left) local graph, deadlines = KEYS[3], KEYS[
   if freed.gone < 64 then
     local first = redis.call('ZRANGE', graph, low, high, 'BYLEX', 'LIMIT', 0, 1)[1]
     if not first then return left end
-    -- who would share may pass 63 others who would: the last of the first 64 may have a turn now, as many as have gone
+    -- a shared waiter may pass 63 shared waiters. So if n shared requests left, the last n of the first 64 may be granted
     if string.find(first, '^r %S+ q %S+ s ') then most, skipped = freed.gone, 64 - freed.gone end
   end
   local members = redis.call('ZRANGE', graph, low, high, 'BYLEX', 'LIMIT', skipped, most)
@@ -593,7 +595,7 @@ local function members_below(words, limit) local graph = KEYS[3]
   return redis.call('ZRANGE', graph, '[' .. words .. ' ', '(' .. words .. '!', 'BYLEX', 'LIMIT', 0, limit)
 end
 
--- waits_as(owner): the rid under which an owner waits already; nil if it does not.
+-- waits_as(owner): the rid of the request with which this owner waits, or nil.
 local function waits_as(owner)
   local member = members_below('o ' .. owner .. ' w', 1)[1]
   return member and string.match(member, '^.* (%S+)$')
@@ -641,7 +643,7 @@ local function end_rids(ctx, rids, work) local deadlines = KEYS[4]
     elseif request then
       end_request(ctx, rid, request, 'expired', 'lock.expired', '')
     else
-      redis.call('ZREM', deadlines, rid) -- of something that is not there
+      redis.call('ZREM', deadlines, rid) -- the request no longer exists
     end
     count, work = count + 1, work - 4 - (request and #request.parts or 0)
   end
@@ -649,8 +651,8 @@ local function end_rids(ctx, rids, work) local deadlines = KEYS[4]
   return count
 end
 
--- sweep_ended(ctx, limit): forget how requests ended two minutes ago, and agents whose rate is not used, a hundred times
--- the limit at most; when that is to be done again.
+-- sweep_ended(ctx, limit): delete outcomes after two minutes, and unused rate entries; at most 100 × limit (1,000) of
+-- each. Returns the time of the next sweep.
 local function sweep_ended(ctx, limit) local requests, deadlines, rates = KEYS[2], KEYS[4], KEYS[7]
   local most = math.min(1000, 100 * limit)
   local rids = redis.call('ZRANGE', deadlines, '-inf', ctx.now - 1e15, 'BYSCORE', 'LIMIT', 0, most)
@@ -679,11 +681,12 @@ local function end_due(ctx, limit) local deadlines = KEYS[4]
   ctx.caught_up = #rids < limit and ended == #rids
   local next_due = redis.call('ZRANGE', deadlines, 0, '+inf', 'BYSCORE', 'LIMIT', 0, 1, 'WITHSCORES')[2]
   ctx.due = math.min(tonumber(next_due or MAX_SAFE), sweep_ended(ctx, limit))
-  ctx.grants, ctx.looks = nil, nil -- what the call itself frees is not to wait for the backlog
+  ctx.grants, ctx.looks = nil, nil -- the call's own releases get a fresh budget, so that they do not wait for the overdue ones
   return ended
 end
 
--- end_overdue(ctx, rids, work): end those of some requests whose deadline has come, where end_due has not seen to all.
+-- end_overdue(ctx, rids, work): end the overdue requests among rids, unless end_due has already ended all overdue
+-- requests.
 local function end_overdue(ctx, rids, work) local deadlines = KEYS[4]
   if ctx.caught_up or #rids == 0 then return end
   local due = {}
@@ -694,14 +697,14 @@ local function end_overdue(ctx, rids, work) local deadlines = KEYS[4]
   end_rids(ctx, due, work or MAX_SAFE)
 end
 
--- catch_up(ctx, rids): end what is overdue, some of it anywhere, and all of these.
+-- catch_up(ctx, rids): end overdue requests: up to 16 of the domain, and all overdue ones among rids.
 -- LATE
 local function catch_up(ctx, rids)
   end_due(ctx, 16)
   end_overdue(ctx, rids)
 end
 
--- create_base(clock): note of a new base which layout its data has, and its clock: that of the server, unless it is `test`.
+-- create_base(clock): store the layout and the clock of a new base. The clock is `test` or `server` (the default).
 local function create_base(clock) local config = KEYS[1]
   redis.call('HSET', config, 'layout', CREATED, 'layout_min', CREATED, 'clock', clock == 'test' and 'test' or 'server')
 end
@@ -731,7 +734,7 @@ local function place_of(request) local graph = KEYS[3]
   return place
 end
 
--- unavailable(ctx, request): why permits that a request wants will not be given out as things stand; nil if they may.
+-- unavailable(ctx, request): the reason why the wanted permits cannot be granted at present, or nil.
 local function unavailable(ctx, request)
   for _, part in ipairs(request.parts) do
     local wanted = permits_of(part.code)

@@ -57,13 +57,14 @@ if #ARGV ~= 2 then
   return redis.error_reply('ADEQ_ARG expected 2 arguments, got ' .. #ARGV)
 end
 
--- create_base(clock): note of a new base which layout its data has, and its clock: that of the server, unless it is `test`.
+-- create_base(clock): store the layout and the clock of a new base. The clock is `test` or `server` (the default).
 local function create_base(clock) local config = KEYS[1]
   redis.call('HSET', config, 'layout', CREATED, 'layout_min', CREATED, 'clock', clock == 'test' and 'test' or 'server')
 end
 
--- mirror_hint(whom, words): publish a hint on the plain channel of the same name, too, for clients that can only SUBSCRIBE. In a cluster
--- each node passes it on to all others, so a domain does it only where the setting `mirror` is on. No other source may PUBLISH.
+-- mirror_hint(whom, words): publish a hint on the plain channel of the same name, too, for clients that can only
+-- SUBSCRIBE. PUBLISH reaches all nodes of a cluster and is expensive there. So it is only called if the setting
+-- `mirror` is on. No other Lua file may use PUBLISH.
 local function mirror_hint(whom, words) local channel = KEYS[4]
   redis.pcall('PUBLISH', channel .. whom, words)
 end
@@ -137,7 +138,7 @@ local function open_domain(rids) local requests = KEYS[2]
   return ctx
 end
 
--- read_capacity(ctx, resource): its permits and whether they may be given out; nil if it has none.
+-- read_capacity(ctx, resource): the permits of a resource and whether they may be granted; nil if it has no capacity.
 local function read_capacity(ctx, resource) local capacity = KEYS[3]
   local max, status, silent_ms, seen_ms, used =
     string.match(redis.call('HGET', capacity, resource) or '', '^(%d+) (%l+) (%d+) (%d+) (%-?%d+)$')

@@ -122,7 +122,7 @@ local function open_domain(rids) local requests = KEYS[2]
   return ctx
 end
 
--- read_capacity(ctx, resource): its permits and whether they may be given out; nil if it has none.
+-- read_capacity(ctx, resource): the permits of a resource and whether they may be granted; nil if it has no capacity.
 local function read_capacity(ctx, resource) local capacity = KEYS[5]
   local max, status, silent_ms, seen_ms, used =
     string.match(redis.call('HGET', capacity, resource) or '', '^(%d+) (%l+) (%d+) (%d+) (%-?%d+)$')
@@ -132,8 +132,9 @@ local function read_capacity(ctx, resource) local capacity = KEYS[5]
     open = status == 'active' and not silent, silent = silent }
 end
 
--- read_request(text): a live request from its record. README.md has the fields; all of them stay strings. A part that
--- rests on a hold of its owner's (`depends_on`), and waits, ends with that hold.
+-- read_request(text): a live request from its record. lock/keys.toml lists the fields. All values stay strings. A part
+-- with `depends_on` relies on a lock that the owner already holds. If that lock is released while the request waits,
+-- the request ends.
 local function read_request(text)
   local request, parts = {}, {}
   local list
@@ -147,7 +148,7 @@ local function read_request(text)
   return request
 end
 
--- record_of(ctx, rid): the record of a request as this call has left it; false if there is none.
+-- record_of(ctx, rid): the record of a request, with the changes of this call; false if there is none.
 local function record_of(ctx, rid) local requests = KEYS[2]
   if ctx.texts[rid] == nil then ctx.texts[rid] = redis.call('HGET', requests, rid) end
   return ctx.texts[rid]
@@ -157,7 +158,7 @@ local arg_made
 function arg_rare()
   if arg_made then return arg_made end
 
--- parts_text(request): the locks of a request as its record and its events have them.
+-- parts_text(request): the locks of a request as text, for its record and its events.
 local function parts_text(request)
   local words = {}
   for i, part in ipairs(request.parts) do
@@ -178,7 +179,7 @@ local function place_of(request) local graph = KEYS[3]
   return place
 end
 
--- describe(rid, request): a live request as list and show answer it. Holders have place 0.
+-- describe(rid, request): the answer of `list` and `show` for a live request. Holders have place 0.
 local function describe(rid, request) local deadlines = KEYS[4]
   local waits = request.order ~= '-'
   return { 'found', rid, waits and 'waiting' or request.state, request.owner, request.agent, tonumber(request.priority),

@@ -101,7 +101,7 @@ local function add_count(ctx, name, n)
   ctx.counts[name] = (ctx.counts[name] or 0) + n
 end
 
--- done_before(ctx, verb): the word that a call of this verb and rid has left within the last minute, or nil.
+-- done_before(ctx, verb): the answer that an earlier call with this verb and rid stored in the last minute, or nil.
 local function done_before(ctx, verb) local once = KEYS[8]
   if rid == '' then return nil end
   local word, until_ms = string.match(redis.call('HGET', once, 'done:' .. verb .. ':' .. rid) or '', '^(%S+) (%d+)$')
@@ -139,7 +139,7 @@ local function hold_once(ctx, field, id, keep_ms, stamp) local once, once_due = 
   ctx.held = (ctx.held or 0) + 1
 end
 
--- sweep_once(ctx, limit): forget keys of `once` whose time is over, at most limit; how many.
+-- sweep_once(ctx, limit): delete expired fields of `once`, at most limit. Returns the number.
 local function sweep_once(ctx, limit) local once, once_due = KEYS[8], KEYS[9]
   local fields = redis.call('ZRANGE', once_due, '-inf', ctx.now, 'BYSCORE', 'LIMIT', 0, limit)
   if #fields == 0 then return 0 end
@@ -157,7 +157,8 @@ local function note_done(ctx, verb, word)
   sweep_once(ctx, 10)
 end
 
--- note_answers(ctx, verb, answers): leave the answers of this call for the same call, sent again; replayed_answers reads them.
+-- note_answers(ctx, verb, answers): store the answers of this call. If the call is repeated, replayed_answers returns
+-- them.
 -- EARLY
 local function note_answers(ctx, verb, answers)
   local words = {}
@@ -294,7 +295,7 @@ local function shorten_family(ctx, id) local task, children, ends = KEYS[2], KEY
     redis.call('ZREM', children .. parent, id)
     if only then
       redis.call('DEL', children .. id)
-      if parent == kids[1] then  -- the two had each other
+      if parent == kids[1] then  -- parent and child are each other's parent
         redis.call('HDEL', task .. parent, 'link', 'pruned')
         redis.call('PEXPIRE', task .. parent, 60000)
         return

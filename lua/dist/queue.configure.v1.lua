@@ -165,7 +165,7 @@ end
 
 local arg_rare
 
--- create_base(clock): note of a new base which layout its data has, and its clock: that of the server, unless it is `test`.
+-- create_base(clock): store the layout and the clock of a new base. The clock is `test` or `server` (the default).
 local function create_base(clock) local config = KEYS[1]
   redis.call('HSET', config, 'layout', CREATED, 'layout_min', CREATED, 'clock', clock == 'test' and 'test' or 'server')
 end
@@ -176,7 +176,7 @@ local function change_settings(ctx, clock, changes) local config = KEYS[1]
   if #changes > 0 then redis.call('HSET', config, unpack(changes)) end  -- at most 100: two for each setting
 end
 
--- done_before(ctx, verb): the word that a call of this verb and rid has left within the last minute, or nil.
+-- done_before(ctx, verb): the answer that an earlier call with this verb and rid stored in the last minute, or nil.
 local function done_before(ctx, verb) local once = KEYS[2]
   if rid == '' then return nil end
   local word, until_ms = string.match(redis.call('HGET', once, 'done:' .. verb .. ':' .. rid) or '', '^(%S+) (%d+)$')
@@ -197,7 +197,7 @@ local function hold_once(ctx, field, id, keep_ms, stamp) local once, once_due = 
   ctx.held = (ctx.held or 0) + 1
 end
 
--- sweep_once(ctx, limit): forget keys of `once` whose time is over, at most limit; how many.
+-- sweep_once(ctx, limit): delete expired fields of `once`, at most limit. Returns the number.
 local function sweep_once(ctx, limit) local once, once_due = KEYS[2], KEYS[3]
   local fields = redis.call('ZRANGE', once_due, '-inf', ctx.now, 'BYSCORE', 'LIMIT', 0, limit)
   if #fields == 0 then return 0 end
@@ -262,9 +262,9 @@ local arg_made
 function arg_rare()
   if arg_made then return arg_made end
 
--- set_fair(ctx, changes): switch fair shares on or off, once: the setting is the place from which they hold, 0 for none. Who comes
--- after the change stands behind all who are in line. fair_top stays, above 0: by it lane_emptied knows that lanes may have shares,
--- though no place was dealt: a claim notes shares of tasks that were in line before.
+-- set_fair(ctx, changes): switch fair shares on or off, once: the setting stores the first fair place, or 0 for off.
+-- Tasks that are enqueued after the change are placed behind all waiting tasks. fair_top stays above 0 after switching
+-- off, so that lane_emptied still deletes the shares of a lane.
 local function set_fair(ctx, changes) local config = KEYS[1]
   local place = math.max(tonumber(redis.call('HGET', config, 'place') or 0), ctx.settings_fair_top)
   local value = string.format('%.0f', ctx.settings_fair)

@@ -186,8 +186,8 @@ local function open(clock) local config = KEYS[1]
   return { exists = row[1], now = now, now_text = now_text, settings_events_max = tonumber(row[3] or 100000), settings_finished_max = tonumber(row[4] or 100000), settings_fair = tonumber(row[5] or 0), settings_mode = row[6], settings_limits = tonumber(row[7] or 0), settings_fair_top = tonumber(row[8] or 0), counts = {}, ended = 0, work = 300, limit = row[7] and {}, steps = 100 }
 end
 
--- retire_worker(name): end the incarnation that holds a name. The last eight stay known beyond the replay window, so
--- that a late re-send of their registration is not taken for a new one.
+-- retire_worker(name): remove the current incarnation of a worker name. The last eight incarnations are remembered for
+-- 2 minutes, so that a late repeated `register` of one of them is not accepted as new.
 local function retire_worker(name) local worker_hash = KEYS[18]
   local row = redis.call('HMGET', worker_hash .. name, 'incarnation', 'replaced')
   local replaced = string.match((row[1] or '') .. ' ' .. (row[2] or ''), '^ ?(' .. string.rep('%S* ?', 8) .. ')')
@@ -205,8 +205,8 @@ local function add_count(ctx, name, n)
   ctx.counts[name] = (ctx.counts[name] or 0) + n
 end
 
--- answer_waiters(ctx, id, how, value): leave word of how a task ended for those who wait for it, and tell them. Past its time
--- it is not shown; the server deletes it later, by its own clock.
+-- answer_waiters(ctx, id, how, value): store how a task ended under `reply:<id>` for reply_ms, and publish it. The key
+-- lives twice as long; after reply_ms it is ignored.
 -- EARLY
 local function answer_waiters(ctx, id, how, value) local config, reply, channel = KEYS[1], KEYS[8], KEYS[34]
   ctx.reply_ms = ctx.reply_ms or tonumber(redis.call('HGET', config, 'reply_ms') or 3600000)
@@ -215,16 +215,17 @@ local function answer_waiters(ctx, id, how, value) local config, reply, channel 
   redis.pcall('SPUBLISH', channel .. id, how)
 end
 
--- push_due(lane): leave a token for a time within the longest block, 10 s, of which nobody who is blocked has learned: who
--- takes it blocks until then. In a pause, too, for it tells of a time and not of a task. It goes by itself.
+-- push_due(lane): push a wake-up token for a due time within the next 10 s (the longest block), because blocked workers
+-- do not know this time. The worker that takes the token claims, sees next_ms, and blocks until then. Also pushed while
+-- the queue is paused. It expires after 60 s.
 local function push_due(lane) local wake = KEYS[11]
   if redis.call('EXISTS', wake .. lane) == 0 then redis.call('LPUSH', wake .. lane, '1') end
   redis.call('PEXPIRE', wake .. lane, 60000)
 end
 
--- await_deadline(ctx, id, since_ms, due, own): note when a task with ties that waits since then goes on to another lane or, after the
--- last, fails; or expires, if it was never leased: the earlier of the two.
--- due: a list for the ZADD of the caller. own: what this reads of the record, if that is known.
+-- await_deadline(ctx, id, since_ms, due, own): store the next deadline of a waiting task: its move to the next lane (or
+-- its failure in the last lane), counted from since_ms, or its expiry if it was never leased; the earlier one. due: a
+-- list for the ZADD of the caller. own: what this reads of the record, if that is known.
 local function await_deadline(ctx, id, since_ms, due, own) local task, deadlines = KEYS[4], KEYS[14]
   own = own or redis.call('HMGET', task .. id, 'fallback_after_ms', 'fallback', 'expires_at_ms', 'deliveries')
   local at_ms = MAX_SAFE
@@ -275,8 +276,8 @@ local function holds_on_end(ctx, id, own) local deadlines, once = KEYS[14], KEYS
   if held[2] == id then redis.call('HDEL', once, scope) end
 end
 
--- order_on_end(ctx, id, own): take the task out of the line of its ordering key. If it was the first, it is the turn of the
--- next one. propagate_ends tells it.
+-- order_on_end(ctx, id, own): remove the task from the queue of its ordering key. If it was the first, write a note,
+-- and propagate_ends unblocks the next task.
 -- READS ordering_key
 -- WHEN own.ordering_key
 local function order_on_end(ctx, id, own) local order = KEYS[25]
@@ -336,7 +337,7 @@ local function lane_emptied(ctx, lane) local lanes, wake, delayed, deadlines, sh
   end
 end
 
--- leave_line(id, key): a task that waited for a limit ends; its place in the line goes with it, and the line with its last one.
+-- leave_line(id, key): remove a task from a limit queue. If the queue is then empty, remove it from limit_lines.
 local function leave_line(id, key) local task, waiting, limit_lines = KEYS[4], KEYS[29], KEYS[30]
   redis.call('HDEL', task .. id, 'limited_by')
   redis.call('ZREM', waiting .. key, id)
@@ -398,8 +399,8 @@ local function cancel_one(ctx, id, dead_too) local running, leases = KEYS[2], KE
   return 'cancelled'
 end
 
--- rank_after(set, score, id): how many members of a sorted set stand at or before this score and id, whether the id is
--- still there or not. Members of one score stand in the order of their bytes.
+-- rank_after(set, score, id): the number of members up to (score, id), even if this member was removed. Members with
+-- equal scores are sorted by their bytes.
 local function rank_after(set, score, id)
   if redis.call('ZSCORE', set, id) == score then return redis.call('ZRANK', set, id) + 1 end
   local low, high = redis.call('ZCOUNT', set, '-inf', '(' .. score), redis.call('ZCOUNT', set, '-inf', score)
@@ -426,7 +427,7 @@ local function cancel_children(ctx, id, last_id, last_score, stamp, limit) local
     local parent = row[3]
     if row[1] then parent = row[2] end
     if parent ~= id then
-      redis.call('ZREM', children .. id, child)  -- an older build enqueued another task of the id of a link
+      redis.call('ZREM', children .. id, child)  -- an older version enqueued a new task with the id of a link
     else
       if row[1] then cancel_one(ctx, child) end
       local has_own = redis.call('EXISTS', children .. child) == 1
@@ -442,7 +443,7 @@ local function cancel_children(ctx, id, last_id, last_score, stamp, limit) local
   return #page / 2, #page > 0 and page[#page - 1] .. ' ' .. page[#page]
 end
 
--- push_wake(ctx, lane): leave a token for a blocked worker; at most one, for it is a hint and not the task.
+-- push_wake(ctx, lane): push a wake-up token for a blocked worker. One is enough: it is a hint, not a task.
 local function push_wake(ctx, lane) local wake = KEYS[11]
   if (ctx.mode or ctx.settings_mode) == 'paused' then return end
   if redis.call('EXISTS', wake .. lane) == 0 then redis.call('LPUSH', wake .. lane, '1') end
@@ -463,7 +464,8 @@ local function make_ready(ctx, by_lane) local ready, lanes, shares = KEYS[9], KE
   for first = 1, #names, 7000 do redis.call('SADD', lanes, unpack(names, first, math.min(first + 6999, #names))) end
 end
 
--- delay_until(ctx, due_ms, id, lane): put a task aside.
+-- delay_until(ctx, due_ms, id, lane): make a task delayed until due_ms. If that is within 10 s, wake a worker of the
+-- lane.
 local function delay_until(ctx, due_ms, id, lane) local delayed = KEYS[12]
   redis.call('ZADD', delayed, due_ms, id)
   if due_ms - ctx.now < 10000 then push_due(lane) end
@@ -490,9 +492,9 @@ local function move_to_dead(ctx, event, id, reason, tied, error, shown) local de
   add_count(ctx, 'dead', 1)
 end
 
--- share_place(ctx, lane, user, band): the place of a user's next task where users have fair shares: its virtual start time in the
--- lane and priority band, which is that of the task that was claimed there last, or the end of the one that this user enqueued
--- before. A task of weight 1 lasts 1,000. config.fair_top is above all places, for the time after fair shares.
+-- share_place(ctx, lane, user, band): the place of a user's next task with fair shares: the place claimed last in this
+-- lane and band, or the end of the user's previous task if that is later. A task of a user with weight 100 % lasts
+-- 1,000. config.fair_top is kept above all places, for the case that fair shares are switched off.
 local function share_place(ctx, lane, user, band) local config, weights, shares = KEYS[1], KEYS[32], KEYS[33]
   local name = lane .. ' ' .. band .. user
   ctx.shares = ctx.shares or {}
@@ -522,7 +524,7 @@ local function tell_waiting(ctx, id, place, how, batch) local task, blocked = KE
   local score = redis.call('ZSCORE', blocked, id)
   if not score or score % BAND ~= tonumber(place) then return end
   local own = redis.call('HMGET', task .. id, 'after_when', 'after_any', 'lane', 'delay_ms', 'run_after_ms', 'ties', 'user', 'limited_by')
-  if own[8] then return end  -- what it waited for has come
+  if own[8] then return end  -- it no longer waits for tasks, only for a limit
   local good = own[1] == 'ended' or (how == 'c') == (own[1] ~= 'failed')
   local decisive = good == (own[2] == '1')
   if not decisive and redis.call('HINCRBY', task .. id, 'awaits', -1) > 0 then return end
@@ -564,7 +566,7 @@ local function propagate_ends(ctx, limit) local dependents, ends = KEYS[24], KEY
     local count, rest = 0, '- 0'
     redis.call('ZREM', ends, note)
     if how == 't' then
-      line_up_freed()  -- or it would miss them
+      line_up_freed()  -- cancel_children must see the tasks that became ready
       count, rest = cancel_children(ctx, id, other, at, upto, limit - told)
     elseif how then  -- else the note is damaged
       if at ~= '0' then tell_waiting(ctx, other, at, how, batch) end
@@ -620,7 +622,7 @@ local function shorten_family(ctx, id) local task, children, ends = KEYS[4], KEY
     redis.call('ZREM', children .. parent, id)
     if only then
       redis.call('DEL', children .. id)
-      if parent == kids[1] then  -- the two had each other
+      if parent == kids[1] then  -- parent and child are each other's parent
         redis.call('HDEL', task .. parent, 'link', 'pruned')
         redis.call('PEXPIRE', task .. parent, 60000)
         return
@@ -708,8 +710,8 @@ local function trim_set(ctx, set, keep_ms, max, limit) local dead = KEYS[16]
   return count
 end
 
--- retain(ctx): after tasks have ended, keep the sets of ended tasks within their numbers. Ages are looked after by
--- trim_ended.
+-- retain(ctx): after tasks have ended, delete the oldest ended tasks above the maximum number. trim_ended handles the
+-- maximum age.
 local function retain(ctx) local config, finished, dead = KEYS[1], KEYS[15], KEYS[16]
   ctx.work = math.max(ctx.work, 50) + 25 * (ctx.ended + (ctx.counts.dead or 0))  -- as many go as come, whatever they have
   if ctx.ended > 0 and redis.call('ZCARD', finished) > ctx.settings_finished_max then
@@ -733,8 +735,8 @@ local function write_counts(ctx) local counters = KEYS[35]
   end
 end
 
--- close(ctx): the end of a call that may have ended tasks: tell those that wait for the ends, keep the ended tasks within their
--- numbers, and store what the call has counted.
+-- close(ctx): the end of a call that may have ended tasks: process the notes of ends, delete ended tasks above the
+-- maximum number, and store the counters.
 local function close(ctx)
   if ctx.noted then propagate_ends(ctx, 100) end
   retain(ctx)
@@ -776,15 +778,15 @@ local function drain_limit_queue(ctx, key, line, batch) local task, waiting = KE
   else
     local look_ms = line.recheck_at_ms
     if line.paced then look_ms = ctx.now + 25 * passed  -- 100 in 5 s, however few a call may let go
-    elseif left + most > 0 then look_ms = ctx.now + 1 - BAND end  -- after those that this call leaves
+    elseif left + most > 0 then look_ms = ctx.now + 1 - BAND end  -- +1: behind queues that this call did not reach
     batch.looks[#batch.looks + 1] = look_ms
     batch.looks[#batch.looks + 1] = key
   end
 end
 
--- read_limits(ctx, keys): the limits that hold for these keys: those of their own, or of all of their kind. Each is read as
--- '<concurrency> <policy> <interval_ms> <burst>', 0 for what is not limited, and is the same table all through a call: how many
--- hold it (held), and when its rate lets the next start (next_ms), are noted there by room_left.
+-- read_limits(ctx, keys): the limits for these keys: each has its own, or that of its kind (`user:*`). A rule is stored
+-- as '<concurrency> <policy> <interval_ms> <burst>', with 0 for not limited. Each limit is one table per call (cached
+-- in ctx.limit). room_left adds `held` and `next_ms` to it.
 local function read_limits(ctx, keys) local limits = KEYS[27]
   local names, found = {}, {}
   for i, key in ipairs(keys) do names[2 * i - 1], names[2 * i] = key, string.sub(key, 1, string.find(key, ':', 1, true) or -1) .. '*' end
@@ -814,16 +816,16 @@ local function read_rates(limited) local rates = KEYS[31]
   for i, limit in ipairs(unread) do limit.rate_ms = due[i] or names[2] and 0 end
 end
 
--- full_score(ctx): the score in limit_lines of a line whose limit is full now: it is looked at when a lease ends, or when a limit of
--- a kind is changed.
+-- full_score(ctx): the score in limit_lines of a queue whose limit is full now: it is looked at when a lease ends, or
+-- after a change of `user:*`, `tag:*` or `key:*`.
 local function full_score(ctx)
   return BAND + math.max(ctx.now, ctx.settings_limits + 1)
 end
 
--- room_left(ctx, limit): how many more tasks a limit lets start now, and the score that its line has until then in limit_lines:
--- when to look for one more, in 5 s at the latest. Rates that let none start are looked at together, so that idle workers do not
--- ask for each line on its own. While as many run as may, that is full_score: the end of a lease opens the line.
--- limit.idle: its rate has let one start for 5 s, and none has.
+-- room_left(ctx, limit): how many more tasks a limit lets start now, and the score of its queue in limit_lines: when to
+-- look again, at most 5 s ahead. Rates that are used up are looked at together, so that idle workers do not poll each
+-- queue. If the concurrency is used up, the score is full_score: the end of a lease opens the queue. limit.idle: for 5
+-- s the rate would have allowed a start, but no task started.
 local function room_left(ctx, limit) local holding, rates = KEYS[28], KEYS[31]
   local room, recheck_at_ms = MAX_SAFE, ctx.now + 5000
   if limit.most then
@@ -883,7 +885,7 @@ local function drain_limit_queues(ctx, keys, again) local blocked, deadlines, li
     if ctx.steps > 0 then
       if i % 100 == 1 then lines = peek_lines(ctx, keys, i, again) end
       drain_limit_queue(ctx, key, lines[key], batch)
-    elseif not again then  -- else it is due still
+    elseif not again then  -- with `again`, the key is still due and will be looked at by the next call
       later[#later + 1] = ctx.now - BAND
       later[#later + 1] = key
     end
@@ -971,14 +973,16 @@ local function read_lease(value)
   }
 end
 
--- settled_as(token, answer): the record's memory of a settlement, as settled_before reads it: '<token> <status>[ <number>]'.
+-- settled_as(token, answer): the text of the record field `settled`: '<token> <status>[ <number>]'. settled_before
+-- reads it.
 -- EARLY
 local function settled_as(token, answer)
   if not answer[2] then return token .. ' ' .. answer[1] end
   return token .. ' ' .. answer[1] .. string.format(' %.0f', answer[2])
 end
 
--- settled_before(id, token, answers): what this token's settlement answered, if it is among these; else lease_lost.
+-- settled_before(id, token, answers): the earlier answer to a settlement with this token, if it is one of `answers`;
+-- otherwise lease_lost.
 local function settled_before(id, token, answers) local task = KEYS[4]
   for _, settled in ipairs(redis.call('HMGET', task .. id, 'settled', 'settled_earlier')) do
     local by, answer, value = string.match(settled or '', '^(%S+) (%S+) ?(%d*)$')

@@ -464,7 +464,7 @@ local function index_task(ctx, by_index, id, own) local by_user, by_tag, childre
   if own.parent then line_up(by_index, children .. own.parent, ctx.now_text, id) end
 end
 
--- push_wake(ctx, lane): leave a token for a blocked worker; at most one, for it is a hint and not the task.
+-- push_wake(ctx, lane): push a wake-up token for a blocked worker. One is enough: it is a hint, not a task.
 local function push_wake(ctx, lane) local wake = KEYS[9]
   if (ctx.mode or ctx.settings_mode) == 'paused' then return end
   if redis.call('EXISTS', wake .. lane) == 0 then redis.call('LPUSH', wake .. lane, '1') end
@@ -541,8 +541,8 @@ local function write_record(id, stamp, ctx, own, size) local task, children = KE
   end
 end
 
--- add_tasks(ctx, ids, data, envelopes, stamps): take in those tasks that are new, each with what its envelope says
--- and the stamp of the call and its index in it. One answer each.
+-- add_tasks(ctx, ids, data, envelopes, stamps): add the tasks that are new. envelopes: their pairs; stamps:
+-- `<rid>/<index>`. Returns one answer for each task.
 -- EARLY
 local function add_tasks(ctx, ids, data, envelopes, stamps) local config, payload, ready, shares = KEYS[1], KEYS[5], KEYS[7], KEYS[28]
   local last = redis.call('HINCRBY', config, 'place', #ids)
@@ -571,7 +571,7 @@ local function add_tasks(ctx, ids, data, envelopes, stamps) local config, payloa
     else
       answers[i], seen[id], created[#created + 1] = new, true, id
       if own.scope then
-        redis.call('SET', payload .. id, data[i])  -- for a later item may replace it
+        redis.call('SET', payload .. id, data[i])  -- because a later item of the same scope may replace the payload
       else
         payloads[#payloads + 1], payloads[#payloads + 2] = payload .. id, data[i]
       end
@@ -597,8 +597,8 @@ local function add_tasks(ctx, ids, data, envelopes, stamps) local config, payloa
   return answers
 end
 
--- check_parts(ctx, i, own): the error of an envelope with parts that do not go together, or where the call has too many of those that
--- take a command or more each; nil if they do.
+-- check_parts(ctx, i, own): check an item: return an error if its fields contradict each other, or if the call has more
+-- than 8,000 tags, limits and `after` ids; otherwise nil.
 local function check_parts(ctx, i, own)
   local moves = own.fallback or own.unclaimed == 'fail'
   if not moves ~= not own.fallback_after_ms then
@@ -664,8 +664,8 @@ local function add_count(ctx, name, n)
   ctx.counts[name] = (ctx.counts[name] or 0) + n
 end
 
--- answer_waiters(ctx, id, how, value): leave word of how a task ended for those who wait for it, and tell them. Past its time
--- it is not shown; the server deletes it later, by its own clock.
+-- answer_waiters(ctx, id, how, value): store how a task ended under `reply:<id>` for reply_ms, and publish it. The key
+-- lives twice as long; after reply_ms it is ignored.
 -- EARLY
 local function answer_waiters(ctx, id, how, value) local config, reply, channel = KEYS[1], KEYS[6], KEYS[29]
   ctx.reply_ms = ctx.reply_ms or tonumber(redis.call('HGET', config, 'reply_ms') or 3600000)
@@ -674,16 +674,17 @@ local function answer_waiters(ctx, id, how, value) local config, reply, channel 
   redis.pcall('SPUBLISH', channel .. id, how)
 end
 
--- push_due(lane): leave a token for a time within the longest block, 10 s, of which nobody who is blocked has learned: who
--- takes it blocks until then. In a pause, too, for it tells of a time and not of a task. It goes by itself.
+-- push_due(lane): push a wake-up token for a due time within the next 10 s (the longest block), because blocked workers
+-- do not know this time. The worker that takes the token claims, sees next_ms, and blocks until then. Also pushed while
+-- the queue is paused. It expires after 60 s.
 local function push_due(lane) local wake = KEYS[9]
   if redis.call('EXISTS', wake .. lane) == 0 then redis.call('LPUSH', wake .. lane, '1') end
   redis.call('PEXPIRE', wake .. lane, 60000)
 end
 
--- await_deadline(ctx, id, since_ms, due, own): note when a task with ties that waits since then goes on to another lane or, after the
--- last, fails; or expires, if it was never leased: the earlier of the two.
--- due: a list for the ZADD of the caller. own: what this reads of the record, if that is known.
+-- await_deadline(ctx, id, since_ms, due, own): store the next deadline of a waiting task: its move to the next lane (or
+-- its failure in the last lane), counted from since_ms, or its expiry if it was never leased; the earlier one. due: a
+-- list for the ZADD of the caller. own: what this reads of the record, if that is known.
 local function await_deadline(ctx, id, since_ms, due, own) local task, deadlines = KEYS[4], KEYS[12]
   own = own or redis.call('HMGET', task .. id, 'fallback_after_ms', 'fallback', 'expires_at_ms', 'deliveries')
   local at_ms = MAX_SAFE
@@ -774,8 +775,8 @@ local function holds_on_end(ctx, id, own) local deadlines, once = KEYS[12], KEYS
   if held[2] == id then redis.call('HDEL', once, scope) end
 end
 
--- order_on_end(ctx, id, own): take the task out of the line of its ordering key. If it was the first, it is the turn of the
--- next one. propagate_ends tells it.
+-- order_on_end(ctx, id, own): remove the task from the queue of its ordering key. If it was the first, write a note,
+-- and propagate_ends unblocks the next task.
 -- READS ordering_key
 -- WHEN own.ordering_key
 local function order_on_end(ctx, id, own) local order = KEYS[22]
@@ -835,7 +836,7 @@ local function lane_emptied(ctx, lane) local lanes, wake, delayed, deadlines, sh
   end
 end
 
--- leave_line(id, key): a task that waited for a limit ends; its place in the line goes with it, and the line with its last one.
+-- leave_line(id, key): remove a task from a limit queue. If the queue is then empty, remove it from limit_lines.
 local function leave_line(id, key) local task, waiting, limit_lines = KEYS[4], KEYS[25], KEYS[26]
   redis.call('HDEL', task .. id, 'limited_by')
   redis.call('ZREM', waiting .. key, id)
@@ -897,8 +898,8 @@ local function cancel_one(ctx, id, dead_too) local running, leases = KEYS[2], KE
   return 'cancelled'
 end
 
--- rank_after(set, score, id): how many members of a sorted set stand at or before this score and id, whether the id is
--- still there or not. Members of one score stand in the order of their bytes.
+-- rank_after(set, score, id): the number of members up to (score, id), even if this member was removed. Members with
+-- equal scores are sorted by their bytes.
 local function rank_after(set, score, id)
   if redis.call('ZSCORE', set, id) == score then return redis.call('ZRANK', set, id) + 1 end
   local low, high = redis.call('ZCOUNT', set, '-inf', '(' .. score), redis.call('ZCOUNT', set, '-inf', score)
@@ -925,7 +926,7 @@ local function cancel_children(ctx, id, last_id, last_score, stamp, limit) local
     local parent = row[3]
     if row[1] then parent = row[2] end
     if parent ~= id then
-      redis.call('ZREM', children .. id, child)  -- an older build enqueued another task of the id of a link
+      redis.call('ZREM', children .. id, child)  -- an older version enqueued a new task with the id of a link
     else
       if row[1] then cancel_one(ctx, child) end
       local has_own = redis.call('EXISTS', children .. child) == 1
@@ -941,12 +942,13 @@ local function cancel_children(ctx, id, last_id, last_score, stamp, limit) local
   return #page / 2, #page > 0 and page[#page - 1] .. ' ' .. page[#page]
 end
 
--- create_base(clock): note of a new base which layout its data has, and its clock: that of the server, unless it is `test`.
+-- create_base(clock): store the layout and the clock of a new base. The clock is `test` or `server` (the default).
 local function create_base(clock) local config = KEYS[1]
   redis.call('HSET', config, 'layout', CREATED, 'layout_min', CREATED, 'clock', clock == 'test' and 'test' or 'server')
 end
 
--- delay_until(ctx, due_ms, id, lane): put a task aside.
+-- delay_until(ctx, due_ms, id, lane): make a task delayed until due_ms. If that is within 10 s, wake a worker of the
+-- lane.
 local function delay_until(ctx, due_ms, id, lane) local delayed = KEYS[10]
   redis.call('ZADD', delayed, due_ms, id)
   if due_ms - ctx.now < 10000 then push_due(lane) end
@@ -971,15 +973,15 @@ local function find_duplicate(ctx, own, stamp) local task, once = KEYS[4], KEYS[
     if made_by and made_by ~= '' and redis.call('HEXISTS', once, 'purged:' .. made_by) == 1 then id = nil end
     local asked = id and i > 1 and (until_ms == '' or own.after or own.needs_parent or ctx.moved)
     local row = asked and redis.call('HMGET', task .. id, 'created_ms', 'rid') or {}
-    -- Of a task that was evicted a key may be left.
+    -- The key of an evicted task may still be stored.
     local stands = id and (until_ms ~= '' and tonumber(until_ms) > ctx.now or until_ms == '' and row[1])
     if stands then return id, name, is_later(row[2], stamp) end
   end
 end
 
--- read_limits(ctx, keys): the limits that hold for these keys: those of their own, or of all of their kind. Each is read as
--- '<concurrency> <policy> <interval_ms> <burst>', 0 for what is not limited, and is the same table all through a call: how many
--- hold it (held), and when its rate lets the next start (next_ms), are noted there by room_left.
+-- read_limits(ctx, keys): the limits for these keys: each has its own, or that of its kind (`user:*`). A rule is stored
+-- as '<concurrency> <policy> <interval_ms> <burst>', with 0 for not limited. Each limit is one table per call (cached
+-- in ctx.limit). room_left adds `held` and `next_ms` to it.
 local function read_limits(ctx, keys) local limits = KEYS[24]
   local names, found = {}, {}
   for i, key in ipairs(keys) do names[2 * i - 1], names[2 * i] = key, string.sub(key, 1, string.find(key, ':', 1, true) or -1) .. '*' end
@@ -999,8 +1001,8 @@ local function read_limits(ctx, keys) local limits = KEYS[24]
   return found
 end
 
--- limits_of(ctx, user, tags, words): the limits that hold for a task: of all, of its user, its tags and its limit keys, which
--- are given as words with commas between them, or ''.
+-- limits_of(ctx, user, tags, words): the limits that apply to a task: `all`, its user, its tags, its limit keys. tags,
+-- words: separated by commas, or ''.
 local function limits_of(ctx, user, tags, words)
   local known = user .. ' ' .. tags .. ' ' .. words
   if not ctx.limited[known] then
@@ -1016,7 +1018,8 @@ local function limits_of(ctx, user, tags, words)
   return ctx.limited[known]
 end
 
--- find_line(ctx, own): the first of the limits of a new task in whose line others wait; it goes behind them at once.
+-- find_line(ctx, own): for a new task: the first of its limits whose queue is not empty. The task joins this queue at
+-- once.
 local function find_line(ctx, own) local waiting = KEYS[25]
   local limited = limits_of(ctx, own.user or '', table.concat(own.tags or {}, ','), table.concat(own.limits or {}, ','))
   for _, limit in ipairs(limited) do
@@ -1025,8 +1028,8 @@ local function find_line(ctx, own) local waiting = KEYS[25]
   end
 end
 
--- find_missing(ctx, ids, stamp): the first of these tasks that there is not, or that a later item of the call makes; nil if
--- all are there. Those that are there are not looked up again in this call.
+-- find_missing(ctx, ids, stamp): the first of these ids whose task does not exist, or is created by a later item of
+-- this call; nil if all exist. Ids that were found are not looked up again in this call.
 local function find_missing(ctx, ids, stamp) local task = KEYS[4]
   for _, id in ipairs(ids) do
     if not ctx.there[id] then
@@ -1037,8 +1040,8 @@ local function find_missing(ctx, ids, stamp) local task = KEYS[4]
   end
 end
 
--- full_score(ctx): the score in limit_lines of a line whose limit is full now: it is looked at when a lease ends, or when a limit of
--- a kind is changed.
+-- full_score(ctx): the score in limit_lines of a queue whose limit is full now: it is looked at when a lease ends, or
+-- after a change of `user:*`, `tag:*` or `key:*`.
 local function full_score(ctx)
   return BAND + math.max(ctx.now, ctx.settings_limits + 1)
 end
@@ -1057,8 +1060,8 @@ local function hold_once(ctx, field, id, keep_ms, stamp) local once, once_due = 
   ctx.held = (ctx.held or 0) + 1
 end
 
--- hold_keys(ctx, id, own, is_twin): let a task stand for what its envelope says is to be there only once: the idempotency
--- key for its time, the others (not for a twin, which has its own) until they are untied.
+-- hold_keys(ctx, id, own, is_twin): store the keys of a task in `once`: the idempotency key for idempotency_ms, the
+-- unique key and the scope until the task ends. is_twin: the task already existed; only the idempotency key is added.
 local function hold_keys(ctx, id, own, is_twin) local config, task = KEYS[1], KEYS[4]
   if own.idempotency_key then
     ctx.keep_ms = ctx.keep_ms or redis.call('HGET', config, 'idempotency_ms') or 86400000
@@ -1093,8 +1096,9 @@ local function join_gathering(ctx, id, parent) local task, blocked = KEYS[4], KE
   end
 end
 
--- join_limit(ctx, id, score, limit, recheck_at_ms, tied): let a task wait in the line of a limit, by its place; recheck_at_ms is the score of the
--- line in limit_lines, unless it is looked at before. Meanwhile it may expire, but it does not wait for a worker to come.
+-- join_limit(ctx, id, score, limit, recheck_at_ms, tied): put a task into the queue of a limit, by its place.
+-- recheck_at_ms: the new score of the queue in limit_lines, unless it is due earlier. The task may still expire. Its
+-- fallback timer stops while it waits for the limit.
 local function join_limit(ctx, id, score, limit, recheck_at_ms, tied) local task, blocked, deadlines, waiting, limit_lines = KEYS[4], KEYS[11], KEYS[12], KEYS[25], KEYS[26]
   redis.call('ZADD', blocked, score, id)
   redis.call('ZADD', waiting .. limit.key, score, id)
@@ -1116,17 +1120,17 @@ local function join_order(id, own, place) local order = KEYS[22]
   if own.behind then own[#own + 1], own[#own + 2] = 'after_when', 'ended' end
 end
 
--- known_as(id, stamp): what an id answers that is in use: created to the call that made it, or an older task of this id that is
--- still remembered; else exists, and whether a later item of this call made it; nil if it is free.
+-- known_as(id, stamp): the answer for an id that is in use: 'created' if this call created the task (or an earlier task
+-- with this id), otherwise 'exists' and whether a later item of this call created it; nil if the id is free.
 local function known_as(id, stamp) local task = KEYS[4]
   local row = redis.call('HMGET', task .. id, 'rid', 'created_ms', 'earlier')
   if row[1] == stamp or string.find(' ' .. (row[3] or '') .. ' ', ' ' .. stamp .. ' ', 1, true) then return 'created' end
   if row[2] then return 'exists', is_later(row[1], stamp) end
 end
 
--- merge_task(ctx, twin, by, stamp, own, data): answer an enqueue with a task that is there, and was found by that name. The
--- call may come again when that task has ended, so the answer is remembered; and with coalesce=last, a scope's task gets the
--- newcomer's payload.
+-- merge_task(ctx, twin, by, stamp, own, data): answer an enqueue with an existing task. by: what both have in common
+-- (`rid`, `key`, `scope`, `unique`). It stores the answer, because the call may be repeated after that task has ended.
+-- With coalesce=last, the task of a scope gets the new payload.
 local function merge_task(ctx, twin, by, stamp, own, data) local task, payload = KEYS[4], KEYS[5]
   if by == 'rid' then return end
   hold_once(ctx, 'rid:' .. stamp, twin, 60000)
@@ -1147,9 +1151,9 @@ local function move_to_dead(ctx, event, id, reason, tied, error, shown) local de
   add_count(ctx, 'dead', 1)
 end
 
--- share_place(ctx, lane, user, band): the place of a user's next task where users have fair shares: its virtual start time in the
--- lane and priority band, which is that of the task that was claimed there last, or the end of the one that this user enqueued
--- before. A task of weight 1 lasts 1,000. config.fair_top is above all places, for the time after fair shares.
+-- share_place(ctx, lane, user, band): the place of a user's next task with fair shares: the place claimed last in this
+-- lane and band, or the end of the user's previous task if that is later. A task of a user with weight 100 % lasts
+-- 1,000. config.fair_top is kept above all places, for the case that fair shares are switched off.
 local function share_place(ctx, lane, user, band) local config, weights, shares = KEYS[1], KEYS[27], KEYS[28]
   local name = lane .. ' ' .. band .. user
   ctx.shares = ctx.shares or {}
@@ -1179,7 +1183,7 @@ local function tell_waiting(ctx, id, place, how, batch) local task, blocked = KE
   local score = redis.call('ZSCORE', blocked, id)
   if not score or score % BAND ~= tonumber(place) then return end
   local own = redis.call('HMGET', task .. id, 'after_when', 'after_any', 'lane', 'delay_ms', 'run_after_ms', 'ties', 'user', 'limited_by')
-  if own[8] then return end  -- what it waited for has come
+  if own[8] then return end  -- it no longer waits for tasks, only for a limit
   local good = own[1] == 'ended' or (how == 'c') == (own[1] ~= 'failed')
   local decisive = good == (own[2] == '1')
   if not decisive and redis.call('HINCRBY', task .. id, 'awaits', -1) > 0 then return end
@@ -1221,7 +1225,7 @@ local function propagate_ends(ctx, limit) local dependents, ends = KEYS[21], KEY
     local count, rest = 0, '- 0'
     redis.call('ZREM', ends, note)
     if how == 't' then
-      line_up_freed()  -- or it would miss them
+      line_up_freed()  -- cancel_children must see the tasks that became ready
       count, rest = cancel_children(ctx, id, other, at, upto, limit - told)
     elseif how then  -- else the note is damaged
       if at ~= '0' then tell_waiting(ctx, other, at, how, batch) end
@@ -1252,8 +1256,8 @@ local function refuse_epoch(ctx)
     .. ' here: the queue has other partitions now; read which, and send the call to the right one')
 end
 
--- refuse_new(ctx, ids, envelopes, stamps): the error of a queue that is being drained, unless no task of the call is new. One that
--- would be answered `unknown` makes no task.
+-- refuse_new(ctx, ids, envelopes, stamps): for a draining queue: return the error if the call would create a task. An
+-- item with the answer `unknown` creates none.
 local function refuse_new(ctx, ids, envelopes, stamps)
   local seen = {}
   ctx.there = {}
@@ -1285,7 +1289,7 @@ local function shorten_family(ctx, id) local task, children, ends = KEYS[4], KEY
     redis.call('ZREM', children .. parent, id)
     if only then
       redis.call('DEL', children .. id)
-      if parent == kids[1] then  -- the two had each other
+      if parent == kids[1] then  -- parent and child are each other's parent
         redis.call('HDEL', task .. parent, 'link', 'pruned')
         redis.call('PEXPIRE', task .. parent, 60000)
         return
@@ -1302,7 +1306,7 @@ local function shorten_family(ctx, id) local task, children, ends = KEYS[4], KEY
   end
 end
 
--- sweep_once(ctx, limit): forget keys of `once` whose time is over, at most limit; how many.
+-- sweep_once(ctx, limit): delete expired fields of `once`, at most limit. Returns the number.
 local function sweep_once(ctx, limit) local once, once_due = KEYS[16], KEYS[17]
   local fields = redis.call('ZRANGE', once_due, '-inf', ctx.now, 'BYSCORE', 'LIMIT', 0, limit)
   if #fields == 0 then return 0 end

@@ -106,8 +106,8 @@ local function add_count(ctx, name, n)
   ctx.counts[name] = (ctx.counts[name] or 0) + n
 end
 
--- answer_waiters(ctx, id, how, value): leave word of how a task ended for those who wait for it, and tell them. Past its time
--- it is not shown; the server deletes it later, by its own clock.
+-- answer_waiters(ctx, id, how, value): store how a task ended under `reply:<id>` for reply_ms, and publish it. The key
+-- lives twice as long; after reply_ms it is ignored.
 -- EARLY
 local function answer_waiters(ctx, id, how, value) local config, reply, channel = KEYS[1], KEYS[8], KEYS[29]
   ctx.reply_ms = ctx.reply_ms or tonumber(redis.call('HGET', config, 'reply_ms') or 3600000)
@@ -116,16 +116,17 @@ local function answer_waiters(ctx, id, how, value) local config, reply, channel 
   redis.pcall('SPUBLISH', channel .. id, how)
 end
 
--- push_due(lane): leave a token for a time within the longest block, 10 s, of which nobody who is blocked has learned: who
--- takes it blocks until then. In a pause, too, for it tells of a time and not of a task. It goes by itself.
+-- push_due(lane): push a wake-up token for a due time within the next 10 s (the longest block), because blocked workers
+-- do not know this time. The worker that takes the token claims, sees next_ms, and blocks until then. Also pushed while
+-- the queue is paused. It expires after 60 s.
 local function push_due(lane) local wake = KEYS[11]
   if redis.call('EXISTS', wake .. lane) == 0 then redis.call('LPUSH', wake .. lane, '1') end
   redis.call('PEXPIRE', wake .. lane, 60000)
 end
 
--- await_deadline(ctx, id, since_ms, due, own): note when a task with ties that waits since then goes on to another lane or, after the
--- last, fails; or expires, if it was never leased: the earlier of the two.
--- due: a list for the ZADD of the caller. own: what this reads of the record, if that is known.
+-- await_deadline(ctx, id, since_ms, due, own): store the next deadline of a waiting task: its move to the next lane (or
+-- its failure in the last lane), counted from since_ms, or its expiry if it was never leased; the earlier one. due: a
+-- list for the ZADD of the caller. own: what this reads of the record, if that is known.
 local function await_deadline(ctx, id, since_ms, due, own) local task, deadlines = KEYS[4], KEYS[14]
   own = own or redis.call('HMGET', task .. id, 'fallback_after_ms', 'fallback', 'expires_at_ms', 'deliveries')
   local at_ms = MAX_SAFE
@@ -246,8 +247,8 @@ local function trim_set(ctx, set, keep_ms, max, limit) local dead = KEYS[16]
   return count
 end
 
--- retain(ctx): after tasks have ended, keep the sets of ended tasks within their numbers. Ages are looked after by
--- trim_ended.
+-- retain(ctx): after tasks have ended, delete the oldest ended tasks above the maximum number. trim_ended handles the
+-- maximum age.
 local function retain(ctx) local config, finished, dead = KEYS[1], KEYS[15], KEYS[16]
   ctx.work = math.max(ctx.work, 50) + 25 * (ctx.ended + (ctx.counts.dead or 0))  -- as many go as come, whatever they have
   if ctx.ended > 0 and redis.call('ZCARD', finished) > ctx.settings_finished_max then
@@ -271,8 +272,8 @@ local function write_counts(ctx) local counters = KEYS[30]
   end
 end
 
--- close(ctx): the end of a call that may have ended tasks: tell those that wait for the ends, keep the ended tasks within their
--- numbers, and store what the call has counted.
+-- close(ctx): the end of a call that may have ended tasks: process the notes of ends, delete ended tasks above the
+-- maximum number, and store the counters.
 local function close(ctx)
   if ctx.noted then arg_rare().propagate_ends(ctx, 100) end
   retain(ctx)
@@ -300,7 +301,7 @@ local function lane_emptied(ctx, lane) local lanes, wake, delayed, deadlines, sh
   end
 end
 
--- leave_line(id, key): a task that waited for a limit ends; its place in the line goes with it, and the line with its last one.
+-- leave_line(id, key): remove a task from a limit queue. If the queue is then empty, remove it from limit_lines.
 local function leave_line(id, key) local task, waiting, limit_lines = KEYS[4], KEYS[25], KEYS[26]
   redis.call('HDEL', task .. id, 'limited_by')
   redis.call('ZREM', waiting .. key, id)
@@ -319,7 +320,7 @@ local function line_up(by_lane, lane, score, id)
   members[#members + 1] = id
 end
 
--- push_wake(ctx, lane): leave a token for a blocked worker; at most one, for it is a hint and not the task.
+-- push_wake(ctx, lane): push a wake-up token for a blocked worker. One is enough: it is a hint, not a task.
 local function push_wake(ctx, lane) local wake = KEYS[11]
   if (ctx.mode or ctx.settings_mode) == 'paused' then return end
   if redis.call('EXISTS', wake .. lane) == 0 then redis.call('LPUSH', wake .. lane, '1') end
@@ -415,7 +416,7 @@ local function expire_waiting(ctx, limit) local leases, task, ready, deadlines, 
           if ctx.settings_fair > 0 then score = band * BAND + arg_rare().share_place(ctx, to, record.user or '', band) end
           line_up(by_lane, to, score, id)
         end
-        await_deadline(ctx, id, ctx.settings_mode == 'paused' and ctx.now + 1000 or ctx.now)  -- not again at once
+        await_deadline(ctx, id, ctx.settings_mode == 'paused' and ctx.now + 1000 or ctx.now)  -- in a pause, look again after 1 s
       end
     end
   end
@@ -488,8 +489,8 @@ local function holds_on_end(ctx, id, own) local deadlines, once = KEYS[14], KEYS
   if held[2] == id then redis.call('HDEL', once, scope) end
 end
 
--- order_on_end(ctx, id, own): take the task out of the line of its ordering key. If it was the first, it is the turn of the
--- next one. propagate_ends tells it.
+-- order_on_end(ctx, id, own): remove the task from the queue of its ordering key. If it was the first, write a note,
+-- and propagate_ends unblocks the next task.
 -- READS ordering_key
 -- WHEN own.ordering_key
 local function order_on_end(ctx, id, own) local order = KEYS[23]
@@ -572,8 +573,8 @@ local function cancel_one(ctx, id, dead_too) local running, leases = KEYS[2], KE
   return 'cancelled'
 end
 
--- rank_after(set, score, id): how many members of a sorted set stand at or before this score and id, whether the id is
--- still there or not. Members of one score stand in the order of their bytes.
+-- rank_after(set, score, id): the number of members up to (score, id), even if this member was removed. Members with
+-- equal scores are sorted by their bytes.
 local function rank_after(set, score, id)
   if redis.call('ZSCORE', set, id) == score then return redis.call('ZRANK', set, id) + 1 end
   local low, high = redis.call('ZCOUNT', set, '-inf', '(' .. score), redis.call('ZCOUNT', set, '-inf', score)
@@ -600,7 +601,7 @@ local function cancel_children(ctx, id, last_id, last_score, stamp, limit) local
     local parent = row[3]
     if row[1] then parent = row[2] end
     if parent ~= id then
-      redis.call('ZREM', children .. id, child)  -- an older build enqueued another task of the id of a link
+      redis.call('ZREM', children .. id, child)  -- an older version enqueued a new task with the id of a link
     else
       if row[1] then cancel_one(ctx, child) end
       local has_own = redis.call('EXISTS', children .. child) == 1
@@ -622,7 +623,8 @@ local function chains_on_drop(ctx, id) local dependents = KEYS[22]
   if redis.call('EXISTS', dependents .. id) == 1 then note_end(ctx, 'f', id) end
 end
 
--- delay_until(ctx, due_ms, id, lane): put a task aside.
+-- delay_until(ctx, due_ms, id, lane): make a task delayed until due_ms. If that is within 10 s, wake a worker of the
+-- lane.
 local function delay_until(ctx, due_ms, id, lane) local delayed = KEYS[12]
   redis.call('ZADD', delayed, due_ms, id)
   if due_ms - ctx.now < 10000 then push_due(lane) end
@@ -633,16 +635,16 @@ local function on_drop(ctx, id)
   if ctx.settings_chains then chains_on_drop(ctx, id) end
 end
 
--- drop_task(ctx, id): delete what is left of a task whose record is gone, as an evicting server leaves it; with an alert.
+-- drop_task(ctx, id): delete the other keys of a task whose record was evicted, and write an alert event.
 local function drop_task(ctx, id) local task, payload, log = KEYS[4], KEYS[5], KEYS[7]
   on_drop(ctx, id)
   redis.call('DEL', task .. id, payload .. id, log .. id)
   emit(ctx, 'task.alert', id, 'reason=record_missing')
 end
 
--- share_place(ctx, lane, user, band): the place of a user's next task where users have fair shares: its virtual start time in the
--- lane and priority band, which is that of the task that was claimed there last, or the end of the one that this user enqueued
--- before. A task of weight 1 lasts 1,000. config.fair_top is above all places, for the time after fair shares.
+-- share_place(ctx, lane, user, band): the place of a user's next task with fair shares: the place claimed last in this
+-- lane and band, or the end of the user's previous task if that is later. A task of a user with weight 100 % lasts
+-- 1,000. config.fair_top is kept above all places, for the case that fair shares are switched off.
 local function share_place(ctx, lane, user, band) local config, weights, shares = KEYS[1], KEYS[27], KEYS[28]
   local name = lane .. ' ' .. band .. user
   ctx.shares = ctx.shares or {}
@@ -672,7 +674,7 @@ local function tell_waiting(ctx, id, place, how, batch) local task, blocked = KE
   local score = redis.call('ZSCORE', blocked, id)
   if not score or score % BAND ~= tonumber(place) then return end
   local own = redis.call('HMGET', task .. id, 'after_when', 'after_any', 'lane', 'delay_ms', 'run_after_ms', 'ties', 'user', 'limited_by')
-  if own[8] then return end  -- what it waited for has come
+  if own[8] then return end  -- it no longer waits for tasks, only for a limit
   local good = own[1] == 'ended' or (how == 'c') == (own[1] ~= 'failed')
   local decisive = good == (own[2] == '1')
   if not decisive and redis.call('HINCRBY', task .. id, 'awaits', -1) > 0 then return end
@@ -714,7 +716,7 @@ local function propagate_ends(ctx, limit) local dependents, ends = KEYS[22], KEY
     local count, rest = 0, '- 0'
     redis.call('ZREM', ends, note)
     if how == 't' then
-      line_up_freed()  -- or it would miss them
+      line_up_freed()  -- cancel_children must see the tasks that became ready
       count, rest = cancel_children(ctx, id, other, at, upto, limit - told)
     elseif how then  -- else the note is damaged
       if at ~= '0' then tell_waiting(ctx, other, at, how, batch) end
@@ -757,7 +759,7 @@ local function shorten_family(ctx, id) local task, children, ends = KEYS[4], KEY
     redis.call('ZREM', children .. parent, id)
     if only then
       redis.call('DEL', children .. id)
-      if parent == kids[1] then  -- the two had each other
+      if parent == kids[1] then  -- parent and child are each other's parent
         redis.call('HDEL', task .. parent, 'link', 'pruned')
         redis.call('PEXPIRE', task .. parent, 60000)
         return

@@ -77,8 +77,8 @@ if #ARGV ~= arg_at - 1 then
   return redis.error_reply('ADEQ_ARG expected ' .. (arg_at - 1) .. ' arguments, got ' .. #ARGV)
 end
 
--- ended_as(ctx, id, state, record): the answer to those who wait for a task that has ended, or that is not there: what it left
--- as its reply, else what is kept with its record.
+-- ended_as(ctx, id, state, record): the answer of `outcome` for a task that has ended or is unknown: from its reply, or
+-- else from its record.
 local function ended_as(ctx, id, state, record) local result, reply = KEYS[4], KEYS[5]
   local left = (record.reply or not state) and redis.call('GET', reply .. id)
   local until_ms, how, value = string.match(left or '', '^(%d+) (.-)\n(.*)$')

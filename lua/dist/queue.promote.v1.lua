@@ -115,7 +115,7 @@ local function line_up(by_lane, lane, score, id)
   members[#members + 1] = id
 end
 
--- push_wake(ctx, lane): leave a token for a blocked worker; at most one, for it is a hint and not the task.
+-- push_wake(ctx, lane): push a wake-up token for a blocked worker. One is enough: it is a hint, not a task.
 local function push_wake(ctx, lane) local wake = KEYS[7]
   if (ctx.mode or ctx.settings_mode) == 'paused' then return end
   if redis.call('EXISTS', wake .. lane) == 0 then redis.call('LPUSH', wake .. lane, '1') end
@@ -239,7 +239,7 @@ local function on_drop(ctx, id)
   if ctx.settings_chains then chains_on_drop(ctx, id) end
 end
 
--- drop_task(ctx, id): delete what is left of a task whose record is gone, as an evicting server leaves it; with an alert.
+-- drop_task(ctx, id): delete the other keys of a task whose record was evicted, and write an alert event.
 local function drop_task(ctx, id) local task, payload, log = KEYS[2], KEYS[3], KEYS[4]
   on_drop(ctx, id)
   redis.call('DEL', task .. id, payload .. id, log .. id)
@@ -269,9 +269,9 @@ local function first_due(page, limit) local config, task, delayed = KEYS[1], KEY
   return first
 end
 
--- share_place(ctx, lane, user, band): the place of a user's next task where users have fair shares: its virtual start time in the
--- lane and priority band, which is that of the task that was claimed there last, or the end of the one that this user enqueued
--- before. A task of weight 1 lasts 1,000. config.fair_top is above all places, for the time after fair shares.
+-- share_place(ctx, lane, user, band): the place of a user's next task with fair shares: the place claimed last in this
+-- lane and band, or the end of the user's previous task if that is later. A task of a user with weight 100 % lasts
+-- 1,000. config.fair_top is kept above all places, for the case that fair shares are switched off.
 local function share_place(ctx, lane, user, band) local config, weights, shares = KEYS[1], KEYS[11], KEYS[12]
   local name = lane .. ' ' .. band .. user
   ctx.shares = ctx.shares or {}

@@ -131,12 +131,12 @@ if #ARGV ~= 13 then
   return redis.error_reply('ADEQ_ARG expected 13 arguments, got ' .. #ARGV)
 end
 
--- create_base(clock): note of a new base which layout its data has, and its clock: that of the server, unless it is `test`.
+-- create_base(clock): store the layout and the clock of a new base. The clock is `test` or `server` (the default).
 local function create_base(clock) local config = KEYS[1]
   redis.call('HSET', config, 'layout', CREATED, 'layout_min', CREATED, 'clock', clock == 'test' and 'test' or 'server')
 end
 
--- done_before(ctx, verb): the word that a call of this verb and rid has left within the last minute, or nil.
+-- done_before(ctx, verb): the answer that an earlier call with this verb and rid stored in the last minute, or nil.
 local function done_before(ctx, verb) local once = KEYS[3]
   if rid == '' then return nil end
   local word, until_ms = string.match(redis.call('HGET', once, 'done:' .. verb .. ':' .. rid) or '', '^(%S+) (%d+)$')
@@ -174,7 +174,7 @@ local function hold_once(ctx, field, id, keep_ms, stamp) local once, once_due = 
   ctx.held = (ctx.held or 0) + 1
 end
 
--- sweep_once(ctx, limit): forget keys of `once` whose time is over, at most limit; how many.
+-- sweep_once(ctx, limit): delete expired fields of `once`, at most limit. Returns the number.
 local function sweep_once(ctx, limit) local once, once_due = KEYS[3], KEYS[4]
   local fields = redis.call('ZRANGE', once_due, '-inf', ctx.now, 'BYSCORE', 'LIMIT', 0, limit)
   if #fields == 0 then return 0 end
@@ -222,8 +222,9 @@ local function open(clock) local config = KEYS[1]
   return { exists = row[1], now = now, now_text = now_text, settings_events_max = tonumber(row[3] or 100000), settings_epoch = tonumber(row[4] or 0), settings_schedules = row[5] == '1' }
 end
 
--- push_due(lane): leave a token for a time within the longest block, 10 s, of which nobody who is blocked has learned: who
--- takes it blocks until then. In a pause, too, for it tells of a time and not of a task. It goes by itself.
+-- push_due(lane): push a wake-up token for a due time within the next 10 s (the longest block), because blocked workers
+-- do not know this time. The worker that takes the token claims, sees next_ms, and blocks until then. Also pushed while
+-- the queue is paused. It expires after 60 s.
 local function push_due(lane) local wake = KEYS[2]
   if redis.call('EXISTS', wake .. lane) == 0 then redis.call('LPUSH', wake .. lane, '1') end
   redis.call('PEXPIRE', wake .. lane, 60000)

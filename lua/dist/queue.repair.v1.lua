@@ -286,8 +286,8 @@ local function add_count(ctx, name, n)
   ctx.counts[name] = (ctx.counts[name] or 0) + n
 end
 
--- answer_waiters(ctx, id, how, value): leave word of how a task ended for those who wait for it, and tell them. Past its time
--- it is not shown; the server deletes it later, by its own clock.
+-- answer_waiters(ctx, id, how, value): store how a task ended under `reply:<id>` for reply_ms, and publish it. The key
+-- lives twice as long; after reply_ms it is ignored.
 -- EARLY
 local function answer_waiters(ctx, id, how, value) local config, reply, channel = KEYS[1], KEYS[8], KEYS[29]
   ctx.reply_ms = ctx.reply_ms or tonumber(redis.call('HGET', config, 'reply_ms') or 3600000)
@@ -296,16 +296,17 @@ local function answer_waiters(ctx, id, how, value) local config, reply, channel 
   redis.pcall('SPUBLISH', channel .. id, how)
 end
 
--- push_due(lane): leave a token for a time within the longest block, 10 s, of which nobody who is blocked has learned: who
--- takes it blocks until then. In a pause, too, for it tells of a time and not of a task. It goes by itself.
+-- push_due(lane): push a wake-up token for a due time within the next 10 s (the longest block), because blocked workers
+-- do not know this time. The worker that takes the token claims, sees next_ms, and blocks until then. Also pushed while
+-- the queue is paused. It expires after 60 s.
 local function push_due(lane) local wake = KEYS[11]
   if redis.call('EXISTS', wake .. lane) == 0 then redis.call('LPUSH', wake .. lane, '1') end
   redis.call('PEXPIRE', wake .. lane, 60000)
 end
 
--- await_deadline(ctx, id, since_ms, due, own): note when a task with ties that waits since then goes on to another lane or, after the
--- last, fails; or expires, if it was never leased: the earlier of the two.
--- due: a list for the ZADD of the caller. own: what this reads of the record, if that is known.
+-- await_deadline(ctx, id, since_ms, due, own): store the next deadline of a waiting task: its move to the next lane (or
+-- its failure in the last lane), counted from since_ms, or its expiry if it was never leased; the earlier one. due: a
+-- list for the ZADD of the caller. own: what this reads of the record, if that is known.
 local function await_deadline(ctx, id, since_ms, due, own) local task, deadlines = KEYS[4], KEYS[14]
   own = own or redis.call('HMGET', task .. id, 'fallback_after_ms', 'fallback', 'expires_at_ms', 'deliveries')
   local at_ms = MAX_SAFE
@@ -385,14 +386,15 @@ local function chains_on_end(ctx, id, own, how) local task = KEYS[4]
   note_end(ctx, well and 'c' or 'f', id, own.gathered and own.parent .. ' ' .. own.gathered)
 end
 
--- delay_until(ctx, due_ms, id, lane): put a task aside.
+-- delay_until(ctx, due_ms, id, lane): make a task delayed until due_ms. If that is within 10 s, wake a worker of the
+-- lane.
 local function delay_until(ctx, due_ms, id, lane) local delayed = KEYS[12]
   redis.call('ZADD', delayed, due_ms, id)
   if due_ms - ctx.now < 10000 then push_due(lane) end
 end
 
--- drop_lease(ctx, id, held): end what is left of a lease, an entry of `running` or nil. The next claims look at the lines of
--- its limits.
+-- drop_lease(ctx, id, held): end what is left of a lease, an entry of `running` or nil. Mark the queues of its limits,
+-- so that the next claims drain them.
 local function drop_lease(ctx, id, held) local running, leases, holding, limit_lines = KEYS[2], KEYS[3], KEYS[24], KEYS[26]
   for key in string.gmatch(held_limits(held), '[^,]+') do
     redis.call('ZREM', holding .. key, id)
@@ -413,8 +415,8 @@ local function holds_on_end(ctx, id, own) local deadlines, once = KEYS[14], KEYS
   if held[2] == id then redis.call('HDEL', once, scope) end
 end
 
--- order_on_end(ctx, id, own): take the task out of the line of its ordering key. If it was the first, it is the turn of the
--- next one. propagate_ends tells it.
+-- order_on_end(ctx, id, own): remove the task from the queue of its ordering key. If it was the first, write a note,
+-- and propagate_ends unblocks the next task.
 -- READS ordering_key
 -- WHEN own.ordering_key
 local function order_on_end(ctx, id, own) local order = KEYS[22]
@@ -442,8 +444,8 @@ local function on_end(ctx, id, how, value) local task = KEYS[4]
   return own
 end
 
--- end_ties(ctx, id, record, how): end what a task that has ended may still hold, see on_end. The clients that wait for its reply
--- get an answer, unless they have one. What was done before is not done again.
+-- end_ties(ctx, id, record, how): for a repaired task that has ended: run on_end, and publish its reply if that is
+-- missing. Can be called twice.
 local function end_ties(ctx, id, record, how) local result, reply = KEYS[6], KEYS[8]
   if not record.ties then return end
   local value
@@ -459,8 +461,9 @@ local function end_ties(ctx, id, record, how) local result, reply = KEYS[6], KEY
   on_end(ctx, id, how, value)
 end
 
--- ended_how(record): how a task ended, where its record proves that it has: completed, result_dropped, cancelled or dead; else
--- nil. A death that no worker has reported is known by its reason, unless a run that failed before may have had that word.
+-- ended_how(record): how a task ended, if its record proves it: completed, result_dropped, cancelled or dead; else nil.
+-- If no worker reported the failure, the reason proves it, unless it could be the custom reason of an earlier failed
+-- run.
 local function ended_how(record)
   if record.cancelled_ms then return 'cancelled' end
   local how = string.match(record.settled or '', '^%S+ (%S+)')
@@ -496,7 +499,7 @@ local function lane_emptied(ctx, lane) local lanes, wake, delayed, deadlines, sh
   end
 end
 
--- leave_line(id, key): a task that waited for a limit ends; its place in the line goes with it, and the line with its last one.
+-- leave_line(id, key): remove a task from a limit queue. If the queue is then empty, remove it from limit_lines.
 local function leave_line(id, key) local task, waiting, limit_lines = KEYS[4], KEYS[25], KEYS[26]
   redis.call('HDEL', task .. id, 'limited_by')
   redis.call('ZREM', waiting .. key, id)
@@ -515,7 +518,7 @@ local function line_up(by_lane, lane, score, id)
   members[#members + 1] = id
 end
 
--- push_wake(ctx, lane): leave a token for a blocked worker; at most one, for it is a hint and not the task.
+-- push_wake(ctx, lane): push a wake-up token for a blocked worker. One is enough: it is a hint, not a task.
 local function push_wake(ctx, lane) local wake = KEYS[11]
   if (ctx.mode or ctx.settings_mode) == 'paused' then return end
   if redis.call('EXISTS', wake .. lane) == 0 then redis.call('LPUSH', wake .. lane, '1') end
@@ -623,7 +626,7 @@ local function shorten_family(ctx, id) local task, children, ends = KEYS[4], KEY
     redis.call('ZREM', children .. parent, id)
     if only then
       redis.call('DEL', children .. id)
-      if parent == kids[1] then  -- the two had each other
+      if parent == kids[1] then  -- parent and child are each other's parent
         redis.call('HDEL', task .. parent, 'link', 'pruned')
         redis.call('PEXPIRE', task .. parent, 60000)
         return
@@ -759,16 +762,16 @@ local function restore_end(ctx, id, record, how) local finished, dead = KEYS[15]
   return how == 'cancelled' and 'cancelled' or 'completed'
 end
 
--- restore_indexes(id, record): let a task be found by its user, its tags and its parent.
+-- restore_indexes(id, record): add a task to the indexes by user, tag and parent.
 local function restore_indexes(id, record) local by_user, by_tag, children = KEYS[18], KEYS[19], KEYS[20]
   if record.user then redis.call('ZADD', by_user .. record.user, record.created_ms, id) end
   for tag in string.gmatch(record.tags or '', '[^,]+') do redis.call('ZADD', by_tag .. tag, record.created_ms, id) end
   if record.parent then redis.call('ZADD', children .. record.parent, record.created_ms, id) end
 end
 
--- share_place(ctx, lane, user, band): the place of a user's next task where users have fair shares: its virtual start time in the
--- lane and priority band, which is that of the task that was claimed there last, or the end of the one that this user enqueued
--- before. A task of weight 1 lasts 1,000. config.fair_top is above all places, for the time after fair shares.
+-- share_place(ctx, lane, user, band): the place of a user's next task with fair shares: the place claimed last in this
+-- lane and band, or the end of the user's previous task if that is later. A task of a user with weight 100 % lasts
+-- 1,000. config.fair_top is kept above all places, for the case that fair shares are switched off.
 local function share_place(ctx, lane, user, band) local config, weights, shares = KEYS[1], KEYS[27], KEYS[28]
   local name = lane .. ' ' .. band .. user
   ctx.shares = ctx.shares or {}
@@ -920,8 +923,8 @@ local function trim_set(ctx, set, keep_ms, max, limit) local dead = KEYS[16]
   return count
 end
 
--- retain(ctx): after tasks have ended, keep the sets of ended tasks within their numbers. Ages are looked after by
--- trim_ended.
+-- retain(ctx): after tasks have ended, delete the oldest ended tasks above the maximum number. trim_ended handles the
+-- maximum age.
 local function retain(ctx) local config, finished, dead = KEYS[1], KEYS[15], KEYS[16]
   ctx.work = math.max(ctx.work, 50) + 25 * (ctx.ended + (ctx.counts.dead or 0))  -- as many go as come, whatever they have
   if ctx.ended > 0 and redis.call('ZCARD', finished) > ctx.settings_finished_max then

@@ -102,16 +102,17 @@ local function add_count(ctx, name, n)
   ctx.counts[name] = (ctx.counts[name] or 0) + n
 end
 
--- push_due(lane): leave a token for a time within the longest block, 10 s, of which nobody who is blocked has learned: who
--- takes it blocks until then. In a pause, too, for it tells of a time and not of a task. It goes by itself.
+-- push_due(lane): push a wake-up token for a due time within the next 10 s (the longest block), because blocked workers
+-- do not know this time. The worker that takes the token claims, sees next_ms, and blocks until then. Also pushed while
+-- the queue is paused. It expires after 60 s.
 local function push_due(lane) local wake = KEYS[5]
   if redis.call('EXISTS', wake .. lane) == 0 then redis.call('LPUSH', wake .. lane, '1') end
   redis.call('PEXPIRE', wake .. lane, 60000)
 end
 
--- await_deadline(ctx, id, since_ms, due, own): note when a task with ties that waits since then goes on to another lane or, after the
--- last, fails; or expires, if it was never leased: the earlier of the two.
--- due: a list for the ZADD of the caller. own: what this reads of the record, if that is known.
+-- await_deadline(ctx, id, since_ms, due, own): store the next deadline of a waiting task: its move to the next lane (or
+-- its failure in the last lane), counted from since_ms, or its expiry if it was never leased; the earlier one. due: a
+-- list for the ZADD of the caller. own: what this reads of the record, if that is known.
 local function await_deadline(ctx, id, since_ms, due, own) local task, deadlines = KEYS[2], KEYS[6]
   own = own or redis.call('HMGET', task .. id, 'fallback_after_ms', 'fallback', 'expires_at_ms', 'deliveries')
   local at_ms = MAX_SAFE
@@ -131,7 +132,7 @@ local function await_deadline(ctx, id, since_ms, due, own) local task, deadlines
   end
 end
 
--- done_before(ctx, verb): the word that a call of this verb and rid has left within the last minute, or nil.
+-- done_before(ctx, verb): the answer that an earlier call with this verb and rid stored in the last minute, or nil.
 local function done_before(ctx, verb) local once = KEYS[8]
   if rid == '' then return nil end
   local word, until_ms = string.match(redis.call('HGET', once, 'done:' .. verb .. ':' .. rid) or '', '^(%S+) (%d+)$')
@@ -169,7 +170,7 @@ local function hold_once(ctx, field, id, keep_ms, stamp) local once, once_due = 
   ctx.held = (ctx.held or 0) + 1
 end
 
--- holder_of(id, field): the other task that a key of `once` stands for, if there is one.
+-- holder_of(id, field): the id of another task that holds this key, or nil.
 local function holder_of(id, field) local task, once = KEYS[2], KEYS[8]
   local holder = field and redis.call('HGET', once, field)
   if holder and holder ~= id and redis.call('HEXISTS', task .. holder, 'created_ms') == 1 then return holder end
@@ -187,7 +188,7 @@ local function line_up(by_lane, lane, score, id)
   members[#members + 1] = id
 end
 
--- push_wake(ctx, lane): leave a token for a blocked worker; at most one, for it is a hint and not the task.
+-- push_wake(ctx, lane): push a wake-up token for a blocked worker. One is enough: it is a hint, not a task.
 local function push_wake(ctx, lane) local wake = KEYS[5]
   if (ctx.mode or ctx.settings_mode) == 'paused' then return end
   if redis.call('EXISTS', wake .. lane) == 0 then redis.call('LPUSH', wake .. lane, '1') end
@@ -208,7 +209,7 @@ local function make_ready(ctx, by_lane) local ready, lanes, shares = KEYS[3], KE
   for first = 1, #names, 7000 do redis.call('SADD', lanes, unpack(names, first, math.min(first + 6999, #names))) end
 end
 
--- sweep_once(ctx, limit): forget keys of `once` whose time is over, at most limit; how many.
+-- sweep_once(ctx, limit): delete expired fields of `once`, at most limit. Returns the number.
 local function sweep_once(ctx, limit) local once, once_due = KEYS[8], KEYS[9]
   local fields = redis.call('ZRANGE', once_due, '-inf', ctx.now, 'BYSCORE', 'LIMIT', 0, limit)
   if #fields == 0 then return 0 end
@@ -226,7 +227,8 @@ local function note_done(ctx, verb, word)
   sweep_once(ctx, 10)
 end
 
--- note_answers(ctx, verb, answers): leave the answers of this call for the same call, sent again; replayed_answers reads them.
+-- note_answers(ctx, verb, answers): store the answers of this call. If the call is repeated, replayed_answers returns
+-- them.
 -- EARLY
 local function note_answers(ctx, verb, answers)
   local words = {}
@@ -273,7 +275,8 @@ local function replayed_answers(ctx, verb, count)
   if #answers == count then return answers end
 end
 
--- revive_task(ctx, id, unique, scope): take a task out of the dead set, as if it had not run; it takes its keys again.
+-- revive_task(ctx, id, unique, scope): give a dead task a new start: remove it from `dead`, reset its attempts and
+-- crashes, and store its unique key and scope again.
 -- EARLY
 local function revive_task(ctx, id, unique, scope) local task, dead = KEYS[2], KEYS[7]
   redis.call('ZREM', dead, id)
@@ -300,9 +303,9 @@ local arg_made
 function arg_rare()
   if arg_made then return arg_made end
 
--- share_place(ctx, lane, user, band): the place of a user's next task where users have fair shares: its virtual start time in the
--- lane and priority band, which is that of the task that was claimed there last, or the end of the one that this user enqueued
--- before. A task of weight 1 lasts 1,000. config.fair_top is above all places, for the time after fair shares.
+-- share_place(ctx, lane, user, band): the place of a user's next task with fair shares: the place claimed last in this
+-- lane and band, or the end of the user's previous task if that is later. A task of a user with weight 100 % lasts
+-- 1,000. config.fair_top is kept above all places, for the case that fair shares are switched off.
 local function share_place(ctx, lane, user, band) local config, weights, shares = KEYS[1], KEYS[10], KEYS[11]
   local name = lane .. ' ' .. band .. user
   ctx.shares = ctx.shares or {}

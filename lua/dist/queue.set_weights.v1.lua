@@ -98,12 +98,12 @@ if #ARGV ~= arg_at - 1 then
   return redis.error_reply('ADEQ_ARG expected ' .. (arg_at - 1) .. ' arguments, got ' .. #ARGV)
 end
 
--- create_base(clock): note of a new base which layout its data has, and its clock: that of the server, unless it is `test`.
+-- create_base(clock): store the layout and the clock of a new base. The clock is `test` or `server` (the default).
 local function create_base(clock) local config = KEYS[1]
   redis.call('HSET', config, 'layout', CREATED, 'layout_min', CREATED, 'clock', clock == 'test' and 'test' or 'server')
 end
 
--- done_before(ctx, verb): the word that a call of this verb and rid has left within the last minute, or nil.
+-- done_before(ctx, verb): the answer that an earlier call with this verb and rid stored in the last minute, or nil.
 local function done_before(ctx, verb) local once = KEYS[2]
   if rid == '' then return nil end
   local word, until_ms = string.match(redis.call('HGET', once, 'done:' .. verb .. ':' .. rid) or '', '^(%S+) (%d+)$')
@@ -141,7 +141,7 @@ local function hold_once(ctx, field, id, keep_ms, stamp) local once, once_due = 
   ctx.held = (ctx.held or 0) + 1
 end
 
--- sweep_once(ctx, limit): forget keys of `once` whose time is over, at most limit; how many.
+-- sweep_once(ctx, limit): delete expired fields of `once`, at most limit. Returns the number.
 local function sweep_once(ctx, limit) local once, once_due = KEYS[2], KEYS[3]
   local fields = redis.call('ZRANGE', once_due, '-inf', ctx.now, 'BYSCORE', 'LIMIT', 0, limit)
   if #fields == 0 then return 0 end

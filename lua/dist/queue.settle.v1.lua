@@ -363,8 +363,9 @@ local function end_leases(ctx, ids) local running, leases = KEYS[2], KEYS[3]
   redis.call('ZREM', leases, unpack(ids))
 end
 
--- keep_result(ctx, id, value, own_ms, kept): keep a result with its record, or for a time, or not at all, as the task or
--- the queue has it; kept is the MSET of the call. False if it was dropped because the server is full.
+-- keep_result(ctx, id, value, own_ms, kept): keep a result with its record, or for a time, or not at all, as the task
+-- or the queue says. kept: arguments of one MSET for the whole call. Returns false if it was dropped because the server
+-- is full.
 -- EARLY
 local function keep_result(ctx, id, value, own_ms, kept) local task, result = KEYS[4], KEYS[6]
   local keep_ms = own_ms or ctx.settings_result_ms
@@ -380,7 +381,8 @@ local function keep_result(ctx, id, value, own_ms, kept) local task, result = KE
   return true
 end
 
--- observe(ctx, name, value): count a value in the bucket of the next power of two: counter '<name>:<upper bound>'.
+-- observe(ctx, name, value): add 1 to the histogram bucket of a value: counter '<name>:<bound>', where bound is the
+-- smallest power of two that is not below the value (at most 2^31).
 -- EARLY
 local function observe(ctx, name, value)
   local bound = 1
@@ -393,7 +395,7 @@ local function observe(ctx, name, value)
   buckets[bound] = (buckets[bound] or 0) + 1
 end
 
--- ack_tasks(ctx, ids, tokens, results): complete tasks whose lease is this token's; one answer each.
+-- ack_tasks(ctx, ids, tokens, results): complete the tasks whose lease has the given token; one answer each.
 local function ack_tasks(ctx, ids, tokens, results) local running, task, finished = KEYS[2], KEYS[4], KEYS[15]
   local answers, done, by_time, kept, ended, traces = {}, {}, {}, {}, {}, nil
   if #ids == 0 then return answers end
@@ -402,7 +404,7 @@ local function ack_tasks(ctx, ids, tokens, results) local running, task, finishe
   local held = redis.call('HMGET', running, unpack(ids))  -- at most 1,000: items
   for i, id in ipairs(ids) do
     local token, lease = tokens[i], held[i]
-    -- What flags_of does, written out: its call and its answers would make an ack of a hundred 3 % dearer.
+    -- flags_of, inlined: a function call would make an ack of 100 tasks 3 % slower.
     if not lease or ended[id] or find(lease, token, 1, true) ~= 1 or byte(lease, #token + 1) ~= 32 then
       answers[i] = arg_rare().settled_before(id, token, { completed = true, result_dropped = true })
       if answers[i][1] == 'completed' and arg_rare().has_other_result(ctx, id, token, results[i], ended[id]) then answers[i] = { 'already' } end
@@ -440,8 +442,8 @@ local function ack_tasks(ctx, ids, tokens, results) local running, task, finishe
   return answers
 end
 
--- add_payloads(leased): fill in the payloads of claimed tasks, entry 7 of each; the ids of those that have none. An empty
--- payload is stored too, so one that is not there was evicted.
+-- add_payloads(leased): read the payloads of claimed tasks into entry 7. Returns the ids without a payload key: these
+-- payloads were evicted, because empty payloads are stored, too.
 -- EARLY
 local function add_payloads(leased) local payload = KEYS[5]
   if #leased == 0 then return {} end
@@ -532,7 +534,7 @@ local function lane_emptied(ctx, lane) local lanes, wake, delayed, deadlines, sh
   end
 end
 
--- push_wake(ctx, lane): leave a token for a blocked worker; at most one, for it is a hint and not the task.
+-- push_wake(ctx, lane): push a wake-up token for a blocked worker. One is enough: it is a hint, not a task.
 local function push_wake(ctx, lane) local wake = KEYS[11]
   if (ctx.mode or ctx.settings_mode) == 'paused' then return end
   if redis.call('EXISTS', wake .. lane) == 0 then redis.call('LPUSH', wake .. lane, '1') end
@@ -552,8 +554,9 @@ local function remove_ready(ctx, wanted, numbers, there) local ready = KEYS[9]
   end
 end
 
--- write_lease(ctx, token, score, lane, tied, limited, traced, runs, fence, worker): an entry of `running`, as read_lease reads it;
--- runs is '<attempt> <delivery> <crashes>', limited '' or the keys of the limits that it holds, traced the trace of its enqueue or nil.
+-- write_lease(ctx, token, score, lane, tied, limited, traced, runs, fence, worker): an entry of `running`, as
+-- read_lease reads it; runs is '<attempt> <delivery> <crashes>', limited: the limit keys, or ''; traced: the trace of
+-- the task's enqueue, or nil.
 -- EARLY
 local function write_lease(ctx, token, score, lane, tied, limited, traced, runs, fence, worker)
   if limited ~= '' then limited = ' limits=' .. limited end
@@ -623,8 +626,8 @@ local function claim_tasks(ctx, wanted, limit, seen_ms) local config, running, l
   return deadline_ms, leased
 end
 
--- retain(ctx): after tasks have ended, keep the sets of ended tasks within their numbers. Ages are looked after by
--- trim_ended.
+-- retain(ctx): after tasks have ended, delete the oldest ended tasks above the maximum number. trim_ended handles the
+-- maximum age.
 local function retain(ctx) local config, finished, dead = KEYS[1], KEYS[15], KEYS[16]
   ctx.work = math.max(ctx.work, 50) + 25 * (ctx.ended + (ctx.counts.dead or 0))  -- as many go as come, whatever they have
   if ctx.ended > 0 and redis.call('ZCARD', finished) > ctx.settings_finished_max then
@@ -703,8 +706,8 @@ local function open(clock) local config = KEYS[1]
   return { exists = row[1], now = now, now_text = now_text, settings_lease_ms = tonumber(row[3] or 15000), settings_events_max = tonumber(row[4] or 100000), settings_finished_max = tonumber(row[5] or 100000), settings_result_ms = tonumber(row[6]), settings_timeout_ms = tonumber(row[7] or 0), settings_fair = tonumber(row[8] or 0), settings_mode = row[9], settings_chains = row[10] == '1', settings_schedules = row[11] == '1', settings_limits = tonumber(row[12] or 0), settings_fair_top = tonumber(row[13] or 0), counts = {}, ended = 0, work = 300, told = 0, lease_ms = false, fence = false, limit = row[12] and {}, limited = row[12] and {}, in_line = row[12] and {}, victims = row[12] and {}, spared = row[12] and {}, timed = row[12] and {}, started = row[12] and {}, met = 0, steps = 100 }
 end
 
--- sweep(ctx): reap, expire and promote what is due, pass on what has ended, and open the lines of limits, at most 100
--- of each, of lines 40 + limit; the time of the next of them, but for the lines, or 0.
+-- sweep(ctx): process everything that is due: expired leases, deadlines, delayed tasks, notes of ends (at most 100
+-- each) and limit queues (at most 40 + limit). Returns the next due time, without limit queues, or 0.
 local function sweep(ctx) local leases, delayed, deadlines, ends = KEYS[3], KEYS[12], KEYS[14], KEYS[27]
   if ctx.settings_limits > 0 then ctx.steps = math.max(20, math.min(100, 40 + limit, ctx.steps)) end  -- less for few tasks, or after an ack that has opened lines
   local next_ms = next_due(ctx, leases)
@@ -725,8 +728,8 @@ local function add_count(ctx, name, n)
   ctx.counts[name] = (ctx.counts[name] or 0) + n
 end
 
--- answer_waiters(ctx, id, how, value): leave word of how a task ended for those who wait for it, and tell them. Past its time
--- it is not shown; the server deletes it later, by its own clock.
+-- answer_waiters(ctx, id, how, value): store how a task ended under `reply:<id>` for reply_ms, and publish it. The key
+-- lives twice as long; after reply_ms it is ignored.
 -- EARLY
 local function answer_waiters(ctx, id, how, value) local config, reply, channel = KEYS[1], KEYS[8], KEYS[36]
   ctx.reply_ms = ctx.reply_ms or tonumber(redis.call('HGET', config, 'reply_ms') or 3600000)
@@ -766,8 +769,8 @@ local function holds_on_end(ctx, id, own) local deadlines, once = KEYS[14], KEYS
   if held[2] == id then redis.call('HDEL', once, scope) end
 end
 
--- order_on_end(ctx, id, own): take the task out of the line of its ordering key. If it was the first, it is the turn of the
--- next one. propagate_ends tells it.
+-- order_on_end(ctx, id, own): remove the task from the queue of its ordering key. If it was the first, write a note,
+-- and propagate_ends unblocks the next task.
 -- READS ordering_key
 -- WHEN own.ordering_key
 local function order_on_end(ctx, id, own) local order = KEYS[26]
@@ -816,16 +819,16 @@ local function read_rates(limited) local rates = KEYS[33]
   for i, limit in ipairs(unread) do limit.rate_ms = due[i] or names[2] and 0 end
 end
 
--- full_score(ctx): the score in limit_lines of a line whose limit is full now: it is looked at when a lease ends, or when a limit of
--- a kind is changed.
+-- full_score(ctx): the score in limit_lines of a queue whose limit is full now: it is looked at when a lease ends, or
+-- after a change of `user:*`, `tag:*` or `key:*`.
 local function full_score(ctx)
   return BAND + math.max(ctx.now, ctx.settings_limits + 1)
 end
 
--- room_left(ctx, limit): how many more tasks a limit lets start now, and the score that its line has until then in limit_lines:
--- when to look for one more, in 5 s at the latest. Rates that let none start are looked at together, so that idle workers do not
--- ask for each line on its own. While as many run as may, that is full_score: the end of a lease opens the line.
--- limit.idle: its rate has let one start for 5 s, and none has.
+-- room_left(ctx, limit): how many more tasks a limit lets start now, and the score of its queue in limit_lines: when to
+-- look again, at most 5 s ahead. Rates that are used up are looked at together, so that idle workers do not poll each
+-- queue. If the concurrency is used up, the score is full_score: the end of a lease opens the queue. limit.idle: for 5
+-- s the rate would have allowed a start, but no task started.
 local function room_left(ctx, limit) local holding, rates = KEYS[30], KEYS[33]
   local room, recheck_at_ms = MAX_SAFE, ctx.now + 5000
   if limit.most then
@@ -847,7 +850,8 @@ local function room_left(ctx, limit) local holding, rates = KEYS[30], KEYS[33]
   return room, recheck_at_ms
 end
 
--- find_full(ctx, limited): the first of these limits that lets no task start now, and the score of its line until it does; nil if all let one.
+-- find_full(ctx, limited): the first of these limits that is full now, and the score of its queue in limit_lines; nil
+-- if none is full.
 local function find_full(ctx, limited)
   read_rates(limited)
   for _, limit in ipairs(limited) do
@@ -856,8 +860,9 @@ local function find_full(ctx, limited)
   end
 end
 
--- join_limit(ctx, id, score, limit, recheck_at_ms, tied): let a task wait in the line of a limit, by its place; recheck_at_ms is the score of the
--- line in limit_lines, unless it is looked at before. Meanwhile it may expire, but it does not wait for a worker to come.
+-- join_limit(ctx, id, score, limit, recheck_at_ms, tied): put a task into the queue of a limit, by its place.
+-- recheck_at_ms: the new score of the queue in limit_lines, unless it is due earlier. The task may still expire. Its
+-- fallback timer stops while it waits for the limit.
 local function join_limit(ctx, id, score, limit, recheck_at_ms, tied) local task, blocked, deadlines, waiting, limit_lines = KEYS[4], KEYS[13], KEYS[14], KEYS[31], KEYS[32]
   redis.call('ZADD', blocked, score, id)
   redis.call('ZADD', waiting .. limit.key, score, id)
@@ -870,9 +875,9 @@ local function join_limit(ctx, id, score, limit, recheck_at_ms, tied) local task
   if own[1] and not own[2] then redis.call('ZADD', deadlines, own[1], id) end
 end
 
--- read_limits(ctx, keys): the limits that hold for these keys: those of their own, or of all of their kind. Each is read as
--- '<concurrency> <policy> <interval_ms> <burst>', 0 for what is not limited, and is the same table all through a call: how many
--- hold it (held), and when its rate lets the next start (next_ms), are noted there by room_left.
+-- read_limits(ctx, keys): the limits for these keys: each has its own, or that of its kind (`user:*`). A rule is stored
+-- as '<concurrency> <policy> <interval_ms> <burst>', with 0 for not limited. Each limit is one table per call (cached
+-- in ctx.limit). room_left adds `held` and `next_ms` to it.
 local function read_limits(ctx, keys) local limits = KEYS[29]
   local names, found = {}, {}
   for i, key in ipairs(keys) do names[2 * i - 1], names[2 * i] = key, string.sub(key, 1, string.find(key, ':', 1, true) or -1) .. '*' end
@@ -892,8 +897,8 @@ local function read_limits(ctx, keys) local limits = KEYS[29]
   return found
 end
 
--- limits_of(ctx, user, tags, words): the limits that hold for a task: of all, of its user, its tags and its limit keys, which
--- are given as words with commas between them, or ''.
+-- limits_of(ctx, user, tags, words): the limits that apply to a task: `all`, its user, its tags, its limit keys. tags,
+-- words: separated by commas, or ''.
 local function limits_of(ctx, user, tags, words)
   local known = user .. ' ' .. tags .. ' ' .. words
   if not ctx.limited[known] then
@@ -951,8 +956,9 @@ local function preempt_oldest(ctx, limit) local blocked, holding, waiting = KEYS
   end
 end
 
--- apply_limits(ctx, id, record, score, tied): whether a limit does not let a task start now: then it waits in its line, or is
--- dead or cancelled, as the limit's policy says. Else the limits that it is to hold. ctx.met counts all limits.
+-- apply_limits(ctx, id, record, score, tied): check the limits of a task at its claim. If one is full, put the task
+-- into its queue, or end it, by the policy, and return true. Otherwise return false and the limits that the task will
+-- hold. ctx.met counts all limits.
 local function apply_limits(ctx, id, record, score, tied) local task = KEYS[4]
   local user, tags, words = '', '', ''
   for f = 1, #record, 2 do
@@ -991,16 +997,17 @@ local function apply_limits(ctx, id, record, score, tied) local task = KEYS[4]
   return true
 end
 
--- push_due(lane): leave a token for a time within the longest block, 10 s, of which nobody who is blocked has learned: who
--- takes it blocks until then. In a pause, too, for it tells of a time and not of a task. It goes by itself.
+-- push_due(lane): push a wake-up token for a due time within the next 10 s (the longest block), because blocked workers
+-- do not know this time. The worker that takes the token claims, sees next_ms, and blocks until then. Also pushed while
+-- the queue is paused. It expires after 60 s.
 local function push_due(lane) local wake = KEYS[11]
   if redis.call('EXISTS', wake .. lane) == 0 then redis.call('LPUSH', wake .. lane, '1') end
   redis.call('PEXPIRE', wake .. lane, 60000)
 end
 
--- await_deadline(ctx, id, since_ms, due, own): note when a task with ties that waits since then goes on to another lane or, after the
--- last, fails; or expires, if it was never leased: the earlier of the two.
--- due: a list for the ZADD of the caller. own: what this reads of the record, if that is known.
+-- await_deadline(ctx, id, since_ms, due, own): store the next deadline of a waiting task: its move to the next lane (or
+-- its failure in the last lane), counted from since_ms, or its expiry if it was never leased; the earlier one. due: a
+-- list for the ZADD of the caller. own: what this reads of the record, if that is known.
 local function await_deadline(ctx, id, since_ms, due, own) local task, deadlines = KEYS[4], KEYS[14]
   own = own or redis.call('HMGET', task .. id, 'fallback_after_ms', 'fallback', 'expires_at_ms', 'deliveries')
   local at_ms = MAX_SAFE
@@ -1027,7 +1034,7 @@ local function backoff(own, all, n, jitter_ppm)
   local multiplier = tonumber(own[3] or all[3] or 200) / 100
   local cap = tonumber(own[4] or all[4] or 300000)
   local jitter = tonumber(own[5] or all[5] or 10) / 100
-  -- The power is bounded, for infinity times a base of 0 is not a number.
+  -- The power is bounded, because infinity × 0 is not a number.
   local delay = math.min(base * math.min(multiplier ^ (n - 1), 1e12), cap)
   return math.floor(math.min(delay * (1 + jitter * (jitter_ppm / 500000 - 1)), cap))
 end
@@ -1041,7 +1048,7 @@ local function find_set(id, record) local leases, ready, delayed, blocked, finis
   end
 end
 
--- leave_line(id, key): a task that waited for a limit ends; its place in the line goes with it, and the line with its last one.
+-- leave_line(id, key): remove a task from a limit queue. If the queue is then empty, remove it from limit_lines.
 local function leave_line(id, key) local task, waiting, limit_lines = KEYS[4], KEYS[31], KEYS[32]
   redis.call('HDEL', task .. id, 'limited_by')
   redis.call('ZREM', waiting .. key, id)
@@ -1103,8 +1110,8 @@ local function cancel_one(ctx, id, dead_too) local running, leases = KEYS[2], KE
   return 'cancelled'
 end
 
--- rank_after(set, score, id): how many members of a sorted set stand at or before this score and id, whether the id is
--- still there or not. Members of one score stand in the order of their bytes.
+-- rank_after(set, score, id): the number of members up to (score, id), even if this member was removed. Members with
+-- equal scores are sorted by their bytes.
 local function rank_after(set, score, id)
   if redis.call('ZSCORE', set, id) == score then return redis.call('ZRANK', set, id) + 1 end
   local low, high = redis.call('ZCOUNT', set, '-inf', '(' .. score), redis.call('ZCOUNT', set, '-inf', score)
@@ -1131,7 +1138,7 @@ local function cancel_children(ctx, id, last_id, last_score, stamp, limit) local
     local parent = row[3]
     if row[1] then parent = row[2] end
     if parent ~= id then
-      redis.call('ZREM', children .. id, child)  -- an older build enqueued another task of the id of a link
+      redis.call('ZREM', children .. id, child)  -- an older version enqueued a new task with the id of a link
     else
       if row[1] then cancel_one(ctx, child) end
       local has_own = redis.call('EXISTS', children .. child) == 1
@@ -1160,7 +1167,8 @@ local function comes_alone(ctx, record)
   end
 end
 
--- delay_until(ctx, due_ms, id, lane): put a task aside.
+-- delay_until(ctx, due_ms, id, lane): make a task delayed until due_ms. If that is within 10 s, wake a worker of the
+-- lane.
 local function delay_until(ctx, due_ms, id, lane) local delayed = KEYS[12]
   redis.call('ZADD', delayed, due_ms, id)
   if due_ms - ctx.now < 10000 then push_due(lane) end
@@ -1224,7 +1232,7 @@ local function drain_limit_queue(ctx, key, line, batch) local task, waiting = KE
   else
     local look_ms = line.recheck_at_ms
     if line.paced then look_ms = ctx.now + 25 * passed  -- 100 in 5 s, however few a call may let go
-    elseif left + most > 0 then look_ms = ctx.now + 1 - BAND end  -- after those that this call leaves
+    elseif left + most > 0 then look_ms = ctx.now + 1 - BAND end  -- +1: behind queues that this call did not reach
     batch.looks[#batch.looks + 1] = look_ms
     batch.looks[#batch.looks + 1] = key
   end
@@ -1283,7 +1291,7 @@ local function drain_limit_queues(ctx, keys, again) local blocked, deadlines, li
     if ctx.steps > 0 then
       if i % 100 == 1 then lines = peek_lines(ctx, keys, i, again) end
       drain_limit_queue(ctx, key, lines[key], batch)
-    elseif not again then  -- else it is due still
+    elseif not again then  -- with `again`, the key is still due and will be looked at by the next call
       later[#later + 1] = ctx.now - BAND
       later[#later + 1] = key
     end
@@ -1305,8 +1313,8 @@ local function drain_limit_queues(ctx, keys, again) local blocked, deadlines, li
   end
 end
 
--- drain_due_limit_queues(ctx): see to the lines of limits that are to be looked at by now, and to those that were full before a limit of
--- their kind was changed, 100 in all, or 140 where as many are due each time. ctx.lines_left: there may be more.
+-- drain_due_limit_queues(ctx): process limit queues that are due, and queues that were full before a `*` limit was
+-- changed: usually 100, at most 140. ctx.lines_left: there may be more.
 local function drain_due_limit_queues(ctx) local limit_lines = KEYS[32]
   local due = redis.call('ZRANGE', limit_lines, '-inf', ctx.now, 'BYSCORE', 'LIMIT', 0, 100, 'WITHSCORES')
   local fresh, again = {}, {}
@@ -1314,13 +1322,13 @@ local function drain_due_limit_queues(ctx) local limit_lines = KEYS[32]
   if #fresh == 100 then again = redis.call('ZRANGE', limit_lines, 0, ctx.now, 'BYSCORE', 'LIMIT', 0, 20) end  -- their turn has come, too
   local more, left = 100 - #due / 2, #due == 200
   if ctx.settings_limits > 1 then
-    more = math.max(more, 20)  -- the lines that are due each time do not keep these from their turn
+    more = math.max(more, 20)  -- take at least 20, so that due queues cannot starve them
     due = redis.call('ZRANGE', limit_lines, BAND, BAND + ctx.settings_limits, 'BYSCORE', 'LIMIT', 0, more)
     for i, key in ipairs(due) do fresh[#fresh + 1], more = key, more - 1 end
   end
   ctx.lines_left = left or more == 0
   if again[1] then drain_limit_queues(ctx, again, true) end
-  ctx.steps = math.max(ctx.steps, 20)  -- nor do those that were looked at
+  ctx.steps = math.max(ctx.steps, 20)  -- keep at least 20 steps for the queues in `fresh`
   if fresh[1] then drain_limit_queues(ctx, fresh) end
 end
 
@@ -1329,14 +1337,14 @@ local function on_drop(ctx, id)
   if ctx.settings_chains then chains_on_drop(ctx, id) end
 end
 
--- drop_task(ctx, id): delete what is left of a task whose record is gone, as an evicting server leaves it; with an alert.
+-- drop_task(ctx, id): delete the other keys of a task whose record was evicted, and write an alert event.
 local function drop_task(ctx, id) local task, payload, log = KEYS[4], KEYS[5], KEYS[7]
   on_drop(ctx, id)
   redis.call('DEL', task .. id, payload .. id, log .. id)
   emit(ctx, 'task.alert', id, 'reason=record_missing')
 end
 
--- note_starts(ctx): write when the rates of limits let the next tasks start, after this claim's.
+-- note_starts(ctx): store the GCRA times of all rates that this claim has used.
 local function note_starts(ctx) local rates = KEYS[33]
   local due = {}
   for i, limit in ipairs(ctx.started) do
@@ -1377,9 +1385,9 @@ local function next_lane(ctx, id, record) local task = KEYS[4]
   return lane
 end
 
--- share_place(ctx, lane, user, band): the place of a user's next task where users have fair shares: its virtual start time in the
--- lane and priority band, which is that of the task that was claimed there last, or the end of the one that this user enqueued
--- before. A task of weight 1 lasts 1,000. config.fair_top is above all places, for the time after fair shares.
+-- share_place(ctx, lane, user, band): the place of a user's next task with fair shares: the place claimed last in this
+-- lane and band, or the end of the user's previous task if that is later. A task of a user with weight 100 % lasts
+-- 1,000. config.fair_top is kept above all places, for the case that fair shares are switched off.
 local function share_place(ctx, lane, user, band) local config, weights, shares = KEYS[1], KEYS[34], KEYS[35]
   local name = lane .. ' ' .. band .. user
   ctx.shares = ctx.shares or {}
@@ -1446,7 +1454,7 @@ local function expire_waiting(ctx, limit) local leases, task, ready, deadlines, 
           if ctx.settings_fair > 0 then score = band * BAND + share_place(ctx, to, record.user or '', band) end
           line_up(by_lane, to, score, id)
         end
-        await_deadline(ctx, id, ctx.settings_mode == 'paused' and ctx.now + 1000 or ctx.now)  -- not again at once
+        await_deadline(ctx, id, ctx.settings_mode == 'paused' and ctx.now + 1000 or ctx.now)  -- in a pause, look again after 1 s
       end
     end
   end
@@ -1473,20 +1481,22 @@ local function read_lease(value)
   }
 end
 
--- read_policy(key): how often and when to try again, as a record or the queue's config has it; what is not set is false.
+-- read_policy(key): the retry settings of a record or of the queue's config; false for each value that is not set.
 local function read_policy(key)
   return redis.call('HMGET', key, 'max_attempts', 'backoff_base_ms', 'backoff_multiplier_pct', 'backoff_cap_ms',
     'jitter_pct', 'max_crashes')
 end
 
--- settled_as(token, answer): the record's memory of a settlement, as settled_before reads it: '<token> <status>[ <number>]'.
+-- settled_as(token, answer): the text of the record field `settled`: '<token> <status>[ <number>]'. settled_before
+-- reads it.
 -- EARLY
 local function settled_as(token, answer)
   if not answer[2] then return token .. ' ' .. answer[1] end
   return token .. ' ' .. answer[1] .. string.format(' %.0f', answer[2])
 end
 
--- settled_before(id, token, answers): what this token's settlement answered, if it is among these; else lease_lost.
+-- settled_before(id, token, answers): the earlier answer to a settlement with this token, if it is one of `answers`;
+-- otherwise lease_lost.
 local function settled_before(id, token, answers) local task = KEYS[4]
   for _, settled in ipairs(redis.call('HMGET', task .. id, 'settled', 'settled_earlier')) do
     local by, answer, value = string.match(settled or '', '^(%S+) (%S+) ?(%d*)$')
@@ -1540,8 +1550,9 @@ local function fail_tasks(ctx, fails) local config, running, task, deadlines = K
   return answers
 end
 
--- fair_on_housekeep(ctx, wanted): forget the users whose last task in one of these lanes has been claimed, 100 in each band: their
--- next task gets the place of a new user's. Of more than eight lanes, each second looks at eight others.
+-- fair_on_housekeep(ctx, wanted): forget the users whose last task in one of these lanes has been claimed, at most 100
+-- per priority band. Their next task is placed like that of a new user. If there are more than eight lanes, each second
+-- handles the next eight.
 -- WHEN ctx.settings_fair > 0
 local function fair_on_housekeep(ctx, wanted) local shares = KEYS[35]
   local first = #wanted > 8 and 8 * math.floor(ctx.now / 1000) or 0
@@ -1601,7 +1612,7 @@ local function first_leases(ctx, limit) local running, leases = KEYS[2], KEYS[3]
   return first
 end
 
--- give_timeout(ctx, leased): tell the worker the queue's timeout for each task that has none of its own, as if it were the task's.
+-- give_timeout(ctx, leased): add the queue's timeout to the record of each lease whose task has no own timeout.
 local function give_timeout(ctx, leased)
   for _, lease in ipairs(leased) do
     local record, own = lease[8], false
@@ -1634,8 +1645,8 @@ local function held_limits(lease)
   return string.match(string.sub(lease, from + 8, bar - 1), '^%S*')
 end
 
--- hold_limits(ctx, id, limited, fence): a task starts: it counts for its limits until its lease ends. The keys of those that it
--- holds, for its lease. note_starts writes what it does to their rates.
+-- hold_limits(ctx, id, limited, fence): count a task that starts in its concurrency limits, until its lease ends, and
+-- in its rates (note_starts stores them). Returns the keys of the concurrency limits, for the lease.
 local function hold_limits(ctx, id, limited, fence) local holding = KEYS[30]
   local keys = {}
   for _, limit in ipairs(limited) do
@@ -1678,7 +1689,7 @@ local function on_housekeep(ctx, wanted)
   if ctx.settings_fair > 0 then fair_on_housekeep(ctx, wanted) end
 end
 
--- sweep_once(ctx, limit): forget keys of `once` whose time is over, at most limit; how many.
+-- sweep_once(ctx, limit): delete expired fields of `once`, at most limit. Returns the number.
 local function sweep_once(ctx, limit) local once, once_due = KEYS[20], KEYS[21]
   local fields = redis.call('ZRANGE', once_due, '-inf', ctx.now, 'BYSCORE', 'LIMIT', 0, limit)
   if #fields == 0 then return 0 end
@@ -1688,13 +1699,13 @@ local function sweep_once(ctx, limit) local once, once_due = KEYS[20], KEYS[21]
   return #fields
 end
 
--- read_presence(): for how many ms a worker may be silent and still counts as alive.
+-- read_presence(): how long (ms) a worker without a heartbeat counts as alive.
 local function read_presence() local config = KEYS[1]
   return tonumber(redis.call('HGET', config, 'presence_ms') or 30000)
 end
 
--- retire_worker(name): end the incarnation that holds a name. The last eight stay known beyond the replay window, so
--- that a late re-send of their registration is not taken for a new one.
+-- retire_worker(name): remove the current incarnation of a worker name. The last eight incarnations are remembered for
+-- 2 minutes, so that a late repeated `register` of one of them is not accepted as new.
 local function retire_worker(name) local worker_hash = KEYS[18]
   local row = redis.call('HMGET', worker_hash .. name, 'incarnation', 'replaced')
   local replaced = string.match((row[1] or '') .. ' ' .. (row[2] or ''), '^ ?(' .. string.rep('%S* ?', 8) .. ')')
@@ -1749,7 +1760,7 @@ local function shorten_family(ctx, id) local task, children, ends = KEYS[4], KEY
     redis.call('ZREM', children .. parent, id)
     if only then
       redis.call('DEL', children .. id)
-      if parent == kids[1] then  -- the two had each other
+      if parent == kids[1] then  -- parent and child are each other's parent
         redis.call('HDEL', task .. parent, 'link', 'pruned')
         redis.call('PEXPIRE', task .. parent, 60000)
         return
@@ -1947,7 +1958,7 @@ local function tell_waiting(ctx, id, place, how, batch) local task, blocked = KE
   local score = redis.call('ZSCORE', blocked, id)
   if not score or score % BAND ~= tonumber(place) then return end
   local own = redis.call('HMGET', task .. id, 'after_when', 'after_any', 'lane', 'delay_ms', 'run_after_ms', 'ties', 'user', 'limited_by')
-  if own[8] then return end  -- what it waited for has come
+  if own[8] then return end  -- it no longer waits for tasks, only for a limit
   local good = own[1] == 'ended' or (how == 'c') == (own[1] ~= 'failed')
   local decisive = good == (own[2] == '1')
   if not decisive and redis.call('HINCRBY', task .. id, 'awaits', -1) > 0 then return end
@@ -1989,7 +2000,7 @@ local function propagate_ends(ctx, limit) local dependents, ends = KEYS[25], KEY
     local count, rest = 0, '- 0'
     redis.call('ZREM', ends, note)
     if how == 't' then
-      line_up_freed()  -- or it would miss them
+      line_up_freed()  -- cancel_children must see the tasks that became ready
       count, rest = cancel_children(ctx, id, other, at, upto, limit - told)
     elseif how then  -- else the note is damaged
       if at ~= '0' then tell_waiting(ctx, other, at, how, batch) end
@@ -2075,8 +2086,8 @@ local function reap_expired(ctx, limit) local config, running, leases, task, dea
   return #ids
 end
 
--- move_due(ctx, set): see to what is due in a set, at most 100 of it, and as much as ctx.work allows: a few in
--- any case, so that each set has its turn.
+-- move_due(ctx, set): process due entries of a set: at most 100, limited by ctx.work, but always a few, so that no set
+-- starves.
 local function move_due(ctx, set) local leases, delayed, deadlines, ends = KEYS[3], KEYS[12], KEYS[14], KEYS[27]
   local moves = {
     [leases] = reap_expired, [deadlines] = expire_waiting, [delayed] = promote_due, [ends] = propagate_ends,
@@ -2086,7 +2097,7 @@ local function move_due(ctx, set) local leases, delayed, deadlines, ends = KEYS[
   if set == ends then ctx.told = moved end
 end
 
--- next_firing(ctx): when a schedule is due next, of a queue that has any; 0: none is, or the queue takes no new tasks.
+-- next_firing(ctx): the time of the next firing of any schedule; 0 if there is none, or if the queue is draining.
 local function next_firing(ctx) local schedules = KEYS[28]
   if ctx.settings_mode == 'draining' then return 0 end
   local head = redis.call('ZRANGE', schedules, 0, 0, 'WITHSCORES')
@@ -2094,8 +2105,9 @@ local function next_firing(ctx) local schedules = KEYS[28]
   return due_ms < MAX_SAFE and due_ms or 0
 end
 
--- note_claimed(ctx, wanted, from, scores, taken): of fair shares, how far those have come that were claimed, in each lane and band; taken
--- says which of the tasks that peek_ready found. A lane that stays empty for a day is forgotten.
+-- note_claimed(ctx, wanted, from, scores, taken): store, for each lane and priority band, the highest place that was
+-- claimed (the virtual time). taken: the indexes of the claimed tasks in the lists of peek_ready. A lane that stays
+-- empty for a day is forgotten.
 local function note_claimed(ctx, wanted, from, scores, taken) local ready, shares = KEYS[9], KEYS[35]
   local highest = {}
   for _, i in ipairs(taken) do
@@ -2111,7 +2123,8 @@ local function note_claimed(ctx, wanted, from, scores, taken) local ready, share
   end
 end
 
--- reclaim_tasks(ctx, given): answer a re-sent claim: of the tasks it was given, those still under the same token.
+-- reclaim_tasks(ctx, given): the answer to a repeated claim: the tasks of the first answer that still have the same
+-- token.
 local function reclaim_tasks(ctx, given) local running, leases = KEYS[2], KEYS[3]
   local leased, index, deadline_ms = {}, 0, ctx.now + ctx.lease_ms
   for id in string.gmatch(given, '%S+') do
@@ -2128,8 +2141,8 @@ local function reclaim_tasks(ctx, given) local running, leases = KEYS[2], KEYS[3
   return deadline_ms, leased
 end
 
--- start_tied(ctx, id): end what a task with ties holds only until its first lease, its scope and its deadline. True if it
--- expired before.
+-- start_tied(ctx, id): at the first lease of a task with ties: delete its scope and its deadline. Returns true if the
+-- task has expired.
 local function start_tied(ctx, id) local task, deadlines, once = KEYS[4], KEYS[14], KEYS[20]
   local own = redis.call('HMGET', task .. id, 'scope', 'expires_at_ms', 'deliveries')
   redis.call('ZREM', deadlines, id)

@@ -83,7 +83,7 @@ local function open(clock) local config = KEYS[1]
   return { exists = row[1], now = now, now_text = now_text, settings_mode = row[3] }
 end
 
--- read_presence(): for how many ms a worker may be silent and still counts as alive.
+-- read_presence(): how long (ms) a worker without a heartbeat counts as alive.
 local function read_presence() local config = KEYS[1]
   return tonumber(redis.call('HGET', config, 'presence_ms') or 30000)
 end

@@ -102,7 +102,7 @@ if #ARGV ~= arg_at - 1 then
   return redis.error_reply('ADEQ_ARG expected ' .. (arg_at - 1) .. ' arguments, got ' .. #ARGV)
 end
 
--- done_before(ctx, verb): the word that a call of this verb and rid has left within the last minute, or nil.
+-- done_before(ctx, verb): the answer that an earlier call with this verb and rid stored in the last minute, or nil.
 local function done_before(ctx, verb) local once = KEYS[5]
   if rid == '' then return nil end
   local word, until_ms = string.match(redis.call('HGET', once, 'done:' .. verb .. ':' .. rid) or '', '^(%S+) (%d+)$')
@@ -140,7 +140,7 @@ local function hold_once(ctx, field, id, keep_ms, stamp) local once, once_due = 
   ctx.held = (ctx.held or 0) + 1
 end
 
--- sweep_once(ctx, limit): forget keys of `once` whose time is over, at most limit; how many.
+-- sweep_once(ctx, limit): delete expired fields of `once`, at most limit. Returns the number.
 local function sweep_once(ctx, limit) local once, once_due = KEYS[5], KEYS[6]
   local fields = redis.call('ZRANGE', once_due, '-inf', ctx.now, 'BYSCORE', 'LIMIT', 0, limit)
   if #fields == 0 then return 0 end
@@ -158,7 +158,8 @@ local function note_done(ctx, verb, word)
   sweep_once(ctx, 10)
 end
 
--- note_answers(ctx, verb, answers): leave the answers of this call for the same call, sent again; replayed_answers reads them.
+-- note_answers(ctx, verb, answers): store the answers of this call. If the call is repeated, replayed_answers returns
+-- them.
 -- EARLY
 local function note_answers(ctx, verb, answers)
   local words = {}
@@ -205,7 +206,7 @@ local function push_control(ctx, name) local control = KEYS[4]
   redis.call('PEXPIRE', control .. name, 60000)
 end
 
--- read_presence(): for how many ms a worker may be silent and still counts as alive.
+-- read_presence(): how long (ms) a worker without a heartbeat counts as alive.
 local function read_presence() local config = KEYS[1]
   return tonumber(redis.call('HGET', config, 'presence_ms') or 30000)
 end

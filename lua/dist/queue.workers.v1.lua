@@ -107,7 +107,7 @@ local function open(clock) local config = KEYS[1]
   return { exists = row[1], now = now, now_text = now_text,  }
 end
 
--- read_presence(): for how many ms a worker may be silent and still counts as alive.
+-- read_presence(): how long (ms) a worker without a heartbeat counts as alive.
 local function read_presence() local config = KEYS[1]
   return tonumber(redis.call('HGET', config, 'presence_ms') or 30000)
 end
@@ -116,7 +116,7 @@ end
 -- group or lacks the capability that is asked for.
 local function shown_worker(name) local worker_hash = KEYS[3]
   local names, shown, own = {}, {}, {}
-  -- at most 300: what a worker says of itself, and 256 slots, which may be long and are not read
+  -- at most 300: fields, which are the description and up to 256 slots. HKEYS, because slots may be long
   for _, field in ipairs(redis.call('HKEYS', worker_hash .. name)) do
     if field ~= 'replaced' and not string.find(field, '^slot:') then names[#names + 1] = field end
   end

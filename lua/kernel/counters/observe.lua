@@ -1,4 +1,5 @@
--- observe(ctx, name, value): count a value in the bucket of the next power of two: counter '<name>:<upper bound>'.
+-- observe(ctx, name, value): add 1 to the histogram bucket of a value: counter '<name>:<bound>', where bound is the
+-- smallest power of two that is not below the value (at most 2^31).
 -- EARLY
 local function observe(ctx, name, value)
   local bound = 1

@@ -1,4 +1,5 @@
--- note_answers(ctx, verb, answers): leave the answers of this call for the same call, sent again; replayed_answers reads them.
+-- note_answers(ctx, verb, answers): store the answers of this call. If the call is repeated, replayed_answers returns
+-- them.
 -- EARLY
 local function note_answers(ctx, verb, answers)
   local words = {}

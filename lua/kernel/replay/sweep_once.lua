@@ -1,4 +1,4 @@
--- sweep_once(ctx, limit): forget keys of `once` whose time is over, at most limit; how many.
+-- sweep_once(ctx, limit): delete expired fields of `once`, at most limit. Returns the number.
 local function sweep_once(ctx, limit)
   local fields = redis.call('ZRANGE', once_due, '-inf', ctx.now, 'BYSCORE', 'LIMIT', 0, limit)
   if #fields == 0 then return 0 end

@@ -1,4 +1,4 @@
--- catch_up(ctx, rids): end what is overdue, some of it anywhere, and all of these.
+-- catch_up(ctx, rids): end overdue requests: up to 16 of the domain, and all overdue ones among rids.
 -- LATE
 local function catch_up(ctx, rids)
   end_due(ctx, 16)

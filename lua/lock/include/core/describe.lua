@@ -1,4 +1,4 @@
--- describe(rid, request): a live request as list and show answer it. Holders have place 0.
+-- describe(rid, request): the answer of `list` and `show` for a live request. Holders have place 0.
 local function describe(rid, request)
   local waits = request.order ~= '-'
   return { 'found', rid, waits and 'waiting' or request.state, request.owner, request.agent, tonumber(request.priority),

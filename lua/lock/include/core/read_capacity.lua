@@ -1,4 +1,4 @@
--- read_capacity(ctx, resource): its permits and whether they may be given out; nil if it has none.
+-- read_capacity(ctx, resource): the permits of a resource and whether they may be granted; nil if it has no capacity.
 local function read_capacity(ctx, resource)
   local max, status, silent_ms, seen_ms, used =
     string.match(redis.call('HGET', capacity, resource) or '', '^(%d+) (%l+) (%d+) (%d+) (%-?%d+)$')

@@ -1,5 +1,6 @@
--- read_request(text): a live request from its record. README.md has the fields; all of them stay strings. A part that
--- rests on a hold of its owner's (`depends_on`), and waits, ends with that hold.
+-- read_request(text): a live request from its record. lock/keys.toml lists the fields. All values stay strings. A part
+-- with `depends_on` relies on a lock that the owner already holds. If that lock is released while the request waits,
+-- the request ends.
 local function read_request(text)
   local request, parts = {}, {}
   local list

@@ -1,4 +1,4 @@
--- read_rules(ctx): the settings that few calls need, added to ctx.
+-- read_rules(ctx): read the settings that few calls need, and add them to ctx.
 local function read_rules(ctx)
   if ctx.claim_ms then return end
   local row = redis.call('HMGET', config, 'poll_ms', 'claim_ms', 'waiter_ms', 'priority_step_ms', 'policy',

@@ -1,5 +1,6 @@
--- refuse_rate(ctx, agent): the ms after which an agent that asks too often may ask again; nil, and one more counted,
--- if it may now. GCRA: the score is the time (µs) at which all it asked for would have come at the allowed rate.
+-- refuse_rate(ctx, agent): check the rate limit of an agent. Returns nil and counts the request if it is allowed, or
+-- the ms to wait. GCRA: the score is the time (µs) at which the agent's requests so far would have arrived at exactly
+-- the allowed rate.
 local function refuse_rate(ctx, agent)
   if ctx.settings.rate_per_minute == 0 then return nil end
   local now, gap = ctx.now * 1000, math.floor(60000000 / ctx.settings.rate_per_minute)

@@ -1,5 +1,5 @@
--- remember(ctx, rid, outcome): keep for two minutes how a request ended: one that has ended never holds again. In
--- `deadlines` those stand below zero, apart from the live.
+-- remember(ctx, rid, outcome): store for two minutes how a request ended, so that a repeated call cannot acquire again.
+-- In `deadlines`, ended requests have negative scores, and live requests positive ones.
 local function remember(ctx, rid, outcome)
   set_record(ctx, rid, 'ended ' .. outcome)
   redis.call('ZADD', deadlines, ctx.now + WAIT_ended_ms - 1e15, rid)

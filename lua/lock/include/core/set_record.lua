@@ -1,5 +1,4 @@
--- set_record(ctx, rid, text): note the record of a request, for the rest of this call and for close_domain, which
--- stores it.
+-- set_record(ctx, rid, text): change the record of a request in memory. close_domain stores it.
 -- LATE
 local function set_record(ctx, rid, text)
   ctx.texts[rid] = text

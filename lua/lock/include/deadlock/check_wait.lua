@@ -3,7 +3,7 @@
 -- value: the search, if it was too long for this call.
 local function check_wait(ctx, rid, begun)
   local request = live_request(ctx, rid)
-  if not request or request.order == '-' then return nil end -- an earlier one of this call has seen to it
+  if not request or request.order == '-' then return nil end -- an earlier check in this call has ended or granted this request
   local turn = 'detect ' .. request.agent
   local turn_us = not begun and tonumber(redis.call('ZSCORE', rates, turn) or 0) or 0
   if turn_us > ctx.now * 1000 then
@@ -31,7 +31,7 @@ local function check_wait(ctx, rid, begun)
     return nil, state
   end
   if found then request.order = place end
-  -- it may be part of another cycle; and what has come meanwhile may wait for it at its new place
+  -- the waiter may be in another cycle, and newer waiters may now wait for it at its new place
   redis.call('ZREM', unchecked, rid)
   if found or begun and request.order ~= place then redis.call('ZADD', unchecked, ctx.now, rid) end
   if not found and not find_obstacle(ctx, request, request.order) then

@@ -10,7 +10,7 @@ local function find_dependents(ctx, search, request)
     end
   end
   search.place = request.order
-  -- at most 20,001: each step takes one of ctx.visits, or a line that was read already (32 of each waiter) away
+  -- at most 20,001: each step uses one of ctx.visits, or removes a line that was already read (at most 32 per waiter)
   while not search.hard do
     local scan = search.scans[#search.scans]
     if ctx.visits <= 0 then

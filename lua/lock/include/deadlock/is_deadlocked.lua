@@ -3,7 +3,7 @@
 -- wait for the request, directly or through others, can always run in the end. Returns true, the lines, and who could
 -- run (for left_over); nil: too much to tell.
 local function is_deadlocked(ctx, search, request)
-  if not load_waits(ctx, search) or ctx.visits < #search.entries / 2 then return nil end -- that is what lines_of takes
+  if not load_waits(ctx, search) or ctx.visits < #search.entries / 2 then return nil end -- lines_of needs this much of the budget
   local state = lines_of(ctx, search, request)
   local gone, ready = {}, {}
   local function set_free(wait)
@@ -11,7 +11,7 @@ local function is_deadlocked(ctx, search, request)
     if state.need[wait.owner] == 0 then ready[#ready + 1] = wait.owner end
   end
   local function look(line)
-    for i = line.at, #line do -- those who share, up to the first who does not
+    for i = line.at, #line do -- shared waiters can run, up to the first waiter that is not shared
       local wait = line[i]
       if not gone[wait.owner] then
         if wait.code ~= 's' or line.alone > 0 then break end
@@ -24,14 +24,14 @@ local function is_deadlocked(ctx, search, request)
       wait, line.first = line[i], i
       if not gone[wait.owner] then break end
     end
-    if not wait or wait.code == 's' or wait.free then return end -- whoever has gone was free
+    if not wait or wait.code == 's' or wait.free then return end -- an owner that already ran needs no further check
     local others = wait.permits and line.solid or line.all - (line.own[wait.owner] or 0)
     if others == 0 and (not wait.permits or line.taken + wait.permits <= line.max) then set_free(wait) end
   end
   for owner, need in pairs(state.need) do
     if need == 0 then ready[#ready + 1] = owner end
     for _, wait in ipairs(state.waits[owner] or {}) do
-      -- permits that are not to be had: its next poll ends it
+      -- the resource has fewer permits than it wants: its next poll will end it
       if wait.permits and wait.permits > wait.line.max then set_free(wait) end
     end
   end

@@ -12,7 +12,7 @@ local function visit_waiter(ctx, search, request, node)
     if not resource then
       order, resource, code = '', string.match(member, '^o %S+ h (%S+) (%S+) %S+$')
     end
-    if not search.saved then -- is_deadlocked may need it, as it is now
+    if not search.saved then -- keep the entry: is_deadlocked may need it, and a later call would read changed data
       search.entries[#search.entries + 1] = { owner = node.owner, resource = resource, order = order, code = code }
     end
     search.scans[#search.scans + 1] =
@@ -20,7 +20,7 @@ local function visit_waiter(ctx, search, request, node)
     local wanted = search.wants[resource]
     local permits = wanted and (permits_of(code) or permits_of(wanted))
     local blocks = wanted and (wanted ~= 's' or code ~= 's')
-    if search.at == 1 then blocks = permits end -- what it has itself may be all that it waits for
+    if search.at == 1 then blocks = permits end -- the request's own holds block it only if permits are involved
     local block = { owner = node.owner, resource = resource, order = order }
     if blocks and order == '' and (permits or node.counted) then
       search.maybe = block

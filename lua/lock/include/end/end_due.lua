@@ -10,6 +10,6 @@ local function end_due(ctx, limit)
   ctx.caught_up = #rids < limit and ended == #rids
   local next_due = redis.call('ZRANGE', deadlines, 0, '+inf', 'BYSCORE', 'LIMIT', 0, 1, 'WITHSCORES')[2]
   ctx.due = math.min(tonumber(next_due or MAX_SAFE), sweep_ended(ctx, limit))
-  ctx.grants, ctx.looks = nil, nil -- what the call itself frees is not to wait for the backlog
+  ctx.grants, ctx.looks = nil, nil -- the call's own releases get a fresh budget, so that they do not wait for the overdue ones
   return ended
 end

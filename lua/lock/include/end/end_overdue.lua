@@ -1,4 +1,5 @@
--- end_overdue(ctx, rids, work): end those of some requests whose deadline has come, where end_due has not seen to all.
+-- end_overdue(ctx, rids, work): end the overdue requests among rids, unless end_due has already ended all overdue
+-- requests.
 local function end_overdue(ctx, rids, work)
   if ctx.caught_up or #rids == 0 then return end
   local due = {}

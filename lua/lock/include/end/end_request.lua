@@ -1,5 +1,5 @@
--- end_request(ctx, rid, request, outcome, event, detail): take a request out of everything, and remember how it
--- ended.
+-- end_request(ctx, rid, request, outcome, event, detail): remove a request from `graph`, free its permits, store its
+-- outcome, and note which waiters may now be granted.
 -- LATE
 local function end_request(ctx, rid, request, outcome, event, detail)
   redis.call('ZREM', graph, unpack(members_of(rid, request)))  -- at most 65: members of a request

@@ -15,7 +15,7 @@ local function end_rids(ctx, rids, work)
     elseif request then
       end_request(ctx, rid, request, 'expired', 'lock.expired', '')
     else
-      redis.call('ZREM', deadlines, rid) -- of something that is not there
+      redis.call('ZREM', deadlines, rid) -- the request no longer exists
     end
     count, work = count + 1, work - 4 - (request and #request.parts or 0)
   end

@@ -1,5 +1,5 @@
--- leave(ctx, rid): end a request because its client says so. `released` or `cancelled`; of one that has ended: how;
--- nil if it is not known.
+-- leave(ctx, rid): end a request for its client. Returns `released` or `cancelled`, or the earlier outcome if it had
+-- already ended, or nil if it is unknown.
 -- LATE
 local function leave(ctx, rid)
   local request = live_request(ctx, rid)

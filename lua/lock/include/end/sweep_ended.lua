@@ -1,5 +1,5 @@
--- sweep_ended(ctx, limit): forget how requests ended two minutes ago, and agents whose rate is not used, a hundred times
--- the limit at most; when that is to be done again.
+-- sweep_ended(ctx, limit): delete outcomes after two minutes, and unused rate entries; at most 100 × limit (1,000) of
+-- each. Returns the time of the next sweep.
 local function sweep_ended(ctx, limit)
   local most = math.min(1000, 100 * limit)
   local rids = redis.call('ZRANGE', deadlines, '-inf', ctx.now - 1e15, 'BYSCORE', 'LIMIT', 0, most)

@@ -1,4 +1,5 @@
--- admit(ctx, rid, request): grant a new request, or let it wait, or refuse it: the status, and what goes with it.
+-- admit(ctx, rid, request): grant a new request, let it wait, or refuse it. Returns the status and its detail (the
+-- second field of the reply).
 -- LATE
 local function admit(ctx, rid, request)
   read_rules(ctx)
@@ -24,7 +25,7 @@ local function admit(ctx, rid, request)
   end
   local circle, victim
   for round = 1, 5 do
-    request.order = own -- where a victim has gone, it may stand where it belongs
+    request.order = own -- after a victim was ended, try the place by priority again
     local waits = find_obstacle(ctx, request, own)
     if waits and request.until_ms == ctx.now then
       remember(ctx, rid, 'busy')

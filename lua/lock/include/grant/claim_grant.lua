@@ -1,4 +1,4 @@
--- claim_grant(ctx, rid, request): a waiter has seen that it was granted: from now on it has its full time.
+-- claim_grant(ctx, rid, request): the client has polled: start the full lease.
 local function claim_grant(ctx, rid, request)
   request.state, request.deadline_ms = 'held', ctx.now + tonumber(request.ttl_ms)
   write_request(ctx, rid, request)

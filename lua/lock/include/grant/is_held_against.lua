@@ -1,5 +1,5 @@
--- is_held_against(ctx, part, owner): whether holders of the resource keep this owner from it. Holds stand in the
--- order permits, shared, exclusive.
+-- is_held_against(ctx, part, owner): whether holders of the resource block this owner. The members are sorted: permits,
+-- shared, exclusive.
 local function is_held_against(ctx, part, owner)
   local line, held = line_of(ctx, part.resource), 'r ' .. part.resource .. ' h'
   local low, high = '[' .. held .. ' ', '(' .. held .. '!'

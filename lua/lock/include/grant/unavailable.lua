@@ -1,4 +1,4 @@
--- unavailable(ctx, request): why permits that a request wants will not be given out as things stand; nil if they may.
+-- unavailable(ctx, request): the reason why the wanted permits cannot be granted at present, or nil.
 local function unavailable(ctx, request)
   for _, part in ipairs(request.parts) do
     local wanted = permits_of(part.code)

@@ -1,5 +1,5 @@
--- place_before(request, order): a place just before another's in all lines of a request: behind the last who
--- stands before that one. A later jump to the same place sorts before an earlier one.
+-- place_before(request, order): a place directly before `order` in all queues of the request, and behind every waiter
+-- that is before `order`. A later jump to the same place sorts before an earlier one.
 local function place_before(request, order)
   local last = string.rep('0', 26)
   for _, part in ipairs(request.parts) do

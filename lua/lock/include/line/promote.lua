@@ -9,7 +9,7 @@ local function promote(ctx, freed, left)
   if freed.gone < 64 then
     local first = redis.call('ZRANGE', graph, low, high, 'BYLEX', 'LIMIT', 0, 1)[1]
     if not first then return left end
-    -- who would share may pass 63 others who would: the last of the first 64 may have a turn now, as many as have gone
+    -- a shared waiter may pass 63 shared waiters. So if n shared requests left, the last n of the first 64 may be granted
     if string.find(first, '^r %S+ q %S+ s ') then most, skipped = freed.gone, 64 - freed.gone end
   end
   local members = redis.call('ZRANGE', graph, low, high, 'BYLEX', 'LIMIT', skipped, most)

@@ -11,7 +11,7 @@ local function cancel_children(ctx, id, last_id, last_score, stamp, limit)
     local parent = row[3]
     if row[1] then parent = row[2] end
     if parent ~= id then
-      redis.call('ZREM', children .. id, child)  -- an older build enqueued another task of the id of a link
+      redis.call('ZREM', children .. id, child)  -- an older version enqueued a new task with the id of a link
     else
       if row[1] then cancel_one(ctx, child) end
       local has_own = redis.call('EXISTS', children .. child) == 1

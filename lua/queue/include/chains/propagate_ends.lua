@@ -15,7 +15,7 @@ local function propagate_ends(ctx, limit)
     local count, rest = 0, '- 0'
     redis.call('ZREM', ends, note)
     if how == 't' then
-      line_up_freed()  -- or it would miss them
+      line_up_freed()  -- cancel_children must see the tasks that became ready
       count, rest = cancel_children(ctx, id, other, at, upto, limit - told)
     elseif how then  -- else the note is damaged
       if at ~= '0' then tell_waiting(ctx, other, at, how, batch) end

@@ -6,7 +6,7 @@ local function tell_waiting(ctx, id, place, how, batch)
   local score = redis.call('ZSCORE', blocked, id)
   if not score or score % BAND ~= tonumber(place) then return end
   local own = redis.call('HMGET', task .. id, 'after_when', 'after_any', 'lane', 'delay_ms', 'run_after_ms', 'ties', 'user', 'limited_by')
-  if own[8] then return end  -- what it waited for has come
+  if own[8] then return end  -- it no longer waits for tasks, only for a limit
   local good = own[1] == 'ended' or (how == 'c') == (own[1] ~= 'failed')
   local decisive = good == (own[2] == '1')
   if not decisive and redis.call('HINCRBY', task .. id, 'awaits', -1) > 0 then return end

@@ -1,5 +1,5 @@
--- add_payloads(leased): fill in the payloads of claimed tasks, entry 7 of each; the ids of those that have none. An empty
--- payload is stored too, so one that is not there was evicted.
+-- add_payloads(leased): read the payloads of claimed tasks into entry 7. Returns the ids without a payload key: these
+-- payloads were evicted, because empty payloads are stored, too.
 -- EARLY
 local function add_payloads(leased)
   if #leased == 0 then return {} end

@@ -1,4 +1,4 @@
--- give_timeout(ctx, leased): tell the worker the queue's timeout for each task that has none of its own, as if it were the task's.
+-- give_timeout(ctx, leased): add the queue's timeout to the record of each lease whose task has no own timeout.
 local function give_timeout(ctx, leased)
   for _, lease in ipairs(leased) do
     local record, own = lease[8], false

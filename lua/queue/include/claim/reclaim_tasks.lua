@@ -1,4 +1,5 @@
--- reclaim_tasks(ctx, given): answer a re-sent claim: of the tasks it was given, those still under the same token.
+-- reclaim_tasks(ctx, given): the answer to a repeated claim: the tasks of the first answer that still have the same
+-- token.
 local function reclaim_tasks(ctx, given)
   local leased, index, deadline_ms = {}, 0, ctx.now + ctx.lease_ms
   for id in string.gmatch(given, '%S+') do

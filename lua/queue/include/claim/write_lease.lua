@@ -1,5 +1,6 @@
--- write_lease(ctx, token, score, lane, tied, limited, traced, runs, fence, worker): an entry of `running`, as read_lease reads it;
--- runs is '<attempt> <delivery> <crashes>', limited '' or the keys of the limits that it holds, traced the trace of its enqueue or nil.
+-- write_lease(ctx, token, score, lane, tied, limited, traced, runs, fence, worker): an entry of `running`, as
+-- read_lease reads it; runs is '<attempt> <delivery> <crashes>', limited: the limit keys, or ''; traced: the trace of
+-- the task's enqueue, or nil.
 -- EARLY
 local function write_lease(ctx, token, score, lane, tied, limited, traced, runs, fence, worker)
   if limited ~= '' then limited = ' limits=' .. limited end

@@ -1,5 +1,5 @@
--- close(ctx): the end of a call that may have ended tasks: tell those that wait for the ends, keep the ended tasks within their
--- numbers, and store what the call has counted.
+-- close(ctx): the end of a call that may have ended tasks: process the notes of ends, delete ended tasks above the
+-- maximum number, and store the counters.
 local function close(ctx)
   if ctx.noted then propagate_ends(ctx, 100) end
   retain(ctx)

@@ -1,4 +1,4 @@
--- drop_task(ctx, id): delete what is left of a task whose record is gone, as an evicting server leaves it; with an alert.
+-- drop_task(ctx, id): delete the other keys of a task whose record was evicted, and write an alert event.
 local function drop_task(ctx, id)
   on_drop(ctx, id)
   redis.call('DEL', task .. id, payload .. id, log .. id)

@@ -1,4 +1,4 @@
--- narrowest(named): of the sets by name, the one with the fewest members: its name and key.
+-- narrowest(named): the smallest of the named sets. Returns its name and its key.
 local function narrowest(named)
   local best, fewest
   for _, name in ipairs({ 'state', 'user', 'tag', 'parent' }) do

@@ -43,7 +43,7 @@ local function expire_waiting(ctx, limit)
           if ctx.settings.fair > 0 then score = band * BAND + share_place(ctx, to, record.user or '', band) end
           line_up(by_lane, to, score, id)
         end
-        await_deadline(ctx, id, ctx.settings.mode == 'paused' and ctx.now + 1000 or ctx.now)  -- not again at once
+        await_deadline(ctx, id, ctx.settings.mode == 'paused' and ctx.now + 1000 or ctx.now)  -- in a pause, look again after 1 s
       end
     end
   end

@@ -1,5 +1,5 @@
--- move_due(ctx, set): see to what is due in a set, at most 100 of it, and as much as ctx.work allows: a few in
--- any case, so that each set has its turn.
+-- move_due(ctx, set): process due entries of a set: at most 100, limited by ctx.work, but always a few, so that no set
+-- starves.
 local function move_due(ctx, set)
   local moves = {
     [leases] = reap_expired, [deadlines] = expire_waiting, [delayed] = promote_due, [ends] = propagate_ends,

@@ -1,5 +1,5 @@
--- sweep(ctx): reap, expire and promote what is due, pass on what has ended, and open the lines of limits, at most 100
--- of each, of lines 40 + limit; the time of the next of them, but for the lines, or 0.
+-- sweep(ctx): process everything that is due: expired leases, deadlines, delayed tasks, notes of ends (at most 100
+-- each) and limit queues (at most 40 + limit). Returns the next due time, without limit queues, or 0.
 local function sweep(ctx)
   if ctx.settings.limits > 0 then ctx.steps = math.max(20, math.min(100, 40 + limit, ctx.steps)) end  -- less for few tasks, or after an ack that has opened lines
   local next_ms = next_due(ctx, leases)

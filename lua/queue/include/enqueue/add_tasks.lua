@@ -1,5 +1,5 @@
--- add_tasks(ctx, ids, data, envelopes, stamps): take in those tasks that are new, each with what its envelope says
--- and the stamp of the call and its index in it. One answer each.
+-- add_tasks(ctx, ids, data, envelopes, stamps): add the tasks that are new. envelopes: their pairs; stamps:
+-- `<rid>/<index>`. Returns one answer for each task.
 -- EARLY
 local function add_tasks(ctx, ids, data, envelopes, stamps)
   local last = redis.call('HINCRBY', config, 'place', #ids)
@@ -28,7 +28,7 @@ local function add_tasks(ctx, ids, data, envelopes, stamps)
     else
       answers[i], seen[id], created[#created + 1] = new, true, id
       if own.scope then
-        redis.call('SET', payload .. id, data[i])  -- for a later item may replace it
+        redis.call('SET', payload .. id, data[i])  -- because a later item of the same scope may replace the payload
       else
         payloads[#payloads + 1], payloads[#payloads + 2] = payload .. id, data[i]
       end

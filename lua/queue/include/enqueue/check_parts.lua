@@ -1,5 +1,5 @@
--- check_parts(ctx, i, own): the error of an envelope with parts that do not go together, or where the call has too many of those that
--- take a command or more each; nil if they do.
+-- check_parts(ctx, i, own): check an item: return an error if its fields contradict each other, or if the call has more
+-- than 8,000 tags, limits and `after` ids; otherwise nil.
 local function check_parts(ctx, i, own)
   local moves = own.fallback or own.unclaimed == 'fail'
   if not moves ~= not own.fallback_after_ms then

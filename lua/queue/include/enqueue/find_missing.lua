@@ -1,5 +1,5 @@
--- find_missing(ctx, ids, stamp): the first of these tasks that there is not, or that a later item of the call makes; nil if
--- all are there. Those that are there are not looked up again in this call.
+-- find_missing(ctx, ids, stamp): the first of these ids whose task does not exist, or is created by a later item of
+-- this call; nil if all exist. Ids that were found are not looked up again in this call.
 local function find_missing(ctx, ids, stamp)
   for _, id in ipairs(ids) do
     if not ctx.there[id] then

@@ -1,6 +1,6 @@
--- merge_task(ctx, twin, by, stamp, own, data): answer an enqueue with a task that is there, and was found by that name. The
--- call may come again when that task has ended, so the answer is remembered; and with coalesce=last, a scope's task gets the
--- newcomer's payload.
+-- merge_task(ctx, twin, by, stamp, own, data): answer an enqueue with an existing task. by: what both have in common
+-- (`rid`, `key`, `scope`, `unique`). It stores the answer, because the call may be repeated after that task has ended.
+-- With coalesce=last, the task of a scope gets the new payload.
 local function merge_task(ctx, twin, by, stamp, own, data)
   if by == 'rid' then return end
   hold_once(ctx, 'rid:' .. stamp, twin, WAIT_rid_ms)

@@ -1,5 +1,5 @@
--- refuse_new(ctx, ids, envelopes, stamps): the error of a queue that is being drained, unless no task of the call is new. One that
--- would be answered `unknown` makes no task.
+-- refuse_new(ctx, ids, envelopes, stamps): for a draining queue: return the error if the call would create a task. An
+-- item with the answer `unknown` creates none.
 local function refuse_new(ctx, ids, envelopes, stamps)
   local seen = {}
   ctx.there = {}

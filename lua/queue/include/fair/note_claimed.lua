@@ -1,5 +1,6 @@
--- note_claimed(ctx, wanted, from, scores, taken): of fair shares, how far those have come that were claimed, in each lane and band; taken
--- says which of the tasks that peek_ready found. A lane that stays empty for a day is forgotten.
+-- note_claimed(ctx, wanted, from, scores, taken): store, for each lane and priority band, the highest place that was
+-- claimed (the virtual time). taken: the indexes of the claimed tasks in the lists of peek_ready. A lane that stays
+-- empty for a day is forgotten.
 local function note_claimed(ctx, wanted, from, scores, taken)
   local highest = {}
   for _, i in ipairs(taken) do

@@ -1,5 +1,6 @@
--- fair_on_housekeep(ctx, wanted): forget the users whose last task in one of these lanes has been claimed, 100 in each band: their
--- next task gets the place of a new user's. Of more than eight lanes, each second looks at eight others.
+-- fair_on_housekeep(ctx, wanted): forget the users whose last task in one of these lanes has been claimed, at most 100
+-- per priority band. Their next task is placed like that of a new user. If there are more than eight lanes, each second
+-- handles the next eight.
 -- WHEN ctx.settings.fair > 0
 local function fair_on_housekeep(ctx, wanted)
   local first = #wanted > 8 and 8 * math.floor(ctx.now / 1000) or 0

@@ -1,6 +1,6 @@
--- set_fair(ctx, changes): switch fair shares on or off, once: the setting is the place from which they hold, 0 for none. Who comes
--- after the change stands behind all who are in line. fair_top stays, above 0: by it lane_emptied knows that lanes may have shares,
--- though no place was dealt: a claim notes shares of tasks that were in line before.
+-- set_fair(ctx, changes): switch fair shares on or off, once: the setting stores the first fair place, or 0 for off.
+-- Tasks that are enqueued after the change are placed behind all waiting tasks. fair_top stays above 0 after switching
+-- off, so that lane_emptied still deletes the shares of a lane.
 local function set_fair(ctx, changes)
   local place = math.max(tonumber(redis.call('HGET', config, 'place') or 0), ctx.settings.fair_top)
   local value = string.format('%.0f', ctx.settings.fair)

@@ -1,5 +1,5 @@
--- end_ties(ctx, id, record, how): end what a task that has ended may still hold, see on_end. The clients that wait for its reply
--- get an answer, unless they have one. What was done before is not done again.
+-- end_ties(ctx, id, record, how): for a repaired task that has ended: run on_end, and publish its reply if that is
+-- missing. Can be called twice.
 local function end_ties(ctx, id, record, how)
   if not record.ties then return end
   local value

@@ -10,7 +10,7 @@ local function find_duplicate(ctx, own, stamp)
     if made_by and made_by ~= '' and redis.call('HEXISTS', once, 'purged:' .. made_by) == 1 then id = nil end
     local asked = id and i > 1 and (until_ms == '' or own.after or own.needs_parent or ctx.moved)
     local row = asked and redis.call('HMGET', task .. id, 'created_ms', 'rid') or {}
-    -- Of a task that was evicted a key may be left.
+    -- The key of an evicted task may still be stored.
     local stands = id and (until_ms ~= '' and tonumber(until_ms) > ctx.now or until_ms == '' and row[1])
     if stands then return id, name, is_later(row[2], stamp) end
   end

@@ -1,5 +1,5 @@
--- hold_keys(ctx, id, own, is_twin): let a task stand for what its envelope says is to be there only once: the idempotency
--- key for its time, the others (not for a twin, which has its own) until they are untied.
+-- hold_keys(ctx, id, own, is_twin): store the keys of a task in `once`: the idempotency key for idempotency_ms, the
+-- unique key and the scope until the task ends. is_twin: the task already existed; only the idempotency key is added.
 local function hold_keys(ctx, id, own, is_twin)
   if own.idempotency_key then
     ctx.keep_ms = ctx.keep_ms or redis.call('HGET', config, 'idempotency_ms') or DEFAULT_idempotency_ms

@@ -1,4 +1,4 @@
--- holder_of(id, field): the other task that a key of `once` stands for, if there is one.
+-- holder_of(id, field): the id of another task that holds this key, or nil.
 local function holder_of(id, field)
   local holder = field and redis.call('HGET', once, field)
   if holder and holder ~= id and redis.call('HEXISTS', task .. holder, 'created_ms') == 1 then return holder end

@@ -1,5 +1,5 @@
--- start_tied(ctx, id): end what a task with ties holds only until its first lease, its scope and its deadline. True if it
--- expired before.
+-- start_tied(ctx, id): at the first lease of a task with ties: delete its scope and its deadline. Returns true if the
+-- task has expired.
 local function start_tied(ctx, id)
   local own = redis.call('HMGET', task .. id, 'scope', 'expires_at_ms', 'deliveries')
   redis.call('ZREM', deadlines, id)

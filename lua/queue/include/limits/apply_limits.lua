@@ -1,5 +1,6 @@
--- apply_limits(ctx, id, record, score, tied): whether a limit does not let a task start now: then it waits in its line, or is
--- dead or cancelled, as the limit's policy says. Else the limits that it is to hold. ctx.met counts all limits.
+-- apply_limits(ctx, id, record, score, tied): check the limits of a task at its claim. If one is full, put the task
+-- into its queue, or end it, by the policy, and return true. Otherwise return false and the limits that the task will
+-- hold. ctx.met counts all limits.
 local function apply_limits(ctx, id, record, score, tied)
   local user, tags, words = '', '', ''
   for f = 1, #record, 2 do

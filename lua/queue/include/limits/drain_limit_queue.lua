@@ -33,7 +33,7 @@ local function drain_limit_queue(ctx, key, line, batch)
   else
     local look_ms = line.recheck_at_ms
     if line.paced then look_ms = ctx.now + 25 * passed  -- 100 in 5 s, however few a call may let go
-    elseif left + most > 0 then look_ms = ctx.now + 1 - BAND end  -- after those that this call leaves
+    elseif left + most > 0 then look_ms = ctx.now + 1 - BAND end  -- +1: behind queues that this call did not reach
     batch.looks[#batch.looks + 1] = look_ms
     batch.looks[#batch.looks + 1] = key
   end

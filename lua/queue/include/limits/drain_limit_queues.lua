@@ -6,7 +6,7 @@ local function drain_limit_queues(ctx, keys, again)
     if ctx.steps > 0 then
       if i % 100 == 1 then lines = peek_lines(ctx, keys, i, again) end
       drain_limit_queue(ctx, key, lines[key], batch)
-    elseif not again then  -- else it is due still
+    elseif not again then  -- with `again`, the key is still due and will be looked at by the next call
       later[#later + 1] = ctx.now - BAND
       later[#later + 1] = key
     end

@@ -1,4 +1,5 @@
--- find_full(ctx, limited): the first of these limits that lets no task start now, and the score of its line until it does; nil if all let one.
+-- find_full(ctx, limited): the first of these limits that is full now, and the score of its queue in limit_lines; nil
+-- if none is full.
 local function find_full(ctx, limited)
   read_rates(limited)
   for _, limit in ipairs(limited) do

@@ -1,4 +1,5 @@
--- find_line(ctx, own): the first of the limits of a new task in whose line others wait; it goes behind them at once.
+-- find_line(ctx, own): for a new task: the first of its limits whose queue is not empty. The task joins this queue at
+-- once.
 local function find_line(ctx, own)
   local limited = limits_of(ctx, own.user or '', table.concat(own.tags or {}, ','), table.concat(own.limits or {}, ','))
   for _, limit in ipairs(limited) do

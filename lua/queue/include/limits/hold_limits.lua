@@ -1,5 +1,5 @@
--- hold_limits(ctx, id, limited, fence): a task starts: it counts for its limits until its lease ends. The keys of those that it
--- holds, for its lease. note_starts writes what it does to their rates.
+-- hold_limits(ctx, id, limited, fence): count a task that starts in its concurrency limits, until its lease ends, and
+-- in its rates (note_starts stores them). Returns the keys of the concurrency limits, for the lease.
 local function hold_limits(ctx, id, limited, fence)
   local keys = {}
   for _, limit in ipairs(limited) do

@@ -1,5 +1,6 @@
--- join_limit(ctx, id, score, limit, recheck_at_ms, tied): let a task wait in the line of a limit, by its place; recheck_at_ms is the score of the
--- line in limit_lines, unless it is looked at before. Meanwhile it may expire, but it does not wait for a worker to come.
+-- join_limit(ctx, id, score, limit, recheck_at_ms, tied): put a task into the queue of a limit, by its place.
+-- recheck_at_ms: the new score of the queue in limit_lines, unless it is due earlier. The task may still expire. Its
+-- fallback timer stops while it waits for the limit.
 local function join_limit(ctx, id, score, limit, recheck_at_ms, tied)
   redis.call('ZADD', blocked, score, id)
   redis.call('ZADD', waiting .. limit.key, score, id)

@@ -1,4 +1,4 @@
--- leave_line(id, key): a task that waited for a limit ends; its place in the line goes with it, and the line with its last one.
+-- leave_line(id, key): remove a task from a limit queue. If the queue is then empty, remove it from limit_lines.
 local function leave_line(id, key)
   redis.call('HDEL', task .. id, 'limited_by')
   redis.call('ZREM', waiting .. key, id)

@@ -1,4 +1,4 @@
--- note_starts(ctx): write when the rates of limits let the next tasks start, after this claim's.
+-- note_starts(ctx): store the GCRA times of all rates that this claim has used.
 local function note_starts(ctx)
   local due = {}
   for i, limit in ipairs(ctx.started) do

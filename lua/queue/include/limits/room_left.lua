@@ -1,7 +1,7 @@
--- room_left(ctx, limit): how many more tasks a limit lets start now, and the score that its line has until then in limit_lines:
--- when to look for one more, in 5 s at the latest. Rates that let none start are looked at together, so that idle workers do not
--- ask for each line on its own. While as many run as may, that is full_score: the end of a lease opens the line.
--- limit.idle: its rate has let one start for 5 s, and none has.
+-- room_left(ctx, limit): how many more tasks a limit lets start now, and the score of its queue in limit_lines: when to
+-- look again, at most 5 s ahead. Rates that are used up are looked at together, so that idle workers do not poll each
+-- queue. If the concurrency is used up, the score is full_score: the end of a lease opens the queue. limit.idle: for 5
+-- s the rate would have allowed a start, but no task started.
 local function room_left(ctx, limit)
   local room, recheck_at_ms = MAX_SAFE, ctx.now + 5000
   if limit.most then

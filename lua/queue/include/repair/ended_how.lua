@@ -1,5 +1,6 @@
--- ended_how(record): how a task ended, where its record proves that it has: completed, result_dropped, cancelled or dead; else
--- nil. A death that no worker has reported is known by its reason, unless a run that failed before may have had that word.
+-- ended_how(record): how a task ended, if its record proves it: completed, result_dropped, cancelled or dead; else nil.
+-- If no worker reported the failure, the reason proves it, unless it could be the custom reason of an earlier failed
+-- run.
 local function ended_how(record)
   if record.cancelled_ms then return 'cancelled' end
   local how = string.match(record.settled or '', '^%S+ (%S+)')

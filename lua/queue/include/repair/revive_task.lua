@@ -1,4 +1,5 @@
--- revive_task(ctx, id, unique, scope): take a task out of the dead set, as if it had not run; it takes its keys again.
+-- revive_task(ctx, id, unique, scope): give a dead task a new start: remove it from `dead`, reset its attempts and
+-- crashes, and store its unique key and scope again.
 -- EARLY
 local function revive_task(ctx, id, unique, scope)
   redis.call('ZREM', dead, id)

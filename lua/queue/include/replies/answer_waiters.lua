@@ -1,5 +1,5 @@
--- answer_waiters(ctx, id, how, value): leave word of how a task ended for those who wait for it, and tell them. Past its time
--- it is not shown; the server deletes it later, by its own clock.
+-- answer_waiters(ctx, id, how, value): store how a task ended under `reply:<id>` for reply_ms, and publish it. The key
+-- lives twice as long; after reply_ms it is ignored.
 -- EARLY
 local function answer_waiters(ctx, id, how, value)
   ctx.reply_ms = ctx.reply_ms or tonumber(redis.call('HGET', config, 'reply_ms') or DEFAULT_reply_ms)

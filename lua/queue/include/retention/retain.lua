@@ -1,5 +1,5 @@
--- retain(ctx): after tasks have ended, keep the sets of ended tasks within their numbers. Ages are looked after by
--- trim_ended.
+-- retain(ctx): after tasks have ended, delete the oldest ended tasks above the maximum number. trim_ended handles the
+-- maximum age.
 local function retain(ctx)
   ctx.work = math.max(ctx.work, 50) + 25 * (ctx.ended + (ctx.counts.dead or 0))  -- as many go as come, whatever they have
   if ctx.ended > 0 and redis.call('ZCARD', finished) > ctx.settings.finished_max then

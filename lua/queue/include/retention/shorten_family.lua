@@ -16,7 +16,7 @@ local function shorten_family(ctx, id)
     redis.call('ZREM', children .. parent, id)
     if only then
       redis.call('DEL', children .. id)
-      if parent == kids[1] then  -- the two had each other
+      if parent == kids[1] then  -- parent and child are each other's parent
         redis.call('HDEL', task .. parent, 'link', 'pruned')
         redis.call('PEXPIRE', task .. parent, 60000)
         return

@@ -28,7 +28,7 @@ local function fire_once(ctx, id, at_text, data, envelope, stamp)
     status = add_tasks(ctx, { id }, { data }, { own }, { stamp })[1][1] == 'created' and 'fired' or 'skipped'
   end
   if status == 'fired' then
-    if #open > 63 then table.remove(open, 1) end  -- with `allow` only
+    if #open > 63 then table.remove(open, 1) end  -- only possible with `allow`: forget the oldest
     open[#open + 1] = id
     redis.call('HSET', key, 'last_id', id, 'last_ms', at_text)
     emit(ctx, 'schedule.fired', name, 'at_ms=' .. at_text .. ' task=' .. id)

@@ -1,4 +1,4 @@
--- next_firing(ctx): when a schedule is due next, of a queue that has any; 0: none is, or the queue takes no new tasks.
+-- next_firing(ctx): the time of the next firing of any schedule; 0 if there is none, or if the queue is draining.
 local function next_firing(ctx)
   if ctx.settings.mode == 'draining' then return 0 end
   local head = redis.call('ZRANGE', schedules, 0, 0, 'WITHSCORES')

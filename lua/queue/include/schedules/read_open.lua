@@ -1,4 +1,4 @@
--- read_open(ids): which of these tasks, named with blanks between them, have not ended.
+-- read_open(ids): the ids among these (separated by spaces) whose tasks have not ended.
 local function read_open(ids)
   local open = {}
   for id in string.gmatch(ids, '%S+') do

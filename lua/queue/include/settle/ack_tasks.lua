@@ -1,4 +1,4 @@
--- ack_tasks(ctx, ids, tokens, results): complete tasks whose lease is this token's; one answer each.
+-- ack_tasks(ctx, ids, tokens, results): complete the tasks whose lease has the given token; one answer each.
 local function ack_tasks(ctx, ids, tokens, results)
   local answers, done, by_time, kept, ended, traces = {}, {}, {}, {}, {}, nil
   if #ids == 0 then return answers end
@@ -7,7 +7,7 @@ local function ack_tasks(ctx, ids, tokens, results)
   local held = redis.call('HMGET', running, unpack(ids))  -- at most 1,000: items
   for i, id in ipairs(ids) do
     local token, lease = tokens[i], held[i]
-    -- What flags_of does, written out: its call and its answers would make an ack of a hundred 3 % dearer.
+    -- flags_of, inlined: a function call would make an ack of 100 tasks 3 % slower.
     if not lease or ended[id] or find(lease, token, 1, true) ~= 1 or byte(lease, #token + 1) ~= 32 then
       answers[i] = settled_before(id, token, { completed = true, result_dropped = true })
       if answers[i][1] == 'completed' and has_other_result(ctx, id, token, results[i], ended[id]) then answers[i] = { 'already' } end

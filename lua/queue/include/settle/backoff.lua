@@ -5,7 +5,7 @@ local function backoff(own, all, n, jitter_ppm)
   local multiplier = tonumber(own[3] or all[3] or DEFAULT_backoff_multiplier_pct) / 100
   local cap = tonumber(own[4] or all[4] or DEFAULT_backoff_cap_ms)
   local jitter = tonumber(own[5] or all[5] or DEFAULT_jitter_pct) / 100
-  -- The power is bounded, for infinity times a base of 0 is not a number.
+  -- The power is bounded, because infinity × 0 is not a number.
   local delay = math.min(base * math.min(multiplier ^ (n - 1), 1e12), cap)
   return math.floor(math.min(delay * (1 + jitter * (jitter_ppm / 500000 - 1)), cap))
 end

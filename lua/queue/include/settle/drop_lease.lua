@@ -1,5 +1,5 @@
--- drop_lease(ctx, id, held): end what is left of a lease, an entry of `running` or nil. The next claims look at the lines of
--- its limits.
+-- drop_lease(ctx, id, held): end what is left of a lease, an entry of `running` or nil. Mark the queues of its limits,
+-- so that the next claims drain them.
 local function drop_lease(ctx, id, held)
   for key in string.gmatch(held_limits(held), '[^,]+') do
     redis.call('ZREM', holding .. key, id)

@@ -1,5 +1,6 @@
--- keep_result(ctx, id, value, own_ms, kept): keep a result with its record, or for a time, or not at all, as the task or
--- the queue has it; kept is the MSET of the call. False if it was dropped because the server is full.
+-- keep_result(ctx, id, value, own_ms, kept): keep a result with its record, or for a time, or not at all, as the task
+-- or the queue says. kept: arguments of one MSET for the whole call. Returns false if it was dropped because the server
+-- is full.
 -- EARLY
 local function keep_result(ctx, id, value, own_ms, kept)
   local keep_ms = own_ms or ctx.settings.result_ms

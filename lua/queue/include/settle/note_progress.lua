@@ -1,5 +1,5 @@
--- note_progress(ctx, id, own): write how far a running task has come. False if its record is gone. A line of the log alone is no
--- event.
+-- note_progress(ctx, id, own): write how far a running task has come. False if its record is gone. If only a log line
+-- is given, no event is written.
 local function note_progress(ctx, id, own)
   if redis.call('HEXISTS', task .. id, 'created_ms') == 0 then return false end
   local fields = { 'progress_ms', ctx.now_text }

@@ -1,5 +1,6 @@
--- over_time(ctx, id, started_ms, tied): for how many ms a task has run beyond its own timeout, or the queue's; below 0 if it has
--- not, or has none. Its lease is renewed until this is ctx.grace_ms. Only a task with ties has a timeout of its own.
+-- over_time(ctx, id, started_ms, tied): how many ms a run has exceeded its timeout (the task's or the queue's); below 0
+-- if it has not, or has none. heartbeat renews the lease until this value reaches ctx.grace_ms. Only a task with ties
+-- has a timeout of its own.
 local function over_time(ctx, id, started_ms, tied)
   local queue_ms = ctx.settings.timeout_ms
   local timeout_ms = tied and redis.call('HGET', task .. id, 'timeout_ms') or queue_ms > 0 and queue_ms

@@ -1,4 +1,4 @@
--- read_policy(key): how often and when to try again, as a record or the queue's config has it; what is not set is false.
+-- read_policy(key): the retry settings of a record or of the queue's config; false for each value that is not set.
 local function read_policy(key)
   return redis.call('HMGET', key, 'max_attempts', 'backoff_base_ms', 'backoff_multiplier_pct', 'backoff_cap_ms',
     'jitter_pct', 'max_crashes')

@@ -1,4 +1,5 @@
--- settled_as(token, answer): the record's memory of a settlement, as settled_before reads it: '<token> <status>[ <number>]'.
+-- settled_as(token, answer): the text of the record field `settled`: '<token> <status>[ <number>]'. settled_before
+-- reads it.
 -- EARLY
 local function settled_as(token, answer)
   if not answer[2] then return token .. ' ' .. answer[1] end

@@ -1,5 +1,5 @@
--- retire_worker(name): end the incarnation that holds a name. The last eight stay known beyond the replay window, so
--- that a late re-send of their registration is not taken for a new one.
+-- retire_worker(name): remove the current incarnation of a worker name. The last eight incarnations are remembered for
+-- 2 minutes, so that a late repeated `register` of one of them is not accepted as new.
 local function retire_worker(name)
   local row = redis.call('HMGET', worker_hash .. name, 'incarnation', 'replaced')
   local replaced = string.match((row[1] or '') .. ' ' .. (row[2] or ''), '^ ?(' .. string.rep('%S* ?', 8) .. ')')

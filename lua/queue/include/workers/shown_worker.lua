@@ -2,7 +2,7 @@
 -- group or lacks the capability that is asked for.
 local function shown_worker(name)
   local names, shown, own = {}, {}, {}
-  -- at most 300: what a worker says of itself, and 256 slots, which may be long and are not read
+  -- at most 300: fields, which are the description and up to 256 slots. HKEYS, because slots may be long
   for _, field in ipairs(redis.call('HKEYS', worker_hash .. name)) do
     if field ~= 'replaced' and not string.find(field, '^slot:') then names[#names + 1] = field end
   end
