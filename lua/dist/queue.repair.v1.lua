@@ -799,7 +799,7 @@ local function restore_wait(ctx, id, record, score) local task, once, dependents
   local key, lane, band = task .. id, record.lane or 'any', tonumber(record.priority) or 5
   local status, number = string.match(record.settled or '', '^%S+ (%l+) (%d+)$')
   local place = score and score % BAND or status == 'released' and tonumber(number) or nil
-  local fresh = not (record.ready_ms or record.ran or record.deliveries)
+  local fresh = not (record.ready_ms or record.deliveries)
   local own = { priority = band, expires_at_ms = not record.deliveries and record.expires_at_ms or nil }
   if record.limited_by then
     local at = redis.call('ZSCORE', waiting .. record.limited_by, id)

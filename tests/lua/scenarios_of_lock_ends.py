@@ -343,6 +343,14 @@ def force_release_permits(bench: LockBench, _: int) -> AnyCall:
     return bench.calls.force_release("f", "r", "broken")
 
 
+@scenario(51)
+def force_release_of_one_more_than_its_locks_allow(bench: LockBench, n: int) -> AnyCall:
+    wanted = [f"{one}=shared" for one in several(16)]
+    for at in range(n):
+        assert bench.real(bench.acquire_many(f"q{at}", f"o{at}", wanted)).status == "granted"
+    return bench.calls.force_release("f", several(16)[0], "broken")
+
+
 # offline
 
 

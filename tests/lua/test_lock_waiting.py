@@ -121,6 +121,21 @@ def test_more_than_a_call_can_hand_over_is_handed_over_by_the_next(lock_bench: L
     assert not [name for name in lock_bench.audit().deadlines if name.startswith("promote ")]
 
 
+@pytest.mark.parametrize("late_ms", [0, 2_000])
+def test_a_line_that_goes_on_from_a_place_starts_anew_when_its_holder_expires(
+    lock_bench: LockBench, late_ms: int
+) -> None:
+    """The call that goes on with the line does so before or after it ends the hold."""
+    lock_bench.hold("r", "holder", ttl=1)
+    first = lock_bench.wait("r", "first")
+    order = lock_bench.request(first).order  # type: ignore[union-attr]
+    lock_bench.wait("r", "second")
+    lock_bench.ask("ZADD", ":deadlines", lock_bench.now + late_ms, f"promote r {order}")
+    lock_bench.pass_time(2_000)
+    lock_bench.run(lock_bench.calls.reap())
+    assert lock_bench.state(first) == "granted"
+
+
 def test_an_upgrade_goes_before_all_others(lock_bench: LockBench) -> None:
     mine, other = lock_bench.hold("r", "o", "shared"), lock_bench.hold("r", "other", "shared")
     lock_bench.wait("r", "first", priority=0)

@@ -204,13 +204,27 @@ def test_a_lost_task_waits_for_its_time(bench: Workbench) -> None:
     assert mended(bench, *ids) == [(id, "lost", "ready") for id in ids]
 
 
-def test_a_lost_task_has_its_time_in_the_lane_again(bench: Workbench) -> None:
-    (id,) = bench.fill(1, lane="group/g", fallback=["any"], fallback_after=60)
+@pytest.mark.parametrize("delay", [0, 20])
+def test_a_lost_task_has_its_time_in_the_lane_again(bench: Workbench, delay: int) -> None:
+    (id,) = bench.fill(1, lane="group/g", fallback=["any"], fallback_after=60, delay=delay)
+    since = bench.now + 1_000 * (delay or 5)
     bench.pass_time(5_000)
-    lose(bench, "ready:group/g", id)
+    lose(bench, "delayed" if delay else "ready:group/g", id)
     lose(bench, "deadlines", id)
-    assert mended(bench, id) == [(id, "lost", "ready")]
-    assert scores(bench, "deadlines") == [(id.encode(), bench.now + 60_000)]
+    assert mended(bench, id) == [(id, "lost", "delayed" if delay else "ready")]
+    assert scores(bench, "deadlines") == [(id.encode(), since + 60_000)]
+
+
+def test_a_lost_task_that_failed_waits_for_its_next_attempt(bench: Workbench) -> None:
+    bench.fill(1, delay=1)
+    bench.pass_time(1_000)
+    (lease,) = bench.claim(1)
+    bench.real(bench.calls.fail([Failure(lease, b"", delay=60)], [0]))
+    bench.ask("HDEL", f":task:{lease.id}", "ready_ms")
+    due = scores(bench, "delayed")
+    lose(bench, "delayed", lease.id)
+    assert mended(bench, lease.id) == [(lease.id, "lost", "delayed")]
+    assert scores(bench, "delayed") == due
 
 
 def test_a_task_that_was_retried_by_hand_does_not_wait_for_others_again(bench: Workbench) -> None:
