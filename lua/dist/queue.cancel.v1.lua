@@ -166,6 +166,11 @@ local function cancel_task(ctx, id, tied, detail) local task, finished = KEYS[4]
   ctx.ended = ctx.ended + 1
 end
 
+-- on_close(ctx): generated from lua/queue/noun.toml: calls the hooks of chains.
+local function on_close(ctx)
+  if ctx.noted then arg_rare().chains_on_close(ctx) end
+end
+
 -- oldest_beyond(ctx, set, keep_ms, max, limit): the oldest members of a set, which is sorted by times (ms), beyond an age (nil: none) and
 -- a number, at most limit: their ids and their times, in lists.
 local function oldest_beyond(ctx, set, keep_ms, max, limit)
@@ -275,10 +280,10 @@ local function write_counts(ctx) local counters = KEYS[31]
   end
 end
 
--- close(ctx): the end of a call that may have ended tasks: process the notes of ends, delete ended tasks above the
--- maximum number, and store the counters.
+-- close(ctx): finish a call that may have ended tasks: let features do what is left, keep the ended tasks within their
+-- numbers, and store what the call has counted.
 local function close(ctx)
-  if ctx.noted then arg_rare().propagate_ends(ctx, 100) end
+  on_close(ctx)
   retain(ctx)
   write_counts(ctx)
 end
@@ -379,7 +384,7 @@ local function open(clock) local config = KEYS[1]
   local row = redis.call('HMGET', config, 'layout_min', 'clock', 'events_max', 'finished_max', 'fair', 'mode', 'chains', 'limits', 'fair_top')
   local now, now_text = read_clock(row[1], row[2], clock)
   if not now then return nil, now_text end
-  return { exists = row[1], now = now, now_text = now_text, settings_events_max = tonumber(row[3] or 100000), settings_finished_max = tonumber(row[4] or 100000), settings_fair = tonumber(row[5] or 0), settings_mode = row[6], settings_chains = row[7] == '1', settings_limits = tonumber(row[8] or 0), settings_fair_top = tonumber(row[9] or 0), counts = {}, ended = 0, work = 300 }
+  return { exists = row[1], now = now, now_text = now_text, settings_events_max = tonumber(row[3] or 100000), settings_finished_max = tonumber(row[4] or 100000), settings_fair = tonumber(row[5] or 0), settings_mode = row[6], settings_chains = row[7] == '1', settings_limits = tonumber(row[8] or 0), settings_fair_top = tonumber(row[9] or 0), counts = {}, ended = 0, work = 300, told = 0, next_ms = false }
 end
 
 -- push_control(ctx, name): leave a wake-up for a worker. It expires if no worker waits for it.
@@ -548,45 +553,6 @@ local function cancel_children(ctx, id, last_id, last_score, stamp, limit) local
   return #page / 2, #page > 0 and page[#page - 1] .. ' ' .. page[#page]
 end
 
--- chains_on_end(ctx, id, own, how): note the end for the parent that gathers the task, and for the tasks that wait for it.
--- READS awaited gathered parent
--- WHEN own.awaited or own.gathered
-local function chains_on_end(ctx, id, own, how) local task = KEYS[4]
-  redis.call('HDEL', task .. id, 'awaited', 'gathered')
-  local well = how == 'completed' or how == 'result_dropped'
-  note_end(ctx, well and 'c' or 'f', id, own.gathered and own.parent .. ' ' .. own.gathered)
-end
-
--- delay_until(ctx, due_ms, id, lane): make a task delayed until due_ms. If that is within 10 s, wake a worker of the
--- lane.
-local function delay_until(ctx, due_ms, id, lane) local delayed = KEYS[12]
-  redis.call('ZADD', delayed, due_ms, id)
-  if due_ms - ctx.now < 10000 then push_due(lane) end
-end
-
--- holds_on_end(ctx, id, own): end what a task holds while it waits or runs: its deadline, its unique key and its scope.
--- READS unique scope
-local function holds_on_end(ctx, id, own) local deadlines, once = KEYS[14], KEYS[18]
-  redis.call('ZREM', deadlines, id)
-  if not (own.unique or own.scope) then return end
-  local unique, scope = 'unique:' .. (own.unique or ''), 'scope:' .. (own.scope or '')
-  local held = redis.call('HMGET', once, unique, scope)
-  if held[1] == id then redis.call('HDEL', once, unique, held[2] == id and scope or unique) return end
-  if held[2] == id then redis.call('HDEL', once, scope) end
-end
-
--- line_up(by_lane, lane, score, id): note a task for make_ready.
--- EARLY
-local function line_up(by_lane, lane, score, id)
-  local members = by_lane[lane]
-  if not members then
-    members = {}
-    by_lane[lane] = members
-  end
-  members[#members + 1] = score
-  members[#members + 1] = id
-end
-
 -- push_wake(ctx, lane): push a wake-up token for a blocked worker. One is enough: it is a hint, not a task.
 local function push_wake(ctx, lane) local wake = KEYS[11]
   if (ctx.mode or ctx.settings_mode) == 'paused' then return end
@@ -606,6 +572,45 @@ local function make_ready(ctx, by_lane) local ready, lanes, shares = KEYS[9], KE
     push_wake(ctx, lane)
   end
   for first = 1, #names, 7000 do redis.call('SADD', lanes, unpack(names, first, math.min(first + 6999, #names))) end
+end
+
+-- delay_until(ctx, due_ms, id, lane): make a task delayed until due_ms. If that is within 10 s, wake a worker of the
+-- lane.
+local function delay_until(ctx, due_ms, id, lane) local delayed = KEYS[12]
+  redis.call('ZADD', delayed, due_ms, id)
+  if due_ms - ctx.now < 10000 then push_due(lane) end
+end
+
+-- line_up(by_lane, lane, score, id): note a task for make_ready.
+-- EARLY
+local function line_up(by_lane, lane, score, id)
+  local members = by_lane[lane]
+  if not members then
+    members = {}
+    by_lane[lane] = members
+  end
+  members[#members + 1] = score
+  members[#members + 1] = id
+end
+
+-- chains_on_end(ctx, id, own, how): note the end for the parent that gathers the task, and for the tasks that wait for it.
+-- READS awaited gathered parent
+-- WHEN own.awaited or own.gathered
+local function chains_on_end(ctx, id, own, how) local task = KEYS[4]
+  redis.call('HDEL', task .. id, 'awaited', 'gathered')
+  local well = how == 'completed' or how == 'result_dropped'
+  note_end(ctx, well and 'c' or 'f', id, own.gathered and own.parent .. ' ' .. own.gathered)
+end
+
+-- holds_on_end(ctx, id, own): end what a task holds while it waits or runs: its deadline, its unique key and its scope.
+-- READS unique scope
+local function holds_on_end(ctx, id, own) local deadlines, once = KEYS[14], KEYS[18]
+  redis.call('ZREM', deadlines, id)
+  if not (own.unique or own.scope) then return end
+  local unique, scope = 'unique:' .. (own.unique or ''), 'scope:' .. (own.scope or '')
+  local held = redis.call('HMGET', once, unique, scope)
+  if held[1] == id then redis.call('HDEL', once, unique, held[2] == id and scope or unique) return end
+  if held[2] == id then redis.call('HDEL', once, scope) end
 end
 
 -- order_on_end(ctx, id, own): remove the task from the queue of its ordering key. If it was the first, write a note,
@@ -745,6 +750,15 @@ local function propagate_ends(ctx, limit) local dependents, ends = KEYS[23], KEY
   return told
 end
 
+-- chains_on_close(ctx): tell the tasks that wait for ends of this call, as many as its sweep has left. If more are to be told, a
+-- claim is to come back at once.
+-- WHEN ctx.noted
+local function chains_on_close(ctx) local ends = KEYS[25]
+  local left = 100 - ctx.told
+  local all = left > 0 and propagate_ends(ctx, left) < left
+  if ctx.next_ms and not all and redis.call('EXISTS', ends) == 1 then ctx.next_ms = ctx.now end
+end
+
 -- shorten_family(ctx, id): remove links that are no longer needed. If a task is removed before its children, its stub
 -- stays among its parent's children as a link, by which a cancelled tree finds them. A link without children is
 -- removed. If a link's only child is a link, the child takes its place, behind all others, with the stamp of the last
@@ -780,7 +794,7 @@ local function shorten_family(ctx, id) local task, children, ends = KEYS[4], KEY
   end
 end
 
-  arg_made = { begin_chains = begin_chains, cancel_one = cancel_one, note_end = note_end, on_end = on_end, propagate_ends = propagate_ends, shorten_family = shorten_family }
+  arg_made = { begin_chains = begin_chains, cancel_one = cancel_one, note_end = note_end, on_end = on_end, chains_on_close = chains_on_close, shorten_family = shorten_family }
   return arg_made
 end
 

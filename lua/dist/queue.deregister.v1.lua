@@ -183,7 +183,7 @@ local function open(clock) local config = KEYS[1]
   local row = redis.call('HMGET', config, 'layout_min', 'clock', 'events_max', 'finished_max', 'fair', 'mode', 'limits', 'fair_top')
   local now, now_text = read_clock(row[1], row[2], clock)
   if not now then return nil, now_text end
-  return { exists = row[1], now = now, now_text = now_text, settings_events_max = tonumber(row[3] or 100000), settings_finished_max = tonumber(row[4] or 100000), settings_fair = tonumber(row[5] or 0), settings_mode = row[6], settings_limits = tonumber(row[7] or 0), settings_fair_top = tonumber(row[8] or 0), counts = {}, ended = 0, work = 300, limit = row[7] and {}, steps = 100 }
+  return { exists = row[1], now = now, now_text = now_text, settings_events_max = tonumber(row[3] or 100000), settings_finished_max = tonumber(row[4] or 100000), settings_fair = tonumber(row[5] or 0), settings_mode = row[6], settings_limits = tonumber(row[7] or 0), settings_fair_top = tonumber(row[8] or 0), counts = {}, ended = 0, work = 300, told = 0, next_ms = false, limit = row[7] and {}, steps = 100 }
 end
 
 -- retire_worker(name): remove the current incarnation of a worker name. The last eight incarnations are remembered for
@@ -591,6 +591,20 @@ local function propagate_ends(ctx, limit) local dependents, ends = KEYS[24], KEY
   return told
 end
 
+-- chains_on_close(ctx): tell the tasks that wait for ends of this call, as many as its sweep has left. If more are to be told, a
+-- claim is to come back at once.
+-- WHEN ctx.noted
+local function chains_on_close(ctx) local ends = KEYS[26]
+  local left = 100 - ctx.told
+  local all = left > 0 and propagate_ends(ctx, left) < left
+  if ctx.next_ms and not all and redis.call('EXISTS', ends) == 1 then ctx.next_ms = ctx.now end
+end
+
+-- on_close(ctx): generated from lua/queue/noun.toml: calls the hooks of chains.
+local function on_close(ctx)
+  if ctx.noted then chains_on_close(ctx) end
+end
+
 -- oldest_beyond(ctx, set, keep_ms, max, limit): the oldest members of a set, which is sorted by times (ms), beyond an age (nil: none) and
 -- a number, at most limit: their ids and their times, in lists.
 local function oldest_beyond(ctx, set, keep_ms, max, limit)
@@ -735,10 +749,10 @@ local function write_counts(ctx) local counters = KEYS[35]
   end
 end
 
--- close(ctx): the end of a call that may have ended tasks: process the notes of ends, delete ended tasks above the
--- maximum number, and store the counters.
+-- close(ctx): finish a call that may have ended tasks: let features do what is left, keep the ended tasks within their
+-- numbers, and store what the call has counted.
 local function close(ctx)
-  if ctx.noted then propagate_ends(ctx, 100) end
+  on_close(ctx)
   retain(ctx)
   write_counts(ctx)
 end

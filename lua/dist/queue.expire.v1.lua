@@ -146,6 +146,11 @@ local function await_deadline(ctx, id, since_ms, due, own) local task, deadlines
   end
 end
 
+-- on_close(ctx): generated from lua/queue/noun.toml: calls the hooks of chains.
+local function on_close(ctx)
+  if ctx.noted then arg_rare().chains_on_close(ctx) end
+end
+
 -- emit(ctx, event, id, detail): add an entry to the stream, if the noun keeps events. detail: `name=value` words, or
 -- ''. The trace is ctx.trace, that of the task, or else that of the call.
 local function emit(ctx, event, id, detail) local events = KEYS[31]
@@ -272,10 +277,10 @@ local function write_counts(ctx) local counters = KEYS[30]
   end
 end
 
--- close(ctx): the end of a call that may have ended tasks: process the notes of ends, delete ended tasks above the
--- maximum number, and store the counters.
+-- close(ctx): finish a call that may have ended tasks: let features do what is left, keep the ended tasks within their
+-- numbers, and store what the call has counted.
 local function close(ctx)
-  if ctx.noted then arg_rare().propagate_ends(ctx, 100) end
+  on_close(ctx)
   retain(ctx)
   write_counts(ctx)
 end
@@ -451,7 +456,7 @@ local function open(clock) local config = KEYS[1]
   local row = redis.call('HMGET', config, 'layout_min', 'clock', 'events_max', 'finished_max', 'fair', 'mode', 'chains', 'limits', 'fair_top')
   local now, now_text = read_clock(row[1], row[2], clock)
   if not now then return nil, now_text end
-  return { exists = row[1], now = now, now_text = now_text, settings_events_max = tonumber(row[3] or 100000), settings_finished_max = tonumber(row[4] or 100000), settings_fair = tonumber(row[5] or 0), settings_mode = row[6], settings_chains = row[7] == '1', settings_limits = tonumber(row[8] or 0), settings_fair_top = tonumber(row[9] or 0), counts = {}, ended = 0, work = 300 }
+  return { exists = row[1], now = now, now_text = now_text, settings_events_max = tonumber(row[3] or 100000), settings_finished_max = tonumber(row[4] or 100000), settings_fair = tonumber(row[5] or 0), settings_mode = row[6], settings_chains = row[7] == '1', settings_limits = tonumber(row[8] or 0), settings_fair_top = tonumber(row[9] or 0), counts = {}, ended = 0, work = 300, told = 0, next_ms = false }
 end
 
 local arg_made
@@ -617,29 +622,11 @@ local function cancel_children(ctx, id, last_id, last_score, stamp, limit) local
   return #page / 2, #page > 0 and page[#page - 1] .. ' ' .. page[#page]
 end
 
--- chains_on_drop(ctx, id): tell the tasks that wait for this one that it has failed.
--- WHEN ctx.settings_chains
-local function chains_on_drop(ctx, id) local dependents = KEYS[22]
-  if redis.call('EXISTS', dependents .. id) == 1 then note_end(ctx, 'f', id) end
-end
-
 -- delay_until(ctx, due_ms, id, lane): make a task delayed until due_ms. If that is within 10 s, wake a worker of the
 -- lane.
 local function delay_until(ctx, due_ms, id, lane) local delayed = KEYS[12]
   redis.call('ZADD', delayed, due_ms, id)
   if due_ms - ctx.now < 10000 then push_due(lane) end
-end
-
--- on_drop(ctx, id): generated from lua/queue/noun.toml: calls the hooks of chains.
-local function on_drop(ctx, id)
-  if ctx.settings_chains then chains_on_drop(ctx, id) end
-end
-
--- drop_task(ctx, id): delete the other keys of a task whose record was evicted, and write an alert event.
-local function drop_task(ctx, id) local task, payload, log = KEYS[4], KEYS[5], KEYS[7]
-  on_drop(ctx, id)
-  redis.call('DEL', task .. id, payload .. id, log .. id)
-  emit(ctx, 'task.alert', id, 'reason=record_missing')
 end
 
 -- share_place(ctx, lane, user, band): the place of a user's next task with fair shares: the place claimed last in this
@@ -741,6 +728,33 @@ local function propagate_ends(ctx, limit) local dependents, ends = KEYS[22], KEY
   return told
 end
 
+-- chains_on_close(ctx): tell the tasks that wait for ends of this call, as many as its sweep has left. If more are to be told, a
+-- claim is to come back at once.
+-- WHEN ctx.noted
+local function chains_on_close(ctx) local ends = KEYS[24]
+  local left = 100 - ctx.told
+  local all = left > 0 and propagate_ends(ctx, left) < left
+  if ctx.next_ms and not all and redis.call('EXISTS', ends) == 1 then ctx.next_ms = ctx.now end
+end
+
+-- chains_on_drop(ctx, id): tell the tasks that wait for this one that it has failed.
+-- WHEN ctx.settings_chains
+local function chains_on_drop(ctx, id) local dependents = KEYS[22]
+  if redis.call('EXISTS', dependents .. id) == 1 then note_end(ctx, 'f', id) end
+end
+
+-- on_drop(ctx, id): generated from lua/queue/noun.toml: calls the hooks of chains.
+local function on_drop(ctx, id)
+  if ctx.settings_chains then chains_on_drop(ctx, id) end
+end
+
+-- drop_task(ctx, id): delete the other keys of a task whose record was evicted, and write an alert event.
+local function drop_task(ctx, id) local task, payload, log = KEYS[4], KEYS[5], KEYS[7]
+  on_drop(ctx, id)
+  redis.call('DEL', task .. id, payload .. id, log .. id)
+  emit(ctx, 'task.alert', id, 'reason=record_missing')
+end
+
 -- shorten_family(ctx, id): remove links that are no longer needed. If a task is removed before its children, its stub
 -- stays among its parent's children as a link, by which a cancelled tree finds them. A link without children is
 -- removed. If a link's only child is a link, the child takes its place, behind all others, with the stamp of the last
@@ -776,7 +790,7 @@ local function shorten_family(ctx, id) local task, children, ends = KEYS[4], KEY
   end
 end
 
-  arg_made = { on_end = on_end, drop_task = drop_task, share_place = share_place, propagate_ends = propagate_ends, shorten_family = shorten_family }
+  arg_made = { on_end = on_end, share_place = share_place, chains_on_close = chains_on_close, drop_task = drop_task, shorten_family = shorten_family }
   return arg_made
 end
 

@@ -528,6 +528,11 @@ local function add_tasks(ctx, ids, data, envelopes, stamps) local config, payloa
   return answers
 end
 
+-- on_close(ctx): generated from lua/queue/noun.toml: calls the hooks of chains.
+local function on_close(ctx)
+  if ctx.noted then arg_rare().chains_on_close(ctx) end
+end
+
 -- write_counts(ctx): add what this call has counted to the totals, once a call and not once a task. A number is added to its counter,
 -- a table of buckets to one counter for each bucket.
 local function write_counts(ctx) local counters = KEYS[34]
@@ -540,10 +545,10 @@ local function write_counts(ctx) local counters = KEYS[34]
   end
 end
 
--- close(ctx): the end of a call that may have ended tasks: process the notes of ends, delete ended tasks above the
--- maximum number, and store the counters.
+-- close(ctx): finish a call that may have ended tasks: let features do what is left, keep the ended tasks within their
+-- numbers, and store what the call has counted.
 local function close(ctx)
-  if ctx.noted then arg_rare().propagate_ends(ctx, 100) end
+  on_close(ctx)
   arg_rare().retain(ctx)
   write_counts(ctx)
 end
@@ -575,7 +580,7 @@ local function open(clock) local config = KEYS[1]
   local row = redis.call('HMGET', config, 'layout_min', 'clock', 'events_max', 'finished_max', 'fair', 'mode', 'chains', 'limits', 'fair_top')
   local now, now_text = read_clock(row[1], row[2], clock)
   if not now then return nil, now_text end
-  return { exists = row[1], now = now, now_text = now_text, settings_events_max = tonumber(row[3] or 100000), settings_finished_max = tonumber(row[4] or 100000), settings_fair = tonumber(row[5] or 0), settings_mode = row[6], settings_chains = row[7] == '1', settings_limits = tonumber(row[8] or 0), settings_fair_top = tonumber(row[9] or 0), counts = {}, ended = 0, work = 300, limit = row[8] and {}, limited = row[8] and {}, in_line = row[8] and {} }
+  return { exists = row[1], now = now, now_text = now_text, settings_events_max = tonumber(row[3] or 100000), settings_finished_max = tonumber(row[4] or 100000), settings_fair = tonumber(row[5] or 0), settings_mode = row[6], settings_chains = row[7] == '1', settings_limits = tonumber(row[8] or 0), settings_fair_top = tonumber(row[9] or 0), counts = {}, ended = 0, work = 300, told = 0, next_ms = false, limit = row[8] and {}, limited = row[8] and {}, in_line = row[8] and {} }
 end
 
 local arg_made
@@ -872,6 +877,123 @@ local function delay_until(ctx, due_ms, id, lane) local delayed = KEYS[12]
   if due_ms - ctx.now < 10000 then push_due(lane) end
 end
 
+-- move_to_dead(ctx, event, id, reason, tied, error, shown): move a task to the dead set. The caller has removed it from
+-- its set, and writes the reason and the error into the record. shown: further words of the event, or nil.
+local function move_to_dead(ctx, event, id, reason, tied, error, shown) local dead = KEYS[16]
+  if tied then on_end(ctx, id, 'dead ' .. reason, error or '') end
+  redis.call('ZADD', dead, ctx.now, id)
+  emit(ctx, event, id, 'reason=' .. reason .. (shown or ''))
+  add_count(ctx, 'dead', 1)
+end
+
+-- share_place(ctx, lane, user, band): the place of a user's next task with fair shares: the place claimed last in this
+-- lane and band, or the end of the user's previous task if that is later. A task of a user with weight 100 % lasts
+-- 1,000. config.fair_top is kept above all places, for the case that fair shares are switched off.
+local function share_place(ctx, lane, user, band) local config, weights, shares = KEYS[1], KEYS[31], KEYS[32]
+  local name = lane .. ' ' .. band .. user
+  ctx.shares = ctx.shares or {}
+  local own = ctx.shares[name]
+  if not own then
+    local row = redis.call('ZMSCORE', shares .. lane, band .. ' claimed', band .. user)
+    local weight_pct = user ~= '' and redis.call('HGET', weights, user) or 100
+    local from = math.max(ctx.settings_fair, row[1] and row[1] % BAND or 0)
+    own = { place = math.max(from, row[2] and row[2] % BAND or 0), lasts = math.ceil(100000 / weight_pct) }
+    ctx.shares[name] = own
+  end
+  local place = own.place
+  own.place = place + own.lasts
+  redis.call('ZADD', shares .. lane, string.format('%.0f', band * BAND + own.place), band .. user)
+  if own.place > (ctx.fair_top or ctx.settings_fair_top) then
+    ctx.fair_top = own.place + 1000000
+    redis.call('HSET', config, 'fair_top', string.format('%.0f', ctx.fair_top))
+  end
+  return place
+end
+
+-- tell_waiting(ctx, id, place, how, batch): report to a waiting task that a task it waits for has ended. It continues
+-- or ends at once if this end decides, and otherwise when the last one has ended (it may wait for all of them, or for
+-- any). What becomes ready goes into the batch. A task that is not blocked at this place no longer waits, or is another
+-- task with that id.
+local function tell_waiting(ctx, id, place, how, batch) local task, blocked = KEYS[4], KEYS[13]
+  local score = redis.call('ZSCORE', blocked, id)
+  if not score or score % BAND ~= tonumber(place) then return end
+  local own = redis.call('HMGET', task .. id, 'after_when', 'after_any', 'lane', 'delay_ms', 'run_after_ms', 'ties', 'user', 'limited_by')
+  if own[8] then return end  -- it no longer waits for tasks, only for a limit
+  local good = own[1] == 'ended' or (how == 'c') == (own[1] ~= 'failed')
+  local decisive = good == (own[2] == '1')
+  if not decisive and redis.call('HINCRBY', task .. id, 'awaits', -1) > 0 then return end
+  redis.call('ZREM', blocked, id)
+  if good then
+    local due_ms = math.max(ctx.now + (own[4] or 0), tonumber(own[5] or 0))
+    redis.call('HSET', task .. id, 'ready_ms', ctx.now_text)
+    if due_ms > ctx.now then
+      delay_until(ctx, due_ms, id, own[3] or 'any')
+    else
+      local band = math.floor(score / BAND)
+      if ctx.settings_fair > 0 then score = band * BAND + share_place(ctx, own[3] or 'any', own[7] or '', band) end
+      line_up(batch.by_lane, own[3] or 'any', score, id)
+    end
+    if own[6] then await_deadline(ctx, id, due_ms) end
+    batch.freed[#batch.freed + 1] = id
+  elseif own[1] == 'failed' then
+    cancel_task(ctx, id, own[6])
+  else
+    redis.call('HSET', task .. id, 'reason', 'after_failed')
+    move_to_dead(ctx, 'task.dead', id, 'after_failed', own[6])
+  end
+end
+
+-- propagate_ends(ctx, limit): carry out what ended tasks mean for others, oldest first, for at most limit of them. `c`,
+-- `f`: report to the waiting tasks and to the gathering parent. `o`: report to the next task of the ordering key. `t`:
+-- cancel the children. The rest stays noted. Returns how many were reported.
+local function propagate_ends(ctx, limit) local dependents, ends = KEYS[23], KEYS[25]
+  local batch, told = { by_lane = {}, freed = {} }, 0
+  local function line_up_freed()
+    make_ready(ctx, batch.by_lane)
+    for first = 1, #batch.freed, 1000 do
+      emit(ctx, 'task.unblocked', table.concat(batch.freed, ' ', first, math.min(first + 999, #batch.freed)), '')
+    end
+    batch = { by_lane = {}, freed = {} }
+  end
+  local function follow(note, at_ms)
+    local how, id, other, at, upto = string.match(note, '^(%l) (%S+) (%S+) (%d+) (%d+)$')
+    local count, rest = 0, '- 0'
+    redis.call('ZREM', ends, note)
+    if how == 't' then
+      line_up_freed()  -- cancel_children must see the tasks that became ready
+      count, rest = cancel_children(ctx, id, other, at, upto, limit - told)
+    elseif how then  -- else the note is damaged
+      if at ~= '0' then tell_waiting(ctx, other, at, how, batch) end
+      local waiting = how == 'o' and {}
+        or redis.call('ZRANGE', dependents .. id, '-inf', upto, 'BYSCORE', 'LIMIT', 0, limit - told, 'WITHSCORES')
+      count = #waiting / 2
+      if count > 0 then redis.call('ZREMRANGEBYRANK', dependents .. id, 0, count - 1) end
+      for i = 1, #waiting, 2 do tell_waiting(ctx, waiting[i], waiting[i + 1], how, batch) end
+    end
+    if count == limit - told then redis.call('ZADD', ends, at_ms, how .. ' ' .. id .. ' ' .. rest .. ' ' .. upto) end
+    told = told + math.max(count, 1)
+  end
+  while told < limit do  -- at most 1,000: limit
+    local notes = redis.call('ZRANGE', ends, 0, limit - told - 1, 'WITHSCORES')
+    if #notes == 0 then break end
+    for i = 1, #notes, 2 do
+      if told < limit then follow(notes[i], notes[i + 1]) end
+    end
+  end
+  ctx.noted = nil
+  line_up_freed()
+  return told
+end
+
+-- chains_on_close(ctx): tell the tasks that wait for ends of this call, as many as its sweep has left. If more are to be told, a
+-- claim is to come back at once.
+-- WHEN ctx.noted
+local function chains_on_close(ctx) local ends = KEYS[25]
+  local left = 100 - ctx.told
+  local all = left > 0 and propagate_ends(ctx, left) < left
+  if ctx.next_ms and not all and redis.call('EXISTS', ends) == 1 then ctx.next_ms = ctx.now end
+end
+
 -- is_later(made_by, stamp): whether a later item of the same call made the task with the stamp made_by.
 local function is_later(made_by, stamp)
   local call, index = string.match(stamp, '^(.*)/(%d+)$')
@@ -1112,15 +1234,6 @@ local function merge_task(ctx, twin, by, stamp, own, data) local task, payload =
   end
 end
 
--- move_to_dead(ctx, event, id, reason, tied, error, shown): move a task to the dead set. The caller has removed it from
--- its set, and writes the reason and the error into the record. shown: further words of the event, or nil.
-local function move_to_dead(ctx, event, id, reason, tied, error, shown) local dead = KEYS[16]
-  if tied then on_end(ctx, id, 'dead ' .. reason, error or '') end
-  redis.call('ZADD', dead, ctx.now, id)
-  emit(ctx, event, id, 'reason=' .. reason .. (shown or ''))
-  add_count(ctx, 'dead', 1)
-end
-
 -- oldest_beyond(ctx, set, keep_ms, max, limit): the oldest members of a set, which is sorted by times (ms), beyond an age (nil: none) and
 -- a number, at most limit: their ids and their times, in lists.
 local function oldest_beyond(ctx, set, keep_ms, max, limit)
@@ -1142,105 +1255,6 @@ local function plan_firing(ctx, next_ms) local schedules, schedule = KEYS[26], K
   redis.call('ZADD', schedules, string.format('%.0f', due_ms), name)
   redis.call('HSET', schedule .. name, 'next_ms', string.format('%.0f', next_ms))
   if due_ms - ctx.now < 10000 then push_due('any') end
-end
-
--- share_place(ctx, lane, user, band): the place of a user's next task with fair shares: the place claimed last in this
--- lane and band, or the end of the user's previous task if that is later. A task of a user with weight 100 % lasts
--- 1,000. config.fair_top is kept above all places, for the case that fair shares are switched off.
-local function share_place(ctx, lane, user, band) local config, weights, shares = KEYS[1], KEYS[31], KEYS[32]
-  local name = lane .. ' ' .. band .. user
-  ctx.shares = ctx.shares or {}
-  local own = ctx.shares[name]
-  if not own then
-    local row = redis.call('ZMSCORE', shares .. lane, band .. ' claimed', band .. user)
-    local weight_pct = user ~= '' and redis.call('HGET', weights, user) or 100
-    local from = math.max(ctx.settings_fair, row[1] and row[1] % BAND or 0)
-    own = { place = math.max(from, row[2] and row[2] % BAND or 0), lasts = math.ceil(100000 / weight_pct) }
-    ctx.shares[name] = own
-  end
-  local place = own.place
-  own.place = place + own.lasts
-  redis.call('ZADD', shares .. lane, string.format('%.0f', band * BAND + own.place), band .. user)
-  if own.place > (ctx.fair_top or ctx.settings_fair_top) then
-    ctx.fair_top = own.place + 1000000
-    redis.call('HSET', config, 'fair_top', string.format('%.0f', ctx.fair_top))
-  end
-  return place
-end
-
--- tell_waiting(ctx, id, place, how, batch): report to a waiting task that a task it waits for has ended. It continues
--- or ends at once if this end decides, and otherwise when the last one has ended (it may wait for all of them, or for
--- any). What becomes ready goes into the batch. A task that is not blocked at this place no longer waits, or is another
--- task with that id.
-local function tell_waiting(ctx, id, place, how, batch) local task, blocked = KEYS[4], KEYS[13]
-  local score = redis.call('ZSCORE', blocked, id)
-  if not score or score % BAND ~= tonumber(place) then return end
-  local own = redis.call('HMGET', task .. id, 'after_when', 'after_any', 'lane', 'delay_ms', 'run_after_ms', 'ties', 'user', 'limited_by')
-  if own[8] then return end  -- it no longer waits for tasks, only for a limit
-  local good = own[1] == 'ended' or (how == 'c') == (own[1] ~= 'failed')
-  local decisive = good == (own[2] == '1')
-  if not decisive and redis.call('HINCRBY', task .. id, 'awaits', -1) > 0 then return end
-  redis.call('ZREM', blocked, id)
-  if good then
-    local due_ms = math.max(ctx.now + (own[4] or 0), tonumber(own[5] or 0))
-    redis.call('HSET', task .. id, 'ready_ms', ctx.now_text)
-    if due_ms > ctx.now then
-      delay_until(ctx, due_ms, id, own[3] or 'any')
-    else
-      local band = math.floor(score / BAND)
-      if ctx.settings_fair > 0 then score = band * BAND + share_place(ctx, own[3] or 'any', own[7] or '', band) end
-      line_up(batch.by_lane, own[3] or 'any', score, id)
-    end
-    if own[6] then await_deadline(ctx, id, due_ms) end
-    batch.freed[#batch.freed + 1] = id
-  elseif own[1] == 'failed' then
-    cancel_task(ctx, id, own[6])
-  else
-    redis.call('HSET', task .. id, 'reason', 'after_failed')
-    move_to_dead(ctx, 'task.dead', id, 'after_failed', own[6])
-  end
-end
-
--- propagate_ends(ctx, limit): carry out what ended tasks mean for others, oldest first, for at most limit of them. `c`,
--- `f`: report to the waiting tasks and to the gathering parent. `o`: report to the next task of the ordering key. `t`:
--- cancel the children. The rest stays noted. Returns how many were reported.
-local function propagate_ends(ctx, limit) local dependents, ends = KEYS[23], KEYS[25]
-  local batch, told = { by_lane = {}, freed = {} }, 0
-  local function line_up_freed()
-    make_ready(ctx, batch.by_lane)
-    for first = 1, #batch.freed, 1000 do
-      emit(ctx, 'task.unblocked', table.concat(batch.freed, ' ', first, math.min(first + 999, #batch.freed)), '')
-    end
-    batch = { by_lane = {}, freed = {} }
-  end
-  local function follow(note, at_ms)
-    local how, id, other, at, upto = string.match(note, '^(%l) (%S+) (%S+) (%d+) (%d+)$')
-    local count, rest = 0, '- 0'
-    redis.call('ZREM', ends, note)
-    if how == 't' then
-      line_up_freed()  -- cancel_children must see the tasks that became ready
-      count, rest = cancel_children(ctx, id, other, at, upto, limit - told)
-    elseif how then  -- else the note is damaged
-      if at ~= '0' then tell_waiting(ctx, other, at, how, batch) end
-      local waiting = how == 'o' and {}
-        or redis.call('ZRANGE', dependents .. id, '-inf', upto, 'BYSCORE', 'LIMIT', 0, limit - told, 'WITHSCORES')
-      count = #waiting / 2
-      if count > 0 then redis.call('ZREMRANGEBYRANK', dependents .. id, 0, count - 1) end
-      for i = 1, #waiting, 2 do tell_waiting(ctx, waiting[i], waiting[i + 1], how, batch) end
-    end
-    if count == limit - told then redis.call('ZADD', ends, at_ms, how .. ' ' .. id .. ' ' .. rest .. ' ' .. upto) end
-    told = told + math.max(count, 1)
-  end
-  while told < limit do  -- at most 1,000: limit
-    local notes = redis.call('ZRANGE', ends, 0, limit - told - 1, 'WITHSCORES')
-    if #notes == 0 then break end
-    for i = 1, #notes, 2 do
-      if told < limit then follow(notes[i], notes[i + 1]) end
-    end
-  end
-  ctx.noted = nil
-  line_up_freed()
-  return told
 end
 
 -- refuse_new(ctx, ids, envelopes, stamps): for a draining queue: return the error if the call would create a task. An
@@ -1387,7 +1401,7 @@ local function sweep_once(ctx, limit) local once, once_due = KEYS[18], KEYS[19]
   return #fields
 end
 
-  arg_made = { await_deadline = await_deadline, await_others = await_others, delay_until = delay_until, find_duplicate = find_duplicate, find_line = find_line, find_missing = find_missing, known_as = known_as, fire_once = fire_once, full_score = full_score, hold_keys = hold_keys, is_here = is_here, join_gathering = join_gathering, join_limit = join_limit, join_order = join_order, merge_task = merge_task, plan_firing = plan_firing, share_place = share_place, propagate_ends = propagate_ends, refuse_new = refuse_new, shorten_family = shorten_family, retain = retain, sweep_once = sweep_once }
+  arg_made = { await_deadline = await_deadline, await_others = await_others, delay_until = delay_until, share_place = share_place, chains_on_close = chains_on_close, find_duplicate = find_duplicate, find_line = find_line, find_missing = find_missing, known_as = known_as, fire_once = fire_once, full_score = full_score, hold_keys = hold_keys, is_here = is_here, join_gathering = join_gathering, join_limit = join_limit, join_order = join_order, merge_task = merge_task, plan_firing = plan_firing, refuse_new = refuse_new, shorten_family = shorten_family, retain = retain, sweep_once = sweep_once }
   return arg_made
 end
 

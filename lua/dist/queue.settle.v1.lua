@@ -626,6 +626,11 @@ local function claim_tasks(ctx, wanted, limit, seen_ms) local config, running, l
   return deadline_ms, leased
 end
 
+-- on_close(ctx): generated from lua/queue/noun.toml: calls the hooks of chains.
+local function on_close(ctx)
+  if ctx.noted then arg_rare().chains_on_close(ctx) end
+end
+
 -- retain(ctx): after tasks have ended, delete the oldest ended tasks above the maximum number. trim_ended handles the
 -- maximum age.
 local function retain(ctx) local config, finished, dead = KEYS[1], KEYS[15], KEYS[16]
@@ -651,18 +656,12 @@ local function write_counts(ctx) local counters = KEYS[37]
   end
 end
 
--- close_claim(ctx, next_ms): finish a call that has claimed. It does what close does, but the sweep has reported some
--- ends already. Returns when something is due next: now, if there is more to report.
-local function close_claim(ctx, next_ms) local ends = KEYS[27]
-  if ctx.settings_limits > 0 then next_ms = arg_rare().end_limited(ctx, next_ms) end
-  if ctx.noted then
-    local left = 100 - ctx.told
-    local all = left > 0 and arg_rare().propagate_ends(ctx, left) < left
-    if not all and redis.call('EXISTS', ends) == 1 then next_ms = ctx.now end
-  end
+-- close(ctx): finish a call that may have ended tasks: let features do what is left, keep the ended tasks within their
+-- numbers, and store what the call has counted.
+local function close(ctx)
+  on_close(ctx)
   retain(ctx)
   write_counts(ctx)
-  return next_ms
 end
 
 -- next_due(ctx, set): do what is due in a set, which is sorted by times (ms); the next time there, or MAX_SAFE. The noun has an
@@ -674,6 +673,11 @@ local function next_due(ctx, set)
     head = redis.call('ZRANGE', set, 0, 0, 'WITHSCORES')
   end
   return tonumber(head[2] or MAX_SAFE)
+end
+
+-- on_claimed(ctx): generated from lua/queue/noun.toml: calls the hooks of limits.
+local function on_claimed(ctx)
+  if ctx.settings_limits > 0 then arg_rare().limits_on_claimed(ctx) end
 end
 
 -- read_clock(layout_min, clock, chosen): the time in ms, as a number and as text; or nil and the error to return, if
@@ -703,7 +707,7 @@ local function open(clock) local config = KEYS[1]
   local row = redis.call('HMGET', config, 'layout_min', 'clock', 'lease_ms', 'events_max', 'finished_max', 'result_ms', 'timeout_ms', 'fair', 'mode', 'chains', 'schedules', 'limits', 'fair_top')
   local now, now_text = read_clock(row[1], row[2], clock)
   if not now then return nil, now_text end
-  return { exists = row[1], now = now, now_text = now_text, settings_lease_ms = tonumber(row[3] or 15000), settings_events_max = tonumber(row[4] or 100000), settings_finished_max = tonumber(row[5] or 100000), settings_result_ms = tonumber(row[6]), settings_timeout_ms = tonumber(row[7] or 0), settings_fair = tonumber(row[8] or 0), settings_mode = row[9], settings_chains = row[10] == '1', settings_schedules = row[11] == '1', settings_limits = tonumber(row[12] or 0), settings_fair_top = tonumber(row[13] or 0), counts = {}, ended = 0, work = 300, told = 0, lease_ms = false, fence = false, limit = row[12] and {}, limited = row[12] and {}, in_line = row[12] and {}, victims = row[12] and {}, spared = row[12] and {}, timed = row[12] and {}, started = row[12] and {}, met = 0, steps = 100 }
+  return { exists = row[1], now = now, now_text = now_text, settings_lease_ms = tonumber(row[3] or 15000), settings_events_max = tonumber(row[4] or 100000), settings_finished_max = tonumber(row[5] or 100000), settings_result_ms = tonumber(row[6]), settings_timeout_ms = tonumber(row[7] or 0), settings_fair = tonumber(row[8] or 0), settings_mode = row[9], settings_chains = row[10] == '1', settings_schedules = row[11] == '1', settings_limits = tonumber(row[12] or 0), settings_fair_top = tonumber(row[13] or 0), counts = {}, ended = 0, work = 300, told = 0, next_ms = false, lease_ms = false, fence = false, limit = row[12] and {}, limited = row[12] and {}, in_line = row[12] and {}, victims = row[12] and {}, spared = row[12] and {}, timed = row[12] and {}, started = row[12] and {}, met = 0, steps = 100 }
 end
 
 -- sweep(ctx): process everything that is due: expired leases, deadlines, delayed tasks, notes of ends (at most 100
@@ -937,7 +941,7 @@ local function move_to_dead(ctx, event, id, reason, tied, error, shown) local de
 end
 
 -- preempt_oldest(ctx, limit): choose which task a new task of a full limit replaces: the oldest running task that no
--- waiting task replaces already, or else the first waiting task. end_limited cancels it, because this claim has not
+-- waiting task replaces already, or else the first waiting task. on_claimed cancels it, because this claim has not
 -- written its own leases yet.
 local function preempt_oldest(ctx, limit) local blocked, holding, waiting = KEYS[13], KEYS[30], KEYS[31]
   local lined = redis.call('ZCARD', waiting .. limit.key)
@@ -1154,6 +1158,148 @@ local function cancel_children(ctx, id, last_id, last_score, stamp, limit) local
   return #page / 2, #page > 0 and page[#page - 1] .. ' ' .. page[#page]
 end
 
+-- make_ready(ctx, by_lane): put tasks into their lanes and wake a worker for each lane. by_lane[lane] = { score, id,
+-- score, id, … } (line_up). The shares of a lane with waiting tasks do not expire.
+local function make_ready(ctx, by_lane) local ready, lanes, shares = KEYS[9], KEYS[10], KEYS[35]
+  local names = {}
+  for lane, members in pairs(by_lane) do
+    names[#names + 1] = lane
+    for first = 1, #members, 7000 do
+      redis.call('ZADD', ready .. lane, unpack(members, first, math.min(first + 6999, #members)))
+    end
+    if ctx.settings_fair > 0 then redis.call('PERSIST', shares .. lane) end
+    push_wake(ctx, lane)
+  end
+  for first = 1, #names, 7000 do redis.call('SADD', lanes, unpack(names, first, math.min(first + 6999, #names))) end
+end
+
+-- delay_until(ctx, due_ms, id, lane): make a task delayed until due_ms. If that is within 10 s, wake a worker of the
+-- lane.
+local function delay_until(ctx, due_ms, id, lane) local delayed = KEYS[12]
+  redis.call('ZADD', delayed, due_ms, id)
+  if due_ms - ctx.now < 10000 then push_due(lane) end
+end
+
+-- line_up(by_lane, lane, score, id): note a task for make_ready.
+-- EARLY
+local function line_up(by_lane, lane, score, id)
+  local members = by_lane[lane]
+  if not members then
+    members = {}
+    by_lane[lane] = members
+  end
+  members[#members + 1] = score
+  members[#members + 1] = id
+end
+
+-- share_place(ctx, lane, user, band): the place of a user's next task with fair shares: the place claimed last in this
+-- lane and band, or the end of the user's previous task if that is later. A task of a user with weight 100 % lasts
+-- 1,000. config.fair_top is kept above all places, for the case that fair shares are switched off.
+local function share_place(ctx, lane, user, band) local config, weights, shares = KEYS[1], KEYS[34], KEYS[35]
+  local name = lane .. ' ' .. band .. user
+  ctx.shares = ctx.shares or {}
+  local own = ctx.shares[name]
+  if not own then
+    local row = redis.call('ZMSCORE', shares .. lane, band .. ' claimed', band .. user)
+    local weight_pct = user ~= '' and redis.call('HGET', weights, user) or 100
+    local from = math.max(ctx.settings_fair, row[1] and row[1] % BAND or 0)
+    own = { place = math.max(from, row[2] and row[2] % BAND or 0), lasts = math.ceil(100000 / weight_pct) }
+    ctx.shares[name] = own
+  end
+  local place = own.place
+  own.place = place + own.lasts
+  redis.call('ZADD', shares .. lane, string.format('%.0f', band * BAND + own.place), band .. user)
+  if own.place > (ctx.fair_top or ctx.settings_fair_top) then
+    ctx.fair_top = own.place + 1000000
+    redis.call('HSET', config, 'fair_top', string.format('%.0f', ctx.fair_top))
+  end
+  return place
+end
+
+-- tell_waiting(ctx, id, place, how, batch): report to a waiting task that a task it waits for has ended. It continues
+-- or ends at once if this end decides, and otherwise when the last one has ended (it may wait for all of them, or for
+-- any). What becomes ready goes into the batch. A task that is not blocked at this place no longer waits, or is another
+-- task with that id.
+local function tell_waiting(ctx, id, place, how, batch) local task, blocked = KEYS[4], KEYS[13]
+  local score = redis.call('ZSCORE', blocked, id)
+  if not score or score % BAND ~= tonumber(place) then return end
+  local own = redis.call('HMGET', task .. id, 'after_when', 'after_any', 'lane', 'delay_ms', 'run_after_ms', 'ties', 'user', 'limited_by')
+  if own[8] then return end  -- it no longer waits for tasks, only for a limit
+  local good = own[1] == 'ended' or (how == 'c') == (own[1] ~= 'failed')
+  local decisive = good == (own[2] == '1')
+  if not decisive and redis.call('HINCRBY', task .. id, 'awaits', -1) > 0 then return end
+  redis.call('ZREM', blocked, id)
+  if good then
+    local due_ms = math.max(ctx.now + (own[4] or 0), tonumber(own[5] or 0))
+    redis.call('HSET', task .. id, 'ready_ms', ctx.now_text)
+    if due_ms > ctx.now then
+      delay_until(ctx, due_ms, id, own[3] or 'any')
+    else
+      local band = math.floor(score / BAND)
+      if ctx.settings_fair > 0 then score = band * BAND + share_place(ctx, own[3] or 'any', own[7] or '', band) end
+      line_up(batch.by_lane, own[3] or 'any', score, id)
+    end
+    if own[6] then await_deadline(ctx, id, due_ms) end
+    batch.freed[#batch.freed + 1] = id
+  elseif own[1] == 'failed' then
+    cancel_task(ctx, id, own[6])
+  else
+    redis.call('HSET', task .. id, 'reason', 'after_failed')
+    move_to_dead(ctx, 'task.dead', id, 'after_failed', own[6])
+  end
+end
+
+-- propagate_ends(ctx, limit): carry out what ended tasks mean for others, oldest first, for at most limit of them. `c`,
+-- `f`: report to the waiting tasks and to the gathering parent. `o`: report to the next task of the ordering key. `t`:
+-- cancel the children. The rest stays noted. Returns how many were reported.
+local function propagate_ends(ctx, limit) local dependents, ends = KEYS[25], KEYS[27]
+  local batch, told = { by_lane = {}, freed = {} }, 0
+  local function line_up_freed()
+    make_ready(ctx, batch.by_lane)
+    for first = 1, #batch.freed, 1000 do
+      emit(ctx, 'task.unblocked', table.concat(batch.freed, ' ', first, math.min(first + 999, #batch.freed)), '')
+    end
+    batch = { by_lane = {}, freed = {} }
+  end
+  local function follow(note, at_ms)
+    local how, id, other, at, upto = string.match(note, '^(%l) (%S+) (%S+) (%d+) (%d+)$')
+    local count, rest = 0, '- 0'
+    redis.call('ZREM', ends, note)
+    if how == 't' then
+      line_up_freed()  -- cancel_children must see the tasks that became ready
+      count, rest = cancel_children(ctx, id, other, at, upto, limit - told)
+    elseif how then  -- else the note is damaged
+      if at ~= '0' then tell_waiting(ctx, other, at, how, batch) end
+      local waiting = how == 'o' and {}
+        or redis.call('ZRANGE', dependents .. id, '-inf', upto, 'BYSCORE', 'LIMIT', 0, limit - told, 'WITHSCORES')
+      count = #waiting / 2
+      if count > 0 then redis.call('ZREMRANGEBYRANK', dependents .. id, 0, count - 1) end
+      for i = 1, #waiting, 2 do tell_waiting(ctx, waiting[i], waiting[i + 1], how, batch) end
+    end
+    if count == limit - told then redis.call('ZADD', ends, at_ms, how .. ' ' .. id .. ' ' .. rest .. ' ' .. upto) end
+    told = told + math.max(count, 1)
+  end
+  while told < limit do  -- at most 1,000: limit
+    local notes = redis.call('ZRANGE', ends, 0, limit - told - 1, 'WITHSCORES')
+    if #notes == 0 then break end
+    for i = 1, #notes, 2 do
+      if told < limit then follow(notes[i], notes[i + 1]) end
+    end
+  end
+  ctx.noted = nil
+  line_up_freed()
+  return told
+end
+
+-- chains_on_close(ctx): tell the tasks that wait for ends of this call, as many as its sweep has left. If more are to be told, a
+-- claim is to come back at once.
+-- WHEN ctx.noted
+local function chains_on_close(ctx) local ends = KEYS[27]
+  local left = 100 - ctx.told
+  local all = left > 0 and propagate_ends(ctx, left) < left
+  if ctx.next_ms and not all and redis.call('EXISTS', ends) == 1 then ctx.next_ms = ctx.now end
+end
+
 -- chains_on_drop(ctx, id): tell the tasks that wait for this one that it has failed.
 -- WHEN ctx.settings_chains
 local function chains_on_drop(ctx, id) local dependents = KEYS[25]
@@ -1167,13 +1313,6 @@ local function comes_alone(ctx, record)
   end
 end
 
--- delay_until(ctx, due_ms, id, lane): make a task delayed until due_ms. If that is within 10 s, wake a worker of the
--- lane.
-local function delay_until(ctx, due_ms, id, lane) local delayed = KEYS[12]
-  redis.call('ZADD', delayed, due_ms, id)
-  if due_ms - ctx.now < 10000 then push_due(lane) end
-end
-
 -- describe_death(ctx, attempt, error, sealed): what the event of a dead task says of its last run: its number, and the
 -- end of the error as a percent-encoded word, as long as the settings allow. A sealed error is left out.
 local function describe_death(ctx, attempt, error, sealed) local config = KEYS[1]
@@ -1183,18 +1322,6 @@ local function describe_death(ctx, attempt, error, sealed) local config = KEYS[1
   if ctx.error_max == 0 then return words end
   local shown = string.gsub(string.sub(error, -ctx.error_max), '^[\128-\191]+', '')  -- not from the middle of a character
   return words .. ' error=' .. string.gsub(shown, '[^%w._:/@+-]', function(one) return string.format('%%%02X', string.byte(one)) end)
-end
-
--- line_up(by_lane, lane, score, id): note a task for make_ready.
--- EARLY
-local function line_up(by_lane, lane, score, id)
-  local members = by_lane[lane]
-  if not members then
-    members = {}
-    by_lane[lane] = members
-  end
-  members[#members + 1] = score
-  members[#members + 1] = id
 end
 
 -- drain_limit_queue(ctx, key, line, batch): let the first tasks in the queue of a limit return to their lanes: as many
@@ -1236,21 +1363,6 @@ local function drain_limit_queue(ctx, key, line, batch) local task, waiting = KE
     batch.looks[#batch.looks + 1] = look_ms
     batch.looks[#batch.looks + 1] = key
   end
-end
-
--- make_ready(ctx, by_lane): put tasks into their lanes and wake a worker for each lane. by_lane[lane] = { score, id,
--- score, id, … } (line_up). The shares of a lane with waiting tasks do not expire.
-local function make_ready(ctx, by_lane) local ready, lanes, shares = KEYS[9], KEYS[10], KEYS[35]
-  local names = {}
-  for lane, members in pairs(by_lane) do
-    names[#names + 1] = lane
-    for first = 1, #members, 7000 do
-      redis.call('ZADD', ready .. lane, unpack(members, first, math.min(first + 6999, #members)))
-    end
-    if ctx.settings_fair > 0 then redis.call('PERSIST', shares .. lane) end
-    push_wake(ctx, lane)
-  end
-  for first = 1, #names, 7000 do redis.call('SADD', lanes, unpack(names, first, math.min(first + 6999, #names))) end
 end
 
 -- peek_lines(ctx, keys, from, again): read what drain_limit_queue needs of the queues of these limits, from index
@@ -1344,37 +1456,6 @@ local function drop_task(ctx, id) local task, payload, log = KEYS[4], KEYS[5], K
   emit(ctx, 'task.alert', id, 'reason=record_missing')
 end
 
--- note_starts(ctx): store the GCRA times of all rates that this claim has used.
-local function note_starts(ctx) local rates = KEYS[33]
-  local due = {}
-  for i, limit in ipairs(ctx.started) do
-    due[2 * i - 1], due[2 * i] = string.format('%.3f', limit.next_ms), limit.key
-  end
-  for first = 1, #due, 7000 do redis.call('ZADD', rates, unpack(due, first, math.min(first + 6999, #due))) end
-end
-
--- end_limited(ctx, next_ms): finish the limits of a claim: cancel the tasks that others preempt, let other tasks start
--- where one waits for another limit now, and return the earlier of next_ms (0: none) and the time of the next look at a
--- limit queue. With queues that is at most 5 s, because a change of a limit wakes no worker. ctx.timed: lanes in which
--- this claim met a rate. It leaves a token there, because its own worker may be busy when the next task may start.
-local function end_limited(ctx, next_ms) local limit_lines = KEYS[32]
-  if ctx.started[1] then note_starts(ctx) end
-  for _, id in ipairs(ctx.victims) do cancel_one(ctx, id) end
-  local lined, seen = {}, {}
-  for _, key in ipairs(ctx.spared) do
-    if not seen[key] and redis.call('ZSCORE', limit_lines, key) then lined[#lined + 1] = key end
-    seen[key] = true
-  end
-  if lined[1] then drain_limit_queues(ctx, lined) end
-  local recheck_at_ms = redis.call('ZRANGE', limit_lines, 0, 0, 'WITHSCORES')[2]
-  if not recheck_at_ms then return next_ms end
-  if recheck_at_ms - ctx.now < 10000 then
-    for lane in pairs(ctx.timed) do push_due(lane) end
-  end
-  recheck_at_ms = ctx.lines_left and ctx.now or math.max(ctx.now, math.min(recheck_at_ms, ctx.now + 5000))
-  return next_ms == 0 and recheck_at_ms or math.min(recheck_at_ms, next_ms)
-end
-
 -- next_lane(ctx, id, record): move a task that no worker has taken to the next of its fallback lanes. Returns the lane.
 local function next_lane(ctx, id, record) local task = KEYS[4]
   local lane, rest = string.match(record.fallback, '^([^,]+),?(.*)$')
@@ -1383,30 +1464,6 @@ local function next_lane(ctx, id, record) local task = KEYS[4]
   if rest == '' then redis.call('HDEL', unpack({ task .. id, 'fallback', timer })) end  -- at most 3: the table beside it
   emit(ctx, 'task.moved', id, 'lane=' .. lane)
   return lane
-end
-
--- share_place(ctx, lane, user, band): the place of a user's next task with fair shares: the place claimed last in this
--- lane and band, or the end of the user's previous task if that is later. A task of a user with weight 100 % lasts
--- 1,000. config.fair_top is kept above all places, for the case that fair shares are switched off.
-local function share_place(ctx, lane, user, band) local config, weights, shares = KEYS[1], KEYS[34], KEYS[35]
-  local name = lane .. ' ' .. band .. user
-  ctx.shares = ctx.shares or {}
-  local own = ctx.shares[name]
-  if not own then
-    local row = redis.call('ZMSCORE', shares .. lane, band .. ' claimed', band .. user)
-    local weight_pct = user ~= '' and redis.call('HGET', weights, user) or 100
-    local from = math.max(ctx.settings_fair, row[1] and row[1] % BAND or 0)
-    own = { place = math.max(from, row[2] and row[2] % BAND or 0), lasts = math.ceil(100000 / weight_pct) }
-    ctx.shares[name] = own
-  end
-  local place = own.place
-  own.place = place + own.lasts
-  redis.call('ZADD', shares .. lane, string.format('%.0f', band * BAND + own.place), band .. user)
-  if own.place > (ctx.fair_top or ctx.settings_fair_top) then
-    ctx.fair_top = own.place + 1000000
-    redis.call('HSET', config, 'fair_top', string.format('%.0f', ctx.fair_top))
-  end
-  return place
 end
 
 -- expire_waiting(ctx, limit): handle waiting tasks whose deadline has come, at most limit and as many as ctx.work
@@ -1891,6 +1948,38 @@ local function join_traces(traces, count)
   return same and traces[1] or table.concat(traces, ' ')
 end
 
+-- note_starts(ctx): store the GCRA times of all rates that this claim has used.
+local function note_starts(ctx) local rates = KEYS[33]
+  local due = {}
+  for i, limit in ipairs(ctx.started) do
+    due[2 * i - 1], due[2 * i] = string.format('%.3f', limit.next_ms), limit.key
+  end
+  for first = 1, #due, 7000 do redis.call('ZADD', rates, unpack(due, first, math.min(first + 6999, #due))) end
+end
+
+-- limits_on_claimed(ctx): finish the limits of a claim: cancel the tasks that others preempt, let other tasks start where one waits
+-- for another limit now, and let ctx.next_ms be no later than the next look at a limit queue. With queues that is at most 5 s,
+-- because a change of a limit wakes no worker. ctx.timed: lanes in which this claim met a rate. It leaves a token there, because its
+-- own worker may be busy when the next task may start.
+-- WHEN ctx.settings_limits > 0
+local function limits_on_claimed(ctx) local limit_lines = KEYS[32]
+  if ctx.started[1] then note_starts(ctx) end
+  for _, id in ipairs(ctx.victims) do cancel_one(ctx, id) end
+  local lined, seen = {}, {}
+  for _, key in ipairs(ctx.spared) do
+    if not seen[key] and redis.call('ZSCORE', limit_lines, key) then lined[#lined + 1] = key end
+    seen[key] = true
+  end
+  if lined[1] then drain_limit_queues(ctx, lined) end
+  local recheck_at_ms = redis.call('ZRANGE', limit_lines, 0, 0, 'WITHSCORES')[2]
+  if not recheck_at_ms then return end
+  if recheck_at_ms - ctx.now < 10000 then
+    for lane in pairs(ctx.timed) do push_due(lane) end
+  end
+  recheck_at_ms = ctx.lines_left and ctx.now or math.max(ctx.now, math.min(recheck_at_ms, ctx.now + 5000))
+  ctx.next_ms = ctx.next_ms == 0 and recheck_at_ms or math.min(recheck_at_ms, ctx.next_ms)
+end
+
 -- limits_on_unlease(ctx, ids): the tasks no longer count for their limits, so the next tasks in those queues may start.
 -- WHEN ctx.settings_limits > 0
 local function limits_on_unlease(ctx, ids) local running, holding, limit_lines = KEYS[2], KEYS[30], KEYS[32]
@@ -1948,81 +2037,6 @@ local function promote_due(ctx, limit) local config, task, delayed = KEYS[1], KE
   emit(ctx, 'task.promoted', table.concat(promoted, ' '), '')
   add_count(ctx, 'promoted', #promoted)
   return #promoted
-end
-
--- tell_waiting(ctx, id, place, how, batch): report to a waiting task that a task it waits for has ended. It continues
--- or ends at once if this end decides, and otherwise when the last one has ended (it may wait for all of them, or for
--- any). What becomes ready goes into the batch. A task that is not blocked at this place no longer waits, or is another
--- task with that id.
-local function tell_waiting(ctx, id, place, how, batch) local task, blocked = KEYS[4], KEYS[13]
-  local score = redis.call('ZSCORE', blocked, id)
-  if not score or score % BAND ~= tonumber(place) then return end
-  local own = redis.call('HMGET', task .. id, 'after_when', 'after_any', 'lane', 'delay_ms', 'run_after_ms', 'ties', 'user', 'limited_by')
-  if own[8] then return end  -- it no longer waits for tasks, only for a limit
-  local good = own[1] == 'ended' or (how == 'c') == (own[1] ~= 'failed')
-  local decisive = good == (own[2] == '1')
-  if not decisive and redis.call('HINCRBY', task .. id, 'awaits', -1) > 0 then return end
-  redis.call('ZREM', blocked, id)
-  if good then
-    local due_ms = math.max(ctx.now + (own[4] or 0), tonumber(own[5] or 0))
-    redis.call('HSET', task .. id, 'ready_ms', ctx.now_text)
-    if due_ms > ctx.now then
-      delay_until(ctx, due_ms, id, own[3] or 'any')
-    else
-      local band = math.floor(score / BAND)
-      if ctx.settings_fair > 0 then score = band * BAND + share_place(ctx, own[3] or 'any', own[7] or '', band) end
-      line_up(batch.by_lane, own[3] or 'any', score, id)
-    end
-    if own[6] then await_deadline(ctx, id, due_ms) end
-    batch.freed[#batch.freed + 1] = id
-  elseif own[1] == 'failed' then
-    cancel_task(ctx, id, own[6])
-  else
-    redis.call('HSET', task .. id, 'reason', 'after_failed')
-    move_to_dead(ctx, 'task.dead', id, 'after_failed', own[6])
-  end
-end
-
--- propagate_ends(ctx, limit): carry out what ended tasks mean for others, oldest first, for at most limit of them. `c`,
--- `f`: report to the waiting tasks and to the gathering parent. `o`: report to the next task of the ordering key. `t`:
--- cancel the children. The rest stays noted. Returns how many were reported.
-local function propagate_ends(ctx, limit) local dependents, ends = KEYS[25], KEYS[27]
-  local batch, told = { by_lane = {}, freed = {} }, 0
-  local function line_up_freed()
-    make_ready(ctx, batch.by_lane)
-    for first = 1, #batch.freed, 1000 do
-      emit(ctx, 'task.unblocked', table.concat(batch.freed, ' ', first, math.min(first + 999, #batch.freed)), '')
-    end
-    batch = { by_lane = {}, freed = {} }
-  end
-  local function follow(note, at_ms)
-    local how, id, other, at, upto = string.match(note, '^(%l) (%S+) (%S+) (%d+) (%d+)$')
-    local count, rest = 0, '- 0'
-    redis.call('ZREM', ends, note)
-    if how == 't' then
-      line_up_freed()  -- cancel_children must see the tasks that became ready
-      count, rest = cancel_children(ctx, id, other, at, upto, limit - told)
-    elseif how then  -- else the note is damaged
-      if at ~= '0' then tell_waiting(ctx, other, at, how, batch) end
-      local waiting = how == 'o' and {}
-        or redis.call('ZRANGE', dependents .. id, '-inf', upto, 'BYSCORE', 'LIMIT', 0, limit - told, 'WITHSCORES')
-      count = #waiting / 2
-      if count > 0 then redis.call('ZREMRANGEBYRANK', dependents .. id, 0, count - 1) end
-      for i = 1, #waiting, 2 do tell_waiting(ctx, waiting[i], waiting[i + 1], how, batch) end
-    end
-    if count == limit - told then redis.call('ZADD', ends, at_ms, how .. ' ' .. id .. ' ' .. rest .. ' ' .. upto) end
-    told = told + math.max(count, 1)
-  end
-  while told < limit do  -- at most 1,000: limit
-    local notes = redis.call('ZRANGE', ends, 0, limit - told - 1, 'WITHSCORES')
-    if #notes == 0 then break end
-    for i = 1, #notes, 2 do
-      if told < limit then follow(notes[i], notes[i + 1]) end
-    end
-  end
-  ctx.noted = nil
-  line_up_freed()
-  return told
 end
 
 -- reap_expired(ctx, limit): take back leases past their deadline, by deadline and then by place among the first 1,000,
@@ -2151,7 +2165,7 @@ local function start_tied(ctx, id) local task, deadlines, once = KEYS[4], KEYS[1
   return not own[3] and tonumber(own[2] or MAX_SAFE) <= ctx.now
 end
 
-  arg_made = { on_end = on_end, move_to_dead = move_to_dead, apply_limits = apply_limits, comes_alone = comes_alone, drain_due_limit_queues = drain_due_limit_queues, drop_task = drop_task, end_limited = end_limited, settled_before = settled_before, fail_tasks = fail_tasks, give_timeout = give_timeout, has_other_result = has_other_result, hold_limits = hold_limits, trim_set = trim_set, housekeep = housekeep, is_full = is_full, join_traces = join_traces, limits_on_unlease = limits_on_unlease, propagate_ends = propagate_ends, move_due = move_due, next_firing = next_firing, note_claimed = note_claimed, reclaim_tasks = reclaim_tasks, start_tied = start_tied }
+  arg_made = { on_end = on_end, move_to_dead = move_to_dead, apply_limits = apply_limits, chains_on_close = chains_on_close, comes_alone = comes_alone, drain_due_limit_queues = drain_due_limit_queues, drop_task = drop_task, settled_before = settled_before, fail_tasks = fail_tasks, give_timeout = give_timeout, has_other_result = has_other_result, hold_limits = hold_limits, trim_set = trim_set, housekeep = housekeep, is_full = is_full, join_traces = join_traces, limits_on_claimed = limits_on_claimed, limits_on_unlease = limits_on_unlease, move_due = move_due, next_firing = next_firing, note_claimed = note_claimed, reclaim_tasks = reclaim_tasks, start_tied = start_tied }
   return arg_made
 end
 
@@ -2170,12 +2184,13 @@ if fails_count > 0 then
     jitter_ppm = fails_jitter_ppm, pairs = fails_pairs,
   })
 end
-local next_ms = sweep(ctx)
+ctx.next_ms = sweep(ctx)
 if standing == 'replay' then
   deadline_ms, leased = arg_rare().reclaim_tasks(ctx, known)
 else
   if math.abs(ctx.now - known) >= 1000 and arg_rare().housekeep(ctx, lanes_wanted_lane) then known = ctx.now end
   deadline_ms, leased = claim_tasks(ctx, lanes_wanted_lane, limit, known)
 end
-next_ms = close_claim(ctx, next_ms)
-return { 'ok', ctx.now, next_ms, ctx.settings_schedules and arg_rare().next_firing(ctx) or 0, ctx.lease_ms, deadline_ms, acked, failed, leased }
+on_claimed(ctx)
+close(ctx)
+return { 'ok', ctx.now, ctx.next_ms, ctx.settings_schedules and arg_rare().next_firing(ctx) or 0, ctx.lease_ms, deadline_ms, acked, failed, leased }

@@ -48,7 +48,7 @@ if alone_kinds[1] then
   for _, kind in ipairs(alone_kinds) do ctx.alone[kind] = true end
 end
 local deadline_ms, leased
-local next_ms = sweep(ctx)
+ctx.next_ms = sweep(ctx)
 local left_ms = window_ms > 0 and window_left(ctx, item_lane, window_ms, limit) or 0
 if standing == 'replay' then
   deadline_ms, leased = reclaim_tasks(ctx, known)
@@ -56,6 +56,7 @@ else
   if math.abs(ctx.now - known) >= 1000 and housekeep(ctx, item_lane) then known = ctx.now end
   deadline_ms, leased = claim_tasks(ctx, left_ms > 0 and {} or item_lane, limit, known)
 end
-if left_ms > 0 then next_ms = math.min(next_ms > 0 and next_ms or MAX_SAFE, ctx.now + left_ms) end
-next_ms = close_claim(ctx, next_ms)
-return { 'ok', ctx.now, next_ms, ctx.settings.schedules and next_firing(ctx) or 0, ctx.lease_ms, deadline_ms, leased }
+if left_ms > 0 then ctx.next_ms = math.min(ctx.next_ms > 0 and ctx.next_ms or MAX_SAFE, ctx.now + left_ms) end
+on_claimed(ctx)
+close(ctx)
+return { 'ok', ctx.now, ctx.next_ms, ctx.settings.schedules and next_firing(ctx) or 0, ctx.lease_ms, deadline_ms, leased }

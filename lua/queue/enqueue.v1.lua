@@ -81,6 +81,6 @@ ctx.some_known, ctx.moved = redis.call('EXISTS', unpack(keys)) > 0, moved  -- at
 if not ctx.exists then create_base() end
 if epoch > ctx.settings.epoch then redis.call('HSET', config, 'epoch', epoch) end
 local answers = add_tasks(ctx, item_id, item_payload, item_pairs, stamps)
-if ctx.noted then propagate_ends(ctx, 100) end
+on_close(ctx)
 write_counts(ctx)
 return { 'ok', ctx.now, answers }

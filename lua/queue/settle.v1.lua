@@ -66,12 +66,13 @@ if fails_count > 0 then
     jitter_ppm = fails_jitter_ppm, pairs = fails_pairs,
   })
 end
-local next_ms = sweep(ctx)
+ctx.next_ms = sweep(ctx)
 if standing == 'replay' then
   deadline_ms, leased = reclaim_tasks(ctx, known)
 else
   if math.abs(ctx.now - known) >= 1000 and housekeep(ctx, lanes_wanted_lane) then known = ctx.now end
   deadline_ms, leased = claim_tasks(ctx, lanes_wanted_lane, limit, known)
 end
-next_ms = close_claim(ctx, next_ms)
-return { 'ok', ctx.now, next_ms, ctx.settings.schedules and next_firing(ctx) or 0, ctx.lease_ms, deadline_ms, acked, failed, leased }
+on_claimed(ctx)
+close(ctx)
+return { 'ok', ctx.now, ctx.next_ms, ctx.settings.schedules and next_firing(ctx) or 0, ctx.lease_ms, deadline_ms, acked, failed, leased }

@@ -1,7 +1,7 @@
--- close(ctx): the end of a call that may have ended tasks: process the notes of ends, delete ended tasks above the
--- maximum number, and store the counters.
+-- close(ctx): finish a call that may have ended tasks: let features do what is left, keep the ended tasks within their
+-- numbers, and store what the call has counted.
 local function close(ctx)
-  if ctx.noted then propagate_ends(ctx, 100) end
+  on_close(ctx)
   retain(ctx)
   write_counts(ctx)
 end

@@ -1,5 +1,5 @@
 -- preempt_oldest(ctx, limit): choose which task a new task of a full limit replaces: the oldest running task that no
--- waiting task replaces already, or else the first waiting task. end_limited cancels it, because this claim has not
+-- waiting task replaces already, or else the first waiting task. on_claimed cancels it, because this claim has not
 -- written its own leases yet.
 local function preempt_oldest(ctx, limit)
   local lined = redis.call('ZCARD', waiting .. limit.key)
