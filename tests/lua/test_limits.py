@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from pyadeq._core.queue.items import Failure
-from pyadeq.limit_models import Limit, LimitUse
+from pyadeq.limit_models import Limit
 from pyadeq.models import Lease, Task
 from tests.lua.checks import check_queue
 from tests.lua.watched import Refused
@@ -16,7 +16,6 @@ from tests.lua.workbench import BAND, START, Workbench
 
 NOW = START / 1000
 LOOK = 5_000  # ms: no line of a limit with room is looked at later than that
-MEND = 60_000  # ms: lines of full limits are looked at so much later, in case a lease was lost
 LEASE = 15_000  # ms
 
 
@@ -158,27 +157,6 @@ def test_never_more_than_so_many_run_whoever_claims(bench: Workbench, workers: i
     check_queue(bench)
 
 
-def test_a_claim_of_many_stops_at_the_limit_and_goes_on_to_others(bench: Workbench) -> None:
-    bench.limit(concurrency=2)
-    own = bench.fill(150, user="u")
-    others = bench.fill(3)
-    assert started(bench, 5) == own[:2]  # it looks 100 further
-    assert started(bench, 5) == others
-    assert waiting(bench) == own[2:]
-    check_queue(bench)
-
-
-def test_what_runs_when_a_limit_is_set_does_not_count_for_it(bench: Workbench) -> None:
-    before = bench.lease(3, user="u")
-    bench.limit(concurrency=1)
-    (id, _) = bench.fill(2, user="u")
-    assert started(bench) == [id]
-    for lease in before:
-        ack(bench, lease)
-    assert (holding(bench), take(bench)) == ([id], [])
-    check_queue(bench)
-
-
 def test_a_limit_that_is_lower_now_lets_none_start_until_fewer_run(bench: Workbench) -> None:
     bench.limit(concurrency=3)
     bench.fill(5, user="u")
@@ -224,19 +202,6 @@ def test_a_line_of_thousands_opens_by_hundreds(bench: Workbench) -> None:
 
 
 # which limits hold
-
-
-def test_a_task_counts_for_all_its_limits(bench: Workbench) -> None:
-    keys = ["all", "key:k", "key:l", "tag:s", "tag:t", "user:u"]
-    for key in [*keys, "user:other", "tag:other", "key:other", "key:u", "tag:u"]:
-        bench.limit(key, concurrency=2)
-    bench.fill(1, user="u", tags=["s", "t"], limits=["k", "l"])
-    (lease,) = take(bench)
-    counts = {key.decode().split(":holding:")[1] for key in bench.ask("KEYS", f"{bench.base}:holding:*")}
-    assert counts == set(keys)
-    check_queue(bench)
-    ack(bench, lease)
-    assert bench.ask("KEYS", f"{bench.base}:holding:*") == []
 
 
 @pytest.mark.parametrize(
@@ -286,18 +251,6 @@ def test_a_task_that_is_let_go_by_one_limit_may_wait_for_another(bench: Workbenc
     check_queue(bench)
 
 
-def test_each_has_the_limit_of_all_of_its_kind_unless_it_has_its_own(bench: Workbench) -> None:
-    bench.limit("user:*", concurrency=1)
-    bench.limit("user:b", concurrency=2)
-    items = [(f"{user}{at}", Task(payload=b"x", user=user)) for at in range(3) for user in "abc"]
-    bench.run(bench.calls.enqueue([*items, ("nobody", Task(payload=b"x"))], "r"))
-    assert started(bench) == ["a0", "b0", "c0", "b1", "nobody"]
-    assert waiting(bench, "user:a") == ["a1", "a2"]
-    assert waiting(bench, "user:b") == ["b2"]
-    assert waiting(bench, "user:*") == []
-    check_queue(bench)
-
-
 def test_the_limit_of_all_is_no_limit_of_each(bench: Workbench) -> None:
     bench.limit("all", concurrency=3)
     ids = bench.fill(2, user="u") + bench.fill(2)
@@ -306,28 +259,7 @@ def test_the_limit_of_all_is_no_limit_of_each(bench: Workbench) -> None:
     assert bench.record(ids[3])["limited_by"] == b"all"
 
 
-def test_a_tag_named_twice_counts_once(bench: Workbench) -> None:
-    bench.limit("tag:t", concurrency=1)
-    (id,) = bench.fill(1, tags=["t", "t"])
-    assert started(bench) == [id]
-    assert bench.ask("HGET", ":running", id).count(b"tag:t") == 1
-
-
 # lines
-
-
-def test_those_in_line_start_by_priority_and_then_as_they_came(bench: Workbench) -> None:
-    bench.limit(concurrency=1)
-    (lease,) = bench.lease(1, user="u")
-    (late,) = bench.fill(1, user="u", priority=9)
-    usual = bench.fill(2, user="u")
-    assert take(bench) == []
-    (urgent,) = bench.fill(1, user="u", priority=0)
-    for id in [urgent, *usual, late]:
-        ack(bench, lease)
-        (lease,) = take(bench)
-        assert lease.id == id
-        check_queue(bench)
 
 
 def test_who_comes_to_a_line_joins_it_at_once(bench: Workbench) -> None:
@@ -402,19 +334,6 @@ def test_a_task_that_comes_again_under_its_id_is_not_of_the_line(bench: Workbenc
     check_queue(bench)
 
 
-def test_who_waits_for_workers_of_another_lane_holds_up_others_5_seconds_at_most(bench: Workbench) -> None:
-    bench.limit(concurrency=1)
-    (lease,) = bench.lease(1, user="u")
-    bench.fill(3, user="u", lane="group/of-nobody")
-    (id,) = bench.fill(1, user="u")
-    assert take(bench, 10, "any", "group/of-nobody") == []
-    ack(bench, lease)
-    assert take(bench) == []  # it is the turn of another
-    bench.pass_time(LOOK)
-    assert started(bench) == [id]
-    check_queue(bench)
-
-
 def test_a_line_opens_in_a_pause_and_nobody_starts(bench: Workbench) -> None:
     bench.limit(concurrency=1)
     (lease,) = bench.lease(1, user="u")
@@ -435,32 +354,6 @@ def test_a_slot_of_a_worker_that_died_comes_back_with_its_lease(bench: Workbench
     bench.pass_time(LEASE)
     assert started(bench) == [id]
     check_queue(bench)
-
-
-def test_holders_that_an_evicting_server_has_left_are_forgotten(
-    bench: Workbench, damaged: Callable[[str], None]
-) -> None:
-    damaged(bench.base)
-    bench.limit(concurrency=2)
-    bench.lease(2, user="u")
-    ids = bench.fill(2, user="u")
-    assert take(bench) == []
-    bench.ask("DEL", ":leases", ":running")
-    bench.pass_time(MEND - 1)
-    assert take(bench) == []
-    bench.pass_time(1_000)
-    assert started(bench) == ids
-    assert holding(bench) == ids
-
-
-def test_a_claim_says_when_a_line_is_to_be_looked_at(bench: Workbench) -> None:
-    bench.limit(starts=1, period_ms=2_000)
-    bench.fill(2, user="u")
-    bench.worker()
-    claimed = bench.run(bench.calls.claim("w", "i", 0, 1, limit=10))
-    assert (len(claimed.leases), claimed.next_due) == (1, NOW + 2)
-    bench.pass_time(2_000)
-    assert len(take(bench)) == 1
 
 
 # tasks with deadlines
@@ -513,18 +406,6 @@ def test_the_wait_for_a_worker_begins_when_it_may_start(bench: Workbench) -> Non
 # rates
 
 
-def test_as_many_as_a_burst_start_at_once_and_then_one_in_each_interval(bench: Workbench) -> None:
-    bench.limit(starts=10, period_ms=1_000, burst=3)
-    ids = bench.fill(6, user="u")
-    assert started(bench) == ids[:3]
-    for at in (3, 4, 5):
-        bench.pass_time(99)
-        assert take(bench) == []
-        bench.pass_time(1)
-        assert started(bench) == [ids[at]]
-    check_queue(bench)
-
-
 @pytest.mark.parametrize("claims", [1, 2, 7, 10])
 @pytest.mark.parametrize("starts", [1, 3, 7, 9, 60, 999])
 def test_without_a_burst_as_many_start_at_once_as_in_a_period(bench: Workbench, starts: int, claims: int) -> None:
@@ -538,30 +419,6 @@ def test_without_a_burst_as_many_start_at_once_as_in_a_period(bench: Workbench, 
     assert taken == ids[:-1]
     assert take(bench) == []
     assert bench.state(ids[-1]) == "dead"
-
-
-def test_a_burst_fills_up_while_nobody_starts_and_not_beyond(bench: Workbench) -> None:
-    bench.limit(starts=1, period_ms=1_000, burst=3)
-    bench.fill(20, user="u")
-    assert len(take(bench)) == 3
-    bench.pass_time(2_000)
-    assert len(take(bench)) == 2
-    bench.pass_time(100_000)
-    assert len(take(bench)) == 3
-    assert take(bench) == []
-
-
-def test_over_a_long_time_as_many_start_as_the_rate_says(bench: Workbench) -> None:
-    bench.limit(starts=7, period_ms=1_000, burst=2)
-    bench.fill(120, user="u")
-    total = 0
-    for _ in range(100):
-        bench.pass_time(100)
-        leases = take(bench)
-        for lease in leases:
-            ack(bench, lease)
-        total += len(leases)
-    assert 70 <= total <= 72
 
 
 def test_ends_are_nothing_to_a_rate(bench: Workbench) -> None:
@@ -585,17 +442,6 @@ def test_each_start_counts_also_a_second_one(bench: Workbench) -> None:
     assert len(take(bench)) == 1
 
 
-def test_both_kinds_of_a_limit_hold(bench: Workbench) -> None:
-    bench.limit(concurrency=2, starts=1, period_ms=1_000, burst=1)
-    ids = bench.fill(4, user="u")
-    assert started(bench) == ids[:1]
-    bench.pass_time(1_000)
-    assert started(bench) == ids[1:2]
-    bench.pass_time(1_000)
-    assert take(bench) == []
-    check_queue(bench)
-
-
 def test_a_rate_that_is_slow_lets_the_next_start_at_its_time(bench: Workbench) -> None:
     bench.limit(starts=1, period_ms=3_600_000)
     bench.fill(2, user="u")
@@ -604,19 +450,6 @@ def test_a_rate_that_is_slow_lets_the_next_start_at_its_time(bench: Workbench) -
     assert take(bench) == []
     bench.pass_time(1)
     assert len(take(bench)) == 1
-
-
-def test_a_rate_is_forgotten_when_it_is_as_if_nothing_had_started(bench: Workbench) -> None:
-    bench.limit("user:*", starts=1, period_ms=1_000)
-    bench.run(bench.calls.enqueue([(f"e{at}", Task(payload=b"x", user=f"u{at}")) for at in range(150)], "r"))
-    assert len(take(bench, 200)) == 150
-    assert bench.ask("ZCARD", ":rates") == 150
-    bench.pass_time(1_000)
-    take(bench)
-    assert bench.ask("ZCARD", ":rates") == 50
-    bench.pass_time(1_000)
-    take(bench)
-    assert bench.ask("EXISTS", ":rates") == 0
 
 
 # policies
@@ -637,15 +470,6 @@ def test_a_limit_may_reject_what_is_too_much(bench: Workbench) -> None:
     check_queue(bench)
 
 
-def test_a_limit_may_cancel_the_newest(bench: Workbench) -> None:
-    bench.limit(concurrency=1, policy="cancel_newest")
-    first, second = bench.fill(2, user="u")
-    assert started(bench) == [first]
-    assert bench.state(second) == "cancelled"
-    assert (holding(bench), waiting(bench)) == ([first], [])
-    check_queue(bench)
-
-
 def test_a_limit_may_cancel_the_oldest(bench: Workbench) -> None:
     bench.limit(concurrency=2, policy="cancel_oldest")
     one, two, three = bench.fill(3, user="u")
@@ -659,20 +483,6 @@ def test_a_limit_may_cancel_the_oldest(bench: Workbench) -> None:
     check_queue(bench)
     assert bench.run(bench.calls.release([first])) == ["cancelled"]
     assert started(bench) == [three]
-    check_queue(bench)
-
-
-def test_one_goes_for_each_that_comes_and_then_the_first_in_line(bench: Workbench) -> None:
-    bench.limit(concurrency=2, policy="cancel_oldest")
-    one, two = bench.fill(2, user="u")
-    leases = take(bench)
-    three, four, five = bench.fill(3, user="u")
-    assert take(bench) == []
-    assert all(b" cancel|" in bench.ask("HGET", ":running", id) for id in (one, two))
-    assert states(bench, three, four, five) == ["cancelled", "blocked", "blocked"]
-    check_queue(bench)
-    bench.run(bench.calls.release(leases))
-    assert started(bench) == [four, five]
     check_queue(bench)
 
 
@@ -710,15 +520,6 @@ def test_items_of_a_call_count_one_after_the_other(bench: Workbench) -> None:
     assert bench.run(bench.calls.set_limits(rules, "r")) == ["set", "unchanged", "removed", "unchanged"]
 
 
-def test_a_call_that_comes_late_sets_nothing_again(bench: Workbench) -> None:
-    call = bench.calls.set_limits([("all", {"concurrency": 1}), ("user:u", {})], "r")
-    assert bench.run(call) == ["set", "unchanged"]
-    bench.limit("all", concurrency=5)
-    assert bench.run(call) == ["set", "unchanged"]
-    (found, _, _) = bench.run(bench.calls.limits())
-    assert [(one.key, one.concurrency) for one in found] == [("all", 5)]
-
-
 @pytest.mark.parametrize(
     ("rule", "told"),
     [
@@ -749,19 +550,6 @@ def test_the_limits_that_are_set_are_shown(bench: Workbench) -> None:
         Limit(key="all", concurrency=3, policy="reject"),
         Limit(key="key:k", concurrency=1, rate=4.0, burst=2, policy="cancel_oldest"),
         Limit(key="user:*", rate=0.5, burst=30),
-    ]
-
-
-def test_how_a_key_stands_is_shown(bench: Workbench) -> None:
-    bench.limit("user:*", concurrency=2, starts=10, period_ms=1_000, burst=2)
-    bench.fill(5, user="u")
-    take(bench)
-    rule = Limit(key="user:*", concurrency=2, rate=10.0, burst=2)
-    _, _, found = bench.run(bench.calls.limits(["user:u", "user:v", "tag:t"]))
-    assert found == [
-        LimitUse(key="user:u", running=2, waiting=3, limit=rule, next_start=NOW + 0.1),
-        LimitUse(key="user:v", running=0, waiting=0, limit=rule, next_start=NOW),
-        LimitUse(key="tag:t", running=0, waiting=0),
     ]
 
 
