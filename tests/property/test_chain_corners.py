@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from itertools import pairwise, product
+from itertools import product
 from typing import Any
 
 import pytest
 
 from tests.property.driver import Driver
-from tests.property.records import ENDED, Backoff, Spec
+from tests.property.records import Backoff, Spec
 from tests.property.test_corners import claim, end, enqueue, numbers, wait
 
 WAYS = ("ack", "settle", "fail", "release", "snooze", "cancel", "deregister", "reap", "expire", "claim", "purge")
@@ -167,60 +167,6 @@ def test_a_task_keeps_its_place_while_it_waits(queue: Driver) -> None:
     assert [id for id, _ in claim(queue)] == ["y", "x", "b"]
 
 
-def test_more_than_a_hundred_wait_for_one(queue: Driver) -> None:
-    enqueue(queue, Spec("a", priority=0), Spec("b", priority=0))
-    ids = follow(queue, "a", 250, lane="group/h")
-    follow(queue, "b", 1)
-    for left in (150, 50, 0):
-        end(queue, "ack", *claim(queue, 2)) if left == 150 else sweep(queue)
-        assert states(queue, ids).count("blocked") == left
-    assert states(queue, ids) == ["ready"] * 250
-    assert states(queue, ["b-0"]) == ["ready"]
-    assert not sweep(queue)
-
-
-def test_who_comes_while_a_hundred_are_told_is_told_too(queue: Driver) -> None:
-    """Of the same end; and what is left is passed on by whatever passes something on."""
-    enqueue(queue, Spec("a", priority=0), Spec("z", priority=0))
-    ids = follow(queue, "a", 250, lane="group/h")
-    leases = claim(queue, 2)
-    end(queue, "dead", *leases[:1])
-    end(queue, "ack", *leases[1:])  # nobody waits for it
-    assert sweep(queue)
-    assert states(queue, ids).count("blocked") == 50
-    enqueue(queue, Spec("late", after=("a",)), Spec("last", after=("a",), after_when="failed"))
-    assert states(queue, [*ids, "late", "last"]) == ["dead"] * 251 + ["ready"]
-
-
-def test_200_come_after_one_that_has_ended(queue: Driver) -> None:
-    enqueue(queue, Spec("a"))
-    end(queue, "ack", *claim(queue))
-    ids = follow(queue, "a", 200, lane="group/h")
-    assert states(queue, ids) == ["ready"] * 100 + ["blocked"] * 100
-    assert sweep(queue)
-    assert not sweep(queue)
-    assert states(queue, ids) == ["ready"] * 200
-
-
-@pytest.mark.parametrize("way", ["dead", "ack"])
-def test_a_failure_goes_through_250_levels(queue: Driver, way: str) -> None:
-    ids = [f"t{level}" for level in range(251)]
-    enqueue(queue, Spec("t0"), *(Spec(id, after=(before,)) for before, id in pairwise(ids)))
-    enqueue(queue, Spec("end", after=(ids[-1],), after_when="ended"))
-    if way == "ack":
-        end(queue, "ack", *claim(queue))
-    leases = claim(queue)
-    end(queue, "dead", *leases)
-    for _ in range(2):
-        assert states(queue, ["end"]) == ["blocked"]
-        sweep(queue)
-    sweep(queue)
-    assert [id for id in ids if states(queue, [id]) == ["dead"]] == ids[way == "ack" :]
-    assert states(queue, ["end"]) == ["ready"]
-    purge(queue, all=True)
-    assert not queue.model.dependents
-
-
 def test_a_parent_gathers_250_children_of_several_calls(queue: Driver) -> None:
     enqueue(queue, Spec("c0", parent="p"), Spec("p", gather=250, after_when="ended", lane="group/g"))
     for start in range(0, 250, 60):
@@ -356,97 +302,6 @@ def test_a_claim_says_that_ends_are_left(queue: Driver, verb: str) -> None:
     answer = queue.do(verb, "w", "i1", 1, 1, limit=1, lanes=["any"])
     assert answer[3] == queue.model.now
     queue.check()
-
-
-def test_a_tree_is_cancelled_from_its_top_down(queue: Driver) -> None:
-    """A hundred in the call, the rest by the sweeps; also where its root has ended, or never was."""
-    enqueue(queue, Spec("p", priority=0), *(Spec(f"p{at}", parent="p", delay=at % 2) for at in range(120)))
-    enqueue(queue, *(Spec(f"p{at}-c", parent=f"p{at}", reply=True) for at in range(0, 120, 2)))
-    enqueue(queue, Spec("none-c", parent="none"))
-    enqueue(queue, Spec("p0-c-c", parent="p0-c", lane="group/g"), Spec("other"), Spec("x", after=("p0-c-c",)))
-    leases = claim(queue, 3)
-    assert [id for id, _ in leases] == ["p", "p0", "p2"]
-    end(queue, "ack", *leases[:1])
-    cancel(queue, "p", "none", tree=True)
-    assert 70 < len(queue.model.of("cancelled")) <= 100
-    while sweep(queue):
-        queue.model.now += 1
-    assert states(queue, ["p", "p0", "p2", "other", "x"]) == ["completed", "running", "running", "ready", "dead"]
-    left = [task.id for task in queue.model.tasks.values() if task.state not in ENDED]
-    assert left == ["p0", "p2", "other"]
-    assert queue.model.tasks["p0"].lease
-    queue.compare_outcomes(["p0-c", "p0-c-c"])
-
-
-def test_a_tree_takes_those_that_its_root_sets_free(queue: Driver) -> None:
-    enqueue(queue, Spec("p"), Spec("c", parent="p", after=("p",), after_when="ended"), Spec("d", parent="c", delay=99))
-    enqueue(queue, Spec("q", gather=1), Spec("q1", parent="q", after=("p",), after_when="failed", lane="group/g"))
-    cancel(queue, "p", "q", tree=True)
-    assert states(queue, ["p", "c", "d", "q", "q1"]) == ["cancelled"] * 5
-    assert not queue.model.notes
-
-
-def test_parents_in_a_circle_are_cancelled_once(queue: Driver) -> None:
-    enqueue(queue, Spec("a", parent="b"), Spec("b", parent="a"), Spec("c", parent="a"), Spec("d", parent="d"))
-    cancel(queue, "a", "d", tree=True)
-    assert states(queue, "abcd") == ["cancelled"] * 4
-    assert not queue.model.notes
-    wait(queue, 1)
-    enqueue(queue, Spec("e", parent="b"))
-    cancel(queue, "a", tree=True)
-    assert states(queue, "e") == ["cancelled"]
-
-
-def test_a_tree_is_cancelled_by_one_call_once(queue: Driver) -> None:
-    enqueue(queue, Spec("p", delay=99), Spec("c", parent="p"))
-    for _ in range(2):
-        queue.do("cancel", ["p"], "once", tree=True)
-        enqueue(queue, Spec(f"c{next(numbers)}", parent="p"))
-    assert len(queue.model.of("ready")) == 2
-    queue.do("cancel", ["p"], "anew", tree=False)
-    assert len(queue.model.of("ready")) == 2
-
-
-def test_who_comes_after_nobody_is_not_made(queue: Driver) -> None:
-    specs = Spec("a", after=("b",)), Spec("b"), Spec("c", after=("b", "no", "none")), Spec("d", after=("d",)), Spec("c")
-    call = "rid", specs
-    made = [("unknown", "b"), ("created", "b"), ("unknown", "no"), ("unknown", "d"), ("created", "c")]
-    assert queue.do("enqueue", *call) == made
-    queue.check()
-    assert queue.do("enqueue", *call) == made
-    queue.check()
-    purge(queue)
-    assert queue.do("enqueue", "later", [Spec("e", after=("b",))]) == [("unknown", "b")]
-    queue.do("drain", "d1")
-    assert queue.do("enqueue", "later", [Spec("e", after=("b",))]) == [("unknown", "b")]
-    assert enqueue(queue, Spec("e", after=("b",)), Spec("f")) == "ADEQ_DRAINING"
-    assert enqueue(queue, Spec("e", after=("b",)), Spec("e")) == "ADEQ_DRAINING"
-
-
-@pytest.mark.parametrize("key", ["scope", "unique", "key"])
-def test_who_is_not_made_is_not_merged_with_a_later_item(queue: Driver, key: str) -> None:
-    same: dict[str, Any] = {key: "s", "coalesce": "last"}
-    call = "rid", [Spec("a", b"1", after=("b",), **same), Spec("c", b"2", **same)]
-    for _ in range(2):
-        assert queue.do("enqueue", *call) == [("unknown", "b"), ("created", "c")]
-        queue.check()
-    enqueue(queue, Spec("b"))
-    for _ in range(2):
-        assert queue.do("enqueue", *call) == [("deduplicated", "c"), ("created", "c")]
-        queue.check()
-    queue.compare_views(["c"])
-    assert queue.model.tasks["c"].payload == b"2"
-
-
-def test_whoever_waits_for_an_evicted_task_fails(queue: Driver) -> None:
-    enqueue(queue, Spec("a"), Spec("b", delay=1000), Spec("x", after=("a",)), Spec("y", after=("b",)))
-    queue.client.delete(*[f"{queue.base}:task:{id}" for id in "ab"])
-    queue.model.now += 1000
-    for n in (1, 2):
-        queue.run(queue.calls.claim("w", "i1", 2, n, limit=5))
-    views = queue.run(queue.calls.get(list("abxy")))
-    assert [view and (view.state, view.reason) for view in views] == [None, None, *[("dead", "after_failed")] * 2]
-    assert not [name for name in queue.read() if name.startswith(("ends", "dependents:"))]
 
 
 def test_a_cancelled_tree_reaches_what_came_of_removed_tasks(queue: Driver) -> None:
