@@ -8,8 +8,7 @@ local function reap_expired(ctx, limit)
   local holds = 0  -- on_unlease subtracts its part of them
   while count < math.min(limit, #ids) and ctx.work > 3 * holds do  -- at most 1,000: limit
     count = count + 1
-    local _, more = string.gsub(held_limits(held[count]), ',', '')
-    holds = holds + more
+    holds = holds + math.max(0, #held_limits(held[count]) - 1)
     ctx.work = ctx.work - 3 - (string.find(held[count] or '', ' ties', 1, true) and 12 or 0)
   end
   if count < #ids then

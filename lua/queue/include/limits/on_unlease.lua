@@ -3,9 +3,13 @@
 local function limits_on_unlease(ctx, ids)
   local freed, keys, lined = {}, {}, {}
   for i, lease in ipairs(redis.call('HMGET', running, unpack(ids))) do  -- at most 1,000: as end_leases
-    for key in string.gmatch(held_limits(lease), '[^,]+') do
-      if not freed[key] then keys[#keys + 1], freed[key] = key, {} end
-      table.insert(freed[key], ids[i])
+    for _, key in ipairs(held_limits(lease)) do
+      local members = freed[key]
+      if members then
+        members[#members + 1] = ids[i]
+      else
+        keys[#keys + 1], freed[key] = key, { ids[i] }
+      end
     end
   end
   ctx.steps = ctx.steps + 2 * #ids

@@ -7,8 +7,9 @@ local function repair_line(ctx, key, from)
   local held = #ids > 0 and redis.call('HMGET', running, unpack(ids)) or {}  -- at most 1,000: the page
   local due = #ids > 0 and redis.call('ZMSCORE', leases, unpack(ids)) or {}  -- at most 1,000: the page
   for i, id in ipairs(ids) do
-    local keys = held_limits(due[i] and held[i])
-    if not string.find(',' .. keys .. ',', ',' .. key .. ',', 1, true) then stale[#stale + 1] = id end
+    local holds = false
+    for _, one in ipairs(held_limits(due[i] and held[i])) do holds = holds or one == key end
+    if not holds then stale[#stale + 1] = id end
   end
   if #stale > 0 and not dry_run then
     redis.call('ZREM', holding .. key, unpack(stale))  -- at most 1,000: the page

@@ -23,7 +23,7 @@ local function find_damage(ids)
     else
       found[i] = by and scores[2][i] and redis.call('ZSCORE', waiting .. by, id) ~= scores[2][i] and 'line'
     end
-    for key in string.gmatch(held_limits(not found[i] and held[i]), '[^,]+') do
+    for _, key in ipairs(held_limits(not found[i] and held[i])) do
       if not redis.call('ZSCORE', holding .. key, id) then found[i] = 'lease' end
     end
     found[i] = found[i] or false

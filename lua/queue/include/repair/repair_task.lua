@@ -29,7 +29,7 @@ local function repair_task(ctx, id)
   elseif lease and (due or not settled) then
     redis.call('ZADD', leases, 'NX', string.format('%.0f', ctx.now + ctx.settings.lease_ms), id)
     redis.call('ZREM', deadlines, id)
-    for key in string.gmatch(held_limits(held), '[^,]+') do
+    for _, key in ipairs(held_limits(held)) do
       redis.call('ZADD', holding .. key, lease.fence, id)
     end
     state = 'running'
