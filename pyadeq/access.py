@@ -7,18 +7,21 @@ happens.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from typing import Any, Final, Literal, get_args
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Final, Literal, get_args
 
 from pyadeq._core.kernel.manifest import Script, library
 from pyadeq.errors import ConfigError
-from pyadeq.keys import base_of, partition_base
+from pyadeq.keys import base_of
 
 Role = Literal["observer", "producer", "worker", "operator"]
-"""What a user of the server does.
+"""What a user of the server does, in all nouns.
 
 observer: looks. producer: enqueues, cancels, waits for results. worker: does tasks, and takes locks. operator:
 settings, limits, schedules, pausing, the dead set, capacities, locks taken away by force; produces, too.
+
+A role in one noun only is `<noun>.<role>`, such as `lock.work`: see the roles in lua/<noun>/noun.toml.
 """
 
 ROLES: Final[tuple[Role, ...]] = get_args(Role)
@@ -36,11 +39,13 @@ _LOOK = (
 _LOAD = "script|load"
 _WRITE = "evalsha info wait"
 _BLOCK = {"work": ("blpop", "client|id", "client|unblock")}  # the last two end a wait, where tasks run beside it
+_USUAL = {"usual", "in_slot"}  # bases with nothing but the name
+_ARGUMENT = {"queue": "queues", "lock": "domains"}  # what takes the names of a noun, if it is not the word
 _SINCE_7_2 = {"look": "client|setinfo", "write": "waitaof"}
 
 
 def acl_rules(
-    *roles: Role,
+    *roles: Role | str,
     queues: Iterable[str] | None = None,
     domains: Iterable[str] | None = None,
     prefix: str = "ade",
@@ -53,57 +58,82 @@ def acl_rules(
 
     All existing rights of the user are removed first. Each role may also read, including payloads and results.
 
-    queues, domains: names, with their partitions; all of them, unless one of the two is given.
-    others: names of other nouns, by the plural of what a name is called.
+    roles: what the user does in all nouns (`Role`), or in one, as `<noun>.<role>`: `lock.work`.
+    queues, domains: names, with their partitions; all of them, unless any names are given.
+    others: names of other nouns, by the noun: `memo=["a"]`. If any names are given, all else is refused.
     prefix, slot: as the clients have them.
     load: whether the user may load scripts (any scripts), as clients do after a restart of the server. Otherwise
     another user has to load them.
     old: for servers before 7.2, which refuse rules about WAITAOF and CLIENT SETINFO, because they lack both.
     """
-    if not roles or any(role not in ROLES for role in roles):
-        raise ConfigError(
-            f"roles: {', '.join(map(repr, roles)) or 'none'} is not accepted; allowed: {', '.join(ROLES)}"
-        )
-    gates = list(dict.fromkeys(gate for role in roles for gate in _GATES[role]))
-    used = {word for script in _scripts() if gates and script.role in ("any", *gates) for word in script.uses}
+    named = {"queues": queues, "domains": domains, **others}
+    gates = _gates(roles)
+    used = {word for script in _scripts() if script.role in _may(script, gates) for word in script.uses}
     keys, gate_keys, channels = [], [], []
-    for noun, base in _bases({"queues": queues, "domains": domains, **others}, prefix, slot):
-        own = [gate for gate in gates if gate in noun["roles"]]
-        keys.append(f"{'~' if own or noun['word'] in used else '%R~'}{base}:*")
-        gate_keys += [f"~{base}!{gate}" for gate in own]
+    for word, base in _bases(named, prefix, slot):
+        keys.append(f"{'~' if gates[word] or word in used else '%R~'}{base}:*")
+        gate_keys += [f"~{base}!{gate}" for gate in gates[word]]
         channels.append(f"&{base}:*")
     commands = [f"+{command}" for command in _commands(gates, load, old)]
     return ["resetkeys", "resetchannels", "-@all", *commands, *keys, *gate_keys, *channels]
 
 
-def _commands(gates: Sequence[str], load: bool, old: bool) -> list[str]:
+def _gates(roles: Sequence[str]) -> dict[str, list[str]]:
+    """Which roles of each noun a user with these roles has."""
+    nouns = library().manifest["nouns"]
+    own = {f"{word}.{role}" for word, noun in nouns.items() for role in noun["roles"]}
+    if not roles or any(role not in (*ROLES, *own) for role in roles):
+        raise ConfigError(
+            f"roles: {', '.join(map(repr, roles)) or 'none'} is not accepted; allowed: {', '.join(ROLES)}, "
+            f"and in one noun: {', '.join(sorted(own))}"
+        )
+    general = {gate for role in ROLES if role in roles for gate in _GATES[role]}
+    return {
+        word: [role for role in noun["roles"] if role in general or f"{word}.{role}" in roles]
+        for word, noun in nouns.items()
+    }
+
+
+def _may(script: Script, gates: Mapping[str, Sequence[str]]) -> Sequence[str]:
+    """The roles of the scripts, of this script's noun, that a user may call."""
+    own = gates[script.id.partition(".")[0]]
+    return ["observe", "any", *own] if own else ["observe"]
+
+
+def _commands(gates: Mapping[str, Sequence[str]], load: bool, old: bool) -> list[str]:
     words = {*_LOOK.split(), *([_LOAD] if load else []), *([] if old else [_SINCE_7_2["look"]])}
-    if gates:
+    every = {gate for own in gates.values() for gate in own}
+    if every:
         words |= {*_WRITE.split(), *([] if old else [_SINCE_7_2["write"]])}
-    words |= {word for one in gates for word in _BLOCK.get(one, ())}
+    words |= {word for gate in every for word in _BLOCK.get(gate, ())}
     for script in _scripts():
-        if script.read_only or (gates and script.role in ("any", *gates)):
+        if script.role in _may(script, gates):
             words |= {command.lower() for command in script.commands}
     return sorted(words)
 
 
-def _bases(
-    named: dict[str, Iterable[str] | None], prefix: str, slot: str | None
-) -> Iterator[tuple[dict[str, Any], str]]:
-    """Return the nouns and the bases of these names, or patterns that match all bases."""
-    nouns = {f"{noun['field']}s": noun for noun in library().manifest["nouns"].values()}
+def _bases(named: Mapping[str, Iterable[str] | None], prefix: str, slot: str | None) -> Iterator[tuple[str, str]]:
+    """Return nouns and the bases of these names, or patterns that match all bases."""
+    nouns = {_ARGUMENT.get(word, word): noun for word, noun in library().manifest["nouns"].items()}
     if unknown := named.keys() - nouns.keys():
         raise ConfigError(f"{min(unknown)} is not known; allowed: {', '.join(sorted(nouns))}")
-    for field, noun in nouns.items():
-        names = named.get(field)
+    for argument, noun in nouns.items():
+        word, names = noun["word"], named.get(argument)
         if isinstance(names, str):
-            raise ConfigError(f"{field}: {names!r} is not accepted; allowed: a list of names")
+            raise ConfigError(f"{argument}: {names!r} is not accepted; allowed: a list of names")
         if all(given is None for given in named.values()):
-            yield noun, _any(base_of(noun["word"], "x", prefix, slot, noun["field"]))
+            yield word, _any(base_of(word, "x", prefix, slot, noun["field"]))
         for name in names or ():
-            yield noun, base_of(noun["word"], name, prefix, slot, noun["field"])
-            if "partition" in noun["bases"] and slot is None:
-                yield noun, _any(partition_base(name, "x", prefix))
+            yield word, base_of(word, name, prefix, slot, noun["field"])
+            if slot is None:
+                yield from (
+                    (word, _pattern(noun["bases"][kind], prefix, name)) for kind in noun["bases"].keys() - _USUAL
+                )
+
+
+def _pattern(base: str, prefix: str, name: str) -> str:
+    """Return the pattern of all bases of a name that are made like this, such as those of its partitions."""
+    return re.sub("<[^>]*>", "*", base.replace("<prefix>", prefix).replace("<name>", name))
 
 
 def _any(base: str) -> str:

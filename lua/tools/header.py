@@ -13,8 +13,8 @@ from model import (
     FLAGS,
     LISTS,
     MAX_ITEMS,
+    NO_ROLES,
     REPLAYS,
-    ROLES,
     WORD,
     Arg,
     Field,
@@ -349,8 +349,8 @@ class _Header:
         self.script.flag = words[1]
 
     def role(self, words: list[str]) -> None:
-        if len(words) != 2 or words[1] not in ROLES or self.script.role:
-            raise self.fail(f"must be one 'ROLE' line with one of {', '.join(ROLES)}")
+        if len(words) != 2 or not WORD.fullmatch(words[1]) or words[1] in NO_ROLES or self.script.role:
+            raise self.fail(f"must be one 'ROLE' line with a role of noun.toml, and not {' or '.join(NO_ROLES)}")
         self.declare("ROLE", words[1])
         self.script.role = words[1]
 

@@ -12,9 +12,9 @@ MAX_BYTES = 16 * 1024 * 1024
 
 # A channel stores nothing; it is named like a key, so that it is in the slot of its base.
 KEY_TYPES = ("hash", "zset", "set", "list", "stream", "string", "channel")
-# Whose call a script is. Its last key, `{base}!<role>`, is never used: a user without the right to it is refused by the
-# server before the script runs.
-ROLES = ("produce", "work", "operate")
+# What the manifest says of a script without a role. A script with a role has a last key, `{base}!<role>`, that it never
+# uses: a user without the right to it is refused by the server before the script runs.
+NO_ROLES = ("observe", "any")
 SUFFIX_TYPES = ("id", "label", "name", "lane", "limit")
 ARG_TYPES = (*SUFFIX_TYPES, "ids", "labels", "lanes", "int", "bytes", "enum", "bool")
 FIELD_TYPES = ("int", "id", "label", "name", "lane", "limit", "bytes", "text", "ids", "pairs")

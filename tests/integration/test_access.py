@@ -262,6 +262,20 @@ def test_names_that_are_none(names: Any) -> None:
         acl_rules("observer", queues=names)
 
 
+def test_a_role_in_one_noun() -> None:
+    rules = acl_rules("lock.work", "observer")
+    assert [rule for rule in rules if "~" in rule] == ["~ade:{lock:*}:*", "%R~ade:{queue:*}:*", "~ade:{lock:*}!work"]
+    assert {"+evalsha", "+hset"} <= set(rules)
+    with pytest.raises(ConfigError, match=r"'lock.produce' is not accepted; .*, and in one noun: .*lock\.work"):
+        acl_rules("lock.produce")
+
+
+@pytest.mark.parametrize("named", ["queue", "domain", "lock", "memos"])
+def test_names_of_what_there_is_not(named: str) -> None:
+    with pytest.raises(ConfigError, match=f"{named} is not known; allowed: domains, queues"):
+        acl_rules("worker", **{named: ["a"]})  # type: ignore[arg-type]
+
+
 def test_the_command_line_tells_the_rules(server: EmbeddedServer) -> None:
     rules = acl_rules("worker", "producer")
     told = adeq("scripts", "acl", "worker", "producer", "--user", "al")
@@ -275,6 +289,14 @@ def test_the_command_line_tells_the_rules(server: EmbeddedServer) -> None:
     assert (
         "%R~ade:{lock:d}:*" in json.loads(adeq("scripts", "acl", "observer", "-d", "d", "-o", "json").stdout)["rules"]
     )
+    only = json.loads(adeq("scripts", "acl", "worker", "--only", "lock=d", "-d", "e", "-o", "json").stdout)
+    assert only["rules"] == acl_rules("worker", domains=["e", "d"])
+    own = json.loads(adeq("scripts", "acl", "lock.work", "--only", "queue=q", "-o", "json").stdout)
+    assert own == {"user": "USER", "roles": ["lock.work"], "rules": acl_rules("lock.work", queues=["q"])}
+    for bad in ("memo=a", "lock", "lock="):
+        refused = adeq("scripts", "acl", "worker", "--only", bad)
+        assert (refused.status, "--only: " in refused.stderr) == (2, True), refused
+    assert adeq("scripts", "acl", "boss").status == 2
     assert adeq("scripts", "acl", "worker", "--user", "al on >x").status == 2
     refused = adeq("scripts", "acl", "worker", "-q", "no such name")
     assert refused.status == 2

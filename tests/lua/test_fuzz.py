@@ -115,6 +115,7 @@ def test_no_call_breaks_a_script(
     script_id: str, make_any: MakeAny, record_property: Callable[[str, object], None]
 ) -> None:
     script = library()[script_id]
+    assert PREPARED[script_id], "no scenario with a test clock calls it: write one without clock="
     pool = [*GARBAGE, *{value for slot in slots(script) for value in bad(slot.argument) if len(value) <= 20_000}]
     outcomes: Counter[str] = Counter()
 

@@ -67,7 +67,7 @@ from tests.unit.lua_tree import Sources, bundle
         ("RETURN ok\nEVENT Done", 6, "an event is <noun>.<what>"),
         ("RETURN ok\nFLAGS no-cluster", 6, "must be one 'FLAGS' line with one of no-writes, allow-oom"),
         ("RETURN ok\nFLAGS no-writes\nFLAGS allow-oom", 7, "must be one 'FLAGS' line"),
-        ("RETURN ok\nROLE boss", 6, "must be one 'ROLE' line with one of produce, work, operate"),
+        ("RETURN ok\nROLE any", 6, "must be one 'ROLE' line with a role of noun.toml, and not observe or any"),
         ("RETURN ok\nROLE work\nROLE work", 7, "must be one 'ROLE' line"),
         ("RETURN ok\nROLE work\nFLAGS no-writes", 6, "a script with the flag no-writes has no ROLE"),
         ("RETURN ok\nCOST 5 commands; at most many", 6, "COST must end with '; at most <n> commands, <n> steps'"),

@@ -32,7 +32,7 @@ class _Meaning(NamedTuple):
     """It may come from the midst of a script, which has written by then."""
 
 
-_WHO: Final = {"observe": "observer", "produce": "producer", "work": "worker", "operate": "operator"}
+_WHO: Final = {"any": "", "observe": "observer", "produce": "producer", "work": "worker", "operate": "operator"}
 _MEANINGS: Final = {
     "LOADING": _Meaning(True, True, "it is still loading its data"),
     "BUSY": _Meaning(True, True, "another script has been running for too long; SCRIPT KILL ends one that only reads"),
@@ -116,7 +116,9 @@ def refusal_error(subject: str, refusal: Refusal, maybe_applied: bool, role: str
     if is_too_old(refusal):
         return too_old_error(subject, None)
     meaning = _meaning(refusal)
-    who = _WHO.get(role) if code == "NOPERM" else None
+    who = ""
+    if code == "NOPERM" and role:
+        who = _WHO.get(role, f"{subject.partition('.')[0]}.{role}")
     return TransportError(
         f"{subject}: {_words(refusal, meaning, who)}",
         retryable=meaning.retryable,
@@ -124,7 +126,7 @@ def refusal_error(subject: str, refusal: Refusal, maybe_applied: bool, role: str
     )
 
 
-def _words(refusal: Refusal, meaning: _Meaning, who: str | None = None) -> str:
+def _words(refusal: Refusal, meaning: _Meaning, who: str = "") -> str:
     whose = f", which is for the role {who}" if who else ""
     return f"the server refused the call{whose}: {meaning.advice} ({refusal.code} {refusal.text})"
 

@@ -12,7 +12,7 @@ from pyadeq import Adeq, Migration, library
 from pyadeq.errors import AdeqError, TransportError
 from pyadeq.ext.cli.common import DEFAULT_URL, FAILED, Format, Output, Url, connected, print_json
 from pyadeq.ext.cli.progress import Bar
-from pyadeq.ext.cli.resolve import existing, existing_domain, existing_queue, parts
+from pyadeq.ext.cli.resolve import Only, existing, existing_domain, existing_queue, names_by_noun, parts
 from pyadeq.ext.cli.tables import print_rows
 from pyadeq.ext.doctor import find_names
 
@@ -25,6 +25,7 @@ def migrate(
     domain: Annotated[
         list[str] | None, typer.Option("--domain", "-d", metavar="NAME", help="Only these lock domains.")
     ] = None,
+    only: Only = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Only show what has to be done.")] = False,
     force: Annotated[
         bool,
@@ -36,7 +37,7 @@ def migrate(
     url: Url = DEFAULT_URL,
     output: Output = Format.table,
 ) -> None:
-    """Convert the stored data to the layout of this release: of all queues and lock domains, unless some are named.
+    """Convert the stored data to the layout of this release: of everything, unless some names are given.
 
     Upgrade every client first: older releases are refused from then on, and there is no way back. Workers continue
     meanwhile. You can stop the command and repeat it at any time. `all` says whether nothing is left in an older form.
@@ -45,15 +46,13 @@ def migrate(
     newest = int(library().manifest["layout"])
     with connected(url) as adeq:
         complete = True
-        others: list[tuple[str, str]] = []
-        if not queue and not domain:
+        named = names_by_noun(queue, domain, only)
+        if not named:
             found = {noun: find_names(adeq, noun, timeout) for noun in library().manifest["nouns"]}
             complete = all(one.complete for one in found.values())
-            queue, domain = found.pop("queue").names, found.pop("lock").names
-            others = [(noun, name) for noun, one in found.items() for name in one.names]
-        rows = [_queue(adeq, name, dry_run, force) for name in queue or ()]
-        rows += [_other(adeq, "lock", name, dry_run) for name in domain or ()]
-        rows += [_other(adeq, noun, name, dry_run) for noun, name in others]
+            named = {noun: one.names for noun, one in found.items()}
+        rows = [_queue(adeq, name, dry_run, force) for name in named.pop("queue", ())]
+        rows += [_other(adeq, noun, name, dry_run) for noun, names in named.items() for name in names]
     left = [row for row in rows if "error" in row or not row["all"]]
     if output != Format.table:
         print_json({"layout": newest, "complete": complete, "migrated": rows}, output)
@@ -67,7 +66,8 @@ def migrate(
             typer.echo(f"\n{row['name']}: {row['error']}", err=True)
     if not complete:
         typer.echo(
-            f"\nNot all keys were scanned within {timeout:g} s: raise --timeout, or use --queue and --domain", err=True
+            f"\nNot all keys were scanned within {timeout:g} s: raise --timeout, or use --queue, --domain and --only",
+            err=True,
         )
     if not complete or (left and not dry_run):
         raise typer.Exit(FAILED)

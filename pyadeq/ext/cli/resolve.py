@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from difflib import get_close_matches
-from typing import Any
+from typing import Annotated, Any
+
+import typer
 
 from pyadeq import Adeq, Locks, PartitionedQueue, PartitionedSchedules, Queue, Schedules, library
-from pyadeq.errors import AdeqError
+from pyadeq.errors import AdeqError, ConfigError
 from pyadeq.ext.doctor import find_names
 
 AnyQueue = Queue | PartitionedQueue
 AnySchedules = Schedules | PartitionedSchedules
 LOOK = 1.0  # seconds to look for other names
 NAMED = 5  # names in an error
+Only = Annotated[
+    list[str] | None, typer.Option("--only", metavar="NOUN=NAME", help="Only these of any noun: queue=jobs.")
+]
 
 
 def existing_queue(adeq: Adeq, name: str) -> AnyQueue:
@@ -43,6 +49,24 @@ def existing(adeq: Adeq, noun: str, name: str, command: str) -> Any:
     if not adeq.client.exists(f"{found.base}:config"):
         field = library().manifest["nouns"][noun]["field"]
         raise _missing(adeq, f"--{field}", name, found.base, noun, command)
+    return found
+
+
+def names_by_noun(
+    queues: Iterable[str] | None, domains: Iterable[str] | None, only: Iterable[str] | None
+) -> dict[str, list[str]]:
+    """What --queue, --domain and --only name, by the noun; nothing if none is given."""
+    nouns = library().manifest["nouns"]
+    found: dict[str, list[str]] = {}
+    for given in [
+        *(f"queue={name}" for name in queues or ()),
+        *(f"lock={name}" for name in domains or ()),
+        *(only or ()),
+    ]:
+        noun, _, name = given.partition("=")
+        if noun not in nouns or not name:
+            raise ConfigError(f"--only: {given!r} is not accepted; allowed: NOUN=NAME, with one of {', '.join(nouns)}")
+        found.setdefault(noun, []).append(name)
     return found
 
 

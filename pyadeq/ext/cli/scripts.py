@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import hashlib
-from enum import StrEnum
 from typing import Annotated
 
 import typer
 
 from pyadeq import Script, library
-from pyadeq.access import acl_rules
+from pyadeq.access import ROLES, acl_rules
 from pyadeq.errors import AdeqError
 from pyadeq.ext.cli.common import (
     DEFAULT_URL,
@@ -23,19 +22,10 @@ from pyadeq.ext.cli.common import (
     print_lines,
 )
 from pyadeq.ext.cli.migrate import migrate
+from pyadeq.ext.cli.resolve import Only, names_by_noun
 from pyadeq.ext.cli.tables import print_rows
 from pyadeq.ext.cli.tree import noun
 from pyadeq.keys import check_name
-
-
-class Role(StrEnum):
-    """A user of the server."""
-
-    observer = "observer"
-    producer = "producer"
-    worker = "worker"
-    operator = "operator"
-
 
 app = noun("Scripts: the Lua code of this release.")
 
@@ -111,26 +101,35 @@ def verify(url: Url = DEFAULT_URL, output: Output = Format.table) -> None:
 
 @app.command()
 def acl(
-    roles: Annotated[list[Role], typer.Argument(metavar="ROLE...", help="observer, producer, worker, operator.")],
+    roles: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="ROLE...",
+            help=f"{', '.join(ROLES)}; or a role in one noun: lock.work.",
+            autocompletion=lambda: [*ROLES],
+        ),
+    ],
     user: Annotated[str, typer.Option(metavar="NAME", help="The user name for the ACL line.")] = "USER",
     queue: Annotated[list[str] | None, typer.Option("--queue", "-q", metavar="NAME", help="Only these queues.")] = None,
     domain: Annotated[
         list[str] | None, typer.Option("--domain", "-d", metavar="NAME", help="Only these lock domains.")
     ] = None,
+    only: Only = None,
     load: Annotated[bool, typer.Option("--load/--no-load", help="Whether the user may load scripts.")] = True,
     old: Annotated[bool, typer.Option("--old", help="For a server before 7.2.")] = False,
     output: Output = Format.table,
 ) -> None:
     """Print a line for the server's ACL: the rights of a user who may do what these roles do, and nothing else.
 
-    It covers all queues and lock domains, unless some are named. This command needs no server.
+    It covers all queues, lock domains and so on, unless some are named. This command needs no server.
     """
     check_name("--user", user)
-    names = [role.value for role in dict.fromkeys(roles)]
+    names, named = list(dict.fromkeys(roles)), names_by_noun(queue, domain, only)
     rules = acl_rules(
-        *names,  # type: ignore[arg-type]
-        queues=queue or (None if not domain else []),
-        domains=domain or (None if not queue else []),
+        *names,
+        queues=named.pop("queue", []) if named else None,
+        **({"domains": named.pop("lock")} if "lock" in named else {}),
+        **named,
         prefix=PLACE.prefix,
         slot=PLACE.slot,
         load=load,
