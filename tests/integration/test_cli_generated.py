@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from importlib.util import find_spec
 from typing import Any
 from unittest import mock
 
@@ -11,6 +12,7 @@ import pytest
 import typer.main
 
 from pyadeq import Adeq, library
+from pyadeq.ext.cli import app
 from pyadeq.ext.cli.app import Commands
 from tests.integration import cli
 
@@ -21,6 +23,7 @@ pytestmark = pytest.mark.any_engine
 def generated() -> Iterator[None]:
     with (
         mock.patch.object(Commands, "nouns", tuple(noun for noun in Commands.nouns if noun != "lock")),
+        mock.patch.object(app, "find_spec", lambda path: None if path.endswith(".lock") else find_spec(path)),
         mock.patch.object(cli, "put_together", typer.main.get_command),
     ):
         yield

@@ -84,7 +84,9 @@ def of_queue(leaf: Leaf) -> list[str] | None:
 
 QUEUES = {path: words for path, leaf in TREE.items() if (words := of_queue(leaf)) and path not in CREATE}
 DOMAINS = [
-    path for path, leaf in TREE.items() if (o := leaf.option("--domain")) and not o.multiple and path not in CREATE
+    path
+    for path, leaf in TREE.items()
+    if path.startswith("lock ") and (o := leaf.option("--domain")) and not o.multiple and path not in CREATE
 ]
 
 

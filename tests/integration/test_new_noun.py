@@ -1,6 +1,7 @@
 """A noun of the ten files in tests/new_noun/files is found by everything, on a copy of this repository.
 
-Beside it is `mark` of tests/new_noun/second, as little a noun as there may be. See CONTRIBUTING.
+Beside it is `mark` of tests/new_noun/second, as little a noun as there may be, and `bare`: the same without a Python
+class. See CONTRIBUTING.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ ROOT = Path(__file__).parents[2]
 FILES = ROOT / "tests/new_noun/files"
 SECOND = ROOT / "tests/new_noun/second"
 NOUN = "memo"
-NOUNS = f"{NOUN}. or mark."
+NOUNS = f"{NOUN}. or mark. or bare."
 PARTS = (
     "lua",
     "pyadeq",
@@ -46,11 +47,16 @@ def copy(tmp_path_factory: pytest.TempPathFactory) -> Path:
             shutil.copy(ROOT / part, root / part)
     shutil.copytree(FILES, root, dirs_exist_ok=True)
     shutil.copytree(SECOND, root, dirs_exist_ok=True)
+    for part in ("lua", "tests/nouns"):
+        (root / part / "bare").mkdir()
+        for file in (SECOND / part / "mark").iterdir():
+            if file.is_file():
+                (root / part / "bare" / file.name).write_text(file.read_text().replace("mark", "bare"))
     for command in ("lua/bundle.py", "pyadeq/_nouns.py", "pyadeq/_unasync.py"):
         run(root, command)
     run_tests(root, "tests/lua/test_sizes.py", "-m", "sizes", "-k", NOUNS, ADEQ_UPDATE_BUDGETS="1")
     run(root, "lua/bundle.py")
-    for noun in (NOUN, "mark"):
+    for noun in (NOUN, "mark", "bare"):
         run_tests(root, "tests/lua/test_costs.py", ADEQ_UPDATE_COSTS=noun)
     run_tests(root, "tests/embedding/test_vectors.py", "-k", NOUNS, ADEQ_UPDATE_CONFORMANCE="1")
     return root
@@ -93,6 +99,10 @@ def test_a_noun_with_one_script_and_one_setting_passes(copy: Path) -> None:
     run_tests(copy, "tests/lua", "tests/embedding/test_vectors.py", "-k", "mark.")
 
 
+def test_each_role_may_call_its_scripts_and_no_other(copy: Path) -> None:
+    run_tests(copy, "tests/lua/test_access.py", "-k", "may_call or somebodys")
+
+
 def test_the_suites_find_it(copy: Path) -> None:
     places = ["tests/lua", "tests/embedding/test_vectors.py", "tests/integration/test_cli_tree.py"]
     said = run_tests(copy, *places, "tests/integration/test_docs.py", "-k", NOUN)
@@ -104,6 +114,7 @@ def test_the_suites_find_it(copy: Path) -> None:
 
 def test_a_client_a_command_and_the_doctor_know_it(copy: Path) -> None:
     program = """
+import json
 from pyadeq import Adeq, EmbeddedServer
 from pyadeq.access import acl_rules
 from pyadeq.ext.doctor import examine
@@ -118,6 +129,13 @@ with EmbeddedServer() as server, Adeq.from_url(server.url) as client:
     assert adeq("scripts", "migrate", "-o", "json", ADEQ_URL=server.url).status == 0
     (check,) = [check for check in examine(client).checks if check.name == "memos"]
     assert (check.status, check.found) == ("ok", "1 pad")
+    assert client.noun("bare", "a").configure(step=7)["step"] == 7
+    assert json.loads(adeq("bare", "step", "--board", "a", "-o", "json", ADEQ_URL=server.url).stdout)["step"] == 7
+    assert json.loads(adeq("bare", "ls", "-o", "json", ADEQ_URL=server.url).stdout) == ["a"]
+rules = acl_rules("memo.write", memo=["a"], mark=["b"], bare=["c"])
+assert [rule for rule in rules if "~" in rule] == [
+    "%R~ade:{bare:c}:*", "%R~ade:{mark:b}:*", "~ade:{memo:a}:*", "~ade:{memo:a}!write"
+]
 assert "~ade:{memo:*}:*" in acl_rules("worker")
 """
     (entry,) = json.loads(run(copy, "-c", program))["items"]

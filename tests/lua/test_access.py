@@ -22,11 +22,12 @@ MAY: dict[str, set[str]] = {
     "operator": {"produce", "operate"},
 }
 OWN = [f"{word}.{role}" for word, noun in NOUNS.items() for role in noun["roles"]]
-WHOSE = {"observe": "observer", "any": "worker", "produce": "producer", "work": "worker", "operate": "operator"}
+WHOSE = {"observe": "observer", "produce": "producer", "work": "worker", "operate": "operator"}
 
 
 def whose(script: Script) -> str:
-    return WHOSE.get(script.role) or f"{noun_of(script)}.{script.role}"
+    """A user who may call it. Every noun has the role `operate`."""
+    return WHOSE.get(script.role) or f"{noun_of(script)}.{script.role.replace('any', 'operate')}"
 
 
 def noun_of(script: Script) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from importlib import import_module
+from importlib.util import find_spec
 from typing import Annotated, Any, ClassVar, NoReturn
 
 import typer
@@ -25,7 +26,8 @@ class Commands(Root):
         "demo": "Run real work, kill a worker, and prove that nothing is lost.",
     }
     nouns = ("worker", "queue", "task", "dlq", "schedule", "limit", "share", "lock", "scripts")
-    """Those with a module of their own. The other nouns of the manifest have commands that are made from it."""
+    """In the order of the help. Before the last one come the other nouns of the manifest. If such a noun has no module
+    here, its commands are made from the manifest."""
 
     def list_commands(self, ctx: Any) -> list[str]:
         """In the order of the help."""
@@ -34,12 +36,12 @@ class Commands(Root):
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
         """None if there is no such command."""
-        if cmd_name in (*self.verbs, *self.nouns):
-            module: Any = import_module(f"pyadeq.ext.cli.{cmd_name}")
-        elif cmd_name in self.list_commands(ctx):
-            module = import_module("pyadeq.ext.cli.generated").Commands(cmd_name)
-        else:
+        if cmd_name not in self.list_commands(ctx):
             return None
+        if find_spec(path := f"pyadeq.ext.cli.{cmd_name}"):
+            module: Any = import_module(path)
+        else:
+            module = import_module("pyadeq.ext.cli.generated").Commands(cmd_name)
         alone = typer.Typer(**PLAIN)
         if cmd_name in self.verbs:
             alone.command(cmd_name, short_help=self.verbs[cmd_name])(getattr(module, cmd_name))

@@ -12,7 +12,7 @@
 -- RETURN changed  now_ms:int expires_ms:int
 -- ERROR  ADEQ_LAYOUT ADEQ_CLOCK
 -- EVENT  memo.put
--- ROLE   work
+-- ROLE   write
 -- REPLAY rid
 -- COST   9 commands; at most 14 commands, 400 steps
 
