@@ -403,6 +403,14 @@ def repair_a_line_that_is_sound(bench: Workbench, n: int) -> AnyCall:
     return bench.calls.repair(limit="user:u")
 
 
+@scenario(1)
+def repair_a_line_whose_holder_holds_others(bench: Workbench, n: int) -> AnyCall:
+    for key in ("user:u", "tag:t", "key:k"):
+        bench.limit(key, concurrency=5)
+    bench.lease(n, user="u", tags=["t"], limits=["k"])
+    return bench.calls.repair(limit="tag:t")
+
+
 @scenario(0)
 def repair_a_line_that_is_looked_at_for_nothing(bench: Workbench, _: int) -> AnyCall:
     bench.fill(1)
