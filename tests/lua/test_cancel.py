@@ -60,6 +60,11 @@ def test_a_running_task_is_marked_once(bench: Workbench, state: str) -> None:
     assert bench.events("task.cancelled") == []
 
 
+def test_a_waiting_task_was_not_dead(bench: Workbench) -> None:
+    assert cancel(bench, *bench.fill(1)) == ["cancelled"]
+    assert [event.get("payload") for event in bench.events("task.cancelled")] == [None]
+
+
 @pytest.mark.parametrize(("state", "answer"), [("completed", "finished"), ("cancelled", "cancelled")])
 def test_an_ended_task_stays_as_it_is(bench: Workbench, state: str, answer: str) -> None:
     id = put(bench, state)

@@ -298,6 +298,14 @@ def test_shares_of_tasks_from_before_go_with_the_lane(bench: Workbench) -> None:
     check_queue(bench)
 
 
+def test_with_limits_the_shares_of_an_empty_lane_stay_for_a_month(bench: Workbench) -> None:
+    """As long as a task may wait for a limit."""
+    bench.limit("user:x", concurrency=1)
+    bench.run(bench.calls.cancel(enqueue(bench, "a")))
+    assert 86_400 < bench.ask("TTL", ":shares:any") <= 30 * 86_400
+    check_queue(bench)
+
+
 def test_what_comes_after_such_shares_goes_last(bench: Workbench) -> None:
     bench.run(bench.calls.configure(fair=False))
     enqueue(bench, "ab")

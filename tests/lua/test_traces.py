@@ -76,6 +76,20 @@ def test_a_cancelled_task_has_its_trace(bench: Workbench) -> None:
     assert traces(bench, "cancelled") == [ONE.encode(), TWO.encode()]
 
 
+def test_what_a_call_finds_after_a_task_does_not_have_its_trace(bench: Workbench) -> None:
+    acked, *_ = lease(bench, ONE, ONE)
+    bench.fill(1, expires_at=bench.now / 1000 + 1)
+    bench.pass_time(1_000)
+    bench.run(bench.calls.settle("w", "i", 0, 10**6, acks=[(acked, None)]))
+    assert traces(bench, "completed", "expired") == [ONE.encode(), None]
+    bench.pass_time(3_600_000)
+    bench.run(bench.calls.reap(10))
+    lost = bench.events("worker.lost")
+    assert traces(bench, "stalled") == [ONE.encode()] * len(bench.events("task.stalled"))
+    assert lost
+    assert not any(event.get("trace") for event in lost)
+
+
 def test_the_trace_of_a_task_is_more_than_that_of_the_call(bench: Workbench) -> None:
     leases = lease(bench, ONE, None)
     calls = replace(bench.calls, trace=lambda: TWO)

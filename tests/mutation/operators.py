@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from itertools import permutations
 from typing import NamedTuple
 
 import tree_sitter_lua
@@ -85,9 +86,9 @@ def invert(node: Node) -> Iterator[Change]:
 
 
 def boundary(node: Node) -> Iterator[Change]:
-    """A comparison is off by its boundary: what is equal falls on the other side."""
+    """A comparison is off by its boundary: what is equal falls on the other side, if that may matter."""
     sign = node.child_by_field_name("operator")
-    if operator(node) in BOUNDARY and sign:
+    if operator(node) in BOUNDARY and sign and not keeps_the_same(node):
         yield put("boundary", sign, BOUNDARY[operator(node)])
 
 
@@ -145,6 +146,23 @@ def conditions(node: Node, *types: str) -> Iterator[Node]:
     condition = node.child_by_field_name("condition") if node.type in types else None
     if condition:
         yield condition
+
+
+def keeps_the_same(node: Node) -> bool:
+    """`if a < b then b = a end`, and `if a ~= b then return a < b end`: equal values change nothing, or do not come."""
+    sides = {operand(node, "left"), operand(node, "right")}
+    parent = node.parent
+    if parent and parent.type == "if_statement" and parent.child_by_field_name("alternative") is None:
+        return source_of(parent).split(" then ", 1)[-1] in {f"{a} = {b} end" for a, b in permutations(sides)}
+    inner: Node = node
+    while parent and parent.type != "if_statement":
+        inner = parent
+        parent = parent.parent
+    condition = parent.child_by_field_name("condition") if parent else None
+    if not (parent and condition and operator(condition) == "~="):
+        return False
+    is_guarded = inner == parent.child_by_field_name("consequence")
+    return is_guarded and sides == {operand(condition, "left"), operand(condition, "right")}
 
 
 def is_choice(node: Node) -> bool:

@@ -32,6 +32,24 @@ def made(text: str) -> set[str]:
         ("repeat local a = b() until a", {"repeat local a = b() until true"}),
         ("return a == b", {"return a ~= b"}),
         ("return a < b", {"return a >= b", "return a <= b"}),
+        (
+            "if a < b then b = a end",
+            {
+                "if true then b = a end",
+                "if false then b = a end",
+                "if a >= b then b = a end",
+                "if a < b then  end",
+            },
+        ),
+        (
+            "if a ~= b then return a < b end",
+            {
+                "if true then return a < b end",
+                "if false then return a < b end",
+                "if a == b then return a < b end",
+                "if a ~= b then return a >= b end",
+            },
+        ),
         ("return not a", {"return a"}),
         ("return a and b", {"return a", "return b"}),
         ("return a or b", set()),
