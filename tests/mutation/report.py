@@ -12,9 +12,9 @@ from pathlib import Path
 from tests.mutation.operators import Mutant
 from tests.mutation.texts import holders
 
-# Per cent that must be killed, of all and of each script. CI always ran the same tenth, and tests were written for its
-# survivors: 95 were killed. Of a part that nobody had looked at, 90.2 were. Raise the limit as survivors are killed.
-OVERALL, EACH = 92.0, 85.0
+# Per cent that must be killed, of all and of each script. Of two parts for which no tests had been written, 97.1 and
+# 89.4 were killed, 93.5 of their 321 mutants. Raise the limit when new parts show that it can be higher.
+OVERALL, EACH = 93.0, 85.0
 # A script of fewer mutants is not judged by itself. Of a part of the mutants more are needed to say anything.
 FEWEST, FEWEST_OF_A_PART = 5, 20
 
