@@ -94,7 +94,7 @@ UNREACHABLE: Final = {
         "queue/include/limits/apply_limits.lua: no round over `limited`",
         "queue/include/lanes/make_ready.lua: no round over `#members`",
         "queue/include/limits/peek_lines.lua: no round over `page`",
-        "queue/include/fair/note_claimed.lua: no round over `bands`",
+        "queue/include/fair/on_take.lua: no round over `bands`",
         "queue/include/retention/remove_tasks.lua: no round over `#members`",
         "queue/purge.v1.lua: no round over `sets`",
     ],

@@ -67,7 +67,7 @@ BY_HAND: Mapping[str, list[tuple[Text, Text]]] = {
     ],
     "queue/set_limits.v1.lua": [("replayed_answers(ctx, 'set_limits', item_count)", "nil")],
     "queue/include/repair/revive_task.lua": [("'progress_text', 'limited_by'", "'progress_text'")],
-    "queue/include/fair/note_claimed.lua": [("shares .. lane, 'GT',", "shares .. lane,")],
+    "queue/include/fair/on_take.lua": [("shares .. lane, 'GT',", "shares .. lane,")],
     "queue/include/fair/share_place.lua": [("local name = lane .. ' ' .. band .. user", "local name = user")],
     # the first of two values that is there
     "queue/include/settle/keep_result.lua": [("own_ms or ctx.settings.result_ms", "ctx.settings.result_ms or own_ms")],

@@ -42,7 +42,7 @@ local function claim_tasks(ctx, wanted, limit, seen_ms)
     end
   end
   remove_ready(ctx, wanted, numbers, there)
-  if ctx.settings.fair > 0 then note_claimed(ctx, wanted, from, scores, taken) end
+  on_take(ctx, wanted, from, scores, taken)
   redis.call('HSET', worker_hash .. worker, 'slot:' .. slot,
     n .. string.format(' %.0f ', seen_ms) .. table.concat(ids, ' '), 'busy',
     busy < 0 and '' or busy + #leased)

@@ -1,7 +1,8 @@
--- note_claimed(ctx, wanted, from, scores, taken): store, for each lane and priority band, the highest place that was
+-- fair_on_take(ctx, wanted, from, scores, taken): store, for each lane and priority band, the highest place that was
 -- claimed (the virtual time). taken: the indexes of the claimed tasks in the lists of peek_ready. A lane that stays
 -- empty for a day is forgotten.
-local function note_claimed(ctx, wanted, from, scores, taken)
+-- WHEN ctx.settings.fair > 0
+local function fair_on_take(ctx, wanted, from, scores, taken)
   local highest = {}
   for _, i in ipairs(taken) do
     local lane, band = wanted[from[i]], math.floor(scores[i] / BAND)
