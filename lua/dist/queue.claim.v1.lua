@@ -277,6 +277,11 @@ local function observe(ctx, name, value)
   buckets[bound] = (buckets[bound] or 0) + 1
 end
 
+-- on_take(ctx, wanted, from, scores, taken): generated from lua/queue/noun.toml: calls the hooks of fair.
+local function on_take(ctx, wanted, from, scores, taken)
+  if ctx.settings_fair > 0 then arg_rare().fair_on_take(ctx, wanted, from, scores, taken) end
+end
+
 -- peek_ready(wanted, limit): the next tasks of these lanes. The lowest priority band comes first and, inside a band,
 -- the lanes in order; with lane_first, the other way round. Returns lists of ids, scores and lane numbers, and how many
 -- were read of each lane: one more than are taken, if there are more.
@@ -417,7 +422,7 @@ local function claim_tasks(ctx, wanted, limit, seen_ms) local config, running, l
     end
   end
   remove_ready(ctx, wanted, numbers, there)
-  if ctx.settings_fair > 0 then arg_rare().note_claimed(ctx, wanted, from, scores, taken) end
+  on_take(ctx, wanted, from, scores, taken)
   redis.call('HSET', worker_hash .. worker, 'slot:' .. slot,
     n .. string.format(' %.0f ', seen_ms) .. table.concat(ids, ' '), 'busy',
     busy < 0 and '' or busy + #leased)
@@ -1393,6 +1398,25 @@ local function fair_on_housekeep(ctx, wanted) local shares = KEYS[35]
   end
 end
 
+-- fair_on_take(ctx, wanted, from, scores, taken): store, for each lane and priority band, the highest place that was
+-- claimed (the virtual time). taken: the indexes of the claimed tasks in the lists of peek_ready. A lane that stays
+-- empty for a day is forgotten.
+-- WHEN ctx.settings_fair > 0
+local function fair_on_take(ctx, wanted, from, scores, taken) local ready, shares = KEYS[9], KEYS[35]
+  local highest = {}
+  for _, i in ipairs(taken) do
+    local lane, band = wanted[from[i]], math.floor(scores[i] / BAND)
+    highest[lane] = highest[lane] or {}
+    highest[lane][band] = math.max(highest[lane][band] or 0, scores[i])
+  end
+  for lane, bands in pairs(highest) do
+    for band, score in pairs(bands) do
+      redis.call('ZADD', shares .. lane, 'GT', string.format('%.0f', score), band .. ' claimed')
+    end
+    if redis.call('EXISTS', ready .. lane) == 0 then redis.call('EXPIRE', shares .. lane, ctx.settings_limits > 0 and 2592000 or 86400) end  -- where this made it
+  end
+end
+
 -- first_due(page, limit): choose which of the tasks that are due at the same time are promoted, at most limit, if some
 -- of them crashed again: those keep the order that they had when they were leased, behind the others. Looks at 1,000.
 -- nil if none crashed again.
@@ -1856,24 +1880,6 @@ local function next_firing(ctx) local schedules = KEYS[28]
   return due_ms < MAX_SAFE and due_ms or 0
 end
 
--- note_claimed(ctx, wanted, from, scores, taken): store, for each lane and priority band, the highest place that was
--- claimed (the virtual time). taken: the indexes of the claimed tasks in the lists of peek_ready. A lane that stays
--- empty for a day is forgotten.
-local function note_claimed(ctx, wanted, from, scores, taken) local ready, shares = KEYS[9], KEYS[35]
-  local highest = {}
-  for _, i in ipairs(taken) do
-    local lane, band = wanted[from[i]], math.floor(scores[i] / BAND)
-    highest[lane] = highest[lane] or {}
-    highest[lane][band] = math.max(highest[lane][band] or 0, scores[i])
-  end
-  for lane, bands in pairs(highest) do
-    for band, score in pairs(bands) do
-      redis.call('ZADD', shares .. lane, 'GT', string.format('%.0f', score), band .. ' claimed')
-    end
-    if redis.call('EXISTS', ready .. lane) == 0 then redis.call('EXPIRE', shares .. lane, ctx.settings_limits > 0 and 2592000 or 86400) end  -- where this made it
-  end
-end
-
 -- reclaim_tasks(ctx, given): the answer to a repeated claim: the tasks of the first answer that still have the same
 -- token.
 local function reclaim_tasks(ctx, given) local running, leases = KEYS[2], KEYS[3]
@@ -1923,7 +1929,7 @@ local function window_left(ctx, wanted, window_ms, limit) local task, ready = KE
   return left_ms or 0
 end
 
-  arg_made = { move_to_dead = move_to_dead, apply_limits = apply_limits, chains_on_close = chains_on_close, comes_alone = comes_alone, drain_due_limit_queues = drain_due_limit_queues, drop_task = drop_task, give_timeout = give_timeout, hold_limits = hold_limits, trim_set = trim_set, housekeep = housekeep, join_traces = join_traces, limits_on_claimed = limits_on_claimed, move_due = move_due, next_firing = next_firing, note_claimed = note_claimed, reclaim_tasks = reclaim_tasks, start_tied = start_tied, window_left = window_left }
+  arg_made = { move_to_dead = move_to_dead, apply_limits = apply_limits, chains_on_close = chains_on_close, comes_alone = comes_alone, drain_due_limit_queues = drain_due_limit_queues, drop_task = drop_task, fair_on_take = fair_on_take, give_timeout = give_timeout, hold_limits = hold_limits, trim_set = trim_set, housekeep = housekeep, join_traces = join_traces, limits_on_claimed = limits_on_claimed, move_due = move_due, next_firing = next_firing, reclaim_tasks = reclaim_tasks, start_tied = start_tied, window_left = window_left }
   return arg_made
 end
 

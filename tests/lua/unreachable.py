@@ -32,7 +32,6 @@ UNREACHABLE: Final = {
     ],
     "whoever calls it has found one at least": [
         "lock/include/end/end_overdue.lua: no round over `redis.call('ZMSCORE', deadlines, unpack(rids))`",
-        "lock/include/end/end_rids.lua: no round over `rids`",
         "queue/include/due/first_due.lua: no round over `#page`",
         "queue/include/due/first_due.lua: no round over `limit`",
         "queue/include/due/first_leases.lua: no round over `#page`",
@@ -82,7 +81,6 @@ UNREACHABLE: Final = {
         "queue/include/retention/remove_tasks.lua: no round over `#families`",
         "queue/include/retention/remove_tasks.lua: no round over `#keys`",
         "queue/include/retention/remove_tasks.lua: no round over `ids`",
-        "queue/include/retention/trim_set.lua: no round over `#gone / 2`",
     ],
     "a claim for no lanes leases nothing": [],
     "it is made with one": [
