@@ -15,7 +15,7 @@ ROOT = Path(__file__).resolve().parents[1]
 TARGET = ROOT / "pyadeq/_async/kernel/nouns.py"
 HEAD = '''\
 # Generated from lua/manifest.json by pyadeq/_nouns.py; do not edit.
-"""How a client gives out its nouns: one method for each, and one that lists their names."""
+"""The methods of a client that return its nouns: one for each noun, and one that lists their names."""
 
 from __future__ import annotations
 
@@ -35,18 +35,18 @@ class Nouns(NounSource):
 '''
 METHODS = '''
     def {method}(self, {parameter}: str) -> {kind}:
-        """The {title} of that name, always the same object. The first call that writes creates it on the server."""
+        """Return the {title} with this name, always the same object. The first write creates it on the server."""
         with IMPORTING:
             from pyadeq._async.{word} import {kind}
 
         return self._noun("{word}", {kind}, {parameter})
 
     def {plural}(self, *, timeout: Seconds | None = None) -> AsyncIterator[str]:
-        """Iterate over the names of the {title}s under the client's prefix and slot: each once, in no order.
+        """Iterate over the names of the {title}s under the client's prefix and slot: each once, in any order.
 
         The server keeps no list of {title}s, so this scans all of its keys, in a cluster those of every primary:
         about a second for a million keys. A {title} that is created meanwhile may be missing. timeout: seconds;
-        WaitTimeout if keys are left then.
+        after them, WaitTimeout is raised if keys are left.
         """
         return self.names("{word}", timeout=timeout)
 '''

@@ -38,7 +38,7 @@ def client_of(url: str, cluster: bool, options: Mapping[str, Any], own: Sequence
 
 
 def nodes_of(client: Redis | RedisCluster, longest_wait: float, longest_block: float) -> Nodes:
-    """Return the nodes of a client. The times: how long calls and blocking commands may wait."""
+    """Return the nodes of a client. longest_wait, longest_block: seconds that calls and blocking commands may wait."""
     if isinstance(client, RedisCluster):
         return ClusterNodes(client, longest_wait, longest_block)
     if isinstance(client, Redis):

@@ -30,7 +30,7 @@ from pyadeq._twins import aio_Bell, aio_cancellable, aio_Event, aio_hang_up, aio
 from pyadeq.errors import ClientClosed
 
 RECONNECTED = "reconnected"
-"""The word that an ear hears when it may have missed others."""
+"""The message that a subscription gets after a reconnect: earlier messages may be lost."""
 KEPT = 100
 PATIENCE = 1.0
 # Seconds of silence until a PING, to wait for its answer, and until an unused connection is closed.
@@ -40,23 +40,23 @@ log = logging.getLogger("pyadeq.hints")
 
 
 class Ear:
-    """Hears one channel, for one waiter. It keeps the last 100 words until they are read."""
+    """A subscription to one channel, for one waiter. Keeps the last 100 unread messages."""
 
     def __init__(self) -> None:
         self._words: deque[str] = deque(maxlen=KEPT)
         self._heard = aio_Event()
         self.settled = aio_Event()
-        """It is known whether the server listens to us; set only once."""
+        """Set, only once, when the subscription is confirmed or refused, or its connection fails."""
 
     async def wait(self, seconds: float) -> list[str]:
-        """The words of all messages since the last wait, at once if there are any; [] after that many seconds.
+        """Return all messages since the last wait, at once if there are any; [] after this many seconds.
 
-        The word `reconnected` says that others may have been missed.
+        The message `reconnected` means that earlier messages may be lost.
         """
         until = monotonic() + seconds
         while not self._words and (left := until - monotonic()) > 0:
             self._heard.clear()
-            if self._words:  # heard in between, by another thread
+            if self._words:  # another thread may have added a message
                 break
             await self._heard.wait(left)
         return [self._words.popleft() for _ in range(len(self._words))]
@@ -79,8 +79,8 @@ class Hints:
 
     @asynccontextmanager
     async def listening(self, channel: str) -> AsyncIterator[Ear]:
-        """Listen to a channel. The subscription is active when this yields, unless the server refuses or takes over a
-        second.
+        """Listen to a channel. The subscription is active when this yields, unless the server refuses it, or does not
+        confirm it within a second.
 
         Use it for one waiter. After the with block or `aclose`, it receives nothing; then it raises ClientClosed.
         """
@@ -106,7 +106,7 @@ class Hints:
 
     @property
     def _exchange(self) -> _Exchange:
-        """Return that of this process: after a fork, the parent's connections belong to the parent."""
+        """Return the exchange of this process: after a fork, the parent's connections belong to the parent."""
         pid = os.getpid()
         return self._exchanges.get(pid) or self._exchanges.setdefault(pid, _Exchange(self._nodes))
 
@@ -117,7 +117,7 @@ class Hints:
 
 
 class _Channel:
-    """A channel with its listeners, and the connection on which it is wanted."""
+    """A channel with its listeners, and the connection that should subscribe to it."""
 
     def __init__(self, line: _Line) -> None:
         self.line = line
@@ -129,7 +129,7 @@ class _Exchange:
 
     def __init__(self, nodes: Nodes) -> None:
         self.nodes = nodes
-        self._lock = Lock()  # held without waiting, thus the same for threads and for tasks
+        self._lock = Lock()  # never held during I/O, so a thread lock also works for tasks
         self._channels: dict[str, _Channel] = {}
         self._lines: dict[Node, _Line] = {}
 
@@ -142,7 +142,7 @@ class _Exchange:
             elif channel.line.is_known(name):
                 ear.settled.set()
             channel.ears.append(ear)
-            if channel.line.failing:  # it may take any time
+            if channel.line.failing:  # the connection is failing: do not wait for the subscription
                 ear.settled.set()
 
     def remove(self, name: str, ear: Ear) -> None:
@@ -225,9 +225,11 @@ class _Line:
         self.closed = False
         self.bell = aio_Bell()
         self._exchange = exchange
-        self._changed: deque[str] = deque()  # to be looked at: wanted, or not any more, or answered
-        self._states: dict[str, str] = {}  # asked, stands, left, refused; one command at a time for each channel
-        self._asked: deque[str] = deque()  # whose commands are not answered yet, in order; "" is a PING
+        self._changed: deque[str] = deque()  # channels to check: wanted, no longer wanted, or a reply came
+        # of each channel: asked (SUBSCRIBE sent), stands (confirmed), left (UNSUBSCRIBE sent), refused; one command at
+        # a time
+        self._states: dict[str, str] = {}
+        self._asked: deque[str] = deque()  # channels with an unanswered command, in order; "" is a PING
         self._homeless: set[str] = set()
         self._rehome_at = 0.0
         self._stale = False
@@ -257,7 +259,7 @@ class _Line:
             while not self.closed:
                 try:
                     await self._connect()
-                except Exception as error:  # whatever a client's own connections raise
+                except Exception as error:  # a custom connection class may raise any exception
                     log.debug("no hints from %s: %s", self.node or "the server", error)
                 else:
                     return
@@ -281,7 +283,7 @@ class _Line:
         try:
             with aio_cancellable():
                 connection = await pool.get_connection()
-            connection.socket_timeout = BEAT + ANSWER  # silence is no fault
+            connection.socket_timeout = BEAT + ANSWER  # a channel without messages is normal
             self._changed.extend(self.wanted.copy())
             await self._listen(connection)
         finally:
@@ -323,7 +325,7 @@ class _Line:
             return refusal(error)
 
     def _commands(self) -> list[bytes]:
-        """Return the commands that bring the node's subscriptions to what is wanted."""
+        """Return the SUBSCRIBE and UNSUBSCRIBE commands that are still needed."""
         commands = []
         while self._changed:
             name = self._changed.popleft()
@@ -363,7 +365,7 @@ class _Line:
             self._states[name] = state
             self._failures, self.failing = 0, False
             self._exchange.settle(name, stands=True)
-        elif before != "left":  # the node does not have its slot any more
+        elif before != "left":  # the node no longer has the slot of the channel
             self._leave(name, stale=True)
         self._changed.append(name)
 

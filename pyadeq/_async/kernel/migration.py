@@ -1,4 +1,4 @@
-"""Migrate to the layout of this release: first new writes, then the stored data, in bounded parts."""
+"""Migrate to the layout of this release: first new writes, then the stored data in bounded parts."""
 
 from __future__ import annotations
 
@@ -14,7 +14,8 @@ Progress = Callable[[int], object] | None
 
 
 async def migrate(runner: Runner, noun: str, calls: Migrating, before: int, progress: Progress) -> Migration:
-    """Rewrite the stored data until a whole pass finds nothing in an older form, and the server has noted that.
+    """Rewrite the stored data until a whole pass finds nothing in an older form; then store on the server that it is
+    done.
 
     If a failover loses the raised layout, it starts again.
     """

@@ -21,7 +21,7 @@ SCAN_COUNT: Final = 1000
 
 
 async def find_names(nodes: Nodes, base: str, retry_for: float, timeout: Seconds | None) -> AsyncIterator[str]:
-    """Yield each name that has settings on the server, once. base: that of the name `-`."""
+    """Yield each existing name once. base: the base with `-` in place of the name."""
     head, tail = f"{base}:config".rsplit("-", 1)
     scan = Scan(nodes, f"{head}*{tail}")
     until = None if timeout is None else monotonic() + to_ms("timeout", timeout) / 1000
@@ -39,7 +39,7 @@ async def find_names(nodes: Nodes, base: str, retry_for: float, timeout: Seconds
             await scan.recover()
         for key in keys:
             name = key.decode(errors="replace")[len(head) : -len(tail)]
-            # A partition has a slash in its name. Anything else that is no name is a key of another program.
+            # A partition has a slash in its name. Other keys that do not match a name belong to other programs.
             if PATTERNS["name"].fullmatch(name) and name not in names:
                 names.add(name)
                 yield name

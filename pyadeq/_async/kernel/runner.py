@@ -1,4 +1,4 @@
-"""What a noun needs of its client."""
+"""The part of a client that nouns use."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:  # which imports redis-py
 T = TypeVar("T")
 
 LONGEST_BLOCK = 10.0
-"""Seconds that one wait for a wake-up token takes at most."""
+"""The longest wait for a wake-up token, in seconds."""
 
 
 class Runner(Protocol):

@@ -1,4 +1,4 @@
-"""How a client gives out nouns by their names. Nothing that is large is imported before it is needed."""
+"""How a client gives out nouns by their names. Large modules are imported only when needed."""
 
 from __future__ import annotations
 
@@ -33,20 +33,12 @@ class NounSource:
 
     def _noun(self, noun: str, kind: Callable[[Any, str, str], N], name: str) -> N:
         known: N | None = self._made.get((noun, name))
-        # Two threads may come at once: both get the one that is there first.
+        # If two threads call it at the same time, both get the object that was stored first.
         return known or self._made.setdefault((noun, name), kind(self, name, self._base(noun, name)))
 
     def noun(self, noun: str, name: str) -> Any:
-        """One of any noun: `adeq.noun("lock", "default")` is `adeq.locks("default")`. For programs that work on all.
-
-        A noun without a class of its own has those methods that every noun has, and `calls`.
-        """
-        if own := getattr(self, _facts(noun)["method"], None):
-            return own(name)
-        with IMPORTING:
-            from pyadeq._async.kernel.noun import Noun
-
-        return self._noun(noun, type("Noun", (Noun,), {"noun": noun}), name)
+        """Return an object of any noun: `adeq.noun("lock", "default")` is `adeq.locks("default")`."""
+        return getattr(self, _facts(noun)["method"])(name)
 
     def names(self, noun: str, *, timeout: Seconds | None = None) -> AsyncIterator[str]:
         """Iterate over the names of any noun: `adeq.names("lock")` is `adeq.lock_domains()`."""

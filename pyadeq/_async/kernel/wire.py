@@ -17,7 +17,7 @@ from pyadeq._async.kernel.pools import SOCKET_TIMEOUT, close_pool, own_pool
 from pyadeq._core.kernel.refusals import Loss, Refusal, told
 from pyadeq._twins import aio_cancellable, aio_Gate, aio_hang_up, aio_is_cancellation
 
-# redis-py cuts the code off where it has a class for it.
+# redis-py removes the error code from the text if it has an exception class for the code.
 _CODES: dict[type[Exception], str] = {
     redis_errors.NoScriptError: "NOSCRIPT",
     redis_errors.OutOfMemoryError: "OOM",
@@ -31,10 +31,10 @@ _CODES: dict[type[Exception], str] = {
     redis_errors.AskError: "ASK",
 }
 _DEMOTED = ("READONLY", "UNBLOCKED")
-# What pools say whose connections are all in use, in all versions.
+# The error texts of a pool without free connections, in all versions of redis-py.
 _CROWDED = ("Too many connections", "No connection available")
 _POOL_ADVICE = "raise max_connections of the client, or run fewer calls at a time"
-# What to do about what a server says to a new connection.
+# Error replies to a new connection, and how to handle them.
 _ADVICE = {
     "max number of clients reached": "raise maxclients of the server, or run fewer clients",
     "Authentication required": "give a user and a password in the URL",
@@ -46,7 +46,7 @@ class Wire:
     """Sends packed commands and reads their replies, on the connections of one pool, which it owns.
 
     in_turn: if all connections are in use, callers wait in order for one, for as long as the pool would wait, or 5 s.
-    The waiting of the pools themselves is not in order.
+    The pools of redis-py do not serve waiters in order.
     """
 
     def __init__(self, pool: Any, *, in_turn: bool = False) -> None:
@@ -85,8 +85,8 @@ class Wire:
     async def _replace(self, pool: Any) -> None:
         """Use a new pool from now on. Exchanges that are under way finish on the old one.
 
-        A signal handler (Ctrl-C) may raise between any two instructions of redis-py. Its pool may then keep a half-made
-        connection and hand it out again and again, or count a lost one.
+        A signal handler (Ctrl-C) may raise between any two instructions of redis-py. Then the pool may keep a half-made
+        connection and return it again and again, or count a connection that is lost.
         """
         if self._pool is pool:
             self._pool = own_pool(pool)
@@ -132,7 +132,7 @@ def refusal(error: redis_errors.ResponseError) -> Refusal:
 
 
 def _loss(error: Exception, sent: bool) -> Loss:
-    # What a server says to a new connection may come wrapped.
+    # redis-py may wrap the server's reply to a new connection in another exception.
     if isinstance(error.__cause__, redis_errors.RedisError):
         error = error.__cause__
     if isinstance(error, redis_errors.BusyLoadingError):

@@ -31,11 +31,11 @@ WAIT = 60.0
 LONGEST_WAIT_MS = 86_400_000
 DETECT_EVERY = 2.0
 PATIENCE_AFTER, MOST_VISITS = 30.0, 20_000
-"""Seconds after which a search that is too long for one call gets a larger one, and how much that may look at."""
+"""Seconds after which an unfinished search is repeated with a larger budget, and this budget."""
 LATE = 0.002
-"""Seconds by which the last poll comes after the end of the wait, for the server's clock to have passed it too."""
+"""Seconds from the end of the wait to the last poll, so that the wait is also over by the server's clock."""
 MOST_PAST = 4096
-# After these the request may be made again: they end one attempt, not the wish for the lock.
+# Outcomes after which the client may request again: the request lost its place, but the caller still waits.
 LAPSED = {"abandoned", "expired"}
 
 
@@ -48,7 +48,8 @@ class AcquireOptions(TypedDict, total=False):
     wait: seconds to wait at most.
     priority: 0 (first) to 9, a head start among the waiters.
     purpose: a text for people, at most 200 bytes.
-    born: the `born` of the previous DeadlockError, if this is another try. The policy `youngest` spares older work.
+    born: the `born` of the previous DeadlockError, if this is another try. With the policy `youngest`, older work is
+    not ended.
     on_lost: called with the grant when it is lost, from the background; in asyncio it may be a coroutine function.
     """
 
@@ -64,7 +65,7 @@ class AcquireOptions(TypedDict, total=False):
 
 @dataclass(frozen=True)
 class _Wish:
-    """What is wanted, by whom, and until when on this machine's clock."""
+    """An acquire: its requests, its owner, and its end by this machine's clock."""
 
     requests: Sequence[LockRequest]
     many: bool
@@ -89,7 +90,7 @@ class Acquiring(LocksBase):
         super().__init__(runner, name, base)
         self._keeper = Keeper(runner, self.calls, self._here)
         self._under_way: set[tuple[int, str]] = set()
-        self._past: deque[str] = deque(maxlen=MOST_PAST)  # requests that no caller here waits for any more
+        self._past: deque[str] = deque(maxlen=MOST_PAST)  # rids of requests that have ended in this process
 
     @with_block("async with locks.acquire(…) as grant: …; or grant = await locks.take(…), and grant.release() later")
     async def acquire(
@@ -161,7 +162,7 @@ class Acquiring(LocksBase):
             except BadArgument:
                 raise
             except BaseException:
-                # Whatever has become of it, and wherever this stopped: neither a waiter nor a hold stays behind.
+                # In any case, and wherever this was interrupted: leave neither a waiter nor a hold on the server.
                 await self._keeper.abandon(rid)
                 raise
             finally:
@@ -170,7 +171,7 @@ class Acquiring(LocksBase):
             if await self._made_way(state):
                 continue
             if state.status == "request_expired" and not late:
-                late, self._told = True, None  # this machine may have slept
+                late, self._told = True, None  # this machine may have been suspended
             elif not _has_lapsed(state) or self._here() >= until:
                 raise lock_error(state, wish.names, wish.owner, born_ms / 1000)
 
@@ -184,7 +185,8 @@ class Acquiring(LocksBase):
                 return await self._wait(rid, wish, state, state.now + max(until - sent, 0.0))
             if state.retry_after is None or sent + state.retry_after > until:
                 return state, sent
-            await aio_sleep(state.retry_after)  # a refused one is not remembered: it goes out again as it is
+            # the server does not store a rate-limited request: send the same one again
+            await aio_sleep(state.retry_after)
             self._check_open()
 
     async def _wait(self, rid: str, wish: _Wish, state: RequestState, end: float) -> tuple[RequestState, float]:
@@ -215,9 +217,9 @@ class Acquiring(LocksBase):
             await self._runner.send(self.calls.detect(1, MOST_VISITS) if patient else self.calls.detect())
 
     async def _made_way(self, state: RequestState) -> bool:
-        """Return whether the owner only waited for its own earlier request, which has ended here by now.
+        """Return whether `owner_waits` names an earlier request of this process that has ended here.
 
-        The server may not know that end: it could not be told, or has lost it. This is repaired once.
+        The server may not know this, because the cancel did not reach it or was lost. Then it is cancelled again, once.
         """
         if state.rid is None or state.status != "owner_waits" or state.rid not in self._past:
             return False
@@ -234,7 +236,7 @@ class Acquiring(LocksBase):
             answer, unconfirmed = error.answer, error
         state: RequestState = answer[0] if isinstance(answer, list) else answer
         self._tell(state.now)
-        if unconfirmed and state.status == "granted":  # one that may be lost with its primary is none
+        if unconfirmed and state.status == "granted":  # the primary may lose it: not granted
             raise unconfirmed
         return state
 
@@ -277,7 +279,7 @@ async def _held(grant: Grant) -> AsyncIterator[Grant]:
 
 
 def _wish(requests: Sequence[LockRequest], many: bool, options: AcquireOptions, places: tuple[str, ...]) -> _Wish:
-    """Check what is wanted. places: the names that are allowed in addition to the options."""
+    """Check the arguments of an acquire. places: the names that are allowed in addition to the options."""
     checked_options(options, AcquireOptions.__annotations__, required=("owner",), besides=places)
     wish = _Wish(requests, many, **options)
     checked_ttl(wish.ttl)
@@ -306,5 +308,5 @@ def _request(wanted: Wanted) -> LockRequest:
 
 
 def _has_lapsed(state: RequestState) -> bool:
-    """Return whether an ended request may be made again: the server did not hear of it for long, or lost its data."""
+    """Return whether an ended request may be made again: it was not polled in time, or the server lost its data."""
     return state.status == "unknown" or (state.status == "ended" and state.outcome in LAPSED)

@@ -1,4 +1,4 @@
-"""Locks of several domains: acquired in one order to form no deadlock; and finding deadlocks across domains."""
+"""Locks of several domains, acquired in a fixed order to avoid deadlocks; and a search for deadlocks across domains."""
 
 from __future__ import annotations
 

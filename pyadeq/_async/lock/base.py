@@ -21,7 +21,7 @@ T = TypeVar("T")
 
 
 CLOSED = "closed"
-"""The word by which those who wait hear that the client is closed."""
+"""The message that tells waiters that the client is closed."""
 
 
 def closed() -> ClientClosed:
@@ -56,7 +56,7 @@ class LocksBase:
         """End all waits here; later waits raise an error."""
         self._closed = True
         for pid, ear in list(self._ears):
-            if pid == os.getpid():  # the locks of a parent's ears may be held for ever
+            if pid == os.getpid():  # after a fork, the locks of the parent's subscriptions may never be released
                 ear.hear([CLOSED])
 
     @asynccontextmanager
@@ -73,7 +73,7 @@ class LocksBase:
                 self._ears.discard(mine)
 
     def _here(self) -> float:
-        """Return a count of seconds that passes like the domain's time, from an arbitrary start."""
+        """Return a time in seconds that passes like the domain's time. Only differences have a meaning."""
         return self._runner.now_ms() / 1000 or monotonic()
 
     def _tell(self, now: float) -> None:

@@ -67,8 +67,9 @@ class Queue(QueueAreas):
     ) -> Mailbox:
         """Return the mailbox of one scope, for instance of a conversation, whose items are taken in batches.
 
-        The callbacks get (item, receipt), (batch), (reason, how many wait) and (reason, how many were deleted). In
-        asyncio they may be coroutine functions. They finish before the call returns. Their exceptions are logged.
+        on_enqueued gets (item, receipt), on_dequeued (batch), on_blocked (reason, number of waiting items), and
+        on_cleared (reason, number of deleted items). In asyncio they may be coroutine functions. They finish before the
+        call returns. Their exceptions are logged.
 
         window: for how many seconds, at most 60, the first item waits for more.
         max_items: of one batch, at most 1,000.
@@ -76,8 +77,8 @@ class Queue(QueueAreas):
         worker: a name to claim under; None: this process's own.
         settle_at_once: a batch is completed when it is taken, as in a queue in memory. If the program then fails, the
         batch is lost.
-        alone_kinds: at most 16 kinds of items that are not merged with others. Such an item is a batch of its own, in
-        its place. If it is the first, it does not wait for the window.
+        alone_kinds: at most 16 kinds of items that are not merged with others. Such an item is a batch of its own. The
+        order of items does not change. If it is the first, it does not wait for the window.
         """
         callbacks = Callbacks(on_enqueued, on_dequeued, on_blocked, on_cleared)
         return Mailbox(self, scope, window, max_items, lease, worker, settle_at_once, alone_kinds, callbacks)

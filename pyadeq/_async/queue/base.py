@@ -29,7 +29,7 @@ class Area:
         return await self._in_turn(call(items[start : start + MAX_ITEMS]) for start in starts)
 
     async def _in_parts(self, call: Callable[[Sequence[T]], Call[list[A]]], ends: Sequence[T]) -> list[A]:
-        """The same for leases that end, with fewer in a call if they hold many limits."""
+        """Make calls that end leases, with fewer leases in a call if they hold many limits."""
         return await self._in_turn(call(some) for some in by_limits(ends))
 
     async def _in_turn(self, calls: Iterable[Call[list[A]]]) -> list[A]:

@@ -35,8 +35,7 @@ class QueueChains:
         idempotency_key, unique or scope: another task might exist in its place, and the next one would not wait for it.
 
         after: what the first task waits for.
-        rid: with your own rid, you may make the same call again; it creates nothing twice. Tasks without an id get
-        `<rid>.<index>`.
+        rid: with the same rid, a repeated call creates nothing twice. Tasks without an id get `<rid>.<index>`.
         """
         refuse_single("tasks", tasks)
         steps: Iterable[Task] = _steps(tasks, earlier_ids(after), rid)
@@ -115,7 +114,7 @@ def _children(tasks: Iterable[Any], id: str) -> Iterator[Task]:
     for index, one in enumerate(tasks):
         task = as_task(one)
         _refuse_fields(f"tasks[{index}]", task, ("id", "parent", *KEYS), "a task that is gathered")
-        # So many digits, for those of one call are listed by their ids.
+        # Five digits, because the children of one call are listed in the order of their ids.
         yield _with(task, id=f"{id}.{index:05}", parent=id)
 
 

@@ -51,8 +51,8 @@ class QueueDead(Area):
     async def _for_all(
         self, act: Callable[[Sequence[str]], Any] | None, done: Callable[[Any], bool], filter: TaskFilter
     ) -> Bulk:
-        """Go through them page by page. Later deaths are left alone: a task that fails at once would keep this from
-        ending.
+        """Go through dead tasks page by page. Skip tasks that die later: otherwise a task that fails again at once
+        would be retried forever.
         """
         cursor, began, matched, count = "", 0.0, 0, 0
         while True:

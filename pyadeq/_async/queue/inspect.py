@@ -69,11 +69,12 @@ class QueueInspect(Area):
         return await self._runner.send(self._calls.list(state, cursor=cursor, limit=limit, **filter))
 
     async def iterate(self, state: State | None = None, **filter: Unpack[TaskFilter]) -> AsyncIterator[TaskView]:
-        """Iterate over all tasks that `list` finds, page by page. A task that stays in its place meanwhile comes
+        """Iterate over all tasks that `list` finds, page by page. A task that does not move meanwhile is returned
         exactly once.
         """
         cursor = ""
-        moving: set[str] | None = set() if state in ("running", "stalled") else None  # renewed, they come again
+        # a renewed lease moves on in the list: skip known ids
+        moving: set[str] | None = set() if state in ("running", "stalled") else None
         while True:
             page = await self.list(state, cursor=cursor, limit=MAX_ITEMS, **filter)
             for task in page.tasks:

@@ -37,7 +37,7 @@ class Block(Generic[T]):
         if not self.__dict__.get("_entered", True):
             warnings.warn(f"nothing was done, for no with block began: {self._usage}", RuntimeWarning, stacklevel=2)
 
-    if not TYPE_CHECKING:  # which is to see that there is nothing
+    if not TYPE_CHECKING:  # hidden from type checkers: they should report a missing `with`
 
         def __getattr__(self, name: str) -> NoReturn:
             raise AttributeError(f"there is no {name!r} outside of a with block: {self._usage}")

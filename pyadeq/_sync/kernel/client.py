@@ -26,7 +26,7 @@ from pyadeq.errors import ClientClosed, ConfigError
 from pyadeq.keys import check_name
 from pyadeq.models.base import Seconds
 
-if TYPE_CHECKING:  # redis-py is imported when a client is made, a noun when it is first used
+if TYPE_CHECKING:  # redis-py is imported when a client is made; the modules of a noun when it is first used
     from redis import Redis, RedisCluster
 
     from pyadeq._sync.lock.acquire import AcquireOptions
@@ -46,12 +46,13 @@ class Adeq(Nouns):
 
     client: a `Redis` or `RedisCluster` of redis-py, also from `Sentinel.master_for`, or of a class of your own. It says
     where to connect and how. pyadeq opens its own connections, as many as its pool allows (`max_connections`), and
-    further ones for waits, hints and renewals. `close` closes them. The client stays yours to use and to close. Its
-    `socket_timeout` should be below `retry_for`: otherwise a missing reply leaves no time for a second try.
-    prefix, slot: where keys are: `<prefix>:{queue:<name>}`, or with a slot `<prefix>:{<slot>}:queue:<name>`, and the
+    further ones for waits, hints and renewals. `close` closes them. The client stays yours to use and to close. The
+    client's `socket_timeout` should be below `retry_for`: otherwise a missing reply leaves no time for a second try.
+    prefix, slot: how keys begin: `<prefix>:{queue:<name>}`, or with a slot `<prefix>:{<slot>}:queue:<name>`, and the
     same for locks. Everything with one slot can be reached by a single script.
     source: who makes the calls, at most 200 bytes; it is stored in events.
-    clock: milliseconds since the epoch; only for queues and lock domains that were created with `clock=test`.
+    clock: a function that returns milliseconds since the epoch; only for queues and lock domains that were created with
+    `clock=test`.
     trace: a function that returns the W3C traceparent of the current work, or None; it is stored in events and tasks.
     retry_for: for how many seconds (0 to 45) a call without an answer is sent again, which is safe. Then it raises
     TransportError.
@@ -98,7 +99,7 @@ class Adeq(Nouns):
         self._scripts = Scripts(self._nodes, retry_for, wanted, self.now_ms)
         self.hints = Hints(self._nodes)
         self.closed = self._has_ended = False
-        self._options: dict[str, Any] = {  # by which another client is made like this one
+        self._options: dict[str, Any] = {  # to make another client with the same options
             "prefix": prefix,
             "slot": slot,
             "source": source,
@@ -231,8 +232,8 @@ class Adeq(Nouns):
         """Find deadlocks across several domains, and end one wait of each. Returns what was found and ended.
 
         An owner is the same in all domains. Each domain finds its own deadlocks when they form. Deadlocks across
-        domains are found only by this call, so make it from time to time. Several programs may do so: all would end the
-        same wait. Only real deadlocks are ended.
+        domains are found only by this call, so make it from time to time. Several programs may call it at the same
+        time, because all choose the same wait. Only real deadlocks are ended.
         """
         with IMPORTING:
             from pyadeq._sync.lock.across import find_deadlocks
@@ -246,8 +247,8 @@ class Adeq(Nouns):
     def send(self, call: Call[T], retry_for: float | None = None) -> T:
         """Send one call. Raises its ScriptError, TransportError without an answer in `retry_for`, or DurabilityError.
 
-        retry_for: seconds, at most 45, because a script may later take a repeated call for a new one. None: the
-        client's.
+        retry_for: seconds, at most 45, because after that time the server may have forgotten the call, and would run it
+        again. None: the client's.
         """
         if retry_for is not None:
             _check_retry_for(retry_for)
@@ -260,7 +261,7 @@ class Adeq(Nouns):
         return decoded(call, outcome)
 
     def node_of(self, key: str) -> object:
-        """Return an identifier of the server that has a key, as far as it is known, without asking a server."""
+        """Return an identifier of the server that has a key, from the known slot map. Sends no command."""
         return self._nodes.routes.node_of(key)
 
     def pipeline(self) -> Pipeline:
@@ -330,7 +331,7 @@ class Adeq(Nouns):
             raise refusal_error("BLPOP", replies[0], False)
         if loss is not None and isinstance(loss.error, ClientClosed):
             raise loss_error("BLPOP", loss, False)
-        # The next call will tell whether the server is there; until then, do not spin.
+        # The error may pass. Sleep, so that a caller in a loop does not call again at once.
         sleep(min(seconds, 1.0))
         self._nodes.refresh()
         return "", []

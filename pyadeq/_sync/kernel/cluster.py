@@ -22,7 +22,7 @@ _SLOTS = pack("CLUSTER", "SLOTS")
 class ClusterNodes(Nodes):
     """The nodes of the client's cluster, each with our own connections, made with the client's settings.
 
-    The slot map is also our own, so that finding a node again keeps to our time limits.
+    The slot map is also our own, so that our own time limits apply when a node is searched again.
     """
 
     def __init__(self, client: RedisCluster, longest_wait: float, longest_block: float) -> None:
@@ -49,8 +49,8 @@ class ClusterNodes(Nodes):
         return self._map.primaries or self._map.known[:1]
 
     def _ask(self) -> bool:
-        """Ask one node for the slot map, each time another, because a node that is cut off has an old map. False
-        without an answer.
+        """Ask one node for the slot map, a different node each time, because a node that is cut off has an old map.
+        False without an answer.
         """
         node = min(self._map.known, key=lambda node: self._asked.get(node, 0))
         self._asked[node] = next(self._count)

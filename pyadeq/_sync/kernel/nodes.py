@@ -15,7 +15,7 @@ from pyadeq._twins import LOOP_ENDED, Home
 from pyadeq.errors import ClientClosed
 
 Use: TypeAlias = Literal["calls", "blocks", "renewals"]
-"""What connections are for. Blocking commands have others than calls, and so do renewals, which must not wait."""
+"""The use of a connection. Calls, blocking commands and renewals use separate connections, so renewals never wait."""
 
 log = logging.getLogger("pyadeq.client")
 
@@ -61,7 +61,7 @@ class Nodes:
         """Find out again where keys are, after an error."""
 
     def primaries(self) -> Sequence[Node]:
-        """Return every node that runs scripts which write."""
+        """Return every primary."""
         return [None]
 
     def close(self) -> None:

@@ -14,13 +14,14 @@ from pyadeq.models.base import Migration
 
 
 class Noun:
-    """One of a noun, by its name. `calls` builds calls for pipelines: `pipe.add(notes.calls.build("get", item=["a"]))`.
+    """An object of a noun, such as a queue, with its name. `calls` builds calls for pipelines:
+    `pipe.add(notes.calls.build("get", item=["a"]))`.
 
     A subclass has a method for each script, made of `_call` and `_pages`.
     """
 
     noun: ClassVar[str]
-    """As the folder in lua/."""
+    """The word of the noun: the name of its folder in lua/."""
 
     def __init__(self, runner: Runner, name: str, base: str) -> None:
         self.name = name
@@ -36,7 +37,7 @@ class Noun:
 
     def _pages(self, verb: str, /, **filter: Any) -> Iterator[Any]:
         """The entries of a list, page by page."""
-        cursor: str | None = None  # left out: not every type of a cursor takes an empty one
+        cursor: str | None = None  # None is left out of the call: some cursor types do not accept an empty text
         while True:
             page = self._call(verb, cursor=cursor, **filter)
             for entry in page.items:
@@ -46,18 +47,18 @@ class Noun:
                 return
 
     def configure(self, *, clock: str | None = None, **settings: Any) -> dict[str, Any]:
-        """Change settings and answer all of them; what is not given stays as it is. Times are in seconds.
+        """Change settings and return all of them. Settings that are not given stay unchanged. Times are in seconds.
 
-        It creates what has the settings if there is none: with clock="test", the client's `clock` tells its time.
+        Creates the object if it does not exist. With clock="test", its time is that of the client's `clock`.
         """
         answer = self._call("configure", clock=clock, settings=[settings] if settings else [])
         found: dict[str, Any] = answer.settings
         return found
 
     def migrate(self, *, progress: Callable[[int], object] | None = None) -> Migration:
-        """Bring what is stored to the layout of this release; older ones are refused from then on.
+        """Convert the stored data to the layout of this release. Older releases are refused from then on.
 
-        progress: told after each call how many entries are rewritten by then.
+        progress: called after each call with the number of entries converted so far.
         """
         before = (self._runner.send(self.calls.migrate())).written
         return migrate(self._runner, self.noun, self.calls, before, progress)

@@ -1,6 +1,6 @@
 # Generated from pyadeq/_async/kernel/nouns.py by pyadeq/_unasync.py; do not edit.
 # Generated from lua/manifest.json by pyadeq/_nouns.py; do not edit.
-"""How a client gives out its nouns: one method for each, and one that lists their names."""
+"""The methods of a client that return its nouns: one for each noun, and one that lists their names."""
 
 from __future__ import annotations
 
@@ -20,33 +20,33 @@ class Nouns(NounSource):
     """The methods of a client that give out nouns, by their names."""
 
     def locks(self, domain: str) -> Locks:
-        """The lock domain of that name, always the same object. The first call that writes creates it on the server."""
+        """Return the lock domain with this name, always the same object. The first write creates it on the server."""
         with IMPORTING:
             from pyadeq._sync.lock import Locks
 
         return self._noun("lock", Locks, domain)
 
     def lock_domains(self, *, timeout: Seconds | None = None) -> Iterator[str]:
-        """Iterate over the names of the lock domains under the client's prefix and slot: each once, in no order.
+        """Iterate over the names of the lock domains under the client's prefix and slot: each once, in any order.
 
         The server keeps no list of lock domains, so this scans all of its keys, in a cluster those of every primary:
         about a second for a million keys. A lock domain that is created meanwhile may be missing. timeout: seconds;
-        WaitTimeout if keys are left then.
+        after them, WaitTimeout is raised if keys are left.
         """
         return self.names("lock", timeout=timeout)
 
     def queue(self, name: str) -> Queue:
-        """The queue of that name, always the same object. The first call that writes creates it on the server."""
+        """Return the queue with this name, always the same object. The first write creates it on the server."""
         with IMPORTING:
             from pyadeq._sync.queue import Queue
 
         return self._noun("queue", Queue, name)
 
     def queues(self, *, timeout: Seconds | None = None) -> Iterator[str]:
-        """Iterate over the names of the queues under the client's prefix and slot: each once, in no order.
+        """Iterate over the names of the queues under the client's prefix and slot: each once, in any order.
 
         The server keeps no list of queues, so this scans all of its keys, in a cluster those of every primary:
         about a second for a million keys. A queue that is created meanwhile may be missing. timeout: seconds;
-        WaitTimeout if keys are left then.
+        after them, WaitTimeout is raised if keys are left.
         """
         return self.names("queue", timeout=timeout)

@@ -1,5 +1,5 @@
 # Generated from pyadeq/_async/kernel/runner.py by pyadeq/_unasync.py; do not edit.
-"""What a noun needs of its client."""
+"""The part of a client that nouns use."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:  # which imports redis-py
 T = TypeVar("T")
 
 LONGEST_BLOCK = 10.0
-"""Seconds that one wait for a wake-up token takes at most."""
+"""The longest wait for a wake-up token, in seconds."""
 
 
 class Runner(Protocol):

@@ -50,7 +50,7 @@ class Scripts:
         return sending.outcomes
 
     def load(self, scripts: Iterable[Script]) -> None:
-        """Send SCRIPT LOAD for all of them to every primary, whether it has them or not."""
+        """Send SCRIPT LOAD for these scripts to every primary, even if it has them."""
         sending = Sending.loads(scripts, self._nodes.primaries())
         self._finish(sending, self._retry_for)
         for outcome in sending.outcomes:
@@ -70,7 +70,7 @@ class Scripts:
                 if loss is None:
                     replies, loss = self._exchange(parcel, use)
                 if loss is not None:
-                    self._checked.discard(parcel.node)  # another server may answer there next
+                    self._checked.discard(parcel.node)  # after a failure, another server may have this address
                 well &= sending.take(parcel, replies, loss, began)
             for node in sending.too_old:
                 replies, _ = self._nodes.exchange(node, [_INFO_SERVER])

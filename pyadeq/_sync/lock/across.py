@@ -1,5 +1,5 @@
 # Generated from pyadeq/_async/lock/across.py by pyadeq/_unasync.py; do not edit.
-"""Locks of several domains: acquired in one order to form no deadlock; and finding deadlocks across domains."""
+"""Locks of several domains, acquired in a fixed order to avoid deadlocks; and a search for deadlocks across domains."""
 
 from __future__ import annotations
 

@@ -29,7 +29,7 @@ class LockAdmin:
         self._in_batches = locks._in_batches
 
     def poll(self, rids: Sequence[str]) -> list[RequestState]:
-        """Return the state of requests. It shows that waiters are alive, and takes locks that were handed to them."""
+        """Return the state of requests. This keeps their waiters alive, and claims locks that were granted to them."""
         return self._in_batches(self._calls.poll, rids)
 
     def renew(self, rids: Sequence[str]) -> list[LockRenewal]:
@@ -43,7 +43,7 @@ class LockAdmin:
     def force_release(self, resource: str, reason: str, owner: str | None = None) -> Forced:
         """Take a lock away from all its holders, or from one owner. They notice it when they renew or release.
 
-        Only the fence can stop what they do until then: the answer has a new one.
+        Until then they may continue to work. Only the new fence in the answer protects other systems from their writes.
         """
         rids: list[str] = []
         while True:

@@ -11,11 +11,11 @@ from pyadeq.errors import BadArgument, LockLost
 from pyadeq.models.lock import DowngradeStatus, LockMode, LockRequest, ReleaseLockStatus, RequestState
 
 MARGIN = 0.05
-"""The part of a lease that is not counted on: clocks may run apart, and a check takes a moment to be acted upon."""
+"""Safety margin, as a part of the lease: clocks drift, and time passes between `check` and the protected step."""
 
 
 class GrantKeeper(Protocol):
-    """What renews a grant and releases it."""
+    """The interface of the object that renews and releases a grant."""
 
     def here(self) -> float: ...
 
@@ -110,7 +110,7 @@ class Grant:
         if self.mode == "exclusive":
             self.mode = "shared"
 
-    # For its keeper
+    # The members below are for the GrantKeeper
 
     @property
     def released(self) -> bool:

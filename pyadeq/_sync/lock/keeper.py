@@ -1,5 +1,5 @@
 # Generated from pyadeq/_async/lock/keeper.py by pyadeq/_unasync.py; do not edit.
-"""Keeps the grants of this process in a lock domain: renews them in one call, and leaves nothing behind."""
+"""Keeps the grants of this process in a lock domain: renews all of them in one call, and releases what is left over."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from pyadeq._twins import Event, follow, Home, sleep, spawn, Work
 from pyadeq.errors import AdeqError, DurabilityError, TransportError
 from pyadeq.models.lock import DowngradeStatus, ReleaseLockStatus
 
-# Seconds to wait for a call that tidies up, and seconds to try it again after that.
+# Seconds: how long the caller waits for a cleanup call, and how long it is retried in the background.
 PATIENCE, PERSISTENCE = 2.0, 60.0
 IDLE = 10.0
 """Seconds after which the loop ends when nothing is left to renew."""
@@ -32,8 +32,8 @@ class _Process:
     """The grants of one process. A forked child has neither its parent's grants nor its threads and tasks."""
 
     def __init__(self) -> None:
-        self.lock = Lock()  # held without waiting, thus the same for threads and for tasks
-        # After an interrupt no caller has the lock any more, so none would release it.
+        self.lock = Lock()  # never held during I/O, so a thread lock also works for tasks
+        # Weak: a grant that no code references any more, for example after an interrupt, is not renewed.
         self.grants: WeakValueDictionary[str, Grant] = WeakValueDictionary()
         self.changed = Event()
         self.wake_at = inf  # when the loop looks again by itself
@@ -103,7 +103,7 @@ class Keeper:
                 process.looping = True
                 try:
                     process.begin(partial(self._loop, process))
-                except BaseException:  # an interrupt, in the midst of making a thread
+                except BaseException:  # for example KeyboardInterrupt while the thread is started
                     process.looping = False
                     raise
             elif grant.renew_at < process.wake_at:
@@ -116,7 +116,7 @@ class Keeper:
         status: ReleaseLockStatus
         try:
             (status,) = self._runner.send(self._calls.release([grant.rid]))
-        except DurabilityError as error:  # a release that is lost with its primary is made up for by the lease's end
+        except DurabilityError as error:  # if the primary loses the release, the lease still ends by itself
             (status,) = error.answer
         except BaseException:
             self.abandon(grant.rid)
@@ -189,7 +189,7 @@ class Keeper:
             if grant.lost:
                 self._lose(process, grant)
         if due <= self.here():
-            process.renewing = True  # the event loop runs on, so that callers hear of a lost lock in time
+            process.renewing = True  # renewed by a separate task, so that this loop can still report lost locks in time
             try:
                 process.begin(partial(self._renew, process, grants))
             except BaseException:

@@ -1,5 +1,5 @@
 # Generated from pyadeq/_async/queue/identities.py by pyadeq/_unasync.py; do not edit.
-"""Under which names and incarnations a queue object claims."""
+"""The worker names and incarnations with which a queue object claims."""
 
 from __future__ import annotations
 
@@ -23,11 +23,13 @@ from pyadeq.ids import default_worker_name, new_incarnation
 T = TypeVar("T")
 
 LAST_WORD = 2.0
-"""Seconds in which a call that was broken off is asked what it was given."""
+"""Seconds for which a cancelled claim is repeated, to find the leases that it was given."""
 
 
 class Process:
-    """The workers that one process is: a fork must not claim as its parent, whose calls its own would be taken for."""
+    """The worker identities of one process. A forked child needs its own: the server could not tell its calls from its
+    parent's.
+    """
 
     def __init__(self) -> None:
         self.own_name = default_worker_name()
@@ -52,7 +54,7 @@ class Identities:
         self._processes: dict[int, Process] = {}
 
     def own_name(self) -> str:
-        """The name of the worker that has been given none."""
+        """The default worker name of this process."""
         return self._process.own_name
 
     @property
@@ -62,12 +64,14 @@ class Identities:
         return self._processes.get(pid) or self._processes.setdefault(pid, Process())
 
     def register(self, name: str, about: Mapping[str, Any]) -> None:
-        """Make a worker known under a new incarnation. WorkerReplaced if another came in between."""
+        """Register a worker with a new incarnation. Raises WorkerReplaced if another one has registered the name
+        meanwhile.
+        """
         with self._process.registering:
             self._register(name, about)
 
     def deregister(self, name: str, reason: str, leases: Sequence[Held]) -> str:
-        """Forget a worker, here and on the server, which takes these leases back; the script's answer."""
+        """Deregister a worker here and on the server, which takes these leases back. Returns the script's answer."""
         identity = self._process.known.get(name)
         if identity is None:
             return "unregistered"
@@ -87,9 +91,9 @@ class Identities:
     ) -> T:
         """Run a claiming call as this worker. WorkerReplaced if its name was registered elsewhere.
 
-        spent: an identity that the server does not know any more. resumes: if no answer comes, the next call of the
-        slot is to be given what this one was, whatever its limit and lanes. given_up: sees to what the call was given
-        where it is broken off, while its number is still its own.
+        spent: an identity that the server has forgotten. resumes: if no answer comes, the next call uses the same
+        number, and so gets the leases of this call. given_up: called if the call is cancelled, to release the leases
+        that it was given.
         """
         for _ in range(3):
             identity = self._identity(name, spent)
@@ -124,8 +128,8 @@ class Identities:
     ) -> tuple[str | None, T]:
         """Block on lists, and run a claiming call as this worker as soon as that is over: which list, and the answer.
 
-        call: made to claim, or under the same number to claim nothing, which answers what the first was given.
-        given_up: takes that, where the wait is broken off, for the server may have gone on.
+        call: builds the claim; or a call with the same number that claims nothing, and returns what the first was
+        given. given_up: gets that answer if the wait is cancelled, because the server may have run the claim.
         """
         identity = self._identity(name, None)
         with identity.slot(resumes=True) as slot:
@@ -136,7 +140,7 @@ class Identities:
                 if answer is None:
                     answer = self._send(claiming, slot, status, retry_for)
             except DurabilityError:
-                raise  # it has the answer
+                raise  # the error has the answer
             except BaseException:
                 with suppress(AdeqError):
                     given_up(self._runner.send(call(identity, slot, False), LAST_WORD))
@@ -148,7 +152,8 @@ class Identities:
             case "stale" if self._process.known.get(name) in (identity, None):
                 self._process.known.pop(name, None)
                 raise _replaced(name)
-        # Forgotten by the server. Under the new identity nothing is claimed yet: tokens of what is there come back.
+        # The server has forgotten this worker. The call under the new identity claims nothing: it only restores wake-up
+        # tokens for ready tasks.
         return heard, self.run(name, lambda now, slot: call(now, slot, False), status, retry_for, identity)
 
     def _send(self, call: Call[T], slot: Slot, status: Callable[[T], str], retry_for: float | None) -> T:
@@ -180,7 +185,7 @@ class Identities:
         try:
             answer = self._runner.send(self._calls.register(name, identity.incarnation, {**machine, **about}))
         except DurabilityError as error:
-            answer = error.answer  # one that is lost with its primary is made again when a call needs it
+            answer = error.answer  # if the primary loses the registration, the next call registers again
         if answer != "registered":
             raise _replaced(name)
         self._process.known[name] = identity

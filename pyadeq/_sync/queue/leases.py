@@ -79,7 +79,7 @@ class QueueLeases(Area):
         lease: Seconds,
         **claim: Any,
     ) -> Claimed:
-        """Make one claim call. given_up: takes back leases of a call that was broken off."""
+        """Make one claim call. given_up: called if the call is cancelled, to release its leases."""
         check_lease(lease)
 
         def call(identity: WorkerIdentity, slot: Slot) -> Call[Claimed]:
@@ -268,7 +268,7 @@ class QueueLeases(Area):
         log: str | None = None,
         output: str | None = None,
     ) -> ProgressStatus:
-        """Report how far a task has come: from 0 to 1, as a text, as a line of its log; and where its output is.
+        """Report progress: a fraction from 0 to 1, a text, a line of its log, and where its output is.
 
         Values that are None stay unchanged. Texts are cut at 1,000 bytes. `cancelling` means that the task was
         cancelled. Raises LeaseLost if the lease is past its deadline.
@@ -288,7 +288,7 @@ class QueueLeases(Area):
         return self._in_parts(self._calls.release, leases)
 
     def snooze(self, lease: Held, delay: Seconds) -> Snoozed:
-        """Put a task aside for this many seconds. No attempt is spent. Raises LeaseLost if the lease is over."""
+        """Delay a leased task by this many seconds. No attempt is spent. Raises LeaseLost if the lease is over."""
         answer = (self.snooze_many([(lease, delay)]))[0]
         _check(lease, answer.status)
         return answer
@@ -304,7 +304,7 @@ class QueueLeases(Area):
         return self._in_batches(lambda some: self._calls.progress(some, new_ulid()), notes)
 
     def _fail_alike(self, fails: Sequence[Failure]) -> list[Failed]:
-        """End failed attempts, with the same random part in all their backoffs."""
+        """End failed attempts, with the same random part in all backoffs: the retries become ready together."""
         jitter = random.randint(0, 1_000_000)
         return self._in_parts(lambda some: self._calls.fail(some, [jitter] * len(some)), fails)
 

@@ -32,8 +32,8 @@ class Limits:
         burst: int | None = None,
         policy: Policy = "queue",
     ) -> SetLimitStatus:
-        """Limit the tasks of a key. `user:*` applies to each user without a limit of their own; `tag:*` and `key:*`
-        likewise.
+        """Limit the tasks of a key. `user:*` applies to each user without a limit of their own. The same holds for
+        `tag:*` and `key:*`.
 
         The limit applies within 5 seconds. Tasks that already run do not count for a new limit. Returns `set` or
         `unchanged`.
@@ -69,4 +69,4 @@ class Limits:
         _, _, (use,) = self._runner.send(self._calls.limits([key]))
         return use
 
-    look = inspect  # by its old name
+    look = inspect  # the old name

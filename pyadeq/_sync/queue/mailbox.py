@@ -1,5 +1,5 @@
 # Generated from pyadeq/_async/queue/mailbox.py by pyadeq/_unasync.py; do not edit.
-"""Mailboxes: take the waiting items of one scope in batches, in place of a message queue in memory."""
+"""Mailboxes: take the waiting items of one scope in batches. They replace an in-memory message queue."""
 
 from __future__ import annotations
 
@@ -25,7 +25,8 @@ from pyadeq.models.queue import Claimed, Failed, Lease, Renewal
 
 LONGEST_WINDOW = 60.0
 MOST_KINDS = 16
-# Bytes of payloads, and of all else of an item, below which no answer to a claim was cut short, as it is at 4 MiB.
+# Sizes below which the answer to a claim cannot have been cut at 4 MiB: the bytes of all payloads, and the other bytes
+# of one item.
 SMALL, REST = 2 * 1024 * 1024, 16 * 1024
 
 log = logging.getLogger("pyadeq.mailbox")
@@ -88,8 +89,8 @@ class Batch:
     ) -> list[Failed]:
         """End a failed attempt for all items. Returns an answer for each, as `Queue.fail` does.
 
-        Retried items come back together, after the items that wait by then, possibly in another order; `release` keeps
-        the order. Raises LeaseLost if some are no longer held; the others are failed.
+        Retried items become ready together, behind the items that are waiting at that time, possibly in another order;
+        `release` keeps the order. Raises LeaseLost if some are no longer held; the others are failed.
 
         delay: seconds until the retry; None: the backoff.
         timeout: seconds for the next run.
@@ -240,7 +241,8 @@ class Mailbox:
             if batch or left <= 0:
                 return batch
             if round(due, 3) <= self.window:
-                # Each item's arrival would end a wait for the token. And none that comes now is to be taken before.
+                # Sleep instead of waiting for the wake-up token: each new item would end that wait. No batch is due
+                # before the window ends.
                 sleep(max(min(due, left), 0.001))
             else:
                 self._queue.block([self.lane], min(due, left))
@@ -260,7 +262,7 @@ class Mailbox:
         return cleared
 
     def _take(self) -> tuple[Batch | None, float]:
-        """Return a batch if there is one now, and the seconds until a window ends or something else is due."""
+        """Return a batch if there is one now, and the seconds until the next try is useful."""
         while True:
             unconfirmed: DurabilityError | None = None
             try:
@@ -301,7 +303,7 @@ class Mailbox:
         """Fail the items that the codec does not accept, so that they do not hold up the others."""
         if leases:
             fails = [Failure(lease, "the codec does not accept it", reason="PayloadError") for lease in leases]
-            with suppress(DurabilityError):  # what is lost with its primary is refused once more
+            with suppress(DurabilityError):  # if the primary loses this, the items are claimed and refused again
                 self._queue.leases._fail_alike(fails)
 
     def _settled(self, leases: list[Lease]) -> list[Lease]:
@@ -319,7 +321,7 @@ class Mailbox:
         return 0 if took_all else self.length()
 
     def _tell(self, name: str, *what: Any) -> None:
-        """Call a callback. Its errors are logged, because the items are not affected, and the caller gets them."""
+        """Call a callback. Its errors are only logged: the items are safe, and the caller still gets them."""
         callback: Callable[..., object] | None = getattr(self._callbacks, name)
         if callback is None:
             return
@@ -331,7 +333,7 @@ class Mailbox:
 
 
 def _item(data: bytes) -> Any:
-    """Read what was enqueued; bytes that are not JSON stay bytes."""
+    """Decode an item: JSON, or the bytes if they are not JSON."""
     try:
         return json.loads(data) if data else None
     except (ValueError, RecursionError):

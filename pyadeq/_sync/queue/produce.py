@@ -122,9 +122,9 @@ class Producing(Awaiting):
     def enqueue_many(self, tasks: Iterable[Any], *, rid: str | None = None) -> list[Receipt]:
         """Enqueue many tasks, in order: Task models, or payloads. Any number; each call carries at most 1,000.
 
-        A list is checked as a whole before anything is sent. An iterator is read while it is sent. If it has an invalid
-        task, the calls before that of the task have been sent when BadArgument is raised. Raises UnknownTask, after all
-        tasks were sent, if some wait for tasks that do not exist; these were not created.
+        A list is checked as a whole before anything is sent. An iterator is read while it is sent. If a task is
+        invalid, BadArgument is raised; all earlier calls have already been sent. Raises UnknownTask, after all tasks
+        were sent, if some wait for tasks that do not exist; these were not created.
 
         rid: with your own rid, you may make the same call again; it creates nothing twice. Tasks without an id get
         `<rid>.<index>`.
@@ -159,8 +159,8 @@ class Producing(Awaiting):
         """Cancel a task. A waiting or dead task is `cancelled` at once. A running task is `cancelling`, and its worker
         is notified.
 
-        tree: also cancel its children, and theirs, even if the task itself cannot be cancelled. 100 of them are
-        cancelled at once, the others by the next claims of the queue's workers. Dead children stay dead.
+        tree: also cancel all tasks below it, even if the task itself cannot be cancelled. 100 of them are cancelled at
+        once, the others by the next claims of the queue's workers. Dead children stay dead.
         """
         return (self.cancel_many([id], tree))[0]
 

@@ -18,8 +18,8 @@ from pyadeq.models.worker import Outcome
 if TYPE_CHECKING:  # which imports redis-py
     from pyadeq._sync.kernel.hints import Ear
 
-# Seconds between looks at a task: if its end is published, in case the message is lost; if not, rising from the first
-# to the last.
+# Seconds between two checks of a task: if its end is published, in case the message is lost; if not, increasing from
+# the first to the last.
 TOLD_FIRST, TOLD, UNTOLD_FIRST, UNTOLD_LAST = 1.0, 5.0, 0.02, 1.0
 
 
@@ -42,7 +42,7 @@ class Awaiting(QueueBase):
             return self._ended(id, ear, monotonic() + to_ms("timeout", timeout) / 1000)
 
     def _ended(self, id: str, ear: Ear, until: float, told: bool = False) -> Outcome:
-        """told: wait for a first message before the first question."""
+        """told: wait for a message before the first check."""
         pause = UNTOLD_FIRST
         if told:
             ear.wait(min(TOLD_FIRST, until - monotonic()))

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from pyadeq._core.queue.calls import QueueCalls
 
 PAGE = 100
-# Times of one schedule that are made up for before others have their turn.
+# How many missed times of one schedule are fired before the other schedules.
 MOST_AT_ONCE = 100
 MOST_BACKFILLED = 100_000
 # Seconds after which what could not be fired is tried again.
@@ -35,7 +35,7 @@ class Schedules:
     def __init__(self, runner: Runner, calls: QueueCalls, epoch: int = 0) -> None:
         self._runner = runner
         self._calls = calls
-        self._epoch = epoch  # of the partitions, where there are some
+        self._epoch = epoch  # of the map of partitions; only in a partitioned queue
 
     def put(
         self,
@@ -64,7 +64,7 @@ class Schedules:
         """
         new = _task_of(payload, task)
         found, _, now = self._runner.send(self._calls.schedules(name=name))
-        # Sealed again, the same content would differ.
+        # Encrypting again gives other bytes, so an unchanged schedule would look changed.
         same = bool(found) and found[0].data == encode(new.payload) and self._calls.sealing.is_current(found[0].sealed)
         call = self._calls.put_schedule(
             name,
@@ -165,7 +165,7 @@ class Schedules:
         return Fired(firings=firings, now=now, next=next)
 
     def _next_but(self, failed: set[str]) -> tuple[float | None, float]:
-        """Return when the next schedule is due, except these, and the server's time."""
+        """Return the next due time of all schedules except these, and the server's time."""
         cursor, limit = "", min(len(failed) + 1, PAGE)
         while True:
             found, cursor, now = self._runner.send(self._calls.schedules(cursor=cursor, limit=limit))
@@ -197,8 +197,8 @@ class Schedules:
         except (TransportError, QueueDraining):
             raise
         except DurabilityError as error:
-            status = error.answer  # it is done, but not confirmed to be on disk
-        except AdeqError as error:  # what this release cannot fire must not keep it from the others
+            status = error.answer  # fired, but the durability was not confirmed
+        except AdeqError as error:  # a schedule that this release cannot fire must not stop the others
             return Firing(schedule=schedule.name, at=at, status="failed", error=str(error)), None
         firing = Firing(schedule=schedule.name, at=at, status=status, id=id if status == "fired" else None)
         return firing, due.next_ms / 1000 if due.next_ms else None

@@ -17,7 +17,7 @@ C = TypeVar("C")
 T = TypeVar("T")
 
 LONGEST_RUN = 60.0
-"""Seconds that `run` waits where nothing is said."""
+"""The default wait of `run`, in seconds."""
 
 
 class QueueTask(TaskFunction[Q, P, C, T]):

@@ -121,16 +121,16 @@ class PartitionedQueue(Putting, TakingPart):
         for queue in new:
             await settle_in(model, queue)
         await self._publish(known, tags, settle=False)
-        for queue in new:  # what another client set meanwhile, which did not know of the new ones
+        for queue in new:  # settings that another client changed meanwhile, without knowing the new partitions
             await settle_in(model, queue)
         return await self.partitions()
 
     async def finish_repartition(self) -> int:
         """Stop asking earlier partitions, if no task is left in the wrong one. Returns how many are left; 0 means done.
 
-        Until then, each enqueue of a task with a key costs one more call. Call this later than the queue's
-        `idempotency` time after `repartition`: keys of ended tasks, and ids that you gave, are then no longer looked up
-        in earlier partitions. Ended tasks stay where they are, as long as they are kept.
+        Until then, each enqueue of a task with a key costs one more call. Wait at least the queue's `idempotency` time
+        after `repartition`. After this call, keys of ended tasks and your own ids are no longer looked up in earlier
+        partitions. Ended tasks stay where they are, as long as they are kept.
         """
         known = await self._read()
         if not known.before:
@@ -198,7 +198,7 @@ class PartitionedQueue(Putting, TakingPart):
 
 
 LOOKS: tuple[State, ...] = ("running", "stalled", "blocked", "delayed", "ready", "running", "stalled", "delayed")
-"""Where tasks are that have not ended, in the order in which they go on, so that none slips by."""
+"""The states of unfinished tasks, in the order in which tasks pass through them, so that a count misses none."""
 
 
 async def _has(queue: Queue, id: str) -> Queue | None:

@@ -18,7 +18,7 @@ from pyadeq.ids import new_ulid
 from pyadeq.models.queue import Receipt, Task
 
 LEARNS_FOR = 5.0
-"""Seconds in which the map of partitions must become as new as a partition says it is."""
+"""Seconds to wait for the new map, after a partition has answered with a newer epoch."""
 
 
 class Putting(PartitionedBase):
@@ -77,7 +77,7 @@ class Putting(PartitionedBase):
         try:
             await pipeline.execute()
         except DurabilityError:
-            pass  # each that was not confirmed has it
+            pass  # the error is stored with each unconfirmed call
         except TransportError as error:
             lost = error
         fits = True

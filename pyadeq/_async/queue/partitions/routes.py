@@ -3,12 +3,12 @@
 A row is one line in the class of an area: `pause = each("admin", QueueAdmin.pause)`.
 
     first         the first partition
-    each          every partition, the earliest first; those too that are made meanwhile
+    each          every partition, the earliest first, including partitions that are added during the call
     total         every partition; the answers are added up
     chain         every partition, one after the other: an iterator over all
     where_it_is   the partition that has the task: the first whose answer is `found`
     by_home       where the keys of a task, or the name of a schedule, belong: `enqueue`, `schedules.put`
-    own           a method of its own, for what one row cannot say
+    own           a method written by hand, because one row is not enough
 
 `by_home` and `own` are methods written by hand. What a partitioned queue does not have is in ABSENT, with the reason.
 """
@@ -138,6 +138,6 @@ def _row(route: str, method: Any, ask: Any, doc: str | None = None) -> Callable[
     """The row with the name, the text and, for `inspect.signature`, the arguments of the method."""
     row: Callable[..., Any] = ask
     row.__name__, row.__doc__ = method.__name__, doc or method.__doc__
-    row.__annotations__ = method.__annotations__  # which `typing.get_type_hints` resolves where the method is
+    row.__annotations__ = method.__annotations__  # `typing.get_type_hints` resolves them in the module of the method
     row.__dict__.update(route=route, __wrapped__=method)
     return row

@@ -11,16 +11,17 @@ from pyadeq._twins import aio_Event, aio_spawn
 from pyadeq.errors import AdeqError, TransportError
 
 Listen: TypeAlias = Callable[[str, float], Awaitable[str | None]]
-"""Waits for a word in one place, for at most that many seconds."""
+"""Waits for a message in one partition, for at most this many seconds."""
 
 GiveBack: TypeAlias = Callable[[str, str], Awaitable[object]]
-"""Takes a word that was said in a place, for others."""
+"""Puts a message of a partition back, for other waiters."""
 
 
 class Waits:
-    """Waits in several places, which outlive the call that needs them. Unused messages are given back.
+    """Blocking waits in several partitions. A wait outlives the call that started it, and serves the next call. Unused
+    messages are given back.
 
-    listening: what is started for each place.
+    listening: the running wait of each partition.
     """
 
     def __init__(self, listen: Listen, give_back: GiveBack) -> None:
@@ -28,7 +29,7 @@ class Waits:
         self._give_back = give_back
         self.listening: dict[str, Any] = {}
         self._heard: dict[str, str] = {}
-        self._callers: dict[aio_Event, Sequence[str]] = {}  # with a bell for each
+        self._callers: dict[aio_Event, Sequence[str]] = {}  # an event for each caller
         self._error: AdeqError | None = None
 
     async def wait(self, places: Sequence[str], seconds: float) -> dict[str, str]:
@@ -46,7 +47,7 @@ class Waits:
                 left = until - monotonic()
                 if heard or left <= 0:
                     return heard
-                for place in places:  # those that have ended by themselves, too
+                for place in places:  # also restart waits that have ended
                     if place not in self.listening:
                         self.listening[place] = aio_spawn(partial(self._listen, place, left))
                 await bell.wait(left)
@@ -68,7 +69,7 @@ class Waits:
                 else:
                     await self._give_back(place, word)
         except AdeqError as error:
-            if not (isinstance(error, TransportError) and error.retryable):  # that tell the calls, too
+            if not (isinstance(error, TransportError) and error.retryable):  # the calls report such errors themselves
                 self._error = error
         finally:
             self.listening.pop(place, None)

@@ -37,7 +37,7 @@ class Answer:
         self._due = min(self._due, max(seconds, 0.0))
 
     def doubt(self, error: DurabilityError) -> Settled:
-        """Take an answer that a partition could not confirm."""
+        """Return the answer of a partition whose durability was not confirmed, and note the error."""
         self._doubt = error
         settled: Settled = error.answer
         return settled

@@ -44,7 +44,7 @@ def _by_lane(lengths: Sequence[Sequence[int]]) -> list[int]:
 
 
 def _is_known(answer: Any) -> bool:
-    """Whether a task is there, by what was answered of it: a status, or what has one."""
+    """Return whether an answer means that the task exists: the answer is a status, or an object with a status."""
     status: str = getattr(answer, "status", answer)
     return status != "not_found"
 
@@ -94,7 +94,8 @@ class PartitionedSchedules(PartitionedArea):
             try:
                 return Schedules(part._runner, part.calls, known.epoch).put(name, timing, payload, **how)
             except PartitionsChanged as error:
-                if (self._queue._read()).epoch <= known.epoch:  # a partition knows more than the queue's own base
+                # a partition has a newer epoch than the queue's own base
+                if (self._queue._read()).epoch <= known.epoch:
                     raise error
 
     def get(self, name: str) -> Schedule | None:
@@ -162,7 +163,9 @@ class PartitionedSchedules(PartitionedArea):
         return known, None
 
     def _in_an_earlier_home(self, known: PartitionMap, name: str) -> Queue | None:
-        """Return the earlier partition in which a client with an older map may have put it. From now on, none can."""
+        """Return the earlier partition in which a client with an older map has put it. Such clients are refused from
+        now on.
+        """
         for tag in known.home(name)[:-1]:
             part = self._queue.part(tag)
             part._runner.send(part.calls.partition(known.epoch, (), new_ulid()))
@@ -256,7 +259,7 @@ class PartitionedSettings(PartitionedArea):
 
     def change(self, *, clock: str | None = None, **settings: Unpack[SettingsChange]) -> Settings:
         """Change settings of every partition and return those of the first. Settings not given stay unchanged."""
-        if clock is not None:  # before anything is asked by that clock
+        if clock is not None:  # set the clock first: the other calls already use it
             self._queue.part(WHOLE).configure(clock=clock)
         self._queue._in_each_part(lambda queue: queue.configure(clock=clock, **settings))
         return self.get()
@@ -273,7 +276,7 @@ class PartitionedAdmin(PartitionedArea):
         """Convert the stored data of every partition to the layout of this release; see `Queue.migrate`."""
         known = self._queue._read()
         if not force:
-            for tag in known.all:  # of all, before the first is changed for good
+            for tag in known.all:  # check all partitions before the first one is changed: there is no way back
                 if (self._queue.part(tag).settings()).layout < newest_layout():
                     refuse_older(self._queue.part(tag).workers())
         before, layouts, rewritten = set[int](), set[int](), 0

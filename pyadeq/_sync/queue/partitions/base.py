@@ -18,10 +18,10 @@ from pyadeq.models.partition import Partition
 T = TypeVar("T")
 
 FRESH, FRESH_WHOLE = 1.0, 5.0
-"""Seconds until the map is read again; and until a queue without partitions is asked whether it has some now."""
+"""How long a map is used without reading it again, in seconds; and the same for a queue without partitions."""
 
 PATIENCE = 0.2
-"""Seconds in which a call to one of several partitions is sent again, before the others are looked after."""
+"""Seconds for which a call to one of several partitions is retried, before the others are tried."""
 
 LEAST_REST, LONGEST_REST = 2.0, 10.0
 """Seconds until a node that did not answer is asked again. Others go on."""
@@ -68,8 +68,8 @@ class PartitionedBase:
         if self._read_at is None:
             return self._read()
         if monotonic() - self._read_at > (FRESH if self._map.epoch else FRESH_WHOLE):
-            self._read_at = monotonic()  # one asks, and the others go on
-            with suppress(TransportError):  # a client with an old map hears so where it matters
+            self._read_at = monotonic()  # only one caller reads the map; the others use the old one
+            with suppress(TransportError):  # an old map is safe: partitions refuse new tasks with an old epoch
                 return self._read(PATIENCE)
         return self._map
 
@@ -110,7 +110,7 @@ class PartitionedBase:
     def _where_it_is(self, id: str, ask: Callable[[Queue], T], is_there: Callable[[T], bool]) -> T:
         """Ask the partition that has a task, or had it before a repartition. Returns the first answer that has it."""
         asked = set[str]()
-        for fresh in (False, True):  # a task may be in a partition that is not known here yet
+        for fresh in (False, True):  # the task may be in a partition that this map does not have yet
             known = self._read() if fresh else self._fresh()
             for tag in known.places_of_id(id):
                 if tag not in asked:

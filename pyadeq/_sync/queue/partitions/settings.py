@@ -20,7 +20,7 @@ class Given(NamedTuple):
 
 
 def settle_in(model: Queue, new: Queue) -> None:
-    """Give a partition exactly what is set for another; again, if that is changed meanwhile."""
+    """Copy all settings of one partition to another. Repeat if they change during the copy."""
     given = None
     while given != (now := _given(model)):
         given = now

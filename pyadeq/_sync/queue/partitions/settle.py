@@ -20,13 +20,15 @@ from pyadeq.models.queue import AckStatus, Failed, Renewal, Settled
 T = TypeVar("T")
 
 MOST_KNOWN = 10_000
-"""How many leases' partitions are remembered at least. Those of others are looked up."""
+"""How many leases are remembered with their partition, at least. For other leases, the partition is searched."""
 
 DRY = 2.0
-"""Seconds until a listener asks a partition with too few tasks again, unless it wakes or something is due."""
+"""Seconds until a listening caller asks a partition without enough tasks again, unless a hint comes or something is
+due.
+"""
 
 Indexes = tuple[list[int], list[int]]
-"""Of acks and of fails."""
+"""The indexes of acks, and the indexes of fails."""
 
 
 class Settling(PartitionedBase):
@@ -95,8 +97,8 @@ class Settling(PartitionedBase):
         It asks the partitions of ended tasks, and, while there is room, those that may have tasks to claim; all, if
         neither applies. Raises TransportError if no partition answers.
 
-        listens: the caller hears of tasks in partitions that had none.
-        before: what a partition is asked first.
+        listens: the caller is notified of new tasks in partitions that had none.
+        before: a call that each partition gets first.
         """
         known = self._fresh()
         ended: dict[str, Indexes] = {}
@@ -124,7 +126,7 @@ class Settling(PartitionedBase):
                     self._note_away(tag, began)
                 elif not answer.leases:
                     raise
-                answer.lose(error, own_acks, own_fails)  # the caller has to hear of the leases that are claimed by now
+                answer.lose(error, own_acks, own_fails)  # leases were already claimed: return them
                 answer.expect(LEAST_REST)
                 return
             self._away_until.pop(self._node(tag), None)
@@ -145,7 +147,7 @@ class Settling(PartitionedBase):
                 answer.lose(lost, *ended.get(tag, ([], [])))
             else:
                 ask(tag)
-        for tag in known.all:  # it is for the others to say that the server is there
+        for tag in known.all:  # if none has answered, the others show whether the server can be reached
             if not answer.answered and not self._is_away(tag):
                 ask(tag)
         self._look_elsewhere(known, acks, fails, answer)
