@@ -1,1 +1,3 @@
-"""What pyadeq does, as values: no I/O, no clock, no sleep. `_async` and `_sync` send what is built here."""
+"""Pure functions that build calls as values and decode replies: no I/O, no clock, no sleep. `_async` and `_sync` send
+what is built here.
+"""

@@ -13,9 +13,9 @@ A = TypeVar("A")
 
 
 def forward(area: str, method: Callable[Concatenate[Any, P], R]) -> Callable[Concatenate[Any, P], R]:
-    """A method of a noun that is the method of one of its areas: the same arguments, the same answer.
+    """Make a short method of a noun that calls the method of one of its areas.
 
-    The noun has the area in a private attribute, `_dead` for `dead`: a subclass may have another public one.
+    It uses the private attribute, `_dead` for `dead`, because a subclass may override the public one.
     """
     name, attribute = method.__name__, f"_{area}"
 
@@ -27,16 +27,16 @@ def forward(area: str, method: Callable[Concatenate[Any, P], R]) -> Callable[Con
     async def call_async(noun: Any, /, *args: Any, **kwargs: Any) -> Any:
         return await getattr(getattr(noun, attribute), name)(*args, **kwargs)
 
-    # Mocks, for instance, ask whether a method is a coroutine function. An iterator comes from a plain function: a
-    # generator would refuse wrong arguments only when it is first asked.
+    # Mocks, for instance, check whether a method is a coroutine function. An iterator comes from a plain function: a
+    # generator function would check its arguments only at the first `next`.
     made: Any = call_async if iscoroutinefunction(method) else call
-    made.area = area  # for the reference
+    made.area = area  # used by the generator of the API reference
     short: Callable[Concatenate[Any, P], R] = made
     return short
 
 
 def named(kind: type[A]) -> type[A]:
-    """Name the short methods, and the rows of a routing table, as the class does: in errors and for pickle."""
+    """Name the short methods, and the rows of a routing table, as in the class: for errors and pickle."""
     for name, member in vars(kind).items():
         if hasattr(member, "__wrapped__") and (hasattr(member, "area") or hasattr(member, "route")):
             member.__name__, member.__qualname__ = name, f"{kind.__qualname__}.{name}"
@@ -47,7 +47,8 @@ def named(kind: type[A]) -> type[A]:
 class AreaOf(Generic[A]):
     """An area of a noun, which the noun has in a private attribute: `_dead` for `dead`.
 
-    On the class it is what mocks can copy: the class of the area; a function with its methods if it can be called.
+    Accessed on the class, it returns what mocks can copy: the class of the area, or a function with its methods if the
+    area is callable.
     """
 
     def __init__(self, kind: type[A]) -> None:
@@ -63,7 +64,8 @@ class AreaOf(Generic[A]):
             self._shown.__name__, self._shown.__qualname__ = name, f"{owner.__qualname__}.{name}"
             self._shown.__dict__.update({n: method for n, method in vars(self.kind).items() if n[0] != "_"})
             parameters = list(signature(call).parameters.values())
-            self._shown.__signature__ = signature(call).replace(parameters=parameters[1:])  # mocks pass no `self`
+            # mocks check calls, without `self`, against it
+            self._shown.__signature__ = signature(call).replace(parameters=parameters[1:])
 
     @overload
     def __get__(self, noun: None, owner: type) -> Any: ...

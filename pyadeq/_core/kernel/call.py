@@ -1,4 +1,4 @@
-"""One call of a script as a value: checked before any I/O, its reply decoded, both by the manifest alone."""
+"""A call of a script as a value. The manifest determines how it is checked, and how its reply is decoded."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Wire = bytes | str | int
 Reply = list[Any]
 """A raw reply: a list of bytes, int and such lists."""
 Item = Sequence[Any]
-"""One item of a group: its fields in order and, where the group has pairs, a mapping of them last."""
+"""One item of a group: its fields in order. If the group has pairs, the last entry is a mapping of them."""
 
 MAX_ITEMS: Final = 1000
 MAX_BYTES: Final = 16 * 1024 * 1024
@@ -108,12 +108,12 @@ def _keys(script: Script, base: str) -> tuple[str, ...]:
     return keys
 
 
-# Arguments. Each type compiles to a function that returns what goes over the wire or raises _Unfit.
+# Arguments. Each type compiles to a function that returns the encoded value or raises _Unfit.
 
 Encode = Callable[[Any], Wire]
 
 
-# What users call what the scripts have in milliseconds or in per cent, where it is not the same word.
+# The names that users know for arguments that the scripts have in milliseconds or percent, if they differ.
 _TOLD: Final = {
     "result_ms": "result_ttl",
     "reply_ms": "reply_ttl",
@@ -192,7 +192,7 @@ def _encode_bytes(argument: Argument) -> Encode:
     def encode(value: Any) -> Wire:
         data = value.encode() if isinstance(value, str) else value
         if not isinstance(data, bytes) or not low <= len(data) <= high:
-            # The value may be a payload, so an error may only tell its length.
+            # The value may be a user's payload, so the error shows only its length.
             told = data if isinstance(data, bytes) else type(data)
             raise _Unfit(name, told, f"{low} to {high} bytes")
         return data
@@ -246,13 +246,13 @@ def _encode_argument(argument: Argument) -> Encode:
 
 
 def _encode_column(argument: Argument) -> Callable[[Sequence[Any]], Sequence[Wire]]:
-    """The values that many items have for one field, all at once."""
+    """Compile a function that encodes one field of many items at once."""
     encode = _encode_argument(argument)
     if argument.default is None and argument.type in PATTERNS:
         fullmatch, allowed = PATTERNS[argument.type].fullmatch, ALLOWED[argument.type]
 
         def check(values: Sequence[Any]) -> Sequence[Wire]:
-            if not all(map(fullmatch, values)):  # TypeError for what is no text
+            if not all(map(fullmatch, values)):  # fullmatch raises TypeError if a value is not a text
                 raise _Unfit(argument.name, values, allowed)
             return values
 
@@ -268,7 +268,7 @@ def _group_encoder(script: Script, group: Group) -> Callable[[list[Wire], Sequen
     columns = tuple(map(_encode_column, group.fields))
 
     def add_columns(out: list[Wire], items: Sequence[Item]) -> None:
-        """The same as item by item, several times as fast; it does not say which item is unfit."""
+        """Encode all items column by column. Much faster than item by item, but errors do not name the item."""
         encoded = [encode(values) for encode, values in zip(columns, zip(*items, strict=True), strict=True)]
         out.extend(chain.from_iterable(zip(*encoded, strict=True)))
 

@@ -1,8 +1,8 @@
 """When a call counts as done: when it ran, when it is on the primary's disk, or when replicas have it.
 
 WAITAOF and WAIT cover the writes of their own connection only. A call that is sent again on another connection may
-find all done and write nothing. So every batch of calls is followed by one small write of its own (`confirm`), which
-confirms all that the server has applied before, so the client waits for this one.
+find all done and write nothing. So after each batch of calls, the client sends one small write, `confirm`, and waits
+for it. It confirms all earlier writes of the server.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ class Durability:
         return ("WAIT", self.replicas, self.timeout_ms)
 
     def lack(self, reply: Any) -> str:
-        """What the reply to `wait` leaves unconfirmed; nothing if all is well."""
+        """Return what was not confirmed, from the reply to `wait`; "" if everything was."""
         seconds = self.timeout_ms / 1000
         if isinstance(reply, Refusal):
             return f"the server refused to wait for it ({reply.code} {reply.text})"
@@ -63,7 +63,7 @@ class Durability:
 
 
 def confirm(call: Call[Any], now_ms: int) -> Call[Any]:
-    """The write that confirms a call: in the base of that call."""
+    """Build the confirming write after a call, in the same base."""
     noun = call.script.id.partition(".")[0]
     names = [key.name for key in call.script.keys]
     base = call.keys[names.index("config")].removesuffix(":config")
@@ -78,7 +78,7 @@ CHECK: Final = (
     ("CONFIG", "GET", "appendfsync"),
 )
 
-# From this Redis on, WAITAOF waits for the disk with `appendfsync everysec`, too. Redis 7.4 and all Valkey up to 9.1
+# Since Redis 8.0, WAITAOF waits for the disk with `appendfsync everysec`, too. Redis 7.4 and all Valkey up to 9.1
 # answer it within 0.1 s, up to a second before the fsync: redis/redis#13793. With `always` all are right.
 WAITS_SINCE: Final = 8
 
@@ -86,7 +86,7 @@ WAITS_SINCE: Final = 8
 def check(command: Any, persistence: Any, server: Any, appendfsync: Any) -> None:
     """Take the replies to CHECK: ConfigError if this server cannot confirm that a write is on its disk.
 
-    A server that does not let this user ask is taken at its word when it comes to waiting.
+    If this user may not ask, the server is trusted.
     """
     if not isinstance(command, Refusal) and not (command and command[0]):
         raise ConfigError(

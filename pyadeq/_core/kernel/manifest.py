@@ -19,7 +19,8 @@ CONTRACT: Final = 1
 class Key:
     """One of the KEYS. With a suffix type it is a prefix, to which the script appends an id, lane or name.
 
-    noun: whose it is, if not of the script's own noun; its template begins with `{<noun>}` then, not with `{base}`.
+    noun: the noun that the key belongs to, if not the script's own. The template then begins with `{<noun>}`, not with
+    `{base}`.
     """
 
     name: str
@@ -70,9 +71,10 @@ Statuses = Mapping[str, tuple[Field, ...]]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Script:
-    """One script. Its text is read with the manifest: a package that is replaced meanwhile has others.
+    """One script. Its text is read together with the manifest, because the package may be replaced while the program
+    runs.
 
-    role: whose call it is; replay: what makes a call that is sent again the same call: both as the manifest has it.
+    role, replay: as in the manifest.
     commands: those that it calls. uses: the other nouns whose data it reads and writes.
     """
 
@@ -95,7 +97,7 @@ class Script:
 
 
 class _Once(Generic[T]):
-    """`functools.cached_property` without its lock in Python 3.11, on which a forked child could wait for ever.
+    """`functools.cached_property` without the lock of Python 3.11: a forked child could wait forever for this lock.
 
     Two threads may compute the value at once, with the same outcome.
     """

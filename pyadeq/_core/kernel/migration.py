@@ -1,4 +1,4 @@
-"""The calls that bring what is stored of a queue or a lock domain to the layout of this release."""
+"""The calls that convert the stored data of a queue or a lock domain to the layout of this release."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ class Migrating(Protocol):
         """The time, where a test sets it."""
 
     def migrate(self, done: bool = False) -> Call[Layout]:
-        """From now on the layout of this release is written, and older ones are refused. done: all is rewritten."""
+        """Write in the layout of this release from now on, and refuse older releases. done: all data is converted."""
 
 
 class Layout(NamedTuple):
-    """What is written, and in what everything is; 0 and 0 where nothing is stored."""
+    """The current layout, and the lowest layout of any stored data; 0 and 0 if nothing is stored."""
 
     written: int
     rewritten: int
@@ -46,14 +46,14 @@ def newest_layout() -> int:
 def rewriter(noun: str) -> str | None:
     """The script that brings what is stored already into the new form, a bounded part with each call.
 
-    A release has one if its layout is not the first, and if what is stored does not change by itself.
+    A release has one unless its layout is the first, or its stored data needs no conversion.
     """
     ids = [id for id in library() if id.startswith(f"{noun}.rewrite.v")]
     return max(ids, key=lambda id: int(id.rpartition("v")[2]), default=None)
 
 
 def rewrite(script_id: str, calls: Migrating, cursor: str) -> Call[Step]:
-    """One part of it, from a cursor on."""
+    """Build one call of the rewrite script, from a cursor on."""
     return build_call(script_id, calls.base, {"cursor": cursor, "now_ms": calls.now_ms()}, decode=_step)
 
 

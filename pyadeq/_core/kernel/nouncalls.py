@@ -1,6 +1,6 @@
 """The calls of any noun, by the names that the manifest has for arguments and fields.
 
-What is hot has an encoder and a decoder of its own, by position: see `_core/queue/calls.py`.
+Frequent calls have their own encoders and decoders, by position: see `_core/queue/calls.py`.
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ CONTEXT: Final = frozenset({"now_ms", "source", "trace"})
 
 
 class Result:
-    """What a call has answered: `result.status`, and each field by its name, `result.text`; `fields` has all of them.
+    """The answer of a call: `result.status`, and each field by its name, `result.text`; `fields` has all of them.
 
-    Times are in seconds, and their names have no `_ms`. A field that this answer does not have is None. A name that
-    no answer of the script has raises AttributeError.
+    Times are in seconds, and their names have no `_ms`. A field that only other answers of the script have is None. An
+    unknown name raises AttributeError.
     """
 
     def __init__(self, status: str, fields: dict[str, Any], known: frozenset[str] | None = None) -> None:
@@ -36,7 +36,7 @@ class Result:
         self._known = known
 
     def __getattr__(self, name: str) -> Any:
-        if name.startswith("_"):  # what copy and pickle look for before there are fields
+        if name.startswith("_"):  # copy and pickle read such names before the fields exist
             raise AttributeError(name)
         if self._known is not None and name not in self._known and name not in self.fields:
             names = sorted(self._known)
@@ -56,8 +56,8 @@ class Result:
 class NounCalls:
     """Builds the calls of one base.
 
-    now_ms and trace are asked once a call: the first answers 0 but for a base with a test clock, the second the W3C
-    traceparent of what the program does now, or nothing. new_rid makes a rid for a call that is built without one.
+    now_ms and trace are functions that are called once per call. now_ms returns the time of a test clock, otherwise 0.
+    trace returns the current W3C traceparent, or nothing. new_rid makes a rid for a call that is built without one.
     """
 
     base: str
@@ -68,7 +68,7 @@ class NounCalls:
     new_rid: Callable[[], str] | None = field(default=None, kw_only=True)
 
     def build(self, verb: str, /, **arguments: Any) -> Call[Result]:
-        """A call by the names of its arguments; a time may come as seconds, by its name without `_ms`.
+        """Build a call from named arguments. A time can be given in seconds, under its name without `_ms`.
 
         A group is a list of items: each a value, its fields in order, or a mapping of its fields and pairs. If the
         script uses other nouns, the argument of a noun's name is the base of that noun: `lock=locks.base`.
@@ -119,7 +119,7 @@ def _context(script: Script) -> tuple[str, ...]:
 
 @cache
 def _has_rid(script: Script) -> bool:
-    """Whether it knows a call that is sent again by the call's rid."""
+    """Return whether the script recognizes repeated calls by a rid."""
     return script.replay == "rid" and any(argument.name == "rid" for argument in script.args)
 
 
@@ -132,7 +132,7 @@ def in_seconds(fields: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _sorted_out(script: Script, given: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, list[Item]]]:
-    """The scalars as they are sent, and the items of the groups."""
+    """Split the arguments into scalars, as they are sent, and the items of groups."""
     groups = {group.name: group for group in script.groups}
     own = [argument for argument in script.args if argument.name not in CONTEXT]
     scalars = {name: value for name, value in given.items() if name not in groups}
@@ -141,7 +141,7 @@ def _sorted_out(script: Script, given: Mapping[str, Any]) -> tuple[dict[str, Any
 
 
 def _words(arguments: Sequence[Argument]) -> list[str]:
-    """What a caller may say: times in seconds, or as they are sent."""
+    """Return the accepted names: of times in seconds, and in ms."""
     names = [argument.name for argument in arguments]
     return [*dict.fromkeys(name.removesuffix("_ms") for name in names), *(n for n in names if n.endswith("_ms"))]
 
@@ -161,7 +161,7 @@ def _sent(arguments: Sequence[Argument], given: Mapping[str, Any]) -> dict[str, 
 
 
 def _items(group: Group, given: Any) -> list[Item]:
-    if isinstance(given, Mapping):  # the one item of a group such as `settings`
+    if isinstance(given, Mapping):  # a mapping is the only item of a group such as `settings`
         given = [given]
     refuse_single(group.name, given)
     return [_item(group, one) for one in given]
@@ -195,7 +195,7 @@ def result(script: Script, answer: Answer, shape: str | None = None) -> Result:
 
 @cache
 def _known(script: Script, shape: str | None) -> frozenset[str]:
-    """The fields that any status has."""
+    """Return all field names that occur in at least one status."""
     declared = script.returns if shape is None else script.shapes[shape]
     return frozenset(one.name.removesuffix("_ms") for fields in declared.values() for one in fields)
 
@@ -220,7 +220,7 @@ def record(noun: str, table: str, stored: Mapping[str, bytes]) -> dict[str, Any]
 
 @cache
 def _types(noun: str, table: str) -> tuple[dict[str, str], str]:
-    """The type of each name, and that of names in `<>`, which stand for any of a kind."""
+    """Return the type of each name of a table, and the type of its pattern, a name such as `<lane>`."""
     entries = library().manifest["nouns"][noun]["tables"][table]
     types = {entry["name"]: entry["type"] for entry in entries}
     return types, next((kind for name, kind in types.items() if "<" in name), "bytes")

@@ -14,7 +14,7 @@ from pyadeq.keys import hint
 def checked_options(
     given: Iterable[str], allowed: Iterable[str], *, required: Iterable[str] = (), besides: Iterable[str] = ()
 ) -> None:
-    """TypeError that says what can be given, for an option that there is not, or one that is missing."""
+    """Raise TypeError for an unknown or missing option. The error lists the accepted options."""
     names = [*besides, *allowed]
     for name in given:
         if name not in names:
@@ -30,7 +30,7 @@ def unfit(name: str, value: object, allowed: str) -> BadArgument:
 
 
 def refuse_single(name: str, values: Any) -> None:
-    """Refuse a text, a mapping or one model where several values are meant: its parts are not."""
+    """Refuse a single text, mapping or model where a list is expected: iterating over it would give its parts."""
     if isinstance(values, str | bytes | Mapping | BaseModel) or not isinstance(values, Iterable):
         raise BadArgument("ADEQ_ARG", "pyadeq", f"{name} must be a list, got {type(values).__name__}")
 

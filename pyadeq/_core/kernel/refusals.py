@@ -25,11 +25,11 @@ class Loss(NamedTuple):
 
 class _Meaning(NamedTuple):
     passing: bool
-    """It ends by itself soon: send again while there is time."""
+    """A temporary error: send the call again within the time limit."""
     retryable: bool
     advice: str
     midway: bool = False
-    """It may come from the midst of a script, which has written by then."""
+    """The error may have interrupted a script after some of its writes."""
 
 
 _WHO: Final = {"any": "", "observe": "observer", "produce": "producer", "work": "worker", "operate": "operator"}
@@ -64,7 +64,7 @@ _MEANINGS: Final = {
     ),
 }
 _UNKNOWN: Final = _Meaning(False, False, "see the server's log", midway=True)
-# These have no code of their own.
+# These errors have no code of their own: they are recognized by their text.
 _FORBIDDEN: Final = _Meaning(
     False,
     False,
@@ -85,13 +85,13 @@ def is_passing(refusal: Refusal) -> bool:
 
 
 def told(refusal: Refusal) -> str | None:
-    """What a refusal by the server means, in words; None for one that is not to be sent again."""
+    """Return an explanation of an error after which the call can be sent again; None for all other errors."""
     meaning = _meaning(refusal)
     return _words(refusal, meaning) if meaning.retryable else None
 
 
 def is_too_old(refusal: Refusal) -> bool:
-    """Whether the server does not know what every script begins with, or by what those that only read are called."""
+    """Return whether the server is too old: it does not know `#!lua` or EVALSHA_RO."""
     text = f"{refusal.code} {refusal.text}"
     return ("command" in text and "EVALSHA_RO" in text) or ("compiling script" in text and "near '#'" in text)
 
@@ -105,8 +105,8 @@ def too_old_error(subject: str, server: Server | None) -> ConfigError:
 
 
 def refusal_error(subject: str, refusal: Refusal, maybe_applied: bool, role: str = "") -> AdeqError:
-    """The error for an error reply. maybe_applied: whether the same call, sent earlier, may have been. role: whose
-    call it is.
+    """Return the error for an error reply. maybe_applied: an earlier try of this call may have been applied. role: the
+    role that the call needs.
     """
     code, text = refusal
     if code.startswith("ADEQ_"):

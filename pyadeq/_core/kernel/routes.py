@@ -19,7 +19,7 @@ class Routes(Protocol):
     def node_of(self, key: str) -> Node: ...
 
     def follow(self, refusal: Refusal, told_by: Node) -> Node:
-        """The node that a refusal points to, remembered if it is for good; None if it points to none."""
+        """Return the node that MOVED or ASK names; a node of MOVED is remembered. None for other errors."""
         ...
 
 
@@ -37,7 +37,7 @@ class SlotMap:
     """The primary of each slot of a cluster, as far as its nodes have told.
 
     start: the nodes that are known from the beginning.
-    remap: what a client that does not reach the nodes by the addresses they tell makes of those.
+    remap: converts the addresses that the nodes announce, for clients that cannot reach the nodes there.
     """
 
     def __init__(self, start: Iterable[Address], remap: Callable[[str, int], Address]) -> None:
@@ -54,7 +54,7 @@ class SlotMap:
         return list(dict.fromkeys([*self.primaries, *self._others, *self._start]))
 
     def node_of(self, key: str) -> Address:
-        # If no node is known for a slot, any node can name it.
+        # For an unknown slot, ask any node: it redirects to the right one.
         return self._owners[hash_slot(key)] or self.known[0]
 
     def follow(self, refusal: Refusal, told_by: Node) -> Address | None:
@@ -87,7 +87,7 @@ class SlotMap:
 
 
 def _host(told: Any, told_by: Node) -> str:
-    """A node that does not know its own address, or its name, leaves it out."""
+    """Return the host of a node in a reply. If the reply leaves it out, it is the node that replied."""
     host = told.decode() if isinstance(told, bytes) else told
     if host and host != "?":
         return str(host)

@@ -39,7 +39,7 @@ _BACKOFF_CAP_S: Final = 1.0
 
 @dataclass(slots=True, eq=False)
 class Job:
-    """A call, or the load of a script on a node, on its way to its outcome."""
+    """A call, or the load of a script on a node, until it has an outcome."""
 
     script: Script
     packed: bytes
@@ -49,7 +49,7 @@ class Job:
     maybe_applied: bool = False
     redirects: int = 0
     asking: bool = False
-    """The node takes the call only if it is asked to, for the slot is on its way there."""
+    """The slot is being migrated to this node: send ASKING before the call."""
 
     @property
     def subject(self) -> str:
@@ -58,7 +58,7 @@ class Job:
 
 @dataclass(slots=True, eq=False)
 class Parcel:
-    """What one exchange carries to one node, and who takes the reply to each of its commands."""
+    """The commands of one exchange with one node, and a handler for the reply to each."""
 
     node: Node
     jobs: list[Job]
@@ -68,7 +68,7 @@ class Parcel:
     loads: set[str] = field(default_factory=set)
     obstacle: Loss | Refusal | None = None
     open: set[Job] = field(default_factory=set)
-    """Those whose reply is not there, or not confirmed."""
+    """The jobs whose reply is missing or not confirmed."""
     unconfirmed: list[tuple[Job, Reply]] = field(default_factory=list)
     confirmed: bool = False
     refused: Refusal | None = None
@@ -82,11 +82,11 @@ class Parcel:
 
 
 class Sending:
-    """Calls on their way to an outcome each, with the scripts that have to be loaded for them.
+    """Sends calls until each has an outcome, and loads missing scripts.
 
-    In turn: exchange each of the `parcels`, hand the replies to `take`, until there are none. When `take` says that
-    something is in the way, wait and go on, or `give_up`. Every call is replay-safe, so what got no reply goes out
-    again as it is. A call that is sent again may run after later ones.
+    Exchange each of the `parcels`, pass the replies to `take`, and repeat until there are none. If `take` returns
+    False, pause and repeat, or call `give_up`. Every call is replay-safe, so what got no reply goes out again as it is.
+    A call that is sent again may run after later ones.
     """
 
     def __init__(
@@ -103,10 +103,10 @@ class Sending:
         self._lines: dict[Node, deque[Job]] = {}
         self._missing: dict[Node, dict[str, Script]] = {}
         self._load_errors: dict[tuple[Node, str], AdeqError] = {}
-        # Per node that fails: since when, and what was in the way last.
+        # For each failing node: the time of the first failure, and the last obstacle.
         self._failing: dict[Node, tuple[float, Loss | Refusal]] = {}
         self.too_old: set[Node] = set()
-        """Servers that cannot run scripts: `name_too_old` says in the errors what they are."""
+        """Servers that cannot run scripts; `name_too_old` adds their versions to the errors."""
         self.plan()
 
     @classmethod
@@ -129,7 +129,7 @@ class Sending:
         return any(self._lines.values())
 
     def plan(self) -> None:
-        """Queue all calls that are left, each at its node. Call it again when the routes have changed."""
+        """Queue all unfinished calls for their nodes. Call it again when the routes have changed."""
         self._lines = {}
         for job in self._jobs:
             if job.outcome is None:
@@ -161,7 +161,7 @@ class Sending:
         for node, jobs in elsewhere.items():
             self._line(node).extendleft(reversed(jobs))
         if parcel.obstacle is None:
-            # That a node sends a call elsewhere is no sign that all is well.
+            # A redirection does not count as a success of this node.
             if parcel.loads or any(job.outcome is not None for job in parcel.jobs):
                 self._failing.pop(parcel.node, None)
             return True
@@ -171,9 +171,9 @@ class Sending:
         return False
 
     def give_up(self, since: float) -> None:
-        """End the calls that wait for nodes that have failed since that time or longer, with the obstacle's error."""
+        """Give up the calls for nodes that have been failing since this time or earlier. Each gets the last error."""
         for node, (failing, obstacle) in list(self._failing.items()):
-            # One without a line stays noted: a call may go to and fro between two of them.
+            # Keep a node without queued calls: a call may alternate between two failing nodes.
             if failing <= since and self._lines.get(node):
                 for job in self._lines.pop(node):
                     job.outcome = _obstacle_error(job, obstacle)
@@ -243,7 +243,7 @@ class Sending:
             job.redirects += 1
             if job.redirects <= MOST_REDIRECTS:
                 job.node, job.asking = node, reply.code == "ASK"
-            else:  # sent from one node to another: try again after a pause, or give up here
+            else:  # redirected too often: try again after a pause, or give up here
                 job.redirects = 0
                 parcel.obstacle = reply
         elif is_passing(reply):
@@ -260,7 +260,7 @@ class Sending:
             parcel.refused = Refusal("ERR", str(error))  # for good, unlike NOSCRIPT
 
     def _take_wait(self, parcel: Parcel, reply: Any) -> None:
-        """One confirming write confirms all earlier calls of the connection, whatever their base."""
+        """Take the reply to the confirming write: it confirms all earlier calls of the connection, in any base."""
         told = reply if parcel.confirmed else parcel.refused
         again = told is None or (isinstance(told, Refusal) and is_passing(told))
         if again and told is not None:
@@ -291,7 +291,7 @@ def _load_error(script: Script, reply: Any) -> AdeqError | None:
     if isinstance(reply, Refusal):
         return refusal_error(f"SCRIPT LOAD {script.id}", reply, False)
     if reply != script.sha1.encode():
-        # Its calls would be answered NOSCRIPT for ever.
+        # Otherwise the calls of this script would get NOSCRIPT forever.
         return AdeqError(f"{script.id}: the sum is {reply!r}, the manifest says {script.sha1}; install pyadeq again")
     return None
 
@@ -310,12 +310,12 @@ def _obstacle_error(job: Job, obstacle: Loss | Refusal) -> AdeqError:
 
 
 def _ignore(reply: Any) -> None:
-    """The reply to ASKING: the command that follows it tells."""
+    """Ignore the reply to ASKING: the next reply shows errors."""
 
 
 def pack(*command: Wire) -> bytes:
     # Not redis-py's packer: this one takes str as UTF-8 whatever encoding the client has.
-    # It gets no int, for it would crash when a signal handler raises while it reads one.
+    # Ints are converted here: pack_command would crash if a signal handler raised while it reads one.
     words = [str(int(word)) if isinstance(word, int) else word for word in command]
     packed: bytes = pack_command(tuple(words))  # type: ignore[arg-type]
     return packed

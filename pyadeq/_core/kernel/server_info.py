@@ -22,7 +22,7 @@ def read_server(info: Any) -> Server | None:
 
 
 def eviction_warning(address: str, info: Any) -> str | None:
-    """What to warn of where the server deletes keys to make room; None if it does not, or does not say."""
+    """Return a warning if the server deletes keys when its memory is full; None if it does not, or if unknown."""
     policy = _field(info, "maxmemory_policy")
     if policy in ("", "noeviction"):
         return None
@@ -34,7 +34,7 @@ def eviction_warning(address: str, info: Any) -> str | None:
 
 
 def _field(info: Any, name: str) -> str:
-    if not isinstance(info, bytes):  # this user may not ask
+    if not isinstance(info, bytes):  # this user may not run INFO
         return ""
     found = re.search(rb"^%s:([^\r\n]+)" % name.encode(), info, re.MULTILINE)
     return found[1].decode(errors="replace") if found else ""

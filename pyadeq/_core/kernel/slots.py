@@ -1,4 +1,4 @@
-"""The identity that a worker's claims carry, so that a re-sent claim is known from a new one.
+"""The identity in a worker's claims, by which the server distinguishes a repeated claim from a new one.
 
 A claim is number n of a slot of an incarnation of a worker. A slot has one call in flight; n rises by one with every
 new call. Concurrent claims of one worker take different slots.
@@ -19,10 +19,10 @@ MOST_SLOTS = 256
 
 @dataclass(slots=True)
 class Slot:
-    """One line of claims; n is the number of the call that it is taken for. A call that is re-sent keeps its number.
+    """A sequence of claims; n is the number of the current call. A call that is re-sent keeps its number.
 
-    answered: whether the last call was. One that was given up leaves its number to the next, which is given what the
-    server gave that one.
+    answered: whether the last call was answered. If it was given up, the next call uses the same number, and gets what
+    the server gave that call.
     """
 
     index: int
@@ -32,7 +32,7 @@ class Slot:
 
 @dataclass(slots=True)
 class WorkerIdentity:
-    """A worker's name under one incarnation, what it told of itself, and the slots that are not in use."""
+    """A worker's name and incarnation, its registration data, and its free slots."""
 
     worker: str
     incarnation: str
@@ -42,9 +42,9 @@ class WorkerIdentity:
 
     @contextmanager
     def slot(self, resumes: bool = False) -> Iterator[Slot]:
-        """A slot for one new call, numbered; to be told when it is answered.
+        """Yield a slot for one new call, with its number. The caller sets `answered` when the answer has come.
 
-        resumes: one without an answer is taken first, and keeps its number.
+        resumes: a slot without an answer is taken first, and keeps its number.
         """
         try:
             slot = self._free.pop(-1 if resumes else 0)

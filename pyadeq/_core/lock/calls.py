@@ -35,7 +35,7 @@ from pyadeq.models.lock import (
 T = TypeVar("T")
 
 MAX_RIDS: Final = 100
-"""In one call, but for renewals."""
+"""The most requests in one call, except renewals."""
 MAX_RENEWED: Final = 1000
 
 
@@ -78,7 +78,7 @@ class LockCalls(NounCalls):
         born_ms: int = 0,
         purpose: str = "",
     ) -> Call[RequestState]:
-        """ttl: 0: the domain's setting. wait: 0 returns `busy` if the lock is not free.
+        """Build an acquire. ttl: seconds; 0 means the domain's setting. wait: 0 returns `busy` if the lock is not free.
 
         born_ms: when the owner's work began, if before this request; used by the policy `youngest`.
         """
@@ -156,7 +156,7 @@ class LockCalls(NounCalls):
         return self._call("force_release", replies.forced, rid=rid, resource=resource, reason=reason, owner=owner)
 
     def offline(self, rid: str, *, owner: str | None = None, agent: str | None = None) -> Call[tuple[list[str], bool]]:
-        """Ends all requests of an owner, or of an agent. Answers whether there are more, too: 100 are ended at most."""
+        """End requests of an owner, or of an agent, at most 100. Also returns whether more are left."""
         if (owner is None) == (agent is None):
             raise BadArgument("ADEQ_ARG", "pyadeq", "owner: one is wanted; allowed: an owner, or an agent, not both")
         by = "owner" if agent is None else "agent"
@@ -181,7 +181,7 @@ class LockCalls(NounCalls):
         return self._call("detect", replies.detected, limit=limit, visits=visits)
 
     def abort(self, rids: Sequence[str], cycle: Sequence[CycleEdge]) -> Call[list[str]]:
-        """End requests that wait, for a deadlock that their owners are told."""
+        """End waiting requests. Their owners get DeadlockError with this cycle."""
         return self._call("abort", replies.statuses, _ids(rids), circle=replies.circle_text(cycle))
 
     def list(
@@ -194,7 +194,7 @@ class LockCalls(NounCalls):
         cursor: str = "",
         limit: int = 100,
     ) -> Call[RequestPage]:
-        """All, or those of an owner or an agent, for resources of a type, that hold or wait."""
+        """List requests: all, or by owner, agent, resource type and state."""
         named: dict[str, Any] = {"of_type": type, "owner": owner, "agent": agent}
         return self._call("list", replies.page, state=state, cursor=cursor, limit=limit, **named)
 
@@ -223,7 +223,7 @@ class LockCalls(NounCalls):
         mirror: bool | None = None,
         events_max: int | None = None,
     ) -> Call[LockSettings]:
-        """What is None stays as it is. clock: `server` or `test`, when the domain is created."""
+        """Change settings. None: unchanged. clock: `server` or `test`, when the domain is created."""
         seconds = {
             "lease": lease,
             "max_ttl": max_ttl,

@@ -19,7 +19,7 @@ class LockGraph:
         return deadlocks(self.edges)
 
     def mermaid(self) -> str:
-        """Return a Mermaid flowchart. A dashed arrow means that the other only waits ahead. Deadlocks are red."""
+        """Return a Mermaid flowchart. A dashed arrow: the other owner only waits ahead. Deadlocks are red."""
         numbers = {name: index for index, name in enumerate(self._owners())}
         lines = ["flowchart LR"]
         lines += [f'  n{number}["{name}"]' for name, number in numbers.items()]
@@ -50,7 +50,7 @@ class LockGraph:
 
 
 def deadlocks(edges: Iterable[Edge]) -> list[list[Edge]]:
-    """Return cycles of owners that can never continue. Each is searched as if the `victim` of the previous ones had
+    """Return cycles of owners that can never continue. Each search assumes that the victims of earlier cycles have
     ended.
     """
     left = list(edges)
@@ -75,9 +75,9 @@ def told(cycle: Sequence[Edge]) -> list[CycleEdge]:
 def steady(before: Collection[Edge], after: Collection[Edge]) -> list[Edge]:
     """Return the waits that existed all the time between two readings. The first ended before the second began.
 
-    A request waits once, and a hold is held once. So an edge in both readings existed in between, and all of these
-    existed together. A wait for permits depends on all owners that could give some: it counts only if none came and
-    none went.
+    A request never waits or holds again after it has ended. So an edge in both readings existed the whole time, and all
+    of these existed together. A wait for permits depends on all owners that could give some: it counts only if these
+    owners did not change.
     """
     stood = {_stamp(edge) for edge in before} & {_stamp(edge) for edge in after}
     changed = {edge.rid for edge in (*before, *after) if _any_will_do(edge) and _stamp(edge) not in stood}
@@ -89,7 +89,7 @@ def _stamp(edge: Edge) -> tuple[str | None, str, str, str]:
 
 
 def _any_will_do(edge: Edge) -> bool:
-    """Whether it is one of several owners that could each give what is missing."""
+    """Return whether the edge leads to one of several holders, each of which could give the missing permits."""
     return edge.mode == "permit" and edge.held
 
 

@@ -31,7 +31,7 @@ _SHORTEST_TTL_MS, _LONGEST_TTL_MS = 100, 3_600_000
 
 
 def checked_ttl(ttl: Seconds) -> None:
-    """BadArgument unless a lease can last so long, and be renewed in time."""
+    """Raise BadArgument if ttl is not a valid lease length."""
     ms = to_ms("ttl", ttl)
     if (ms or ttl) and not _SHORTEST_TTL_MS <= ms <= _LONGEST_TTL_MS:
         allowed = f"0 (the domain's setting), or {_SHORTEST_TTL_MS / 1000:g} to {_LONGEST_TTL_MS // 1000} seconds"

@@ -39,7 +39,7 @@ def statuses(answer: Answer) -> list[Any]:
 
 
 def acquired(answer: Answer, resource: str | None = None) -> RequestState:
-    """resource: whose fence it is, where the answer has only one."""
+    """Decode an answer. resource: the resource of the fence, if the answer has a single fence."""
     return _state(answer, answer["now_ms"], resource)
 
 
@@ -135,7 +135,7 @@ def _held_lock(text: str) -> HeldLock:
 
 
 def _mode(code: str) -> dict[str, Any]:
-    """x, s, or p and a number; + where the request leans on what its owner holds already."""
+    """x, s, or p and a number; + if the request depends on a lock that its owner already holds."""
     code = code.rstrip("+")
     if code.startswith("p"):
         return {"mode": "permit", "permits": int(code[1:])}
@@ -143,7 +143,7 @@ def _mode(code: str) -> dict[str, Any]:
 
 
 def circle(text: str) -> tuple[tuple[CycleEdge, ...], int]:
-    """`<owner>><code>><resource>`, several with spaces between; `+<n>` at the end: that many more are not named."""
+    """`<owner>><code>><resource>`, several with spaces between; `+<n>` at the end: n more are left out."""
     steps = text.split()
     cut = int(steps.pop()) if steps[-1].startswith("+") and ">" not in steps[-1] else 0
     parts = [step.split(">", 2) for step in steps]
@@ -151,7 +151,7 @@ def circle(text: str) -> tuple[tuple[CycleEdge, ...], int]:
 
 
 def circle_text(cycle: Sequence[CycleEdge]) -> str:
-    """The same the other way round; of a long one the beginning."""
+    """Encode a cycle as text; only the beginning of a long cycle."""
     codes = {"exclusive": "x", "shared": "s"}
     steps = [f"{one.owner}>{codes.get(one.mode, f'p{one.permits}')}>{one.resource}" for one in cycle]
     while len(text := " ".join(steps)) > MAX_CIRCLE:

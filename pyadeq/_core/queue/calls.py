@@ -67,7 +67,7 @@ class QueueCalls(NounCalls, ScheduleCalls, LimitCalls, WeightCalls, PartitionCal
         return {"now_ms": self.now_ms(), "source": self.source or None, "trace": self.trace() or None, **scalars}
 
     def enqueue(self, tasks: Sequence[tuple[str, Task]], rid: str) -> Call[list[Receipt]]:
-        """tasks: ids with their tasks, 1 to 1,000, in their order in the queue."""
+        """Build an enqueue of 1 to 1,000 tasks, each with its id, in order."""
         return self.enqueue_items([item(id, task) for id, task in tasks], rid)
 
     def enqueue_items(
@@ -76,8 +76,8 @@ class QueueCalls(NounCalls, ScheduleCalls, LimitCalls, WeightCalls, PartitionCal
         """The same for tasks that `item` has encoded.
 
         epoch: of the map of partitions that was used.
-        moved: the tasks belong to another partition by that map. A task that its key or family does not keep here is
-        not created, and its receipt says `moved`.
+        moved: the tasks belong to another partition by that map. A task is created here only if its key or family has
+        an unfinished task here. Otherwise its receipt says `moved`.
         """
         return build_call(
             "queue.enqueue.v1",
@@ -139,7 +139,9 @@ class QueueCalls(NounCalls, ScheduleCalls, LimitCalls, WeightCalls, PartitionCal
         lease: Seconds = 0,
         busy: int | None = None,
     ) -> Call[Settled]:
-        """Acks, fails and a claim of up to limit more in one call; jitters: 0 to 1,000,000 for each fail."""
+        """Build one call of acks, fails and a claim of up to limit tasks. jitters: 0 to 1,000,000 for each fail, the
+        random part of its backoff.
+        """
         scalars = self._scalars(
             worker=worker, incarnation=incarnation, slot=slot, n=n, limit=limit, lease_ms=to_ms("lease", lease)
         )

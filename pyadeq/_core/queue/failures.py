@@ -5,7 +5,7 @@
 | `crash`           | the process that ran it died                     | retried                                  |
 | `bad_input`       | ValidationError, SyntaxError, JSONDecodeError, … | dead at once                             |
 | `timeout`         | it ran for longer than its timeout               | retried, with twice the timeout          |
-| `rate_limited`    | RateLimited                                      | retried, after as long as the error asks |
+| `rate_limited`    | RateLimited                                      | retried, after the delay in the error    |
 | `out_of_memory`   | MemoryError                                      | dead at once, with an event `task.alert` |
 | `connection_lost` | TransportError, ConnectionError                  | retried                                  |
 | `error`           | anything else; its exception is the reason       | retried                                  |
@@ -162,7 +162,7 @@ class Failures:
         delay: Seconds | None = None,
         exit_code: int | None = None,
     ) -> Failure:
-        """Return how an attempt of that class ends by its rule. Given values take precedence over the rule."""
+        """Return how an attempt of this class ends by its rule. Other arguments override the rule."""
         rule = self.rules.get(name, Rule())
         return Failure(
             lease,

@@ -16,9 +16,8 @@ from pyadeq.models.queue import Backoff, Lease, Receipt, Task
 T = TypeVar("T")
 
 MAX_ITEMS = 1000
-MAX_BATCH_BYTES = 8 * 1024 * 1024
+MAX_BATCH_BYTES = 8 * 1024 * 1024  # payloads or results of one call; the script accepts 16 MiB in total
 MAX_PARTS = 8000  # tags, limits and ids of `after` that the tasks of one call have together
-"""Of all payloads, or results, of a call; the script takes 16 MiB in all."""
 MAX_ERROR_BYTES = 8192
 MAX_NOTE_BYTES = 1000
 
@@ -30,7 +29,7 @@ EnqueueItem = tuple[str, bytes, dict[str, Any]]
 
 
 class Sealed(bytes):
-    """Bytes that went through the codec already."""
+    """Bytes that the codec has already encoded."""
 
 
 @dataclass(frozen=True)
@@ -52,7 +51,7 @@ class Failure:
     exit_code: int | None = None
 
     def pairs(self) -> dict[str, Any]:
-        """What is not at its default of all but the first four."""
+        """Return all fields after the first four that differ from their defaults."""
         pairs: dict[str, Any] = {}
         if self.delay is not None:
             pairs["delay_ms"] = to_ms("delay", self.delay)
@@ -114,15 +113,19 @@ def envelope(task: Task) -> dict[str, Any]:
 
 
 def size_of(payload: bytes, envelope: Mapping[str, Any]) -> int:
-    """What a task counts for in `by_bytes`, so that a batch passes neither its bytes nor its parts."""
+    """Return the size of a task for `by_bytes`: its payload, and a share for each part, so that a batch exceeds neither
+    limit.
+    """
     parts = sum(len(envelope.get(name) or ()) for name in ("tags", "limits", "after"))
     return len(payload) + parts * -(-MAX_BATCH_BYTES // MAX_PARTS)
 
 
 def by_limits(items: Sequence[T]) -> Iterator[Sequence[T]]:
-    """Split what ends leases: 1,000 at a time, and not more than hold 8,000 limits, which each cost the server time.
+    """Split items that end leases into batches of at most 1,000 items and 8,000 limits: each limit costs the server
+    time.
 
-    Items are leases, failures, or tuples that begin with a lease. Of the id and token of one nothing is known.
+    Items are leases, failures, or tuples that begin with a lease. An item without a Lease, only with an id and a token,
+    counts as one limit.
     """
     start = limits = 0
     for at, one in enumerate(items):
@@ -145,7 +148,7 @@ def _limits_of(one: Any) -> int:
 
 
 def by_bytes(items: Iterable[T], size_of: Callable[[T], int]) -> Iterator[list[T]]:
-    """Split where they would pass 8 MiB together; one alone may."""
+    """Split into batches of at most 8 MiB. A single larger item is a batch of its own."""
     batch: list[T] = []
     size = 0
     for one in items:
@@ -159,7 +162,7 @@ def by_bytes(items: Iterable[T], size_of: Callable[[T], int]) -> Iterator[list[T
 
 
 def fallback_pairs(fallback: Any, lane: str) -> dict[str, Any]:
-    """Lanes in turn; the last may be `fail`; `wider` is all that are wider than the task's own."""
+    """Encode the fallback lanes. The last may be `fail`. `wider`: all lanes that are wider than the task's lane."""
     if fallback == "wider":
         group, _, _ = lane.partition("/inst/")
         wider = [name for name in (group, "any") if name != lane]
@@ -193,7 +196,7 @@ def after_pairs(task: Task) -> dict[str, Any]:
 
 
 def earlier_ids(after: Any, name: str = "after") -> list[str]:
-    """The ids of tasks that others come after: ids or receipts, or one of them alone."""
+    """Return the ids in `after`: an id, a receipt, or a list of them."""
     several = [after] if isinstance(after, str | Receipt) else checked_list(name, after)
     ids = [one.id if isinstance(one, Receipt) else one for one in several]
     for id in ids:
@@ -245,7 +248,7 @@ def note(fraction: float | None, text: str | None, log: str | None, output: str 
 
 
 def acked(ack: tuple[Held, Any]) -> tuple[Held, Any]:
-    """A lease and its result, or BadArgument: a lease alone is easily given instead."""
+    """Return a lease and its result. Raises BadArgument for a lease without a result, a common mistake."""
     if isinstance(ack, tuple | list) and len(ack) == 2:
         return ack[0], ack[1]
     wanted = "each of acks must be (lease, result), with None for no result"
@@ -271,7 +274,7 @@ def _result_bytes(result: Any) -> bytes:
 
 
 def error_bytes(error: str | bytes | BaseException) -> bytes:
-    """The last 8 KiB, where a traceback says what went wrong."""
+    """Return the last 8 KiB of an error: the end of a traceback says what went wrong."""
     if isinstance(error, Sealed):
         return error
     if isinstance(error, BaseException):

@@ -30,7 +30,7 @@ class LimitCalls:
         )
 
     def limits(self, keys: Sequence[str] = (), cursor: str = "") -> Call[tuple[list[Limit], str, list[LimitUse]]]:
-        """Some of the limits that are set, and the cursor that gets the next; or how the keys stand that are named."""
+        """Build a call for a page of limits and the next cursor; or, with keys, for the state of these keys."""
         return build_call(
             "queue.limits.v1",
             self.base,
@@ -48,7 +48,7 @@ class WeightCalls:
     _scalars: Callable[..., dict[str, Any]]
 
     def set_weights(self, weights: Sequence[tuple[str, int]], rid: str) -> Call[None]:
-        """weights: users with percents, 0 for what everybody has."""
+        """Build a call. weights: users with their weight in percent; 0 resets to the default."""
         return build_call(
             "queue.set_weights.v1", self.base, self._scalars(rid=rid), {"item": weights}, decode=lambda _: None
         )
@@ -61,7 +61,7 @@ class WeightCalls:
 
 
 def weight_pct(weight: float) -> int:
-    """A weight in percent; 0 for 1, which everybody has."""
+    """Convert a weight to percent. The default weight 1 becomes 0."""
     if not isinstance(weight, int | float) or not 0.01 <= weight <= 100:
         raise unfit("weight", weight, "0.01 to 100")
     pct = round(weight * 100)

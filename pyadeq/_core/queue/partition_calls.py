@@ -16,7 +16,9 @@ class PartitionCalls:
     now_ms: Callable[[], int]
 
     def partition(self, epoch: int, tags: Sequence[str], rid: str, *, settle: bool = False) -> Call[tuple[str, int]]:
-        """Other partitions from this epoch on; without tags, no new tasks of earlier epochs here. Status and epoch."""
+        """Store a new map with this epoch; without tags, only refuse new tasks of earlier epochs. Returns status and
+        epoch.
+        """
         return build_call(
             "queue.partition.v1",
             self.base,
@@ -26,7 +28,7 @@ class PartitionCalls:
         )
 
     def partition_map(self) -> Call[PartitionMap]:
-        """Of the queue's own base, which has it."""
+        """Read the map from the queue's own base."""
         return build_call("queue.settings.v1", self.base, {"now_ms": self.now_ms()}, decode=_map)
 
 

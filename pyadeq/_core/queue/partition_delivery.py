@@ -1,4 +1,4 @@
-"""Tasks on their way into the partitions of a queue: what is sent where next, and what has been answered."""
+"""The state of an enqueue into partitions: which call goes to which partition next, and which tasks are answered."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from pyadeq.errors import DurabilityError, PartitionsChanged, UnknownTask
 from pyadeq.models.queue import Receipt
 
 PORTION = 100
-"""Tasks that belong anywhere are not spread further: a call for each would cost more than they do."""
+"""The smallest portion of tasks without keys for one partition. In smaller ones, calls would cost more than tasks."""
 
 
 @dataclass(slots=True)
 class Parcel:
     """A task on its way.
 
-    id: given by the caller; or derived from the rid of a call that may be made again; or else of our own.
-    named: its id ends with its partition.
+    id: given by the caller; or derived from the caller's rid; or generated.
+    named: the id ends with the tag of its partition.
     """
 
     index: int
@@ -41,7 +41,7 @@ class Parcel:
 
     @property
     def moved(self) -> bool:
-        """Whether it belongs there only if something of its own is still there."""
+        """Whether the task is sent with `moved`: it is created there only if its key or family is still there."""
         return self.asked < len(self.home) - 1
 
     def item(self) -> EnqueueItem:
@@ -49,7 +49,9 @@ class Parcel:
         return tagged(self.id, self.tag) if self.named else self.id, self.payload, dict(self.pairs)
 
     def address(self, known: PartitionMap) -> None:
-        """Say where it belongs by this map; what belongs anywhere has no home yet. BadArgument if that is nowhere."""
+        """Compute the homes of the task by this map; a task without keys has none yet. BadArgument if its keys
+        conflict.
+        """
         home = known.home_of(self.id if self.origin == "given" else None, self.pairs)
         self.named = self.origin != "given" and (home is not None or self.origin == "own")
         if home is None and self.origin == "derived":
@@ -67,7 +69,7 @@ class Shipment:
 
     @property
     def name(self) -> str:
-        """What sets it apart from all others of the same tasks and epoch."""
+        """A name that is unique among the calls for the same tasks and epoch."""
         return f"{self.moved:d}.{self.parcels[0].index}"
 
 
@@ -100,7 +102,7 @@ class Delivery:
                 parcel.home = (known.tags[self._turn % len(known.tags)],)
 
     def shipments(self) -> list[Shipment]:
-        """What can go now: one call to each partition at most, so that what is sent there stays in its order."""
+        """Return the calls that can be sent now: at most one per partition, to keep the order of tasks."""
         by_tag: dict[str, list[Parcel]] = {}
         for parcel in self._left:
             by_tag.setdefault(parcel.tag, []).append(parcel)
@@ -123,7 +125,7 @@ class Delivery:
                 continue
             settled.add(parcel.index)
             if receipt and receipt.status == "exists" and parcel.origin != "given":
-                # before the map changed; no other task has such an id
+                # created before the map changed: no other task has such an id
                 self._receipts[parcel.index] = Receipt("created", receipt.id)
             else:
                 self._receipts[parcel.index] = receipt
@@ -142,6 +144,6 @@ class Delivery:
 
 
 def _one_call(parcels: Sequence[Parcel]) -> list[Parcel]:
-    """As many of them, from the first, as one call takes: all moved or none, and together not too many bytes."""
+    """Return the first tasks, as many as fit into one call: either all with `moved` or none, and not too many bytes."""
     alike = takewhile(lambda parcel: parcel.moved == parcels[0].moved, parcels[:MAX_ITEMS])
     return next(by_bytes(alike, lambda parcel: size_of(parcel.payload, parcel.pairs)))

@@ -19,7 +19,7 @@ MOST: Final = 512
 """Partitions of a queue."""
 
 WHOLE: Final = "-"
-"""The tag of the queue's own base: all there is of a queue without partitions."""
+"""The tag of the queue's own base, the only partition of an unpartitioned queue."""
 
 _BITS = MOST.bit_length() - 1
 _WIDTH = SLOTS // MOST
@@ -28,14 +28,15 @@ DECIDERS: Final = ("ordering_key", "idempotency_key", "unique", "scope")
 """Keys that are kept in one partition."""
 
 Home = tuple[str, ...]
-"""The partitions where a task may belong, by their tags: of earlier epochs, the earliest first, and of now."""
+"""The tags of a task's partitions: in earlier epochs, the earliest first, and in the current one."""
 
 
 @dataclass(frozen=True)
 class PartitionMap:
     """The partitions of a queue since an epoch.
 
-    before: those of earlier ones, where tasks may be that belong elsewhere by now. settled: of still earlier ones.
+    before: the partitions of earlier epochs, where tasks may be whose keys have moved since. settled: those of even
+    earlier epochs, which new tasks no longer ask.
     """
 
     epoch: int = 0
@@ -50,7 +51,7 @@ class PartitionMap:
 
     @property
     def newest(self) -> tuple[str, ...]:
-        """Those that the epoch before did not have, as long as keys move."""
+        """The partitions that the newest epoch has added, until the repartition is finished."""
         return tuple(tag for tag in self.tags if tag not in self.before[-1]) if self.before else ()
 
     @cached_property
@@ -63,14 +64,14 @@ class PartitionMap:
         return frozenset(self.all)
 
     def home(self, key: str) -> Home:
-        """Where what has this key belongs."""
+        """Return the partitions of a key."""
         digest = crc_hqx(key.encode(), 0)
         now = self.tags[digest % len(self.tags)]
         earlier = dict.fromkeys(tags[digest % len(tags)] for tags in self.before)
         return (*(tag for tag in earlier if tag != now), now)
 
     def home_of_id(self, id: str) -> Home:
-        """Where a task of this id belongs: its id says so, unless a caller chose the id."""
+        """Return the partitions of a task id: a generated id may name its partition; other ids are hashed."""
         return (tag_in(id),) if self.is_named_by(id) else self.home(id)
 
     def is_named_by(self, id: str) -> bool:
@@ -78,12 +79,14 @@ class PartitionMap:
         return tag_in(id) in self._known
 
     def places_of_id(self, id: str) -> tuple[str, ...]:
-        """Where to look for a task, the likeliest first. A chosen id may be a schedule's, or an older one."""
+        """Return the partitions to search for a task, most likely first. A chosen id may be a schedule's, or an older
+        one.
+        """
         home = self.home_of_id(id)
         return home if self.is_named_by(id) else tuple(dict.fromkeys([*reversed(home), *self.all]))
 
     def home_of(self, id: str | None, pairs: Mapping[str, Any]) -> Home | None:
-        """Where a new task belongs, by its id, if it was given one, and its envelope; None: anywhere.
+        """Return the partitions of a new task, from its chosen id and its pairs; None if any partition will do.
 
         BadArgument if it would have to be in two partitions, now or while keys move.
         """
@@ -134,7 +137,7 @@ def tagged(id: str, tag: str) -> str:
 
 
 def make_tags(name: str, count: int) -> tuple[str, ...]:
-    """The tags of that many partitions of a queue. Their slots are spread evenly. More tags do not move them."""
+    """Return the tags of `count` partitions. Their slots are spread evenly. A larger count keeps the earlier tags."""
     if not isinstance(count, int) or isinstance(count, bool) or not 1 <= count <= MOST:
         raise ConfigError(f"partitions: {count!r} is not accepted; allowed: an integer from 1 to {MOST}")
     return tuple(_tag(name, index) for index in range(count))
@@ -142,7 +145,7 @@ def make_tags(name: str, count: int) -> tuple[str, ...]:
 
 @lru_cache(maxsize=4 * MOST)
 def _tag(name: str, index: int) -> str:
-    """Each halves what others have left: 0, 1/2, 1/4, 3/4, 1/8 … of all slots, and at most 31 slots more."""
+    """Return a tag in the middle of a gap: at 0, 1/2, 1/4, 3/4, 1/8 … of all slots, plus at most 31 slots."""
     first = int(f"{index:0{_BITS}b}"[::-1], 2) * _WIDTH
     for number in count():
         tag = f"{index}-{number}"
@@ -161,7 +164,7 @@ def read_map(stored: Mapping[str, str]) -> PartitionMap:
 
 
 def together(workers: Iterable[WorkerInfo]) -> list[WorkerInfo]:
-    """Workers by name, each as it was seen last; it has heard what is wanted of it once it has in all partitions."""
+    """Merge the workers of all partitions by name: the newest entry counts, and `heard` must be true in all of them."""
     found: dict[str, WorkerInfo] = {}
     for worker in sorted(workers, key=lambda one: one.seen):
         before = found.get(worker.name)
@@ -171,7 +174,7 @@ def together(workers: Iterable[WorkerInfo]) -> list[WorkerInfo]:
 
 
 def in_portions(items: Sequence[Any], parts: int, least: int) -> list[Sequence[Any]]:
-    """Tasks without a partition of their own, in up to `most` portions of at least `least` items."""
+    """Split tasks without keys into up to `parts` portions, each of at least `least` items, except the last."""
     size = max(-(-len(items) // parts), least)
     return [items[start : start + size] for start in range(0, len(items), size)]
 

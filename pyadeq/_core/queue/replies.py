@@ -62,7 +62,7 @@ def lengths(reply: Reply) -> list[int]:
 
 
 def receipts(reply: Reply, ids: Sequence[str]) -> list[Receipt]:
-    """UnknownTask, with all receipts, where a task was not made for one that it is to come after."""
+    """Return the receipts. Raises UnknownTask, with all receipts, if a task in an `after` does not exist."""
     answers: list[Receipt | None] = []
     unknown: tuple[str, str] | None = None
     for item, id in zip(reply[2], ids, strict=True):
@@ -188,7 +188,7 @@ def _lease(
     data: bytes,
     record: list[bytes],
 ) -> Lease:
-    """A lease, made past the checks that keep one from being changed, which take most of the time."""
+    """Build a Lease without the slow checks of the frozen model."""
     lease = object.__new__(Lease)
     words = iter(record)
     its = lease.__dict__
@@ -291,6 +291,6 @@ def _view(item: list[Any], data: bytes | None = None, result: bytes | None = Non
 
 
 def _lanes(record: dict[str, bytes]) -> tuple[str, ...]:
-    """Where a task goes if no worker takes it: its lanes in turn, and `fail` if that is how it ends."""
+    """Decode the fallback of a task: its lanes, and `fail` if it fails after the last one."""
     lanes = record["fallback"].decode().split(",") if "fallback" in record else []
     return (*lanes, "fail") if record.get("unclaimed") == b"fail" else tuple(lanes)

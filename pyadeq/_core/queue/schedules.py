@@ -18,7 +18,7 @@ from pyadeq.models.base import Seconds, encode, read_json, to_ms
 from pyadeq.models.queue import Task
 from pyadeq.models.schedule import FireStatus, Overlap, Schedule, SchedulePut, SteerScheduleStatus, Timing
 
-# What only the one task may say that is enqueued now.
+# Options that are possible for one task only, not for the tasks of a schedule.
 UNFIT = ("id", "run_after", "expires_at", "parent", "after", "after_any", "gather", "idempotency_key", "reply")
 # How many times that came too late are counted in one call.
 MOST_COUNTED = 2_000
@@ -28,7 +28,7 @@ LEAST_CATCH_UP_MS = 1000
 class Due(NamedTuple):
     """What to say to `fire`, in ms: the time that has come and the one that follows, 0 for none.
 
-    late: whether it is too late for it. missed: how many more that follow it came too late.
+    late: whether `nominal_ms` is too late. missed: the number of following times that are also too late.
     """
 
     nominal_ms: int
@@ -57,14 +57,15 @@ class ScheduleCalls(SealedCalls):
         stored: bytes | None = None,
         epoch: int = 0,
     ) -> Call[SchedulePut]:
-        """now: the server's time, from which the first time is reckoned. stored: the payload, where it is sealed."""
+        """now: the server's time; firing begins with the first time after it. stored: the encrypted payload."""
         text = timing_text(timing)
         if overlap not in get_args(Overlap):
             raise unfit("overlap", overlap, ", ".join(get_args(Overlap)))
         if to_ms("catch_up", catch_up) < LEAST_CATCH_UP_MS:
             raise unfit("catch_up", catch_up, "1 second and more, for who fires is always a little late")
         pairs = schedule_envelope(task)
-        trial = {"name": check_name("name", name), "rid": rid, "rev": 1}  # what does not fit would fail when it fires
+        # otherwise an invalid option would fail only when the schedule fires
+        trial = {"name": check_name("name", name), "rid": rid, "rev": 1}
         build_call("queue.trigger.v1", self.base, trial, {"item": [(name, b"", pairs)]}, decode=_status)
         scalars = self._scalars(
             name=name,
@@ -135,7 +136,7 @@ def due_now(schedule: Schedule, now: float) -> Due:
 
 
 def known_timing(schedule: Schedule) -> Timing:
-    """Its timing. ConfigError for what this release cannot read, BadArgument for what this machine cannot compute."""
+    """Return the timing. ConfigError for an unknown form, BadArgument if this machine cannot compute it."""
     if schedule.timing is None:
         raise ConfigError(f"this release cannot read the schedule {schedule.name!r}: upgrade it, or put it again")
     check_timing(schedule.timing)  # another machine may know time zones that this one does not

@@ -22,7 +22,7 @@ AckItem = tuple[str, str, bytes]
 
 @dataclass(frozen=True)
 class Sealing:
-    """What is stored without a codec is what was given, so nothing here is in the way then."""
+    """Encodes and decodes stored values with the codec. Without a codec, they are stored as given."""
 
     codec: Codec | None = field(repr=False)
     base: str
@@ -36,13 +36,13 @@ class Sealing:
         return [(id, self.payload(data), pairs) for id, data, pairs in items] if self.codec else items
 
     def result(self, data: bytes) -> bytes:
-        """No result stays none."""
+        """Encode a result; an empty one stays empty."""
         if not self.codec or not data or isinstance(data, Sealed):
             return data
         return Sealed(self.codec.seal(data, self._context("result")))
 
     def error(self, data: bytes) -> bytes:
-        """Its end, as much as fits when it is sealed."""
+        """Encode the end of an error, as much as fits after encryption."""
         if not self.codec or isinstance(data, Sealed):
             return data
         text = data.decode(errors="replace").encode()  # as it will be read
@@ -65,14 +65,14 @@ class Sealing:
         return [(*fail[:4], self.error(fail[4]), *fail[5:-1], {**fail[-1], "sealed": True}) for fail in fails]
 
     def is_current(self, stored: bytes | None) -> bool:
-        """Whether a payload is stored as it would be now, by the first key. False for a codec that cannot tell."""
+        """Return whether a payload is stored as the first key would store it now. False if the codec cannot check."""
         tell = getattr(self.codec, "is_current", None)
         return stored is not None and tell is not None and bool(tell(stored, self._context("payload")))
 
     # What comes out
 
     def opening(self, decode: Callable[[Any], T], open: Callable[[T], T]) -> Callable[[Any], T]:
-        """A reply read, and what is sealed in it opened."""
+        """Return a decoder that also decrypts the encrypted fields of the reply."""
         return (lambda reply: open(decode(reply))) if self.codec else decode
 
     def claimed(self, claimed: Claimed) -> Claimed:
@@ -86,7 +86,9 @@ class Sealing:
         return settled
 
     def acked(self, statuses: list[AckStatus]) -> list[AckStatus]:
-        """A result that is sealed twice differs each time, so a different result cannot be told from the same one."""
+        """Turn `already` into `completed`: a result that is encrypted twice differs, so the server cannot compare
+        results.
+        """
         return ["completed" if status == "already" else status for status in statuses]
 
     def views(self, views: list[TaskView | None]) -> list[TaskView | None]:
@@ -96,11 +98,13 @@ class Sealing:
         return [self._view(outcome, result="data", error="error") for outcome in outcomes]
 
     def schedules(self, page: tuple[list[Schedule], str, float]) -> tuple[list[Schedule], str, float]:
-        """With what is stored, too: it is what the task of a schedule gets."""
+        """Also keep the stored payload: the tasks of a schedule get it unchanged."""
         return [self._schedule(schedule) for schedule in page[0]], *page[1:]
 
     def _open_lease(self, lease: Lease) -> None:
-        """A lease exists even if its payload cannot be read: the reader gets the reason, and can fail the task."""
+        """Keep the lease even if its payload cannot be decrypted: reading it raises the reason, and the worker can fail
+        the task.
+        """
         try:
             lease.__dict__["data"] = self._open("payload", lease.data)
         except PayloadError as error:
@@ -135,7 +139,7 @@ class Sealing:
             return self.codec.open(data, self._context(what))
         except PayloadError:
             raise
-        except Exception as error:  # whatever it needs may be away: that is no reason to lose the lease
+        except Exception as error:  # e.g. a key server may be down: keep the lease
             raise PayloadError(f"the codec has failed: {type(error).__name__}") from error
 
     def _context(self, what: str) -> bytes:

@@ -17,11 +17,11 @@ from pyadeq.models.schedule import At, Cron, Every, Timing
 SHORTEST_PERIOD_MS = 100
 DAY = 86_400
 _EPOCH = date(1970, 1, 1)
-CALENDAR_END_MS = 4_102_444_800_000  # 2100: no schedule is reckoned beyond
+CALENDAR_END_MS = 4_102_444_800_000  # 2100: later times are not computed
 
 
 def timing_text(timing: Timing) -> bytes:
-    """A timing as it is stored. Equal ones have equal bytes: who declares the same schedule again changes nothing."""
+    """Encode a timing. Equal timings have equal bytes, so `put` of the same schedule changes nothing."""
     fields: dict[str, Any]
     check_timing(timing)
     match timing:
@@ -110,8 +110,8 @@ def _cron(timing: Cron, after_ms: int) -> Iterator[int]:
 def _wall_clock(fields: Any, zone: ZoneInfo, begin: int) -> Iterator[int]:
     """Every second since the epoch, from begin on, at which a clock on the wall shows what the fields say.
 
-    fields: an expression as cronsim has read it. Its own search steps by whole hours of real time, so it leaves times
-    out where clocks change by half an hour.
+    fields: an expression as cronsim has read it. cronsim's own search steps by whole hours of real time, so it misses
+    times where clocks change by half an hour.
     """
     hours, minutes, seconds = sorted(fields.hours), sorted(fields.minutes), sorted(fields.seconds)
     for start, end, offset in _even_parts(zone, begin):
@@ -133,7 +133,7 @@ def _wall_clock(fields: Any, zone: ZoneInfo, begin: int) -> Iterator[int]:
 
 
 def _even_parts(zone: ZoneInfo, start: int) -> Iterator[tuple[int, int, int]]:
-    """From start to the end of the calendar, parts of a day at most, each with one difference from UTC: all in seconds.
+    """Yield periods of at most a day, from start to the end of the calendar, each with one UTC offset; in seconds.
 
     Clocks do not change twice within a day.
     """
@@ -166,7 +166,7 @@ def _cronsim() -> Any:
 
 
 def check_timing(timing: Timing) -> None:
-    """Refuse a timing that is none, or has no sense."""
+    """Refuse a value that is not a timing, or a timing that is impossible."""
     match timing:
         case Cron():
             _check_cron(timing.expression, timing.tz)
