@@ -46,7 +46,10 @@ def bench(
     ] = None,
     most: Annotated[
         int,
-        typer.Option(min=0, help="For growth: the most waiting or delayed tasks; at most half of the memory is used."),
+        typer.Option(
+            min=0,
+            help="For growth: the largest number of waiting or delayed tasks. It uses at most half of the memory.",
+        ),
     ] = 1_000_000,
     plots: Annotated[Path | None, typer.Option(metavar="DIR", help="Draw the figures there, as PNG files.")] = None,
     output: Output = Format.table,
@@ -54,8 +57,8 @@ def bench(
     """Measure the cost of a task, the throughput and latency of a worker, and more.
 
     By default, it measures cost, drain and latency on a private server. Each figure is the median of its rounds.
-    `floor` is the cost of bare commands that move the same data in the same rounds, and the ratio compares the two. The
-    queues for the measurement are created and deleted. Measure on a machine without other work: `load` is its load
+    `floor` is the cost of plain Redis commands that move the same data in the same rounds. The ratio is cost / floor.
+    The queues for the measurement are created and deleted. Measure on a machine without other work: `load` is its load
     before the measurement.
     """
     if all and subjects:

@@ -45,7 +45,8 @@ def chaos(
     kill: Annotated[bool, typer.Option("--kill", help="Kill some of the clients, and freeze others.")] = False,
     flush: Annotated[bool, typer.Option("--flush-scripts", help="Send SCRIPT FLUSH now and then.")] = False,
     durability: Annotated[
-        Literal["memory", "aof", "replica"], typer.Option(help="Where each write must be before it counts.")
+        Literal["memory", "aof", "replica"],
+        typer.Option(help="When a write counts as done: in memory, on disk or on replicas."),
     ] = "memory",
     replicas: Annotated[int, typer.Option(min=1, help="Replicas that must confirm, with --durability replica.")] = 1,
     history: Annotated[Path | None, typer.Option(metavar="FILE", help="Write the history to this file.")] = None,
@@ -58,8 +59,9 @@ def chaos(
     """Test a deployment: work on a scratch queue and scratch locks, record everything, and judge it at the end.
 
     While it runs, restart the server, fail over, cut the network or fill its memory: whatever may happen in production.
-    The command notices this. It counts what such a fault may lose, and what must never be lost. Other queues are not
-    touched, except for the load. But --flush-scripts, and the faults that you cause, affect all clients of the server.
+    The command notices this. It counts losses that such a fault allows, and losses that must never happen. Other queues
+    are not touched, except for the load. But --flush-scripts, and the faults that you cause, affect all clients of the
+    server.
 
     Ctrl-C ends the work early. Exits with 1 if a promise was broken, and says which.
     """

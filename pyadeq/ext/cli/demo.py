@@ -19,7 +19,7 @@ from pyadeq.ext.demo.view import View
 
 def demo(
     keep: Annotated[Path | None, typer.Option(metavar="DIR", help="Keep the server's data in DIR.")] = None,
-    limit: Annotated[int | None, typer.Option(min=40, help="Only this many files, the largest.")] = None,
+    limit: Annotated[int | None, typer.Option(min=40, help="Parse only this many files, the largest.")] = None,
     output: Output = Format.table,
 ) -> None:
     """Parse Python's standard library with two workers, kill one half-way, and prove that nothing was lost.

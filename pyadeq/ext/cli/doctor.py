@@ -49,11 +49,11 @@ def doctor(
     url: Url = DEFAULT_URL,
     output: Output = Format.table,
 ) -> None:
-    """Check a server, and say what to change, why and how. Nothing is changed, unless with --repair.
+    """Check a server, and say what to change, why and how. Changes nothing without --repair.
 
     On a cluster, it checks only the node of the URL, so run it for each node. With --repair, it scans all keys, with
-    --cluster those of all primaries, and tasks return to their old places. Workers may continue meanwhile. You can stop
-    the command and run it again at any time.
+    --cluster those of all primaries, and tasks return to their old places. Workers may run during the repair. You can
+    stop the command and run it again at any time.
 
     Exits with 1 if something loses tasks or stops work. Exits with 0 if there are only warnings, or checks for which
     this user lacks rights.

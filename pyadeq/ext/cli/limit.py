@@ -36,13 +36,13 @@ FULL = "when one ends"
 OF_USE = ("key", "running", "waiting", "next", "concurrency", "rate", "policy")
 AT_ONCE = 200  # keys in one call
 
-KEY = "user:ID, tag:ID or key:ID, or * as the ID for all without a limit of their own; or all."
+KEY = "user:ID, tag:ID, key:ID, or all. With * as the ID: each ID without a limit of its own."
 Key = Annotated[str, typer.Argument(metavar="KEY", help=KEY, autocompletion=limit_keys)]
 Keys = Annotated[list[str], typer.Argument(metavar="KEY...", help=KEY, autocompletion=limit_keys)]
 
 
 class Policy(StrEnum):
-    """What becomes of a task that may not start yet."""
+    """What happens to a task that may not start yet."""
 
     queue = "queue"
     reject = "reject"
@@ -68,8 +68,7 @@ def ls(queue: QueueOption = DEFAULT_QUEUE, url: Url = DEFAULT_URL, output: Outpu
 def show(keys: Keys, queue: QueueOption = DEFAULT_QUEUE, url: Url = DEFAULT_URL, output: Output = Format.table) -> None:
     """Show the state of keys: how many of their tasks run and wait, when the next may start, and which limit applies.
 
-    Tasks that were already running when the limit was set are not counted. Some of the waiting tasks may be cancelled
-    by now.
+    Tasks that were already running when the limit was set are not counted. Cancelled tasks may still count as waiting.
     """
     meant = _distinct(keys)
     uses: list[tuple[LimitUse, ...]] = []  # of each key those of all partitions
@@ -130,7 +129,7 @@ def set_(
     ] = None,
     burst: Annotated[
         int | None,
-        typer.Option(min=1, max=MOST, metavar="N", help="How many of them may start at once. [default: N of --rate]"),
+        typer.Option(min=1, max=MOST, metavar="N", help="How many tasks may start at once. [default: N of --rate]"),
     ] = None,
     policy: Annotated[
         Policy,

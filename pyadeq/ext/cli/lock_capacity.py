@@ -23,7 +23,7 @@ BATCH = 100  # resources asked for in one pipeline
 def ls(domain: Domain = "default", url: Url = DEFAULT_URL, output: Output = Format.table) -> None:
     """List the resources with a capacity: how many permits are in use, and which requests wait.
 
-    `draining`: no more permits are given. `offline`: the same, until the overdue heartbeat comes.
+    `draining`: no more permits are given. `offline`: no permits are given until the overdue heartbeat comes.
     """
     with connected(url) as adeq:
         rows = list(_rows(adeq, existing_domain(adeq, domain)))
@@ -73,7 +73,7 @@ def set_(
     max: Annotated[int, typer.Argument(metavar="MAX", help="The number of permits.")],
     silent: Annotated[
         float,
-        time_option("It gives none after this time without a heartbeat; 0: it needs no heartbeat."),
+        time_option("No permits are given after this time without a heartbeat; 0: no heartbeat is needed."),
     ] = "0",  # type: ignore[assignment]
     domain: Domain = "default",
     url: Url = DEFAULT_URL,

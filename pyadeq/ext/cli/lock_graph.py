@@ -31,7 +31,7 @@ def graph(
     url: Url = DEFAULT_URL,
     output: Output = Format.table,
 ) -> None:
-    """Show which owners wait for which, and why: the other holds the resource, or waits ahead.
+    """Show which owners wait for which, and why: the other owner holds the resource, or waits ahead.
 
     Rows that follow from other rows are left out. Rows of a deadlock have its number. Deadlocks are ended when they are
     found, so few are seen here.

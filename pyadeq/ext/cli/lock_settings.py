@@ -32,7 +32,7 @@ def configure(
     priority_step: Annotated[float | None, time_option("The head start of each priority over the next.")] = None,
     policy: Annotated[Policy | None, typer.Option(help="Which request is ended in a deadlock.")] = None,
     rate_per_minute: Annotated[int | None, typer.Option(help="Acquires per minute and agent; 0: no limit.")] = None,
-    rate_burst: Annotated[int | None, typer.Option(help="How many of them may come at once.")] = None,
+    rate_burst: Annotated[int | None, typer.Option(help="How many acquires of an agent may come at once.")] = None,
     detection: Annotated[bool | None, typer.Option("--detection/--no-detection", help="Detect deadlocks.")] = None,
     detect_visits: Annotated[int | None, typer.Option(help="The budget of one deadlock search.")] = None,
     mirror: Annotated[

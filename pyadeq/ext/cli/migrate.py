@@ -40,7 +40,7 @@ def migrate(
     """Convert the stored data to the layout of this release: of everything, unless some names are given.
 
     Upgrade every client first: older releases are refused from then on, and there is no way back. Workers continue
-    meanwhile. You can stop the command and repeat it at any time. `all` says whether nothing is left in an older form.
+    meanwhile. You can stop the command and repeat it at any time. `all` is true if all stored data has the new layout.
     Exits with 1 if something could not be converted.
     """
     newest = int(library().manifest["layout"])

@@ -22,9 +22,7 @@ def configure(
     max_attempts: Annotated[int | None, typer.Option(help="The most runs of a task.")] = None,
     max_crashes: Annotated[int | None, typer.Option(help="How many leases may expire before a task is dead.")] = None,
     backoff_base: Annotated[float | None, time_option("The delay before the first retry.")] = None,
-    backoff_multiplier: Annotated[
-        float | None, typer.Option(help="The factor by which each further delay is longer.")
-    ] = None,
+    backoff_multiplier: Annotated[float | None, typer.Option(help="The factor from one delay to the next.")] = None,
     backoff_cap: Annotated[float | None, time_option("The longest delay before a retry.")] = None,
     backoff_jitter: Annotated[float | None, typer.Option(help="The random part of a delay, 0 to 1.")] = None,
     events_max: Annotated[int | None, typer.Option(help="About how many events are kept; 0: none are written.")] = None,
@@ -34,17 +32,21 @@ def configure(
     ] = None,
     presence: Annotated[float | None, time_option("Time after which a silent worker counts as gone.")] = None,
     finished_keep: Annotated[float | None, time_option("How long finished tasks are kept.")] = None,
-    finished_max: Annotated[int | None, typer.Option(help="How many of them at most.")] = None,
+    finished_max: Annotated[int | None, typer.Option(help="The most finished tasks that are kept.")] = None,
     dead_keep: Annotated[float | None, time_option("How long dead tasks are kept.")] = None,
-    dead_max: Annotated[int | None, typer.Option(help="How many of them at most.")] = None,
+    dead_max: Annotated[int | None, typer.Option(help="The most dead tasks that are kept.")] = None,
     result_ttl: Annotated[float | None, time_option("How long results are kept.")] = None,
     reply_ttl: Annotated[float | None, time_option("How long the reply of a task with --reply is kept.")] = None,
     idempotency: Annotated[float | None, time_option("How long an idempotency key applies.")] = None,
     timeout: Annotated[
         float | None, time_option("How long a run may take, for tasks without a timeout of their own; 0: no limit.")
     ] = None,
-    timeout_grace: Annotated[float | None, time_option("How long a task that timed out is still renewed.")] = None,
-    fair: Annotated[bool | None, typer.Option("--fair/--no-fair", help="Users take turns: adeq share.")] = None,
+    timeout_grace: Annotated[
+        float | None, time_option("How long a lease is still renewed after the task has timed out.")
+    ] = None,
+    fair: Annotated[
+        bool | None, typer.Option("--fair/--no-fair", help="Users take turns. For weights, see adeq share.")
+    ] = None,
     url: Url = DEFAULT_URL,
     output: Output = Format.table,
 ) -> None:

@@ -36,8 +36,8 @@ def trigger(
 ) -> None:
     """Enqueue a task of each of these schedules now, in addition to their times, and print its id. Pauses are ignored.
 
-    Exits with 1 if a schedule does not exist, or if one is `skipped`: an earlier task has not ended, and --overlap then
-    leaves out the next one.
+    Exits with 1 if a schedule does not exist, or if one is `skipped`, because an earlier task has not ended and the
+    overlap policy allows no other.
     """
     meant = distinct(names)
     with connected(url) as adeq:
@@ -58,7 +58,7 @@ def backfill(
     url: Url = DEFAULT_URL,
     output: Output = Format.table,
 ) -> None:
-    """Enqueue the task of a schedule for each of its past times. Times that have fired are `exists`.
+    """Enqueue the task of a schedule for each of its past times. Times that have already fired get `exists`.
 
     Its overlap policy applies: with `skip`, all but the first are skipped unless their tasks end at once. If the
     command is broken off, repeat it: it does the rest.
@@ -109,7 +109,7 @@ def fire(queue: QueueOption = DEFAULT_QUEUE, url: Url = DEFAULT_URL, output: Out
     """Fire all due times now, once. For programs without workers, for instance from a crontab; workers fire by
     themselves.
 
-    Exits with 1 if a schedule could not be fired; the others are.
+    Exits with 1 if a schedule could not be fired; the others are still fired.
     """
     with connected(url) as adeq:
         schedules = existing_queue(adeq, queue).schedules

@@ -80,12 +80,12 @@ def set_(
     overlap: Annotated[
         OverlapPolicy,
         typer.Option(
-            help="If an earlier task has not ended: skip the time; let one task wait, or up to 63;"
-            " cancel the earlier task; or let them run side by side."
+            help="If an earlier task has not ended: skip the time (skip), let one task wait (buffer_one) or up to 63"
+            " (buffer_all), cancel the earlier task (cancel_other), or run both (allow)."
         ),
     ] = OverlapPolicy.skip,
     catch_up: Annotated[
-        float | None, time_option("How old a missed time may be to be made up for. [default: 1h]")
+        float | None, time_option("The age up to which a missed time is still fired. [default: 1h]")
     ] = None,
     jitter: Annotated[float | None, time_option("Start each task up to this much later, at random.")] = None,
     raw: Annotated[bool, typer.Option("--raw", help="Send the payload as it is.")] = False,

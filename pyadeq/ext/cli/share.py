@@ -44,8 +44,8 @@ def set_(
 ) -> None:
     """Give a user a weight, and create the queue if it does not exist.
 
-    With 2, it starts two tasks for each task of a user with 1, while both have tasks waiting. The weight applies to
-    tasks that are enqueued from now on, if the queue has fair shares: adeq queue configure --fair.
+    A user with weight 2 starts two tasks for each task of a user with weight 1, while both have tasks waiting. The
+    weight applies to tasks that are enqueued from now on, if the queue has fair shares: adeq queue configure --fair.
     """
     check_name("user", user, "label")
     with connected(url) as adeq:

@@ -65,7 +65,7 @@ def enqueue(
         Path | None, typer.Option(metavar="PATH", help="Where to save the progress. [default: beside the file]")
     ] = None,
     durability: Annotated[
-        Durability, typer.Option(help="Where each write must be before the next.")
+        Durability, typer.Option(help="When a write counts as done: in memory, on disk or on replicas.")
     ] = Durability.memory,
     id: Annotated[str | None, option("The task's id. [default: a new one]")] = None,
     kind: Annotated[str | None, option("The kind of the task.")] = None,
@@ -73,9 +73,11 @@ def enqueue(
     lane: Annotated[str | None, option("Which workers may take it: any, group/G, group/G/inst/I.", "LANE")] = None,
     fallback: Annotated[
         list[str] | None,
-        option("Where it goes if no worker takes it: a lane, wider, or fail; repeat it for the next.", "LANE"),
+        option(
+            "The next lane if no worker takes it: a lane; wider: all wider lanes; or fail. Repeat it for more.", "LANE"
+        ),
     ] = None,
-    fallback_after: Annotated[float | None, time_option("After how long, each time.")] = None,
+    fallback_after: Annotated[float | None, time_option("How long it waits in each lane before the next.")] = None,
     delay: Annotated[float | None, time_option("The earliest start, from now.")] = None,
     run_after: Annotated[float | None, moment_option("The earliest start.")] = None,
     expires_at: Annotated[float | None, moment_option("Dead if not started by then.")] = None,
@@ -89,22 +91,24 @@ def enqueue(
     after: Annotated[
         list[str] | None, option("A task that must end first; repeat it for more. The new task is blocked until then.")
     ] = None,
-    after_any: Annotated[bool, typer.Option("--after-any", help="One of them is enough.")] = False,
-    after_when: Annotated[AfterWhen | None, typer.Option(help="How they must end. [default: completed]")] = None,
+    after_any: Annotated[bool, typer.Option("--after-any", help="With --after: one of the tasks is enough.")] = False,
+    after_when: Annotated[
+        AfterWhen | None, typer.Option(help="With --after: how the tasks must end. [default: completed]")
+    ] = None,
     gather: Annotated[
-        int | None, typer.Option(help="How many later tasks, with this one as parent, must end first.")
+        int | None, typer.Option(help="How many children, later tasks with this one as parent, must end first.")
     ] = None,
     ordering_key: Annotated[str | None, option("Tasks with the same key run one at a time, in order.")] = None,
     idempotency_key: Annotated[str | None, option("Create no other task with this key for a day.")] = None,
     unique: Annotated[str | None, option("Create no other task with this key until it has ended.")] = None,
     scope: Annotated[str | None, option("Create no other task with this scope until it is started.")] = None,
     coalesce: Annotated[
-        Coalesce | None, typer.Option(help="Which payload such a scope keeps. [default: first]")
+        Coalesce | None, typer.Option(help="With --scope: which payload is kept. [default: first]")
     ] = None,
     result_ttl: Annotated[float | None, time_option("How long the result is kept.")] = None,
     reply: Annotated[bool, typer.Option("--reply", help="Notify clients that wait for the result at once.")] = False,
     max_attempts: Annotated[int | None, typer.Option(help="The most runs. [default: the queue's]")] = None,
-    source: Annotated[str | None, option("Who wants it: user, system, hook or another word.", "TEXT")] = None,
+    source: Annotated[str | None, option("The source of the task: user, system, hook or another word.", "TEXT")] = None,
     url: Url = DEFAULT_URL,
     output: Output = Format.table,
 ) -> None:

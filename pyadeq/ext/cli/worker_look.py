@@ -42,7 +42,7 @@ def ls(
     url: Url = DEFAULT_URL,
     output: Output = Format.table,
 ) -> None:
-    """List the live workers of a queue: how many tasks each may run and runs, and requests to it.
+    """List the live workers of a queue: capacity, running tasks, and requests to the worker.
 
     A worker is alive if it was seen within 30 s (adeq queue configure --presence).
     """

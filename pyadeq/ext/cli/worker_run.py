@@ -48,7 +48,7 @@ def run(
         str | None,
         typer.Argument(
             metavar="[MODULE:FUNCTION]",
-            help="A function of one lease, async or not; a Tasks; or a Queue with tasks.",
+            help="A function with one argument, the lease, async or not; or a Tasks or Queue object.",
         ),
     ] = None,
     program: Annotated[
@@ -97,7 +97,7 @@ def run(
     ] = None,
     health_host: Annotated[str, typer.Option(metavar="HOST", help="The address to listen on.")] = "127.0.0.1",
     health_after: Annotated[
-        float, time_option("Unhealthy after this time without a move of the event loop or an answer of the server.")
+        float, time_option("Unhealthy if the event loop is blocked, or the server silent, for this time.")
     ] = "30",  # type: ignore[assignment]
     output_dir: Annotated[
         Path | None,
@@ -124,8 +124,8 @@ def run(
     contradict it are refused.
 
     The worker runs until SIGTERM or SIGINT. After the first signal, it stops claiming, lets running tasks finish within
-    the grace time, and returns the others to the queue. A second signal returns all at once. While the server is away,
-    the worker waits for it. The log goes to stderr.
+    the grace time, and returns the others to the queue. A second signal returns the running tasks immediately. While
+    the server is away, the worker waits for it. The log goes to stderr.
 
     A program gets the payload on its standard input, and facts about the task in its environment (ADEQ_TASK_ID,
     ADEQ_FENCE, …). Its output is the result. An exit status above 0 fails the attempt. When the program ends, its child
