@@ -19,28 +19,30 @@ from pyadeq._twins import aio_cluster_connections, cluster_connections
 from pyadeq._worker.queue import WorkerQueue
 from pyadeq.errors import ConfigError
 
-# What belongs to a pool, what only says who connects, and retries, which are pyadeq's own.
+# Options that are not copied: those of a pool, those that identify the client, and retries, which pyadeq does itself.
 _LEFT = {"connection_pool", "driver_info", "event_dispatcher", "himport_registry", "response_callbacks", "retry"}
 _LEFT |= {"retry_on_error", "retry_on_timeout"}
-# The classes of sync connections have their asyncio twins here, under the same names.
+# redis.asyncio has a connection class with the same name for each sync class.
 _TWINS = {f"redis.{module}": f"redis.asyncio.{module}" for module in ("connection", "sentinel")}
 _LEFT_BEGINNINGS = ("maint", "orig_", "oss_cluster_")
 
 RETRY_FOR = 1.0
-"""Seconds in which a renewal is sent again before it is said that it failed."""
+"""Seconds for which a renewal is retried before it counts as failed."""
 
 Settings = dict[str, Any]
 
 
 def client_of(queue: WorkerQueue) -> Adeq:
-    """The client that a queue was made by."""
+    """Return the client that created the queue."""
     adeq = queue.adeq
     assert isinstance(adeq, Adeq)
     return adeq
 
 
 def another(adeq: Adeq) -> Adeq:
-    """A client like this one for another event loop, with connections of its own; redis-py's is only read."""
+    """Return a copy of a client for another event loop, with its own connections. Of redis-py's client, it reads the
+    settings.
+    """
     return Adeq(
         adeq.client,
         prefix=adeq.prefix,
@@ -56,7 +58,7 @@ def client_for(queue: Queue | SyncQueue, source: str = "") -> Adeq:
 
     It has connections of its own. ConfigError where an asyncio client cannot have the settings of a sync one.
 
-    source: who makes the calls, where that client does not say.
+    source: the source of the calls, if the client has none.
     """
     adeq: Any = queue.adeq
     options = {**adeq._options, "source": adeq.source or source}
@@ -76,7 +78,9 @@ def client_for(queue: Queue | SyncQueue, source: str = "") -> Adeq:
 
 
 def describe(adeq: Adeq) -> Settings:
-    """The settings of a client, passwords among them, as what JSON can say. ConfigError if they hold what it cannot."""
+    """Return the settings of a client, including passwords, as data for JSON. Raises ConfigError if JSON cannot hold
+    one.
+    """
     about: Settings = {"prefix": adeq.prefix, "slot": adeq.slot, "source": adeq.source}
     try:
         if adeq._clock:
@@ -147,7 +151,7 @@ def _connections(kind: Any, options: dict[str, Any]) -> Settings:
     kept = {
         name: _encoded(name, value)
         for name, value in options.items()
-        # A bare object is how redis-py says that a setting was not given.
+        # redis-py uses a plain `object()` for settings that were not given.
         if name not in _LEFT and not name.startswith(_LEFT_BEGINNINGS) and type(value) is not object
     }
     return {"kind": _encoded("connection_class", kind), "options": kept}

@@ -4,7 +4,7 @@ The server has its own thread, so it answers even if the event loop is blocked. 
 (GET and HEAD), and reads only the first line and the headers.
 
     /live     200 while the event loop moves; 503 if it has stood still for longer than `after` seconds
-    /ready    200 while the worker is registered, hears from the server and takes tasks; else 503
+    /ready    200 while the worker is registered, the server answers and the worker takes tasks; else 503
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from pyadeq.models.base import Seconds, to_ms
 
 AFTER = 30.0
 LONGEST_WAIT = 15.0  # seconds: an idle worker hears from the server every 10
-PATIENCE = 2.0  # seconds that a client has for its request: others wait meanwhile
+PATIENCE = 2.0  # seconds that a client has for its request: a slow client blocks the next one
 
 
 @dataclass(frozen=True)
@@ -53,7 +53,7 @@ class HealthServer:
 
     health: `Worker.health`, called for each request.
     port: 0: any free port; `address` has it.
-    after: seconds without a move of the loop, or an answer of the server, until the answer is 503.
+    after: the answer is 503 if the event loop has not moved, or the server has not answered, for this many seconds.
     """
 
     def __init__(

@@ -1,4 +1,4 @@
-"""What wakes a worker: a blocking call on its control list, and on its lanes too where it has room for their tasks."""
+"""Wakes a worker by a blocking call on its control list and, if it has free capacity, on its lanes."""
 
 from __future__ import annotations
 
@@ -11,18 +11,17 @@ from pyadeq._worker.queue import WorkerQueue
 from pyadeq._worker.renewal.base import SHORTEST_LEASE
 from pyadeq.errors import TransportError
 
-# Seconds without a blocking call until one is made for control alone.
+# If no blocking call is open for this time, in seconds, one is made on the control list only.
 LONGEST_DEAFNESS = 0.2
 
 
 class Listener:
-    """Has a blocking call stand.
+    """Keeps a blocking call open.
 
-    A wake-up token goes to one blocked worker. So one that is full must not wait on lanes, or it would take the token
-    from one that is free; and one that waits there need not claim, for the token will come.
-    claim: waits for at most that many seconds on control and the lanes, and claims as soon as that is over; answers as
-    `Queue.block_as`. woken: called then. asked: called when the server may have something to say. broken: takes the
-    error that no further try will mend.
+    A wake-up token goes to one blocked worker. So a full worker must not wait on lanes: it would take the token of a
+    free worker. And a worker that waits there need not claim, because the token will come.
+    claim: waits for at most this many seconds on control and the lanes, then claims; answers as `Queue.block_as`.
+    woken: called after it. asked: called when a heartbeat should be sent. broken: called with a permanent error.
     """
 
     def __init__(
@@ -36,10 +35,11 @@ class Listener:
         broken: Callable[[BaseException], None],
     ) -> None:
         self.lease = SHORTEST_LEASE
-        """Not longer than two thirds of it waits a call on lanes: a lease of others may end meanwhile, and one of ours
-        must not end while the server holds a call of a frozen worker."""
+        """A blocking call on lanes waits at most two thirds of it: another worker's lease may end meanwhile, and ours
+        must not end while the server holds a call of a frozen worker.
+        """
         self.wakings = 0
-        """How often it was woken: a claim that was sent before the last time says nothing of the lanes."""
+        """The number of wake-ups: a claim that was sent before the last one does not prove that the lanes are empty."""
         self._queue = queue
         self._worker = worker
         self._claim = claim
@@ -58,7 +58,7 @@ class Listener:
         return self._for_work is not None
 
     def start(self) -> None:
-        """Have a call stand for control, from now on."""
+        """Keep a blocking call on the control list open from now on."""
         if self._later:
             self._later.cancel()
         if self._closed:
@@ -71,7 +71,7 @@ class Listener:
             self._for_work = asyncio.create_task(self._wait_for_work())
 
     def rest(self) -> None:
-        """Wait on the lanes no more. The call that did may have taken a token, or a task, and gives it back."""
+        """Stop waiting on the lanes. If the blocking call has already taken a token or a task, it is returned."""
         waited, self._for_work = self._for_work, None
         if waited:
             self._leaving.add(waited)
@@ -80,7 +80,7 @@ class Listener:
         self.start()
 
     async def rested(self) -> bool:
-        """Wait until all that rest have ended; whether there was any."""
+        """Wait until the stopped calls have ended. Returns whether there was one."""
         leaving = list(self._leaving)
         await asyncio.gather(*leaving, return_exceptions=True)
         return bool(leaving)
@@ -106,7 +106,7 @@ class Listener:
     async def _wait_for_work(self) -> None:
         await self._wait(self._claim(min(self.lease * 2 / 3, LONGEST_BLOCK)))
         if self._for_work is not asyncio.current_task():
-            return  # it was to rest
+            return  # it was stopped
         self._for_work = None
         self.wakings += 1
         self.start()
@@ -117,7 +117,7 @@ class Listener:
         await self._wait(self._queue.block_as(self._worker, (), LONGEST_BLOCK))
         self._for_control = None
         self.start()
-        self._asked()  # who claims nothing for a long time is not seen otherwise
+        self._asked()  # a worker without claims must send heartbeats, or it counts as gone
 
     async def _wait(self, call: Awaitable[str | None]) -> None:
         try:

@@ -15,10 +15,10 @@ Run: TypeAlias = Callable[[Lease], Awaitable[Any]]
 """Runs a task for its lease; its result."""
 
 Handler: TypeAlias = Run | Callable[[Lease], Any]
-"""An async function of one lease, a plain one, which runs in a thread, or a `Tasks`."""
+"""A handler: an async function of one lease, a plain function, which runs in a thread, or a `Tasks`."""
 
 Middleware: TypeAlias = Callable[[Lease, Run], Awaitable[Any]]
-"""`async def middleware(lease, call_next)`: it awaits `call_next(lease)` for what is inside, and returns a result."""
+"""`async def middleware(lease, call_next)`: it awaits `call_next(lease)`, which runs the rest, and returns a result."""
 
 
 def prepare(handler: Handler, middleware: Sequence[Middleware] = ()) -> Run:
@@ -64,7 +64,7 @@ def _in_thread(handler: Callable[[Lease], Any]) -> Run:
             async with Executors():
                 return await call(lease)
         result = await those.run_in_thread(handler, lease)
-        return await result if inspect.isawaitable(result) else result  # a plain function around a coroutine
+        return await result if inspect.isawaitable(result) else result  # a plain function may return a coroutine
 
     return call
 

@@ -1,4 +1,4 @@
-"""How a worker bears a server that is away: it tries for ever, until its own time is up."""
+"""Retries of a worker while the server is unreachable: without end, or until the worker's time is over."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ log = logging.getLogger("pyadeq.worker")
 
 
 class Outage:
-    """Makes calls for as long as it takes; once the time is up, each only once and for two seconds at most."""
+    """Retries calls without end. When the time is over, each call is tried once, for at most two seconds."""
 
     def __init__(self) -> None:
         self.out_of_time = asyncio.Event()
@@ -33,7 +33,7 @@ class Outage:
             limit.reschedule(last)
 
     async def bear(self, act: Callable[[], Coroutine[Any, Any, T]]) -> T:
-        """The answer, however long the server is away. TransportError if it is away for good, or the time is up."""
+        """Return the answer, however long it takes. TransportError if the error is permanent, or the time is over."""
         pause = 0.1
         while True:
             try:

@@ -1,4 +1,4 @@
-"""A partitioned queue as the worker needs it: one call of it is one to each partition that it concerns."""
+"""Adapts a partitioned queue to the worker: each call is sent to the partitions that it concerns."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class Partitions:
 
     @property
     def base(self) -> None:
-        """None: each partition has a base of its own."""
+        """Always None, because each partition has its own base."""
 
     @property
     def adeq(self) -> Runner:
@@ -54,7 +54,7 @@ class Partitions:
         return self._queue.schedules
 
     async def register(self, worker: str, **about: Any) -> str:
-        """Make the worker known in every partition; in those that come later with its first call there."""
+        """Register the worker in every partition. In partitions that are added later, its first call registers it."""
         self._about, self._known = about, set()
         lost: TransportError | None = None
         for tag in (await self._map()).all:
@@ -123,7 +123,7 @@ class Partitions:
     ) -> tuple[str | None, Settled]:
         """Wait as `block_as` does, and claim when the wait is over.
 
-        given_up: takes what was claimed all the same, where this is broken off by a cancellation.
+        given_up: called with the answer, if this was cancelled but the claim had already run.
         """
         if (whole := await self._undivided()) is not None:
             await self._make_known(WHOLE, worker)
@@ -154,7 +154,7 @@ class Partitions:
         return await self._queue.part(tag).block_as(worker, lanes, seconds)
 
     async def _give_back(self, place: str, word: str) -> None:
-        """What is wanted of the worker is for its next wait, whatever that is for; what is said of tasks for others."""
+        """Keep a control token for the worker's next wait. Put a lane's token back for other workers."""
         tag, worker, *lanes = place.split(" ")
         if word == "":
             self._waits.tell(place, word)
@@ -167,9 +167,9 @@ class Partitions:
     async def beat(
         self, leases: Sequence[Held], *, worker: str, extend: Seconds = 0, busy: int | None = None
     ) -> Heartbeat:
-        """Prolong leases, and show the worker in every partition. Nothing is said of those in one that is away.
+        """Send a heartbeat to every partition. The answer lacks the leases in unreachable partitions.
 
-        TransportError if all are.
+        TransportError if no partition answers.
         """
         if (whole := await self._undivided()) is not None:
             answer = await whole.beat(leases, worker=worker, extend=extend, busy=busy)
@@ -192,7 +192,7 @@ class Partitions:
                     raise
                 return error
 
-        # All at once: one that hangs must not keep the leases of others waiting.
+        # In parallel: a partition that hangs must not delay the leases of the others.
         answers = await asyncio.gather(*(ask(tag, some) for tag, some in by_tag.items()))
         heard: list[Heartbeat] = []
         lost: TransportError | None = None
@@ -216,7 +216,7 @@ class Partitions:
             elsewhere = [i for i in lost_there if len(self._queue._places(known, leases[i])) > 1]
         try:
             found = await self._queue.heartbeat_many([leases[i] for i in elsewhere], extend=extend)
-        except TransportError:  # they may be on a node that does not answer
+        except TransportError:  # the leases may be in an unreachable partition
             found = [Renewal(status="renewed") for _ in elsewhere]
         for index, renewal in zip(elsewhere, found, strict=True):
             renewals[index] = renewal
@@ -257,7 +257,7 @@ class Partitions:
     # Partitions
 
     async def _noted(self, claiming: Awaitable[T]) -> T:
-        """What was claimed in the queue itself is looked for there, whatever partitions come."""
+        """Remember that the leases of this claim are in the queue's own base, even after a repartition."""
         try:
             answer = await claiming
         except DurabilityError as error:
@@ -271,14 +271,14 @@ class Partitions:
         self._queue._remember((lease.token for lease in settled.claimed.leases), WHOLE)
 
     async def _learnt(self) -> bool:
-        """Read the map again. Whether it has changed."""
+        """Read the map again. Returns whether it has changed."""
         before = await self._map()
         with suppress(TransportError):
             return (await self._queue._read(PATIENCE)).epoch != before.epoch
         return False
 
     async def _undivided(self) -> Queue | None:
-        """The queue itself as long as it has no partitions: then it costs no more than any other."""
+        """Return the queue itself while it has no partitions: then there is no extra cost."""
         return self._queue.part(WHOLE) if (await self._map()).all == (WHOLE,) else None
 
     async def _map(self) -> PartitionMap:
@@ -286,12 +286,12 @@ class Partitions:
 
 
 def _first(heard: dict[str, str]) -> str | None:
-    """Of several words, prefer one about a request to the worker, then one about a lane."""
+    """Return the most important message: a control token, or else a lane's token."""
     return min(heard.values(), default=None)
 
 
 def worker_queue(queue: Queue | PartitionedQueue) -> WorkerQueue:
-    """A queue as a worker needs it. Type checkers see here, and in `queue_by`, that both are a WorkerQueue."""
+    """Return a queue as a worker needs it. Here, type checkers verify that both classes are a WorkerQueue."""
     return Partitions(queue) if isinstance(queue, PartitionedQueue) else queue
 
 

@@ -1,16 +1,17 @@
-"""The process between a worker and a program that it runs for a task: it ends the program with all that it started.
+"""The process between a worker and a program that it runs for a task: it ends the program and all its child processes.
 
 Run by path as `python -I -S process_group.py PARENT KILL_AFTER FOLDER MAX RESULT ERROR PAYLOAD PROGRAM [ARGUMENT]...`:
-seconds from SIGTERM to SIGKILL; where the output is kept, or nothing; how many bytes of it in each file, of standard
-output for the answer, and of standard error; how long the payload is. So it imports little.
+KILL_AFTER: seconds from SIGTERM to SIGKILL; FOLDER: where the output is kept, or empty; MAX: bytes in each file;
+RESULT, ERROR: bytes of standard output and standard error in the answer; PAYLOAD: its length in bytes. It runs once per
+task, so it imports little.
 
     standard input    the payload; then EOF, or any byte: end the program now
     standard output   g PID                             it runs, in a process group of this number
                       p TEXT                            a line that it wrote to descriptor 3
                       x STATUS MEMORY PRINTED RESULT ERROR FILES
-                          it ended, and nothing of it is left; MEMORY: 1 if the kernel ended it for want of memory;
-                          PRINTED: bytes on its standard output; FILES: 0 if they are not whole;
-                          then RESULT bytes, the end of its standard output, and ERROR bytes, of its standard error
+                          it and all its processes ended; MEMORY: 1 if the kernel's out-of-memory killer ended it;
+                          PRINTED: bytes on its standard output; FILES: 0 if they are not whole; then RESULT bytes, the
+                          end of its standard output, and ERROR bytes, of its standard error
     standard error    what went wrong here
 """
 
@@ -28,7 +29,7 @@ LONGEST_LINE = 1000  # bytes of progress
 MOST_LINES = 100  # of what is read at a time; the newest count
 CHUNK = 65536
 POLL = 0.5  # seconds between looks at the parent: a fork of it may keep our standard input open
-GIVE_UP = 5.0  # seconds after SIGKILL: what is in the kernel's hands for ever must not keep the worker
+GIVE_UP = 5.0  # seconds after SIGKILL: an unkillable process must not block the worker
 ENDING = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
 CANNOT_RUN = 126  # as shells say it
 
@@ -74,7 +75,7 @@ class Output:
 
 
 class Progress:
-    """The lines that the program writes to its descriptor 3. A line that is not taken at once is dropped."""
+    """The lines that the program writes to its descriptor 3. A line that is not read at once is dropped."""
 
     keep = 0
 
@@ -105,7 +106,7 @@ class Group:
         self.outputs = outputs
         self.progress = Progress()
         self.reading: dict[int, Output | Progress] = {one.fd: one for one in (*outputs, self.progress)}
-        # Where it can be had, what the program leaves behind becomes our child, whatever group it is in.
+        # If the system supports it, orphans of the program become our children, in any process group.
         self.adopts = prctl(PR_SET_CHILD_SUBREAPER, 1)() == 0
         self.die_with_us = death_signal()
         self.child_ended = watch_children()
@@ -140,7 +141,7 @@ class Group:
                     break
                 self._end()
             waiting = [self.stdin] if self.stdin else []
-            # While it ends, children may become ours at any time, and nothing says so.
+            # While the program ends, orphans become our children at any time without a notification, so poll.
             pause = 0.05 if self.ending else POLL
             readable, writable, _ = select.select([*heard, self.child_ended, *self.reading], waiting, [], pause)
             if 0 in readable:
@@ -156,7 +157,7 @@ class Group:
         os.set_blocking(self.stdin, False)
         out, err = self.outputs
         group = os.getpid()
-        # Until the program is itself, a signal waits: it would be ignored, as we ignore it.
+        # Block the signals until the child runs the program: before that, it would ignore them as this process does.
         signal.pthread_sigmask(signal.SIG_BLOCK, ENDING)
         self.pid = os.fork()
         if self.pid:
@@ -201,7 +202,7 @@ class Group:
             self.stdin = 0
 
     def _reap(self) -> bool:
-        """Collect what has ended; False when nothing is left."""
+        """Reap ended processes. Returns False when none is left."""
         while True:
             try:
                 pid, status = os.waitpid(-1, os.WNOHANG)
@@ -222,16 +223,16 @@ class Group:
         return True
 
     def _end(self) -> None:
-        """Tell all to end: each once by SIGTERM, and after `kill_after` again and again by SIGKILL."""
+        """Signal all processes: by SIGTERM once, and after `kill_after` by SIGKILL repeatedly."""
         if time.monotonic() >= self.ending + self.kill_after:
             self._signal(signal.SIGKILL, set())
         else:
             self._signal(signal.SIGTERM, self.told)
 
     def _signal(self, number: signal.Signals, told: set[int]) -> None:
-        """Signal the group, and our children outside of it. Theirs become ours when they have ended."""
+        """Signal the group, and our children outside of it. When they have ended, their children become ours."""
         children = {pid: os.getpgid(pid) for pid in self._children()}
-        # Once the program is reaped, the group's number is its own only while one of it is left.
+        # After the program was reaped, the group's number may be reused as soon as the group is empty.
         if self.pid not in told and (not self.adopts or self.status is None or self.pid in children.values()):
             _send(os.killpg, self.pid, number, told)
         for pid, group in children.items():
@@ -250,16 +251,16 @@ def _send(send: Callable[[int, int], None], pid: int, number: int, told: set[int
     with suppress(ProcessLookupError, PermissionError):
         send(pid, number)
         told.add(pid)
-        send(pid, signal.SIGCONT)  # one that was stopped hears nothing else
+        send(pid, signal.SIGCONT)  # a stopped process handles other signals only after SIGCONT
 
 
 def say(line: bytes) -> None:
-    with suppress(BrokenPipeError):  # the parent is gone, as standard input is about to say
+    with suppress(BrokenPipeError):  # the parent is gone: EOF on standard input will show it
         os.write(1, line + b"\n")
 
 
 def memory_kills() -> int:
-    """How often the kernel ended a process of our control group for want of memory, as far as it can be told."""
+    """Return how many processes of our control group the out-of-memory killer has ended; 0 if this cannot be read."""
     count = 0
     with suppress(OSError, ValueError):
         with open("/proc/self/cgroup") as groups:
@@ -280,7 +281,7 @@ def memory_kills() -> int:
 def main(
     parent: str, kill_after: str, folder: str, limit: str, result: str, error: str, payload: str, *command: str
 ) -> None:
-    # `pyadeq` as a mere folder: its __init__ would load what this process has no use for.
+    # Import `pyadeq` as a mere folder: its __init__ would load much more.
     sys.modules["pyadeq"] = package = type(sys)("pyadeq")
     package.__path__ = [os.path.dirname(os.path.dirname(os.path.abspath(__file__)))]
     # Only the worker ends us. What it blocked or ignored must not reach the program.

@@ -23,8 +23,8 @@ GROUP = str(Path(__file__).with_name("process_group.py"))
 class Ended:
     """How a program ended.
 
-    signal: which one ended it, 0: none. printed: bytes on its standard output; result, error: the end of it, and of
-    standard error. whole: whether all of them are in the files.
+    signal: which one ended it, 0: none. printed: the number of bytes on standard output. result, error: the ends of
+    standard output and standard error. whole: whether the files contain everything.
     """
 
     status: int
@@ -87,7 +87,7 @@ class ProgramRun:
             return ended
         finally:
             if not process.stdin.is_closing():
-                process.stdin.transport.abort()  # it ends the program now, if that has not ended
+                process.stdin.transport.abort()  # without its input, the helper ends the program
             await _to_the_end(self._wait(process, process.stdout))
 
     async def _listen(self, answers: asyncio.StreamReader) -> Ended | None:
@@ -111,7 +111,7 @@ class ProgramRun:
         return None
 
     async def _wait(self, process: asyncio.subprocess.Process, answers: asyncio.StreamReader) -> None:
-        """Wait until the process has ended; when it does not, it is killed, and what it looked after."""
+        """Wait until the helper has ended. If it does not end in time, kill the helper and the program."""
         try:
             async with asyncio.timeout(self._patience):
                 while await answers.read(65536):
@@ -130,7 +130,7 @@ class ProgramRun:
 
 
 async def _to_the_end(waiting: Coroutine[Any, Any, None]) -> None:
-    """Await it, however often we are cancelled meanwhile: until then something of the program may be left."""
+    """Await it to the end, even if we are cancelled: until then, processes of the program may still run."""
     task = asyncio.create_task(waiting)
     cancelled: asyncio.CancelledError | None = None
     while not task.done():

@@ -1,4 +1,4 @@
-"""What a worker runs: a handler for each lease, and what became of those that have ended."""
+"""Runs a handler for each lease, and keeps the outcomes until they are settled."""
 
 from __future__ import annotations
 
@@ -38,9 +38,9 @@ class Run:
 
 
 class Runs:
-    """Starts handlers and keeps what they end with until it is settled.
+    """Starts handlers and keeps their outcomes until these are settled.
 
-    clean_up: seconds that a cancelled handler has before it is reported, and before its task is given back.
+    clean_up: seconds that a cancelled handler may take before it is logged, and before its task is returned.
     changed: called when a handler has ended, or a place will be free.
     """
 
@@ -56,7 +56,7 @@ class Runs:
         changed: Callable[[], None],
     ) -> None:
         self.running: dict[str, Run] = {}
-        """By token; those whose lease is ours."""
+        """The runs whose lease this worker still holds, by token."""
         self.leaving: set[Run] = set()
         """Those that were cancelled, have no lease any more, and clean up."""
         self.acks: list[Ack] = []
@@ -77,11 +77,11 @@ class Runs:
 
     @property
     def unsettled(self) -> int:
-        """How many runs have ended and wait to be settled."""
+        """The number of ended runs that are not settled yet."""
         return len(self.acks) + len(self.fails)
 
     def lease_of(self, task: asyncio.Task[Any]) -> Lease | None:
-        """Whose handler a task is; from any thread."""
+        """Return the lease whose handler runs as this asyncio task. Any thread may call it."""
         return next((run.lease for run in [*self.running.values(), *self.leaving] if run.task is task), None)
 
     def start(self, leases: Sequence[Lease]) -> None:
@@ -94,7 +94,9 @@ class Runs:
             run.task = create_task(self._run(run))
 
     def take(self, most: int) -> tuple[list[Ack], list[Failure]]:
-        """Up to that many runs that have ended, with up to 8 MiB of results, as one call takes; at least one."""
+        """Take ended runs to settle: at most `most`, and at most 8 MiB of results, the limit of a call; but at least
+        one.
+        """
         size, count = 0, 0
         for _, result in self.acks[:most]:
             size += len(result)
@@ -107,7 +109,7 @@ class Runs:
         return acks, fails
 
     def put_back(self, acks: list[Ack], fails: list[Failure]) -> None:
-        """These have not been settled."""
+        """Put runs back that could not be settled."""
         self.acks[:0], self.fails[:0] = acks, fails
 
     def interrupt(self, token: str, why: Interruption) -> None:
@@ -126,12 +128,12 @@ class Runs:
             run.task.add_done_callback(lambda _: self._left(run))
             asyncio.get_running_loop().call_later(self._clean_up, self._report_slow, run)
         run.interrupted = why
-        if not run.cancelled:  # a second time would end its cleaning up
+        if not run.cancelled:  # a second cancel would interrupt its cleanup
             self._cancel(run, why)
         self._changed()
 
     async def close(self) -> list[Lease]:
-        """Cancel all handlers and wait for a while; the leases of those that have not ended by themselves."""
+        """Cancel all handlers and wait for a while. Returns the leases of handlers that did not end by themselves."""
         self._closing = True
         for run in self.running.values():
             self._cancel(run, run.interrupted or "stopping")
@@ -169,7 +171,7 @@ class Runs:
 
     def _failed(self, run: Run, error: BaseException) -> None:
         if run.interrupted or (self._closing and isinstance(error, asyncio.CancelledError)):
-            return  # by us: what becomes of the task is known
+            return  # cancelled by us: the outcome is already decided
         failure = self._failure(run, error)
         del self.running[run.lease.token]
         self._fail(failure, run.lease)
@@ -181,13 +183,15 @@ class Runs:
         log.warning("task %s failed: %s", lease.id, failure.reason, extra={"fields": about})
 
     def _failure(self, run: Run, error: BaseException) -> Failure:
-        """What is to be kept of it, looked at here and now: an exception may be of any kind, and its class a user's."""
+        """Return the failure to store. It is built here, inside a `try`, because a user's exception class may
+        itself raise.
+        """
         try:
             failure = (
                 timed_out(run.lease, self._failures) if run.expired else failure_of(run.lease, error, self._failures)
             )
             failure = replace(failure, error=self._sealed(error_bytes(failure.error)))
-            self._queue.calls.fail([failure], [0])  # what does not fit in a call is found here, and not among others
+            self._queue.calls.fail([failure], [0])  # an invalid failure must not break the call of other tasks
             return failure
         except Exception as problem:
             text = f"{type(error).__name__}, without further details: {type(problem).__name__}"
@@ -196,7 +200,7 @@ class Runs:
     def _sealed(self, error: bytes) -> bytes:
         try:
             return self._queue.calls.sealing.error(error)
-        except Exception as problem:  # of the codec: the attempt is to end all the same
+        except Exception as problem:  # the codec failed: the attempt must still be settled
             log.warning("an error is not kept: the codec has failed: %s", type(problem).__name__)
             return b""
 

@@ -20,7 +20,7 @@ log = logging.getLogger("pyadeq.worker")
 
 
 class Scheduler:
-    """Fires what is due while it runs, as claims and its own looks tell when that is."""
+    """Fires due schedules while it runs. It gets the due times from claims and from its own calls."""
 
     def __init__(self, queue: WorkerQueue) -> None:
         self._queue = queue
@@ -65,13 +65,13 @@ class Scheduler:
             try:
                 fired = await self._queue.schedules.fire_due()
             except QueueDraining:
-                self._heard = loop.time()  # claims tell of schedules again when that is over
+                self._heard = loop.time()  # claims report due times again when the draining is over
             except AdeqError as error:
                 log.warning("schedules could not be fired, trying again: %s", error)
                 await asyncio.sleep(random.uniform(*PATIENCE))
                 self._at = loop.time()
             else:
-                self._heard, told = loop.time(), self._at  # by a claim meanwhile
+                self._heard, told = loop.time(), self._at  # a claim may have set it meanwhile
                 self._expect(fired.next, fired.now)
                 self._at = min(self._at, told)
                 for firing in fired.firings:

@@ -1,4 +1,4 @@
-"""The worker's hot path: what has ended is settled, and what there is room for is claimed, in one call."""
+"""The worker's hot path: one call settles ended tasks and claims new ones for the free capacity."""
 
 from __future__ import annotations
 
@@ -29,17 +29,17 @@ from pyadeq.models.queue import Failed, Lease, Settled
 MOST_SETTLED = 450
 # Seconds: how long one call is sent again.
 RESEND_FOR = 45.0
-# Seconds from one call to the next where there is more to see to than one call does.
+# Seconds between calls if more is due than one call does.
 SOON = 0.01
 # Seconds until what a partition of the queue did not answer is sent again.
 A_WHILE = 1.0
-# From this number of tasks at a time on, the server may work on one half of them while Python works on the other.
+# From this concurrency on, two calls may be in flight: the server handles one half while Python handles the other.
 TWO_LINES = 16
 log = logging.getLogger("pyadeq.worker")
 
 
 class Pulse:
-    """Wakes its waiters. Without waiters it costs next to nothing."""
+    """An event that wakes all its waiters. Without waiters, it costs almost nothing."""
 
     def __init__(self) -> None:
         self._waiting: list[asyncio.Future[None]] = []
@@ -61,7 +61,7 @@ class Pulse:
 
 @dataclass(slots=True)
 class Wanted:
-    """What is wanted of the worker."""
+    """The requested mode and concurrency of the worker."""
 
     concurrency: int
     quiet: bool = False
@@ -79,7 +79,7 @@ class Claims:
 
 
 class Settling:
-    """Up to two lines of calls, each call when the one before it in its line is answered."""
+    """Sends calls in one or two sequences. In each, the next call starts after the previous answer."""
 
     def __init__(
         self,
@@ -106,7 +106,7 @@ class Settling:
         self._pulse = pulse
         self._in_flight = self._claiming = self._sent = 0
         self._plenty = False  # the last claim got all that it asked for
-        # The call after which it was in doubt whether all is where the client's durability wants it, until a later one.
+        # The number of the last call when a confirmation was missing; 0 after a later call was confirmed.
         self._unconfirmed = 0
         self._error: BaseException | None = None
         self._postponed: list[tuple[list[Ack], list[Failure]]] = []
@@ -124,7 +124,7 @@ class Settling:
         lines = [asyncio.create_task(self._line()) for _ in range(2)]
         try:
             done, _ = await asyncio.wait(lines, return_when=asyncio.FIRST_EXCEPTION)
-            errors = [error for line in done if (error := line.exception())]  # asked of each, or asyncio complains
+            errors = [error for line in done if (error := line.exception())]  # read all of them, or asyncio complains
             if errors:
                 raise errors[0]
         finally:
@@ -134,7 +134,7 @@ class Settling:
                 await self._break_off(lines)
 
     async def _break_off(self, lines: Sequence[asyncio.Task[None]]) -> None:
-        """Let calls that are on their way come to their end, for they may bring leases, but not for long."""
+        """Wait a short time for calls in flight, because their answers may contain leases."""
         self._wanted.stopping, self._due = True, False
         self._outage.end()
         self._pulse.beat()
@@ -159,7 +159,7 @@ class Settling:
                 raise
 
     def look(self) -> None:
-        """Make a call, for something may be due, or a token lost that others wait for."""
+        """Make a call: something may be due, or a wake-up token that others wait for may be lost."""
         self._due = True
         self._pulse.beat()
 
@@ -189,7 +189,7 @@ class Settling:
 
     def _is_worth_it(self) -> bool:
         ended, room = self._runs.unsettled, self._room
-        if self._in_flight:  # what is little waits for the call that is on its way
+        if self._in_flight:  # a few ended tasks wait for the answer of the call in flight
             return not self._unconfirmed and ended + room > self._share // 2
         return bool(ended or room or self._due or self._unconfirmed)
 
@@ -236,14 +236,14 @@ class Settling:
             self._note_fails(fails, settled.fails)
         if claim:
             self._plenty = len(settled.claimed.leases) == claim
-            # Who was woken since the claim was sent claims again.
+            # If a wake-up came after the claim was sent, claim again.
             if not self._plenty and wakings == self._listener.wakings and self._may_claim:
                 self._listener.await_work()
 
     def _postpone(
         self, acks: list[Ack], fails: list[Failure], settled: Settled
     ) -> tuple[list[Ack], list[Failure], Settled]:
-        """Send what was not answered again in a while; what was, and the answers."""
+        """Schedule unanswered items for another try. Returns the answered items and their answers."""
         late_acks = [held(lease)[1] in settled.unanswered for lease, _ in acks]
         late_fails = [held(failure.lease)[1] in settled.unanswered for failure in fails]
         self._postponed.append((list(compress(acks, late_acks)), list(compress(fails, late_fails))))
@@ -261,11 +261,11 @@ class Settling:
         self._pulse.beat()
 
     async def claim_when_woken(self, seconds: float) -> str | None:
-        """Wait on control and the lanes, and claim in the same round trip; what was heard, as `block_as` has it.
+        """Wait on control and the lanes, and claim in the same round trip; returns what was heard, as `block_as` does.
 
-        One task only: the server may give it to a worker that is frozen by now.
+        It claims one task only: this worker may freeze while the server holds the call.
         """
-        heard: str | None = ""  # where there is no confirmation, nothing is known of it either
+        heard: str | None = ""  # if the answer was not confirmed, it is unknown what woke us
 
         async def wait() -> Settled:
             nonlocal heard
@@ -280,13 +280,13 @@ class Settling:
         return heard
 
     def go_on(self) -> None:
-        """After a wait on the lanes: wait again if they were found empty and there is room, or else claim."""
+        """After a wait on the lanes: wait again if they were empty and there is room. Otherwise claim."""
         if self._may_claim and not self._plenty:
             self._listener.await_work()
         self._pulse.beat()
 
     async def _give_back(self, settled: Settled) -> None:
-        """What the server gave while the wait was broken off is for others."""
+        """Release tasks that the server leased while the wait was being cancelled."""
         if settled.claimed.leases:
             await self._queue.release_many(settled.claimed.leases)
 
@@ -296,7 +296,7 @@ class Settling:
         claimed = settled.claimed
         if claimed.leases:
             self._renewal.hold(claimed.leases, claimed.lease)
-            if claimed.lease < self._listener.lease:  # renewals came more seldom
+            if claimed.lease < self._listener.lease:  # renewals were less frequent
                 self._renewal.ask()
             self._runs.start(claimed.leases)
         self._listener.lease = claimed.lease
@@ -349,7 +349,7 @@ class Settling:
                 self._note(failure.lease.id, answer.status)
 
     def _note(self, id: str, status: str) -> None:
-        """Count an attempt that was settled, and tell what is not as it should be."""
+        """Count a settled attempt, and log unexpected answers."""
         if status == "lease_lost":
             log.warning("task %s: the lease was lost before the task was settled; nothing was changed", id)
             return
@@ -360,7 +360,9 @@ class Settling:
             log.warning("task %s was already completed with another result, which stays", id)
 
     def _expect(self, seconds: float) -> None:
-        """Make a call after so long; a block that ends by itself leads to a claim, which sees to what is due."""
+        """Schedule a call after this many seconds. Later than LONGEST_BLOCK, it is not needed: a blocking call ends
+        before, and its claim handles what is due.
+        """
         if seconds >= LONGEST_BLOCK:
             self._due_at = math.inf
             return

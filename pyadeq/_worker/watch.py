@@ -14,9 +14,11 @@ from time import monotonic
 from pyadeq.models.queue import Lease
 
 PART = 1 / 3
-"""Of the lease: after this time without a move of the loop there is a warning."""
+"""Warn if the loop has been blocked for this fraction of the lease."""
 LEAST = 1.5  # seconds; a healthy loop moves every 0.5
-LOOK, AGAIN = 0.5, 0.1  # seconds between looks; and to the second look, for the whole process may have been stopped
+# Seconds between checks, and until the second check of a blocked loop: if the whole process was stopped, the loop has
+# moved by then.
+LOOK, AGAIN = 0.5, 0.1
 LIBRARY = str(Path(asyncio.__file__).parent)
 
 log = logging.getLogger("pyadeq.worker")
@@ -55,7 +57,7 @@ class Watch:
             moved = self._moved()
             still = monotonic() - moved
             if still > max(self._lease() * PART, LEAST) and not self._ended.wait(AGAIN) and self._moved() == moved:
-                with suppress(RuntimeError):  # it changes while it is looked at
+                with suppress(RuntimeError):  # the set of tasks may change during the iteration
                     self._tell(loop, thread, still)
 
     def _tell(self, loop: asyncio.AbstractEventLoop, thread: int, still: float) -> None:
@@ -77,7 +79,7 @@ class Watch:
 
 
 def _place(thread: int) -> str:
-    """Where a thread is: the innermost line that is not asyncio's."""
+    """Return the innermost line of a thread that is not asyncio's."""
     frame = sys._current_frames().get(thread)
     while frame is not None and frame.f_code.co_filename.startswith(LIBRARY):
         frame = frame.f_back

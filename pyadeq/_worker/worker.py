@@ -43,8 +43,9 @@ CLEAN_UP = 5.0
 TICK = 0.5
 STOPPING = (signal.SIGTERM, signal.SIGINT)
 log = logging.getLogger("pyadeq.worker")
-_running: set[tuple[Queue | PartitionedQueue, str]] = set()  # the names that work in this process, and where
-_signalled: dict[asyncio.AbstractEventLoop, list[Worker]] = {}  # a signal stops all of a loop
+# the queue and name of each worker that runs in this process
+_running: set[tuple[Queue | PartitionedQueue, str]] = set()
+_signalled: dict[asyncio.AbstractEventLoop, list[Worker]] = {}  # a signal stops all workers of a loop
 
 
 class Worker:
@@ -292,7 +293,7 @@ class Worker:
                 await self._settling.run()
             await self._leave()
         except BaseException as error:
-            # Replaced, cancelled, broken or without the server. The leases are still ours, by their tokens.
+            # The run ended early. The leases are still ours: their tokens are valid.
             at_the_end = self._wanted.stopping and isinstance(error, TransportError) and error.retryable
             self._wanted.stopping = True
             await self._listener.stop()
@@ -384,7 +385,9 @@ class Worker:
         self._pulse.beat()
 
     def _ask(self) -> None:
-        """Read the requests to this worker, and check with the next claim whether the name is still its own."""
+        """Read the requests to this worker, and check with the next claim whether another worker has registered the
+        name.
+        """
         self._renewal.ask()
         self._settling.look()
 

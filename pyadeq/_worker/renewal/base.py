@@ -11,12 +11,12 @@ from pyadeq._core.queue.items import Held
 Interruption: TypeAlias = Literal["cancelling", "timed_out", "lease_lost"]
 
 SHORTEST_LEASE = 1.0
-"""Seconds, until a claim has said how long leases are."""
+"""The assumed length of leases, in seconds, until the first claim returns the real one."""
 
 
 @dataclass(frozen=True, slots=True)
 class Heard:
-    """What one heartbeat answered: the leases, by token, whose handlers are to end, and what is wanted of the worker.
+    """The answer to a heartbeat: the tokens of leases whose handlers must stop, and the requests to the worker.
 
     mode: `run`, `quiet`, `stop` or `restart`. capacity: how many tasks at a time; 0: as it is.
     """
@@ -35,7 +35,7 @@ class Renewal(Protocol):
         """Renew these from now on; right after a claim. lease: seconds that the claim gave."""
 
     def drop(self, tokens: Iterable[str]) -> None:
-        """No more of these: settled, given back or lost."""
+        """Stop renewing these leases: they were settled, returned or lost."""
 
     def ask(self) -> None:
         """Do it now: a control token came, or a connection was lost."""

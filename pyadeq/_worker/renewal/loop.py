@@ -13,7 +13,7 @@ from pyadeq._worker.queue import WorkerQueue
 from pyadeq._worker.renewal.base import SHORTEST_LEASE, Heard, Interruption
 from pyadeq.errors import AdeqError, DurabilityError
 
-LONGEST_SILENCE = 10.0  # seconds; an entry that is silent for 30 s counts as gone
+LONGEST_SILENCE = 10.0  # seconds; a worker without a heartbeat for 30 s counts as gone
 log = logging.getLogger("pyadeq.worker")
 
 
@@ -42,7 +42,7 @@ class LoopRenewal:
         self._rounds = asyncio.create_task(self._go_on())
 
     def hold(self, leases: Iterable[Held], lease: float) -> None:
-        """Renew these, too. Changes a dict and nothing else, as `drop` does."""
+        """Renew these, too. It only changes a dict, as `drop` does, so other threads may call it."""
         self._given = lease
         self.held.update((one[1] if isinstance(one, tuple) else one.token, one) for one in leases)
 
@@ -64,7 +64,7 @@ class LoopRenewal:
     async def _go_on(self) -> None:
         well, wanted = True, False
         while True:
-            # After a failure every second counts.
+            # After a failure, try again soon.
             pause = min(self._given / 3, LONGEST_SILENCE) if well else min(self._given / 10, 1.0)
             with contextlib.suppress(TimeoutError):
                 async with asyncio.timeout(pause):

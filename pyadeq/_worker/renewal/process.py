@@ -24,11 +24,12 @@ from pyadeq.errors import ConfigError
 PATIENCE = 300.0
 """Seconds without a sign of life from the worker's loop after which the helper renews no more."""
 
-# Seconds: what a helper has to start and to end; between two helpers; after which one that lasted is no bad sign.
+# Seconds: the time to start or end a helper; the pause between two helpers; the run time after which a failure no
+# longer counts as repeated.
 LONGEST_START, LONGEST_STOP = 30.0, 2.0
 SHORTEST_PAUSE, LONGEST_PAUSE = 1.0, 60.0
 LASTING = 60.0
-# Seconds between signs of life, and how many may stay without an answer: before a lease ends, a thread is to renew it.
+# Seconds between pings to the helper, and how many may be unanswered. Then a thread takes over, before a lease ends.
 SHORTEST_BEAT, LONGEST_BEAT = 0.25, 5.0
 MOST_UNANSWERED = 3
 LONGEST_LINE = 1024 * 1024
@@ -38,8 +39,8 @@ log = logging.getLogger("pyadeq.worker")
 class ProcessRenewal:
     """Renews from a helper process, which hears of leases through a pipe and ends with this process.
 
-    It does not renew while this process is stopped, nor without a sign of life from the worker's loop for `patience`
-    seconds. When the helper fails, a thread renews until there is another.
+    It stops renewing if this process is stopped, or if the worker's loop sends no ping for `patience` seconds. When the
+    helper fails, a thread renews until there is another.
     """
 
     def __init__(
@@ -63,7 +64,7 @@ class ProcessRenewal:
         self._busy = busy
         self._heard = heard
         self._make_substitute = partial(ThreadRenewal, queue, worker, lease, busy, heard)
-        self._lease = 0.0  # until a claim has said what it is
+        self._lease = 0.0  # until the first claim returns it
         self._held: dict[str, str] = {}  # token -> id
         self._holding = asyncio.Event()
         self._dropped: list[str] = []  # what the helper has not been told yet
@@ -129,7 +130,7 @@ class ProcessRenewal:
             line = f"- {busy} {' '.join(self._dropped)}\n{line}"
             self._dropped.clear()
         assert self._helper.stdin
-        self._helper.stdin.write(line.encode())  # without waiting: one that does not read is ended soon
+        self._helper.stdin.write(line.encode())  # no drain: a helper that does not read is ended soon
 
     def _tell_held(self, pairs: Iterable[tuple[str, str]]) -> None:
         self._tell("+", str(self._lease), *[f"{id} {token}" for id, token in pairs])
@@ -144,7 +145,7 @@ class ProcessRenewal:
                 self._unanswered += 1
                 if self._unanswered > MOST_UNANSWERED:
                     with suppress(ProcessLookupError):
-                        self._helper.kill()  # the tending sees to the rest
+                        self._helper.kill()  # its end is handled elsewhere
             if not self._held:
                 self._holding.clear()
 
@@ -218,7 +219,7 @@ class ProcessRenewal:
                     log.log(level, "%s", text)
 
     def _pass_on(self, interrupted: list[tuple[str, Interruption]], mode: str, capacity: int) -> None:
-        # What was settled meanwhile, the helper has heard of too late.
+        # Ignore leases that were settled meanwhile: the helper heard of it too late.
         ours = [(token, status) for token, status in interrupted if token in self._held]
         try:
             self._heard(Heard(ours, mode, capacity))
@@ -227,7 +228,7 @@ class ProcessRenewal:
 
 
 async def _end(helper: Process) -> None:
-    """End it by the end of its input, or else at once."""
+    """Close its input, so that it exits; if it does not, kill it."""
     assert helper.stdin
     helper.stdin.close()
     try:

@@ -19,7 +19,7 @@ LONGEST_STOP = 5.0  # seconds
 
 
 class ThreadRenewal:
-    """Renews while the worker's loop is held up, as long as what holds it up lets other threads run.
+    """Renews even if a handler blocks the worker's loop, as long as other threads can run.
 
     A call that keeps the GIL, as one long regular expression does, stops this thread as well.
     """
@@ -56,7 +56,7 @@ class ThreadRenewal:
         self._renewal.hold(leases, lease)  # it changes a dict, which needs no lock
         if lease != self._lease:
             self._lease = lease
-            self.ask()  # the pause of now may be longer than the lease
+            self.ask()  # the current pause may be longer than the new lease
 
     def drop(self, tokens: Iterable[str]) -> None:
         """Renew these no more."""
