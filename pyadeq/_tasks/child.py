@@ -19,7 +19,7 @@ from pyadeq.models.queue import Lease, TaskView
 
 SPAWN = multiprocessing.get_context("spawn")
 Request = tuple[Callable[[Lease], bytes | None], Lease, str | None, str | None]
-"""What runs there and gives the result, which pickle can send; the lease; the names of the queue and the worker."""
+"""A job for the child: a function that pickle can send, the lease, and the names of the queue and the worker."""
 
 Gathered = tuple[list[TaskView], str]
 
@@ -65,7 +65,7 @@ class Child:
             code = self._process.exitcode
             raise ProcessDied(f"the process that ran the task died, exit code {code}", code) from error
         except BaseException:
-            self.kill()  # what it still says would be taken for the answer to the next call
+            self.kill()  # a late answer would be read as the answer to the next call
             raise
         if word == "error":
             raise pickle.loads(value)
@@ -141,8 +141,8 @@ def _gathered(context: TaskContext | None, cursor: str) -> tuple[str, Any]:
 
 def serve(pipe: Connection) -> None:
     """The main function of a child process: run what comes through the pipe until the pipe is closed."""
-    # A signal to the whole group of processes is for the parent, which gives its tasks time to end. What a task starts
-    # has the default again, as it would not with SIG_IGN.
+    # The parent handles signals to the process group, and gives its tasks time to end. A handler, not SIG_IGN, because
+    # programs that a task starts would inherit SIG_IGN.
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, lambda *_: None)
     Thread(target=_end_with_parent, daemon=True).start()

@@ -18,7 +18,7 @@ from pyadeq.models.worker import ProgressStatus
 
 # Seconds from one note of a task's progress to the next.
 PAUSE = 1.0
-# How many lines of a task's log are kept.
+# The server keeps this many log lines per task.
 MOST_LINES = 100
 NO_QUEUE = "TaskContext.gathered(): this context has no queue"
 log = logging.getLogger("pyadeq.worker")
@@ -185,7 +185,7 @@ class TaskContext:
         return await self._queue.gathered_page(self.id, cursor)
 
     def gathered_page_now(self, cursor: str) -> tuple[list[TaskView], str]:
-        """Return the same from a thread."""
+        """Return the same as `gathered_page`, from a thread."""
         if self._loop is None:
             raise ConfigError(f"{NO_QUEUE}, for it was not made on an event loop")
         if asyncio._get_running_loop() is self._loop:
@@ -209,7 +209,7 @@ class TaskContext:
 
     @property
     def talks(self) -> bool:
-        """For the worker: whether there is something to finish."""
+        """For the worker: whether the handler has sent reports, so that `finish` has work to do."""
         return self._progress is not None
 
     async def finish(self) -> None:

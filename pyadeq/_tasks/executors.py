@@ -88,7 +88,8 @@ class Executors:
 
         thread.put(work)
         cancelled: asyncio.CancelledError | None = None
-        while not (ended.done() or (cancelled and self._closed)):  # a closed worker waits for no thread
+        # if cancelled after close, do not wait for the thread
+        while not (ended.done() or (cancelled and self._closed)):
             try:
                 await asyncio.wait([ended])
             except asyncio.CancelledError as error:
@@ -126,7 +127,7 @@ class Executors:
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
         if self._token:
-            with suppress(ValueError):  # it was entered in another context, as fixtures of tests are
+            with suppress(ValueError):  # it was entered in another context, as in fixtures of tests
                 EXECUTORS.reset(self._token)
         self.close()
 
@@ -138,7 +139,7 @@ def executors() -> Executors | None:
 
 def _start_thread() -> SimpleQueue[Job | None]:
     """Start a thread that runs what comes through its queue. It is a daemon, so a stuck thread does not keep the
-    process.
+    process from exiting.
     """
     jobs: SimpleQueue[Job | None] = SimpleQueue()
 

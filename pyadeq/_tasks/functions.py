@@ -71,13 +71,14 @@ class DecoratorOptions(TaskOptions, total=False):
 
 
 OF_THE_CALL = ("rid", "wait")
-"""Options that are no part of a task."""
+"""Options of the call, not of the task."""
 
 NO_RESULT = (inspect.isgeneratorfunction, inspect.isasyncgenfunction)
 
 
 class TaskFunction(Generic[Q, P, C, T]):
-    """A function whose calls can be tasks. If you call it, it runs as a normal function; `item` makes a task of a call.
+    """A function whose calls can be tasks. If you call it, it runs as a normal function; `item` returns a call as a
+    task.
 
     kind: the name by which workers know it.
     executor: where a plain function runs, `thread` or `process`.
@@ -103,7 +104,7 @@ class TaskFunction(Generic[Q, P, C, T]):
         self._signature: Signature | None = None
         update_wrapper(self, function, updated=())
         self._check_executor(executor)
-        with suppress(NameError):  # a name from further down in the module is there when it is used
+        with suppress(NameError):  # a name that is defined later in the module exists at the first call
             self._signature = Signature(function, self.kind)
 
     def __call__(self, *args: Q.args, **kwargs: Q.kwargs) -> C:
@@ -192,7 +193,7 @@ def _perform_by_name(module: str, name: str, lease: Lease) -> bytes | None:
 
 
 class Tasks:
-    """Functions by the kinds of task that they run: a handler for a Worker, and a decorator.
+    """A registry of task functions by kind: a handler for a Worker, and a decorator.
 
         tasks = Tasks()
 

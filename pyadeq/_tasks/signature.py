@@ -19,7 +19,7 @@ from pyadeq._tasks.context import TaskContext
 from pyadeq.errors import AdeqError, BadArgument, ConfigError
 
 MOST_PROBLEMS = 5
-# Their texts may have the value in them, as may those that are not pydantic's own.
+# Texts of these errors may contain the value. So may those of errors that are not pydantic's own.
 TELLING = {"value_error", "assertion_error", "union_tag_invalid", "get_attribute_error", "iteration_error"}
 KNOWN = frozenset(typing.get_args(core_schema.ErrorType)) - TELLING
 BY_NAME = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)

@@ -99,8 +99,9 @@ class Acquiring(LocksBase):
         """Hold a lock for the length of a with block.
 
         Raises WaitTimeout if it was not free in time (wait=0: at once), DeadlockError if waiting would never end,
-        OwnerWaits, LockUnavailable or RateLimited. Raises LockLost at the end of the block if the lock was lost before,
-        unless the block raised an error itself.
+        OwnerWaits if the owner already waits for another lock, LockUnavailable if the resource gives no permits, or
+        RateLimited if the agent acquires too often. Raises LockLost at the end of the block if the lock was lost
+        before, unless the block raised an error itself.
 
         mode: `exclusive`, `shared`, or `permit` for a resource with a capacity.
         permits: how many permits.

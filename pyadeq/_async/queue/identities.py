@@ -128,7 +128,8 @@ class Identities:
         """Block on lists, and run a claiming call as this worker as soon as that is over: which list, and the answer.
 
         call: builds the claim; or a call with the same number that claims nothing, and returns what the first was
-        given. given_up: gets that answer if the wait is cancelled, because the server may have run the claim.
+        given.
+        given_up: gets that answer if the wait is cancelled, because the server may have run the claim.
         """
         identity = await self._identity(name, None)
         with identity.slot(resumes=True) as slot:

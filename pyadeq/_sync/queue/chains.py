@@ -57,7 +57,7 @@ class QueueChains:
         tasks: Task models, or payloads: 1 to 100,000.
         then: a Task model, or a payload. With `after_when="ended"` it starts however they end; with `after_any` after
         the first.
-        rid: with your own rid, you may repeat a call that was broken off; it creates nothing twice.
+        rid: with the same rid, a repeated call creates nothing twice.
         """
         children = checked_list("tasks", tasks)
         last = as_task(then)

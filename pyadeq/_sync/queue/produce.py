@@ -126,8 +126,7 @@ class Producing(Awaiting):
         invalid, BadArgument is raised; all earlier calls have already been sent. Raises UnknownTask, after all tasks
         were sent, if some wait for tasks that do not exist; these were not created.
 
-        rid: with your own rid, you may make the same call again; it creates nothing twice. Tasks without an id get
-        `<rid>.<index>`.
+        rid: with the same rid, a repeated call creates nothing twice. Tasks without an id get `<rid>.<index>`.
         """
         calls = self._enqueue_calls(tasks, rid)
         if isinstance(tasks, list | tuple):
@@ -140,8 +139,7 @@ class Producing(Awaiting):
         Nothing is sent before the receipts are read. Raises UnknownTask at the end, with the receipts of one call, if
         some tasks were not created; these have no receipts.
 
-        rid: with your own rid, you may send a broken-off stream again from its beginning; existing tasks are not
-        created twice.
+        rid: with the same rid, you may send an interrupted stream again from its beginning; it creates nothing twice.
         """
         unknown: UnknownTask | None = None
         for call in self._enqueue_calls(tasks, rid):

@@ -87,7 +87,7 @@ def retry(
     url: Url = DEFAULT_URL,
     output: Output = Format.table,
 ) -> None:
-    """Make dead tasks ready again, as if they had never run: those named, those that match a filter, or --all.
+    """Make dead tasks ready again, with all their attempts: those named, those that match a filter, or --all.
 
     Exits with 1 if a named task is not dead, or if another task has its unique key or scope now.
     """

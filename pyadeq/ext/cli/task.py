@@ -81,7 +81,7 @@ def cancel(
 
 @app.command()
 def retry(queue: QueueName, ids: TaskIds, url: Url = DEFAULT_URL, output: Output = Format.table) -> None:
-    """Make dead tasks ready again, as if they had never run. `adeq dlq retry` does this by filter.
+    """Make dead tasks ready again, with all their attempts. `adeq dlq retry` does this by filter.
 
     Exits with 1 if a task is not dead, or if another task has its unique key or scope now.
     """

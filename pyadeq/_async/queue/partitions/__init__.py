@@ -109,7 +109,7 @@ class PartitionedQueue(Putting, TakingPart):
         New partitions get the settings, limits and weights of the first one. No task is moved. Waiting tasks stay where
         they are. If a task of a key has not ended in an old partition, new tasks of that key still go there. All other
         tasks go to their new partitions. Repeat the call after an error. Until `finish_repartition`, a repeated call
-        also copies the settings to the new partitions again.
+        copies the settings to the new partitions again, and overwrites your changes there.
         """
         known = await self._read()
         tags = make_tags(self.name, count)

@@ -42,8 +42,7 @@ class Putting(PartitionedBase):
 
         Errors are those of `Queue.enqueue_many`. A task without an id gets one that names its partition.
 
-        rid: with your own rid, the ids are made from it. The same call, made again, returns the same and creates
-        nothing twice.
+        rid: the ids are derived from it. With the same rid, a repeated call returns the same and creates nothing twice.
         """
         refuse_single("tasks", tasks)
         delivery = Delivery([_parcel(index, as_task(one), rid) for index, one in enumerate(tasks)], self._turn)
