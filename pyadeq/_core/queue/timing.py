@@ -101,7 +101,7 @@ def _cron(timing: Cron, after_ms: int) -> Iterator[int]:
             return
         for moment in fields:
             at_ms = round(moment.timestamp() * 1000)
-            if at_ms > since_ms:  # the hour that comes twice is distinguished from its first coming
+            if at_ms > since_ms:  # in a repeated hour, cronsim may return times of the first hour, which are over
                 yield at_ms
     except (OverflowError, ValueError):  # beyond what a calendar can say
         return

@@ -57,9 +57,9 @@ def bench(
     """Measure the cost of a task, the throughput and latency of a worker, and more.
 
     By default, it measures cost, drain and latency on a private server. Each figure is the median of its rounds.
-    `floor` is the cost of plain Redis commands that move the same data in the same rounds. The ratio is cost / floor.
-    The queues for the measurement are created and deleted. Measure on a machine without other work: `load` is its load
-    before the measurement.
+    `floor` is the cost of plain Redis commands that move the same data in the same rounds. `ratio` is a figure divided
+    by its floor. The queues for the measurement are created and deleted. Measure on a machine without other work:
+    `load` is its load before the measurement.
     """
     if all and subjects:
         raise ConfigError("--all: leave it out if you name subjects")

@@ -18,7 +18,7 @@ class Answer:
 
     def __init__(self, acks: Sequence[tuple[Held, Any]], fails: Sequence[Failure]) -> None:
         self.leases: list[Lease] = []
-        self.lost: AdeqError | None = None  # why a partition did not answer
+        self.lost: AdeqError | None = None  # the error of a partition that did not answer
         self._tokens = [held(lease)[1] for lease, _ in acks], [held(failure.lease)[1] for failure in fails]
         self._acks: list[Any] = ["lease_lost"] * len(acks)
         self._fails = [Failed(status="lease_lost") for _ in fails]
@@ -43,7 +43,7 @@ class Answer:
         return settled
 
     def take(self, settled: Settled, acks: Iterable[int], fails: Iterable[int]) -> None:
-        """Take what a partition answered for these acks and fails, by their indexes."""
+        """Add the answer of a partition to these acks and fails, given by their indexes."""
         self.correct(acks, settled.acks, fails, settled.fails)
         self._claims.append(settled.claimed)
         self.leases += settled.claimed.leases
