@@ -37,8 +37,16 @@ class NounSource:
         return known or self._made.setdefault((noun, name), kind(self, name, self._base(noun, name)))
 
     def noun(self, noun: str, name: str) -> Any:
-        """Return an object of any noun: `adeq.noun("lock", "default")` is `adeq.locks("default")`."""
-        return getattr(self, _facts(noun)["method"])(name)
+        """Return an object of any noun: `adeq.noun("lock", "default")` is `adeq.locks("default")`.
+
+        A noun without a class of its own has the methods that every noun has, and `calls`.
+        """
+        if own := getattr(self, _facts(noun)["method"], None):
+            return own(name)
+        with IMPORTING:
+            from pyadeq._async.kernel.noun import Noun
+
+        return self._noun(noun, type("Noun", (Noun,), {"noun": noun}), name)
 
     def names(self, noun: str, *, timeout: Seconds | None = None) -> AsyncIterator[str]:
         """Iterate over the names of any noun: `adeq.names("lock")` is `adeq.lock_domains()`."""

@@ -1,5 +1,5 @@
 # Generated from pyadeq/_async/kernel/source.py by pyadeq/_unasync.py; do not edit.
-"""How a client gives out nouns by their names. Nothing that is large is imported before it is needed."""
+"""How a client gives out nouns by their names. Large modules are imported only when needed."""
 
 from __future__ import annotations
 
@@ -34,13 +34,13 @@ class NounSource:
 
     def _noun(self, noun: str, kind: Callable[[Any, str, str], N], name: str) -> N:
         known: N | None = self._made.get((noun, name))
-        # Two threads may come at once: both get the one that is there first.
+        # If two threads call it at the same time, both get the object that was stored first.
         return known or self._made.setdefault((noun, name), kind(self, name, self._base(noun, name)))
 
     def noun(self, noun: str, name: str) -> Any:
-        """One of any noun: `adeq.noun("lock", "default")` is `adeq.locks("default")`. For programs that work on all.
+        """Return an object of any noun: `adeq.noun("lock", "default")` is `adeq.locks("default")`.
 
-        A noun without a class of its own has those methods that every noun has, and `calls`.
+        A noun without a class of its own has the methods that every noun has, and `calls`.
         """
         if own := getattr(self, _facts(noun)["method"], None):
             return own(name)
