@@ -195,13 +195,18 @@ def of_the_rest(own: Json) -> dict[str, str]:
     )
     memory = ((one["what"], f"{one['median']:,.0f}", f"{one['ratio'] or 1:.1f}") for one in of(own, "memory"))
     rest = (
-        (one["what"], f"{one['median']:,.1f} {one['unit']}") for name in ("idle", "recovery") for one in of(own, name)
+        (
+            ", ".join((one["what"], *(f"{name} {n}" for name, n in one["by"].items()))),
+            f"{one['median']:,.1f} {one['unit']}",
+        )
+        for subject in ("idle", "recovery")
+        for one in of(own, subject)
     )
     return {
         "paths": table(("call", "µs, lowest", "thousands of instructions", "commands"), paths),
         "growth": table(("", "µs", "lowest to highest"), growth),
         "memory": table(("state", "bytes", "× a bare stream entry"), memory),
-        "rest": table(("", ""), rest),
+        "rest": table(("measurement", "value"), rest),
     }
 
 
@@ -217,7 +222,7 @@ def of_the_worst(worst: Json) -> dict[str, str]:
     return {
         "worst": table(("script", "usual items", "ms", "commands", "largest items", "ms", "commands"), rows),
         "worst_machine": f"{worst['machine']}, {worst['engine']}",
-        "worst_repeat": str(worst["repeat"]),
+        "worst_repeat": "one call" if worst["repeat"] == 1 else f"the median of {worst['repeat']} calls",
         "worst_usual": f"{sum(ms <= 10 for ms in usual)} of {len(usual)}",
         "worst_beyond": f"{min(beyond, default=0):.0f} to {max(beyond, default=0):.0f}",
         "worst_largest": f"{sum(ms <= 100 for ms in largest)} of {len(largest)}",
