@@ -118,9 +118,9 @@ class TaskGone(AdeqError):
 
 
 class UnknownTask(AdeqError):
-    """A task was to wait for a task that does not exist, or whose gathering parent does not exist.
+    """A task names a task in `after`, or a gathering parent, that does not exist. The task was not created.
 
-    It was not created. All other tasks of the call were.
+    All other tasks of the call were.
 
     id: of the task that was not created, the first if there are several.
     missing: the id that does not exist.
@@ -147,12 +147,12 @@ class LockLost(LeaseLost):
 
 
 class WaitTimeout(AdeqError, TimeoutError):
-    """The wait is over. A lock request has left the waiters; a task continues."""
+    """The wait took too long. A lock request is removed. A task that you waited for continues."""
 
 
 class CycleEdge(typing.NamedTuple):
-    """One step of a deadlock: `owner` waits for `resource` in `mode`. The owner of the next step holds it, or waits
-    ahead.
+    """One step of a deadlock: `owner` waits for `resource` in `mode`. The owner of the next step holds the resource, or
+    waits for it at an earlier place.
 
     The last step waits for the first.
     """
@@ -166,10 +166,10 @@ class CycleEdge(typing.NamedTuple):
 class DeadlockError(AdeqError):
     """Owners wait for each other, and this request was ended. Release what the owner holds, then try again.
 
-    cycle: each owner waits for a resource that the next one holds or waits for ahead of it. The last waits for the
-    first.
-    born: when the work began (since the epoch, on the domain's clock). Pass it to the next try, so that it does not
-    stay the youngest under the policy `youngest`.
+    cycle: each owner waits for a resource. The next owner holds it, or waits for it at an earlier place. The last waits
+    for the first.
+    born: when the work began (since the epoch, on the domain's clock). Pass it as `born` to the next try. Then, with
+    the policy `youngest`, this owner is not ended again and again.
     cycle_cut: how many owners of a long cycle `cycle` does not name.
     """
 
@@ -227,7 +227,7 @@ class TransportError(AdeqError):
     """No script answered the call: the connection failed, or the server refused to run it.
 
     retryable: the same call, with the same rid, may succeed later.
-    may_have_applied: False only if the call certainly never reached a script.
+    may_have_applied: False: the call certainly did not run. True: it may have run.
     """
 
     def __init__(self, message: str, *, retryable: bool, may_have_applied: bool) -> None:
@@ -259,7 +259,8 @@ class PayloadError(AdeqError):
 class DurabilityError(AdeqError):
     """The call was applied, but it is not known to be as safe as the client's `durability` requires.
 
-    answer: the decoded answer of the script, a list if the call takes many. It is valid unless the primary is lost now.
+    answer: the decoded answer of the script, a list if the call takes many. It is correct, unless the primary fails
+    before the data is confirmed.
     retryable: True. The same call, with the same rid, changes nothing and waits for the confirmation again.
     """
 

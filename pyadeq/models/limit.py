@@ -17,9 +17,11 @@ class Limit(Model):
     key: `user:<user>`, `tag:<tag>`, `key:<limit key>` or `all`. With `*`, it applies to each key of that kind without a
     limit of its own.
     concurrency: how many tasks may run at a time; None: not limited.
-    rate: how many tasks may start per second, evenly spaced, after `burst` at once; None: not limited.
+    rate: how many tasks may start per second, evenly spaced; None: not limited.
+    burst: how many tasks may start at once after a quiet time.
     policy: what happens to a task that may not start yet. `queue`: it waits. `reject`: it is dead. `cancel_newest`: it
-    is cancelled. `cancel_oldest`: the oldest running task is cancelled in its place.
+    is cancelled. `cancel_oldest`: it waits, and the oldest running task is cancelled. If as many tasks already wait as
+    may run, the first waiting task is cancelled instead.
     """
 
     key: str

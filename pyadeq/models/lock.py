@@ -92,7 +92,9 @@ class Forced(Model):
 class Edge(Model):
     """A wait: `owner` waits with `rid` for `resource` in `mode`, and `blocker` is in the way with `blocker_rid`.
 
-    held: the blocker holds the resource; otherwise it waits ahead. Edges that follow from others are left out.
+    Redundant edges are left out: if A waits for B and B for C, there need not be an edge from A to C.
+
+    held: whether the blocker holds the resource. If not, it waits for it at an earlier place.
     """
 
     owner: str
@@ -151,7 +153,7 @@ class RequestView(Model):
     born: when its work began, as its owner says.
     granted: when it was granted.
     until: when its wait is over.
-    deadline: when it ends without a sign of life.
+    deadline: when it ends if its client is not heard of before.
     ttl: seconds of its lease.
     place: among the waiters, from 1; None for a holder.
     """

@@ -10,7 +10,7 @@ class Partition(Model):
 
     tag: its name; `-` is the queue without partitions.
     slot: the cluster slot, 0 to 16383.
-    current: whether new tasks go to it. A partition that is not current is no longer used when it is empty.
+    current: whether new tasks go to it. Clients stop using a partition that is not current when it is empty.
     """
 
     tag: str

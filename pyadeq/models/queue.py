@@ -63,24 +63,24 @@ class Task(Given):
     kind, user, tags: 1 to 200 bytes of UTF-8 each, without spaces and control characters. At most 16 tags.
     priority: 0 (first) to 9.
     lane: `any`, `group/<g>` or `group/<g>/inst/<i>`.
-    fallback: where the task goes if no worker takes it within fallback_after seconds. A lane, several lanes in turn, or
-    `wider`: from an instance to its group to `any`. After the last lane it keeps waiting. If the last one is `fail`, it
-    moves to the dead set.
+    fallback: where the task goes if no worker takes it within `fallback_after` seconds. One lane or several, one after
+    the other, or `wider`: from an instance to its group, then to `any`. In the last lane it keeps waiting. With `fail`
+    at the end of the list, it moves to the dead set instead.
     delay: seconds from now until the task may start.
     run_after: the earliest start, a point in time on the server's clock.
     expires_at: if the task has not started by then, it moves to the dead set.
     timeout: seconds that one run may take.
-    limits: at most 8 keys by which the queue's limits count the task, in addition to its user and tags.
+    limits: at most 8 limit keys of the task. Limits can also apply to its user and its tags.
     parent: the id of the task that this one belongs to.
-    after: ids or receipts of up to 64 tasks. The task is `blocked` until all of them have ended as after_when says.
-    after_any: one of the tasks of after is enough.
+    after: ids or receipts of up to 64 tasks. The task is `blocked` until all of them have ended as `after_when` says.
+    after_any: one of the tasks in `after` is enough.
     after_when: `completed`, `failed` (dead, cancelled or deleted) or `ended` (either). If the condition can no longer
-    be met, the task is dead with the reason `after_failed`; a task that waits for `failed` is cancelled. delay counts
+    be met, the task is dead with the reason `after_failed`, or cancelled with `after_when="failed"`. `delay` counts
     from the moment when the task is no longer blocked.
-    gather: the task is also blocked until this number of its children has ended as after_when says. Children are tasks
-    that are enqueued later with its id as their parent.
+    gather: the task is also blocked until this number of its children has ended as `after_when` says. Children are
+    tasks that are enqueued later with its id as their parent.
     ordering_key: tasks with the same key run one at a time, in the order of their enqueue. Each is `blocked` until the
-    task before it has ended, retries included. Not together with after and gather.
+    task before it has ended, retries included. Not together with `after` and `gather`.
     idempotency_key: no other task with this key is created for a day.
     unique: no other task with this key is created until this one has ended.
     scope: no other task with this scope is created until the first lease of this one.
@@ -128,7 +128,7 @@ class Task(Given):
 class Lease:
     """One worker's right to run one task until `deadline`. `fence` rises with every lease of the same task.
 
-    attempt: which run this is, from 1, counted against max_attempts.
+    attempt: the number of this attempt, from 1; at most `max_attempts`. Released runs and crashes do not count.
     delivery: which lease of the task this is, from 1.
     data: the payload's bytes; `payload` reads them as JSON. Raises PayloadError if the codec does not accept them.
     """
@@ -253,7 +253,7 @@ class TaskRepair(Model):
     kind: `lost` (the task was in no set), `twice` (in several), `lease` (a part of its lease was missing), `line` (it
     waited for a limit, but not in that limit's queue).
     state: of the task after the repair; `gone` if no task was left.
-    created, rid, index: the order of the tasks, for the next call; known in a dry run.
+    created, rid, index: only in a dry run: sort the tasks by these values before you pass their ids to the next call.
     """
 
     id: str
@@ -268,7 +268,7 @@ class TaskRepair(Model):
 class Repair(Model):
     """The answer of `Queue.repair`: an entry for each task, a status for each lane, and the counts for a limit.
 
-    seen: how many members of the limit's sets were checked, in the longer of the two.
+    seen: how many entries were checked: of the limit's queue or of its holders, whichever has more.
     damaged: how many of them were wrong.
     """
 

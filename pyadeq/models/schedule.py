@@ -21,10 +21,10 @@ class Cron:
     first.
 
     At a change of the clocks, five fields follow Debian's cron. A time at a fixed hour fires directly after a skipped
-    hour, and once in a repeated hour. Times of every hour or more often, and all times of six fields, follow the wall
-    clock. Needs the extra `schedules`.
+    hour, and once in a repeated hour. If the expression is for every hour or more often, or has six fields, it fires
+    whenever the local time matches. Needs the extra `schedules`.
 
-    start, until: no time before, none after.
+    start, until: the first and the last time that may fire.
     """
 
     expression: str
@@ -38,7 +38,7 @@ class Every:
     """Every period, counted from the epoch: `Every(3600)` is on the hour, with offset=300 five minutes past it.
 
     period: seconds, at least 0.1.
-    start, until: no time before, none after.
+    start, until: the first and the last time that may fire.
     """
 
     period: Seconds
@@ -65,8 +65,8 @@ class Schedule(Model):
     rev: rises with every change.
     catch_up: a missed time is made up for if it is not older than this number of seconds.
     jitter: its task starts up to this number of seconds later, at random.
-    fired, skipped, missed: how many times enqueued a task; were left out because an earlier task had not ended; came
-    too late.
+    fired, skipped, missed: how many scheduled times enqueued a task, how many were left out because an earlier task had
+    not ended, and how many were noticed too late.
     last, last_id: the time that fired last, and its task.
     open: its tasks that had not ended when it fired last.
     unreadable: why the codec does not accept the payload, which is None then. The schedule fires all the same, with the

@@ -71,7 +71,7 @@ class Outcome(Model):
     status: `waiting`; `completed`; `result_dropped`: completed, but the server's memory was full; `dead`, with a reason
     and the error; `cancelled`; `removed` before it ran; `not_found`.
     state: of a waiting task.
-    told: whether the end of a waiting task will be published.
+    told: whether the task was enqueued with `reply`, so that waiting clients are notified of its end.
     unreadable: which of result and error the codec does not accept, and why. They are None then.
     """
 
