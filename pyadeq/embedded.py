@@ -131,7 +131,7 @@ class EmbeddedServer:
     def start(self) -> Self:
         """Start the server and wait until it has loaded its data. Does nothing if it is already started.
 
-        Loading may take any time, but the server must not be silent for 30 seconds. Otherwise it raises ConfigError
+        There is no limit for loading. But if the server shows no sign of life for 30 seconds, this raises ConfigError
         with the end of the server's log.
         """
         if self._supervisor is not None:
