@@ -72,7 +72,7 @@ def test_every_public_name_is_in_the_reference() -> None:
 
 def test_every_setting_is_explained() -> None:
     text = (DOCS / "reference/settings.md").read_text(encoding="utf-8")
-    of_queue, of_domain = text.split("## Of a lock domain")
+    of_queue, of_domain = text.split("## Settings of a lock domain")
     assert [name for name in Settings.model_fields if f"`{name}`" not in of_queue] == []
     assert [name for name in LockSettings.model_fields if f"`{name}`" not in of_domain] == []
 
