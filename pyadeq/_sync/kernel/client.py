@@ -57,8 +57,8 @@ class Adeq(Nouns):
     retry_for: for how many seconds (0 to 45) a call without an answer is sent again, which is safe. Then it raises
     TransportError.
     durability: when a call that writes is done. `memory`: when it ran. `aof`: when it is also on the primary's disk.
-    ConfigError if the server cannot confirm that: Redis before 7.2, or no append-only file. `replica`: when `replicas`
-    replicas have it.
+    This needs an append-only file and Redis 7.2 or Valkey, and `appendfsync always` on Valkey and on Redis before 8
+    (`everysec` is refused). ConfigError otherwise. `replica`: when `replicas` replicas have it.
     durability_timeout: seconds until DurabilityError, if there is no confirmation.
     codec: signs or encrypts payloads, results and errors of tasks; see `pyadeq.ext.crypto`.
     """

@@ -42,8 +42,8 @@ class Limits:
         starts, period: how many may start in each period (seconds), evenly spaced.
         burst: how many may start at once before that; None: the number of starts.
         policy: what happens to a task that may not start yet. `queue`: it is blocked until its turn. `reject`: it moves
-        to the dead set. `cancel_newest`: it is cancelled. `cancel_oldest`: the oldest running or waiting task is
-        cancelled in its place.
+        to the dead set. `cancel_newest`: it is cancelled. `cancel_oldest`: it waits, and the oldest running task is
+        cancelled. If as many tasks already wait as may run, the first waiting task is cancelled instead.
         """
         pairs = limit_pairs(concurrency, starts, period, burst, policy)
         (status,) = self._runner.send(self._calls.set_limits([(key, pairs)], new_ulid()))
