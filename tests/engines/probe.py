@@ -27,7 +27,7 @@ PROGRAMS = "For programs"
 ERRORS = "What the server says"
 CALLERS = "For those who call scripts"
 AUTHORS = "For those who write scripts"
-EVERYWHERE = "on all of them"
+EVERYWHERE = "on these four"
 
 
 def row(heading: str, label: str) -> Callable[[Row], Row]:
@@ -236,7 +236,7 @@ def without_place(text: str) -> str:
     return quoted(text.rpartition(" script: ")[0])
 
 
-@row(ERRORS, "after the error of a script")
+@row(ERRORS, "added to the text of an error in a script")
 def place(lab: Lab) -> str:
     text = said(lambda: lab.alone.eval("return redis.call('GET')", 0))
     return quoted(re.sub("[0-9a-f]{40}", "*sha*", "script: " + text.rpartition(" script: ")[2]))
