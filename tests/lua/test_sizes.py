@@ -92,6 +92,7 @@ def weight(reply: Any) -> int:
 def check(size: Size, make_any: MakeAny, patient: WatchedClient) -> None:
     commands, steps = run(size, make_any, patient)
     budget = BUDGETS[size.script_id]
+    assert budget, f"{size.script_id}: the header has no COST line with a budget: see the top of this file"
     assert commands <= budget["commands"], "see the top of this file"
     assert steps <= budget["steps"], "see the top of this file"
 
