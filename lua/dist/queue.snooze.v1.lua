@@ -53,7 +53,7 @@
 -- ROLE   work
 -- REPLAY token
 -- FLAGS  allow-oom
--- COST   8 + 3n commands, 2 more if it is due within 10 s, 2 more if there are limits, 1 for each limit of a task, 4 for each limit queue that opens and 3 for each of up to 100 tasks that leave it, up to 100 + 2n limit queues and tasks, O(n log m); at most 35,000 commands, 320,000 steps
+-- COST   8 + 3n commands, 2 more if it is due within 10 s, 2 more if there are limits, 1 for each limit of a task, 4 for each limit queue that opens and 3 for each of up to 100 tasks that leave it, up to 100 + 2n limit queues and tasks, O(n log m); at most 35,000 commands, 470,000 steps
 
 local LAYOUT = 1
 local MAX_SAFE = 9007199254740991

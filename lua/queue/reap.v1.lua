@@ -12,7 +12,7 @@
 -- ROLE   work
 -- REPLAY state
 -- FLAGS  allow-oom
--- COST   14 + 3n commands, 10 + 7n if tasks crash again, 8 more for each task that others wait for, 5 to 10 for each of up to 100 waiting tasks, 2 more if there are limits, 1 for each limit of a task, 4 for each limit queue that opens and 3 for each of up to 100 tasks that leave it, up to 100 + 2n limit queues and tasks, O(n log m); at most 7,700 commands, 94,000 steps
+-- COST   14 + 3n commands, 10 + 7n if tasks crash again, 8 more for each task that others wait for, 5 to 10 for each of up to 100 waiting tasks, 2 more if there are limits, 1 for each limit of a task, 4 for each limit queue that opens and 3 for each of up to 100 tasks that leave it, up to 100 + 2n limit queues and tasks, O(n log m); at most 7,700 commands, 140,000 steps
 -- EARLY  await_deadline backoff move_to_dead delay_until first_leases push_due read_presence trim_set
 
 local ctx, refused = open()
