@@ -180,11 +180,16 @@ def _includes(root: Path, problems: list[str]) -> list[Include]:
 
 def _taken(keys: dict[str, dict[str, Key]], shared: set[str], scripts: list[Script]) -> dict[str, dict[str, Key]]:
     """The keys of each noun, without those of the kernel that none of its scripts takes."""
-    used = {(key.noun or script.noun, key.of_noun) for script in scripts for key in script.keys}
+    used = used_keys(scripts)
     return {
         noun: {name: key for name, key in found.items() if name not in shared or (noun, name) in used}
         for noun, found in keys.items()
     }
+
+
+def used_keys(scripts: list[Script]) -> set[tuple[str, str]]:
+    """The noun and the name of each key that a script takes."""
+    return {(key.noun or script.noun, key.of_noun) for script in scripts for key in script.keys}
 
 
 def _unused(includes: list[Include], scripts: list[Script]) -> Iterator[str]:

@@ -15,7 +15,7 @@ from itertools import pairwise
 from pathlib import Path
 
 from bounds import check_bounds
-from bundle import BuildErrors, Sources, load
+from bundle import BuildErrors, Sources, load, used_keys
 from call import check_fields, fields_of
 from keys import FILE as KEYS_FILE
 from model import Key, Script
@@ -96,7 +96,7 @@ def without_facts(root: Path) -> list[str]:
 def unused_keys(root: Path) -> list[str]:
     """The keys that no script takes, each as a finding."""
     sources = load(root)
-    used = {(key.noun or script.noun, key.of_noun) for script in sources.scripts for key in script.keys}
+    used = used_keys(sources.scripts)
     return [
         f"{noun}/{KEYS_FILE}:1: {name} is declared but not used"
         for noun, keys in sources.keys.items()
