@@ -224,7 +224,7 @@ def of_the_worst(worst: Json) -> dict[str, str]:
         "worst_machine": f"{worst['machine']}, {worst['engine']}",
         "worst_repeat": "one call" if worst["repeat"] == 1 else f"the median of {worst['repeat']} calls",
         "worst_usual": f"{sum(ms <= 10 for ms in usual)} of {len(usual)}",
-        "worst_beyond": f"{min(beyond, default=0):.0f} to {max(beyond, default=0):.0f}",
+        "worst_beyond": f"{min(beyond):.0f} to {max(beyond):.0f}",
         "worst_largest": f"{sum(ms <= 100 for ms in largest)} of {len(largest)}",
     }
 
