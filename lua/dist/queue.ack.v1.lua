@@ -705,8 +705,8 @@ local function propagate_ends(ctx, limit) local dependents, ends = KEYS[22], KEY
   return told
 end
 
--- chains_on_close(ctx): tell the tasks that wait for ends of this call, as many as its sweep has left. If more are to be told, a
--- claim is to come back at once.
+-- chains_on_close(ctx): report the ends of this call to the tasks that wait for them: at most 100, less those that its
+-- sweep has reported. If more are left, the time of the next claim is now.
 -- WHEN ctx.noted
 local function chains_on_close(ctx) local ends = KEYS[24]
   local left = 100 - ctx.told
