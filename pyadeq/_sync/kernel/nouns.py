@@ -12,12 +12,29 @@ from pyadeq._importing import IMPORTING
 from pyadeq.models.base import Seconds
 
 if TYPE_CHECKING:
+    from pyadeq._sync.change import Changes
     from pyadeq._sync.lock import Locks
     from pyadeq._sync.queue import Queue
 
 
 class Nouns(NounSource):
     """The methods of a client that give out nouns, by their names."""
+
+    def changes(self, domain: str) -> Changes:
+        """Return the change domain with this name, always the same object. The first write creates it on the server."""
+        with IMPORTING:
+            from pyadeq._sync.change import Changes
+
+        return self._noun("change", Changes, domain)
+
+    def change_domains(self, *, timeout: Seconds | None = None) -> Iterator[str]:
+        """Iterate over the names of the change domains under the client's prefix and slot: each once, in any order.
+
+        The server keeps no list of change domains, so this scans all of its keys, in a cluster those of every primary:
+        about a second for a million keys. A change domain that is created meanwhile may be missing. timeout: seconds;
+        after them, WaitTimeout is raised if keys are left.
+        """
+        return self.names("change", timeout=timeout)
 
     def locks(self, domain: str) -> Locks:
         """Return the lock domain with this name, always the same object. The first write creates it on the server."""

@@ -1,0 +1,51 @@
+-- change.begin.v1: begin to apply an approved change: exactly this revision and digest. The applier holds a lease from now on. The token
+-- of the lease is the rid of this call. Before `deadline_ms` it sends `heartbeat`, and at the end `finish`.
+--
+-- ARGV   rid          id
+-- ARGV   id           name
+-- ARGV   rev          int 1..1000000000
+-- ARGV   digest       bytes 40..40
+-- ARGV   agent        label
+-- ARGV   lease_ms     int 0..3600000    ?=0
+-- ARGV   source       bytes 0..200      ?=
+-- ARGV   trace        bytes 0..128      ?=
+-- ARGV   now_ms       int 0..9000000000000 ?=0
+-- RETURN begun        now_ms:int token:id fence:int deadline_ms:int run_ms:int content:pairs(content) parameters:bytes
+-- RETURN held         now_ms:int agent:text deadline_ms:int
+-- RETURN outdated     now_ms:int state:text rev:int digest:text
+-- RETURN state        now_ms:int state:text rev:int
+-- RETURN not_found    now_ms:int
+-- ERROR  ADEQ_LAYOUT ADEQ_CLOCK
+-- EVENT  change.applying change.outdated change.reviewing change.reminded change.escalated change.rejected
+-- EVENT  change.approved change.released change.failed change.cancelled
+-- ROLE   apply
+-- REPLAY rid
+-- COST   17 commands; at most 14 commands, 400 steps
+
+local ctx, refused = open()
+if refused then return refused end
+local before = replayed_one(ctx, 'begin')
+if before then
+  if before[1] == 'begun' then add_content(before) end
+  return before
+end
+local own = open_change(ctx, id)
+if not own then return told(ctx, 'begin', nil, { 'not_found' }) end
+if own.state == 'applying' then return told(ctx, 'begin', own, { 'held', own.agent, own.deadline_ms }) end
+if own.state ~= 'approved' then return told(ctx, 'begin', own, { 'state', own.state, own.rev }) end
+if rev ~= own.rev or digest ~= own.digest then return told(ctx, 'begin', own, { 'outdated', own.state, own.rev, own.digest }) end
+
+local wanted = tonumber(redis.call('HGET', change .. id, 'timeout_ms'))
+set_field(own, 'token', rid)
+set_field(own, 'agent', agent)
+set_field(own, 'fence', redis.call('HINCRBY', config, 'fence', 1))
+set_field(own, 'started_ms', ctx.now)
+set_field(own, 'applying_ms', ctx.now)
+set_field(own, 'run_ms', wanted > 0 and wanted or ctx.settings.default_run_ms)
+set_field(own, 'lease_ms', lease_ms)
+set_field(own, 'deadline_ms', run_deadline(ctx, own, lease_ms))
+move_to(ctx, own, 'applying')
+record_step(ctx, own, 'change.applying', agent, 'fence=' .. string.format('%.0f', own.fence), '')
+local answer = told(ctx, 'begin', own, { 'begun', rid, own.fence, own.deadline_ms, own.run_ms })
+add_content(answer)
+return answer

@@ -1,0 +1,35 @@
+-- change.inbox.v1: a page of the requests that a user can answer now, the most urgent first: those to the user and to these groups.
+-- Requests that the user cannot answer are left out: of changes that it has written, of those that its person has answered already, and
+-- of reviews that are over. A call looks at 200 requests, so a page may be shorter than `limit`, and even empty, with a cursor. `pending`:
+-- how many requests ask the user, groups not counted.
+--
+-- ARGV   user     label
+-- ARGV   principal label        ?=
+-- ARGV   groups   labels 0..32  ?=
+-- ARGV   cursor   bytes 0..300  ?=
+-- ARGV   limit    int 1..100    ?=20
+-- ARGV   now_ms   int 0..9000000000000 ?=0
+-- RETURN ok       now_ms:int cursor:text pending:int items:list(item) stats:pairs(userstats)
+-- EACH   item     request id:id slot:int rev:int digest:text due_ms:int summary:pairs(summary)
+-- ERROR  ADEQ_LAYOUT ADEQ_CLOCK
+-- FLAGS  no-writes
+-- COST   3 commands; at most 120 commands, 20,000 steps
+
+local ctx, refused = open()
+if refused then return refused end
+local names, seen = { 'user:' .. user }, {}
+for _, group in ipairs(groups) do  -- at most 32: groups
+  if not seen[group] then names[#names + 1] = 'group:' .. group end
+  seen[group] = true
+end
+local page, more = read_inboxes(names, cursor, 200)
+if not page then return refuse('cursor', cursor, 'empty, or what the page before answered') end
+local items, last = {}, 0
+for i = 1, #page, 2 do
+  if #items == limit then break end
+  items[#items + 1] = shown_entry(ctx, page[i], principal ~= '' and principal or user)
+  last = i
+end
+more = more or last + 1 < #page
+return { 'ok', ctx.now, more and last > 0 and page[last + 1] .. ' ' .. page[last] or '', redis.call('ZCARD', inboxes .. 'user:' .. user), items,
+  redis.call('HGETALL', userstats .. user) }  -- at most 150: two for each of 31 days, 33 bounds, three totals

@@ -1,0 +1,11 @@
+-- retract(ctx, own, one, reason): take back the answer to a request. If it was an approval of an approved change, a new round begins.
+local function retract(ctx, own, one, reason)
+  record_step(ctx, own, 'change.answered', actor, 'slot=' .. one.slot .. ' action=retract', reason)
+  if own.state == 'approved' then
+    open_round(ctx, own, actor, 'retracted')
+  else
+    open_request(ctx, own, one)
+    redis.call('ZADD', inboxes .. one.reviewer, inbox_score(own), own.id .. '/' .. one.slot)
+  end
+  return { 'recorded', own.state, own.round }
+end

@@ -1,0 +1,9 @@
+-- record_step(ctx, own, event, by, detail, why): note a step of a change in its log, as an event, and as its next `seq`. by: who did it;
+-- detail: `name=value` words, or ''; why: free text for the log alone, or ''.
+-- EARLY
+local function record_step(ctx, own, event, by, detail, why)
+  set_field(own, 'seq', own.seq + 1)
+  redis.call('XADD', logs .. own.id, 'MAXLEN', 1000, '*', 'event', event, 'timestamp', ctx.now_text, 'rev', own.rev, 'round', own.round,
+    'by', by, 'detail', detail, 'reason', why, 'proof', ctx.proof or '')
+  emit(ctx, event, own.id, 'rev=' .. own.rev .. ' round=' .. own.round .. ' by=' .. by .. (detail ~= '' and ' ' .. detail or ''))
+end

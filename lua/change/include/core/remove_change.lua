@@ -1,0 +1,16 @@
+-- remove_change(ctx, id): delete an ended change with all that belongs to it.
+local function remove_change(ctx, id)
+  local own = read_change(id, true)
+  for _, one in ipairs(slots_of(own)) do  -- at most 32: slots
+    redis.call('DEL', requests .. id .. '/' .. one.slot)
+    redis.call('ZREM', by_reviewer .. one.reviewer, id)
+  end
+  reindex(own, by_resource, own.resources, '')
+  reindex(own, by_tag, own.tags, '')
+  reindex(own, by_team, own.team, '')
+  redis.call('ZREM', by_author .. own.author, id)
+  redis.call('ZREM', states .. own.state, id)
+  redis.call('ZREM', ended, id)
+  redis.call('UNLINK', change .. id, params .. id, previews .. id, outputs .. id, contributors .. id, logs .. id)
+  emit(ctx, 'change.removed', id, '')
+end

@@ -1,0 +1,12 @@
+-- slots_of(own): the requests of a change, in the order of their slots: { slot, status, reviewer, by }; `by` is the principal who answered.
+-- A caller that changes one sets own.list_changed.
+-- EARLY
+local function slots_of(own)
+  if own.list then return own.list end
+  local list = {}
+  for slot, status, reviewer, by in string.gmatch(own.slots, '(%d+) ([%a_]+) (%S+) ([^,]*)') do
+    list[#list + 1] = { slot = slot, status = status, reviewer = reviewer, by = by }
+  end
+  own.list = list
+  return list
+end

@@ -1,0 +1,14 @@
+-- copy_policy(ctx, own, fields): the change keeps this policy, whatever happens to it later.
+local function copy_policy(ctx, own, fields)
+  for name, value in pairs(fields) do set_field(own, 'p_' .. name, value) end
+  for _, name in ipairs({ 'required', 'rejections', 'remind_ms', 'escalate_ms', 'timeout_approve_below', 'auto_below', 'approval_ms',
+    'max_attempts' }) do
+    own['p_' .. name] = tonumber(fields[name])
+  end
+  local wanted = timeout_ms > 0 and timeout_ms or tonumber(fields.timeout_ms)
+  wanted = math.min(wanted > 0 and wanted or ctx.settings.default_timeout_ms, ctx.settings.max_timeout_ms)
+  set_field(own, 'p_timeout_ms', wanted)
+  set_field(own, 'policy', policy .. '@' .. fields.version)
+  set_field(own, 'review_priority', priority)
+  set_field(own, 'weight', ({ urgent = 1000, high = 500, normal = 100, low = 0 })[priority])
+end

@@ -1,0 +1,25 @@
+-- read_inboxes(names, cursor, count): the next entries of several inboxes together, { member, score, member, score, … }, the most urgent
+-- first; and whether there may be more. It ends early where one of the inboxes has more than a part that was read. nil: no cursor.
+local function read_inboxes(names, cursor, count)
+  local part, pages, places, merged = math.max(20, math.floor(200 / #names)), {}, {}, {}
+  for i, name in ipairs(names) do  -- at most 33: names
+    local start = start_of(inboxes .. name, cursor)
+    if not start then return nil end
+    pages[i], places[i] = redis.call('ZRANGE', inboxes .. name, start, start + part - 1, 'REV', 'WITHSCORES'), 1
+  end
+  for _ = 1, count do  -- at most 200: count
+    local best
+    for i, page in ipairs(pages) do  -- at most 33: names
+      local at = places[i]
+      if at > 2 * part then return merged, true end
+      local score = page[at] and tonumber(page[at + 1])
+      if score and (not best or score > best.score or score == best.score and bytes_before(best.member, page[at])) then
+        best = { page = i, member = page[at], score = score }
+      end
+    end
+    if not best then return merged, false end
+    merged[#merged + 1], merged[#merged + 2] = best.member, pages[best.page][places[best.page] + 1]
+    places[best.page] = places[best.page] + 2
+  end
+  return merged, true
+end

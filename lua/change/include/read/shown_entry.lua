@@ -1,0 +1,11 @@
+-- shown_entry(ctx, id, person): the entry of an inbox for a request that this user can answer now, or nil.
+local function shown_entry(ctx, id, person)
+  local name, slot = string.match(id, '^(.+)/(%d+)$')
+  local own = read_change(name)
+  if not own or own.state ~= 'reviewing' or is_overdue(ctx, own) then return nil end
+  if own.p_contributors_may_vote ~= '1' and has_written(name, { user, person }) then return nil end
+  for _, one in ipairs(slots_of(own)) do  -- at most 32: slots
+    if one.by == person then return nil end
+  end
+  return { 'request', name, tonumber(slot), own.rev, own.digest, own.timeout_at_ms, summary_of(own) }
+end

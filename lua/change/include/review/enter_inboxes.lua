@@ -1,0 +1,7 @@
+-- enter_inboxes(own): put the pending requests of a change into the inboxes of their reviewers, or at another place there.
+local function enter_inboxes(own)
+  local score = inbox_score(own)
+  for _, one in ipairs(slots_of(own)) do  -- at most 32: slots
+    if one.status == 'pending' then redis.call('ZADD', inboxes .. one.reviewer, score, own.id .. '/' .. one.slot) end
+  end
+end

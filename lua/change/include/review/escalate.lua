@@ -1,0 +1,23 @@
+-- escalate(ctx, own, by): ask the next of `escalate_to` as well, with a full interval for all who are asked. Somebody who has a request
+-- already, or has written the change, is passed over. Returns whether there is one request more.
+local function escalate(ctx, own, by)
+  local names, list = {}, slots_of(own)
+  for name in string.gmatch(own.p_escalate_to, '[^,]+') do names[#names + 1] = name end
+  local level, added = own.level, nil
+  while level < #names and not added do  -- at most 3: levels
+    level = level + 1
+    if #list < 32 and can_be_asked(own, names[level]) then
+      added = { slot = string.format('%d', tonumber(list[#list] and list[#list].slot or 0) + 1), reviewer = names[level] }
+    end
+  end
+  set_field(own, 'level', level)
+  set_field(own, 'escalate_at_ms', level < #names and ctx.now + own.p_escalate_ms or 0)
+  if not added then return false end
+  set_field(own, 'timeout_at_ms', ctx.now + own.p_timeout_ms)
+  list[#list + 1] = added
+  open_request(ctx, own, added)
+  redis.call('ZADD', by_reviewer .. added.reviewer, own.created_ms, own.id)
+  enter_inboxes(own)
+  record_step(ctx, own, 'change.escalated', by, 'slot=' .. added.slot .. ' to=' .. added.reviewer, '')
+  return true
+end

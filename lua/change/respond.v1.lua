@@ -1,0 +1,64 @@
+-- change.respond.v1: answer requests, at most 100 in a call. An answer names the revision and the digest that the reviewer has seen. It
+-- counts for the request of this slot, or for any request of the actor or of its groups. One person fills one slot in a round, and a
+-- contributor none. `retract` takes an answer back; of an approved change, that begins a new round. `request_changes` keeps a change from
+-- being approved until the same person answers again. `comment` only writes into the log.
+--
+-- ARGV   rid          id
+-- ARGV   actor        label
+-- ARGV   principal    label             ?=
+-- ARGV   kind         enum person|agent ?=person
+-- ARGV   groups       labels 0..32      ?=
+-- ARGV   proof        bytes 0..200      ?=
+-- ARGV   source       bytes 0..200      ?=
+-- ARGV   trace        bytes 0..128      ?=
+-- ARGV   now_ms       int 0..9000000000000 ?=0
+-- ITEM   id           name
+-- ITEM   rev          int 1..1000000000
+-- ITEM   digest       bytes 40..40
+-- ITEM   action       enum approve|reject|request_changes|comment|abstain|retract
+-- ITEM   slot         int 0..32         ?=0
+-- ITEM   reason       bytes 0..4096     ?=
+-- GROUP  item         1..100
+-- RETURN ok           now_ms:int items:list(item)
+-- EACH   item         recorded state:text round:int
+-- EACH   item         approved state:text round:int
+-- EACH   item         rejected state:text round:int
+-- EACH   item         commented
+-- EACH   item         same
+-- EACH   item         closed state:text why:text by:text
+-- EACH   item         not_eligible reason:text
+-- EACH   item         outdated rev:int digest:text
+-- EACH   item         state state:text
+-- EACH   item         full
+-- EACH   item         not_found
+-- ERROR  ADEQ_LAYOUT ADEQ_CLOCK
+-- EVENT  change.answered change.changes_requested change.commented change.outdated change.reviewing change.reminded change.escalated
+-- EVENT  change.rejected change.approved change.released change.failed change.cancelled
+-- ROLE   review
+-- REPLAY rid
+-- COST   5 commands and 13 for each answer, 2 for each open request of a change that it decides; at most 14 commands, 400 steps
+
+local ctx, refused = open()
+if refused then return refused end
+local person
+person, refused = person_behind()
+if refused then return refused end
+if item_count > 1 and not ctx.settings.batch_approvals then
+  return refuse('item', item_count .. ' items', 'one item, because the setting batch_approvals is off')
+end
+for i, action in ipairs(item_action) do  -- at most 100: items
+  if action == 'comment' and item_reason[i] == '' then return refuse('item[' .. i .. '].reason', '', 'the text of the comment') end
+end
+local before = replayed_reply(ctx, 'respond')
+if before then return { 'ok', ctx.now, before } end
+
+ctx.proof = proof
+local answers = {}
+for i, id in ipairs(item_id) do
+  local own = open_change(ctx, id)
+  answers[i] = own and answer(ctx, own, i, person) or { 'not_found' }
+  if own then save_change(ctx, own) end
+end
+take_others(ctx, 10)
+note_reply(ctx, 'respond', answers)
+return { 'ok', ctx.now, answers }

@@ -1,0 +1,219 @@
+#!lua flags=no-writes
+-- generated from lua/change/get.v1.lua by lua/bundle.py; do not edit
+-- change.get.v1: changes by their ids, as they are stored, with their parameters; on demand with their preview and output, their requests
+-- and the last entries of their log. `overdue`: the review is over by time, though no call has noted it yet. The counts are those of the
+-- requests of this round.
+--
+-- KEYS   change   prefix/hash   {base}:change:  name
+-- KEYS   params   prefix/string {base}:params:  name
+-- KEYS   previews prefix/string {base}:preview: name
+-- KEYS   outputs  prefix/string {base}:output:  name
+-- KEYS   requests prefix/hash   {base}:request: id
+-- KEYS   logs     prefix/stream {base}:log:     name
+-- KEYS   config   hash          {base}:config
+-- ARGV   with_texts bool          ?=0
+-- ARGV   with_requests bool          ?=0
+-- ARGV   with_log int 0..1000   ?=0
+-- ARGV   now_ms   int 0..9000000000000 ?=0
+-- ITEM   id       name
+-- GROUP  item     1..100
+-- RETURN ok       now_ms:int items:list(item)
+-- EACH   item     found change:pairs(change) overdue:int approved:int rejected:int pending:int parameters:bytes preview:bytes output:bytes requests:list(one) log:list(step)
+-- EACH   item     not_found
+-- EACH   one      request slot:int status:text reviewer:text request:pairs(request)
+-- EACH   step     entry entry:pairs(entry)
+-- ERROR  ADEQ_LAYOUT ADEQ_CLOCK
+-- FLAGS  no-writes
+-- COST   2 + 5n commands; at most 103 commands, 900 steps
+
+local LAYOUT = 1
+local MAX_SAFE = 9007199254740991
+local unpack = table.unpack or unpack
+local arg_find = string.find
+local function refuse(field, value, want)
+  local got = 'nothing'
+  if type(value) == 'number' then
+    got = string.format('%.0f', value)
+  elseif value then
+    got = "'" .. string.gsub(string.sub(value, 1, 64), '[^ -~]', '?') .. "'"
+  end
+  return redis.error_reply('ADEQ_ARG ' .. field .. ' must be ' .. want .. ', got ' .. got)
+end
+local function arg_uint(v, min, max)
+  if not v or #v > 16 or (v ~= '0' and not arg_find(v, '^[1-9]%d*$')) then return nil end
+  local n = v + 0
+  if n >= min and n <= max then return n end
+end
+
+local KEYS, ARGV = KEYS, ARGV
+if #KEYS ~= 7 then
+  return redis.error_reply('ADEQ_ARG expected 7 keys, got ' .. #KEYS)
+end
+
+local with_texts = ARGV[1]
+if with_texts ~= '0' and with_texts ~= '1' and with_texts ~= '' then
+  return refuse('with_texts', with_texts, '0 or 1')
+end
+with_texts = with_texts == '1'
+local with_requests = ARGV[2]
+if with_requests ~= '0' and with_requests ~= '1' and with_requests ~= '' then
+  return refuse('with_requests', with_requests, '0 or 1')
+end
+with_requests = with_requests == '1'
+local with_log = ARGV[3]
+if with_log == '' then
+  with_log = 0
+else
+  with_log = arg_uint(with_log, 0, 1000)
+  if not with_log then return refuse('with_log', ARGV[3], 'an integer from 0 to 1000') end
+end
+local now_ms = ARGV[4]
+if now_ms == '' then
+  now_ms = 0
+else
+  now_ms = arg_uint(now_ms, 0, 9000000000000)
+  if not now_ms then return refuse('now_ms', ARGV[4], 'an integer from 0 to 9000000000000') end
+end
+local arg_at = 5
+local item_count = ARGV[arg_at]
+item_count = arg_uint(item_count, 1, 100)
+if not item_count then return refuse('item_count', ARGV[arg_at], 'an integer from 1 to 100') end
+arg_at = arg_at + 1
+local item_id = {}
+for i = 1, item_count do
+  local v = ARGV[arg_at]
+  if not v or #v > 100 or not arg_find(v, '^[%w._@+-]+$') then
+    return refuse('item[' .. i .. '].id', v, 'a name: 1 to 100 of A-Z a-z 0-9 . _ @ + -')
+  end
+  item_id[i] = v
+  arg_at = arg_at + 1
+end
+if #ARGV ~= arg_at - 1 then
+  return redis.error_reply('ADEQ_ARG expected ' .. (arg_at - 1) .. ' arguments, got ' .. #ARGV)
+end
+
+-- slots_of(own): the requests of a change, in the order of their slots: { slot, status, reviewer, by }; `by` is the principal who answered.
+-- A caller that changes one sets own.list_changed.
+-- EARLY
+local function slots_of(own)
+  if own.list then return own.list end
+  local list = {}
+  for slot, status, reviewer, by in string.gmatch(own.slots, '(%d+) ([%a_]+) (%S+) ([^,]*)') do
+    list[#list + 1] = { slot = slot, status = status, reviewer = reviewer, by = by }
+  end
+  own.list = list
+  return list
+end
+
+-- count_slots(own): how many requests are approved, rejected, pending, and wait for another revision.
+local function count_slots(own)
+  local counts = { approved = 0, rejected = 0, pending = 0, changes_requested = 0 }
+  for _, one in ipairs(slots_of(own)) do  -- at most 32: slots
+    if counts[one.status] then counts[one.status] = counts[one.status] + 1 end
+  end
+  return counts
+end
+
+-- is_overdue(ctx, own): whether the review of this change is over by time, although no call has noted it yet.
+local function is_overdue(ctx, own)
+  if own.state ~= 'submitted' and own.state ~= 'reviewing' then return false end
+  if own.state == 'reviewing' and own.escalate_at_ms > 0 and own.escalate_at_ms <= own.timeout_at_ms then return false end
+  return own.timeout_at_ms <= ctx.now
+end
+
+-- log_of(own, count): the last entries of the log of a change, the oldest of them first.
+local function log_of(own, count) local logs = KEYS[6]
+  local entries, items = redis.call('XREVRANGE', logs .. own.id, '+', '-', 'COUNT', count), {}
+  for i = #entries, 1, -1 do items[#items + 1] = { 'entry', entries[i][2] } end  -- at most 1,000: count
+  return items
+end
+
+-- requests_of(own): all requests of a change, with their records.
+local function requests_of(own) local requests = KEYS[5]
+  local items = {}
+  for i, one in ipairs(slots_of(own)) do  -- at most 32: slots
+    -- at most 60: fields of a request
+    items[i] = { 'request', tonumber(one.slot), one.status, one.reviewer, redis.call('HGETALL', requests .. own.id .. '/' .. one.slot) }
+  end
+  return items
+end
+
+-- describe(ctx, own): a change as `get` answers it.
+local function describe(ctx, own) local change, params, previews, outputs = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
+  local counts = count_slots(own)
+  return { 'found', redis.call('HGETALL', change .. own.id),  -- at most 100: fields of a change
+    is_overdue(ctx, own) and 1 or 0, counts.approved, counts.rejected, counts.pending + counts.changes_requested,
+    redis.call('GET', params .. own.id) or '', with_texts and redis.call('GET', previews .. own.id) or '',
+    with_texts and redis.call('GET', outputs .. own.id) or '', with_requests and requests_of(own) or {},
+    with_log > 0 and log_of(own, with_log) or {} }
+end
+
+-- due_of(own): the earliest deadline of a change (ms), or MAX_SAFE.
+-- EARLY
+local function due_of(own)
+  if own.state == 'applying' then return own.deadline_ms end
+  if own.state == 'approved' then return own.until_ms end
+  if own.state == 'submitted' then return own.timeout_at_ms end
+  if own.state ~= 'reviewing' then return MAX_SAFE end
+  local first = own.timeout_at_ms
+  if own.escalate_at_ms > 0 then first = math.min(first, own.escalate_at_ms) end
+  if own.remind_at_ms > 0 then first = math.min(first, own.remind_at_ms) end
+  return first
+end
+
+-- read_clock(layout_min, clock, chosen): the time in ms, as a number and as text; or nil and the error to return, if
+-- the layout of these scripts or the clock of the call does not fit the stored data. chosen: the clock of a base that
+-- this call may create.
+local function read_clock(layout_min, clock, chosen)
+  if tonumber(layout_min or LAYOUT) > LAYOUT then
+    return nil, redis.error_reply('ADEQ_LAYOUT this data needs scripts of layout ' .. layout_min
+      .. ' or newer, these are of layout ' .. LAYOUT .. ': upgrade this client')
+  end
+  if ((clock or chosen) == 'test') ~= (now_ms > 0) then
+    if chosen and not clock then return nil, redis.error_reply('ADEQ_CLOCK now_ms goes with clock=test, and only with it') end
+    return nil, redis.error_reply('ADEQ_CLOCK now_ms must be '
+      .. (clock == 'test' and 'sent: this base was created with clock=test'
+        or '0: this base was not created with clock=test'))
+  end
+  if now_ms > 0 then return now_ms, string.format('%.0f', now_ms) end
+  local time = redis.call('TIME')
+  local ms = math.floor(time[2] / 1000)
+  return time[1] * 1000 + ms, string.format('%s%03d', time[1], ms)
+end
+
+-- open(clock): read what every call needs: the time, whether the base exists, and the settings that this script uses as
+-- `ctx.settings_<name>`; or nil and the error to return. lua/tools/opening.py generates which settings these are, and
+-- the first values of the fields of call.toml. clock: for a call that may create the base.
+local function open(clock) local config = KEYS[7]
+  local row = redis.call('HMGET', config, 'layout_min', 'clock')
+  local now, now_text = read_clock(row[1], row[2], clock)
+  if not now then return nil, now_text end
+  return { exists = row[1], now = now, now_text = now_text,  }
+end
+
+-- read_change(id, new): the fields of a change that scripts work with. If there is none: nil, or with `new` one without values. A text
+-- that is not stored is '', a number 0. set_field notes what changes, and save_change stores it.
+local function read_change(id, new) local change = KEYS[1]
+  local texts = { 'state', 'digest', 'author', 'slots', 'resources', 'team', 'tags', 'decided_by', 'why', 'token', 'agent', 'auto_approvable',
+    'cancelling', 'policy', 'p_needs', 'p_on_timeout', 'p_escalate_to', 'p_deny_tags', 'p_contributors_may_vote', 'p_agents_may_vote' }
+  local numbers = { 'rev', 'round', 'seq', 'created_ms', 'timeout_at_ms', 'remind_at_ms', 'escalate_at_ms', 'until_ms', 'deadline_ms',
+    'started_ms', 'run_ms', 'fence', 'attempts', 'risk_score', 'risk_rev', 'preview_rev', 'weight', 'level', 'p_required', 'p_rejections',
+    'p_remind_ms', 'p_escalate_ms', 'p_timeout_ms', 'p_timeout_below', 'p_auto_below', 'p_approval_ms', 'p_max_attempts' }
+  local row = redis.call('HMGET', change .. id, unpack(texts))  -- at most 20: texts
+  if not row[1] and not new then return nil end
+  local own = { id = id, changed = {} }
+  for i, name in ipairs(texts) do own[name] = row[i] or '' end
+  row = redis.call('HMGET', change .. id, unpack(numbers))  -- at most 27: numbers
+  for i, name in ipairs(numbers) do own[name] = tonumber(row[i] or 0) end
+  own.due_ms = due_of(own)
+  return own
+end
+
+local ctx, refused = open()
+if refused then return refused end
+local items = {}
+for i, id in ipairs(item_id) do
+  local own = read_change(id)
+  items[i] = own and describe(ctx, own) or { 'not_found' }
+end
+return { 'ok', ctx.now, items }

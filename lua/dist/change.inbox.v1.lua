@@ -1,0 +1,309 @@
+#!lua flags=no-writes
+-- generated from lua/change/inbox.v1.lua by lua/bundle.py; do not edit
+-- change.inbox.v1: a page of the requests that a user can answer now, the most urgent first: those to the user and to these groups.
+-- Requests that the user cannot answer are left out: of changes that it has written, of those that its person has answered already, and
+-- of reviews that are over. A call looks at 200 requests, so a page may be shorter than `limit`, and even empty, with a cursor. `pending`:
+-- how many requests ask the user, groups not counted.
+--
+-- KEYS   change       prefix/hash {base}:change:       name
+-- KEYS   contributors prefix/set  {base}:contributors: name
+-- KEYS   inboxes      prefix/zset {base}:inbox:        label
+-- KEYS   userstats    prefix/hash {base}:userstats:    label
+-- KEYS   config       hash        {base}:config
+-- ARGV   user     label
+-- ARGV   principal label        ?=
+-- ARGV   groups   labels 0..32  ?=
+-- ARGV   cursor   bytes 0..300  ?=
+-- ARGV   limit    int 1..100    ?=20
+-- ARGV   now_ms   int 0..9000000000000 ?=0
+-- RETURN ok       now_ms:int cursor:text pending:int items:list(item) stats:pairs(userstats)
+-- EACH   item     request id:id slot:int rev:int digest:text due_ms:int summary:pairs(summary)
+-- ERROR  ADEQ_LAYOUT ADEQ_CLOCK
+-- FLAGS  no-writes
+-- COST   3 commands; at most 120 commands, 20,000 steps
+
+local LAYOUT = 1
+local MAX_SAFE = 9007199254740991
+local unpack = table.unpack or unpack
+local arg_find = string.find
+local function refuse(field, value, want)
+  local got = 'nothing'
+  if type(value) == 'number' then
+    got = string.format('%.0f', value)
+  elseif value then
+    got = "'" .. string.gsub(string.sub(value, 1, 64), '[^ -~]', '?') .. "'"
+  end
+  return redis.error_reply('ADEQ_ARG ' .. field .. ' must be ' .. want .. ', got ' .. got)
+end
+local function arg_uint(v, min, max)
+  if not v or #v > 16 or (v ~= '0' and not arg_find(v, '^[1-9]%d*$')) then return nil end
+  local n = v + 0
+  if n >= min and n <= max then return n end
+end
+local function arg_label(v)
+  local gsub, more = string.gsub, '[\128-\191]'
+  if arg_find(v, '\226\128[\128-\138\168\169\175]') or arg_find(v, '\226\129\159') then return nil end
+  if arg_find(v, '\225\154\128') or arg_find(v, '\227\128\128') then return nil end
+  v = gsub(gsub(v, '\194[\161-\191]', 'a'), '[\195-\223]' .. more, 'a')
+  v = gsub(gsub(v, '\224[\160-\191]' .. more, 'a'), '\237[\128-\159]' .. more, 'a')
+  v = gsub(v, '[\225-\236\238\239]' .. more .. more, 'a')
+  v = gsub(gsub(v, '\240[\144-\191]' .. more .. more, 'a'), '\244[\128-\143]' .. more .. more, 'a')
+  v = gsub(v, '[\241-\243]' .. more .. more .. more, 'a')
+  return arg_find(v, '^[%w._:/@+-]+$')
+end
+local function arg_ids(v, min, max, is_label)
+  local list, n = {}, 0
+  if not v or #v > max * 201 then return nil end
+  if v ~= '' then
+    for id in string.gmatch(v .. ',', '([^,]*),') do
+      if #id > 200 or not (arg_find(id, '^[%w._:/@+-]+$') or (is_label and is_label(id))) then return nil end
+      n = n + 1
+      list[n] = id
+    end
+  end
+  if n >= min and n <= max then return list end
+end
+
+local KEYS, ARGV = KEYS, ARGV
+if #KEYS ~= 5 then
+  return redis.error_reply('ADEQ_ARG expected 5 keys, got ' .. #KEYS)
+end
+
+local user = ARGV[1]
+if not user or #user > 200 or not (arg_find(user, '^[%w._:/@+-]+$') or arg_label(user)) then
+  return refuse('user', user, 'a label: 1 to 200 bytes of UTF-8: A-Z a-z 0-9 . _ : / @ + - and non-ASCII characters except controls and spaces')
+end
+local principal = ARGV[2]
+if principal ~= '' and (not principal or #principal > 200 or not (arg_find(principal, '^[%w._:/@+-]+$') or arg_label(principal))) then
+  return refuse('principal', principal, 'a label: 1 to 200 bytes of UTF-8: A-Z a-z 0-9 . _ : / @ + - and non-ASCII characters except controls and spaces')
+end
+local groups = ARGV[3]
+if groups == '' then
+  groups = {}
+else
+  groups = arg_ids(groups, 0, 32, arg_label)
+  if not groups then return refuse('groups', ARGV[3], '0 to 32 labels with commas between them') end
+end
+local cursor = ARGV[4]
+if not cursor or #cursor > 300 then
+  return refuse('cursor', cursor and #cursor, '0 to 300 bytes long')
+end
+local limit = ARGV[5]
+if limit == '' then
+  limit = 20
+else
+  limit = arg_uint(limit, 1, 100)
+  if not limit then return refuse('limit', ARGV[5], 'an integer from 1 to 100') end
+end
+local now_ms = ARGV[6]
+if now_ms == '' then
+  now_ms = 0
+else
+  now_ms = arg_uint(now_ms, 0, 9000000000000)
+  if not now_ms then return refuse('now_ms', ARGV[6], 'an integer from 0 to 9000000000000') end
+end
+if #ARGV ~= 6 then
+  return redis.error_reply('ADEQ_ARG expected 6 arguments, got ' .. #ARGV)
+end
+
+local arg_rare
+
+-- due_of(own): the earliest deadline of a change (ms), or MAX_SAFE.
+-- EARLY
+local function due_of(own)
+  if own.state == 'applying' then return own.deadline_ms end
+  if own.state == 'approved' then return own.until_ms end
+  if own.state == 'submitted' then return own.timeout_at_ms end
+  if own.state ~= 'reviewing' then return MAX_SAFE end
+  local first = own.timeout_at_ms
+  if own.escalate_at_ms > 0 then first = math.min(first, own.escalate_at_ms) end
+  if own.remind_at_ms > 0 then first = math.min(first, own.remind_at_ms) end
+  return first
+end
+
+-- read_clock(layout_min, clock, chosen): the time in ms, as a number and as text; or nil and the error to return, if
+-- the layout of these scripts or the clock of the call does not fit the stored data. chosen: the clock of a base that
+-- this call may create.
+local function read_clock(layout_min, clock, chosen)
+  if tonumber(layout_min or LAYOUT) > LAYOUT then
+    return nil, redis.error_reply('ADEQ_LAYOUT this data needs scripts of layout ' .. layout_min
+      .. ' or newer, these are of layout ' .. LAYOUT .. ': upgrade this client')
+  end
+  if ((clock or chosen) == 'test') ~= (now_ms > 0) then
+    if chosen and not clock then return nil, redis.error_reply('ADEQ_CLOCK now_ms goes with clock=test, and only with it') end
+    return nil, redis.error_reply('ADEQ_CLOCK now_ms must be '
+      .. (clock == 'test' and 'sent: this base was created with clock=test'
+        or '0: this base was not created with clock=test'))
+  end
+  if now_ms > 0 then return now_ms, string.format('%.0f', now_ms) end
+  local time = redis.call('TIME')
+  local ms = math.floor(time[2] / 1000)
+  return time[1] * 1000 + ms, string.format('%s%03d', time[1], ms)
+end
+
+-- open(clock): read what every call needs: the time, whether the base exists, and the settings that this script uses as
+-- `ctx.settings_<name>`; or nil and the error to return. lua/tools/opening.py generates which settings these are, and
+-- the first values of the fields of call.toml. clock: for a call that may create the base.
+local function open(clock) local config = KEYS[5]
+  local row = redis.call('HMGET', config, 'layout_min', 'clock')
+  local now, now_text = read_clock(row[1], row[2], clock)
+  if not now then return nil, now_text end
+  return { exists = row[1], now = now, now_text = now_text,  }
+end
+
+-- rank_after(set, score, id): the number of members up to (score, id), even if this member was removed. Members with
+-- equal scores are sorted by their bytes.
+local function rank_after(set, score, id)
+  if redis.call('ZSCORE', set, id) == score then return redis.call('ZRANK', set, id) + 1 end
+  local low, high = redis.call('ZCOUNT', set, '-inf', '(' .. score), redis.call('ZCOUNT', set, '-inf', score)
+  while low < high do  -- at most 53: halvings
+    local middle = math.floor((low + high) / 2)
+    local member, at = redis.call('ZRANGE', set, middle, middle)[1], 1
+    -- at most 200: bytes of an id
+    while string.byte(member, at) and string.byte(member, at) == string.byte(id, at) do at = at + 1 end
+    if (string.byte(member, at) or 0) < (string.byte(id, at) or 0) then low = middle + 1 else high = middle end
+  end
+  return low
+end
+
+-- read_change(id, new): the fields of a change that scripts work with. If there is none: nil, or with `new` one without values. A text
+-- that is not stored is '', a number 0. set_field notes what changes, and save_change stores it.
+local function read_change(id, new) local change = KEYS[1]
+  local texts = { 'state', 'digest', 'author', 'slots', 'resources', 'team', 'tags', 'decided_by', 'why', 'token', 'agent', 'auto_approvable',
+    'cancelling', 'policy', 'p_needs', 'p_on_timeout', 'p_escalate_to', 'p_deny_tags', 'p_contributors_may_vote', 'p_agents_may_vote' }
+  local numbers = { 'rev', 'round', 'seq', 'created_ms', 'timeout_at_ms', 'remind_at_ms', 'escalate_at_ms', 'until_ms', 'deadline_ms',
+    'started_ms', 'run_ms', 'fence', 'attempts', 'risk_score', 'risk_rev', 'preview_rev', 'weight', 'level', 'p_required', 'p_rejections',
+    'p_remind_ms', 'p_escalate_ms', 'p_timeout_ms', 'p_timeout_below', 'p_auto_below', 'p_approval_ms', 'p_max_attempts' }
+  local row = redis.call('HMGET', change .. id, unpack(texts))  -- at most 20: texts
+  if not row[1] and not new then return nil end
+  local own = { id = id, changed = {} }
+  for i, name in ipairs(texts) do own[name] = row[i] or '' end
+  row = redis.call('HMGET', change .. id, unpack(numbers))  -- at most 27: numbers
+  for i, name in ipairs(numbers) do own[name] = tonumber(row[i] or 0) end
+  own.due_ms = due_of(own)
+  return own
+end
+
+-- start_of(set, cursor): where the page behind a cursor begins in a set that is read from the highest score on; nil if it is no cursor.
+-- A cursor is `<score> <member>` of the last entry that was read.
+local function start_of(set, cursor)
+  if cursor == '' then return 0 end
+  local score, member = string.match(cursor, '^(%d+) (%S+)$')
+  if not score then return nil end
+  local below = rank_after(set, score, member)
+  local start = redis.call('ZCARD', set) - below
+  local at = redis.call('ZRANGE', set, start, start, 'REV')[1]
+  return at == member and start + 1 or start
+end
+
+-- read_inboxes(names, cursor, count): the next entries of several inboxes together, { member, score, member, score, … }, the most urgent
+-- first; and whether there may be more. It ends early where one of the inboxes has more than a part that was read. nil: no cursor.
+local function read_inboxes(names, cursor, count) local inboxes = KEYS[3]
+  local part, pages, places, merged = math.max(20, math.floor(200 / #names)), {}, {}, {}
+  for i, name in ipairs(names) do  -- at most 33: names
+    local start = start_of(inboxes .. name, cursor)
+    if not start then return nil end
+    pages[i], places[i] = redis.call('ZRANGE', inboxes .. name, start, start + part - 1, 'REV', 'WITHSCORES'), 1
+  end
+  for _ = 1, count do  -- at most 200: count
+    local best
+    for i, page in ipairs(pages) do  -- at most 33: names
+      local at = places[i]
+      if at > 2 * part then return merged, true end
+      local score = page[at] and tonumber(page[at + 1])
+      if score and (not best or score > best.score or score == best.score and arg_rare().bytes_before(best.member, page[at])) then
+        best = { page = i, member = page[at], score = score }
+      end
+    end
+    if not best then return merged, false end
+    merged[#merged + 1], merged[#merged + 2] = best.member, pages[best.page][places[best.page] + 1]
+    places[best.page] = places[best.page] + 2
+  end
+  return merged, true
+end
+
+-- slots_of(own): the requests of a change, in the order of their slots: { slot, status, reviewer, by }; `by` is the principal who answered.
+-- A caller that changes one sets own.list_changed.
+-- EARLY
+local function slots_of(own)
+  if own.list then return own.list end
+  local list = {}
+  for slot, status, reviewer, by in string.gmatch(own.slots, '(%d+) ([%a_]+) (%S+) ([^,]*)') do
+    list[#list + 1] = { slot = slot, status = status, reviewer = reviewer, by = by }
+  end
+  own.list = list
+  return list
+end
+
+-- summary_of(own): what a list tells of a change, as pairs.
+local function summary_of(own) local change = KEYS[1]
+  local names = { 'type', 'description', 'author', 'priority', 'risk_score', 'risk_level', 'created_ms' }
+  local row, fields = redis.call('HMGET', change .. own.id, unpack(names)), {}  -- at most 7: names
+  for i, name in ipairs(names) do fields[2 * i - 1], fields[2 * i] = name, row[i] or '' end
+  return fields
+end
+
+-- shown_entry(ctx, id, person): the entry of an inbox for a request that this user can answer now, or nil.
+local function shown_entry(ctx, id, person)
+  local name, slot = string.match(id, '^(.+)/(%d+)$')
+  local own = read_change(name)
+  if not own or own.state ~= 'reviewing' or arg_rare().is_overdue(ctx, own) then return nil end
+  if own.p_contributors_may_vote ~= '1' and arg_rare().has_written(name, { user, person }) then return nil end
+  for _, one in ipairs(slots_of(own)) do  -- at most 32: slots
+    if one.by == person then return nil end
+  end
+  return { 'request', name, tonumber(slot), own.rev, own.digest, own.timeout_at_ms, summary_of(own) }
+end
+
+local arg_made
+function arg_rare()
+  if arg_made then return arg_made end
+
+-- bytes_before(one, other): whether a text stands before another by its bytes, whatever the locale of the server.
+local function bytes_before(one, other)
+  for at = 1, math.min(#one, #other) do  -- at most 200: bytes of an id
+    local mine, its = string.byte(one, at), string.byte(other, at)
+    if mine ~= its then return mine < its end
+  end
+  return #one < #other
+end
+
+-- has_written(id, people): the first of these persons who is a contributor of a change, or nil.
+local function has_written(id, people) local contributors = KEYS[2]
+  local found = redis.call('SMISMEMBER', contributors .. id, unpack(people))  -- at most 8: an actor, a principal, a chain
+  for i, one in ipairs(people) do
+    if found[i] == 1 then return one end
+  end
+end
+
+-- is_overdue(ctx, own): whether the review of this change is over by time, although no call has noted it yet.
+local function is_overdue(ctx, own)
+  if own.state ~= 'submitted' and own.state ~= 'reviewing' then return false end
+  if own.state == 'reviewing' and own.escalate_at_ms > 0 and own.escalate_at_ms <= own.timeout_at_ms then return false end
+  return own.timeout_at_ms <= ctx.now
+end
+
+  arg_made = { bytes_before = bytes_before, has_written = has_written, is_overdue = is_overdue }
+  return arg_made
+end
+
+local inboxes, userstats = KEYS[3], KEYS[4]
+
+local ctx, refused = open()
+if refused then return refused end
+local names, seen = { 'user:' .. user }, {}
+for _, group in ipairs(groups) do  -- at most 32: groups
+  if not seen[group] then names[#names + 1] = 'group:' .. group end
+  seen[group] = true
+end
+local page, more = read_inboxes(names, cursor, 200)
+if not page then return refuse('cursor', cursor, 'empty, or what the page before answered') end
+local items, last = {}, 0
+for i = 1, #page, 2 do
+  if #items == limit then break end
+  items[#items + 1] = shown_entry(ctx, page[i], principal ~= '' and principal or user)
+  last = i
+end
+more = more or last + 1 < #page
+return { 'ok', ctx.now, more and last > 0 and page[last + 1] .. ' ' .. page[last] or '', redis.call('ZCARD', inboxes .. 'user:' .. user), items,
+  redis.call('HGETALL', userstats .. user) }  -- at most 150: two for each of 31 days, 33 bounds, three totals

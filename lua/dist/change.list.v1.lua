@@ -1,0 +1,206 @@
+#!lua flags=no-writes
+-- generated from lua/change/list.v1.lua by lua/bundle.py; do not edit
+-- change.list.v1: a page of changes, the newest first: all of a state, or of an author, a reviewer (`user:…` or `group:…`), a resource, a
+-- team or a tag. `cursor` is what the last page answered, empty to begin; an empty cursor in the answer means that there is no more.
+--
+-- KEYS   change      prefix/hash {base}:change:      name
+-- KEYS   states      prefix/zset {base}:state:       name
+-- KEYS   by_author   prefix/zset {base}:by:author:   label
+-- KEYS   by_reviewer prefix/zset {base}:by:reviewer: label
+-- KEYS   by_resource prefix/zset {base}:by:resource: id
+-- KEYS   by_team     prefix/zset {base}:by:team:     label
+-- KEYS   by_tag      prefix/zset {base}:by:tag:      label
+-- KEYS   config      hash        {base}:config
+-- ARGV   by       enum state|author|reviewer|resource|team|tag
+-- ARGV   value    label
+-- ARGV   cursor   bytes 0..300  ?=
+-- ARGV   limit    int 1..100    ?=20
+-- ARGV   now_ms   int 0..9000000000000 ?=0
+-- RETURN ok       now_ms:int cursor:text items:list(item)
+-- EACH   item     found id:id state:text rev:int overdue:int summary:pairs(summary)
+-- ERROR  ADEQ_LAYOUT ADEQ_CLOCK
+-- FLAGS  no-writes
+-- COST   3 commands; at most 120 commands, 20,000 steps
+
+local LAYOUT = 1
+local MAX_SAFE = 9007199254740991
+local unpack = table.unpack or unpack
+local arg_find = string.find
+local function refuse(field, value, want)
+  local got = 'nothing'
+  if type(value) == 'number' then
+    got = string.format('%.0f', value)
+  elseif value then
+    got = "'" .. string.gsub(string.sub(value, 1, 64), '[^ -~]', '?') .. "'"
+  end
+  return redis.error_reply('ADEQ_ARG ' .. field .. ' must be ' .. want .. ', got ' .. got)
+end
+local function arg_uint(v, min, max)
+  if not v or #v > 16 or (v ~= '0' and not arg_find(v, '^[1-9]%d*$')) then return nil end
+  local n = v + 0
+  if n >= min and n <= max then return n end
+end
+local function arg_label(v)
+  local gsub, more = string.gsub, '[\128-\191]'
+  if arg_find(v, '\226\128[\128-\138\168\169\175]') or arg_find(v, '\226\129\159') then return nil end
+  if arg_find(v, '\225\154\128') or arg_find(v, '\227\128\128') then return nil end
+  v = gsub(gsub(v, '\194[\161-\191]', 'a'), '[\195-\223]' .. more, 'a')
+  v = gsub(gsub(v, '\224[\160-\191]' .. more, 'a'), '\237[\128-\159]' .. more, 'a')
+  v = gsub(v, '[\225-\236\238\239]' .. more .. more, 'a')
+  v = gsub(gsub(v, '\240[\144-\191]' .. more .. more, 'a'), '\244[\128-\143]' .. more .. more, 'a')
+  v = gsub(v, '[\241-\243]' .. more .. more .. more, 'a')
+  return arg_find(v, '^[%w._:/@+-]+$')
+end
+
+local KEYS, ARGV = KEYS, ARGV
+if #KEYS ~= 8 then
+  return redis.error_reply('ADEQ_ARG expected 8 keys, got ' .. #KEYS)
+end
+
+local by = ARGV[1]
+if by ~= 'state' and by ~= 'author' and by ~= 'reviewer' and by ~= 'resource' and by ~= 'team' and by ~= 'tag' then
+  return refuse('by', by, 'one of state, author, reviewer, resource, team, tag')
+end
+local value = ARGV[2]
+if not value or #value > 200 or not (arg_find(value, '^[%w._:/@+-]+$') or arg_label(value)) then
+  return refuse('value', value, 'a label: 1 to 200 bytes of UTF-8: A-Z a-z 0-9 . _ : / @ + - and non-ASCII characters except controls and spaces')
+end
+local cursor = ARGV[3]
+if not cursor or #cursor > 300 then
+  return refuse('cursor', cursor and #cursor, '0 to 300 bytes long')
+end
+local limit = ARGV[4]
+if limit == '' then
+  limit = 20
+else
+  limit = arg_uint(limit, 1, 100)
+  if not limit then return refuse('limit', ARGV[4], 'an integer from 1 to 100') end
+end
+local now_ms = ARGV[5]
+if now_ms == '' then
+  now_ms = 0
+else
+  now_ms = arg_uint(now_ms, 0, 9000000000000)
+  if not now_ms then return refuse('now_ms', ARGV[5], 'an integer from 0 to 9000000000000') end
+end
+if #ARGV ~= 5 then
+  return redis.error_reply('ADEQ_ARG expected 5 arguments, got ' .. #ARGV)
+end
+
+-- due_of(own): the earliest deadline of a change (ms), or MAX_SAFE.
+-- EARLY
+local function due_of(own)
+  if own.state == 'applying' then return own.deadline_ms end
+  if own.state == 'approved' then return own.until_ms end
+  if own.state == 'submitted' then return own.timeout_at_ms end
+  if own.state ~= 'reviewing' then return MAX_SAFE end
+  local first = own.timeout_at_ms
+  if own.escalate_at_ms > 0 then first = math.min(first, own.escalate_at_ms) end
+  if own.remind_at_ms > 0 then first = math.min(first, own.remind_at_ms) end
+  return first
+end
+
+-- is_overdue(ctx, own): whether the review of this change is over by time, although no call has noted it yet.
+local function is_overdue(ctx, own)
+  if own.state ~= 'submitted' and own.state ~= 'reviewing' then return false end
+  if own.state == 'reviewing' and own.escalate_at_ms > 0 and own.escalate_at_ms <= own.timeout_at_ms then return false end
+  return own.timeout_at_ms <= ctx.now
+end
+
+-- read_clock(layout_min, clock, chosen): the time in ms, as a number and as text; or nil and the error to return, if
+-- the layout of these scripts or the clock of the call does not fit the stored data. chosen: the clock of a base that
+-- this call may create.
+local function read_clock(layout_min, clock, chosen)
+  if tonumber(layout_min or LAYOUT) > LAYOUT then
+    return nil, redis.error_reply('ADEQ_LAYOUT this data needs scripts of layout ' .. layout_min
+      .. ' or newer, these are of layout ' .. LAYOUT .. ': upgrade this client')
+  end
+  if ((clock or chosen) == 'test') ~= (now_ms > 0) then
+    if chosen and not clock then return nil, redis.error_reply('ADEQ_CLOCK now_ms goes with clock=test, and only with it') end
+    return nil, redis.error_reply('ADEQ_CLOCK now_ms must be '
+      .. (clock == 'test' and 'sent: this base was created with clock=test'
+        or '0: this base was not created with clock=test'))
+  end
+  if now_ms > 0 then return now_ms, string.format('%.0f', now_ms) end
+  local time = redis.call('TIME')
+  local ms = math.floor(time[2] / 1000)
+  return time[1] * 1000 + ms, string.format('%s%03d', time[1], ms)
+end
+
+-- open(clock): read what every call needs: the time, whether the base exists, and the settings that this script uses as
+-- `ctx.settings_<name>`; or nil and the error to return. lua/tools/opening.py generates which settings these are, and
+-- the first values of the fields of call.toml. clock: for a call that may create the base.
+local function open(clock) local config = KEYS[8]
+  local row = redis.call('HMGET', config, 'layout_min', 'clock')
+  local now, now_text = read_clock(row[1], row[2], clock)
+  if not now then return nil, now_text end
+  return { exists = row[1], now = now, now_text = now_text,  }
+end
+
+-- rank_after(set, score, id): the number of members up to (score, id), even if this member was removed. Members with
+-- equal scores are sorted by their bytes.
+local function rank_after(set, score, id)
+  if redis.call('ZSCORE', set, id) == score then return redis.call('ZRANK', set, id) + 1 end
+  local low, high = redis.call('ZCOUNT', set, '-inf', '(' .. score), redis.call('ZCOUNT', set, '-inf', score)
+  while low < high do  -- at most 53: halvings
+    local middle = math.floor((low + high) / 2)
+    local member, at = redis.call('ZRANGE', set, middle, middle)[1], 1
+    -- at most 200: bytes of an id
+    while string.byte(member, at) and string.byte(member, at) == string.byte(id, at) do at = at + 1 end
+    if (string.byte(member, at) or 0) < (string.byte(id, at) or 0) then low = middle + 1 else high = middle end
+  end
+  return low
+end
+
+-- read_change(id, new): the fields of a change that scripts work with. If there is none: nil, or with `new` one without values. A text
+-- that is not stored is '', a number 0. set_field notes what changes, and save_change stores it.
+local function read_change(id, new) local change = KEYS[1]
+  local texts = { 'state', 'digest', 'author', 'slots', 'resources', 'team', 'tags', 'decided_by', 'why', 'token', 'agent', 'auto_approvable',
+    'cancelling', 'policy', 'p_needs', 'p_on_timeout', 'p_escalate_to', 'p_deny_tags', 'p_contributors_may_vote', 'p_agents_may_vote' }
+  local numbers = { 'rev', 'round', 'seq', 'created_ms', 'timeout_at_ms', 'remind_at_ms', 'escalate_at_ms', 'until_ms', 'deadline_ms',
+    'started_ms', 'run_ms', 'fence', 'attempts', 'risk_score', 'risk_rev', 'preview_rev', 'weight', 'level', 'p_required', 'p_rejections',
+    'p_remind_ms', 'p_escalate_ms', 'p_timeout_ms', 'p_timeout_below', 'p_auto_below', 'p_approval_ms', 'p_max_attempts' }
+  local row = redis.call('HMGET', change .. id, unpack(texts))  -- at most 20: texts
+  if not row[1] and not new then return nil end
+  local own = { id = id, changed = {} }
+  for i, name in ipairs(texts) do own[name] = row[i] or '' end
+  row = redis.call('HMGET', change .. id, unpack(numbers))  -- at most 27: numbers
+  for i, name in ipairs(numbers) do own[name] = tonumber(row[i] or 0) end
+  own.due_ms = due_of(own)
+  return own
+end
+
+-- start_of(set, cursor): where the page behind a cursor begins in a set that is read from the highest score on; nil if it is no cursor.
+-- A cursor is `<score> <member>` of the last entry that was read.
+local function start_of(set, cursor)
+  if cursor == '' then return 0 end
+  local score, member = string.match(cursor, '^(%d+) (%S+)$')
+  if not score then return nil end
+  local below = rank_after(set, score, member)
+  local start = redis.call('ZCARD', set) - below
+  local at = redis.call('ZRANGE', set, start, start, 'REV')[1]
+  return at == member and start + 1 or start
+end
+
+-- summary_of(own): what a list tells of a change, as pairs.
+local function summary_of(own) local change = KEYS[1]
+  local names = { 'type', 'description', 'author', 'priority', 'risk_score', 'risk_level', 'created_ms' }
+  local row, fields = redis.call('HMGET', change .. own.id, unpack(names)), {}  -- at most 7: names
+  for i, name in ipairs(names) do fields[2 * i - 1], fields[2 * i] = name, row[i] or '' end
+  return fields
+end
+
+local states, by_author, by_reviewer, by_resource, by_team, by_tag = KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6], KEYS[7]
+
+local ctx, refused = open()
+if refused then return refused end
+local set = ({ state = states, author = by_author, reviewer = by_reviewer, resource = by_resource, team = by_team, tag = by_tag })[by] .. value
+local start = start_of(set, cursor)
+if not start then return refuse('cursor', cursor, 'empty, or what the page before answered') end
+local page = redis.call('ZRANGE', set, start, start + limit - 1, 'REV', 'WITHSCORES')
+local items = {}
+for i = 1, #page, 2 do
+  local own = read_change(page[i], true)
+  items[#items + 1] = { 'found', own.id, own.state, own.rev, is_overdue(ctx, own) and 1 or 0, summary_of(own) }
+end
+return { 'ok', ctx.now, #items == limit and page[#page] .. ' ' .. page[#page - 1] or '', items }
