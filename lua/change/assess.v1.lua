@@ -37,7 +37,7 @@ if refused then return refused end
 if score < 0 and preview == '' then return refuse('score', score, 'a number from 0 to 100, unless there is a preview') end
 local before = replayed_one(ctx, 'assess')
 if before then return before end
-local own = open_change(ctx, id)
+local own = load_change(ctx, id)
 if not own then return told(ctx, 'assess', nil, { 'not_found' }) end
 if own.state ~= 'draft' and own.state ~= 'submitted' and own.state ~= 'reviewing' then
   return told(ctx, 'assess', own, { 'state', own.state, own.rev })

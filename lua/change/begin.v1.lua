@@ -29,7 +29,7 @@ if before then
   if before[1] == 'begun' then add_content(before) end
   return before
 end
-local own = open_change(ctx, id)
+local own = load_change(ctx, id)
 if not own then return told(ctx, 'begin', nil, { 'not_found' }) end
 if own.state == 'applying' then return told(ctx, 'begin', own, { 'held', own.agent, own.deadline_ms }) end
 if own.state ~= 'approved' then return told(ctx, 'begin', own, { 'state', own.state, own.rev }) end

@@ -35,7 +35,7 @@ local ctx, refused = open()
 if refused then return refused end
 local before = replayed_one(ctx, 'finish')
 if before then return before end
-local own = open_change(ctx, id)
+local own = load_change(ctx, id)
 local running = own and own.state == 'applying'
 if not own or own.token ~= token or not running and own.state ~= 'approved' then return told(ctx, 'finish', own, { 'lost' }) end
 

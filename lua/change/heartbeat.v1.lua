@@ -20,7 +20,7 @@
 
 local ctx, refused = open()
 if refused then return refused end
-local own = open_change(ctx, id)
+local own = load_change(ctx, id)
 local status = 'lost'
 if own and own.state == 'applying' and own.token == token then
   local lease = tonumber(redis.call('HGET', change .. id, 'lease_ms'))

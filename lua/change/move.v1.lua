@@ -31,7 +31,7 @@ person, refused = person_behind()
 if refused then return refused end
 local before = replayed_one(ctx, 'move')
 if before then return before end
-local own = open_change(ctx, id)
+local own = load_change(ctx, id)
 if not own then return told(ctx, 'move', nil, { 'not_found' }) end
 if not has_written(id, { actor, person }) then return told(ctx, 'move', own, { 'forbidden' }) end
 

@@ -60,7 +60,7 @@ fields[#fields + 1] = string.format('%d', timeout_ms)
 fields[#fields + 1] = string.format('%d', priority)
 local digest = digest_of(fields)
 
-local own = open_change(ctx, id)
+local own = load_change(ctx, id)
 local refusal
 if own then refusal = refuse_put(own, person) elseif expect_rev > 0 then refusal = { 'not_found' } end
 if refusal then return told(ctx, 'put', own, refusal) end

@@ -55,7 +55,7 @@ if before then return { 'ok', ctx.now, before } end
 ctx.proof = proof
 local answers = {}
 for i, id in ipairs(item_id) do
-  local own = open_change(ctx, id)
+  local own = load_change(ctx, id)
   answers[i] = own and answer(ctx, own, i, person) or { 'not_found' }
   if own then save_change(ctx, own) end
 end

@@ -29,6 +29,7 @@
 -- PAIR   deny_tags    labels 1..16
 -- PAIR   approval_ms  int 1000..31536000000 ?=604800000
 -- PAIR   max_attempts int 1..100       ?=3
+-- PAIR   delegation_depth int 0..4     ?=3
 -- GROUP  item         1..100
 -- RETURN ok           now_ms:int items:list(item)
 -- EACH   item         stored version:int

@@ -50,7 +50,7 @@ local fields = read_policy(policy)
 local named = fields and select(2, string.gsub(fields.reviewers, '[^,]+', '')) or 0
 if named + item_count > 32 then return refuse('reviewer', named + item_count, 'at most 32, with those of the policy') end
 
-local own = open_change(ctx, id)
+local own = load_change(ctx, id)
 if not own then return told(ctx, 'submit', nil, { 'not_found' }) end
 if own.state ~= 'draft' then return told(ctx, 'submit', own, { 'state', own.state, own.rev }) end
 if rev ~= own.rev then return told(ctx, 'submit', own, { 'outdated', own.state, own.rev, own.digest }) end

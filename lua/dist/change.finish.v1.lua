@@ -222,6 +222,31 @@ local function hold_once(ctx, field, id, keep_ms, stamp) local once, once_due = 
   ctx.held = (ctx.held or 0) + 1
 end
 
+-- read_change(id, new): the fields of a change that scripts work with. If there is none: nil, or with `new` one without values. A text
+-- that is not stored is '', a number 0. set_field notes what changes, and save_change stores it.
+local function read_change(id, new) local change = KEYS[1]
+  local texts = { 'state', 'digest', 'author', 'slots', 'resources', 'team', 'tags', 'decided_by', 'why', 'token', 'agent', 'auto_approvable',
+    'cancelling', 'policy', 'p_needs', 'p_on_timeout', 'p_escalate_to', 'p_deny_tags', 'p_contributors_may_vote', 'p_agents_may_vote', 'p_follows', 'review_priority' }
+  local numbers = { 'rev', 'round', 'seq', 'created_ms', 'timeout_at_ms', 'remind_at_ms', 'escalate_at_ms', 'until_ms', 'deadline_ms',
+    'started_ms', 'run_ms', 'fence', 'attempts', 'risk_score', 'risk_rev', 'preview_rev', 'weight', 'level', 'p_required', 'p_rejections',
+    'p_remind_ms', 'p_escalate_ms', 'p_timeout_ms', 'p_timeout_below', 'p_auto_below', 'p_approval_ms', 'p_max_attempts', 'p_delegation_depth' }
+  local row = redis.call('HMGET', change .. id, unpack(texts))  -- at most 22: texts
+  if not row[1] and not new then return nil end
+  local own = { id = id, changed = {} }
+  for i, name in ipairs(texts) do own[name] = row[i] or '' end
+  row = redis.call('HMGET', change .. id, unpack(numbers))  -- at most 28: numbers
+  for i, name in ipairs(numbers) do own[name] = tonumber(row[i] or 0) end
+  own.due_ms = due_of(own)
+  return own
+end
+
+-- load_change(ctx, id): a change as it is now: with all that is due for it, by now, done. nil if there is none.
+local function load_change(ctx, id)
+  local own = read_change(id)
+  if own and own.due_ms <= ctx.now then arg_rare().take_due(ctx, own) end
+  return own
+end
+
 -- sweep_once(ctx, limit): delete expired fields of `once`, at most limit. Returns the number.
 local function sweep_once(ctx, limit) local once, once_due = KEYS[12], KEYS[13]
   local fields = redis.call('ZRANGE', once_due, '-inf', ctx.now, 'BYSCORE', 'LIMIT', 0, limit)
@@ -286,31 +311,6 @@ local function open(clock) local config = KEYS[11]
   return { exists = row[1], now = now, now_text = now_text, settings_events_max = tonumber(row[3] or 100000) }
 end
 
--- read_change(id, new): the fields of a change that scripts work with. If there is none: nil, or with `new` one without values. A text
--- that is not stored is '', a number 0. set_field notes what changes, and save_change stores it.
-local function read_change(id, new) local change = KEYS[1]
-  local texts = { 'state', 'digest', 'author', 'slots', 'resources', 'team', 'tags', 'decided_by', 'why', 'token', 'agent', 'auto_approvable',
-    'cancelling', 'policy', 'p_needs', 'p_on_timeout', 'p_escalate_to', 'p_deny_tags', 'p_contributors_may_vote', 'p_agents_may_vote' }
-  local numbers = { 'rev', 'round', 'seq', 'created_ms', 'timeout_at_ms', 'remind_at_ms', 'escalate_at_ms', 'until_ms', 'deadline_ms',
-    'started_ms', 'run_ms', 'fence', 'attempts', 'risk_score', 'risk_rev', 'preview_rev', 'weight', 'level', 'p_required', 'p_rejections',
-    'p_remind_ms', 'p_escalate_ms', 'p_timeout_ms', 'p_timeout_below', 'p_auto_below', 'p_approval_ms', 'p_max_attempts' }
-  local row = redis.call('HMGET', change .. id, unpack(texts))  -- at most 20: texts
-  if not row[1] and not new then return nil end
-  local own = { id = id, changed = {} }
-  for i, name in ipairs(texts) do own[name] = row[i] or '' end
-  row = redis.call('HMGET', change .. id, unpack(numbers))  -- at most 27: numbers
-  for i, name in ipairs(numbers) do own[name] = tonumber(row[i] or 0) end
-  own.due_ms = due_of(own)
-  return own
-end
-
--- open_change(ctx, id): a change as it is now: with all that is due for it, by now, done. nil if there is none.
-local function open_change(ctx, id)
-  local own = read_change(id)
-  if own and own.due_ms <= ctx.now then arg_rare().take_due(ctx, own) end
-  return own
-end
-
 -- replayed_reply(ctx, verb): the answers that the same call got in the last minute, or nil.
 -- EARLY
 local function replayed_reply(ctx, verb)
@@ -340,7 +340,7 @@ end
 local function save_change(ctx, own) local change, due = KEYS[1], KEYS[7]
   if own.list_changed then
     local words = {}
-    for i, one in ipairs(own.list) do words[i] = table.concat({ one.slot, one.status, one.reviewer, one.by }, ' ') end
+    for i, one in ipairs(own.list) do words[i] = one.slot .. ' ' .. one.status .. ' ' .. one.reviewer .. one.chain .. ' ' .. one.by end
     set_field(own, 'slots', table.concat(words, ','))
   end
   if #own.changed == 0 then return end
@@ -354,14 +354,15 @@ local function save_change(ctx, own) local change, due = KEYS[1], KEYS[7]
   end
 end
 
--- slots_of(own): the requests of a change, in the order of their slots: { slot, status, reviewer, by }; `by` is the principal who answered.
--- A caller that changes one sets own.list_changed.
+-- slots_of(own): the requests of a change, in the order of their slots: { slot, status, reviewer, chain, by }. `chain` has a `>` before each
+-- person who has delegated it, the original reviewer first; `by` is the principal who answered. A caller that changes one sets
+-- own.list_changed.
 -- EARLY
 local function slots_of(own)
   if own.list then return own.list end
   local list = {}
-  for slot, status, reviewer, by in string.gmatch(own.slots, '(%d+) ([%a_]+) (%S+) ([^,]*)') do
-    list[#list + 1] = { slot = slot, status = status, reviewer = reviewer, by = by }
+  for slot, status, reviewer, chain, by in string.gmatch(own.slots, '(%d+) ([%a_]+) ([^ >]+)(%S*) ([^,]*)') do
+    list[#list + 1] = { slot = slot, status = status, reviewer = reviewer, chain = chain, by = by }
   end
   own.list = list
   return list
@@ -454,13 +455,18 @@ local function has_written(id, people) local contributors = KEYS[3]
   end
 end
 
+-- is_asked(one, person): whether this person has the request, or has delegated it.
+local function is_asked(one, person)
+  return one.reviewer == 'user:' .. person or string.find(one.chain .. '>', '>' .. person .. '>', 1, true) ~= nil
+end
+
 -- can_be_asked(own, reviewer): whether a reviewer may have one request more: a group always, a person who has none and, unless the
 -- policy allows it, has not written the change.
 local function can_be_asked(own, reviewer)
   local person = string.match(reviewer, '^user:(.+)$')
   if not person then return true end
   for _, one in ipairs(slots_of(own)) do  -- at most 32: slots
-    if one.reviewer == reviewer then return false end
+    if one.by == person or is_asked(one, person) then return false end
   end
   return own.p_contributors_may_vote == '1' or not has_written(own.id, { person })
 end
@@ -489,21 +495,33 @@ end
 -- open_request(ctx, own, one): open a request for an answer to this revision, in this round.
 local function open_request(ctx, own, one) local requests = KEYS[4]
   one.status, one.by, own.list_changed = 'pending', '', true
-  redis.call('HSET', requests .. own.id .. '/' .. one.slot, 'reviewer', one.reviewer, 'status', 'pending', 'round', own.round,
-    'rev', own.rev, 'digest', own.digest, 'created_ms', ctx.now_text, 'due_ms', own.timeout_at_ms, 'responded_ms', '',
-    'response_action', '', 'response_reason', '', 'reviewed_by', '', 'principal', '')
+  redis.call('HSET', requests .. own.id .. '/' .. one.slot, 'status', 'pending', 'round', own.round, 'rev', own.rev, 'digest', own.digest,
+    'created_ms', ctx.now_text, 'assigned_ms', ctx.now_text, 'due_ms', own.timeout_at_ms, 'responded_ms', '', 'response_action', '',
+    'response_reason', '', 'reviewed_by', '', 'principal', '')
+end
+
+-- new_request(ctx, own, one, name): make a request, and open it. name: of the reviewer, for people, or ''.
+local function new_request(ctx, own, one, name) local requests, by_reviewer = KEYS[4], KEYS[10]
+  redis.call('HSET', requests .. own.id .. '/' .. one.slot, 'reviewer', one.reviewer, 'reviewer_name', name, 'priority', own.review_priority)
+  redis.call('ZADD', by_reviewer .. one.reviewer, own.created_ms, own.id)
+  open_request(ctx, own, one)
+end
+
+-- next_slot(list): the number of the next request. Slots are not used twice.
+local function next_slot(list)
+  return string.format('%d', (list[1] and list[#list].slot or 0) + 1)
 end
 
 -- escalate(ctx, own, by): ask the next of `escalate_to` as well, with a full interval for all who are asked. Somebody who has a request
 -- already, or has written the change, is passed over. Returns whether there is one request more.
-local function escalate(ctx, own, by) local by_reviewer = KEYS[10]
+local function escalate(ctx, own, by)
   local names, list = {}, slots_of(own)
   for name in string.gmatch(own.p_escalate_to, '[^,]+') do names[#names + 1] = name end
   local level, added = own.level, nil
   while level < #names and not added do  -- at most 3: levels
     level = level + 1
     if #list < 32 and can_be_asked(own, names[level]) then
-      added = { slot = string.format('%d', tonumber(list[#list] and list[#list].slot or 0) + 1), reviewer = names[level] }
+      added = { slot = next_slot(list), reviewer = names[level], chain = '' }
     end
   end
   set_field(own, 'level', level)
@@ -511,8 +529,7 @@ local function escalate(ctx, own, by) local by_reviewer = KEYS[10]
   if not added then return false end
   set_field(own, 'timeout_at_ms', ctx.now + own.p_timeout_ms)
   list[#list + 1] = added
-  open_request(ctx, own, added)
-  redis.call('ZADD', by_reviewer .. added.reviewer, own.created_ms, own.id)
+  new_request(ctx, own, added, '')
   enter_inboxes(own)
   record_step(ctx, own, 'change.escalated', by, 'slot=' .. added.slot .. ' to=' .. added.reviewer, '')
   return true
@@ -598,7 +615,7 @@ local ctx, refused = open()
 if refused then return refused end
 local before = replayed_one(ctx, 'finish')
 if before then return before end
-local own = open_change(ctx, id)
+local own = load_change(ctx, id)
 local running = own and own.state == 'applying'
 if not own or own.token ~= token or not running and own.state ~= 'approved' then return told(ctx, 'finish', own, { 'lost' }) end
 

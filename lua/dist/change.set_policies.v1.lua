@@ -36,6 +36,7 @@
 -- PAIR   deny_tags    labels 1..16
 -- PAIR   approval_ms  int 1000..31536000000 ?=604800000
 -- PAIR   max_attempts int 1..100       ?=3
+-- PAIR   delegation_depth int 0..4     ?=3
 -- GROUP  item         1..100
 -- RETURN ok           now_ms:int items:list(item)
 -- EACH   item         stored version:int
@@ -133,8 +134,8 @@ for i = 1, item_count do
   item_name[i] = v
   arg_at = arg_at + 1
   local size = ARGV[arg_at]
-  size = arg_uint(size, 0, 17)
-  if not size then return refuse('item[' .. i .. '].pairs', ARGV[arg_at], 'an integer from 0 to 17') end
+  size = arg_uint(size, 0, 18)
+  if not size then return refuse('item[' .. i .. '].pairs', ARGV[arg_at], 'an integer from 0 to 18') end
   arg_at = arg_at + 1
   local entry, filled = arg_empty, 0
   if size > 0 then entry = {} end
@@ -245,8 +246,16 @@ for i = 1, item_count do
         if not v then return refuse('item[' .. i .. '].max_attempts', raw, 'an integer from 1 to 100') end
         if v == 3 then v = nil end
       end
+    elseif name == 'delegation_depth' then
+      if raw == '' then
+        v = nil
+      else
+        v = arg_uint(v, 0, 4)
+        if not v then return refuse('item[' .. i .. '].delegation_depth', raw, 'an integer from 0 to 4') end
+        if v == 3 then v = nil end
+      end
     else
-      return refuse('item[' .. i .. '].pairs', name, 'names from remove, required, rejections, reviewers, contributors_may_vote, agents_may_vote, needs, remind_ms, escalate_ms, escalate_to, timeout_ms, on_timeout, timeout_approve_below, auto_below, deny_tags, approval_ms, max_attempts')
+      return refuse('item[' .. i .. '].pairs', name, 'names from remove, required, rejections, reviewers, contributors_may_vote, agents_may_vote, needs, remind_ms, escalate_ms, escalate_to, timeout_ms, on_timeout, timeout_approve_below, auto_below, deny_tags, approval_ms, max_attempts, delegation_depth')
     end
     if arg_seen_item[name] == i then
       return refuse('item[' .. i .. '].' .. name, 2, 'given at most once')
@@ -430,7 +439,7 @@ local function policy_text(own)
     'timeout_ms=' .. string.format('%.0f', own.timeout_ms or 0), 'on_timeout=' .. (own.on_timeout or 'reject'),
     'timeout_approve_below=' .. (own.timeout_approve_below or 0), 'auto_below=' .. (own.auto_below or 0),
     'deny_tags=' .. list(own.deny_tags), 'approval_ms=' .. string.format('%.0f', own.approval_ms or 604800000),
-    'max_attempts=' .. (own.max_attempts or 3) }, ' ')
+    'max_attempts=' .. (own.max_attempts or 3), 'delegation_depth=' .. (own.delegation_depth or 3) }, ' ')
 end
 
   arg_made = { create_base = create_base, emit = emit, policy_text = policy_text }

@@ -214,7 +214,7 @@ end
 local function copy_policy(ctx, own, fields)
   for name, value in pairs(fields) do set_field(own, 'p_' .. name, value) end
   for _, name in ipairs({ 'required', 'rejections', 'remind_ms', 'escalate_ms', 'timeout_approve_below', 'auto_below', 'approval_ms',
-    'max_attempts' }) do
+    'max_attempts', 'delegation_depth' }) do
     own['p_' .. name] = tonumber(fields[name])
   end
   local wanted = timeout_ms > 0 and timeout_ms or tonumber(fields.timeout_ms)
@@ -230,6 +230,19 @@ local function done_before(ctx, verb) local once = KEYS[12]
   if rid == '' then return nil end
   local word, until_ms = string.match(redis.call('HGET', once, 'done:' .. verb .. ':' .. rid) or '', '^(%S+) (%d+)$')
   if word and tonumber(until_ms) > ctx.now then return word end
+end
+
+-- people_of(one): who has or had a request: its reviewer, and those who have delegated it, as `user:…`.
+local function people_of(one)
+  local names = { one.reviewer }
+  for person in string.gmatch(one.chain, '[^>]+') do names[#names + 1] = 'user:' .. person end  -- at most 4: delegation_depth
+  return names
+end
+
+-- drop_request(own, one): delete a request, and the change from the indexes of its reviewers.
+local function drop_request(own, one) local requests, by_reviewer = KEYS[3], KEYS[9]
+  redis.call('DEL', requests .. own.id .. '/' .. one.slot)
+  for _, name in ipairs(people_of(one)) do redis.call('ZREM', by_reviewer .. name, own.id) end  -- at most 5: delegation_depth
 end
 
 -- due_of(own): the earliest deadline of a change (ms), or MAX_SAFE.
@@ -304,21 +317,47 @@ local function list_reviewers(own, policy)
     local person = string.match(reviewer, '^user:(.+)$')
     if person and (seen[person] or policy.contributors_may_vote ~= '1' and has_written(own.id, { person })) then return end
     seen[person or reviewer] = true
-    list[#list + 1] = { slot = string.format('%d', #list + 1), reviewer = reviewer, name = name }
+    list[#list + 1] = { slot = string.format('%d', #list + 1), reviewer = reviewer, chain = '', name = name }
   end
   for reviewer in string.gmatch(policy.reviewers, '[^,]+') do ask(reviewer, '') end  -- at most 16: reviewers of a policy
   for i, reviewer in ipairs(item_reviewer) do ask(reviewer, item_pairs[i].name or '') end
   return list
 end
 
--- slots_of(own): the requests of a change, in the order of their slots: { slot, status, reviewer, by }; `by` is the principal who answered.
--- A caller that changes one sets own.list_changed.
+-- read_change(id, new): the fields of a change that scripts work with. If there is none: nil, or with `new` one without values. A text
+-- that is not stored is '', a number 0. set_field notes what changes, and save_change stores it.
+local function read_change(id, new) local change = KEYS[1]
+  local texts = { 'state', 'digest', 'author', 'slots', 'resources', 'team', 'tags', 'decided_by', 'why', 'token', 'agent', 'auto_approvable',
+    'cancelling', 'policy', 'p_needs', 'p_on_timeout', 'p_escalate_to', 'p_deny_tags', 'p_contributors_may_vote', 'p_agents_may_vote', 'p_follows', 'review_priority' }
+  local numbers = { 'rev', 'round', 'seq', 'created_ms', 'timeout_at_ms', 'remind_at_ms', 'escalate_at_ms', 'until_ms', 'deadline_ms',
+    'started_ms', 'run_ms', 'fence', 'attempts', 'risk_score', 'risk_rev', 'preview_rev', 'weight', 'level', 'p_required', 'p_rejections',
+    'p_remind_ms', 'p_escalate_ms', 'p_timeout_ms', 'p_timeout_below', 'p_auto_below', 'p_approval_ms', 'p_max_attempts', 'p_delegation_depth' }
+  local row = redis.call('HMGET', change .. id, unpack(texts))  -- at most 22: texts
+  if not row[1] and not new then return nil end
+  local own = { id = id, changed = {} }
+  for i, name in ipairs(texts) do own[name] = row[i] or '' end
+  row = redis.call('HMGET', change .. id, unpack(numbers))  -- at most 28: numbers
+  for i, name in ipairs(numbers) do own[name] = tonumber(row[i] or 0) end
+  own.due_ms = due_of(own)
+  return own
+end
+
+-- load_change(ctx, id): a change as it is now: with all that is due for it, by now, done. nil if there is none.
+local function load_change(ctx, id)
+  local own = read_change(id)
+  if own and own.due_ms <= ctx.now then arg_rare().take_due(ctx, own) end
+  return own
+end
+
+-- slots_of(own): the requests of a change, in the order of their slots: { slot, status, reviewer, chain, by }. `chain` has a `>` before each
+-- person who has delegated it, the original reviewer first; `by` is the principal who answered. A caller that changes one sets
+-- own.list_changed.
 -- EARLY
 local function slots_of(own)
   if own.list then return own.list end
   local list = {}
-  for slot, status, reviewer, by in string.gmatch(own.slots, '(%d+) ([%a_]+) (%S+) ([^,]*)') do
-    list[#list + 1] = { slot = slot, status = status, reviewer = reviewer, by = by }
+  for slot, status, reviewer, chain, by in string.gmatch(own.slots, '(%d+) ([%a_]+) ([^ >]+)(%S*) ([^,]*)') do
+    list[#list + 1] = { slot = slot, status = status, reviewer = reviewer, chain = chain, by = by }
   end
   own.list = list
   return list
@@ -339,6 +378,21 @@ local function move_to(ctx, own, state) local requests, ended, states = KEYS[3],
     for _, one in ipairs(slots_of(own)) do redis.call('PEXPIRE', requests .. own.id .. '/' .. one.slot, 2592000000) end
   end
   set_field(own, 'state', state)
+end
+
+-- open_request(ctx, own, one): open a request for an answer to this revision, in this round.
+local function open_request(ctx, own, one) local requests = KEYS[3]
+  one.status, one.by, own.list_changed = 'pending', '', true
+  redis.call('HSET', requests .. own.id .. '/' .. one.slot, 'status', 'pending', 'round', own.round, 'rev', own.rev, 'digest', own.digest,
+    'created_ms', ctx.now_text, 'assigned_ms', ctx.now_text, 'due_ms', own.timeout_at_ms, 'responded_ms', '', 'response_action', '',
+    'response_reason', '', 'reviewed_by', '', 'principal', '')
+end
+
+-- new_request(ctx, own, one, name): make a request, and open it. name: of the reviewer, for people, or ''.
+local function new_request(ctx, own, one, name) local requests, by_reviewer = KEYS[3], KEYS[9]
+  redis.call('HSET', requests .. own.id .. '/' .. one.slot, 'reviewer', one.reviewer, 'reviewer_name', name, 'priority', own.review_priority)
+  redis.call('ZADD', by_reviewer .. one.reviewer, own.created_ms, own.id)
+  open_request(ctx, own, one)
 end
 
 -- sweep_once(ctx, limit): delete expired fields of `once`, at most limit. Returns the number.
@@ -405,39 +459,6 @@ local function open(clock) local config = KEYS[11]
   return { exists = row[1], now = now, now_text = now_text, settings_default_timeout_ms = tonumber(row[3] or 172800000), settings_max_timeout_ms = tonumber(row[4] or 2592000000), settings_auto_approve_low_risk = row[5] == '1', settings_events_max = tonumber(row[6] or 100000) }
 end
 
--- read_change(id, new): the fields of a change that scripts work with. If there is none: nil, or with `new` one without values. A text
--- that is not stored is '', a number 0. set_field notes what changes, and save_change stores it.
-local function read_change(id, new) local change = KEYS[1]
-  local texts = { 'state', 'digest', 'author', 'slots', 'resources', 'team', 'tags', 'decided_by', 'why', 'token', 'agent', 'auto_approvable',
-    'cancelling', 'policy', 'p_needs', 'p_on_timeout', 'p_escalate_to', 'p_deny_tags', 'p_contributors_may_vote', 'p_agents_may_vote' }
-  local numbers = { 'rev', 'round', 'seq', 'created_ms', 'timeout_at_ms', 'remind_at_ms', 'escalate_at_ms', 'until_ms', 'deadline_ms',
-    'started_ms', 'run_ms', 'fence', 'attempts', 'risk_score', 'risk_rev', 'preview_rev', 'weight', 'level', 'p_required', 'p_rejections',
-    'p_remind_ms', 'p_escalate_ms', 'p_timeout_ms', 'p_timeout_below', 'p_auto_below', 'p_approval_ms', 'p_max_attempts' }
-  local row = redis.call('HMGET', change .. id, unpack(texts))  -- at most 20: texts
-  if not row[1] and not new then return nil end
-  local own = { id = id, changed = {} }
-  for i, name in ipairs(texts) do own[name] = row[i] or '' end
-  row = redis.call('HMGET', change .. id, unpack(numbers))  -- at most 27: numbers
-  for i, name in ipairs(numbers) do own[name] = tonumber(row[i] or 0) end
-  own.due_ms = due_of(own)
-  return own
-end
-
--- open_change(ctx, id): a change as it is now: with all that is due for it, by now, done. nil if there is none.
-local function open_change(ctx, id)
-  local own = read_change(id)
-  if own and own.due_ms <= ctx.now then arg_rare().take_due(ctx, own) end
-  return own
-end
-
--- open_request(ctx, own, one): open a request for an answer to this revision, in this round.
-local function open_request(ctx, own, one) local requests = KEYS[3]
-  one.status, one.by, own.list_changed = 'pending', '', true
-  redis.call('HSET', requests .. own.id .. '/' .. one.slot, 'reviewer', one.reviewer, 'status', 'pending', 'round', own.round,
-    'rev', own.rev, 'digest', own.digest, 'created_ms', ctx.now_text, 'due_ms', own.timeout_at_ms, 'responded_ms', '',
-    'response_action', '', 'response_reason', '', 'reviewed_by', '', 'principal', '')
-end
-
 -- person_behind(): the person who answers for the actor of this call; or nil and the error to return.
 local function person_behind()
   if kind == 'agent' and (principal == '' or principal == actor) then
@@ -469,17 +490,10 @@ local function record_step(ctx, own, event, by, detail, why) local logs = KEYS[4
 end
 
 -- replace_requests(ctx, own, list): these are the requests of the change from now on; those of an earlier submit are gone.
-local function replace_requests(ctx, own, list) local requests, by_reviewer = KEYS[3], KEYS[9]
-  for _, one in ipairs(slots_of(own)) do  -- at most 32: slots
-    redis.call('DEL', requests .. own.id .. '/' .. one.slot)
-    redis.call('ZREM', by_reviewer .. one.reviewer, own.id)
-  end
-  own.list, own.list_changed = list, true
-  for _, one in ipairs(list) do  -- at most 32: slots
-    open_request(ctx, own, one)
-    redis.call('HSET', requests .. own.id .. '/' .. one.slot, 'reviewer_name', one.name, 'priority', priority)
-    redis.call('ZADD', by_reviewer .. one.reviewer, own.created_ms, own.id)
-  end
+local function replace_requests(ctx, own, list)
+  for _, one in ipairs(slots_of(own)) do drop_request(own, one) end  -- at most 32: slots
+  own.list = list
+  for _, one in ipairs(list) do new_request(ctx, own, one, one.name) end  -- at most 32: slots
 end
 
 -- replayed_reply(ctx, verb): the answers that the same call got in the last minute, or nil.
@@ -511,7 +525,7 @@ end
 local function save_change(ctx, own) local change, due = KEYS[1], KEYS[6]
   if own.list_changed then
     local words = {}
-    for i, one in ipairs(own.list) do words[i] = table.concat({ one.slot, one.status, one.reviewer, one.by }, ' ') end
+    for i, one in ipairs(own.list) do words[i] = one.slot .. ' ' .. one.status .. ' ' .. one.reviewer .. one.chain .. ' ' .. one.by end
     set_field(own, 'slots', table.concat(words, ','))
   end
   if #own.changed == 0 then return end
@@ -610,13 +624,18 @@ local function begin_review(ctx, own, by)
   end
 end
 
+-- is_asked(one, person): whether this person has the request, or has delegated it.
+local function is_asked(one, person)
+  return one.reviewer == 'user:' .. person or string.find(one.chain .. '>', '>' .. person .. '>', 1, true) ~= nil
+end
+
 -- can_be_asked(own, reviewer): whether a reviewer may have one request more: a group always, a person who has none and, unless the
 -- policy allows it, has not written the change.
 local function can_be_asked(own, reviewer)
   local person = string.match(reviewer, '^user:(.+)$')
   if not person then return true end
   for _, one in ipairs(slots_of(own)) do  -- at most 32: slots
-    if one.reviewer == reviewer then return false end
+    if one.by == person or is_asked(one, person) then return false end
   end
   return own.p_contributors_may_vote == '1' or not has_written(own.id, { person })
 end
@@ -658,16 +677,21 @@ local function end_lease(ctx, own)
   end_run(ctx, own, 'time', late and 'failed' or 'retry', late and 'timeout' or 'lost')
 end
 
+-- next_slot(list): the number of the next request. Slots are not used twice.
+local function next_slot(list)
+  return string.format('%d', (list[1] and list[#list].slot or 0) + 1)
+end
+
 -- escalate(ctx, own, by): ask the next of `escalate_to` as well, with a full interval for all who are asked. Somebody who has a request
 -- already, or has written the change, is passed over. Returns whether there is one request more.
-local function escalate(ctx, own, by) local by_reviewer = KEYS[9]
+local function escalate(ctx, own, by)
   local names, list = {}, slots_of(own)
   for name in string.gmatch(own.p_escalate_to, '[^,]+') do names[#names + 1] = name end
   local level, added = own.level, nil
   while level < #names and not added do  -- at most 3: levels
     level = level + 1
     if #list < 32 and can_be_asked(own, names[level]) then
-      added = { slot = string.format('%d', tonumber(list[#list] and list[#list].slot or 0) + 1), reviewer = names[level] }
+      added = { slot = next_slot(list), reviewer = names[level], chain = '' }
     end
   end
   set_field(own, 'level', level)
@@ -675,8 +699,7 @@ local function escalate(ctx, own, by) local by_reviewer = KEYS[9]
   if not added then return false end
   set_field(own, 'timeout_at_ms', ctx.now + own.p_timeout_ms)
   list[#list + 1] = added
-  open_request(ctx, own, added)
-  redis.call('ZADD', by_reviewer .. added.reviewer, own.created_ms, own.id)
+  new_request(ctx, own, added, '')
   enter_inboxes(own)
   record_step(ctx, own, 'change.escalated', by, 'slot=' .. added.slot .. ' to=' .. added.reviewer, '')
   return true
@@ -762,7 +785,7 @@ local fields = read_policy(policy)
 local named = fields and select(2, string.gsub(fields.reviewers, '[^,]+', '')) or 0
 if named + item_count > 32 then return refuse('reviewer', named + item_count, 'at most 32, with those of the policy') end
 
-local own = open_change(ctx, id)
+local own = load_change(ctx, id)
 if not own then return told(ctx, 'submit', nil, { 'not_found' }) end
 if own.state ~= 'draft' then return told(ctx, 'submit', own, { 'state', own.state, own.rev }) end
 if rev ~= own.rev then return told(ctx, 'submit', own, { 'outdated', own.state, own.rev, own.digest }) end

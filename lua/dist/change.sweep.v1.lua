@@ -89,6 +89,19 @@ end
 
 local arg_rare
 
+-- people_of(one): who has or had a request: its reviewer, and those who have delegated it, as `user:…`.
+local function people_of(one)
+  local names = { one.reviewer }
+  for person in string.gmatch(one.chain, '[^>]+') do names[#names + 1] = 'user:' .. person end  -- at most 4: delegation_depth
+  return names
+end
+
+-- drop_request(own, one): delete a request, and the change from the indexes of its reviewers.
+local function drop_request(own, one) local requests, by_reviewer = KEYS[6], KEYS[13]
+  redis.call('DEL', requests .. own.id .. '/' .. one.slot)
+  for _, name in ipairs(people_of(one)) do redis.call('ZREM', by_reviewer .. name, own.id) end  -- at most 5: delegation_depth
+end
+
 -- due_of(own): the earliest deadline of a change (ms), or MAX_SAFE.
 -- EARLY
 local function due_of(own)
@@ -166,15 +179,15 @@ end
 -- that is not stored is '', a number 0. set_field notes what changes, and save_change stores it.
 local function read_change(id, new) local change = KEYS[1]
   local texts = { 'state', 'digest', 'author', 'slots', 'resources', 'team', 'tags', 'decided_by', 'why', 'token', 'agent', 'auto_approvable',
-    'cancelling', 'policy', 'p_needs', 'p_on_timeout', 'p_escalate_to', 'p_deny_tags', 'p_contributors_may_vote', 'p_agents_may_vote' }
+    'cancelling', 'policy', 'p_needs', 'p_on_timeout', 'p_escalate_to', 'p_deny_tags', 'p_contributors_may_vote', 'p_agents_may_vote', 'p_follows', 'review_priority' }
   local numbers = { 'rev', 'round', 'seq', 'created_ms', 'timeout_at_ms', 'remind_at_ms', 'escalate_at_ms', 'until_ms', 'deadline_ms',
     'started_ms', 'run_ms', 'fence', 'attempts', 'risk_score', 'risk_rev', 'preview_rev', 'weight', 'level', 'p_required', 'p_rejections',
-    'p_remind_ms', 'p_escalate_ms', 'p_timeout_ms', 'p_timeout_below', 'p_auto_below', 'p_approval_ms', 'p_max_attempts' }
-  local row = redis.call('HMGET', change .. id, unpack(texts))  -- at most 20: texts
+    'p_remind_ms', 'p_escalate_ms', 'p_timeout_ms', 'p_timeout_below', 'p_auto_below', 'p_approval_ms', 'p_max_attempts', 'p_delegation_depth' }
+  local row = redis.call('HMGET', change .. id, unpack(texts))  -- at most 22: texts
   if not row[1] and not new then return nil end
   local own = { id = id, changed = {} }
   for i, name in ipairs(texts) do own[name] = row[i] or '' end
-  row = redis.call('HMGET', change .. id, unpack(numbers))  -- at most 27: numbers
+  row = redis.call('HMGET', change .. id, unpack(numbers))  -- at most 28: numbers
   for i, name in ipairs(numbers) do own[name] = tonumber(row[i] or 0) end
   own.due_ms = due_of(own)
   return own
@@ -211,26 +224,24 @@ local function reindex(own, prefix, before, after)
   end
 end
 
--- slots_of(own): the requests of a change, in the order of their slots: { slot, status, reviewer, by }; `by` is the principal who answered.
--- A caller that changes one sets own.list_changed.
+-- slots_of(own): the requests of a change, in the order of their slots: { slot, status, reviewer, chain, by }. `chain` has a `>` before each
+-- person who has delegated it, the original reviewer first; `by` is the principal who answered. A caller that changes one sets
+-- own.list_changed.
 -- EARLY
 local function slots_of(own)
   if own.list then return own.list end
   local list = {}
-  for slot, status, reviewer, by in string.gmatch(own.slots, '(%d+) ([%a_]+) (%S+) ([^,]*)') do
-    list[#list + 1] = { slot = slot, status = status, reviewer = reviewer, by = by }
+  for slot, status, reviewer, chain, by in string.gmatch(own.slots, '(%d+) ([%a_]+) ([^ >]+)(%S*) ([^,]*)') do
+    list[#list + 1] = { slot = slot, status = status, reviewer = reviewer, chain = chain, by = by }
   end
   own.list = list
   return list
 end
 
 -- remove_change(ctx, id): delete an ended change with all that belongs to it.
-local function remove_change(ctx, id) local change, params, previews, outputs, contributors, requests, logs, ended, states, by_author, by_reviewer, by_resource, by_team, by_tag = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6], KEYS[7], KEYS[10], KEYS[11], KEYS[12], KEYS[13], KEYS[14], KEYS[15], KEYS[16]
+local function remove_change(ctx, id) local change, params, previews, outputs, contributors, logs, ended, states, by_author, by_resource, by_team, by_tag = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[7], KEYS[10], KEYS[11], KEYS[12], KEYS[14], KEYS[15], KEYS[16]
   local own = read_change(id, true)
-  for _, one in ipairs(slots_of(own)) do  -- at most 32: slots
-    redis.call('DEL', requests .. id .. '/' .. one.slot)
-    redis.call('ZREM', by_reviewer .. one.reviewer, id)
-  end
+  for _, one in ipairs(slots_of(own)) do drop_request(own, one) end  -- at most 32: slots
   reindex(own, by_resource, own.resources, '')
   reindex(own, by_tag, own.tags, '')
   reindex(own, by_team, own.team, '')
@@ -246,7 +257,7 @@ end
 local function save_change(ctx, own) local change, due = KEYS[1], KEYS[9]
   if own.list_changed then
     local words = {}
-    for i, one in ipairs(own.list) do words[i] = table.concat({ one.slot, one.status, one.reviewer, one.by }, ' ') end
+    for i, one in ipairs(own.list) do words[i] = one.slot .. ' ' .. one.status .. ' ' .. one.reviewer .. one.chain .. ' ' .. one.by end
     set_field(own, 'slots', table.concat(words, ','))
   end
   if #own.changed == 0 then return end
@@ -347,13 +358,18 @@ local function has_written(id, people) local contributors = KEYS[5]
   end
 end
 
+-- is_asked(one, person): whether this person has the request, or has delegated it.
+local function is_asked(one, person)
+  return one.reviewer == 'user:' .. person or string.find(one.chain .. '>', '>' .. person .. '>', 1, true) ~= nil
+end
+
 -- can_be_asked(own, reviewer): whether a reviewer may have one request more: a group always, a person who has none and, unless the
 -- policy allows it, has not written the change.
 local function can_be_asked(own, reviewer)
   local person = string.match(reviewer, '^user:(.+)$')
   if not person then return true end
   for _, one in ipairs(slots_of(own)) do  -- at most 32: slots
-    if one.reviewer == reviewer then return false end
+    if one.by == person or is_asked(one, person) then return false end
   end
   return own.p_contributors_may_vote == '1' or not has_written(own.id, { person })
 end
@@ -401,21 +417,33 @@ end
 -- open_request(ctx, own, one): open a request for an answer to this revision, in this round.
 local function open_request(ctx, own, one) local requests = KEYS[6]
   one.status, one.by, own.list_changed = 'pending', '', true
-  redis.call('HSET', requests .. own.id .. '/' .. one.slot, 'reviewer', one.reviewer, 'status', 'pending', 'round', own.round,
-    'rev', own.rev, 'digest', own.digest, 'created_ms', ctx.now_text, 'due_ms', own.timeout_at_ms, 'responded_ms', '',
-    'response_action', '', 'response_reason', '', 'reviewed_by', '', 'principal', '')
+  redis.call('HSET', requests .. own.id .. '/' .. one.slot, 'status', 'pending', 'round', own.round, 'rev', own.rev, 'digest', own.digest,
+    'created_ms', ctx.now_text, 'assigned_ms', ctx.now_text, 'due_ms', own.timeout_at_ms, 'responded_ms', '', 'response_action', '',
+    'response_reason', '', 'reviewed_by', '', 'principal', '')
+end
+
+-- new_request(ctx, own, one, name): make a request, and open it. name: of the reviewer, for people, or ''.
+local function new_request(ctx, own, one, name) local requests, by_reviewer = KEYS[6], KEYS[13]
+  redis.call('HSET', requests .. own.id .. '/' .. one.slot, 'reviewer', one.reviewer, 'reviewer_name', name, 'priority', own.review_priority)
+  redis.call('ZADD', by_reviewer .. one.reviewer, own.created_ms, own.id)
+  open_request(ctx, own, one)
+end
+
+-- next_slot(list): the number of the next request. Slots are not used twice.
+local function next_slot(list)
+  return string.format('%d', (list[1] and list[#list].slot or 0) + 1)
 end
 
 -- escalate(ctx, own, by): ask the next of `escalate_to` as well, with a full interval for all who are asked. Somebody who has a request
 -- already, or has written the change, is passed over. Returns whether there is one request more.
-local function escalate(ctx, own, by) local by_reviewer = KEYS[13]
+local function escalate(ctx, own, by)
   local names, list = {}, slots_of(own)
   for name in string.gmatch(own.p_escalate_to, '[^,]+') do names[#names + 1] = name end
   local level, added = own.level, nil
   while level < #names and not added do  -- at most 3: levels
     level = level + 1
     if #list < 32 and can_be_asked(own, names[level]) then
-      added = { slot = string.format('%d', tonumber(list[#list] and list[#list].slot or 0) + 1), reviewer = names[level] }
+      added = { slot = next_slot(list), reviewer = names[level], chain = '' }
     end
   end
   set_field(own, 'level', level)
@@ -423,8 +451,7 @@ local function escalate(ctx, own, by) local by_reviewer = KEYS[13]
   if not added then return false end
   set_field(own, 'timeout_at_ms', ctx.now + own.p_timeout_ms)
   list[#list + 1] = added
-  open_request(ctx, own, added)
-  redis.call('ZADD', by_reviewer .. added.reviewer, own.created_ms, own.id)
+  new_request(ctx, own, added, '')
   enter_inboxes(own)
   record_step(ctx, own, 'change.escalated', by, 'slot=' .. added.slot .. ' to=' .. added.reviewer, '')
   return true

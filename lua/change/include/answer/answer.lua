@@ -16,14 +16,14 @@ local function answer(ctx, own, i, person)
 
   local key, since_ms = requests .. own.id .. '/' .. one.slot, nil
   if one.status == 'pending' then
-    since_ms = redis.call('HGET', key, 'created_ms')
+    since_ms = redis.call('HGET', key, 'assigned_ms')
     redis.call('ZREM', inboxes .. one.reviewer, own.id .. '/' .. one.slot)
   end
   one.status, one.by, own.list_changed = status, person, true
   redis.call('HSET', key, 'status', status, 'responded_ms', ctx.now_text, 'response_action', action, 'response_reason', reason,
     'reviewed_by', actor, 'principal', person)
   count_answer(ctx, action, since_ms)
-  record_step(ctx, own, 'change.answered', actor, 'slot=' .. one.slot .. ' action=' .. action, reason)
+  record_step(ctx, own, 'change.answered', actor, 'slot=' .. one.slot .. ' action=' .. action .. ' for=' .. person, reason)
   if action == 'request_changes' then record_step(ctx, own, 'change.changes_requested', actor, 'slot=' .. one.slot, reason) end
   return { decide(ctx, own, actor) or 'recorded', own.state, own.round }
 end

@@ -1,10 +1,7 @@
 -- remove_change(ctx, id): delete an ended change with all that belongs to it.
 local function remove_change(ctx, id)
   local own = read_change(id, true)
-  for _, one in ipairs(slots_of(own)) do  -- at most 32: slots
-    redis.call('DEL', requests .. id .. '/' .. one.slot)
-    redis.call('ZREM', by_reviewer .. one.reviewer, id)
-  end
+  for _, one in ipairs(slots_of(own)) do drop_request(own, one) end  -- at most 32: slots
   reindex(own, by_resource, own.resources, '')
   reindex(own, by_tag, own.tags, '')
   reindex(own, by_team, own.team, '')

@@ -2,7 +2,7 @@
 local function copy_policy(ctx, own, fields)
   for name, value in pairs(fields) do set_field(own, 'p_' .. name, value) end
   for _, name in ipairs({ 'required', 'rejections', 'remind_ms', 'escalate_ms', 'timeout_approve_below', 'auto_below', 'approval_ms',
-    'max_attempts' }) do
+    'max_attempts', 'delegation_depth' }) do
     own['p_' .. name] = tonumber(fields[name])
   end
   local wanted = timeout_ms > 0 and timeout_ms or tonumber(fields.timeout_ms)

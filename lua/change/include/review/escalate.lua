@@ -7,7 +7,7 @@ local function escalate(ctx, own, by)
   while level < #names and not added do  -- at most 3: levels
     level = level + 1
     if #list < 32 and can_be_asked(own, names[level]) then
-      added = { slot = string.format('%d', tonumber(list[#list] and list[#list].slot or 0) + 1), reviewer = names[level] }
+      added = { slot = next_slot(list), reviewer = names[level], chain = '' }
     end
   end
   set_field(own, 'level', level)
@@ -15,8 +15,7 @@ local function escalate(ctx, own, by)
   if not added then return false end
   set_field(own, 'timeout_at_ms', ctx.now + own.p_timeout_ms)
   list[#list + 1] = added
-  open_request(ctx, own, added)
-  redis.call('ZADD', by_reviewer .. added.reviewer, own.created_ms, own.id)
+  new_request(ctx, own, added, '')
   enter_inboxes(own)
   record_step(ctx, own, 'change.escalated', by, 'slot=' .. added.slot .. ' to=' .. added.reviewer, '')
   return true

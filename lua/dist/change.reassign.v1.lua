@@ -1,0 +1,755 @@
+#!lua
+-- generated from lua/change/reassign.v1.lua by lua/bundle.py; do not edit
+-- change.reassign.v1: what an operator may do with the requests of a review, with a reason: `add` one for a reviewer, `remove` one, `move`
+-- one that is pending to another reviewer, or `dismiss` an answer, so that the request is pending again. `unreachable`: fewer could answer
+-- than the policy requires.
+--
+-- KEYS   change       prefix/hash   {base}:change:       name
+-- KEYS   contributors prefix/set    {base}:contributors: name
+-- KEYS   requests     prefix/hash   {base}:request:      id
+-- KEYS   logs         prefix/stream {base}:log:          name
+-- KEYS   inboxes      prefix/zset   {base}:inbox:        label
+-- KEYS   due          zset          {base}:due
+-- KEYS   ended        zset          {base}:ended
+-- KEYS   states       prefix/zset   {base}:state:        name
+-- KEYS   by_reviewer  prefix/zset   {base}:by:reviewer:  label
+-- KEYS   config       hash          {base}:config
+-- KEYS   once         hash          {base}:once
+-- KEYS   once_due     zset          {base}:once:due
+-- KEYS   events       stream        {base}:events
+-- ARGV   rid          id
+-- ARGV   id           name
+-- ARGV   action       enum add|remove|move|dismiss
+-- ARGV   slot         int 0..100000     ?=0
+-- ARGV   reviewer     label             ?=
+-- ARGV   name         bytes 0..200      ?=
+-- ARGV   actor        label
+-- ARGV   reason       bytes 1..4096
+-- ARGV   source       bytes 0..200      ?=
+-- ARGV   trace        bytes 0..128      ?=
+-- ARGV   now_ms       int 0..9000000000000 ?=0
+-- RETURN ok           now_ms:int state:text slot:int
+-- RETURN unreachable  now_ms:int required:int eligible:int
+-- RETURN not_eligible now_ms:int reason:text
+-- RETURN closed       now_ms:int state:text
+-- RETURN full         now_ms:int
+-- RETURN not_found    now_ms:int
+-- ERROR  ADEQ_LAYOUT ADEQ_CLOCK
+-- EVENT  change.reassigned change.outdated change.reviewing change.reminded change.escalated change.rejected
+-- EVENT  change.approved change.released change.failed change.cancelled
+-- ROLE   operate
+-- REPLAY rid
+-- COST   17 commands; at most 14 commands, 400 steps
+
+local LAYOUT = 1
+local MAX_SAFE = 9007199254740991
+local unpack = table.unpack or unpack
+local arg_find = string.find
+local function refuse(field, value, want)
+  local got = 'nothing'
+  if type(value) == 'number' then
+    got = string.format('%.0f', value)
+  elseif value then
+    got = "'" .. string.gsub(string.sub(value, 1, 64), '[^ -~]', '?') .. "'"
+  end
+  return redis.error_reply('ADEQ_ARG ' .. field .. ' must be ' .. want .. ', got ' .. got)
+end
+local function arg_uint(v, min, max)
+  if not v or #v > 16 or (v ~= '0' and not arg_find(v, '^[1-9]%d*$')) then return nil end
+  local n = v + 0
+  if n >= min and n <= max then return n end
+end
+local function arg_label(v)
+  local gsub, more = string.gsub, '[\128-\191]'
+  if arg_find(v, '\226\128[\128-\138\168\169\175]') or arg_find(v, '\226\129\159') then return nil end
+  if arg_find(v, '\225\154\128') or arg_find(v, '\227\128\128') then return nil end
+  v = gsub(gsub(v, '\194[\161-\191]', 'a'), '[\195-\223]' .. more, 'a')
+  v = gsub(gsub(v, '\224[\160-\191]' .. more, 'a'), '\237[\128-\159]' .. more, 'a')
+  v = gsub(v, '[\225-\236\238\239]' .. more .. more, 'a')
+  v = gsub(gsub(v, '\240[\144-\191]' .. more .. more, 'a'), '\244[\128-\143]' .. more .. more, 'a')
+  v = gsub(v, '[\241-\243]' .. more .. more .. more, 'a')
+  return arg_find(v, '^[%w._:/@+-]+$')
+end
+
+local KEYS, ARGV = KEYS, ARGV
+if #KEYS ~= 14 then
+  return redis.error_reply('ADEQ_ARG expected 14 keys, got ' .. #KEYS)
+end
+
+local rid = ARGV[1]
+if not rid or #rid > 200 or not arg_find(rid, '^[%w._:/@+-]+$') then
+  return refuse('rid', rid, 'an id: 1 to 200 of A-Z a-z 0-9 . _ : / @ + -')
+end
+local id = ARGV[2]
+if not id or #id > 100 or not arg_find(id, '^[%w._@+-]+$') then
+  return refuse('id', id, 'a name: 1 to 100 of A-Z a-z 0-9 . _ @ + -')
+end
+local action = ARGV[3]
+if action ~= 'add' and action ~= 'remove' and action ~= 'move' and action ~= 'dismiss' then
+  return refuse('action', action, 'one of add, remove, move, dismiss')
+end
+local slot = ARGV[4]
+if slot == '' then
+  slot = 0
+else
+  slot = arg_uint(slot, 0, 100000)
+  if not slot then return refuse('slot', ARGV[4], 'an integer from 0 to 100000') end
+end
+local reviewer = ARGV[5]
+if reviewer ~= '' and (not reviewer or #reviewer > 200 or not (arg_find(reviewer, '^[%w._:/@+-]+$') or arg_label(reviewer))) then
+  return refuse('reviewer', reviewer, 'a label: 1 to 200 bytes of UTF-8: A-Z a-z 0-9 . _ : / @ + - and non-ASCII characters except controls and spaces')
+end
+local name = ARGV[6]
+if not name or #name > 200 then
+  return refuse('name', name and #name, '0 to 200 bytes long')
+end
+local actor = ARGV[7]
+if not actor or #actor > 200 or not (arg_find(actor, '^[%w._:/@+-]+$') or arg_label(actor)) then
+  return refuse('actor', actor, 'a label: 1 to 200 bytes of UTF-8: A-Z a-z 0-9 . _ : / @ + - and non-ASCII characters except controls and spaces')
+end
+local reason = ARGV[8]
+if not reason or #reason < 1 or #reason > 4096 then
+  return refuse('reason', reason and #reason, '1 to 4096 bytes long')
+end
+local source = ARGV[9]
+if not source or #source > 200 then
+  return refuse('source', source and #source, '0 to 200 bytes long')
+end
+local trace = ARGV[10]
+if not trace or #trace > 128 then
+  return refuse('trace', trace and #trace, '0 to 128 bytes long')
+end
+local now_ms = ARGV[11]
+if now_ms == '' then
+  now_ms = 0
+else
+  now_ms = arg_uint(now_ms, 0, 9000000000000)
+  if not now_ms then return refuse('now_ms', ARGV[11], 'an integer from 0 to 9000000000000') end
+end
+if #ARGV ~= 11 then
+  return redis.error_reply('ADEQ_ARG expected 11 arguments, got ' .. #ARGV)
+end
+
+local arg_rare
+
+-- done_before(ctx, verb): the answer that an earlier call with this verb and rid stored in the last minute, or nil.
+local function done_before(ctx, verb) local once = KEYS[11]
+  if rid == '' then return nil end
+  local word, until_ms = string.match(redis.call('HGET', once, 'done:' .. verb .. ':' .. rid) or '', '^(%S+) (%d+)$')
+  if word and tonumber(until_ms) > ctx.now then return word end
+end
+
+-- due_of(own): the earliest deadline of a change (ms), or MAX_SAFE.
+-- EARLY
+local function due_of(own)
+  if own.state == 'applying' then return own.deadline_ms end
+  if own.state == 'approved' then return own.until_ms end
+  if own.state == 'submitted' then return own.timeout_at_ms end
+  if own.state ~= 'reviewing' then return MAX_SAFE end
+  local first = own.timeout_at_ms
+  if own.escalate_at_ms > 0 then first = math.min(first, own.escalate_at_ms) end
+  if own.remind_at_ms > 0 then first = math.min(first, own.remind_at_ms) end
+  return first
+end
+
+-- emit(ctx, event, id, detail): add an entry to the stream, if the noun keeps events. detail: `name=value` words, or
+-- ''. The trace is ctx.trace, that of the task, or else that of the call.
+local function emit(ctx, event, id, detail) local events = KEYS[13]
+  if ctx.settings_events_max == 0 then return end
+  if detail ~= '' and source == '' and trace == '' and not ctx.trace then
+    redis.call('XADD', events, 'MAXLEN', '~', ctx.settings_events_max, '*', 'event', event, 'timestamp', ctx.now_text, 'id', id,
+      'payload', detail)
+    return
+  end
+  local entry = { 'event', event, 'timestamp', ctx.now_text, 'id', id }
+  if detail ~= '' then entry[7], entry[8] = 'payload', detail end
+  if source ~= '' then entry[#entry + 1] = 'source'; entry[#entry + 1] = source end
+  local traced = ctx.trace or trace
+  if traced ~= '' then entry[#entry + 1] = 'trace'; entry[#entry + 1] = traced end
+  redis.call('XADD', events, 'MAXLEN', '~', ctx.settings_events_max, '*', unpack(entry))  -- at most 12: fields of an event
+end
+
+-- slots_of(own): the requests of a change, in the order of their slots: { slot, status, reviewer, chain, by }. `chain` has a `>` before each
+-- person who has delegated it, the original reviewer first; `by` is the principal who answered. A caller that changes one sets
+-- own.list_changed.
+-- EARLY
+local function slots_of(own)
+  if own.list then return own.list end
+  local list = {}
+  for slot, status, reviewer, chain, by in string.gmatch(own.slots, '(%d+) ([%a_]+) ([^ >]+)(%S*) ([^,]*)') do
+    list[#list + 1] = { slot = slot, status = status, reviewer = reviewer, chain = chain, by = by }
+  end
+  own.list = list
+  return list
+end
+
+-- find_slot(own, slot): the request of this slot, and its index in slots_of; or nil.
+local function find_slot(own, slot)
+  for i, one in ipairs(slots_of(own)) do  -- at most 32: slots
+    if tonumber(one.slot) == slot then return one, i end
+  end
+end
+
+-- hold_once(ctx, field, id, keep_ms, stamp): make a key of `once` refer to a task, for keep_ms or, without keep_ms,
+-- until it is released. stamp: that of the enqueue that made the task, if its record does not know the key; the key no
+-- longer counts once that was purged.
+local function hold_once(ctx, field, id, keep_ms, stamp) local once, once_due = KEYS[11], KEYS[12]
+  if not keep_ms then
+    redis.call('HSET', once, field, id)
+    return
+  end
+  local until_text = string.format('%.0f', ctx.now + keep_ms)
+  redis.call('HSET', once, field, id .. ' ' .. until_text .. (stamp and ' ' .. stamp or ''))
+  redis.call('ZADD', once_due, until_text, field)
+  ctx.held = (ctx.held or 0) + 1
+end
+
+-- read_change(id, new): the fields of a change that scripts work with. If there is none: nil, or with `new` one without values. A text
+-- that is not stored is '', a number 0. set_field notes what changes, and save_change stores it.
+local function read_change(id, new) local change = KEYS[1]
+  local texts = { 'state', 'digest', 'author', 'slots', 'resources', 'team', 'tags', 'decided_by', 'why', 'token', 'agent', 'auto_approvable',
+    'cancelling', 'policy', 'p_needs', 'p_on_timeout', 'p_escalate_to', 'p_deny_tags', 'p_contributors_may_vote', 'p_agents_may_vote', 'p_follows', 'review_priority' }
+  local numbers = { 'rev', 'round', 'seq', 'created_ms', 'timeout_at_ms', 'remind_at_ms', 'escalate_at_ms', 'until_ms', 'deadline_ms',
+    'started_ms', 'run_ms', 'fence', 'attempts', 'risk_score', 'risk_rev', 'preview_rev', 'weight', 'level', 'p_required', 'p_rejections',
+    'p_remind_ms', 'p_escalate_ms', 'p_timeout_ms', 'p_timeout_below', 'p_auto_below', 'p_approval_ms', 'p_max_attempts', 'p_delegation_depth' }
+  local row = redis.call('HMGET', change .. id, unpack(texts))  -- at most 22: texts
+  if not row[1] and not new then return nil end
+  local own = { id = id, changed = {} }
+  for i, name in ipairs(texts) do own[name] = row[i] or '' end
+  row = redis.call('HMGET', change .. id, unpack(numbers))  -- at most 28: numbers
+  for i, name in ipairs(numbers) do own[name] = tonumber(row[i] or 0) end
+  own.due_ms = due_of(own)
+  return own
+end
+
+-- load_change(ctx, id): a change as it is now: with all that is due for it, by now, done. nil if there is none.
+local function load_change(ctx, id)
+  local own = read_change(id)
+  if own and own.due_ms <= ctx.now then arg_rare().take_due(ctx, own) end
+  return own
+end
+
+-- sweep_once(ctx, limit): delete expired fields of `once`, at most limit. Returns the number.
+local function sweep_once(ctx, limit) local once, once_due = KEYS[11], KEYS[12]
+  local fields = redis.call('ZRANGE', once_due, '-inf', ctx.now, 'BYSCORE', 'LIMIT', 0, limit)
+  if #fields == 0 then return 0 end
+  -- at most 4,010: limit, as add_tasks gives it for 1,000 items
+  redis.call('ZREM', once_due, unpack(fields))
+  redis.call('HDEL', once, unpack(fields))
+  return #fields
+end
+
+-- note_done(ctx, verb, word): leave a word for this call, in case it is sent again: a late copy must not undo what came
+-- after it.
+local function note_done(ctx, verb, word)
+  if rid == '' then return end
+  hold_once(ctx, 'done:' .. verb .. ':' .. rid, word, 60000)
+  sweep_once(ctx, 10)
+end
+
+-- note_reply(ctx, verb, answers): remember what this call answers, in case it is sent again. An answer is a status and its fields:
+-- whole numbers, and texts without spaces, commas and `|`.
+-- EARLY
+local function note_reply(ctx, verb, answers)
+  if not ctx.exists and not ctx.made then return end
+  local items = {}
+  for i, answer in ipairs(answers) do  -- at most 100: items
+    local parts = {}
+    for j, value in ipairs(answer) do
+      parts[j] = value == value .. '' and 't' .. value or 'i' .. string.format('%.0f', value)
+    end
+    items[i] = table.concat(parts, '|')
+  end
+  note_done(ctx, verb, table.concat(items, ','))
+end
+
+-- read_clock(layout_min, clock, chosen): the time in ms, as a number and as text; or nil and the error to return, if
+-- the layout of these scripts or the clock of the call does not fit the stored data. chosen: the clock of a base that
+-- this call may create.
+local function read_clock(layout_min, clock, chosen)
+  if tonumber(layout_min or LAYOUT) > LAYOUT then
+    return nil, redis.error_reply('ADEQ_LAYOUT this data needs scripts of layout ' .. layout_min
+      .. ' or newer, these are of layout ' .. LAYOUT .. ': upgrade this client')
+  end
+  if ((clock or chosen) == 'test') ~= (now_ms > 0) then
+    if chosen and not clock then return nil, redis.error_reply('ADEQ_CLOCK now_ms goes with clock=test, and only with it') end
+    return nil, redis.error_reply('ADEQ_CLOCK now_ms must be '
+      .. (clock == 'test' and 'sent: this base was created with clock=test'
+        or '0: this base was not created with clock=test'))
+  end
+  if now_ms > 0 then return now_ms, string.format('%.0f', now_ms) end
+  local time = redis.call('TIME')
+  local ms = math.floor(time[2] / 1000)
+  return time[1] * 1000 + ms, string.format('%s%03d', time[1], ms)
+end
+
+-- open(clock): read what every call needs: the time, whether the base exists, and the settings that this script uses as
+-- `ctx.settings_<name>`; or nil and the error to return. lua/tools/opening.py generates which settings these are, and
+-- the first values of the fields of call.toml. clock: for a call that may create the base.
+local function open(clock) local config = KEYS[10]
+  local row = redis.call('HMGET', config, 'layout_min', 'clock', 'events_max')
+  local now, now_text = read_clock(row[1], row[2], clock)
+  if not now then return nil, now_text end
+  return { exists = row[1], now = now, now_text = now_text, settings_events_max = tonumber(row[3] or 100000) }
+end
+
+-- set_field(own, name, value): change a field of a change; save_change stores it.
+-- EARLY
+local function set_field(own, name, value)
+  own[name] = value
+  own.changed[#own.changed + 1] = name
+  own.changed[#own.changed + 1] = value
+end
+
+-- record_step(ctx, own, event, by, detail, why): note a step of a change in its log, as an event, and as its next `seq`. by: who did it;
+-- detail: `name=value` words, or ''; why: free text for the log alone, or ''.
+-- EARLY
+local function record_step(ctx, own, event, by, detail, why) local logs = KEYS[4]
+  set_field(own, 'seq', own.seq + 1)
+  redis.call('XADD', logs .. own.id, 'MAXLEN', 1000, '*', 'event', event, 'timestamp', ctx.now_text, 'rev', own.rev, 'round', own.round,
+    'by', by, 'detail', detail, 'reason', why, 'proof', ctx.proof or '')
+  emit(ctx, event, own.id, 'rev=' .. own.rev .. ' round=' .. own.round .. ' by=' .. by .. (detail ~= '' and ' ' .. detail or ''))
+end
+
+-- refuse_reassign(own, one): the answer if this call cannot do what it wants with this request, or nil.
+local function refuse_reassign(own, one)
+  if action ~= 'add' and not one then return { 'not_eligible', 'no_request' } end
+  if action == 'dismiss' and (own.state ~= 'reviewing' or one.by == '') then return { 'not_eligible', 'not_answered' } end
+  if action == 'move' and one.status ~= 'pending' then return { 'not_eligible', 'answered' } end
+  if action == 'add' and #slots_of(own) == 32 then return { 'full' } end
+  if reviewer ~= '' and not arg_rare().can_be_asked(own, reviewer) then return { 'not_eligible', 'answered' } end
+  if action == 'remove' then
+    local counts = arg_rare().count_slots(own)
+    local left = counts.approved + counts.pending + counts.changes_requested
+    if one.status ~= 'rejected' and one.status ~= 'abstained' then left = left - 1 end
+    if left < own.p_required then return { 'unreachable', own.p_required, left } end
+  end
+end
+
+-- replayed_reply(ctx, verb): the answers that the same call got in the last minute, or nil.
+-- EARLY
+local function replayed_reply(ctx, verb)
+  local word = done_before(ctx, verb)
+  if not word then return nil end
+  local answers = {}
+  for item in string.gmatch(word, '[^,]+') do  -- at most 100: items
+    local answer = {}
+    for form, value in string.gmatch(item, '([ti])([^|]*)') do answer[#answer + 1] = form == 'i' and tonumber(value) or value end
+    answers[#answers + 1] = answer
+  end
+  return answers
+end
+
+-- replayed_one(ctx, verb): what the same call to one change was answered in the last minute, with the time of now; or nil.
+-- EARLY
+local function replayed_one(ctx, verb)
+  local answers = replayed_reply(ctx, verb)
+  if answers then
+    table.insert(answers[1], 2, ctx.now)
+    return answers[1]
+  end
+end
+
+-- save_change(ctx, own): store what this call has changed, and when the change is due next.
+-- EARLY
+local function save_change(ctx, own) local change, due = KEYS[1], KEYS[6]
+  if own.list_changed then
+    local words = {}
+    for i, one in ipairs(own.list) do words[i] = one.slot .. ' ' .. one.status .. ' ' .. one.reviewer .. one.chain .. ' ' .. one.by end
+    set_field(own, 'slots', table.concat(words, ','))
+  end
+  if #own.changed == 0 then return end
+  -- at most 200: two for each field that a step and what was due before it change
+  redis.call('HSET', change .. own.id, 'updated_ms', ctx.now_text, unpack(own.changed))
+  local next_ms = due_of(own)
+  if next_ms ~= own.due_ms and next_ms == MAX_SAFE then
+    redis.call('ZREM', due, own.id)
+  elseif next_ms ~= own.due_ms then
+    redis.call('ZADD', due, next_ms, own.id)
+  end
+end
+
+-- take_others(ctx, limit): do what is due for other changes, at most limit of them. Returns how many.
+local function take_others(ctx, limit) local due = KEYS[6]
+  local ids = redis.call('ZRANGE', due, '-inf', ctx.now_text, 'BYSCORE', 'LIMIT', 0, limit)
+  for _, id in ipairs(ids) do
+    local own = read_change(id)
+    if own then
+      arg_rare().take_due(ctx, own)
+      save_change(ctx, own)
+    else
+      redis.call('ZREM', due, id)
+    end
+  end
+  return #ids
+end
+
+-- told(ctx, verb, own, answer): end a writing call to one change: store the change, if there is one, and the answer.
+-- EARLY
+local function told(ctx, verb, own, answer)
+  if own then save_change(ctx, own) end
+  take_others(ctx, 10)
+  note_reply(ctx, verb, { answer })
+  table.insert(answer, 2, ctx.now)
+  return answer
+end
+
+local arg_made
+function arg_rare()
+  if arg_made then return arg_made end
+
+-- inbox_score(own): the place of its requests in inboxes; see keys.toml.
+local function inbox_score(own)
+  return string.format('%.0f', (own.risk_score * 10 + own.weight) * 4398046511104 + 4398046511103 - own.timeout_at_ms)
+end
+
+-- enter_inboxes(own): put the pending requests of a change into the inboxes of their reviewers, or at another place there.
+local function enter_inboxes(own) local inboxes = KEYS[5]
+  local score = inbox_score(own)
+  for _, one in ipairs(slots_of(own)) do  -- at most 32: slots
+    if one.status == 'pending' then redis.call('ZADD', inboxes .. one.reviewer, score, own.id .. '/' .. one.slot) end
+  end
+end
+
+-- open_request(ctx, own, one): open a request for an answer to this revision, in this round.
+local function open_request(ctx, own, one) local requests = KEYS[3]
+  one.status, one.by, own.list_changed = 'pending', '', true
+  redis.call('HSET', requests .. own.id .. '/' .. one.slot, 'status', 'pending', 'round', own.round, 'rev', own.rev, 'digest', own.digest,
+    'created_ms', ctx.now_text, 'assigned_ms', ctx.now_text, 'due_ms', own.timeout_at_ms, 'responded_ms', '', 'response_action', '',
+    'response_reason', '', 'reviewed_by', '', 'principal', '')
+end
+
+-- new_request(ctx, own, one, name): make a request, and open it. name: of the reviewer, for people, or ''.
+local function new_request(ctx, own, one, name) local requests, by_reviewer = KEYS[3], KEYS[9]
+  redis.call('HSET', requests .. own.id .. '/' .. one.slot, 'reviewer', one.reviewer, 'reviewer_name', name, 'priority', own.review_priority)
+  redis.call('ZADD', by_reviewer .. one.reviewer, own.created_ms, own.id)
+  open_request(ctx, own, one)
+end
+
+-- next_slot(list): the number of the next request. Slots are not used twice.
+local function next_slot(list)
+  return string.format('%d', (list[1] and list[#list].slot or 0) + 1)
+end
+
+-- add_request(ctx, own): add a request for the reviewer of this call.
+local function add_request(ctx, own)
+  local list = slots_of(own)
+  local one = { slot = next_slot(list), reviewer = reviewer, chain = '' }
+  list[#list + 1] = one
+  new_request(ctx, own, one, name)
+  if own.state == 'reviewing' then enter_inboxes(own) end
+  return one
+end
+
+-- close_requests(own, status): close the requests that nobody has answered: expired or cancelled.
+local function close_requests(own, status) local requests = KEYS[3]
+  for _, one in ipairs(slots_of(own)) do  -- at most 32: slots
+    if one.status == 'pending' then
+      one.status, own.list_changed = status, true
+      redis.call('HSET', requests .. own.id .. '/' .. one.slot, 'status', status)
+    end
+  end
+end
+
+-- is_ended(state): whether only reopening or retention follows.
+local function is_ended(state)
+  return state == 'completed' or state == 'failed' or state == 'rejected' or state == 'cancelled'
+end
+
+-- leave_inboxes(own): take the pending requests of a change out of all inboxes.
+local function leave_inboxes(own) local inboxes = KEYS[5]
+  for _, one in ipairs(slots_of(own)) do  -- at most 32: slots
+    if one.status == 'pending' then redis.call('ZREM', inboxes .. one.reviewer, own.id .. '/' .. one.slot) end
+  end
+end
+
+-- move_to(ctx, own, state): bring a change into another state. Leaving a review closes its open requests; an ended change is kept for
+-- a time. The caller notes the step.
+local function move_to(ctx, own, state) local requests, ended, states = KEYS[3], KEYS[7], KEYS[8]
+  if own.state == 'reviewing' then leave_inboxes(own) end
+  if (own.state == 'submitted' or own.state == 'reviewing') and state ~= 'reviewing' and state ~= 'submitted' then
+    close_requests(own, own.timeout_at_ms <= ctx.now and 'expired' or 'cancelled')
+  end
+  redis.call('ZREM', states .. own.state, own.id)
+  redis.call('ZADD', states .. state, own.created_ms, own.id)
+  if is_ended(state) then
+    set_field(own, 'completed_ms', ctx.now)
+    redis.call('ZADD', ended, ctx.now_text, own.id)
+    for _, one in ipairs(slots_of(own)) do redis.call('PEXPIRE', requests .. own.id .. '/' .. one.slot, 2592000000) end
+  end
+  set_field(own, 'state', state)
+end
+
+-- approve(ctx, own, by, why): the change is approved, for a time.
+local function approve(ctx, own, by, why)
+  move_to(ctx, own, 'approved')
+  set_field(own, 'approved_ms', ctx.now)
+  set_field(own, 'decided_by', by)
+  set_field(own, 'until_ms', ctx.now + own.p_approval_ms)
+  set_field(own, 'attempts', 0)
+  set_field(own, 'token', '')
+  record_step(ctx, own, 'change.approved', by, '', why)
+end
+
+-- has_written(id, people): the first of these persons who is a contributor of a change, or nil.
+local function has_written(id, people) local contributors = KEYS[2]
+  local found = redis.call('SMISMEMBER', contributors .. id, unpack(people))  -- at most 8: an actor, a principal, a chain
+  for i, one in ipairs(people) do
+    if found[i] == 1 then return one end
+  end
+end
+
+-- is_asked(one, person): whether this person has the request, or has delegated it.
+local function is_asked(one, person)
+  return one.reviewer == 'user:' .. person or string.find(one.chain .. '>', '>' .. person .. '>', 1, true) ~= nil
+end
+
+-- can_be_asked(own, reviewer): whether a reviewer may have one request more: a group always, a person who has none and, unless the
+-- policy allows it, has not written the change.
+local function can_be_asked(own, reviewer)
+  local person = string.match(reviewer, '^user:(.+)$')
+  if not person then return true end
+  for _, one in ipairs(slots_of(own)) do  -- at most 32: slots
+    if one.by == person or is_asked(one, person) then return false end
+  end
+  return own.p_contributors_may_vote == '1' or not has_written(own.id, { person })
+end
+
+-- check_reviewers(field, names): return an error if one of these is no reviewer.
+local function check_reviewers(field, names)
+  for _, name in ipairs(names) do  -- at most 32: reviewers
+    if not string.find(name, '^user:.') and not string.find(name, '^group:.') then
+      return refuse(field, name, 'user:<id> or group:<name>')
+    end
+  end
+end
+
+-- count_slots(own): how many requests are approved, rejected, pending, and wait for another revision.
+local function count_slots(own)
+  local counts = { approved = 0, rejected = 0, pending = 0, changes_requested = 0 }
+  for _, one in ipairs(slots_of(own)) do  -- at most 32: slots
+    if counts[one.status] then counts[one.status] = counts[one.status] + 1 end
+  end
+  return counts
+end
+
+-- escalate(ctx, own, by): ask the next of `escalate_to` as well, with a full interval for all who are asked. Somebody who has a request
+-- already, or has written the change, is passed over. Returns whether there is one request more.
+local function escalate(ctx, own, by)
+  local names, list = {}, slots_of(own)
+  for name in string.gmatch(own.p_escalate_to, '[^,]+') do names[#names + 1] = name end
+  local level, added = own.level, nil
+  while level < #names and not added do  -- at most 3: levels
+    level = level + 1
+    if #list < 32 and can_be_asked(own, names[level]) then
+      added = { slot = next_slot(list), reviewer = names[level], chain = '' }
+    end
+  end
+  set_field(own, 'level', level)
+  set_field(own, 'escalate_at_ms', level < #names and ctx.now + own.p_escalate_ms or 0)
+  if not added then return false end
+  set_field(own, 'timeout_at_ms', ctx.now + own.p_timeout_ms)
+  list[#list + 1] = added
+  new_request(ctx, own, added, '')
+  enter_inboxes(own)
+  record_step(ctx, own, 'change.escalated', by, 'slot=' .. added.slot .. ' to=' .. added.reviewer, '')
+  return true
+end
+
+-- reject(ctx, own, by, why): the change is rejected: by `rejections`, because the quorum is `unreachable`, or by `timeout`.
+local function reject(ctx, own, by, why)
+  set_field(own, 'why', why)
+  set_field(own, 'decided_by', by)
+  move_to(ctx, own, 'rejected')
+  record_step(ctx, own, 'change.rejected', by, 'why=' .. why, '')
+end
+
+-- decide(ctx, own, by): decide a review whose answers have changed, if they are enough. If the quorum cannot be reached any more, the
+-- next level of escalation is asked; without one, the change is rejected. Returns what was decided, or nil.
+local function decide(ctx, own, by)
+  local counts = count_slots(own)
+  if own.p_rejections > 0 and counts.rejected >= own.p_rejections then
+    reject(ctx, own, by, 'rejections')
+    return 'rejected'
+  end
+  if counts.approved >= own.p_required and counts.changes_requested == 0 then
+    approve(ctx, own, by, '')
+    return 'approved'
+  end
+  if counts.approved + counts.pending + counts.changes_requested < own.p_required and not escalate(ctx, own, by) then
+    reject(ctx, own, by, 'unreachable')
+    return 'rejected'
+  end
+end
+
+-- dismiss_answer(ctx, own, one): an answer does not count, and its request is pending again.
+local function dismiss_answer(ctx, own, one) local inboxes = KEYS[5]
+  open_request(ctx, own, one)
+  redis.call('ZADD', inboxes .. one.reviewer, inbox_score(own), own.id .. '/' .. one.slot)
+end
+
+-- people_of(one): who has or had a request: its reviewer, and those who have delegated it, as `user:…`.
+local function people_of(one)
+  local names = { one.reviewer }
+  for person in string.gmatch(one.chain, '[^>]+') do names[#names + 1] = 'user:' .. person end  -- at most 4: delegation_depth
+  return names
+end
+
+-- drop_request(own, one): delete a request, and the change from the indexes of its reviewers.
+local function drop_request(own, one) local requests, by_reviewer = KEYS[3], KEYS[9]
+  redis.call('DEL', requests .. own.id .. '/' .. one.slot)
+  for _, name in ipairs(people_of(one)) do redis.call('ZREM', by_reviewer .. name, own.id) end  -- at most 5: delegation_depth
+end
+
+-- end_run(ctx, own, by, how, why): a run is over: completed, failed, cancelled, or to be tried again (retry) if attempts are left.
+local function end_run(ctx, own, by, how, why)
+  local cancelled = own.cancelling == '1'
+  set_field(own, 'cancelling', '')
+  set_field(own, 'ended_ms', ctx.now)
+  if how == 'retry' and cancelled then how = 'cancelled' end
+  if how == 'retry' and own.attempts >= own.p_max_attempts then how = 'failed' end
+  set_field(own, 'why', why)
+  if how == 'retry' then
+    move_to(ctx, own, 'approved')
+    record_step(ctx, own, 'change.released', by, 'why=' .. why, '')
+  else
+    move_to(ctx, own, how)
+    if how == 'completed' then record_step(ctx, own, 'change.completed', by, '', '') end
+    if how == 'failed' then record_step(ctx, own, 'change.failed', by, 'why=' .. why, '') end
+    if how == 'cancelled' then record_step(ctx, own, 'change.cancelled', by, 'why=' .. why, '') end
+  end
+end
+
+-- end_lease(ctx, own): the lease of an applier is over. After the time of the run the change has failed; else it may be begun again,
+-- while attempts are left and nobody has cancelled it.
+local function end_lease(ctx, own)
+  local late = own.deadline_ms >= own.started_ms + own.run_ms + 30000
+  set_field(own, 'attempts', own.attempts + 1)
+  end_run(ctx, own, 'time', late and 'failed' or 'retry', late and 'timeout' or 'lost')
+end
+
+-- hand_on(ctx, own, one, reviewer, chain): a pending request has another reviewer from now on, and these have delegated it.
+local function hand_on(ctx, own, one, reviewer, chain) local requests, inboxes, by_reviewer = KEYS[3], KEYS[5], KEYS[9]
+  local id = own.id .. '/' .. one.slot
+  if own.state == 'reviewing' then
+    redis.call('ZREM', inboxes .. one.reviewer, id)
+    redis.call('ZADD', inboxes .. reviewer, inbox_score(own), id)
+  end
+  for _, name in ipairs(people_of(one)) do redis.call('ZREM', by_reviewer .. name, own.id) end  -- at most 5: delegation_depth
+  one.reviewer, one.chain, own.list_changed = reviewer, chain, true
+  for _, name in ipairs(people_of(one)) do redis.call('ZADD', by_reviewer .. name, own.created_ms, own.id) end  -- at most 5: delegation_depth
+  redis.call('HSET', requests .. id, 'assigned_ms', ctx.now_text, 'delegated_to', chain ~= '' and reviewer or '', 'delegation_chain',
+    (string.gsub(string.sub(chain, 2), '>', ',')))
+end
+
+-- index_reviewers(own): list the change with each of its reviewers: a group may have had several requests, of which one is gone.
+local function index_reviewers(own) local by_reviewer = KEYS[9]
+  for _, one in ipairs(slots_of(own)) do redis.call('ZADD', by_reviewer .. one.reviewer, own.created_ms, own.id) end  -- at most 32: slots
+end
+
+-- is_assessed(own): whether the change has the risk and the preview of this revision that its policy needs.
+local function is_assessed(own)
+  local needs = own.p_needs
+  return not ((needs == 'risk' or needs == 'both') and own.risk_rev ~= own.rev
+    or (needs == 'preview' or needs == 'both') and own.preview_rev ~= own.rev)
+end
+
+-- move_request(ctx, own, one): give a pending request to the reviewer of this call, as if it had been the first.
+local function move_request(ctx, own, one) local requests = KEYS[3]
+  hand_on(ctx, own, one, reviewer, '')
+  redis.call('HSET', requests .. own.id .. '/' .. one.slot, 'reviewer', reviewer, 'reviewer_name', name)
+  index_reviewers(own)
+end
+
+-- open_review(ctx, own, by): the requests of a change can be answered from now on; their times begin.
+local function open_review(ctx, own, by)
+  set_field(own, 'timeout_at_ms', ctx.now + own.p_timeout_ms)
+  set_field(own, 'remind_at_ms', own.p_remind_ms > 0 and ctx.now + own.p_remind_ms or 0)
+  set_field(own, 'level', 0)
+  set_field(own, 'escalate_at_ms', own.p_escalate_to ~= '' and ctx.now + own.p_escalate_ms or 0)
+  enter_inboxes(own)
+  record_step(ctx, own, 'change.reviewing', by, '', '')
+end
+
+-- open_round(ctx, own, by, why): begin a new round of review: all answers are void, and all requests are open again. The change is
+-- reviewing, or first submitted, if its policy needs a risk or a preview of this revision.
+local function open_round(ctx, own, by, why)
+  if own.state == 'reviewing' then leave_inboxes(own) end
+  set_field(own, 'round', own.round + 1)
+  set_field(own, 'timeout_at_ms', ctx.now + own.p_timeout_ms)
+  set_field(own, 'decided_by', '')
+  for _, one in ipairs(slots_of(own)) do open_request(ctx, own, one) end  -- at most 32: slots
+  record_step(ctx, own, 'change.outdated', by, 'why=' .. why, '')
+  local state = is_assessed(own) and 'reviewing' or 'submitted'
+  if state ~= own.state then move_to(ctx, own, state) end
+  if state == 'reviewing' then open_review(ctx, own, by) end
+end
+
+-- remove_request(own, one): delete a request, answered or not.
+local function remove_request(own, one) local inboxes = KEYS[5]
+  if own.state == 'reviewing' and one.status == 'pending' then redis.call('ZREM', inboxes .. one.reviewer, own.id .. '/' .. one.slot) end
+  drop_request(own, one)
+  local _, at = find_slot(own, tonumber(one.slot))
+  table.remove(own.list, at)
+  own.list_changed = true
+  index_reviewers(own)
+end
+
+-- time_out(ctx, own): nobody has decided in time: the change is rejected, unless its policy approves what is of low risk.
+local function time_out(ctx, own)
+  if own.state == 'reviewing' and own.p_on_timeout == 'approve' and own.risk_rev == own.rev and own.risk_score < own.p_timeout_below then
+    approve(ctx, own, 'policy:' .. own.policy, 'timeout')
+  else
+    reject(ctx, own, 'time', 'timeout')
+  end
+end
+
+-- take_due(ctx, own): do what is due for this change by now. An escalation that comes late comes before the timeout, and still gives
+-- everybody a full interval: so the answer does not depend on when somebody looked.
+local function take_due(ctx, own)
+  for _ = 1, 6 do  -- at most 6: the end of a lease, that of an approval, three escalations, a timeout
+    if due_of(own) > ctx.now then return end
+    if own.state == 'applying' then
+      end_lease(ctx, own)
+    elseif own.state == 'approved' then
+      set_field(own, 'risk_rev', 0)
+      set_field(own, 'preview_rev', 0)
+      open_round(ctx, own, 'time', 'approval_ended')
+    elseif own.state == 'reviewing' and own.escalate_at_ms > 0 and own.escalate_at_ms <= math.min(own.timeout_at_ms, ctx.now) then
+      escalate(ctx, own, 'time')
+    elseif own.timeout_at_ms <= ctx.now then
+      time_out(ctx, own)
+    else
+      set_field(own, 'remind_at_ms', ctx.now + own.p_remind_ms)
+      record_step(ctx, own, 'change.reminded', 'time', '', '')
+    end
+  end
+end
+
+  arg_made = { add_request = add_request, can_be_asked = can_be_asked, check_reviewers = check_reviewers, count_slots = count_slots, decide = decide, dismiss_answer = dismiss_answer, move_request = move_request, remove_request = remove_request, take_due = take_due }
+  return arg_made
+end
+
+local ctx, refused = open()
+if refused then return refused end
+local wanted = action == 'add' or action == 'move'
+if wanted ~= (reviewer ~= '') then return refuse('reviewer', reviewer, 'given with add and move, and only so') end
+if (action == 'add') ~= (slot == 0) then return refuse('slot', slot, 'a slot, unless one is added') end
+refused = wanted and arg_rare().check_reviewers('reviewer', { reviewer })
+if refused then return refused end
+local before = replayed_one(ctx, 'reassign')
+if before then return before end
+local own = load_change(ctx, id)
+if not own then return told(ctx, 'reassign', nil, { 'not_found' }) end
+if own.state ~= 'submitted' and own.state ~= 'reviewing' then return told(ctx, 'reassign', own, { 'closed', own.state }) end
+local one = find_slot(own, slot)
+local refusal = refuse_reassign(own, one)
+if refusal then return told(ctx, 'reassign', own, refusal) end
+
+if action == 'add' then one = arg_rare().add_request(ctx, own) end
+if action == 'remove' then arg_rare().remove_request(own, one) end
+if action == 'move' then arg_rare().move_request(ctx, own, one) end
+if action == 'dismiss' then arg_rare().dismiss_answer(ctx, own, one) end
+record_step(ctx, own, 'change.reassigned', actor, 'slot=' .. one.slot .. ' action=' .. action .. (wanted and ' to=' .. reviewer or ''), reason)
+if own.state == 'reviewing' then arg_rare().decide(ctx, own, actor) end
+return told(ctx, 'reassign', own, { 'ok', own.state, tonumber(one.slot) })
