@@ -169,9 +169,8 @@ def _items(group: Group, given: Any) -> list[Item]:
 
 def _item(group: Group, given: Any) -> Item:
     if not isinstance(given, Mapping):
-        if not isinstance(given, str | bytes | int):
-            return given
-        return (given, {}) if group.pairs else (given,)
+        single = isinstance(given, str | bytes | int)
+        return given if not single else (given, {}) if group.pairs else (given,)
     own = _words(group.fields)
     fields = _sent(group.fields, {name: value for name, value in given.items() if name in own})
     pairs = _sent(group.pairs, {name: value for name, value in given.items() if name not in own})
