@@ -11,7 +11,7 @@
 -- RETURN ok       now_ms:int items:list(item)
 -- EACH   item     found change:pairs(change) overdue:int approved:int rejected:int pending:int parameters:bytes preview:bytes output:bytes requests:list(one) log:list(step)
 -- EACH   item     not_found
--- EACH   one      request slot:int status:text reviewer:text request:pairs(request)
+-- EACH   one      request slot:int reviewer:text request:pairs(request)
 -- EACH   step     entry entry:pairs(entry)
 -- ERROR  ADEQ_LAYOUT ADEQ_CLOCK
 -- FLAGS  no-writes

@@ -20,7 +20,7 @@
 -- RETURN ok       now_ms:int items:list(item)
 -- EACH   item     found change:pairs(change) overdue:int approved:int rejected:int pending:int parameters:bytes preview:bytes output:bytes requests:list(one) log:list(step)
 -- EACH   item     not_found
--- EACH   one      request slot:int status:text reviewer:text request:pairs(request)
+-- EACH   one      request slot:int reviewer:text request:pairs(request)
 -- EACH   step     entry entry:pairs(entry)
 -- ERROR  ADEQ_LAYOUT ADEQ_CLOCK
 -- FLAGS  no-writes
@@ -134,7 +134,7 @@ local function requests_of(own) local requests = KEYS[5]
   local items = {}
   for i, one in ipairs(slots_of(own)) do  -- at most 32: slots
     -- at most 60: fields of a request
-    items[i] = { 'request', tonumber(one.slot), one.status, one.reviewer, redis.call('HGETALL', requests .. own.id .. '/' .. one.slot) }
+    items[i] = { 'request', tonumber(one.slot), one.reviewer, redis.call('HGETALL', requests .. own.id .. '/' .. one.slot) }
   end
   return items
 end
