@@ -70,7 +70,7 @@ def test_nothing_is_promised_before_the_first_release(tmp_path: Path) -> None:
     (tmp_path / "manifest.json").write_text('{"scripts": []}')
     assert released.broken_promises(tmp_path) == []
     (tmp_path / released.FILE).write_text(json.dumps(released.promises(MANIFEST)))
-    assert released.broken_promises(tmp_path)[0].startswith("released.json: lock.abort.v1: is gone")
+    assert any(one.startswith("released.json: lock.abort.v1: is gone") for one in released.broken_promises(tmp_path))
 
 
 def test_our_scripts_keep_their_promises() -> None:
