@@ -8,7 +8,7 @@
 -- ARGV   token        id
 -- ARGV   result       enum success|failure|timeout|cancelled|released
 -- ARGV   retry        bool              ?=0
--- ARGV   output       bytes 0..16384    ?=
+-- ARGV   printed      bytes 0..16384    ?=
 -- ARGV   output_cut   bool              ?=0
 -- ARGV   output_key   bytes 0..1024     ?=
 -- ARGV   error        bytes 0..1024     ?=
@@ -45,7 +45,7 @@ set_field(own, 'output_cut', output_cut and '1' or '0')
 set_field(own, 'output_key', output_key)
 set_field(own, 'error', error)
 set_field(own, 'error_details', error_details)
-redis.call('SET', outputs .. id, output)
+redis.call('SET', outputs .. id, printed)
 if running and (result == 'failure' or result == 'timeout') then set_field(own, 'attempts', own.attempts + 1) end
 local final = { success = 'completed', failure = 'failed', timeout = 'failed', cancelled = 'cancelled', released = 'retry' }
 local how = retry and final[result] == 'failed' and 'retry' or final[result]

@@ -24,7 +24,7 @@
 -- ARGV   token        id
 -- ARGV   result       enum success|failure|timeout|cancelled|released
 -- ARGV   retry        bool              ?=0
--- ARGV   output       bytes 0..16384    ?=
+-- ARGV   printed      bytes 0..16384    ?=
 -- ARGV   output_cut   bool              ?=0
 -- ARGV   output_key   bytes 0..1024     ?=
 -- ARGV   error        bytes 0..1024     ?=
@@ -92,9 +92,9 @@ if retry ~= '0' and retry ~= '1' and retry ~= '' then
   return refuse('retry', retry, '0 or 1')
 end
 retry = retry == '1'
-local output = ARGV[6]
-if not output or #output > 16384 then
-  return refuse('output', output and #output, '0 to 16384 bytes long')
+local printed = ARGV[6]
+if not printed or #printed > 16384 then
+  return refuse('printed', printed and #printed, '0 to 16384 bytes long')
 end
 local output_cut = ARGV[7]
 if output_cut ~= '0' and output_cut ~= '1' and output_cut ~= '' then
@@ -229,7 +229,7 @@ local function read_change(id, new) local change = KEYS[1]
     'cancelling', 'policy', 'p_needs', 'p_on_timeout', 'p_escalate_to', 'p_deny_tags', 'p_contributors_may_vote', 'p_agents_may_vote', 'p_follows', 'review_priority' }
   local numbers = { 'rev', 'round', 'seq', 'created_ms', 'timeout_at_ms', 'remind_at_ms', 'escalate_at_ms', 'until_ms', 'deadline_ms',
     'started_ms', 'run_ms', 'fence', 'attempts', 'risk_score', 'risk_rev', 'preview_rev', 'weight', 'level', 'p_required', 'p_rejections',
-    'p_remind_ms', 'p_escalate_ms', 'p_timeout_ms', 'p_timeout_below', 'p_auto_below', 'p_approval_ms', 'p_max_attempts', 'p_delegation_depth' }
+    'p_remind_ms', 'p_escalate_ms', 'p_timeout_ms', 'p_timeout_approve_below', 'p_auto_below', 'p_approval_ms', 'p_max_attempts', 'p_delegation_depth' }
   local row = redis.call('HMGET', change .. id, unpack(texts))  -- at most 22: texts
   if not row[1] and not new then return nil end
   local own = { id = id, changed = {} }
@@ -576,7 +576,7 @@ end
 
 -- time_out(ctx, own): nobody has decided in time: the change is rejected, unless its policy approves what is of low risk.
 local function time_out(ctx, own)
-  if own.state == 'reviewing' and own.p_on_timeout == 'approve' and own.risk_rev == own.rev and own.risk_score < own.p_timeout_below then
+  if own.state == 'reviewing' and own.p_on_timeout == 'approve' and own.risk_rev == own.rev and own.risk_score < own.p_timeout_approve_below then
     approve(ctx, own, 'policy:' .. own.policy, 'timeout')
   else
     reject(ctx, own, 'time', 'timeout')
@@ -625,7 +625,7 @@ set_field(own, 'output_cut', output_cut and '1' or '0')
 set_field(own, 'output_key', output_key)
 set_field(own, 'error', error)
 set_field(own, 'error_details', error_details)
-redis.call('SET', outputs .. id, output)
+redis.call('SET', outputs .. id, printed)
 if running and (result == 'failure' or result == 'timeout') then set_field(own, 'attempts', own.attempts + 1) end
 local final = { success = 'completed', failure = 'failed', timeout = 'failed', cancelled = 'cancelled', released = 'retry' }
 local how = retry and final[result] == 'failed' and 'retry' or final[result]

@@ -1,6 +1,6 @@
 -- time_out(ctx, own): nobody has decided in time: the change is rejected, unless its policy approves what is of low risk.
 local function time_out(ctx, own)
-  if own.state == 'reviewing' and own.p_on_timeout == 'approve' and own.risk_rev == own.rev and own.risk_score < own.p_timeout_below then
+  if own.state == 'reviewing' and own.p_on_timeout == 'approve' and own.risk_rev == own.rev and own.risk_score < own.p_timeout_approve_below then
     approve(ctx, own, 'policy:' .. own.policy, 'timeout')
   else
     reject(ctx, own, 'time', 'timeout')
