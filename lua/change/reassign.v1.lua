@@ -4,7 +4,7 @@
 --
 -- ARGV   rid          id
 -- ARGV   id           name
--- ARGV   action       enum add|remove|move|dismiss
+-- ARGV   operation       enum add|remove|move|dismiss
 -- ARGV   slot         int 0..100000     ?=0
 -- ARGV   reviewer     label             ?=
 -- ARGV   name         bytes 0..200      ?=
@@ -28,9 +28,9 @@
 
 local ctx, refused = open()
 if refused then return refused end
-local wanted = action == 'add' or action == 'move'
+local wanted = operation == 'add' or operation == 'move'
 if wanted ~= (reviewer ~= '') then return refuse('reviewer', reviewer, 'given with add and move, and only so') end
-if (action == 'add') ~= (slot == 0) then return refuse('slot', slot, 'a slot, unless one is added') end
+if (operation == 'add') ~= (slot == 0) then return refuse('slot', slot, 'a slot, unless one is added') end
 refused = wanted and check_reviewers('reviewer', { reviewer })
 if refused then return refused end
 local before = replayed_one(ctx, 'reassign')
@@ -42,10 +42,10 @@ local one = find_slot(own, slot)
 local refusal = refuse_reassign(own, one)
 if refusal then return told(ctx, 'reassign', own, refusal) end
 
-if action == 'add' then one = add_request(ctx, own) end
-if action == 'remove' then remove_request(own, one) end
-if action == 'move' then move_request(ctx, own, one) end
-if action == 'dismiss' then dismiss_answer(ctx, own, one) end
-record_step(ctx, own, 'change.reassigned', actor, 'slot=' .. one.slot .. ' action=' .. action .. (wanted and ' to=' .. reviewer or ''), reason)
+if operation == 'add' then one = add_request(ctx, own) end
+if operation == 'remove' then remove_request(own, one) end
+if operation == 'move' then move_request(ctx, own, one) end
+if operation == 'dismiss' then dismiss_answer(ctx, own, one) end
+record_step(ctx, own, 'change.reassigned', actor, 'slot=' .. one.slot .. ' action=' .. operation .. (wanted and ' to=' .. reviewer or ''), reason)
 if own.state == 'reviewing' then decide(ctx, own, actor) end
 return told(ctx, 'reassign', own, { 'ok', own.state, tonumber(one.slot) })

@@ -19,7 +19,7 @@
 -- KEYS   events       stream        {base}:events
 -- ARGV   rid          id
 -- ARGV   id           name
--- ARGV   action       enum add|remove|move|dismiss
+-- ARGV   operation       enum add|remove|move|dismiss
 -- ARGV   slot         int 0..100000     ?=0
 -- ARGV   reviewer     label             ?=
 -- ARGV   name         bytes 0..200      ?=
@@ -84,9 +84,9 @@ local id = ARGV[2]
 if not id or #id > 100 or not arg_find(id, '^[%w._@+-]+$') then
   return refuse('id', id, 'a name: 1 to 100 of A-Z a-z 0-9 . _ @ + -')
 end
-local action = ARGV[3]
-if action ~= 'add' and action ~= 'remove' and action ~= 'move' and action ~= 'dismiss' then
-  return refuse('action', action, 'one of add, remove, move, dismiss')
+local operation = ARGV[3]
+if operation ~= 'add' and operation ~= 'remove' and operation ~= 'move' and operation ~= 'dismiss' then
+  return refuse('operation', operation, 'one of add, remove, move, dismiss')
 end
 local slot = ARGV[4]
 if slot == '' then
@@ -313,12 +313,12 @@ end
 
 -- refuse_reassign(own, one): the answer if this call cannot do what it wants with this request, or nil.
 local function refuse_reassign(own, one)
-  if action ~= 'add' and not one then return { 'not_eligible', 'no_request' } end
-  if action == 'dismiss' and (own.state ~= 'reviewing' or one.by == '') then return { 'not_eligible', 'not_answered' } end
-  if action == 'move' and one.status ~= 'pending' then return { 'not_eligible', 'answered' } end
-  if action == 'add' and #slots_of(own) == 32 then return { 'full' } end
+  if operation ~= 'add' and not one then return { 'not_eligible', 'no_request' } end
+  if operation == 'dismiss' and (own.state ~= 'reviewing' or one.by == '') then return { 'not_eligible', 'not_answered' } end
+  if operation == 'move' and one.status ~= 'pending' then return { 'not_eligible', 'answered' } end
+  if operation == 'add' and #slots_of(own) == 32 then return { 'full' } end
   if reviewer ~= '' and not arg_rare().can_be_asked(own, reviewer) then return { 'not_eligible', 'answered' } end
-  if action == 'remove' then
+  if operation == 'remove' then
     local counts = arg_rare().count_slots(own)
     local left = counts.approved + counts.pending + counts.changes_requested
     if one.status ~= 'rejected' and one.status ~= 'abstained' then left = left - 1 end
@@ -732,9 +732,9 @@ end
 
 local ctx, refused = open()
 if refused then return refused end
-local wanted = action == 'add' or action == 'move'
+local wanted = operation == 'add' or operation == 'move'
 if wanted ~= (reviewer ~= '') then return refuse('reviewer', reviewer, 'given with add and move, and only so') end
-if (action == 'add') ~= (slot == 0) then return refuse('slot', slot, 'a slot, unless one is added') end
+if (operation == 'add') ~= (slot == 0) then return refuse('slot', slot, 'a slot, unless one is added') end
 refused = wanted and arg_rare().check_reviewers('reviewer', { reviewer })
 if refused then return refused end
 local before = replayed_one(ctx, 'reassign')
@@ -746,10 +746,10 @@ local one = find_slot(own, slot)
 local refusal = refuse_reassign(own, one)
 if refusal then return told(ctx, 'reassign', own, refusal) end
 
-if action == 'add' then one = arg_rare().add_request(ctx, own) end
-if action == 'remove' then arg_rare().remove_request(own, one) end
-if action == 'move' then arg_rare().move_request(ctx, own, one) end
-if action == 'dismiss' then arg_rare().dismiss_answer(ctx, own, one) end
-record_step(ctx, own, 'change.reassigned', actor, 'slot=' .. one.slot .. ' action=' .. action .. (wanted and ' to=' .. reviewer or ''), reason)
+if operation == 'add' then one = arg_rare().add_request(ctx, own) end
+if operation == 'remove' then arg_rare().remove_request(own, one) end
+if operation == 'move' then arg_rare().move_request(ctx, own, one) end
+if operation == 'dismiss' then arg_rare().dismiss_answer(ctx, own, one) end
+record_step(ctx, own, 'change.reassigned', actor, 'slot=' .. one.slot .. ' action=' .. operation .. (wanted and ' to=' .. reviewer or ''), reason)
 if own.state == 'reviewing' then arg_rare().decide(ctx, own, actor) end
 return told(ctx, 'reassign', own, { 'ok', own.state, tonumber(one.slot) })

@@ -1,11 +1,11 @@
 -- refuse_reassign(own, one): the answer if this call cannot do what it wants with this request, or nil.
 local function refuse_reassign(own, one)
-  if action ~= 'add' and not one then return { 'not_eligible', 'no_request' } end
-  if action == 'dismiss' and (own.state ~= 'reviewing' or one.by == '') then return { 'not_eligible', 'not_answered' } end
-  if action == 'move' and one.status ~= 'pending' then return { 'not_eligible', 'answered' } end
-  if action == 'add' and #slots_of(own) == 32 then return { 'full' } end
+  if operation ~= 'add' and not one then return { 'not_eligible', 'no_request' } end
+  if operation == 'dismiss' and (own.state ~= 'reviewing' or one.by == '') then return { 'not_eligible', 'not_answered' } end
+  if operation == 'move' and one.status ~= 'pending' then return { 'not_eligible', 'answered' } end
+  if operation == 'add' and #slots_of(own) == 32 then return { 'full' } end
   if reviewer ~= '' and not can_be_asked(own, reviewer) then return { 'not_eligible', 'answered' } end
-  if action == 'remove' then
+  if operation == 'remove' then
     local counts = count_slots(own)
     local left = counts.approved + counts.pending + counts.changes_requested
     if one.status ~= 'rejected' and one.status ~= 'abstained' then left = left - 1 end
