@@ -45,7 +45,7 @@ end
 if rev ~= own.rev or digest ~= own.digest then return told(ctx, 'assess', own, { 'outdated', own.state, own.rev, own.digest }) end
 if has_written(id, { actor, person }) then return told(ctx, 'assess', own, { 'not_eligible', 'contributor' }) end
 
-local level = ''
+local level = 'none'
 if preview ~= '' then
   redis.call('SET', previews .. id, preview, 'PX', WAIT_preview_ms)
   set_field(own, 'preview_rev', rev)

@@ -20,7 +20,7 @@ if not start then return refuse('cursor', cursor, 'empty, or what the page befor
 local page = redis.call('ZRANGE', set, start, start + limit - 1, 'REV', 'WITHSCORES')
 local items = {}
 for i = 1, #page, 2 do
-  local own = read_change(page[i], true)
-  items[#items + 1] = { 'found', own.id, own.state, own.rev, is_overdue(ctx, own) and 1 or 0, summary_of(own) }
+  local own = read_change(page[i])
+  items[#items + 1] = own and { 'found', own.id, own.state, own.rev, is_overdue(ctx, own) and 1 or 0, summary_of(own) } or nil
 end
-return { 'ok', ctx.now, #items == limit and page[#page] .. ' ' .. page[#page - 1] or '', items }
+return { 'ok', ctx.now, #page == 2 * limit and page[#page] .. ' ' .. page[#page - 1] or '', items }
