@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from pyadeq._core.queue.calls import QueueCalls
     from pyadeq._core.queue.failures import Failures, ProcessDied, Rule, TaskFailed
     from pyadeq._core.queue.items import Failure
+    from pyadeq._sync.change import Changes
     from pyadeq._sync.kernel.client import Adeq
     from pyadeq._sync.kernel.pipeline import Pipeline
     from pyadeq._sync.lock import Locks
@@ -79,6 +80,24 @@ if TYPE_CHECKING:
         WorkerReplaced,
     )
     from pyadeq.models.base import Migration
+    from pyadeq.models.change import (
+        Change,
+        ChangeAnswer,
+        ChangeContent,
+        ChangeExecution,
+        ChangeLogEntry,
+        ChangePage,
+        ChangeRef,
+        ChangeRequest,
+        ChangeRisk,
+        ChangeStats,
+        ChangeSummary,
+        ChangeVotes,
+        Inbox,
+        InboxEntry,
+        ReviewerStats,
+        ReviewPolicy,
+    )
     from pyadeq.models.limit import Limit, LimitUse
     from pyadeq.models.lock import (
         Capacity,
@@ -132,6 +151,19 @@ __all__ = [
     "Bulk",
     "Call",
     "Capacity",
+    "Change",
+    "ChangeAnswer",
+    "ChangeContent",
+    "ChangeExecution",
+    "ChangeLogEntry",
+    "ChangePage",
+    "ChangeRef",
+    "ChangeRequest",
+    "ChangeRisk",
+    "ChangeStats",
+    "ChangeSummary",
+    "ChangeVotes",
+    "Changes",
     "Claimed",
     "ClientClosed",
     "ClockError",
@@ -158,6 +190,8 @@ __all__ = [
     "Heartbeat",
     "HeldLock",
     "Hint",
+    "Inbox",
+    "InboxEntry",
     "LayoutError",
     "Lease",
     "LeaseLost",
@@ -214,6 +248,8 @@ __all__ = [
     "RequestView",
     "Result",
     "Retried",
+    "ReviewPolicy",
+    "ReviewerStats",
     "Rule",
     "Schedule",
     "SchedulePut",

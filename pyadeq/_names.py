@@ -30,6 +30,10 @@ SHARED = {
         "WorkerReplaced"
     ),
     "pyadeq.models.base": "Migration",
+    "pyadeq.models.change": (
+        "Change ChangeAnswer ChangeContent ChangeExecution ChangeLogEntry ChangePage ChangeRef ChangeRequest "
+        "ChangeRisk ChangeStats ChangeSummary ChangeVotes Inbox InboxEntry ReviewPolicy ReviewerStats"
+    ),
     "pyadeq.models.limit": "Limit LimitUse",
     "pyadeq.models.lock": (
         "Capacity CycleEdge Detected Edge EdgePage Forced FoundDeadlock HeldLock Hint LockRenewal LockRequest "
@@ -45,6 +49,7 @@ SHARED = {
 }
 # In `_sync` for `pyadeq`, in `_async` for `pyadeq.asyncio`.
 TWINS = {
+    "change": "Changes",
     "kernel.client": "Adeq",
     "kernel.pipeline": "Pipeline",
     "lock": "Locks",

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 from pyadeq import _names
 
 if TYPE_CHECKING:
+    from pyadeq._async.change import Changes
     from pyadeq._async.kernel.client import Adeq
     from pyadeq._async.kernel.pipeline import Pipeline
     from pyadeq._async.lock import Locks
@@ -71,6 +72,24 @@ if TYPE_CHECKING:
         WorkerReplaced,
     )
     from pyadeq.models.base import Migration
+    from pyadeq.models.change import (
+        Change,
+        ChangeAnswer,
+        ChangeContent,
+        ChangeExecution,
+        ChangeLogEntry,
+        ChangePage,
+        ChangeRef,
+        ChangeRequest,
+        ChangeRisk,
+        ChangeStats,
+        ChangeSummary,
+        ChangeVotes,
+        Inbox,
+        InboxEntry,
+        ReviewerStats,
+        ReviewPolicy,
+    )
     from pyadeq.models.limit import Limit, LimitUse
     from pyadeq.models.lock import (
         Capacity,
@@ -124,6 +143,19 @@ __all__ = [
     "Bulk",
     "Call",
     "Capacity",
+    "Change",
+    "ChangeAnswer",
+    "ChangeContent",
+    "ChangeExecution",
+    "ChangeLogEntry",
+    "ChangePage",
+    "ChangeRef",
+    "ChangeRequest",
+    "ChangeRisk",
+    "ChangeStats",
+    "ChangeSummary",
+    "ChangeVotes",
+    "Changes",
     "Claimed",
     "ClientClosed",
     "ClockError",
@@ -152,6 +184,8 @@ __all__ = [
     "Heartbeat",
     "HeldLock",
     "Hint",
+    "Inbox",
+    "InboxEntry",
     "LayoutError",
     "Lease",
     "LeaseLost",
@@ -210,6 +244,8 @@ __all__ = [
     "RequestView",
     "Result",
     "Retried",
+    "ReviewPolicy",
+    "ReviewerStats",
     "Rule",
     "Schedule",
     "SchedulePut",

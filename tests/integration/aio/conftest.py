@@ -2,7 +2,7 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from pyadeq.asyncio import Adeq, Locks, Queue
+from pyadeq.asyncio import Adeq, Changes, Locks, Queue
 from tests.integration.conftest import Clock
 
 
@@ -29,3 +29,8 @@ async def timed(url: str, base_name: str, clock: Clock) -> AsyncIterator[Queue]:
 @pytest.fixture
 async def locks(adeq: Adeq, base_name: str) -> Locks:
     return adeq.locks(base_name)
+
+
+@pytest.fixture
+async def changes(adeq: Adeq, base_name: str) -> Changes:
+    return adeq.changes(base_name[-64:])

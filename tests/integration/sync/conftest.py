@@ -3,7 +3,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from pyadeq import Adeq, Locks, Queue
+from pyadeq import Adeq, Changes, Locks, Queue
 from tests.integration.conftest import Clock
 
 
@@ -30,3 +30,8 @@ def timed(url: str, base_name: str, clock: Clock) -> Iterator[Queue]:
 @pytest.fixture
 def locks(adeq: Adeq, base_name: str) -> Locks:
     return adeq.locks(base_name)
+
+
+@pytest.fixture
+def changes(adeq: Adeq, base_name: str) -> Changes:
+    return adeq.changes(base_name[-64:])

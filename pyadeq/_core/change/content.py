@@ -1,0 +1,53 @@
+"""The bytes of a revision over which the server and clients compute digests."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from hashlib import sha1, sha256
+from typing import Any
+
+from pyadeq.models.change import ChangeContent
+
+
+def netstrings(fields: Mapping[str, Any], parameters: bytes) -> bytes:
+    """`<length>:<bytes>,` for each part of the content, in the order of the digest."""
+    parts = [
+        fields["type"],
+        fields.get("version", b""),
+        fields["description"],
+        parameters,
+        *sorted(one.encode() for one in fields.get("resources", ())),
+        fields.get("rollback_strategy", "none"),
+        round(fields.get("timeout", 0) * 1000),
+        fields.get("priority", 0),
+    ]
+    raw = [part if isinstance(part, bytes) else str(part).encode() for part in parts]
+    return b"".join(b"%d:%s," % (len(part), part) for part in raw)
+
+
+def content(fields: Mapping[str, Any], parameters: bytes, digest: str) -> dict[str, Any]:
+    """The fields of a ChangeContent, from those of a record."""
+    whole = netstrings(fields, parameters)
+    return {
+        "type": fields["type"],
+        "version": text(fields.get("version")),
+        "description": text(fields["description"]),
+        "data": parameters,
+        "resources": fields.get("resources", ()),
+        "rollback_strategy": fields.get("rollback_strategy", "none"),
+        "timeout": fields.get("timeout", 0.0),
+        "priority": fields.get("priority", 0),
+        "digest": digest,
+        "sha256": sha256(whole).hexdigest(),
+        "intact": sha1(whole, usedforsecurity=False).hexdigest() == digest,
+    }
+
+
+def content_of(fields: Mapping[str, Any], parameters: bytes, digest: str) -> ChangeContent:
+    """What a run is to apply."""
+    return ChangeContent(**content(fields, parameters, digest))
+
+
+def text(value: bytes | str | None) -> str:
+    """A text of people, as far as it can be read."""
+    return value.decode(errors="replace") if isinstance(value, bytes) else value or ""

@@ -1,0 +1,74 @@
+"""Who makes a call, and what it names."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Required, TypeAlias, TypedDict
+
+from pyadeq._core.kernel.nouncalls import Result
+from pyadeq._core.kernel.options import checked_options, unfit
+from pyadeq.errors import BadArgument
+from pyadeq.models.change import Change, ChangeRef, InboxEntry, PersonKind
+
+Seen: TypeAlias = Change | InboxEntry | ChangeRef | Result
+"""A revision that the caller has seen, or the answer to the put that made it."""
+
+
+class Who(TypedDict, total=False):
+    """Who makes a call. The server cannot check it: your program has to know who somebody is.
+
+    actor: a person, or an agent.
+    principal: the person who answers for an agent, and has to be given for one.
+    kind: by default `agent` if there is a principal other than the actor, otherwise `person`.
+    """
+
+    actor: Required[str]
+    principal: str | None
+    kind: PersonKind | None
+
+
+class Voter(Who, total=False):
+    """Who answers.
+
+    groups: those of the actor, at most 32. One person of a group may answer a request to `group:<name>`.
+    proof: what your program knows of the person's login, for the log; at most 200 bytes.
+    """
+
+    groups: Sequence[str]
+    proof: str
+
+
+def identified(given: Mapping[str, Any], options: Iterable[str] = Who.__annotations__) -> dict[str, Any]:
+    """The arguments that say who makes a call. An agent without a principal is refused."""
+    checked_options(given, options, required=("actor",))
+    actor, principal, kind = given["actor"], given.get("principal"), given.get("kind")
+    if kind is None:
+        kind = "agent" if principal not in (None, "", actor) else "person"
+    if kind == "agent" and principal in (None, "", actor):
+        raise unfit("principal", principal, f"the person who answers for the agent {actor}")
+    if kind == "person" and principal not in (None, "", actor):
+        raise unfit("principal", principal, f"none, because the person {actor} answers for itself; or kind='agent'")
+    return {**given, "principal": principal or None, "kind": kind}
+
+
+def identified_voter(given: Mapping[str, Any]) -> dict[str, Any]:
+    """The same of a call that answers."""
+    return identified(given, Voter.__annotations__)
+
+
+def revision(seen: Seen) -> dict[str, Any]:
+    """The arguments that name a revision."""
+    id, rev, digest = (getattr(seen, name, None) for name in ("id", "rev", "digest"))
+    if isinstance(seen, str) or id is None or rev is None or digest is None:
+        what = f"seen: {type(seen).__name__} is not accepted"
+        allowed = "the Change or InboxEntry that was read, or ChangeRef(id, rev, digest), for it says which revision"
+        raise BadArgument("ADEQ_ARG", "pyadeq", f"{what}; allowed: {allowed}")
+    return {"id": id, "rev": rev, "digest": digest}
+
+
+def tail(text: str | bytes, most: int) -> tuple[bytes, bool]:
+    """The last bytes of a text, and whether that is not all."""
+    data = text.encode(errors="replace") if isinstance(text, str) else bytes(text)
+    if len(data) <= most:
+        return data, False
+    return data[-most:].decode(errors="ignore").encode(), True

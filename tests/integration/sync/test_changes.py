@@ -1,0 +1,407 @@
+# Generated from tests/integration/aio/test_changes.py by pyadeq/_unasync.py; do not edit.
+"""Changes as their users see them: written, reviewed, read, and what is refused."""
+
+from collections.abc import Iterator
+from hashlib import sha256
+from typing import Any
+
+import pytest
+
+from pyadeq import Change, ChangeAnswer, ChangeRef, Result
+from pyadeq import Adeq, Changes
+from pyadeq.errors import BadArgument, ConfigError
+from tests.integration.conftest import Clock
+
+CONTENT: dict[str, Any] = {
+    "type": "deploy",
+    "version": "1.2",
+    "description": "roll out the new index",
+    "parameters": {"replicas": 3},
+    "resources": ["service:search", "database:orders"],
+    "rollback_strategy": "manual",
+    "timeout": 600,
+    "priority": 70,
+}
+AGENT: dict[str, Any] = {"actor": "bot-7", "principal": "eve", "kind": "agent"}
+
+
+@pytest.fixture
+def timed_changes(url: str, base_name: str, clock: Clock) -> Iterator[Changes]:
+    """Changes whose time is the test's."""
+    with Adeq.from_url(url, clock=clock) as adeq:
+        changes = adeq.changes(base_name[-64:])
+        changes.configure(clock="test")
+        yield changes
+
+
+def read(changes: Changes, id: str = "c1", **options: Any) -> Change:
+    found = changes.get(id, **options)
+    assert found
+    return found
+
+
+def in_review(changes: Changes, *reviewers: str, id: str = "c1", required: int = 1, **policy: Any) -> Result:
+    """A change that these people are asked to review, as its author has put it."""
+    changes.set_policy("review", required=required, **policy)
+    put = changes.put(id, **CONTENT, actor="ann")
+    asked = reviewers or ("user:bob", "user:cleo", "group:ops")
+    assert (changes.submit(put, policy="review", reviewers=asked, actor="ann")).status == "reviewing"
+    return put
+
+
+# Authors
+
+
+def test_a_change_is_created_revised_edited_and_read(changes: Changes) -> None:
+    put = changes.put("c1", **CONTENT, team="search", tags=["index", "q3"], author_name="Ann", actor="ann")
+    assert (put.status, put.id, put.state, put.rev, put.round) == ("created", "c1", "draft", 1, 0)
+    change = read(changes)
+    assert (change.type, change.version, change.description) == ("deploy", "1.2", "roll out the new index")
+    assert (change.parameters, change.data) == ({"replicas": 3}, b'{"replicas":3}')
+    assert change.resources == ("database:orders", "service:search")  # in byte order
+    assert (change.rollback_strategy, change.timeout, change.priority) == ("manual", 600.0, 70)
+    assert (change.author, change.principal, change.author_name, change.team) == ("ann", "ann", "Ann", "search")
+    assert (change.tags, change.ticket_ref, change.digest) == (("index", "q3"), "", put.digest)
+    assert (change.risk, change.run, change.requests, change.log, change.policy) == (None, None, None, None, None)
+    assert (change.votes.required, change.votes.reached) == (None, False)
+
+    assert (changes.revise(change, actor="ann", ticket_ref="T-1")).status == "edited"
+    assert (changes.revise(change, actor="ann", ticket_ref="T-1")).status == "unchanged"
+    revised = changes.revise(change, actor="zoe", description="roll it out twice")
+    assert (revised.status, revised.rev) == ("revised", 2)
+    again = read(changes)
+    assert (again.description, again.parameters, again.ticket_ref) == ("roll it out twice", {"replicas": 3}, "")
+    assert again.digest != change.digest
+    assert (changes.revise(change, actor="ann")).status == "outdated"
+    assert (changes.put("c1", **CONTENT, actor="ann")).status == "exists"
+
+
+def test_an_id_is_made_if_none_is_given(changes: Changes) -> None:
+    put = changes.put(type="deploy", description="the first", actor="ann")
+    assert len(put.id) == 26
+    change = read(changes, put.id)
+    assert (change.data, change.parameters, change.resources) == (b"", None, ())
+
+
+def test_digests_can_be_verified(changes: Changes) -> None:
+    changes.put("c1", **CONTENT, actor="ann")
+    change = read(changes)
+    parts = ["deploy", "1.2", "roll out the new index", '{"replicas":3}', "database:orders", "service:search"]
+    whole = "".join(f"{len(part)}:{part}," for part in [*parts, "manual", "600000", "70"])
+    assert change.sha256 == sha256(whole.encode()).hexdigest()
+    assert change.intact
+    changes.put("c2", type="t", description="größer", parameters=b"\xff\x00", priority=0, actor="ann")
+    assert (read(changes, "c2")).intact
+
+
+def test_what_was_damaged_is_seen(changes: Changes, adeq: Adeq) -> None:
+    changes.put("c1", **CONTENT, actor="ann")
+    adeq.client.set(f"{changes.base}:params:c1", b'{"replicas":30}')
+    assert not (read(changes)).intact
+
+
+def test_a_change_is_withdrawn_reopened_and_cancelled(changes: Changes) -> None:
+    in_review(changes)
+    assert (changes.withdraw("c1", actor="bob")).status == "forbidden"
+    assert (changes.withdraw("c1", actor="ann", reason="a mistake")).status == "draft"
+    change = read(changes)
+    assert (changes.submit(change, policy="review", reviewers=["user:bob"], actor="ann")).status == "reviewing"
+    assert (changes.reject(change, actor="bob", reason="no")).status == "rejected"
+    assert (read(changes)).why == "rejections"
+    assert (changes.reopen("c1", actor="ann")).status == "draft"
+    assert (changes.cancel("c1", actor="ann")).status == "cancelled"
+    assert (changes.cancel("c1", actor="ann")).status == "state"
+    assert (changes.cancel("c2", actor="ann")).status == "not_found"
+
+
+# Reviewers
+
+
+def test_enough_approvals_approve(changes: Changes) -> None:
+    put = in_review(changes, required=2)
+    change = read(changes, requests=True)
+    assert (change.state, change.policy, change.round) == ("reviewing", "review@1", 1)
+    assert change.requests
+    assert [(one.slot, one.reviewer, one.status) for one in change.requests] == [
+        (1, "user:bob", "pending"),
+        (2, "user:cleo", "pending"),
+        (3, "group:ops", "pending"),
+    ]
+    assert change.review_until == change.requests[0].due
+    assert (changes.approve(change, actor="bob", reason="fine")).status == "recorded"
+    assert (changes.approve(put, actor="bob")).status == "same"
+    votes = (read(changes)).votes
+    assert (votes.required, votes.approved, votes.pending, votes.reached) == (2, 1, 2, False)
+    seen = ChangeRef("c1", change.rev, change.digest)
+    answer = changes.approve(seen, actor="dan", groups=["ops", "dev"], proof="sso 17")
+    assert (answer.status, answer.state) == ("approved", "approved")
+    change = read(changes, requests=True, log=100)
+    assert (change.state, change.decided_by, change.votes.reached) == ("approved", "dan", True)
+    assert change.approved is not None
+    assert change.approved_until == change.approved + 604800
+    assert change.requests
+    assert [(one.status, one.action, one.reason, one.reviewed_by, one.principal) for one in change.requests] == [
+        ("approved", "approve", "fine", "bob", "bob"),
+        ("cancelled", None, "", None, None),
+        ("approved", "approve", "", "dan", "dan"),
+    ]
+    assert change.log
+    assert [entry.event for entry in change.log][-3:] == ["change.answered", "change.answered", "change.approved"]
+    assert [entry.proof for entry in change.log][-2:] == ["sso 17", "sso 17"]
+    closed = changes.reject(seen, actor="cleo")
+    assert (closed.status, closed.state, closed.by) == ("closed", "approved", "dan")
+
+
+def test_who_may_not_answer(changes: Changes) -> None:
+    put = in_review(changes, "user:bob", "user:cleo", "group:ops")
+    for who, reason in (
+        ({"actor": "ann", "groups": ["ops"]}, "contributor"),
+        ({"actor": "dan"}, "not_reviewer"),
+        ({"actor": "bot-8", "principal": "bob", "groups": ["ops"]}, "agent"),
+    ):
+        answer = changes.approve(put, **who)
+        assert (answer.status, answer.reason) == ("not_eligible", reason)
+
+
+def test_changes_are_requested_until_the_same_person_answers_again(changes: Changes) -> None:
+    put = in_review(changes)
+    assert (changes.request_changes(put, actor="bob", reason="smaller, please")).status == "recorded"
+    assert (changes.approve(put, actor="cleo")).status == "recorded"
+    revised = changes.revise(read(changes), description="a smaller one", actor="ann")
+    assert (revised.status, revised.round) == ("revised", 2)
+    stale = changes.approve(put, actor="bob")
+    assert (stale.status, stale.rev, stale.digest) == ("outdated", 2, revised.digest)
+    assert (changes.approve(revised, actor="bob")).status == "approved"
+    assert (changes.retract(revised, actor="bob")).state == "reviewing"
+    assert (changes.abstain(revised, actor="cleo")).status == "recorded"
+    assert (changes.comment(revised, "who is next?", actor="anybody")).status == "commented"
+
+
+def test_many_answers_in_one_call(changes: Changes) -> None:
+    puts = [in_review(changes, "user:bob", id=f"c{number}") for number in range(3)]
+    answers = [
+        ChangeAnswer(id="c0", rev=1, digest=puts[0].digest, action="approve"),
+        ChangeAnswer(id="c1", rev=1, digest=puts[0].digest, action="reject", reason="too risky", slot=1),
+        ChangeAnswer(id="gone", rev=1, digest=puts[0].digest, action="approve"),
+    ]
+    assert [one.status for one in changes.respond(answers, actor="bob")] == ["approved", "rejected", "not_found"]
+    changes.configure(batch_approvals=False)
+    with pytest.raises(BadArgument, match="batch_approvals is off"):
+        changes.respond(answers, actor="bob")
+
+
+def test_an_inbox_has_what_its_user_can_answer_now(changes: Changes) -> None:
+    for number in range(5):
+        put = in_review(changes, "user:bob", "group:ops", id=f"c{number}")
+        assert (changes.assess(put, score=number * 10, actor="riskbot", principal="rita")).status == "ok"
+    page = changes.inbox("bob", limit=2)
+    assert [(one.id, one.slot, one.risk_score, one.risk_level) for one in page.entries] == [
+        ("c4", 1, 40, "medium"),
+        ("c3", 1, 30, "medium"),
+    ]
+    assert (page.pending, page.stats.answers, page.stats.last) == (5, 0, None)
+    page = changes.inbox("bob", limit=2, cursor=page.cursor)
+    assert [one.id for one in page.entries] == ["c2", "c1"]
+    assert [one.id for one in changes.iterate_inbox("ann", groups=["ops"])] == []  # a contributor
+    entries = [one for one in changes.iterate_inbox("dan", groups=["ops"])]
+    assert [one.id for one in entries] == ["c4", "c3", "c2", "c1", "c0"]
+    assert (entries[0].type, entries[0].description, entries[0].author) == ("deploy", CONTENT["description"], "ann")
+    assert (changes.approve(entries[0], actor="dan", groups=["ops"])).status == "approved"
+    assert (changes.reject(entries[1], actor="dan", groups=["ops"])).status == "rejected"
+    assert [one.id for one in changes.iterate_inbox("bob")] == ["c2", "c1", "c0"]
+    stats = (changes.inbox("dan")).stats
+    assert (sum(stats.approved.values()), sum(stats.rejected.values()), stats.answers) == (1, 1, 2)
+    assert sum(stats.took_up_to.values()) == 2
+    assert stats.last is not None
+
+
+def test_a_request_is_delegated_and_taken_back(changes: Changes) -> None:
+    put = in_review(changes, "user:bob")
+    answer = changes.delegate("c1", "dan", actor="bob", reason="on holiday")
+    assert (answer.status, answer.slot, answer.reviewer) == ("ok", 1, "user:dan")
+    assert (changes.approve(put, actor="bob")).status == "not_eligible"
+    (request,) = (read(changes, requests=True)).requests or ()
+    assert (request.reviewer, request.assignee, request.delegation_chain) == ("user:bob", "user:dan", ("bob",))
+    assert (changes.delegate("c1", "bob", actor="dan")).status == "cycle"
+    assert [one.id for one in changes.iterate_inbox("dan")] == ["c1"]
+    assert (changes.take_back("c1", actor="bob")).reviewer == "user:bob"
+    assert [one.id for one in changes.iterate_inbox("dan")] == []
+    assert (changes.approve(put, actor="bob")).status == "approved"
+
+
+def test_an_operator_changes_requests_and_overrides(changes: Changes) -> None:
+    put = in_review(changes, "user:bob", "user:cleo", required=2)
+    operator: dict[str, Any] = {"actor": "root", "reason": "bob has left"}
+    assert (changes.remove_request("c1", 1, **operator)).status == "unreachable"
+    assert (changes.move_request("c1", 1, "user:dan", **operator)).status == "ok"
+    added = changes.add_request("c1", "group:ops", name="the operators", **operator)
+    assert (added.status, added.slot) == ("ok", 3)
+    assert (changes.request_changes(put, actor="cleo")).status == "recorded"
+    assert (changes.dismiss_answer("c1", 2, **operator)).status == "ok"
+    requests = (read(changes, requests=True)).requests or ()
+    assert [(one.reviewer, one.reviewer_name, one.status) for one in requests] == [
+        ("user:dan", "", "pending"),
+        ("user:cleo", "", "pending"),
+        ("group:ops", "the operators", "pending"),
+    ]
+    with pytest.raises(BadArgument, match="reason"):
+        changes.override(put, actor="root", reason="")
+    assert (changes.override(put, actor="root", reason="the site is down")).status == "approved"
+    change = read(changes)
+    assert (change.decided_by, change.overridden_rev, change.overridden_by) == ("override:root", 1, "root")
+
+
+# Assessors and policies
+
+
+def test_a_policy_may_need_a_risk_and_approve_a_low_one(changes: Changes) -> None:
+    changes.configure(auto_approve_low_risk=True)
+    stored = changes.set_policy("auto", required=1, needs="both", auto_below=20, deny_tags=["prod"], actor="root")
+    assert (stored.status, stored.version) == ("stored", 1)
+    put = changes.put("c1", **CONTENT, actor="ann")
+    assert (changes.submit(put, policy="auto", reviewers=["user:bob"], actor="ann")).status == "submitted"
+    assert (changes.assess(put, score=1, actor="ann")).reason == "contributor"
+    answer = changes.assess(put, score=10, factors={"size": 2}, auto_approvable=True, assessed_by="r2", actor="r")
+    assert (answer.status, answer.state, answer.level) == ("ok", "submitted", "low")
+    answer = changes.assess(put, preview="+1 -1", actor="r")
+    assert (answer.status, answer.state) == ("ok", "approved")
+    change = read(changes, texts=True)
+    assert change.risk
+    assert (change.risk.score, change.risk.level, change.risk.factors) == (10, "low", '{"size":2}')
+    assert (change.risk.auto_approvable, change.risk.assessed_by, change.risk.rev) == (True, "r2", 1)
+    assert (change.preview, change.preview_rev, change.decided_by) == (b"+1 -1", 1, "policy:auto@1")
+    assert (read(changes)).preview is None
+
+
+def test_policies_are_stored_read_and_removed(changes: Changes) -> None:
+    assert changes.policies() == {}
+    changes.set_policy("a", required=2, reviewers=["group:ops"], escalate=60, escalate_to=["user:boss"], remind=5)
+    assert (changes.set_policy("b", required=1)).version == 2
+    assert (changes.set_policy("b", required=1)).status == "same"
+    found = changes.policies()
+    assert list(found) == ["a", "b"]
+    policy = found["a"]
+    assert (policy.name, policy.version, policy.required, policy.rejections) == ("a", 1, 2, 1)
+    assert (policy.reviewers, policy.escalate, policy.escalate_to, policy.remind) == (
+        ("group:ops",),
+        60.0,
+        ("user:boss",),
+        5.0,
+    )
+    assert (changes.remove_policy("a")).status == "removed"
+    assert (changes.remove_policy("a")).status == "unknown"
+    assert list(changes.policies(["a", "b"])) == ["b"]
+    put = changes.put("c1", **CONTENT, actor="ann")
+    assert (changes.submit(put, policy="a", actor="ann")).status == "no_policy"
+    unreachable = changes.submit(put, policy="b", reviewers=["user:ann"], actor="ann")
+    assert (unreachable.status, unreachable.required, unreachable.eligible) == ("unreachable", 1, 0)
+
+
+# Readers
+
+
+def test_changes_are_listed_by_one_condition(changes: Changes) -> None:
+    for number in range(3):
+        changes.put(f"c{number}", **CONTENT, actor="ann", tags=["a"] if number else [], team="t")
+    in_review(changes, ("user:bob"), id="c9")
+    page = changes.list(author="ann", limit=2)
+    assert len(page.changes) == 2
+    page = changes.list(author="ann", limit=10, cursor=page.cursor)
+    assert (len(page.changes), page.cursor) == (2, "")
+
+    def ids(**by: Any) -> set[str]:
+        return {one.id for one in changes.iterate(**by)}
+
+    assert ids(state="draft") == {"c0", "c1", "c2"}
+    assert ids(tag="a") == {"c1", "c2"}
+    assert ids(team="t") == {"c0", "c1", "c2"}
+    assert ids(reviewer="user:bob") == {"c9"}
+    assert ids(resource="database:orders") == {"c0", "c1", "c2", "c9"}
+    stats = changes.stats()
+    assert (stats.states["draft"], stats.states["reviewing"], stats.overdue, stats.since) == (3, 1, 0, None)
+    with pytest.raises(TypeError, match="one condition is needed"):
+        changes.list()
+    with pytest.raises(TypeError, match="one condition is needed"):
+        changes.list(author="ann", tag="a")
+    found = changes.get_many(["c1", "gone", "c2"])
+    assert [one and one.id for one in found] == ["c1", None, "c2"]
+    assert changes.get("gone") is None
+
+
+def test_what_is_due_is_done_by_a_sweep(timed_changes: Changes, clock: Clock) -> None:
+    changes = timed_changes
+    in_review(changes, "user:bob", timeout=60)
+    clock.tick(61)
+    change = read(changes)
+    assert (change.state, change.overdue) == ("reviewing", True)
+    assert [one for one in changes.iterate_inbox("bob")] == []
+    stats = changes.stats()
+    assert (stats.overdue, stats.since) == (1, change.review_until)
+    swept = changes.sweep()
+    assert (swept.status, swept.taken, swept.removed, swept.more) == ("ok", 1, 0, 0)
+    change = read(changes)
+    assert (change.state, change.why, change.decided_by, change.overdue) == ("rejected", "timeout", "time", False)
+    clock.tick(90 * 86400 + 1)
+    assert (changes.sweep()).removed == 1
+    assert changes.get("c1") is None
+
+
+# What is refused before anything is written
+
+
+def test_an_agent_needs_a_person_who_answers_for_it(changes: Changes) -> None:
+    refused: list[dict[str, Any]] = [
+        {"actor": "bot-7", "kind": "agent"},
+        {"actor": "bot-7", "kind": "agent", "principal": "bot-7"},
+    ]
+    for who in refused:
+        with pytest.raises(BadArgument, match="the person who answers for the agent bot-7"):
+            changes.put("c1", **CONTENT, **who)
+    with pytest.raises(BadArgument, match="because the person ann answers for itself; or kind='agent'"):
+        changes.put("c1", **CONTENT, actor="ann", principal="eve", kind="person")
+    with pytest.raises(TypeError, match="actor: it is required"):
+        changes.put("c1", **CONTENT)
+    assert (changes.put("c1", **CONTENT, actor="bot-7", principal="eve")).status == "created"
+    change = read(changes)
+    assert (change.author, change.principal) == ("bot-7", "eve")
+    changes.set_policy("review", required=1)
+    answer = changes.submit(change, policy="review", reviewers=["user:eve", "user:bob"], **AGENT)
+    assert answer.status == "reviewing"
+    assert (changes.approve(change, actor="eve")).reason == "contributor"
+
+
+def test_what_is_not_accepted_is_said_before_anything_runs(changes: Changes, adeq: Adeq) -> None:
+    put = changes.put("c1", **CONTENT, actor="ann")
+    cases: list[dict[str, Any]] = [
+        {"type": "a b"},
+        {"description": ""},
+        {"resources": ["orders"]},
+        {"resources": ["database:orders", "database:orders"]},
+        {"rollback_strategy": "magic"},
+        {"priority": 101},
+        {"actor": ""},
+        {"parameters": object()},
+        {"id": "x" * 65},
+    ]
+    for case in cases:
+        (name,) = case
+        with pytest.raises(BadArgument, match=name):
+            changes.put(**{"id": "c2", **CONTENT, "actor": "ann", **case})
+    with pytest.raises(BadArgument, match="score"):
+        changes.assess(put, score=101, actor="r")
+    for seen in ("c1", None, ("c1", 1)):
+        with pytest.raises(BadArgument, match=r"allowed: the Change or InboxEntry that was read, or ChangeRef"):
+            changes.approve(seen, actor="bob")  # type: ignore[arg-type]
+    with pytest.raises(BadArgument, match="digest"):
+        changes.approve(ChangeRef("c1", 1, "abc"), actor="bob")
+    with pytest.raises(BadArgument, match="reviewer"):
+        changes.submit(put, policy="p", reviewers=["bob"], actor="ann")
+    with pytest.raises(BadArgument, match="reason"):
+        changes.comment(put, "", actor="bob")
+    with pytest.raises(TypeError, match="quorum: there is no such option"):
+        changes.set_policy("p", required=1, quorum=2)  # type: ignore[call-arg]
+    with pytest.raises(TypeError, match="required: it is required"):
+        changes.set_policy("p")
+    with pytest.raises(ConfigError, match="at most 64 characters"):
+        adeq.changes("x" * 65)
+    assert changes.get("c2") is None
