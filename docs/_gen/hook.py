@@ -11,6 +11,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import homes
 import sources
 from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.exceptions import PluginError
@@ -37,6 +38,7 @@ PARTS: dict[str, Callable[[str], str]] = {
     "command_line": sources.command_line,
     "changelog": sources.changelog,
     "keys": sources.keys,
+    "homes": homes.homes,
 }
 
 

@@ -43,7 +43,7 @@ def index(noun: str) -> str:
     rows = [
         (f"[`{script['id']}`]({script['id']}.md)", _first_sentence(script["doc"]), _kind(script)) for script in of(noun)
     ]
-    return _table(("script", "does", ""), rows)
+    return table(("script", "does", ""), rows)
 
 
 def others() -> list[dict[str, Any]]:
@@ -54,7 +54,7 @@ def others() -> list[dict[str, Any]]:
 def error_codes(_: str = "") -> str:
     """A table of the codes that open error replies, each with the exception that it becomes."""
     codes = load_manifest()["errors"].items()
-    return _table(
+    return table(
         ("code", "means", "raised as"),
         [(f"`{code}`", error["doc"], f"[{(name := SCRIPT_ERRORS[code].__name__)}](#{name})") for code, error in codes],
     )
@@ -71,7 +71,7 @@ def server_errors(_: str = "") -> str:
         )
         for error in load_manifest()["server_errors"]
     ]
-    return _table(("reply begins with, or has", "means", "retry", "applied"), rows)
+    return table(("reply begins with, or has", "means", "retry", "applied"), rows)
 
 
 def event_names(noun: str) -> str:
@@ -83,7 +83,7 @@ def event_names(noun: str) -> str:
         for event in (one for one in script["events"] if knows and one in means):
             writers.setdefault(event, []).append(f"[{script['verb']}](scripts/{script['id']}.md)")
     rows = [(f"`{event}`", means[event], ", ".join(writers[event])) for event in sorted(writers)]
-    return _table(("event", "means", "written by"), rows)
+    return table(("event", "means", "written by"), rows)
 
 
 def script_page(script: dict[str, Any], manifest: Manifest) -> str:
@@ -92,18 +92,18 @@ def script_page(script: dict[str, Any], manifest: Manifest) -> str:
     parts = [
         f"# {script['id']}",
         _capital(script["doc"]),
-        _table(("", ""), _facts(script)),
+        table(("", ""), _facts(script)),
         "## Keys",
-        _table(("", "name", "type", "template"), [_key(n, key) for n, key in enumerate(script["keys"], 1)]),
+        table(("", "name", "type", "template"), [_key(n, key) for n, key in enumerate(script["keys"], 1)]),
         "## Arguments",
         "In this order, all of them, then the groups. An empty string means the default." if script["args"] else "",
         _arguments(script["args"]) if script["args"] else "None before the groups.",
         *groups,
         "## Replies",
-        _table(("status", "fields", "means"), [_status(one) for one in script["returns"]]),
+        table(("status", "fields", "means"), [_status(one) for one in script["returns"]]),
         *(part for name, statuses in script["shapes"].items() for part in _shape(name, statuses)),
         "## Errors",
-        _table(("code", "means"), [(f"`{code}`", manifest["errors"][code]["doc"]) for code in script["errors"]]),
+        table(("code", "means"), [(f"`{code}`", manifest["errors"][code]["doc"]) for code in script["errors"]]),
         "## Events",
         ", ".join(f"`{event}`" for event in script["events"]) or "None.",
     ]
@@ -153,7 +153,7 @@ def _group(group: dict[str, Any]) -> Iterable[str]:
 
 
 def _arguments(arguments: Sequence[dict[str, Any]]) -> str:
-    return _table(("name", "type", "default"), [_argument(argument) for argument in arguments])
+    return table(("name", "type", "default"), [_argument(argument) for argument in arguments])
 
 
 def _argument(argument: dict[str, Any]) -> tuple[str, str, str]:
@@ -179,7 +179,7 @@ def _number(value: int) -> str:
 
 def _shape(name: str, statuses: list[dict[str, Any]]) -> Iterable[str]:
     yield f"### Each `{name}`"
-    yield _table(("status", "fields", "means"), [_status(one) for one in statuses])
+    yield table(("status", "fields", "means"), [_status(one) for one in statuses])
 
 
 def _status(status: dict[str, Any]) -> tuple[str, str, str]:
@@ -200,14 +200,15 @@ def settings(noun: str) -> str:
     found = load_manifest()["nouns"][noun]["settings"]
     shown = {one["name"]: "none" if one["default"] == "" else json.dumps(one["default"]).strip('"') for one in found}
     rows = [(f"`{one['name']}`", _type(one), shown[one["name"]], one["doc"]) for one in found]
-    return _table(("setting", "accepts", "default", "means"), rows)
+    return table(("setting", "accepts", "default", "means"), rows)
 
 
 def _kind(script: dict[str, Any]) -> str:
     return "reads" if script["read_only"] else "writes, also when memory is full" if script["flags"] else "writes"
 
 
-def _table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+def table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """A table in Markdown."""
     lines = [heads, ["---"] * len(heads), *rows]
     return "\n".join("| " + " | ".join(cell.replace("|", "\\|") for cell in line) + " |" for line in lines)
 

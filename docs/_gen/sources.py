@@ -8,6 +8,7 @@ import subprocess
 import sys
 import tomllib
 from collections.abc import Mapping
+from functools import cache
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
@@ -35,19 +36,29 @@ def data_model(thing: str) -> str:
 
 def keys(word: str) -> str:
     """A table of the keys of a noun."""
+    found = _keys(word)
+    rows = [f"| `{_shown(name, key)}` | {key['type']} | {_in_a_cell(key['doc'])} |" for name, key in found.items()]
+    return "\n".join(["| key | type | what |", "|---|---|---|", *rows])
+
+
+def place(word: str, name: str) -> str:
+    """A key of a noun without its base, as the docs name it. Raises KeyError if there is none."""
+    return _shown(name, _keys(word)[name])
+
+
+@cache
+def _keys(word: str) -> dict[str, dict[str, str]]:
+    """All keys of a noun by their names: its own in their order, then those of the kernel that its scripts use."""
     shared, own = (
         tomllib.loads((ROOT / "lua" / folder / "keys.toml").read_text(encoding="utf-8")) for folder in ("kernel", word)
     )
     scripts = json.loads((ROOT / "lua/manifest.json").read_text(encoding="utf-8"))["scripts"]
     taken = {key["name"] for script in scripts if script["noun"] == word for key in script["keys"]}
     found = {name: {**shared.get(name, {}), **key} for name, key in own.items()}
-    found |= {name: key for name, key in shared.items() if name in taken - found.keys()}
-    rows = [f"| `{_shown(name, key)}` | {key['type']} | {_in_a_cell(key['doc'])} |" for name, key in found.items()]
-    return "\n".join(["| key | type | what |", "|---|---|---|", *rows])
+    return found | {name: key for name, key in shared.items() if name in taken - found.keys()}
 
 
 def _shown(name: str, key: Mapping[str, str]) -> str:
-    """Return a key without its base, as the docs name it."""
     place = key.get("at", name)
     return f"{place}:<{key.get('shown', key['suffix'])}>" if "suffix" in key else place
 
