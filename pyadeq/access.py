@@ -13,7 +13,7 @@ from typing import Final, Literal, get_args
 
 from pyadeq._core.kernel.manifest import Script, library
 from pyadeq.errors import ConfigError
-from pyadeq.keys import base_of
+from pyadeq.keys import base_of, no_base
 
 Role = Literal["observer", "producer", "worker", "operator"]
 """What a user of the server does, in all nouns.
@@ -68,10 +68,13 @@ def acl_rules(
     """
     named = {"queues": queues, "domains": domains, **others}
     gates = _gates(roles)
-    used = {word for script in _scripts() if script.role in _may(script, gates) for word in script.uses}
+    using = [script for script in _scripts() if script.uses and script.role in _may(script, gates)]
+    used = {word for script in using for word in script.uses}
+    apart = {script.id.partition(".")[0] for script in using}  # their calls have keys below `<base>!none` where the other noun is elsewhere
     keys, gate_keys, channels = [], [], []
     for word, base in _bases(named, prefix, slot):
         keys.append(f"{'~' if gates[word] or word in used else '%R~'}{base}:*")
+        keys += [f"~{no_base(base)}:*"] if word in apart else []
         gate_keys += [f"~{base}!{gate}" for gate in gates[word]]
         channels.append(f"&{base}:*")
     commands = [f"+{command}" for command in _commands(gates, load, old)]

@@ -98,6 +98,11 @@ def lock_base(domain: str, prefix: str = "ade", slot: str | None = None) -> str:
     return base_of("lock", domain, prefix, slot, "domain")
 
 
+def no_base(base: str) -> str:
+    """Return what stands for the base of another noun in a call of a script that uses it, if it is in another slot."""
+    return f"{base}!none"
+
+
 def base_of(noun: str, name: str, prefix: str = "ade", slot: str | None = None, field: str | None = None) -> str:
     """Return the base of a noun: `ade:{<noun>:<name>}`, or `ade:{<slot>}:<noun>:<name>`. field: its name in errors."""
     check_name(field or noun, name)

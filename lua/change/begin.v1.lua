@@ -1,5 +1,8 @@
 -- change.begin.v1: begin to apply an approved change: exactly this revision and digest. The applier holds a lease from now on. The token
 -- of the lease is the rid of this call. Before `deadline_ms` it sends `heartbeat`, and at the end `finish`.
+-- With a lock domain in the settings, in the same slot, the request `lock_rid` must hold all resources of the change in exclusive mode for
+-- the owner `<domain>/<id>`, and the lease ends no later than its locks. `not_locked` names the first resource that is not. `locks`: the
+-- fences of locks elsewhere, for the record.
 --
 -- ARGV   rid          id
 -- ARGV   id           name
@@ -7,10 +10,13 @@
 -- ARGV   digest       bytes 40..40
 -- ARGV   agent        label
 -- ARGV   lease_ms     int 0..3600000    ?=0
+-- ARGV   lock_rid     id                ?=
+-- ARGV   locks        bytes 0..8192     ?=
 -- ARGV   source       bytes 0..200      ?=
 -- ARGV   trace        bytes 0..128      ?=
 -- ARGV   now_ms       int 0..9000000000000 ?=0
 -- RETURN begun        now_ms:int token:id fence:int deadline_ms:int run_ms:int content:pairs(content) parameters:bytes
+-- RETURN not_locked   now_ms:int resource:text
 -- RETURN held         now_ms:int agent:text deadline_ms:int
 -- RETURN outdated     now_ms:int state:text rev:int digest:text
 -- RETURN state        now_ms:int state:text rev:int
@@ -20,9 +26,13 @@
 -- EVENT  change.approved change.released change.failed change.cancelled
 -- ROLE   apply
 -- REPLAY rid
+-- USES   lock
 -- COST   17 commands; at most 14 commands, 400 steps
 
 local ctx, refused = open()
+if refused then return refused end
+local domain
+if verifies_locks(ctx) then domain, refused = lock.open_domain({ lock_rid }) end
 if refused then return refused end
 local before = replayed_one(ctx, 'begin')
 if before then
@@ -34,6 +44,9 @@ if not own then return told(ctx, 'begin', nil, { 'not_found' }) end
 if own.state == 'applying' then return told(ctx, 'begin', own, { 'held', own.agent, own.deadline_ms }) end
 if own.state ~= 'approved' then return told(ctx, 'begin', own, { 'state', own.state, own.rev }) end
 if rev ~= own.rev or digest ~= own.digest then return told(ctx, 'begin', own, { 'outdated', own.state, own.rev, own.digest }) end
+local missing, left
+if domain and own.resources ~= '' then missing, left = lock_refusal(own, domain, lock_rid) end
+if missing then return told(ctx, 'begin', own, { 'not_locked', missing }) end
 
 local wanted = tonumber(redis.call('HGET', change .. id, 'timeout_ms'))
 set_field(own, 'token', rid)
@@ -43,7 +56,9 @@ set_field(own, 'started_ms', ctx.now)
 set_field(own, 'applying_ms', ctx.now)
 set_field(own, 'run_ms', wanted > 0 and wanted or ctx.settings.default_run_ms)
 set_field(own, 'lease_ms', lease_ms)
-set_field(own, 'deadline_ms', run_deadline(ctx, own, lease_ms))
+set_field(own, 'lock_rid', lock_rid)
+set_field(own, 'locks', locks)
+set_field(own, 'deadline_ms', run_deadline(ctx, own, lease_ms, left))
 move_to(ctx, own, 'applying')
 record_step(ctx, own, 'change.applying', agent, 'fence=' .. string.format('%.0f', own.fence), '')
 local answer = told(ctx, 'begin', own, { 'begun', rid, own.fence, own.deadline_ms, own.run_ms })

@@ -1,5 +1,6 @@
 -- change.heartbeat.v1: renew the lease of an applier. `cancelling`: somebody has cancelled the change; stop, and say so with `finish`.
 -- `timed_out`: the time of the run is over; the lease ends 30 s later for good. `lost`: another may apply it by now; stop at once.
+-- `lock_lost`: the request `lock_rid` of `begin` does not hold this resource any more, so the run has ended; stop at once, too.
 --
 -- ARGV   id           name
 -- ARGV   token        id
@@ -9,24 +10,37 @@
 -- RETURN renewed      now_ms:int deadline_ms:int
 -- RETURN cancelling   now_ms:int deadline_ms:int
 -- RETURN timed_out    now_ms:int deadline_ms:int
+-- RETURN lock_lost    now_ms:int resource:text
 -- RETURN lost         now_ms:int
 -- ERROR  ADEQ_LAYOUT ADEQ_CLOCK
 -- EVENT  change.outdated change.reviewing change.reminded change.escalated change.rejected
 -- EVENT  change.approved change.released change.failed change.cancelled
 -- ROLE   apply
 -- REPLAY idempotent
+-- USES   lock
 -- FLAGS  allow-oom
 -- COST   5 commands; at most 14 commands, 400 steps
 
 local ctx, refused = open()
 if refused then return refused end
+local domain
+if verifies_locks(ctx) then domain, refused = lock.open_domain({}) end
+if refused then return refused end
 local own = load_change(ctx, id)
-local status = 'lost'
+local status, missing, left = 'lost', nil, nil
 if own and own.state == 'applying' and own.token == token then
-  local lease = tonumber(redis.call('HGET', change .. id, 'lease_ms'))
-  set_field(own, 'deadline_ms', run_deadline(ctx, own, lease))
-  status = own.cancelling == '1' and 'cancelling' or ctx.now >= own.started_ms + own.run_ms and 'timed_out' or 'renewed'
+  local row = redis.call('HMGET', change .. id, 'lease_ms', 'lock_rid')
+  if domain and own.resources ~= '' then missing, left = lock_refusal(own, domain, row[2]) end
+  if missing then
+    status = 'lock_lost'
+    set_field(own, 'attempts', own.attempts + 1)
+    end_run(ctx, own, 'time', 'retry', status)
+  else
+    set_field(own, 'deadline_ms', run_deadline(ctx, own, tonumber(row[1]), left))
+    status = own.cancelling == '1' and 'cancelling' or ctx.now >= own.started_ms + own.run_ms and 'timed_out' or 'renewed'
+  end
 end
 if own then save_change(ctx, own) end
 take_others(ctx, 10)
-return status == 'lost' and { 'lost', ctx.now } or { status, ctx.now, own.deadline_ms }
+if status == 'lost' then return { 'lost', ctx.now } end
+return { status, ctx.now, missing or own.deadline_ms }

@@ -2,6 +2,8 @@
 -- counts for the request of this slot, or for any request of the actor or of its groups. One person fills one slot in a round, and a
 -- contributor none. `retract` takes an answer back; of an approved change, that begins a new round. `request_changes` keeps a change from
 -- being approved until the same person answers again. `comment` only writes into the log.
+-- A task that the policy wants after a step is enqueued at once, if the queue of the settings is in the same slot; else it waits in the
+-- outbox.
 --
 -- ARGV   rid          id
 -- ARGV   actor        label
@@ -34,8 +36,10 @@
 -- ERROR  ADEQ_LAYOUT ADEQ_CLOCK
 -- EVENT  change.answered change.changes_requested change.commented change.outdated change.reviewing change.reminded change.escalated
 -- EVENT  change.rejected change.approved change.released change.failed change.cancelled
+-- EVENT  task.enqueued task.unblocked task.dead task.cancelled task.limited
 -- ROLE   review
 -- REPLAY rid
+-- USES   queue
 -- COST   5 commands and 13 for each answer, 2 for each open request of a change that it decides; at most 14 commands, 400 steps
 
 local ctx, refused = open()
@@ -52,7 +56,7 @@ end
 local before = replayed_reply(ctx, 'respond')
 if before then return { 'ok', ctx.now, before } end
 
-ctx.proof = proof
+ctx.proof, ctx.follows = proof, {}
 local answers = {}
 for i, id in ipairs(item_id) do
   local own = load_change(ctx, id)
@@ -60,5 +64,6 @@ for i, id in ipairs(item_id) do
   if own then save_change(ctx, own) end
 end
 take_others(ctx, 10)
+if #ctx.follows > 0 then send_follows(ctx) end
 note_reply(ctx, 'respond', answers)
 return { 'ok', ctx.now, answers }

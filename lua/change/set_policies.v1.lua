@@ -4,7 +4,7 @@
 -- `needs`: what must be assessed before people are asked. Nobody has answered: every `remind_ms` an event; after `escalate_ms` the next
 -- of `escalate_to` is asked, too; after `timeout_ms` (or the setting) the change is rejected, or approved if its risk is below
 -- `timeout_approve_below`. A risk below `auto_below` approves without people, unless the change has one of `deny_tags`. An approval lasts
--- `approval_ms`, and may be tried `max_attempts` times.
+-- `approval_ms`, and may be tried `max_attempts` times. `approved_kind` and so on: the task that follows this step.
 --
 -- ARGV   rid          id
 -- ARGV   actor        label            ?=
@@ -30,6 +30,24 @@
 -- PAIR   approval_ms  int 1000..31536000000 ?=604800000
 -- PAIR   max_attempts int 1..100       ?=3
 -- PAIR   delegation_depth int 0..4     ?=3
+-- PAIR   approved_kind label
+-- PAIR   approved_lane lane ?=any
+-- PAIR   approved_priority int 0..9 ?=5
+-- PAIR   rejected_kind label
+-- PAIR   rejected_lane lane ?=any
+-- PAIR   rejected_priority int 0..9 ?=5
+-- PAIR   changes_requested_kind label
+-- PAIR   changes_requested_lane lane ?=any
+-- PAIR   changes_requested_priority int 0..9 ?=5
+-- PAIR   completed_kind label
+-- PAIR   completed_lane lane ?=any
+-- PAIR   completed_priority int 0..9 ?=5
+-- PAIR   failed_kind label
+-- PAIR   failed_lane lane ?=any
+-- PAIR   failed_priority int 0..9 ?=5
+-- PAIR   cancelled_kind label
+-- PAIR   cancelled_lane lane ?=any
+-- PAIR   cancelled_priority int 0..9 ?=5
 -- GROUP  item         1..100
 -- RETURN ok           now_ms:int items:list(item)
 -- EACH   item         stored version:int

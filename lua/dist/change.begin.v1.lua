@@ -2,31 +2,42 @@
 -- generated from lua/change/begin.v1.lua by lua/bundle.py; do not edit
 -- change.begin.v1: begin to apply an approved change: exactly this revision and digest. The applier holds a lease from now on. The token
 -- of the lease is the rid of this call. Before `deadline_ms` it sends `heartbeat`, and at the end `finish`.
+-- With a lock domain in the settings, in the same slot, the request `lock_rid` must hold all resources of the change in exclusive mode for
+-- the owner `<domain>/<id>`, and the lease ends no later than its locks. `not_locked` names the first resource that is not. `locks`: the
+-- fences of locks elsewhere, for the record.
 --
--- KEYS   change       prefix/hash   {base}:change:       name
--- KEYS   params       prefix/string {base}:params:       name
--- KEYS   contributors prefix/set    {base}:contributors: name
--- KEYS   requests     prefix/hash   {base}:request:      id
--- KEYS   logs         prefix/stream {base}:log:          name
--- KEYS   inboxes      prefix/zset   {base}:inbox:        label
--- KEYS   due          zset          {base}:due
--- KEYS   ended        zset          {base}:ended
--- KEYS   states       prefix/zset   {base}:state:        name
--- KEYS   by_reviewer  prefix/zset   {base}:by:reviewer:  label
--- KEYS   config       hash          {base}:config
--- KEYS   once         hash          {base}:once
--- KEYS   once_due     zset          {base}:once:due
--- KEYS   events       stream        {base}:events
+-- KEYS   change         prefix/hash   {base}:change:       name
+-- KEYS   params         prefix/string {base}:params:       name
+-- KEYS   contributors   prefix/set    {base}:contributors: name
+-- KEYS   requests       prefix/hash   {base}:request:      id
+-- KEYS   logs           prefix/stream {base}:log:          name
+-- KEYS   inboxes        prefix/zset   {base}:inbox:        label
+-- KEYS   due            zset          {base}:due
+-- KEYS   ended          zset          {base}:ended
+-- KEYS   states         prefix/zset   {base}:state:        name
+-- KEYS   by_reviewer    prefix/zset   {base}:by:reviewer:  label
+-- KEYS   outbox         zset          {base}:outbox
+-- KEYS   follows        hash          {base}:follows
+-- KEYS   config         hash          {base}:config
+-- KEYS   once           hash          {base}:once
+-- KEYS   once_due       zset          {base}:once:due
+-- KEYS   events         stream        {base}:events
+-- KEYS   lock_config    hash          {lock}:config
+-- KEYS   lock_requests  hash          {lock}:requests
+-- KEYS   lock_deadlines zset          {lock}:deadlines
 -- ARGV   rid          id
 -- ARGV   id           name
 -- ARGV   rev          int 1..1000000000
 -- ARGV   digest       bytes 40..40
 -- ARGV   agent        label
 -- ARGV   lease_ms     int 0..3600000    ?=0
+-- ARGV   lock_rid     id                ?=
+-- ARGV   locks        bytes 0..8192     ?=
 -- ARGV   source       bytes 0..200      ?=
 -- ARGV   trace        bytes 0..128      ?=
 -- ARGV   now_ms       int 0..9000000000000 ?=0
 -- RETURN begun        now_ms:int token:id fence:int deadline_ms:int run_ms:int content:pairs(content) parameters:bytes
+-- RETURN not_locked   now_ms:int resource:text
 -- RETURN held         now_ms:int agent:text deadline_ms:int
 -- RETURN outdated     now_ms:int state:text rev:int digest:text
 -- RETURN state        now_ms:int state:text rev:int
@@ -36,6 +47,7 @@
 -- EVENT  change.approved change.released change.failed change.cancelled
 -- ROLE   apply
 -- REPLAY rid
+-- USES   lock
 -- COST   17 commands; at most 14 commands, 400 steps
 
 local LAYOUT = 1
@@ -69,8 +81,8 @@ local function arg_label(v)
 end
 
 local KEYS, ARGV = KEYS, ARGV
-if #KEYS ~= 15 then
-  return redis.error_reply('ADEQ_ARG expected 15 keys, got ' .. #KEYS)
+if #KEYS ~= 20 then
+  return redis.error_reply('ADEQ_ARG expected 20 keys, got ' .. #KEYS)
 end
 
 local rid = ARGV[1]
@@ -99,23 +111,31 @@ else
   lease_ms = arg_uint(lease_ms, 0, 3600000)
   if not lease_ms then return refuse('lease_ms', ARGV[6], 'an integer from 0 to 3600000') end
 end
-local source = ARGV[7]
+local lock_rid = ARGV[7]
+if lock_rid ~= '' and (not lock_rid or #lock_rid > 200 or not arg_find(lock_rid, '^[%w._:/@+-]+$')) then
+  return refuse('lock_rid', lock_rid, 'an id: 1 to 200 of A-Z a-z 0-9 . _ : / @ + -')
+end
+local locks = ARGV[8]
+if not locks or #locks > 8192 then
+  return refuse('locks', locks and #locks, '0 to 8192 bytes long')
+end
+local source = ARGV[9]
 if not source or #source > 200 then
   return refuse('source', source and #source, '0 to 200 bytes long')
 end
-local trace = ARGV[8]
+local trace = ARGV[10]
 if not trace or #trace > 128 then
   return refuse('trace', trace and #trace, '0 to 128 bytes long')
 end
-local now_ms = ARGV[9]
+local now_ms = ARGV[11]
 if now_ms == '' then
   now_ms = 0
 else
   now_ms = arg_uint(now_ms, 0, 9000000000000)
-  if not now_ms then return refuse('now_ms', ARGV[9], 'an integer from 0 to 9000000000000') end
+  if not now_ms then return refuse('now_ms', ARGV[11], 'an integer from 0 to 9000000000000') end
 end
-if #ARGV ~= 9 then
-  return redis.error_reply('ADEQ_ARG expected 9 arguments, got ' .. #ARGV)
+if #ARGV ~= 11 then
+  return redis.error_reply('ADEQ_ARG expected 11 arguments, got ' .. #ARGV)
 end
 
 local arg_rare
@@ -130,7 +150,7 @@ local function add_content(answer) local change, params = KEYS[1], KEYS[2]
 end
 
 -- done_before(ctx, verb): the answer that an earlier call with this verb and rid stored in the last minute, or nil.
-local function done_before(ctx, verb) local once = KEYS[12]
+local function done_before(ctx, verb) local once = KEYS[14]
   if rid == '' then return nil end
   local word, until_ms = string.match(redis.call('HGET', once, 'done:' .. verb .. ':' .. rid) or '', '^(%S+) (%d+)$')
   if word and tonumber(until_ms) > ctx.now then return word end
@@ -151,7 +171,7 @@ end
 
 -- emit(ctx, event, id, detail): add an entry to the stream, if the noun keeps events. detail: `name=value` words, or
 -- ''. The trace is ctx.trace, that of the task, or else that of the call.
-local function emit(ctx, event, id, detail) local events = KEYS[14]
+local function emit(ctx, event, id, detail) local events = KEYS[16]
   if ctx.settings_events_max == 0 then return end
   if detail ~= '' and source == '' and trace == '' and not ctx.trace then
     redis.call('XADD', events, 'MAXLEN', '~', ctx.settings_events_max, '*', 'event', event, 'timestamp', ctx.now_text, 'id', id,
@@ -169,7 +189,7 @@ end
 -- hold_once(ctx, field, id, keep_ms, stamp): make a key of `once` refer to a task, for keep_ms or, without keep_ms,
 -- until it is released. stamp: that of the enqueue that made the task, if its record does not know the key; the key no
 -- longer counts once that was purged.
-local function hold_once(ctx, field, id, keep_ms, stamp) local once, once_due = KEYS[12], KEYS[13]
+local function hold_once(ctx, field, id, keep_ms, stamp) local once, once_due = KEYS[14], KEYS[15]
   if not keep_ms then
     redis.call('HSET', once, field, id)
     return
@@ -250,7 +270,7 @@ local function move_to(ctx, own, state) local requests, ended, states = KEYS[4],
 end
 
 -- sweep_once(ctx, limit): delete expired fields of `once`, at most limit. Returns the number.
-local function sweep_once(ctx, limit) local once, once_due = KEYS[12], KEYS[13]
+local function sweep_once(ctx, limit) local once, once_due = KEYS[14], KEYS[15]
   local fields = redis.call('ZRANGE', once_due, '-inf', ctx.now, 'BYSCORE', 'LIMIT', 0, limit)
   if #fields == 0 then return 0 end
   -- at most 4,010: limit, as add_tasks gives it for 1,000 items
@@ -306,11 +326,11 @@ end
 -- open(clock): read what every call needs: the time, whether the base exists, and the settings that this script uses as
 -- `ctx.settings_<name>`; or nil and the error to return. lua/tools/opening.py generates which settings these are, and
 -- the first values of the fields of call.toml. clock: for a call that may create the base.
-local function open(clock) local config = KEYS[11]
-  local row = redis.call('HMGET', config, 'layout_min', 'clock', 'lease_ms', 'default_run_ms', 'events_max')
+local function open(clock) local config = KEYS[13]
+  local row = redis.call('HMGET', config, 'layout_min', 'clock', 'lease_ms', 'default_run_ms', 'lock_domain', 'events_max')
   local now, now_text = read_clock(row[1], row[2], clock)
   if not now then return nil, now_text end
-  return { exists = row[1], now = now, now_text = now_text, settings_lease_ms = tonumber(row[3] or 30000), settings_default_run_ms = tonumber(row[4] or 3600000), settings_events_max = tonumber(row[5] or 100000) }
+  return { exists = row[1], now = now, now_text = now_text, settings_lease_ms = tonumber(row[3] or 30000), settings_default_run_ms = tonumber(row[4] or 3600000), settings_lock_domain = row[5], settings_events_max = tonumber(row[6] or 100000) }
 end
 
 -- record_step(ctx, own, event, by, detail, why): note a step of a change in its log, as an event, and as its next `seq`. by: who did it;
@@ -320,6 +340,7 @@ local function record_step(ctx, own, event, by, detail, why) local logs = KEYS[5
   set_field(own, 'seq', own.seq + 1)
   redis.call('XADD', logs .. own.id, 'MAXLEN', 1000, '*', 'event', event, 'timestamp', ctx.now_text, 'rev', own.rev, 'round', own.round,
     'by', by, 'detail', detail, 'reason', why, 'proof', ctx.proof or '')
+  if own.p_follows ~= '' then arg_rare().note_follow(ctx, own, event) end
   emit(ctx, event, own.id, 'rev=' .. own.rev .. ' round=' .. own.round .. ' by=' .. by .. (detail ~= '' and ' ' .. detail or ''))
 end
 
@@ -347,9 +368,12 @@ local function replayed_one(ctx, verb)
   end
 end
 
--- run_deadline(ctx, own, lease): until when the lease of a run lasts: not longer than the run may take, and a grace.
-local function run_deadline(ctx, own, lease)
-  return math.min(ctx.now + (lease > 0 and lease or ctx.settings_lease_ms), own.started_ms + own.run_ms + 30000)
+-- run_deadline(ctx, own, lease, left): until when the lease of a run lasts: not longer than the run may take, and a grace; and not longer
+-- than its locks, which end after `left` ms, or nil.
+local function run_deadline(ctx, own, lease, left)
+  local ms = lease > 0 and lease or ctx.settings_lease_ms
+  if left then ms = math.min(ms, left) end
+  return math.min(ctx.now + ms, own.started_ms + own.run_ms + 30000)
 end
 
 -- save_change(ctx, own): store what this call has changed, and when the change is due next.
@@ -394,6 +418,13 @@ local function told(ctx, verb, own, answer)
   note_reply(ctx, verb, { answer })
   table.insert(answer, 2, ctx.now)
   return answer
+end
+
+-- verifies_locks(ctx): whether the lock domain of the settings is in the same slot, so that its locks can be looked at.
+-- USES lock
+local function verifies_locks(ctx) local lock__requests = KEYS[18]
+  local name = ':lock:' .. ctx.settings_lock_domain .. ':requests'
+  return ctx.settings_lock_domain ~= '' and string.sub(lock__requests, -#name) == name
 end
 
 local arg_made
@@ -443,6 +474,11 @@ local function close_requests(own, status) local requests = KEYS[4]
       redis.call('HSET', requests .. own.id .. '/' .. one.slot, 'status', status)
     end
   end
+end
+
+-- domain_name(): the name of the domain, from its keys.
+local function domain_name() local config = KEYS[13]
+  return string.match(config, '^.*[:{]([^:{}]+)}?:config$')
 end
 
 -- end_run(ctx, own, by, how, why): a run is over: completed, failed, cancelled, or to be tried again (retry) if attempts are left.
@@ -542,6 +578,124 @@ local function leave_inboxes(own) local inboxes = KEYS[6]
   end
 end
 
+-- read_request(text): a live request from its record. lock/keys.toml lists the fields. All values stay strings. A part
+-- with `depends_on` relies on a lock that the owner already holds. If that lock is released while the request waits,
+-- the request ends.
+local function lock__read_request(text)
+  local request, parts = {}, {}
+  local list
+  request.state, request.owner, request.agent, request.priority, request.since_ms, request.born_ms, request.ttl_ms,
+    request.until_ms, request.order, request.granted_ms, list, request.purpose =
+    string.match(text, '^(%S+) (%S+) (%S+) (%d) (%d+) (%d+) (%d+) (%d+) (%S+) (%d+) (%S+) (.*)$')
+  for code, depends_on, fence, resource in string.gmatch(list, '(%w+)(%+?)/(%d+)=([^,]+)') do
+    parts[#parts + 1] = { code = code, depends_on = depends_on, fence = fence, resource = resource }
+  end
+  request.parts = parts
+  return request
+end
+
+-- record_of(ctx, rid): the record of a request, with the changes of this call; false if there is none.
+local function lock__record_of(ctx, rid) local lock__requests = KEYS[18]
+  if ctx.texts[rid] == nil then ctx.texts[rid] = redis.call('HGET', lock__requests, rid) end
+  return ctx.texts[rid]
+end
+
+-- live_request(ctx, rid): the request with this rid if it holds or waits; nil if it has ended or is unknown.
+local function lock__live_request(ctx, rid)
+  local text = lock__record_of(ctx, rid)
+  if text and string.sub(text, 1, 6) ~= 'ended ' then return lock__read_request(text) end
+end
+
+-- read_clock(layout_min, clock, chosen): the time in ms, as a number and as text; or nil and the error to return, if
+-- the layout of these scripts or the clock of the call does not fit the stored data. chosen: the clock of a base that
+-- this call may create.
+local function lock__read_clock(layout_min, clock, chosen)
+  if tonumber(layout_min or LAYOUT) > LAYOUT then
+    return nil, redis.error_reply('ADEQ_LAYOUT lock: this data needs scripts of layout ' .. layout_min
+      .. ' or newer, these are of layout ' .. LAYOUT .. ': upgrade this client')
+  end
+  if ((clock or chosen) == 'test') ~= (now_ms > 0) then
+    if chosen and not clock then return nil, redis.error_reply('ADEQ_CLOCK lock: now_ms goes with clock=test, and only with it') end
+    return nil, redis.error_reply('ADEQ_CLOCK lock: now_ms must be '
+      .. (clock == 'test' and 'sent: this base was created with clock=test'
+        or '0: this base was not created with clock=test'))
+  end
+  if now_ms > 0 then return now_ms, string.format('%.0f', now_ms) end
+  local time = redis.call('TIME')
+  local ms = math.floor(time[2] / 1000)
+  return time[1] * 1000 + ms, string.format('%s%03d', time[1], ms)
+end
+
+-- open(clock): read what every call needs: the time, whether the base exists, and the settings that this script uses as
+-- `ctx.settings_<name>`; or nil and the error to return. lua/tools/opening.py generates which settings these are, and
+-- the first values of the fields of call.toml. clock: for a call that may create the base.
+local function lock__open(clock) local lock__config = KEYS[17]
+  local row = redis.call('HMGET', lock__config, 'layout_min', 'clock')
+  local now, now_text = lock__read_clock(row[1], row[2], clock)
+  if not now then return nil, now_text end
+  return { exists = row[1], now = now, now_text = now_text, offset = false, stepped = false, texts = false, fence = false, waiting = false, due = false }
+end
+
+-- open_domain(rids): open a call, and read what every call needs: the counters of the domain, the records of these
+-- requests, and a time that never goes back (the offset adds what the server's clock has lost). Or nil and the error to
+-- return.
+local function lock__open_domain(rids) local lock__requests = KEYS[18]
+  local ctx, refused = lock__open()
+  if refused then return nil, refused end
+  local row = redis.call('HMGET', lock__requests, '#now', '#offset', '#fence', '#waiting', '#due', unpack(rids))  -- at most 1,000: items
+  local last, before = row[1] or 0, tonumber(row[2] or 0)
+  local offset = math.max(before, last - ctx.now)
+  if offset ~= 0 then
+    ctx.now = ctx.now + offset
+    ctx.now_text = string.format('%.0f', ctx.now)
+  end
+  local texts = { [rids[1] or ''] = row[6] }
+  for i = 2, #rids do texts[rids[i]] = row[5 + i] end
+  ctx.texts, ctx.offset, ctx.stepped = texts, offset, offset ~= before
+  ctx.fence, ctx.waiting, ctx.due = row[3] or 0, (row[4] or 0) + 0, (row[5] or 0) + 0
+  return ctx
+end
+
+-- lock_refusal(own, domain, rid): the first resource of a change that this request for locks does not hold alone for it; or nil, and for
+-- how long it holds them all.
+-- USES lock
+local function lock_refusal(own, domain, rid) local lock__deadlines = KEYS[19]
+  local held, deadline = {}, tonumber(redis.call('ZSCORE', lock__deadlines, rid) or 0)
+  local request = lock__live_request(domain, rid)
+  if request and request.state == 'held' and request.owner == domain_name() .. '/' .. own.id and deadline > domain.now then
+    for _, part in ipairs(request.parts) do  -- at most 32: locks of a request
+      if part.code == 'x' and part.fence ~= '0' then held[part.resource] = true end
+    end
+  end
+  for name in string.gmatch(own.resources, '[^,]+') do  -- at most 32: resources
+    if not held[name] then return name end
+  end
+  return nil, deadline - domain.now
+end
+
+-- put_out(ctx, follow): put a task into the outbox. The change is kept until it is delivered.
+local function put_out(ctx, follow) local change, outbox, follows = KEYS[1], KEYS[11], KEYS[12]
+  local name = follow.id .. ' ' .. follow.seq
+  redis.call('ZADD', outbox, ctx.now_text, name)
+  redis.call('HSET', follows, name, follow.text)
+  redis.call('HINCRBY', change .. follow.id, 'undelivered', 1)
+end
+
+-- note_follow(ctx, own, event): the task that the policy wants after this step waits in the outbox; or, in a call that may enqueue it
+-- itself, for the end of this call.
+local function note_follow(ctx, own, event)
+  local word = string.sub(event, 8)
+  local wanted, lane, priority = string.match(';' .. own.p_follows, ';' .. word .. '|([^|]*)|([^|]*)|(%d)')
+  if not wanted then return end
+  local follow = { id = own.id, seq = string.format('%.0f', own.seq),
+    text = table.concat({ word, string.format('%.0f', own.rev), own.digest, wanted, lane, priority }, ' ') }
+  if ctx.follows then
+    ctx.follows[#ctx.follows + 1] = follow
+  else
+    put_out(ctx, follow)
+  end
+end
+
 -- open_review(ctx, own, by): the requests of a change can be answered from now on; their times begin.
 local function open_review(ctx, own, by)
   set_field(own, 'timeout_at_ms', ctx.now + own.p_timeout_ms)
@@ -605,13 +759,16 @@ local function take_due(ctx, own)
   end
 end
 
-  arg_made = { close_requests = close_requests, leave_inboxes = leave_inboxes, take_due = take_due }
+  arg_made = { close_requests = close_requests, leave_inboxes = leave_inboxes, lock__open_domain = lock__open_domain, lock_refusal = lock_refusal, note_follow = note_follow, take_due = take_due }
   return arg_made
 end
 
-local change, config = KEYS[1], KEYS[11]
+local change, config = KEYS[1], KEYS[13]
 
 local ctx, refused = open()
+if refused then return refused end
+local domain
+if verifies_locks(ctx) then domain, refused = arg_rare().lock__open_domain({ lock_rid }) end
 if refused then return refused end
 local before = replayed_one(ctx, 'begin')
 if before then
@@ -623,6 +780,9 @@ if not own then return told(ctx, 'begin', nil, { 'not_found' }) end
 if own.state == 'applying' then return told(ctx, 'begin', own, { 'held', own.agent, own.deadline_ms }) end
 if own.state ~= 'approved' then return told(ctx, 'begin', own, { 'state', own.state, own.rev }) end
 if rev ~= own.rev or digest ~= own.digest then return told(ctx, 'begin', own, { 'outdated', own.state, own.rev, own.digest }) end
+local missing, left
+if domain and own.resources ~= '' then missing, left = arg_rare().lock_refusal(own, domain, lock_rid) end
+if missing then return told(ctx, 'begin', own, { 'not_locked', missing }) end
 
 local wanted = tonumber(redis.call('HGET', change .. id, 'timeout_ms'))
 set_field(own, 'token', rid)
@@ -632,7 +792,9 @@ set_field(own, 'started_ms', ctx.now)
 set_field(own, 'applying_ms', ctx.now)
 set_field(own, 'run_ms', wanted > 0 and wanted or ctx.settings_default_run_ms)
 set_field(own, 'lease_ms', lease_ms)
-set_field(own, 'deadline_ms', run_deadline(ctx, own, lease_ms))
+set_field(own, 'lock_rid', lock_rid)
+set_field(own, 'locks', locks)
+set_field(own, 'deadline_ms', run_deadline(ctx, own, lease_ms, left))
 move_to(ctx, own, 'applying')
 record_step(ctx, own, 'change.applying', agent, 'fence=' .. string.format('%.0f', own.fence), '')
 local answer = told(ctx, 'begin', own, { 'begun', rid, own.fence, own.deadline_ms, own.run_ms })

@@ -62,8 +62,8 @@ local settings_pairs, arg_seen_settings = arg_empty, arg_empty
 if settings_count > 0 then settings_pairs, arg_seen_settings = {}, {} end
 for i = 1, settings_count do
   local size = ARGV[arg_at]
-  size = arg_uint(size, 0, 12)
-  if not size then return refuse('settings[' .. i .. '].pairs', ARGV[arg_at], 'an integer from 0 to 12') end
+  size = arg_uint(size, 0, 14)
+  if not size then return refuse('settings[' .. i .. '].pairs', ARGV[arg_at], 'an integer from 0 to 14') end
   arg_at = arg_at + 1
   local entry, filled = arg_empty, 0
   if size > 0 then entry = {} end
@@ -101,6 +101,14 @@ for i = 1, settings_count do
         return refuse('settings[' .. i .. '].batch_approvals', v, '0 or 1')
       end
       v = v == '1'
+    elseif name == 'follow_queue' then
+      if not v or #v > 100 or not arg_find(v, '^[%w._@+-]+$') then
+        return refuse('settings[' .. i .. '].follow_queue', v, 'a name: 1 to 100 of A-Z a-z 0-9 . _ @ + -')
+      end
+    elseif name == 'lock_domain' then
+      if not v or #v > 100 or not arg_find(v, '^[%w._@+-]+$') then
+        return refuse('settings[' .. i .. '].lock_domain', v, 'a name: 1 to 100 of A-Z a-z 0-9 . _ @ + -')
+      end
     elseif name == 'keep_ms' then
       v = arg_uint(v, 0, 315360000000)
       if not v then return refuse('settings[' .. i .. '].keep_ms', raw, 'an integer from 0 to 315360000000') end
@@ -111,7 +119,7 @@ for i = 1, settings_count do
       v = arg_uint(v, 0, 10000000)
       if not v then return refuse('settings[' .. i .. '].events_max', raw, 'an integer from 0 to 10000000') end
     else
-      return refuse('settings[' .. i .. '].pairs', name, 'names from default_timeout_ms, max_timeout_ms, lease_ms, default_run_ms, risk_medium, risk_high, risk_critical, auto_approve_low_risk, batch_approvals, keep_ms, keep_max, events_max')
+      return refuse('settings[' .. i .. '].pairs', name, 'names from default_timeout_ms, max_timeout_ms, lease_ms, default_run_ms, risk_medium, risk_high, risk_critical, auto_approve_low_risk, batch_approvals, follow_queue, lock_domain, keep_ms, keep_max, events_max')
     end
     if arg_seen_settings[name] == i then
       return refuse('settings[' .. i .. '].' .. name, 2, 'given at most once')

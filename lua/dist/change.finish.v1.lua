@@ -15,6 +15,8 @@
 -- KEYS   ended        zset          {base}:ended
 -- KEYS   states       prefix/zset   {base}:state:        name
 -- KEYS   by_reviewer  prefix/zset   {base}:by:reviewer:  label
+-- KEYS   outbox       zset          {base}:outbox
+-- KEYS   follows      hash          {base}:follows
 -- KEYS   config       hash          {base}:config
 -- KEYS   once         hash          {base}:once
 -- KEYS   once_due     zset          {base}:once:due
@@ -67,8 +69,8 @@ local function arg_uint(v, min, max)
 end
 
 local KEYS, ARGV = KEYS, ARGV
-if #KEYS ~= 15 then
-  return redis.error_reply('ADEQ_ARG expected 15 keys, got ' .. #KEYS)
+if #KEYS ~= 17 then
+  return redis.error_reply('ADEQ_ARG expected 17 keys, got ' .. #KEYS)
 end
 
 local rid = ARGV[1]
@@ -135,7 +137,7 @@ end
 local arg_rare
 
 -- done_before(ctx, verb): the answer that an earlier call with this verb and rid stored in the last minute, or nil.
-local function done_before(ctx, verb) local once = KEYS[12]
+local function done_before(ctx, verb) local once = KEYS[14]
   if rid == '' then return nil end
   local word, until_ms = string.match(redis.call('HGET', once, 'done:' .. verb .. ':' .. rid) or '', '^(%S+) (%d+)$')
   if word and tonumber(until_ms) > ctx.now then return word end
@@ -156,7 +158,7 @@ end
 
 -- emit(ctx, event, id, detail): add an entry to the stream, if the noun keeps events. detail: `name=value` words, or
 -- ''. The trace is ctx.trace, that of the task, or else that of the call.
-local function emit(ctx, event, id, detail) local events = KEYS[14]
+local function emit(ctx, event, id, detail) local events = KEYS[16]
   if ctx.settings_events_max == 0 then return end
   if detail ~= '' and source == '' and trace == '' and not ctx.trace then
     redis.call('XADD', events, 'MAXLEN', '~', ctx.settings_events_max, '*', 'event', event, 'timestamp', ctx.now_text, 'id', id,
@@ -186,6 +188,7 @@ local function record_step(ctx, own, event, by, detail, why) local logs = KEYS[5
   set_field(own, 'seq', own.seq + 1)
   redis.call('XADD', logs .. own.id, 'MAXLEN', 1000, '*', 'event', event, 'timestamp', ctx.now_text, 'rev', own.rev, 'round', own.round,
     'by', by, 'detail', detail, 'reason', why, 'proof', ctx.proof or '')
+  if own.p_follows ~= '' then arg_rare().note_follow(ctx, own, event) end
   emit(ctx, event, own.id, 'rev=' .. own.rev .. ' round=' .. own.round .. ' by=' .. by .. (detail ~= '' and ' ' .. detail or ''))
 end
 
@@ -211,7 +214,7 @@ end
 -- hold_once(ctx, field, id, keep_ms, stamp): make a key of `once` refer to a task, for keep_ms or, without keep_ms,
 -- until it is released. stamp: that of the enqueue that made the task, if its record does not know the key; the key no
 -- longer counts once that was purged.
-local function hold_once(ctx, field, id, keep_ms, stamp) local once, once_due = KEYS[12], KEYS[13]
+local function hold_once(ctx, field, id, keep_ms, stamp) local once, once_due = KEYS[14], KEYS[15]
   if not keep_ms then
     redis.call('HSET', once, field, id)
     return
@@ -248,7 +251,7 @@ local function load_change(ctx, id)
 end
 
 -- sweep_once(ctx, limit): delete expired fields of `once`, at most limit. Returns the number.
-local function sweep_once(ctx, limit) local once, once_due = KEYS[12], KEYS[13]
+local function sweep_once(ctx, limit) local once, once_due = KEYS[14], KEYS[15]
   local fields = redis.call('ZRANGE', once_due, '-inf', ctx.now, 'BYSCORE', 'LIMIT', 0, limit)
   if #fields == 0 then return 0 end
   -- at most 4,010: limit, as add_tasks gives it for 1,000 items
@@ -304,7 +307,7 @@ end
 -- open(clock): read what every call needs: the time, whether the base exists, and the settings that this script uses as
 -- `ctx.settings_<name>`; or nil and the error to return. lua/tools/opening.py generates which settings these are, and
 -- the first values of the fields of call.toml. clock: for a call that may create the base.
-local function open(clock) local config = KEYS[11]
+local function open(clock) local config = KEYS[13]
   local row = redis.call('HMGET', config, 'layout_min', 'clock', 'events_max')
   local now, now_text = read_clock(row[1], row[2], clock)
   if not now then return nil, now_text end
@@ -542,6 +545,29 @@ local function is_assessed(own)
     or (needs == 'preview' or needs == 'both') and own.preview_rev ~= own.rev)
 end
 
+-- put_out(ctx, follow): put a task into the outbox. The change is kept until it is delivered.
+local function put_out(ctx, follow) local change, outbox, follows = KEYS[1], KEYS[11], KEYS[12]
+  local name = follow.id .. ' ' .. follow.seq
+  redis.call('ZADD', outbox, ctx.now_text, name)
+  redis.call('HSET', follows, name, follow.text)
+  redis.call('HINCRBY', change .. follow.id, 'undelivered', 1)
+end
+
+-- note_follow(ctx, own, event): the task that the policy wants after this step waits in the outbox; or, in a call that may enqueue it
+-- itself, for the end of this call.
+local function note_follow(ctx, own, event)
+  local word = string.sub(event, 8)
+  local wanted, lane, priority = string.match(';' .. own.p_follows, ';' .. word .. '|([^|]*)|([^|]*)|(%d)')
+  if not wanted then return end
+  local follow = { id = own.id, seq = string.format('%.0f', own.seq),
+    text = table.concat({ word, string.format('%.0f', own.rev), own.digest, wanted, lane, priority }, ' ') }
+  if ctx.follows then
+    ctx.follows[#ctx.follows + 1] = follow
+  else
+    put_out(ctx, follow)
+  end
+end
+
 -- open_review(ctx, own, by): the requests of a change can be answered from now on; their times begin.
 local function open_review(ctx, own, by)
   set_field(own, 'timeout_at_ms', ctx.now + own.p_timeout_ms)
@@ -605,7 +631,7 @@ local function take_due(ctx, own)
   end
 end
 
-  arg_made = { move_to = move_to, take_due = take_due }
+  arg_made = { move_to = move_to, note_follow = note_follow, take_due = take_due }
   return arg_made
 end
 

@@ -2,18 +2,24 @@
 -- generated from lua/change/heartbeat.v1.lua by lua/bundle.py; do not edit
 -- change.heartbeat.v1: renew the lease of an applier. `cancelling`: somebody has cancelled the change; stop, and say so with `finish`.
 -- `timed_out`: the time of the run is over; the lease ends 30 s later for good. `lost`: another may apply it by now; stop at once.
+-- `lock_lost`: the request `lock_rid` of `begin` does not hold this resource any more, so the run has ended; stop at once, too.
 --
--- KEYS   change       prefix/hash   {base}:change:       name
--- KEYS   contributors prefix/set    {base}:contributors: name
--- KEYS   requests     prefix/hash   {base}:request:      id
--- KEYS   logs         prefix/stream {base}:log:          name
--- KEYS   inboxes      prefix/zset   {base}:inbox:        label
--- KEYS   due          zset          {base}:due
--- KEYS   ended        zset          {base}:ended
--- KEYS   states       prefix/zset   {base}:state:        name
--- KEYS   by_reviewer  prefix/zset   {base}:by:reviewer:  label
--- KEYS   config       hash          {base}:config
--- KEYS   events       stream        {base}:events
+-- KEYS   change         prefix/hash   {base}:change:       name
+-- KEYS   contributors   prefix/set    {base}:contributors: name
+-- KEYS   requests       prefix/hash   {base}:request:      id
+-- KEYS   logs           prefix/stream {base}:log:          name
+-- KEYS   inboxes        prefix/zset   {base}:inbox:        label
+-- KEYS   due            zset          {base}:due
+-- KEYS   ended          zset          {base}:ended
+-- KEYS   states         prefix/zset   {base}:state:        name
+-- KEYS   by_reviewer    prefix/zset   {base}:by:reviewer:  label
+-- KEYS   outbox         zset          {base}:outbox
+-- KEYS   follows        hash          {base}:follows
+-- KEYS   config         hash          {base}:config
+-- KEYS   events         stream        {base}:events
+-- KEYS   lock_config    hash          {lock}:config
+-- KEYS   lock_requests  hash          {lock}:requests
+-- KEYS   lock_deadlines zset          {lock}:deadlines
 -- ARGV   id           name
 -- ARGV   token        id
 -- ARGV   trace        bytes 0..128      ?=
@@ -22,12 +28,14 @@
 -- RETURN renewed      now_ms:int deadline_ms:int
 -- RETURN cancelling   now_ms:int deadline_ms:int
 -- RETURN timed_out    now_ms:int deadline_ms:int
+-- RETURN lock_lost    now_ms:int resource:text
 -- RETURN lost         now_ms:int
 -- ERROR  ADEQ_LAYOUT ADEQ_CLOCK
 -- EVENT  change.outdated change.reviewing change.reminded change.escalated change.rejected
 -- EVENT  change.approved change.released change.failed change.cancelled
 -- ROLE   apply
 -- REPLAY idempotent
+-- USES   lock
 -- FLAGS  allow-oom
 -- COST   5 commands; at most 14 commands, 400 steps
 
@@ -51,8 +59,8 @@ local function arg_uint(v, min, max)
 end
 
 local KEYS, ARGV = KEYS, ARGV
-if #KEYS ~= 12 then
-  return redis.error_reply('ADEQ_ARG expected 12 keys, got ' .. #KEYS)
+if #KEYS ~= 17 then
+  return redis.error_reply('ADEQ_ARG expected 17 keys, got ' .. #KEYS)
 end
 
 local id = ARGV[1]
@@ -99,7 +107,7 @@ end
 
 -- emit(ctx, event, id, detail): add an entry to the stream, if the noun keeps events. detail: `name=value` words, or
 -- ''. The trace is ctx.trace, that of the task, or else that of the call.
-local function emit(ctx, event, id, detail) local events = KEYS[11]
+local function emit(ctx, event, id, detail) local events = KEYS[13]
   if ctx.settings_events_max == 0 then return end
   if detail ~= '' and source == '' and trace == '' and not ctx.trace then
     redis.call('XADD', events, 'MAXLEN', '~', ctx.settings_events_max, '*', 'event', event, 'timestamp', ctx.now_text, 'id', id,
@@ -162,11 +170,11 @@ end
 -- open(clock): read what every call needs: the time, whether the base exists, and the settings that this script uses as
 -- `ctx.settings_<name>`; or nil and the error to return. lua/tools/opening.py generates which settings these are, and
 -- the first values of the fields of call.toml. clock: for a call that may create the base.
-local function open(clock) local config = KEYS[10]
-  local row = redis.call('HMGET', config, 'layout_min', 'clock', 'lease_ms', 'events_max')
+local function open(clock) local config = KEYS[12]
+  local row = redis.call('HMGET', config, 'layout_min', 'clock', 'lease_ms', 'lock_domain', 'events_max')
   local now, now_text = read_clock(row[1], row[2], clock)
   if not now then return nil, now_text end
-  return { exists = row[1], now = now, now_text = now_text, settings_lease_ms = tonumber(row[3] or 30000), settings_events_max = tonumber(row[4] or 100000) }
+  return { exists = row[1], now = now, now_text = now_text, settings_lease_ms = tonumber(row[3] or 30000), settings_lock_domain = row[4], settings_events_max = tonumber(row[5] or 100000) }
 end
 
 -- set_field(own, name, value): change a field of a change; save_change stores it.
@@ -184,6 +192,7 @@ local function record_step(ctx, own, event, by, detail, why) local logs = KEYS[4
   set_field(own, 'seq', own.seq + 1)
   redis.call('XADD', logs .. own.id, 'MAXLEN', 1000, '*', 'event', event, 'timestamp', ctx.now_text, 'rev', own.rev, 'round', own.round,
     'by', by, 'detail', detail, 'reason', why, 'proof', ctx.proof or '')
+  if own.p_follows ~= '' then arg_rare().note_follow(ctx, own, event) end
   emit(ctx, event, own.id, 'rev=' .. own.rev .. ' round=' .. own.round .. ' by=' .. by .. (detail ~= '' and ' ' .. detail or ''))
 end
 
@@ -233,6 +242,13 @@ local function take_others(ctx, limit) local due = KEYS[6]
     end
   end
   return #ids
+end
+
+-- verifies_locks(ctx): whether the lock domain of the settings is in the same slot, so that its locks can be looked at.
+-- USES lock
+local function verifies_locks(ctx) local lock__requests = KEYS[15]
+  local name = ':lock:' .. ctx.settings_lock_domain .. ':requests'
+  return ctx.settings_lock_domain ~= '' and string.sub(lock__requests, -#name) == name
 end
 
 local arg_made
@@ -311,6 +327,11 @@ local function can_be_asked(own, reviewer)
     if one.by == person or is_asked(one, person) then return false end
   end
   return own.p_contributors_may_vote == '1' or not has_written(own.id, { person })
+end
+
+-- domain_name(): the name of the domain, from its keys.
+local function domain_name() local config = KEYS[12]
+  return string.match(config, '^.*[:{]([^:{}]+)}?:config$')
 end
 
 -- end_run(ctx, own, by, how, why): a run is over: completed, failed, cancelled, or to be tried again (retry) if attempts are left.
@@ -403,6 +424,124 @@ local function is_assessed(own)
     or (needs == 'preview' or needs == 'both') and own.preview_rev ~= own.rev)
 end
 
+-- read_request(text): a live request from its record. lock/keys.toml lists the fields. All values stay strings. A part
+-- with `depends_on` relies on a lock that the owner already holds. If that lock is released while the request waits,
+-- the request ends.
+local function lock__read_request(text)
+  local request, parts = {}, {}
+  local list
+  request.state, request.owner, request.agent, request.priority, request.since_ms, request.born_ms, request.ttl_ms,
+    request.until_ms, request.order, request.granted_ms, list, request.purpose =
+    string.match(text, '^(%S+) (%S+) (%S+) (%d) (%d+) (%d+) (%d+) (%d+) (%S+) (%d+) (%S+) (.*)$')
+  for code, depends_on, fence, resource in string.gmatch(list, '(%w+)(%+?)/(%d+)=([^,]+)') do
+    parts[#parts + 1] = { code = code, depends_on = depends_on, fence = fence, resource = resource }
+  end
+  request.parts = parts
+  return request
+end
+
+-- record_of(ctx, rid): the record of a request, with the changes of this call; false if there is none.
+local function lock__record_of(ctx, rid) local lock__requests = KEYS[15]
+  if ctx.texts[rid] == nil then ctx.texts[rid] = redis.call('HGET', lock__requests, rid) end
+  return ctx.texts[rid]
+end
+
+-- live_request(ctx, rid): the request with this rid if it holds or waits; nil if it has ended or is unknown.
+local function lock__live_request(ctx, rid)
+  local text = lock__record_of(ctx, rid)
+  if text and string.sub(text, 1, 6) ~= 'ended ' then return lock__read_request(text) end
+end
+
+-- read_clock(layout_min, clock, chosen): the time in ms, as a number and as text; or nil and the error to return, if
+-- the layout of these scripts or the clock of the call does not fit the stored data. chosen: the clock of a base that
+-- this call may create.
+local function lock__read_clock(layout_min, clock, chosen)
+  if tonumber(layout_min or LAYOUT) > LAYOUT then
+    return nil, redis.error_reply('ADEQ_LAYOUT lock: this data needs scripts of layout ' .. layout_min
+      .. ' or newer, these are of layout ' .. LAYOUT .. ': upgrade this client')
+  end
+  if ((clock or chosen) == 'test') ~= (now_ms > 0) then
+    if chosen and not clock then return nil, redis.error_reply('ADEQ_CLOCK lock: now_ms goes with clock=test, and only with it') end
+    return nil, redis.error_reply('ADEQ_CLOCK lock: now_ms must be '
+      .. (clock == 'test' and 'sent: this base was created with clock=test'
+        or '0: this base was not created with clock=test'))
+  end
+  if now_ms > 0 then return now_ms, string.format('%.0f', now_ms) end
+  local time = redis.call('TIME')
+  local ms = math.floor(time[2] / 1000)
+  return time[1] * 1000 + ms, string.format('%s%03d', time[1], ms)
+end
+
+-- open(clock): read what every call needs: the time, whether the base exists, and the settings that this script uses as
+-- `ctx.settings_<name>`; or nil and the error to return. lua/tools/opening.py generates which settings these are, and
+-- the first values of the fields of call.toml. clock: for a call that may create the base.
+local function lock__open(clock) local lock__config = KEYS[14]
+  local row = redis.call('HMGET', lock__config, 'layout_min', 'clock')
+  local now, now_text = lock__read_clock(row[1], row[2], clock)
+  if not now then return nil, now_text end
+  return { exists = row[1], now = now, now_text = now_text, offset = false, stepped = false, texts = false, fence = false, waiting = false, due = false }
+end
+
+-- open_domain(rids): open a call, and read what every call needs: the counters of the domain, the records of these
+-- requests, and a time that never goes back (the offset adds what the server's clock has lost). Or nil and the error to
+-- return.
+local function lock__open_domain(rids) local lock__requests = KEYS[15]
+  local ctx, refused = lock__open()
+  if refused then return nil, refused end
+  local row = redis.call('HMGET', lock__requests, '#now', '#offset', '#fence', '#waiting', '#due', unpack(rids))  -- at most 1,000: items
+  local last, before = row[1] or 0, tonumber(row[2] or 0)
+  local offset = math.max(before, last - ctx.now)
+  if offset ~= 0 then
+    ctx.now = ctx.now + offset
+    ctx.now_text = string.format('%.0f', ctx.now)
+  end
+  local texts = { [rids[1] or ''] = row[6] }
+  for i = 2, #rids do texts[rids[i]] = row[5 + i] end
+  ctx.texts, ctx.offset, ctx.stepped = texts, offset, offset ~= before
+  ctx.fence, ctx.waiting, ctx.due = row[3] or 0, (row[4] or 0) + 0, (row[5] or 0) + 0
+  return ctx
+end
+
+-- lock_refusal(own, domain, rid): the first resource of a change that this request for locks does not hold alone for it; or nil, and for
+-- how long it holds them all.
+-- USES lock
+local function lock_refusal(own, domain, rid) local lock__deadlines = KEYS[16]
+  local held, deadline = {}, tonumber(redis.call('ZSCORE', lock__deadlines, rid) or 0)
+  local request = lock__live_request(domain, rid)
+  if request and request.state == 'held' and request.owner == domain_name() .. '/' .. own.id and deadline > domain.now then
+    for _, part in ipairs(request.parts) do  -- at most 32: locks of a request
+      if part.code == 'x' and part.fence ~= '0' then held[part.resource] = true end
+    end
+  end
+  for name in string.gmatch(own.resources, '[^,]+') do  -- at most 32: resources
+    if not held[name] then return name end
+  end
+  return nil, deadline - domain.now
+end
+
+-- put_out(ctx, follow): put a task into the outbox. The change is kept until it is delivered.
+local function put_out(ctx, follow) local change, outbox, follows = KEYS[1], KEYS[10], KEYS[11]
+  local name = follow.id .. ' ' .. follow.seq
+  redis.call('ZADD', outbox, ctx.now_text, name)
+  redis.call('HSET', follows, name, follow.text)
+  redis.call('HINCRBY', change .. follow.id, 'undelivered', 1)
+end
+
+-- note_follow(ctx, own, event): the task that the policy wants after this step waits in the outbox; or, in a call that may enqueue it
+-- itself, for the end of this call.
+local function note_follow(ctx, own, event)
+  local word = string.sub(event, 8)
+  local wanted, lane, priority = string.match(';' .. own.p_follows, ';' .. word .. '|([^|]*)|([^|]*)|(%d)')
+  if not wanted then return end
+  local follow = { id = own.id, seq = string.format('%.0f', own.seq),
+    text = table.concat({ word, string.format('%.0f', own.rev), own.digest, wanted, lane, priority }, ' ') }
+  if ctx.follows then
+    ctx.follows[#ctx.follows + 1] = follow
+  else
+    put_out(ctx, follow)
+  end
+end
+
 -- open_review(ctx, own, by): the requests of a change can be answered from now on; their times begin.
 local function open_review(ctx, own, by)
   set_field(own, 'timeout_at_ms', ctx.now + own.p_timeout_ms)
@@ -435,9 +574,12 @@ local function reject(ctx, own, by, why)
   record_step(ctx, own, 'change.rejected', by, 'why=' .. why, '')
 end
 
--- run_deadline(ctx, own, lease): until when the lease of a run lasts: not longer than the run may take, and a grace.
-local function run_deadline(ctx, own, lease)
-  return math.min(ctx.now + (lease > 0 and lease or ctx.settings_lease_ms), own.started_ms + own.run_ms + 30000)
+-- run_deadline(ctx, own, lease, left): until when the lease of a run lasts: not longer than the run may take, and a grace; and not longer
+-- than its locks, which end after `left` ms, or nil.
+local function run_deadline(ctx, own, lease, left)
+  local ms = lease > 0 and lease or ctx.settings_lease_ms
+  if left then ms = math.min(ms, left) end
+  return math.min(ctx.now + ms, own.started_ms + own.run_ms + 30000)
 end
 
 -- time_out(ctx, own): nobody has decided in time: the change is rejected, unless its policy approves what is of low risk.
@@ -471,7 +613,7 @@ local function take_due(ctx, own)
   end
 end
 
-  arg_made = { run_deadline = run_deadline, take_due = take_due }
+  arg_made = { end_run = end_run, lock__open_domain = lock__open_domain, lock_refusal = lock_refusal, note_follow = note_follow, run_deadline = run_deadline, take_due = take_due }
   return arg_made
 end
 
@@ -479,13 +621,24 @@ local change = KEYS[1]
 
 local ctx, refused = open()
 if refused then return refused end
+local domain
+if verifies_locks(ctx) then domain, refused = arg_rare().lock__open_domain({}) end
+if refused then return refused end
 local own = load_change(ctx, id)
-local status = 'lost'
+local status, missing, left = 'lost', nil, nil
 if own and own.state == 'applying' and own.token == token then
-  local lease = tonumber(redis.call('HGET', change .. id, 'lease_ms'))
-  set_field(own, 'deadline_ms', arg_rare().run_deadline(ctx, own, lease))
-  status = own.cancelling == '1' and 'cancelling' or ctx.now >= own.started_ms + own.run_ms and 'timed_out' or 'renewed'
+  local row = redis.call('HMGET', change .. id, 'lease_ms', 'lock_rid')
+  if domain and own.resources ~= '' then missing, left = arg_rare().lock_refusal(own, domain, row[2]) end
+  if missing then
+    status = 'lock_lost'
+    set_field(own, 'attempts', own.attempts + 1)
+    arg_rare().end_run(ctx, own, 'time', 'retry', status)
+  else
+    set_field(own, 'deadline_ms', arg_rare().run_deadline(ctx, own, tonumber(row[1]), left))
+    status = own.cancelling == '1' and 'cancelling' or ctx.now >= own.started_ms + own.run_ms and 'timed_out' or 'renewed'
+  end
 end
 if own then save_change(ctx, own) end
 take_others(ctx, 10)
-return status == 'lost' and { 'lost', ctx.now } or { status, ctx.now, own.deadline_ms }
+if status == 'lost' then return { 'lost', ctx.now } end
+return { status, ctx.now, missing or own.deadline_ms }

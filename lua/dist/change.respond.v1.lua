@@ -4,21 +4,56 @@
 -- counts for the request of this slot, or for any request of the actor or of its groups. One person fills one slot in a round, and a
 -- contributor none. `retract` takes an answer back; of an approved change, that begins a new round. `request_changes` keeps a change from
 -- being approved until the same person answers again. `comment` only writes into the log.
+-- A task that the policy wants after a step is enqueued at once, if the queue of the settings is in the same slot; else it waits in the
+-- outbox.
 --
--- KEYS   change       prefix/hash   {base}:change:       name
--- KEYS   contributors prefix/set    {base}:contributors: name
--- KEYS   requests     prefix/hash   {base}:request:      id
--- KEYS   logs         prefix/stream {base}:log:          name
--- KEYS   inboxes      prefix/zset   {base}:inbox:        label
--- KEYS   due          zset          {base}:due
--- KEYS   ended        zset          {base}:ended
--- KEYS   states       prefix/zset   {base}:state:        name
--- KEYS   by_reviewer  prefix/zset   {base}:by:reviewer:  label
--- KEYS   userstats    prefix/hash   {base}:userstats:    label
--- KEYS   config       hash          {base}:config
--- KEYS   once         hash          {base}:once
--- KEYS   once_due     zset          {base}:once:due
--- KEYS   events       stream        {base}:events
+-- KEYS   change            prefix/hash    {base}:change:       name
+-- KEYS   contributors      prefix/set     {base}:contributors: name
+-- KEYS   requests          prefix/hash    {base}:request:      id
+-- KEYS   logs              prefix/stream  {base}:log:          name
+-- KEYS   inboxes           prefix/zset    {base}:inbox:        label
+-- KEYS   due               zset           {base}:due
+-- KEYS   ended             zset           {base}:ended
+-- KEYS   states            prefix/zset    {base}:state:        name
+-- KEYS   by_reviewer       prefix/zset    {base}:by:reviewer:  label
+-- KEYS   outbox            zset           {base}:outbox
+-- KEYS   follows           hash           {base}:follows
+-- KEYS   userstats         prefix/hash    {base}:userstats:    label
+-- KEYS   config            hash           {base}:config
+-- KEYS   once              hash           {base}:once
+-- KEYS   once_due          zset           {base}:once:due
+-- KEYS   events            stream         {base}:events
+-- KEYS   queue_config      hash           {queue}:config
+-- KEYS   queue_running     hash           {queue}:running
+-- KEYS   queue_leases      zset           {queue}:leases
+-- KEYS   queue_task        prefix/hash    {queue}:task:        id
+-- KEYS   queue_payload     prefix/string  {queue}:payload:     id
+-- KEYS   queue_reply       prefix/string  {queue}:reply:       id
+-- KEYS   queue_ready       prefix/zset    {queue}:ready:       lane
+-- KEYS   queue_lanes       set            {queue}:lanes
+-- KEYS   queue_wake        prefix/list    {queue}:wake:        lane
+-- KEYS   queue_delayed     zset           {queue}:delayed
+-- KEYS   queue_blocked     zset           {queue}:blocked
+-- KEYS   queue_deadlines   zset           {queue}:deadlines
+-- KEYS   queue_finished    zset           {queue}:finished
+-- KEYS   queue_dead        zset           {queue}:dead
+-- KEYS   queue_control     prefix/list    {queue}:control:     id
+-- KEYS   queue_once        hash           {queue}:once
+-- KEYS   queue_once_due    zset           {queue}:once:due
+-- KEYS   queue_by_user     prefix/zset    {queue}:by:user:     label
+-- KEYS   queue_by_tag      prefix/zset    {queue}:by:tag:      label
+-- KEYS   queue_children    prefix/zset    {queue}:children:    id
+-- KEYS   queue_dependents  prefix/zset    {queue}:dependents:  id
+-- KEYS   queue_order       prefix/zset    {queue}:order:       id
+-- KEYS   queue_ends        zset           {queue}:ends
+-- KEYS   queue_limits      hash           {queue}:limits
+-- KEYS   queue_waiting     prefix/zset    {queue}:waiting:     limit
+-- KEYS   queue_limit_lines zset           {queue}:limit:lines
+-- KEYS   queue_weights     hash           {queue}:weights
+-- KEYS   queue_shares      prefix/zset    {queue}:shares:      lane
+-- KEYS   queue_channel     prefix/channel {queue}:channel:     id
+-- KEYS   queue_counters    hash           {queue}:counters
+-- KEYS   queue_events      stream         {queue}:events
 -- ARGV   rid          id
 -- ARGV   actor        label
 -- ARGV   principal    label             ?=
@@ -50,12 +85,16 @@
 -- ERROR  ADEQ_LAYOUT ADEQ_CLOCK
 -- EVENT  change.answered change.changes_requested change.commented change.outdated change.reviewing change.reminded change.escalated
 -- EVENT  change.rejected change.approved change.released change.failed change.cancelled
+-- EVENT  task.enqueued task.unblocked task.dead task.cancelled task.limited
 -- ROLE   review
 -- REPLAY rid
+-- USES   queue
 -- COST   5 commands and 13 for each answer, 2 for each open request of a change that it decides; at most 14 commands, 400 steps
 
 local LAYOUT = 1
+local CREATED = 1
 local MAX_SAFE = 9007199254740991
+local BAND = 281474976710656
 local unpack = table.unpack or unpack
 local arg_find = string.find
 local function refuse(field, value, want)
@@ -97,8 +136,8 @@ local function arg_ids(v, min, max, is_label)
 end
 
 local KEYS, ARGV = KEYS, ARGV
-if #KEYS ~= 15 then
-  return redis.error_reply('ADEQ_ARG expected 15 keys, got ' .. #KEYS)
+if #KEYS ~= 48 then
+  return redis.error_reply('ADEQ_ARG expected 48 keys, got ' .. #KEYS)
 end
 
 local rid = ARGV[1]
@@ -193,7 +232,7 @@ end
 local arg_rare
 
 -- done_before(ctx, verb): the answer that an earlier call with this verb and rid stored in the last minute, or nil.
-local function done_before(ctx, verb) local once = KEYS[12]
+local function done_before(ctx, verb) local once = KEYS[14]
   if rid == '' then return nil end
   local word, until_ms = string.match(redis.call('HGET', once, 'done:' .. verb .. ':' .. rid) or '', '^(%S+) (%d+)$')
   if word and tonumber(until_ms) > ctx.now then return word end
@@ -214,7 +253,7 @@ end
 
 -- emit(ctx, event, id, detail): add an entry to the stream, if the noun keeps events. detail: `name=value` words, or
 -- ''. The trace is ctx.trace, that of the task, or else that of the call.
-local function emit(ctx, event, id, detail) local events = KEYS[14]
+local function emit(ctx, event, id, detail) local events = KEYS[16]
   if ctx.settings_events_max == 0 then return end
   if detail ~= '' and source == '' and trace == '' and not ctx.trace then
     redis.call('XADD', events, 'MAXLEN', '~', ctx.settings_events_max, '*', 'event', event, 'timestamp', ctx.now_text, 'id', id,
@@ -232,7 +271,7 @@ end
 -- hold_once(ctx, field, id, keep_ms, stamp): make a key of `once` refer to a task, for keep_ms or, without keep_ms,
 -- until it is released. stamp: that of the enqueue that made the task, if its record does not know the key; the key no
 -- longer counts once that was purged.
-local function hold_once(ctx, field, id, keep_ms, stamp) local once, once_due = KEYS[12], KEYS[13]
+local function hold_once(ctx, field, id, keep_ms, stamp) local once, once_due = KEYS[14], KEYS[15]
   if not keep_ms then
     redis.call('HSET', once, field, id)
     return
@@ -269,7 +308,7 @@ local function load_change(ctx, id)
 end
 
 -- sweep_once(ctx, limit): delete expired fields of `once`, at most limit. Returns the number.
-local function sweep_once(ctx, limit) local once, once_due = KEYS[12], KEYS[13]
+local function sweep_once(ctx, limit) local once, once_due = KEYS[14], KEYS[15]
   local fields = redis.call('ZRANGE', once_due, '-inf', ctx.now, 'BYSCORE', 'LIMIT', 0, limit)
   if #fields == 0 then return 0 end
   -- at most 4,010: limit, as add_tasks gives it for 1,000 items
@@ -325,11 +364,11 @@ end
 -- open(clock): read what every call needs: the time, whether the base exists, and the settings that this script uses as
 -- `ctx.settings_<name>`; or nil and the error to return. lua/tools/opening.py generates which settings these are, and
 -- the first values of the fields of call.toml. clock: for a call that may create the base.
-local function open(clock) local config = KEYS[11]
-  local row = redis.call('HMGET', config, 'layout_min', 'clock', 'batch_approvals', 'events_max')
+local function open(clock) local config = KEYS[13]
+  local row = redis.call('HMGET', config, 'layout_min', 'clock', 'batch_approvals', 'follow_queue', 'events_max')
   local now, now_text = read_clock(row[1], row[2], clock)
   if not now then return nil, now_text end
-  return { exists = row[1], now = now, now_text = now_text, settings_batch_approvals = row[3] ~= '0', settings_events_max = tonumber(row[4] or 100000) }
+  return { exists = row[1], now = now, now_text = now_text, settings_batch_approvals = row[3] ~= '0', settings_follow_queue = row[4], settings_events_max = tonumber(row[5] or 100000) }
 end
 
 -- person_behind(): the person who answers for the actor of this call; or nil and the error to return.
@@ -341,6 +380,208 @@ local function person_behind()
     return nil, refuse('principal', principal, 'the actor or empty, because a person answers for itself; an agent is kind=agent')
   end
   return principal ~= '' and principal or actor
+end
+
+-- add_count(ctx, name, n): count in this call; write_counts stores it.
+local function queue__add_count(ctx, name, n)
+  ctx.counts[name] = (ctx.counts[name] or 0) + n
+end
+
+-- emit(ctx, event, id, detail): add an entry to the stream, if the noun keeps events. detail: `name=value` words, or
+-- ''. The trace is ctx.trace, that of the task, or else that of the call.
+local function queue__emit(ctx, event, id, detail) local queue__events = KEYS[47]
+  if ctx.settings_events_max == 0 then return end
+  if detail ~= '' and source == '' and trace == '' and not ctx.trace then
+    redis.call('XADD', queue__events, 'MAXLEN', '~', ctx.settings_events_max, '*', 'event', event, 'timestamp', ctx.now_text, 'id', id,
+      'payload', detail)
+    return
+  end
+  local entry = { 'event', event, 'timestamp', ctx.now_text, 'id', id }
+  if detail ~= '' then entry[7], entry[8] = 'payload', detail end
+  if source ~= '' then entry[#entry + 1] = 'source'; entry[#entry + 1] = source end
+  local traced = ctx.trace or trace
+  if traced ~= '' then entry[#entry + 1] = 'trace'; entry[#entry + 1] = traced end
+  redis.call('XADD', queue__events, 'MAXLEN', '~', ctx.settings_events_max, '*', unpack(entry))  -- at most 12: fields of an event
+end
+
+-- line_up(by_lane, lane, score, id): note a task for make_ready.
+-- EARLY
+local function queue__line_up(by_lane, lane, score, id)
+  local members = by_lane[lane]
+  if not members then
+    members = {}
+    by_lane[lane] = members
+  end
+  members[#members + 1] = score
+  members[#members + 1] = id
+end
+
+-- index_task(ctx, by_index, id, own): note a new task for the indexes of its user, tags and parent.
+-- EARLY
+local function queue__index_task(ctx, by_index, id, own) local queue__by_user, queue__by_tag, queue__children = KEYS[34], KEYS[35], KEYS[36]
+  if own.user then queue__line_up(by_index, queue__by_user .. own.user, ctx.now_text, id) end
+  if own.tags then
+    local seen = {}
+    for _, tag in ipairs(own.tags) do
+      if not seen[tag] then queue__line_up(by_index, queue__by_tag .. tag, ctx.now_text, id) end
+      seen[tag] = true
+    end
+  end
+  if own.parent then queue__line_up(by_index, queue__children .. own.parent, ctx.now_text, id) end
+end
+
+-- push_wake(ctx, lane): push a wake-up token for a blocked worker. One is enough: it is a hint, not a task.
+local function queue__push_wake(ctx, lane) local queue__wake = KEYS[25]
+  if (ctx.mode or ctx.settings_mode) == 'paused' then return end
+  if redis.call('EXISTS', queue__wake .. lane) == 0 then redis.call('LPUSH', queue__wake .. lane, '1') end
+end
+
+-- make_ready(ctx, by_lane): put tasks into their lanes and wake a worker for each lane. by_lane[lane] = { score, id,
+-- score, id, … } (line_up). The shares of a lane with waiting tasks do not expire.
+local function queue__make_ready(ctx, by_lane) local queue__ready, queue__lanes, queue__shares = KEYS[23], KEYS[24], KEYS[44]
+  local names = {}
+  for lane, members in pairs(by_lane) do
+    names[#names + 1] = lane
+    for first = 1, #members, 7000 do
+      redis.call('ZADD', queue__ready .. lane, unpack(members, first, math.min(first + 6999, #members)))
+    end
+    if ctx.settings_fair > 0 then redis.call('PERSIST', queue__shares .. lane) end
+    queue__push_wake(ctx, lane)
+  end
+  for first = 1, #names, 7000 do redis.call('SADD', queue__lanes, unpack(names, first, math.min(first + 6999, #names))) end
+end
+
+-- place_task(ctx, id, own, place, by_lane): put a new task where it waits: for other tasks, for its time, in its lane,
+-- or in the queue of a limit if others wait there already.
+-- EARLY
+local function queue__place_task(ctx, id, own, place, by_lane)
+  if own.parent and (ctx.settings_chains or ctx.has_chains) then arg_rare().queue__join_gathering(ctx, id, own.parent) end
+  if own.after or own.gather or own.behind then return arg_rare().queue__await_others(ctx, id, own, place) end
+  local due_ms = math.max(ctx.now + (own.delay_ms or 0), own.run_after_ms or 0)
+  local tied = own.fallback_after_ms or own.expires_at_ms
+  if due_ms > ctx.now then
+    arg_rare().queue__delay_until(ctx, due_ms, id, own.lane or 'any')
+  else
+    local band = own.priority or 5
+    local score = band * BAND + (ctx.settings_fair > 0 and arg_rare().queue__share_place(ctx, own.lane or 'any', own.user or '', band) or place)
+    local limit = ctx.settings_limits > 0 and arg_rare().queue__find_line(ctx, own)
+    if limit then
+      ctx.lined[#ctx.lined + 1] = id
+      if ctx.settings_fair > 0 then ctx.aside[own.lane or 'any'] = true end
+      return arg_rare().queue__join_limit(ctx, id, string.format('%.0f', score), limit, arg_rare().queue__full_score(ctx), tied)
+    end
+    queue__line_up(by_lane, own.lane or 'any', score, id)
+  end
+  if tied then arg_rare().queue__await_deadline(ctx, id, due_ms) end
+end
+
+-- write_record(id, stamp, ctx, own, size): write the record of a new task. `ties` marks a task that needs more than
+-- usual at its first lease, its return or its end. If an older task of this id left a stub, its settlement stays known
+-- as `settled_earlier`, and so do the last eight calls that enqueued it. `source` is the task's own, or that of the
+-- call. A link of another family (shorten_family) is no longer one.
+-- EARLY
+local function queue__write_record(id, stamp, ctx, own, size) local queue__task, queue__children = KEYS[20], KEYS[36]
+  local key = queue__task .. id
+  local old = ctx.some_known and redis.call('HMGET', key, 'gone', 'rid', 'earlier', 'settled', 'link') or {}
+  if old[5] then
+    redis.call('HDEL', key, 'link', 'pruned')
+    redis.call('ZREM', queue__children .. old[5], id)
+    arg_rare().queue__shorten_family(ctx, old[5])
+  end
+  if source == '' then
+    redis.call('HSET', key, 'rid', stamp, 'created_ms', ctx.now_text, unpack(own))  -- at most 80: two for each pair of an item
+  else
+    redis.call('HSET', key, 'rid', stamp, 'created_ms', ctx.now_text, 'source', source, unpack(own)) -- at most 80: likewise; the last source counts
+  end
+  if size > 1024 then redis.call('HSET', key, 'size', size) end
+  if trace ~= '' then redis.call('HSET', key, 'trace', trace) end
+  if own.unique or own.scope or own.ordering_key or own.fallback_after_ms or own.expires_at_ms or own.timeout_ms or own.result_ms or own.reply then
+    redis.call('HSET', key, 'ties', '1')
+  end
+  if old[1] then
+    local calls = string.match(old[2] .. ' ' .. (old[3] or ''), '^' .. string.rep('%S* ?', 8))
+    redis.call('HSET', key, 'earlier', calls)
+    redis.call('HDEL', key, 'gone', 'settled')
+    if old[4] then redis.call('HSET', key, 'settled_earlier', old[4]) end
+    redis.call('PERSIST', key)
+  end
+end
+
+-- add_tasks(ctx, ids, data, envelopes, stamps): add the tasks that are new. envelopes: their pairs; stamps:
+-- `<rid>/<index>`. Returns one answer for each task.
+-- EARLY
+local function queue__add_tasks(ctx, ids, data, envelopes, stamps) local queue__config, queue__payload, queue__ready, queue__shares = KEYS[17], KEYS[21], KEYS[23], KEYS[44]
+  local last = redis.call('HINCRBY', queue__config, 'place', #ids)
+  local place = last - #ids
+  ctx.there, ctx.lined, ctx.aside, ctx.last_place = {}, {}, {}, string.format('%.0f', last)
+  local new, answers, created, seen, payloads, by_lane, by_index = { 'created' }, {}, {}, {}, {}, {}, {}
+  for i, id in ipairs(ids) do
+    local own, known, twin, by, later, later_twin = envelopes[i], nil, nil, nil, false, false
+    local keyed = own.idempotency_key or own.unique or own.scope
+    if ctx.some_known then known, later = arg_rare().queue__known_as(id, stamps[i]) end
+    known = known or (seen[id] and 'exists')
+    if keyed and known ~= 'created' then twin, by, later_twin = arg_rare().queue__find_duplicate(ctx, own, stamps[i]) end
+    -- What a later item of this call made was not there when the call came before: then this one was refused, and is again.
+    local may_be_refused = by ~= 'rid' and (not known or later) and (not twin or later_twin)
+    local missing = may_be_refused and (own.after and arg_rare().queue__find_missing(ctx, own.after, stamps[i])
+      or own.needs_parent and arg_rare().queue__find_missing(ctx, { own.parent }, stamps[i]))
+    if may_be_refused and ctx.moved and not arg_rare().queue__is_here(own) then
+      answers[i] = { 'moved' }
+    elseif missing then
+      answers[i] = { 'unknown', missing }
+    elseif twin and (by == 'rid' or not known) then
+      answers[i] = { 'deduplicated', twin }
+      arg_rare().queue__merge_task(ctx, twin, later_twin and 'key' or by, stamps[i], own, data[i])  -- the payload of the later item is newer
+    elseif known then
+      answers[i], seen[id] = { known }, true
+    else
+      answers[i], seen[id], created[#created + 1] = new, true, id
+      if own.scope then
+        redis.call('SET', queue__payload .. id, data[i])  -- because a later item of the same scope may replace the payload
+      else
+        payloads[#payloads + 1], payloads[#payloads + 2] = queue__payload .. id, data[i]
+      end
+      if own.ordering_key then arg_rare().queue__join_order(id, own, place + i) end
+      queue__write_record(id, stamps[i], ctx, own, #data[i])
+      if keyed then arg_rare().queue__hold_keys(ctx, id, own, false) end
+      queue__index_task(ctx, by_index, id, own)
+      queue__place_task(ctx, id, own, place + i, by_lane)
+    end
+  end
+  if ctx.held then arg_rare().queue__sweep_once(ctx, 10 + 2 * ctx.held) end
+  if #created == 0 then return answers end
+  -- at most 2,000: two for each item
+  if #payloads > 0 then redis.call('MSET', unpack(payloads)) end
+  for index, members in pairs(by_index) do redis.call('ZADD', index, unpack(members)) end
+  queue__make_ready(ctx, by_lane)
+  for lane in pairs(ctx.aside) do
+    if redis.call('EXISTS', queue__ready .. lane) == 0 then redis.call('EXPIRE', queue__shares .. lane, 2592000) end
+  end
+  queue__emit(ctx, 'task.enqueued', table.concat(created, ' '), '')
+  if #ctx.lined > 0 then queue__emit(ctx, 'task.limited', table.concat(ctx.lined, ' '), '') end
+  ctx.counts.enqueued = #created
+  return answers
+end
+
+-- answer_waiters(ctx, id, how, value): store how a task ended under `reply:<id>` for reply_ms, and publish it. The key
+-- lives twice as long; after reply_ms it is ignored.
+-- EARLY
+local function queue__answer_waiters(ctx, id, how, value) local queue__config, queue__reply, queue__channel = KEYS[17], KEYS[22], KEYS[45]
+  ctx.reply_ms = ctx.reply_ms or tonumber(redis.call('HGET', queue__config, 'reply_ms') or 3600000)
+  redis.call('SET', queue__reply .. id, string.format('%.0f ', ctx.now + ctx.reply_ms) .. how .. '\n' .. value,
+    'PX', string.format('%.0f', math.max(2 * ctx.reply_ms, 60000)))
+  redis.pcall('SPUBLISH', queue__channel .. id, how)
+end
+
+-- cancel_task(ctx, id, tied, detail): end a task as cancelled; the caller has taken it out of the set it was in.
+-- EARLY
+local function queue__cancel_task(ctx, id, tied, detail) local queue__task, queue__finished = KEYS[20], KEYS[29]
+  if tied then arg_rare().queue__on_end(ctx, id, 'cancelled', '') end
+  redis.call('HSET', queue__task .. id, 'cancelled_ms', ctx.now_text)
+  redis.call('ZADD', queue__finished, ctx.now, id)
+  queue__emit(ctx, 'task.cancelled', id, detail or '')
+  queue__add_count(ctx, 'cancelled', 1)
+  ctx.ended = ctx.ended + 1
 end
 
 -- set_field(own, name, value): change a field of a change; save_change stores it.
@@ -358,6 +599,7 @@ local function record_step(ctx, own, event, by, detail, why) local logs = KEYS[4
   set_field(own, 'seq', own.seq + 1)
   redis.call('XADD', logs .. own.id, 'MAXLEN', 1000, '*', 'event', event, 'timestamp', ctx.now_text, 'rev', own.rev, 'round', own.round,
     'by', by, 'detail', detail, 'reason', why, 'proof', ctx.proof or '')
+  if own.p_follows ~= '' then arg_rare().note_follow(ctx, own, event) end
   emit(ctx, event, own.id, 'rev=' .. own.rev .. ' round=' .. own.round .. ' by=' .. by .. (detail ~= '' and ' ' .. detail or ''))
 end
 
@@ -436,7 +678,7 @@ end
 
 -- count_answer(ctx, action, since_ms): count an answer for the statistics of the actor; since_ms: when the request was opened, or nil if
 -- it was answered before.
-local function count_answer(ctx, action, since_ms) local userstats = KEYS[10]
+local function count_answer(ctx, action, since_ms) local userstats = KEYS[12]
   local key, day = userstats .. actor, math.floor(ctx.now / 86400000)
   local field = (action == 'approve' and 'a:' or 'r:') .. string.format('%.0f', day)
   local row = redis.call('HMGET', key, 'last_ms', field, 'answers', 'took_ms')
@@ -718,6 +960,11 @@ local function answer(ctx, own, i, person) local requests, inboxes = KEYS[3], KE
   return { decide(ctx, own, actor) or 'recorded', own.state, own.round }
 end
 
+-- domain_name(): the name of the domain, from its keys.
+local function domain_name() local config = KEYS[13]
+  return string.match(config, '^.*[:{]([^:{}]+)}?:config$')
+end
+
 -- end_run(ctx, own, by, how, why): a run is over: completed, failed, cancelled, or to be tried again (retry) if attempts are left.
 local function end_run(ctx, own, by, how, why)
   local cancelled = own.cancelling == '1'
@@ -743,6 +990,728 @@ local function end_lease(ctx, own)
   local late = own.deadline_ms >= own.started_ms + own.run_ms + 30000
   set_field(own, 'attempts', own.attempts + 1)
   end_run(ctx, own, 'time', late and 'failed' or 'retry', late and 'timeout' or 'lost')
+end
+
+-- put_out(ctx, follow): put a task into the outbox. The change is kept until it is delivered.
+local function put_out(ctx, follow) local change, outbox, follows = KEYS[1], KEYS[10], KEYS[11]
+  local name = follow.id .. ' ' .. follow.seq
+  redis.call('ZADD', outbox, ctx.now_text, name)
+  redis.call('HSET', follows, name, follow.text)
+  redis.call('HINCRBY', change .. follow.id, 'undelivered', 1)
+end
+
+-- note_follow(ctx, own, event): the task that the policy wants after this step waits in the outbox; or, in a call that may enqueue it
+-- itself, for the end of this call.
+local function note_follow(ctx, own, event)
+  local word = string.sub(event, 8)
+  local wanted, lane, priority = string.match(';' .. own.p_follows, ';' .. word .. '|([^|]*)|([^|]*)|(%d)')
+  if not wanted then return end
+  local follow = { id = own.id, seq = string.format('%.0f', own.seq),
+    text = table.concat({ word, string.format('%.0f', own.rev), own.digest, wanted, lane, priority }, ' ') }
+  if ctx.follows then
+    ctx.follows[#ctx.follows + 1] = follow
+  else
+    put_out(ctx, follow)
+  end
+end
+
+-- push_due(lane): push a wake-up token for a due time within the next 10 s (the longest block), because blocked workers
+-- do not know this time. The worker that takes the token claims, sees next_ms, and blocks until then. Also pushed while
+-- the queue is paused. It expires after 60 s.
+local function queue__push_due(lane) local queue__wake = KEYS[25]
+  if redis.call('EXISTS', queue__wake .. lane) == 0 then redis.call('LPUSH', queue__wake .. lane, '1') end
+  redis.call('PEXPIRE', queue__wake .. lane, 60000)
+end
+
+-- await_deadline(ctx, id, since_ms, due, own): store the next deadline of a waiting task: its move to the next lane (or
+-- its failure in the last lane), counted from since_ms, or its expiry if it was never leased; the earlier one. due: a
+-- list for the ZADD of the caller. own: what this reads of the record, if that is known.
+local function queue__await_deadline(ctx, id, since_ms, due, own) local queue__task, queue__deadlines = KEYS[20], KEYS[28]
+  own = own or redis.call('HMGET', queue__task .. id, 'fallback_after_ms', 'fallback', 'expires_at_ms', 'deliveries')
+  local at_ms = MAX_SAFE
+  if own[1] then
+    at_ms = since_ms + own[1]
+    if at_ms - ctx.now < 10000 then
+      for lane in string.gmatch(own[2] or '', '[^,]+') do queue__push_due(lane) end  -- nobody may serve the first
+    end
+  end
+  if own[3] and not own[4] then at_ms = math.min(at_ms, tonumber(own[3])) end
+  if at_ms == MAX_SAFE then return end
+  if due then
+    due[#due + 1] = string.format('%.0f', at_ms)
+    due[#due + 1] = id
+  else
+    redis.call('ZADD', queue__deadlines, string.format('%.0f', at_ms), id)
+  end
+end
+
+-- begin_chains(ctx): note that the queue has chains. Until then, no call looks for tasks that wait for others.
+local function queue__begin_chains(ctx) local queue__config = KEYS[17]
+  if not (ctx.settings_chains or ctx.has_chains) then redis.call('HSET', queue__config, 'chains', '1') end
+  ctx.has_chains = true
+end
+
+-- note_end(ctx, how, id, parent, stamp): note what propagate_ends has to do for a task. `c`, `f`: report that it
+-- completed or failed to its gathering parent, '<id> <its place>', and to the tasks that wait for it by now. Later
+-- tasks wait for another task with that id. `o`: report it to the next task of its ordering key, in place of a parent.
+-- `t`: cancel its children, under a stamp.
+local function queue__note_end(ctx, how, id, parent, stamp) local queue__config, queue__ends = KEYS[17], KEYS[39]
+  ctx.last_place = ctx.last_place or redis.call('HGET', queue__config, 'place') or 0
+  redis.call('ZADD', queue__ends, ctx.now_text,
+    how .. ' ' .. id .. ' ' .. (parent or '- 0') .. ' ' .. (stamp or ctx.last_place))
+  ctx.noted = true
+end
+
+-- make_awaited(ctx, id): mark a task that other tasks wait for: from now on it has ties. If it has ended already, note
+-- its end for all waiting tasks that this call adds.
+local function queue__make_awaited(ctx, id) local queue__running, queue__task, queue__finished, queue__dead = KEYS[18], KEYS[20], KEYS[29], KEYS[30]
+  if ctx.there[id] == 'awaited' then return end
+  ctx.there[id] = 'awaited'
+  local failed = redis.call('ZSCORE', queue__dead, id) or redis.call('HEXISTS', queue__task .. id, 'cancelled_ms') == 1
+  if failed or redis.call('ZSCORE', queue__finished, id) then
+    return queue__note_end(ctx, failed and 'f' or 'c', id)
+  end
+  redis.call('HSET', queue__task .. id, 'awaited', '1', 'ties', '1')
+  local held = redis.call('HGET', queue__running, id)
+  if held and not string.find(held, ' ties[^|]*|') then
+    redis.call('HSET', queue__running, id, (string.gsub(held, '^(%S+ %d+ [^ |]+)', '%1 ties')))
+  end
+end
+
+-- await_others(ctx, id, own, place): let a new task wait until others have ended: the tasks of `after`, which exist;
+-- `gather` children, which may come later; or the earlier tasks of its ordering key. An end from before is noted as if
+-- it happened now.
+local function queue__await_others(ctx, id, own, place) local queue__task, queue__blocked, queue__deadlines, queue__dependents = KEYS[20], KEYS[27], KEYS[28], KEYS[37]
+  local seen, awaits = {}, own.gather or (own.behind and 1 or 0)
+  for _, other in ipairs(own.after or {}) do
+    if not seen[other] then
+      seen[other], awaits = true, awaits + 1
+      redis.call('ZADD', queue__dependents .. other, place, id)
+      queue__make_awaited(ctx, other)
+    end
+  end
+  redis.call('HSET', queue__task .. id, 'awaits', awaits)
+  redis.call('ZADD', queue__blocked, (own.priority or 5) * BAND + place, id)
+  if own.expires_at_ms then redis.call('ZADD', queue__deadlines, own.expires_at_ms, id) end
+  queue__begin_chains(ctx)
+end
+
+-- find_set(id, record): the set that a task is in, and its score there; nil if it is in none or has no record.
+local function queue__find_set(id, record) local queue__leases, queue__ready, queue__delayed, queue__blocked, queue__finished, queue__dead = KEYS[19], KEYS[23], KEYS[26], KEYS[27], KEYS[29], KEYS[30]
+  if not record then return nil end
+  for _, set in ipairs({ queue__ready .. (record.lane or 'any'), queue__leases, queue__finished, queue__delayed, queue__dead, queue__blocked }) do
+    local score = redis.call('ZSCORE', set, id)
+    if score then return set, score end
+  end
+end
+
+-- lane_emptied(ctx, lane): note that no task waits in this lane any more. Its wake token is deleted, but a token for a
+-- due time expires by itself.
+local function queue__lane_emptied(ctx, lane) local queue__lanes, queue__wake, queue__delayed, queue__deadlines, queue__shares = KEYS[24], KEYS[25], KEYS[26], KEYS[28], KEYS[44]
+  redis.call('SREM', queue__lanes, lane)
+  if ctx.settings_fair > 0 or ctx.settings_fair_top > 0 then redis.call('EXPIRE', queue__shares .. lane, ctx.settings_limits > 0 and 2592000 or 86400) end
+  if redis.call('EXISTS', queue__delayed, queue__deadlines) == 0 then
+    redis.call('DEL', queue__wake .. lane)
+  else
+    redis.call('PEXPIRE', queue__wake .. lane, 60000)
+  end
+end
+
+-- leave_line(id, key): remove a task from a limit queue. If the queue is then empty, remove it from limit_lines.
+local function queue__leave_line(id, key) local queue__task, queue__waiting, queue__limit_lines = KEYS[20], KEYS[41], KEYS[42]
+  redis.call('HDEL', queue__task .. id, 'limited_by')
+  redis.call('ZREM', queue__waiting .. key, id)
+  if redis.call('EXISTS', queue__waiting .. key) == 0 then redis.call('ZREM', queue__limit_lines, key) end
+end
+
+-- push_control(ctx, name): leave a wake-up for a worker. It expires if no worker waits for it.
+local function queue__push_control(ctx, name) local queue__control = KEYS[31]
+  ctx.called = ctx.called or {}
+  if ctx.called[name] then return end
+  ctx.called[name] = true
+  if redis.call('EXISTS', queue__control .. name) == 0 then redis.call('LPUSH', queue__control .. name, '1') end
+  redis.call('PEXPIRE', queue__control .. name, 60000)
+end
+
+-- read_record(id): the record of a task as a table by name, and how many bytes its values have; nil if there is none.
+local function queue__read_record(id) local queue__task = KEYS[20]
+  local flat, record, bytes = redis.call('HGETALL', queue__task .. id), {}, 0  -- at most 70: fields of a record
+  if #flat == 0 then return nil, 0 end
+  for f = 1, #flat, 2 do
+    record[flat[f]] = flat[f + 1]
+    bytes = bytes + #flat[f + 1]
+  end
+  return record, bytes
+end
+
+-- state_of(ctx, set, score, record): the state of a task by the set it is in; nil if it is in none.
+local function queue__state_of(ctx, set, score, record) local queue__leases, queue__delayed, queue__blocked, queue__finished, queue__dead = KEYS[19], KEYS[26], KEYS[27], KEYS[29], KEYS[30]
+  if not set then return nil end
+  if set == queue__leases then return tonumber(score) > ctx.now and 'running' or 'stalled' end
+  if set == queue__finished then return record.cancelled_ms and 'cancelled' or 'completed' end
+  return set == queue__delayed and 'delayed' or set == queue__blocked and 'blocked' or set == queue__dead and 'dead' or 'ready'
+end
+
+-- cancel_one(ctx, id, dead_too): cancel a task: at once if it waits, by its worker if it runs. With dead_too, a dead
+-- task leaves the dead set. Returns the answer.
+-- LATE
+local function queue__cancel_one(ctx, id, dead_too) local queue__running, queue__leases = KEYS[18], KEYS[19]
+  local record = queue__read_record(id)
+  local set, score = queue__find_set(id, record)
+  local state = queue__state_of(ctx, set, score, record)
+  if not state then return 'not_found' end
+  if state == 'cancelled' then return 'cancelled' end
+  local dead_before = state == 'dead'
+  if state == 'completed' or (dead_before and not dead_too) then return 'finished' end
+  if set == queue__leases then
+    local held = redis.call('HGET', queue__running, id)
+    if held and not string.find(held, ' cancel|', 1, true) then
+      redis.call('HSET', queue__running, id, (string.gsub(held, '|', ' cancel|', 1)))
+      queue__push_control(ctx, string.match(held, '^.* (%S+)$'))
+    end
+    return 'cancelling'
+  end
+  redis.call('ZREM', set, id)
+  if record.limited_by then queue__leave_line(id, record.limited_by) end
+  if state == 'ready' and redis.call('EXISTS', set) == 0 then queue__lane_emptied(ctx, record.lane or 'any') end
+  if dead_before and record.reply then queue__answer_waiters(ctx, id, 'cancelled', '') end
+  queue__cancel_task(ctx, id, not dead_before and record.ties, dead_before and 'from=dead')
+  return 'cancelled'
+end
+
+-- rank_after(set, score, id): the number of members up to (score, id), even if this member was removed. Members with
+-- equal scores are sorted by their bytes.
+local function queue__rank_after(set, score, id)
+  if redis.call('ZSCORE', set, id) == score then return redis.call('ZRANK', set, id) + 1 end
+  local low, high = redis.call('ZCOUNT', set, '-inf', '(' .. score), redis.call('ZCOUNT', set, '-inf', score)
+  while low < high do  -- at most 53: halvings
+    local middle = math.floor((low + high) / 2)
+    local member, at = redis.call('ZRANGE', set, middle, middle)[1], 1
+    -- at most 200: bytes of an id
+    while string.byte(member, at) and string.byte(member, at) == string.byte(id, at) do at = at + 1 end
+    if (string.byte(member, at) or 0) < (string.byte(id, at) or 0) then low = middle + 1 else high = middle end
+  end
+  return low
+end
+
+-- cancel_children(ctx, id, last_id, last_score, stamp, limit): cancel the children of a task behind the last one, at
+-- most limit, and note that their own children follow. The stamp ends cycles of parents: each task is cancelled once
+-- for a stamp. A later cancel has a higher stamp and does the work of earlier ones. A link (shorten_family) of a
+-- removed child counts as a child. Returns how many, and the last of them with its score.
+local function queue__cancel_children(ctx, id, last_id, last_score, stamp, limit) local queue__task, queue__children = KEYS[20], KEYS[36]
+  local start = last_score == '0' and 0 or queue__rank_after(queue__children .. id, last_score, last_id)
+  local page = redis.call('ZRANGE', queue__children .. id, start, start + limit - 1, 'WITHSCORES')
+  for i = 1, #page, 2 do
+    local child = page[i]
+    local row = redis.call('HMGET', queue__task .. child, 'created_ms', 'parent', 'link', 'pruned')
+    local parent = row[3]
+    if row[1] then parent = row[2] end
+    if parent ~= id then
+      redis.call('ZREM', queue__children .. id, child)  -- an older version enqueued a new task with the id of a link
+    else
+      if row[1] then queue__cancel_one(ctx, child) end
+      local has_own = redis.call('EXISTS', queue__children .. child) == 1
+      if has_own and tonumber(row[4] or 0) < tonumber(stamp) then
+        redis.call('HSET', queue__task .. child, 'pruned', stamp)
+        queue__note_end(ctx, 't', child, nil, stamp)
+      elseif not has_own and not row[1] then  -- an older build removed the last child of a link
+        redis.call('ZREM', queue__children .. id, child)
+        redis.call('PEXPIRE', queue__task .. child, 60000)
+      end
+    end
+  end
+  return #page / 2, #page > 0 and page[#page - 1] .. ' ' .. page[#page]
+end
+
+-- delay_until(ctx, due_ms, id, lane): make a task delayed until due_ms. If that is within 10 s, wake a worker of the
+-- lane.
+local function queue__delay_until(ctx, due_ms, id, lane) local queue__delayed = KEYS[26]
+  redis.call('ZADD', queue__delayed, due_ms, id)
+  if due_ms - ctx.now < 10000 then queue__push_due(lane) end
+end
+
+-- chains_on_end(ctx, id, own, how): note the end for the parent that gathers the task, and for the tasks that wait for it.
+-- READS awaited gathered parent
+-- WHEN own.awaited or own.gathered
+local function queue__chains_on_end(ctx, id, own, how) local queue__task = KEYS[20]
+  redis.call('HDEL', queue__task .. id, 'awaited', 'gathered')
+  local well = how == 'completed' or how == 'result_dropped'
+  queue__note_end(ctx, well and 'c' or 'f', id, own.gathered and own.parent .. ' ' .. own.gathered)
+end
+
+-- holds_on_end(ctx, id, own): end what a task holds while it waits or runs: its deadline, its unique key and its scope.
+-- READS unique scope
+local function queue__holds_on_end(ctx, id, own) local queue__deadlines, queue__once = KEYS[28], KEYS[32]
+  redis.call('ZREM', queue__deadlines, id)
+  if not (own.unique or own.scope) then return end
+  local unique, scope = 'unique:' .. (own.unique or ''), 'scope:' .. (own.scope or '')
+  local held = redis.call('HMGET', queue__once, unique, scope)
+  if held[1] == id then redis.call('HDEL', queue__once, unique, held[2] == id and scope or unique) return end
+  if held[2] == id then redis.call('HDEL', queue__once, scope) end
+end
+
+-- order_on_end(ctx, id, own): remove the task from the queue of its ordering key. If it was the first, write a note,
+-- and propagate_ends unblocks the next task.
+-- READS ordering_key
+-- WHEN own.ordering_key
+local function queue__order_on_end(ctx, id, own) local queue__order = KEYS[38]
+  local line = queue__order .. own.ordering_key
+  local first = redis.call('ZRANGE', line, 0, 1, 'WITHSCORES')
+  redis.call('ZREM', line, id)
+  if first[1] == id and first[3] then queue__note_end(ctx, 'o', id, first[3] .. ' ' .. first[4]) end
+end
+
+-- replies_on_end(ctx, id, how, value): answer the clients that wait for the task's reply.
+-- READS reply
+-- WHEN own.reply and value
+local function queue__replies_on_end(ctx, id, how, value)
+  queue__answer_waiters(ctx, id, how, value)
+end
+
+-- on_end(ctx, id, how, value): generated from lua/queue/noun.toml: calls the hooks of holds, chains, order, replies.
+local function queue__on_end(ctx, id, how, value) local queue__task = KEYS[20]
+  local row = redis.call('HMGET', queue__task .. id, 'unique', 'scope', 'awaited', 'gathered', 'parent', 'ordering_key', 'reply', 'result_ms')
+  local own = { unique = row[1], scope = row[2], awaited = row[3], gathered = row[4], parent = row[5], ordering_key = row[6], reply = row[7], result_ms = row[8] }
+  queue__holds_on_end(ctx, id, own)
+  if own.awaited or own.gathered then queue__chains_on_end(ctx, id, own, how) end
+  if own.ordering_key then queue__order_on_end(ctx, id, own) end
+  if own.reply and value then queue__replies_on_end(ctx, id, how, value) end
+  return own
+end
+
+-- move_to_dead(ctx, event, id, reason, tied, error, shown): move a task to the dead set. The caller has removed it from
+-- its set, and writes the reason and the error into the record. shown: further words of the event, or nil.
+local function queue__move_to_dead(ctx, event, id, reason, tied, error, shown) local queue__dead = KEYS[30]
+  if tied then queue__on_end(ctx, id, 'dead ' .. reason, error or '') end
+  redis.call('ZADD', queue__dead, ctx.now, id)
+  queue__emit(ctx, event, id, 'reason=' .. reason .. (shown or ''))
+  queue__add_count(ctx, 'dead', 1)
+end
+
+-- share_place(ctx, lane, user, band): the place of a user's next task with fair shares: the place claimed last in this
+-- lane and band, or the end of the user's previous task if that is later. A task of a user with weight 100 % lasts
+-- 1,000. config.fair_top is kept above all places, for the case that fair shares are switched off.
+local function queue__share_place(ctx, lane, user, band) local queue__config, queue__weights, queue__shares = KEYS[17], KEYS[43], KEYS[44]
+  local name = lane .. ' ' .. band .. user
+  ctx.shares = ctx.shares or {}
+  local own = ctx.shares[name]
+  if not own then
+    local row = redis.call('ZMSCORE', queue__shares .. lane, band .. ' claimed', band .. user)
+    local weight_pct = user ~= '' and redis.call('HGET', queue__weights, user) or 100
+    local from = math.max(ctx.settings_fair, row[1] and row[1] % BAND or 0)
+    own = { place = math.max(from, row[2] and row[2] % BAND or 0), lasts = math.ceil(100000 / weight_pct) }
+    ctx.shares[name] = own
+  end
+  local place = own.place
+  own.place = place + own.lasts
+  redis.call('ZADD', queue__shares .. lane, string.format('%.0f', band * BAND + own.place), band .. user)
+  if own.place > (ctx.fair_top or ctx.settings_fair_top) then
+    ctx.fair_top = own.place + 1000000
+    redis.call('HSET', queue__config, 'fair_top', string.format('%.0f', ctx.fair_top))
+  end
+  return place
+end
+
+-- tell_waiting(ctx, id, place, how, batch): report to a waiting task that a task it waits for has ended. It continues
+-- or ends at once if this end decides, and otherwise when the last one has ended (it may wait for all of them, or for
+-- any). What becomes ready goes into the batch. A task that is not blocked at this place no longer waits, or is another
+-- task with that id.
+local function queue__tell_waiting(ctx, id, place, how, batch) local queue__task, queue__blocked = KEYS[20], KEYS[27]
+  local score = redis.call('ZSCORE', queue__blocked, id)
+  if not score or score % BAND ~= tonumber(place) then return end
+  local own = redis.call('HMGET', queue__task .. id, 'after_when', 'after_any', 'lane', 'delay_ms', 'run_after_ms', 'ties', 'user', 'limited_by')
+  if own[8] then return end  -- it no longer waits for tasks, only for a limit
+  local good = own[1] == 'ended' or (how == 'c') == (own[1] ~= 'failed')
+  local decisive = good == (own[2] == '1')
+  if not decisive and redis.call('HINCRBY', queue__task .. id, 'awaits', -1) > 0 then return end
+  redis.call('ZREM', queue__blocked, id)
+  if good then
+    local due_ms = math.max(ctx.now + (own[4] or 0), tonumber(own[5] or 0))
+    redis.call('HSET', queue__task .. id, 'ready_ms', ctx.now_text)
+    if due_ms > ctx.now then
+      queue__delay_until(ctx, due_ms, id, own[3] or 'any')
+    else
+      local band = math.floor(score / BAND)
+      if ctx.settings_fair > 0 then score = band * BAND + queue__share_place(ctx, own[3] or 'any', own[7] or '', band) end
+      queue__line_up(batch.by_lane, own[3] or 'any', score, id)
+    end
+    if own[6] then queue__await_deadline(ctx, id, due_ms) end
+    batch.freed[#batch.freed + 1] = id
+  elseif own[1] == 'failed' then
+    queue__cancel_task(ctx, id, own[6])
+  else
+    redis.call('HSET', queue__task .. id, 'reason', 'after_failed')
+    queue__move_to_dead(ctx, 'task.dead', id, 'after_failed', own[6])
+  end
+end
+
+-- propagate_ends(ctx, limit): carry out what ended tasks mean for others, oldest first, for at most limit of them. `c`,
+-- `f`: report to the waiting tasks and to the gathering parent. `o`: report to the next task of the ordering key. `t`:
+-- cancel the children. The rest stays noted. Returns how many were reported.
+local function queue__propagate_ends(ctx, limit) local queue__dependents, queue__ends = KEYS[37], KEYS[39]
+  local batch, told = { by_lane = {}, freed = {} }, 0
+  local function line_up_freed()
+    queue__make_ready(ctx, batch.by_lane)
+    for first = 1, #batch.freed, 1000 do
+      queue__emit(ctx, 'task.unblocked', table.concat(batch.freed, ' ', first, math.min(first + 999, #batch.freed)), '')
+    end
+    batch = { by_lane = {}, freed = {} }
+  end
+  local function follow(note, at_ms)
+    local how, id, other, at, upto = string.match(note, '^(%l) (%S+) (%S+) (%d+) (%d+)$')
+    local count, rest = 0, '- 0'
+    redis.call('ZREM', queue__ends, note)
+    if how == 't' then
+      line_up_freed()  -- cancel_children must see the tasks that became ready
+      count, rest = queue__cancel_children(ctx, id, other, at, upto, limit - told)
+    elseif how then  -- else the note is damaged
+      if at ~= '0' then queue__tell_waiting(ctx, other, at, how, batch) end
+      local waiting = how == 'o' and {}
+        or redis.call('ZRANGE', queue__dependents .. id, '-inf', upto, 'BYSCORE', 'LIMIT', 0, limit - told, 'WITHSCORES')
+      count = #waiting / 2
+      if count > 0 then redis.call('ZREMRANGEBYRANK', queue__dependents .. id, 0, count - 1) end
+      for i = 1, #waiting, 2 do queue__tell_waiting(ctx, waiting[i], waiting[i + 1], how, batch) end
+    end
+    if count == limit - told then redis.call('ZADD', queue__ends, at_ms, how .. ' ' .. id .. ' ' .. rest .. ' ' .. upto) end
+    told = told + math.max(count, 1)
+  end
+  while told < limit do  -- at most 1,000: limit
+    local notes = redis.call('ZRANGE', queue__ends, 0, limit - told - 1, 'WITHSCORES')
+    if #notes == 0 then break end
+    for i = 1, #notes, 2 do
+      if told < limit then follow(notes[i], notes[i + 1]) end
+    end
+  end
+  ctx.noted = nil
+  line_up_freed()
+  return told
+end
+
+-- chains_on_close(ctx): report the ends of this call to the tasks that wait for them: at most 100, less those that its
+-- sweep has reported. If more are left, the time of the next claim is now.
+-- WHEN ctx.noted
+local function queue__chains_on_close(ctx) local queue__ends = KEYS[39]
+  local left = 100 - ctx.told
+  local all = left > 0 and queue__propagate_ends(ctx, left) < left
+  if ctx.next_ms and not all and redis.call('EXISTS', queue__ends) == 1 then ctx.next_ms = ctx.now end
+end
+
+-- create_base(clock): store the layout and the clock of a new base. The clock is `test` or `server` (the default).
+local function queue__create_base(clock) local queue__config = KEYS[17]
+  redis.call('HSET', queue__config, 'layout', CREATED, 'layout_min', CREATED, 'clock', clock == 'test' and 'test' or 'server')
+end
+
+-- is_later(made_by, stamp): whether a later item of the same call made the task with the stamp made_by.
+local function queue__is_later(made_by, stamp)
+  local call, index = string.match(stamp, '^(.*)/(%d+)$')
+  local other_call, other_index = string.match(made_by or '', '^(.*)/(%d+)$')
+  return other_call == call and tonumber(other_index) > tonumber(index)
+end
+
+-- find_duplicate(ctx, own, stamp): find the task that a new one duplicates, and by what: an earlier answer of this call
+-- (rid), its idempotency key (key), its scope, or its unique key. The third value: a later item of this call made that
+-- task. nil if it is no duplicate.
+local function queue__find_duplicate(ctx, own, stamp) local queue__task, queue__once = KEYS[20], KEYS[32]
+  local names = { 'rid', 'key', 'scope', 'unique' }
+  local found = redis.call('HMGET', queue__once, 'rid:' .. stamp, 'key:' .. (own.idempotency_key or ''),
+    'scope:' .. (own.scope or ''), 'unique:' .. (own.unique or ''))
+  for i, name in ipairs(names) do
+    local id, until_ms, made_by = string.match(found[i] or '', '^(%S+) ?(%d*) ?(%S*)$')
+    if made_by and made_by ~= '' and redis.call('HEXISTS', queue__once, 'purged:' .. made_by) == 1 then id = nil end
+    local asked = id and i > 1 and (until_ms == '' or own.after or own.needs_parent or ctx.moved)
+    local row = asked and redis.call('HMGET', queue__task .. id, 'created_ms', 'rid') or {}
+    -- The key of an evicted task may still be stored.
+    local stands = id and (until_ms ~= '' and tonumber(until_ms) > ctx.now or until_ms == '' and row[1])
+    if stands then return id, name, queue__is_later(row[2], stamp) end
+  end
+end
+
+-- read_limits(ctx, keys): the limits for these keys: each has its own, or that of its kind (`user:*`). A rule is stored
+-- as '<concurrency> <policy> <interval_ms> <burst>', with 0 for not limited. Each limit is one table per call (cached
+-- in ctx.limit). room_left adds `held` and `next_ms` to it.
+local function queue__read_limits(ctx, keys) local queue__limits = KEYS[40]
+  local names, found = {}, {}
+  for i, key in ipairs(keys) do names[2 * i - 1], names[2 * i] = key, string.sub(key, 1, string.find(key, ':', 1, true) or -1) .. '*' end
+  local rules = redis.call('HMGET', queue__limits, unpack(names))  -- at most 2,000: two for each key of a task, or of a page of lines
+  for i, key in ipairs(keys) do
+    local rule, limit = rules[2 * i - 1] or rules[2 * i], ctx.limit[key]
+    if rule and not limit then
+      local most, policy, interval_ms, burst = string.match(rule, '^(%d+) (%S+) (%S+) (%d+)$')
+      limit = {
+        key = key, policy = policy, most = most ~= '0' and tonumber(most),
+        interval_ms = interval_ms ~= '0' and tonumber(interval_ms), slack_ms = (burst - 1) * interval_ms,
+      }
+      ctx.limit[key] = limit
+    end
+    found[#found + 1] = limit
+  end
+  return found
+end
+
+-- limits_of(ctx, user, tags, words): the limits that apply to a task: `all`, its user, its tags, its limit keys. tags,
+-- words: separated by commas, or ''.
+local function queue__limits_of(ctx, user, tags, words)
+  local known = user .. ' ' .. tags .. ' ' .. words
+  if not ctx.limited[known] then
+    local keys, seen = { 'all' }, {}
+    for i, list in ipairs({ user, tags, words }) do
+      for word in string.gmatch(list, '[^,]+') do
+        local key = ({ 'user:', 'tag:', 'key:' })[i] .. word
+        if not seen[key] then keys[#keys + 1], seen[key] = key, true end
+      end
+    end
+    ctx.limited[known] = queue__read_limits(ctx, keys)
+  end
+  return ctx.limited[known]
+end
+
+-- find_line(ctx, own): for a new task: the first of its limits whose queue is not empty. The task joins this queue at
+-- once.
+local function queue__find_line(ctx, own) local queue__waiting = KEYS[41]
+  local limited = queue__limits_of(ctx, own.user or '', table.concat(own.tags or {}, ','), table.concat(own.limits or {}, ','))
+  for _, limit in ipairs(limited) do
+    if ctx.in_line[limit.key] == nil then ctx.in_line[limit.key] = redis.call('EXISTS', queue__waiting .. limit.key) == 1 end
+    if ctx.in_line[limit.key] and limit.policy == 'queue' then return limit end
+  end
+end
+
+-- find_missing(ctx, ids, stamp): the first of these ids whose task does not exist, or is created by a later item of
+-- this call; nil if all exist. Ids that were found are not looked up again in this call.
+local function queue__find_missing(ctx, ids, stamp) local queue__task = KEYS[20]
+  for _, id in ipairs(ids) do
+    if not ctx.there[id] then
+      local row = redis.call('HMGET', queue__task .. id, 'created_ms', 'rid')
+      if not row[1] or queue__is_later(row[2], stamp) then return id end
+      ctx.there[id] = true
+    end
+  end
+end
+
+-- full_score(ctx): the score in limit_lines of a queue whose limit is full now: it is looked at when a lease ends, or
+-- after a change of `user:*`, `tag:*` or `key:*`.
+local function queue__full_score(ctx)
+  return BAND + math.max(ctx.now, ctx.settings_limits + 1)
+end
+
+-- hold_once(ctx, field, id, keep_ms, stamp): make a key of `once` refer to a task, for keep_ms or, without keep_ms,
+-- until it is released. stamp: that of the enqueue that made the task, if its record does not know the key; the key no
+-- longer counts once that was purged.
+local function queue__hold_once(ctx, field, id, keep_ms, stamp) local queue__once, queue__once_due = KEYS[32], KEYS[33]
+  if not keep_ms then
+    redis.call('HSET', queue__once, field, id)
+    return
+  end
+  local until_text = string.format('%.0f', ctx.now + keep_ms)
+  redis.call('HSET', queue__once, field, id .. ' ' .. until_text .. (stamp and ' ' .. stamp or ''))
+  redis.call('ZADD', queue__once_due, until_text, field)
+  ctx.held = (ctx.held or 0) + 1
+end
+
+-- hold_keys(ctx, id, own, is_twin): store the keys of a task in `once`: the idempotency key for idempotency_ms, the
+-- unique key and the scope until the task ends. is_twin: the task already existed; only the idempotency key is added.
+local function queue__hold_keys(ctx, id, own, is_twin) local queue__config, queue__task = KEYS[17], KEYS[20]
+  if own.idempotency_key then
+    ctx.keep_ms = ctx.keep_ms or redis.call('HGET', queue__config, 'idempotency_ms') or 86400000
+    local row = is_twin and redis.call('HMGET', queue__task .. id, 'idempotency_key', 'rid', 'keys') or {}
+    local second = row[1] and row[1] ~= own.idempotency_key
+    queue__hold_once(ctx, 'key:' .. own.idempotency_key, id, ctx.keep_ms, second and row[2] or nil)
+    if second then
+      redis.call('HSET', queue__task .. id, 'keys', string.format('%.0f', math.max(row[3] or 0, ctx.now + ctx.keep_ms)))
+    elseif is_twin then
+      redis.call('HSET', queue__task .. id, 'idempotency_key', own.idempotency_key)
+    end
+  end
+  if own.unique and not is_twin then queue__hold_once(ctx, 'unique:' .. own.unique, id) end
+  if own.scope and not is_twin then queue__hold_once(ctx, 'scope:' .. own.scope, id) end
+end
+
+-- is_here(own): whether a task that belongs to another partition by now has to stay here: another task of its ordering
+-- key has not ended here; or, without such a key, its parent is here, or a task that it waits for.
+local function queue__is_here(own) local queue__task, queue__order = KEYS[20], KEYS[38]
+  if own.ordering_key then return redis.call('EXISTS', queue__order .. own.ordering_key) == 1 end
+  local other = own.parent or own.after and own.after[1]
+  return other and redis.call('HEXISTS', queue__task .. other, 'created_ms') == 1
+end
+
+-- join_gathering(ctx, id, parent): if the parent waits for its children, note that this child counts, and the place of
+-- the parent, because a later task may have the same id.
+local function queue__join_gathering(ctx, id, parent) local queue__task, queue__blocked = KEYS[20], KEYS[27]
+  local score = redis.call('ZSCORE', queue__blocked, parent)
+  local own = score and redis.call('HMGET', queue__task .. parent, 'gather', 'limited_by') or {}
+  if own[1] and not own[2] then
+    redis.call('HSET', queue__task .. id, 'gathered', string.format('%.0f', score % BAND), 'ties', '1')
+  end
+end
+
+-- join_limit(ctx, id, score, limit, recheck_at_ms, tied): put a task into the queue of a limit, by its place.
+-- recheck_at_ms: the new score of the queue in limit_lines, unless it is due earlier. The task may still expire. Its
+-- fallback timer stops while it waits for the limit.
+local function queue__join_limit(ctx, id, score, limit, recheck_at_ms, tied) local queue__task, queue__blocked, queue__deadlines, queue__waiting, queue__limit_lines = KEYS[20], KEYS[27], KEYS[28], KEYS[41], KEYS[42]
+  redis.call('ZADD', queue__blocked, score, id)
+  redis.call('ZADD', queue__waiting .. limit.key, score, id)
+  redis.call('ZADD', queue__limit_lines, 'LT', recheck_at_ms, limit.key)
+  redis.call('HSET', queue__task .. id, 'limited_by', limit.key)
+  ctx.in_line[limit.key] = true
+  if not tied then return end
+  local own = redis.call('HMGET', queue__task .. id, 'expires_at_ms', 'deliveries')
+  redis.call('ZREM', queue__deadlines, id)
+  if own[1] and not own[2] then redis.call('ZADD', queue__deadlines, own[1], id) end
+end
+
+-- join_order(id, own, place): put a new task at the end of the line of its ordering key. Behind others it waits for its turn,
+-- which comes when it is the first.
+local function queue__join_order(id, own, place) local queue__order = KEYS[38]
+  local line = queue__order .. own.ordering_key
+  own.behind = redis.call('EXISTS', line) == 1
+  redis.call('ZADD', line, place, id)
+  if own.behind then own[#own + 1], own[#own + 2] = 'after_when', 'ended' end
+end
+
+-- known_as(id, stamp): the answer for an id that is in use: 'created' if this call created the task (or an earlier task
+-- with this id), otherwise 'exists' and whether a later item of this call created it; nil if the id is free.
+local function queue__known_as(id, stamp) local queue__task = KEYS[20]
+  local row = redis.call('HMGET', queue__task .. id, 'rid', 'created_ms', 'earlier')
+  if row[1] == stamp or string.find(' ' .. (row[3] or '') .. ' ', ' ' .. stamp .. ' ', 1, true) then return 'created' end
+  if row[2] then return 'exists', queue__is_later(row[1], stamp) end
+end
+
+-- merge_task(ctx, twin, by, stamp, own, data): answer an enqueue with an existing task. by: what both have in common
+-- (`rid`, `key`, `scope`, `unique`). It stores the answer, because the call may be repeated after that task has ended.
+-- With coalesce=last, the task of a scope gets the new payload.
+local function queue__merge_task(ctx, twin, by, stamp, own, data) local queue__task, queue__payload = KEYS[20], KEYS[21]
+  if by == 'rid' then return end
+  queue__hold_once(ctx, 'rid:' .. stamp, twin, 60000)
+  if by == 'key' then return end
+  queue__hold_keys(ctx, twin, own, true)
+  if by == 'scope' and own.coalesce == 'last' then
+    redis.call('SET', queue__payload .. twin, data)
+    redis.call('HSET', queue__task .. twin, 'size', #data)
+  end
+end
+
+-- on_close(ctx): generated from lua/queue/noun.toml: calls the hooks of chains.
+local function queue__on_close(ctx)
+  if ctx.noted then queue__chains_on_close(ctx) end
+end
+
+-- read_clock(layout_min, clock, chosen): the time in ms, as a number and as text; or nil and the error to return, if
+-- the layout of these scripts or the clock of the call does not fit the stored data. chosen: the clock of a base that
+-- this call may create.
+local function queue__read_clock(layout_min, clock, chosen)
+  if tonumber(layout_min or LAYOUT) > LAYOUT then
+    return nil, redis.error_reply('ADEQ_LAYOUT queue: this data needs scripts of layout ' .. layout_min
+      .. ' or newer, these are of layout ' .. LAYOUT .. ': upgrade this client')
+  end
+  if ((clock or chosen) == 'test') ~= (now_ms > 0) then
+    if chosen and not clock then return nil, redis.error_reply('ADEQ_CLOCK queue: now_ms goes with clock=test, and only with it') end
+    return nil, redis.error_reply('ADEQ_CLOCK queue: now_ms must be '
+      .. (clock == 'test' and 'sent: this base was created with clock=test'
+        or '0: this base was not created with clock=test'))
+  end
+  if now_ms > 0 then return now_ms, string.format('%.0f', now_ms) end
+  local time = redis.call('TIME')
+  local ms = math.floor(time[2] / 1000)
+  return time[1] * 1000 + ms, string.format('%s%03d', time[1], ms)
+end
+
+-- open(clock): read what every call needs: the time, whether the base exists, and the settings that this script uses as
+-- `ctx.settings_<name>`; or nil and the error to return. lua/tools/opening.py generates which settings these are, and
+-- the first values of the fields of call.toml. clock: for a call that may create the base.
+local function queue__open(clock) local queue__config = KEYS[17]
+  local row = redis.call('HMGET', queue__config, 'layout_min', 'clock', 'events_max', 'fair', 'mode', 'epoch', 'partitions', 'chains', 'limits', 'fair_top')
+  local now, now_text = queue__read_clock(row[1], row[2], clock)
+  if not now then return nil, now_text end
+  return { exists = row[1], now = now, now_text = now_text, settings_events_max = tonumber(row[3] or 100000), settings_fair = tonumber(row[4] or 0), settings_mode = row[5], settings_epoch = tonumber(row[6] or 0), settings_partitions = row[7], settings_chains = row[8] == '1', settings_limits = tonumber(row[9] or 0), settings_fair_top = tonumber(row[10] or 0), counts = {}, ended = 0, told = 0, next_ms = false, limit = row[9] and {}, limited = row[9] and {}, in_line = row[9] and {} }
+end
+
+-- shorten_family(ctx, id): remove links that are no longer needed. If a task is removed before its children, its stub
+-- stays among its parent's children as a link, by which a cancelled tree finds them. A link without children is
+-- removed. If a link's only child is a link, the child takes its place, behind all others, with the stamp of the last
+-- cancelled tree. So there are fewer links than tasks.
+-- LATE
+local function queue__shorten_family(ctx, id) local queue__task, queue__children, queue__ends = KEYS[20], KEYS[36], KEYS[39]
+  local link = redis.call('HMGET', queue__task .. id, 'gone', 'link', 'pruned')
+  -- at most 1,100: each round takes out a link, and there is one for each task of the call, and two more
+  while link[1] and link[2] do
+    local parent, kids = link[2], redis.call('ZRANGE', queue__children .. id, 0, 1, 'WITHSCORES')
+    local only = #kids == 2 and redis.call('HMGET', queue__task .. kids[1], 'gone', 'pruned')
+    if #kids == 4 or (only and not only[1]) then return end
+    redis.call('HDEL', queue__task .. id, 'link', 'pruned')
+    redis.call('PEXPIRE', queue__task .. id, 60000)
+    local score = redis.call('ZSCORE', queue__children .. parent, id)
+    redis.call('ZREM', queue__children .. parent, id)
+    if only then
+      redis.call('DEL', queue__children .. id)
+      if parent == kids[1] then  -- parent and child are each other's parent
+        redis.call('HDEL', queue__task .. parent, 'link', 'pruned')
+        redis.call('PEXPIRE', queue__task .. parent, 60000)
+        return
+      end
+      redis.call('HSET', queue__task .. kids[1], 'link', parent)
+      redis.call('ZADD', queue__children .. parent, string.format('%.0f', math.max(score or kids[2], kids[2]) + 1), kids[1])
+      if tonumber(link[3] or 0) > tonumber(only[2] or 0) then
+        redis.call('HSET', queue__task .. kids[1], 'pruned', link[3])
+        redis.call('ZADD', queue__ends, ctx.now_text, 't ' .. kids[1] .. ' - 0 ' .. link[3])
+      end
+      return
+    end
+    id, link = parent, redis.call('HMGET', queue__task .. parent, 'gone', 'link', 'pruned')
+  end
+end
+
+-- sweep_once(ctx, limit): delete expired fields of `once`, at most limit. Returns the number.
+local function queue__sweep_once(ctx, limit) local queue__once, queue__once_due = KEYS[32], KEYS[33]
+  local fields = redis.call('ZRANGE', queue__once_due, '-inf', ctx.now, 'BYSCORE', 'LIMIT', 0, limit)
+  if #fields == 0 then return 0 end
+  -- at most 4,010: limit, as add_tasks gives it for 1,000 items
+  redis.call('ZREM', queue__once_due, unpack(fields))
+  redis.call('HDEL', queue__once, unpack(fields))
+  return #fields
+end
+
+-- takes_plain_tasks(ctx): whether a script of another noun may add tasks here, which know no partitions.
+local function queue__takes_plain_tasks(ctx)
+  return ctx.settings_mode ~= 'draining' and not ctx.settings_partitions and ctx.settings_epoch == 0
+end
+
+-- write_counts(ctx): add what this call has counted to the totals, once a call and not once a task. A number is added to its counter,
+-- a table of buckets to one counter for each bucket.
+local function queue__write_counts(ctx) local queue__counters = KEYS[46]
+  for name, counted in pairs(ctx.counts) do
+    if type(counted) == 'number' then
+      redis.call('HINCRBY', queue__counters, name, counted)
+    else
+      for bound, n in pairs(counted) do redis.call('HINCRBY', queue__counters, name .. ':' .. bound, n) end
+    end
+  end
+end
+
+-- send_follows(ctx): enqueue the tasks of this call, if the queue of the settings is in the same slot and takes tasks as they are: it is
+-- not draining, in no partitions, and of this layout and clock. Otherwise they wait in the outbox: a queue never refuses a vote.
+-- USES queue
+local function send_follows(ctx) local queue__config, queue__task = KEYS[17], KEYS[20]
+  local name = ':queue:' .. ctx.settings_follow_queue .. ':config'
+  local line = ctx.settings_follow_queue ~= '' and string.sub(queue__config, -#name) == name and queue__open()
+  if not line or not queue__takes_plain_tasks(line) then
+    for _, follow in ipairs(ctx.follows) do put_out(ctx, follow) end  -- at most 400: two for each item, and for ten others
+    return #ctx.follows
+  end
+  local domain = domain_name()
+  local ids, payloads, envelopes, stamps, keys = {}, {}, {}, {}, {}
+  for i, follow in ipairs(ctx.follows) do  -- at most 400: two for each item, and for ten others
+    local word, rev, digest, kind_word, lane, priority = string.match(follow.text, '^(%S+) (%S+) (%S+) (%S+) (%S+) (%S+)$')
+    ids[i] = domain .. '/' .. follow.id .. '/' .. follow.seq
+    payloads[i] = '{"digest":"' .. digest .. '","domain":"' .. domain .. '","event":"' .. word .. '","id":"' .. follow.id
+      .. '","rev":' .. rev .. ',"seq":' .. follow.seq .. '}'
+    envelopes[i] = { 'kind', kind_word, 'lane', lane, 'priority', priority, kind = kind_word, lane = lane, priority = tonumber(priority) }
+    stamps[i], keys[i] = ids[i] .. '/1', queue__task .. ids[i]
+  end
+  line.some_known = redis.call('EXISTS', unpack(keys)) > 0  -- at most 400: two for each item, and for ten others
+  if not line.exists then queue__create_base() end
+  queue__add_tasks(line, ids, payloads, envelopes, stamps)
+  queue__on_close(line)
+  queue__write_counts(line)
+  return 0
 end
 
 -- time_out(ctx, own): nobody has decided in time: the change is rejected, unless its policy approves what is of low risk.
@@ -776,7 +1745,7 @@ local function take_due(ctx, own)
   end
 end
 
-  arg_made = { answer = answer, take_due = take_due }
+  arg_made = { answer = answer, note_follow = note_follow, queue__await_deadline = queue__await_deadline, queue__await_others = queue__await_others, queue__delay_until = queue__delay_until, queue__on_end = queue__on_end, queue__share_place = queue__share_place, queue__find_duplicate = queue__find_duplicate, queue__find_line = queue__find_line, queue__find_missing = queue__find_missing, queue__full_score = queue__full_score, queue__hold_keys = queue__hold_keys, queue__is_here = queue__is_here, queue__join_gathering = queue__join_gathering, queue__join_limit = queue__join_limit, queue__join_order = queue__join_order, queue__known_as = queue__known_as, queue__merge_task = queue__merge_task, queue__shorten_family = queue__shorten_family, queue__sweep_once = queue__sweep_once, send_follows = send_follows, take_due = take_due }
   return arg_made
 end
 
@@ -794,7 +1763,7 @@ end
 local before = replayed_reply(ctx, 'respond')
 if before then return { 'ok', ctx.now, before } end
 
-ctx.proof = proof
+ctx.proof, ctx.follows = proof, {}
 local answers = {}
 for i, id in ipairs(item_id) do
   local own = load_change(ctx, id)
@@ -802,5 +1771,6 @@ for i, id in ipairs(item_id) do
   if own then save_change(ctx, own) end
 end
 take_others(ctx, 10)
+if #ctx.follows > 0 then arg_rare().send_follows(ctx) end
 note_reply(ctx, 'respond', answers)
 return { 'ok', ctx.now, answers }

@@ -6,7 +6,7 @@
 -- `needs`: what must be assessed before people are asked. Nobody has answered: every `remind_ms` an event; after `escalate_ms` the next
 -- of `escalate_to` is asked, too; after `timeout_ms` (or the setting) the change is rejected, or approved if its risk is below
 -- `timeout_approve_below`. A risk below `auto_below` approves without people, unless the change has one of `deny_tags`. An approval lasts
--- `approval_ms`, and may be tried `max_attempts` times.
+-- `approval_ms`, and may be tried `max_attempts` times. `approved_kind` and so on: the task that follows this step.
 --
 -- KEYS   policies hash   {base}:policies
 -- KEYS   config   hash   {base}:config
@@ -37,6 +37,24 @@
 -- PAIR   approval_ms  int 1000..31536000000 ?=604800000
 -- PAIR   max_attempts int 1..100       ?=3
 -- PAIR   delegation_depth int 0..4     ?=3
+-- PAIR   approved_kind label
+-- PAIR   approved_lane lane ?=any
+-- PAIR   approved_priority int 0..9 ?=5
+-- PAIR   rejected_kind label
+-- PAIR   rejected_lane lane ?=any
+-- PAIR   rejected_priority int 0..9 ?=5
+-- PAIR   changes_requested_kind label
+-- PAIR   changes_requested_lane lane ?=any
+-- PAIR   changes_requested_priority int 0..9 ?=5
+-- PAIR   completed_kind label
+-- PAIR   completed_lane lane ?=any
+-- PAIR   completed_priority int 0..9 ?=5
+-- PAIR   failed_kind label
+-- PAIR   failed_lane lane ?=any
+-- PAIR   failed_priority int 0..9 ?=5
+-- PAIR   cancelled_kind label
+-- PAIR   cancelled_lane lane ?=any
+-- PAIR   cancelled_priority int 0..9 ?=5
 -- GROUP  item         1..100
 -- RETURN ok           now_ms:int items:list(item)
 -- EACH   item         stored version:int
@@ -91,6 +109,14 @@ local function arg_ids(v, min, max, is_label)
   end
   if n >= min and n <= max then return list end
 end
+local function arg_lane(v)
+  if not v or v == 'any' then return v end
+  local group, rest = string.match(v, '^group/([%w._@+-]+)(.*)$')
+  if not group or #group > 100 then return nil end
+  if rest == '' then return v end
+  local inst = string.match(rest, '^/inst/([%w._@+-]+)$')
+  if inst and #inst <= 100 then return v end
+end
 
 local KEYS, ARGV = KEYS, ARGV
 if #KEYS ~= 6 then
@@ -134,8 +160,8 @@ for i = 1, item_count do
   item_name[i] = v
   arg_at = arg_at + 1
   local size = ARGV[arg_at]
-  size = arg_uint(size, 0, 18)
-  if not size then return refuse('item[' .. i .. '].pairs', ARGV[arg_at], 'an integer from 0 to 18') end
+  size = arg_uint(size, 0, 36)
+  if not size then return refuse('item[' .. i .. '].pairs', ARGV[arg_at], 'an integer from 0 to 36') end
   arg_at = arg_at + 1
   local entry, filled = arg_empty, 0
   if size > 0 then entry = {} end
@@ -254,8 +280,128 @@ for i = 1, item_count do
         if not v then return refuse('item[' .. i .. '].delegation_depth', raw, 'an integer from 0 to 4') end
         if v == 3 then v = nil end
       end
+    elseif name == 'approved_kind' then
+      if not v or #v > 200 or not (arg_find(v, '^[%w._:/@+-]+$') or arg_label(v)) then
+        return refuse('item[' .. i .. '].approved_kind', v, 'a label: 1 to 200 bytes of UTF-8: A-Z a-z 0-9 . _ : / @ + - and non-ASCII characters except controls and spaces')
+      end
+    elseif name == 'approved_lane' then
+      if raw == '' then
+        v = nil
+      else
+        v = arg_lane(v)
+        if not v then return refuse('item[' .. i .. '].approved_lane', raw, 'any, group/<name> or group/<name>/inst/<name>') end
+        if v == 'any' then v = nil end
+      end
+    elseif name == 'approved_priority' then
+      if raw == '' then
+        v = nil
+      else
+        v = arg_uint(v, 0, 9)
+        if not v then return refuse('item[' .. i .. '].approved_priority', raw, 'an integer from 0 to 9') end
+        if v == 5 then v = nil end
+      end
+    elseif name == 'rejected_kind' then
+      if not v or #v > 200 or not (arg_find(v, '^[%w._:/@+-]+$') or arg_label(v)) then
+        return refuse('item[' .. i .. '].rejected_kind', v, 'a label: 1 to 200 bytes of UTF-8: A-Z a-z 0-9 . _ : / @ + - and non-ASCII characters except controls and spaces')
+      end
+    elseif name == 'rejected_lane' then
+      if raw == '' then
+        v = nil
+      else
+        v = arg_lane(v)
+        if not v then return refuse('item[' .. i .. '].rejected_lane', raw, 'any, group/<name> or group/<name>/inst/<name>') end
+        if v == 'any' then v = nil end
+      end
+    elseif name == 'rejected_priority' then
+      if raw == '' then
+        v = nil
+      else
+        v = arg_uint(v, 0, 9)
+        if not v then return refuse('item[' .. i .. '].rejected_priority', raw, 'an integer from 0 to 9') end
+        if v == 5 then v = nil end
+      end
+    elseif name == 'changes_requested_kind' then
+      if not v or #v > 200 or not (arg_find(v, '^[%w._:/@+-]+$') or arg_label(v)) then
+        return refuse('item[' .. i .. '].changes_requested_kind', v, 'a label: 1 to 200 bytes of UTF-8: A-Z a-z 0-9 . _ : / @ + - and non-ASCII characters except controls and spaces')
+      end
+    elseif name == 'changes_requested_lane' then
+      if raw == '' then
+        v = nil
+      else
+        v = arg_lane(v)
+        if not v then return refuse('item[' .. i .. '].changes_requested_lane', raw, 'any, group/<name> or group/<name>/inst/<name>') end
+        if v == 'any' then v = nil end
+      end
+    elseif name == 'changes_requested_priority' then
+      if raw == '' then
+        v = nil
+      else
+        v = arg_uint(v, 0, 9)
+        if not v then return refuse('item[' .. i .. '].changes_requested_priority', raw, 'an integer from 0 to 9') end
+        if v == 5 then v = nil end
+      end
+    elseif name == 'completed_kind' then
+      if not v or #v > 200 or not (arg_find(v, '^[%w._:/@+-]+$') or arg_label(v)) then
+        return refuse('item[' .. i .. '].completed_kind', v, 'a label: 1 to 200 bytes of UTF-8: A-Z a-z 0-9 . _ : / @ + - and non-ASCII characters except controls and spaces')
+      end
+    elseif name == 'completed_lane' then
+      if raw == '' then
+        v = nil
+      else
+        v = arg_lane(v)
+        if not v then return refuse('item[' .. i .. '].completed_lane', raw, 'any, group/<name> or group/<name>/inst/<name>') end
+        if v == 'any' then v = nil end
+      end
+    elseif name == 'completed_priority' then
+      if raw == '' then
+        v = nil
+      else
+        v = arg_uint(v, 0, 9)
+        if not v then return refuse('item[' .. i .. '].completed_priority', raw, 'an integer from 0 to 9') end
+        if v == 5 then v = nil end
+      end
+    elseif name == 'failed_kind' then
+      if not v or #v > 200 or not (arg_find(v, '^[%w._:/@+-]+$') or arg_label(v)) then
+        return refuse('item[' .. i .. '].failed_kind', v, 'a label: 1 to 200 bytes of UTF-8: A-Z a-z 0-9 . _ : / @ + - and non-ASCII characters except controls and spaces')
+      end
+    elseif name == 'failed_lane' then
+      if raw == '' then
+        v = nil
+      else
+        v = arg_lane(v)
+        if not v then return refuse('item[' .. i .. '].failed_lane', raw, 'any, group/<name> or group/<name>/inst/<name>') end
+        if v == 'any' then v = nil end
+      end
+    elseif name == 'failed_priority' then
+      if raw == '' then
+        v = nil
+      else
+        v = arg_uint(v, 0, 9)
+        if not v then return refuse('item[' .. i .. '].failed_priority', raw, 'an integer from 0 to 9') end
+        if v == 5 then v = nil end
+      end
+    elseif name == 'cancelled_kind' then
+      if not v or #v > 200 or not (arg_find(v, '^[%w._:/@+-]+$') or arg_label(v)) then
+        return refuse('item[' .. i .. '].cancelled_kind', v, 'a label: 1 to 200 bytes of UTF-8: A-Z a-z 0-9 . _ : / @ + - and non-ASCII characters except controls and spaces')
+      end
+    elseif name == 'cancelled_lane' then
+      if raw == '' then
+        v = nil
+      else
+        v = arg_lane(v)
+        if not v then return refuse('item[' .. i .. '].cancelled_lane', raw, 'any, group/<name> or group/<name>/inst/<name>') end
+        if v == 'any' then v = nil end
+      end
+    elseif name == 'cancelled_priority' then
+      if raw == '' then
+        v = nil
+      else
+        v = arg_uint(v, 0, 9)
+        if not v then return refuse('item[' .. i .. '].cancelled_priority', raw, 'an integer from 0 to 9') end
+        if v == 5 then v = nil end
+      end
     else
-      return refuse('item[' .. i .. '].pairs', name, 'names from remove, required, rejections, reviewers, contributors_may_vote, agents_may_vote, needs, remind_ms, escalate_ms, escalate_to, timeout_ms, on_timeout, timeout_approve_below, auto_below, deny_tags, approval_ms, max_attempts, delegation_depth')
+      return refuse('item[' .. i .. '].pairs', name, 'names from remove, required, rejections, reviewers, contributors_may_vote, agents_may_vote, needs, remind_ms, escalate_ms, escalate_to, timeout_ms, on_timeout, timeout_approve_below, auto_below, deny_tags, approval_ms, max_attempts, delegation_depth, approved_kind, approved_lane, approved_priority, rejected_kind, rejected_lane, rejected_priority, changes_requested_kind, changes_requested_lane, changes_requested_priority, completed_kind, completed_lane, completed_priority, failed_kind, failed_lane, failed_priority, cancelled_kind, cancelled_lane, cancelled_priority')
     end
     if arg_seen_item[name] == i then
       return refuse('item[' .. i .. '].' .. name, 2, 'given at most once')
@@ -277,6 +423,15 @@ end
 
 local arg_rare
 
+-- check_follows(own): return an error if a policy gives the lane or the priority of a task, and not its kind.
+local function check_follows(own)
+  for _, step in ipairs({ 'approved', 'rejected', 'changes_requested', 'completed', 'failed', 'cancelled' }) do
+    if not own[step .. '_kind'] and (own[step .. '_lane'] or own[step .. '_priority']) then
+      return refuse(step .. '_kind', '', 'the kind of the task, if its lane or priority is given')
+    end
+  end
+end
+
 -- check_reviewers(field, names): return an error if one of these is no reviewer.
 local function check_reviewers(field, names)
   for _, name in ipairs(names) do  -- at most 32: reviewers
@@ -294,12 +449,15 @@ local function check_policy(ctx, own)
   end
   if not own.required then return refuse('required', '', 'a number of approvals; there is no default') end
   if not own.escalate_to ~= not own.escalate_ms then return refuse('escalate_ms', own.escalate_ms, 'given with escalate_to, and only so') end
+  local refused
   if own.on_timeout and not own.timeout_approve_below then
     return refuse('timeout_approve_below', '', 'the risk below which a timeout approves')
   end
   if (own.timeout_ms or 0) > ctx.settings_max_timeout_ms then
     return refuse('timeout_ms', own.timeout_ms, 'at most the setting max_timeout_ms, ' .. ctx.settings_max_timeout_ms)
   end
+  refused = check_follows(own)
+  if refused then return refused end
   return check_reviewers('reviewers', own.reviewers or {}) or check_reviewers('escalate_to', own.escalate_to or {})
 end
 
@@ -428,6 +586,18 @@ local function emit(ctx, event, id, detail) local events = KEYS[5]
   redis.call('XADD', events, 'MAXLEN', '~', ctx.settings_events_max, '*', unpack(entry))  -- at most 12: fields of an event
 end
 
+-- list_follows(own): the tasks of a policy: `<step>|<kind>|<lane>|<priority>`, separated by `;`.
+local function list_follows(own)
+  local words = {}
+  for _, step in ipairs({ 'approved', 'rejected', 'changes_requested', 'completed', 'failed', 'cancelled' }) do
+    local wanted = own[step .. '_kind']
+    if wanted then
+      words[#words + 1] = table.concat({ step, wanted, own[step .. '_lane'] or 'any', own[step .. '_priority'] or 5 }, '|')
+    end
+  end
+  return table.concat(words, ';')
+end
+
 -- policy_text(own): a policy as it is stored, with all fields, behind its version.
 local function policy_text(own)
   local function list(names) return table.concat(names or {}, ',') end
@@ -439,7 +609,8 @@ local function policy_text(own)
     'timeout_ms=' .. string.format('%.0f', own.timeout_ms or 0), 'on_timeout=' .. (own.on_timeout or 'reject'),
     'timeout_approve_below=' .. (own.timeout_approve_below or 0), 'auto_below=' .. (own.auto_below or 0),
     'deny_tags=' .. list(own.deny_tags), 'approval_ms=' .. string.format('%.0f', own.approval_ms or 604800000),
-    'max_attempts=' .. (own.max_attempts or 3), 'delegation_depth=' .. (own.delegation_depth or 3) }, ' ')
+    'max_attempts=' .. (own.max_attempts or 3), 'delegation_depth=' .. (own.delegation_depth or 3),
+    'follows=' .. list_follows(own) }, ' ')
 end
 
   arg_made = { create_base = create_base, emit = emit, policy_text = policy_text }

@@ -20,6 +20,8 @@
 -- KEYS   by_resource  prefix/zset   {base}:by:resource:  id
 -- KEYS   by_team      prefix/zset   {base}:by:team:      label
 -- KEYS   by_tag       prefix/zset   {base}:by:tag:       label
+-- KEYS   outbox       zset          {base}:outbox
+-- KEYS   follows      hash          {base}:follows
 -- KEYS   config       hash          {base}:config
 -- KEYS   once         hash          {base}:once
 -- KEYS   once_due     zset          {base}:once:due
@@ -57,8 +59,8 @@ local function arg_uint(v, min, max)
 end
 
 local KEYS, ARGV = KEYS, ARGV
-if #KEYS ~= 21 then
-  return redis.error_reply('ADEQ_ARG expected 21 keys, got ' .. #KEYS)
+if #KEYS ~= 23 then
+  return redis.error_reply('ADEQ_ARG expected 23 keys, got ' .. #KEYS)
 end
 
 local limit = ARGV[1]
@@ -117,7 +119,7 @@ end
 
 -- emit(ctx, event, id, detail): add an entry to the stream, if the noun keeps events. detail: `name=value` words, or
 -- ''. The trace is ctx.trace, that of the task, or else that of the call.
-local function emit(ctx, event, id, detail) local events = KEYS[20]
+local function emit(ctx, event, id, detail) local events = KEYS[22]
   if ctx.settings_events_max == 0 then return end
   if detail ~= '' and source == '' and trace == '' and not ctx.trace then
     redis.call('XADD', events, 'MAXLEN', '~', ctx.settings_events_max, '*', 'event', event, 'timestamp', ctx.now_text, 'id', id,
@@ -168,7 +170,7 @@ end
 -- open(clock): read what every call needs: the time, whether the base exists, and the settings that this script uses as
 -- `ctx.settings_<name>`; or nil and the error to return. lua/tools/opening.py generates which settings these are, and
 -- the first values of the fields of call.toml. clock: for a call that may create the base.
-local function open(clock) local config = KEYS[17]
+local function open(clock) local config = KEYS[19]
   local row = redis.call('HMGET', config, 'layout_min', 'clock', 'keep_ms', 'keep_max', 'events_max')
   local now, now_text = read_clock(row[1], row[2], clock)
   if not now then return nil, now_text end
@@ -208,6 +210,7 @@ local function record_step(ctx, own, event, by, detail, why) local logs = KEYS[7
   set_field(own, 'seq', own.seq + 1)
   redis.call('XADD', logs .. own.id, 'MAXLEN', 1000, '*', 'event', event, 'timestamp', ctx.now_text, 'rev', own.rev, 'round', own.round,
     'by', by, 'detail', detail, 'reason', why, 'proof', ctx.proof or '')
+  if own.p_follows ~= '' then arg_rare().note_follow(ctx, own, event) end
   emit(ctx, event, own.id, 'rev=' .. own.rev .. ' round=' .. own.round .. ' by=' .. by .. (detail ~= '' and ' ' .. detail or ''))
 end
 
@@ -238,8 +241,12 @@ local function slots_of(own)
   return list
 end
 
--- remove_change(ctx, id): delete an ended change with all that belongs to it.
+-- remove_change(ctx, id): delete an ended change with all that belongs to it. It is kept while a task of it is in the outbox.
 local function remove_change(ctx, id) local change, params, previews, outputs, contributors, logs, ended, states, by_author, by_resource, by_team, by_tag = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[7], KEYS[10], KEYS[11], KEYS[12], KEYS[14], KEYS[15], KEYS[16]
+  if tonumber(redis.call('HGET', change .. id, 'undelivered') or 0) > 0 then
+    redis.call('ZADD', ended, ctx.now_text, id)
+    return
+  end
   local own = read_change(id, true)
   for _, one in ipairs(slots_of(own)) do drop_request(own, one) end  -- at most 32: slots
   reindex(own, by_resource, own.resources, '')
@@ -272,7 +279,7 @@ local function save_change(ctx, own) local change, due = KEYS[1], KEYS[9]
 end
 
 -- sweep_once(ctx, limit): delete expired fields of `once`, at most limit. Returns the number.
-local function sweep_once(ctx, limit) local once, once_due = KEYS[18], KEYS[19]
+local function sweep_once(ctx, limit) local once, once_due = KEYS[20], KEYS[21]
   local fields = redis.call('ZRANGE', once_due, '-inf', ctx.now, 'BYSCORE', 'LIMIT', 0, limit)
   if #fields == 0 then return 0 end
   -- at most 4,010: limit, as add_tasks gives it for 1,000 items
@@ -464,6 +471,29 @@ local function is_assessed(own)
     or (needs == 'preview' or needs == 'both') and own.preview_rev ~= own.rev)
 end
 
+-- put_out(ctx, follow): put a task into the outbox. The change is kept until it is delivered.
+local function put_out(ctx, follow) local change, outbox, follows = KEYS[1], KEYS[17], KEYS[18]
+  local name = follow.id .. ' ' .. follow.seq
+  redis.call('ZADD', outbox, ctx.now_text, name)
+  redis.call('HSET', follows, name, follow.text)
+  redis.call('HINCRBY', change .. follow.id, 'undelivered', 1)
+end
+
+-- note_follow(ctx, own, event): the task that the policy wants after this step waits in the outbox; or, in a call that may enqueue it
+-- itself, for the end of this call.
+local function note_follow(ctx, own, event)
+  local word = string.sub(event, 8)
+  local wanted, lane, priority = string.match(';' .. own.p_follows, ';' .. word .. '|([^|]*)|([^|]*)|(%d)')
+  if not wanted then return end
+  local follow = { id = own.id, seq = string.format('%.0f', own.seq),
+    text = table.concat({ word, string.format('%.0f', own.rev), own.digest, wanted, lane, priority }, ' ') }
+  if ctx.follows then
+    ctx.follows[#ctx.follows + 1] = follow
+  else
+    put_out(ctx, follow)
+  end
+end
+
 -- open_review(ctx, own, by): the requests of a change can be answered from now on; their times begin.
 local function open_review(ctx, own, by)
   set_field(own, 'timeout_at_ms', ctx.now + own.p_timeout_ms)
@@ -527,7 +557,7 @@ local function take_due(ctx, own)
   end
 end
 
-  arg_made = { take_due = take_due }
+  arg_made = { note_follow = note_follow, take_due = take_due }
   return arg_made
 end
 

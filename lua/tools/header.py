@@ -26,7 +26,7 @@ from model import (
     read_type,
 )
 from noun import FILE, Noun
-from scan import GLOBALS, KEYWORDS, Chunk, LuaError, in_script, parse
+from scan import GLOBALS, KEYWORDS, Chunk, LuaError, in_script, parse, substitute
 
 # What bodies and includes may use undeclared; keys and arguments have names, so never by number.
 OPEN = GLOBALS - {"KEYS", "ARGV"}
@@ -75,15 +75,20 @@ def read_include(root: Path, path: str) -> Include:
     first = _INCLUDE_FIRST.fullmatch(lines[0].removeprefix("-- "))
     if not lines[0].startswith("-- ") or first is None or first[1] != name:
         raise BuildError(path, 1, f"must be '-- {name}(<parameters>): <text>', got {lines[0]!r}")
-    made = ""
+    made, uses = "", list[str]()
     for number, line in enumerate(lines, 1):
         if not line.startswith("--"):
             break
+        if line.startswith("-- USES "):
+            uses += line.split()[2:]
         if line in ("-- EARLY", "-- LATE"):
             if made:
                 raise BuildError(path, number, "must be one line EARLY or LATE")
             made = line[3:].lower()
-    chunk = _parse(path, text)
+    chunk = _parse(path, text, uses)
+    for noun in uses:
+        if not any(name.startswith(f"{noun}.") for name in chunk.free):
+            raise BuildError(path, 1, f"USES {noun}: the function has no {noun}.<name>")
     opening = f"local function {first[1]}"
     if chunk.top != [opening]:
         got = ", ".join(chunk.top) or "nothing"
@@ -93,7 +98,8 @@ def read_include(root: Path, path: str) -> Include:
         raise BuildError(path, 1, f"the parameters ({first[2]}) must be those of the function")
     for name, at in chunk.written.items():
         raise BuildError(path, at, f"{name} is assigned, but an include changes only its own locals")
-    return Include(first[1], path, text, chunk.free, chunk.sure, made)
+    free = {in_script(name): line for name, line in chunk.free.items()}
+    return Include(first[1], path, substitute(text, {}, uses), free, set(map(in_script, chunk.sure)), made)
 
 
 def parameters(include: Include) -> tuple[str, ...]:
@@ -128,9 +134,6 @@ def read_script(root: Path, path: str, noun: Noun | None = None, nouns: Mapping[
     for name, line in chunk.written.items():
         if name not in script.locals:
             raise BuildError(path, line, f"{name} is assigned, but only arguments and locals may be")
-    for word, called in script.uses.items():
-        if not any(name.startswith(f"{called}.") for name in chunk.free):
-            raise BuildError(path, script.lines[f"USES {word}"], f"USES {word}: the body has no {called}.<name>")
     script.free = {in_script(name): line for name, line in chunk.free.items()}
     script.sure = set(map(in_script, chunk.sure))
     script.body_free = set(map(in_script, _parse(path, body, used).free)) if rest else set(script.free)

@@ -15,7 +15,7 @@ from pyadeq._core.kernel.manifest import Argument, Group, Script, library
 from pyadeq._core.kernel.migration import Layout, layout
 from pyadeq._core.kernel.options import checked_options, refuse_single
 from pyadeq.errors import BadArgument
-from pyadeq.keys import hint
+from pyadeq.keys import hint, no_base
 from pyadeq.models.base import to_ms
 
 T = TypeVar("T")
@@ -71,11 +71,12 @@ class NounCalls:
         """Build a call from named arguments. A time can be given in seconds, under its name without `_ms`.
 
         A group is a list of items: each a value, its fields in order, or a mapping of its fields and pairs. If the
-        script uses other nouns, the argument of a noun's name is the base of that noun: `lock=locks.base`.
+        script uses other nouns, the argument of a noun's name is the base of that noun: `lock=locks.base`. Without it, the
+        script does what it does where that noun is in another slot.
         A `rid` that is left out is made here, so that the call, sent again, takes effect once.
         """
         script = script_of(self.noun, verb)
-        bases = {noun: arguments.pop(noun) for noun in script.uses if noun in arguments}
+        bases = {noun: arguments.pop(noun, None) or no_base(self.base) for noun in script.uses}
         if self.new_rid and _has_rid(script) and arguments.get("rid") is None:
             arguments["rid"] = self.new_rid()
         scalars, groups = _sorted_out(script, arguments)

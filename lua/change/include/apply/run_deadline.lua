@@ -1,4 +1,7 @@
--- run_deadline(ctx, own, lease): until when the lease of a run lasts: not longer than the run may take, and a grace.
-local function run_deadline(ctx, own, lease)
-  return math.min(ctx.now + (lease > 0 and lease or ctx.settings.lease_ms), own.started_ms + own.run_ms + WAIT_run_grace_ms)
+-- run_deadline(ctx, own, lease, left): until when the lease of a run lasts: not longer than the run may take, and a grace; and not longer
+-- than its locks, which end after `left` ms, or nil.
+local function run_deadline(ctx, own, lease, left)
+  local ms = lease > 0 and lease or ctx.settings.lease_ms
+  if left then ms = math.min(ms, left) end
+  return math.min(ctx.now + ms, own.started_ms + own.run_ms + WAIT_run_grace_ms)
 end

@@ -1,5 +1,9 @@
--- remove_change(ctx, id): delete an ended change with all that belongs to it.
+-- remove_change(ctx, id): delete an ended change with all that belongs to it. It is kept while a task of it is in the outbox.
 local function remove_change(ctx, id)
+  if tonumber(redis.call('HGET', change .. id, 'undelivered') or 0) > 0 then
+    redis.call('ZADD', ended, ctx.now_text, id)
+    return
+  end
   local own = read_change(id, true)
   for _, one in ipairs(slots_of(own)) do drop_request(own, one) end  -- at most 32: slots
   reindex(own, by_resource, own.resources, '')

@@ -9,5 +9,6 @@ local function policy_text(own)
     'timeout_ms=' .. string.format('%.0f', own.timeout_ms or 0), 'on_timeout=' .. (own.on_timeout or 'reject'),
     'timeout_approve_below=' .. (own.timeout_approve_below or 0), 'auto_below=' .. (own.auto_below or 0),
     'deny_tags=' .. list(own.deny_tags), 'approval_ms=' .. string.format('%.0f', own.approval_ms or 604800000),
-    'max_attempts=' .. (own.max_attempts or 3), 'delegation_depth=' .. (own.delegation_depth or 3) }, ' ')
+    'max_attempts=' .. (own.max_attempts or 3), 'delegation_depth=' .. (own.delegation_depth or 3),
+    'follows=' .. list_follows(own) }, ' ')
 end

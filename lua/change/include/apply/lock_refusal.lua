@@ -1,0 +1,16 @@
+-- lock_refusal(own, domain, rid): the first resource of a change that this request for locks does not hold alone for it; or nil, and for
+-- how long it holds them all.
+-- USES lock
+local function lock_refusal(own, domain, rid)
+  local held, deadline = {}, tonumber(redis.call('ZSCORE', lock.deadlines, rid) or 0)
+  local request = lock.live_request(domain, rid)
+  if request and request.state == 'held' and request.owner == domain_name() .. '/' .. own.id and deadline > domain.now then
+    for _, part in ipairs(request.parts) do  -- at most 32: locks of a request
+      if part.code == 'x' and part.fence ~= '0' then held[part.resource] = true end
+    end
+  end
+  for name in string.gmatch(own.resources, '[^,]+') do  -- at most 32: resources
+    if not held[name] then return name end
+  end
+  return nil, deadline - domain.now
+end
