@@ -34,4 +34,4 @@ for _, name in ipairs(redis.call('ZRANGE', outbox, '-inf', ctx.now_text, 'BYSCOR
     tonumber(priority) }
   redis.call('ZADD', outbox, ctx.now + WAIT_outbox_ms, name)
 end
-return { 'ok', ctx.now, ctx.settings.follow_queue, redis.call('ZCARD', outbox), items }
+return { 'ok', ctx.now, ctx.settings.follow_queue or '', redis.call('ZCARD', outbox), items }

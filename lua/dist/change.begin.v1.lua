@@ -423,8 +423,9 @@ end
 -- verifies_locks(ctx): whether the lock domain of the settings is in the same slot, so that its locks can be looked at.
 -- USES lock
 local function verifies_locks(ctx) local lock__requests = KEYS[18]
+  if not ctx.settings_lock_domain then return false end
   local name = ':lock:' .. ctx.settings_lock_domain .. ':requests'
-  return ctx.settings_lock_domain ~= '' and string.sub(lock__requests, -#name) == name
+  return string.sub(lock__requests, -#name) == name
 end
 
 local arg_made

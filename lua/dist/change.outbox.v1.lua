@@ -137,4 +137,4 @@ for _, name in ipairs(redis.call('ZRANGE', outbox, '-inf', ctx.now_text, 'BYSCOR
     tonumber(priority) }
   redis.call('ZADD', outbox, ctx.now + 30000, name)
 end
-return { 'ok', ctx.now, ctx.settings_follow_queue, redis.call('ZCARD', outbox), items }
+return { 'ok', ctx.now, ctx.settings_follow_queue or '', redis.call('ZCARD', outbox), items }

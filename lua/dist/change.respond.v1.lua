@@ -1690,8 +1690,8 @@ end
 -- not draining, in no partitions, and of this layout and clock. Otherwise they wait in the outbox: a queue never refuses a vote.
 -- USES queue
 local function send_follows(ctx) local queue__config, queue__task = KEYS[17], KEYS[20]
-  local name = ':queue:' .. ctx.settings_follow_queue .. ':config'
-  local line = ctx.settings_follow_queue ~= '' and string.sub(queue__config, -#name) == name and queue__open()
+  local name = ':queue:' .. (ctx.settings_follow_queue or '') .. ':config'
+  local line = string.sub(queue__config, -#name) == name and queue__open()
   if not line or not queue__takes_plain_tasks(line) then
     for _, follow in ipairs(ctx.follows) do put_out(ctx, follow) end  -- at most 400: two for each item, and for ten others
     return #ctx.follows
