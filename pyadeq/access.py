@@ -70,7 +70,7 @@ def acl_rules(
     gates = _gates(roles)
     using = [script for script in _scripts() if script.uses and script.role in _may(script, gates)]
     used = {word for script in using for word in script.uses}
-    apart = {script.id.partition(".")[0] for script in using}  # their calls have keys below `<base>!none` where the other noun is elsewhere
+    apart = {script.id.partition(".")[0] for script in using}  # the other noun may be elsewhere: then `<base>!none`
     keys, gate_keys, channels = [], [], []
     for word, base in _bases(named, prefix, slot):
         keys.append(f"{'~' if gates[word] or word in used else '%R~'}{base}:*")

@@ -41,6 +41,7 @@
 -- REPLAY rid
 -- USES   queue
 -- COST   5 commands and 13 for each answer, 2 for each open request of a change that it decides; at most 14 commands, 400 steps
+-- EARLY  answer find_request has_written count_answer decide count_slots note_follow
 
 local ctx, refused = open()
 if refused then return refused end

@@ -231,6 +231,182 @@ end
 
 local arg_rare
 
+-- count_answer(ctx, action, since_ms): count an answer for the statistics of the actor; since_ms: when the request was opened, or nil if
+-- it was answered before.
+local function count_answer(ctx, action, since_ms) local userstats = KEYS[12]
+  local key, day = userstats .. actor, math.floor(ctx.now / 86400000)
+  local field = (action == 'approve' and 'a:' or 'r:') .. string.format('%.0f', day)
+  local row = redis.call('HMGET', key, 'last_ms', field, 'answers', 'took_ms')
+  if math.floor((row[1] or 0) / 86400000) ~= day then
+    for _, name in ipairs(redis.call('HKEYS', key)) do  -- at most 150: two for each of 31 days, 33 bounds, three totals
+      local past = string.match(name, '^[ar]:(%d+)$')
+      if past and tonumber(past) <= day - 31 then redis.call('HDEL', key, name) end
+    end
+  end
+  local new = { 'last_ms', ctx.now_text }
+  if action == 'approve' or action == 'reject' then new[3], new[4] = field, (row[2] or 0) + 1 end
+  if since_ms then
+    local took, bound = ctx.now - since_ms, 1
+    while bound < took and bound < 4294967296 do bound = bound * 2 end  -- at most 32: doublings
+    redis.call('HINCRBY', key, string.format('took:%.0f', bound), 1)
+    new[#new + 1] = 'answers'
+    new[#new + 1] = (row[3] or 0) + 1
+    new[#new + 1] = 'took_ms'
+    new[#new + 1] = (row[4] or 0) + took
+  end
+  redis.call('HSET', key, unpack(new))  -- at most 8: two for each field
+end
+
+-- slots_of(own): the requests of a change, in the order of their slots: { slot, status, reviewer, chain, by }. `chain` has a `>` before each
+-- person who has delegated it, the original reviewer first; `by` is the principal who answered. A caller that changes one sets
+-- own.list_changed.
+-- EARLY
+local function slots_of(own)
+  if own.list then return own.list end
+  local list = {}
+  for slot, status, reviewer, chain, by in string.gmatch(own.slots, '(%d+) ([%a_]+) ([^ >]+)(%S*) ([^,]*)') do
+    list[#list + 1] = { slot = slot, status = status, reviewer = reviewer, chain = chain, by = by }
+  end
+  own.list = list
+  return list
+end
+
+-- count_slots(own): how many requests are approved, rejected, pending, and wait for another revision.
+local function count_slots(own)
+  local counts = { approved = 0, rejected = 0, pending = 0, changes_requested = 0 }
+  for _, one in ipairs(slots_of(own)) do  -- at most 32: slots
+    if counts[one.status] then counts[one.status] = counts[one.status] + 1 end
+  end
+  return counts
+end
+
+-- decide(ctx, own, by): decide a review whose answers have changed, if they are enough. If the quorum cannot be reached any more, the
+-- next level of escalation is asked; without one, the change is rejected. Returns what was decided, or nil.
+local function decide(ctx, own, by)
+  local counts = count_slots(own)
+  if own.p_rejections > 0 and counts.rejected >= own.p_rejections then
+    arg_rare().reject(ctx, own, by, 'rejections')
+    return 'rejected'
+  end
+  if counts.approved >= own.p_required and counts.changes_requested == 0 then
+    arg_rare().approve(ctx, own, by, '')
+    return 'approved'
+  end
+  if counts.approved + counts.pending + counts.changes_requested < own.p_required and not arg_rare().escalate(ctx, own, by) then
+    arg_rare().reject(ctx, own, by, 'unreachable')
+    return 'rejected'
+  end
+end
+
+-- has_written(id, people): the first of these persons who is a contributor of a change, or nil.
+local function has_written(id, people) local contributors = KEYS[2]
+  local found = redis.call('SMISMEMBER', contributors .. id, unpack(people))  -- at most 8: an actor, a principal, a chain
+  for i, one in ipairs(people) do
+    if found[i] == 1 then return one end
+  end
+end
+
+-- find_request(own, slot, person): the request that this call answers: the one that this person has answered in this round, or else a
+-- pending one that asks the actor, before one that asks a group of the actor; slot 0: any. Or nil and why the person may not answer.
+local function find_request(own, slot, person)
+  if kind == 'agent' and own.p_agents_may_vote ~= '1' then return nil, 'agent' end
+  if own.p_contributors_may_vote ~= '1' and has_written(own.id, { actor, person }) then return nil, 'contributor' end
+  local member = { ['user:' .. actor] = 2 }
+  for _, group in ipairs(groups) do member['group:' .. group] = 1 end  -- at most 32: groups
+  local found, best = nil, 0
+  for _, one in ipairs(slots_of(own)) do  -- at most 32: slots
+    local fits, rank = slot == 0 or tonumber(one.slot) == slot, member[one.reviewer] or 0
+    if one.by == person then
+      if not fits or rank == 0 then return nil, 'answered' end
+      return one
+    end
+    if one.status == 'pending' and fits and rank > best then found, best = one, rank end
+  end
+  if not found then return nil, 'not_reviewer' end
+  return found
+end
+
+-- emit(ctx, event, id, detail): add an entry to the stream, if the noun keeps events. detail: `name=value` words, or
+-- ''. The trace is ctx.trace, that of the task, or else that of the call.
+local function emit(ctx, event, id, detail) local events = KEYS[16]
+  if ctx.settings_events_max == 0 then return end
+  if detail ~= '' and source == '' and trace == '' and not ctx.trace then
+    redis.call('XADD', events, 'MAXLEN', '~', ctx.settings_events_max, '*', 'event', event, 'timestamp', ctx.now_text, 'id', id,
+      'payload', detail)
+    return
+  end
+  local entry = { 'event', event, 'timestamp', ctx.now_text, 'id', id }
+  if detail ~= '' then entry[7], entry[8] = 'payload', detail end
+  if source ~= '' then entry[#entry + 1] = 'source'; entry[#entry + 1] = source end
+  local traced = ctx.trace or trace
+  if traced ~= '' then entry[#entry + 1] = 'trace'; entry[#entry + 1] = traced end
+  redis.call('XADD', events, 'MAXLEN', '~', ctx.settings_events_max, '*', unpack(entry))  -- at most 12: fields of an event
+end
+
+-- note_follow(ctx, own, event): the task that the policy wants after this step waits in the outbox; or, in a call that may enqueue it
+-- itself, for the end of this call.
+local function note_follow(ctx, own, event)
+  local word = string.sub(event, 8)
+  local wanted, lane, priority = string.match(';' .. own.p_follows, ';' .. word .. '|([^|]*)|([^|]*)|(%d)')
+  if not wanted then return end
+  local follow = { id = own.id, seq = string.format('%.0f', own.seq),
+    text = table.concat({ word, string.format('%.0f', own.rev), own.digest, wanted, lane, priority }, ' ') }
+  if ctx.follows then
+    ctx.follows[#ctx.follows + 1] = follow
+  else
+    arg_rare().put_out(ctx, follow)
+  end
+end
+
+-- set_field(own, name, value): change a field of a change; save_change stores it.
+-- EARLY
+local function set_field(own, name, value)
+  own[name] = value
+  own.changed[#own.changed + 1] = name
+  own.changed[#own.changed + 1] = value
+end
+
+-- record_step(ctx, own, event, by, detail, why): note a step of a change in its log, as an event, and as its next `seq`. by: who did it;
+-- detail: `name=value` words, or ''; why: free text for the log alone, or ''.
+-- EARLY
+local function record_step(ctx, own, event, by, detail, why) local logs = KEYS[4]
+  set_field(own, 'seq', own.seq + 1)
+  redis.call('XADD', logs .. own.id, 'MAXLEN', 1000, '*', 'event', event, 'timestamp', ctx.now_text, 'rev', own.rev, 'round', own.round,
+    'by', by, 'detail', detail, 'reason', why, 'proof', ctx.proof or '')
+  if own.p_follows ~= '' then note_follow(ctx, own, event) end
+  emit(ctx, event, own.id, 'rev=' .. own.rev .. ' round=' .. own.round .. ' by=' .. by .. (detail ~= '' and ' ' .. detail or ''))
+end
+
+-- answer(ctx, own, i, person): give the answer of item i to a request of this change, and decide the review if that is enough.
+local function answer(ctx, own, i, person) local requests, inboxes = KEYS[3], KEYS[5]
+  local action, reason = item_action[i], item_reason[i]
+  if action == 'comment' then return arg_rare().comment(ctx, own, reason) end
+  if own.state == 'draft' or own.state == 'submitted' then return { 'state', own.state } end
+  if own.state ~= 'reviewing' and not (own.state == 'approved' and action == 'retract') then
+    return { 'closed', own.state, own.why, own.decided_by }
+  end
+  if item_rev[i] ~= own.rev or item_digest[i] ~= own.digest then return { 'outdated', own.rev, own.digest } end
+  local one, why = find_request(own, item_slot[i], person)
+  if not one then return { 'not_eligible', why } end
+  local status = ({ approve = 'approved', reject = 'rejected', request_changes = 'changes_requested', abstain = 'abstained' })[action]
+  if one.status == (status or 'pending') then return { 'same' } end
+  if own.state == 'approved' and one.status ~= 'approved' then return { 'closed', own.state, own.why, own.decided_by } end
+  if not status then return arg_rare().retract(ctx, own, one, reason) end
+
+  local key, since_ms = requests .. own.id .. '/' .. one.slot, nil
+  if one.status == 'pending' then
+    since_ms = redis.call('HGET', key, 'assigned_ms')
+    redis.call('ZREM', inboxes .. one.reviewer, own.id .. '/' .. one.slot)
+  end
+  one.status, one.by, own.list_changed = status, person, true
+  redis.call('HSET', key, 'status', status, 'responded_ms', ctx.now_text, 'response_action', action, 'response_reason', reason,
+    'reviewed_by', actor, 'principal', person)
+  count_answer(ctx, action, since_ms)
+  record_step(ctx, own, 'change.answered', actor, 'slot=' .. one.slot .. ' action=' .. action .. ' for=' .. person, reason)
+  if action == 'request_changes' then record_step(ctx, own, 'change.changes_requested', actor, 'slot=' .. one.slot, reason) end
+  return { decide(ctx, own, actor) or 'recorded', own.state, own.round }
+end
+
 -- done_before(ctx, verb): the answer that an earlier call with this verb and rid stored in the last minute, or nil.
 local function done_before(ctx, verb) local once = KEYS[14]
   if rid == '' then return nil end
@@ -249,23 +425,6 @@ local function due_of(own)
   if own.escalate_at_ms > 0 then first = math.min(first, own.escalate_at_ms) end
   if own.remind_at_ms > 0 then first = math.min(first, own.remind_at_ms) end
   return first
-end
-
--- emit(ctx, event, id, detail): add an entry to the stream, if the noun keeps events. detail: `name=value` words, or
--- ''. The trace is ctx.trace, that of the task, or else that of the call.
-local function emit(ctx, event, id, detail) local events = KEYS[16]
-  if ctx.settings_events_max == 0 then return end
-  if detail ~= '' and source == '' and trace == '' and not ctx.trace then
-    redis.call('XADD', events, 'MAXLEN', '~', ctx.settings_events_max, '*', 'event', event, 'timestamp', ctx.now_text, 'id', id,
-      'payload', detail)
-    return
-  end
-  local entry = { 'event', event, 'timestamp', ctx.now_text, 'id', id }
-  if detail ~= '' then entry[7], entry[8] = 'payload', detail end
-  if source ~= '' then entry[#entry + 1] = 'source'; entry[#entry + 1] = source end
-  local traced = ctx.trace or trace
-  if traced ~= '' then entry[#entry + 1] = 'trace'; entry[#entry + 1] = traced end
-  redis.call('XADD', events, 'MAXLEN', '~', ctx.settings_events_max, '*', unpack(entry))  -- at most 12: fields of an event
 end
 
 -- hold_once(ctx, field, id, keep_ms, stamp): make a key of `once` refer to a task, for keep_ms or, without keep_ms,
@@ -584,25 +743,6 @@ local function queue__cancel_task(ctx, id, tied, detail) local queue__task, queu
   ctx.ended = ctx.ended + 1
 end
 
--- set_field(own, name, value): change a field of a change; save_change stores it.
--- EARLY
-local function set_field(own, name, value)
-  own[name] = value
-  own.changed[#own.changed + 1] = name
-  own.changed[#own.changed + 1] = value
-end
-
--- record_step(ctx, own, event, by, detail, why): note a step of a change in its log, as an event, and as its next `seq`. by: who did it;
--- detail: `name=value` words, or ''; why: free text for the log alone, or ''.
--- EARLY
-local function record_step(ctx, own, event, by, detail, why) local logs = KEYS[4]
-  set_field(own, 'seq', own.seq + 1)
-  redis.call('XADD', logs .. own.id, 'MAXLEN', 1000, '*', 'event', event, 'timestamp', ctx.now_text, 'rev', own.rev, 'round', own.round,
-    'by', by, 'detail', detail, 'reason', why, 'proof', ctx.proof or '')
-  if own.p_follows ~= '' then arg_rare().note_follow(ctx, own, event) end
-  emit(ctx, event, own.id, 'rev=' .. own.rev .. ' round=' .. own.round .. ' by=' .. by .. (detail ~= '' and ' ' .. detail or ''))
-end
-
 -- replayed_reply(ctx, verb): the answers that the same call got in the last minute, or nil.
 -- EARLY
 local function replayed_reply(ctx, verb)
@@ -636,20 +776,6 @@ local function save_change(ctx, own) local change, due = KEYS[1], KEYS[6]
   end
 end
 
--- slots_of(own): the requests of a change, in the order of their slots: { slot, status, reviewer, chain, by }. `chain` has a `>` before each
--- person who has delegated it, the original reviewer first; `by` is the principal who answered. A caller that changes one sets
--- own.list_changed.
--- EARLY
-local function slots_of(own)
-  if own.list then return own.list end
-  local list = {}
-  for slot, status, reviewer, chain, by in string.gmatch(own.slots, '(%d+) ([%a_]+) ([^ >]+)(%S*) ([^,]*)') do
-    list[#list + 1] = { slot = slot, status = status, reviewer = reviewer, chain = chain, by = by }
-  end
-  own.list = list
-  return list
-end
-
 -- take_others(ctx, limit): do what is due for other changes, at most limit of them. Returns how many.
 local function take_others(ctx, limit) local due = KEYS[6]
   local ids = redis.call('ZRANGE', due, '-inf', ctx.now_text, 'BYSCORE', 'LIMIT', 0, limit)
@@ -668,39 +794,6 @@ end
 local arg_made
 function arg_rare()
   if arg_made then return arg_made end
-
--- comment(ctx, own, reason): leave a comment in the log. The last hundred places there are for steps.
-local function comment(ctx, own, reason) local logs = KEYS[4]
-  if redis.call('XLEN', logs .. own.id) >= 900 then return { 'full' } end
-  record_step(ctx, own, 'change.commented', actor, '', reason)
-  return { 'commented' }
-end
-
--- count_answer(ctx, action, since_ms): count an answer for the statistics of the actor; since_ms: when the request was opened, or nil if
--- it was answered before.
-local function count_answer(ctx, action, since_ms) local userstats = KEYS[12]
-  local key, day = userstats .. actor, math.floor(ctx.now / 86400000)
-  local field = (action == 'approve' and 'a:' or 'r:') .. string.format('%.0f', day)
-  local row = redis.call('HMGET', key, 'last_ms', field, 'answers', 'took_ms')
-  if math.floor((row[1] or 0) / 86400000) ~= day then
-    for _, name in ipairs(redis.call('HKEYS', key)) do  -- at most 150: two for each of 31 days, 33 bounds, three totals
-      local past = string.match(name, '^[ar]:(%d+)$')
-      if past and tonumber(past) <= day - 31 then redis.call('HDEL', key, name) end
-    end
-  end
-  local new = { 'last_ms', ctx.now_text }
-  if action == 'approve' or action == 'reject' then new[3], new[4] = field, (row[2] or 0) + 1 end
-  if since_ms then
-    local took, bound = ctx.now - since_ms, 1
-    while bound < took and bound < 4294967296 do bound = bound * 2 end  -- at most 32: doublings
-    redis.call('HINCRBY', key, string.format('took:%.0f', bound), 1)
-    new[#new + 1] = 'answers'
-    new[#new + 1] = (row[3] or 0) + 1
-    new[#new + 1] = 'took_ms'
-    new[#new + 1] = (row[4] or 0) + took
-  end
-  redis.call('HSET', key, unpack(new))  -- at most 8: two for each field
-end
 
 -- close_requests(own, status): close the requests that nobody has answered: expired or cancelled.
 local function close_requests(own, status) local requests = KEYS[3]
@@ -752,23 +845,6 @@ local function approve(ctx, own, by, why)
   record_step(ctx, own, 'change.approved', by, '', why)
 end
 
--- count_slots(own): how many requests are approved, rejected, pending, and wait for another revision.
-local function count_slots(own)
-  local counts = { approved = 0, rejected = 0, pending = 0, changes_requested = 0 }
-  for _, one in ipairs(slots_of(own)) do  -- at most 32: slots
-    if counts[one.status] then counts[one.status] = counts[one.status] + 1 end
-  end
-  return counts
-end
-
--- has_written(id, people): the first of these persons who is a contributor of a change, or nil.
-local function has_written(id, people) local contributors = KEYS[2]
-  local found = redis.call('SMISMEMBER', contributors .. id, unpack(people))  -- at most 8: an actor, a principal, a chain
-  for i, one in ipairs(people) do
-    if found[i] == 1 then return one end
-  end
-end
-
 -- is_asked(one, person): whether this person has the request, or has delegated it.
 local function is_asked(one, person)
   return one.reviewer == 'user:' .. person or string.find(one.chain .. '>', '>' .. person .. '>', 1, true) ~= nil
@@ -783,6 +859,45 @@ local function can_be_asked(own, reviewer)
     if one.by == person or is_asked(one, person) then return false end
   end
   return own.p_contributors_may_vote == '1' or not has_written(own.id, { person })
+end
+
+-- comment(ctx, own, reason): leave a comment in the log. The last hundred places there are for steps.
+local function comment(ctx, own, reason) local logs = KEYS[4]
+  if redis.call('XLEN', logs .. own.id) >= 900 then return { 'full' } end
+  record_step(ctx, own, 'change.commented', actor, '', reason)
+  return { 'commented' }
+end
+
+-- domain_name(): the name of the domain, from its keys.
+local function domain_name() local config = KEYS[13]
+  return string.match(config, '^.*[:{]([^:{}]+)}?:config$')
+end
+
+-- end_run(ctx, own, by, how, why): a run is over: completed, failed, cancelled, or to be tried again (retry) if attempts are left.
+local function end_run(ctx, own, by, how, why)
+  local cancelled = own.cancelling == '1'
+  set_field(own, 'cancelling', '')
+  set_field(own, 'ended_ms', ctx.now)
+  if how == 'retry' and cancelled then how = 'cancelled' end
+  if how == 'retry' and own.attempts >= own.p_max_attempts then how = 'failed' end
+  set_field(own, 'why', why)
+  if how == 'retry' then
+    move_to(ctx, own, 'approved')
+    record_step(ctx, own, 'change.released', by, 'why=' .. why, '')
+  else
+    move_to(ctx, own, how)
+    if how == 'completed' then record_step(ctx, own, 'change.completed', by, '', '') end
+    if how == 'failed' then record_step(ctx, own, 'change.failed', by, 'why=' .. why, '') end
+    if how == 'cancelled' then record_step(ctx, own, 'change.cancelled', by, 'why=' .. why, '') end
+  end
+end
+
+-- end_lease(ctx, own): the lease of an applier is over. After the time of the run the change has failed; else it may be begun again,
+-- while attempts are left and nobody has cancelled it.
+local function end_lease(ctx, own)
+  local late = own.deadline_ms >= own.started_ms + own.run_ms + 30000
+  set_field(own, 'attempts', own.attempts + 1)
+  end_run(ctx, own, 'time', late and 'failed' or 'retry', late and 'timeout' or 'lost')
 end
 
 -- inbox_score(own): the place of its requests in inboxes; see keys.toml.
@@ -841,52 +956,6 @@ local function escalate(ctx, own, by)
   return true
 end
 
--- reject(ctx, own, by, why): the change is rejected: by `rejections`, because the quorum is `unreachable`, or by `timeout`.
-local function reject(ctx, own, by, why)
-  set_field(own, 'why', why)
-  set_field(own, 'decided_by', by)
-  move_to(ctx, own, 'rejected')
-  record_step(ctx, own, 'change.rejected', by, 'why=' .. why, '')
-end
-
--- decide(ctx, own, by): decide a review whose answers have changed, if they are enough. If the quorum cannot be reached any more, the
--- next level of escalation is asked; without one, the change is rejected. Returns what was decided, or nil.
-local function decide(ctx, own, by)
-  local counts = count_slots(own)
-  if own.p_rejections > 0 and counts.rejected >= own.p_rejections then
-    reject(ctx, own, by, 'rejections')
-    return 'rejected'
-  end
-  if counts.approved >= own.p_required and counts.changes_requested == 0 then
-    approve(ctx, own, by, '')
-    return 'approved'
-  end
-  if counts.approved + counts.pending + counts.changes_requested < own.p_required and not escalate(ctx, own, by) then
-    reject(ctx, own, by, 'unreachable')
-    return 'rejected'
-  end
-end
-
--- find_request(own, slot, person): the request that this call answers: the one that this person has answered in this round, or else a
--- pending one that asks the actor, before one that asks a group of the actor; slot 0: any. Or nil and why the person may not answer.
-local function find_request(own, slot, person)
-  if kind == 'agent' and own.p_agents_may_vote ~= '1' then return nil, 'agent' end
-  if own.p_contributors_may_vote ~= '1' and has_written(own.id, { actor, person }) then return nil, 'contributor' end
-  local member = { ['user:' .. actor] = 2 }
-  for _, group in ipairs(groups) do member['group:' .. group] = 1 end  -- at most 32: groups
-  local found, best = nil, 0
-  for _, one in ipairs(slots_of(own)) do  -- at most 32: slots
-    local fits, rank = slot == 0 or tonumber(one.slot) == slot, member[one.reviewer] or 0
-    if one.by == person then
-      if not fits or rank == 0 then return nil, 'answered' end
-      return one
-    end
-    if one.status == 'pending' and fits and rank > best then found, best = one, rank end
-  end
-  if not found then return nil, 'not_reviewer' end
-  return found
-end
-
 -- is_assessed(own): whether the change has the risk and the preview of this revision that its policy needs.
 local function is_assessed(own)
   local needs = own.p_needs
@@ -918,101 +987,12 @@ local function open_round(ctx, own, by, why)
   if state == 'reviewing' then open_review(ctx, own, by) end
 end
 
--- retract(ctx, own, one, reason): take back the answer to a request. If it was an approval of an approved change, a new round begins.
-local function retract(ctx, own, one, reason) local inboxes = KEYS[5]
-  record_step(ctx, own, 'change.answered', actor, 'slot=' .. one.slot .. ' action=retract', reason)
-  if own.state == 'approved' then
-    open_round(ctx, own, actor, 'retracted')
-  else
-    open_request(ctx, own, one)
-    redis.call('ZADD', inboxes .. one.reviewer, inbox_score(own), own.id .. '/' .. one.slot)
-  end
-  return { 'recorded', own.state, own.round }
-end
-
--- answer(ctx, own, i, person): give the answer of item i to a request of this change, and decide the review if that is enough.
-local function answer(ctx, own, i, person) local requests, inboxes = KEYS[3], KEYS[5]
-  local action, reason = item_action[i], item_reason[i]
-  if action == 'comment' then return comment(ctx, own, reason) end
-  if own.state == 'draft' or own.state == 'submitted' then return { 'state', own.state } end
-  if own.state ~= 'reviewing' and not (own.state == 'approved' and action == 'retract') then
-    return { 'closed', own.state, own.why, own.decided_by }
-  end
-  if item_rev[i] ~= own.rev or item_digest[i] ~= own.digest then return { 'outdated', own.rev, own.digest } end
-  local one, why = find_request(own, item_slot[i], person)
-  if not one then return { 'not_eligible', why } end
-  local status = ({ approve = 'approved', reject = 'rejected', request_changes = 'changes_requested', abstain = 'abstained' })[action]
-  if one.status == (status or 'pending') then return { 'same' } end
-  if own.state == 'approved' and one.status ~= 'approved' then return { 'closed', own.state, own.why, own.decided_by } end
-  if not status then return retract(ctx, own, one, reason) end
-
-  local key, since_ms = requests .. own.id .. '/' .. one.slot, nil
-  if one.status == 'pending' then
-    since_ms = redis.call('HGET', key, 'assigned_ms')
-    redis.call('ZREM', inboxes .. one.reviewer, own.id .. '/' .. one.slot)
-  end
-  one.status, one.by, own.list_changed = status, person, true
-  redis.call('HSET', key, 'status', status, 'responded_ms', ctx.now_text, 'response_action', action, 'response_reason', reason,
-    'reviewed_by', actor, 'principal', person)
-  count_answer(ctx, action, since_ms)
-  record_step(ctx, own, 'change.answered', actor, 'slot=' .. one.slot .. ' action=' .. action .. ' for=' .. person, reason)
-  if action == 'request_changes' then record_step(ctx, own, 'change.changes_requested', actor, 'slot=' .. one.slot, reason) end
-  return { decide(ctx, own, actor) or 'recorded', own.state, own.round }
-end
-
--- domain_name(): the name of the domain, from its keys.
-local function domain_name() local config = KEYS[13]
-  return string.match(config, '^.*[:{]([^:{}]+)}?:config$')
-end
-
--- end_run(ctx, own, by, how, why): a run is over: completed, failed, cancelled, or to be tried again (retry) if attempts are left.
-local function end_run(ctx, own, by, how, why)
-  local cancelled = own.cancelling == '1'
-  set_field(own, 'cancelling', '')
-  set_field(own, 'ended_ms', ctx.now)
-  if how == 'retry' and cancelled then how = 'cancelled' end
-  if how == 'retry' and own.attempts >= own.p_max_attempts then how = 'failed' end
-  set_field(own, 'why', why)
-  if how == 'retry' then
-    move_to(ctx, own, 'approved')
-    record_step(ctx, own, 'change.released', by, 'why=' .. why, '')
-  else
-    move_to(ctx, own, how)
-    if how == 'completed' then record_step(ctx, own, 'change.completed', by, '', '') end
-    if how == 'failed' then record_step(ctx, own, 'change.failed', by, 'why=' .. why, '') end
-    if how == 'cancelled' then record_step(ctx, own, 'change.cancelled', by, 'why=' .. why, '') end
-  end
-end
-
--- end_lease(ctx, own): the lease of an applier is over. After the time of the run the change has failed; else it may be begun again,
--- while attempts are left and nobody has cancelled it.
-local function end_lease(ctx, own)
-  local late = own.deadline_ms >= own.started_ms + own.run_ms + 30000
-  set_field(own, 'attempts', own.attempts + 1)
-  end_run(ctx, own, 'time', late and 'failed' or 'retry', late and 'timeout' or 'lost')
-end
-
 -- put_out(ctx, follow): put a task into the outbox. The change is kept until it is delivered.
 local function put_out(ctx, follow) local change, outbox, follows = KEYS[1], KEYS[10], KEYS[11]
   local name = follow.id .. ' ' .. follow.seq
   redis.call('ZADD', outbox, ctx.now_text, name)
   redis.call('HSET', follows, name, follow.text)
   redis.call('HINCRBY', change .. follow.id, 'undelivered', 1)
-end
-
--- note_follow(ctx, own, event): the task that the policy wants after this step waits in the outbox; or, in a call that may enqueue it
--- itself, for the end of this call.
-local function note_follow(ctx, own, event)
-  local word = string.sub(event, 8)
-  local wanted, lane, priority = string.match(';' .. own.p_follows, ';' .. word .. '|([^|]*)|([^|]*)|(%d)')
-  if not wanted then return end
-  local follow = { id = own.id, seq = string.format('%.0f', own.seq),
-    text = table.concat({ word, string.format('%.0f', own.rev), own.digest, wanted, lane, priority }, ' ') }
-  if ctx.follows then
-    ctx.follows[#ctx.follows + 1] = follow
-  else
-    put_out(ctx, follow)
-  end
 end
 
 -- push_due(lane): push a wake-up token for a due time within the next 10 s (the longest block), because blocked workers
@@ -1686,6 +1666,26 @@ local function queue__write_counts(ctx) local queue__counters = KEYS[46]
   end
 end
 
+-- reject(ctx, own, by, why): the change is rejected: by `rejections`, because the quorum is `unreachable`, or by `timeout`.
+local function reject(ctx, own, by, why)
+  set_field(own, 'why', why)
+  set_field(own, 'decided_by', by)
+  move_to(ctx, own, 'rejected')
+  record_step(ctx, own, 'change.rejected', by, 'why=' .. why, '')
+end
+
+-- retract(ctx, own, one, reason): take back the answer to a request. If it was an approval of an approved change, a new round begins.
+local function retract(ctx, own, one, reason) local inboxes = KEYS[5]
+  record_step(ctx, own, 'change.answered', actor, 'slot=' .. one.slot .. ' action=retract', reason)
+  if own.state == 'approved' then
+    open_round(ctx, own, actor, 'retracted')
+  else
+    open_request(ctx, own, one)
+    redis.call('ZADD', inboxes .. one.reviewer, inbox_score(own), own.id .. '/' .. one.slot)
+  end
+  return { 'recorded', own.state, own.round }
+end
+
 -- send_follows(ctx): enqueue the tasks of this call, if the queue of the settings is in the same slot and takes tasks as they are: it is
 -- not draining, in no partitions, and of this layout and clock. Otherwise they wait in the outbox: a queue never refuses a vote.
 -- USES queue
@@ -1745,7 +1745,7 @@ local function take_due(ctx, own)
   end
 end
 
-  arg_made = { answer = answer, note_follow = note_follow, queue__await_deadline = queue__await_deadline, queue__await_others = queue__await_others, queue__delay_until = queue__delay_until, queue__on_end = queue__on_end, queue__share_place = queue__share_place, queue__find_duplicate = queue__find_duplicate, queue__find_line = queue__find_line, queue__find_missing = queue__find_missing, queue__full_score = queue__full_score, queue__hold_keys = queue__hold_keys, queue__is_here = queue__is_here, queue__join_gathering = queue__join_gathering, queue__join_limit = queue__join_limit, queue__join_order = queue__join_order, queue__known_as = queue__known_as, queue__merge_task = queue__merge_task, queue__shorten_family = queue__shorten_family, queue__sweep_once = queue__sweep_once, send_follows = send_follows, take_due = take_due }
+  arg_made = { approve = approve, comment = comment, escalate = escalate, put_out = put_out, queue__await_deadline = queue__await_deadline, queue__await_others = queue__await_others, queue__delay_until = queue__delay_until, queue__on_end = queue__on_end, queue__share_place = queue__share_place, queue__find_duplicate = queue__find_duplicate, queue__find_line = queue__find_line, queue__find_missing = queue__find_missing, queue__full_score = queue__full_score, queue__hold_keys = queue__hold_keys, queue__is_here = queue__is_here, queue__join_gathering = queue__join_gathering, queue__join_limit = queue__join_limit, queue__join_order = queue__join_order, queue__known_as = queue__known_as, queue__merge_task = queue__merge_task, queue__shorten_family = queue__shorten_family, queue__sweep_once = queue__sweep_once, reject = reject, retract = retract, send_follows = send_follows, take_due = take_due }
   return arg_made
 end
 
@@ -1767,7 +1767,7 @@ ctx.proof, ctx.follows = proof, {}
 local answers = {}
 for i, id in ipairs(item_id) do
   local own = load_change(ctx, id)
-  answers[i] = own and arg_rare().answer(ctx, own, i, person) or { 'not_found' }
+  answers[i] = own and answer(ctx, own, i, person) or { 'not_found' }
   if own then save_change(ctx, own) end
 end
 take_others(ctx, 10)

@@ -29,7 +29,9 @@ def resolve(script: Script, includes: Mapping[str, Include], keys: Mapping[str, 
             line, what = script.lines[f"USES {word}"], "a key" if called in keys else "an include"
             raise BuildError(script.path, line, f"{called} is {what} here: let lua in {word}/noun.toml be another name")
         if not any(name.startswith(f"{called}__") for name in used):
-            raise BuildError(script.path, script.lines[f"USES {word}"], f"USES {word}: the script has no {called}.<name>")
+            raise BuildError(
+                script.path, script.lines[f"USES {word}"], f"USES {word}: the script has no {called}.<name>"
+            )
     for name in sorted(used & includes.keys()):
         for need, line in includes[name].free.items():
             kind = own.get(need)

@@ -71,8 +71,8 @@ class NounCalls:
         """Build a call from named arguments. A time can be given in seconds, under its name without `_ms`.
 
         A group is a list of items: each a value, its fields in order, or a mapping of its fields and pairs. If the
-        script uses other nouns, the argument of a noun's name is the base of that noun: `lock=locks.base`. Without it, the
-        script does what it does where that noun is in another slot.
+        script uses other nouns, the argument of a noun's name is the base of that noun: `lock=locks.base`. Without it,
+        the script does what it does where that noun is in another slot.
         A `rid` that is left out is made here, so that the call, sent again, takes effect once.
         """
         script = script_of(self.noun, verb)
