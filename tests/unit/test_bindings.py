@@ -68,7 +68,8 @@ def test_every_script_and_argument_has_a_name_in_go(tmp_path: Path) -> None:
         texts = {path.stem: path.read_text() for path in (tmp_path / noun).glob("*.go")}
         assert f"script{verb} = wire." in texts["scripts"]
         assert f'("{script["id"]}", "{script["sha1"]}"' in texts["scripts"]
-        assert f") {verb}(ctx context.Context, args {verb}Args)" in texts[noun]
+        bases = "".join(f"{word}Base, " for word in script.get("uses", ()))[:-2]
+        assert f"ctx context.Context, {bases and f'{bases} string, '}args {verb}Args" in texts[noun]
         for one in script["args"]:
             assert f"a.{pascal(one['name'])})".lower() in texts["args"].lower()
 
