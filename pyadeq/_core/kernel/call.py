@@ -11,7 +11,7 @@ from typing import Any, Final, Generic, NoReturn, TypeVar
 
 from pyadeq._core.kernel.manifest import Argument, Field, Group, Library, Script, library
 from pyadeq.errors import AdeqError, BadArgument, ConfigError
-from pyadeq.keys import ALLOWED, PATTERNS, hash_slot, shown
+from pyadeq.keys import ALLOWED, PATTERNS, hash_slot, no_base, shown
 
 T = TypeVar("T")
 T_co = TypeVar("T_co", covariant=True)
@@ -64,8 +64,8 @@ def build_call(
     """Check and encode one call.
 
     A scalar or field that is absent or None takes its default. bases: those of the other nouns that the script uses,
-    such as `{"lock": "ade:{prod}:lock:default"}`. Raises BadArgument, which names the field, the value and
-    what is allowed, and ConfigError if the keys are not all in one hash slot.
+    such as `{"lock": "ade:{prod}:lock:default"}`; a noun that is in another slot is left out. Raises BadArgument, which
+    names the field, the value and what is allowed, and ConfigError if the keys are not all in one hash slot.
     """
     script = (scripts or library())[script_id]
     if script.uses or bases:
@@ -79,11 +79,12 @@ def build_call(
 def _keys_of_nouns(script: Script, base: str, bases: tuple[tuple[str, str], ...]) -> tuple[str, ...]:
     """The keys of a script that uses other nouns, each with the base of its noun."""
     given = dict(bases)
-    if given.keys() != set(script.uses):
-        told, wanted = (", ".join(sorted(nouns)) or "none" for nouns in (given, script.uses))
-        raise ConfigError(f"bases: {told} is not accepted by {script.id}; allowed: a base of each of {wanted}")
+    if unknown := given.keys() - set(script.uses):
+        wanted = ", ".join(script.uses) or "none"
+        raise ConfigError(f"bases: {min(unknown)} is not accepted by {script.id}; allowed: bases of {wanted}")
     if len({base, *given.values()}) < 1 + len(given):
         raise ConfigError(f"bases: {shown(base)} is given twice; each noun has a base of its own")
+    given = {noun: given.get(noun) or no_base(base) for noun in script.uses}
     found = []
     for key in script.keys:
         noun, _, rest = key.template[1:].partition("}")

@@ -15,7 +15,7 @@ from pyadeq._core.kernel.manifest import Argument, Group, Script, library
 from pyadeq._core.kernel.migration import Layout, layout
 from pyadeq._core.kernel.options import checked_options, refuse_single
 from pyadeq.errors import BadArgument
-from pyadeq.keys import hint, no_base
+from pyadeq.keys import hint
 from pyadeq.models.base import to_ms
 
 T = TypeVar("T")
@@ -76,7 +76,7 @@ class NounCalls:
         A `rid` that is left out is made here, so that the call, sent again, takes effect once.
         """
         script = script_of(self.noun, verb)
-        bases = {noun: arguments.pop(noun, None) or no_base(self.base) for noun in script.uses}
+        bases = {noun: arguments.pop(noun) for noun in script.uses if noun in arguments}
         if self.new_rid and _has_rid(script) and arguments.get("rid") is None:
             arguments["rid"] = self.new_rid()
         scalars, groups = _sorted_out(script, arguments)
