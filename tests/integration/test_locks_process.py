@@ -9,7 +9,7 @@ from contextlib import contextmanager
 import pytest
 
 from pyadeq import Adeq, Grant
-from pyadeq._sync.lock import keeper as lock_keeper
+from pyadeq._sync.kernel import keeper as kernel_keeper
 from pyadeq.errors import BadArgument, LockLost
 from tests.waiting import DEADLINE, wait_until
 
@@ -90,7 +90,7 @@ def test_a_child_neither_renews_nor_gives_back_what_its_parent_holds(url: str, b
                     with locks.acquire("db:2", owner="child", ttl=2) as own:
                         before = own.deadline
                         wait_until(lambda: own.deadline != before)
-                        assert list(locks._keeper._process.grants) == [own.rid]
+                        assert list(locks._keeper._process.held) == [own.rid]
                     status = 0
                 finally:
                     os._exit(status)
@@ -111,7 +111,7 @@ def test_a_thread_that_could_not_be_made(url: str, base_name: str, monkeypatch: 
     with Adeq.from_url(url) as adeq:
         locks = adeq.locks(base_name)
         with monkeypatch.context() as patch:
-            patch.setattr(lock_keeper, "spawn", {}.__getitem__)
+            patch.setattr(kernel_keeper, "spawn", {}.__getitem__)
             with pytest.raises(KeyError):
                 locks.take("db:1", owner="a")
         assert not locks._keeper._process.looping

@@ -11,10 +11,11 @@ from time import monotonic
 from typing import Any, Required, TypeAlias, TypedDict, Unpack
 
 from pyadeq._async.kernel.blocks import with_block
+from pyadeq._async.kernel.keeper import PATIENCE
 from pyadeq._async.kernel.runner import Runner
 from pyadeq._async.lock.base import LocksBase
 from pyadeq._async.lock.grant import Grant
-from pyadeq._async.lock.keeper import PATIENCE, Keeper
+from pyadeq._async.lock.keeper import LockKeeper
 from pyadeq._core.kernel.call import Call
 from pyadeq._core.kernel.options import checked_list, checked_options
 from pyadeq._core.lock.refusals import checked_ttl, lock_error
@@ -88,7 +89,7 @@ class Acquiring(LocksBase):
 
     def __init__(self, runner: Runner, name: str, base: str) -> None:
         super().__init__(runner, name, base)
-        self._keeper = Keeper(runner, self.calls, self._here)
+        self._keeper = LockKeeper(runner, self.calls, self._here)
         self._under_way: set[tuple[int, str]] = set()
         self._past: deque[str] = deque(maxlen=MOST_PAST)  # rids of requests that have ended in this process
 

@@ -12,10 +12,11 @@ from time import monotonic
 from typing import Any, Required, TypeAlias, TypedDict, Unpack
 
 from pyadeq._sync.kernel.blocks import with_block
+from pyadeq._sync.kernel.keeper import PATIENCE
 from pyadeq._sync.kernel.runner import Runner
 from pyadeq._sync.lock.base import LocksBase
 from pyadeq._sync.lock.grant import Grant
-from pyadeq._sync.lock.keeper import PATIENCE, Keeper
+from pyadeq._sync.lock.keeper import LockKeeper
 from pyadeq._core.kernel.call import Call
 from pyadeq._core.kernel.options import checked_list, checked_options
 from pyadeq._core.lock.refusals import checked_ttl, lock_error
@@ -89,7 +90,7 @@ class Acquiring(LocksBase):
 
     def __init__(self, runner: Runner, name: str, base: str) -> None:
         super().__init__(runner, name, base)
-        self._keeper = Keeper(runner, self.calls, self._here)
+        self._keeper = LockKeeper(runner, self.calls, self._here)
         self._under_way: set[tuple[int, str]] = set()
         self._past: deque[str] = deque(maxlen=MOST_PAST)  # rids of requests that have ended in this process
 

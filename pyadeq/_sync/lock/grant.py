@@ -3,15 +3,12 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Sequence
 from typing import Protocol
 
+from pyadeq._sync.kernel.held import Held
 from pyadeq.errors import BadArgument, LockLost
 from pyadeq.models.lock import DowngradeStatus, LockMode, LockRequest, ReleaseLockStatus, RequestState
-
-MARGIN = 0.05
-"""Safety margin, as a part of the lease: clocks drift, and time passes between `check` and the protected step."""
 
 
 class GrantKeeper(Protocol):
@@ -24,7 +21,7 @@ class GrantKeeper(Protocol):
     def downgrade(self, grant: Grant) -> DowngradeStatus: ...
 
 
-class Grant:
+class Grant(Held):
     """Locks that one request holds. They are renewed in the background until `release`, or until they are lost.
 
     Without a reference to it, a grant is no longer renewed. It then ends with its lease, without a notification.
@@ -50,35 +47,18 @@ class Grant:
         heartbeat: float = 0.0,
     ) -> None:
         assert state.deadline is not None
-        self.rid = rid
+        super().__init__(keeper.here, rid, (sent, state.now, state.deadline), ttl, heartbeat, on_lost)
         self.owner = owner
         self.resource = requests[0].resource
         self.mode: LockMode = requests[0].mode
         self._permits_only = all(one.mode == "permit" for one in requests)
         self.fences = dict(state.fences)
         self.fence = state.fences[self.resource]
-        self.ttl = ttl
-        self.on_lost = on_lost
-        self._heartbeat = heartbeat
         self._keeper = keeper
-        self._pid = os.getpid()
-        self._released = False
-        self._why_lost = ""
-        self.prolong(sent, state.now, state.deadline)
 
     def __repr__(self) -> str:
         state = "lost" if self.lost else "released" if self._released else "held"
         return f"<Grant of {', '.join(self.fences)} to {self.owner}, {state}>"
-
-    @property
-    def lost(self) -> bool:
-        """Whether it is no longer held although it was not released here: its lease ran out, or it was taken away."""
-        if not self._why_lost and not self._released:
-            if self._is_foreign():
-                self._why_lost = "it belongs to the process that this one was forked from"
-            elif self._keeper.here() >= self.until:
-                self._why_lost = "its lease could not be renewed in time"
-        return self._why_lost != ""
 
     def check(self) -> None:
         """Raise LockLost if it is no longer held. Call this before each step that the lock protects."""
@@ -109,25 +89,3 @@ class Grant:
             self.check()
         if self.mode == "exclusive":
             self.mode = "shared"
-
-    # The members below are for the GrantKeeper
-
-    @property
-    def released(self) -> bool:
-        """Whether it was released here, or its release was tried."""
-        return self._released
-
-    def prolong(self, sent: float, now: float, deadline: float) -> None:
-        """Note the new end of its lease. sent: when the call was sent, on the keeper's clock."""
-        left = deadline - now
-        self.ttl = max(self.ttl, left)
-        self.deadline = deadline
-        self.renew_at = sent + (min(left / 3, self._heartbeat) or left / 3)
-        self.until = sent + left * (1 - MARGIN)
-
-    def lose(self, why: str) -> None:
-        """Note that it is lost from now on."""
-        self._why_lost = self._why_lost or why
-
-    def _is_foreign(self) -> bool:
-        return os.getpid() != self._pid

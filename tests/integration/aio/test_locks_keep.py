@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from pyadeq._async.lock import keeper as lock_keeper
-from pyadeq._async.lock.keeper import Keeper
+from pyadeq._async.kernel import keeper as kernel_keeper
+from pyadeq._async.lock.keeper import LockKeeper
 from pyadeq._twins import aio_Event, aio_join, aio_sleep, aio_spawn
 from pyadeq.asyncio import Adeq, Grant, Locks
 from pyadeq.errors import DurabilityError, LockLost, TransportError, WaitTimeout
@@ -53,13 +53,13 @@ async def test_a_lock_is_held_for_longer_than_its_lease(locks: Locks) -> None:
 
 async def test_all_grants_are_renewed_in_one_call(locks: Locks, monkeypatch: pytest.MonkeyPatch) -> None:
     calls: list[int] = []
-    renew = Keeper._renew_some
+    renew = LockKeeper._renew_some
 
-    async def counted(keeper: Keeper, process: Any, grants: Any) -> None:
+    async def counted(keeper: LockKeeper, grants: Any) -> None:
         calls.append(len(grants))
-        await renew(keeper, process, grants)
+        await renew(keeper, grants)
 
-    monkeypatch.setattr(Keeper, "_renew_some", counted)
+    monkeypatch.setattr(LockKeeper, "_renew_some", counted)
     grants = [await locks.take(f"db:{number}", owner=f"o{number}") for number in range(5)]
     short = await locks.take("db:short", owner="a", ttl=0.6)
     await renewed(short)
@@ -140,7 +140,7 @@ async def test_renewals_go_on_after_the_server_was_away(shaky: Locks, proxy: Pro
 async def test_what_could_not_be_given_back_is_given_back_later(
     locks: Locks, shaky: Locks, proxy: Proxy, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(lock_keeper, "PATIENCE", 0.2)
+    monkeypatch.setattr(kernel_keeper, "PATIENCE", 0.2)
     grant = await shaky.take("db:1", owner="a", ttl=60)
     other = await shaky.take("db:2", owner="a", ttl=60)
     proxy.lose_every = 1

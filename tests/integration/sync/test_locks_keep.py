@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from pyadeq._sync.lock import keeper as lock_keeper
-from pyadeq._sync.lock.keeper import Keeper
+from pyadeq._sync.kernel import keeper as kernel_keeper
+from pyadeq._sync.lock.keeper import LockKeeper
 from pyadeq._twins import Event, join, sleep, spawn
 from pyadeq import Adeq, Grant, Locks
 from pyadeq.errors import DurabilityError, LockLost, TransportError, WaitTimeout
@@ -54,13 +54,13 @@ def test_a_lock_is_held_for_longer_than_its_lease(locks: Locks) -> None:
 
 def test_all_grants_are_renewed_in_one_call(locks: Locks, monkeypatch: pytest.MonkeyPatch) -> None:
     calls: list[int] = []
-    renew = Keeper._renew_some
+    renew = LockKeeper._renew_some
 
-    def counted(keeper: Keeper, process: Any, grants: Any) -> None:
+    def counted(keeper: LockKeeper, grants: Any) -> None:
         calls.append(len(grants))
-        renew(keeper, process, grants)
+        renew(keeper, grants)
 
-    monkeypatch.setattr(Keeper, "_renew_some", counted)
+    monkeypatch.setattr(LockKeeper, "_renew_some", counted)
     grants = [locks.take(f"db:{number}", owner=f"o{number}") for number in range(5)]
     short = locks.take("db:short", owner="a", ttl=0.6)
     renewed(short)
@@ -141,7 +141,7 @@ def test_renewals_go_on_after_the_server_was_away(shaky: Locks, proxy: Proxy) ->
 def test_what_could_not_be_given_back_is_given_back_later(
     locks: Locks, shaky: Locks, proxy: Proxy, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(lock_keeper, "PATIENCE", 0.2)
+    monkeypatch.setattr(kernel_keeper, "PATIENCE", 0.2)
     grant = shaky.take("db:1", owner="a", ttl=60)
     other = shaky.take("db:2", owner="a", ttl=60)
     proxy.lose_every = 1
