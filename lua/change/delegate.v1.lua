@@ -4,7 +4,7 @@
 --
 -- ARGV   rid          id
 -- ARGV   id           name
--- ARGV   slot         int 0..32         ?=0
+-- ARGV   slot         int 0..100000     ?=0
 -- ARGV   actor        label
 -- ARGV   principal    label             ?=
 -- ARGV   kind         enum person|agent ?=person
@@ -24,13 +24,14 @@
 -- EVENT  change.approved change.released change.failed change.cancelled
 -- ROLE   review
 -- REPLAY rid
--- COST   17 commands; at most 14 commands, 400 steps
+-- COST   17 commands; at most 28 commands, 410 steps
 
 local ctx, refused = open()
 if refused then return refused end
 local person
 person, refused = person_behind()
 if refused then return refused end
+if #to > 195 then return refuse('to', to, 'at most 195 characters, as in user:<id>') end
 local before = replayed_one(ctx, 'delegate')
 if before then return before end
 local own = load_change(ctx, id)

@@ -29,7 +29,7 @@
 -- ROLE   apply
 -- REPLAY rid
 -- FLAGS  allow-oom
--- COST   17 commands; at most 14 commands, 400 steps
+-- COST   17 commands; at most 26 commands, 540 steps
 
 local ctx, refused = open()
 if refused then return refused end

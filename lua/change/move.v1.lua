@@ -22,7 +22,7 @@
 -- EVENT  change.rejected change.approved change.released change.failed change.cancelled
 -- ROLE   author
 -- REPLAY rid
--- COST   17 commands and 2 for each open request; at most 14 commands, 400 steps
+-- COST   17 commands and 2 for each open request; at most 19 commands, 340 steps
 
 local ctx, refused = open()
 if refused then return refused end

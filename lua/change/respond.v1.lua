@@ -18,7 +18,7 @@
 -- ITEM   rev          int 1..1000000000
 -- ITEM   digest       bytes 40..40
 -- ITEM   action       enum approve|reject|request_changes|comment|abstain|retract
--- ITEM   slot         int 0..32         ?=0
+-- ITEM   slot         int 0..100000     ?=0
 -- ITEM   reason       bytes 0..4096     ?=
 -- GROUP  item         1..100
 -- RETURN ok           now_ms:int items:list(item)

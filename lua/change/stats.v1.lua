@@ -4,7 +4,7 @@
 -- RETURN ok       now_ms:int states:pairs(states) overdue:int since_ms:int
 -- ERROR  ADEQ_LAYOUT ADEQ_CLOCK
 -- FLAGS  no-writes
--- COST   13 commands; at most 120 commands, 20,000 steps
+-- COST   13 commands; at most 14 commands, 65 steps
 
 local ctx, refused = open()
 if refused then return refused end

@@ -13,7 +13,7 @@
 -- ROLE   operate
 -- REPLAY goes_on
 -- FLAGS  allow-oom
--- COST   6 commands; at most 2,010 commands, 20,000 steps
+-- COST   6 commands; at most 1,400 commands, 22,000 steps
 
 local ctx, refused = open()
 if refused then return refused end

@@ -12,7 +12,7 @@
 -- KEYS   inboxes      prefix/zset   {base}:inbox:        label
 -- KEYS   due          zset          {base}:due
 -- KEYS   ended        zset          {base}:ended
--- KEYS   states       prefix/zset   {base}:state:        name
+-- KEYS   states       prefix/zset   {base}:state:        label
 -- KEYS   by_reviewer  prefix/zset   {base}:by:reviewer:  label
 -- KEYS   outbox       zset          {base}:outbox
 -- KEYS   follows      hash          {base}:follows
@@ -45,7 +45,7 @@
 -- EVENT  change.approved change.released change.failed change.cancelled
 -- ROLE   assess
 -- REPLAY rid
--- COST   17 commands and 1 for each open request; at most 14 commands, 400 steps
+-- COST   17 commands and 1 for each open request; at most 19 commands, 460 steps
 
 local LAYOUT = 1
 local MAX_SAFE = 9007199254740991

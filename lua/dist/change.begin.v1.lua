@@ -14,7 +14,7 @@
 -- KEYS   inboxes        prefix/zset   {base}:inbox:        label
 -- KEYS   due            zset          {base}:due
 -- KEYS   ended          zset          {base}:ended
--- KEYS   states         prefix/zset   {base}:state:        name
+-- KEYS   states         prefix/zset   {base}:state:        label
 -- KEYS   by_reviewer    prefix/zset   {base}:by:reviewer:  label
 -- KEYS   outbox         zset          {base}:outbox
 -- KEYS   follows        hash          {base}:follows

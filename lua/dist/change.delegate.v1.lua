@@ -11,7 +11,7 @@
 -- KEYS   inboxes      prefix/zset   {base}:inbox:        label
 -- KEYS   due          zset          {base}:due
 -- KEYS   ended        zset          {base}:ended
--- KEYS   states       prefix/zset   {base}:state:        name
+-- KEYS   states       prefix/zset   {base}:state:        label
 -- KEYS   by_reviewer  prefix/zset   {base}:by:reviewer:  label
 -- KEYS   outbox       zset          {base}:outbox
 -- KEYS   follows      hash          {base}:follows
@@ -21,7 +21,7 @@
 -- KEYS   events       stream        {base}:events
 -- ARGV   rid          id
 -- ARGV   id           name
--- ARGV   slot         int 0..32         ?=0
+-- ARGV   slot         int 0..100000     ?=0
 -- ARGV   actor        label
 -- ARGV   principal    label             ?=
 -- ARGV   kind         enum person|agent ?=person
@@ -41,7 +41,7 @@
 -- EVENT  change.approved change.released change.failed change.cancelled
 -- ROLE   review
 -- REPLAY rid
--- COST   17 commands; at most 14 commands, 400 steps
+-- COST   17 commands; at most 28 commands, 410 steps
 
 local LAYOUT = 1
 local MAX_SAFE = 9007199254740991
@@ -90,8 +90,8 @@ local slot = ARGV[3]
 if slot == '' then
   slot = 0
 else
-  slot = arg_uint(slot, 0, 32)
-  if not slot then return refuse('slot', ARGV[3], 'an integer from 0 to 32') end
+  slot = arg_uint(slot, 0, 100000)
+  if not slot then return refuse('slot', ARGV[3], 'an integer from 0 to 100000') end
 end
 local actor = ARGV[4]
 if not actor or #actor > 200 or not (arg_find(actor, '^[%w._:/@+-]+$') or arg_label(actor)) then
@@ -699,6 +699,7 @@ if refused then return refused end
 local person
 person, refused = person_behind()
 if refused then return refused end
+if #to > 195 then return refuse('to', to, 'at most 195 characters, as in user:<id>') end
 local before = replayed_one(ctx, 'delegate')
 if before then return before end
 local own = load_change(ctx, id)

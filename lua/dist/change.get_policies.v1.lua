@@ -12,7 +12,7 @@
 -- EACH   item     unknown name:text
 -- ERROR  ADEQ_LAYOUT ADEQ_CLOCK
 -- FLAGS  no-writes
--- COST   3 commands; at most 120 commands, 20,000 steps
+-- COST   3 commands; at most 4 commands, 170 steps
 
 local LAYOUT = 1
 local arg_find = string.find

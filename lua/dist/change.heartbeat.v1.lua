@@ -11,7 +11,7 @@
 -- KEYS   inboxes        prefix/zset   {base}:inbox:        label
 -- KEYS   due            zset          {base}:due
 -- KEYS   ended          zset          {base}:ended
--- KEYS   states         prefix/zset   {base}:state:        name
+-- KEYS   states         prefix/zset   {base}:state:        label
 -- KEYS   by_reviewer    prefix/zset   {base}:by:reviewer:  label
 -- KEYS   outbox         zset          {base}:outbox
 -- KEYS   follows        hash          {base}:follows
@@ -37,7 +37,7 @@
 -- REPLAY idempotent
 -- USES   lock
 -- FLAGS  allow-oom
--- COST   5 commands; at most 14 commands, 400 steps
+-- COST   5 commands; at most 8 commands, 190 steps
 
 local LAYOUT = 1
 local MAX_SAFE = 9007199254740991

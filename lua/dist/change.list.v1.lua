@@ -4,10 +4,10 @@
 -- team or a tag. `cursor` is what the last page answered, empty to begin; an empty cursor in the answer means that there is no more.
 --
 -- KEYS   change      prefix/hash {base}:change:      name
--- KEYS   states      prefix/zset {base}:state:       name
+-- KEYS   states      prefix/zset {base}:state:       label
 -- KEYS   by_author   prefix/zset {base}:by:author:   label
 -- KEYS   by_reviewer prefix/zset {base}:by:reviewer: label
--- KEYS   by_resource prefix/zset {base}:by:resource: id
+-- KEYS   by_resource prefix/zset {base}:by:resource: label
 -- KEYS   by_team     prefix/zset {base}:by:team:     label
 -- KEYS   by_tag      prefix/zset {base}:by:tag:      label
 -- KEYS   config      hash        {base}:config
@@ -20,7 +20,7 @@
 -- EACH   item     found id:id state:text rev:int overdue:int summary:pairs(summary)
 -- ERROR  ADEQ_LAYOUT ADEQ_CLOCK
 -- FLAGS  no-writes
--- COST   3 commands; at most 120 commands, 20,000 steps
+-- COST   3 commands; at most 340 commands, 9,400 steps
 
 local LAYOUT = 1
 local MAX_SAFE = 9007199254740991

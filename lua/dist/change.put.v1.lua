@@ -14,10 +14,10 @@
 -- KEYS   inboxes      prefix/zset   {base}:inbox:        label
 -- KEYS   due          zset          {base}:due
 -- KEYS   ended        zset          {base}:ended
--- KEYS   states       prefix/zset   {base}:state:        name
+-- KEYS   states       prefix/zset   {base}:state:        label
 -- KEYS   by_author    prefix/zset   {base}:by:author:    label
 -- KEYS   by_reviewer  prefix/zset   {base}:by:reviewer:  label
--- KEYS   by_resource  prefix/zset   {base}:by:resource:  id
+-- KEYS   by_resource  prefix/zset   {base}:by:resource:  label
 -- KEYS   by_team      prefix/zset   {base}:by:team:      label
 -- KEYS   by_tag       prefix/zset   {base}:by:tag:       label
 -- KEYS   outbox       zset          {base}:outbox
@@ -61,7 +61,7 @@
 -- EVENT  change.approved change.released change.failed change.cancelled
 -- ROLE   author
 -- REPLAY rid
--- COST   17 commands and one for each resource and tag; at most 14 commands, 400 steps
+-- COST   17 commands and one for each resource and tag; at most 25 commands, 570 steps
 
 local LAYOUT = 1
 local CREATED = 1

@@ -14,7 +14,7 @@
 -- KEYS   inboxes           prefix/zset    {base}:inbox:        label
 -- KEYS   due               zset           {base}:due
 -- KEYS   ended             zset           {base}:ended
--- KEYS   states            prefix/zset    {base}:state:        name
+-- KEYS   states            prefix/zset    {base}:state:        label
 -- KEYS   by_reviewer       prefix/zset    {base}:by:reviewer:  label
 -- KEYS   outbox            zset           {base}:outbox
 -- KEYS   follows           hash           {base}:follows
@@ -67,7 +67,7 @@
 -- ITEM   rev          int 1..1000000000
 -- ITEM   digest       bytes 40..40
 -- ITEM   action       enum approve|reject|request_changes|comment|abstain|retract
--- ITEM   slot         int 0..32         ?=0
+-- ITEM   slot         int 0..100000     ?=0
 -- ITEM   reason       bytes 0..4096     ?=
 -- GROUP  item         1..100
 -- RETURN ok           now_ms:int items:list(item)
@@ -214,8 +214,8 @@ for i = 1, item_count do
   if v == '' then
     v = 0
   else
-    v = arg_uint(v, 0, 32)
-    if not v then return refuse('item[' .. i .. '].slot', ARGV[arg_at + 4], 'an integer from 0 to 32') end
+    v = arg_uint(v, 0, 100000)
+    if not v then return refuse('item[' .. i .. '].slot', ARGV[arg_at + 4], 'an integer from 0 to 100000') end
   end
   item_slot[i] = v
   v = ARGV[arg_at + 5]

@@ -3,13 +3,13 @@
 -- change.stats.v1: how many changes are in each state, and since when the earliest of what is due waits for a call: 0, if nothing does.
 --
 -- KEYS   due    zset        {base}:due
--- KEYS   states prefix/zset {base}:state: name
+-- KEYS   states prefix/zset {base}:state: label
 -- KEYS   config hash        {base}:config
 -- ARGV   now_ms   int 0..9000000000000 ?=0
 -- RETURN ok       now_ms:int states:pairs(states) overdue:int since_ms:int
 -- ERROR  ADEQ_LAYOUT ADEQ_CLOCK
 -- FLAGS  no-writes
--- COST   13 commands; at most 120 commands, 20,000 steps
+-- COST   13 commands; at most 14 commands, 65 steps
 
 local LAYOUT = 1
 local arg_find = string.find

@@ -14,10 +14,10 @@
 -- KEYS   inboxes      prefix/zset   {base}:inbox:        label
 -- KEYS   due          zset          {base}:due
 -- KEYS   ended        zset          {base}:ended
--- KEYS   states       prefix/zset   {base}:state:        name
+-- KEYS   states       prefix/zset   {base}:state:        label
 -- KEYS   by_author    prefix/zset   {base}:by:author:    label
 -- KEYS   by_reviewer  prefix/zset   {base}:by:reviewer:  label
--- KEYS   by_resource  prefix/zset   {base}:by:resource:  id
+-- KEYS   by_resource  prefix/zset   {base}:by:resource:  label
 -- KEYS   by_team      prefix/zset   {base}:by:team:      label
 -- KEYS   by_tag       prefix/zset   {base}:by:tag:       label
 -- KEYS   outbox       zset          {base}:outbox
@@ -37,7 +37,7 @@
 -- ROLE   operate
 -- REPLAY goes_on
 -- FLAGS  allow-oom
--- COST   6 commands; at most 2,010 commands, 20,000 steps
+-- COST   6 commands; at most 1,400 commands, 22,000 steps
 
 local LAYOUT = 1
 local MAX_SAFE = 9007199254740991

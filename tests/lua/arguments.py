@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from pyadeq._core.kernel.manifest import Argument, Group, Script
+from pyadeq._core.kernel.manifest import Argument, Group, Script, library
 from tests.lua.bench import START
+from tests.nouns.found import own
 
 CLOCKS = ("now_ms", "issued_ms")  # what is near the time of a test clock
-APART = ("ordering_key",)  # does not go with all others: it is in the second item
+APART = ("ordering_key", "remove")  # do not go with all others: they are in the second item
 # The first and the last character of each form that UTF-8 has; and what is none, or a control character.
 EDGES = [
     text.encode()
@@ -36,6 +37,26 @@ FITTING = {
 
 def noun_of(script: Script) -> str:
     return script.id.partition(".")[0]
+
+
+def arguments_of(script: Script) -> Iterator[Argument]:
+    yield from script.args
+    for group in script.groups:
+        yield from (*group.fields, *group.pairs)
+
+
+def forms_of(script: Script, argument: Argument) -> list[bytes]:
+    forms: dict[str, list[bytes]] = own(noun_of(script), "arguments", "FORMS", {})
+    return forms.get(f"{script.id.split('.')[1]}.{argument.name}") or forms.get(argument.name, [])
+
+
+# What is accepted where a script checks more than the type: FORMS in arguments.py of the noun's folder.
+FORMS: dict[int, list[bytes]] = {
+    id(argument): forms
+    for script in map(library().__getitem__, library())
+    for argument in arguments_of(script)
+    if (forms := forms_of(script, argument))
+}
 
 
 class Slot(NamedTuple):
@@ -76,6 +97,8 @@ def integer(low: int, high: int) -> Argument:
 
 def good(argument: Argument, item: int = 1) -> bytes:
     """A value for this item; ids and lanes of several items differ."""
+    if forms := FORMS.get(id(argument)):
+        return forms[0]
     match argument.type:
         case "int":
             usual = min(max(argument.min, 1), argument.max)
@@ -100,6 +123,10 @@ def good(argument: Argument, item: int = 1) -> bytes:
 
 def extreme(argument: Argument) -> list[bytes]:
     """Values at the edge of what is accepted."""
+    return FORMS.get(id(argument)) or extreme_of_type(argument)
+
+
+def extreme_of_type(argument: Argument) -> list[bytes]:
     least = [b""] if argument.default is not None else []
     match argument.type:
         case "int":

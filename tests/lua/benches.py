@@ -10,7 +10,15 @@ from tests.lua.workbench import Workbench
 from tests.nouns.bench import NounBench
 from tests.nouns.found import NOUNS, own
 
+
+def bench_of(noun: str) -> type[Bench]:
+    """Its own, in bench.py or model.py of its folder, or the usual one."""
+    usual = type("Bench", (NounBench,), {"noun": noun})
+    found: type[Bench] = own(noun, "bench", "Bench", own(noun, "model", "Bench", usual))
+    return found
+
+
 BENCHES: Final[dict[str, type[Bench]]] = {
     **{bench.noun: bench for bench in (Workbench, LockBench)},
-    **{noun: own(noun, "model", "Bench", type("Bench", (NounBench,), {"noun": noun})) for noun in NOUNS},
+    **{noun: bench_of(noun) for noun in NOUNS},
 }

@@ -9,6 +9,7 @@ import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cache
+from hashlib import sha1
 from socket import AF_UNIX, SO_RCVTIMEO, SOL_SOCKET, socket
 from struct import pack
 from typing import Any, Final
@@ -36,12 +37,13 @@ COMMANDS: Final = {
     **dict.fromkeys(["HDEL", "HINCRBY", "HSET", "HSETNX"], ("hash", True)),
     **dict.fromkeys(["ZCARD", "ZCOUNT", "ZLEXCOUNT", "ZMSCORE", "ZRANGE", "ZRANK", "ZSCAN", "ZSCORE"], ("zset", False)),
     **dict.fromkeys(["ZADD", "ZPOPMIN", "ZREM", "ZREMRANGEBYRANK"], ("zset", True)),
-    **dict.fromkeys(["SCARD", "SISMEMBER", "SRANDMEMBER"], ("set", False)),
+    **dict.fromkeys(["SCARD", "SISMEMBER", "SMISMEMBER", "SRANDMEMBER"], ("set", False)),
     **dict.fromkeys(["SADD", "SREM"], ("set", True)),
     **dict.fromkeys(["GET", "MGET", "STRLEN"], ("string", False)),
     **dict.fromkeys(["MSET", "SET"], ("string", True)),
     **dict.fromkeys(["LRANGE"], ("list", False)),
     **dict.fromkeys(["LPUSH", "LTRIM", "RPUSH"], ("list", True)),
+    **dict.fromkeys(["XLEN", "XREVRANGE"], ("stream", False)),
     **dict.fromkeys(["XADD", "XTRIM"], ("stream", True)),
     **dict.fromkeys(["PUBLISH", "SPUBLISH"], ("channel", True)),
     **dict.fromkeys(["EXISTS"], ("", False)),
@@ -248,6 +250,7 @@ class WatchedClient:
             b"pcall": pcall,
             b"error_reply": error_reply,
             b"status_reply": status_reply,
+            b"sha1hex": lambda text: sha1(text).hexdigest().encode(),
         }
         environment = self._lua.table_from(
             self._given
@@ -363,7 +366,7 @@ def check_command(run: Run, keys: Sequence[bytes], name: str, arguments: Sequenc
         raise WatchError(f"{script.id}: {name} in a script that only reads")
     run.writes += writes
     if name == "XADD":
-        check_entry(script, arguments)
+        check_entry(script, declaration(script, keys, arguments[0]), arguments)
 
 
 def is_bounded(name: str, arguments: Sequence[bytes]) -> bool:
@@ -378,6 +381,8 @@ def is_bounded(name: str, arguments: Sequence[bytes]) -> bool:
             return not {b"BYSCORE", b"BYLEX"} & set(options) and 0 <= int(last) - int(first) < MOST_MEMBERS
         case "SRANDMEMBER", [_, most]:
             return 0 < int(most) <= MOST_MEMBERS
+        case "XREVRANGE", [_, _, _, *options]:
+            return options[:1] == [b"COUNT"] and 0 < int(options[1]) <= MOST_MEMBERS
         case "LRANGE", [_, first, last]:
             return 0 <= int(last) - int(first) < MOST_MEMBERS
         case "HSCAN" | "ZSCAN", [_, _, b"COUNT", most]:
@@ -386,7 +391,7 @@ def is_bounded(name: str, arguments: Sequence[bytes]) -> bool:
             return exactly == b"~"  # then it deletes at most 100 blocks
         case "INFO", sections:
             return len(sections) == 1
-    return name not in ("HSCAN", "LRANGE", "SRANDMEMBER", "ZRANGE", "ZSCAN")
+    return name not in ("HSCAN", "LRANGE", "SRANDMEMBER", "XREVRANGE", "ZRANGE", "ZSCAN")
 
 
 def declaration(script: Script, keys: Sequence[bytes], key: bytes) -> Key:
@@ -398,13 +403,14 @@ def declaration(script: Script, keys: Sequence[bytes], key: bytes) -> Key:
     raise WatchError(f"{script.id}: undeclared key {key.decode(errors='replace')}")
 
 
-def check_entry(script: Script, arguments: Sequence[bytes]) -> None:
+def check_entry(script: Script, key: Key, arguments: Sequence[bytes]) -> None:
+    """A stream of the noun has fields of its own."""
     flat = arguments[list(arguments).index(b"*") + 1 :]
     entry = dict(zip(flat[::2], flat[1::2], strict=True))
     event = entry[b"event"].decode()
     if event not in script.events:
         raise WatchError(f"{script.id}: undeclared event {event}")
-    if extra := entry.keys() - ENTRY_FIELDS:
+    if key.name == "events" and (extra := entry.keys() - ENTRY_FIELDS):
         raise WatchError(f"{script.id}: {event} has the fields {extra}")
 
 
@@ -424,16 +430,17 @@ def _check_fields(script: Script, declared: Sequence[Field], values: Sequence[An
 
 
 class Table:
-    """The names that a field of type pairs may have, each with its type; as `<type>`, any of that type."""
+    """The names that a field of type pairs may have, each with its type; `p_<name>` is any name behind `p_`."""
 
     def __init__(self, entries: Sequence[dict[str, Any]]) -> None:
         self.names = {entry["name"]: entry for entry in entries}
 
     def fits(self, raw_name: bytes, value: bytes) -> bool:
-        name = re.sub(r":\d+$", ":<b>", raw_name.decode())
+        name = raw_name.decode()
         for entry in self.names.values():
-            kind = entry["name"].strip("<>")
-            if entry["name"] == name or (kind in PATTERNS and PATTERNS[kind].fullmatch(name)):
+            start, _, kind = entry["name"].rstrip(">").partition("<")
+            is_such = kind in PATTERNS and name.startswith(start) and PATTERNS[kind].fullmatch(name[len(start) :])
+            if is_such or entry["name"] in (name, re.sub(r":\d+$", ":<b>", name)):
                 return _is_a(entry, value)
         return False
 
@@ -447,6 +454,8 @@ def _is_a(entry: dict[str, Any], value: bytes) -> bool:
         case "enum":
             return value.decode() in entry["values"]
         case "bytes" | "text":
+            return True
+        case "ids" | "labels" | "lanes" | "id" | "label" if not value:  # none
             return True
         case "ids" | "labels" | "lanes" as kind:
             return all(PATTERNS[kind[:-1]].fullmatch(one.decode()) for one in value.split(b","))

@@ -1,4 +1,6 @@
-"""The nouns whose tests are in folders beside this file: `<noun>/scenarios.py`, and `<noun>/model.py` if need be.
+"""The nouns whose tests are in folders beside this file.
+
+A folder has scenarios.py, and if need be model.py, bench.py and arguments.py.
 
 Whatever tests all nouns finds them here. Queues and locks are older: their modules are elsewhere in tests.
 """
