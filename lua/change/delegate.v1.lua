@@ -40,16 +40,16 @@ local one = find_asked(own, slot)
 if not one or not is_asked(one, actor) then return told(ctx, 'delegate', own, { 'not_eligible', 'not_reviewer' }) end
 if one.status ~= 'pending' then return told(ctx, 'delegate', own, { 'closed', own.state }) end
 
-local from, reviewer, chain = one.reviewer, nil, nil
+local from, reviewer, chain, via = one.reviewer, nil, nil, redis.call('HGET', requests .. id .. '/' .. one.slot, 'via') or ''
 if to ~= '' then
-  local refusal = from ~= 'user:' .. actor and { 'not_eligible', 'not_reviewer' } or delegate_to(own, one, to)
+  local refusal = from ~= 'user:' .. actor and { 'not_eligible', 'not_reviewer' } or delegate_to(own, one, to, via)
   if refusal then return told(ctx, 'delegate', own, refusal) end
-  reviewer, chain = 'user:' .. to, one.chain .. '>' .. actor
+  reviewer, chain, via = 'user:' .. to, one.chain .. '>' .. actor, via .. ','
 elseif one.chain == '' then
   return told(ctx, 'delegate', own, { 'not_eligible', 'not_delegated' })
 else
-  reviewer, chain = taken_back(one)
+  reviewer, chain, via = taken_back(one, via)
 end
-hand_on(ctx, own, one, reviewer, chain)
+hand_on(ctx, own, one, reviewer, chain, via)
 record_step(ctx, own, 'change.delegated', actor, 'slot=' .. one.slot .. ' from=' .. from .. ' to=' .. reviewer, reason)
 return told(ctx, 'delegate', own, { 'ok', tonumber(one.slot), reviewer })

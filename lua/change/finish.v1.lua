@@ -24,7 +24,7 @@
 -- RETURN submitted    now_ms:int attempts:int
 -- RETURN lost         now_ms:int
 -- ERROR  ADEQ_LAYOUT ADEQ_CLOCK
--- EVENT  change.completed change.outdated change.reviewing change.reminded change.escalated change.rejected
+-- EVENT  change.completed change.outdated change.reviewing change.reminded change.escalated change.delegated change.rejected
 -- EVENT  change.approved change.released change.failed change.cancelled
 -- ROLE   apply
 -- REPLAY rid

@@ -13,7 +13,7 @@
 -- RETURN lock_lost    now_ms:int resource:text
 -- RETURN lost         now_ms:int
 -- ERROR  ADEQ_LAYOUT ADEQ_CLOCK
--- EVENT  change.outdated change.reviewing change.reminded change.escalated change.rejected
+-- EVENT  change.outdated change.reviewing change.reminded change.escalated change.delegated change.rejected
 -- EVENT  change.approved change.released change.failed change.cancelled
 -- ROLE   apply
 -- REPLAY idempotent

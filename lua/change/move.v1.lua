@@ -18,7 +18,7 @@
 -- RETURN state        now_ms:int state:text rev:int
 -- RETURN not_found    now_ms:int
 -- ERROR  ADEQ_LAYOUT ADEQ_CLOCK
--- EVENT  change.withdrawn change.reopened change.cancelling change.outdated change.reviewing change.reminded change.escalated
+-- EVENT  change.withdrawn change.reopened change.cancelling change.outdated change.reviewing change.reminded change.escalated change.delegated
 -- EVENT  change.rejected change.approved change.released change.failed change.cancelled
 -- ROLE   author
 -- REPLAY rid

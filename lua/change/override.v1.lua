@@ -18,7 +18,7 @@
 -- RETURN state        now_ms:int state:text rev:int
 -- RETURN not_found    now_ms:int
 -- ERROR  ADEQ_LAYOUT ADEQ_CLOCK
--- EVENT  change.overridden change.outdated change.reviewing change.reminded change.escalated change.rejected
+-- EVENT  change.overridden change.outdated change.reviewing change.reminded change.escalated change.delegated change.rejected
 -- EVENT  change.approved change.released change.failed change.cancelled
 -- ROLE   override
 -- REPLAY rid

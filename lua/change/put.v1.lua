@@ -35,7 +35,7 @@
 -- RETURN is_reviewer  now_ms:int state:text slot:int
 -- RETURN not_found    now_ms:int
 -- ERROR  ADEQ_LAYOUT ADEQ_CLOCK
--- EVENT  change.created change.revised change.edited change.outdated change.reviewing change.reminded change.escalated change.rejected
+-- EVENT  change.created change.revised change.edited change.outdated change.reviewing change.reminded change.escalated change.delegated change.rejected
 -- EVENT  change.approved change.released change.failed change.cancelled
 -- ROLE   author
 -- REPLAY rid

@@ -20,7 +20,7 @@
 -- RETURN full         now_ms:int
 -- RETURN not_found    now_ms:int
 -- ERROR  ADEQ_LAYOUT ADEQ_CLOCK
--- EVENT  change.reassigned change.outdated change.reviewing change.reminded change.escalated change.rejected
+-- EVENT  change.reassigned change.outdated change.reviewing change.reminded change.escalated change.delegated change.rejected
 -- EVENT  change.approved change.released change.failed change.cancelled
 -- ROLE   operate
 -- REPLAY rid

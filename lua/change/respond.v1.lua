@@ -34,7 +34,7 @@
 -- EACH   item         full
 -- EACH   item         not_found
 -- ERROR  ADEQ_LAYOUT ADEQ_CLOCK
--- EVENT  change.answered change.changes_requested change.commented change.outdated change.reviewing change.reminded change.escalated
+-- EVENT  change.answered change.changes_requested change.commented change.outdated change.reviewing change.reminded change.escalated change.delegated
 -- EVENT  change.rejected change.approved change.released change.failed change.cancelled
 -- EVENT  task.enqueued task.unblocked task.dead task.cancelled task.limited
 -- ROLE   review

@@ -28,7 +28,7 @@
 -- RETURN state        now_ms:int state:text rev:int
 -- RETURN not_found    now_ms:int
 -- ERROR  ADEQ_LAYOUT ADEQ_CLOCK
--- EVENT  change.submitted change.outdated change.reviewing change.reminded change.escalated change.rejected
+-- EVENT  change.submitted change.outdated change.reviewing change.reminded change.escalated change.delegated change.rejected
 -- EVENT  change.approved change.released change.failed change.cancelled
 -- ROLE   author
 -- REPLAY rid
@@ -65,8 +65,8 @@ set_field(own, 'submitted_ms', ctx.now)
 set_field(own, 'timeout_at_ms', ctx.now + own.p_timeout_ms)
 set_field(own, 'decided_by', '')
 set_field(own, 'why', '')
-replace_requests(ctx, own, list)
 move_to(ctx, own, 'submitted')
 record_step(ctx, own, 'change.submitted', actor, 'policy=' .. own.policy, '')
+replace_requests(ctx, own, list)
 if is_assessed(own) then begin_review(ctx, own, actor) end
 return told(ctx, 'submit', own, { own.state, own.rev, own.round, own.digest })

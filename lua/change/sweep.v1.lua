@@ -1,5 +1,5 @@
 -- change.sweep.v1: do what is due for at most `limit` changes (reminders, escalations, timeouts, ends of approvals and of leases), and
--- delete at most as many ended changes that are too old or too many. `more`: there is more to do now. Other calls do the same for a few
+-- move at most as many requests whose delegation has begun or ended, and delete at most as many ended changes that are too old or too many. `more`: there is more to do now. Other calls do the same for a few
 -- changes each, so a domain without a sweep only keeps more and reminds later.
 --
 -- ARGV   limit    int 1..100    ?=20
@@ -8,7 +8,7 @@
 -- ARGV   now_ms   int 0..9000000000000 ?=0
 -- RETURN ok       now_ms:int taken:int removed:int more:int
 -- ERROR  ADEQ_LAYOUT ADEQ_CLOCK
--- EVENT  change.removed change.outdated change.reviewing change.reminded change.escalated change.rejected
+-- EVENT  change.removed change.delegated change.outdated change.reviewing change.reminded change.escalated change.rejected
 -- EVENT  change.approved change.released change.failed change.cancelled
 -- ROLE   operate
 -- REPLAY goes_on
@@ -20,5 +20,6 @@ if refused then return refused end
 local taken = take_others(ctx, limit)
 local ids = oldest_beyond(ctx, ended, ctx.settings.keep_ms, ctx.settings.keep_max, limit)
 for _, id in ipairs(ids) do remove_change(ctx, id) end  -- at most 100: limit
+local moving = move_delegated(ctx, limit)
 sweep_once(ctx, 1000)
-return { 'ok', ctx.now, taken, #ids, (taken == limit or #ids == limit) and 1 or 0 }
+return { 'ok', ctx.now, taken, #ids, (taken == limit or #ids == limit or moving) and 1 or 0 }

@@ -15,6 +15,8 @@
 -- KEYS   by_reviewer    prefix/zset   {base}:by:reviewer:  label
 -- KEYS   outbox         zset          {base}:outbox
 -- KEYS   follows        hash          {base}:follows
+-- KEYS   delegations    prefix/hash   {base}:delegations:  label
+-- KEYS   away           prefix/zset   {base}:away:         label
 -- KEYS   config         hash          {base}:config
 -- KEYS   events         stream        {base}:events
 -- KEYS   lock_config    hash          {lock}:config
@@ -31,7 +33,7 @@
 -- RETURN lock_lost    now_ms:int resource:text
 -- RETURN lost         now_ms:int
 -- ERROR  ADEQ_LAYOUT ADEQ_CLOCK
--- EVENT  change.outdated change.reviewing change.reminded change.escalated change.rejected
+-- EVENT  change.outdated change.reviewing change.reminded change.escalated change.delegated change.rejected
 -- EVENT  change.approved change.released change.failed change.cancelled
 -- ROLE   apply
 -- REPLAY idempotent
@@ -59,8 +61,8 @@ local function arg_uint(v, min, max)
 end
 
 local KEYS, ARGV = KEYS, ARGV
-if #KEYS ~= 17 then
-  return redis.error_reply('ADEQ_ARG expected 17 keys, got ' .. #KEYS)
+if #KEYS ~= 19 then
+  return redis.error_reply('ADEQ_ARG expected 19 keys, got ' .. #KEYS)
 end
 
 local id = ARGV[1]
@@ -107,7 +109,7 @@ end
 
 -- emit(ctx, event, id, detail): add an entry to the stream, if the noun keeps events. detail: `name=value` words, or
 -- ''. The trace is ctx.trace, that of the task, or else that of the call.
-local function emit(ctx, event, id, detail) local events = KEYS[13]
+local function emit(ctx, event, id, detail) local events = KEYS[15]
   if ctx.settings_events_max == 0 then return end
   if detail ~= '' and source == '' and trace == '' and not ctx.trace then
     redis.call('XADD', events, 'MAXLEN', '~', ctx.settings_events_max, '*', 'event', event, 'timestamp', ctx.now_text, 'id', id,
@@ -126,11 +128,11 @@ end
 -- that is not stored is '', a number 0. set_field notes what changes, and save_change stores it.
 local function read_change(id, new) local change = KEYS[1]
   local texts = { 'state', 'digest', 'author', 'slots', 'resources', 'team', 'tags', 'decided_by', 'why', 'token', 'agent', 'auto_approvable',
-    'cancelling', 'policy', 'p_needs', 'p_on_timeout', 'p_escalate_to', 'p_deny_tags', 'p_contributors_may_vote', 'p_agents_may_vote', 'p_follows', 'review_priority' }
+    'cancelling', 'policy', 'p_needs', 'p_on_timeout', 'p_escalate_to', 'p_deny_tags', 'p_contributors_may_vote', 'p_agents_may_vote', 'p_follows', 'review_priority', 'type' }
   local numbers = { 'rev', 'round', 'seq', 'created_ms', 'timeout_at_ms', 'remind_at_ms', 'escalate_at_ms', 'until_ms', 'deadline_ms',
     'started_ms', 'run_ms', 'fence', 'attempts', 'risk_score', 'risk_rev', 'preview_rev', 'weight', 'level', 'p_required', 'p_rejections',
     'p_remind_ms', 'p_escalate_ms', 'p_timeout_ms', 'p_timeout_approve_below', 'p_auto_below', 'p_approval_ms', 'p_max_attempts', 'p_delegation_depth' }
-  local row = redis.call('HMGET', change .. id, unpack(texts))  -- at most 22: texts
+  local row = redis.call('HMGET', change .. id, unpack(texts))  -- at most 23: texts
   if not row[1] and not new then return nil end
   local own = { id = id, changed = {} }
   for i, name in ipairs(texts) do own[name] = row[i] or '' end
@@ -170,11 +172,11 @@ end
 -- open(clock): read what every call needs: the time, whether the base exists, and the settings that this script uses as
 -- `ctx.settings_<name>`; or nil and the error to return. lua/tools/opening.py generates which settings these are, and
 -- the first values of the fields of call.toml. clock: for a call that may create the base.
-local function open(clock) local config = KEYS[12]
-  local row = redis.call('HMGET', config, 'layout_min', 'clock', 'lease_ms', 'lock_domain', 'events_max')
+local function open(clock) local config = KEYS[14]
+  local row = redis.call('HMGET', config, 'layout_min', 'clock', 'lease_ms', 'lock_domain', 'events_max', 'delegations')
   local now, now_text = read_clock(row[1], row[2], clock)
   if not now then return nil, now_text end
-  return { exists = row[1], now = now, now_text = now_text, settings_lease_ms = tonumber(row[3] or 30000), settings_lock_domain = row[4], settings_events_max = tonumber(row[5] or 100000) }
+  return { exists = row[1], now = now, now_text = now_text, settings_lease_ms = tonumber(row[3] or 30000), settings_lock_domain = row[4], settings_events_max = tonumber(row[5] or 100000), settings_delegations = row[6] == '1' }
 end
 
 -- set_field(own, name, value): change a field of a change; save_change stores it.
@@ -246,7 +248,7 @@ end
 
 -- verifies_locks(ctx): whether the lock domain of the settings is in the same slot, so that its locks can be looked at.
 -- USES lock
-local function verifies_locks(ctx) local lock__requests = KEYS[15]
+local function verifies_locks(ctx) local lock__requests = KEYS[17]
   if not ctx.settings_lock_domain then return false end
   local name = ':lock:' .. ctx.settings_lock_domain .. ':requests'
   return string.sub(lock__requests, -#name) == name
@@ -256,11 +258,19 @@ local arg_made
 function arg_rare()
   if arg_made then return arg_made end
 
+-- leave_away(own, one): a request is no longer pending with a delegate.
+local function leave_away(own, one) local away = KEYS[13]
+  for person in string.gmatch(one.chain, '[^>]+') do  -- at most 4: delegation_depth
+    redis.call('ZREM', away .. person, own.id .. '/' .. one.slot)
+  end
+end
+
 -- close_requests(own, status): close the requests that nobody has answered: expired or cancelled.
 local function close_requests(own, status) local requests = KEYS[3]
   for _, one in ipairs(slots_of(own)) do  -- at most 32: slots
     if one.status == 'pending' then
       one.status, own.list_changed = status, true
+      if one.chain ~= '' then leave_away(own, one) end
       redis.call('HSET', requests .. own.id .. '/' .. one.slot, 'status', status)
     end
   end
@@ -306,6 +316,15 @@ local function approve(ctx, own, by, why)
   record_step(ctx, own, 'change.approved', by, '', why)
 end
 
+-- bytes_before(one, other): whether a text stands before another by its bytes, whatever the locale of the server.
+local function bytes_before(one, other)
+  for at = 1, math.min(#one, #other) do  -- at most 200: bytes of an id
+    local mine, its = string.byte(one, at), string.byte(other, at)
+    if mine ~= its then return mine < its end
+  end
+  return #one < #other
+end
+
 -- has_written(id, people): the first of these persons who is a contributor of a change, or nil.
 local function has_written(id, people) local contributors = KEYS[2]
   local found = redis.call('SMISMEMBER', contributors .. id, unpack(people))  -- at most 8: an actor, a principal, a chain
@@ -331,7 +350,7 @@ local function can_be_asked(own, reviewer)
 end
 
 -- domain_name(): the name of the domain, from its keys.
-local function domain_name() local config = KEYS[12]
+local function domain_name() local config = KEYS[14]
   return string.match(config, '^.*[:{]([^:{}]+)}?:config$')
 end
 
@@ -375,19 +394,91 @@ local function enter_inboxes(own) local inboxes = KEYS[5]
   end
 end
 
+-- shares_one(wanted, given): whether two lists of words have one in common, or nothing is wanted.
+local function shares_one(wanted, given)
+  if wanted == '' then return true end
+  for word in string.gmatch(wanted, '[^,]+') do  -- at most 16: conditions of a kind
+    if string.find(',' .. given .. ',', ',' .. word .. ',', 1, true) then return true end
+  end
+  return false
+end
+
+-- fits_delegation(ctx, own, fields): whether a delegation holds now, and for this change.
+local function fits_delegation(ctx, own, fields)
+  local from, till, above, below = tonumber(fields.from_ms), tonumber(fields.until_ms), tonumber(fields.risk_above), tonumber(fields.risk_below)
+  if fields.active ~= '1' or from > ctx.now or till > 0 and till <= ctx.now then return false end
+  if (above >= 0 or below >= 0) and own.risk_rev ~= own.rev then return false end
+  if above >= 0 and own.risk_score <= above or below >= 0 and own.risk_score >= below then return false end
+  return shares_one(fields.types, own.type) and shares_one(fields.tags, own.tags) and shares_one(fields.resources, own.resources)
+end
+
+-- read_delegation(person, name): the fields of a delegation by name, all of them texts; or nil.
+local function read_delegation(person, name) local delegations = KEYS[12]
+  local stored = string.sub(name, 1, 1) ~= '#' and redis.call('HGET', delegations .. person, name)
+  if not stored then return nil end
+  local fields = {}
+  for field, value in string.gmatch(stored, '([%a_]+)=(%S*)') do fields[field] = value end  -- at most 11: fields of a delegation
+  return fields
+end
+
+-- find_delegation(ctx, own, person): the name and the fields of the first delegation of a person that fits a change, by the bytes of their
+-- names; or nil.
+local function find_delegation(ctx, own, person) local delegations = KEYS[12]
+  local names = redis.call('HKEYS', delegations .. person)  -- at most 17: delegations of a person, and `#at`
+  table.sort(names, bytes_before)
+  for _, name in ipairs(names) do  -- at most 17: likewise
+    local fields = read_delegation(person, name)
+    if fields and fits_delegation(ctx, own, fields) then return name, fields end
+  end
+end
+
+-- follow_delegations(ctx, own, one, via): lead a request on from its reviewer, as the delegations of the persons say: `one` has the reviewer
+-- and the chain then. A step to somebody who may not answer ends the walk before it, and a delegation without `cascade` behind it. via: the
+-- delegations that led here; returns them with those of this walk.
+local function follow_delegations(ctx, own, one, via)
+  local steps = select(2, string.gsub(one.chain, '>', ''))
+  for _ = steps + 1, own.p_delegation_depth do  -- at most 4: delegation_depth
+    local person = string.match(one.reviewer, '^user:(.+)$')
+    local name, fields = nil, nil
+    if person then name, fields = find_delegation(ctx, own, person) end
+    if not name or not can_be_asked(own, 'user:' .. fields.to) then return via end
+    one.reviewer, one.chain, own.list_changed = 'user:' .. fields.to, one.chain .. '>' .. person, true
+    via = via .. ',' .. name
+    if fields.cascade == '0' then return via end
+  end
+  return via
+end
+
+-- join_people(ctx, own, one): list a pending request with those who have it, or have delegated it.
+local function join_people(ctx, own, one) local by_reviewer, away = KEYS[9], KEYS[13]
+  redis.call('ZADD', by_reviewer .. one.reviewer, own.created_ms, own.id)
+  for person in string.gmatch(one.chain, '[^>]+') do  -- at most 4: delegation_depth
+    redis.call('ZADD', by_reviewer .. 'user:' .. person, own.created_ms, own.id)
+    redis.call('ZADD', away .. person, ctx.now_text, own.id .. '/' .. one.slot)
+  end
+end
+
 -- open_request(ctx, own, one): open a request for an answer to this revision, in this round.
 local function open_request(ctx, own, one) local requests = KEYS[3]
   one.status, one.by, own.list_changed = 'pending', '', true
+  if one.chain ~= '' then join_people(ctx, own, one) end
   redis.call('HSET', requests .. own.id .. '/' .. one.slot, 'status', 'pending', 'round', own.round, 'rev', own.rev, 'digest', own.digest,
     'created_ms', ctx.now_text, 'assigned_ms', ctx.now_text, 'due_ms', own.timeout_at_ms, 'responded_ms', '', 'response_action', '',
     'response_reason', '', 'reviewed_by', '', 'principal', '')
 end
 
--- new_request(ctx, own, one, name): make a request, and open it. name: of the reviewer, for people, or ''.
-local function new_request(ctx, own, one, name) local requests, by_reviewer = KEYS[3], KEYS[9]
-  redis.call('HSET', requests .. own.id .. '/' .. one.slot, 'reviewer', one.reviewer, 'reviewer_name', name, 'priority', own.review_priority)
-  redis.call('ZADD', by_reviewer .. one.reviewer, own.created_ms, own.id)
+-- new_request(ctx, own, one, name): make a request, and open it: for the reviewer, or for the person to whom policies of delegation lead
+-- from there. name: of the reviewer, for people, or ''.
+local function new_request(ctx, own, one, name) local requests = KEYS[3]
+  local key, via = requests .. own.id .. '/' .. one.slot, ''
+  redis.call('HSET', key, 'reviewer', one.reviewer, 'reviewer_name', name, 'priority', own.review_priority)
+  if ctx.settings_delegations then via = follow_delegations(ctx, own, one, '') end
+  if via ~= '' then
+    redis.call('HSET', key, 'delegated_to', one.reviewer, 'delegation_chain', (string.gsub(string.sub(one.chain, 2), '>', ',')), 'via', via)
+  end
+  join_people(ctx, own, one)
   open_request(ctx, own, one)
+  if via ~= '' then record_step(ctx, own, 'change.delegated', 'delegation', 'slot=' .. one.slot .. ' to=' .. one.reviewer, '') end
 end
 
 -- next_slot(list): the number of the next request. Slots are not used twice.
@@ -442,7 +533,7 @@ local function lock__read_request(text)
 end
 
 -- record_of(ctx, rid): the record of a request, with the changes of this call; false if there is none.
-local function lock__record_of(ctx, rid) local lock__requests = KEYS[15]
+local function lock__record_of(ctx, rid) local lock__requests = KEYS[17]
   if ctx.texts[rid] == nil then ctx.texts[rid] = redis.call('HGET', lock__requests, rid) end
   return ctx.texts[rid]
 end
@@ -476,7 +567,7 @@ end
 -- open(clock): read what every call needs: the time, whether the base exists, and the settings that this script uses as
 -- `ctx.settings_<name>`; or nil and the error to return. lua/tools/opening.py generates which settings these are, and
 -- the first values of the fields of call.toml. clock: for a call that may create the base.
-local function lock__open(clock) local lock__config = KEYS[14]
+local function lock__open(clock) local lock__config = KEYS[16]
   local row = redis.call('HMGET', lock__config, 'layout_min', 'clock')
   local now, now_text = lock__read_clock(row[1], row[2], clock)
   if not now then return nil, now_text end
@@ -486,7 +577,7 @@ end
 -- open_domain(rids): open a call, and read what every call needs: the counters of the domain, the records of these
 -- requests, and a time that never goes back (the offset adds what the server's clock has lost). Or nil and the error to
 -- return.
-local function lock__open_domain(rids) local lock__requests = KEYS[15]
+local function lock__open_domain(rids) local lock__requests = KEYS[17]
   local ctx, refused = lock__open()
   if refused then return nil, refused end
   local row = redis.call('HMGET', lock__requests, '#now', '#offset', '#fence', '#waiting', '#due', unpack(rids))  -- at most 1,000: items
@@ -506,7 +597,7 @@ end
 -- lock_refusal(own, domain, rid): the first resource of a change that this request for locks does not hold alone for it; or nil, and for
 -- how long it holds them all.
 -- USES lock
-local function lock_refusal(own, domain, rid) local lock__deadlines = KEYS[16]
+local function lock_refusal(own, domain, rid) local lock__deadlines = KEYS[18]
   local held, deadline = {}, tonumber(redis.call('ZSCORE', lock__deadlines, rid) or 0)
   local request = lock__live_request(domain, rid)
   if request and request.state == 'held' and request.owner == domain_name() .. '/' .. own.id and deadline > domain.now then

@@ -22,6 +22,8 @@
 -- KEYS   by_tag       prefix/zset   {base}:by:tag:       label
 -- KEYS   outbox       zset          {base}:outbox
 -- KEYS   follows      hash          {base}:follows
+-- KEYS   delegations  prefix/hash   {base}:delegations:  label
+-- KEYS   away         prefix/zset   {base}:away:         label
 -- KEYS   config       hash          {base}:config
 -- KEYS   once         hash          {base}:once
 -- KEYS   once_due     zset          {base}:once:due
@@ -57,7 +59,7 @@
 -- RETURN is_reviewer  now_ms:int state:text slot:int
 -- RETURN not_found    now_ms:int
 -- ERROR  ADEQ_LAYOUT ADEQ_CLOCK
--- EVENT  change.created change.revised change.edited change.outdated change.reviewing change.reminded change.escalated change.rejected
+-- EVENT  change.created change.revised change.edited change.outdated change.reviewing change.reminded change.escalated change.delegated change.rejected
 -- EVENT  change.approved change.released change.failed change.cancelled
 -- ROLE   author
 -- REPLAY rid
@@ -107,8 +109,8 @@ local function arg_ids(v, min, max, is_label)
 end
 
 local KEYS, ARGV = KEYS, ARGV
-if #KEYS ~= 21 then
-  return redis.error_reply('ADEQ_ARG expected 21 keys, got ' .. #KEYS)
+if #KEYS ~= 23 then
+  return redis.error_reply('ADEQ_ARG expected 23 keys, got ' .. #KEYS)
 end
 
 local rid = ARGV[1]
@@ -251,7 +253,7 @@ local function digest_of(fields)
 end
 
 -- done_before(ctx, verb): the answer that an earlier call with this verb and rid stored in the last minute, or nil.
-local function done_before(ctx, verb) local once = KEYS[18]
+local function done_before(ctx, verb) local once = KEYS[20]
   if rid == '' then return nil end
   local word, until_ms = string.match(redis.call('HGET', once, 'done:' .. verb .. ':' .. rid) or '', '^(%S+) (%d+)$')
   if word and tonumber(until_ms) > ctx.now then return word end
@@ -272,7 +274,7 @@ end
 
 -- emit(ctx, event, id, detail): add an entry to the stream, if the noun keeps events. detail: `name=value` words, or
 -- ''. The trace is ctx.trace, that of the task, or else that of the call.
-local function emit(ctx, event, id, detail) local events = KEYS[20]
+local function emit(ctx, event, id, detail) local events = KEYS[22]
   if ctx.settings_events_max == 0 then return end
   if detail ~= '' and source == '' and trace == '' and not ctx.trace then
     redis.call('XADD', events, 'MAXLEN', '~', ctx.settings_events_max, '*', 'event', event, 'timestamp', ctx.now_text, 'id', id,
@@ -290,7 +292,7 @@ end
 -- hold_once(ctx, field, id, keep_ms, stamp): make a key of `once` refer to a task, for keep_ms or, without keep_ms,
 -- until it is released. stamp: that of the enqueue that made the task, if its record does not know the key; the key no
 -- longer counts once that was purged.
-local function hold_once(ctx, field, id, keep_ms, stamp) local once, once_due = KEYS[18], KEYS[19]
+local function hold_once(ctx, field, id, keep_ms, stamp) local once, once_due = KEYS[20], KEYS[21]
   if not keep_ms then
     redis.call('HSET', once, field, id)
     return
@@ -305,11 +307,11 @@ end
 -- that is not stored is '', a number 0. set_field notes what changes, and save_change stores it.
 local function read_change(id, new) local change = KEYS[1]
   local texts = { 'state', 'digest', 'author', 'slots', 'resources', 'team', 'tags', 'decided_by', 'why', 'token', 'agent', 'auto_approvable',
-    'cancelling', 'policy', 'p_needs', 'p_on_timeout', 'p_escalate_to', 'p_deny_tags', 'p_contributors_may_vote', 'p_agents_may_vote', 'p_follows', 'review_priority' }
+    'cancelling', 'policy', 'p_needs', 'p_on_timeout', 'p_escalate_to', 'p_deny_tags', 'p_contributors_may_vote', 'p_agents_may_vote', 'p_follows', 'review_priority', 'type' }
   local numbers = { 'rev', 'round', 'seq', 'created_ms', 'timeout_at_ms', 'remind_at_ms', 'escalate_at_ms', 'until_ms', 'deadline_ms',
     'started_ms', 'run_ms', 'fence', 'attempts', 'risk_score', 'risk_rev', 'preview_rev', 'weight', 'level', 'p_required', 'p_rejections',
     'p_remind_ms', 'p_escalate_ms', 'p_timeout_ms', 'p_timeout_approve_below', 'p_auto_below', 'p_approval_ms', 'p_max_attempts', 'p_delegation_depth' }
-  local row = redis.call('HMGET', change .. id, unpack(texts))  -- at most 22: texts
+  local row = redis.call('HMGET', change .. id, unpack(texts))  -- at most 23: texts
   if not row[1] and not new then return nil end
   local own = { id = id, changed = {} }
   for i, name in ipairs(texts) do own[name] = row[i] or '' end
@@ -327,7 +329,7 @@ local function load_change(ctx, id)
 end
 
 -- sweep_once(ctx, limit): delete expired fields of `once`, at most limit. Returns the number.
-local function sweep_once(ctx, limit) local once, once_due = KEYS[18], KEYS[19]
+local function sweep_once(ctx, limit) local once, once_due = KEYS[20], KEYS[21]
   local fields = redis.call('ZRANGE', once_due, '-inf', ctx.now, 'BYSCORE', 'LIMIT', 0, limit)
   if #fields == 0 then return 0 end
   -- at most 4,010: limit, as add_tasks gives it for 1,000 items
@@ -383,11 +385,11 @@ end
 -- open(clock): read what every call needs: the time, whether the base exists, and the settings that this script uses as
 -- `ctx.settings_<name>`; or nil and the error to return. lua/tools/opening.py generates which settings these are, and
 -- the first values of the fields of call.toml. clock: for a call that may create the base.
-local function open(clock) local config = KEYS[17]
-  local row = redis.call('HMGET', config, 'layout_min', 'clock', 'events_max')
+local function open(clock) local config = KEYS[19]
+  local row = redis.call('HMGET', config, 'layout_min', 'clock', 'events_max', 'delegations')
   local now, now_text = read_clock(row[1], row[2], clock)
   if not now then return nil, now_text end
-  return { exists = row[1], now = now, now_text = now_text, settings_events_max = tonumber(row[3] or 100000) }
+  return { exists = row[1], now = now, now_text = now_text, settings_events_max = tonumber(row[3] or 100000), settings_delegations = row[4] == '1' }
 end
 
 -- person_behind(): the person who answers for the actor of this call; or nil and the error to return.
@@ -506,11 +508,19 @@ local arg_made
 function arg_rare()
   if arg_made then return arg_made end
 
+-- leave_away(own, one): a request is no longer pending with a delegate.
+local function leave_away(own, one) local away = KEYS[18]
+  for person in string.gmatch(one.chain, '[^>]+') do  -- at most 4: delegation_depth
+    redis.call('ZREM', away .. person, own.id .. '/' .. one.slot)
+  end
+end
+
 -- close_requests(own, status): close the requests that nobody has answered: expired or cancelled.
 local function close_requests(own, status) local requests = KEYS[4]
   for _, one in ipairs(slots_of(own)) do  -- at most 32: slots
     if one.status == 'pending' then
       one.status, own.list_changed = status, true
+      if one.chain ~= '' then leave_away(own, one) end
       redis.call('HSET', requests .. own.id .. '/' .. one.slot, 'status', status)
     end
   end
@@ -590,7 +600,7 @@ local function can_be_asked(own, reviewer)
 end
 
 -- create_base(clock): store the layout and the clock of a new base. The clock is `test` or `server` (the default).
-local function create_base(clock) local config = KEYS[17]
+local function create_base(clock) local config = KEYS[19]
   redis.call('HSET', config, 'layout', CREATED, 'layout_min', CREATED, 'clock', clock == 'test' and 'test' or 'server')
 end
 
@@ -691,19 +701,91 @@ local function enter_inboxes(own) local inboxes = KEYS[6]
   end
 end
 
+-- shares_one(wanted, given): whether two lists of words have one in common, or nothing is wanted.
+local function shares_one(wanted, given)
+  if wanted == '' then return true end
+  for word in string.gmatch(wanted, '[^,]+') do  -- at most 16: conditions of a kind
+    if string.find(',' .. given .. ',', ',' .. word .. ',', 1, true) then return true end
+  end
+  return false
+end
+
+-- fits_delegation(ctx, own, fields): whether a delegation holds now, and for this change.
+local function fits_delegation(ctx, own, fields)
+  local from, till, above, below = tonumber(fields.from_ms), tonumber(fields.until_ms), tonumber(fields.risk_above), tonumber(fields.risk_below)
+  if fields.active ~= '1' or from > ctx.now or till > 0 and till <= ctx.now then return false end
+  if (above >= 0 or below >= 0) and own.risk_rev ~= own.rev then return false end
+  if above >= 0 and own.risk_score <= above or below >= 0 and own.risk_score >= below then return false end
+  return shares_one(fields.types, own.type) and shares_one(fields.tags, own.tags) and shares_one(fields.resources, own.resources)
+end
+
+-- read_delegation(person, name): the fields of a delegation by name, all of them texts; or nil.
+local function read_delegation(person, name) local delegations = KEYS[17]
+  local stored = string.sub(name, 1, 1) ~= '#' and redis.call('HGET', delegations .. person, name)
+  if not stored then return nil end
+  local fields = {}
+  for field, value in string.gmatch(stored, '([%a_]+)=(%S*)') do fields[field] = value end  -- at most 11: fields of a delegation
+  return fields
+end
+
+-- find_delegation(ctx, own, person): the name and the fields of the first delegation of a person that fits a change, by the bytes of their
+-- names; or nil.
+local function find_delegation(ctx, own, person) local delegations = KEYS[17]
+  local names = redis.call('HKEYS', delegations .. person)  -- at most 17: delegations of a person, and `#at`
+  table.sort(names, bytes_before)
+  for _, name in ipairs(names) do  -- at most 17: likewise
+    local fields = read_delegation(person, name)
+    if fields and fits_delegation(ctx, own, fields) then return name, fields end
+  end
+end
+
+-- follow_delegations(ctx, own, one, via): lead a request on from its reviewer, as the delegations of the persons say: `one` has the reviewer
+-- and the chain then. A step to somebody who may not answer ends the walk before it, and a delegation without `cascade` behind it. via: the
+-- delegations that led here; returns them with those of this walk.
+local function follow_delegations(ctx, own, one, via)
+  local steps = select(2, string.gsub(one.chain, '>', ''))
+  for _ = steps + 1, own.p_delegation_depth do  -- at most 4: delegation_depth
+    local person = string.match(one.reviewer, '^user:(.+)$')
+    local name, fields = nil, nil
+    if person then name, fields = find_delegation(ctx, own, person) end
+    if not name or not can_be_asked(own, 'user:' .. fields.to) then return via end
+    one.reviewer, one.chain, own.list_changed = 'user:' .. fields.to, one.chain .. '>' .. person, true
+    via = via .. ',' .. name
+    if fields.cascade == '0' then return via end
+  end
+  return via
+end
+
+-- join_people(ctx, own, one): list a pending request with those who have it, or have delegated it.
+local function join_people(ctx, own, one) local by_reviewer, away = KEYS[11], KEYS[18]
+  redis.call('ZADD', by_reviewer .. one.reviewer, own.created_ms, own.id)
+  for person in string.gmatch(one.chain, '[^>]+') do  -- at most 4: delegation_depth
+    redis.call('ZADD', by_reviewer .. 'user:' .. person, own.created_ms, own.id)
+    redis.call('ZADD', away .. person, ctx.now_text, own.id .. '/' .. one.slot)
+  end
+end
+
 -- open_request(ctx, own, one): open a request for an answer to this revision, in this round.
 local function open_request(ctx, own, one) local requests = KEYS[4]
   one.status, one.by, own.list_changed = 'pending', '', true
+  if one.chain ~= '' then join_people(ctx, own, one) end
   redis.call('HSET', requests .. own.id .. '/' .. one.slot, 'status', 'pending', 'round', own.round, 'rev', own.rev, 'digest', own.digest,
     'created_ms', ctx.now_text, 'assigned_ms', ctx.now_text, 'due_ms', own.timeout_at_ms, 'responded_ms', '', 'response_action', '',
     'response_reason', '', 'reviewed_by', '', 'principal', '')
 end
 
--- new_request(ctx, own, one, name): make a request, and open it. name: of the reviewer, for people, or ''.
-local function new_request(ctx, own, one, name) local requests, by_reviewer = KEYS[4], KEYS[11]
-  redis.call('HSET', requests .. own.id .. '/' .. one.slot, 'reviewer', one.reviewer, 'reviewer_name', name, 'priority', own.review_priority)
-  redis.call('ZADD', by_reviewer .. one.reviewer, own.created_ms, own.id)
+-- new_request(ctx, own, one, name): make a request, and open it: for the reviewer, or for the person to whom policies of delegation lead
+-- from there. name: of the reviewer, for people, or ''.
+local function new_request(ctx, own, one, name) local requests = KEYS[4]
+  local key, via = requests .. own.id .. '/' .. one.slot, ''
+  redis.call('HSET', key, 'reviewer', one.reviewer, 'reviewer_name', name, 'priority', own.review_priority)
+  if ctx.settings_delegations then via = follow_delegations(ctx, own, one, '') end
+  if via ~= '' then
+    redis.call('HSET', key, 'delegated_to', one.reviewer, 'delegation_chain', (string.gsub(string.sub(one.chain, 2), '>', ',')), 'via', via)
+  end
+  join_people(ctx, own, one)
   open_request(ctx, own, one)
+  if via ~= '' then record_step(ctx, own, 'change.delegated', 'delegation', 'slot=' .. one.slot .. ' to=' .. one.reviewer, '') end
 end
 
 -- next_slot(list): the number of the next request. Slots are not used twice.

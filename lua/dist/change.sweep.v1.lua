@@ -1,7 +1,7 @@
 #!lua flags=allow-oom
 -- generated from lua/change/sweep.v1.lua by lua/bundle.py; do not edit
 -- change.sweep.v1: do what is due for at most `limit` changes (reminders, escalations, timeouts, ends of approvals and of leases), and
--- delete at most as many ended changes that are too old or too many. `more`: there is more to do now. Other calls do the same for a few
+-- move at most as many requests whose delegation has begun or ended, and delete at most as many ended changes that are too old or too many. `more`: there is more to do now. Other calls do the same for a few
 -- changes each, so a domain without a sweep only keeps more and reminds later.
 --
 -- KEYS   change       prefix/hash   {base}:change:       name
@@ -22,6 +22,9 @@
 -- KEYS   by_tag       prefix/zset   {base}:by:tag:       label
 -- KEYS   outbox       zset          {base}:outbox
 -- KEYS   follows      hash          {base}:follows
+-- KEYS   delegations  prefix/hash   {base}:delegations:  label
+-- KEYS   delegating   zset          {base}:delegating
+-- KEYS   away         prefix/zset   {base}:away:         label
 -- KEYS   config       hash          {base}:config
 -- KEYS   once         hash          {base}:once
 -- KEYS   once_due     zset          {base}:once:due
@@ -32,7 +35,7 @@
 -- ARGV   now_ms   int 0..9000000000000 ?=0
 -- RETURN ok       now_ms:int taken:int removed:int more:int
 -- ERROR  ADEQ_LAYOUT ADEQ_CLOCK
--- EVENT  change.removed change.outdated change.reviewing change.reminded change.escalated change.rejected
+-- EVENT  change.removed change.delegated change.outdated change.reviewing change.reminded change.escalated change.rejected
 -- EVENT  change.approved change.released change.failed change.cancelled
 -- ROLE   operate
 -- REPLAY goes_on
@@ -59,8 +62,8 @@ local function arg_uint(v, min, max)
 end
 
 local KEYS, ARGV = KEYS, ARGV
-if #KEYS ~= 23 then
-  return redis.error_reply('ADEQ_ARG expected 23 keys, got ' .. #KEYS)
+if #KEYS ~= 26 then
+  return redis.error_reply('ADEQ_ARG expected 26 keys, got ' .. #KEYS)
 end
 
 local limit = ARGV[1]
@@ -91,17 +94,26 @@ end
 
 local arg_rare
 
--- people_of(one): who has or had a request: its reviewer, and those who have delegated it, as `user:…`.
-local function people_of(one)
-  local names = { one.reviewer }
-  for person in string.gmatch(one.chain, '[^>]+') do names[#names + 1] = 'user:' .. person end  -- at most 4: delegation_depth
-  return names
+-- leave_away(own, one): a request is no longer pending with a delegate.
+local function leave_away(own, one) local away = KEYS[21]
+  for person in string.gmatch(one.chain, '[^>]+') do  -- at most 4: delegation_depth
+    redis.call('ZREM', away .. person, own.id .. '/' .. one.slot)
+  end
+end
+
+-- leave_people(own, one): the opposite of join_people.
+local function leave_people(own, one) local by_reviewer = KEYS[13]
+  redis.call('ZREM', by_reviewer .. one.reviewer, own.id)
+  for person in string.gmatch(one.chain, '[^>]+') do  -- at most 4: delegation_depth
+    redis.call('ZREM', by_reviewer .. 'user:' .. person, own.id)
+  end
+  leave_away(own, one)
 end
 
 -- drop_request(own, one): delete a request, and the change from the indexes of its reviewers.
-local function drop_request(own, one) local requests, by_reviewer = KEYS[6], KEYS[13]
+local function drop_request(own, one) local requests = KEYS[6]
   redis.call('DEL', requests .. own.id .. '/' .. one.slot)
-  for _, name in ipairs(people_of(one)) do redis.call('ZREM', by_reviewer .. name, own.id) end  -- at most 5: delegation_depth
+  leave_people(own, one)
 end
 
 -- due_of(own): the earliest deadline of a change (ms), or MAX_SAFE.
@@ -119,7 +131,7 @@ end
 
 -- emit(ctx, event, id, detail): add an entry to the stream, if the noun keeps events. detail: `name=value` words, or
 -- ''. The trace is ctx.trace, that of the task, or else that of the call.
-local function emit(ctx, event, id, detail) local events = KEYS[22]
+local function emit(ctx, event, id, detail) local events = KEYS[25]
   if ctx.settings_events_max == 0 then return end
   if detail ~= '' and source == '' and trace == '' and not ctx.trace then
     redis.call('XADD', events, 'MAXLEN', '~', ctx.settings_events_max, '*', 'event', event, 'timestamp', ctx.now_text, 'id', id,
@@ -132,6 +144,148 @@ local function emit(ctx, event, id, detail) local events = KEYS[22]
   local traced = ctx.trace or trace
   if traced ~= '' then entry[#entry + 1] = 'trace'; entry[#entry + 1] = traced end
   redis.call('XADD', events, 'MAXLEN', '~', ctx.settings_events_max, '*', unpack(entry))  -- at most 12: fields of an event
+end
+
+-- read_change(id, new): the fields of a change that scripts work with. If there is none: nil, or with `new` one without values. A text
+-- that is not stored is '', a number 0. set_field notes what changes, and save_change stores it.
+local function read_change(id, new) local change = KEYS[1]
+  local texts = { 'state', 'digest', 'author', 'slots', 'resources', 'team', 'tags', 'decided_by', 'why', 'token', 'agent', 'auto_approvable',
+    'cancelling', 'policy', 'p_needs', 'p_on_timeout', 'p_escalate_to', 'p_deny_tags', 'p_contributors_may_vote', 'p_agents_may_vote', 'p_follows', 'review_priority', 'type' }
+  local numbers = { 'rev', 'round', 'seq', 'created_ms', 'timeout_at_ms', 'remind_at_ms', 'escalate_at_ms', 'until_ms', 'deadline_ms',
+    'started_ms', 'run_ms', 'fence', 'attempts', 'risk_score', 'risk_rev', 'preview_rev', 'weight', 'level', 'p_required', 'p_rejections',
+    'p_remind_ms', 'p_escalate_ms', 'p_timeout_ms', 'p_timeout_approve_below', 'p_auto_below', 'p_approval_ms', 'p_max_attempts', 'p_delegation_depth' }
+  local row = redis.call('HMGET', change .. id, unpack(texts))  -- at most 23: texts
+  if not row[1] and not new then return nil end
+  local own = { id = id, changed = {} }
+  for i, name in ipairs(texts) do own[name] = row[i] or '' end
+  row = redis.call('HMGET', change .. id, unpack(numbers))  -- at most 28: numbers
+  for i, name in ipairs(numbers) do own[name] = tonumber(row[i] or 0) end
+  own.due_ms = due_of(own)
+  return own
+end
+
+-- load_change(ctx, id): a change as it is now: with all that is due for it, by now, done. nil if there is none.
+local function load_change(ctx, id)
+  local own = read_change(id)
+  if own and own.due_ms <= ctx.now then arg_rare().take_due(ctx, own) end
+  return own
+end
+
+-- set_field(own, name, value): change a field of a change; save_change stores it.
+-- EARLY
+local function set_field(own, name, value)
+  own[name] = value
+  own.changed[#own.changed + 1] = name
+  own.changed[#own.changed + 1] = value
+end
+
+-- record_step(ctx, own, event, by, detail, why): note a step of a change in its log, as an event, and as its next `seq`. by: who did it;
+-- detail: `name=value` words, or ''; why: free text for the log alone, or ''.
+-- EARLY
+local function record_step(ctx, own, event, by, detail, why) local logs = KEYS[7]
+  set_field(own, 'seq', own.seq + 1)
+  redis.call('XADD', logs .. own.id, 'MAXLEN', 1000, '*', 'event', event, 'timestamp', ctx.now_text, 'rev', own.rev, 'round', own.round,
+    'by', by, 'detail', detail, 'reason', why, 'proof', ctx.proof or '')
+  if own.p_follows ~= '' then arg_rare().note_follow(ctx, own, event) end
+  emit(ctx, event, own.id, 'rev=' .. own.rev .. ' round=' .. own.round .. ' by=' .. by .. (detail ~= '' and ' ' .. detail or ''))
+end
+
+-- save_change(ctx, own): store what this call has changed, and when the change is due next.
+-- EARLY
+local function save_change(ctx, own) local change, due = KEYS[1], KEYS[9]
+  if own.list_changed then
+    local words = {}
+    for i, one in ipairs(own.list) do words[i] = one.slot .. ' ' .. one.status .. ' ' .. one.reviewer .. one.chain .. ' ' .. one.by end
+    set_field(own, 'slots', table.concat(words, ','))
+  end
+  if #own.changed == 0 then return end
+  -- at most 200: two for each field that a step and what was due before it change
+  redis.call('HSET', change .. own.id, 'updated_ms', ctx.now_text, unpack(own.changed))
+  local next_ms = due_of(own)
+  if next_ms ~= own.due_ms and next_ms == MAX_SAFE then
+    redis.call('ZREM', due, own.id)
+  elseif next_ms ~= own.due_ms then
+    redis.call('ZADD', due, next_ms, own.id)
+  end
+end
+
+-- recheck_request(ctx, person, id): move a pending request that this person has, or has delegated by a policy, to whom it belongs now.
+local function recheck_request(ctx, person, id) local requests = KEYS[6]
+  local name, slot = string.match(id, '^(.+)/(%d+)$')
+  local own = load_change(ctx, name)
+  local one = own and arg_rare().find_slot(own, tonumber(slot))
+  if one and one.status == 'pending' then
+    local from, before, chain, via = one.reviewer, one.chain, one.chain, redis.call('HGET', requests .. id, 'via') or ''
+    local left, left_via = arg_rare().before_person(chain, via, person)
+    if left_via then
+      local led = string.match(string.sub(via, #left_via + 1), '^,([^,]*)')
+      local fields = led ~= '' and arg_rare().read_delegation(person, led)
+      if led == '' or fields and arg_rare().fits_delegation(ctx, own, fields) then return save_change(ctx, own) end
+      one.reviewer, one.chain, via = 'user:' .. person, left, left_via
+    end
+    via = arg_rare().follow_delegations(ctx, own, one, via)
+    local reviewer, new_chain = one.reviewer, one.chain
+    one.reviewer, one.chain = from, before
+    if reviewer ~= from then
+      arg_rare().hand_on(ctx, own, one, reviewer, new_chain, via)
+      record_step(ctx, own, 'change.delegated', 'delegation', 'slot=' .. one.slot .. ' from=' .. from .. ' to=' .. reviewer, '')
+    end
+  end
+  if own then save_change(ctx, own) end
+end
+
+-- rank_after(set, score, id): the number of members up to (score, id), even if this member was removed. Members with
+-- equal scores are sorted by their bytes.
+local function rank_after(set, score, id)
+  if redis.call('ZSCORE', set, id) == score then return redis.call('ZRANK', set, id) + 1 end
+  local low, high = redis.call('ZCOUNT', set, '-inf', '(' .. score), redis.call('ZCOUNT', set, '-inf', score)
+  while low < high do  -- at most 53: halvings
+    local middle = math.floor((low + high) / 2)
+    local member, at = redis.call('ZRANGE', set, middle, middle)[1], 1
+    -- at most 200: bytes of an id
+    while string.byte(member, at) and string.byte(member, at) == string.byte(id, at) do at = at + 1 end
+    if (string.byte(member, at) or 0) < (string.byte(id, at) or 0) then low = middle + 1 else high = middle end
+  end
+  return low
+end
+
+-- start_of(set, cursor): where the page behind a cursor begins in a set that is read from the highest score on; nil if it is no cursor.
+-- A cursor is `<score> <member>` of the last entry that was read.
+local function start_of(set, cursor)
+  if cursor == '' then return 0 end
+  local score, member = string.match(cursor, '^(%d+) (%S+)$')
+  if not score then return nil end
+  local below = rank_after(set, score, member)
+  local start = redis.call('ZCARD', set) - below
+  local at = redis.call('ZRANGE', set, start, start, 'REV')[1]
+  return at == member and start + 1 or start
+end
+
+-- move_delegated(ctx, limit): where delegations have begun, ended or changed, move the requests of these persons, and back: at most limit
+-- requests. Until then a request belongs to the person that its record names. Returns whether there is more to do.
+local function move_delegated(ctx, limit) local inboxes, delegations, delegating, away = KEYS[8], KEYS[19], KEYS[20], KEYS[21]
+  local left = limit
+  for _ = 1, 20 do  -- at most 20: persons of a call
+    local person = redis.call('ZRANGE', delegating, '-inf', ctx.now_text, 'BYSCORE', 'LIMIT', 0, 1)[1]
+    if not person then return false end
+    if left == 0 then return true end
+    local key = delegations .. person
+    local form, cursor = string.match(redis.call('HGET', key, '#at') or 'a', '^(%l) ?(.*)$')
+    local set = form == 'a' and away .. person or inboxes .. 'user:' .. person
+    local start = start_of(set, cursor)
+    local page = redis.call('ZRANGE', set, start, start + left - 1, 'REV', 'WITHSCORES')
+    for i = 1, #page, 2 do recheck_request(ctx, person, page[i]) end  -- at most 100: limit
+    if #page == 2 * left then
+      redis.call('HSET', key, '#at', form .. ' ' .. page[#page] .. ' ' .. page[#page - 1])
+    elseif form == 'a' then
+      redis.call('HSET', key, '#at', 'i')
+    else
+      redis.call('HDEL', key, '#at')
+      arg_rare().wait_for_delegations(ctx, person)
+    end
+    left = left - #page / 2
+  end
+  return true
 end
 
 -- oldest_beyond(ctx, set, keep_ms, max, limit): the oldest members of a set, which is sorted by times (ms), beyond an age (nil: none) and
@@ -170,48 +324,11 @@ end
 -- open(clock): read what every call needs: the time, whether the base exists, and the settings that this script uses as
 -- `ctx.settings_<name>`; or nil and the error to return. lua/tools/opening.py generates which settings these are, and
 -- the first values of the fields of call.toml. clock: for a call that may create the base.
-local function open(clock) local config = KEYS[19]
-  local row = redis.call('HMGET', config, 'layout_min', 'clock', 'keep_ms', 'keep_max', 'events_max')
+local function open(clock) local config = KEYS[22]
+  local row = redis.call('HMGET', config, 'layout_min', 'clock', 'keep_ms', 'keep_max', 'events_max', 'delegations')
   local now, now_text = read_clock(row[1], row[2], clock)
   if not now then return nil, now_text end
-  return { exists = row[1], now = now, now_text = now_text, settings_keep_ms = tonumber(row[3] or 7776000000), settings_keep_max = tonumber(row[4] or 100000), settings_events_max = tonumber(row[5] or 100000) }
-end
-
--- read_change(id, new): the fields of a change that scripts work with. If there is none: nil, or with `new` one without values. A text
--- that is not stored is '', a number 0. set_field notes what changes, and save_change stores it.
-local function read_change(id, new) local change = KEYS[1]
-  local texts = { 'state', 'digest', 'author', 'slots', 'resources', 'team', 'tags', 'decided_by', 'why', 'token', 'agent', 'auto_approvable',
-    'cancelling', 'policy', 'p_needs', 'p_on_timeout', 'p_escalate_to', 'p_deny_tags', 'p_contributors_may_vote', 'p_agents_may_vote', 'p_follows', 'review_priority' }
-  local numbers = { 'rev', 'round', 'seq', 'created_ms', 'timeout_at_ms', 'remind_at_ms', 'escalate_at_ms', 'until_ms', 'deadline_ms',
-    'started_ms', 'run_ms', 'fence', 'attempts', 'risk_score', 'risk_rev', 'preview_rev', 'weight', 'level', 'p_required', 'p_rejections',
-    'p_remind_ms', 'p_escalate_ms', 'p_timeout_ms', 'p_timeout_approve_below', 'p_auto_below', 'p_approval_ms', 'p_max_attempts', 'p_delegation_depth' }
-  local row = redis.call('HMGET', change .. id, unpack(texts))  -- at most 22: texts
-  if not row[1] and not new then return nil end
-  local own = { id = id, changed = {} }
-  for i, name in ipairs(texts) do own[name] = row[i] or '' end
-  row = redis.call('HMGET', change .. id, unpack(numbers))  -- at most 28: numbers
-  for i, name in ipairs(numbers) do own[name] = tonumber(row[i] or 0) end
-  own.due_ms = due_of(own)
-  return own
-end
-
--- set_field(own, name, value): change a field of a change; save_change stores it.
--- EARLY
-local function set_field(own, name, value)
-  own[name] = value
-  own.changed[#own.changed + 1] = name
-  own.changed[#own.changed + 1] = value
-end
-
--- record_step(ctx, own, event, by, detail, why): note a step of a change in its log, as an event, and as its next `seq`. by: who did it;
--- detail: `name=value` words, or ''; why: free text for the log alone, or ''.
--- EARLY
-local function record_step(ctx, own, event, by, detail, why) local logs = KEYS[7]
-  set_field(own, 'seq', own.seq + 1)
-  redis.call('XADD', logs .. own.id, 'MAXLEN', 1000, '*', 'event', event, 'timestamp', ctx.now_text, 'rev', own.rev, 'round', own.round,
-    'by', by, 'detail', detail, 'reason', why, 'proof', ctx.proof or '')
-  if own.p_follows ~= '' then arg_rare().note_follow(ctx, own, event) end
-  emit(ctx, event, own.id, 'rev=' .. own.rev .. ' round=' .. own.round .. ' by=' .. by .. (detail ~= '' and ' ' .. detail or ''))
+  return { exists = row[1], now = now, now_text = now_text, settings_keep_ms = tonumber(row[3] or 7776000000), settings_keep_max = tonumber(row[4] or 100000), settings_events_max = tonumber(row[5] or 100000), settings_delegations = row[6] == '1' }
 end
 
 -- reindex(own, prefix, before, after): a change has these values now, separated by commas, in place of those.
@@ -259,27 +376,8 @@ local function remove_change(ctx, id) local change, params, previews, outputs, c
   emit(ctx, 'change.removed', id, '')
 end
 
--- save_change(ctx, own): store what this call has changed, and when the change is due next.
--- EARLY
-local function save_change(ctx, own) local change, due = KEYS[1], KEYS[9]
-  if own.list_changed then
-    local words = {}
-    for i, one in ipairs(own.list) do words[i] = one.slot .. ' ' .. one.status .. ' ' .. one.reviewer .. one.chain .. ' ' .. one.by end
-    set_field(own, 'slots', table.concat(words, ','))
-  end
-  if #own.changed == 0 then return end
-  -- at most 200: two for each field that a step and what was due before it change
-  redis.call('HSET', change .. own.id, 'updated_ms', ctx.now_text, unpack(own.changed))
-  local next_ms = due_of(own)
-  if next_ms ~= own.due_ms and next_ms == MAX_SAFE then
-    redis.call('ZREM', due, own.id)
-  elseif next_ms ~= own.due_ms then
-    redis.call('ZADD', due, next_ms, own.id)
-  end
-end
-
 -- sweep_once(ctx, limit): delete expired fields of `once`, at most limit. Returns the number.
-local function sweep_once(ctx, limit) local once, once_due = KEYS[20], KEYS[21]
+local function sweep_once(ctx, limit) local once, once_due = KEYS[23], KEYS[24]
   local fields = redis.call('ZRANGE', once_due, '-inf', ctx.now, 'BYSCORE', 'LIMIT', 0, limit)
   if #fields == 0 then return 0 end
   -- at most 4,010: limit, as add_tasks gives it for 1,000 items
@@ -312,6 +410,7 @@ local function close_requests(own, status) local requests = KEYS[6]
   for _, one in ipairs(slots_of(own)) do  -- at most 32: slots
     if one.status == 'pending' then
       one.status, own.list_changed = status, true
+      if one.chain ~= '' then leave_away(own, one) end
       redis.call('HSET', requests .. own.id .. '/' .. one.slot, 'status', status)
     end
   end
@@ -355,6 +454,25 @@ local function approve(ctx, own, by, why)
   set_field(own, 'attempts', 0)
   set_field(own, 'token', '')
   record_step(ctx, own, 'change.approved', by, '', why)
+end
+
+-- before_person(chain, via, person): the parts of a chain and of its policies that stand before this person; nil if it is not in the chain.
+local function before_person(chain, via, person)
+  local left, left_via, rest = '', '', via
+  for one in string.gmatch(chain, '[^>]+') do  -- at most 4: delegation_depth
+    if one == person then return left, left_via end
+    local name = string.match(rest, '^,([^,]*)') or ''
+    left, left_via, rest = left .. '>' .. one, left_via .. ',' .. name, string.sub(rest, #name + 2)
+  end
+end
+
+-- bytes_before(one, other): whether a text stands before another by its bytes, whatever the locale of the server.
+local function bytes_before(one, other)
+  for at = 1, math.min(#one, #other) do  -- at most 200: bytes of an id
+    local mine, its = string.byte(one, at), string.byte(other, at)
+    if mine ~= its then return mine < its end
+  end
+  return #one < #other
 end
 
 -- has_written(id, people): the first of these persons who is a contributor of a change, or nil.
@@ -421,19 +539,91 @@ local function enter_inboxes(own) local inboxes = KEYS[8]
   end
 end
 
+-- shares_one(wanted, given): whether two lists of words have one in common, or nothing is wanted.
+local function shares_one(wanted, given)
+  if wanted == '' then return true end
+  for word in string.gmatch(wanted, '[^,]+') do  -- at most 16: conditions of a kind
+    if string.find(',' .. given .. ',', ',' .. word .. ',', 1, true) then return true end
+  end
+  return false
+end
+
+-- fits_delegation(ctx, own, fields): whether a delegation holds now, and for this change.
+local function fits_delegation(ctx, own, fields)
+  local from, till, above, below = tonumber(fields.from_ms), tonumber(fields.until_ms), tonumber(fields.risk_above), tonumber(fields.risk_below)
+  if fields.active ~= '1' or from > ctx.now or till > 0 and till <= ctx.now then return false end
+  if (above >= 0 or below >= 0) and own.risk_rev ~= own.rev then return false end
+  if above >= 0 and own.risk_score <= above or below >= 0 and own.risk_score >= below then return false end
+  return shares_one(fields.types, own.type) and shares_one(fields.tags, own.tags) and shares_one(fields.resources, own.resources)
+end
+
+-- read_delegation(person, name): the fields of a delegation by name, all of them texts; or nil.
+local function read_delegation(person, name) local delegations = KEYS[19]
+  local stored = string.sub(name, 1, 1) ~= '#' and redis.call('HGET', delegations .. person, name)
+  if not stored then return nil end
+  local fields = {}
+  for field, value in string.gmatch(stored, '([%a_]+)=(%S*)') do fields[field] = value end  -- at most 11: fields of a delegation
+  return fields
+end
+
+-- find_delegation(ctx, own, person): the name and the fields of the first delegation of a person that fits a change, by the bytes of their
+-- names; or nil.
+local function find_delegation(ctx, own, person) local delegations = KEYS[19]
+  local names = redis.call('HKEYS', delegations .. person)  -- at most 17: delegations of a person, and `#at`
+  table.sort(names, bytes_before)
+  for _, name in ipairs(names) do  -- at most 17: likewise
+    local fields = read_delegation(person, name)
+    if fields and fits_delegation(ctx, own, fields) then return name, fields end
+  end
+end
+
+-- follow_delegations(ctx, own, one, via): lead a request on from its reviewer, as the delegations of the persons say: `one` has the reviewer
+-- and the chain then. A step to somebody who may not answer ends the walk before it, and a delegation without `cascade` behind it. via: the
+-- delegations that led here; returns them with those of this walk.
+local function follow_delegations(ctx, own, one, via)
+  local steps = select(2, string.gsub(one.chain, '>', ''))
+  for _ = steps + 1, own.p_delegation_depth do  -- at most 4: delegation_depth
+    local person = string.match(one.reviewer, '^user:(.+)$')
+    local name, fields = nil, nil
+    if person then name, fields = find_delegation(ctx, own, person) end
+    if not name or not can_be_asked(own, 'user:' .. fields.to) then return via end
+    one.reviewer, one.chain, own.list_changed = 'user:' .. fields.to, one.chain .. '>' .. person, true
+    via = via .. ',' .. name
+    if fields.cascade == '0' then return via end
+  end
+  return via
+end
+
+-- join_people(ctx, own, one): list a pending request with those who have it, or have delegated it.
+local function join_people(ctx, own, one) local by_reviewer, away = KEYS[13], KEYS[21]
+  redis.call('ZADD', by_reviewer .. one.reviewer, own.created_ms, own.id)
+  for person in string.gmatch(one.chain, '[^>]+') do  -- at most 4: delegation_depth
+    redis.call('ZADD', by_reviewer .. 'user:' .. person, own.created_ms, own.id)
+    redis.call('ZADD', away .. person, ctx.now_text, own.id .. '/' .. one.slot)
+  end
+end
+
 -- open_request(ctx, own, one): open a request for an answer to this revision, in this round.
 local function open_request(ctx, own, one) local requests = KEYS[6]
   one.status, one.by, own.list_changed = 'pending', '', true
+  if one.chain ~= '' then join_people(ctx, own, one) end
   redis.call('HSET', requests .. own.id .. '/' .. one.slot, 'status', 'pending', 'round', own.round, 'rev', own.rev, 'digest', own.digest,
     'created_ms', ctx.now_text, 'assigned_ms', ctx.now_text, 'due_ms', own.timeout_at_ms, 'responded_ms', '', 'response_action', '',
     'response_reason', '', 'reviewed_by', '', 'principal', '')
 end
 
--- new_request(ctx, own, one, name): make a request, and open it. name: of the reviewer, for people, or ''.
-local function new_request(ctx, own, one, name) local requests, by_reviewer = KEYS[6], KEYS[13]
-  redis.call('HSET', requests .. own.id .. '/' .. one.slot, 'reviewer', one.reviewer, 'reviewer_name', name, 'priority', own.review_priority)
-  redis.call('ZADD', by_reviewer .. one.reviewer, own.created_ms, own.id)
+-- new_request(ctx, own, one, name): make a request, and open it: for the reviewer, or for the person to whom policies of delegation lead
+-- from there. name: of the reviewer, for people, or ''.
+local function new_request(ctx, own, one, name) local requests = KEYS[6]
+  local key, via = requests .. own.id .. '/' .. one.slot, ''
+  redis.call('HSET', key, 'reviewer', one.reviewer, 'reviewer_name', name, 'priority', own.review_priority)
+  if ctx.settings_delegations then via = follow_delegations(ctx, own, one, '') end
+  if via ~= '' then
+    redis.call('HSET', key, 'delegated_to', one.reviewer, 'delegation_chain', (string.gsub(string.sub(one.chain, 2), '>', ',')), 'via', via)
+  end
+  join_people(ctx, own, one)
   open_request(ctx, own, one)
+  if via ~= '' then record_step(ctx, own, 'change.delegated', 'delegation', 'slot=' .. one.slot .. ' to=' .. one.reviewer, '') end
 end
 
 -- next_slot(list): the number of the next request. Slots are not used twice.
@@ -462,6 +652,28 @@ local function escalate(ctx, own, by)
   enter_inboxes(own)
   record_step(ctx, own, 'change.escalated', by, 'slot=' .. added.slot .. ' to=' .. added.reviewer, '')
   return true
+end
+
+-- find_slot(own, slot): the request of this slot, and its index in slots_of; or nil.
+local function find_slot(own, slot)
+  for i, one in ipairs(slots_of(own)) do  -- at most 32: slots
+    if tonumber(one.slot) == slot then return one, i end
+  end
+end
+
+-- hand_on(ctx, own, one, reviewer, chain, via): a pending request has another reviewer from now on, and these have delegated it: by the
+-- policies `via`, each behind a comma, which is empty where a person has done it.
+local function hand_on(ctx, own, one, reviewer, chain, via) local requests, inboxes = KEYS[6], KEYS[8]
+  local id = own.id .. '/' .. one.slot
+  if own.state == 'reviewing' then
+    redis.call('ZREM', inboxes .. one.reviewer, id)
+    redis.call('ZADD', inboxes .. reviewer, inbox_score(own), id)
+  end
+  leave_people(own, one)
+  one.reviewer, one.chain, own.list_changed = reviewer, chain, true
+  join_people(ctx, own, one)
+  redis.call('HSET', requests .. id, 'assigned_ms', ctx.now_text, 'delegated_to', chain ~= '' and reviewer or '', 'delegation_chain',
+    (string.gsub(string.sub(chain, 2), '>', ',')), 'via', via)
 end
 
 -- is_assessed(own): whether the change has the risk and the preview of this revision that its policy needs.
@@ -557,7 +769,24 @@ local function take_due(ctx, own)
   end
 end
 
-  arg_made = { note_follow = note_follow, take_due = take_due }
+-- wait_for_delegations(ctx, person): note when a delegation of this person begins or ends next.
+local function wait_for_delegations(ctx, person) local delegations, delegating = KEYS[19], KEYS[20]
+  local next_ms = MAX_SAFE
+  for _, name in ipairs(redis.call('HKEYS', delegations .. person)) do  -- at most 17: delegations of a person, and `#at`
+    local fields = read_delegation(person, name)
+    if fields and fields.active == '1' then
+      local from, till = tonumber(fields.from_ms), tonumber(fields.until_ms)
+      if from > ctx.now then next_ms = math.min(next_ms, from) elseif till > ctx.now then next_ms = math.min(next_ms, till) end
+    end
+  end
+  if next_ms == MAX_SAFE then
+    redis.call('ZREM', delegating, person)
+  else
+    redis.call('ZADD', delegating, next_ms, person)
+  end
+end
+
+  arg_made = { before_person = before_person, fits_delegation = fits_delegation, read_delegation = read_delegation, follow_delegations = follow_delegations, find_slot = find_slot, hand_on = hand_on, note_follow = note_follow, take_due = take_due, wait_for_delegations = wait_for_delegations }
   return arg_made
 end
 
@@ -568,5 +797,6 @@ if refused then return refused end
 local taken = take_others(ctx, limit)
 local ids = oldest_beyond(ctx, ended, ctx.settings_keep_ms, ctx.settings_keep_max, limit)
 for _, id in ipairs(ids) do remove_change(ctx, id) end  -- at most 100: limit
+local moving = move_delegated(ctx, limit)
 sweep_once(ctx, 1000)
-return { 'ok', ctx.now, taken, #ids, (taken == limit or #ids == limit) and 1 or 0 }
+return { 'ok', ctx.now, taken, #ids, (taken == limit or #ids == limit or moving) and 1 or 0 }

@@ -18,6 +18,7 @@ local function answer(ctx, own, i, person)
   if one.status == 'pending' then
     since_ms = redis.call('HGET', key, 'assigned_ms')
     redis.call('ZREM', inboxes .. one.reviewer, own.id .. '/' .. one.slot)
+    if one.chain ~= '' then leave_away(own, one) end
   end
   one.status, one.by, own.list_changed = status, person, true
   redis.call('HSET', key, 'status', status, 'responded_ms', ctx.now_text, 'response_action', action, 'response_reason', reason,

@@ -1,6 +1,13 @@
--- new_request(ctx, own, one, name): make a request, and open it. name: of the reviewer, for people, or ''.
+-- new_request(ctx, own, one, name): make a request, and open it: for the reviewer, or for the person to whom policies of delegation lead
+-- from there. name: of the reviewer, for people, or ''.
 local function new_request(ctx, own, one, name)
-  redis.call('HSET', requests .. own.id .. '/' .. one.slot, 'reviewer', one.reviewer, 'reviewer_name', name, 'priority', own.review_priority)
-  redis.call('ZADD', by_reviewer .. one.reviewer, own.created_ms, own.id)
+  local key, via = requests .. own.id .. '/' .. one.slot, ''
+  redis.call('HSET', key, 'reviewer', one.reviewer, 'reviewer_name', name, 'priority', own.review_priority)
+  if ctx.settings.delegations then via = follow_delegations(ctx, own, one, '') end
+  if via ~= '' then
+    redis.call('HSET', key, 'delegated_to', one.reviewer, 'delegation_chain', (string.gsub(string.sub(one.chain, 2), '>', ',')), 'via', via)
+  end
+  join_people(ctx, own, one)
   open_request(ctx, own, one)
+  if via ~= '' then record_step(ctx, own, 'change.delegated', 'delegation', 'slot=' .. one.slot .. ' to=' .. one.reviewer, '') end
 end

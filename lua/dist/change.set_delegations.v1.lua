@@ -1,0 +1,1009 @@
+#!lua
+-- generated from lua/change/set_delegations.v1.lua by lua/bundle.py; do not edit
+-- change.set_delegations.v1: store or remove delegations of a person, at most 16: for a time, and for changes that fit all that is given:
+-- one of `types`, of `tags`, of `resources`, a risk above and below. Requests go to the first that fits, by the bytes of their names, and
+-- on from there if it has `cascade`. Open requests move, and move back when it ends: at most 100 in this call, others with `sweep`.
+--
+-- KEYS   change       prefix/hash   {base}:change:       name
+-- KEYS   contributors prefix/set    {base}:contributors: name
+-- KEYS   requests     prefix/hash   {base}:request:      id
+-- KEYS   logs         prefix/stream {base}:log:          name
+-- KEYS   inboxes      prefix/zset   {base}:inbox:        label
+-- KEYS   due          zset          {base}:due
+-- KEYS   ended        zset          {base}:ended
+-- KEYS   states       prefix/zset   {base}:state:        label
+-- KEYS   by_reviewer  prefix/zset   {base}:by:reviewer:  label
+-- KEYS   outbox       zset          {base}:outbox
+-- KEYS   follows      hash          {base}:follows
+-- KEYS   delegations  prefix/hash   {base}:delegations:  label
+-- KEYS   delegating   zset          {base}:delegating
+-- KEYS   away         prefix/zset   {base}:away:         label
+-- KEYS   config       hash          {base}:config
+-- KEYS   once         hash          {base}:once
+-- KEYS   once_due     zset          {base}:once:due
+-- KEYS   events       stream        {base}:events
+-- ARGV   rid          id
+-- ARGV   user         label
+-- ARGV   actor        label            ?=
+-- ARGV   source       bytes 0..200     ?=
+-- ARGV   trace        bytes 0..128     ?=
+-- ARGV   now_ms       int 0..9000000000000 ?=0
+-- ITEM   name         name
+-- PAIR   remove       bool             ?=0
+-- PAIR   to           label
+-- PAIR   from_ms      int 0..9000000000000 ?=0
+-- PAIR   until_ms     int 1..9000000000000
+-- PAIR   types        labels 1..16
+-- PAIR   tags         labels 1..16
+-- PAIR   resources    ids 1..16
+-- PAIR   risk_above   int 0..100
+-- PAIR   risk_below   int 0..101
+-- PAIR   cascade      bool             ?=0
+-- PAIR   inactive     bool             ?=0
+-- GROUP  item         1..16
+-- RETURN ok           now_ms:int items:list(item)
+-- EACH   item         stored
+-- EACH   item         same
+-- EACH   item         removed
+-- EACH   item         unknown
+-- EACH   item         cycle
+-- EACH   item         full
+-- ERROR  ADEQ_LAYOUT ADEQ_CLOCK
+-- EVENT  delegation.put delegation.removed change.delegated change.outdated change.reviewing change.reminded change.escalated
+-- EVENT  change.rejected change.approved change.released change.failed change.cancelled
+-- ROLE   review
+-- REPLAY rid
+-- COST   7 commands and 4 for each delegation, 15 for each request that moves; at most 14 commands, 400 steps
+
+local LAYOUT = 1
+local CREATED = 1
+local MAX_SAFE = 9007199254740991
+local unpack = table.unpack or unpack
+local arg_find = string.find
+local arg_empty = {}
+local function refuse(field, value, want)
+  local got = 'nothing'
+  if type(value) == 'number' then
+    got = string.format('%.0f', value)
+  elseif value then
+    got = "'" .. string.gsub(string.sub(value, 1, 64), '[^ -~]', '?') .. "'"
+  end
+  return redis.error_reply('ADEQ_ARG ' .. field .. ' must be ' .. want .. ', got ' .. got)
+end
+local function arg_uint(v, min, max)
+  if not v or #v > 16 or (v ~= '0' and not arg_find(v, '^[1-9]%d*$')) then return nil end
+  local n = v + 0
+  if n >= min and n <= max then return n end
+end
+local function arg_label(v)
+  local gsub, more = string.gsub, '[\128-\191]'
+  if arg_find(v, '\226\128[\128-\138\168\169\175]') or arg_find(v, '\226\129\159') then return nil end
+  if arg_find(v, '\225\154\128') or arg_find(v, '\227\128\128') then return nil end
+  v = gsub(gsub(v, '\194[\161-\191]', 'a'), '[\195-\223]' .. more, 'a')
+  v = gsub(gsub(v, '\224[\160-\191]' .. more, 'a'), '\237[\128-\159]' .. more, 'a')
+  v = gsub(v, '[\225-\236\238\239]' .. more .. more, 'a')
+  v = gsub(gsub(v, '\240[\144-\191]' .. more .. more, 'a'), '\244[\128-\143]' .. more .. more, 'a')
+  v = gsub(v, '[\241-\243]' .. more .. more .. more, 'a')
+  return arg_find(v, '^[%w._:/@+-]+$')
+end
+local function arg_ids(v, min, max, is_label)
+  local list, n = {}, 0
+  if not v or #v > max * 201 then return nil end
+  if v ~= '' then
+    for id in string.gmatch(v .. ',', '([^,]*),') do
+      if #id > 200 or not (arg_find(id, '^[%w._:/@+-]+$') or (is_label and is_label(id))) then return nil end
+      n = n + 1
+      list[n] = id
+    end
+  end
+  if n >= min and n <= max then return list end
+end
+
+local KEYS, ARGV = KEYS, ARGV
+if #KEYS ~= 19 then
+  return redis.error_reply('ADEQ_ARG expected 19 keys, got ' .. #KEYS)
+end
+
+local rid = ARGV[1]
+if not rid or #rid > 200 or not arg_find(rid, '^[%w._:/@+-]+$') then
+  return refuse('rid', rid, 'an id: 1 to 200 of A-Z a-z 0-9 . _ : / @ + -')
+end
+local user = ARGV[2]
+if not user or #user > 200 or not (arg_find(user, '^[%w._:/@+-]+$') or arg_label(user)) then
+  return refuse('user', user, 'a label: 1 to 200 bytes of UTF-8: A-Z a-z 0-9 . _ : / @ + - and non-ASCII characters except controls and spaces')
+end
+local actor = ARGV[3]
+if actor ~= '' and (not actor or #actor > 200 or not (arg_find(actor, '^[%w._:/@+-]+$') or arg_label(actor))) then
+  return refuse('actor', actor, 'a label: 1 to 200 bytes of UTF-8: A-Z a-z 0-9 . _ : / @ + - and non-ASCII characters except controls and spaces')
+end
+local source = ARGV[4]
+if not source or #source > 200 then
+  return refuse('source', source and #source, '0 to 200 bytes long')
+end
+local trace = ARGV[5]
+if not trace or #trace > 128 then
+  return refuse('trace', trace and #trace, '0 to 128 bytes long')
+end
+local now_ms = ARGV[6]
+if now_ms == '' then
+  now_ms = 0
+else
+  now_ms = arg_uint(now_ms, 0, 9000000000000)
+  if not now_ms then return refuse('now_ms', ARGV[6], 'an integer from 0 to 9000000000000') end
+end
+local arg_at = 7
+local item_count = ARGV[arg_at]
+item_count = arg_uint(item_count, 1, 16)
+if not item_count then return refuse('item_count', ARGV[arg_at], 'an integer from 1 to 16') end
+arg_at = arg_at + 1
+local item_name, item_pairs, arg_seen_item = {}, {}, {}
+for i = 1, item_count do
+  local v = ARGV[arg_at]
+  if not v or #v > 100 or not arg_find(v, '^[%w._@+-]+$') then
+    return refuse('item[' .. i .. '].name', v, 'a name: 1 to 100 of A-Z a-z 0-9 . _ @ + -')
+  end
+  item_name[i] = v
+  arg_at = arg_at + 1
+  local size = ARGV[arg_at]
+  size = arg_uint(size, 0, 11)
+  if not size then return refuse('item[' .. i .. '].pairs', ARGV[arg_at], 'an integer from 0 to 11') end
+  arg_at = arg_at + 1
+  local entry, filled = arg_empty, 0
+  if size > 0 then entry = {} end
+  for at = arg_at, arg_at + 2 * size - 2, 2 do
+    local name, raw = ARGV[at], ARGV[at + 1]
+    local v = raw
+    if name == 'remove' then
+      if raw == '' then
+        v = nil
+      else
+        if v ~= '0' and v ~= '1' then
+          return refuse('item[' .. i .. '].remove', v, '0 or 1')
+        end
+        v = v == '1'
+        if v == false then v = nil end
+      end
+    elseif name == 'to' then
+      if not v or #v > 200 or not (arg_find(v, '^[%w._:/@+-]+$') or arg_label(v)) then
+        return refuse('item[' .. i .. '].to', v, 'a label: 1 to 200 bytes of UTF-8: A-Z a-z 0-9 . _ : / @ + - and non-ASCII characters except controls and spaces')
+      end
+    elseif name == 'from_ms' then
+      if raw == '' then
+        v = nil
+      else
+        v = arg_uint(v, 0, 9000000000000)
+        if not v then return refuse('item[' .. i .. '].from_ms', raw, 'an integer from 0 to 9000000000000') end
+        if v == 0 then v = nil end
+      end
+    elseif name == 'until_ms' then
+      v = arg_uint(v, 1, 9000000000000)
+      if not v then return refuse('item[' .. i .. '].until_ms', raw, 'an integer from 1 to 9000000000000') end
+    elseif name == 'types' then
+      v = arg_ids(v, 1, 16, arg_label)
+      if not v then return refuse('item[' .. i .. '].types', raw, '1 to 16 labels with commas between them') end
+    elseif name == 'tags' then
+      v = arg_ids(v, 1, 16, arg_label)
+      if not v then return refuse('item[' .. i .. '].tags', raw, '1 to 16 labels with commas between them') end
+    elseif name == 'resources' then
+      v = arg_ids(v, 1, 16)
+      if not v then return refuse('item[' .. i .. '].resources', raw, '1 to 16 ids with commas between them') end
+    elseif name == 'risk_above' then
+      v = arg_uint(v, 0, 100)
+      if not v then return refuse('item[' .. i .. '].risk_above', raw, 'an integer from 0 to 100') end
+    elseif name == 'risk_below' then
+      v = arg_uint(v, 0, 101)
+      if not v then return refuse('item[' .. i .. '].risk_below', raw, 'an integer from 0 to 101') end
+    elseif name == 'cascade' then
+      if raw == '' then
+        v = nil
+      else
+        if v ~= '0' and v ~= '1' then
+          return refuse('item[' .. i .. '].cascade', v, '0 or 1')
+        end
+        v = v == '1'
+        if v == false then v = nil end
+      end
+    elseif name == 'inactive' then
+      if raw == '' then
+        v = nil
+      else
+        if v ~= '0' and v ~= '1' then
+          return refuse('item[' .. i .. '].inactive', v, '0 or 1')
+        end
+        v = v == '1'
+        if v == false then v = nil end
+      end
+    else
+      return refuse('item[' .. i .. '].pairs', name, 'names from remove, to, from_ms, until_ms, types, tags, resources, risk_above, risk_below, cascade, inactive')
+    end
+    if arg_seen_item[name] == i then
+      return refuse('item[' .. i .. '].' .. name, 2, 'given at most once')
+    end
+    arg_seen_item[name] = i
+    if v ~= nil then
+      entry[filled + 1] = name
+      entry[filled + 2] = raw
+      entry[name] = v
+      filled = filled + 2
+    end
+  end
+  arg_at = arg_at + 2 * size
+  item_pairs[i] = entry
+end
+if #ARGV ~= arg_at - 1 then
+  return redis.error_reply('ADEQ_ARG expected ' .. (arg_at - 1) .. ' arguments, got ' .. #ARGV)
+end
+
+local arg_rare
+
+-- check_delegation(own): return an error if the fields of a delegation contradict each other.
+local function check_delegation(own)
+  if own.remove then
+    if #own > 2 then return refuse('remove', 1, 'given alone') end
+  elseif not own.to then
+    return refuse('to', '', 'the person who answers instead')
+  elseif own.until_ms and own.until_ms <= (own.from_ms or 0) then
+    return refuse('until_ms', string.format('%.0f', own.until_ms), 'a time after from_ms')
+  end
+end
+
+-- done_before(ctx, verb): the answer that an earlier call with this verb and rid stored in the last minute, or nil.
+local function done_before(ctx, verb) local once = KEYS[16]
+  if rid == '' then return nil end
+  local word, until_ms = string.match(redis.call('HGET', once, 'done:' .. verb .. ':' .. rid) or '', '^(%S+) (%d+)$')
+  if word and tonumber(until_ms) > ctx.now then return word end
+end
+
+-- due_of(own): the earliest deadline of a change (ms), or MAX_SAFE.
+-- EARLY
+local function due_of(own)
+  if own.state == 'applying' then return own.deadline_ms end
+  if own.state == 'approved' then return own.until_ms end
+  if own.state == 'submitted' then return own.timeout_at_ms end
+  if own.state ~= 'reviewing' then return MAX_SAFE end
+  local first = own.timeout_at_ms
+  if own.escalate_at_ms > 0 then first = math.min(first, own.escalate_at_ms) end
+  if own.remind_at_ms > 0 then first = math.min(first, own.remind_at_ms) end
+  return first
+end
+
+-- emit(ctx, event, id, detail): add an entry to the stream, if the noun keeps events. detail: `name=value` words, or
+-- ''. The trace is ctx.trace, that of the task, or else that of the call.
+local function emit(ctx, event, id, detail) local events = KEYS[18]
+  if ctx.settings_events_max == 0 then return end
+  if detail ~= '' and source == '' and trace == '' and not ctx.trace then
+    redis.call('XADD', events, 'MAXLEN', '~', ctx.settings_events_max, '*', 'event', event, 'timestamp', ctx.now_text, 'id', id,
+      'payload', detail)
+    return
+  end
+  local entry = { 'event', event, 'timestamp', ctx.now_text, 'id', id }
+  if detail ~= '' then entry[7], entry[8] = 'payload', detail end
+  if source ~= '' then entry[#entry + 1] = 'source'; entry[#entry + 1] = source end
+  local traced = ctx.trace or trace
+  if traced ~= '' then entry[#entry + 1] = 'trace'; entry[#entry + 1] = traced end
+  redis.call('XADD', events, 'MAXLEN', '~', ctx.settings_events_max, '*', unpack(entry))  -- at most 12: fields of an event
+end
+
+-- hold_once(ctx, field, id, keep_ms, stamp): make a key of `once` refer to a task, for keep_ms or, without keep_ms,
+-- until it is released. stamp: that of the enqueue that made the task, if its record does not know the key; the key no
+-- longer counts once that was purged.
+local function hold_once(ctx, field, id, keep_ms, stamp) local once, once_due = KEYS[16], KEYS[17]
+  if not keep_ms then
+    redis.call('HSET', once, field, id)
+    return
+  end
+  local until_text = string.format('%.0f', ctx.now + keep_ms)
+  redis.call('HSET', once, field, id .. ' ' .. until_text .. (stamp and ' ' .. stamp or ''))
+  redis.call('ZADD', once_due, until_text, field)
+  ctx.held = (ctx.held or 0) + 1
+end
+
+-- read_change(id, new): the fields of a change that scripts work with. If there is none: nil, or with `new` one without values. A text
+-- that is not stored is '', a number 0. set_field notes what changes, and save_change stores it.
+local function read_change(id, new) local change = KEYS[1]
+  local texts = { 'state', 'digest', 'author', 'slots', 'resources', 'team', 'tags', 'decided_by', 'why', 'token', 'agent', 'auto_approvable',
+    'cancelling', 'policy', 'p_needs', 'p_on_timeout', 'p_escalate_to', 'p_deny_tags', 'p_contributors_may_vote', 'p_agents_may_vote', 'p_follows', 'review_priority', 'type' }
+  local numbers = { 'rev', 'round', 'seq', 'created_ms', 'timeout_at_ms', 'remind_at_ms', 'escalate_at_ms', 'until_ms', 'deadline_ms',
+    'started_ms', 'run_ms', 'fence', 'attempts', 'risk_score', 'risk_rev', 'preview_rev', 'weight', 'level', 'p_required', 'p_rejections',
+    'p_remind_ms', 'p_escalate_ms', 'p_timeout_ms', 'p_timeout_approve_below', 'p_auto_below', 'p_approval_ms', 'p_max_attempts', 'p_delegation_depth' }
+  local row = redis.call('HMGET', change .. id, unpack(texts))  -- at most 23: texts
+  if not row[1] and not new then return nil end
+  local own = { id = id, changed = {} }
+  for i, name in ipairs(texts) do own[name] = row[i] or '' end
+  row = redis.call('HMGET', change .. id, unpack(numbers))  -- at most 28: numbers
+  for i, name in ipairs(numbers) do own[name] = tonumber(row[i] or 0) end
+  own.due_ms = due_of(own)
+  return own
+end
+
+-- load_change(ctx, id): a change as it is now: with all that is due for it, by now, done. nil if there is none.
+local function load_change(ctx, id)
+  local own = read_change(id)
+  if own and own.due_ms <= ctx.now then arg_rare().take_due(ctx, own) end
+  return own
+end
+
+-- set_field(own, name, value): change a field of a change; save_change stores it.
+-- EARLY
+local function set_field(own, name, value)
+  own[name] = value
+  own.changed[#own.changed + 1] = name
+  own.changed[#own.changed + 1] = value
+end
+
+-- record_step(ctx, own, event, by, detail, why): note a step of a change in its log, as an event, and as its next `seq`. by: who did it;
+-- detail: `name=value` words, or ''; why: free text for the log alone, or ''.
+-- EARLY
+local function record_step(ctx, own, event, by, detail, why) local logs = KEYS[4]
+  set_field(own, 'seq', own.seq + 1)
+  redis.call('XADD', logs .. own.id, 'MAXLEN', 1000, '*', 'event', event, 'timestamp', ctx.now_text, 'rev', own.rev, 'round', own.round,
+    'by', by, 'detail', detail, 'reason', why, 'proof', ctx.proof or '')
+  if own.p_follows ~= '' then arg_rare().note_follow(ctx, own, event) end
+  emit(ctx, event, own.id, 'rev=' .. own.rev .. ' round=' .. own.round .. ' by=' .. by .. (detail ~= '' and ' ' .. detail or ''))
+end
+
+-- save_change(ctx, own): store what this call has changed, and when the change is due next.
+-- EARLY
+local function save_change(ctx, own) local change, due = KEYS[1], KEYS[6]
+  if own.list_changed then
+    local words = {}
+    for i, one in ipairs(own.list) do words[i] = one.slot .. ' ' .. one.status .. ' ' .. one.reviewer .. one.chain .. ' ' .. one.by end
+    set_field(own, 'slots', table.concat(words, ','))
+  end
+  if #own.changed == 0 then return end
+  -- at most 200: two for each field that a step and what was due before it change
+  redis.call('HSET', change .. own.id, 'updated_ms', ctx.now_text, unpack(own.changed))
+  local next_ms = due_of(own)
+  if next_ms ~= own.due_ms and next_ms == MAX_SAFE then
+    redis.call('ZREM', due, own.id)
+  elseif next_ms ~= own.due_ms then
+    redis.call('ZADD', due, next_ms, own.id)
+  end
+end
+
+-- recheck_request(ctx, person, id): move a pending request that this person has, or has delegated by a policy, to whom it belongs now.
+local function recheck_request(ctx, person, id) local requests = KEYS[3]
+  local name, slot = string.match(id, '^(.+)/(%d+)$')
+  local own = load_change(ctx, name)
+  local one = own and arg_rare().find_slot(own, tonumber(slot))
+  if one and one.status == 'pending' then
+    local from, before, chain, via = one.reviewer, one.chain, one.chain, redis.call('HGET', requests .. id, 'via') or ''
+    local left, left_via = arg_rare().before_person(chain, via, person)
+    if left_via then
+      local led = string.match(string.sub(via, #left_via + 1), '^,([^,]*)')
+      local fields = led ~= '' and arg_rare().read_delegation(person, led)
+      if led == '' or fields and arg_rare().fits_delegation(ctx, own, fields) then return save_change(ctx, own) end
+      one.reviewer, one.chain, via = 'user:' .. person, left, left_via
+    end
+    via = arg_rare().follow_delegations(ctx, own, one, via)
+    local reviewer, new_chain = one.reviewer, one.chain
+    one.reviewer, one.chain = from, before
+    if reviewer ~= from then
+      arg_rare().hand_on(ctx, own, one, reviewer, new_chain, via)
+      record_step(ctx, own, 'change.delegated', 'delegation', 'slot=' .. one.slot .. ' from=' .. from .. ' to=' .. reviewer, '')
+    end
+  end
+  if own then save_change(ctx, own) end
+end
+
+-- rank_after(set, score, id): the number of members up to (score, id), even if this member was removed. Members with
+-- equal scores are sorted by their bytes.
+local function rank_after(set, score, id)
+  if redis.call('ZSCORE', set, id) == score then return redis.call('ZRANK', set, id) + 1 end
+  local low, high = redis.call('ZCOUNT', set, '-inf', '(' .. score), redis.call('ZCOUNT', set, '-inf', score)
+  while low < high do  -- at most 53: halvings
+    local middle = math.floor((low + high) / 2)
+    local member, at = redis.call('ZRANGE', set, middle, middle)[1], 1
+    -- at most 200: bytes of an id
+    while string.byte(member, at) and string.byte(member, at) == string.byte(id, at) do at = at + 1 end
+    if (string.byte(member, at) or 0) < (string.byte(id, at) or 0) then low = middle + 1 else high = middle end
+  end
+  return low
+end
+
+-- start_of(set, cursor): where the page behind a cursor begins in a set that is read from the highest score on; nil if it is no cursor.
+-- A cursor is `<score> <member>` of the last entry that was read.
+local function start_of(set, cursor)
+  if cursor == '' then return 0 end
+  local score, member = string.match(cursor, '^(%d+) (%S+)$')
+  if not score then return nil end
+  local below = rank_after(set, score, member)
+  local start = redis.call('ZCARD', set) - below
+  local at = redis.call('ZRANGE', set, start, start, 'REV')[1]
+  return at == member and start + 1 or start
+end
+
+-- move_delegated(ctx, limit): where delegations have begun, ended or changed, move the requests of these persons, and back: at most limit
+-- requests. Until then a request belongs to the person that its record names. Returns whether there is more to do.
+local function move_delegated(ctx, limit) local inboxes, delegations, delegating, away = KEYS[5], KEYS[12], KEYS[13], KEYS[14]
+  local left = limit
+  for _ = 1, 20 do  -- at most 20: persons of a call
+    local person = redis.call('ZRANGE', delegating, '-inf', ctx.now_text, 'BYSCORE', 'LIMIT', 0, 1)[1]
+    if not person then return false end
+    if left == 0 then return true end
+    local key = delegations .. person
+    local form, cursor = string.match(redis.call('HGET', key, '#at') or 'a', '^(%l) ?(.*)$')
+    local set = form == 'a' and away .. person or inboxes .. 'user:' .. person
+    local start = start_of(set, cursor)
+    local page = redis.call('ZRANGE', set, start, start + left - 1, 'REV', 'WITHSCORES')
+    for i = 1, #page, 2 do recheck_request(ctx, person, page[i]) end  -- at most 100: limit
+    if #page == 2 * left then
+      redis.call('HSET', key, '#at', form .. ' ' .. page[#page] .. ' ' .. page[#page - 1])
+    elseif form == 'a' then
+      redis.call('HSET', key, '#at', 'i')
+    else
+      redis.call('HDEL', key, '#at')
+      arg_rare().wait_for_delegations(ctx, person)
+    end
+    left = left - #page / 2
+  end
+  return true
+end
+
+-- sweep_once(ctx, limit): delete expired fields of `once`, at most limit. Returns the number.
+local function sweep_once(ctx, limit) local once, once_due = KEYS[16], KEYS[17]
+  local fields = redis.call('ZRANGE', once_due, '-inf', ctx.now, 'BYSCORE', 'LIMIT', 0, limit)
+  if #fields == 0 then return 0 end
+  -- at most 4,010: limit, as add_tasks gives it for 1,000 items
+  redis.call('ZREM', once_due, unpack(fields))
+  redis.call('HDEL', once, unpack(fields))
+  return #fields
+end
+
+-- note_done(ctx, verb, word): leave a word for this call, in case it is sent again: a late copy must not undo what came
+-- after it.
+local function note_done(ctx, verb, word)
+  if rid == '' then return end
+  hold_once(ctx, 'done:' .. verb .. ':' .. rid, word, 60000)
+  sweep_once(ctx, 10)
+end
+
+-- note_reply(ctx, verb, answers): remember what this call answers, in case it is sent again. An answer is a status and its fields:
+-- whole numbers, and texts without spaces, commas and `|`.
+-- EARLY
+local function note_reply(ctx, verb, answers)
+  if not ctx.exists and not ctx.made then return end
+  local items = {}
+  for i, answer in ipairs(answers) do  -- at most 100: items
+    local parts = {}
+    for j, value in ipairs(answer) do
+      parts[j] = value == value .. '' and 't' .. value or 'i' .. string.format('%.0f', value)
+    end
+    items[i] = table.concat(parts, '|')
+  end
+  note_done(ctx, verb, table.concat(items, ','))
+end
+
+-- read_clock(layout_min, clock, chosen): the time in ms, as a number and as text; or nil and the error to return, if
+-- the layout of these scripts or the clock of the call does not fit the stored data. chosen: the clock of a base that
+-- this call may create.
+local function read_clock(layout_min, clock, chosen)
+  if tonumber(layout_min or LAYOUT) > LAYOUT then
+    return nil, redis.error_reply('ADEQ_LAYOUT this data needs scripts of layout ' .. layout_min
+      .. ' or newer, these are of layout ' .. LAYOUT .. ': upgrade this client')
+  end
+  if ((clock or chosen) == 'test') ~= (now_ms > 0) then
+    if chosen and not clock then return nil, redis.error_reply('ADEQ_CLOCK now_ms goes with clock=test, and only with it') end
+    return nil, redis.error_reply('ADEQ_CLOCK now_ms must be '
+      .. (clock == 'test' and 'sent: this base was created with clock=test'
+        or '0: this base was not created with clock=test'))
+  end
+  if now_ms > 0 then return now_ms, string.format('%.0f', now_ms) end
+  local time = redis.call('TIME')
+  local ms = math.floor(time[2] / 1000)
+  return time[1] * 1000 + ms, string.format('%s%03d', time[1], ms)
+end
+
+-- open(clock): read what every call needs: the time, whether the base exists, and the settings that this script uses as
+-- `ctx.settings_<name>`; or nil and the error to return. lua/tools/opening.py generates which settings these are, and
+-- the first values of the fields of call.toml. clock: for a call that may create the base.
+local function open(clock) local config = KEYS[15]
+  local row = redis.call('HMGET', config, 'layout_min', 'clock', 'events_max', 'delegations')
+  local now, now_text = read_clock(row[1], row[2], clock)
+  if not now then return nil, now_text end
+  return { exists = row[1], now = now, now_text = now_text, settings_events_max = tonumber(row[3] or 100000), settings_delegations = row[4] == '1' }
+end
+
+-- replayed_reply(ctx, verb): the answers that the same call got in the last minute, or nil.
+-- EARLY
+local function replayed_reply(ctx, verb)
+  local word = done_before(ctx, verb)
+  if not word then return nil end
+  local answers = {}
+  for item in string.gmatch(word, '[^,]+') do  -- at most 100: items
+    local answer = {}
+    for form, value in string.gmatch(item, '([ti])([^|]*)') do answer[#answer + 1] = form == 'i' and tonumber(value) or value end
+    answers[#answers + 1] = answer
+  end
+  return answers
+end
+
+-- set_delegation(ctx, key, name, own): store or remove a delegation. Returns its answer.
+local function set_delegation(ctx, key, name, own) local delegating, config = KEYS[13], KEYS[15]
+  local stored = redis.call('HGET', key, name)
+  if own.remove then
+    if not stored then return { 'unknown' } end
+    redis.call('HDEL', key, name)
+    emit(ctx, 'delegation.removed', name, 'user=' .. user .. (actor ~= '' and ' by=' .. actor or ''))
+  else
+    if stored == arg_rare().delegation_text(own) then return { 'same' } end
+    if arg_rare().leads_back(user, own.to) then return { 'cycle' } end
+    if not stored and redis.call('HLEN', key) >= 16 then return { 'full' } end
+    redis.call('HSET', key, name, arg_rare().delegation_text(own))
+    redis.call('HSET', config, 'delegations', '1')
+    emit(ctx, 'delegation.put', name, 'user=' .. user .. ' to=' .. own.to .. (actor ~= '' and ' by=' .. actor or ''))
+  end
+  redis.call('HDEL', key, '#at')
+  redis.call('ZADD', delegating, ctx.now_text, user)
+  return { own.remove and 'removed' or 'stored' }
+end
+
+-- slots_of(own): the requests of a change, in the order of their slots: { slot, status, reviewer, chain, by }. `chain` has a `>` before each
+-- person who has delegated it, the original reviewer first; `by` is the principal who answered. A caller that changes one sets
+-- own.list_changed.
+-- EARLY
+local function slots_of(own)
+  if own.list then return own.list end
+  local list = {}
+  for slot, status, reviewer, chain, by in string.gmatch(own.slots, '(%d+) ([%a_]+) ([^ >]+)(%S*) ([^,]*)') do
+    list[#list + 1] = { slot = slot, status = status, reviewer = reviewer, chain = chain, by = by }
+  end
+  own.list = list
+  return list
+end
+
+local arg_made
+function arg_rare()
+  if arg_made then return arg_made end
+
+-- leave_away(own, one): a request is no longer pending with a delegate.
+local function leave_away(own, one) local away = KEYS[14]
+  for person in string.gmatch(one.chain, '[^>]+') do  -- at most 4: delegation_depth
+    redis.call('ZREM', away .. person, own.id .. '/' .. one.slot)
+  end
+end
+
+-- close_requests(own, status): close the requests that nobody has answered: expired or cancelled.
+local function close_requests(own, status) local requests = KEYS[3]
+  for _, one in ipairs(slots_of(own)) do  -- at most 32: slots
+    if one.status == 'pending' then
+      one.status, own.list_changed = status, true
+      if one.chain ~= '' then leave_away(own, one) end
+      redis.call('HSET', requests .. own.id .. '/' .. one.slot, 'status', status)
+    end
+  end
+end
+
+-- is_ended(state): whether only reopening or retention follows.
+local function is_ended(state)
+  return state == 'completed' or state == 'failed' or state == 'rejected' or state == 'cancelled'
+end
+
+-- leave_inboxes(own): take the pending requests of a change out of all inboxes.
+local function leave_inboxes(own) local inboxes = KEYS[5]
+  for _, one in ipairs(slots_of(own)) do  -- at most 32: slots
+    if one.status == 'pending' then redis.call('ZREM', inboxes .. one.reviewer, own.id .. '/' .. one.slot) end
+  end
+end
+
+-- move_to(ctx, own, state): bring a change into another state. Leaving a review closes its open requests; an ended change is kept for
+-- a time. The caller notes the step.
+local function move_to(ctx, own, state) local requests, ended, states = KEYS[3], KEYS[7], KEYS[8]
+  if own.state == 'reviewing' then leave_inboxes(own) end
+  if (own.state == 'submitted' or own.state == 'reviewing') and state ~= 'reviewing' and state ~= 'submitted' then
+    close_requests(own, own.timeout_at_ms <= ctx.now and 'expired' or 'cancelled')
+  end
+  redis.call('ZREM', states .. own.state, own.id)
+  redis.call('ZADD', states .. state, own.created_ms, own.id)
+  if is_ended(state) then
+    set_field(own, 'completed_ms', ctx.now)
+    redis.call('ZADD', ended, ctx.now_text, own.id)
+    for _, one in ipairs(slots_of(own)) do redis.call('PEXPIRE', requests .. own.id .. '/' .. one.slot, 2592000000) end
+  end
+  set_field(own, 'state', state)
+end
+
+-- approve(ctx, own, by, why): the change is approved, for a time.
+local function approve(ctx, own, by, why)
+  move_to(ctx, own, 'approved')
+  set_field(own, 'approved_ms', ctx.now)
+  set_field(own, 'decided_by', by)
+  set_field(own, 'until_ms', ctx.now + own.p_approval_ms)
+  set_field(own, 'attempts', 0)
+  set_field(own, 'token', '')
+  record_step(ctx, own, 'change.approved', by, '', why)
+end
+
+-- before_person(chain, via, person): the parts of a chain and of its policies that stand before this person; nil if it is not in the chain.
+local function before_person(chain, via, person)
+  local left, left_via, rest = '', '', via
+  for one in string.gmatch(chain, '[^>]+') do  -- at most 4: delegation_depth
+    if one == person then return left, left_via end
+    local name = string.match(rest, '^,([^,]*)') or ''
+    left, left_via, rest = left .. '>' .. one, left_via .. ',' .. name, string.sub(rest, #name + 2)
+  end
+end
+
+-- bytes_before(one, other): whether a text stands before another by its bytes, whatever the locale of the server.
+local function bytes_before(one, other)
+  for at = 1, math.min(#one, #other) do  -- at most 200: bytes of an id
+    local mine, its = string.byte(one, at), string.byte(other, at)
+    if mine ~= its then return mine < its end
+  end
+  return #one < #other
+end
+
+-- has_written(id, people): the first of these persons who is a contributor of a change, or nil.
+local function has_written(id, people) local contributors = KEYS[2]
+  local found = redis.call('SMISMEMBER', contributors .. id, unpack(people))  -- at most 8: an actor, a principal, a chain
+  for i, one in ipairs(people) do
+    if found[i] == 1 then return one end
+  end
+end
+
+-- is_asked(one, person): whether this person has the request, or has delegated it.
+local function is_asked(one, person)
+  return one.reviewer == 'user:' .. person or string.find(one.chain .. '>', '>' .. person .. '>', 1, true) ~= nil
+end
+
+-- can_be_asked(own, reviewer): whether a reviewer may have one request more: a group always, a person who has none and, unless the
+-- policy allows it, has not written the change.
+local function can_be_asked(own, reviewer)
+  local person = string.match(reviewer, '^user:(.+)$')
+  if not person then return true end
+  for _, one in ipairs(slots_of(own)) do  -- at most 32: slots
+    if one.by == person or is_asked(one, person) then return false end
+  end
+  return own.p_contributors_may_vote == '1' or not has_written(own.id, { person })
+end
+
+-- create_base(clock): store the layout and the clock of a new base. The clock is `test` or `server` (the default).
+local function create_base(clock) local config = KEYS[15]
+  redis.call('HSET', config, 'layout', CREATED, 'layout_min', CREATED, 'clock', clock == 'test' and 'test' or 'server')
+end
+
+-- delegation_text(own): a delegation as it is stored.
+local function delegation_text(own)
+  local function list(names) return table.concat(names or {}, ',') end
+  return table.concat({ 'to=' .. own.to, 'from_ms=' .. string.format('%.0f', own.from_ms or 0),
+    'until_ms=' .. string.format('%.0f', own.until_ms or 0), 'types=' .. list(own.types), 'tags=' .. list(own.tags),
+    'resources=' .. list(own.resources), 'risk_above=' .. (own.risk_above or -1), 'risk_below=' .. (own.risk_below or -1),
+    'cascade=' .. (own.cascade and '1' or '0'), 'active=' .. (own.inactive and '0' or '1') }, ' ')
+end
+
+-- end_run(ctx, own, by, how, why): a run is over: completed, failed, cancelled, or to be tried again (retry) if attempts are left.
+local function end_run(ctx, own, by, how, why)
+  local cancelled = own.cancelling == '1'
+  set_field(own, 'cancelling', '')
+  set_field(own, 'ended_ms', ctx.now)
+  if how == 'retry' and cancelled then how = 'cancelled' end
+  if how == 'retry' and own.attempts >= own.p_max_attempts then how = 'failed' end
+  set_field(own, 'why', why)
+  if how == 'retry' then
+    move_to(ctx, own, 'approved')
+    record_step(ctx, own, 'change.released', by, 'why=' .. why, '')
+  else
+    move_to(ctx, own, how)
+    if how == 'completed' then record_step(ctx, own, 'change.completed', by, '', '') end
+    if how == 'failed' then record_step(ctx, own, 'change.failed', by, 'why=' .. why, '') end
+    if how == 'cancelled' then record_step(ctx, own, 'change.cancelled', by, 'why=' .. why, '') end
+  end
+end
+
+-- end_lease(ctx, own): the lease of an applier is over. After the time of the run the change has failed; else it may be begun again,
+-- while attempts are left and nobody has cancelled it.
+local function end_lease(ctx, own)
+  local late = own.deadline_ms >= own.started_ms + own.run_ms + 30000
+  set_field(own, 'attempts', own.attempts + 1)
+  end_run(ctx, own, 'time', late and 'failed' or 'retry', late and 'timeout' or 'lost')
+end
+
+-- inbox_score(own): the place of its requests in inboxes; see keys.toml.
+local function inbox_score(own)
+  return string.format('%.0f', (own.risk_score * 10 + own.weight) * 4398046511104 + 4398046511103 - own.timeout_at_ms)
+end
+
+-- enter_inboxes(own): put the pending requests of a change into the inboxes of their reviewers, or at another place there.
+local function enter_inboxes(own) local inboxes = KEYS[5]
+  local score = inbox_score(own)
+  for _, one in ipairs(slots_of(own)) do  -- at most 32: slots
+    if one.status == 'pending' then redis.call('ZADD', inboxes .. one.reviewer, score, own.id .. '/' .. one.slot) end
+  end
+end
+
+-- shares_one(wanted, given): whether two lists of words have one in common, or nothing is wanted.
+local function shares_one(wanted, given)
+  if wanted == '' then return true end
+  for word in string.gmatch(wanted, '[^,]+') do  -- at most 16: conditions of a kind
+    if string.find(',' .. given .. ',', ',' .. word .. ',', 1, true) then return true end
+  end
+  return false
+end
+
+-- fits_delegation(ctx, own, fields): whether a delegation holds now, and for this change.
+local function fits_delegation(ctx, own, fields)
+  local from, till, above, below = tonumber(fields.from_ms), tonumber(fields.until_ms), tonumber(fields.risk_above), tonumber(fields.risk_below)
+  if fields.active ~= '1' or from > ctx.now or till > 0 and till <= ctx.now then return false end
+  if (above >= 0 or below >= 0) and own.risk_rev ~= own.rev then return false end
+  if above >= 0 and own.risk_score <= above or below >= 0 and own.risk_score >= below then return false end
+  return shares_one(fields.types, own.type) and shares_one(fields.tags, own.tags) and shares_one(fields.resources, own.resources)
+end
+
+-- read_delegation(person, name): the fields of a delegation by name, all of them texts; or nil.
+local function read_delegation(person, name) local delegations = KEYS[12]
+  local stored = string.sub(name, 1, 1) ~= '#' and redis.call('HGET', delegations .. person, name)
+  if not stored then return nil end
+  local fields = {}
+  for field, value in string.gmatch(stored, '([%a_]+)=(%S*)') do fields[field] = value end  -- at most 11: fields of a delegation
+  return fields
+end
+
+-- find_delegation(ctx, own, person): the name and the fields of the first delegation of a person that fits a change, by the bytes of their
+-- names; or nil.
+local function find_delegation(ctx, own, person) local delegations = KEYS[12]
+  local names = redis.call('HKEYS', delegations .. person)  -- at most 17: delegations of a person, and `#at`
+  table.sort(names, bytes_before)
+  for _, name in ipairs(names) do  -- at most 17: likewise
+    local fields = read_delegation(person, name)
+    if fields and fits_delegation(ctx, own, fields) then return name, fields end
+  end
+end
+
+-- follow_delegations(ctx, own, one, via): lead a request on from its reviewer, as the delegations of the persons say: `one` has the reviewer
+-- and the chain then. A step to somebody who may not answer ends the walk before it, and a delegation without `cascade` behind it. via: the
+-- delegations that led here; returns them with those of this walk.
+local function follow_delegations(ctx, own, one, via)
+  local steps = select(2, string.gsub(one.chain, '>', ''))
+  for _ = steps + 1, own.p_delegation_depth do  -- at most 4: delegation_depth
+    local person = string.match(one.reviewer, '^user:(.+)$')
+    local name, fields = nil, nil
+    if person then name, fields = find_delegation(ctx, own, person) end
+    if not name or not can_be_asked(own, 'user:' .. fields.to) then return via end
+    one.reviewer, one.chain, own.list_changed = 'user:' .. fields.to, one.chain .. '>' .. person, true
+    via = via .. ',' .. name
+    if fields.cascade == '0' then return via end
+  end
+  return via
+end
+
+-- join_people(ctx, own, one): list a pending request with those who have it, or have delegated it.
+local function join_people(ctx, own, one) local by_reviewer, away = KEYS[9], KEYS[14]
+  redis.call('ZADD', by_reviewer .. one.reviewer, own.created_ms, own.id)
+  for person in string.gmatch(one.chain, '[^>]+') do  -- at most 4: delegation_depth
+    redis.call('ZADD', by_reviewer .. 'user:' .. person, own.created_ms, own.id)
+    redis.call('ZADD', away .. person, ctx.now_text, own.id .. '/' .. one.slot)
+  end
+end
+
+-- open_request(ctx, own, one): open a request for an answer to this revision, in this round.
+local function open_request(ctx, own, one) local requests = KEYS[3]
+  one.status, one.by, own.list_changed = 'pending', '', true
+  if one.chain ~= '' then join_people(ctx, own, one) end
+  redis.call('HSET', requests .. own.id .. '/' .. one.slot, 'status', 'pending', 'round', own.round, 'rev', own.rev, 'digest', own.digest,
+    'created_ms', ctx.now_text, 'assigned_ms', ctx.now_text, 'due_ms', own.timeout_at_ms, 'responded_ms', '', 'response_action', '',
+    'response_reason', '', 'reviewed_by', '', 'principal', '')
+end
+
+-- new_request(ctx, own, one, name): make a request, and open it: for the reviewer, or for the person to whom policies of delegation lead
+-- from there. name: of the reviewer, for people, or ''.
+local function new_request(ctx, own, one, name) local requests = KEYS[3]
+  local key, via = requests .. own.id .. '/' .. one.slot, ''
+  redis.call('HSET', key, 'reviewer', one.reviewer, 'reviewer_name', name, 'priority', own.review_priority)
+  if ctx.settings_delegations then via = follow_delegations(ctx, own, one, '') end
+  if via ~= '' then
+    redis.call('HSET', key, 'delegated_to', one.reviewer, 'delegation_chain', (string.gsub(string.sub(one.chain, 2), '>', ',')), 'via', via)
+  end
+  join_people(ctx, own, one)
+  open_request(ctx, own, one)
+  if via ~= '' then record_step(ctx, own, 'change.delegated', 'delegation', 'slot=' .. one.slot .. ' to=' .. one.reviewer, '') end
+end
+
+-- next_slot(list): the number of the next request. Slots are not used twice.
+local function next_slot(list)
+  return string.format('%d', (list[1] and list[#list].slot or 0) + 1)
+end
+
+-- escalate(ctx, own, by): ask the next of `escalate_to` as well, with a full interval for all who are asked. Somebody who has a request
+-- already, or has written the change, is passed over. Returns whether there is one request more.
+local function escalate(ctx, own, by)
+  local names, list = {}, slots_of(own)
+  for name in string.gmatch(own.p_escalate_to, '[^,]+') do names[#names + 1] = name end
+  local level, added = own.level, nil
+  while level < #names and not added do  -- at most 3: levels
+    level = level + 1
+    if #list < 32 and can_be_asked(own, names[level]) then
+      added = { slot = next_slot(list), reviewer = names[level], chain = '' }
+    end
+  end
+  set_field(own, 'level', level)
+  set_field(own, 'escalate_at_ms', level < #names and ctx.now + own.p_escalate_ms or 0)
+  if not added then return false end
+  set_field(own, 'timeout_at_ms', ctx.now + own.p_timeout_ms)
+  list[#list + 1] = added
+  new_request(ctx, own, added, '')
+  enter_inboxes(own)
+  record_step(ctx, own, 'change.escalated', by, 'slot=' .. added.slot .. ' to=' .. added.reviewer, '')
+  return true
+end
+
+-- find_slot(own, slot): the request of this slot, and its index in slots_of; or nil.
+local function find_slot(own, slot)
+  for i, one in ipairs(slots_of(own)) do  -- at most 32: slots
+    if tonumber(one.slot) == slot then return one, i end
+  end
+end
+
+-- leave_people(own, one): the opposite of join_people.
+local function leave_people(own, one) local by_reviewer = KEYS[9]
+  redis.call('ZREM', by_reviewer .. one.reviewer, own.id)
+  for person in string.gmatch(one.chain, '[^>]+') do  -- at most 4: delegation_depth
+    redis.call('ZREM', by_reviewer .. 'user:' .. person, own.id)
+  end
+  leave_away(own, one)
+end
+
+-- hand_on(ctx, own, one, reviewer, chain, via): a pending request has another reviewer from now on, and these have delegated it: by the
+-- policies `via`, each behind a comma, which is empty where a person has done it.
+local function hand_on(ctx, own, one, reviewer, chain, via) local requests, inboxes = KEYS[3], KEYS[5]
+  local id = own.id .. '/' .. one.slot
+  if own.state == 'reviewing' then
+    redis.call('ZREM', inboxes .. one.reviewer, id)
+    redis.call('ZADD', inboxes .. reviewer, inbox_score(own), id)
+  end
+  leave_people(own, one)
+  one.reviewer, one.chain, own.list_changed = reviewer, chain, true
+  join_people(ctx, own, one)
+  redis.call('HSET', requests .. id, 'assigned_ms', ctx.now_text, 'delegated_to', chain ~= '' and reviewer or '', 'delegation_chain',
+    (string.gsub(string.sub(chain, 2), '>', ',')), 'via', via)
+end
+
+-- is_assessed(own): whether the change has the risk and the preview of this revision that its policy needs.
+local function is_assessed(own)
+  local needs = own.p_needs
+  return not ((needs == 'risk' or needs == 'both') and own.risk_rev ~= own.rev
+    or (needs == 'preview' or needs == 'both') and own.preview_rev ~= own.rev)
+end
+
+-- leads_back(person, to): whether the delegations of `to`, and of those to whom they lead, lead back to this person. It looks at 64 persons;
+-- a walk is bounded anyway.
+local function leads_back(person, to) local delegations = KEYS[12]
+  local seen, left = { [to] = true }, { to }
+  for at = 1, 64 do  -- at most 64: persons
+    local one = left[at]
+    if not one then return false end
+    if one == person then return true end
+    for _, name in ipairs(redis.call('HKEYS', delegations .. one)) do  -- at most 17: delegations of a person, and `#at`
+      local fields = read_delegation(one, name)
+      if fields and not seen[fields.to] then
+        seen[fields.to] = true
+        left[#left + 1] = fields.to
+      end
+    end
+  end
+  return false
+end
+
+-- put_out(ctx, follow): put a task into the outbox. The change is kept until it is delivered.
+local function put_out(ctx, follow) local change, outbox, follows = KEYS[1], KEYS[10], KEYS[11]
+  local name = follow.id .. ' ' .. follow.seq
+  redis.call('ZADD', outbox, ctx.now_text, name)
+  redis.call('HSET', follows, name, follow.text)
+  redis.call('HINCRBY', change .. follow.id, 'undelivered', 1)
+end
+
+-- note_follow(ctx, own, event): the task that the policy wants after this step waits in the outbox; or, in a call that may enqueue it
+-- itself, for the end of this call.
+local function note_follow(ctx, own, event)
+  local word = string.sub(event, 8)
+  local wanted, lane, priority = string.match(';' .. own.p_follows, ';' .. word .. '|([^|]*)|([^|]*)|(%d)')
+  if not wanted then return end
+  local follow = { id = own.id, seq = string.format('%.0f', own.seq),
+    text = table.concat({ word, string.format('%.0f', own.rev), own.digest, wanted, lane, priority }, ' ') }
+  if ctx.follows then
+    ctx.follows[#ctx.follows + 1] = follow
+  else
+    put_out(ctx, follow)
+  end
+end
+
+-- open_review(ctx, own, by): the requests of a change can be answered from now on; their times begin.
+local function open_review(ctx, own, by)
+  set_field(own, 'timeout_at_ms', ctx.now + own.p_timeout_ms)
+  set_field(own, 'remind_at_ms', own.p_remind_ms > 0 and ctx.now + own.p_remind_ms or 0)
+  set_field(own, 'level', 0)
+  set_field(own, 'escalate_at_ms', own.p_escalate_to ~= '' and ctx.now + own.p_escalate_ms or 0)
+  enter_inboxes(own)
+  record_step(ctx, own, 'change.reviewing', by, '', '')
+end
+
+-- open_round(ctx, own, by, why): begin a new round of review: all answers are void, and all requests are open again. The change is
+-- reviewing, or first submitted, if its policy needs a risk or a preview of this revision.
+local function open_round(ctx, own, by, why)
+  if own.state == 'reviewing' then leave_inboxes(own) end
+  set_field(own, 'round', own.round + 1)
+  set_field(own, 'timeout_at_ms', ctx.now + own.p_timeout_ms)
+  set_field(own, 'decided_by', '')
+  for _, one in ipairs(slots_of(own)) do open_request(ctx, own, one) end  -- at most 32: slots
+  record_step(ctx, own, 'change.outdated', by, 'why=' .. why, '')
+  local state = is_assessed(own) and 'reviewing' or 'submitted'
+  if state ~= own.state then move_to(ctx, own, state) end
+  if state == 'reviewing' then open_review(ctx, own, by) end
+end
+
+-- reject(ctx, own, by, why): the change is rejected: by `rejections`, because the quorum is `unreachable`, or by `timeout`.
+local function reject(ctx, own, by, why)
+  set_field(own, 'why', why)
+  set_field(own, 'decided_by', by)
+  move_to(ctx, own, 'rejected')
+  record_step(ctx, own, 'change.rejected', by, 'why=' .. why, '')
+end
+
+-- time_out(ctx, own): nobody has decided in time: the change is rejected, unless its policy approves what is of low risk.
+local function time_out(ctx, own)
+  if own.state == 'reviewing' and own.p_on_timeout == 'approve' and own.risk_rev == own.rev and own.risk_score < own.p_timeout_approve_below then
+    approve(ctx, own, 'policy:' .. own.policy, 'timeout')
+  else
+    reject(ctx, own, 'time', 'timeout')
+  end
+end
+
+-- take_due(ctx, own): do what is due for this change by now. An escalation that comes late comes before the timeout, and still gives
+-- everybody a full interval: so the answer does not depend on when somebody looked.
+local function take_due(ctx, own)
+  for _ = 1, 6 do  -- at most 6: the end of a lease, that of an approval, three escalations, a timeout
+    if due_of(own) > ctx.now then return end
+    if own.state == 'applying' then
+      end_lease(ctx, own)
+    elseif own.state == 'approved' then
+      set_field(own, 'risk_rev', 0)
+      set_field(own, 'preview_rev', 0)
+      open_round(ctx, own, 'time', 'approval_ended')
+    elseif own.state == 'reviewing' and own.escalate_at_ms > 0 and own.escalate_at_ms <= math.min(own.timeout_at_ms, ctx.now) then
+      escalate(ctx, own, 'time')
+    elseif own.timeout_at_ms <= ctx.now then
+      time_out(ctx, own)
+    else
+      set_field(own, 'remind_at_ms', ctx.now + own.p_remind_ms)
+      record_step(ctx, own, 'change.reminded', 'time', '', '')
+    end
+  end
+end
+
+-- wait_for_delegations(ctx, person): note when a delegation of this person begins or ends next.
+local function wait_for_delegations(ctx, person) local delegations, delegating = KEYS[12], KEYS[13]
+  local next_ms = MAX_SAFE
+  for _, name in ipairs(redis.call('HKEYS', delegations .. person)) do  -- at most 17: delegations of a person, and `#at`
+    local fields = read_delegation(person, name)
+    if fields and fields.active == '1' then
+      local from, till = tonumber(fields.from_ms), tonumber(fields.until_ms)
+      if from > ctx.now then next_ms = math.min(next_ms, from) elseif till > ctx.now then next_ms = math.min(next_ms, till) end
+    end
+  end
+  if next_ms == MAX_SAFE then
+    redis.call('ZREM', delegating, person)
+  else
+    redis.call('ZADD', delegating, next_ms, person)
+  end
+end
+
+  arg_made = { before_person = before_person, create_base = create_base, delegation_text = delegation_text, fits_delegation = fits_delegation, read_delegation = read_delegation, follow_delegations = follow_delegations, find_slot = find_slot, hand_on = hand_on, leads_back = leads_back, note_follow = note_follow, take_due = take_due, wait_for_delegations = wait_for_delegations }
+  return arg_made
+end
+
+local delegations = KEYS[12]
+
+local ctx, refused = open()
+if refused then return refused end
+for i = 1, item_count do
+  refused = check_delegation(item_pairs[i])
+  if refused then return refused end
+end
+local before = replayed_reply(ctx, 'set_delegations')
+if before then return { 'ok', ctx.now, before } end
+if not ctx.exists then arg_rare().create_base() end
+ctx.made = true
+local answers, key = {}, delegations .. user
+for i, name in ipairs(item_name) do answers[i] = set_delegation(ctx, key, name, item_pairs[i]) end  -- at most 16: items
+move_delegated(ctx, 100)
+note_reply(ctx, 'set_delegations', answers)
+return { 'ok', ctx.now, answers }
