@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from pyadeq._core.queue.failures import Failures, ProcessDied, Rule, TaskFailed
     from pyadeq._core.queue.items import Failure
     from pyadeq._sync.change import Changes
+    from pyadeq._sync.change.run import Run
     from pyadeq._sync.kernel.client import Adeq
     from pyadeq._sync.kernel.pipeline import Pipeline
     from pyadeq._sync.lock import Locks
@@ -55,6 +56,9 @@ if TYPE_CHECKING:
     from pyadeq.errors import (
         AdeqError,
         BadArgument,
+        CannotApply,
+        ChangeLost,
+        ChangeStopped,
         ClientClosed,
         ClockError,
         ConfigError,
@@ -150,17 +154,20 @@ __all__ = [
     "Batch",
     "Bulk",
     "Call",
+    "CannotApply",
     "Capacity",
     "Change",
     "ChangeAnswer",
     "ChangeContent",
     "ChangeExecution",
     "ChangeLogEntry",
+    "ChangeLost",
     "ChangePage",
     "ChangeRef",
     "ChangeRequest",
     "ChangeRisk",
     "ChangeStats",
+    "ChangeStopped",
     "ChangeSummary",
     "ChangeVotes",
     "Changes",
@@ -251,6 +258,7 @@ __all__ = [
     "ReviewPolicy",
     "ReviewerStats",
     "Rule",
+    "Run",
     "Schedule",
     "SchedulePut",
     "Schedules",

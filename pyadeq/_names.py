@@ -24,7 +24,8 @@ SHARED = {
     "pyadeq._tasks.functions": "TaskFunction Tasks",
     "pyadeq.embedded": "EmbeddedServer",
     "pyadeq.errors": (
-        "AdeqError BadArgument ClientClosed ClockError ConfigError ConflictError DeadlockError DurabilityError "
+        "AdeqError BadArgument CannotApply ChangeLost ChangeStopped ClientClosed ClockError ConfigError "
+        "ConflictError DeadlockError DurabilityError "
         "LayoutError LeaseLost LockLost LockUnavailable OwnerWaits PartitionsChanged PayloadError QueueDraining "
         "RateLimited ScriptError TaskCancelled TaskDead TaskGone TransportError UnknownTask WaitTimeout "
         "WorkerReplaced"
@@ -50,6 +51,7 @@ SHARED = {
 # In `_sync` for `pyadeq`, in `_async` for `pyadeq.asyncio`.
 TWINS = {
     "change": "Changes",
+    "change.run": "Run",
     "kernel.client": "Adeq",
     "kernel.pipeline": "Pipeline",
     "lock": "Locks",

@@ -6,6 +6,7 @@ from pyadeq import _names
 
 if TYPE_CHECKING:
     from pyadeq._async.change import Changes
+    from pyadeq._async.change.run import Run
     from pyadeq._async.kernel.client import Adeq
     from pyadeq._async.kernel.pipeline import Pipeline
     from pyadeq._async.lock import Locks
@@ -47,6 +48,9 @@ if TYPE_CHECKING:
     from pyadeq.errors import (
         AdeqError,
         BadArgument,
+        CannotApply,
+        ChangeLost,
+        ChangeStopped,
         ClientClosed,
         ClockError,
         ConfigError,
@@ -142,17 +146,20 @@ __all__ = [
     "Batch",
     "Bulk",
     "Call",
+    "CannotApply",
     "Capacity",
     "Change",
     "ChangeAnswer",
     "ChangeContent",
     "ChangeExecution",
     "ChangeLogEntry",
+    "ChangeLost",
     "ChangePage",
     "ChangeRef",
     "ChangeRequest",
     "ChangeRisk",
     "ChangeStats",
+    "ChangeStopped",
     "ChangeSummary",
     "ChangeVotes",
     "Changes",
@@ -247,6 +254,7 @@ __all__ = [
     "ReviewPolicy",
     "ReviewerStats",
     "Rule",
+    "Run",
     "Schedule",
     "SchedulePut",
     "Schedules",

@@ -10,7 +10,8 @@ AdeqError
 │  ├─ QueueDraining                 ADEQ_DRAINING  the queue takes no new tasks
 │  └─ PartitionsChanged             ADEQ_EPOCH     the queue has other partitions now
 ├─ LeaseLost                        the lease ran out, or the task was settled under another lease
-│  └─ LockLost                      a lock is no longer held: it ran out, or was taken away
+│  ├─ LockLost                      a lock is no longer held: it ran out, or was taken away
+│  └─ ChangeLost                    a change is no longer applied here: its lease ran out, or was taken away
 ├─ TaskDead                         the awaited task failed for good (.id, .reason, .error)
 ├─ TaskCancelled                    the awaited task was cancelled
 ├─ TaskGone                         the awaited task has no result
@@ -21,6 +22,8 @@ AdeqError
 ├─ OwnerWaits                       the owner waits for another lock already (.rid)
 ├─ LockUnavailable                  the resource gives no permits now (.reason)
 ├─ RateLimited                      the agent acquires too often (.retry_after)
+├─ CannotApply                      the change cannot be applied now (.status, .answer)
+├─ ChangeStopped                    the run of a change has to stop (.why)
 ├─ WorkerReplaced                   another process has registered the worker's name
 ├─ DurabilityError                  the call was applied, but is not yet as safe as `durability` requires (.answer)
 └─ TransportError                   no script answered (.retryable, .may_have_applied)
@@ -144,6 +147,46 @@ class UnknownTask(AdeqError):
 
 class LockLost(LeaseLost):
     """A lock is no longer held: its lease ran out, or it was taken away. Stop the work that it protected."""
+
+
+class ChangeLost(LeaseLost):
+    """A change is no longer applied here: its lease ran out, or it has ended. Another may apply it: stop the work."""
+
+
+class CannotApply(AdeqError):
+    """The change cannot be applied now. Nothing has begun.
+
+    id: of the change.
+    status: `held`, `outdated`, `state` or `not_found`; what `Changes.begin` answers.
+    answer: this answer, with its fields.
+    """
+
+    def __init__(self, id: str, status: str, answer: typing.Any = None) -> None:
+        super().__init__(id, status, answer)
+        self.id = id
+        self.status = status
+        self.answer = answer
+
+    def __str__(self) -> str:
+        told = getattr(self.answer, "fields", {})
+        more = ", ".join(f"{name}={value}" for name, value in told.items() if name != "now")
+        return f"change {self.id!r} cannot be applied now: {self.status}{f' ({more})' if more else ''}"
+
+
+class ChangeStopped(AdeqError):
+    """The run of a change has to stop. Undo or finish what is half done, and let this error leave the block.
+
+    why: `cancelled`, or `timeout`: the run takes longer than it may.
+    """
+
+    def __init__(self, id: str, why: str) -> None:
+        super().__init__(id, why)
+        self.id = id
+        self.why = why
+
+    def __str__(self) -> str:
+        words = "it was cancelled" if self.why == "cancelled" else "it takes longer than it may"
+        return f"the run of change {self.id!r} has to stop: {words}"
 
 
 class WaitTimeout(AdeqError, TimeoutError):

@@ -6,10 +6,11 @@ import builtins
 from collections.abc import AsyncIterator, Mapping, Sequence
 from typing import Any, Literal, TypedDict, Unpack
 
-from pyadeq._async.kernel.noun import Noun
+from pyadeq._async.change.apply import Applying
 from pyadeq._async.kernel.runner import Runner
 from pyadeq._core.change import replies
-from pyadeq._core.change.people import Seen, Voter, Who, identified, identified_voter, revision, tail
+from pyadeq._core.change.ending import ending
+from pyadeq._core.change.people import Seen, Voter, Who, identified, identified_voter, revision
 from pyadeq._core.kernel.nouncalls import Result
 from pyadeq._core.kernel.options import checked_list, checked_options
 from pyadeq.errors import ConfigError
@@ -34,7 +35,6 @@ from pyadeq.models.change import (
 
 MOST_OF_NAME = 64
 MOST_CHANGES = 100
-MOST_OUTPUT, MOST_ERROR, MOST_DETAILS = 16_384, 1024, 4096
 
 
 class ChangeFilter(TypedDict, total=False):
@@ -87,7 +87,7 @@ class PolicyFields(TypedDict, total=False):
     delegation_depth: int
 
 
-class Changes(Noun):
+class Changes(Applying):
     """The changes of a domain. Each call that writes returns a `Result`: check its `status`.
 
     A status that is no error in the program, for instance `outdated` or `not_eligible`, is an answer and not an
@@ -505,19 +505,10 @@ class Changes(Noun):
         output: what the run has printed; the last 16 KiB are kept. output_key: where all of it is.
         error, error_details: what went wrong; the last 1 KiB and 4 KiB are kept.
         """
-        kept, cut = tail(output, MOST_OUTPUT)
-        return await self._call(
-            "finish",
-            id=id,
-            token=token,
-            result=result,
-            retry=retry,
-            printed=kept,
-            output_cut=cut,
-            output_key=output_key,
-            error=tail(error, MOST_ERROR)[0],
-            error_details=tail(error_details, MOST_DETAILS)[0],
+        how = ending(
+            result, retry=retry, output=output, output_key=output_key, error=error, error_details=error_details
         )
+        return await self._call("finish", id=id, token=token, **how)
 
 
 _KEPT = (

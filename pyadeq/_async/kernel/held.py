@@ -44,13 +44,18 @@ class Held:
     def lost(self) -> bool:
         """Whether it is no longer held although it was not released here: its lease ran out, or it was taken away."""
         if not self._why_lost and not self._released:
-            if self._is_foreign():
+            if self.foreign:
                 self._why_lost = "it belongs to the process that this one was forked from"
             elif self._here() >= self.until:
                 self._why_lost = "its lease could not be renewed in time"
         return self._why_lost != ""
 
     # The members below are for the Keeper
+
+    @property
+    def foreign(self) -> bool:
+        """Whether it belongs to the process that this one was forked from."""
+        return os.getpid() != self._pid
 
     @property
     def released(self) -> bool:
@@ -68,6 +73,3 @@ class Held:
     def lose(self, why: str) -> None:
         """Note that it is lost from now on."""
         self._why_lost = self._why_lost or why
-
-    def _is_foreign(self) -> bool:
-        return os.getpid() != self._pid

@@ -64,11 +64,3 @@ def revision(seen: Seen) -> dict[str, Any]:
         allowed = "the Change or InboxEntry that was read, or ChangeRef(id, rev, digest), for it says which revision"
         raise BadArgument("ADEQ_ARG", "pyadeq", f"{what}; allowed: {allowed}")
     return {"id": id, "rev": rev, "digest": digest}
-
-
-def tail(text: str | bytes, most: int) -> tuple[bytes, bool]:
-    """The last bytes of a text, and whether that is not all."""
-    data = text.encode(errors="replace") if isinstance(text, str) else bytes(text)
-    if len(data) <= most:
-        return data, False
-    return data[-most:].decode(errors="ignore").encode(), True

@@ -68,7 +68,7 @@ class Grant(Held):
 
     def release(self) -> None:
         """Release it, once. Raises LockLost if it was no longer held."""
-        if self._released or self._is_foreign():
+        if self._released or self.foreign:
             return
         lost, self._released = self.lost, True
         if self._keeper.release(self) != "released" or lost:

@@ -1,0 +1,175 @@
+"""Applying changes: from an approved revision to its end."""
+
+from __future__ import annotations
+
+import traceback
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import suppress
+from time import monotonic
+from typing import Any, Protocol
+
+from pyadeq._async.change.keeper import ChangeKeeper, closed
+from pyadeq._async.change.run import Locked, Run
+from pyadeq._async.kernel.blocks import with_block
+from pyadeq._async.kernel.noun import Noun
+from pyadeq._async.kernel.runner import Runner
+from pyadeq._core.change.people import Seen, revision
+from pyadeq._core.kernel.nouncalls import Result
+from pyadeq._core.kernel.options import unfit
+from pyadeq._twins import aio_takes
+from pyadeq.errors import (
+    CannotApply,
+    ChangeLost,
+    ChangeStopped,
+    DurabilityError,
+    LeaseLost,
+    PayloadError,
+    ScriptError,
+    TransportError,
+)
+from pyadeq.ids import new_ulid
+from pyadeq.models.base import Seconds
+from pyadeq.models.change import ChangeRef, RunResult
+
+WAIT = 60.0
+
+
+class LockDomain(Protocol):
+    """The interface of a lock domain that runs use."""
+
+    @property
+    def name(self) -> str: ...
+
+    async def take_many(self, wanted: Sequence[str], *, owner: str, agent: str, wait: Seconds, purpose: str) -> Any: ...
+
+
+class Applying(Noun):
+    """The part of a change domain for applying changes."""
+
+    def __init__(self, runner: Runner, name: str, base: str) -> None:
+        super().__init__(runner, name, base)
+        self._keeper = ChangeKeeper(runner, self.calls, self._here)
+
+    @with_block("async with changes.apply(change, agent=…) as run: …")
+    async def apply(
+        self,
+        seen: Seen | str,
+        *,
+        agent: str,
+        lease: Seconds = 0.0,
+        retry: bool = False,
+        on_stop: Callable[[Run], object] | None = None,
+        locks: LockDomain | None = None,
+        wait: Seconds = WAIT,
+    ) -> AsyncIterator[Run]:
+        """Apply an approved change in a with block. Its lease is renewed in the background.
+
+        At the end of the block, the change is completed. If the block raises an error, the change has failed. If it
+        raises ChangeStopped, by `run.check()`, the change is cancelled, or has failed with timeout. If it is
+        interrupted (Ctrl-C, a cancelled task), the change is approved as before, and another may begin.
+
+        Raises CannotApply if nothing can begin, and PayloadError if the content does not have the approved digest.
+        Raises ChangeLost at the end if it was no longer applied here, or LockLost if one of its locks was lost, unless
+        the block raised an error itself.
+
+        seen: the revision that you want to apply; or an id, for the revision that is approved.
+        agent: who applies it.
+        lease: seconds; 0: the setting.
+        retry: whether an error leaves the change approved, while attempts are left. The default is to fail for good.
+        on_stop: called once with the run when it is cancelled, takes too long or is lost, from the background; in
+        asyncio it may be a coroutine function.
+        locks: a lock domain. The run holds exclusive locks on all resources of the change, as the owner
+        `<domain>/<change>`.
+        wait: seconds to wait for these locks at most. The errors are those of `Locks.acquire`.
+        """
+        self._check_open()
+        if on_stop is not None and not aio_takes(on_stop):
+            raise unfit("on_stop", on_stop, "a function that takes the run, a coroutine function only in asyncio")
+        ref, resources = await self._find(seen, locks is not None)
+        grant = None
+        if locks is not None and resources:
+            owner, purpose = f"{self.name}/{ref.id}", f"change {ref.id} rev {ref.rev}"
+            grant = await locks.take_many(resources, owner=owner, agent=agent, wait=wait, purpose=purpose)
+        try:
+            run = await self._start(ref, agent, lease, retry, on_stop, grant)
+            try:
+                yield run
+            except BaseException as error:
+                await self._end_failed(run, error)
+                raise
+            if not run.released and not run.foreign:
+                await run.finish("success")
+        except BaseException:
+            if grant is not None:
+                with suppress(LeaseLost, TransportError):
+                    await grant.release()
+            raise
+        if grant is not None:
+            with suppress(TransportError):  # the release is sent later, in the background
+                await grant.release()
+
+    async def aclose(self) -> None:
+        """End the renewals; `Adeq.aclose` does this. Runs that are not finished end with their leases."""
+        await self._keeper.aclose()
+
+    def _here(self) -> float:
+        """Return a time in seconds that passes like the server's. Only differences have a meaning."""
+        return self._runner.now_ms() / 1000 or monotonic()
+
+    def _check_open(self) -> None:
+        if self._keeper.closed or self._runner.closed:
+            raise closed()
+
+    async def _find(self, seen: Seen | str, with_resources: bool) -> tuple[ChangeRef, Sequence[str]]:
+        """Return which revision to apply, and its resources."""
+        ref = None if isinstance(seen, str) else ChangeRef(**revision(seen))
+        known = getattr(seen, "resources", None)
+        if ref and (known is not None or not with_resources):
+            return ref, known or ()
+        id = seen if isinstance(seen, str) else seen.id
+        (found,) = (await self._call("get", item=[id])).items
+        if found.status != "found":
+            raise CannotApply(id, found.status, found)
+        now = ChangeRef(id, found.change["rev"], found.change["digest"])
+        return ref or now, found.change["resources"]
+
+    async def _start(
+        self,
+        ref: ChangeRef,
+        agent: str,
+        lease: Seconds,
+        retry: bool,
+        on_stop: Callable[[Run], object] | None,
+        grant: Locked | None,
+    ) -> Run:
+        token = new_ulid()
+        call = self.calls.build("begin", rid=token, **ref._asdict(), agent=agent, lease=lease)
+        sent = self._here()
+        try:
+            begun: Result = await self._runner.send(call)
+            if begun.status != "begun":
+                raise CannotApply(ref.id, begun.status, begun)
+            run = Run(self._keeper, ref, agent, begun, sent, grant, retry, on_stop)
+            if not run.content.intact:
+                raise PayloadError(f"the content of change {ref.id!r} is not the one that was approved: it was damaged")
+            self._keeper.add(run)
+        except (ScriptError, CannotApply):
+            raise
+        except BaseException:
+            # In any case, and wherever this was interrupted: leave no lease that nobody renews.
+            await self._keeper.abandon(ref.id, token)
+            raise
+        return run
+
+    async def _end_failed(self, run: Run, error: BaseException) -> None:
+        """End a run whose block has raised an error, which says more than what goes wrong here."""
+        if run.released or run.foreign or isinstance(error, ChangeLost):
+            self._keeper.drop(run)
+            return
+        result: RunResult = "failure" if isinstance(error, Exception) else "released"
+        if isinstance(error, ChangeStopped):
+            result = "timeout" if error.why == "timeout" else "cancelled"
+        told = "" if result == "released" else "".join(traceback.format_exception_only(error)).strip()
+        details = "".join(traceback.format_exception(error)) if result == "failure" else ""
+        with suppress(ChangeLost, TransportError, DurabilityError):
+            await run.finish(result, error=told, error_details=details)

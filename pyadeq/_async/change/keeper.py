@@ -1,0 +1,85 @@
+"""Keeps the runs of this process in a change domain: sends their heartbeats, and ends them."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from pyadeq._async.change.run import Run
+from pyadeq._async.kernel.keeper import Keeper
+from pyadeq._async.kernel.runner import Runner
+from pyadeq._core.change.ending import ending
+from pyadeq._core.kernel.call import Call
+from pyadeq._core.kernel.nouncalls import NounCalls, Result
+from pyadeq.errors import AdeqError, ClientClosed, DurabilityError, TransportError
+from pyadeq.models.change import RunResult
+
+
+def closed() -> ClientClosed:
+    """Return the error for a run that is begun after the client was closed."""
+    return ClientClosed("this client is closed: it applies no changes; make another")
+
+
+class ChangeKeeper(Keeper[Run]):
+    """Renews the runs of one domain."""
+
+    log = logging.getLogger("pyadeq.changes")
+    most = 1
+
+    def __init__(self, runner: Runner, calls: NounCalls, here: Callable[[], float]) -> None:
+        super().__init__(runner, here)
+        self._calls = calls
+
+    def closed_error(self) -> ClientClosed:
+        """Return the error for a run that is begun after `aclose`."""
+        return closed()
+
+    async def finish(self, run: Run, result: RunResult, **options: Any) -> Result:
+        """End a run, once. If the server cannot be reached now, its end is sent later, in the background."""
+        if run.outcome:
+            return run.outcome
+        run.settle()
+        self.drop(run)
+        options = {"output": run.output, "output_key": run.output_key, **options}
+        call = self._calls.build("finish", id=run.id, token=run.token, **ending(result, **options))
+        try:
+            run.outcome = await self._runner.send(call)
+        except DurabilityError as error:
+            run.outcome = error.answer
+            raise
+        except TransportError as error:
+            if error.retryable:
+                await self._later(call, run.id)
+            raise
+        except AdeqError:
+            raise
+        except BaseException:
+            await self._later(call, run.id)
+            raise
+        assert run.outcome
+        return run.outcome
+
+    async def abandon(self, id: str, token: str) -> None:
+        """Make sure that a run that may have begun does not last until the end of its lease."""
+        await self._later(self._calls.build("finish", id=id, token=token, result="released"), id)
+
+    async def _later(self, call: Call[Any], id: str) -> None:
+        await self.see_through(call, f"the end of the run of {id} could not be sent; its lease ends by itself")
+
+    async def _renew_some(self, held: Sequence[Run]) -> None:
+        for run in held:
+            sent = self.here()
+            try:
+                answer = await self._runner.send_apart(self._calls.build("heartbeat", id=run.id, token=run.token))
+            except DurabilityError as error:
+                answer = error.answer
+            if answer.status == "lost":
+                self.lose(run, "the server says that its lease has ended")
+                continue
+            if not run.lost:
+                run.prolong(sent, answer.now, answer.deadline)
+            why = {"cancelling": "cancelled", "timed_out": "timeout"}.get(answer.status)
+            if why and run.stop(why):
+                self.log.warning("to be stopped: %r", run)
+                self.tell(run)

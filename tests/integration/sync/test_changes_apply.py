@@ -1,0 +1,399 @@
+# Generated from tests/integration/aio/test_changes_apply.py by pyadeq/_unasync.py; do not edit.
+"""Applying changes: leases that are renewed, ends that are recorded, and runs that have to stop."""
+
+import os
+from collections.abc import Iterator
+from time import monotonic
+from typing import Any
+
+import pytest
+
+from pyadeq import Change, Result
+from pyadeq._sync.kernel import keeper as kernel_keeper
+from pyadeq._twins import Event, sleep
+from pyadeq import Adeq, Changes, Locks, Run
+from pyadeq.errors import (
+    BadArgument,
+    CannotApply,
+    ChangeLost,
+    ChangeStopped,
+    ClientClosed,
+    DurabilityError,
+    LockLost,
+    PayloadError,
+    TransportError,
+    WaitTimeout,
+)
+from tests.integration.conftest import Clock, Proxy
+from tests.waiting import DEADLINE
+
+CONTENT: dict[str, Any] = {
+    "type": "deploy",
+    "description": "roll out the new index",
+    "parameters": {"replicas": 3},
+    "resources": ["database:orders", "service:search"],
+}
+
+
+@pytest.fixture
+def shaky(proxy: Proxy, changes: Changes) -> Iterator[Changes]:
+    """The same changes through the proxy."""
+    with Adeq.from_url(proxy.url, retry_for=0.2, socket_timeout=0.2) as adeq:
+        yield adeq.changes(changes.name)
+
+
+def approved(changes: Changes, id: str = "c1", **policy: Any) -> Result:
+    """A change that was approved, as its author has put it."""
+    changes.set_policy("review", required=1, **policy)
+    put = changes.put(id, **CONTENT, actor="ann")
+    changes.submit(put, policy="review", reviewers=["user:bob"], actor="ann")
+    assert (changes.approve(put, actor="bob")).status == "approved"
+    return put
+
+
+def read(changes: Changes, id: str = "c1") -> Change:
+    found = changes.get(id, texts=True)
+    assert found
+    return found
+
+
+def until_state(changes: Changes, state: str) -> Change:
+    """Wait until the change is in that state."""
+    deadline = monotonic() + DEADLINE
+    while (found := read(changes)).state != state:
+        assert monotonic() < deadline, found
+        sleep(0.02)
+    return found
+
+
+# How a block ends
+
+
+def test_a_change_is_applied_in_a_block(changes: Changes) -> None:
+    put = approved(changes)
+    with changes.apply(put, agent="deployer") as run:
+        assert (run.id, run.rev, run.digest, run.agent) == ("c1", 1, put.digest, "deployer")
+        assert (run.content.type, run.content.parameters) == ("deploy", {"replicas": 3})
+        assert run.content.resources == ("database:orders", "service:search")
+        assert (run.lost, run.cancelled, run.timed_out, run.outcome) == (False, False, False, None)
+        assert (run.timeout, run.ttl) == (3600.0, 30.0)
+        run.check()
+        assert "applying" in repr(run)
+        change = read(changes)
+        assert change.run
+        assert (change.state, change.run.agent, change.run.fence) == ("applying", "deployer", run.fence)
+        assert (change.run.deadline, change.run.ended) == (run.deadline, None)
+        run.output = "all is well"
+    assert run.outcome
+    assert (run.outcome.status, run.lost) == ("completed", False)
+    assert "completed" in repr(run)
+    with pytest.raises(ChangeLost, match="it was finished"):
+        run.check()
+    change = read(changes)
+    assert change.run
+    assert (change.state, change.run.result, change.run.output) == ("completed", "success", "all is well")
+    assert change.run.ended is not None
+
+
+def test_what_is_approved_is_applied_by_id(changes: Changes) -> None:
+    put = approved(changes)
+    with changes.apply("c1", agent="deployer") as run:
+        assert (run.rev, run.digest) == (1, put.digest)
+    assert (read(changes)).state == "completed"
+
+
+def test_a_block_that_fails(changes: Changes) -> None:
+    put = approved(changes)
+
+    def work() -> None:
+        with changes.apply(put, agent="deployer") as run:
+            run.output = b"\xff" * 20_000
+            raise ZeroDivisionError("no replicas")
+
+    with pytest.raises(ZeroDivisionError):
+        work()
+    change = read(changes)
+    assert change.run
+    assert (change.state, change.run.result, change.run.error) == (
+        "failed",
+        "failure",
+        "ZeroDivisionError: no replicas",
+    )
+    assert "test_changes_apply.py" in change.run.error_details
+    assert (change.run.output_cut, change.run.attempts) == (True, 1)
+
+
+def test_a_failure_may_be_tried_again(changes: Changes) -> None:
+    put = approved(changes, max_attempts=2)
+    states = []
+    for _ in range(2):
+        with pytest.raises(ZeroDivisionError):
+            with changes.apply(put, agent="deployer", retry=True):
+                raise ZeroDivisionError
+        states.append((read(changes)).state)
+    assert states == ["approved", "failed"]
+
+
+def test_an_interrupted_block_gives_the_change_back(changes: Changes) -> None:
+    put = approved(changes)
+    with pytest.raises(KeyboardInterrupt):
+        with changes.apply(put, agent="deployer"):
+            raise KeyboardInterrupt
+    change = read(changes)
+    assert change.run
+    assert (change.state, change.run.result, change.run.attempts) == ("approved", "released", 0)
+
+
+def test_a_run_may_be_ended_before_its_block(changes: Changes) -> None:
+    put = approved(changes)
+    with changes.apply(put, agent="deployer") as run:
+        answer = run.finish("failure", error="not today", retry=True)
+        assert (answer.status, answer.attempts) == ("approved", 1)
+        assert run.finish("success") is answer
+    change = read(changes)
+    assert change.run
+    assert (change.state, change.run.error) == ("approved", "not today")
+
+
+def test_what_cannot_be_applied(changes: Changes, adeq: Adeq) -> None:
+    with pytest.raises(CannotApply, match="'c1' cannot be applied now: not_found"):
+        with changes.apply("c1", agent="deployer"):
+            pass
+    put = changes.put("c1", **CONTENT, actor="ann")
+    with pytest.raises(CannotApply, match=r"state \(state=draft, rev=1\)"):
+        with changes.apply(put, agent="deployer"):
+            pass
+    changes.cancel("c1", actor="ann")
+    put = approved(changes, "c2")
+    with changes.apply(put, agent="deployer"):
+        with pytest.raises(CannotApply) as caught:
+            with changes.apply(put, agent="other"):
+                pass
+        assert (caught.value.id, caught.value.status, caught.value.answer.agent) == ("c2", "held", "deployer")
+    put = approved(changes, "c3")
+    adeq.client.set(f"{changes.base}:params:c3", b'{"replicas":30}')
+    with pytest.raises(PayloadError, match="not the one that was approved"):
+        with changes.apply(put, agent="deployer"):
+            pass
+    assert (read(changes, "c3")).state == "approved"
+
+
+# Leases
+
+
+def test_a_run_lasts_longer_than_its_lease(changes: Changes) -> None:
+    put = approved(changes)
+    with changes.apply(put, agent="deployer", lease=0.6) as run:
+        begun = run.deadline - 0.6
+        until = monotonic() + DEADLINE
+        while run.deadline < begun + 1.5:
+            assert monotonic() < until
+            sleep(0.02)
+        run.check()
+    assert (read(changes)).state == "completed"
+
+
+def test_a_run_learns_that_it_was_cancelled(changes: Changes) -> None:
+    put = approved(changes)
+    told: list[Run] = []
+    heard = Event()
+
+    def on_stop(run: Run) -> None:
+        told.append(run)
+        heard.set()
+        raise ZeroDivisionError("this stays in the log")
+
+    def work() -> None:
+        with changes.apply(put, agent="deployer", lease=0.6, on_stop=on_stop) as run:
+            assert (changes.cancel("c1", actor="ann")).status == "cancelling"
+            assert heard.wait(DEADLINE)
+            assert run.cancelled
+            assert not run.lost
+            sleep(0.5)
+            run.check()
+
+    with pytest.raises(ChangeStopped, match="it was cancelled"):
+        work()
+    assert [one.id for one in told] == ["c1"]
+    change = read(changes)
+    assert change.run
+    assert (change.state, change.run.result) == ("cancelled", "cancelled")
+
+
+def test_a_run_that_takes_too_long(changes: Changes, url: str, clock: Clock) -> None:
+    with Adeq.from_url(url, clock=clock) as adeq:
+        timed = adeq.changes(f"{changes.name[-60:]}-t")
+        timed.configure(clock="test", default_run=60)
+        put = approved(timed)
+
+        def work() -> None:
+            with timed.apply(put, agent="deployer") as run:
+                clock.tick(20)
+                until_renewed(run)
+                clock.tick(20)
+                until_renewed(run)
+                clock.tick(20)
+                until_renewed(run)
+                assert run.timed_out
+                run.check()
+
+        with pytest.raises(ChangeStopped, match="it takes longer than it may"):
+            work()
+        change = read(timed)
+        assert change.run
+        assert (change.state, change.why, change.run.result) == ("failed", "timeout", "timeout")
+
+
+def until_renewed(run: Run) -> None:
+    """Wait until the lease lasts longer than before. The loop looks at the test's clock from time to time."""
+    before, until = run.deadline, monotonic() + DEADLINE
+    while run.deadline == before:
+        assert monotonic() < until
+        sleep(0.02)
+        run._keeper._process.changed.set()  # type: ignore[attr-defined]
+
+
+def test_a_lost_run_is_told_and_does_not_end_the_change(changes: Changes) -> None:
+    put = approved(changes)
+    heard = Event()
+
+    def work() -> None:
+        with changes.apply(put, agent="deployer", lease=0.6, on_stop=lambda run: heard.set()) as run:
+            changes.finish("c1", run.token, "released")
+            assert heard.wait(DEADLINE)
+            assert run.lost
+            run.check()
+
+    with pytest.raises(ChangeLost, match="not applied by deployer any more"):
+        work()
+    change = read(changes)
+    assert change.run
+    assert (change.state, change.run.result) == ("approved", "released")
+    with pytest.raises(ChangeLost, match="when it was finished"):
+        with changes.apply(put, agent="deployer") as run:
+            changes.finish("c1", run.token, "released")
+    assert (read(changes)).state == "approved"
+
+
+def test_a_client_that_is_closed_applies_nothing(url: str, changes: Changes) -> None:
+    put = approved(changes)
+    with Adeq.from_url(url) as adeq:
+        mine = adeq.changes(changes.name)
+    with pytest.raises(ClientClosed, match="it applies no changes"):
+        with mine.apply(put, agent="deployer"):
+            pass
+
+
+# When the server cannot be reached
+
+
+def test_an_end_that_could_not_be_sent_is_sent_later(
+    changes: Changes, shaky: Changes, proxy: Proxy, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(kernel_keeper, "PATIENCE", 0.2)
+    put = approved(changes)
+    with pytest.raises(TransportError):
+        with shaky.apply(put, agent="deployer"):
+            proxy.deaf = True
+    proxy.deaf = False
+    until_state(changes, "completed")
+
+
+def test_a_begin_without_an_answer_leaves_no_lease(
+    changes: Changes, shaky: Changes, proxy: Proxy, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(kernel_keeper, "PATIENCE", 0.2)
+    put = approved(changes)
+    shaky.stats()
+    proxy.lose_every = 1
+    with pytest.raises(TransportError):
+        with shaky.apply(put, agent="deployer"):
+            pass
+    proxy.lose_every = 0
+    change = until_state(changes, "approved")
+    assert change.run is None or change.run.attempts == 0
+
+
+def test_a_begin_that_is_not_confirmed_is_none(url: str, changes: Changes) -> None:
+    put = approved(changes)
+    with Adeq.from_url(url, durability="replica", durability_timeout=0.01) as adeq:
+        with pytest.raises(DurabilityError):
+            with adeq.changes(changes.name).apply(put, agent="deployer"):
+                pass
+    change = read(changes)
+    assert change.run
+    assert (change.state, change.run.attempts) == ("approved", 0)
+
+
+# Locks
+
+
+def test_a_run_holds_the_locks_of_its_resources(changes: Changes, locks: Locks) -> None:
+    put = approved(changes)
+    with changes.apply(put, agent="deployer", locks=locks) as run:
+        assert run.grant
+        assert set(run.grant.fences) == {"database:orders", "service:search"}
+        (holder,) = (locks.show("service:search")).holders
+        assert (holder.owner, holder.agent) == (f"{changes.name}/c1", "deployer")
+        assert holder.purpose == "change c1 rev 1"
+    assert (locks.stats()).held == 0
+    with locks.acquire("database:orders", owner="somebody"):
+        put = approved(changes, "c2")
+        with pytest.raises(WaitTimeout):
+            with changes.apply(put, agent="deployer", locks=locks, wait=0):
+                pass
+    with pytest.raises(ZeroDivisionError):
+        with changes.apply("c2", agent="deployer", locks=locks):
+            raise ZeroDivisionError
+    with pytest.raises(CannotApply):
+        with changes.apply("c2", agent="deployer", locks=locks):
+            pass
+    assert (locks.stats()).held == 0
+
+
+def test_a_run_whose_lock_is_lost(changes: Changes, locks: Locks) -> None:
+    put = approved(changes)
+    tokens = []
+
+    def work() -> None:
+        with changes.apply(put, agent="deployer", locks=locks) as run:
+            assert run.grant
+            tokens.append(run.token)
+            locks.force_release("database:orders", "test")
+            run.grant.lose("it was taken away")  # type: ignore[attr-defined]
+            run.check()
+
+    with pytest.raises(ChangeLost, match="database:orders"):
+        work()
+    change = read(changes)
+    assert change.state == "applying"  # until its lease ends: nobody knows what was done
+    changes.finish("c1", tokens[0], "released")
+    with pytest.raises(LockLost):
+        with changes.apply(put, agent="deployer", locks=locks):
+            locks.force_release("database:orders", "test")
+    assert (read(changes)).state == "completed"
+
+
+# What is refused
+
+
+def test_a_block_is_needed(changes: Changes) -> None:
+    put = approved(changes)
+    with pytest.raises(BadArgument, match="on_stop"):
+        with changes.apply(put, agent="deployer", on_stop="no"):  # type: ignore[arg-type]
+            pass
+    with pytest.raises(BadArgument, match="agent"):
+        with changes.apply(put, agent=""):
+            pass
+    with pytest.warns(RuntimeWarning, match="no with block began"):
+        changes.apply(put, agent="deployer")
+
+
+def test_a_forked_child_does_not_end_the_run_of_its_parent(changes: Changes) -> None:
+    put = approved(changes)
+    with changes.apply(put, agent="deployer") as run:
+        run._pid = os.getpid() + 1  # as a child would see it
+        assert run.lost
+        with pytest.raises(ChangeLost, match="forked"):
+            run.finish("success")
+    assert (read(changes)).state == "applying"
