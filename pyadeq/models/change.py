@@ -332,3 +332,26 @@ class ReviewPolicy(Model):
     approval: float = 604_800.0
     max_attempts: int = 3
     delegation_depth: int = 3
+
+
+class Delegation(Model):
+    """A delegation of a person, as it is stored. `Changes.set_delegation` says what its fields mean."""
+
+    name: str
+    to: str
+    start: float | None = None
+    until: float | None = None
+    types: tuple[str, ...] = ()
+    tags: tuple[str, ...] = ()
+    resources: tuple[str, ...] = ()
+    risk_above: int | None = None
+    risk_below: int | None = None
+    cascade: bool = False
+    active: bool = True
+
+
+class Delegations(Model):
+    """The delegations of a person, by the bytes of their names. away: how many pending requests it has delegated."""
+
+    away: int
+    delegations: list[Delegation]

@@ -19,6 +19,8 @@ from pyadeq.models.change import (
     ChangeStats,
     ChangeSummary,
     ChangeVotes,
+    Delegation,
+    Delegations,
     Inbox,
     InboxEntry,
     ReviewerStats,
@@ -94,6 +96,25 @@ def policies(answer: Result) -> dict[str, ReviewPolicy]:
         for one in answer.items
         if one.status == "found"
     }
+
+
+def delegations(answer: Result) -> Delegations:
+    """The delegations of a person."""
+    return Delegations(away=answer.away, delegations=[_delegation(one.name, one.delegation) for one in answer.items])
+
+
+def _delegation(name: str, own: Mapping[str, Any]) -> Delegation:
+    def risk(value: int | None) -> int | None:
+        return None if value is None or value < 0 else value
+
+    return Delegation(
+        name=name,
+        start=own.get("from") or None,
+        until=own.get("until") or None,
+        risk_above=risk(own.get("risk_above")),
+        risk_below=risk(own.get("risk_below")),
+        **_known(Delegation, own, "to types tags resources cascade active"),
+    )
 
 
 def _known(model: type[BaseModel], fields: Mapping[str, Any], names: str = "") -> dict[str, Any]:

@@ -229,6 +229,39 @@ def test_a_request_is_delegated_and_taken_back(changes: Changes) -> None:
     assert (changes.approve(put, actor="bob")).status == "approved"
 
 
+def test_requests_follow_a_delegation_while_it_lasts(timed_changes: Changes, clock: Clock) -> None:
+    changes = timed_changes
+    now = clock.now_ms / 1000
+    in_review(changes, "user:bob")
+    stored = changes.set_delegation("bob", "holiday", to="dan", start=now, until=now + 60, actor="bob")
+    assert stored.status == "stored"
+    found = changes.delegations("bob")
+    (delegation,) = found.delegations
+    assert (delegation.name, delegation.to, delegation.start, delegation.until) == ("holiday", "dan", now, now + 60)
+    assert (delegation.types, delegation.risk_above, delegation.active, found.away) == ((), None, True, 1)
+    in_review(changes, "user:bob", id="c2")
+    assert {one.id for one in changes.iterate_inbox("dan")} == {"c1", "c2"}
+    assert (changes.set_delegation("dan", "back", to="bob")).status == "cycle"
+    clock.tick(61)
+    changes.sweep()
+    assert {one.id for one in changes.iterate_inbox("bob")} == {"c1", "c2"}
+    assert (changes.remove_delegation("bob", "holiday")).status == "removed"
+    assert (changes.remove_delegation("bob", "holiday")).status == "unknown"
+    fields: dict[str, Any] = {"types": ["deploy"], "tags": ["a"], "resources": ["database:orders"], "risk_above": 50}
+    changes.set_delegation("bob", "some", to="dan", **fields, risk_below=80, cascade=True, active=False)
+    (delegation,) = (changes.delegations("bob")).delegations
+    assert delegation.model_dump(exclude={"start", "until", "name", "to"}) == {
+        "types": ("deploy",),
+        "tags": ("a",),
+        "resources": ("database:orders",),
+        "risk_above": 50,
+        "risk_below": 80,
+        "cascade": True,
+        "active": False,
+    }
+    assert [one.id for one in changes.iterate_inbox("dan")] == []
+
+
 def test_an_operator_changes_requests_and_overrides(changes: Changes) -> None:
     put = in_review(changes, "user:bob", "user:cleo", required=2)
     operator: dict[str, Any] = {"actor": "root", "reason": "bob has left"}
