@@ -73,8 +73,9 @@ local status = 'created'
 if own then
   local edited = write_metadata(own, tag_list)
   if digest ~= own.digest then
+    local fields_changed = changed_fields(own, names)
     write_content(ctx, own, names, digest)
-    record_step(ctx, own, 'change.revised', actor, '', '')
+    record_step(ctx, own, 'change.revised', actor, 'changed=' .. fields_changed, '')
     if own.state ~= 'draft' then open_round(ctx, own, actor, 'revised') end
     status = 'revised'
   elseif edited then
