@@ -184,8 +184,8 @@ end
 
 -- summary_of(own): what a list tells of a change, as pairs.
 local function summary_of(own) local change = KEYS[1]
-  local names = { 'type', 'description', 'author', 'priority', 'risk_score', 'risk_level', 'created_ms' }
-  local row, fields = redis.call('HMGET', change .. own.id, unpack(names)), {}  -- at most 7: names
+  local names = { 'type', 'description', 'author', 'priority', 'review_priority', 'risk_score', 'risk_level', 'created_ms', 'submitted_ms' }
+  local row, fields = redis.call('HMGET', change .. own.id, unpack(names)), {}  -- at most 9: names
   for i, name in ipairs(names) do fields[2 * i - 1], fields[2 * i] = name, row[i] or '' end
   return fields
 end

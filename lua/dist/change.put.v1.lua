@@ -599,6 +599,18 @@ local function can_be_asked(own, reviewer)
   return own.p_contributors_may_vote == '1' or not has_written(own.id, { person })
 end
 
+-- changed_fields(own, names): the fields of the content in which this call differs from what is stored, separated by commas.
+local function changed_fields(own, names) local change, params = KEYS[1], KEYS[2]
+  local order = { 'type', 'version', 'description', 'resources', 'rollback_strategy', 'timeout_ms', 'priority' }
+  local row, found = redis.call('HMGET', change .. own.id, unpack(order)), {}  -- at most 7: order
+  local new = { change_type, version, description, names, rollback_strategy, string.format('%d', timeout_ms), string.format('%d', priority) }
+  for i, name in ipairs(order) do
+    if row[i] ~= new[i] then found[#found + 1] = name == 'timeout_ms' and 'timeout' or name end
+  end
+  if redis.call('GET', params .. own.id) ~= parameters then found[#found + 1] = 'parameters' end
+  return table.concat(found, ',')
+end
+
 -- create_base(clock): store the layout and the clock of a new base. The clock is `test` or `server` (the default).
 local function create_base(clock) local config = KEYS[19]
   redis.call('HSET', config, 'layout', CREATED, 'layout_min', CREATED, 'clock', clock == 'test' and 'test' or 'server')
@@ -920,7 +932,7 @@ local function take_due(ctx, own)
   end
 end
 
-  arg_made = { create_base = create_base, write_content = write_content, write_metadata = write_metadata, create_change = create_change, note_follow = note_follow, open_round = open_round, refuse_put = refuse_put, take_due = take_due }
+  arg_made = { changed_fields = changed_fields, create_base = create_base, write_content = write_content, write_metadata = write_metadata, create_change = create_change, note_follow = note_follow, open_round = open_round, refuse_put = refuse_put, take_due = take_due }
   return arg_made
 end
 
@@ -956,8 +968,9 @@ local status = 'created'
 if own then
   local edited = arg_rare().write_metadata(own, tag_list)
   if digest ~= own.digest then
+    local fields_changed = arg_rare().changed_fields(own, names)
     arg_rare().write_content(ctx, own, names, digest)
-    record_step(ctx, own, 'change.revised', actor, '', '')
+    record_step(ctx, own, 'change.revised', actor, 'changed=' .. fields_changed, '')
     if own.state ~= 'draft' then arg_rare().open_round(ctx, own, actor, 'revised') end
     status = 'revised'
   elseif edited then

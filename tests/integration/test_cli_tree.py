@@ -4,13 +4,14 @@ import json
 import os
 import subprocess
 from collections.abc import Iterator
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
 import typer
 
-from pyadeq import Adeq, Every, Task
+from pyadeq import Adeq, Changes, Every, Task
 from pyadeq.ext.cli.app import app
 from pyadeq.ext.cli.tree import behind_the_command, queue_first
 from tests.integration.cli import COMMAND, adeq, environment, error
@@ -29,6 +30,8 @@ CREATE = {
     "limit set",
     "share set",
     "lock capacity set",
+    "change put",
+    "change policy set",
 }
 ARGUMENTS = {"KEY": "all", "KEY...": "all", "N": "1"}
 MORE = {  # without these a command has nothing to do
@@ -86,14 +89,17 @@ QUEUES = {path: words for path, leaf in TREE.items() if (words := of_queue(leaf)
 DOMAINS = [
     path
     for path, leaf in TREE.items()
-    if path.startswith("lock ") and (o := leaf.option("--domain")) and not o.multiple and path not in CREATE
+    if path.startswith(("lock ", "change ", "inbox"))
+    and (option := leaf.option("--domain"))
+    and not option.multiple
+    and path not in CREATE
 ]
 
 
 def test_the_tree_is_that_of_the_commands() -> None:
     assert TREE.keys() >= CREATE | MORE.keys()
     assert len(QUEUES) > 30
-    assert len(DOMAINS) > 8
+    assert len(DOMAINS) > 30
 
 
 @pytest.mark.parametrize("path", QUEUES)
@@ -118,15 +124,16 @@ def test_a_queue_that_does_not_exist_is_refused(path: str, url: str, base_name: 
 @pytest.mark.parametrize("path", DOMAINS)
 def test_a_domain_that_does_not_exist_is_refused(path: str, url: str, base_name: str) -> None:
     words = [*VALUES.get(path, TREE[path].required()), "--domain", "jobs"]
+    noun = "lock" if path.startswith("lock ") else "change"
     with Adeq.from_url(url, prefix=base_name) as client:
-        client.locks("jobz").configure()
+        client.noun(noun, "jobz").configure()
         line = error(1, *path.split(), *words, ADEQ_URL=url, ADEQ_PREFIX=base_name)
-        key = f"{base_name}:{{lock:jobs}}:config"
+        key = f"{base_name}:{{{noun}:jobs}}:config"
         assert line == (
             f"adeq: --domain: there is no 'jobs' on this server (its key would be {key}); "
-            "did you mean jobz? See adeq lock domains"
+            f"did you mean jobz? See adeq {noun} domains"
         )
-        assert list(client.lock_domains()) == ["jobz"]
+        assert list(client.names(noun)) == ["jobz"]
 
 
 # Options that all commands share
@@ -234,6 +241,9 @@ def test_moving_the_queue(given: list[str], moved: list[str]) -> None:
             ["lock", "ls"],
             ["lock", "domains"],
             ["lock", "watch", "--for", "100ms", "-o", "json"],
+            ["inbox"],
+            ["change", "ls"],
+            ["change", "watch", "--for", "100ms", "-o", "json"],
         ],
     ),
     ids=" ".join,
@@ -243,6 +253,7 @@ def test_a_reader_that_goes_away_is_no_error(words: list[str], url: str, base_na
         client.queue("q").enqueue_many([{}] * 500)
         client.queue("q").enqueue({}, id="t1", headers={"long": "x" * 2000})
         client.locks("default").configure()
+        client.changes("default").configure()
     ours, theirs = os.pipe()
     os.close(ours)
     try:
@@ -265,7 +276,8 @@ def test_a_reader_that_goes_away_is_no_error(words: list[str], url: str, base_na
 SLOW = {"chaos", "bench", "demo", "worker run"}  # they take their time, and have tests of their own
 PROSE = {"doctor", "scripts acl", "scripts show"}  # text and commands to copy, which lines of 80 would break
 SENTENCES = {"queue pause", "queue drain", "queue watch", "schedule backfill"}
-WATCH = {path: ["--for", "100ms"] for path in ("queue watch", "task watch", "lock watch")}
+WATCH = {path: ["--for", "100ms"] for path in ("queue watch", "task watch", "lock watch", "change watch")}
+ANSWER = ["x", "--rev", "1", "--as", "bob"]
 VALUES = {  # that are not x
     "schedule set": ["--every", "1h"],
     "limit set": ["--concurrency", "3"],
@@ -280,6 +292,22 @@ VALUES = {  # that are not x
     "lock offline": ["--owner", "o1", "--yes"],
     "lock release": ["database:orders", "--reason", "x", "--yes"],
     "worker show": ["host-12345-abcdef"],
+    "inbox": ["bob"],
+    "change diff": ["x", "--since", "1"],
+    "change put": ["new", "--type", "deploy", "-m", "x"],
+    "change submit": ["draft", "--policy", "x", "--as", "ann"],
+    "change withdraw": ["x", "--as", "ann"],
+    "change cancel": ["x", "--as", "ann"],
+    "change reopen": ["rejected", "--as", "ann"],
+    "change assess": ["x", "--rev", "1", "--score", "9", "--as", "scanner"],
+    **{f"change {verb}": ANSWER for verb in ("approve", "reject", "request-changes", "abstain", "retract")},
+    "change delegate": ["x", "--to", "zoe", "--as", "bob"],
+    "change take-back": ["delegated", "--as", "bob"],
+    "change reassign": ["x", "add", "--reviewer", "user:zoe", "-m", "x"],
+    "change override": ["x", "--rev", "1", "-m", "x", "--yes"],
+    "change begin": ["approved"],
+    "change heartbeat": ["applying", "token"],
+    "change finish": ["applying", "token", "--result", "success"],
 }
 
 
@@ -304,7 +332,39 @@ def place(url: str, base_name: str) -> Iterator[dict[str, Any]]:
         locks.set_capacity("x", 4)
         locks.set_capacity("gpu:0", 4, silent=60)
         locks.take("database:orders", owner="host-12345", agent="agent-12345", purpose="migration of all orders")
+        add_changes(client, client.changes("default"))
         yield {"ADEQ_URL": url, "ADEQ_PREFIX": base_name, "ADEQ_QUEUE": "x"}
+
+
+def add_changes(client: Adeq, changes: Changes) -> None:
+    """A change in each of some states, named by them; x is under review."""
+    changes.set_policy("x", required=1, reviewers=["user:bob", "user:eve@example.org", "group:on-call"])
+    for id in ("x", "draft", "rejected", "delegated", "approved", "applying"):
+        content: Any = {
+            "resources": ["database:orders", "service:orders"],
+            "tags": ["infrastructure"],
+            "team": "payments",
+        }
+        made = changes.put(
+            id,
+            type="deploy",
+            description="Raise the pool size of the orders service, and that of its two other clients",
+            actor="ann",
+            **content,
+        )
+        if id == "draft":
+            continue
+        changes.submit(made, policy="x", priority="urgent", actor="ann")
+        changes.assess(made, score=99, assessed_by="scanner of the platform team", actor="scanner")
+        if id == "rejected":
+            changes.reject(made, actor="bob", reason="not before the end of the freeze, which lasts until Monday")
+        if id in ("approved", "applying"):
+            changes.approve(made, actor="bob", reason="it was tested with all the load of the day before, twice")
+        if id == "delegated":
+            changes.delegate(id, "zoe", actor="bob")
+        if id == "applying":
+            call = changes.calls.build("begin", rid="token", id=id, rev=made.rev, digest=made.digest, agent="deployer")
+            client.send(call)
 
 
 def words_of(path: str) -> list[str]:
@@ -350,6 +410,8 @@ VERBS = {
     "domains graph release offline",  # of locks
     "run quiet stop restart resize",  # of workers
     "load verify acl migrate",  # of scripts
+    "put submit withdraw reopen assess begin heartbeat finish sweep diff log",  # of changes
+    "approve reject request-changes abstain retract comment delegate take-back reassign override",  # of their reviewers
 }
 HIDDEN = {"schedule add", "lock settings", "lock capacity remove"}  # names in earlier builds
 
@@ -357,7 +419,8 @@ HIDDEN = {"schedule add", "lock settings", "lock capacity remove"}  # names in e
 def test_verbs_are_the_same_for_all_nouns() -> None:
     known = {verb for verbs in VERBS for verb in verbs.split()}
     named = [path.split() for path, leaf in TREE.items() if not leaf.hidden and " " in path]
-    shown = [words for words in named if words[0] not in NOUNS]  # whose verbs are those of their scripts
+    generated = {noun for noun in NOUNS if find_spec(f"pyadeq.ext.cli.{noun}") is None}  # verbs as those of scripts
+    shown = [words for words in named if words[0] not in generated]
     assert {verb for *_, verb in shown} <= known
     nouns = {" ".join(noun) for *noun, verb in shown if verb == "ls"}
     assert [noun for noun in sorted(nouns) if f"{noun} show" not in TREE] == []

@@ -19,13 +19,14 @@ class Commands(Root):
     """Commands and nouns, each imported when it is used: none has to wait for what others need."""
 
     verbs: ClassVar = {
+        "inbox": "List the changes that wait for your answer, the most urgent first.",
         "doctor": "Check a server's settings and say what to change, why and how.",
         "chaos": "Test whether this deployment loses anything when it fails.",
         "bench": "Measure the cost of a task, a worker's throughput and latency.",
         "bindings": "Write a client for another language.",
         "demo": "Run real work, kill a worker, and prove that nothing is lost.",
     }
-    nouns = ("worker", "queue", "task", "dlq", "schedule", "limit", "share", "lock", "scripts")
+    nouns = ("worker", "queue", "task", "dlq", "schedule", "limit", "share", "lock", "change", "scripts")
     """In the order of the help. Before the last one come the other nouns of the manifest. If such a noun has no module
     here, its commands are made from the manifest."""
 

@@ -44,6 +44,18 @@ def limit_keys(context: typer.Context, incomplete: str) -> list[str]:
     return _names(context, incomplete, lambda adeq, seconds: _limits(adeq, queue, seconds))
 
 
+def change_ids(context: typer.Context, incomplete: str) -> list[str]:
+    """The changes of the domain that the command line names so far, of the states in which something is to do."""
+    domain = _change_domain(context)
+    return _names(context, incomplete, lambda adeq, seconds: _changes(adeq, domain, seconds))
+
+
+def policy_names(context: typer.Context, incomplete: str) -> list[str]:
+    """The policies of that domain."""
+    domain = _change_domain(context)
+    return _names(context, incomplete, lambda adeq, _: _policies(adeq, domain))
+
+
 def zone_names(incomplete: str) -> list[str]:
     """The time zones that this machine knows."""
     return sorted(name for name in available_timezones() if name.startswith(incomplete))
@@ -68,6 +80,26 @@ def _limits(adeq: Adeq, queue: str, seconds: float) -> Found:
         names.update(limit.key for limit in found)
         if not cursor or monotonic() > until:
             return Found(sorted(names), not cursor)
+
+
+def _changes(adeq: Adeq, domain: str, seconds: float) -> Found:
+    names: list[str] = []
+    until = monotonic() + seconds
+    for state in ("reviewing", "submitted", "draft", "approved", "applying", "failed", "rejected"):
+        page = adeq.send(adeq.noun("change", domain).calls.build("list", by="state", value=state, limit=100))
+        names += [one.id for one in page.items]
+        if monotonic() > until:
+            break
+    return Found(names, False)
+
+
+def _policies(adeq: Adeq, domain: str) -> Found:
+    found = adeq.send(adeq.noun("change", domain).calls.build("get_policies")).items
+    return Found([one.name for one in found], True)
+
+
+def _change_domain(context: typer.Context) -> str:
+    return str(_given(context).get("domain") or os.environ.get("ADEQ_CHANGE_DOMAIN") or "default")
 
 
 def _queue(context: typer.Context) -> str:

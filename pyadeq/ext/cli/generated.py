@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterator, Mapping
 from enum import StrEnum
+from functools import cached_property
 from inspect import Parameter, Signature
 from typing import Annotated, Any
 
@@ -28,23 +29,34 @@ AN_AGE = 1e9  # seconds: more than that is a point in time
 
 
 class Commands:
-    """The commands of a noun. app: as a module with commands written by hand has it."""
+    """The commands of a noun. listing: the command that lists what the server has of it."""
 
-    def __init__(self, noun: str) -> None:
+    def __init__(self, noun: str, listing: str | None = None) -> None:
         facts = library().manifest["nouns"][noun]
-        self.noun, self.field, self.title = noun, facts["field"], facts["title"]
+        self.noun, self.field, self.title, self.plural = noun, facts["field"], facts["title"], facts["plural"]
+        self.listing = listing or f"adeq {noun} ls"
+
+    @cached_property
+    def app(self) -> typer.Typer:
+        """All of them, as a module with commands written by hand has it."""
         option = f"--{self.field}"
 
         class Own(Group):
             with_value = (*WITH_VALUE, option)
 
-        help = f"{facts['plural'].capitalize()}: made from the scripts of this release."
-        self.app = typer.Typer(cls=Own, help=help, no_args_is_help=True)
-        self.app.callback()(lambda: None)
+        help = f"{self.plural.capitalize()}: made from the scripts of this release."
+        app = typer.Typer(cls=Own, help=help, no_args_is_help=True)
+        app.callback()(lambda: None)
         scripts = [script for script in map(library().__getitem__, library()) if self._has(script)]
         for verb, script in {one.id.split(".")[1]: one for one in scripts}.items():
-            self.app.command(verb.replace("_", "-"), help=_help(script))(self._command(verb, script))
-        self.app.command("ls", help=f"List the {self.title}s of the server.")(self._ls)
+            app.command(verb.replace("_", "-"), help=_help(script))(self._command(verb, script))
+        app.command("ls", help=f"List the {self.title}s of the server.")(self._ls)
+        return app
+
+    def function(self, verb: str) -> Callable[..., None]:
+        """That of one command, for a noun whose other commands are written by hand."""
+        scripts = [script for script in map(library().__getitem__, library()) if self._has(script)]
+        return self._command(verb, next(one for one in reversed(scripts) if one.id.split(".")[1] == verb))
 
     def _has(self, script: Script) -> bool:
         noun, verb, _ = script.id.split(".")
@@ -84,7 +96,9 @@ class Commands:
     def _shared(self) -> Iterator[Parameter]:
         help = f"The {self.title}."
         complete = names_of(self.noun)
-        option = typer.Option(f"--{self.field}", metavar="NAME", help=help, autocompletion=complete)
+        names = [f"--{self.field}", *(["-d"] if self.field == "domain" else [])]
+        variable = f"ADEQ_{self.noun}_{self.field}".upper()
+        option = typer.Option(*names, metavar="NAME", envvar=variable, help=help, autocompletion=complete)
         yield _parameter(self.field, Annotated[str, option], "default")
         yield _parameter("url", Url, DEFAULT_URL)
         yield _parameter("output", Output, Format.table)
@@ -92,7 +106,7 @@ class Commands:
     def _found(self, adeq: Adeq, name: str, script: Script, values: dict[str, Any]) -> Any:
         """Only what changes something may create it."""
         if script.read_only or (script.id.startswith(f"{self.noun}.configure.") and not any(values.values())):
-            return existing(adeq, self.noun, name, f"adeq {self.noun} ls")
+            return existing(adeq, self.noun, name, self.listing)
         return adeq.noun(self.noun, name)
 
 

@@ -3,25 +3,23 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from contextlib import suppress
-from math import inf
-from time import monotonic, sleep
 from typing import Annotated, Any
 
 import typer
 from rich.text import Text
 
-from pyadeq import Adeq, HeldLock
+from pyadeq import HeldLock
 from pyadeq.errors import ConfigError
 from pyadeq.ext.cli.arguments import Domain, time_option
 from pyadeq.ext.cli.common import DEFAULT_URL, Format, Output, Url, as_json, connected, iso, print_lines, safe, stdout
+from pyadeq.ext.cli.follow import follow
 from pyadeq.ext.cli.lock_listing import mode_of
 from pyadeq.ext.cli.resolve import existing_domain
 from pyadeq.keys import check_name
 
 SHORTEST = 0.05  # seconds between two looks
-MOST = 1000  # events in one answer
 MODES = {"x": "exclusive", "s": "shared", "p": "permit"}
 STYLES = {"acquired": "green", "expired": "bold red", "deadlock": "bold red", "cancelled": "yellow", "queued": "cyan"}
 PAYLOAD = re.compile(r"owner=(\S+) agent=(\S+) locks=(\S+)(?: (.*))?", re.DOTALL)
@@ -50,7 +48,7 @@ def watch(
         if locks.stats().settings.events_max == 0:
             raise ConfigError(f"{domain} writes no events: adeq lock configure --domain {domain} --events-max 100000")
         stream = f"{locks.base}:events"
-        for event in _events(adeq, stream, max(interval, SHORTEST), seconds):
+        for event in map(_event, follow(adeq, stream, max(interval, SHORTEST), seconds)):
             if resource is not None and all(lock["resource"] != resource for lock in event["locks"]):
                 continue
             if output == Format.json:
@@ -63,27 +61,8 @@ def watch(
         print_lines(kept, output)
 
 
-def _events(adeq: Adeq, stream: str, interval: float, seconds: float | None) -> Iterator[dict[str, Any]]:
-    """What comes after the newest event of now, for that many seconds; without, for ever."""
-    client: Any = adeq.client
-    until = inf if seconds is None else monotonic() + seconds
-    newest = client.xrevrange(stream, count=1)
-    last = newest[0][0] if newest else b"0"
-    while True:
-        over = monotonic() >= until
-        found = client.xrange(stream, b"(" + last, "+", count=MOST)
-        for id, fields in found:
-            last = id
-            yield _event(fields)
-        if over:
-            return
-        if len(found) < MOST:
-            sleep(max(min(interval, until - monotonic()), 0))
-
-
-def _event(fields: Mapping[bytes, bytes]) -> dict[str, Any]:
+def _event(texts: Mapping[str, str]) -> dict[str, Any]:
     """An entry of the stream as JSON."""
-    texts = {name.decode(): value.decode(errors="replace") for name, value in fields.items()}
     time = int(texts["timestamp"]) / 1000
     event: dict[str, Any] = {
         "time": time,

@@ -65,7 +65,7 @@ def columns(names: Sequence[str], rows: Iterable[Sequence[object]], *, right: Se
     for name in names:
         table.add_column(name, justify="right" if name in right else "left", no_wrap=True, overflow="ellipsis")
     for row in rows:
-        table.add_row(*map(str, row))
+        table.add_row(*(cell if isinstance(cell, Text) else str(cell) for cell in row))
     return table
 
 

@@ -1,0 +1,170 @@
+"""`adeq change begin`, `heartbeat` and `finish`: an approved change is applied under a lease."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import Annotated, Any
+
+import typer
+
+from pyadeq.errors import ConfigError
+from pyadeq.ext.cli.arguments import time_option
+from pyadeq.ext.cli.change_asking import ChangeId, Domain, ask, existing_changes, read_revision
+from pyadeq.ext.cli.change_put import FILES, content_of
+from pyadeq.ext.cli.change_refusals import refusal
+from pyadeq.ext.cli.change_respond import Digest
+from pyadeq.ext.cli.change_who import Actor, actor_of
+from pyadeq.ext.cli.change_words import plain, text_of, with_iso
+from pyadeq.ext.cli.common import DEFAULT_URL, FAILED, Format, Output, Url, connected, print_json, safe, stdout
+from pyadeq.ext.cli.lock_listing import ahead, span
+from pyadeq.ext.cli.tables import print_fields
+from pyadeq.keys import check_name
+
+MOST_OUTPUT = 16384  # bytes
+STOP = {
+    "cancelling": "the change was cancelled: stop, then adeq change finish with --result cancelled",
+    "timed_out": "the run takes longer than it may: stop, then adeq change finish with --result timeout",
+}
+
+Token = Annotated[str, typer.Argument(metavar="TOKEN", help="The token that begin has printed.")]
+
+
+class ResultName(StrEnum):
+    """How a run has ended."""
+
+    success = "success"
+    failure = "failure"
+    timeout = "timeout"
+    cancelled = "cancelled"
+    released = "released"
+
+
+def begin(
+    id: ChangeId,
+    rev: Annotated[
+        int | None, typer.Option(min=1, metavar="N", help="The revision. [default: the approved one]")
+    ] = None,
+    digest: Digest = None,
+    lease: Annotated[float | None, time_option("How long without a heartbeat. [default: as the setting says]")] = None,
+    actor: Actor = None,
+    domain: Domain = "default",
+    url: Url = DEFAULT_URL,
+    output: Output = Format.table,
+) -> None:
+    """Begin to apply an approved change, and show its token and its content.
+
+    Nobody else can begin it while the lease lasts. Send adeq change heartbeat before its end, again and again, and adeq
+    change finish when the work is done. If the lease runs out, another may begin.
+    """
+    agent = actor_of(actor)
+    with connected(url) as adeq:
+        changes = existing_changes(adeq, domain)
+        change = read_revision(adeq, changes, id, rev, digest)
+        about = {"id": id, "rev": change["rev"], "digest": change["digest"], "agent": agent}
+        answer = ask(adeq, changes, "begin", **about, lease=lease)
+    if answer.status != "begun":
+        raise refusal(changes, id, answer, agent, change["rev"])
+    if output != Format.table:
+        content = {**plain(answer.content), "parameters": plain(answer.parameters)}
+        lease_of = {name: answer.fields[name] for name in ("token", "fence", "deadline", "run")}
+        print_json({"domain": domain, **about, **with_iso(lease_of), "content": content}, output)
+        return
+    print_fields(
+        [
+            ("token", answer.token),
+            ("fence", answer.fence),
+            ("lease", ahead(answer.now, answer.deadline)),
+            ("run", f"at most {span(answer.run)}"),
+            ("revision", change["rev"]),
+            ("type", " ".join(filter(None, [answer.content["type"], text_of(answer.content["version"])]))),
+            ("resources", " ".join(answer.content["resources"])),
+        ]
+    )
+    for text in (answer.content["description"], answer.parameters):
+        if text:
+            stdout().print(f"\n{safe(text_of(text).strip())}", soft_wrap=True, markup=False)
+
+
+def heartbeat(
+    id: ChangeId,
+    token: Token,
+    domain: Domain = "default",
+    url: Url = DEFAULT_URL,
+    output: Output = Format.table,
+) -> None:
+    """Renew the lease of a run.
+
+    Exits with 1 if the work must stop: the lease is lost, the change was cancelled, or the run takes too long.
+    """
+    check_name("token", token, "id")
+    check_name("change", id)
+    with connected(url) as adeq:
+        changes = existing_changes(adeq, domain)
+        answer = ask(adeq, changes, "heartbeat", id=id, token=token)
+    if answer.status == "lost":
+        raise refusal(changes, id, answer)
+    if output != Format.table:
+        print_json(
+            {"domain": domain, "id": id, "status": answer.status, **with_iso({"deadline": answer.deadline})}, output
+        )
+    else:
+        print(f"{id}: {STOP.get(answer.status, 'renewed')}; the lease ends {ahead(answer.now, answer.deadline)}")
+    if answer.status != "renewed":
+        raise typer.Exit(FAILED)
+
+
+def finish(
+    id: ChangeId,
+    token: Token,
+    result: Annotated[ResultName, typer.Option(case_sensitive=False, help="How the run has ended.")],
+    retry: Annotated[
+        bool, typer.Option("--retry", help="After a failure or a timeout, another run may follow.")
+    ] = False,
+    text: Annotated[
+        str | None, typer.Option(metavar="TEXT", help=f"What the run has written; the last 16 KiB are kept. {FILES}")
+    ] = None,
+    text_key: Annotated[str | None, typer.Option(metavar="TEXT", help="Where all that it has written is kept.")] = None,
+    error: Annotated[str | None, typer.Option(metavar="TEXT", help="What went wrong, at most 1 KiB.")] = None,
+    error_details: Annotated[
+        str | None, typer.Option(metavar="TEXT", help=f"More about it, at most 4 KiB. {FILES}")
+    ] = None,
+    domain: Domain = "default",
+    url: Url = DEFAULT_URL,
+    output: Output = Format.table,
+) -> None:
+    """End a run. A success completes the change, a failure or a timeout fails it, and released gives it back.
+
+    A token whose lease is over still counts while nobody has begun again.
+    """
+    check_name("token", token, "id")
+    check_name("change", id)
+    if retry and result not in (ResultName.failure, ResultName.timeout):
+        raise ConfigError(f"--retry: it goes with --result failure or timeout, not with {result.value}")
+    written = content_of("--text", text) or b""
+    with connected(url) as adeq:
+        changes = existing_changes(adeq, domain)
+        answer = ask(
+            adeq,
+            changes,
+            "finish",
+            id=id,
+            token=token,
+            result=result.value,
+            retry=retry,
+            printed=written[-MOST_OUTPUT:],
+            output_cut=len(written) > MOST_OUTPUT,
+            output_key=text_key,
+            error=error,
+            error_details=content_of("--error-details", error_details),
+        )
+    if answer.status == "lost":
+        raise refusal(changes, id, answer)
+    _answer(domain, id, answer, output)
+
+
+def _answer(domain: str, id: str, answer: Any, output: Format) -> None:
+    if output != Format.table:
+        print_json({"domain": domain, "id": id, "state": answer.status, "attempts": answer.attempts}, output)
+    else:
+        tried = f"; {answer.attempts} of its attempts failed" if answer.attempts else ""
+        print(f"{id} is {answer.status.upper()}{tried}")

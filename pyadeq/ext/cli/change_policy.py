@@ -1,0 +1,225 @@
+"""`adeq change policy`: who has to approve a change, and what happens if nobody answers."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import Annotated, Any
+
+import typer
+
+from pyadeq import Adeq
+from pyadeq.errors import AdeqError, ConfigError
+from pyadeq.ext.cli.arguments import time_option
+from pyadeq.ext.cli.change_asking import Domain, ask, existing_changes
+from pyadeq.ext.cli.change_listing import check_reviewer
+from pyadeq.ext.cli.change_who import Actor, actor_of
+from pyadeq.ext.cli.change_words import plain
+from pyadeq.ext.cli.common import DEFAULT_URL, FAILED, Format, Output, Url, connected, print_json, print_lines
+from pyadeq.ext.cli.complete import policy_names
+from pyadeq.ext.cli.lock_listing import span
+from pyadeq.ext.cli.tables import print_fields, print_rows
+from pyadeq.ext.cli.tree import noun
+from pyadeq.keys import check_name
+
+app = noun("Policies: who has to approve a change, and what happens if nobody answers.")
+TIMES = ("remind", "escalate", "timeout", "approval")
+
+Name = Annotated[str, typer.Argument(metavar="NAME", help="The policy.", autocompletion=policy_names)]
+Names = Annotated[list[str], typer.Argument(metavar="NAME...", help="The policies.", autocompletion=policy_names)]
+
+
+class Needs(StrEnum):
+    """What must be assessed before people are asked."""
+
+    none = "none"
+    risk = "risk"
+    preview = "preview"
+    both = "both"
+
+
+class OnTimeout(StrEnum):
+    """What happens to a change whose review has taken too long."""
+
+    reject = "reject"
+    approve = "approve"
+
+
+@app.command("set")
+def set_(
+    name: Name,
+    required: Annotated[int, typer.Option(min=1, max=32, metavar="N", help="How many approvals a change needs.")],
+    rejections: Annotated[
+        int | None,
+        typer.Option(
+            min=0,
+            max=32,
+            metavar="N",
+            help="How many rejections reject; 0: only if the approvals are out of reach. [default: 1]",
+        ),
+    ] = None,
+    reviewer: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="WHO", help="user:ID, or group:NAME for one member; asked for each change. Repeat it for more."
+        ),
+    ] = None,
+    needs: Annotated[
+        Needs | None, typer.Option(help="What must be assessed before people are asked. [default: none]")
+    ] = None,
+    timeout: Annotated[float | None, time_option("How long a review may take. [default: as the setting says]")] = None,
+    on_timeout: Annotated[OnTimeout | None, typer.Option(help="What follows then. [default: reject]")] = None,
+    timeout_approve_below: Annotated[
+        int | None, typer.Option(min=1, max=101, metavar="N", help="With --on-timeout approve: only risks below this.")
+    ] = None,
+    remind: Annotated[float | None, time_option("Time between two reminders. [default: none]")] = None,
+    escalate: Annotated[
+        float | None, time_option("Without a decision, also ask the next one of --escalate-to.")
+    ] = None,
+    escalate_to: Annotated[
+        list[str] | None, typer.Option(metavar="WHO", help="user:ID or group:NAME; repeat it for up to 3 levels.")
+    ] = None,
+    auto_below: Annotated[
+        int | None, typer.Option(min=0, max=101, metavar="N", help="Approve risks below this without people.")
+    ] = None,
+    deny_tag: Annotated[
+        list[str] | None, typer.Option(metavar="NAME", help="Never without people with this tag; repeat it for more.")
+    ] = None,
+    contributors_may_vote: Annotated[
+        bool, typer.Option("--contributors-may-vote", help="Who has written a change may approve it.")
+    ] = False,
+    agents_may_vote: Annotated[
+        bool, typer.Option("--agents-may-vote", help="Agents may answer, for their person.")
+    ] = False,
+    approval: Annotated[float | None, time_option("How long an approval lasts. [default: 7d]")] = None,
+    max_attempts: Annotated[
+        int | None, typer.Option(min=1, max=100, metavar="N", help="How often its run may fail. [default: 3]")
+    ] = None,
+    actor: Actor = None,
+    domain: Domain = "default",
+    url: Url = DEFAULT_URL,
+    output: Output = Format.table,
+) -> None:
+    """Store a policy as a whole: what is not given has its default. The domain is created if it does not exist.
+
+    A change keeps the policy that it was submitted with, whatever happens to the policy later.
+    """
+    given: dict[str, Any] = {
+        "required": required,
+        "rejections": rejections,
+        "reviewers": [check_reviewer("--reviewer", one) for one in reviewer or ()] or None,
+        "needs": needs and needs.value,
+        "timeout": timeout,
+        "on_timeout": on_timeout and on_timeout.value,
+        "timeout_approve_below": timeout_approve_below,
+        "remind": remind,
+        "escalate": escalate,
+        "escalate_to": [check_reviewer("--escalate-to", one) for one in escalate_to or ()] or None,
+        "auto_below": auto_below,
+        "deny_tags": [check_name("--deny-tag", one, "label") for one in deny_tag or ()] or None,
+        "contributors_may_vote": contributors_may_vote or None,
+        "agents_may_vote": agents_may_vote or None,
+        "approval": approval,
+        "max_attempts": max_attempts,
+    }
+    check_name("policy", name)
+    if (escalate is None) != (not escalate_to):
+        raise ConfigError("--escalate: it goes with --escalate-to; give both, or none")
+    if on_timeout == OnTimeout.approve and timeout_approve_below is None:
+        raise ConfigError("--timeout-approve-below: name the risk below which a timeout approves")
+    item = {"name": name, **{field: value for field, value in given.items() if value is not None}}
+    with connected(url) as adeq:
+        (answer,) = ask(adeq, adeq.noun("change", domain), "set_policies", actor=actor_of(actor), item=[item]).items
+    if output != Format.table:
+        print_json({"domain": domain, "policy": name, "status": answer.status, "version": answer.version}, output)
+    else:
+        print(f"{'unchanged' if answer.status == 'same' else 'stored'} {name}@{answer.version}")
+
+
+@app.command()
+def ls(domain: Domain = "default", url: Url = DEFAULT_URL, output: Output = Format.table) -> None:
+    """List the policies of a domain."""
+    with connected(url) as adeq:
+        found = _read(adeq, domain)
+    if output != Format.table:
+        print_lines((_as_json(one) for one in found), output)
+        return
+    heads = ("policy", "version", "required", "rejections", "needs", "timeout", "reviewers")
+    print_rows(
+        heads, (_row(one) for one in found), right=heads[1:4], spare=["version", "needs", "timeout", "rejections"]
+    )
+    if not found:
+        typer.echo(f"\n{domain!r} has no policies; adeq change policy set creates one", err=True)
+
+
+@app.command()
+def show(name: Name, domain: Domain = "default", url: Url = DEFAULT_URL, output: Output = Format.table) -> None:
+    """Show all fields of a policy."""
+    check_name("policy", name)
+    with connected(url) as adeq:
+        (found,) = _read(adeq, domain, name)
+    if found.status == "unknown":
+        raise AdeqError(f"policy: there is no {name!r} in domain {domain!r}; see adeq change policy ls")
+    if output != Format.table:
+        print_json(_as_json(found), output)
+        return
+    rows = [
+        ("name", name),
+        *((field.replace("_", "-"), _shown(field, value)) for field, value in sorted(found.policy.items())),
+    ]
+    print_fields(rows)
+
+
+@app.command()
+def rm(
+    names: Names,
+    actor: Actor = None,
+    domain: Domain = "default",
+    url: Url = DEFAULT_URL,
+    output: Output = Format.table,
+) -> None:
+    """Remove policies. Changes that were submitted with them keep their copy.
+
+    Exits with 1 if there is no such policy.
+    """
+    items = [{"name": check_name("policy", name), "remove": True} for name in names]
+    with connected(url) as adeq:
+        answers = ask(adeq, existing_changes(adeq, domain), "set_policies", actor=actor_of(actor), item=items).items
+    rows = [{"policy": name, "status": answer.status} for name, answer in zip(names, answers, strict=True)]
+    if output != Format.table:
+        print_lines(rows, output)
+    else:
+        print_rows(("policy", "status"), [tuple(row.values()) for row in rows])
+    if any(answer.status != "removed" for answer in answers):
+        raise typer.Exit(FAILED)
+
+
+def _read(adeq: Adeq, domain: str, *names: str) -> list[Any]:
+    found: list[Any] = ask(adeq, existing_changes(adeq, domain), "get_policies", item=list(names)).items
+    return found
+
+
+def _as_json(one: Any) -> dict[str, Any]:
+    return {"policy": one.name, **plain(one.policy)}
+
+
+def _row(one: Any) -> tuple[str, ...]:
+    policy = one.policy
+    whom = " ".join(policy["reviewers"])
+    timeout = _shown("timeout", policy["timeout"])
+    return (
+        one.name,
+        str(policy["version"]),
+        str(policy["required"]),
+        str(policy["rejections"]),
+        policy["needs"],
+        timeout,
+        whom,
+    )
+
+
+def _shown(field: str, value: Any) -> str:
+    if field in TIMES:
+        return span(value) if value else "as the setting says" if field == "timeout" else ""
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return " ".join(value) if isinstance(value, list | tuple) else str(value)

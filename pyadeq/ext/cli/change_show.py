@@ -1,0 +1,261 @@
+"""`adeq change show`: the state of a change, who has voted, who is awaited and until when."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import suppress
+from math import inf
+from time import monotonic, sleep
+from typing import Annotated, Any
+
+import typer
+from rich.console import Group, RenderableType
+from rich.text import Text
+
+from pyadeq import Adeq
+from pyadeq.ext.cli.arguments import many, time_option
+from pyadeq.ext.cli.change_asking import ChangeId, Domain, existing_changes, read
+from pyadeq.ext.cli.change_log import entry_as_json, log_line
+from pyadeq.ext.cli.change_words import STYLES, change_as_json, plain, rules_of, text_of, with_iso
+from pyadeq.ext.cli.common import DEFAULT_URL, Format, Output, Url, as_json, connected, print_json, safe, stdout
+from pyadeq.ext.cli.live import Live
+from pyadeq.ext.cli.lock_listing import ago, ahead
+from pyadeq.ext.cli.tables import columns, print_fields, print_rows
+
+ENDED = ("completed", "failed", "rejected", "cancelled")
+PATH = ("draft", "submitted", "reviewing", "approved", "applying", "completed")
+AFTER = {"rejected": "reviewing", "failed": "applying"}  # the state that comes before
+HEADS = ("request", "reviewer", "status", "answered", "by", "reason")
+TEXTS = ("parameters", "preview", "output", "risk_factors", "error", "error_details")
+SHORTEST = 0.1  # seconds between two looks
+
+
+def show(
+    id: ChangeId,
+    log: Annotated[int, typer.Option("--log", min=0, max=1000, metavar="N", help="How many entries of its log.")] = 5,
+    watch: Annotated[
+        bool, typer.Option("--watch", help="Show it again when it changes, until it has ended. Ctrl-C ends it.")
+    ] = False,
+    interval: Annotated[float, time_option("With --watch: time between two reads.")] = "1",  # type: ignore[assignment]
+    seconds: Annotated[float | None, time_option("With --watch: end after this time.", "--for")] = None,
+    domain: Domain = "default",
+    url: Url = DEFAULT_URL,
+    output: Output = Format.table,
+) -> None:
+    """Show a change: its state, who has voted, who is awaited and until when, its risk, its resources, its log.
+
+    With -o json, all that is stored: save it to compare it later with adeq change diff.
+    """
+    with connected(url) as adeq:
+        changes = existing_changes(adeq, domain)
+        options = {"with_texts": True, "with_requests": True, "with_log": log}
+        if watch:
+            _watch(adeq, changes, id, options, max(interval, SHORTEST), seconds, output)
+            return
+        found = read(adeq, changes, id, **options)
+    if output != Format.table:
+        print_json({"domain": domain, "id": id, **as_fields(found)}, output)
+    else:
+        _print(id, found)
+
+
+def as_fields(found: Any) -> dict[str, Any]:
+    """A change as JSON has it."""
+    texts = {name: plain(getattr(found, name)) for name in ("parameters", "preview", "output")}
+    counts = {"approvals": found.approved, "rejections": found.rejected, "pending": found.pending}
+    requests = [{**with_iso(one.request), "slot": one.slot, "assignee": one.reviewer} for one in found.requests]
+    entries = [entry_as_json(one.entry) for one in found.log]
+    about = {**change_as_json(found.change), **texts, "overdue": bool(found.overdue), "counts": counts}
+    return {**about, "requests": requests, "log": entries}
+
+
+def state_of(found: Any) -> str:
+    """The state in upper case; OVERDUE is a review whose time is over."""
+    return "OVERDUE" if found.overdue else str(found.change["state"]).upper()
+
+
+def path_of(change: dict[str, Any]) -> tuple[str, ...]:
+    """The states up to the present one, and those that may follow it."""
+    state = change["state"]
+    if state in PATH:
+        return PATH
+    if state in AFTER:
+        return (*PATH[: PATH.index(AFTER[state]) + 1], state)
+    been = [
+        *(["submitted", "reviewing"] if change.get("submitted") else []),
+        *(["approved"] if change.get("approved") else []),
+    ]
+    return ("draft", *been, state)
+
+
+def _drawn(change: dict[str, Any]) -> Text:
+    text = Text()
+    for number, state in enumerate(path_of(change)):
+        text.append(" ── " if number else "")
+        here = state == change["state"]
+        text.append(f"[{state.upper()}]" if here else state.upper(), f"bold {STYLES.get(state, '')}" if here else "dim")
+    return text
+
+
+def _print(id: str, found: Any) -> None:
+    console, change = stdout(), found.change
+    console.print(Text(f"{id} is {state_of(found)}: {_place(change)}"), soft_wrap=True)
+    console.print(_drawn(change), soft_wrap=True)
+    console.print(Text(f"\n{safe(text_of(change['description']).strip())}\n"), soft_wrap=True)
+    print_fields(_fields(found))
+    if found.requests:
+        console.print()
+        print_rows(HEADS, _requests(found), right=["request"], spare=["by"])
+    texts = {name: getattr(found, name) if name in TEXTS[:3] else change.get(name) for name in TEXTS}
+    for name, text in texts.items():
+        if text:
+            console.print(Text(f"\n{name.replace('_', ' ')}", style="bold"))
+            console.print(Text(safe(text_of(text))), soft_wrap=True)
+    if found.log:
+        console.print(Text("\nlog", style="bold"))
+        for one in found.log:
+            console.print(Text(log_line(one.entry)), soft_wrap=True)
+
+
+def _place(change: dict[str, Any]) -> str:
+    return f"revision {change['rev']}" + (f", round {change['round']}" if change.get("round") else "")
+
+
+def _fields(found: Any) -> list[tuple[str, str]]:
+    change, now = found.change, found.now
+    rows = {
+        "type": " ".join(filter(None, [change["type"], text_of(change.get("version"))])),
+        "author": " ".join(filter(None, [change["author"], _in_brackets(change.get("author_name"))])),
+        "team": change.get("team"),
+        "ticket": change.get("ticket_ref"),
+        "tags": " ".join(change.get("tags") or ()),
+        "created": ago(now, change["created"]),
+        "resources": " ".join(change.get("resources") or ()),
+        "rollback": str(change.get("rollback_strategy", "")).upper(),
+        "digest": change["digest"],
+        "risk": _risk(change, now),
+        **(_review(found) if change.get("policy") and change["state"] != "draft" else {}),
+        **(_run(change, now) if change.get("started") else {}),
+    }
+    return [(name, safe(text_of(value))) for name, value in rows.items() if value]
+
+
+def _in_brackets(value: Any) -> str:
+    return f"({text_of(value)})" if value else ""
+
+
+def _risk(change: dict[str, Any], now: float) -> str:
+    if change.get("risk_score") is None:
+        return ""
+    by = f" by {text_of(change['assessed_by'])}" if change.get("assessed_by") else ""
+    old = "" if change["risk_rev"] == change["rev"] else ", of an earlier revision"
+    return f"{text_of(change['risk_level']).upper()} {change['risk_score']}{by}, {ago(now, change['assessed'])}{old}"
+
+
+def _review(found: Any) -> dict[str, Any]:
+    """What its policy wants, what there is, who is awaited and until when."""
+    change, rules, now = found.change, rules_of(found.change), found.now
+    blocked = [one for one in found.requests if status_of(one) == "changes_requested"]
+    votes = f"{found.approved} of {many(rules['required'], 'approval')}"
+    votes += f", {many(found.rejected, 'rejection')}" if found.rejected else ""
+    votes += f", {many(len(blocked), 'request')} for changes" if blocked else ""
+    fields = {"policy": change["policy"], "priority": str(change.get("review_priority", "")).upper(), "votes": votes}
+    if change["state"] == "submitted":
+        fields["awaited"] = {"both": "risk and preview"}.get(rules["needs"], rules["needs"])
+    if change["state"] == "reviewing":
+        fields["awaited"] = " ".join(
+            one.reviewer for one in found.requests if status_of(one) in ("pending", "changes_requested")
+        )
+    if change["state"] in ("submitted", "reviewing"):
+        fields["due"] = f"{ahead(now, change['timeout_at'])}; then {rules['on_timeout']}"
+        if change.get("escalate_at"):
+            fields["escalates"] = ahead(now, change["escalate_at"])
+    if change.get("decided_by"):
+        why = _in_brackets(change.get("why"))
+        fields["decided"] = f"by {text_of(change['decided_by'])} {why}".strip()
+    if change.get("overridden_by"):
+        fields["overridden"] = f"by {change['overridden_by']}, revision {change['overridden_rev']}"
+    if change["state"] == "approved":
+        fields["until"] = ahead(now, change["until"])
+    return fields
+
+
+def _run(change: dict[str, Any], now: float) -> dict[str, Any]:
+    over = f", ended {ago(now, change['ended'])}" if change.get("ended") and change["state"] != "applying" else ""
+    fields = {
+        "run": f"by {change['agent']}, fence {change['fence']}, begun {ago(now, change['started'])}{over}",
+        "attempts": str(change["attempts"]) if change.get("attempts") else "",
+    }
+    if change["state"] == "applying":
+        fields["lease"] = ahead(now, change["deadline"]) + (", asked to stop" if change.get("cancelling") else "")
+    elif change.get("result"):
+        fields["result"] = text_of(change["result"]).upper()
+    return fields
+
+
+def status_of(one: Any) -> str:
+    """The status of a request."""
+    return str(one.request.get("status", ""))
+
+
+def _requests(found: Any) -> Iterator[tuple[str, ...]]:
+    """A row for each request, after one for each who has delegated it."""
+    for one in found.requests:
+        request = one.request
+        people = [*(f"user:{person}" for person in request.get("delegation_chain") or ()), one.reviewer]
+        for place, person in enumerate(people[:-1]):
+            yield str(one.slot), person, "DELEGATED", "", "", f"to {people[place + 1]}"
+        name = _in_brackets(request.get("reviewer_name")) if len(people) == 1 else ""
+        answered = ago(found.now, request["responded"]) if request.get("responded") else ""
+        who, reason = " ".join(filter(None, [one.reviewer, name])), safe(text_of(request.get("response_reason")))
+        yield str(one.slot), who, status_of(one).upper(), answered, request.get("reviewed_by") or "", reason
+
+
+# Live
+
+
+def _watch(
+    adeq: Adeq, changes: Any, id: str, options: dict[str, Any], interval: float, seconds: float | None, output: Format
+) -> None:
+    found: Any = None
+    with Live() as live, suppress(KeyboardInterrupt):
+        for found in _looks(adeq, changes, id, options, interval, seconds):
+            if output == Format.table:
+                live.show(_picture(id, found), _line(id, found))
+            elif output == Format.jsonl:
+                print(as_json({"domain": changes.name, "id": id, **as_fields(found)}), flush=True)
+    if output == Format.json and found is not None:
+        print_json({"domain": changes.name, "id": id, **as_fields(found)})
+
+
+def _looks(
+    adeq: Adeq, changes: Any, id: str, options: dict[str, Any], interval: float, seconds: float | None
+) -> Iterator[Any]:
+    until = inf if seconds is None else monotonic() + seconds
+    while True:
+        found = read(adeq, changes, id, **options)
+        yield found
+        if found.change["state"] in ENDED or monotonic() >= until:
+            return
+        sleep(max(min(interval, until - monotonic()), 0))
+
+
+def _line(id: str, found: Any) -> str:
+    answers = [f"{one.reviewer}={status_of(one).upper()}" for one in found.requests]
+    return " ".join([id, state_of(found), f"revision {found.change['rev']}", *answers])
+
+
+def _picture(id: str, found: Any) -> RenderableType:
+    change = found.change
+    parts: list[RenderableType] = [
+        Text.assemble((id, "bold"), f"  {_place(change)}"),
+        _drawn(change),
+        Text(),
+        columns(("field", "value"), [[Text(name), Text(value)] for name, value in _fields(found)]),
+    ]
+    if found.requests:
+        rows = [[Text(cell, STYLES.get(cell.lower(), "")) for cell in row] for row in _requests(found)]
+        parts += [Text(), columns(HEADS, rows, right=["request"])]
+    if found.log:
+        parts += [Text(), *(Text(log_line(one.entry), overflow="ellipsis", no_wrap=True) for one in found.log)]
+    return Group(*parts, Text("\nCtrl-C ends it", style="dim"))

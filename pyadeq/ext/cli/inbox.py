@@ -1,0 +1,163 @@
+"""`adeq inbox`: what waits for a reviewer, the most urgent first."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from contextlib import suppress
+from math import inf
+from time import monotonic, sleep
+from typing import Annotated, Any
+
+import typer
+from rich.console import Group, RenderableType
+from rich.text import Text
+
+from pyadeq import Adeq
+from pyadeq.ext.cli.arguments import many, time_option
+from pyadeq.ext.cli.change_asking import Domain, existing_changes, pages
+from pyadeq.ext.cli.change_who import Actor, Groups, Principal, actor_of, groups_of
+from pyadeq.ext.cli.change_words import STYLES, risk_of, text_of, title_of, with_iso
+from pyadeq.ext.cli.common import DEFAULT_URL, Format, Output, Url, as_json, connected, print_json, print_lines
+from pyadeq.ext.cli.live import Live
+from pyadeq.ext.cli.lock_listing import span
+from pyadeq.ext.cli.tables import columns, print_rows
+from pyadeq.keys import check_name
+
+COLUMNS = ("change", "priority", "age", "due", "risk", "score", "title")
+RIGHT = ("age", "due", "score")
+SHORTEST = 0.1  # seconds between two looks
+
+
+def inbox(
+    user: Annotated[
+        str | None, typer.Argument(metavar="[USER]", help="Whose. [default: the one of --as, or your user name]")
+    ] = None,
+    group: Groups = None,
+    actor: Actor = None,
+    principal: Principal = None,
+    limit: Annotated[int, typer.Option(min=1, help="List at most this many.")] = 100,
+    all: Annotated[bool, typer.Option("--all", help="No limit.")] = False,
+    watch: Annotated[bool, typer.Option("--watch", help="Show it again when it changes. Ctrl-C ends it.")] = False,
+    interval: Annotated[float, time_option("With --watch: time between two reads.")] = "2",  # type: ignore[assignment]
+    seconds: Annotated[float | None, time_option("With --watch: end after this time.", "--for")] = None,
+    domain: Domain = "default",
+    url: Url = DEFAULT_URL,
+    output: Output = Format.table,
+) -> None:
+    """List the changes that wait for an answer of a user, and of its groups, the most urgent first.
+
+    It leaves out what the user cannot answer: changes that the user has written, or has answered. `age` is the time
+    since the submit, `due` the end of the review. Read one with adeq change show, then answer with adeq change
+    approve, reject or request-changes.
+    """
+    name = actor_of(actor) if user is None else check_name("user", user, "label")
+    asked = {"user": name, "principal": principal or None, "groups": groups_of(group)}
+    most = None if all else limit
+    with connected(url) as adeq:
+        changes = existing_changes(adeq, domain)
+        if watch:
+            _watch(adeq, changes, asked, most, max(interval, SHORTEST), seconds, output)
+            return
+        found, now, more = _read(adeq, changes, asked, most)
+    if output != Format.table:
+        print_lines(map(_as_json, found), output)
+        return
+    if not found:
+        print(_nothing(asked))
+        return
+    print_rows(COLUMNS, _rows(found, now), right=RIGHT, spare=["score"])
+    if more:
+        print("\nThere are more: --limit N, or --all", file=sys.stderr)
+
+
+def _read(adeq: Adeq, changes: Any, asked: dict[str, Any], limit: int | None) -> tuple[list[Any], float, bool]:
+    """The first entries, the domain's time, and whether there are more."""
+    found: list[Any] = []
+    now = 0.0
+    for page in pages(adeq, changes, "inbox", **asked, limit=100):
+        found += page.items
+        now = page.now
+        if limit is not None and len(found) > limit:
+            return found[:limit], now, True
+    return found, now, False
+
+
+def _nothing(asked: dict[str, Any]) -> str:
+    groups = f" and {many(len(asked['groups']), 'group')}" if asked["groups"] else ""
+    return f"Nothing waits for {asked['user']}{groups}."
+
+
+def _as_json(entry: Any) -> dict[str, Any]:
+    about = {"id": entry.id, "slot": entry.slot, "rev": entry.rev, "digest": entry.digest, "due": entry.due}
+    return with_iso({**about, **entry.summary})
+
+
+def _rows(found: list[Any], now: float) -> list[tuple[str, ...]]:
+    """A row for each change: a person answers once, whether asked alone or in a group."""
+    first: dict[str, Any] = {}
+    for one in found:
+        first.setdefault(one.id, one)
+    return [_row(one, now) for one in first.values()]
+
+
+def _row(entry: Any, now: float) -> tuple[str, ...]:
+    summary = entry.summary
+    return (
+        entry.id,
+        text_of(summary["review_priority"]).upper(),
+        span(max(now - summary["submitted"], 0)),
+        span(max(entry.due - now, 0)),
+        risk_of(summary),
+        text_of(summary["risk_score"]),
+        title_of(summary["description"]),
+    )
+
+
+# Live
+
+
+def _watch(
+    adeq: Adeq,
+    changes: Any,
+    asked: dict[str, Any],
+    limit: int | None,
+    interval: float,
+    seconds: float | None,
+    output: Format,
+) -> None:
+    found: list[Any] = []
+    with Live() as live, suppress(KeyboardInterrupt):
+        for found, now, more in _looks(adeq, changes, asked, limit, interval, seconds):
+            if output == Format.table:
+                live.show(_picture(asked, found, now, more), _line(asked, found))
+            elif output == Format.jsonl:
+                print(as_json([_as_json(one) for one in found]), flush=True)
+    if output == Format.json:
+        print_json([_as_json(one) for one in found])
+
+
+def _looks(
+    adeq: Adeq, changes: Any, asked: dict[str, Any], limit: int | None, interval: float, seconds: float | None
+) -> Iterator[tuple[list[Any], float, bool]]:
+    until = inf if seconds is None else monotonic() + seconds
+    while True:
+        yield _read(adeq, changes, asked, limit)
+        if monotonic() >= until:
+            return
+        sleep(max(min(interval, until - monotonic()), 0))
+
+
+def _line(asked: dict[str, Any], found: list[Any]) -> str:
+    if not found:
+        return _nothing(asked)
+    ids = dict.fromkeys(one.id for one in found)
+    return f"{many(len(ids), 'change')} for {asked['user']}: {' '.join(ids)}"
+
+
+def _picture(asked: dict[str, Any], found: list[Any], now: float, more: bool) -> RenderableType:
+    end = Text("\nThere are more: --limit N, or --all" if more else "\nCtrl-C ends it", style="dim")
+    if not found:
+        return Group(Text(_nothing(asked)), end)
+    rows = [[Text(cell, STYLES.get(cell.lower(), "")) for cell in row] for row in _rows(found, now)]
+    return Group(columns(COLUMNS, rows, right=RIGHT), end)

@@ -1,0 +1,632 @@
+"""`adeq change` and `adeq inbox`."""
+
+import getpass
+import json
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+
+from pyadeq import Adeq
+from tests.integration.cli import Terminal, adeq, answer, error, lines, process
+from tests.waiting import wait_until
+
+pytestmark = pytest.mark.any_engine
+
+TITLE = "Raise the pool size of the orders service"
+
+
+class Domain(NamedTuple):
+    """A change domain with a policy `two`: two of bob, eve and a member of ops."""
+
+    client: Adeq
+    name: str
+    url: str
+
+    @property
+    def there(self) -> dict[str, Any]:
+        return {"ADEQ_URL": self.url, "ADEQ_CHANGE_DOMAIN": self.name, "ADEQ_ACTOR": "ann"}
+
+    def run(self, *words: str, **changes: str) -> Any:
+        """What `adeq change …` answers as JSON."""
+        return answer("change", *words, **{**self.there, **changes})
+
+    def said(self, *words: str, **changes: str) -> str:
+        """What `adeq change …` prints."""
+        ended = adeq("change", *words, **{**self.there, **changes})
+        assert (ended.status, ended.stderr) == (0, ""), ended
+        return ended.stdout
+
+    def refused(self, *words: str, status: int = 1, **changes: str) -> str:
+        """Why `adeq change …` does nothing."""
+        return error(status, "change", *words, **{**self.there, **changes}).removeprefix("adeq: ")
+
+    def draft(self, id: str, *words: str) -> None:
+        given = ["--type", "deploy", "-m", TITLE] if "-m" not in words else ["--type", "deploy"]
+        self.run("put", id, *given, *words)
+
+    def reviewed(self, id: str = "c1", *words: str) -> None:
+        """A change under review."""
+        self.draft(id, *words)
+        self.run("submit", id, "--policy", "two")
+
+    def approved(self, id: str = "c1") -> None:
+        self.reviewed(id)
+        for person in ("bob", "eve"):
+            self.run("approve", id, "--rev", "1", "--as", person)
+
+    def inbox(self, *words: str, **changes: str) -> list[list[str]]:
+        return lines("inbox", *words, **{**self.there, **changes})
+
+
+@pytest.fixture
+def domain(url: str, base_name: str) -> Iterator[Domain]:
+    with Adeq.from_url(url) as client:
+        domain = Domain(client, base_name, url)
+        reviewers = ("--reviewer", "user:bob", "--reviewer", "user:eve", "--reviewer", "group:ops")
+        domain.run("policy", "set", "two", "--required", "2", *reviewers, "--agents-may-vote")
+        yield domain
+
+
+# inbox
+
+
+def test_inbox(domain: Domain) -> None:
+    assert domain.inbox("bob") == [["Nothing", "waits", "for", "bob."]]
+    for id, priority, score in (("low", "low", None), ("risky", "NORMAL", 90), ("urgent", "urgent", 10)):
+        domain.draft(id, "-m", f"{TITLE} of {id}\nmore")
+        domain.run("submit", id, "--policy", "two", "--priority", priority)
+        if score is not None:
+            domain.run("assess", id, "--rev", "1", "--score", str(score), "--as", "scanner")
+    found = domain.inbox("bob")
+    assert [row[0] for row in found] == ["change", "urgent", "risky", "low"]
+    assert found[0] == ["change", "priority", "age", "due", "risk", "score", "title"]
+    assert (found[2][1], [found[2][3].replace("1d23h", "2d00h"), *found[2][4:6]]) == (
+        "NORMAL",
+        ["2d00h", "CRITICAL", "90"],
+    )
+    assert all(len(" ".join(row)) <= 80 for row in found)
+    assert [row[0] for row in domain.inbox(ADEQ_ACTOR="eve")] == [row[0] for row in found]
+    assert len(domain.inbox("joe")) == 1
+    assert [row[0] for row in domain.inbox("joe", "--group", "ops")][1:] == ["urgent", "risky", "low"]
+    assert [row[0] for row in domain.inbox("joe", ADEQ_GROUPS="dev ops")][1:] == ["urgent", "risky", "low"]
+    assert len(domain.inbox("ann", "--group", "ops")) == 1, "who has written a change does not review it"
+
+
+def test_inbox_as_json(domain: Domain) -> None:
+    domain.reviewed()
+    (found,) = answer("inbox", "bob", **domain.there)
+    assert (found["id"], found["rev"], found["slot"], found["review_priority"]) == ("c1", 1, 1, "normal")
+    assert (found["author"], found["description"], found["risk_score"]) == ("ann", TITLE, None)
+    assert found["due_iso"].endswith("Z")
+    ended = adeq("inbox", "bob", "-o", "jsonl", **domain.there)
+    assert json.loads(ended.stdout) == found
+    both = answer("inbox", "bob", "--group", "ops", **domain.there)
+    assert sorted(one["slot"] for one in both) == [1, 3]
+    assert len(domain.inbox("bob", "--group", "ops")) == 2, "a line for each change"
+    assert answer("inbox", "joe", **domain.there) == []
+
+
+def test_inbox_has_pages(domain: Domain) -> None:
+    for number in range(130):
+        domain.reviewed(f"c{number}")
+    assert len(answer("inbox", "bob", "--all", **domain.there)) == 130
+    ended = adeq("inbox", "bob", **domain.there)
+    assert (len(ended.stdout.splitlines()), ended.stderr.strip()) == (101, "There are more: --limit N, or --all")
+
+
+def test_inbox_live(domain: Domain) -> None:
+    domain.reviewed("c1", "-m", "Raise [/red] it")
+    with Terminal("inbox", "bob", "--watch", "--interval", "100ms", **domain.there) as terminal:
+        terminal.read_until("[/red]")
+        domain.run("approve", "c1", "--rev", "1", "--as", "bob")
+        terminal.read_until("Nothing waits for bob.")
+        terminal.enter("\x03")
+        assert terminal.wait() == 0
+    ended = adeq("inbox", "eve", "--watch", "--for", "300ms", "--interval", "100ms", **domain.there)
+    assert (ended.status, ended.stdout) == (0, "1 change for eve: c1\n")
+    found = answer("inbox", "eve", "--watch", "--for", "100ms", **domain.there)
+    assert [one["id"] for one in found] == ["c1"]
+
+
+# put, submit, withdraw, cancel, reopen
+
+
+def test_put(domain: Domain, tmp_path: Path) -> None:
+    parameters = tmp_path / "parameters"
+    parameters.write_bytes(b'{"pool": 40}')
+    words = ["--resource", "service:orders", "--resource", "database:orders", "--tag", "infra", "--team", "pay"]
+    words += ["--parameters", f"@{parameters}", "--timeout", "10m", "--priority", "70", "--rollback", "manual"]
+    created = domain.run("put", "c1", "--type", "deploy", "-m", TITLE, *words)
+    assert (created["status"], created["state"], created["rev"], len(created["digest"])) == ("created", "draft", 1, 40)
+    assert domain.said("put", "c1", "--rev", "1", "--tag", "big") == "edited c1 revision 1 (DRAFT)\n"
+    assert domain.said("put", "c1", "--rev", "1", "-m", "Less") == "revised c1 revision 2 (DRAFT)\n"
+    found = domain.run("show", "c1")
+    kept = {name: found[name] for name in ("type", "parameters", "timeout", "priority", "rollback_strategy", "team")}
+    assert kept == {
+        "type": "deploy",
+        "parameters": '{"pool": 40}',
+        "timeout": 600,
+        "priority": 70,
+        "rollback_strategy": "manual",
+        "team": "pay",
+    }
+    assert (found["resources"], found["tags"]) == (["database:orders", "service:orders"], ["big"])
+    assert found["description"] == "Less"
+    assert domain.run("put", "c1", "--rev", "2", "--resource", "", "--team", "")["status"] == "revised"
+    found = domain.run("show", "c1")
+    assert (found["resources"], found["team"]) == ([], "")
+    assert domain.said("put", "c1", "--rev", "3") == "unchanged c1 revision 3 (DRAFT)\n"
+
+
+def test_put_makes_an_id_and_the_domain(url: str, base_name: str) -> None:
+    place: dict[str, Any] = {"ADEQ_URL": url, "ADEQ_CHANGE_DOMAIN": base_name, "ADEQ_ACTOR": "ann"}
+    made = answer("change", "put", "--type", "deploy", "-m", "@-", stdin=b"from stdin", **place)
+    assert len(made["id"]) == 26
+    assert answer("change", "show", made["id"], **place)["description"] == "from stdin"
+    assert {"domain": base_name} in answer("change", "domains", **place)
+    assert [base_name] in lines("change", "domains", **place)
+
+
+def test_the_actor(domain: Domain) -> None:
+    place = {name: value for name, value in domain.there.items() if name != "ADEQ_ACTOR"}
+    assert adeq("change", "put", "c1", "--type", "t", "-m", "x", **place).status == 0
+    assert domain.run("show", "c1")["author"] == getpass.getuser()
+    domain.run("put", "c2", "--type", "t", "-m", "x", "--as", "bot", "--principal", "joe")
+    found = domain.run("show", "c2")
+    assert (found["author"], found["principal"]) == ("bot", "joe")
+
+
+def test_submit_and_moves(domain: Domain) -> None:
+    domain.draft("c1")
+    assert domain.said("submit", "c1", "--policy", "two") == "c1 revision 1 is REVIEWING\n"
+    assert domain.said("withdraw", "c1", "-m", "not yet") == "c1 revision 1 is DRAFT\n"
+    assert domain.run("submit", "c1", "--policy", "two", "--rev", "1", "--reviewer", "user:max")["state"] == "reviewing"
+    assert [one["reviewer"] for one in domain.run("show", "c1")["requests"]][-1] == "user:max"
+    domain.run("reject", "c1", "--rev", "1", "--as", "bob", "-m", "no")
+    assert domain.said("reopen", "c1") == "c1 revision 1 is DRAFT\n"
+    assert domain.said("cancel", "c1") == "c1 revision 1 is CANCELLED\n"
+    domain.approved("c2")
+    domain.run("begin", "c2")
+    assert "its applier is asked to stop" in domain.said("cancel", "c2")
+
+
+def test_assess(domain: Domain) -> None:
+    domain.run("policy", "set", "careful", "--required", "1", "--needs", "both", "--reviewer", "user:bob")
+    domain.draft("c1")
+    assert "it waits for its risk or preview" in domain.said("submit", "c1", "--policy", "careful")
+    assert "awaited" in domain.said("show", "c1")
+    assert domain.run("assess", "c1", "--rev", "1", "--score", "30", "--as", "bot")["state"] == "submitted"
+    said = domain.said("assess", "c1", "--rev", "1", "--preview", "+ 1 row", "--as", "bot", "--by", "v3")
+    assert said == "c1 revision 1: the preview is stored; the change is REVIEWING\n"
+    assert "the risk is 80, CRITICAL" in domain.said("assess", "c1", "--rev", "1", "--score", "80", "--as", "bot")
+    assert "\npreview\n+ 1 row\n" in domain.said("show", "c1")
+
+
+# Answers
+
+
+def test_answers(domain: Domain) -> None:
+    domain.reviewed()
+    said = domain.said("approve", "c1", "--rev", "1", "-m", "good", "--as", "bob")
+    assert said == "c1 revision 1: the approval of bob counts; the change is REVIEWING\n"
+    assert "nothing was changed" in domain.said("approve", "c1", "--rev", "1", "--as", "bob")
+    assert "the request for changes of bob" in domain.said("request-changes", "c1", "--rev", "1", "--as", "bob")
+    assert "the retraction of bob" in domain.said("retract", "c1", "--rev", "1", "--as", "bob")
+    assert "the abstention of eve" in domain.said("abstain", "c1", "--rev", "1", "--as", "eve")
+    assert domain.said("comment", "c1", "-m", "why?", "--as", "max") == "c1 revision 1: the comment is in the log\n"
+    found = domain.run(
+        "approve", "c1", "--rev", "1", "--as", "joe", "--group", "ops", "--request", "3", "--proof", "sso:1"
+    )
+    assert (found["status"], found["state"], found["actor"]) == ("recorded", "reviewing", "joe")
+    said = domain.said("approve", "c1", "--rev", "1", "--as", "bob")
+    assert said == "c1 revision 1: the approval of bob counts; the change is APPROVED\n"
+
+
+def test_agents_answer_for_their_person(domain: Domain) -> None:
+    domain.reviewed()
+    domain.run("approve", "c1", "--rev", "1", "--as", "bob-bot", "--principal", "bob", "--group", "ops")
+    (one,) = [one for one in domain.run("show", "c1")["requests"] if one["status"] == "approved"]
+    assert (one["reviewed_by"], one["principal"]) == ("bob-bot", "bob")
+
+
+def test_a_vote_that_comes_late_is_refused(domain: Domain) -> None:
+    domain.reviewed()
+    domain.run("put", "c1", "--rev", "1", "-m", "Another content")
+    line = domain.refused("approve", "c1", "--rev", "1", "--as", "bob")
+    assert line == (
+        "change: 'c1' has revision 2 now, not 1, and nothing was done; see what is new: adeq change diff c1 --since 1"
+    )
+    assert domain.refused("approve", "c1", "--rev", "3", "--as", "bob").startswith(
+        "change: 'c1' has revision 2, and no"
+    )
+    assert [one["status"] for one in domain.run("show", "c1")["requests"]] == ["pending"] * 3
+
+
+REFUSED: list[tuple[list[str], int, str]] = [
+    (["approve", "c1"], 2, "--rev: name the revision that you have seen; adeq change show c1 shows it"),
+    (["approve", "c1", "--rev", "0"], 2, ""),
+    (["approve", "nosuch", "--rev", "1"], 1, "change: there is no 'nosuch' in domain"),
+    (["approve", "no such", "--rev", "1"], 2, "change: 'no such' is not accepted; allowed:"),
+    (["approve", "c1", "--rev", "1", "--digest", "0" * 40], 1, f"--digest: {'0' * 40} is not that of revision 1"),
+    (["approve", "c1", "--rev", "1", "--as", "max"], 1, "change: 'c1': max has no open request for it"),
+    (["approve", "c1", "--rev", "1", "--as", "ann"], 1, "change: 'c1': ann has written it"),
+    (["approve", "c1", "--rev", "1", "--as", "a b"], 2, "--as: 'a b' is not accepted"),
+    (["approve", "c1", "--rev", "1", "--kind", "agent"], 2, "--principal: 'ann' is an agent; name the person"),
+    (["approve", "c1", "--rev", "1", "--kind", "person", "--principal", "x"], 2, "--principal: 'ann' is a person"),
+    (["approve", "draft", "--rev", "1"], 1, "change: 'draft' is DRAFT; adeq change submit asks for its review"),
+    (["comment", "c1", "-m", ""], 2, "--message: it is empty"),
+    (["assess", "c1", "--rev", "1", "--score", "101"], 2, ""),
+    (["assess", "c1", "--rev", "1"], 2, "--score: give a risk"),
+    (["assess", "c1", "--rev", "1", "--score", "1"], 1, "change: 'c1': ann has written it"),
+    (["put", "c1", "--type", "t", "-m", "x"], 1, "change: 'c1' exists, with revision 1; add --rev 1"),
+    (["put", "c9", "-m", "x"], 2, "--type: a new change needs one"),
+    (["put", "c9", "--rev", "1", "-m", "x"], 1, "change: there is no 'c9'"),
+    (["put", "--rev", "1"], 2, "ID: name the change of --rev"),
+    (["put", "c1", "--rev", "1", "-m", "x", "--as", "bob"], 1, "change: bob has request 1 of 'c1', and who reviews"),
+    (["put", "c9", "--type", "t", "-m", "x", "--resource", "orders"], 2, "--resource: 'orders' is not accepted"),
+    (["put", "c9", "--type", "t", "-m", "x", "--resource", "a:b", "--resource", "a:b"], 2, ""),
+    (["put", "c9", "--type", "t", "-m", "@nosuch"], 2, "--description: 'nosuch' cannot be read"),
+    (["submit", "draft", "--policy", "nosuch"], 1, "--policy: there is no policy of this name"),
+    (
+        ["submit", "draft", "--policy", "two", "--reviewer", "joe"],
+        2,
+        "--reviewer: 'joe' is not accepted; allowed: user:",
+    ),
+    (["submit", "draft", "--policy", "two", "--reviewer", "team:x"], 2, "--reviewer: 'team:x' is not accepted"),
+    (["submit", "draft", "--policy", "two", "--as", "max"], 1, "change: max has not written 'draft'"),
+    (["submit", "draft", "--policy", "nine"], 1, "--reviewer: 9 must approve, and 0 could answer"),
+    (["submit", "c1", "--policy", "two"], 1, "change: 'c1' is REVIEWING; adeq change show says who is awaited"),
+    (["cancel", "c1", "--as", "max"], 1, "change: max has not written 'c1'"),
+    (["reopen", "c1"], 1, "change: 'c1' is REVIEWING"),
+    (["begin", "c1"], 1, "change: 'c1' is REVIEWING"),
+    (["heartbeat", "c1", "nothing"], 1, "token: it is not that of a run of 'c1'"),
+    (["finish", "c1", "nothing", "--result", "success"], 1, "token: it is not that of a run of 'c1'"),
+    (["finish", "c1", "t", "--result", "success", "--retry"], 2, "--retry: it goes with --result failure or timeout"),
+    (["ls", "--reviewer", "bob"], 2, "--reviewer: 'bob' is not accepted; allowed: user:ID for a person"),
+    (["ls", "--team", "a", "--tag", "b"], 2, "--team and --tag: give one of them"),
+    (["policy", "show", "nosuch"], 1, "policy: there is no 'nosuch'"),
+    (["policy", "set", "p", "--required", "1", "--escalate", "1h"], 2, "--escalate: it goes with --escalate-to"),
+    (["policy", "set", "p", "--required", "1", "--on-timeout", "approve"], 2, "--timeout-approve-below: name the risk"),
+    (["diff", "c1"], 2, "--since: name the revision that you have seen"),
+    (["diff", "c1", "--since", "2"], 1, "change: 'c1' has revision 1, and no revision 2 yet"),
+    (["diff", "c1", "--from", "nosuch"], 2, "--from: 'nosuch' cannot be read"),
+    (["delegate", "c1", "--to", "eve", "--as", "bob"], 1, "change: 'c1': eve has another request of it"),
+    (["delegate", "c1", "--to", "bob", "--as", "bob"], 1, "--to: this person has the request"),
+    (["take-back", "c1", "--as", "bob"], 1, "change: 'c1': bob has not delegated"),
+    (["reassign", "c1", "add", "-m", "x"], 2, "--reviewer: it goes with add and move, and is needed"),
+    (["reassign", "c1", "remove", "-m", "x"], 2, "--request: name the request"),
+    (["reassign", "c1", "dismiss", "--request", "1", "-m", "x"], 1, "change: 'c1': nobody has answered this request"),
+    (["override", "c1", "--rev", "1", "-m", "x"], 2, "This approves 'c1' without its reviewers."),
+    (["override", "c1", "-m", "x", "--yes"], 2, "--rev: name the revision"),
+]
+
+
+@pytest.mark.parametrize(("words", "status", "text"), REFUSED, ids=range(len(REFUSED)))
+def test_what_is_not_accepted_is_told(words: list[str], status: int, text: str, domain: Domain) -> None:
+    domain.reviewed()
+    domain.draft("draft")
+    domain.run("policy", "set", "nine", "--required", "9")
+    before = domain.run("log", "c1")
+    ended = adeq("change", *words, **domain.there)
+    assert (ended.status, ended.stdout) == (status, ""), ended
+    assert ended.stderr.startswith(f"adeq: {text}" if text else "Usage:") or not text, ended.stderr
+    assert "Traceback" not in ended.stderr
+    assert domain.run("log", "c1") == before
+
+
+def test_what_is_decided_is_closed(domain: Domain) -> None:
+    domain.approved()
+    line = domain.refused("reject", "c1", "--rev", "1", "--as", "joe", "--group", "ops")
+    assert line == "change: 'c1' is APPROVED, by eve; the request is closed"
+
+
+# show, log, diff, watch
+
+
+def test_show(domain: Domain) -> None:
+    domain.reviewed("c1", "--resource", "database:orders", "--parameters", "\x1b[31mred[/red]")
+    domain.run("assess", "c1", "--rev", "1", "--score", "60", "--as", "bot", "--by", "v3")
+    domain.run("approve", "c1", "--rev", "1", "--as", "bob", "-m", "looks good")
+    said = domain.said("show", "c1")
+    assert "c1 is REVIEWING: revision 1, round 1\n" in said
+    assert "DRAFT ── SUBMITTED ── [REVIEWING] ── APPROVED ── APPLYING ── COMPLETED\n" in said
+    assert "\ufffd[31mred[/red]" in said
+    rows = {words[0]: words[1:] for line in said.splitlines() if (words := line.split())}
+    assert rows["risk"][:4] == ["HIGH", "60", "by", "v3,"]
+    assert rows["votes"] == ["1", "of", "2", "approvals"]
+    assert rows["awaited"] == ["user:eve", "group:ops"]
+    assert rows["due"] == ["in", "1d23h;", "then", "reject"]
+    assert rows["resources"] == ["database:orders"]
+    assert [word for word in rows["1"] if word != "ago"][:2] == ["user:bob", "APPROVED"]
+    assert rows["2"] == ["user:eve", "PENDING"]
+    assert "answered  by bob  slot=1 action=approve" in said
+    assert "'looks good'" in said
+
+
+def test_show_as_json(domain: Domain) -> None:
+    domain.reviewed()
+    found = domain.run("show", "c1", "--log", "2")
+    assert (found["domain"], found["id"], found["state"], found["counts"]["pending"]) == (
+        domain.name,
+        "c1",
+        "reviewing",
+        3,
+    )
+    assert found["rules"]["required"] == 2
+    assert found["rules"]["approval"] == 604800
+    assert [one["event"] for one in found["log"]] == ["change.submitted", "change.reviewing"]
+    assert found["log"][0]["policy"] == "two@1"
+    assert found["requests"][2]["reviewer"] == "group:ops"
+
+
+@pytest.mark.parametrize(
+    ("words", "drawn"),
+    [
+        (["put"], "[DRAFT] ── SUBMITTED ── REVIEWING ── APPROVED ── APPLYING ── COMPLETED"),
+        (["reject"], "DRAFT ── SUBMITTED ── REVIEWING ── [REJECTED]"),
+        (["approve"], "DRAFT ── SUBMITTED ── REVIEWING ── [APPROVED] ── APPLYING ── COMPLETED"),
+        (["approve", "failure"], "DRAFT ── SUBMITTED ── REVIEWING ── APPROVED ── APPLYING ── [FAILED]"),
+        (["approve", "success"], "DRAFT ── SUBMITTED ── REVIEWING ── APPROVED ── APPLYING ── [COMPLETED]"),
+        (["approve", "cancel"], "DRAFT ── SUBMITTED ── REVIEWING ── APPROVED ── [CANCELLED]"),
+    ],
+    ids=range(6),
+)
+def test_the_state_is_drawn(words: list[str], drawn: str, domain: Domain) -> None:
+    if words == ["put"]:
+        domain.draft("c1")
+    elif words == ["reject"]:
+        domain.reviewed()
+        domain.run("reject", "c1", "--rev", "1", "--as", "bob")
+    else:
+        domain.approved()
+    if words[1:] == ["cancel"]:
+        domain.run("cancel", "c1")
+    elif words[1:]:
+        token = domain.run("begin", "c1")["token"]
+        domain.run("finish", "c1", token, "--result", words[1])
+    assert drawn in domain.said("show", "c1").splitlines()
+
+
+def test_show_live(domain: Domain) -> None:
+    domain.reviewed()
+    with Terminal("change", "show", "c1", "--watch", "--interval", "100ms", **domain.there) as terminal:
+        terminal.read_until("PENDING")
+        domain.run("reject", "c1", "--rev", "1", "--as", "bob")
+        terminal.read_until("[REJECTED]")
+        assert terminal.wait() == 0
+    ended = adeq("change", "show", "c1", "--watch", "-o", "jsonl", **domain.there)
+    assert json.loads(ended.stdout)["state"] == "rejected"
+    assert domain.run("show", "c1", "--watch")["state"] == "rejected"
+    assert domain.said("show", "c1", "--watch").startswith(
+        "c1 REJECTED revision 1 user:bob=REJECTED user:eve=CANCELLED"
+    )
+
+
+def test_log(domain: Domain) -> None:
+    domain.reviewed()
+    domain.run("comment", "c1", "-m", "why?", "--as", "max", "--proof", "sso:7")
+    found = domain.run("log", "c1")
+    assert [one["event"] for one in found] == [
+        "change.created",
+        "change.submitted",
+        "change.reviewing",
+        "change.commented",
+    ]
+    assert {"by": "max", "reason": "why?", "proof": "sso:7"}.items() <= found[-1].items()
+    said = domain.said("log", "c1", "--limit", "1")
+    assert said.split()[1:] == ["rev", "1", "commented", "by", "max", "'why?'"]
+
+
+def test_diff(domain: Domain, tmp_path: Path) -> None:
+    domain.draft("c1", "--resource", "a:1", "--parameters", "one\ntwo")
+    saved = tmp_path / "c1.json"
+    saved.write_text(json.dumps(domain.run("show", "c1")))
+    assert domain.said("diff", "c1", "--since", "1") == "c1 has revision 1 still; nothing is new\n"
+    domain.run("put", "c1", "--rev", "1", "-m", "Less", "--as", "ann")
+    domain.run("put", "c1", "--rev", "2", "--parameters", "one\nthree", "--resource", "b:1", "--as", "ann")
+    found = domain.run("diff", "c1", "--since", "1")
+    assert [(one["rev"], one["by"], one["changed"]) for one in found["steps"]] == [
+        (2, "ann", "description"),
+        (3, "ann", "resources,parameters"),
+    ]
+    assert found["now"] == {"description": "Less", "parameters": "one\nthree", "resources": ["b:1"]}
+    assert set(domain.run("diff", "c1", "--since", "2")["now"]) == {"parameters", "resources"}
+    ended = adeq("change", "diff", "c1", "--since", "1", **domain.there)
+    assert "\ndescription\nLess\n" in ended.stdout
+    assert "The server keeps no content of earlier revisions." in ended.stderr
+    said = domain.said("diff", "c1", "--from", str(saved))
+    assert f"\n-{TITLE}\n+Less\n" in said
+    assert "\n one\n-two\n+three\n" in said
+    assert domain.run("diff", "c1", "--from", str(saved))["before"]["resources"] == ["a:1"]
+    assert domain.refused("diff", "c1", "--from", str(saved), "--since", "2", status=2).startswith("--since: ")
+    saved.write_text("[]")
+    assert "is not what adeq change show c1" in domain.refused("diff", "c1", "--from", str(saved), status=2)
+
+
+def test_watch(domain: Domain) -> None:
+    domain.draft("c2")
+    found: list[Any] = []
+    thread = threading.Thread(target=lambda: found.append(domain.run("watch", "c1", "--for", "1500ms")))
+    thread.start()
+    time.sleep(0.5)
+    domain.reviewed("c1")
+    domain.run("cancel", "c2")
+    thread.join()
+    assert [one["event"] for one in found[0]] == ["change.created", "change.submitted", "change.reviewing"]
+    assert found[0][1]["policy"] == "two@1"
+    domain.run("configure", "--events-max", "0")
+    assert domain.refused("watch", status=2).endswith(
+        f"adeq change configure --domain {domain.name} --events-max 100000"
+    )
+
+
+def test_watch_prints_lines(domain: Domain) -> None:
+    with Terminal("change", "watch", **domain.there) as terminal:
+        time.sleep(1)
+        domain.reviewed()
+        terminal.read_until("policy=two@1")
+        assert "created     c1  revision 1 by ann" in terminal.seen
+        terminal.enter("\x03")
+        assert terminal.wait() == 0
+
+
+# ls, stats, sweep, policies, settings
+
+
+def test_ls(domain: Domain) -> None:
+    domain.reviewed("c1", "--team", "pay", "--tag", "infra", "--resource", "database:orders")
+    domain.draft("c2", "--as", "joe", "--tag", "infra")
+    domain.approved("c3")
+    ids = {
+        "": ["c1", "c3", "c2"],
+        "--state REVIEWING": ["c1"],
+        "--author joe": ["c2"],
+        "--reviewer user:bob": ["c3", "c1"],
+        "--reviewer group:ops --state approved": ["c3"],
+        "--resource database:orders": ["c1"],
+        "--team pay": ["c1"],
+        "--tag infra": ["c2", "c1"],
+        "--tag nothing": [],
+    }
+    assert {words: [one["id"] for one in domain.run("ls", *words.split())] for words in ids} == ids
+    rows = lines("change", "ls", "--author", "joe", **domain.there)
+    assert rows[1][:3] == ["c2", "DRAFT", "1"]
+    ended = adeq("change", "ls", "--limit", "2", **domain.there)
+    assert (len(ended.stdout.splitlines()), ended.stderr.strip()) == (3, "There are more than 2: --limit N, or --all")
+    assert adeq("change", "ls", "--state", "nosuch", **domain.there).status == 2
+
+
+def test_stats(domain: Domain) -> None:
+    domain.approved()
+    domain.draft("c2")
+    found = domain.run("stats")
+    assert (found["states"]["approved"], found["states"]["draft"], found["due_now"]) == (1, 1, 0)
+    assert ["APPROVED", "1"] in lines("change", "stats", **domain.there)
+    found = domain.run("stats", "--user", "bob")
+    assert (found["approved_today"], found["approved_31_days"], found["rejected_today"], found["answers"]) == (
+        1,
+        1,
+        0,
+        1,
+    )
+    assert ["pending", "0"] in lines("change", "stats", "--user", "bob", **domain.there)
+    assert domain.run("stats", "--user", "nobody")["last"] is None
+
+
+def test_policies(domain: Domain) -> None:
+    words = ["--required", "1", "--reviewer", "user:bob", "--timeout", "2h", "--remind", "30m", "--escalate", "1h"]
+    words += ["--escalate-to", "user:cto", "--needs", "risk", "--auto-below", "20", "--deny-tag", "db"]
+    assert domain.said("policy", "set", "one", *words) == "stored one@2\n"
+    assert domain.said("policy", "set", "one", *words) == "unchanged one@2\n"
+    (found,) = [one for one in domain.run("policy", "ls") if one["policy"] == "one"]
+    assert (found["timeout"], found["escalate_to"], found["needs"], found["deny_tags"]) == (
+        7200,
+        ["user:cto"],
+        "risk",
+        ["db"],
+    )
+    assert domain.run("policy", "show", "one") == found
+    assert ["remind", "30m00s"] in lines("change", "policy", "show", "one", **domain.there)
+    assert ["one", "1", "1", "risk", "2h00m", "user:bob"] in lines("change", "policy", "ls", **domain.there)
+    assert domain.run("policy", "rm", "one") == [{"policy": "one", "status": "removed"}]
+    assert adeq("change", "policy", "rm", "one", **domain.there).status == 1
+
+
+def test_configure_and_sweep(domain: Domain) -> None:
+    assert domain.run("configure", "--lease", "9s", "-d", domain.name)["settings"]["lease"] == 9
+    assert domain.run("configure")["settings"]["lease"] == 9
+    assert domain.run("sweep") == {"domain": domain.name, "taken": 0, "removed": 0}
+    domain.reviewed()
+    domain.run("cancel", "c1")
+    domain.run("configure", "--keep", "0")
+    time.sleep(0.01)
+    assert domain.said("sweep") == "0 changes had something due; 1 ended change removed\n"
+
+
+# Applying
+
+
+def test_apply(domain: Domain) -> None:
+    domain.approved()
+    begun = domain.run("begin", "c1", "--as", "deployer", "--lease", "20s")
+    assert (begun["fence"], begun["rev"], begun["content"]["type"]) == (1, 1, "deploy")
+    token = begun["token"]
+    assert domain.refused("begin", "c1") == "change: deployer applies 'c1' already; see adeq change show c1"
+    assert ["lease", "in"] in [line.split()[:2] for line in domain.said("show", "c1").splitlines()]
+    assert domain.run("heartbeat", "c1", token)["status"] == "renewed"
+    domain.run("cancel", "c1")
+    ended = adeq("change", "heartbeat", "c1", token, **domain.there)
+    assert (ended.status, "stop, then adeq change finish with --result cancelled" in ended.stdout) == (1, True)
+    output = "x" * 20000 + "end"
+    said = domain.said("finish", "c1", token, "--result", "SUCCESS", "--text", output)
+    assert said == "c1 is COMPLETED\n"
+    found = domain.run("show", "c1")
+    assert (len(found["output"]), found["output"][-4:], found["output_cut"], found["result"]) == (
+        16384,
+        "xend",
+        True,
+        "success",
+    )
+    assert ["result", "SUCCESS"] in [line.split() for line in domain.said("show", "c1").splitlines()]
+
+
+def test_a_failed_run_is_tried_again(domain: Domain) -> None:
+    domain.approved()
+    token = domain.run("begin", "c1")["token"]
+    said = domain.said("finish", "c1", token, "--result", "failure", "--retry", "--error", "no disk")
+    assert said == "c1 is APPROVED; 1 of its attempts failed\n"
+    assert "\nfence      2\n" in domain.said("begin", "c1")
+
+
+# Delegation, reassignment, override
+
+
+def test_delegate(domain: Domain) -> None:
+    domain.reviewed()
+    assert domain.said("delegate", "c1", "--to", "max", "--as", "bob") == "c1: user:max answers request 1 now\n"
+    assert [row[0] for row in domain.inbox("max")] == ["change", "c1"]
+    said = domain.said("show", "c1")
+    assert ["1", "user:bob", "DELEGATED", "to", "user:max"] in [line.split() for line in said.splitlines()]
+    assert domain.run("take-back", "c1", "--as", "bob")["reviewer"] == "user:bob"
+    assert "DELEGATED" not in domain.said("show", "c1")
+
+
+def test_reassign(domain: Domain) -> None:
+    domain.reviewed()
+    domain.run("approve", "c1", "--rev", "1", "--as", "bob")
+    said = domain.said("reassign", "c1", "dismiss", "--request", "1", "-m", "too quick")
+    assert said == "c1: request 1 is open again; the change is REVIEWING\n"
+    assert "request 4 is added" in domain.said("reassign", "c1", "add", "--reviewer", "user:max", "-m", "expert")
+    assert "request 2 is that of user:zoe now" in domain.said(
+        "reassign", "c1", "move", "--request", "2", "--reviewer", "user:zoe", "-m", "away"
+    )
+    assert domain.run("reassign", "c1", "remove", "--request", "3", "-m", "away")["slot"] == 3
+    domain.run("reassign", "c1", "remove", "--request", "2", "-m", "away")
+    line = domain.refused("reassign", "c1", "remove", "--request", "1", "-m", "away")
+    assert line == "--reviewer: 2 must approve, and 1 could answer, and contributors do not count; name more"
+
+
+def test_override(domain: Domain) -> None:
+    domain.reviewed()
+    said = domain.said("override", "c1", "--rev", "1", "-m", "the site is down", "--as", "cto", "--yes")
+    assert said == "c1 revision 1 is APPROVED by override of cto\n"
+    assert "overridden  by cto, revision 1" in domain.said("show", "c1")
+
+
+# Completion
+
+
+def test_completion(domain: Domain) -> None:
+    domain.reviewed("c1")
+    for words, names in (
+        ("adeq change show ", ["c1"]),
+        ("adeq change submit c1 --policy ", ["two"]),
+        (f"adeq inbox --domain {domain.name[:-1]}", [domain.name]),
+    ):
+        place: dict[str, Any] = {**domain.there, "_ADEQ_COMPLETE": "complete_bash", "COMP_WORDS": words}
+        place |= {"COMP_CWORD": str(len(words.split(" ")) - 1)}
+        wait_until(lambda: set(process(**place).stdout.split()) >= {*names})  # noqa: B023 - it is called at once
