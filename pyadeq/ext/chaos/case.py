@@ -6,12 +6,15 @@ from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 from pyadeq.ext.chaos.calls import Calls, Settlement
 from pyadeq.ext.chaos.history import History, Op
 from pyadeq.ext.chaos.lock_tale import LockTale
 from pyadeq.ext.chaos.tale import Lease, Tale
+
+
+T = TypeVar("T")
 
 
 class Violation(NamedTuple):
@@ -59,6 +62,14 @@ class Case:
         self.calls = Calls(history.ops, history.marks)
         self.stepped = self.tale.stepped or "clock_back" in self.calls.marked
         self.lost: Counter[tuple[str, str]] = Counter()
+        self._views: dict[Callable[[Case], Any], Any] = {}
+
+    def view(self, kind: Callable[[Case], T]) -> T:
+        """What the rules of a noun share: made once, from this case."""
+        if kind not in self._views:
+            self._views[kind] = kind(self)
+        found: T = self._views[kind]
+        return found
 
     @cached_property
     def settled(self) -> list[tuple[Settlement, Lease | None]]:

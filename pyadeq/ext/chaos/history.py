@@ -1,4 +1,4 @@
-"""The history of a queue and a lock domain: the calls and answers of clients, and the records of the server.
+"""The history of a queue, a lock domain and other nouns: the calls and answers of clients, and the server's records.
 
 Times of clients are seconds of the recorder's clock. Times of the server are milliseconds of its own clock.
 """
@@ -87,6 +87,19 @@ class Entry:
 
 
 @dataclass(slots=True)
+class Records:
+    """The records of the server about one object of a noun, such as a change domain.
+
+    entries: its stream, from the beginning, or as far as it is kept. trimmed: how many entries are gone.
+    final: what is stored at the end, in the form that the rules of the noun read.
+    """
+
+    entries: list[Entry] = field(default_factory=list)
+    trimmed: int = 0
+    final: dict[str, Any] = field(default_factory=dict)
+
+
+@dataclass(slots=True)
 class History:
     """A whole history, to be judged.
 
@@ -95,6 +108,7 @@ class History:
     trimmed, lock_trimmed: how many entries are gone; None if unknown.
     final: the final state of tasks by id; None if the task is gone, `overdue` if it is delayed and its time is over.
     settings: of the queue, those that rules depend on.
+    nouns: the records of other nouns, by the word of the noun.
     problems: why the history is not complete.
     """
 
@@ -107,6 +121,7 @@ class History:
     trimmed: int | None = None
     lock_trimmed: int | None = None
     settings: dict[str, Any] = field(default_factory=dict)
+    nouns: dict[str, Records] = field(default_factory=dict)
 
     def save(self, path: Path | str) -> None:
         """Write it as JSON lines, each with its kind."""
@@ -132,6 +147,10 @@ class History:
                 yield {"kind": kind, "of": asdict(row)}
         for id, state in self.final.items():
             yield {"kind": "final", "of": [id, state]}
+        for word, records in self.nouns.items():
+            yield {"kind": "noun", "of": [word, {"trimmed": records.trimmed, "final": records.final}]}
+            for entry in records.entries:
+                yield {"kind": "noun_entry", "of": [word, asdict(entry)]}
 
     @classmethod
     def load(cls, path: Path | str) -> History:
@@ -158,6 +177,12 @@ class History:
             case "final":
                 id, state = line["of"]
                 self.final[id] = state
+            case "noun":
+                word, row = line["of"]
+                self.nouns[word] = Records(**row)
+            case "noun_entry":
+                word, row = line["of"]
+                self.nouns[word].entries.append(_entry(row))
             case kind:
                 raise ValueError(f"{kind!r} is no line of a history")
 
@@ -236,13 +261,13 @@ async def gather(
     history = History(ops, sorted(recorded.marks, key=lambda mark: mark.at))
     if queue is not None:
         history.entries = await aio_read_entries(client, queue.base)
-        history.trimmed = await _trimmed(client, queue.base, history, "queue")
+        history.trimmed = await count_trimmed(client, queue.base, history, "queue")
         settings = await queue.configure()
         history.settings = {"fair": settings.fair, "idempotency": settings.idempotency, "lease": settings.lease}
         history.final = await read_final(queue, _mentioned(history))
     if locks is not None:
         history.lock_entries = await aio_read_entries(client, locks.base)
-        history.lock_trimmed = await _trimmed(client, locks.base, history, "lock domain")
+        history.lock_trimmed = await count_trimmed(client, locks.base, history, "lock domain")
     return history
 
 
@@ -269,7 +294,7 @@ def _mentioned(history: History) -> list[str]:
     return list(ids)
 
 
-async def _trimmed(client: AioClient, base: str, history: History, what: str) -> int:
+async def count_trimmed(client: AioClient, base: str, history: History, what: str) -> int:
     """How many entries of a stream are gone; what that means for the history is noted there."""
     if not await client.exists(f"{base}:events"):
         return 0
