@@ -69,7 +69,7 @@ class Storm:
                     _wait(run, max(random.uniform(*fault.seconds) for fault in chosen))
             history = run.end()
             with redis.Redis.from_url(self._arena.primary.url) as client:
-                for base in (run.queue.base, run.locks.base):
+                for base in run.bases:
                     history.problems += audit(client, base)
             report = report_on(history, judge(history), faults=self._counted(struck, run))
             if not report.ok:

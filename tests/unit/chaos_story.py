@@ -7,6 +7,11 @@ entry  2000 task.claimed a b | fence=1       an entry of the queue's stream, and
 lock   2000 lock.acquired r1 | owner=o1      the same of the lock domain
 mark   5.0 restart
 final  a completed                           the state in the end; `-` if it is gone
+
+Lines of changes, see change_story.py:
+call   2.0 p1 put id=a -> created rev=1      a call of a script and its arguments; the status and fields of its answer
+change 2000 change.created a | by=ann rev=1  an entry of the stream of the change domain
+stored change a state=draft rev=1            what is stored in the end: of changes, policies, people, inboxes and states
 """
 
 from __future__ import annotations
@@ -14,6 +19,7 @@ from __future__ import annotations
 from typing import Any
 
 from pyadeq.ext.chaos import Entry, History, Mark, Op
+from tests.unit.change_story import call_of, records_of, store
 
 KINDS = {"exclusive", "shared", "permit"}
 
@@ -30,6 +36,12 @@ def told(*parts: str) -> History:
                 history.entries.append(_entry(number, words))
             case "lock":
                 history.lock_entries.append(_entry(number, words))
+            case "call":
+                history.ops.append(call_of(words))
+            case "change":
+                records_of(history).entries.append(_entry(number, words))
+            case "stored":
+                store(records_of(history).final, words)
             case "mark":
                 history.marks.append(Mark(float(words[0]), words[1]))  # type: ignore[arg-type]
             case "final":

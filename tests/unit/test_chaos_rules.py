@@ -7,6 +7,8 @@ from pathlib import Path
 import pytest
 
 from pyadeq.ext.chaos import RULES, History, Violation, judge
+from tests.unit.bad_change_histories import BAD as BAD_CHANGES
+from tests.unit.bad_change_histories import CHANGES
 from tests.unit.bad_histories import BAD, LOCKS, TASKS, Bad
 from tests.unit.chaos_story import edited, told, without
 
@@ -16,7 +18,7 @@ def convicted(history: History, **options: bool) -> set[str]:
 
 
 def test_a_good_history_is_acquitted_and_every_rule_has_something_to_look_at() -> None:
-    verdict = judge(told(TASKS, LOCKS))
+    verdict = judge(told(TASKS, LOCKS, CHANGES))
     assert verdict.ok, verdict.violations
     assert [rule for rule in RULES if verdict.checks[rule] == 0] == []
     assert (verdict.lost, verdict.problems) == ({}, [])
@@ -27,8 +29,14 @@ def test_a_bad_history_is_convicted_of_what_is_wrong(bad: Bad) -> None:
     assert convicted(told(edited(TASKS + LOCKS, *bad.edits), bad.more)) == bad.breaks
 
 
+@pytest.mark.parametrize("bad", BAD_CHANGES, ids=lambda bad: bad.what)
+def test_a_bad_history_of_changes_is_convicted_of_what_is_wrong(bad: Bad) -> None:
+    verdict = judge(told(edited(CHANGES, *bad.edits), bad.more))
+    assert {one.rule for one in verdict.violations} == bad.breaks, verdict.violations
+
+
 def test_every_rule_has_a_bad_history_of_its_own() -> None:
-    assert {rule for bad in BAD if len(bad.breaks) == 1 for rule in bad.breaks} == RULES.keys()
+    assert {rule for bad in [*BAD, *BAD_CHANGES] if len(bad.breaks) == 1 for rule in bad.breaks} == RULES.keys()
 
 
 def test_a_violation_says_what_is_wrong() -> None:
@@ -379,11 +387,39 @@ def test_a_trimmed_stream_of_locks_convicts_nobody(gone: int) -> None:
     assert verdict.problems == ["the stream of the lock domain begins late: what came before was trimmed, or not read"]
 
 
+@pytest.mark.parametrize("gone", range(1, len(told(CHANGES).nouns["change"].entries)))
+def test_a_trimmed_stream_of_changes_convicts_nobody(gone: int) -> None:
+    history = told(CHANGES)
+    del history.nouns["change"].entries[:gone]
+    history.nouns["change"].trimmed = gone
+    verdict = judge(history)
+    assert verdict.ok, verdict.violations
+    assert verdict.problems == ["the stream of the change domain begins late: what came before was trimmed"]
+
+
+def test_a_change_in_the_lost_tail_is_counted() -> None:
+    """The server forgot a vote and an approval, and the reviewers voted again."""
+    lost = without(CHANGES, "change 41600 change.answered c", "change 41600 change.approved c")
+    story = edited(
+        lost,
+        (
+            "call 42.0",
+            "mark 41.8 restart\n"
+            "call 41.9 v1 respond actor=bob id=c rev=2 digest=d2 action=approve rid=r11 -> approved\n"
+            "change 41900 change.answered c | rev=2 round=2 by=bob slot=1 action=approve for=bob\n"
+            "change 41900 change.approved c | rev=2 round=2 by=bob\ncall 42.0",
+        ),
+    )
+    verdict = judge(told(story))
+    assert verdict.ok, verdict.violations
+    assert verdict.lost == {"memory": {"change.respond": 1}}
+
+
 # As a file
 
 
 def test_a_history_survives_being_saved(tmp_path: Path) -> None:
-    history = told(TASKS, LOCKS, RESTART)
+    history = told(TASKS, LOCKS, CHANGES, RESTART)
     history.problems.append("one")
     history.settings["fair"] = False
     history.final["e"] = None

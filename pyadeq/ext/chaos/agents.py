@@ -27,6 +27,8 @@ from typing import Any
 
 from pyadeq.asyncio import Adeq
 from pyadeq.errors import AdeqError
+from pyadeq.ext.chaos.change.recorder import RecordedChanges
+from pyadeq.ext.chaos.change.workload import ROLES as CHANGE_ROLES
 from pyadeq.ext.chaos.recorder import Recorder
 from pyadeq.ext.chaos.workload import ROLES, Client, Scene
 
@@ -129,7 +131,9 @@ async def _play(role: str, name: str, options: dict[str, Any]) -> None:
         async with client as adeq:
             queue = recorder.queue(adeq.queue(scene.queue), name, durability)
             locks = recorder.locks(adeq.locks(scene.domain), name, durability)
-            await ROLES[role](Client(name, scene, random, adeq, queue, locks, stopped))
+            changes = RecordedChanges(recorder, adeq, scene.domain, name, durability)
+            play = {**ROLES, **CHANGE_ROLES}[role]
+            await play(Client(name, scene, random, adeq, queue, locks, changes, stopped))
 
 
 def _shift_clock(seconds: float) -> None:

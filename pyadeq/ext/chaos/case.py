@@ -13,7 +13,6 @@ from pyadeq.ext.chaos.history import History, Op
 from pyadeq.ext.chaos.lock_tale import LockTale
 from pyadeq.ext.chaos.tale import Lease, Tale
 
-
 T = TypeVar("T")
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from pyadeq.ext.chaos import end_rules, lock_rules, loss_rules, once_rules, order_rules, task_rules, told_rules
+from pyadeq.ext.chaos import change, end_rules, lock_rules, loss_rules, once_rules, order_rules, task_rules, told_rules
 from pyadeq.ext.chaos.case import Case, Finding, Rule, Verdict, Violation
 from pyadeq.ext.chaos.free_locks import free_locks
 from pyadeq.ext.chaos.history import History
@@ -35,6 +35,7 @@ RULES: Mapping[str, Rule] = {
         free_locks,
         locks_in_turn,
         end_rules.nothing_left,
+        *change.RULES,
     )
 }
 
@@ -50,6 +51,9 @@ def judge(history: History, *, drained: bool = True) -> Verdict:
     for tale, name in ((case.tale, "queue"), (case.locks, "lock domain")):
         if tale.cut and not history.problems:
             verdict.problems.append(f"the stream of the {name} begins late: what came before was trimmed, or not read")
+    for word, records in history.nouns.items():
+        if records.trimmed and not history.problems:
+            verdict.problems.append(f"the stream of the {word} domain begins late: what came before was trimmed")
     for name, rule in RULES.items():
         finding = Finding(name, case)
         rule(case, finding)

@@ -1,4 +1,4 @@
-"""A chaos run: a scratch queue and lock domain, the clients on them, and in the end what has to be judged."""
+"""A chaos run: a scratch queue, lock domain and change domain, the clients on them, and in the end what is judged."""
 
 from __future__ import annotations
 
@@ -17,13 +17,18 @@ from typing import Any, Self
 from pyadeq import Adeq, Backoff
 from pyadeq import asyncio as aio
 from pyadeq.errors import AdeqError, TransportError
+from pyadeq.ext.chaos.change import workload as changes
+from pyadeq.ext.chaos.change.read import read_changes
 from pyadeq.ext.chaos.crowd import Agent, Crowd
 from pyadeq.ext.chaos.history import History, gather
 from pyadeq.ext.chaos.recorder import Recorder, load_recorded
 from pyadeq.ext.chaos.watch import OUT_OF_REACH, Watch
 from pyadeq.ext.chaos.workload import Scene
 
-CAST: Mapping[str, int] = {"producer": 3, "worker": 3, "owner": 2, "operator": 1}
+CAST: Mapping[str, int] = {
+    "producer": 3, "worker": 3, "owner": 2, "operator": 1, "proposer": 1, "voter": 2, "applier": 2, "sweeper": 1,
+}  # fmt: skip
+FREEZABLE = ("worker", "owner", "voter", "applier", "sweeper", "changer")
 POLL = 0.05  # seconds
 DRAIN = 60.0  # seconds in which all that is left has to come to its end
 EVENTS = 10_000_000  # none is to be trimmed
@@ -56,6 +61,7 @@ class Run:
         self.adeq = Adeq.from_url(scene.url, **scene.places(), source="adeq chaos", retry_for=PATIENT)
         self.queue = self.adeq.queue(scene.queue)
         self.locks = self.adeq.locks(scene.domain)
+        self.bases = (self.queue.base, self.locks.base, self.adeq.noun("change", scene.domain).base)
         self._started: Counter[str] = Counter()
 
     def __enter__(self) -> Self:
@@ -86,6 +92,7 @@ class Run:
             events_max=EVENTS,
         )
         self.locks.configure(lease=self.scene.ttl, poll=0.5, claim=2.0, waiter=3.0, events_max=EVENTS)
+        changes.set_up(self.adeq, self.scene.domain, self.scene.lease)
         for role, count in self._cast.items():
             for _ in range(count):
                 self._start(role)
@@ -101,8 +108,8 @@ class Run:
                 self._start(role)
 
     def harm(self, random: Random, *, freeze: bool) -> None:
-        """Kill a client that holds leases or locks, or let it stand still for longer than a lease."""
-        victims = self.crowd.of("worker", "owner", *(() if freeze else ("producer",)))
+        """Kill a client that holds leases or locks, or another, or let it stand still for longer than a lease."""
+        victims = self.crowd.of(*FREEZABLE, *(() if freeze else ("producer", "proposer")))
         if not victims:
             return
         victim: Agent = random.choice(victims)
@@ -117,7 +124,7 @@ class Run:
         crowd = self.crowd
         problems: list[str] = []
         crowd.tend(everybody=True)
-        crowd.stop("producer", "operator", "owner")
+        crowd.stop(*(role for role in self._cast if role != "worker"))
         until = monotonic() + DRAIN
         with suppress(TransportError):
             self.queue.resume()
@@ -146,7 +153,7 @@ class Run:
     def remove(self) -> None:
         """Delete what the run has made."""
         client: Any = self.adeq.client
-        for base in (self.queue.base, self.locks.base):
+        for base in self.bases:
             keys: Iterable[bytes] = client.scan_iter(f"{base}:*", count=1000)
             for key in keys:
                 client.delete(key)
@@ -165,6 +172,7 @@ class Run:
         try:
             self.locks.reap()
             stats, locks = self.queue.stats(), self.locks.stats()
+            more = changes.left(self.adeq, self.scene.domain)
         except AdeqError as error:
             return str(error)
         counts = {
@@ -172,6 +180,7 @@ class Run:
             "tasks that run": stats.running,
             "locks that are held": locks.held,
             "requests that wait": locks.waiting,
+            **more,
         }
         return ", ".join(f"{count} {what}" for what, count in counts.items() if count)
 
@@ -180,19 +189,24 @@ class Run:
         async with aio.Adeq.from_url(scene.url, **scene.places(), retry_for=PATIENT) as adeq:
             client: Any = adeq.client
             try:
-                return await gather(self.recorder, client, adeq.queue(scene.queue), adeq.locks(scene.domain))
+                history = await gather(self.recorder, client, adeq.queue(scene.queue), adeq.locks(scene.domain))
+                history.nouns["change"] = await read_changes(adeq, client, scene.domain, history)
+                return history
             except (AdeqError, *OUT_OF_REACH) as error:
                 problem = f"the server could not be asked in the end: {error}"
                 return History(self.recorder.ops, self.recorder.marks, problems=[problem])
 
 
 def cast_of(clients: int) -> dict[str, int]:
-    """So many processes, at least four, in their roles."""
-    owners = max(1, clients // 4)
-    workers = (clients - 1 - owners) // 2
-    return {"producer": clients - 1 - owners - workers, "worker": workers, "owner": owners, "operator": 1}
+    """So many processes, at least four, in their roles; from five on, some of them work with changes."""
+    changers = clients // 4 if clients > 4 else 0
+    rest = clients - changers
+    owners = max(1, rest // 4)
+    workers = (rest - 1 - owners) // 2
+    cast = {"producer": rest - 1 - owners - workers, "worker": workers, "owner": owners, "operator": 1}
+    return {**cast, "changer": changers} if changers else cast
 
 
 def watch(run: Run) -> Watch:
     """A look at the servers of a run that notes in its history what becomes of them."""
-    return Watch(run.adeq, (run.queue.base, run.locks.base), run.recorder.mark)
+    return Watch(run.adeq, run.bases, run.recorder.mark)

@@ -16,6 +16,7 @@ from typing import Any
 
 from pyadeq.asyncio import Adeq, Grant, Queue
 from pyadeq.errors import DeadlockError, DurabilityError, LeaseLost, TransportError, WaitTimeout
+from pyadeq.ext.chaos.change.recorder import RecordedChanges
 from pyadeq.ext.chaos.recorder import RecordedLocks, RecordedQueue
 from pyadeq.ids import new_ulid
 from pyadeq.models.lock import LockMode
@@ -58,7 +59,7 @@ class Scene:
 
 @dataclass(frozen=True)
 class Client:
-    """One process in its role. queue, locks: recorded; plain: the queue itself, for what no rule is about."""
+    """One process in its role. queue, locks, changes: recorded; plain: the queue itself, for what no rule is about."""
 
     name: str
     scene: Scene
@@ -66,6 +67,7 @@ class Client:
     adeq: Adeq
     queue: RecordedQueue
     locks: RecordedLocks
+    changes: RecordedChanges
     stopped: asyncio.Event
 
     @property

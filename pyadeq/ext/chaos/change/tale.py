@@ -1,6 +1,7 @@
 """What the event stream of a change domain tells, change by change.
 
-It is told as it is: an event that cannot happen in the state of the change is noted as odd. The rules say what that means.
+It is told as it is: an event that cannot happen in the state of the change is noted as odd. What that means, the rules
+say.
 """
 
 from __future__ import annotations
@@ -98,11 +99,14 @@ class Approval:
 
 @dataclass(slots=True)
 class Life:
-    """A change from its creation until its record is deleted. writers: the actors who have written it."""
+    """A change from its creation until its record is deleted. writers: the actors who have written it.
+
+    state: empty if the stream does not tell it. born: None if the stream begins later.
+    """
 
     id: str
     born: Entry | None = None
-    state: str = "gone"
+    state: str = ""
     rev: int = 0
     round: Round = field(default_factory=lambda: Round(0))
     writers: set[str] = field(default_factory=set)
@@ -161,13 +165,14 @@ class ChangeTale:
             self.unknown.append(Odd(id, entry, "unknown"))
             life = Life(id)
             self.lives[id] = [life]
-        elif life.state not in allowed:
+        elif life.state and life.state not in allowed:
             self.odd.append(Odd(id, entry, life.state))
         if event != "change.removed":
             self._count_round(life, entry)
         if note := _NOTES.get(event):
             note(self, life, entry)
-        if event in RUN_ENDS and life.runs and life.state in ("applying", "approved") and "why" in words | _said(event):
+        # A change that its author has cancelled has no `why`.
+        if event in RUN_ENDS and life.runs and ("why" in words or event == "change.completed"):
             life.runs[-1].ends.append(entry)
         life.state, life.last = to or life.state, entry
 
@@ -232,11 +237,6 @@ class ChangeTale:
     def _applying(self, life: Life, entry: Entry) -> None:
         approved = life.approvals[-1].entry if life.approvals else None
         life.runs.append(Run(int(entry.words["fence"]), entry, approved))
-
-
-def _said(event: str) -> set[str]:
-    """A completed run has no reason; and a change that a person has cancelled before a run has none either."""
-    return {"why"} if event == "change.completed" else set()
 
 
 _NOTES = {

@@ -1,0 +1,281 @@
+"""What the clients of a chaos run do with changes: propose, vote, apply and sweep, each in a role of its own."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Mapping
+from functools import partial
+from random import Random
+from typing import Any, Final
+
+from pyadeq import Adeq
+from pyadeq.ext.chaos.workload import Client
+from pyadeq.ids import new_ulid
+
+PEOPLE: Final = ("ann", "bob", "cid", "dora", "eve", "finn")
+GROUP: Final = "oncall"  # all of them
+# Agents, and the people who answer for them: not those of the same number, so that an agent's principal may vote, too.
+AGENTS: Final = {f"agent-{number}": PEOPLE[number] for number in range(len(PEOPLE))}
+ALL: Final = [f"user:{person}" for person in PEOPLE]
+POLICIES: Final[list[dict[str, Any]]] = [
+    {"name": "two", "required": 2, "rejections": 2, "reviewers": ALL, "agents_may_vote": True},
+    {"name": "veto", "required": 3, "reviewers": [*ALL, f"group:{GROUP}"], "approval": 3},
+    {"name": "risky", "required": 1, "reviewers": ALL[:3], "needs": "risk", "auto_below": 30, "deny_tags": ["frozen"]},
+    {
+        "name": "slow",
+        "required": 2,
+        "reviewers": [ALL[0], f"group:{GROUP}", f"group:{GROUP}"],
+        "remind": 1,
+        "escalate": 1,
+        "escalate_to": ALL[3:5],
+        "timeout": 2,
+        "on_timeout": "approve",
+        "timeout_approve_below": 20,
+        "agents_may_vote": True,
+    },
+    {
+        "name": "open",
+        "required": 1,
+        "rejections": 0,
+        "reviewers": ALL,
+        "contributors_may_vote": True,
+        "max_attempts": 2,
+    },
+]
+SETTINGS: Final = {"auto_approve_low_risk": True, "events_max": 10_000_000}
+PACE: Final = 6.0  # changes a second of each proposer
+PAGE: Final = 20
+LIVE: Final = ("draft", "submitted", "reviewing", "approved", "applying")
+
+
+def set_up(adeq: Adeq, domain: str, lease: float) -> None:
+    """Make the domain and its policies."""
+    changes = adeq.noun("change", domain)
+    changes.configure(lease=lease, **SETTINGS)
+    adeq.send(changes.calls.build("set_policies", item=POLICIES))
+
+
+def left(adeq: Adeq, domain: str) -> dict[str, int]:
+    """What has not come to its end."""
+    changes = adeq.noun("change", domain)
+    swept = adeq.send(changes.calls.build("sweep", limit=100))
+    states = adeq.send(changes.calls.build("stats")).states
+    return {"changes that are applied": states["applying"], "changes to sweep": swept.more}
+
+
+def who_writes(random: Random) -> dict[str, str]:
+    """A person, or an agent and the person who answers for it."""
+    if random.random() < 0.5:
+        return {"actor": random.choice(PEOPLE)}
+    return _agent(random)
+
+
+def _agent(random: Random) -> dict[str, str]:
+    agent = random.choice(list(AGENTS))
+    return {"actor": agent, "principal": AGENTS[agent], "kind": "agent"}
+
+
+async def _find(client: Client, by: str, value: str) -> list[Any]:
+    """Some changes of an index; none if the server is away."""
+    page = await client.attempt(partial(client.changes.read, "list", by=by, value=value, limit=PAGE))
+    return [] if page is None else page.items
+
+
+# Proposers
+
+
+async def propose(client: Client) -> None:
+    """Write changes, some under ids that other proposers use as well; revise, submit, withdraw, cancel, reopen them."""
+    number = 0
+    while not client.stopped.is_set():
+        number += 1
+        await _write(client, number)
+        if client.chance(0.5):
+            await _steer(client)
+        await client.idle(client.random.expovariate(PACE))
+
+
+async def _write(client: Client, number: int) -> None:
+    random, call = client.random, client.changes.call
+    id = f"shared-{number // 3}" if client.chance(0.15) else f"{client.name}.{number}"
+    who = who_writes(random)
+    put = partial(call, "put", id=id, rid=new_ulid(), **who, **_content(random, id))
+    made = await client.attempt(put)
+    if client.chance(0.05):
+        await client.attempt(put)  # as a client does that has not seen the answer
+    if made is None or made.status != "created" or client.chance(0.05):
+        return
+    rev = made.rev
+    if client.chance(0.2):
+        revised = await client.attempt(
+            partial(call, "put", id=id, expect_rev=rev, **who_writes(random), **_content(random, id))
+        )
+        rev = revised.rev if revised is not None and revised.rev else rev
+    policy = random.choice(POLICIES)["name"]
+    submit = partial(
+        call, "submit", id=id, rev=rev, rid=new_ulid(), policy=policy, priority=random.choice(("low", "urgent")), **who
+    )
+    await client.attempt(submit)
+    if client.chance(0.05):
+        await client.attempt(submit)
+
+
+def _content(random: Random, id: str) -> dict[str, Any]:
+    return {
+        "change_type": "deploy",
+        "description": f"what {id} does, {random.randrange(4)}",
+        "parameters": b"%d" % random.randrange(4),
+        "resources": random.sample(["database:orders", "database:users", "host:web-1"], random.randint(0, 3)),
+        "tags": random.sample(["frozen", "urgent"], random.randint(0, 1)),
+        "team": random.choice(("red", "blue")),
+    }
+
+
+async def _steer(client: Client) -> None:
+    """Do with a change that is there what only those may do who have written it, and sometimes those who have not."""
+    random, call = client.random, client.changes.call
+    found = await _find(client, "state", random.choice((*LIVE, "failed", "rejected")))
+    if not found:
+        return
+    one = random.choice(found)
+    author = one.summary["author"]
+    who = {"actor": author}
+    if author in AGENTS:
+        who = {"actor": author, "principal": AGENTS[author], "kind": "agent"}
+    chance = random.random()
+    if chance < 0.4:
+        writer = who if client.chance(0.7) else who_writes(random)
+        await client.attempt(partial(call, "put", id=one.id, expect_rev=one.rev, **writer, **_content(random, one.id)))
+    elif chance < 0.85:
+        to = {"failed": "reopen", "rejected": "reopen"}.get(one.state, random.choice(("withdraw", "cancel")))
+        await client.attempt(
+            partial(call, "move", id=one.id, to=to, **(who if client.chance(0.9) else who_writes(random)))
+        )
+    if chance > 0.7 or one.state == "draft":
+        await client.attempt(partial(call, "submit", id=one.id, rev=one.rev, policy="two", **who))
+
+
+# Voters
+
+
+async def vote(client: Client) -> None:
+    """Assess changes and answer requests, as any person or agent; several processes are the same person at once."""
+    while not client.stopped.is_set():
+        if client.chance(0.4):
+            await _assess(client)
+        for _ in range(client.random.randint(1, 4)):
+            await _answer(client)
+        await client.idle(client.random.random() * 0.1)
+
+
+async def _assess(client: Client) -> None:
+    random, call = client.random, client.changes.call
+    for one in (await _find(client, "state", random.choice(("submitted", "submitted", "reviewing"))))[:4]:
+        digest = await _digest_of(client, one)
+        if digest:
+            what = {"id": one.id, "rev": one.rev, "digest": digest, "score": random.randrange(101)}
+            auto = client.chance(0.7)
+            await client.attempt(partial(call, "assess", **what, auto_approvable=auto, **who_writes(random)))
+
+
+async def _digest_of(client: Client, one: Any) -> str:
+    """The digest of the revision that a list has named; nothing if the change has another one now."""
+    found = await client.attempt(partial(client.changes.read, "get", item=[one.id]))
+    change = None if found is None else found.items[0].change
+    return str(change["digest"]) if change and change["rev"] == one.rev else ""
+
+
+async def _answer(client: Client) -> None:
+    random = client.random
+    person = random.choice(PEOPLE)
+    who: dict[str, Any] = {"actor": person, "groups": [GROUP] if client.chance(0.5) else []}
+    asked = partial(client.changes.read, "inbox", user=person, groups=who["groups"], limit=PAGE)
+    if client.chance(0.15):
+        who |= _agent(random)
+    page = await client.attempt(asked)
+    if page is None or not page.items:
+        return
+    some = random.sample(page.items, min(len(page.items), random.choice((1, 1, 1, 2, 5))))
+    await client.attempt(partial(_respond, client, [_vote(client, one) for one in some], who, new_ulid()))
+
+
+def _vote(client: Client, one: Any) -> dict[str, Any]:
+    action = client.random.choices(
+        ("approve", "reject", "request_changes", "comment", "abstain", "retract"), (14, 2, 1, 1, 1, 2)
+    )[0]
+    slot = one.slot if client.chance(0.6) else 0
+    digest = one.digest if client.chance(0.97) else "0" * 40
+    return {"id": one.id, "rev": one.rev, "digest": digest, "action": action, "slot": slot, "reason": "as it is"}
+
+
+async def _respond(client: Client, votes: list[dict[str, Any]], who: dict[str, Any], rid: str) -> Any:
+    answer = await client.changes.call("respond", item=votes, rid=rid, **who)
+    if client.chance(0.05):
+        answer = await client.changes.call("respond", item=votes, rid=rid, **who)
+    if client.chance(0.05):  # an approval is taken back, perhaps of what is approved by now
+        back = [{**one, "action": "retract"} for one in votes[:1]]
+        await client.changes.call("respond", item=back, **who)
+    return answer
+
+
+# Appliers
+
+
+async def apply(client: Client) -> None:
+    """Begin what is approved, several appliers the same change, and end the runs in all ways, or not at all."""
+    while not client.stopped.is_set():
+        found = await _find(client, "state", "approved" if client.chance(0.9) else "applying")
+        if found:
+            await _run(client, client.random.choice(found))
+        await client.idle(client.random.random() * 0.1)
+
+
+async def _run(client: Client, one: Any) -> None:
+    random, call = client.random, client.changes.call
+    digest = await _digest_of(client, one)
+    if not digest:
+        return
+    begin = partial(call, "begin", id=one.id, rev=one.rev, digest=digest, agent=client.name, rid=new_ulid())
+    begun = await client.attempt(begin)
+    if begun is None or begun.status != "begun" or client.chance(0.08):
+        return  # if it has begun, it is forgotten, and ends with its lease
+    await asyncio.sleep(random.random() * 0.1)
+    if client.chance(0.3):
+        await client.attempt(partial(call, "heartbeat", id=one.id, token=begun.token))
+    if client.chance(0.06):
+        await asyncio.sleep(client.scene.lease * random.uniform(1.0, 1.4))  # too long: another may have it now
+    if client.chance(0.04):
+        await client.attempt(partial(call, "finish", id=one.id, token=new_ulid(), result="success"))
+    result = random.choices(("success", "failure", "released", "timeout", "cancelled"), (10, 3, 2, 1, 1))[0]
+    finish = partial(
+        call, "finish", id=one.id, token=begun.token, rid=new_ulid(), result=result, retry=client.chance(0.5)
+    )
+    await client.attempt(finish)
+    if client.chance(0.05):
+        await client.attempt(finish)
+    if client.chance(0.05):
+        await client.attempt(partial(call, "finish", id=one.id, token=begun.token, result="success"))
+
+
+# Sweepers
+
+
+async def sweep(client: Client) -> None:
+    """Do what is due; it may be killed, and nothing waits for it."""
+    while not client.stopped.is_set():
+        await client.attempt(partial(client.changes.call, "sweep", limit=client.random.choice((1, 20))))
+        await client.idle(client.random.random())
+
+
+async def take_part(client: Client) -> None:
+    """All of it in one process."""
+    await asyncio.gather(propose(client), vote(client), apply(client), sweep(client))
+
+
+ROLES: Final[Mapping[str, Callable[[Client], Awaitable[None]]]] = {
+    "proposer": propose,
+    "voter": vote,
+    "applier": apply,
+    "sweeper": sweep,
+    "changer": take_part,
+}
