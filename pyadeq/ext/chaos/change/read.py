@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Sequence
 from typing import Any
 
-from pyadeq._core.kernel.nouncalls import Result
-from pyadeq.asyncio import Adeq
+from pyadeq.asyncio import Adeq, Result
 from pyadeq.ext.chaos.history import AioClient, History, Records, aio_read_entries, count_trimmed
 
 AT_ONCE = 100  # changes or entries of a call

@@ -5,41 +5,44 @@ from __future__ import annotations
 import hashlib
 from typing import Any
 
-from pyadeq._core.kernel.nouncalls import Result, script_of
-from pyadeq.asyncio import Adeq
+from pyadeq.asyncio import Adeq, Changes, Result
 from pyadeq.ext.chaos.recorder import Recorder
 from pyadeq.ids import new_ulid
 
+READS = frozenset({"get", "get_policies", "list", "inbox", "stats", "rules", "configure", "confirm", "migrate"})
+"""Calls that no rule asks for."""
+IDEMPOTENT = frozenset({"heartbeat", "sweep"})
+"""Calls without a rid."""
 UNTOLD = frozenset({"parameters", "preview", "output", "factors", "error", "error_details", "reason", "description"})
 """What calls carry and no rule asks for."""
 
 
-class RecordedChanges:
-    """A change domain whose calls are recorded.
+class RecordedChanges(Changes):
+    """A change domain whose writing calls are recorded, with whatever method they are made.
 
-    asked has the arguments of the call by their names, and its rid; answer has `status` and the fields of the answer,
+    asked has the arguments of the script by their names, and the rid; answer has `status` and the fields of the answer,
     those of each item in `items`. Of the content that `begin` returns only its digest is noted: `content_digest`.
     """
 
     def __init__(self, recorder: Recorder, adeq: Adeq, domain: str, client: str, durability: str = "memory") -> None:
-        self.changes = adeq.noun("change", domain)
+        plain = adeq.changes(domain)
+        super().__init__(adeq, plain.name, plain.base)
         self.client = client
         self.durability = durability
-        self._adeq = adeq
         self._recorder = recorder
 
-    async def call(self, verb: str, **arguments: Any) -> Result:
-        """Make a call, by the name of its script and its arguments."""
-        if any(argument.name == "rid" for argument in script_of("change", verb).args):
-            arguments.setdefault("rid", new_ulid())
-        call = self._adeq.send(self.changes.calls.build(verb, **arguments))
-        asked = {name: _plain(value) for name, value in arguments.items() if name not in UNTOLD}
-        return await self._recorder.note(self.client, f"change.{verb}", self.durability, asked, call, _told)
+    async def call(self, verb: str, /, **arguments: Any) -> Result:
+        """Make the call of a script by its name and its arguments. With the rid of an earlier call it is that call."""
+        return await self._call(verb, **arguments)
 
-    async def read(self, verb: str, **arguments: Any) -> Result:
-        """Make a call that changes nothing. It is not recorded."""
-        found: Result = await self._adeq.send(self.changes.calls.build(verb, **arguments))
-        return found
+    async def _call(self, verb: str, /, **arguments: Any) -> Result:
+        if verb in READS:
+            return await super()._call(verb, **arguments)
+        if verb not in IDEMPOTENT:
+            arguments.setdefault("rid", new_ulid())
+        asked = {name: _plain(value) for name, value in arguments.items() if name not in UNTOLD}
+        call = super()._call(verb, **arguments)
+        return await self._recorder.note(self.client, f"change.{verb}", self.durability, asked, call, _told)
 
 
 def content_digest(content: dict[str, Any], parameters: bytes) -> str:

@@ -217,10 +217,10 @@ class ChangeTale:
             chain.append(entry.words["from"].removeprefix("user:"))
 
     def _reassigned(self, life: Life, entry: Entry) -> None:
-        slot, action = entry.words["slot"], entry.words["action"]
-        if action in ("dismiss", "remove"):
+        slot, operation = entry.words["slot"], entry.words["action"]
+        if operation in ("dismiss", "remove"):
             life.round.votes.pop(slot, None)
-        if action in ("move", "remove"):
+        if operation in ("move", "remove"):
             life.round.chains.pop(slot, None)
 
     def _overridden(self, life: Life, entry: Entry) -> None:

@@ -17,8 +17,9 @@ GROUP: Final = "oncall"  # all of them
 # Agents, and the people who answer for them: not those of the same number, so that an agent's principal may vote, too.
 AGENTS: Final = {f"agent-{number}": PEOPLE[number] for number in range(len(PEOPLE))}
 ALL: Final = [f"user:{person}" for person in PEOPLE]
+SOME_AGENTS: Final = ["user:agent-0", "user:agent-3"]
 POLICIES: Final[list[dict[str, Any]]] = [
-    {"name": "two", "required": 2, "rejections": 2, "reviewers": ALL, "agents_may_vote": True},
+    {"name": "two", "required": 2, "rejections": 2, "reviewers": ALL + SOME_AGENTS, "agents_may_vote": True},
     {"name": "veto", "required": 3, "reviewers": [*ALL, f"group:{GROUP}"], "approval": 3},
     {"name": "risky", "required": 1, "reviewers": ALL[:3], "needs": "risk", "auto_below": 30, "deny_tags": ["frozen"]},
     {
@@ -77,7 +78,7 @@ def _agent(random: Random) -> dict[str, str]:
 
 async def _find(client: Client, by: str, value: str) -> list[Any]:
     """Some changes of an index; none if the server is away."""
-    page = await client.attempt(partial(client.changes.read, "list", by=by, value=value, limit=PAGE))
+    page = await client.attempt(partial(client.changes.call, "list", by=by, value=value, limit=PAGE))
     return [] if page is None else page.items
 
 
@@ -165,6 +166,10 @@ async def vote(client: Client) -> None:
             await _assess(client)
         for _ in range(client.random.randint(1, 4)):
             await _answer(client)
+        if client.chance(0.2):
+            await _intrude(client)
+        if client.chance(0.2):
+            await _hand_on(client)
         await client.idle(client.random.random() * 0.1)
 
 
@@ -180,7 +185,7 @@ async def _assess(client: Client) -> None:
 
 async def _digest_of(client: Client, one: Any) -> str:
     """The digest of the revision that a list has named; nothing if the change has another one now."""
-    found = await client.attempt(partial(client.changes.read, "get", item=[one.id]))
+    found = await client.attempt(partial(client.changes.call, "get", item=[one.id]))
     change = None if found is None else found.items[0].change
     return str(change["digest"]) if change and change["rev"] == one.rev else ""
 
@@ -189,9 +194,10 @@ async def _answer(client: Client) -> None:
     random = client.random
     person = random.choice(PEOPLE)
     who: dict[str, Any] = {"actor": person, "groups": [GROUP] if client.chance(0.5) else []}
-    asked = partial(client.changes.read, "inbox", user=person, groups=who["groups"], limit=PAGE)
-    if client.chance(0.15):
+    asked = partial(client.changes.call, "inbox", user=person, groups=who["groups"], limit=PAGE)
+    if client.chance(0.25):
         who |= _agent(random)
+        asked = partial(asked, user=who["actor"], principal=who["principal"])
     page = await client.attempt(asked)
     if page is None or not page.items:
         return
@@ -206,6 +212,43 @@ def _vote(client: Client, one: Any) -> dict[str, Any]:
     slot = one.slot if client.chance(0.6) else 0
     digest = one.digest if client.chance(0.97) else "0" * 40
     return {"id": one.id, "rev": one.rev, "digest": digest, "action": action, "slot": slot, "reason": "as it is"}
+
+
+async def _intrude(client: Client) -> None:
+    """Approve what may be one's own, or what another person was asked."""
+    for one in (await _find(client, "state", client.random.choice(("reviewing", "reviewing", "approved"))))[:2]:
+        digest = await _digest_of(client, one)
+        action = client.random.choice(("approve", "retract"))
+        if digest:
+            answer = {"id": one.id, "rev": one.rev, "digest": digest, "action": action}
+            groups = [GROUP] if client.chance(0.5) else []
+            who = who_writes(client.random) | {"groups": groups}
+            await client.attempt(partial(client.changes.call, "respond", item=[answer], **who))
+
+
+async def _hand_on(client: Client) -> None:
+    """Delegate a request, or take it back; as an operator, change who is asked; in an emergency, override."""
+    random, call = client.random, client.changes.call
+    found = await _find(client, "state", random.choice(("reviewing", "reviewing", "submitted")))
+    if not found:
+        return
+    one, person, slot = random.choice(found), random.choice(PEOPLE), random.randint(1, 6)
+    chance = random.random()
+    if chance < 0.6:
+        to = random.choice((None, *PEOPLE))
+        await client.attempt(partial(call, "delegate", id=one.id, slot=random.choice((0, slot)), actor=person, to=to))
+    elif chance < 0.9:
+        operation = random.choice(("add", "remove", "move", "dismiss"))
+        options: dict[str, Any] = {} if operation in ("remove", "dismiss") else {"reviewer": random.choice(ALL)}
+        if operation != "add":
+            options["slot"] = slot
+        reassign = partial(
+            call, "reassign", id=one.id, operation=operation, actor="operator", reason="a test", **options
+        )
+        await client.attempt(reassign)
+    elif digest := await _digest_of(client, one):
+        what = {"id": one.id, "rev": one.rev, "digest": digest, "reason": "a test"}
+        await client.attempt(partial(call, "override", actor=person, **what))
 
 
 async def _respond(client: Client, votes: list[dict[str, Any]], who: dict[str, Any], rid: str) -> Any:
