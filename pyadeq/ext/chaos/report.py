@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
+from typing import Any
 
 from pydantic import BaseModel
 from rich.console import Console
@@ -37,9 +38,9 @@ class Report(BaseModel):
     """One run, or several together.
 
     faults: what was injected, and what befell the server, by kind. tasks: those made, by the state in the end (`gone`:
-    there is none). calls: by outcome. granted: locks. checks: by rule. lost: what was not confirmed and is gone, by
-    the durability of the call and by its verb. problems: what kept the run from being complete. history: the file that
-    has it all.
+    there is none). changes: by the state in the end. calls: by outcome. granted: locks. checks: by rule. lost: what was
+    not confirmed and is gone, by the durability of the call and by its verb. problems: what kept the run from being
+    complete. history: the file that has it all.
     """
 
     ok: bool
@@ -49,6 +50,7 @@ class Report(BaseModel):
     clients: int = 0
     faults: dict[str, int] = {}
     tasks: dict[str, int] = {}
+    changes: dict[str, int] = {}
     granted: int = 0
     calls: dict[str, int] = {}
     checks: dict[str, int] = {}
@@ -69,6 +71,7 @@ def report_on(history: History, verdict: Verdict, *, faults: Mapping[str, int] |
         clients=len({op.client for op in history.ops}),
         faults=dict(counted),
         tasks=dict(Counter(state or "gone" for state in history.final.values())),
+        changes=dict(Counter(record["state"] for record in _changes(history))),
         granted=sum(op.verb == "take" and op.outcome == "ok" for op in history.ops),
         calls=dict(Counter(op.outcome for op in history.ops)),
         checks=verdict.checks,
@@ -76,6 +79,12 @@ def report_on(history: History, verdict: Verdict, *, faults: Mapping[str, int] |
         violations=[Found(rule=one.rule, subject=one.subject, text=one.text) for one in verdict.violations],
         problems=problems,
     )
+
+
+def _changes(history: History) -> Iterable[Mapping[str, Any]]:
+    records = history.nouns.get("change")
+    changes: Mapping[str, Mapping[str, Any]] = records.final.get("changes", {}) if records else {}
+    return changes.values()
 
 
 def together(reports: Iterable[Report]) -> Report:
@@ -86,7 +95,7 @@ def together(reports: Iterable[Report]) -> Report:
         whole.seconds += one.seconds
         whole.clients += one.clients
         whole.granted += one.granted
-        for name in ("faults", "tasks", "calls", "checks"):
+        for name in ("faults", "tasks", "changes", "calls", "checks"):
             setattr(whole, name, dict(Counter(getattr(whole, name)) + Counter(getattr(one, name))))
         for durability, verbs in one.lost.items():
             whole.lost[durability] = dict(Counter(whole.lost.get(durability, {})) + Counter(verbs))
@@ -126,13 +135,18 @@ def _lines(report: Report) -> Iterable[tuple[str, str]]:
         f"{report.clients} processes, {report.seconds:.0f} s"
         + ("" if report.seed is None else f", seed {report.seed}"),
     )
-    states = ", ".join(f"{count:,} {state}" for state, count in sorted(report.tasks.items()))
-    yield "Tasks", f"{sum(report.tasks.values()):,}: {states}"
+    yield "Tasks", f"{sum(report.tasks.values()):,}: {_counted(report.tasks)}"
     yield "Locks", f"{report.granted:,} granted"
+    if report.changes:
+        yield "Changes", f"{sum(report.changes.values()):,}: {_counted(report.changes)}"
     outcomes = {"ok": "done", "refused": "refused", "unknown": "without an answer"}
     calls = [f"{report.calls.get(outcome, 0):,} {word}" for outcome, word in outcomes.items()]
     yield "Calls", f"{sum(report.calls.values()):,}: {', '.join(calls)}"
     yield "Lost", _lost(report.lost)
+
+
+def _counted(states: Mapping[str, int]) -> str:
+    return ", ".join(f"{count:,} {state}" for state, count in sorted(states.items()))
 
 
 def _lost(lost: Mapping[str, Mapping[str, int]]) -> str:

@@ -56,7 +56,7 @@ def chaos(
     url: Url = DEFAULT_URL,
     output: Output = Format.table,
 ) -> None:
-    """Test a deployment: work on a scratch queue and scratch locks, record everything, and judge it at the end.
+    """Test a deployment: work on scratch tasks, locks and changes, record everything, and judge it at the end.
 
     While it runs, restart the server, fail over, cut the network or fill its memory: whatever may happen in production.
     The command notices this. It counts losses that such a fault allows, and losses that must never happen. Other queues
@@ -109,7 +109,7 @@ def _run(
         engine = _engine(adeq, scene)
     cast = cast_of(clients)
     view.say(f"Server   {engine} at {shown_url(scene.url)}")
-    view.say(f"Scratch  queue and locks {scene.queue}, deleted at the end; seed {scene.seed}")
+    view.say(f"Scratch  queue, locks and changes {scene.queue}, deleted at the end; seed {scene.seed}")
     view.say(f"Clients  {', '.join(f'{count} × {role}' for role, count in cast.items())}; durability {durability}")
     view.say("Now restart the server, fail over, cut the network: whatever may happen in production.")
     with Run(scene, cast, durability=(durability,)) as run:

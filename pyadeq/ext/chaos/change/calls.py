@@ -85,7 +85,7 @@ class ChangeCalls:
 
     def _note(self, op: Op) -> None:
         verb, asked, answer = op.verb.removeprefix(VERBS), op.asked, op.answer
-        if verb == "put" and op.outcome != "refused" and asked.get("principal"):
+        if verb == "put" and asked.get("principal"):
             self.principals[asked["id"], asked["actor"]].add(asked["principal"])
         if verb == "set_policies":
             self._note_policies(op)
@@ -97,8 +97,8 @@ class ChangeCalls:
         if verb == "finish" and op.outcome == "ok" and answer["status"] != "lost":
             begun = self.begun.get(asked["token"])
             self.finished.append(Finished(op, asked["id"], asked["token"], answer["status"], begun))
-        if op.outcome == "refused":
-            return
+        if op.outcome == "refused" and "error" in op.answer:
+            return  # by the client, or by the script
         for effect in self._effects(verb, op):
             self.done.append(Done(op, effect, op.outcome == "ok"))
 
@@ -108,9 +108,13 @@ class ChangeCalls:
                 self.policies[f"{asked['name']}@{answer['version']}"] = asked
 
     def _effects(self, verb: str, op: Op) -> Iterator[Effect]:
-        """What the call has done, or all that it may have done."""
+        """What the call has done, or all that it may have done.
+
+        A server that is full or read-only refuses a call. But the network may deliver the call twice, and the second
+        one later.
+        """
         asked, status = op.asked, op.answer.get("status")
-        unknown = op.outcome == "unknown"
+        unknown = op.outcome != "ok"
         id, by = asked.get("id", ""), asked.get("actor", "")
         if verb == "put":
             names = PUT.values() if unknown else [PUT[status]] if status in PUT else ()

@@ -253,12 +253,13 @@ def change_answers_kept(case: Case, found: Finding) -> None:
 def one_effect(case: Case, found: Finding) -> None:
     """A call that is sent again has the effect of one call, and gets the same answer.
 
-    So for each effect in the stream there is a call of its own that has caused it.
+    So for each effect in the stream there is a call of its own that has caused it: also after a restart, because what a
+    call has done, its event and the memory of its rid are lost together.
     """
     told = case.view(Told)
     _same_answers(case, told, found)
-    if told.cut or any(kind != "clock_back" for kind in case.calls.marked):
-        return  # a call whose effect was lost may be sent again
+    if told.cut:
+        return
     possible: defaultdict[Effect, Counter[str]] = defaultdict(Counter)
     for one in told.calls.done:
         _add(possible[one.effect], one.op, told)
