@@ -17,7 +17,8 @@ local function recheck_request(ctx, person, id)
     one.reviewer, one.chain = from, before
     if reviewer ~= from then
       hand_on(ctx, own, one, reviewer, new_chain, via)
-      record_step(ctx, own, 'change.delegated', 'delegation', 'slot=' .. one.slot .. ' from=' .. from .. ' to=' .. reviewer, '')
+      record_step(ctx, own, 'change.delegated', 'delegation', 'slot=' .. one.slot .. ' from=' .. from .. ' to=' .. reviewer .. ' chain='
+        .. string.gsub(string.sub(new_chain, 2), '>', ','), '')
     end
   end
   if own then save_change(ctx, own) end
