@@ -792,12 +792,13 @@ local function new_request(ctx, own, one, name) local requests = KEYS[4]
   local key, via = requests .. own.id .. '/' .. one.slot, ''
   redis.call('HSET', key, 'reviewer', one.reviewer, 'reviewer_name', name, 'priority', own.review_priority)
   if ctx.settings_delegations then via = follow_delegations(ctx, own, one, '') end
-  if via ~= '' then
-    redis.call('HSET', key, 'delegated_to', one.reviewer, 'delegation_chain', (string.gsub(string.sub(one.chain, 2), '>', ',')), 'via', via)
-  end
+  local chain = string.gsub(string.sub(one.chain, 2), '>', ',')
+  if via ~= '' then redis.call('HSET', key, 'delegated_to', one.reviewer, 'delegation_chain', chain, 'via', via) end
   join_people(ctx, own, one)
   open_request(ctx, own, one)
-  if via ~= '' then record_step(ctx, own, 'change.delegated', 'delegation', 'slot=' .. one.slot .. ' to=' .. one.reviewer, '') end
+  if via ~= '' then
+    record_step(ctx, own, 'change.delegated', 'delegation', 'slot=' .. one.slot .. ' to=' .. one.reviewer .. ' chain=' .. chain, '')
+  end
 end
 
 -- next_slot(list): the number of the next request. Slots are not used twice.

@@ -12,6 +12,7 @@ from pyadeq.ext.chaos.change.tale import DECISIONS, ENDED, RUN_ENDS, Approval, C
 from pyadeq.ext.chaos.history import Op, Records
 
 TIME = "time"  # who has done what was due
+NO_CALLER = (TIME, "delegation")
 REPEATED = ("now", "deadline")  # of an answer, what is not the same when the call is sent again
 
 
@@ -304,7 +305,11 @@ def _count(told: Told) -> Counter[Effect]:
     possible = {one.effect.event for one in told.calls.done}
     for entry in told.records.entries:
         words, event = entry.words, entry.event
-        if event not in possible or (entry.source and entry.source not in told.calls.clients) or words["by"] == TIME:
+        if (
+            event not in possible
+            or (entry.source and entry.source not in told.calls.clients)
+            or words["by"] in NO_CALLER
+        ):
             continue
         more = words.get("action", "") if event == "change.answered" else ""
         found[Effect(event, entry.ids[0], words["by"], more)] += 1

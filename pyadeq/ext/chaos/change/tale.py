@@ -209,6 +209,9 @@ class ChangeTale:
             self.votes.append(vote)
 
     def _delegated(self, life: Life, entry: Entry) -> None:
+        if "chain" in entry.words:  # delegations that were stored lead over several people at once
+            life.round.chains[entry.words["slot"]] = [one for one in entry.words["chain"].split(",") if one]
+            return
         chain = life.round.chains.setdefault(entry.words["slot"], [])
         to = entry.words["to"].removeprefix("user:")
         if to in chain:  # it was taken back

@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import Awaitable, Callable, Mapping
 from functools import partial
 from random import Random
+from time import time
 from typing import Any, Final
 
 from pyadeq import Adeq
@@ -227,8 +228,17 @@ async def _intrude(client: Client) -> None:
 
 
 async def _hand_on(client: Client) -> None:
-    """Delegate a request, or take it back; as an operator, change who is asked; in an emergency, override."""
+    """Delegate a request, or take it back; as an operator, change who is asked; in an emergency, override.
+
+    Some persons are away for seconds, and others answer instead of them.
+    """
     random, call = client.random, client.changes.call
+    if client.chance(0.2):
+        away: dict[str, Any] = {"name": "away", "to": random.choice(PEOPLE), "cascade": client.chance(0.5)}
+        away["until_ms"] = random.choice((1, int((time() + random.uniform(1, 4)) * 1000)))
+        if client.chance(0.3):
+            away = {"name": "away", "remove": True}
+        await client.attempt(partial(call, "set_delegations", user=random.choice(PEOPLE), item=[away]))
     found = await _find(client, "state", random.choice(("reviewing", "reviewing", "submitted")))
     if not found:
         return
