@@ -41,11 +41,11 @@ if before then
 end
 local own = load_change(ctx, id)
 if not own then return told(ctx, 'begin', nil, { 'not_found' }) end
-if own.state == 'applying' then return told(ctx, 'begin', own, { 'held', own.agent, own.deadline_ms }) end
+if own.state == 'applying' then return told(ctx, 'begin', own, { 'held', text_of(own, 'agent'), own.deadline_ms }) end
 if own.state ~= 'approved' then return told(ctx, 'begin', own, { 'state', own.state, own.rev }) end
 if rev ~= own.rev or digest ~= own.digest then return told(ctx, 'begin', own, { 'outdated', own.state, own.rev, own.digest }) end
 local missing, left
-if domain and own.resources ~= '' then missing, left = lock_refusal(own, domain, lock_rid) end
+if domain and text_of(own, 'resources') ~= '' then missing, left = lock_refusal(own, domain, lock_rid) end
 if missing then return told(ctx, 'begin', own, { 'not_locked', missing }) end
 
 local wanted = tonumber(redis.call('HGET', change .. id, 'timeout_ms'))
@@ -60,7 +60,7 @@ set_field(own, 'lock_rid', lock_rid)
 set_field(own, 'locks', locks)
 set_field(own, 'deadline_ms', run_deadline(ctx, own, lease_ms, left))
 move_to(ctx, own, 'applying')
-record_step(ctx, own, 'change.applying', agent, 'fence=' .. string.format('%.0f', own.fence), '')
-local answer = told(ctx, 'begin', own, { 'begun', rid, own.fence, own.deadline_ms, own.run_ms })
+record_step(ctx, own, 'change.applying', agent, 'fence=' .. string.format('%.0f', number_of(own, 'fence')), '')
+local answer = told(ctx, 'begin', own, { 'begun', rid, number_of(own, 'fence'), own.deadline_ms, number_of(own, 'run_ms') })
 add_content(answer)
 return answer

@@ -37,7 +37,7 @@ local before = replayed_one(ctx, 'finish')
 if before then return before end
 local own = load_change(ctx, id)
 local running = own and own.state == 'applying'
-if not own or own.token ~= token or not running and own.state ~= 'approved' then return told(ctx, 'finish', own, { 'lost' }) end
+if not own or text_of(own, 'token') ~= token or not running and own.state ~= 'approved' then return told(ctx, 'finish', own, { 'lost' }) end
 
 set_field(own, 'token', '')
 set_field(own, 'result', result)
@@ -46,10 +46,10 @@ set_field(own, 'output_key', output_key)
 set_field(own, 'error', error)
 set_field(own, 'error_details', error_details)
 redis.call('SET', outputs .. id, printed)
-if running and (result == 'failure' or result == 'timeout') then set_field(own, 'attempts', own.attempts + 1) end
+if running and (result == 'failure' or result == 'timeout') then set_field(own, 'attempts', number_of(own, 'attempts') + 1) end
 local final = { success = 'completed', failure = 'failed', timeout = 'failed', cancelled = 'cancelled', released = 'retry' }
 local how = retry and final[result] == 'failed' and 'retry' or final[result]
-end_run(ctx, own, own.agent, how, result)
+end_run(ctx, own, text_of(own, 'agent'), how, result)
 if due_of(own) <= ctx.now then take_due(ctx, own) end
 local again = own.state == 'approved' or own.state == 'reviewing' or own.state == 'submitted'
-return told(ctx, 'finish', own, again and { own.state, own.attempts } or { own.state })
+return told(ctx, 'finish', own, again and { own.state, number_of(own, 'attempts') } or { own.state })

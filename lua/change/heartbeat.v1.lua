@@ -28,16 +28,16 @@ if verifies_locks(ctx) then domain, refused = lock.open_domain({}) end
 if refused then return refused end
 local own = load_change(ctx, id)
 local status, missing, left = 'lost', nil, nil
-if own and own.state == 'applying' and own.token == token then
+if own and own.state == 'applying' and text_of(own, 'token') == token then
   local row = redis.call('HMGET', change .. id, 'lease_ms', 'lock_rid')
-  if domain and own.resources ~= '' then missing, left = lock_refusal(own, domain, row[2]) end
+  if domain and text_of(own, 'resources') ~= '' then missing, left = lock_refusal(own, domain, row[2]) end
   if missing then
     status = 'lock_lost'
-    set_field(own, 'attempts', own.attempts + 1)
+    set_field(own, 'attempts', number_of(own, 'attempts') + 1)
     end_run(ctx, own, 'time', 'retry', status)
   else
     set_field(own, 'deadline_ms', run_deadline(ctx, own, tonumber(row[1]), left))
-    status = own.cancelling == '1' and 'cancelling' or ctx.now >= own.started_ms + own.run_ms and 'timed_out' or 'renewed'
+    status = text_of(own, 'cancelling') == '1' and 'cancelling' or ctx.now >= number_of(own, 'started_ms') + number_of(own, 'run_ms') and 'timed_out' or 'renewed'
   end
 end
 if own then save_change(ctx, own) end

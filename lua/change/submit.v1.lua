@@ -62,11 +62,11 @@ if #list < tonumber(fields.required) then return told(ctx, 'submit', own, { 'unr
 copy_policy(ctx, own, fields)
 set_field(own, 'round', own.round + 1)
 set_field(own, 'submitted_ms', ctx.now)
-set_field(own, 'timeout_at_ms', ctx.now + own.p_timeout_ms)
+set_field(own, 'timeout_at_ms', ctx.now + number_of(own, 'p_timeout_ms'))
 set_field(own, 'decided_by', '')
 set_field(own, 'why', '')
 move_to(ctx, own, 'submitted')
-record_step(ctx, own, 'change.submitted', actor, 'policy=' .. own.policy, '')
+record_step(ctx, own, 'change.submitted', actor, 'policy=' .. text_of(own, 'policy'), '')
 replace_requests(ctx, own, list)
 if is_assessed(own) then begin_review(ctx, own, actor) end
 return told(ctx, 'submit', own, { own.state, own.rev, own.round, own.digest })

@@ -166,20 +166,18 @@ local function rank_after(set, score, id)
   return low
 end
 
--- read_change(id, new): the fields of a change that scripts work with. If there is none: nil, or with `new` one without values. A text
--- that is not stored is '', a number 0. set_field notes what changes, and save_change stores it.
+-- read_change(id, new): a change, with the fields that most calls need; or nil, or with `new` one without values. text_of and number_of
+-- read others when they are needed, set_field notes what changes, and save_change stores it.
 local function read_change(id, new) local change = KEYS[1]
-  local texts = { 'state', 'digest', 'author', 'slots', 'resources', 'team', 'tags', 'decided_by', 'why', 'token', 'agent', 'auto_approvable',
-    'cancelling', 'policy', 'p_needs', 'p_on_timeout', 'p_escalate_to', 'p_deny_tags', 'p_contributors_may_vote', 'p_agents_may_vote', 'p_follows', 'review_priority', 'type' }
-  local numbers = { 'rev', 'round', 'seq', 'created_ms', 'timeout_at_ms', 'remind_at_ms', 'escalate_at_ms', 'until_ms', 'deadline_ms',
-    'started_ms', 'run_ms', 'fence', 'attempts', 'risk_score', 'risk_rev', 'preview_rev', 'weight', 'level', 'p_required', 'p_rejections',
-    'p_remind_ms', 'p_escalate_ms', 'p_timeout_ms', 'p_timeout_approve_below', 'p_auto_below', 'p_approval_ms', 'p_max_attempts', 'p_delegation_depth' }
-  local row = redis.call('HMGET', change .. id, unpack(texts))  -- at most 23: texts
+  local row = redis.call('HMGET', change .. id, 'state', 'digest', 'slots', 'rev', 'round', 'seq', 'created_ms', 'timeout_at_ms',
+    'remind_at_ms', 'escalate_at_ms', 'until_ms', 'deadline_ms')
   if not row[1] and not new then return nil end
-  local own = { id = id, changed = {} }
-  for i, name in ipairs(texts) do own[name] = row[i] or '' end
-  row = redis.call('HMGET', change .. id, unpack(numbers))  -- at most 28: numbers
-  for i, name in ipairs(numbers) do own[name] = tonumber(row[i] or 0) end
+  local own = {
+    id = id, changed = {}, state = row[1] or '', digest = row[2] or '', slots = row[3] or '', rev = tonumber(row[4] or 0),
+    round = tonumber(row[5] or 0), seq = tonumber(row[6] or 0), created_ms = tonumber(row[7] or 0), timeout_at_ms = tonumber(row[8] or 0),
+    remind_at_ms = tonumber(row[9] or 0), escalate_at_ms = tonumber(row[10] or 0), until_ms = tonumber(row[11] or 0),
+    deadline_ms = tonumber(row[12] or 0),
+  }
   own.due_ms = due_of(own)
   return own
 end
@@ -222,20 +220,6 @@ local function read_inboxes(names, cursor, count) local inboxes = KEYS[3]
   return merged, true
 end
 
--- slots_of(own): the requests of a change, in the order of their slots: { slot, status, reviewer, chain, by }. `chain` has a `>` before each
--- person who has delegated it, the original reviewer first; `by` is the principal who answered. A caller that changes one sets
--- own.list_changed.
--- EARLY
-local function slots_of(own)
-  if own.list then return own.list end
-  local list = {}
-  for slot, status, reviewer, chain, by in string.gmatch(own.slots, '(%d+) ([%a_]+) ([^ >]+)(%S*) ([^,]*)') do
-    list[#list + 1] = { slot = slot, status = status, reviewer = reviewer, chain = chain, by = by }
-  end
-  own.list = list
-  return list
-end
-
 -- summary_of(own): what a list tells of a change, as pairs.
 local function summary_of(own) local change = KEYS[1]
   local names = { 'type', 'description', 'author', 'priority', 'review_priority', 'risk_score', 'risk_level', 'created_ms', 'submitted_ms' }
@@ -244,15 +228,20 @@ local function summary_of(own) local change = KEYS[1]
   return fields
 end
 
+-- text_of(own, name): a field of a change that read_change does not read; '' if it is not stored.
+-- EARLY
+local function text_of(own, name) local change = KEYS[1]
+  if own[name] == nil then own[name] = redis.call('HGET', change .. own.id, name) or '' end
+  return own[name]
+end
+
 -- shown_entry(ctx, id, person): the entry of an inbox for a request that this user can answer now, or nil.
 local function shown_entry(ctx, id, person)
   local name, slot = string.match(id, '^(.+)/(%d+)$')
   local own = read_change(name)
   if not own or own.state ~= 'reviewing' or arg_rare().is_overdue(ctx, own) then return nil end
-  if own.p_contributors_may_vote ~= '1' and arg_rare().has_written(name, { user, person }) then return nil end
-  for _, one in ipairs(slots_of(own)) do  -- at most 32: slots
-    if one.by == person then return nil end
-  end
+  if text_of(own, 'p_contributors_may_vote') ~= '1' and arg_rare().has_written(name, { user, person }) then return nil end
+  if string.find(own.slots .. ',', ' ' .. person .. ',', 1, true) then return nil end  -- it has answered another request
   return { 'request', name, tonumber(slot), own.rev, own.digest, own.timeout_at_ms, summary_of(own) }
 end
 

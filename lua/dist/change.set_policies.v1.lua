@@ -423,10 +423,10 @@ end
 
 local arg_rare
 
--- check_follows(own): return an error if a policy gives the lane or the priority of a task, and not its kind.
-local function check_follows(own)
+-- check_follows(given): return an error if a policy gives the lane or the priority of a task, and not its kind.
+local function check_follows(given)
   for _, step in ipairs({ 'approved', 'rejected', 'changes_requested', 'completed', 'failed', 'cancelled' }) do
-    if not own[step .. '_kind'] and (own[step .. '_lane'] or own[step .. '_priority']) then
+    if not given[step .. '_kind'] and (given[step .. '_lane'] or given[step .. '_priority']) then
       return refuse(step .. '_kind', '', 'the kind of the task, if its lane or priority is given')
     end
   end
@@ -441,24 +441,24 @@ local function check_reviewers(field, names)
   end
 end
 
--- check_policy(ctx, own): return an error if the fields of a policy contradict each other.
-local function check_policy(ctx, own)
-  if own.remove then
-    if #own > 2 then return refuse('remove', 1, 'given alone') end
+-- check_policy(ctx, given): return an error if the fields of a policy contradict each other.
+local function check_policy(ctx, given)
+  if given.remove then
+    if #given > 2 then return refuse('remove', 1, 'given alone') end
     return nil
   end
-  if not own.required then return refuse('required', '', 'a number of approvals; there is no default') end
-  if not own.escalate_to ~= not own.escalate_ms then return refuse('escalate_ms', own.escalate_ms, 'given with escalate_to, and only so') end
+  if not given.required then return refuse('required', '', 'a number of approvals; there is no default') end
+  if not given.escalate_to ~= not given.escalate_ms then return refuse('escalate_ms', given.escalate_ms, 'given with escalate_to, and only so') end
   local refused
-  if own.on_timeout and not own.timeout_approve_below then
+  if given.on_timeout and not given.timeout_approve_below then
     return refuse('timeout_approve_below', '', 'the risk below which a timeout approves')
   end
-  if (own.timeout_ms or 0) > ctx.settings_max_timeout_ms then
-    return refuse('timeout_ms', own.timeout_ms, 'at most the setting max_timeout_ms, ' .. ctx.settings_max_timeout_ms)
+  if (given.timeout_ms or 0) > ctx.settings_max_timeout_ms then
+    return refuse('timeout_ms', given.timeout_ms, 'at most the setting max_timeout_ms, ' .. ctx.settings_max_timeout_ms)
   end
-  refused = check_follows(own)
+  refused = check_follows(given)
   if refused then return refused end
-  return check_reviewers('reviewers', own.reviewers or {}) or check_reviewers('escalate_to', own.escalate_to or {})
+  return check_reviewers('reviewers', given.reviewers or {}) or check_reviewers('escalate_to', given.escalate_to or {})
 end
 
 -- done_before(ctx, verb): the answer that an earlier call with this verb and rid stored in the last minute, or nil.
@@ -586,31 +586,31 @@ local function emit(ctx, event, id, detail) local events = KEYS[5]
   redis.call('XADD', events, 'MAXLEN', '~', ctx.settings_events_max, '*', unpack(entry))  -- at most 12: fields of an event
 end
 
--- list_follows(own): the tasks of a policy: `<step>|<kind>|<lane>|<priority>`, separated by `;`.
-local function list_follows(own)
+-- list_follows(given): the tasks of a policy: `<step>|<kind>|<lane>|<priority>`, separated by `;`.
+local function list_follows(given)
   local words = {}
   for _, step in ipairs({ 'approved', 'rejected', 'changes_requested', 'completed', 'failed', 'cancelled' }) do
-    local wanted = own[step .. '_kind']
+    local wanted = given[step .. '_kind']
     if wanted then
-      words[#words + 1] = table.concat({ step, wanted, own[step .. '_lane'] or 'any', own[step .. '_priority'] or 5 }, '|')
+      words[#words + 1] = table.concat({ step, wanted, given[step .. '_lane'] or 'any', given[step .. '_priority'] or 5 }, '|')
     end
   end
   return table.concat(words, ';')
 end
 
--- policy_text(own): a policy as it is stored, with all fields, behind its version.
-local function policy_text(own)
+-- policy_text(given): a policy as it is stored, with all fields, behind its version.
+local function policy_text(given)
   local function list(names) return table.concat(names or {}, ',') end
   local function flag(value) return value and '1' or '0' end
-  return table.concat({ 'required=' .. own.required, 'rejections=' .. (own.rejections or 1), 'reviewers=' .. list(own.reviewers),
-    'contributors_may_vote=' .. flag(own.contributors_may_vote), 'agents_may_vote=' .. flag(own.agents_may_vote),
-    'needs=' .. (own.needs or 'none'), 'remind_ms=' .. string.format('%.0f', own.remind_ms or 0),
-    'escalate_ms=' .. string.format('%.0f', own.escalate_ms or 0), 'escalate_to=' .. list(own.escalate_to),
-    'timeout_ms=' .. string.format('%.0f', own.timeout_ms or 0), 'on_timeout=' .. (own.on_timeout or 'reject'),
-    'timeout_approve_below=' .. (own.timeout_approve_below or 0), 'auto_below=' .. (own.auto_below or 0),
-    'deny_tags=' .. list(own.deny_tags), 'approval_ms=' .. string.format('%.0f', own.approval_ms or 604800000),
-    'max_attempts=' .. (own.max_attempts or 3), 'delegation_depth=' .. (own.delegation_depth or 3),
-    'follows=' .. list_follows(own) }, ' ')
+  return table.concat({ 'required=' .. given.required, 'rejections=' .. (given.rejections or 1), 'reviewers=' .. list(given.reviewers),
+    'contributors_may_vote=' .. flag(given.contributors_may_vote), 'agents_may_vote=' .. flag(given.agents_may_vote),
+    'needs=' .. (given.needs or 'none'), 'remind_ms=' .. string.format('%.0f', given.remind_ms or 0),
+    'escalate_ms=' .. string.format('%.0f', given.escalate_ms or 0), 'escalate_to=' .. list(given.escalate_to),
+    'timeout_ms=' .. string.format('%.0f', given.timeout_ms or 0), 'on_timeout=' .. (given.on_timeout or 'reject'),
+    'timeout_approve_below=' .. (given.timeout_approve_below or 0), 'auto_below=' .. (given.auto_below or 0),
+    'deny_tags=' .. list(given.deny_tags), 'approval_ms=' .. string.format('%.0f', given.approval_ms or 604800000),
+    'max_attempts=' .. (given.max_attempts or 3), 'delegation_depth=' .. (given.delegation_depth or 3),
+    'follows=' .. list_follows(given) }, ' ')
 end
 
   arg_made = { create_base = create_base, emit = emit, policy_text = policy_text }

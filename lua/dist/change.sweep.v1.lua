@@ -146,20 +146,18 @@ local function emit(ctx, event, id, detail) local events = KEYS[25]
   redis.call('XADD', events, 'MAXLEN', '~', ctx.settings_events_max, '*', unpack(entry))  -- at most 12: fields of an event
 end
 
--- read_change(id, new): the fields of a change that scripts work with. If there is none: nil, or with `new` one without values. A text
--- that is not stored is '', a number 0. set_field notes what changes, and save_change stores it.
+-- read_change(id, new): a change, with the fields that most calls need; or nil, or with `new` one without values. text_of and number_of
+-- read others when they are needed, set_field notes what changes, and save_change stores it.
 local function read_change(id, new) local change = KEYS[1]
-  local texts = { 'state', 'digest', 'author', 'slots', 'resources', 'team', 'tags', 'decided_by', 'why', 'token', 'agent', 'auto_approvable',
-    'cancelling', 'policy', 'p_needs', 'p_on_timeout', 'p_escalate_to', 'p_deny_tags', 'p_contributors_may_vote', 'p_agents_may_vote', 'p_follows', 'review_priority', 'type' }
-  local numbers = { 'rev', 'round', 'seq', 'created_ms', 'timeout_at_ms', 'remind_at_ms', 'escalate_at_ms', 'until_ms', 'deadline_ms',
-    'started_ms', 'run_ms', 'fence', 'attempts', 'risk_score', 'risk_rev', 'preview_rev', 'weight', 'level', 'p_required', 'p_rejections',
-    'p_remind_ms', 'p_escalate_ms', 'p_timeout_ms', 'p_timeout_approve_below', 'p_auto_below', 'p_approval_ms', 'p_max_attempts', 'p_delegation_depth' }
-  local row = redis.call('HMGET', change .. id, unpack(texts))  -- at most 23: texts
+  local row = redis.call('HMGET', change .. id, 'state', 'digest', 'slots', 'rev', 'round', 'seq', 'created_ms', 'timeout_at_ms',
+    'remind_at_ms', 'escalate_at_ms', 'until_ms', 'deadline_ms')
   if not row[1] and not new then return nil end
-  local own = { id = id, changed = {} }
-  for i, name in ipairs(texts) do own[name] = row[i] or '' end
-  row = redis.call('HMGET', change .. id, unpack(numbers))  -- at most 28: numbers
-  for i, name in ipairs(numbers) do own[name] = tonumber(row[i] or 0) end
+  local own = {
+    id = id, changed = {}, state = row[1] or '', digest = row[2] or '', slots = row[3] or '', rev = tonumber(row[4] or 0),
+    round = tonumber(row[5] or 0), seq = tonumber(row[6] or 0), created_ms = tonumber(row[7] or 0), timeout_at_ms = tonumber(row[8] or 0),
+    remind_at_ms = tonumber(row[9] or 0), escalate_at_ms = tonumber(row[10] or 0), until_ms = tonumber(row[11] or 0),
+    deadline_ms = tonumber(row[12] or 0),
+  }
   own.due_ms = due_of(own)
   return own
 end
@@ -179,6 +177,13 @@ local function set_field(own, name, value)
   own.changed[#own.changed + 1] = value
 end
 
+-- text_of(own, name): a field of a change that read_change does not read; '' if it is not stored.
+-- EARLY
+local function text_of(own, name) local change = KEYS[1]
+  if own[name] == nil then own[name] = redis.call('HGET', change .. own.id, name) or '' end
+  return own[name]
+end
+
 -- record_step(ctx, own, event, by, detail, why): note a step of a change in its log, as an event, and as its next `seq`. by: who did it;
 -- detail: `name=value` words, or ''; why: free text for the log alone, or ''.
 -- EARLY
@@ -186,7 +191,7 @@ local function record_step(ctx, own, event, by, detail, why) local logs = KEYS[7
   set_field(own, 'seq', own.seq + 1)
   redis.call('XADD', logs .. own.id, 'MAXLEN', 1000, '*', 'event', event, 'timestamp', ctx.now_text, 'rev', own.rev, 'round', own.round,
     'by', by, 'detail', detail, 'reason', why, 'proof', ctx.proof or '')
-  if own.p_follows ~= '' then arg_rare().note_follow(ctx, own, event) end
+  if text_of(own, 'p_follows') ~= '' then arg_rare().note_follow(ctx, own, event) end
   emit(ctx, event, own.id, 'rev=' .. own.rev .. ' round=' .. own.round .. ' by=' .. by .. (detail ~= '' and ' ' .. detail or ''))
 end
 
@@ -289,6 +294,13 @@ local function move_delegated(ctx, limit) local inboxes, delegations, delegating
   return true
 end
 
+-- number_of(own, name): the same, as a number; 0 if it is not stored.
+-- EARLY
+local function number_of(own, name) local change = KEYS[1]
+  if own[name] == nil then own[name] = tonumber(redis.call('HGET', change .. own.id, name) or 0) end
+  return own[name]
+end
+
 -- oldest_beyond(ctx, set, keep_ms, max, limit): the oldest members of a set, which is sorted by times (ms), beyond an age (nil: none) and
 -- a number, at most limit: their ids and their times, in lists.
 local function oldest_beyond(ctx, set, keep_ms, max, limit)
@@ -367,10 +379,10 @@ local function remove_change(ctx, id) local change, params, previews, outputs, c
   end
   local own = read_change(id, true)
   for _, one in ipairs(slots_of(own)) do drop_request(own, one) end  -- at most 32: slots
-  reindex(own, by_resource, own.resources, '')
-  reindex(own, by_tag, own.tags, '')
-  reindex(own, by_team, own.team, '')
-  redis.call('ZREM', by_author .. own.author, id)
+  reindex(own, by_resource, text_of(own, 'resources'), '')
+  reindex(own, by_tag, text_of(own, 'tags'), '')
+  reindex(own, by_team, text_of(own, 'team'), '')
+  redis.call('ZREM', by_author .. text_of(own, 'author'), id)
   redis.call('ZREM', states .. own.state, id)
   redis.call('ZREM', ended, id)
   redis.call('UNLINK', change .. id, params .. id, previews .. id, outputs .. id, contributors .. id, logs .. id)
@@ -451,7 +463,7 @@ local function approve(ctx, own, by, why)
   move_to(ctx, own, 'approved')
   set_field(own, 'approved_ms', ctx.now)
   set_field(own, 'decided_by', by)
-  set_field(own, 'until_ms', ctx.now + own.p_approval_ms)
+  set_field(own, 'until_ms', ctx.now + number_of(own, 'p_approval_ms'))
   set_field(own, 'attempts', 0)
   set_field(own, 'token', '')
   record_step(ctx, own, 'change.approved', by, '', why)
@@ -497,16 +509,16 @@ local function can_be_asked(own, reviewer)
   for _, one in ipairs(slots_of(own)) do  -- at most 32: slots
     if one.by == person or is_asked(one, person) then return false end
   end
-  return own.p_contributors_may_vote == '1' or not has_written(own.id, { person })
+  return text_of(own, 'p_contributors_may_vote') == '1' or not has_written(own.id, { person })
 end
 
 -- end_run(ctx, own, by, how, why): a run is over: completed, failed, cancelled, or to be tried again (retry) if attempts are left.
 local function end_run(ctx, own, by, how, why)
-  local cancelled = own.cancelling == '1'
+  local cancelled = text_of(own, 'cancelling') == '1'
   set_field(own, 'cancelling', '')
   set_field(own, 'ended_ms', ctx.now)
   if how == 'retry' and cancelled then how = 'cancelled' end
-  if how == 'retry' and own.attempts >= own.p_max_attempts then how = 'failed' end
+  if how == 'retry' and number_of(own, 'attempts') >= number_of(own, 'p_max_attempts') then how = 'failed' end
   set_field(own, 'why', why)
   if how == 'retry' then
     move_to(ctx, own, 'approved')
@@ -522,14 +534,14 @@ end
 -- end_lease(ctx, own): the lease of an applier is over. After the time of the run the change has failed; else it may be begun again,
 -- while attempts are left and nobody has cancelled it.
 local function end_lease(ctx, own)
-  local late = own.deadline_ms >= own.started_ms + own.run_ms + 30000
-  set_field(own, 'attempts', own.attempts + 1)
+  local late = own.deadline_ms >= number_of(own, 'started_ms') + number_of(own, 'run_ms') + 30000
+  set_field(own, 'attempts', number_of(own, 'attempts') + 1)
   end_run(ctx, own, 'time', late and 'failed' or 'retry', late and 'timeout' or 'lost')
 end
 
 -- inbox_score(own): the place of its requests in inboxes; see keys.toml.
 local function inbox_score(own)
-  return string.format('%.0f', (own.risk_score * 10 + own.weight) * 4398046511104 + 4398046511103 - own.timeout_at_ms)
+  return string.format('%.0f', (number_of(own, 'risk_score') * 10 + number_of(own, 'weight')) * 4398046511104 + 4398046511103 - own.timeout_at_ms)
 end
 
 -- enter_inboxes(own): put the pending requests of a change into the inboxes of their reviewers, or at another place there.
@@ -553,9 +565,9 @@ end
 local function fits_delegation(ctx, own, fields)
   local from, till, above, below = tonumber(fields.from_ms), tonumber(fields.until_ms), tonumber(fields.risk_above), tonumber(fields.risk_below)
   if fields.active ~= '1' or from > ctx.now or till > 0 and till <= ctx.now then return false end
-  if (above >= 0 or below >= 0) and own.risk_rev ~= own.rev then return false end
-  if above >= 0 and own.risk_score <= above or below >= 0 and own.risk_score >= below then return false end
-  return shares_one(fields.types, own.type) and shares_one(fields.tags, own.tags) and shares_one(fields.resources, own.resources)
+  if (above >= 0 or below >= 0) and number_of(own, 'risk_rev') ~= own.rev then return false end
+  if above >= 0 and number_of(own, 'risk_score') <= above or below >= 0 and number_of(own, 'risk_score') >= below then return false end
+  return shares_one(fields.types, text_of(own, 'type')) and shares_one(fields.tags, text_of(own, 'tags')) and shares_one(fields.resources, text_of(own, 'resources'))
 end
 
 -- read_delegation(person, name): the fields of a delegation by name, all of them texts; or nil.
@@ -583,7 +595,7 @@ end
 -- delegations that led here; returns them with those of this walk.
 local function follow_delegations(ctx, own, one, via)
   local steps = select(2, string.gsub(one.chain, '>', ''))
-  for _ = steps + 1, own.p_delegation_depth do  -- at most 4: delegation_depth
+  for _ = steps + 1, number_of(own, 'p_delegation_depth') do  -- at most 4: delegation_depth
     local person = string.match(one.reviewer, '^user:(.+)$')
     local name, fields = nil, nil
     if person then name, fields = find_delegation(ctx, own, person) end
@@ -617,7 +629,7 @@ end
 -- from there. name: of the reviewer, for people, or ''.
 local function new_request(ctx, own, one, name) local requests = KEYS[6]
   local key, via = requests .. own.id .. '/' .. one.slot, ''
-  redis.call('HSET', key, 'reviewer', one.reviewer, 'reviewer_name', name, 'priority', own.review_priority)
+  redis.call('HSET', key, 'reviewer', one.reviewer, 'reviewer_name', name, 'priority', text_of(own, 'review_priority'))
   if ctx.settings_delegations then via = follow_delegations(ctx, own, one, '') end
   local chain = string.gsub(string.sub(one.chain, 2), '>', ',')
   if via ~= '' then redis.call('HSET', key, 'delegated_to', one.reviewer, 'delegation_chain', chain, 'via', via) end
@@ -637,8 +649,8 @@ end
 -- already, or has written the change, is passed over. Returns whether there is one request more.
 local function escalate(ctx, own, by)
   local names, list = {}, slots_of(own)
-  for name in string.gmatch(own.p_escalate_to, '[^,]+') do names[#names + 1] = name end
-  local level, added = own.level, nil
+  for name in string.gmatch(text_of(own, 'p_escalate_to'), '[^,]+') do names[#names + 1] = name end
+  local level, added = number_of(own, 'level'), nil
   while level < #names and not added do  -- at most 3: levels
     level = level + 1
     if #list < 32 and can_be_asked(own, names[level]) then
@@ -646,9 +658,9 @@ local function escalate(ctx, own, by)
     end
   end
   set_field(own, 'level', level)
-  set_field(own, 'escalate_at_ms', level < #names and ctx.now + own.p_escalate_ms or 0)
+  set_field(own, 'escalate_at_ms', level < #names and ctx.now + number_of(own, 'p_escalate_ms') or 0)
   if not added then return false end
-  set_field(own, 'timeout_at_ms', ctx.now + own.p_timeout_ms)
+  set_field(own, 'timeout_at_ms', ctx.now + number_of(own, 'p_timeout_ms'))
   list[#list + 1] = added
   new_request(ctx, own, added, '')
   enter_inboxes(own)
@@ -680,9 +692,9 @@ end
 
 -- is_assessed(own): whether the change has the risk and the preview of this revision that its policy needs.
 local function is_assessed(own)
-  local needs = own.p_needs
-  return not ((needs == 'risk' or needs == 'both') and own.risk_rev ~= own.rev
-    or (needs == 'preview' or needs == 'both') and own.preview_rev ~= own.rev)
+  local needs = text_of(own, 'p_needs')
+  return not ((needs == 'risk' or needs == 'both') and number_of(own, 'risk_rev') ~= own.rev
+    or (needs == 'preview' or needs == 'both') and number_of(own, 'preview_rev') ~= own.rev)
 end
 
 -- put_out(ctx, follow): put a task into the outbox. The change is kept until it is delivered.
@@ -697,7 +709,7 @@ end
 -- itself, for the end of this call.
 local function note_follow(ctx, own, event)
   local word = string.sub(event, 8)
-  local wanted, lane, priority = string.match(';' .. own.p_follows, ';' .. word .. '|([^|]*)|([^|]*)|(%d)')
+  local wanted, lane, priority = string.match(';' .. text_of(own, 'p_follows'), ';' .. word .. '|([^|]*)|([^|]*)|(%d)')
   if not wanted then return end
   local follow = { id = own.id, seq = string.format('%.0f', own.seq),
     text = table.concat({ word, string.format('%.0f', own.rev), own.digest, wanted, lane, priority }, ' ') }
@@ -710,10 +722,10 @@ end
 
 -- open_review(ctx, own, by): the requests of a change can be answered from now on; their times begin.
 local function open_review(ctx, own, by)
-  set_field(own, 'timeout_at_ms', ctx.now + own.p_timeout_ms)
-  set_field(own, 'remind_at_ms', own.p_remind_ms > 0 and ctx.now + own.p_remind_ms or 0)
+  set_field(own, 'timeout_at_ms', ctx.now + number_of(own, 'p_timeout_ms'))
+  set_field(own, 'remind_at_ms', number_of(own, 'p_remind_ms') > 0 and ctx.now + number_of(own, 'p_remind_ms') or 0)
   set_field(own, 'level', 0)
-  set_field(own, 'escalate_at_ms', own.p_escalate_to ~= '' and ctx.now + own.p_escalate_ms or 0)
+  set_field(own, 'escalate_at_ms', text_of(own, 'p_escalate_to') ~= '' and ctx.now + number_of(own, 'p_escalate_ms') or 0)
   enter_inboxes(own)
   record_step(ctx, own, 'change.reviewing', by, '', '')
 end
@@ -723,7 +735,7 @@ end
 local function open_round(ctx, own, by, why)
   if own.state == 'reviewing' then leave_inboxes(own) end
   set_field(own, 'round', own.round + 1)
-  set_field(own, 'timeout_at_ms', ctx.now + own.p_timeout_ms)
+  set_field(own, 'timeout_at_ms', ctx.now + number_of(own, 'p_timeout_ms'))
   set_field(own, 'decided_by', '')
   for _, one in ipairs(slots_of(own)) do open_request(ctx, own, one) end  -- at most 32: slots
   record_step(ctx, own, 'change.outdated', by, 'why=' .. why, '')
@@ -742,8 +754,8 @@ end
 
 -- time_out(ctx, own): nobody has decided in time: the change is rejected, unless its policy approves what is of low risk.
 local function time_out(ctx, own)
-  if own.state == 'reviewing' and own.p_on_timeout == 'approve' and own.risk_rev == own.rev and own.risk_score < own.p_timeout_approve_below then
-    approve(ctx, own, 'policy:' .. own.policy, 'timeout')
+  if own.state == 'reviewing' and text_of(own, 'p_on_timeout') == 'approve' and number_of(own, 'risk_rev') == own.rev and number_of(own, 'risk_score') < number_of(own, 'p_timeout_approve_below') then
+    approve(ctx, own, 'policy:' .. text_of(own, 'policy'), 'timeout')
   else
     reject(ctx, own, 'time', 'timeout')
   end
@@ -765,7 +777,7 @@ local function take_due(ctx, own)
     elseif own.timeout_at_ms <= ctx.now then
       time_out(ctx, own)
     else
-      set_field(own, 'remind_at_ms', ctx.now + own.p_remind_ms)
+      set_field(own, 'remind_at_ms', ctx.now + number_of(own, 'p_remind_ms'))
       record_step(ctx, own, 'change.reminded', 'time', '', '')
     end
   end

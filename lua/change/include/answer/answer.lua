@@ -4,14 +4,14 @@ local function answer(ctx, own, i, person)
   if action == 'comment' then return comment(ctx, own, reason) end
   if own.state == 'draft' or own.state == 'submitted' then return { 'state', own.state } end
   if own.state ~= 'reviewing' and not (own.state == 'approved' and action == 'retract') then
-    return { 'closed', own.state, own.why, own.decided_by }
+    return { 'closed', own.state, text_of(own, 'why'), text_of(own, 'decided_by') }
   end
   if item_rev[i] ~= own.rev or item_digest[i] ~= own.digest then return { 'outdated', own.rev, own.digest } end
   local one, why = find_request(own, item_slot[i], person)
   if not one then return { 'not_eligible', why } end
   local status = ({ approve = 'approved', reject = 'rejected', request_changes = 'changes_requested', abstain = 'abstained' })[action]
   if one.status == (status or 'pending') then return { 'same' } end
-  if own.state == 'approved' and one.status ~= 'approved' then return { 'closed', own.state, own.why, own.decided_by } end
+  if own.state == 'approved' and one.status ~= 'approved' then return { 'closed', own.state, text_of(own, 'why'), text_of(own, 'decided_by') } end
   if not status then return retract(ctx, own, one, reason) end
 
   local key, since_ms = requests .. own.id .. '/' .. one.slot, nil

@@ -1,8 +1,8 @@
 -- find_request(own, slot, person): the request that this call answers: the one that this person has answered in this round, or else a
 -- pending one that asks the actor, before one that asks a group of the actor; slot 0: any. Or nil and why the person may not answer.
 local function find_request(own, slot, person)
-  if kind == 'agent' and own.p_agents_may_vote ~= '1' then return nil, 'agent' end
-  if own.p_contributors_may_vote ~= '1' and has_written(own.id, { actor, person }) then return nil, 'contributor' end
+  if kind == 'agent' and text_of(own, 'p_agents_may_vote') ~= '1' then return nil, 'agent' end
+  if text_of(own, 'p_contributors_may_vote') ~= '1' and has_written(own.id, { actor, person }) then return nil, 'contributor' end
   local member = { ['user:' .. actor] = 2 }
   for _, group in ipairs(groups) do member['group:' .. group] = 1 end  -- at most 32: groups
   local found, best = nil, 0

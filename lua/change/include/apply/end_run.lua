@@ -1,10 +1,10 @@
 -- end_run(ctx, own, by, how, why): a run is over: completed, failed, cancelled, or to be tried again (retry) if attempts are left.
 local function end_run(ctx, own, by, how, why)
-  local cancelled = own.cancelling == '1'
+  local cancelled = text_of(own, 'cancelling') == '1'
   set_field(own, 'cancelling', '')
   set_field(own, 'ended_ms', ctx.now)
   if how == 'retry' and cancelled then how = 'cancelled' end
-  if how == 'retry' and own.attempts >= own.p_max_attempts then how = 'failed' end
+  if how == 'retry' and number_of(own, 'attempts') >= number_of(own, 'p_max_attempts') then how = 'failed' end
   set_field(own, 'why', why)
   if how == 'retry' then
     move_to(ctx, own, 'approved')

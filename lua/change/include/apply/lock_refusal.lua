@@ -9,7 +9,7 @@ local function lock_refusal(own, domain, rid)
       if part.code == 'x' and part.fence ~= '0' then held[part.resource] = true end
     end
   end
-  for name in string.gmatch(own.resources, '[^,]+') do  -- at most 32: resources
+  for name in string.gmatch(text_of(own, 'resources'), '[^,]+') do  -- at most 32: resources
     if not held[name] then return name end
   end
   return nil, deadline - domain.now

@@ -3,5 +3,5 @@
 local function run_deadline(ctx, own, lease, left)
   local ms = lease > 0 and lease or ctx.settings.lease_ms
   if left then ms = math.min(ms, left) end
-  return math.min(ctx.now + ms, own.started_ms + own.run_ms + WAIT_run_grace_ms)
+  return math.min(ctx.now + ms, number_of(own, 'started_ms') + number_of(own, 'run_ms') + WAIT_run_grace_ms)
 end

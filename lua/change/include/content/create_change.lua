@@ -1,6 +1,7 @@
 -- create_change(ctx, person, names, tag_list, digest): a new draft with the content and the metadata of this call.
 local function create_change(ctx, person, names, tag_list, digest)
   local own = read_change(id, true)
+  own.resources, own.team, own.tags, own.p_follows = '', '', '', ''
   set_field(own, 'state', 'draft')
   set_field(own, 'author', actor)
   set_field(own, 'principal', person)

@@ -5,6 +5,6 @@ local function refuse_put(own, person)
   if own.state ~= 'draft' and own.state ~= 'submitted' and own.state ~= 'reviewing' and own.state ~= 'approved' then
     return { 'state', own.state, own.rev }
   end
-  local slot = own.state ~= 'draft' and own.p_contributors_may_vote ~= '1' and asked_slot(own, { actor, person })
+  local slot = own.state ~= 'draft' and text_of(own, 'p_contributors_may_vote') ~= '1' and asked_slot(own, { actor, person })
   if slot then return { 'is_reviewer', own.state, slot } end
 end

@@ -1,6 +1,6 @@
 -- write_content(ctx, own, names, digest): store the content of this call as a new revision.
 local function write_content(ctx, own, names, digest)
-  reindex(own, by_resource, own.resources, names)
+  reindex(own, by_resource, text_of(own, 'resources'), names)
   set_field(own, 'rev', own.rev + 1)
   set_field(own, 'digest', digest)
   set_field(own, 'type', change_type)

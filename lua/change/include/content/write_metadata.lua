@@ -1,9 +1,9 @@
 -- write_metadata(own, tag_list): store the metadata of this call. Returns whether it was different.
 local function write_metadata(own, tag_list)
   local row = redis.call('HMGET', change .. own.id, 'author_name', 'ticket_ref')
-  if row[1] == author_name and row[2] == ticket_ref and own.team == team and own.tags == tag_list then return false end
-  if own.team ~= team then reindex(own, by_team, own.team, team) end
-  reindex(own, by_tag, own.tags, tag_list)
+  if row[1] == author_name and row[2] == ticket_ref and text_of(own, 'team') == team and text_of(own, 'tags') == tag_list then return false end
+  if text_of(own, 'team') ~= team then reindex(own, by_team, text_of(own, 'team'), team) end
+  reindex(own, by_tag, text_of(own, 'tags'), tag_list)
   set_field(own, 'author_name', author_name)
   set_field(own, 'ticket_ref', ticket_ref)
   set_field(own, 'team', team)

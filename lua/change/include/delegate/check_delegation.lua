@@ -1,10 +1,10 @@
--- check_delegation(own): return an error if the fields of a delegation contradict each other.
-local function check_delegation(own)
-  if own.remove then
-    if #own > 2 then return refuse('remove', 1, 'given alone') end
-  elseif not own.to then
+-- check_delegation(given): return an error if the fields of a delegation contradict each other.
+local function check_delegation(given)
+  if given.remove then
+    if #given > 2 then return refuse('remove', 1, 'given alone') end
+  elseif not given.to then
     return refuse('to', '', 'the person who answers instead')
-  elseif own.until_ms and own.until_ms <= (own.from_ms or 0) then
-    return refuse('until_ms', string.format('%.0f', own.until_ms), 'a time after from_ms')
+  elseif given.until_ms and given.until_ms <= (given.from_ms or 0) then
+    return refuse('until_ms', string.format('%.0f', given.until_ms), 'a time after from_ms')
   end
 end

@@ -1,8 +1,8 @@
--- delegation_text(own): a delegation as it is stored.
-local function delegation_text(own)
+-- delegation_text(given): a delegation as it is stored.
+local function delegation_text(given)
   local function list(names) return table.concat(names or {}, ',') end
-  return table.concat({ 'to=' .. own.to, 'from_ms=' .. string.format('%.0f', own.from_ms or 0),
-    'until_ms=' .. string.format('%.0f', own.until_ms or 0), 'types=' .. list(own.types), 'tags=' .. list(own.tags),
-    'resources=' .. list(own.resources), 'risk_above=' .. (own.risk_above or -1), 'risk_below=' .. (own.risk_below or -1),
-    'cascade=' .. (own.cascade and '1' or '0'), 'active=' .. (own.inactive and '0' or '1') }, ' ')
+  return table.concat({ 'to=' .. given.to, 'from_ms=' .. string.format('%.0f', given.from_ms or 0),
+    'until_ms=' .. string.format('%.0f', given.until_ms or 0), 'types=' .. list(given.types), 'tags=' .. list(given.tags),
+    'resources=' .. list(given.resources), 'risk_above=' .. (given.risk_above or -1), 'risk_below=' .. (given.risk_below or -1),
+    'cascade=' .. (given.cascade and '1' or '0'), 'active=' .. (given.inactive and '0' or '1') }, ' ')
 end

@@ -3,7 +3,7 @@
 -- delegations that led here; returns them with those of this walk.
 local function follow_delegations(ctx, own, one, via)
   local steps = select(2, string.gsub(one.chain, '>', ''))
-  for _ = steps + 1, own.p_delegation_depth do  -- at most 4: delegation_depth
+  for _ = steps + 1, number_of(own, 'p_delegation_depth') do  -- at most 4: delegation_depth
     local person = string.match(one.reviewer, '^user:(.+)$')
     local name, fields = nil, nil
     if person then name, fields = find_delegation(ctx, own, person) end

@@ -14,7 +14,7 @@ local function take_due(ctx, own)
     elseif own.timeout_at_ms <= ctx.now then
       time_out(ctx, own)
     else
-      set_field(own, 'remind_at_ms', ctx.now + own.p_remind_ms)
+      set_field(own, 'remind_at_ms', ctx.now + number_of(own, 'p_remind_ms'))
       record_step(ctx, own, 'change.reminded', 'time', '', '')
     end
   end

@@ -9,6 +9,6 @@ local function refuse_reassign(own, one)
     local counts = count_slots(own)
     local left = counts.approved + counts.pending + counts.changes_requested
     if one.status ~= 'rejected' and one.status ~= 'abstained' then left = left - 1 end
-    if left < own.p_required then return { 'unreachable', own.p_required, left } end
+    if left < number_of(own, 'p_required') then return { 'unreachable', number_of(own, 'p_required'), left } end
   end
 end

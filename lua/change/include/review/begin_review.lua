@@ -2,7 +2,7 @@
 -- asked. Returns the new state.
 local function begin_review(ctx, own, by)
   if passes_alone(ctx, own) then
-    approve(ctx, own, 'policy:' .. own.policy, '')
+    approve(ctx, own, 'policy:' .. text_of(own, 'policy'), '')
   else
     move_to(ctx, own, 'reviewing')
     open_review(ctx, own, by)

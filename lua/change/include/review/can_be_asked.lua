@@ -6,5 +6,5 @@ local function can_be_asked(own, reviewer)
   for _, one in ipairs(slots_of(own)) do  -- at most 32: slots
     if one.by == person or is_asked(one, person) then return false end
   end
-  return own.p_contributors_may_vote == '1' or not has_written(own.id, { person })
+  return text_of(own, 'p_contributors_may_vote') == '1' or not has_written(own.id, { person })
 end

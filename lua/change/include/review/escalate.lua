@@ -2,8 +2,8 @@
 -- already, or has written the change, is passed over. Returns whether there is one request more.
 local function escalate(ctx, own, by)
   local names, list = {}, slots_of(own)
-  for name in string.gmatch(own.p_escalate_to, '[^,]+') do names[#names + 1] = name end
-  local level, added = own.level, nil
+  for name in string.gmatch(text_of(own, 'p_escalate_to'), '[^,]+') do names[#names + 1] = name end
+  local level, added = number_of(own, 'level'), nil
   while level < #names and not added do  -- at most 3: levels
     level = level + 1
     if #list < 32 and can_be_asked(own, names[level]) then
@@ -11,9 +11,9 @@ local function escalate(ctx, own, by)
     end
   end
   set_field(own, 'level', level)
-  set_field(own, 'escalate_at_ms', level < #names and ctx.now + own.p_escalate_ms or 0)
+  set_field(own, 'escalate_at_ms', level < #names and ctx.now + number_of(own, 'p_escalate_ms') or 0)
   if not added then return false end
-  set_field(own, 'timeout_at_ms', ctx.now + own.p_timeout_ms)
+  set_field(own, 'timeout_at_ms', ctx.now + number_of(own, 'p_timeout_ms'))
   list[#list + 1] = added
   new_request(ctx, own, added, '')
   enter_inboxes(own)

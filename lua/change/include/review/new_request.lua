@@ -2,7 +2,7 @@
 -- from there. name: of the reviewer, for people, or ''.
 local function new_request(ctx, own, one, name)
   local key, via = requests .. own.id .. '/' .. one.slot, ''
-  redis.call('HSET', key, 'reviewer', one.reviewer, 'reviewer_name', name, 'priority', own.review_priority)
+  redis.call('HSET', key, 'reviewer', one.reviewer, 'reviewer_name', name, 'priority', text_of(own, 'review_priority'))
   if ctx.settings.delegations then via = follow_delegations(ctx, own, one, '') end
   local chain = string.gsub(string.sub(one.chain, 2), '>', ',')
   if via ~= '' then redis.call('HSET', key, 'delegated_to', one.reviewer, 'delegation_chain', chain, 'via', via) end

@@ -3,7 +3,7 @@
 local function open_round(ctx, own, by, why)
   if own.state == 'reviewing' then leave_inboxes(own) end
   set_field(own, 'round', own.round + 1)
-  set_field(own, 'timeout_at_ms', ctx.now + own.p_timeout_ms)
+  set_field(own, 'timeout_at_ms', ctx.now + number_of(own, 'p_timeout_ms'))
   set_field(own, 'decided_by', '')
   for _, one in ipairs(slots_of(own)) do open_request(ctx, own, one) end  -- at most 32: slots
   record_step(ctx, own, 'change.outdated', by, 'why=' .. why, '')
