@@ -140,7 +140,9 @@ bench-peers: $(READY) ## one worker beside BullMQ, Celery, RQ and eight more; ne
 
 figures: $(READY) ## measure all that docs/performance.md shows, in an hour and a half on an idle machine; needs Node and Redis
 	$(PY) -m bench.lock_contended -o json > bench/results/locks.json
-	$(VENV)/bin/adeq bench --all --most 2000000 -o json > bench/results/valkey.json
+	$(VENV)/bin/adeq bench cost paths drain latency growth memory idle recovery --most 2000000 -o json > bench/results/valkey.json
+	$(VENV)/bin/adeq bench changes -o json > bench/results/changes.json
+	$(VENV)/bin/adeq bench changes --engine "$$(command -v redis-server)" -o json > bench/results/changes_redis.json
 	$(VENV)/bin/adeq bench cost --no-persist -o json > bench/results/memory.json
 	$(VENV)/bin/adeq bench cost --engine "$$(command -v redis-server)" -o json > bench/results/redis.json
 	$(PY) -m bench.peers --measure throughput latency server -o json > bench/results/peers.json

@@ -3,19 +3,20 @@
     python -m bench.page
 
 `bench.peers` writes peers.json, `bench.lock_contended` locks.json, `bench.worst_calls` worst.json. `adeq bench` writes
-the others: valkey.json, redis.json, and memory.json without an append-only file. `make figures` measures them all
-again. The instruction counts are the recorded ones of tests/lua.
+the others: valkey.json and changes.json, redis.json and changes_redis.json, and memory.json without an append-only
+file. `make figures` measures them all again. The instruction counts are the recorded ones of tests/lua.
 """
 
 from __future__ import annotations
 
 import json
 import tomllib
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from statistics import median as median_of
 
-from bench.page_figures import FLOOR, LIFE, OWN, Json, figure, of
+from bench.page_changes import of_changes
+from bench.page_figures import FLOOR, LIFE, OWN, Json, Rows, count, figure, met, of, table
 from bench.peers.environments import NODE, OURS
 
 HERE = Path(__file__).parent
@@ -29,7 +30,6 @@ BESIDES = {
     "kept": "ended tasks kept; each new one deletes an older one",
     "waiting": "waiters for a lock",
 }
-Rows = Iterable[Sequence[str]]
 
 
 def main() -> None:
@@ -54,7 +54,7 @@ def page(found: dict[str, Json]) -> str:
         "lock_rounds": str(found["locks"]["rounds"]),
         "locks": table(*of_locks(found["locks"])),
     }
-    words |= of_the_worst(found["worst"])
+    words |= of_the_worst(found["worst"]) | {"changes": of_changes(found.get("changes"), found.get("changes_redis"))}
     filled = {name: text.format_map(words) for name, text in notes.items()}
     return TEXT.read_text().format_map(words | locks | filled)
 
@@ -247,10 +247,6 @@ def lowest(report: Json, subject: str, what: str, **by: int) -> float:
     return float(min(figure(report, subject, what, **by)["values"]))
 
 
-def table(heads: Sequence[str], rows: Rows) -> str:
-    return "\n".join(f"| {' | '.join(row)} |" for row in (heads, ["---"] * len(heads), *rows))
-
-
 def spread(values: Sequence[float], form: str = ",.0f") -> str:
     return f"{min(values):{form}} to {max(values):{form}}"
 
@@ -259,14 +255,6 @@ def rough(number: float) -> str:
     """Rounded to two digits, which is as exact as the measurement."""
     step = 10 ** (len(str(int(number))) - 2)
     return f"{round(number / step) * step:,}"
-
-
-def count(number: float | None) -> str:
-    return "" if number is None else f"{number:.0f}"
-
-
-def met(is_met: bool) -> str:
-    return "met" if is_met else "**missed**"
 
 
 if __name__ == "__main__":

@@ -14,7 +14,7 @@ import redis
 
 from pyadeq import EmbeddedServer, Task
 from pyadeq.errors import AdeqError, ConfigError
-from pyadeq.ext.bench import SUBJECTS, Figure, drain, draw, growth, idle, latency, paths, run
+from pyadeq.ext.bench import SUBJECTS, Figure, changes, drain, draw, growth, idle, latency, paths, run
 from pyadeq.ext.bench.scene import Plan, Scene
 from tests.integration.cli import adeq, error
 
@@ -43,6 +43,9 @@ def quick(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(growth, "RUNNING", (10, 1000))
     monkeypatch.setattr(growth, "KEPT", (100, 2000))
     monkeypatch.setattr(growth, "WAITING", (1, 20))
+    monkeypatch.setattr(changes, "OPEN", 60)
+    monkeypatch.setattr(changes, "KEPT", (10, 50, 5000))
+    monkeypatch.setattr(changes, "LIVES", 10)
 
 
 def found(*subjects: str, **how: Any) -> dict[str, list[Figure]]:
@@ -135,6 +138,21 @@ def test_a_path_that_is_not_taken_is_no_figure(monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setattr(paths, "PATHS", (replace(cancel, right=lambda told, size: False),))
     with pytest.raises(AdeqError, match="cancel 1 in line: the last answer was"):
         found("paths")
+
+
+@pytest.mark.usefixtures("quick")
+def test_changes_are_measured_alone_and_beside_others() -> None:
+    figures = found("changes", most=100, persistent=False)
+    for path in changes.PATHS:
+        (figure,) = figures[path.name]
+        assert figure.commands is not None
+        assert figure.commands >= 5
+    for step in changes.STEPS:
+        assert [one.by["kept"] for one in figures[f"{step}, beside ended changes"]] == [10, 50]
+    (under_review,), (completed,) = (
+        figures[f"a change with 3 requests, {how}"] for how in ("under review", "completed")
+    )
+    assert 1000 < under_review.median < completed.median < changes.BYTES
 
 
 def test_the_commands_of_scripts_are_those_that_the_server_names(own: EmbeddedServer) -> None:

@@ -46,13 +46,13 @@ def growth(scene: Scene) -> Iterator[Figure]:
             yield _waiting(own, count)
 
 
-def fitting(scene: Scene, name: str, counts: tuple[int, ...]) -> Iterator[int]:
-    """Those that are asked for and have room; the others of these are named as left out."""
+def fitting(scene: Scene, name: str, counts: tuple[int, ...], each: int = BYTES) -> Iterator[int]:
+    """Those that are asked for and have room; the others of these are named as left out. each: bytes of one."""
     for count in counts:
         if count > scene.plan.most:
             continue
         free = free_memory() if scene.own else None
-        if count <= (UNKNOWN if free is None else free // 2 // BYTES):
+        if count <= (UNKNOWN if free is None else free // 2 // each):
             yield count
             continue
         has = (
@@ -60,7 +60,7 @@ def fitting(scene: Scene, name: str, counts: tuple[int, ...]) -> Iterator[int]:
             if free is None
             else f"half of the {free / 1e9:.1f} GB that are free is less"
         )
-        scene.left_out.append(f"{name} {count:,}: it may take {count * BYTES / 1e9:.1f} GB of memory, and {has}")
+        scene.left_out.append(f"{name} {count:,}: it may take {count * each / 1e9:.1f} GB of memory, and {has}")
 
 
 def free_memory() -> int | None:

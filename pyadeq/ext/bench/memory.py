@@ -32,9 +32,9 @@ def memory(scene: Scene) -> Iterator[Figure]:
         with scene.anew() as own, own.queue() as queue:
             _put(queue, 1)
             queue.purge()
-            before = own.memory(queue)
+            before = own.memory(queue.base)
             bring(queue, own.tasks)
-            each = (own.memory(queue) - before) / own.tasks
+            each = (own.memory(queue.base) - before) / own.tasks
         yield Figure(subject="memory", what=state, unit="bytes", values=(each,), floor=(base,))
 
 

@@ -178,13 +178,14 @@ class Path:
     """One kind of call.
 
     prepare: makes the calls, and what they need. right: whether an answer to that many items is the one of this path.
-    size: as of a Stage.
+    size: as of a Stage. most: how many calls are enough, if that is less than MOST_CALLS.
     """
 
     name: str
-    prepare: Callable[[Stage], Calls]
+    prepare: Callable[[Any], Calls]
     right: Callable[[Any, int], bool]
     size: int = 1
+    most: int | None = None
 
 
 def _all(status: str) -> Callable[[Any, int], bool]:
@@ -247,26 +248,34 @@ PATHS = (
 
 
 def paths(scene: Scene) -> Iterator[Figure]:
-    """Beside the floor: an empty script with the same keys and arguments, sent in the same round."""
+    """The calls of queues and locks."""
+    return measured(scene, "paths", PATHS, Stage)
+
+
+def measured(scene: Scene, subject: str, ways: Sequence[Path], stage: type[Any]) -> Iterator[Figure]:
+    """Beside the floor: an empty script with the same keys and arguments, sent in the same round.
+
+    stage: makes what the paths are prepared on, as a Stage does.
+    """
     empty = scene.client.script_load(EMPTY)
     pings: list[float] = []
-    runs: dict[str, list[tuple[float, float, float]]] = {path.name: [] for path in PATHS}
+    runs: dict[str, list[tuple[float, float, float]]] = {path.name: [] for path in ways}
     for number in range(scene.rounds):
         pings.append(_bare(scene, [("PING",)] * min(scene.tasks, MOST_CALLS)))
-        for path in PATHS:
+        for path in ways:
             scene.tell(f"{path.name}, round {number + 1} of {scene.rounds}")
-            runs[path.name].append(_measured(scene, path, empty))
-    yield Figure(subject="paths", what="floor: PING", unit=UNIT, values=tuple(pings))
+            runs[path.name].append(_measured(scene, path, empty, stage))
+    yield Figure(subject=subject, what="floor: PING", unit=UNIT, values=tuple(pings))
     for name, run in runs.items():
         values, floor, commands = zip(*run, strict=True)
         each = sum(commands) / len(commands)
-        yield Figure(subject="paths", what=name, unit=UNIT, values=values, floor=floor, commands=each)
+        yield Figure(subject=subject, what=name, unit=UNIT, values=values, floor=floor, commands=each)
 
 
-def _measured(scene: Scene, path: Path, empty: str) -> tuple[float, float, float]:
+def _measured(scene: Scene, path: Path, empty: str, stage: type[Any]) -> tuple[float, float, float]:
     """Microseconds of a call and of an empty one, and the commands of its script."""
     with ExitStack() as stack:
-        at = Stage(scene, stack, min(MOST_CALLS, max(scene.tasks // path.size, 1)), path.size)
+        at = stage(scene, stack, min(path.most or MOST_CALLS, MOST_CALLS, max(scene.tasks // path.size, 1)), path.size)
         calls = path.prepare(at)
         floor = _bare(scene, [(verb, empty, *rest) for verb, _, *rest in (call.command() for call in calls)])
         cpu, commands, answer = scene.price(calls)

@@ -9,6 +9,7 @@ from functools import partial
 from pathlib import Path
 
 from pyadeq import __version__
+from pyadeq.ext.bench.changes import changes
 from pyadeq.ext.bench.cost import cost
 from pyadeq.ext.bench.drain import drain
 from pyadeq.ext.bench.figures import Figure, Report
@@ -20,7 +21,7 @@ from pyadeq.ext.bench.paths import paths
 from pyadeq.ext.bench.scene import Plan, Scene, Tell, untold
 
 SUBJECTS: Mapping[str, Callable[[Scene], Iterator[Figure]]] = {
-    one.__name__: one for one in (cost, paths, drain, latency, growth, memory, idle, recovery)
+    one.__name__: one for one in (cost, paths, drain, latency, growth, memory, changes, idle, recovery)
 }
 
 

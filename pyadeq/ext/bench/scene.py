@@ -91,6 +91,16 @@ class Scene:
         finally:
             self.remove(locks.base)
 
+    @contextmanager
+    def noun(self, word: str) -> Iterator[Any]:
+        """A new object of a noun, such as a change domain, which is deleted afterwards."""
+        found = self.adeq.noun(word, f"bench-{new_ulid()}")
+        try:
+            yield found
+        finally:
+            if not self._ends:
+                self.remove(found.base)
+
     def remove(self, base: str) -> None:
         """Delete all keys of a base, at once: what is freed later would be charged to the next measurement."""
         keys: list[bytes] = []
@@ -128,10 +138,10 @@ class Scene:
         stats = self.client.info("commandstats")
         return sum(int(one["calls"]) for one in stats.values())
 
-    def memory(self, queue: Queue) -> int:
-        """What the server uses, but for the events of a queue, which are trimmed and do not grow with its tasks."""
-        events = self.client.memory_usage(f"{queue.base}:events", samples=0) or 0
-        return int(self.client.info("memory")["used_memory"]) - int(events)
+    def memory(self, base: str, *but: str) -> int:
+        """What the server uses, but for the events, which are trimmed and do not grow, and the keys of these names."""
+        rest = sum(int(self.client.memory_usage(f"{base}:{name}", samples=0) or 0) for name in ("events", *but))
+        return int(self.client.info("memory")["used_memory"]) - rest
 
     def sender(self, pipelines: Sequence[Sequence[Command]]) -> Callable[[], Any]:
         """Sends pipelines, each when the one before it is answered; see the function."""

@@ -48,7 +48,7 @@ def bench(
         int,
         typer.Option(
             min=0,
-            help="For growth: the largest number of waiting or delayed tasks. It uses at most half of the memory.",
+            help="For growth and changes: the most stored tasks or changes. They use at most half of the memory.",
         ),
     ] = 1_000_000,
     plots: Annotated[Path | None, typer.Option(metavar="DIR", help="Draw the figures there, as PNG files.")] = None,

@@ -1,0 +1,248 @@
+"""Changes: what each kind of call costs, alone and where many ended ones are kept; and the bytes of a change."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack
+from functools import partial
+from typing import Any
+
+from pyadeq import Call
+from pyadeq.errors import AdeqError
+from pyadeq.ext.bench.figures import Figure
+from pyadeq.ext.bench.growth import fitting
+from pyadeq.ext.bench.paths import UNIT, Calls, Path, measured
+from pyadeq.ext.bench.scene import HOUR, PAYLOAD, Scene
+from pyadeq.ids import new_ulid
+
+CONTENT: dict[str, Any] = {
+    "actor": "ann",
+    "change_type": "config",
+    "description": "Raise the number of connections of the two databases",
+    "parameters": PAYLOAD,
+    "resources": ["database:prod-1", "database:prod-2"],
+    "tags": ["database", "prod", "weekly"],
+}
+REVIEWERS = 3
+OPEN = 10_000  # requests in an inbox, or changes in a list
+PAGE = 50
+KEPT = (1_000, 10_000, 100_000, 200_000)  # ended changes
+LIVES = 500  # that are measured beside them, in a round
+BYTES = 10_000  # of an ended change, at most
+CHUNK = 1_000  # changes that are made together
+STEPS = ("put", "submit", "vote", "deciding vote", "begin", "heartbeat", "finish")
+IN_REVIEW, WHOLE_LIFE = STEPS[:2], tuple(step for step in STEPS if step != "heartbeat")
+FORGOTTEN = ("once", "once:due")  # answers that are remembered for a minute
+
+
+class Domain:
+    """A change domain. All changes have the same content, and so the same digest. Reviewers are r0, r1 and so on."""
+
+    def __init__(self, scene: Scene, changes: Any, **policy: Any) -> None:
+        self.scene, self.changes = scene, changes
+        self.build = changes.calls.build
+        changes.configure(keep_max=10_000_000)
+        self._policy = {"name": "bench", "required": 2, "timeout": HOUR, **policy}
+        self.done([self.build("set_policies", item=[self._policy])])
+        self.digest = scene.adeq.send(self.build("put", id="first", **CONTENT)).digest
+
+    def ids(self, count: int) -> list[str]:
+        """Of changes that do not exist yet."""
+        return [new_ulid() for _ in range(count)]
+
+    def put(self, ids: Sequence[str]) -> Calls:
+        """Create drafts."""
+        return [self.build("put", id=id, **CONTENT) for id in ids]
+
+    def submit(self, ids: Sequence[str], reviewers: int = REVIEWERS) -> Calls:
+        """Ask that many reviewers."""
+        asked = [f"user:r{n}" for n in range(reviewers)]
+        return [self.build("submit", id=id, rev=1, actor="ann", policy="bench", item=asked) for id in ids]
+
+    def vote(self, ids: Sequence[str], reviewer: int, size: int = 1) -> Calls:
+        """Approve, that many changes in a call."""
+        seen = {"rev": 1, "digest": self.digest, "action": "approve"}
+        some = (ids[start : start + size] for start in range(0, len(ids), size))
+        return [self.build("respond", actor=f"r{reviewer}", item=[{"id": id, **seen} for id in one]) for one in some]
+
+    def begin(self, ids: Sequence[str]) -> Calls:
+        """Begin runs, whose tokens are made of the ids."""
+        return [self._run("begin", id, rid=f"run-{id}", rev=1, digest=self.digest, agent="bench") for id in ids]
+
+    def heartbeat(self, ids: Sequence[str]) -> Calls:
+        """Renew their leases."""
+        return [self._run("heartbeat", id, token=f"run-{id}") for id in ids]
+
+    def finish(self, ids: Sequence[str]) -> Calls:
+        """End them, with success."""
+        return [self._run("finish", id, token=f"run-{id}", result="success", printed=PAYLOAD) for id in ids]
+
+    def _run(self, verb: str, id: str, **arguments: Any) -> Call[Any]:
+        found: Call[Any] = self.build(verb, id=id, **arguments)
+        return found
+
+    def step(self, name: str, ids: Sequence[str]) -> Calls:
+        """The calls of one of STEPS."""
+        match name:
+            case "vote":
+                return self.vote(ids, 0)
+            case "deciding vote":
+                return self.vote(ids, 1)
+        found: Calls = getattr(self, name)(ids)
+        return found
+
+    def take(self, ids: Sequence[str], steps: Sequence[str]) -> None:
+        """Make these changes take some steps."""
+        for name in steps:
+            self.done(self.step(name, ids))
+
+    def fill(self, count: int, steps: Sequence[str]) -> None:
+        """Make that many changes, which take some steps."""
+        for start in range(0, count, CHUNK):
+            self.scene.tell(f"{start:,} of {count:,} changes are there")
+            self.take(self.ids(min(CHUNK, count - start)), steps)
+
+    def done(self, calls: Calls) -> None:
+        """Make calls in pipelines of a hundred."""
+        for script in {call.script for call in calls}:
+            self.scene.client.script_load(script.text)
+        commands = [call.command() for call in calls]
+        self.scene.sender([commands[start : start + 100] for start in range(0, len(commands), 100)])()
+
+
+class Stage(Domain):
+    """A domain for one path. count: of its calls; size: how many changes each of them has."""
+
+    def __init__(self, scene: Scene, stack: ExitStack, count: int, size: int) -> None:
+        super().__init__(scene, stack.enter_context(scene.noun("change")))
+        self.count, self.size = count, size
+
+    def opened(self, reviewers: int = REVIEWERS) -> list[str]:
+        """The ids of new changes under review, as many as all calls have."""
+        ids = self.ids(self.count * self.size)
+        self.done(self.put(ids))
+        self.done(self.submit(ids, reviewers))
+        return ids
+
+    def before(self, step: str) -> list[str]:
+        """The ids of new changes that have taken all steps before this one."""
+        ids = self.ids(self.count)
+        self.take(ids, STEPS[: STEPS.index(step)])
+        return ids
+
+    def required(self, count: int) -> None:
+        """So many approvals decide."""
+        self.done([self.build("set_policies", item=[{**self._policy, "required": count}])])
+
+
+def _put(at: Stage) -> Calls:
+    return at.put(at.ids(at.count))
+
+
+def _revise(at: Stage) -> Calls:
+    """Another description, under review: a new round."""
+    content = {**CONTENT, "description": "Raise the number of connections"}
+    return [at.build("put", id=id, expect_rev=1, **content) for id in at.opened()]
+
+
+def _submit(at: Stage) -> Calls:
+    return at.submit(at.before("submit"), 5)
+
+
+def _vote(at: Stage) -> Calls:
+    return at.vote(at.opened(), 0, at.size)
+
+
+def _decide_of_32(at: Stage) -> Calls:
+    at.required(1)
+    return at.vote(at.opened(32), 0, at.size)
+
+
+def _step(at: Stage, name: str) -> Calls:
+    return at.step(name, at.before(name))
+
+
+def _assess(at: Stage) -> Calls:
+    about = {"rev": 1, "digest": at.digest, "actor": "risk", "score": 40, "factors": PAYLOAD}
+    return [at.build("assess", id=id, **about) for id in at.opened()]
+
+
+def _delegate(at: Stage) -> Calls:
+    return [at.build("delegate", id=id, actor="r0", to="eve") for id in at.opened()]
+
+
+def _get(at: Stage) -> Calls:
+    return [at.build("get", item=[id], with_requests=True) for id in at.opened()]
+
+
+def _read(at: Stage, verb: str, **arguments: Any) -> Calls:
+    at.fill(OPEN, IN_REVIEW)
+    return [at.build(verb, **arguments)] * at.count
+
+
+def _is(status: str) -> Any:
+    return lambda told, _: told.status == status
+
+
+def _all(status: str) -> Any:
+    return lambda told, size: [one.status for one in told.items] == [status] * size
+
+
+def _a_page(told: Any, _: int) -> bool:
+    return len(told.items) == PAGE
+
+
+PATHS = (
+    Path("put a change with 2 resources and 3 tags", _put, _is("created")),
+    Path("put another revision under review", _revise, _is("revised")),
+    Path("submit with 5 reviewers", _submit, _is("reviewing")),
+    Path("assess", _assess, _is("ok")),
+    Path("vote that does not decide", _vote, _all("recorded")),
+    Path("vote that decides among 3 reviewers", partial(_step, name="deciding vote"), _all("approved")),
+    Path("vote on 100 changes", _vote, _all("recorded"), 100, 40),
+    Path("vote on 100 changes, decide each of 32 requests", _decide_of_32, _all("approved"), 100, 8),
+    Path("delegate a request", _delegate, _is("ok")),
+    Path("begin to apply", partial(_step, name="begin"), _is("begun")),
+    Path("heartbeat of an applier", partial(_step, name="heartbeat"), _is("renewed")),
+    Path("finish", partial(_step, name="finish"), _is("completed")),
+    Path("get a change with its 3 requests", _get, _all("found")),
+    Path("inbox, 50 of 10,000", partial(_read, verb="inbox", user="r0", limit=PAGE), _a_page, 1, 500),
+    Path("list, 50 of 10,000", partial(_read, verb="list", by="state", value="reviewing", limit=PAGE), _a_page, 1, 500),
+)
+
+
+def changes(scene: Scene) -> Iterator[Figure]:
+    """Single calls; the same calls where up to 200,000 ended changes are kept; bytes of a change."""
+    yield from measured(scene, "changes", PATHS, Stage)
+    for count in fitting(scene, "ended changes", KEPT, BYTES):
+        with scene.anew() as own, own.noun("change") as found:
+            yield from _beside(own, Domain(own, found), count)
+    for what, steps in (("under review", IN_REVIEW), ("completed", WHOLE_LIFE)):
+        scene.tell(f"bytes of a change {what}")
+        with scene.anew() as own, own.noun("change") as found:
+            yield _bytes(Domain(own, found), f"a change with 3 requests, {what}", steps)
+
+
+def _beside(scene: Scene, domain: Domain, count: int) -> Iterator[Figure]:
+    """Each step of a change's life, beside that many ended ones and those of earlier rounds."""
+    domain.fill(count, WHOLE_LIFE)
+    values: dict[str, list[float]] = {}
+    for number in range(scene.rounds):
+        scene.tell(f"beside {count:,} ended changes, round {number + 1} of {scene.rounds}")
+        ids = domain.ids(LIVES)
+        for step in STEPS:
+            values.setdefault(step, []).append(scene.cpu(scene.calls(domain.step(step, ids))) / LIVES * 1e6)
+    kept = scene.client.zcard(f"{domain.changes.base}:ended")
+    if kept != count + scene.rounds * LIVES:
+        raise AdeqError(f"{kept:,} ended changes are kept, so the figures would mean nothing")
+    for step, found in values.items():
+        what = f"{step}, beside ended changes"
+        yield Figure(subject="changes", what=what, by={"kept": count}, unit=UNIT, values=tuple(found))
+
+
+def _bytes(domain: Domain, what: str, steps: Sequence[str]) -> Figure:
+    scene, base = domain.scene, domain.changes.base
+    before = scene.memory(base, *FORGOTTEN)
+    domain.fill(scene.tasks, steps)
+    each = (scene.memory(base, *FORGOTTEN) - before) / scene.tasks
+    return Figure(subject="changes", what=what, unit="bytes", values=(each,))
