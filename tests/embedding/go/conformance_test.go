@@ -21,7 +21,8 @@ import (
 
 type script struct {
 	ID, Noun, Verb string
-	Keys           []struct{ Template string }
+	Uses           []string
+	Keys           []struct{ Template, Noun string }
 	Args           []argument
 	Groups         []group
 	Returns        []status
@@ -158,7 +159,8 @@ func check(
 	}
 	var keys, argv []any
 	for _, key := range script.Keys {
-		keys = append(keys, strings.Replace(key.Template, "{base}", base, 1))
+		template := strings.Replace(key.Template, "{base}", base, 1)
+		keys = append(keys, strings.Replace(template, "{"+key.Noun+"}", base+"!none", 1))
 	}
 	for _, word := range watched.args[3+len(keys):] {
 		argv = append(argv, onWire(word))
@@ -171,7 +173,7 @@ func check(
 func outcome(t *testing.T, client *pyadeq.Client, script script, vector vector) (any, error) {
 	noun := nounOf(t, client, script.Noun, "conformance")
 	method := noun.MethodByName(name(script.Verb))
-	args := reflect.New(method.Type().In(1)).Elem()
+	args := reflect.New(method.Type().In(1 + len(script.Uses))).Elem()
 	for word, value := range vector.Call.Args {
 		if word == "rid" && value == "" {
 			value = pyadeq.NoRID
@@ -197,7 +199,13 @@ func outcome(t *testing.T, client *pyadeq.Client, script script, vector vector) 
 			}
 		}
 	}
-	results := method.Call([]reflect.Value{reflect.ValueOf(context.Background()), args})
+	given := []reflect.Value{reflect.ValueOf(context.Background())}
+	for range script.Uses {
+		base, err := client.Base(script.Noun, "conformance")
+		must(t, err)
+		given = append(given, reflect.ValueOf(base+"!none"))
+	}
+	results := method.Call(append(given, args))
 	err, _ := results[1].Interface().(error)
 	return results[0].Interface(), err
 }

@@ -104,7 +104,9 @@ async function step(noun, script, vector) {
   const [answer, error] = await outcome(noun, script, vector.call);
   assert.deepEqual(wire.argv.map(text), vector.argv);
   const { base } = noun;
-  const keys = script.keys.map((/** @type {any} */ key) => key.template.replace("{base}", base));
+  const keys = script.keys.map((/** @type {any} */ key) =>
+    key.template.replace("{base}", base).replace(`{${key.noun}}`, `${base}!none`),
+  );
   assert.deepEqual(wire.keys, keys);
   assert.equal(error, vector.error);
   if (error === undefined) {
@@ -143,7 +145,11 @@ async function outcome(noun, script, call) {
   ]);
   try {
     const args = { ...typed(call.args), ...Object.fromEntries(groups) };
-    return [await noun[camel(script.verb)](args), undefined];
+    const others = Object.fromEntries(
+      (script.uses ?? []).map((/** @type {string} */ word) => [word, `${noun.base}!none`]),
+    );
+    const given = script.uses ? [others, args] : [args];
+    return [await noun[camel(script.verb)](...given), undefined];
   } catch (error) {
     if (!(error instanceof ScriptError)) throw error;
     assert.equal(error.name, `${camel(error.code.slice(4).toLowerCase())}Error`);

@@ -112,7 +112,11 @@ fn check(
     let sent = client.wire.lock().unwrap().take();
     let sent = sent.ok_or("nothing was sent")?;
     let keys = array(&script["keys"]).iter();
-    let keys = keys.map(|key| word(&key["template"]).replace("{base}", base));
+    let keys = keys.map(|key| {
+        let other = format!("{{{}}}", key["noun"].as_str().unwrap_or("base"));
+        let template = word(&key["template"]).replace("{base}", base);
+        template.replace(&other, &format!("{base}!none"))
+    });
     same("keys", &json!(sent.keys), &keys.collect())?;
     same("argv", &json!(sent.argv), &vector["argv"])?;
     match outcome {
