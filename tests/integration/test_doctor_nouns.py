@@ -37,3 +37,19 @@ def test_layouts_and_keys_are_checked(url: str, base_name: str, client: redis.Re
         client.rename(f"{locks.base}:kept", f"{locks.base}:events")
         grant.release()
     assert nouns.check(LOCK, None, 1).status == "unknown"
+
+
+def test_data_without_settings(url: str, base_name: str, client: redis.Redis) -> None:
+    with Adeq.from_url(url, prefix=base_name) as adeq:
+        locks = adeq.locks("d")
+        locks.set_capacity("gpu", 2)
+        client.delete(f"{locks.base}:config")
+        assert found(adeq)[:2] == ("fail", "lock domain d: there is data, but no key config")
+
+
+def test_only_so_much_time(url: str, base_name: str, client: redis.Redis) -> None:
+    with Adeq.from_url(url, prefix=base_name) as adeq:
+        locks = adeq.locks("d")
+        locks.set_capacity("gpu", 2)
+        assert [one.name for one in nouns.look(adeq, "lock", 5)] == ["d"]
+        assert list(nouns._wrong(adeq, "lock", 0)) in ([], ["d"])  # one page, and no more

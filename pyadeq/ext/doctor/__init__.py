@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 from pyadeq import Adeq
 from pyadeq.ext.doctor import nouns, service, storage
@@ -66,8 +67,17 @@ def check(facts: Facts) -> Report:
         checks.append(Check(name=name, **{**finding._asdict(), "how": list(filter(None, how))}))
     for noun, stored in facts.others.items():
         about = nouns.others()[noun]
-        checks.append(Check(name=about["plural"], **nouns.check(about, stored, facts.layout)._asdict()))
+        may = _may(facts, about)
+        checks.append(Check(name=about["plural"], **nouns.check(about, stored, facts.layout, may)._asdict()))
     return Report(engine=facts.engine, checks=checks)
+
+
+def _may(facts: Facts, noun: Mapping[str, Any]) -> str:
+    """What this user may do with a noun, if that is not all."""
+    roles = facts.other_roles.get(noun["word"])
+    if roles is None or len(roles) == len(noun["roles"]):
+        return ""
+    return f"user {facts.user} may {', '.join(['look', *roles])}"
 
 
 def _as_command(facts: Facts, line: str) -> str:

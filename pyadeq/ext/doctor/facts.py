@@ -17,7 +17,7 @@ from pyadeq import Adeq, AdeqError, ConfigError, TransportError, library
 from pyadeq.ext.doctor.nouns import Stored, look, others
 from pyadeq.ext.doctor.queues import find_domains, find_queues
 from pyadeq.ext.doctor.repair import Inspection, inspect
-from pyadeq.keys import hash_slot, lock_base, partition_base, queue_base
+from pyadeq.keys import base_of, hash_slot, lock_base, partition_base, queue_base
 
 T = TypeVar("T")
 
@@ -88,8 +88,9 @@ class Facts:
     queue that rights were asked for, with its base. roles: whose calls this user may make there, of those that write.
     denied: commands of these that this user may not run, with the server's words.
     reading: what a read of that queue met with, empty if it went well; tried where `denied` cannot be known. domains:
-    not looked for where queues are named; nor are others, the other nouns. shards: the primaries of a cluster, with the
-    slots of each. inspection: what is damaged in the queues, or None where SCAN is not allowed.
+    not looked for where queues are named; nor are others, the other nouns. other_roles: whose calls this user may
+    make there. shards: the primaries of a cluster, with the slots of each. inspection: what is damaged in the queues;
+    None where SCAN is not allowed.
     """
 
     tool: str
@@ -112,6 +113,7 @@ class Facts:
     cluster: Mapping[str, str] | None = None
     domains: Sequence[Waits] | None = ()
     others: Mapping[str, Sequence[Stored] | None] = field(default_factory=dict)
+    other_roles: Mapping[str, Sequence[str] | None] = field(default_factory=dict)
     shards: Mapping[str, Sequence[range]] | None = None
     inspection: Inspection | None = None
     layout: int = field(default_factory=lambda: int(library().manifest["layout"]))
@@ -142,7 +144,8 @@ def gather(adeq: Adeq, names: Sequence[str]) -> Facts:
     base = queue_base(probed, adeq.prefix, adeq.slot)
     user = _ask(client.acl_whoami)
     user = user if user is None else _text(user)
-    roles = None if user is None else _ask(lambda: _roles(adeq, user, base))
+    roles = None if user is None else _ask(lambda: _roles(adeq, user, base, ROLES))
+    noun_facts = {} if names else {noun: _ask(partial(look, adeq, noun, SCAN_SECONDS)) for noun in others()}
     denied = None if user is None or roles is None else _ask(lambda: _denied(adeq, user, base, roles))
     return Facts(
         tool=_tool(adeq, "valkey-cli" if "valkey_version" in info else "redis-cli"),
@@ -164,7 +167,8 @@ def gather(adeq: Adeq, names: Sequence[str]) -> Facts:
         cluster=_ask(lambda: _texts(_command(adeq, "CLUSTER INFO"))) if info.get("cluster_enabled") else None,
         shards=_ask(lambda: _shards(adeq)) if info.get("cluster_enabled") else None,
         domains=() if names else _ask(lambda: _domains(adeq)),
-        others={} if names else {noun: _ask(partial(look, adeq, noun, SCAN_SECONDS)) for noun in others()},
+        others=noun_facts,
+        other_roles={noun: _roles_in(adeq, user, noun, stored) for noun, stored in noun_facts.items()},
         # these last, for they load the scripts that they run
         reading="" if denied is not None else _try_reading(adeq, probed),
         inspection=_ask(lambda: inspect(adeq, names, seconds=SCAN_SECONDS)),
@@ -300,9 +304,17 @@ def _waits(adeq: Adeq, name: str) -> Waits:
     )
 
 
-def _roles(adeq: Adeq, user: str, base: str) -> list[str]:
+def _roles_in(adeq: Adeq, user: str | None, noun: str, found: Sequence[Stored] | None) -> list[str] | None:
+    """Those of a noun, asked for the first that was found."""
+    if user is None:
+        return None
+    base = base_of(noun, found[0].name if found else "default", adeq.prefix, adeq.slot)
+    return _ask(lambda: _roles(adeq, user, base, [*library().manifest["nouns"][noun]["roles"]]))
+
+
+def _roles(adeq: Adeq, user: str, base: str, roles: Sequence[str]) -> list[str]:
     """Whose calls this user may make, of those that write."""
-    calls = {role: ("ACL DRYRUN", user, "EVALSHA", "0" * 40, "1", f"{base}!{role}") for role in ROLES}
+    calls = {role: ("ACL DRYRUN", user, "EVALSHA", "0" * 40, "1", f"{base}!{role}") for role in roles}
     return [role for role, call in calls.items() if _text(_command(adeq, *call)) == "OK"]
 
 

@@ -1,31 +1,42 @@
-"""What is stored of nouns that have no checks of their own: its layout, and whether all keys are declared."""
+"""What is stored of nouns without checks of their own: its layout, its settings, and whether all keys are declared.
+
+What is looked at for one noun only is in a file of its own, such as changes.py.
+"""
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from time import monotonic
 from typing import Any, Final, NamedTuple
 
 from pyadeq import Adeq, library
+from pyadeq.ext.doctor import changes
 from pyadeq.ext.doctor.queues import find_names
 from pyadeq.ext.doctor.report import Finding, fail, ok, unknown, warn
+from pyadeq.keys import base_of
 
 CHECKED: Final = ("queue", "lock")  # with checks of their own
 MOST: Final = 1000  # of a noun
 PAGE: Final = 1000  # keys
+WRONG: Final = 5  # keys that are named
+MORE: Final[Mapping[str, tuple[Callable[[Adeq, str], Any], Callable[[str, Any], Finding | None]]]] = {
+    "change": (changes.look, changes.check),
+}
 
 
 class Stored(NamedTuple):
     """One of a noun. layout: the oldest in which something is stored. layout_min: the oldest scripts that may touch it.
 
-    wrong: keys that no script knows, or of another type than it needs.
+    wrong: keys that no script knows, or of another type than it needs. exists: whether its settings are there.
+    more: what is only looked at for this noun.
     """
 
     name: str
     layout: int
     layout_min: int
     wrong: Sequence[str] = ()
+    exists: bool = True
+    more: Any = None
 
 
 def others() -> dict[str, dict[str, Any]]:
@@ -36,21 +47,25 @@ def others() -> dict[str, dict[str, Any]]:
 def look(adeq: Adeq, noun: str, seconds: float) -> list[Stored]:
     """All of a noun, as far as that takes no longer."""
     until = monotonic() + seconds
+    names = find_names(adeq, noun, seconds).names[:MOST]
+    wrong = _wrong(adeq, noun, until)
     found = []
-    for name in find_names(adeq, noun, seconds).names[:MOST]:
-        base = adeq.noun(noun, name).base
-        layout, rewritten, least = adeq.client.hmget(f"{base}:config", ["layout", "rewritten", "layout_min"])
+    for name in sorted({*names, *wrong}):
+        base = _base(adeq, noun, name)
+        stored = adeq.client.hmget(f"{base}:config", ["layout", "rewritten", "layout_min"])
+        layout, rewritten, least = stored
         oldest = min(int(layout or 1), int(rewritten or layout or 1))
-        wrong = list(_wrong(adeq, noun, base)) if monotonic() < until else []
-        found.append(Stored(name, oldest, int(least or 1), wrong))
+        exists = any(stored) or bool(adeq.client.exists(f"{base}:config"))
+        more = MORE[noun][0](adeq, base) if noun in MORE and exists else None
+        found.append(Stored(name, oldest, int(least or 1), wrong.get(name, ()), exists, more))
     return found
 
 
-def check(noun: Mapping[str, Any], stored: Sequence[Stored] | None, layout: int) -> Finding:
-    """Is the stored data of a form that these scripts know? layout: that of this release."""
+def check(noun: Mapping[str, Any], stored: Sequence[Stored] | None, layout: int, may: str = "") -> Finding:
+    """Is the stored data of a form that these scripts know? layout: that of this release. may: what a user may do."""
     if stored is None:
         why = "These scripts refuse data of a newer layout."
-        return unknown("SCAN or HMGET is not allowed", why, f"adeq {noun['word']} ls")
+        return unknown("SCAN or HMGET is not allowed", why, "adeq scripts acl observer")
     title = noun["title"]
     for one in stored:
         if one.layout_min > layout:
@@ -58,6 +73,12 @@ def check(noun: Mapping[str, Any], stored: Sequence[Stored] | None, layout: int)
                 f"{title} {one.name}: layout {one.layout_min} is needed, this release has {layout}",
                 "These scripts must not change that data, and refuse to.",
                 "pip install --upgrade pyadeq",
+            )
+        if not one.exists:
+            return fail(
+                f"{title} {one.name}: there is data, but no key config",
+                "Its settings and counters are lost. The next call begins with the defaults, and with fence 1.",
+                "restore the key config from a backup",
             )
     for one in stored:
         if one.layout < layout:
@@ -68,22 +89,52 @@ def check(noun: Mapping[str, Any], stored: Sequence[Stored] | None, layout: int)
             )
         if one.wrong:
             return warn(
-                f"{title} {one.name}: {', '.join(one.wrong[:5])}",
+                f"{title} {one.name}: {', '.join(one.wrong[:WRONG])}",
                 "No script of this release writes such a key; a key of another type makes calls fail.",
             )
-    return ok(f"{len(stored):,} {title}{'' if len(stored) == 1 else 's'}" if stored else f"no {title}")
+    for one in stored:
+        if one.more is not None and (finding := MORE[noun["word"]][1](one.name, one.more)):
+            return finding
+    found = f"{len(stored):,} {title}{'' if len(stored) == 1 else 's'}" if stored else f"no {title}"
+    return ok(f"{found}; {may}" if may else found)
 
 
-def _wrong(adeq: Adeq, noun: str, base: str) -> Iterator[str]:
+def _base(adeq: Adeq, noun: str, name: str) -> str:
+    return base_of(noun, name, adeq.prefix, adeq.slot)
+
+
+def _wrong(adeq: Adeq, noun: str, until: float) -> dict[str, list[str]]:
+    """The wrong keys of each name that has keys, as far as there is time to look."""
+    head, tail = _base(adeq, noun, "-").rsplit("-", 1)
     keys = _keys(noun)
-    pattern = re.sub(r"([\[\]*?\\])", r"\\\1", base) + ":*"
-    for key in adeq.client.scan_iter(pattern, count=PAGE):
-        name = _text(key).removeprefix(f"{base}:")
-        wanted = next((type for start, suffix, type in keys if _fits(name, start, suffix)), None)
-        if wanted is None:
-            yield f"{name} is unknown"
-        elif (kind := _text(adeq.client.type(key))) not in (wanted, "none"):
-            yield f"{name} is a {kind}, not a {wanted}"
+    found: dict[str, list[str]] = {}
+    for page in _pages(adeq, f"{head}*{tail}:*", until):
+        named = [(key, *_text(key).removeprefix(head).partition(f"{tail}:")[::2]) for key in page]
+        with adeq.client.pipeline(transaction=False) as pipe:
+            for key in page:
+                pipe.type(key)
+            types = pipe.execute()
+        for (_, name, rest), kind in zip(named, map(_text, types), strict=True):
+            if "/" in name or kind == "none":  # of a partition, or deleted meanwhile
+                continue
+            wrong = found.setdefault(name, [])
+            wanted = next((type for start, suffix, type in keys if _fits(rest, start, suffix)), None)
+            if wanted is None:
+                wrong.append(f"{rest} is unknown")
+            elif kind != wanted:
+                wrong.append(f"{rest} is a {kind}, not a {wanted}")
+    return found
+
+
+def _pages(adeq: Adeq, pattern: str, until: float) -> Iterator[list[bytes | str]]:
+    """Keys, a page at a time, until the time is over."""
+    cursor: int = 0
+    while True:
+        cursor, keys = adeq.client.scan(cursor, pattern, PAGE)
+        if keys:
+            yield keys
+        if not cursor or monotonic() > until:
+            return
 
 
 def _text(value: bytes | str) -> str:
