@@ -1,7 +1,7 @@
 #!lua flags=no-writes
 -- generated from lua/change/get.v1.lua by lua/bundle.py; do not edit
 -- change.get.v1: changes by their ids, as they are stored, with their parameters; on demand with their preview and output, their requests
--- and the last entries of their log. `overdue`: the review is over by time, though no call has noted it yet. The counts are those of the
+-- and the last entries of their log: then of at most 20 changes, and at most 1,000 entries in all. `overdue`: the review is over by time, though no call has noted it yet. The counts are those of the
 -- requests of this round.
 --
 -- KEYS   change   prefix/hash   {base}:change:  name
@@ -209,6 +209,12 @@ end
 
 local ctx, refused = open()
 if refused then return refused end
+if item_count > 20 and (with_texts or with_requests or with_log > 0) then
+  return refuse('item', item_count .. ' items', 'at most 20 with their texts, requests or log')
+end
+if item_count * with_log > 1000 then
+  return refuse('with_log', with_log, 'at most 1000 entries in a call: ' .. math.floor(1000 / item_count) .. ' for each change')
+end
 local items = {}
 for i, id in ipairs(item_id) do
   local own = read_change(id)

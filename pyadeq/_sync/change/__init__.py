@@ -428,8 +428,9 @@ class Changes(Applying):
         """Return changes as they are now; None for each that does not exist. See `get`."""
         ids = checked_list("ids", ids)
         found: builtins.list[Change | None] = []
+        most = min(20, 1000 // max(log, 1)) if requests or log or texts else MOST_CHANGES
         while len(found) < len(ids):
-            part = ids[len(found) : len(found) + MOST_CHANGES]
+            part = ids[len(found) : len(found) + most]
             answer = self._call("get", item=part, with_requests=requests, with_log=log, with_texts=texts)
             found += [
                 replies.change(id, one, texts=texts, requests=requests, log=log > 0)
