@@ -2,7 +2,6 @@
 
 import getpass
 import json
-import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -10,8 +9,9 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from pyadeq import Adeq
+from pyadeq import Adeq, ChangeRef
 from tests.integration.cli import Terminal, adeq, answer, error, lines, process
+from tests.integration.watching import Watch
 from tests.waiting import wait_until
 
 pytestmark = pytest.mark.any_engine
@@ -25,10 +25,12 @@ class Domain(NamedTuple):
     client: Adeq
     name: str
     url: str
+    slot: str | None = None
 
     @property
     def there(self) -> dict[str, Any]:
-        return {"ADEQ_URL": self.url, "ADEQ_CHANGE_DOMAIN": self.name, "ADEQ_ACTOR": "ann"}
+        place = {"ADEQ_URL": self.url, "ADEQ_CHANGE_DOMAIN": self.name, "ADEQ_ACTOR": "ann"}
+        return place if self.slot is None else {**place, "ADEQ_SLOT": self.slot}
 
     def run(self, *words: str, **changes: str) -> Any:
         """What `adeq change …` answers as JSON."""
@@ -297,6 +299,15 @@ REFUSED: list[tuple[list[str], int, str]] = [
     (["delegate", "c1", "--to", "eve", "--as", "bob"], 1, "change: 'c1': eve has another request of it"),
     (["delegate", "c1", "--to", "bob", "--as", "bob"], 1, "--to: this person has the request"),
     (["take-back", "c1", "--as", "bob"], 1, "change: 'c1': bob has not delegated"),
+    (["policy", "set", "p", "--required", "1", "--task", "begun=x"], 2, "--task: 'begun=x' is not accepted"),
+    (["policy", "set", "p", "--required", "1", "--task", "failed=x,any,y"], 2, "--task: 'failed=x,any,y' is not"),
+    (["delegation", "show", "nosuch"], 1, "delegation: ann has none with the name 'nosuch'"),
+    (["delegation", "set", "x", "--to", "ann"], 1, "--to: ann delegates to ann"),
+    (
+        ["delegation", "set", "x", "--to", "eve", "--from", "2", "--until", "1"],
+        2,
+        "change.set_delegations.v1: until_ms",
+    ),
     (["reassign", "c1", "add", "-m", "x"], 2, "--reviewer: it goes with add and move, and is needed"),
     (["reassign", "c1", "remove", "-m", "x"], 2, "--request: name the request"),
     (["reassign", "c1", "dismiss", "--request", "1", "-m", "x"], 1, "change: 'c1': nobody has answered this request"),
@@ -448,30 +459,32 @@ def test_diff(domain: Domain, tmp_path: Path) -> None:
 
 
 def test_watch(domain: Domain) -> None:
-    domain.draft("c2")
-    found: list[Any] = []
-    thread = threading.Thread(target=lambda: found.append(domain.run("watch", "c1", "--for", "1500ms")))
-    thread.start()
-    time.sleep(0.5)
-    domain.reviewed("c1")
-    domain.run("cancel", "c2")
-    thread.join()
-    assert [one["event"] for one in found[0]] == ["change.created", "change.submitted", "change.reviewing"]
-    assert found[0][1]["policy"] == "two@1"
+    changes = domain.client.changes(domain.name)
+
+    def begin() -> None:
+        for id in ("c1", "c2"):
+            changes.put(id, type="deploy", description="beginner", actor="beginner")
+            changes.comment(ChangeRef(id, 1, "0" * 40), "beginner", actor="beginner")
+
+    place = ["--url", domain.url, "--domain", domain.name]
+    with (
+        Watch(begin, "change", "watch", "c1", "-o", "jsonl", *place) as c1,
+        Watch(begin, "change", "watch", *place) as all,
+    ):
+        domain.reviewed("c3")
+        domain.run("submit", "c1", "--policy", "two", "--as", "beginner")
+        domain.run("approve", "c1", "--rev", "1", "--as", "bob")
+        found = [json.loads(line) for line in c1.until("change.answered")]
+        assert [(one["event"], one["by"]) for one in found] == [("change.answered", "bob")]
+        assert (found[0]["action"], found[0]["id"], found[0]["round"]) == ("approve", "c1", "1")
+        said = [line.split("Z", 1)[1] for line in all.until("answered")]
+        assert "  created     c3  revision 1 by ann" in said
+        assert "  submitted   c3  revision 1 by ann policy=two@1" in said
+        assert (c1.interrupt(), all.interrupt()) == (0, 0)
+    assert answer("change", "watch", "--for", "100ms", **domain.there) == []
     domain.run("configure", "--events-max", "0")
-    assert domain.refused("watch", status=2).endswith(
-        f"adeq change configure --domain {domain.name} --events-max 100000"
-    )
-
-
-def test_watch_prints_lines(domain: Domain) -> None:
-    with Terminal("change", "watch", **domain.there) as terminal:
-        time.sleep(1)
-        domain.reviewed()
-        terminal.read_until("policy=two@1")
-        assert "created     c1  revision 1 by ann" in terminal.seen
-        terminal.enter("\x03")
-        assert terminal.wait() == 0
+    line = domain.refused("watch", status=2)
+    assert line.endswith(f"adeq change configure --domain {domain.name} --events-max 100000")
 
 
 # ls, stats, sweep, policies, settings
@@ -520,6 +533,7 @@ def test_stats(domain: Domain) -> None:
 def test_policies(domain: Domain) -> None:
     words = ["--required", "1", "--reviewer", "user:bob", "--timeout", "2h", "--remind", "30m", "--escalate", "1h"]
     words += ["--escalate-to", "user:cto", "--needs", "risk", "--auto-below", "20", "--deny-tag", "db"]
+    words += ["--task", "approved=apply,group/infra,2", "--task", "changes-requested=tell", "--delegation-depth", "1"]
     assert domain.said("policy", "set", "one", *words) == "stored one@2\n"
     assert domain.said("policy", "set", "one", *words) == "unchanged one@2\n"
     (found,) = [one for one in domain.run("policy", "ls") if one["policy"] == "one"]
@@ -529,6 +543,9 @@ def test_policies(domain: Domain) -> None:
         "risk",
         ["db"],
     )
+    apply = {"step": "approved", "kind": "apply", "lane": "group/infra", "priority": "2"}
+    tell = {"step": "changes_requested", "kind": "tell", "lane": "any", "priority": "5"}
+    assert (found["tasks"], found["delegation_depth"]) == ([apply, tell], 1)
     assert domain.run("policy", "show", "one") == found
     assert ["remind", "30m00s"] in lines("change", "policy", "show", "one", **domain.there)
     assert ["one", "1", "1", "risk", "2h00m", "user:bob"] in lines("change", "policy", "ls", **domain.there)
@@ -574,6 +591,23 @@ def test_apply(domain: Domain) -> None:
     assert ["result", "SUCCESS"] in [line.split() for line in domain.said("show", "c1").splitlines()]
 
 
+def test_apply_with_locks(domain: Domain) -> None:
+    domain = Domain(domain.client, domain.name, domain.url, domain.name)
+    domain.run("policy", "set", "two", "--required", "1", "--reviewer", "user:bob")
+    domain.run("configure", "--lock-domain", "locks")
+    domain.reviewed("c1", "--resource", "database:orders")
+    domain.run("approve", "c1", "--rev", "1", "--as", "bob")
+    with Adeq.from_url(domain.url, slot=domain.name) as client:
+        locks = client.locks("locks")
+        line = domain.refused("begin", "c1")
+        assert line.startswith(f"--lock-rid: it does not hold database:orders alone for {domain.name}/c1")
+        grant = locks.take_many(["database:orders"], owner=f"{domain.name}/c1", agent="ann")
+        token = domain.run("begin", "c1", "--lock-rid", grant.rid)["token"]
+        assert domain.run("heartbeat", "c1", token)["status"] == "renewed"
+        grant.release()
+    assert domain.refused("heartbeat", "c1", token).startswith("token: the lock of database:orders is lost")
+
+
 def test_a_failed_run_is_tried_again(domain: Domain) -> None:
     domain.approved()
     token = domain.run("begin", "c1")["token"]
@@ -593,6 +627,34 @@ def test_delegate(domain: Domain) -> None:
     assert ["1", "user:bob", "DELEGATED", "to", "user:max"] in [line.split() for line in said.splitlines()]
     assert domain.run("take-back", "c1", "--as", "bob")["reviewer"] == "user:bob"
     assert "DELEGATED" not in domain.said("show", "c1")
+
+
+def test_delegations(domain: Domain) -> None:
+    domain.reviewed()
+    words = ["--to", "max", "--from", "2026-01-01T00:00:00Z", "--until", "2100-01-01T00:00:00Z", "--type", "deploy"]
+    said = domain.said("delegation", "set", "leave", *words, "--cascade", "--as", "bob")
+    assert said == "stored leave: max answers for bob\n"
+    assert domain.said("delegation", "set", "leave", *words, "--cascade", "--user", "bob").startswith("unchanged leave")
+    assert [row[0] for row in domain.inbox("max")] == ["change", "c1"]
+    (found,) = domain.run("delegation", "ls", "--user", "bob")
+    assert (found["delegation"], found["to"], found["types"], found["cascade"]) == ("leave", "max", ["deploy"], True)
+    assert domain.run("delegation", "show", "leave", "--as", "bob") == found
+    ended = adeq("change", "delegation", "ls", "--as", "bob", **domain.there)
+    row = ["leave", "max", "2026-01-01T00:00Z", "2100-01-01T00:00Z", "deploy,", "cascade"]
+    assert ended.stdout.splitlines()[1].split() == row
+    assert ended.stderr.strip() == "Others answer 1 open requests of bob"
+    shown = lines("change", "delegation", "show", "leave", "--user", "bob", **domain.there)
+    assert ["until", "2100-01-01T00:00Z"] in shown
+    assert domain.run("delegation", "rm", "leave", "--as", "bob") == [{"delegation": "leave", "status": "removed"}]
+    assert len(domain.inbox("max")) == 1
+    assert adeq("change", "delegation", "rm", "leave", "--as", "bob", **domain.there).status == 1
+
+
+def test_a_person_has_up_to_16_delegations(domain: Domain) -> None:
+    for number in range(16):
+        assert domain.run("delegation", "set", f"d{number}", "--to", f"u{number}")["status"] == "stored"
+    assert domain.refused("delegation", "set", "d16", "--to", "u16").startswith("delegation: ann has 16 delegations")
+    assert len(domain.run("delegation", "ls")) == 16
 
 
 def test_reassign(domain: Domain) -> None:

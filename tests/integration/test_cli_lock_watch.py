@@ -2,20 +2,17 @@
 
 import json
 import re
-import signal
-import subprocess
 import threading
 from collections.abc import Iterator
-from types import TracebackType
-from typing import Any, Self
+from typing import Any
 
 import pytest
 
 from pyadeq import Adeq, LockRequest, Locks, RequestState
 from pyadeq.ext.cli.common import iso
 from pyadeq.ids import new_ulid
-from tests.integration.cli import COMMAND, Terminal, adeq, answer, environment
-from tests.waiting import DEADLINE
+from tests.integration.cli import Terminal, adeq, answer
+from tests.integration.watching import Watch
 
 
 @pytest.fixture
@@ -31,51 +28,10 @@ def locks(client: Adeq, base_name: str) -> Locks:
     return locks
 
 
-class Watch:
-    """A watch that runs while the test does something; a context manager. It has begun when the with block begins."""
-
-    def __init__(self, locks: Locks, url: str, *arguments: str) -> None:
-        command = [*COMMAND, "lock", "watch", *arguments, "-d", locks.name, "--url", url, "--interval", "50ms"]
-        self._child = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment())
-        self._locks = locks
-        self._lines: list[str] = []
-        self._changed = threading.Condition()
-        self._reader = threading.Thread(target=self._read)
-
-    def until(self, text: str) -> list[str]:
-        """The lines but for those that told us that it has begun, when this is in one of them."""
-        with self._changed:
-            assert self._changed.wait_for(lambda: any(text in line for line in self._lines), DEADLINE), self._lines
-            return [line for line in self._lines if "beginner" not in line]
-
-    def interrupt(self) -> int:
-        self._child.send_signal(signal.SIGINT)
-        self._reader.join(DEADLINE)
-        return self._child.wait(DEADLINE)
-
-    def _read(self) -> None:
-        assert self._child.stdout
-        for line in self._child.stdout:
-            with self._changed:
-                self._lines.append(line.rstrip("\n"))
-                self._changed.notify()
-
-    def __enter__(self) -> Self:
-        self._reader.start()
-        with self._changed:
-            while not self._lines:
-                self._locks.take("db:1", owner="beginner").release()
-                self._changed.wait(0.1)
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
-        self._child.kill()
-        self._child.wait(DEADLINE)
-        self._reader.join(DEADLINE)
-        assert self._child.stdout
-        self._child.stdout.close()
+def watching(locks: Locks, url: str, *arguments: str) -> Watch:
+    """`adeq lock watch`."""
+    words = ["lock", "watch", *arguments, "-d", locks.name, "--url", url]
+    return Watch(lambda: locks.take("db:1", owner="beginner").release(), *words)
 
 
 def ask(client: Adeq, locks: Locks, resource: str, owner: str, **options: Any) -> RequestState:
@@ -86,7 +42,7 @@ def ask(client: Adeq, locks: Locks, resource: str, owner: str, **options: Any) -
 
 def test_a_domain_as_json(url: str, locks: Locks) -> None:
     locks.set_capacity("gpu", 3)
-    with Watch(locks, url, "-o", "jsonl") as watch:
+    with watching(locks, url, "-o", "jsonl") as watch:
         with locks.acquire("db:1", owner="ann/1", agent="ann") as grant:
             pass
         locks.take_many([("a", "shared"), LockRequest(resource="gpu", mode="permit", permits=2)], owner="bob")
@@ -111,7 +67,7 @@ def test_a_domain_as_json(url: str, locks: Locks) -> None:
 
 
 def test_one_resource(url: str, client: Adeq, locks: Locks) -> None:
-    with Watch(locks, url, "db:1") as watch:
+    with watching(locks, url, "db:1") as watch:
         ask(client, locks, "other", "bob")
         ask(client, locks, "db:1", "ann", agent="agents/ann")
         ask(client, locks, "other", "ann")

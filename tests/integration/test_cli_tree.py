@@ -306,6 +306,7 @@ VALUES = {  # that are not x
     "change reassign": ["x", "add", "--reviewer", "user:zoe", "-m", "x"],
     "change override": ["x", "--rev", "1", "-m", "x", "--yes"],
     "change begin": ["approved"],
+    "change delegation show": ["x", "--user", "zoe"],
     "change heartbeat": ["applying", "token"],
     "change finish": ["applying", "token", "--result", "success"],
 }
@@ -339,6 +340,7 @@ def place(url: str, base_name: str) -> Iterator[dict[str, Any]]:
 def add_changes(client: Adeq, changes: Changes) -> None:
     """A change in each of some states, named by them; x is under review."""
     changes.set_policy("x", required=1, reviewers=["user:bob", "user:eve@example.org", "group:on-call"])
+    changes.set_delegation("zoe", "x", to="max", until=4_102_444_800, types=["deploy"], tags=["infrastructure"])
     for id in ("x", "draft", "rejected", "delegated", "approved", "applying"):
         content: Any = {
             "resources": ["database:orders", "service:orders"],
@@ -362,6 +364,7 @@ def add_changes(client: Adeq, changes: Changes) -> None:
             changes.approve(made, actor="bob", reason="it was tested with all the load of the day before, twice")
         if id == "delegated":
             changes.delegate(id, "zoe", actor="bob")
+
         if id == "applying":
             call = changes.calls.build("begin", rid="token", id=id, rev=made.rev, digest=made.digest, agent="deployer")
             client.send(call)

@@ -6,6 +6,7 @@ from pyadeq.ext.cli import (
     change_apply,
     change_assess,
     change_delegate,
+    change_delegation,
     change_diff,
     change_listing,
     change_log,
@@ -50,6 +51,7 @@ app.command()(change_apply.begin)
 app.command()(change_apply.heartbeat)
 app.command()(change_apply.finish)
 app.add_typer(change_policy.app, name="policy")
+app.add_typer(change_delegation.app, name="delegation")
 app.command()(change_upkeep.domains)
 app.command()(change_upkeep.stats)
 app.command()(change_upkeep.sweep)

@@ -7,6 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
+from pyadeq import Adeq
 from pyadeq.errors import ConfigError
 from pyadeq.ext.cli.arguments import time_option
 from pyadeq.ext.cli.change_asking import ChangeId, Domain, ask, existing_changes, read_revision
@@ -46,6 +47,9 @@ def begin(
     ] = None,
     digest: Digest = None,
     lease: Annotated[float | None, time_option("How long without a heartbeat. [default: as the setting says]")] = None,
+    lock_rid: Annotated[
+        str | None, typer.Option(metavar="RID", help="The request that holds locks on all its resources for DOMAIN/ID.")
+    ] = None,
     actor: Actor = None,
     domain: Domain = "default",
     url: Url = DEFAULT_URL,
@@ -61,7 +65,7 @@ def begin(
         changes = existing_changes(adeq, domain)
         change = read_revision(adeq, changes, id, rev, digest)
         about = {"id": id, "rev": change["rev"], "digest": change["digest"], "agent": agent}
-        answer = ask(adeq, changes, "begin", **about, lease=lease)
+        answer = ask(adeq, changes, "begin", **about, lease=lease, lock_rid=lock_rid, **_locks(adeq, changes))
     if answer.status != "begun":
         raise refusal(changes, id, answer, agent, change["rev"])
     if output != Format.table:
@@ -100,8 +104,8 @@ def heartbeat(
     check_name("change", id)
     with connected(url) as adeq:
         changes = existing_changes(adeq, domain)
-        answer = ask(adeq, changes, "heartbeat", id=id, token=token)
-    if answer.status == "lost":
+        answer = ask(adeq, changes, "heartbeat", id=id, token=token, **_locks(adeq, changes))
+    if answer.status in ("lost", "lock_lost"):
         raise refusal(changes, id, answer)
     if output != Format.table:
         print_json(
@@ -168,3 +172,10 @@ def _answer(domain: str, id: str, answer: Any, output: Format) -> None:
     else:
         tried = f"; {answer.attempts} of its attempts failed" if answer.attempts else ""
         print(f"{id} is {answer.status.upper()}{tried}")
+
+
+def _locks(adeq: Adeq, changes: Any) -> dict[str, str]:
+    """The base of the lock domain of the settings, if it is in the same slot: the script looks at its locks."""
+    client: Any = adeq.client
+    name = None if adeq.slot is None else client.hget(f"{changes.base}:config", "lock_domain")
+    return {"lock": adeq.locks(name.decode()).base} if name else {}

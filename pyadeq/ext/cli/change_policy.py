@@ -22,6 +22,7 @@ from pyadeq.ext.cli.tree import noun
 from pyadeq.keys import check_name
 
 app = noun("Policies: who has to approve a change, and what happens if nobody answers.")
+TASK = ("step", "kind", "lane", "priority")
 TIMES = ("remind", "escalate", "timeout", "approval")
 
 Name = Annotated[str, typer.Argument(metavar="NAME", help="The policy.", autocompletion=policy_names)]
@@ -35,6 +36,17 @@ class Needs(StrEnum):
     risk = "risk"
     preview = "preview"
     both = "both"
+
+
+class Steps(StrEnum):
+    """The steps of a change that a task may follow."""
+
+    approved = "approved"
+    rejected = "rejected"
+    changes_requested = "changes_requested"
+    completed = "completed"
+    failed = "failed"
+    cancelled = "cancelled"
 
 
 class OnTimeout(StrEnum):
@@ -94,6 +106,18 @@ def set_(
     max_attempts: Annotated[
         int | None, typer.Option(min=1, max=100, metavar="N", help="How often its run may fail. [default: 3]")
     ] = None,
+    delegation_depth: Annotated[
+        int | None,
+        typer.Option(min=0, max=4, metavar="N", help="How often a request may be delegated. [default: 3]"),
+    ] = None,
+    task: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="STEP=KIND",
+            help="The task that follows a step: approved, rejected, changes_requested, completed, failed or cancelled. "
+            "Also with lane and priority: approved=KIND,LANE,5. Repeat it for more.",
+        ),
+    ] = None,
     actor: Actor = None,
     domain: Domain = "default",
     url: Url = DEFAULT_URL,
@@ -101,7 +125,8 @@ def set_(
 ) -> None:
     """Store a policy as a whole: what is not given has its default. The domain is created if it does not exist.
 
-    A change keeps the policy that it was submitted with, whatever happens to the policy later.
+    A change keeps the policy that it was submitted with, whatever happens to the policy later. Tasks go to the queue of
+    adeq change configure --follow-queue.
     """
     given: dict[str, Any] = {
         "required": required,
@@ -120,6 +145,8 @@ def set_(
         "agents_may_vote": agents_may_vote or None,
         "approval": approval,
         "max_attempts": max_attempts,
+        "delegation_depth": delegation_depth,
+        **_tasks(task),
     }
     check_name("policy", name)
     if (escalate is None) != (not escalate_to):
@@ -162,11 +189,10 @@ def show(name: Name, domain: Domain = "default", url: Url = DEFAULT_URL, output:
     if output != Format.table:
         print_json(_as_json(found), output)
         return
-    rows = [
-        ("name", name),
-        *((field.replace("_", "-"), _shown(field, value)) for field, value in sorted(found.policy.items())),
-    ]
-    print_fields(rows)
+    fields = _as_json(found)
+    tasks = [f"{one['step']}={one['kind']},{one['lane']},{one['priority']}" for one in fields.pop("tasks")]
+    rows = [(field.replace("_", "-"), _shown(field, value)) for field, value in sorted(fields.items())]
+    print_fields([*rows, *(("task", text) for text in tasks)])
 
 
 @app.command()
@@ -193,13 +219,33 @@ def rm(
         raise typer.Exit(FAILED)
 
 
+def _tasks(given: list[str] | None) -> dict[str, Any]:
+    """`<step>=<kind>[,<lane>[,<priority>]]`, as the script takes them."""
+    found: dict[str, Any] = {}
+    for text in given or ():
+        step, _, rest = text.partition("=")
+        kind, lane, priority, *more = [*rest.split(","), "", ""]
+        step = step.replace("-", "_")
+        if step not in Steps.__members__ or not kind or any(more) or not (priority or "5").isdecimal():
+            allowed = f"STEP=KIND or STEP=KIND,LANE,PRIORITY; steps: {', '.join(Steps)}"
+            raise ConfigError(f"--task: {text!r} is not accepted; allowed: {allowed}")
+        found[f"{step}_kind"] = check_name("--task", kind, "label")
+        if lane:
+            found[f"{step}_lane"] = check_name("--task", lane, "lane")
+        if priority:
+            found[f"{step}_priority"] = int(priority)
+    return found
+
+
 def _read(adeq: Adeq, domain: str, *names: str) -> list[Any]:
     found: list[Any] = ask(adeq, existing_changes(adeq, domain), "get_policies", item=list(names)).items
     return found
 
 
 def _as_json(one: Any) -> dict[str, Any]:
-    return {"policy": one.name, **plain(one.policy)}
+    fields = plain(one.policy)
+    tasks = [dict(zip(TASK, text.split("|"), strict=True)) for text in fields.pop("follows", "").split(";") if text]
+    return {"policy": one.name, **fields, "tasks": tasks}
 
 
 def _row(one: Any) -> tuple[str, ...]:

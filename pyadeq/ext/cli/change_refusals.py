@@ -37,6 +37,8 @@ REFUSALS = {
     "count; name more",
     "full": "change: {id!r} has no more place for this; see adeq change show {id}",
     "held": "change: {agent} applies {id!r} already; see adeq change show {id}",
+    "not_locked": "--lock-rid: it does not hold {resource} alone for {domain}/{id}; take locks on all resources first",
+    "lock_lost": "token: the lock of {resource} is lost, and so is the run of {id!r}; stop the work",
     "lost": "token: it is not that of a run of {id!r} that goes on; stop the work",
     "cycle": "--to: this person has the request of {id!r}, or had it before; name another",
     "too_deep": "--to: the request of {id!r} was delegated {depth} times already, as often as its policy allows",
