@@ -87,4 +87,5 @@ if own then
 else
   own = create_change(ctx, person, names, tag_list, digest)
 end
+if status ~= 'unchanged' then redis.call('SADD', contributors .. id, actor, person) end
 return told(ctx, 'put', own, { status, own.state, own.rev, own.round, own.digest })

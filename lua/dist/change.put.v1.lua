@@ -642,7 +642,7 @@ local function reindex(own, prefix, before, after)
 end
 
 -- write_content(ctx, own, names, digest): store the content of this call as a new revision.
-local function write_content(ctx, own, names, digest) local params, contributors, by_resource = KEYS[2], KEYS[3], KEYS[12]
+local function write_content(ctx, own, names, digest) local params, by_resource = KEYS[2], KEYS[12]
   reindex(own, by_resource, text_of(own, 'resources'), names)
   set_field(own, 'rev', own.rev + 1)
   set_field(own, 'digest', digest)
@@ -654,7 +654,6 @@ local function write_content(ctx, own, names, digest) local params, contributors
   set_field(own, 'timeout_ms', timeout_ms)
   set_field(own, 'priority', priority)
   redis.call('SET', params .. own.id, parameters)
-  redis.call('SADD', contributors .. own.id, actor, principal ~= '' and principal or actor)
 end
 
 -- write_metadata(own, tag_list): store the metadata of this call. Returns whether it was different.
@@ -950,6 +949,8 @@ end
   return arg_made
 end
 
+local contributors = KEYS[3]
+
 local ctx, refused = open()
 if refused then return refused end
 local person
@@ -996,4 +997,5 @@ if own then
 else
   own = arg_rare().create_change(ctx, person, names, tag_list, digest)
 end
+if status ~= 'unchanged' then redis.call('SADD', contributors .. id, actor, person) end
 return told(ctx, 'put', own, { status, own.state, own.rev, own.round, own.digest })

@@ -11,5 +11,4 @@ local function write_content(ctx, own, names, digest)
   set_field(own, 'timeout_ms', timeout_ms)
   set_field(own, 'priority', priority)
   redis.call('SET', params .. own.id, parameters)
-  redis.call('SADD', contributors .. own.id, actor, principal ~= '' and principal or actor)
 end
