@@ -62,5 +62,8 @@ if score >= 0 then
 end
 record_step(ctx, own, 'change.assessed', actor, score >= 0 and 'score=' .. score .. ' level=' .. level or '', '')
 if own.state == 'reviewing' then enter_inboxes(own) end
-if own.state == 'submitted' and is_assessed(own) then begin_review(ctx, own, actor) end
+if own.state == 'submitted' and is_assessed(own) then
+  begin_review(ctx, own, actor)
+  if own.state == 'reviewing' then open_requests(ctx, own) end
+end
 return told(ctx, 'assess', own, { 'ok', own.state, level })

@@ -738,7 +738,7 @@ end
 
 -- escalate(ctx, own, by): ask the next of `escalate_to` as well, with a full interval for all who are asked. Somebody who has a request
 -- already, or has written the change, is passed over. Returns whether there is one request more.
-local function escalate(ctx, own, by)
+local function escalate(ctx, own, by) local requests = KEYS[3]
   local names, list = {}, slots_of(own)
   for name in string.gmatch(text_of(own, 'p_escalate_to'), '[^,]+') do names[#names + 1] = name end
   local level, added = number_of(own, 'level'), nil
@@ -752,6 +752,9 @@ local function escalate(ctx, own, by)
   set_field(own, 'escalate_at_ms', level < #names and ctx.now + number_of(own, 'p_escalate_ms') or 0)
   if not added then return false end
   set_field(own, 'timeout_at_ms', ctx.now + number_of(own, 'p_timeout_ms'))
+  for _, one in ipairs(list) do  -- at most 31: slots
+    if one.status == 'pending' then redis.call('HSET', requests .. own.id .. '/' .. one.slot, 'due_ms', number_of(own, 'timeout_at_ms')) end
+  end
   list[#list + 1] = added
   new_request(ctx, own, added, '')
   enter_inboxes(own)
@@ -844,6 +847,11 @@ local function note_follow(ctx, own, event)
   end
 end
 
+-- open_requests(ctx, own): open all requests: no answer counts, and their times begin.
+local function open_requests(ctx, own)
+  for _, one in ipairs(slots_of(own)) do open_request(ctx, own, one) end  -- at most 32: slots
+end
+
 -- open_round(ctx, own, by, why): begin a new round of review: all answers are void, and all requests are open again. The change is
 -- reviewing, or first submitted, if its policy needs a risk or a preview of this revision.
 local function open_round(ctx, own, by, why)
@@ -851,7 +859,7 @@ local function open_round(ctx, own, by, why)
   set_field(own, 'round', own.round + 1)
   set_field(own, 'timeout_at_ms', ctx.now + number_of(own, 'p_timeout_ms'))
   set_field(own, 'decided_by', '')
-  for _, one in ipairs(slots_of(own)) do open_request(ctx, own, one) end  -- at most 32: slots
+  open_requests(ctx, own)
   record_step(ctx, own, 'change.outdated', by, 'why=' .. why, '')
   local state = is_assessed(own) and 'reviewing' or 'submitted'
   if state ~= own.state then move_to(ctx, own, state) end

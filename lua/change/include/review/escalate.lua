@@ -14,6 +14,9 @@ local function escalate(ctx, own, by)
   set_field(own, 'escalate_at_ms', level < #names and ctx.now + number_of(own, 'p_escalate_ms') or 0)
   if not added then return false end
   set_field(own, 'timeout_at_ms', ctx.now + number_of(own, 'p_timeout_ms'))
+  for _, one in ipairs(list) do  -- at most 31: slots
+    if one.status == 'pending' then redis.call('HSET', requests .. own.id .. '/' .. one.slot, 'due_ms', number_of(own, 'timeout_at_ms')) end
+  end
   list[#list + 1] = added
   new_request(ctx, own, added, '')
   enter_inboxes(own)

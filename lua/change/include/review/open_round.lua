@@ -5,7 +5,7 @@ local function open_round(ctx, own, by, why)
   set_field(own, 'round', own.round + 1)
   set_field(own, 'timeout_at_ms', ctx.now + number_of(own, 'p_timeout_ms'))
   set_field(own, 'decided_by', '')
-  for _, one in ipairs(slots_of(own)) do open_request(ctx, own, one) end  -- at most 32: slots
+  open_requests(ctx, own)
   record_step(ctx, own, 'change.outdated', by, 'why=' .. why, '')
   local state = is_assessed(own) and 'reviewing' or 'submitted'
   if state ~= own.state then move_to(ctx, own, state) end
