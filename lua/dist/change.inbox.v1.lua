@@ -121,6 +121,13 @@ local function due_of(own)
   return first
 end
 
+-- number_of(own, name): the same, as a number; 0 if it is not stored.
+-- EARLY
+local function number_of(own, name) local change = KEYS[1]
+  if own[name] == nil then own[name] = tonumber(redis.call('HGET', change .. own.id, name) or 0) end
+  return own[name]
+end
+
 -- read_clock(layout_min, clock, chosen): the time in ms, as a number and as text; or nil and the error to return, if
 -- the layout of these scripts or the clock of the call does not fit the stored data. chosen: the clock of a base that
 -- this call may create.
@@ -245,6 +252,20 @@ local function shown_entry(ctx, id, person)
   return { 'request', name, tonumber(slot), own.rev, own.digest, own.timeout_at_ms, summary_of(own) }
 end
 
+-- slots_of(own): the requests of a change, in the order of their slots: { slot, status, reviewer, chain, by }. `chain` has a `>` before each
+-- person who has delegated it, the original reviewer first; `by` is the principal who answered. A caller that changes one sets
+-- own.list_changed.
+-- EARLY
+local function slots_of(own)
+  if own.list then return own.list end
+  local list = {}
+  for slot, status, reviewer, chain, by in string.gmatch(own.slots, '(%d+) ([%a_]+) ([^ >]+)(%S*) ([^,]*)') do
+    list[#list + 1] = { slot = slot, status = status, reviewer = reviewer, chain = chain, by = by }
+  end
+  own.list = list
+  return list
+end
+
 local arg_made
 function arg_rare()
   if arg_made then return arg_made end
@@ -266,11 +287,38 @@ local function has_written(id, people) local contributors = KEYS[2]
   end
 end
 
--- is_overdue(ctx, own): whether the review of this change is over by time, although no call has noted it yet.
+-- is_asked(one, person): whether this person has the request, or has delegated it.
+local function is_asked(one, person)
+  return one.reviewer == 'user:' .. person or string.find(one.chain .. '>', '>' .. person .. '>', 1, true) ~= nil
+end
+
+-- can_be_asked(own, reviewer): whether a reviewer may have one request more: a group always, a person who has none and, unless the
+-- policy allows it, has not written the change.
+local function can_be_asked(own, reviewer)
+  local person = string.match(reviewer, '^user:(.+)$')
+  if not person then return true end
+  for _, one in ipairs(slots_of(own)) do  -- at most 32: slots
+    if one.by == person or is_asked(one, person) then return false end
+  end
+  return text_of(own, 'p_contributors_may_vote') == '1' or not has_written(own.id, { person })
+end
+
+-- next_asked(own): who is asked by the next escalation, or nil; and its level, the last one if nobody is left. Somebody who has a request
+-- already, or has written the change, is passed over.
+local function next_asked(own)
+  local level = 0
+  for name in string.gmatch(text_of(own, 'p_escalate_to'), '[^,]+') do  -- at most 3: levels
+    level = level + 1
+    if level > number_of(own, 'level') and #slots_of(own) < 32 and can_be_asked(own, name) then return name, level end
+  end
+  return nil, level
+end
+
+-- is_overdue(ctx, own): whether the review of this change is over by time, although no call has noted it yet. An escalation that is still
+-- to come gives it more time.
 local function is_overdue(ctx, own)
-  if own.state ~= 'submitted' and own.state ~= 'reviewing' then return false end
-  if own.state == 'reviewing' and own.escalate_at_ms > 0 and own.escalate_at_ms <= own.timeout_at_ms then return false end
-  return own.timeout_at_ms <= ctx.now
+  if own.state ~= 'submitted' and own.state ~= 'reviewing' or own.timeout_at_ms > ctx.now then return false end
+  return not (own.state == 'reviewing' and own.escalate_at_ms > 0 and own.escalate_at_ms <= own.timeout_at_ms and next_asked(own))
 end
 
   arg_made = { bytes_before = bytes_before, has_written = has_written, is_overdue = is_overdue }

@@ -3,14 +3,15 @@
 -- change.list.v1: a page of changes, the newest first: all of a state, or of an author, a reviewer (`user:…` or `group:…`), a resource, a
 -- team or a tag. `cursor` is what the last page answered, empty to begin; an empty cursor in the answer means that there is no more.
 --
--- KEYS   change      prefix/hash {base}:change:      name
--- KEYS   states      prefix/zset {base}:state:       label
--- KEYS   by_author   prefix/zset {base}:by:author:   label
--- KEYS   by_reviewer prefix/zset {base}:by:reviewer: label
--- KEYS   by_resource prefix/zset {base}:by:resource: label
--- KEYS   by_team     prefix/zset {base}:by:team:     label
--- KEYS   by_tag      prefix/zset {base}:by:tag:      label
--- KEYS   config      hash        {base}:config
+-- KEYS   change       prefix/hash {base}:change:       name
+-- KEYS   contributors prefix/set  {base}:contributors: name
+-- KEYS   states       prefix/zset {base}:state:        label
+-- KEYS   by_author    prefix/zset {base}:by:author:    label
+-- KEYS   by_reviewer  prefix/zset {base}:by:reviewer:  label
+-- KEYS   by_resource  prefix/zset {base}:by:resource:  label
+-- KEYS   by_team      prefix/zset {base}:by:team:      label
+-- KEYS   by_tag       prefix/zset {base}:by:tag:       label
+-- KEYS   config       hash        {base}:config
 -- ARGV   by       enum state|author|reviewer|resource|team|tag
 -- ARGV   value    label
 -- ARGV   cursor   bytes 0..300  ?=
@@ -53,8 +54,8 @@ local function arg_label(v)
 end
 
 local KEYS, ARGV = KEYS, ARGV
-if #KEYS ~= 8 then
-  return redis.error_reply('ADEQ_ARG expected 8 keys, got ' .. #KEYS)
+if #KEYS ~= 9 then
+  return redis.error_reply('ADEQ_ARG expected 9 keys, got ' .. #KEYS)
 end
 
 local by = ARGV[1]
@@ -87,6 +88,8 @@ if #ARGV ~= 5 then
   return redis.error_reply('ADEQ_ARG expected 5 arguments, got ' .. #ARGV)
 end
 
+local arg_rare
+
 -- due_of(own): the earliest deadline of a change (ms), or MAX_SAFE.
 -- EARLY
 local function due_of(own)
@@ -100,11 +103,11 @@ local function due_of(own)
   return first
 end
 
--- is_overdue(ctx, own): whether the review of this change is over by time, although no call has noted it yet.
-local function is_overdue(ctx, own)
-  if own.state ~= 'submitted' and own.state ~= 'reviewing' then return false end
-  if own.state == 'reviewing' and own.escalate_at_ms > 0 and own.escalate_at_ms <= own.timeout_at_ms then return false end
-  return own.timeout_at_ms <= ctx.now
+-- number_of(own, name): the same, as a number; 0 if it is not stored.
+-- EARLY
+local function number_of(own, name) local change = KEYS[1]
+  if own[name] == nil then own[name] = tonumber(redis.call('HGET', change .. own.id, name) or 0) end
+  return own[name]
 end
 
 -- read_clock(layout_min, clock, chosen): the time in ms, as a number and as text; or nil and the error to return, if
@@ -130,7 +133,7 @@ end
 -- open(clock): read what every call needs: the time, whether the base exists, and the settings that this script uses as
 -- `ctx.settings_<name>`; or nil and the error to return. lua/tools/opening.py generates which settings these are, and
 -- the first values of the fields of call.toml. clock: for a call that may create the base.
-local function open(clock) local config = KEYS[8]
+local function open(clock) local config = KEYS[9]
   local row = redis.call('HMGET', config, 'layout_min', 'clock')
   local now, now_text = read_clock(row[1], row[2], clock)
   if not now then return nil, now_text end
@@ -168,6 +171,20 @@ local function read_change(id, new) local change = KEYS[1]
   return own
 end
 
+-- slots_of(own): the requests of a change, in the order of their slots: { slot, status, reviewer, chain, by }. `chain` has a `>` before each
+-- person who has delegated it, the original reviewer first; `by` is the principal who answered. A caller that changes one sets
+-- own.list_changed.
+-- EARLY
+local function slots_of(own)
+  if own.list then return own.list end
+  local list = {}
+  for slot, status, reviewer, chain, by in string.gmatch(own.slots, '(%d+) ([%a_]+) ([^ >]+)(%S*) ([^,]*)') do
+    list[#list + 1] = { slot = slot, status = status, reviewer = reviewer, chain = chain, by = by }
+  end
+  own.list = list
+  return list
+end
+
 -- start_of(set, cursor): where the page behind a cursor begins in a set that is read from the highest score on; nil if it is no cursor.
 -- A cursor is `<score> <member>` of the last entry that was read.
 local function start_of(set, cursor)
@@ -180,6 +197,59 @@ local function start_of(set, cursor)
   return at == member and start + 1 or start
 end
 
+-- text_of(own, name): a field of a change that read_change does not read; '' if it is not stored.
+-- EARLY
+local function text_of(own, name) local change = KEYS[1]
+  if own[name] == nil then own[name] = redis.call('HGET', change .. own.id, name) or '' end
+  return own[name]
+end
+
+local arg_made
+function arg_rare()
+  if arg_made then return arg_made end
+
+-- has_written(id, people): the first of these persons who is a contributor of a change, or nil.
+local function has_written(id, people) local contributors = KEYS[2]
+  local found = redis.call('SMISMEMBER', contributors .. id, unpack(people))  -- at most 8: an actor, a principal, a chain
+  for i, one in ipairs(people) do
+    if found[i] == 1 then return one end
+  end
+end
+
+-- is_asked(one, person): whether this person has the request, or has delegated it.
+local function is_asked(one, person)
+  return one.reviewer == 'user:' .. person or string.find(one.chain .. '>', '>' .. person .. '>', 1, true) ~= nil
+end
+
+-- can_be_asked(own, reviewer): whether a reviewer may have one request more: a group always, a person who has none and, unless the
+-- policy allows it, has not written the change.
+local function can_be_asked(own, reviewer)
+  local person = string.match(reviewer, '^user:(.+)$')
+  if not person then return true end
+  for _, one in ipairs(slots_of(own)) do  -- at most 32: slots
+    if one.by == person or is_asked(one, person) then return false end
+  end
+  return text_of(own, 'p_contributors_may_vote') == '1' or not has_written(own.id, { person })
+end
+
+-- next_asked(own): who is asked by the next escalation, or nil; and its level, the last one if nobody is left. Somebody who has a request
+-- already, or has written the change, is passed over.
+local function next_asked(own)
+  local level = 0
+  for name in string.gmatch(text_of(own, 'p_escalate_to'), '[^,]+') do  -- at most 3: levels
+    level = level + 1
+    if level > number_of(own, 'level') and #slots_of(own) < 32 and can_be_asked(own, name) then return name, level end
+  end
+  return nil, level
+end
+
+-- is_overdue(ctx, own): whether the review of this change is over by time, although no call has noted it yet. An escalation that is still
+-- to come gives it more time.
+local function is_overdue(ctx, own)
+  if own.state ~= 'submitted' and own.state ~= 'reviewing' or own.timeout_at_ms > ctx.now then return false end
+  return not (own.state == 'reviewing' and own.escalate_at_ms > 0 and own.escalate_at_ms <= own.timeout_at_ms and next_asked(own))
+end
+
 -- summary_of(own): what a list tells of a change, as pairs.
 local function summary_of(own) local change = KEYS[1]
   local names = { 'type', 'description', 'author', 'priority', 'review_priority', 'risk_score', 'risk_level', 'created_ms', 'submitted_ms' }
@@ -188,7 +258,11 @@ local function summary_of(own) local change = KEYS[1]
   return fields
 end
 
-local states, by_author, by_reviewer, by_resource, by_team, by_tag = KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6], KEYS[7]
+  arg_made = { is_overdue = is_overdue, summary_of = summary_of }
+  return arg_made
+end
+
+local states, by_author, by_reviewer, by_resource, by_team, by_tag = KEYS[3], KEYS[4], KEYS[5], KEYS[6], KEYS[7], KEYS[8]
 
 local ctx, refused = open()
 if refused then return refused end
@@ -199,6 +273,6 @@ local page = redis.call('ZRANGE', set, start, start + limit - 1, 'REV', 'WITHSCO
 local items = {}
 for i = 1, #page, 2 do
   local own = read_change(page[i])
-  items[#items + 1] = own and { 'found', own.id, own.state, own.rev, is_overdue(ctx, own) and 1 or 0, summary_of(own) } or nil
+  items[#items + 1] = own and { 'found', own.id, own.state, own.rev, arg_rare().is_overdue(ctx, own) and 1 or 0, arg_rare().summary_of(own) } or nil
 end
 return { 'ok', ctx.now, #page == 2 * limit and page[#page] .. ' ' .. page[#page - 1] or '', items }

@@ -640,24 +640,29 @@ local function count_slots(own)
   return counts
 end
 
--- escalate(ctx, own, by): ask the next of `escalate_to` as well, with a full interval for all who are asked. Somebody who has a request
--- already, or has written the change, is passed over. Returns whether there is one request more.
-local function escalate(ctx, own, by) local requests = KEYS[3]
-  local names, list = {}, slots_of(own)
-  for name in string.gmatch(text_of(own, 'p_escalate_to'), '[^,]+') do names[#names + 1] = name end
-  local level, added = number_of(own, 'level'), nil
-  while level < #names and not added do  -- at most 3: levels
+-- next_asked(own): who is asked by the next escalation, or nil; and its level, the last one if nobody is left. Somebody who has a request
+-- already, or has written the change, is passed over.
+local function next_asked(own)
+  local level = 0
+  for name in string.gmatch(text_of(own, 'p_escalate_to'), '[^,]+') do  -- at most 3: levels
     level = level + 1
-    if #list < 32 and can_be_asked(own, names[level]) then
-      added = { slot = next_slot(list), reviewer = names[level], chain = '' }
-    end
+    if level > number_of(own, 'level') and #slots_of(own) < 32 and can_be_asked(own, name) then return name, level end
   end
+  return nil, level
+end
+
+-- escalate(ctx, own, by): ask the next of `escalate_to` as well, with a full interval for all who are asked. Returns whether there is one
+-- request more.
+local function escalate(ctx, own, by) local requests = KEYS[3]
+  local name, level = next_asked(own)
+  local list, levels = slots_of(own), select(2, string.gsub(text_of(own, 'p_escalate_to'), '[^,]+', ''))
   set_field(own, 'level', level)
-  set_field(own, 'escalate_at_ms', level < #names and ctx.now + number_of(own, 'p_escalate_ms') or 0)
-  if not added then return false end
+  set_field(own, 'escalate_at_ms', level < levels and ctx.now + number_of(own, 'p_escalate_ms') or 0)
+  if not name then return false end
+  local added = { slot = next_slot(list), reviewer = name, chain = '' }
   set_field(own, 'timeout_at_ms', ctx.now + number_of(own, 'p_timeout_ms'))
   for _, one in ipairs(list) do  -- at most 31: slots
-    if one.status == 'pending' then redis.call('HSET', requests .. own.id .. '/' .. one.slot, 'due_ms', number_of(own, 'timeout_at_ms')) end
+    if one.status == 'pending' then redis.call('HSET', requests .. own.id .. '/' .. one.slot, 'due_ms', own.timeout_at_ms) end
   end
   list[#list + 1] = added
   new_request(ctx, own, added, '')
