@@ -62,12 +62,12 @@
 
 local ctx, refused = open()
 if refused then return refused end
+local before = replayed_reply(ctx, 'set_policies')
+if before then return { 'ok', ctx.now, before } end
 for i = 1, item_count do
   refused = check_policy(ctx, item_pairs[i])
   if refused then return refused end
 end
-local before = replayed_reply(ctx, 'set_policies')
-if before then return { 'ok', ctx.now, before } end
 if not ctx.exists then create_base() end
 ctx.made = true
 local answers = {}
