@@ -4,13 +4,14 @@
 -- and the last entries of their log: then of at most 20 changes, and at most 1,000 entries in all. `overdue`: the review is over by time, though no call has noted it yet. The counts are those of the
 -- requests of this round.
 --
--- KEYS   change   prefix/hash   {base}:change:  name
--- KEYS   params   prefix/string {base}:params:  name
--- KEYS   previews prefix/string {base}:preview: name
--- KEYS   outputs  prefix/string {base}:output:  name
--- KEYS   requests prefix/hash   {base}:request: id
--- KEYS   logs     prefix/stream {base}:log:     name
--- KEYS   config   hash          {base}:config
+-- KEYS   change       prefix/hash   {base}:change:       name
+-- KEYS   params       prefix/string {base}:params:       name
+-- KEYS   previews     prefix/string {base}:preview:      name
+-- KEYS   outputs      prefix/string {base}:output:       name
+-- KEYS   contributors prefix/set    {base}:contributors: name
+-- KEYS   requests     prefix/hash   {base}:request:      id
+-- KEYS   logs         prefix/stream {base}:log:          name
+-- KEYS   config       hash          {base}:config
 -- ARGV   with_texts bool          ?=0
 -- ARGV   with_requests bool          ?=0
 -- ARGV   with_log int 0..1000   ?=0
@@ -28,6 +29,7 @@
 
 local LAYOUT = 1
 local MAX_SAFE = 9007199254740991
+local unpack = table.unpack or unpack
 local arg_find = string.find
 local function refuse(field, value, want)
   local got = 'nothing'
@@ -45,8 +47,8 @@ local function arg_uint(v, min, max)
 end
 
 local KEYS, ARGV = KEYS, ARGV
-if #KEYS ~= 7 then
-  return redis.error_reply('ADEQ_ARG expected 7 keys, got ' .. #KEYS)
+if #KEYS ~= 8 then
+  return redis.error_reply('ADEQ_ARG expected 8 keys, got ' .. #KEYS)
 end
 
 local with_texts = ARGV[1]
@@ -91,62 +93,7 @@ if #ARGV ~= arg_at - 1 then
   return redis.error_reply('ADEQ_ARG expected ' .. (arg_at - 1) .. ' arguments, got ' .. #ARGV)
 end
 
--- slots_of(own): the requests of a change, in the order of their slots: { slot, status, reviewer, chain, by }. `chain` has a `>` before each
--- person who has delegated it, the original reviewer first; `by` is the principal who answered. A caller that changes one sets
--- own.list_changed.
--- EARLY
-local function slots_of(own)
-  if own.list then return own.list end
-  local list = {}
-  for slot, status, reviewer, chain, by in string.gmatch(own.slots, '(%d+) ([%a_]+) ([^ >]+)(%S*) ([^,]*)') do
-    list[#list + 1] = { slot = slot, status = status, reviewer = reviewer, chain = chain, by = by }
-  end
-  own.list = list
-  return list
-end
-
--- count_slots(own): how many requests are approved, rejected, pending, and wait for another revision.
-local function count_slots(own)
-  local counts = { approved = 0, rejected = 0, pending = 0, changes_requested = 0 }
-  for _, one in ipairs(slots_of(own)) do  -- at most 32: slots
-    if counts[one.status] then counts[one.status] = counts[one.status] + 1 end
-  end
-  return counts
-end
-
--- is_overdue(ctx, own): whether the review of this change is over by time, although no call has noted it yet.
-local function is_overdue(ctx, own)
-  if own.state ~= 'submitted' and own.state ~= 'reviewing' then return false end
-  if own.state == 'reviewing' and own.escalate_at_ms > 0 and own.escalate_at_ms <= own.timeout_at_ms then return false end
-  return own.timeout_at_ms <= ctx.now
-end
-
--- log_of(own, count): the last entries of the log of a change, the oldest of them first.
-local function log_of(own, count) local logs = KEYS[6]
-  local entries, items = redis.call('XREVRANGE', logs .. own.id, '+', '-', 'COUNT', count), {}
-  for i = #entries, 1, -1 do items[#items + 1] = { 'entry', entries[i][2] } end  -- at most 1,000: count
-  return items
-end
-
--- requests_of(own): all requests of a change, with their records.
-local function requests_of(own) local requests = KEYS[5]
-  local items = {}
-  for i, one in ipairs(slots_of(own)) do  -- at most 32: slots
-    -- at most 60: fields of a request
-    items[i] = { 'request', tonumber(one.slot), one.reviewer, redis.call('HGETALL', requests .. own.id .. '/' .. one.slot) }
-  end
-  return items
-end
-
--- describe(ctx, own): a change as `get` answers it.
-local function describe(ctx, own) local change, params, previews, outputs = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
-  local counts = count_slots(own)
-  return { 'found', redis.call('HGETALL', change .. own.id),  -- at most 100: fields of a change
-    is_overdue(ctx, own) and 1 or 0, counts.approved, counts.rejected, counts.pending + counts.changes_requested,
-    redis.call('GET', params .. own.id) or '', with_texts and redis.call('GET', previews .. own.id) or '',
-    with_texts and redis.call('GET', outputs .. own.id) or '', with_requests and requests_of(own) or {},
-    with_log > 0 and log_of(own, with_log) or {} }
-end
+local arg_rare
 
 -- due_of(own): the earliest deadline of a change (ms), or MAX_SAFE.
 -- EARLY
@@ -159,6 +106,13 @@ local function due_of(own)
   if own.escalate_at_ms > 0 then first = math.min(first, own.escalate_at_ms) end
   if own.remind_at_ms > 0 then first = math.min(first, own.remind_at_ms) end
   return first
+end
+
+-- number_of(own, name): the same, as a number; 0 if it is not stored.
+-- EARLY
+local function number_of(own, name) local change = KEYS[1]
+  if own[name] == nil then own[name] = tonumber(redis.call('HGET', change .. own.id, name) or 0) end
+  return own[name]
 end
 
 -- read_clock(layout_min, clock, chosen): the time in ms, as a number and as text; or nil and the error to return, if
@@ -184,7 +138,7 @@ end
 -- open(clock): read what every call needs: the time, whether the base exists, and the settings that this script uses as
 -- `ctx.settings_<name>`; or nil and the error to return. lua/tools/opening.py generates which settings these are, and
 -- the first values of the fields of call.toml. clock: for a call that may create the base.
-local function open(clock) local config = KEYS[7]
+local function open(clock) local config = KEYS[8]
   local row = redis.call('HMGET', config, 'layout_min', 'clock')
   local now, now_text = read_clock(row[1], row[2], clock)
   if not now then return nil, now_text end
@@ -207,6 +161,113 @@ local function read_change(id, new) local change = KEYS[1]
   return own
 end
 
+-- slots_of(own): the requests of a change, in the order of their slots: { slot, status, reviewer, chain, by }. `chain` has a `>` before each
+-- person who has delegated it, the original reviewer first; `by` is the principal who answered. A caller that changes one sets
+-- own.list_changed.
+-- EARLY
+local function slots_of(own)
+  if own.list then return own.list end
+  local list = {}
+  for slot, status, reviewer, chain, by in string.gmatch(own.slots, '(%d+) ([%a_]+) ([^ >]+)(%S*) ([^,]*)') do
+    list[#list + 1] = { slot = slot, status = status, reviewer = reviewer, chain = chain, by = by }
+  end
+  own.list = list
+  return list
+end
+
+-- text_of(own, name): a field of a change that read_change does not read; '' if it is not stored.
+-- EARLY
+local function text_of(own, name) local change = KEYS[1]
+  if own[name] == nil then own[name] = redis.call('HGET', change .. own.id, name) or '' end
+  return own[name]
+end
+
+local arg_made
+function arg_rare()
+  if arg_made then return arg_made end
+
+-- has_written(id, people): the first of these persons who is a contributor of a change, or nil.
+local function has_written(id, people) local contributors = KEYS[5]
+  local found = redis.call('SMISMEMBER', contributors .. id, unpack(people))  -- at most 8: an actor, a principal, a chain
+  for i, one in ipairs(people) do
+    if found[i] == 1 then return one end
+  end
+end
+
+-- is_asked(one, person): whether this person has the request, or has delegated it.
+local function is_asked(one, person)
+  return one.reviewer == 'user:' .. person or string.find(one.chain .. '>', '>' .. person .. '>', 1, true) ~= nil
+end
+
+-- can_be_asked(own, reviewer): whether a reviewer may have one request more: a group always, a person who has none and, unless the
+-- policy allows it, has not written the change.
+local function can_be_asked(own, reviewer)
+  local person = string.match(reviewer, '^user:(.+)$')
+  if not person then return true end
+  for _, one in ipairs(slots_of(own)) do  -- at most 32: slots
+    if one.by == person or is_asked(one, person) then return false end
+  end
+  return text_of(own, 'p_contributors_may_vote') == '1' or not has_written(own.id, { person })
+end
+
+-- count_slots(own): how many requests are approved, rejected, pending, and wait for another revision.
+local function count_slots(own)
+  local counts = { approved = 0, rejected = 0, pending = 0, changes_requested = 0 }
+  for _, one in ipairs(slots_of(own)) do  -- at most 32: slots
+    if counts[one.status] then counts[one.status] = counts[one.status] + 1 end
+  end
+  return counts
+end
+
+-- next_asked(own): who is asked by the next escalation, or nil; and its level, the last one if nobody is left. Somebody who has a request
+-- already, or has written the change, is passed over.
+local function next_asked(own)
+  local level = 0
+  for name in string.gmatch(text_of(own, 'p_escalate_to'), '[^,]+') do  -- at most 3: levels
+    level = level + 1
+    if level > number_of(own, 'level') and #slots_of(own) < 32 and can_be_asked(own, name) then return name, level end
+  end
+  return nil, level
+end
+
+-- is_overdue(ctx, own): whether the review of this change is over by time, although no call has noted it yet. An escalation that is still
+-- to come gives it more time.
+local function is_overdue(ctx, own)
+  if own.state ~= 'submitted' and own.state ~= 'reviewing' or own.timeout_at_ms > ctx.now then return false end
+  return not (own.state == 'reviewing' and own.escalate_at_ms > 0 and own.escalate_at_ms <= own.timeout_at_ms and next_asked(own))
+end
+
+-- log_of(own, count): the last entries of the log of a change, the oldest of them first.
+local function log_of(own, count) local logs = KEYS[7]
+  local entries, items = redis.call('XREVRANGE', logs .. own.id, '+', '-', 'COUNT', count), {}
+  for i = #entries, 1, -1 do items[#items + 1] = { 'entry', entries[i][2] } end  -- at most 1,000: count
+  return items
+end
+
+-- requests_of(own): all requests of a change, with their records.
+local function requests_of(own) local requests = KEYS[6]
+  local items = {}
+  for i, one in ipairs(slots_of(own)) do  -- at most 32: slots
+    -- at most 60: fields of a request
+    items[i] = { 'request', tonumber(one.slot), one.reviewer, redis.call('HGETALL', requests .. own.id .. '/' .. one.slot) }
+  end
+  return items
+end
+
+-- describe(ctx, own): a change as `get` answers it.
+local function describe(ctx, own) local change, params, previews, outputs = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
+  local counts = count_slots(own)
+  return { 'found', redis.call('HGETALL', change .. own.id),  -- at most 100: fields of a change
+    is_overdue(ctx, own) and 1 or 0, counts.approved, counts.rejected, counts.pending + counts.changes_requested,
+    redis.call('GET', params .. own.id) or '', with_texts and redis.call('GET', previews .. own.id) or '',
+    with_texts and redis.call('GET', outputs .. own.id) or '', with_requests and requests_of(own) or {},
+    with_log > 0 and log_of(own, with_log) or {} }
+end
+
+  arg_made = { describe = describe }
+  return arg_made
+end
+
 local ctx, refused = open()
 if refused then return refused end
 if item_count > 20 and (with_texts or with_requests or with_log > 0) then
@@ -218,6 +279,6 @@ end
 local items = {}
 for i, id in ipairs(item_id) do
   local own = read_change(id)
-  items[i] = own and describe(ctx, own) or { 'not_found' }
+  items[i] = own and arg_rare().describe(ctx, own) or { 'not_found' }
 end
 return { 'ok', ctx.now, items }

@@ -1872,14 +1872,14 @@ if refused then return refused end
 local person
 person, refused = person_behind()
 if refused then return refused end
-if item_count > 1 and not ctx.settings_batch_approvals then
-  return refuse('item', item_count .. ' items', 'one item, because the setting batch_approvals is off')
-end
 for i, action in ipairs(item_action) do  -- at most 100: items
   if action == 'comment' and item_reason[i] == '' then return refuse('item[' .. i .. '].reason', '', 'the text of the comment') end
 end
 local before = replayed_reply(ctx, 'respond')
 if before then return { 'ok', ctx.now, before } end
+if item_count > 1 and not ctx.settings_batch_approvals then
+  return refuse('item', item_count .. ' items', 'one item, because the setting batch_approvals is off')
+end
 
 ctx.proof, ctx.follows = proof, {}
 local answers = {}

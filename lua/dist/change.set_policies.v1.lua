@@ -621,12 +621,12 @@ local policies, config = KEYS[1], KEYS[2]
 
 local ctx, refused = open()
 if refused then return refused end
+local before = replayed_reply(ctx, 'set_policies')
+if before then return { 'ok', ctx.now, before } end
 for i = 1, item_count do
   refused = check_policy(ctx, item_pairs[i])
   if refused then return refused end
 end
-local before = replayed_reply(ctx, 'set_policies')
-if before then return { 'ok', ctx.now, before } end
 if not ctx.exists then arg_rare().create_base() end
 ctx.made = true
 local answers = {}

@@ -921,11 +921,11 @@ person, refused = person_behind()
 if refused then return refused end
 refused = check_reviewers('reviewer', item_reviewer)
 if refused then return refused end
+local before = replayed_one(ctx, 'submit')
+if before then return before end
 if timeout_ms > ctx.settings_max_timeout_ms then
   return refuse('timeout_ms', timeout_ms, 'at most the setting max_timeout_ms, ' .. string.format('%.0f', ctx.settings_max_timeout_ms))
 end
-local before = replayed_one(ctx, 'submit')
-if before then return before end
 local fields = read_policy(policy)
 local named = fields and select(2, string.gsub(fields.reviewers, '[^,]+', '')) or 0
 if named + item_count > 32 then return refuse('reviewer', named + item_count, 'at most 32, with those of the policy') end

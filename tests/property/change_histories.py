@@ -1,0 +1,356 @@
+"""Random histories of changes, on a real server with a clock of its own, and a model beside them.
+
+    python -m tests.property.change_histories --histories 10000 [--steps 500000] [--seed 1]
+
+Each step is one call. Before it, somebody looks at an inbox and a list. After it, its answer and each change are
+compared with the model, the rules of change_rules.py are checked, and the audit reads the whole domain. Calls are sent
+again. Half of the histories never sweep.
+
+ADEQ_TEST_SERVER names the server's binary.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+from collections.abc import Sequence
+from itertools import count
+from random import Random
+from typing import Any, Protocol, TypeVar
+
+import redis
+
+from pyadeq.embedded import EmbeddedServer
+from tests.conftest import server_binary
+from tests.property.change_driver import REFUSED, Driver, load_scripts
+from tests.property.change_records import DAY_MS, NEVER, Answer, Change
+
+T = TypeVar("T")
+
+IDS = ("c1", "c2", "c3", "c4")
+AUTHORS = ("ann", "ben")
+REVIEWERS = ("rob", "sue", "tom", "uma")
+AGENTS = ("bot1", "bot2")
+GROUPS = ("ops", "sec")
+POLICIES = ("fast", "safe", "slow")
+TAGS = ((), ("db",), ("db", "prod"))
+RESOURCES = ((), ("database:orders",), ("host:b", "database:orders", "host:a"))
+SPANS = (1000, 60_000, 3_600_000, DAY_MS)
+PAUSES = (0, 0, 1, 1000, 30_000, 60_000, 3_600_000, DAY_MS, 8 * DAY_MS, 40 * DAY_MS)
+RESULTS = ("success", "failure", "timeout", "cancelled", "released")
+ACTIONS = ("approve",) * 6 + ("reject", "request_changes", "comment", "abstain", "retract", "retract")
+VERBS = (
+    *("put",) * 6, *("submit",) * 6, *("assess",) * 4, *("respond",) * 12, *("move",) * 3, *("begin",) * 5,
+    *("heartbeat",) * 3, *("finish",) * 4, *("delegate",) * 4, *("reassign",) * 4, "override", *("set_policies",) * 2,
+    "configure", *("again",) * 6, *("sweep",) * 2,
+)  # fmt: skip
+MOST_STEPS = 40
+
+
+class Chance(Protocol):
+    """Where choices come from: `random.Random`, or Hypothesis."""
+
+    def choice(self, seq: Sequence[T], /) -> T: ...
+    def randint(self, a: int, b: int, /) -> int: ...
+
+
+class History:
+    def __init__(self, driver: Driver, chance: Chance, *, sweeps: bool) -> None:
+        self.driver, self.chance = driver, chance
+        self.verbs = VERBS if sweeps else tuple(one for one in VERBS if one != "sweep")
+        self.sent: list[tuple[int, str, Answer, dict[str, Any]]] = []
+        self.model = driver.model
+
+    def play(self, steps: int) -> None:
+        self.configure()
+        for name in POLICIES:
+            self._send("set_policies", item=[self.policy(name)])
+        for _ in range(steps):
+            self.pass_time()
+            self.look()
+            getattr(self, self.chance.choice(self.verbs))()
+            self.driver.check()
+        self.driver.check_events()
+
+    # chances
+
+    def one_in(self, number: int) -> bool:
+        return self.chance.randint(1, number) == number
+
+    def some(self, values: Sequence[T], most: int) -> list[T]:
+        """A few different ones."""
+        found = [self.chance.choice(values) for _ in range(self.chance.randint(0, most))]
+        return list(dict.fromkeys(found))
+
+    def person(self, people: Sequence[str]) -> dict[str, Any]:
+        """Who makes a call: a person, or an agent of it."""
+        person = self.chance.choice(people)
+        if self.one_in(50):
+            return {"actor": person, "principal": self.chance.choice(REVIEWERS), "kind": "person"}
+        if self.one_in(6):
+            return {"actor": self.chance.choice(AGENTS), "principal": person, "kind": "agent"}
+        return {"actor": person}
+
+    def change(self, *states: str) -> Change | None:
+        """A change, mostly in one of these states."""
+        found = list(self.model.changes.values())
+        fitting = [one for one in found if one.state in states]
+        chosen = fitting if fitting and not self.one_in(8) else found
+        return self.chance.choice(chosen) if chosen else None
+
+    def version(self, change: Change) -> dict[str, Any]:
+        """Its revision and digest, or now and then what they are not."""
+        if self.one_in(25):
+            return {"rev": change.rev + 1, "digest": change.digest}
+        if self.one_in(25):
+            return {"rev": change.rev, "digest": "0" * 40}
+        return {"rev": change.rev, "digest": change.digest}
+
+    def reviewer(self) -> str:
+        if self.one_in(3):
+            return f"group:{self.chance.choice(GROUPS)}"
+        return f"user:{self.chance.choice((*REVIEWERS, *REVIEWERS, *AUTHORS, *AGENTS))}"
+
+    # time, and what people see
+
+    def pass_time(self) -> None:
+        """A pause, or up to the next deadline, or a little past or before it."""
+        due = min((one.due for one in self.model.changes.values()), default=NEVER)
+        if self.one_in(3) and self.model.now < due < NEVER:
+            self.model.now = max(self.model.now, due + self.chance.choice((0, -1, 1)))
+        else:
+            self.model.now += self.chance.choice(PAUSES) if self.one_in(2) else self.chance.choice((0, 1, 1000))
+
+    def look(self) -> None:
+        who = self.person((*REVIEWERS, *AUTHORS))
+        by, values = self.chance.choice(
+            (
+                ("state", ("reviewing", "approved", "draft")), ("author", AUTHORS), ("team", ("core",)),
+                ("tag", ("db", "prod")), ("resource", ("database:orders", "host:a")),
+                ("reviewer", ("user:rob", "user:sue", "group:ops")),
+            )
+        )  # fmt: skip
+        self.driver.look(
+            who["actor"], who.get("principal", ""), self.some(GROUPS, 2), by, self.chance.choice(values),
+            self.chance.randint(1, 3),
+        )  # fmt: skip
+
+    # calls
+
+    def _send(self, verb: str, **arguments: Any) -> Answer:
+        arguments["rid"] = self.driver.new_rid()
+        answer = self.driver.do(verb, **arguments)
+        if answer != REFUSED:
+            self.sent.append((self.model.now, verb, answer, arguments))
+        return answer
+
+    def again(self) -> None:
+        """One of the last calls comes once more."""
+        recent = [one for one in self.sent if one[0] > self.model.now - 60_000][-4:]
+        if recent:
+            _, verb, answer, arguments = self.chance.choice(recent)
+            self.driver.again(verb, answer, **arguments)
+
+    def configure(self) -> None:
+        settings: dict[str, Any] = {
+            "auto_approve_low_risk": self.one_in(2), "batch_approvals": not self.one_in(4), "risk_high": 40,
+            "keep_ms": self.chance.choice((3_600_000, 90 * DAY_MS)), "keep_max": self.chance.choice((100, 1)),
+            "lease_ms": self.chance.choice((30_000, 1000)), "default_timeout_ms": self.chance.choice(SPANS),
+        }  # fmt: skip
+        self.driver.do("configure", settings=settings)
+
+    def set_policies(self) -> None:
+        if self.one_in(8):
+            self._send("set_policies", item=[{"name": self.chance.choice(POLICIES), "remove": True}])
+        else:
+            self._send("set_policies", item=[self.policy(self.chance.choice(POLICIES))])
+
+    def policy(self, name: str) -> dict[str, Any]:
+        choice = self.chance.choice
+        found: dict[str, Any] = {"name": name, "required": choice((1, 2, 2, 3)), "rejections": choice((1, 0, 2))}
+        found |= {"contributors_may_vote": self.one_in(8), "agents_may_vote": self.one_in(2)}
+        found |= {"needs": choice(("none", "none", "risk", "preview", "both")), "approval_ms": choice(SPANS)}
+        found |= {"max_attempts": choice((3, 1, 2)), "delegation_depth": choice((3, 0, 1))}
+        for one, values in (("reviewers", self.some([self.reviewer() for _ in range(4)], 4)), ("deny_tags", ["prod"])):
+            if values and self.one_in(2):
+                found[one] = values
+        if self.one_in(2):
+            found |= {"escalate_ms": choice(SPANS), "escalate_to": [self.reviewer() for _ in range(choice((1, 2, 3)))]}
+        if self.one_in(2):
+            found["remind_ms"] = choice(SPANS)
+        if self.one_in(2):
+            found["timeout_ms"] = choice(SPANS)
+        if self.one_in(3):
+            found |= {"on_timeout": "approve", "timeout_approve_below": choice((50, 101))}
+        elif self.one_in(8):
+            found["on_timeout"] = "reject"
+        if self.one_in(2):
+            found["auto_below"] = choice((30, 101))
+        return found
+
+    def put(self) -> None:
+        id = self.chance.choice(IDS)
+        known = self.model.changes.get(id)
+        rev = 0 if known is None else known.rev
+        people = AUTHORS if self.one_in(2) or not known else (*AUTHORS, *REVIEWERS)
+        variant, team = self.chance.randint(0, 2), self.chance.choice(("", "core"))
+        self._send(
+            "put", id=id, expect_rev=rev + 1 if self.one_in(15) else rev, change_type="deploy",
+            description=f"variant {variant}", parameters=f"p{variant}", resources=list(RESOURCES[variant]),
+            priority=variant, timeout_ms=self.chance.choice((0, 1000)), tags=list(self.chance.choice(TAGS)), team=team,
+            **self.person(people),
+        )  # fmt: skip
+
+    def submit(self) -> None:
+        if change := self.change("draft"):
+            writers = sorted(change.contributors)
+            who = self.person(AUTHORS) if self.one_in(5) else {"actor": self.chance.choice(writers)}
+            named = [{"reviewer": self.reviewer()} for _ in range(self.chance.randint(1, 4))]
+            if self.one_in(4):
+                named[0]["name"] = "Somebody"
+            self._send(
+                "submit", id=change.id, rev=change.rev, policy=self.chance.choice(POLICIES), item=named,
+                priority=self.chance.choice(("normal", "low", "high", "urgent")),
+                timeout_ms=self.chance.choice((0, 0, 60_000, DAY_MS)), **who,
+            )  # fmt: skip
+
+    def assess(self) -> None:
+        if change := self.change("submitted", "reviewing"):
+            what: dict[str, Any] = {"score": self.chance.choice((20, 40, 100)), "auto_approvable": not self.one_in(3)}
+            if self.one_in(2):
+                what = {"preview": "a preview", **(what if self.one_in(2) else {})}
+            people = ("risk", "risk", *AUTHORS)
+            self._send("assess", id=change.id, **self.version(change), **what, **self.person(people))
+
+    def respond(self) -> None:
+        items: list[dict[str, Any]] = []
+        who = self.person((*REVIEWERS, *REVIEWERS, *AUTHORS))
+        for _ in range(self.chance.choice((1, 1, 1, 2, 3))):
+            if change := self.change("reviewing", "approved"):
+                asked = sorted(slot.reviewer for slot in change.slots if slot.reviewer.startswith("user:"))
+                if asked and not items and not self.one_in(3):
+                    who = {"actor": self.chance.choice(asked).removeprefix("user:")}
+                action = self.chance.choice(ACTIONS)
+                slot = self.chance.randint(1, 4) if self.one_in(6) else 0
+                items.append({"id": change.id, **self.version(change), "action": action, "slot": slot, "reason": "so"})
+        if items:
+            groups = self.some(GROUPS, 2)
+            shown = self.model.inbox(who["actor"], who.get("principal", ""), groups)
+            _, told = self._send("respond", item=items, groups=groups, proof="p", **who)
+            self._check_inbox(items, who, shown, told)
+
+    def _check_inbox(
+        self, items: Sequence[Any], who: dict[str, Any], shown: Sequence[Any], told: dict[str, Any]
+    ) -> None:
+        """What an inbox shows can be answered, and what can be answered for the first time is shown."""
+        first = items[0]
+        change = self.model.changes.get(first["id"])
+        if len(items) > 1 or not told or first["slot"] or first["action"] in ("comment", "retract") or change is None:
+            return
+        status, _ = told["items"][0]
+        listed = first["id"] in [one["id"] for _, one in shown]
+        if listed and (who.get("kind") != "agent" or change.policy["agents_may_vote"]):
+            assert status in ("recorded", "approved", "rejected", "outdated"), f"{first} is in the inbox, and {status}"
+
+    def move(self) -> None:
+        to = self.chance.choice(("withdraw", "reopen", "reopen", "cancel"))
+        states = {"reopen": ("rejected", "failed"), "withdraw": ("reviewing", "approved"), "cancel": ("applying",)}
+        if change := self.change(*states[to]):
+            who = self.person(AUTHORS) if self.one_in(3) else {"actor": self.chance.choice(sorted(change.contributors))}
+            self._send("move", id=change.id, to=to, reason="so", **who)
+
+    def delegate(self) -> None:
+        if change := self.change("reviewing"):
+            asked = sorted({one for s in change.slots for one in (s.reviewer.removeprefix("user:"), *s.chain)})
+            who = self.person(asked or REVIEWERS)
+            if self.one_in(8):
+                who = self.person(REVIEWERS)
+            to = "" if self.one_in(3) else self.chance.choice((*REVIEWERS, *REVIEWERS, *AUTHORS, *AGENTS))
+            self._send("delegate", id=change.id, to=to, reason="away", slot=int(self.one_in(6)), **who)
+
+    def reassign(self) -> None:
+        if change := self.change("reviewing", "submitted"):
+            operation = self.chance.choice(("add", "remove", "move", "dismiss"))
+            slot = 0 if operation == "add" else self.chance.randint(1, max(1, len(change.slots)))
+            reviewer = self.reviewer() if operation in ("add", "move") else ""
+            self._send(
+                "reassign", id=change.id, operation=operation, actor="op", reason="so", slot=slot, reviewer=reviewer
+            )
+
+    def override(self) -> None:
+        if change := self.change("reviewing", "submitted"):
+            self._send(
+                "override", id=change.id, **self.version(change), reason="fire", proof="p", **self.person(REVIEWERS)
+            )
+
+    def begin(self) -> None:
+        if change := self.change("approved"):
+            lease = self.chance.choice((0, 0, 1000))
+            _, told = self._send("begin", id=change.id, **self.version(change), agent="bot", lease_ms=lease)
+            if "fence" in told:
+                assert told["fence"] > self.driver.fence, "fences rise"
+                self.driver.fence = told["fence"]
+
+    def heartbeat(self) -> None:
+        if change := self.change("applying"):
+            self.driver.do("heartbeat", id=change.id, token="no" if self.one_in(8) else change.token or "no")
+
+    def finish(self) -> None:
+        if change := self.change("applying", "applying", "approved"):
+            token = "no" if self.one_in(10) else change.token or "no"
+            result = self.chance.choice(RESULTS)
+            self._send("finish", id=change.id, token=token, result=result, retry=self.one_in(2), printed="done")
+
+    def sweep(self) -> None:
+        self.driver.do("sweep", limit=self.chance.choice((20, 1)))
+
+
+# long runs
+
+
+class Run:
+    """Histories on one server, one after the other."""
+
+    def __init__(self, server: EmbeddedServer) -> None:
+        self.client = redis.Redis.from_url(server.url)
+        self.scripts = load_scripts(self.client)
+        self.steps = self.histories = 0
+
+    def one(self, seed: int) -> None:
+        chance = Random(seed)
+        driver = Driver(self.client, f"ade:{{change:history-{seed}}}", self.scripts)
+        try:
+            History(driver, chance, sweeps=seed % 2 == 0).play(chance.randint(5, MOST_STEPS))
+        except BaseException:
+            print(f"the history of seed {seed} failed, after {self.steps + driver.steps:,} steps", file=sys.stderr)
+            raise
+        driver.close()
+        self.steps += driver.steps
+        self.histories += 1
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--steps", type=int, default=sys.maxsize, help="at least so many, and then no further history")
+    parser.add_argument("--histories", type=int, default=10_000)
+    parser.add_argument("--seed", type=int, default=1)
+    arguments = parser.parse_args()
+    began = time.monotonic()
+    with EmbeddedServer(binary=server_binary(), appendfsync="no").start() as server:
+        run = Run(server)
+        for seed in count(arguments.seed * 1_000_000):
+            if run.histories >= arguments.histories or run.steps >= arguments.steps:
+                break
+            run.one(seed)
+            if run.histories % 500 == 0:
+                print(f"{run.histories:,} histories, {time.monotonic() - began:.0f} s", flush=True)
+    print(
+        f"{run.steps:,} steps in {run.histories:,} histories without a violation, in {time.monotonic() - began:.0f} s;"
+        f" seed {arguments.seed}"
+    )
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
