@@ -1,15 +1,16 @@
 #!lua flags=no-writes
 -- generated from lua/change/stats.v1.lua by lua/bundle.py; do not edit
 -- change.stats.v1: how many changes are in each state, and since when the earliest of what is due waits for a call: 0, if nothing does.
+-- And the settings of the domain, so that an applier knows which locks it needs.
 --
 -- KEYS   due    zset        {base}:due
 -- KEYS   states prefix/zset {base}:state: label
 -- KEYS   config hash        {base}:config
 -- ARGV   now_ms   int 0..9000000000000 ?=0
--- RETURN ok       now_ms:int states:pairs(states) overdue:int since_ms:int
+-- RETURN ok       now_ms:int states:pairs(states) overdue:int since_ms:int settings:pairs(settings)
 -- ERROR  ADEQ_LAYOUT ADEQ_CLOCK
 -- FLAGS  no-writes
--- COST   13 commands; at most 14 commands, 65 steps
+-- COST   14 commands; at most 15 commands, 67 steps
 
 local LAYOUT = 1
 local arg_find = string.find
@@ -74,7 +75,7 @@ local function open(clock) local config = KEYS[3]
   return { exists = row[1], now = now, now_text = now_text,  }
 end
 
-local due, states = KEYS[1], KEYS[2]
+local due, states, config = KEYS[1], KEYS[2], KEYS[3]
 
 local ctx, refused = open()
 if refused then return refused end
@@ -85,4 +86,5 @@ for _, name in ipairs({ 'draft', 'submitted', 'reviewing', 'approved', 'applying
 end
 local first = redis.call('ZRANGE', due, 0, 0, 'WITHSCORES')
 local since = first[1] and tonumber(first[2]) <= ctx.now and tonumber(first[2]) or 0
-return { 'ok', ctx.now, counts, redis.call('ZCOUNT', due, '-inf', ctx.now_text), since }
+return { 'ok', ctx.now, counts, redis.call('ZCOUNT', due, '-inf', ctx.now_text), since,
+  redis.call('HGETALL', config) }  -- at most 60: settings and other fields

@@ -285,7 +285,7 @@ class Inbox(Model):
 
 
 class ChangeStats(Model):
-    """How many changes are in each state.
+    """How many changes are in each state, and the settings of the domain.
 
     overdue: how many changes have a step that is due and waits for a call. since: when the first was due; None: none.
     """
@@ -293,6 +293,7 @@ class ChangeStats(Model):
     states: dict[str, int]
     overdue: int
     since: float | None
+    settings: dict[str, Any]
     now: float
 
 

@@ -86,7 +86,13 @@ def inbox(answer: Result) -> Inbox:
 
 def stats(answer: Result) -> ChangeStats:
     """The counts of a domain."""
-    return ChangeStats(states=answer.states, overdue=answer.overdue, since=answer.since or None, now=answer.now)
+    return ChangeStats(
+        states=answer.states,
+        overdue=answer.overdue,
+        since=answer.since or None,
+        settings=answer.settings,
+        now=answer.now,
+    )
 
 
 def policies(answer: Result) -> dict[str, ReviewPolicy]:
