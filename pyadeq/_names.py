@@ -33,8 +33,8 @@ SHARED = {
     "pyadeq.models.base": "Migration",
     "pyadeq.models.change": (
         "Change ChangeAnswer ChangeContent ChangeExecution ChangeLogEntry ChangePage ChangeRef ChangeRequest "
-        "ChangeRisk ChangeStats ChangeSummary ChangeVotes Delegation Delegations Inbox InboxEntry ReviewPolicy "
-        "ReviewerStats"
+        "ChangeRisk ChangeStats ChangeSummary ChangeVotes Delegation Delegations Delivered FollowTask Inbox "
+        "InboxEntry ReviewPolicy ReviewerStats"
     ),
     "pyadeq.models.limit": "Limit LimitUse",
     "pyadeq.models.lock": (

@@ -311,6 +311,17 @@ class ChangeAnswer(Given):
     reason: str = ""
 
 
+class FollowTask(Given):
+    """A task that follows a step of a change. Its payload is JSON: domain, id, rev, digest, event and seq.
+
+    The step is approved, rejected, changes_requested, completed, failed or cancelled.
+    """
+
+    kind: str
+    lane: str = "any"
+    priority: int = 5
+
+
 class ReviewPolicy(Model):
     """A policy of review, as it is stored. `Changes.set_policy` says what its fields mean."""
 
@@ -333,6 +344,7 @@ class ReviewPolicy(Model):
     approval: float = 604_800.0
     max_attempts: int = 3
     delegation_depth: int = 3
+    follow: dict[str, FollowTask] = Field(default={})
 
 
 class Delegation(Model):
@@ -356,3 +368,10 @@ class Delegations(Model):
 
     away: int
     delegations: list[Delegation]
+
+
+class Delivered(Model):
+    """The answer to a delivery: how many tasks were enqueued, and how many still wait for it."""
+
+    delivered: int
+    left: int

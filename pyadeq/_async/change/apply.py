@@ -8,10 +8,10 @@ from contextlib import suppress
 from time import monotonic
 from typing import Any, Protocol
 
-from pyadeq._async.change.keeper import ChangeKeeper, closed
+from pyadeq._async.change.base import ChangesBase, closed
+from pyadeq._async.change.keeper import ChangeKeeper
 from pyadeq._async.change.run import Locked, Run
 from pyadeq._async.kernel.blocks import with_block
-from pyadeq._async.kernel.noun import Noun
 from pyadeq._async.kernel.runner import Runner
 from pyadeq._core.change.people import Seen, revision
 from pyadeq._core.kernel.nouncalls import Result
@@ -37,13 +37,10 @@ WAIT = 60.0
 class LockDomain(Protocol):
     """The interface of a lock domain that runs use."""
 
-    @property
-    def name(self) -> str: ...
-
     async def take_many(self, wanted: Sequence[str], *, owner: str, agent: str, wait: Seconds, purpose: str) -> Any: ...
 
 
-class Applying(Noun):
+class Applying(ChangesBase):
     """The part of a change domain for applying changes."""
 
     def __init__(self, runner: Runner, name: str, base: str) -> None:
@@ -78,20 +75,25 @@ class Applying(Noun):
         retry: whether an error leaves the change approved, while attempts are left. The default is to fail for good.
         on_stop: called once with the run when it is cancelled, takes too long or is lost, from the background; in
         asyncio it may be a coroutine function.
-        locks: a lock domain. The run holds exclusive locks on all resources of the change, as the owner
-        `<domain>/<change>`.
+        locks: a lock domain; None: that of the setting lock_domain, if it is set. The run holds exclusive locks on all
+        resources of the change, as the owner `<domain>/<change>`. If the client has a slot, the server verifies the
+        locks of the setting's domain: without them nothing begins, and the lease never ends later than the locks.
         wait: seconds to wait for these locks at most. The errors are those of `Locks.acquire`.
         """
         self._check_open()
         if on_stop is not None and not aio_takes(on_stop):
             raise unfit("on_stop", on_stop, "a function that takes the run, a coroutine function only in asyncio")
+        lock_domain = (await self._settings()).get("lock_domain")
+        if locks is None and lock_domain:
+            locks = self._runner.noun("lock", lock_domain)
         ref, resources = await self._find(seen, locks is not None)
         grant = None
         if locks is not None and resources:
             owner, purpose = f"{self.name}/{ref.id}", f"change {ref.id} rev {ref.rev}"
             grant = await locks.take_many(resources, owner=owner, agent=agent, wait=wait, purpose=purpose)
         try:
-            run = await self._start(ref, agent, lease, retry, on_stop, grant)
+            bases = await self._bases("lock", "lock_domain")
+            run = await self._start(ref, agent, lease, grant, bases, retry, on_stop)
             try:
                 yield run
             except BaseException as error:
@@ -138,18 +140,25 @@ class Applying(Noun):
         ref: ChangeRef,
         agent: str,
         lease: Seconds,
+        grant: Locked | None,
+        bases: dict[str, str],
         retry: bool,
         on_stop: Callable[[Run], object] | None,
-        grant: Locked | None,
     ) -> Run:
         token = new_ulid()
-        call = self.calls.build("begin", rid=token, **ref._asdict(), agent=agent, lease=lease)
+        wanted: dict[str, Any] = {**ref._asdict(), "agent": agent, "lease": lease, **bases}
+        if grant:
+            wanted["lock_rid"] = grant.rid
+            wanted["locks"] = " ".join(f"{name}={fence}" for name, fence in sorted(grant.fences.items()))
+        call = self.calls.build("begin", rid=token, **wanted)
         sent = self._here()
         try:
             begun: Result = await self._runner.send(call)
+            if begun.status == "not_locked":
+                self._known = None  # the setting may be new
             if begun.status != "begun":
                 raise CannotApply(ref.id, begun.status, begun)
-            run = Run(self._keeper, ref, agent, begun, sent, grant, retry, on_stop)
+            run = Run(self._keeper, ref, agent, begun, sent, grant, bases, retry, on_stop)
             if not run.content.intact:
                 raise PayloadError(f"the content of change {ref.id!r} is not the one that was approved: it was damaged")
             self._keeper.add(run)

@@ -26,8 +26,8 @@ class RunKeeper(Protocol):
 class Locked(Protocol):
     """The interface of a grant of locks."""
 
-    @property
-    def fences(self) -> dict[str, int]: ...
+    rid: str
+    fences: dict[str, int]
 
     def check(self) -> None: ...
 
@@ -42,7 +42,8 @@ class Run(Held):
     agent: who applies it.
     token: of the lease. fence: rises with every run of the domain, so that other systems can refuse an earlier one.
     timeout: how many seconds the run may take.
-    grant: the Grant of the locks, if it was begun with `locks`.
+    grant: the Grant of the locks, if there are any.
+    bases: how heartbeats name the lock domain, if the server verifies the locks.
     output, output_key: set them in the block. They are stored at its end: what was printed, and where all of it is.
     retry: whether a failure leaves the change approved, while attempts are left. May be set in the block, too.
     outcome: the answer to its end; None before.
@@ -56,6 +57,7 @@ class Run(Held):
         begun: Result,
         sent: float,
         grant: Locked | None,
+        bases: dict[str, str],
         retry: bool,
         on_stop: Callable[[Run], object] | None,
     ) -> None:
@@ -68,6 +70,7 @@ class Run(Held):
         self.timeout: float = begun.run
         self.content = content_of(begun.content, begun.parameters, seen.digest)
         self.grant = grant
+        self.bases = bases
         self.retry = retry
         self.output: str | bytes = b""
         self.output_key = ""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from pyadeq._async.kernel.pipeline import Pipeline
 from pyadeq._core.kernel.call import Call
@@ -40,6 +40,8 @@ class Runner(Protocol):
     async def send(self, call: Call[T], retry_for: float | None = None) -> T: ...
 
     def node_of(self, key: str) -> object: ...
+
+    def noun(self, noun: str, name: str) -> Any: ...
 
     def pipeline(self) -> Pipeline: ...
 

@@ -21,6 +21,7 @@ from pyadeq.models.change import (
     ChangeVotes,
     Delegation,
     Delegations,
+    FollowTask,
     Inbox,
     InboxEntry,
     ReviewerStats,
@@ -98,10 +99,18 @@ def stats(answer: Result) -> ChangeStats:
 def policies(answer: Result) -> dict[str, ReviewPolicy]:
     """The policies that exist, by name."""
     return {
-        one.name: ReviewPolicy(name=one.name, **_known(ReviewPolicy, one.policy))
+        one.name: ReviewPolicy(
+            name=one.name, follow=_follows(text(one.policy.get("follows"))), **_known(ReviewPolicy, one.policy)
+        )
         for one in answer.items
         if one.status == "found"
     }
+
+
+def _follows(stored: str) -> dict[str, FollowTask]:
+    """`<step>|<kind>|<lane>|<priority>`, separated by `;`."""
+    parts = [one.split("|") for one in stored.split(";") if one]
+    return {step: FollowTask(kind=kind, lane=lane, priority=int(priority)) for step, kind, lane, priority in parts}
 
 
 def delegations(answer: Result) -> Delegations:

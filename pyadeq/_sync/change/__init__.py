@@ -8,15 +8,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Literal, TypedDict, Unpack
 
 from pyadeq._sync.change.apply import Applying
-from pyadeq._sync.kernel.runner import Runner
 from pyadeq._core.change import replies
 from pyadeq._core.change.ending import ending
+from pyadeq._core.change.follow import follow_payload
 from pyadeq._core.change.people import Seen, Voter, Who, identified, identified_voter, revision
 from pyadeq._core.kernel.nouncalls import Result
 from pyadeq._core.kernel.options import checked_list, checked_options
-from pyadeq.errors import ConfigError
 from pyadeq.ids import new_ulid
-from pyadeq.keys import shown
 from pyadeq.models.base import Moment, Seconds, encode, to_epoch_ms
 from pyadeq.models.change import (
     Change,
@@ -26,6 +24,8 @@ from pyadeq.models.change import (
     ChangeStats,
     ChangeSummary,
     Delegations,
+    Delivered,
+    FollowTask,
     Inbox,
     InboxEntry,
     Needs,
@@ -35,7 +35,6 @@ from pyadeq.models.change import (
     RunResult,
 )
 
-MOST_OF_NAME = 64
 MOST_CHANGES = 100
 
 
@@ -68,6 +67,8 @@ class PolicyFields(TypedDict, total=False):
     approval: how many seconds an approval lasts (7 days).
     max_attempts: how often a run may fail (3).
     delegation_depth: how often a request may be delegated on (3; at most 4).
+    follow: the tasks that follow steps, in the queue of the setting follow_queue: from `approved`, `rejected`,
+    `changes_requested`, `completed`, `failed` or `cancelled` to the kind of the task, or to a FollowTask.
     """
 
     required: int
@@ -87,6 +88,7 @@ class PolicyFields(TypedDict, total=False):
     approval: Seconds
     max_attempts: int
     delegation_depth: int
+    follow: Mapping[str, str | FollowTask]
 
 
 class Changes(Applying):
@@ -95,13 +97,6 @@ class Changes(Applying):
     A status that is no error in the program, for instance `outdated` or `not_eligible`, is an answer and not an
     exception. The page of each script in the reference lists them.
     """
-
-    noun = "change"
-
-    def __init__(self, runner: Runner, name: str, base: str) -> None:
-        if len(name) > MOST_OF_NAME:
-            raise ConfigError(f"domain: {shown(name)} is not accepted; allowed: at most {MOST_OF_NAME} characters")
-        super().__init__(runner, name, base)
 
     # Authors
 
@@ -308,14 +303,19 @@ class Changes(Applying):
         With the setting batch_approvals off, one answer is allowed.
         """
         items = [one.model_dump() for one in checked_list("answers", answers)]
-        found: list[Result] = (self._call("respond", item=items, **identified_voter(who))).items
+        found: list[Result] = (self._respond(items, who)).items
         return found
 
     def _answer(self, seen: Seen, action: str, reason: str, slot: int, who: Mapping[str, Any]) -> Result:
         slot = slot or (getattr(seen, "slot", 0) if isinstance(seen, InboxEntry) else 0)
         item = {**revision(seen), "action": action, "slot": slot, "reason": reason}
-        (answer,) = (self._call("respond", item=[item], **identified_voter(who))).items
+        (answer,) = (self._respond([item], who)).items
         return answer  # type: ignore[no-any-return]
+
+    def _respond(self, items: Sequence[Mapping[str, Any]], who: Mapping[str, Any]) -> Result:
+        return self._call(
+            "respond", item=items, **identified_voter(who), **self._bases("queue", "follow_queue")
+        )
 
     def delegate(self, id: str, to: str, *, slot: int = 0, reason: str = "", **who: Unpack[Who]) -> Result:
         """Let another person answer your request in your place. It stays one request with one answer.
@@ -469,7 +469,11 @@ class Changes(Applying):
         Returns `stored` or `same`, with the `version`.
         """
         checked_options(fields, PolicyFields.__annotations__, required=("required",), besides=("name", "actor"))
-        return (self._set_policies([{"name": name, **fields}], actor))[0]
+        own: dict[str, Any] = {"name": name, **fields}
+        for step, given in own.pop("follow", {}).items():
+            task = FollowTask(kind=given) if isinstance(given, str) else given
+            own |= {f"{step}_kind": task.kind, f"{step}_lane": task.lane, f"{step}_priority": task.priority}
+        return (self._set_policies([own], actor))[0]
 
     def remove_policy(self, name: str, *, actor: str | None = None) -> Result:
         """Remove a policy. Returns `removed` or `unknown`. Reviews that have begun continue."""
@@ -525,25 +529,52 @@ class Changes(Applying):
         """
         return self._call("sweep", limit=limit)
 
+    def deliver(self, limit: int = 100) -> Delivered:
+        """Enqueue tasks that follow steps of changes and were not enqueued with the step. At most `limit`, 1 to 100.
+
+        Call it regularly if policies name such tasks, from one program or many. A task that comes twice is one task.
+        Raises the error of the queue if that takes no tasks; they are due again after 30 s.
+        """
+        answer = self._call("outbox", limit=limit)
+        done: builtins.list[tuple[str, int]] = []
+        try:
+            for one in answer.items:
+                queue = self._runner.noun("queue", answer.queue)
+                payload = follow_payload(self.name, one)
+                queue.enqueue(payload, id=one.task_id, kind=one.kind, lane=one.lane, priority=one.priority)
+                done.append((one.id, one.seq))
+        finally:
+            if done:
+                answer = self._call("outbox", limit=0, item=done)
+        return Delivered(delivered=len(done), left=answer.left)
+
     # Appliers
 
-    def begin(self, seen: Seen, *, agent: str, lease: Seconds = 0.0) -> Result:
+    def begin(
+        self, seen: Seen, *, agent: str, lease: Seconds = 0.0, lock_rid: str | None = None, locks: str = ""
+    ) -> Result:
         """Begin to apply an approved change: exactly this revision. `apply` does this, and all that follows.
 
         Returns `begun` with `token`, `fence`, `deadline`, `run` (how many seconds it may take), `content` and
-        `parameters`; or `held` (another applier has it), `outdated`, `state` or `not_found`.
+        `parameters`; or `held` (another applier has it), `not_locked` with the first `resource` that is not locked as
+        the setting lock_domain demands, `outdated`, `state` or `not_found`.
 
         lease: seconds of the lease; 0: the setting.
+        lock_rid: the rid of the grant that has all resources of the change, for the owner `<domain>/<change>`.
+        locks: the fences of locks elsewhere, for the record.
         """
-        return self._call("begin", **revision(seen), agent=agent, lease=lease)
+        bases = self._bases("lock", "lock_domain")
+        return self._call(
+            "begin", **revision(seen), agent=agent, lease=lease, lock_rid=lock_rid, locks=locks, **bases
+        )
 
     def heartbeat(self, id: str, token: str) -> Result:
         """Renew the lease of a run.
 
         Returns `renewed`; `cancelling` (stop, the change was cancelled) or `timed_out` (stop, the run takes too long),
-        each with the new `deadline`; or `lost`: another may apply it by now, stop at once.
+        each with the new `deadline`; or `lost` or `lock_lost`: another may apply it by now, stop at once.
         """
-        return self._call("heartbeat", id=id, token=token)
+        return self._call("heartbeat", id=id, token=token, **self._bases("lock", "lock_domain"))
 
     def finish(
         self,

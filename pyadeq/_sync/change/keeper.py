@@ -7,6 +7,7 @@ import logging
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from pyadeq._sync.change.base import closed
 from pyadeq._sync.change.run import Run
 from pyadeq._sync.kernel.keeper import Keeper
 from pyadeq._sync.kernel.runner import Runner
@@ -15,11 +16,6 @@ from pyadeq._core.kernel.call import Call
 from pyadeq._core.kernel.nouncalls import NounCalls, Result
 from pyadeq.errors import AdeqError, ClientClosed, DurabilityError, TransportError
 from pyadeq.models.change import RunResult
-
-
-def closed() -> ClientClosed:
-    """Return the error for a run that is begun after the client was closed."""
-    return ClientClosed("this client is closed: it applies no changes; make another")
 
 
 class ChangeKeeper(Keeper[Run]):
@@ -72,11 +68,14 @@ class ChangeKeeper(Keeper[Run]):
         for run in held:
             sent = self.here()
             try:
-                answer = self._runner.send_apart(self._calls.build("heartbeat", id=run.id, token=run.token))
+                answer = self._runner.send_apart(
+                    self._calls.build("heartbeat", id=run.id, token=run.token, **run.bases)
+                )
             except DurabilityError as error:
                 answer = error.answer
-            if answer.status == "lost":
-                self.lose(run, "the server says that its lease has ended")
+            if answer.status in ("lost", "lock_lost"):
+                what = "its lease" if answer.status == "lost" else f"its lock of {answer.resource}"
+                self.lose(run, f"the server says that {what} has ended")
                 continue
             if not run.lost:
                 run.prolong(sent, answer.now, answer.deadline)

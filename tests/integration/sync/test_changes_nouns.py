@@ -1,0 +1,120 @@
+# Generated from tests/integration/aio/test_changes_nouns.py by pyadeq/_unasync.py; do not edit.
+"""Changes with a queue for the tasks that follow their steps, and with locks that the server verifies."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from pyadeq import FollowTask, Result
+from pyadeq import Adeq, Changes
+from pyadeq.errors import CannotApply, ChangeLost, QueueDraining
+
+CONTENT: dict[str, Any] = {
+    "type": "deploy",
+    "description": "roll out the new index",
+    "resources": ["database:orders", "service:search"],
+}
+
+
+@pytest.fixture(params=["one slot", "slots of their own"])
+def mine(url: str, base_name: str, request: pytest.FixtureRequest) -> Iterator[Adeq]:
+    """A client whose nouns are in one slot, or each in its own."""
+    with Adeq.from_url(url, slot=base_name[-60:] if request.param == "one slot" else None) as adeq:
+        yield adeq
+
+
+@pytest.fixture
+def own(mine: Adeq, base_name: str) -> Changes:
+    return mine.changes(base_name[-64:])
+
+
+def in_review(changes: Changes, id: str = "c1", **policy: Any) -> Result:
+    """A change that bob is asked to review, as its author has put it."""
+    changes.set_policy("review", required=1, **policy)
+    put = changes.put(id, **CONTENT, actor="ann")
+    assert (changes.submit(put, policy="review", reviewers=["user:bob"], actor="ann")).status == "reviewing"
+    return put
+
+
+def test_tasks_follow_steps(mine: Adeq, own: Changes) -> None:
+    queue = mine.queue(own.name)
+    own.configure(follow_queue=own.name)
+    follow = {"approved": FollowTask(kind="apply", lane="group/appliers", priority=2), "completed": "tell"}
+    put = in_review(own, follow=follow)
+    policy = (own.policies())["review"]
+    assert policy.follow == {"approved": follow["approved"], "completed": FollowTask(kind="tell")}
+    assert (own.approve(put, actor="bob")).status == "approved"
+    in_one_slot = mine.slot is not None
+    there = [one for one in queue.iterate(state="ready", lane="group/appliers")]
+    assert len(there) == (1 if in_one_slot else 0)
+    delivered = own.deliver()
+    assert (delivered.delivered, delivered.left) == (0 if in_one_slot else 1, 0)
+    (task,) = [one for one in queue.iterate(state="ready", lane="group/appliers")]
+    assert (task.kind, task.lane, task.priority) == ("apply", "group/appliers", 2)
+    whole = queue.get(task.id)
+    assert whole
+    payload = {"domain": own.name, "id": "c1", "rev": 1, "digest": put.digest, "event": "approved"}
+    assert {**payload, "seq": int(task.id.rpartition("/")[2])} == whole.payload
+    with own.apply("c1", agent="deployer"):
+        pass
+    assert (own.deliver()).delivered == 1
+    assert [one.kind for one in queue.iterate(state="ready")] == ["tell"]
+    assert (own.deliver()).delivered == 0
+
+
+def test_a_queue_that_takes_no_tasks_refuses_no_vote(mine: Adeq, own: Changes) -> None:
+    queue = mine.queue(own.name)
+    own.configure(follow_queue=own.name)
+    put = in_review(own, follow={"approved": "apply"})
+    queue.drain()
+    assert (own.approve(put, actor="bob")).status == "approved"
+    with pytest.raises(QueueDraining):
+        own.deliver()
+    assert [one for one in queue.iterate(state="ready")] == []
+
+
+def test_a_run_holds_the_locks_of_the_setting(mine: Adeq, own: Changes) -> None:
+    locks = mine.locks(own.name)
+    own.configure(lock_domain=own.name)
+    put = in_review(own)
+    own.approve(put, actor="bob")
+    if mine.slot:
+        refused = own.begin(put, agent="deployer")
+        assert (refused.status, refused.resource) == ("not_locked", "database:orders")
+        elsewhere = mine.locks("other")
+        with pytest.raises(CannotApply, match="not_locked"):
+            with own.apply(put, agent="deployer", locks=elsewhere):
+                pass
+    with own.apply(put, agent="deployer") as run:
+        assert run.grant
+        assert set(run.grant.fences) == {"database:orders", "service:search"}
+        assert bool(run.bases) == bool(mine.slot)
+        if mine.slot:
+            assert run.deadline <= run.grant.deadline  # type: ignore[attr-defined]
+        assert (locks.stats()).held == 1
+    assert (locks.stats()).held == 0
+
+
+def test_a_run_ends_if_a_lock_was_taken_away(mine: Adeq, own: Changes) -> None:
+    if not mine.slot:
+        pytest.skip("the server cannot look at locks in another slot")
+    locks = mine.locks(own.name)
+    own.configure(lock_domain=own.name)
+    put = in_review(own)
+    own.approve(put, actor="bob")
+
+    def work() -> None:
+        with own.apply(put, agent="deployer") as run:
+            locks.force_release("service:search", "test")
+            answer = own.heartbeat("c1", run.token)
+            assert (answer.status, answer.resource) == ("lock_lost", "database:orders")  # all locks of a request end
+            run.lose("the test says so")
+            run.check()
+
+    with pytest.raises(ChangeLost):
+        work()
+    change = own.get("c1")
+    assert change
+    assert change.run
+    assert (change.state, change.why, change.run.attempts) == ("approved", "lock_lost", 1)
