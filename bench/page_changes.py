@@ -12,9 +12,10 @@ AIMS = {  # µs of the server's CPU per call
     "submit with 5 reviewers": 250,
     "vote that does not decide": 100,
     "vote that decides among 3 reviewers": 160,
+    "vote that decides, with its task": 230,
     "vote on 100 changes": 10_000,
     "vote on 100 changes, decide each of 32 requests": 100_000,
-    "begin to apply": 90,
+    "begin to apply, with 2 locks": 90,
     "inbox, 50 of 10,000": 1_000,
 }
 GROWTH = 1.3  # how many times more a call may cost beside the most ended changes than beside the fewest

@@ -4,6 +4,7 @@ import builtins
 import json
 import sys
 from collections.abc import Iterator
+from contextlib import ExitStack
 from dataclasses import replace
 from itertools import takewhile
 from pathlib import Path
@@ -153,6 +154,21 @@ def test_changes_are_measured_alone_and_beside_others() -> None:
         figures[f"a change with 3 requests, {how}"] for how in ("under review", "completed")
     )
     assert 1000 < under_review.median < completed.median < changes.BYTES
+
+
+def test_the_calls_of_changes_use_the_queue_and_the_locks(own: EmbeddedServer) -> None:
+    steps = {path.name: path.prepare for path in changes.PATHS}
+    with Scene.at(own.url, Plan()) as scene:
+        with ExitStack() as stack:
+            at = changes.Stage(scene, stack, 3, 1)
+            at.done(steps["vote that decides, with its task"](at))
+            assert at.queue.stats().ready == 3
+        with ExitStack() as stack:
+            at = changes.Stage(scene, stack, 3, 1)
+            at.done(steps["begin to apply, with 2 locks"](at))
+            assert at.locks.stats().held == 3
+            assert at.changes.stats().states["applying"] == 3
+        assert scene.client.dbsize() == 0
 
 
 def test_the_commands_of_scripts_are_those_that_the_server_names(own: EmbeddedServer) -> None:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
-from functools import partial
+from functools import cache, partial
+from hashlib import sha1
 from typing import Any
 
-from pyadeq import Call
+from pyadeq import Adeq, Call, LockRequest
 from pyadeq.errors import AdeqError
 from pyadeq.ext.bench.figures import Figure
 from pyadeq.ext.bench.growth import fitting
@@ -20,9 +21,9 @@ CONTENT: dict[str, Any] = {
     "change_type": "config",
     "description": "Raise the number of connections of the two databases",
     "parameters": PAYLOAD,
-    "resources": ["database:prod-1", "database:prod-2"],
     "tags": ["database", "prod", "weekly"],
 }
+RESOURCES = ("database:prod-1", "database:prod-2")
 REVIEWERS = 3
 OPEN = 10_000  # requests in an inbox, or changes in a list
 PAGE = 50
@@ -35,39 +36,59 @@ IN_REVIEW, WHOLE_LIFE = STEPS[:2], tuple(step for step in STEPS if step != "hear
 FORGOTTEN = ("once", "once:due")  # answers that are remembered for a minute
 
 
-class Domain:
-    """A change domain. All changes have the same content, and so the same digest. Reviewers are r0, r1 and so on."""
+@cache
+def digest(resources: tuple[str, ...]) -> str:
+    """Of CONTENT with these resources, as the scripts compute it: SHA-1 of netstrings."""
+    kind, text, data = (CONTENT[name] for name in ("change_type", "description", "parameters"))
+    parts = [kind, "", text, data, *sorted(resources), "none", "0", "50"]
+    some = (one if isinstance(one, bytes) else one.encode() for one in parts)
+    return sha1(b"".join(b"%d:%s," % (len(one), one) for one in some)).hexdigest()
 
-    def __init__(self, scene: Scene, changes: Any, **policy: Any) -> None:
+
+class Domain:
+    """A change domain. All changes have the same content, if not `apart`. Reviewers are r0, r1 and so on."""
+
+    def __init__(self, scene: Scene, changes: Any) -> None:
         self.scene, self.changes = scene, changes
         self.build = changes.calls.build
         changes.configure(keep_max=10_000_000)
-        self._policy = {"name": "bench", "required": 2, "timeout": HOUR, **policy}
-        self.done([self.build("set_policies", item=[self._policy])])
-        self.digest = scene.adeq.send(self.build("put", id="first", **CONTENT)).digest
+        self.policy()
+        self.apart = False  # whether each change has two databases of its own
+
+    def policy(self, **fields: Any) -> None:
+        """Store the policy of all changes that are submitted from now on."""
+        self.done([self.build("set_policies", item=[{"name": "bench", "required": 2, "timeout": HOUR, **fields}])])
 
     def ids(self, count: int) -> list[str]:
         """Of changes that do not exist yet."""
         return [new_ulid() for _ in range(count)]
 
+    def resources(self, id: str) -> tuple[str, ...]:
+        """What a change is about."""
+        return (f"database:{id}-1", f"database:{id}-2") if self.apart else RESOURCES
+
+    def digest(self, id: str) -> str:
+        """Of the content of a change."""
+        return digest(self.resources(id))
+
     def put(self, ids: Sequence[str]) -> Calls:
         """Create drafts."""
-        return [self.build("put", id=id, **CONTENT) for id in ids]
+        return [self.build("put", id=id, resources=self.resources(id), **CONTENT) for id in ids]
 
     def submit(self, ids: Sequence[str], reviewers: int = REVIEWERS) -> Calls:
         """Ask that many reviewers."""
         asked = [f"user:r{n}" for n in range(reviewers)]
         return [self.build("submit", id=id, rev=1, actor="ann", policy="bench", item=asked) for id in ids]
 
-    def vote(self, ids: Sequence[str], reviewer: int, size: int = 1) -> Calls:
-        """Approve, that many changes in a call."""
-        seen = {"rev": 1, "digest": self.digest, "action": "approve"}
-        some = (ids[start : start + size] for start in range(0, len(ids), size))
-        return [self.build("respond", actor=f"r{reviewer}", item=[{"id": id, **seen} for id in one]) for one in some]
+    def vote(self, ids: Sequence[str], reviewer: int, size: int = 1, **bases: str) -> Calls:
+        """Approve, that many changes in a call. bases: of other nouns in the slot."""
+        answers = [{"id": id, "rev": 1, "digest": self.digest(id), "action": "approve"} for id in ids]
+        some = (answers[start : start + size] for start in range(0, len(ids), size))
+        return [self.build("respond", actor=f"r{reviewer}", item=one, **bases) for one in some]
 
     def begin(self, ids: Sequence[str]) -> Calls:
         """Begin runs, whose tokens are made of the ids."""
-        return [self._run("begin", id, rid=f"run-{id}", rev=1, digest=self.digest, agent="bench") for id in ids]
+        return [self._run("begin", id, rid=f"run-{id}", rev=1, digest=self.digest(id), agent="bench") for id in ids]
 
     def heartbeat(self, ids: Sequence[str]) -> Calls:
         """Renew their leases."""
@@ -111,11 +132,17 @@ class Domain:
 
 
 class Stage(Domain):
-    """A domain for one path. count: of its calls; size: how many changes each of them has."""
+    """A domain for one path, with a queue and a lock domain in its slot.
+
+    count: of the calls of the path; size: how many changes each of them has.
+    """
 
     def __init__(self, scene: Scene, stack: ExitStack, count: int, size: int) -> None:
-        super().__init__(scene, stack.enter_context(scene.noun("change")))
+        adeq = stack.enter_context(Adeq.from_url(scene.url, slot=f"bench-{new_ulid()}"))
+        stack.callback(scene.remove, f"{adeq.prefix}:{{{adeq.slot}}}")
+        super().__init__(scene, adeq.changes("bench"))
         self.count, self.size = count, size
+        self.queue, self.locks = adeq.queue("bench"), adeq.locks("bench")
 
     def opened(self, reviewers: int = REVIEWERS) -> list[str]:
         """The ids of new changes under review, as many as all calls have."""
@@ -130,10 +157,6 @@ class Stage(Domain):
         self.take(ids, STEPS[: STEPS.index(step)])
         return ids
 
-    def required(self, count: int) -> None:
-        """So many approvals decide."""
-        self.done([self.build("set_policies", item=[{**self._policy, "required": count}])])
-
 
 def _put(at: Stage) -> Calls:
     return at.put(at.ids(at.count))
@@ -142,7 +165,7 @@ def _put(at: Stage) -> Calls:
 def _revise(at: Stage) -> Calls:
     """Another description, under review: a new round."""
     content = {**CONTENT, "description": "Raise the number of connections"}
-    return [at.build("put", id=id, expect_rev=1, **content) for id in at.opened()]
+    return [at.build("put", id=id, expect_rev=1, resources=RESOURCES, **content) for id in at.opened()]
 
 
 def _submit(at: Stage) -> Calls:
@@ -154,7 +177,7 @@ def _vote(at: Stage) -> Calls:
 
 
 def _decide_of_32(at: Stage) -> Calls:
-    at.required(1)
+    at.policy(required=1)
     return at.vote(at.opened(32), 0, at.size)
 
 
@@ -162,8 +185,40 @@ def _step(at: Stage, name: str) -> Calls:
     return at.step(name, at.before(name))
 
 
+def _decide_with_task(at: Stage) -> Calls:
+    """The script of the vote also enqueues the task that follows."""
+    at.queue.configure()
+    at.changes.configure(follow_queue=at.queue.name)
+    at.policy(approved_kind="apply")
+    return at.vote(at.before("deciding vote"), 1, queue=at.queue.base)
+
+
+def _begin_with_locks(at: Stage) -> Calls:
+    """The applier of each change holds the locks of its two databases."""
+    at.changes.configure(lock_domain=at.locks.name)
+    at.apart = True
+    ids = at.before("begin")
+    issued_ms = round(at.locks.stats().now * 1000)
+    at.done(
+        [
+            at.locks.calls.acquire_many(
+                f"locks-{id}",
+                [LockRequest(resource=one) for one in at.resources(id)],
+                f"{at.changes.name}/{id}",
+                issued_ms=issued_ms,
+                ttl=HOUR,
+            )
+            for id in ids
+        ]
+    )
+    return [
+        at.build("begin", id=id, rev=1, digest=at.digest(id), agent="bench", lock_rid=f"locks-{id}", lock=at.locks.base)
+        for id in ids
+    ]
+
+
 def _assess(at: Stage) -> Calls:
-    about = {"rev": 1, "digest": at.digest, "actor": "risk", "score": 40, "factors": PAYLOAD}
+    about = {"rev": 1, "digest": digest(RESOURCES), "actor": "risk", "score": 40, "factors": PAYLOAD}
     return [at.build("assess", id=id, **about) for id in at.opened()]
 
 
@@ -199,10 +254,12 @@ PATHS = (
     Path("assess", _assess, _is("ok")),
     Path("vote that does not decide", _vote, _all("recorded")),
     Path("vote that decides among 3 reviewers", partial(_step, name="deciding vote"), _all("approved")),
+    Path("vote that decides, with its task", _decide_with_task, _all("approved")),
     Path("vote on 100 changes", _vote, _all("recorded"), 100, 40),
     Path("vote on 100 changes, decide each of 32 requests", _decide_of_32, _all("approved"), 100, 8),
     Path("delegate a request", _delegate, _is("ok")),
     Path("begin to apply", partial(_step, name="begin"), _is("begun")),
+    Path("begin to apply, with 2 locks", _begin_with_locks, _is("begun")),
     Path("heartbeat of an applier", partial(_step, name="heartbeat"), _is("renewed")),
     Path("finish", partial(_step, name="finish"), _is("completed")),
     Path("get a change with its 3 requests", _get, _all("found")),
