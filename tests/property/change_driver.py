@@ -98,7 +98,7 @@ class Driver:
         """Compare each change with the model, and look for broken rules."""
         model = self.model
         ids = [*model.changes, "none"]
-        _, told = self.send("get", item=ids, with_texts=True, with_requests=True, with_log=1000)
+        _, told = self.send("get", item=ids, with_texts=True, with_requests=True, with_log=1000 // len(ids))
         found = dict(zip(ids, told["items"], strict=True))
         assert found.pop("none") == ("not_found", {})
         for id, (status, real) in found.items():
