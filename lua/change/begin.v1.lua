@@ -1,8 +1,8 @@
 -- change.begin.v1: begin to apply an approved change: exactly this revision and digest. The applier holds a lease from now on. The token
 -- of the lease is the rid of this call. Before `deadline_ms` it sends `heartbeat`, and at the end `finish`.
 -- With a lock domain in the settings, in the same slot, the request `lock_rid` must hold all resources of the change in exclusive mode for
--- the owner `<domain>/<id>`, and the lease ends no later than its locks. `not_locked` names the first resource that is not. `locks`: the
--- fences of locks elsewhere, for the record.
+-- the owner `<domain>/<id>`, and the lease ends no later than its locks. `not_locked` names the first resource that is not, also if the call
+-- does not name the lock domain. `locks`: the fences of locks elsewhere, for the record.
 --
 -- ARGV   rid          id
 -- ARGV   id           name
@@ -44,8 +44,7 @@ if not own then return told(ctx, 'begin', nil, { 'not_found' }) end
 if own.state == 'applying' then return told(ctx, 'begin', own, { 'held', text_of(own, 'agent'), own.deadline_ms }) end
 if own.state ~= 'approved' then return told(ctx, 'begin', own, { 'state', own.state, own.rev }) end
 if rev ~= own.rev or digest ~= own.digest then return told(ctx, 'begin', own, { 'outdated', own.state, own.rev, own.digest }) end
-local missing, left
-if domain and text_of(own, 'resources') ~= '' then missing, left = lock_refusal(own, domain, lock_rid) end
+local missing, left = lock_refusal(ctx, own, domain, lock_rid)
 if missing then return told(ctx, 'begin', own, { 'not_locked', missing }) end
 
 local wanted = tonumber(redis.call('HGET', change .. id, 'timeout_ms'))

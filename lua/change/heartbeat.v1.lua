@@ -30,7 +30,7 @@ local own = load_change(ctx, id)
 local status, missing, left = 'lost', nil, nil
 if own and own.state == 'applying' and text_of(own, 'token') == token then
   local row = redis.call('HMGET', change .. id, 'lease_ms', 'lock_rid')
-  if domain and text_of(own, 'resources') ~= '' then missing, left = lock_refusal(own, domain, row[2]) end
+  if row[2] ~= '' then missing, left = lock_refusal(ctx, own, domain, row[2]) end
   if missing then
     status = 'lock_lost'
     set_field(own, 'attempts', number_of(own, 'attempts') + 1)

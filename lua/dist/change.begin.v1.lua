@@ -3,8 +3,8 @@
 -- change.begin.v1: begin to apply an approved change: exactly this revision and digest. The applier holds a lease from now on. The token
 -- of the lease is the rid of this call. Before `deadline_ms` it sends `heartbeat`, and at the end `finish`.
 -- With a lock domain in the settings, in the same slot, the request `lock_rid` must hold all resources of the change in exclusive mode for
--- the owner `<domain>/<id>`, and the lease ends no later than its locks. `not_locked` names the first resource that is not. `locks`: the
--- fences of locks elsewhere, for the record.
+-- the owner `<domain>/<id>`, and the lease ends no later than its locks. `not_locked` names the first resource that is not, also if the call
+-- does not name the lock domain. `locks`: the fences of locks elsewhere, for the record.
 --
 -- KEYS   change         prefix/hash   {base}:change:       name
 -- KEYS   params         prefix/string {base}:params:       name
@@ -230,6 +230,46 @@ local function load_change(ctx, id)
   return own
 end
 
+-- record_of(ctx, rid): the record of a request, with the changes of this call; false if there is none.
+local function lock__record_of(ctx, rid) local lock__requests = KEYS[20]
+  if ctx.texts[rid] == nil then ctx.texts[rid] = redis.call('HGET', lock__requests, rid) end
+  return ctx.texts[rid]
+end
+
+-- live_request(ctx, rid): the request with this rid if it holds or waits; nil if it has ended or is unknown.
+local function lock__live_request(ctx, rid)
+  local text = lock__record_of(ctx, rid)
+  if text and string.sub(text, 1, 6) ~= 'ended ' then return arg_rare().lock__read_request(text) end
+end
+
+-- text_of(own, name): a field of a change that read_change does not read; '' if it is not stored.
+-- EARLY
+local function text_of(own, name) local change = KEYS[1]
+  if own[name] == nil then own[name] = redis.call('HGET', change .. own.id, name) or '' end
+  return own[name]
+end
+
+-- lock_refusal(ctx, own, domain, rid): the first resource of a change that this request for locks does not hold alone for it; or nil, and
+-- for how long it holds them all. domain: the lock domain of the settings, or nil if the call does not name it. Then nothing can be
+-- verified, which is allowed only where the locks are in another slot.
+-- USES lock
+local function lock_refusal(ctx, own, domain, rid) local config, lock__deadlines = KEYS[15], KEYS[21]
+  local resources = text_of(own, 'resources')
+  if not ctx.settings_lock_domain or resources == '' then return nil end
+  if not domain then return string.find(config, '}:change:', 1, true) and string.match(resources, '^[^,]+') or nil end
+  local held, deadline = {}, tonumber(redis.call('ZSCORE', lock__deadlines, rid) or 0)
+  local request = lock__live_request(domain, rid)
+  if request and request.state == 'held' and request.owner == arg_rare().domain_name() .. '/' .. own.id and deadline > domain.now then
+    for _, part in ipairs(request.parts) do  -- at most 32: locks of a request
+      if part.code == 'x' and part.fence ~= '0' then held[part.resource] = true end
+    end
+  end
+  for name in string.gmatch(resources, '[^,]+') do  -- at most 32: resources
+    if not held[name] then return name end
+  end
+  return nil, deadline - domain.now
+end
+
 -- set_field(own, name, value): change a field of a change; save_change stores it.
 -- EARLY
 local function set_field(own, name, value)
@@ -338,13 +378,6 @@ local function open(clock) local config = KEYS[15]
   local now, now_text = read_clock(row[1], row[2], clock)
   if not now then return nil, now_text end
   return { exists = row[1], now = now, now_text = now_text, settings_lease_ms = tonumber(row[3] or 30000), settings_default_run_ms = tonumber(row[4] or 3600000), settings_lock_domain = row[5], settings_events_max = tonumber(row[6] or 100000), settings_delegations = row[7] == '1' }
-end
-
--- text_of(own, name): a field of a change that read_change does not read; '' if it is not stored.
--- EARLY
-local function text_of(own, name) local change = KEYS[1]
-  if own[name] == nil then own[name] = redis.call('HGET', change .. own.id, name) or '' end
-  return own[name]
 end
 
 -- record_step(ctx, own, event, by, detail, why): note a step of a change in its log, as an event, and as its next `seq`. by: who did it;
@@ -691,34 +724,6 @@ local function leave_inboxes(own) local inboxes = KEYS[6]
   end
 end
 
--- read_request(text): a live request from its record. lock/keys.toml lists the fields. All values stay strings. A part
--- with `depends_on` relies on a lock that the owner already holds. If that lock is released while the request waits,
--- the request ends.
-local function lock__read_request(text)
-  local request, parts = {}, {}
-  local list
-  request.state, request.owner, request.agent, request.priority, request.since_ms, request.born_ms, request.ttl_ms,
-    request.until_ms, request.order, request.granted_ms, list, request.purpose =
-    string.match(text, '^(%S+) (%S+) (%S+) (%d) (%d+) (%d+) (%d+) (%d+) (%S+) (%d+) (%S+) (.*)$')
-  for code, depends_on, fence, resource in string.gmatch(list, '(%w+)(%+?)/(%d+)=([^,]+)') do
-    parts[#parts + 1] = { code = code, depends_on = depends_on, fence = fence, resource = resource }
-  end
-  request.parts = parts
-  return request
-end
-
--- record_of(ctx, rid): the record of a request, with the changes of this call; false if there is none.
-local function lock__record_of(ctx, rid) local lock__requests = KEYS[20]
-  if ctx.texts[rid] == nil then ctx.texts[rid] = redis.call('HGET', lock__requests, rid) end
-  return ctx.texts[rid]
-end
-
--- live_request(ctx, rid): the request with this rid if it holds or waits; nil if it has ended or is unknown.
-local function lock__live_request(ctx, rid)
-  local text = lock__record_of(ctx, rid)
-  if text and string.sub(text, 1, 6) ~= 'ended ' then return lock__read_request(text) end
-end
-
 -- read_clock(layout_min, clock, chosen): the time in ms, as a number and as text; or nil and the error to return, if
 -- the layout of these scripts or the clock of the call does not fit the stored data. chosen: the clock of a base that
 -- this call may create.
@@ -769,21 +774,20 @@ local function lock__open_domain(rids) local lock__requests = KEYS[20]
   return ctx
 end
 
--- lock_refusal(own, domain, rid): the first resource of a change that this request for locks does not hold alone for it; or nil, and for
--- how long it holds them all.
--- USES lock
-local function lock_refusal(own, domain, rid) local lock__deadlines = KEYS[21]
-  local held, deadline = {}, tonumber(redis.call('ZSCORE', lock__deadlines, rid) or 0)
-  local request = lock__live_request(domain, rid)
-  if request and request.state == 'held' and request.owner == domain_name() .. '/' .. own.id and deadline > domain.now then
-    for _, part in ipairs(request.parts) do  -- at most 32: locks of a request
-      if part.code == 'x' and part.fence ~= '0' then held[part.resource] = true end
-    end
+-- read_request(text): a live request from its record. lock/keys.toml lists the fields. All values stay strings. A part
+-- with `depends_on` relies on a lock that the owner already holds. If that lock is released while the request waits,
+-- the request ends.
+local function lock__read_request(text)
+  local request, parts = {}, {}
+  local list
+  request.state, request.owner, request.agent, request.priority, request.since_ms, request.born_ms, request.ttl_ms,
+    request.until_ms, request.order, request.granted_ms, list, request.purpose =
+    string.match(text, '^(%S+) (%S+) (%S+) (%d) (%d+) (%d+) (%d+) (%d+) (%S+) (%d+) (%S+) (.*)$')
+  for code, depends_on, fence, resource in string.gmatch(list, '(%w+)(%+?)/(%d+)=([^,]+)') do
+    parts[#parts + 1] = { code = code, depends_on = depends_on, fence = fence, resource = resource }
   end
-  for name in string.gmatch(text_of(own, 'resources'), '[^,]+') do  -- at most 32: resources
-    if not held[name] then return name end
-  end
-  return nil, deadline - domain.now
+  request.parts = parts
+  return request
 end
 
 -- put_out(ctx, follow): put a task into the outbox. The change is kept until it is delivered.
@@ -877,7 +881,7 @@ local function take_due(ctx, own)
   end
 end
 
-  arg_made = { close_requests = close_requests, leave_inboxes = leave_inboxes, lock__open_domain = lock__open_domain, lock_refusal = lock_refusal, note_follow = note_follow, take_due = take_due }
+  arg_made = { close_requests = close_requests, domain_name = domain_name, leave_inboxes = leave_inboxes, lock__open_domain = lock__open_domain, lock__read_request = lock__read_request, note_follow = note_follow, take_due = take_due }
   return arg_made
 end
 
@@ -898,8 +902,7 @@ if not own then return told(ctx, 'begin', nil, { 'not_found' }) end
 if own.state == 'applying' then return told(ctx, 'begin', own, { 'held', text_of(own, 'agent'), own.deadline_ms }) end
 if own.state ~= 'approved' then return told(ctx, 'begin', own, { 'state', own.state, own.rev }) end
 if rev ~= own.rev or digest ~= own.digest then return told(ctx, 'begin', own, { 'outdated', own.state, own.rev, own.digest }) end
-local missing, left
-if domain and text_of(own, 'resources') ~= '' then missing, left = arg_rare().lock_refusal(own, domain, lock_rid) end
+local missing, left = lock_refusal(ctx, own, domain, lock_rid)
 if missing then return told(ctx, 'begin', own, { 'not_locked', missing }) end
 
 local wanted = tonumber(redis.call('HGET', change .. id, 'timeout_ms'))

@@ -615,10 +615,14 @@ local function lock__open_domain(rids) local lock__requests = KEYS[17]
   return ctx
 end
 
--- lock_refusal(own, domain, rid): the first resource of a change that this request for locks does not hold alone for it; or nil, and for
--- how long it holds them all.
+-- lock_refusal(ctx, own, domain, rid): the first resource of a change that this request for locks does not hold alone for it; or nil, and
+-- for how long it holds them all. domain: the lock domain of the settings, or nil if the call does not name it. Then nothing can be
+-- verified, which is allowed only where the locks are in another slot.
 -- USES lock
-local function lock_refusal(own, domain, rid) local lock__deadlines = KEYS[18]
+local function lock_refusal(ctx, own, domain, rid) local config, lock__deadlines = KEYS[14], KEYS[18]
+  local resources = text_of(own, 'resources')
+  if not ctx.settings_lock_domain or resources == '' then return nil end
+  if not domain then return string.find(config, '}:change:', 1, true) and string.match(resources, '^[^,]+') or nil end
   local held, deadline = {}, tonumber(redis.call('ZSCORE', lock__deadlines, rid) or 0)
   local request = lock__live_request(domain, rid)
   if request and request.state == 'held' and request.owner == domain_name() .. '/' .. own.id and deadline > domain.now then
@@ -626,7 +630,7 @@ local function lock_refusal(own, domain, rid) local lock__deadlines = KEYS[18]
       if part.code == 'x' and part.fence ~= '0' then held[part.resource] = true end
     end
   end
-  for name in string.gmatch(text_of(own, 'resources'), '[^,]+') do  -- at most 32: resources
+  for name in string.gmatch(resources, '[^,]+') do  -- at most 32: resources
     if not held[name] then return name end
   end
   return nil, deadline - domain.now
@@ -746,7 +750,7 @@ local own = load_change(ctx, id)
 local status, missing, left = 'lost', nil, nil
 if own and own.state == 'applying' and text_of(own, 'token') == token then
   local row = redis.call('HMGET', change .. id, 'lease_ms', 'lock_rid')
-  if domain and text_of(own, 'resources') ~= '' then missing, left = arg_rare().lock_refusal(own, domain, row[2]) end
+  if row[2] ~= '' then missing, left = arg_rare().lock_refusal(ctx, own, domain, row[2]) end
   if missing then
     status = 'lock_lost'
     set_field(own, 'attempts', number_of(own, 'attempts') + 1)

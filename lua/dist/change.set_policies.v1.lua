@@ -450,7 +450,7 @@ local function check_policy(ctx, given)
   if not given.required then return refuse('required', '', 'a number of approvals; there is no default') end
   if not given.escalate_to ~= not given.escalate_ms then return refuse('escalate_ms', given.escalate_ms, 'given with escalate_to, and only so') end
   local refused
-  if given.on_timeout and not given.timeout_approve_below then
+  if given.on_timeout == 'approve' and not given.timeout_approve_below then
     return refuse('timeout_approve_below', '', 'the risk below which a timeout approves')
   end
   if (given.timeout_ms or 0) > ctx.settings_max_timeout_ms then

@@ -81,6 +81,8 @@ async def test_a_run_holds_the_locks_of_the_setting(mine: Adeq, own: Changes) ->
     if mine.slot:
         refused = await own.begin(put, agent="deployer")
         assert (refused.status, refused.resource) == ("not_locked", "database:orders")
+        unnamed = await mine.send(own.calls.build("begin", id="c1", rev=1, digest=put.digest, agent="deployer"))
+        assert (unnamed.status, unnamed.resource) == ("not_locked", "database:orders")
         elsewhere = mine.locks("other")
         with pytest.raises(CannotApply, match="not_locked"):
             async with own.apply(put, agent="deployer", locks=elsewhere):

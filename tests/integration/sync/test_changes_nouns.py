@@ -82,6 +82,8 @@ def test_a_run_holds_the_locks_of_the_setting(mine: Adeq, own: Changes) -> None:
     if mine.slot:
         refused = own.begin(put, agent="deployer")
         assert (refused.status, refused.resource) == ("not_locked", "database:orders")
+        unnamed = mine.send(own.calls.build("begin", id="c1", rev=1, digest=put.digest, agent="deployer"))
+        assert (unnamed.status, unnamed.resource) == ("not_locked", "database:orders")
         elsewhere = mine.locks("other")
         with pytest.raises(CannotApply, match="not_locked"):
             with own.apply(put, agent="deployer", locks=elsewhere):
