@@ -1,6 +1,7 @@
 """Tables of the command line fit what they are printed to."""
 
 from collections.abc import Iterator, Sequence
+from typing import Any
 
 import pytest
 
@@ -18,9 +19,7 @@ def pipe(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     PLACE.wide = False
 
 
-def printed(
-    capsys: pytest.CaptureFixture[str], rows: Sequence[Sequence[object]], **options: Sequence[str]
-) -> list[str]:
+def printed(capsys: pytest.CaptureFixture[str], rows: Sequence[Sequence[object]], **options: Any) -> list[str]:
     print_rows(NAMES, rows, right=["n"], **options)
     return capsys.readouterr().out.splitlines()
 

@@ -13,9 +13,8 @@ import typer
 from pyadeq import Adeq
 from pyadeq.errors import ConfigError
 from pyadeq.ext.cli.change_asking import Domain, existing_changes, pages
-from pyadeq.ext.cli.change_words import risk_of, text_of, title_of, with_iso
+from pyadeq.ext.cli.change_words import STYLES, brief, risk_of, text_of, title_of, with_iso
 from pyadeq.ext.cli.common import DEFAULT_URL, Format, Output, Url, connected, print_lines
-from pyadeq.ext.cli.lock_listing import span
 from pyadeq.ext.cli.tables import print_rows
 from pyadeq.keys import check_name
 
@@ -88,7 +87,7 @@ def _print(entries: Iterator[tuple[Any, float]], output: Format, limit: int | No
         print_lines((_as_json(entry) for entry, _ in shown), output)
         return
     rows = (_row(entry, now) for entry, now in shown)
-    print_rows(COLUMNS, rows, right=["rev", "score", "age"], spare=["score", "author", "age"])
+    print_rows(COLUMNS, rows, right=["rev", "score", "age"], spare=["score", "author", "age"], styles=STYLES)
     if limit is not None and next(entries, None) is not None:
         print(f"\nThere are more than {limit:,}: --limit N, or --all", file=sys.stderr)
 
@@ -106,7 +105,7 @@ def _row(entry: Any, now: float) -> tuple[str, ...]:
         str(entry.rev),
         risk_of(summary),
         text_of(summary["risk_score"]),
-        span(max(now - summary["created"], 0)),
+        brief(now - summary["created"]),
         summary["author"],
         title_of(summary["description"]),
     )

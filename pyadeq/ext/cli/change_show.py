@@ -105,7 +105,7 @@ def _print(id: str, found: Any) -> None:
     print_fields(_fields(found))
     if found.requests:
         console.print()
-        print_rows(HEADS, _requests(found), right=["request"], spare=["by"])
+        print_rows(HEADS, _requests(found), right=["request"], spare=["by"], styles=STYLES)
     texts = {name: getattr(found, name) if name in TEXTS[:3] else change.get(name) for name in TEXTS}
     for name, text in texts.items():
         if text:

@@ -16,6 +16,7 @@ STYLES = {
     "urgent": "bold red",
     "critical": "bold red",
     "high": "yellow",
+    "overdue": "bold red",
 }
 TIMES = (
     *("now", "created", "updated", "submitted", "approved", "applying", "completed", "timeout_at", "until"),
@@ -66,3 +67,11 @@ def rules_of(change: dict[str, Any]) -> dict[str, Any]:
 def risk_of(fields: dict[str, Any]) -> str:
     """`CRITICAL`, or nothing if no risk was assessed."""
     return text_of(fields.get("risk_level")).upper()
+
+
+def brief(seconds: float) -> str:
+    """`90s`, `42m`, `47h` or `3d`: in the largest unit of which there are at least two."""
+    for unit, size in (("d", 86400), ("h", 3600), ("m", 60)):
+        if seconds >= 2 * size:
+            return f"{seconds // size:.0f}{unit}"
+    return f"{max(seconds, 0):.0f}s"

@@ -17,15 +17,15 @@ from pyadeq import Adeq
 from pyadeq.ext.cli.arguments import many, time_option
 from pyadeq.ext.cli.change_asking import Domain, existing_changes, pages
 from pyadeq.ext.cli.change_who import Actor, Groups, Principal, actor_of, groups_of
-from pyadeq.ext.cli.change_words import STYLES, risk_of, text_of, title_of, with_iso
-from pyadeq.ext.cli.common import DEFAULT_URL, Format, Output, Url, as_json, connected, print_json, print_lines
+from pyadeq.ext.cli.change_words import STYLES, brief, risk_of, text_of, title_of, with_iso
+from pyadeq.ext.cli.common import DEFAULT_URL, PLACE, Format, Output, Url, as_json, connected, print_json, print_lines
 from pyadeq.ext.cli.live import Live
-from pyadeq.ext.cli.lock_listing import span
 from pyadeq.ext.cli.tables import columns, print_rows
 from pyadeq.keys import check_name
 
-COLUMNS = ("change", "priority", "age", "due", "risk", "score", "title")
-RIGHT = ("age", "due", "score")
+COLUMNS = ("change", "priority", "age", "due", "risk", "title", "score", "rev", "type", "author")
+RIGHT = ("age", "due", "score", "rev")
+WIDE = 4  # columns that only -o wide has
 SHORTEST = 0.1  # seconds between two looks
 
 
@@ -66,7 +66,7 @@ def inbox(
     if not found:
         print(_nothing(asked))
         return
-    print_rows(COLUMNS, _rows(found, now), right=RIGHT, spare=["score"])
+    print_rows(_columns(), _rows(found, now), right=RIGHT, styles=STYLES)
     if more:
         print("\nThere are more: --limit N, or --all", file=sys.stderr)
 
@@ -93,12 +93,17 @@ def _as_json(entry: Any) -> dict[str, Any]:
     return with_iso({**about, **entry.summary})
 
 
+def _columns() -> tuple[str, ...]:
+    return COLUMNS if PLACE.wide else COLUMNS[:-WIDE]
+
+
 def _rows(found: list[Any], now: float) -> list[tuple[str, ...]]:
     """A row for each change: a person answers once, whether asked alone or in a group."""
     first: dict[str, Any] = {}
     for one in found:
         first.setdefault(one.id, one)
-    return [_row(one, now) for one in first.values()]
+    rows = (_row(one, now) for one in first.values())
+    return [row if PLACE.wide else row[:-WIDE] for row in rows]
 
 
 def _row(entry: Any, now: float) -> tuple[str, ...]:
@@ -106,11 +111,14 @@ def _row(entry: Any, now: float) -> tuple[str, ...]:
     return (
         entry.id,
         text_of(summary["review_priority"]).upper(),
-        span(max(now - summary["submitted"], 0)),
-        span(max(entry.due - now, 0)),
+        brief(now - summary["submitted"]),
+        brief(entry.due - now),
         risk_of(summary),
-        text_of(summary["risk_score"]),
         title_of(summary["description"]),
+        text_of(summary["risk_score"]),
+        str(entry.rev),
+        summary["type"],
+        summary["author"],
     )
 
 
@@ -160,4 +168,4 @@ def _picture(asked: dict[str, Any], found: list[Any], now: float, more: bool) ->
     if not found:
         return Group(Text(_nothing(asked)), end)
     rows = [[Text(cell, STYLES.get(cell.lower(), "")) for cell in row] for row in _rows(found, now)]
-    return Group(columns(COLUMNS, rows, right=RIGHT), end)
+    return Group(columns(_columns(), rows, right=RIGHT), end)

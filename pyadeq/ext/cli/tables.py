@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import islice
 from math import inf
 from textwrap import wrap
@@ -21,12 +21,17 @@ SHORTEST = 8  # characters of a text that is cut
 
 
 def print_rows(
-    names: Sequence[str], rows: Iterable[Sequence[object]], *, right: Sequence[str] = (), spare: Sequence[str] = ()
+    names: Sequence[str],
+    rows: Iterable[Sequence[object]],
+    *,
+    right: Sequence[str] = (),
+    spare: Sequence[str] = (),
+    styles: Mapping[str, str] | None = None,
 ) -> None:
     """Print any number of rows, a thousand at a time. The first column is never cut: it is what others are found by.
 
     right: columns of numbers, which are not cut either. spare: columns to leave out, in this order, until the rest
-    fits; those without any value go first.
+    fits; those without any value go first. styles: of cells on a terminal, by their text in lower case.
     """
     console, rest, limit = stdout(), (_texts(row, len(names)) for row in rows), _limit()
     chunk = list(islice(rest, CHUNK))
@@ -41,7 +46,10 @@ def print_rows(
         if first:
             console.print(Text(_line(heads, heads, widths, right), style="bold"), soft_wrap=True)
         for row in cells:
-            print(_line(row, heads, widths, right))
+            if styles and console.is_terminal:
+                console.print(_styled(row, heads, widths, right, styles), soft_wrap=True)
+            else:
+                print(_line(row, heads, widths, right))
         if not (chunk := list(islice(rest, CHUNK))):
             return
 
@@ -121,3 +129,13 @@ def _line(cells: Sequence[str], heads: Sequence[str], widths: Sequence[int], rig
         for cell, head, width in zip(cells, heads, widths, strict=True)
     ]
     return GAP.join(padded).rstrip()
+
+
+def _styled(
+    cells: Sequence[str], heads: Sequence[str], widths: Sequence[int], right: Sequence[str], styles: Mapping[str, str]
+) -> Text:
+    text, start = Text(_line(cells, heads, widths, right)), 0
+    for cell, width in zip(cells, widths, strict=True):
+        text.stylize(styles.get(cell.lower(), ""), start, start + width)
+        start += width + len(GAP)
+    return text
