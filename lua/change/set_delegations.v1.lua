@@ -33,10 +33,11 @@
 -- EVENT  change.rejected change.approved change.released change.failed change.cancelled
 -- ROLE   review
 -- REPLAY rid
--- COST   7 commands and 4 for each delegation, 15 for each request that moves; at most 14 commands, 400 steps
+-- COST   7 commands and 4 for each delegation, 15 for each request that moves; at most 12,000 commands, 680,000 steps
 
 local ctx, refused = open()
 if refused then return refused end
+if #user > 195 then return refuse('user', user, 'at most 195 characters, as in user:<id>') end
 for i = 1, item_count do
   refused = check_delegation(item_pairs[i])
   if refused then return refused end

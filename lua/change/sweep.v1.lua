@@ -13,13 +13,14 @@
 -- ROLE   operate
 -- REPLAY goes_on
 -- FLAGS  allow-oom
--- COST   6 commands; at most 1,400 commands, 22,000 steps
+-- COST   6 commands; at most 28,000 commands, 150,000 steps
 
 local ctx, refused = open()
 if refused then return refused end
 local taken = take_others(ctx, limit)
 local ids = oldest_beyond(ctx, ended, ctx.settings.keep_ms, ctx.settings.keep_max, limit)
-for _, id in ipairs(ids) do remove_change(ctx, id) end  -- at most 100: limit
+local removed = 0
+for _, id in ipairs(ids) do removed = removed + remove_change(ctx, id) end  -- at most 100: limit
 local moving = move_delegated(ctx, limit)
 sweep_once(ctx, 1000)
-return { 'ok', ctx.now, taken, #ids, (taken == limit or #ids == limit or moving) and 1 or 0 }
+return { 'ok', ctx.now, taken, removed, (taken == limit or removed > 0 and #ids == limit or moving) and 1 or 0 }

@@ -1,8 +1,9 @@
--- remove_change(ctx, id): delete an ended change with all that belongs to it. It is kept while a task of it is in the outbox.
+-- remove_change(ctx, id): delete an ended change with all that belongs to it. It is kept while a task of it is in the outbox. Returns how
+-- many are deleted.
 local function remove_change(ctx, id)
   if tonumber(redis.call('HGET', change .. id, 'undelivered') or 0) > 0 then
     redis.call('ZADD', ended, ctx.now_text, id)
-    return
+    return 0
   end
   local own = read_change(id, true)
   for _, one in ipairs(slots_of(own)) do drop_request(own, one) end  -- at most 32: slots
@@ -14,4 +15,5 @@ local function remove_change(ctx, id)
   redis.call('ZREM', ended, id)
   redis.call('UNLINK', change .. id, params .. id, previews .. id, outputs .. id, contributors .. id, logs .. id)
   emit(ctx, 'change.removed', id, '')
+  return 1
 end
