@@ -39,7 +39,7 @@
 -- REPLAY idempotent
 -- USES   lock
 -- FLAGS  allow-oom
--- COST   5 commands; at most 8 commands, 190 steps
+-- COST   5 commands; at most 1,300 commands, 6,200 steps
 
 local LAYOUT = 1
 local MAX_SAFE = 9007199254740991
@@ -361,15 +361,6 @@ local function can_be_asked(own, reviewer)
   return text_of(own, 'p_contributors_may_vote') == '1' or not has_written(own.id, { person })
 end
 
--- count_slots(own): how many requests are approved, rejected, pending, and wait for another revision.
-local function count_slots(own)
-  local counts = { approved = 0, rejected = 0, pending = 0, changes_requested = 0 }
-  for _, one in ipairs(slots_of(own)) do  -- at most 32: slots
-    if counts[one.status] then counts[one.status] = counts[one.status] + 1 end
-  end
-  return counts
-end
-
 -- domain_name(): the name of the domain, from its keys.
 local function domain_name() local config = KEYS[14]
   return string.match(config, '^.*[:{]([^:{}]+)}?:config$')
@@ -378,7 +369,7 @@ end
 -- end_run(ctx, own, by, how, why): a run is over: completed, failed, cancelled, or to be tried again (retry) if attempts are left.
 local function end_run(ctx, own, by, how, why)
   local cancelled = text_of(own, 'cancelling') == '1'
-  set_field(own, 'cancelling', '')
+  set_field(own, 'cancelling', '0')
   set_field(own, 'ended_ms', ctx.now)
   if how == 'retry' and cancelled then how = 'cancelled' end
   if how == 'retry' and number_of(own, 'attempts') >= number_of(own, 'p_max_attempts') then how = 'failed' end
@@ -516,7 +507,7 @@ end
 
 -- next_slot(list): the number of the next request. Slots are not used twice.
 local function next_slot(list)
-  return string.format('%d', (list[1] and list[#list].slot or 0) + 1)
+  return string.format('%d', list[#list].slot + 1)
 end
 
 -- escalate(ctx, own, by): ask the next of `escalate_to` as well, with a full interval for all who are asked. Returns whether there is one
@@ -713,11 +704,9 @@ local function run_deadline(ctx, own, lease, left)
   return math.min(ctx.now + ms, number_of(own, 'started_ms') + number_of(own, 'run_ms') + 30000)
 end
 
--- time_out(ctx, own): nobody has decided in time: the change is rejected, unless its policy approves what is of low risk. Not what a
--- reviewer wants changed.
+-- time_out(ctx, own): nobody has decided in time: the change is rejected, unless its policy approves what is of low risk.
 local function time_out(ctx, own)
-  if own.state == 'reviewing' and text_of(own, 'p_on_timeout') == 'approve' and number_of(own, 'risk_rev') == own.rev
-    and number_of(own, 'risk_score') < number_of(own, 'p_timeout_approve_below') and count_slots(own).changes_requested == 0 then
+  if own.state == 'reviewing' and text_of(own, 'p_on_timeout') == 'approve' and number_of(own, 'risk_rev') == own.rev and number_of(own, 'risk_score') < number_of(own, 'p_timeout_approve_below') then
     approve(ctx, own, 'policy:' .. text_of(own, 'policy'), 'timeout')
   else
     reject(ctx, own, 'time', 'timeout')

@@ -63,7 +63,7 @@
 -- EVENT  change.approved change.released change.failed change.cancelled
 -- ROLE   author
 -- REPLAY rid
--- COST   17 commands and one for each resource and tag; at most 25 commands, 570 steps
+-- COST   17 commands and one for each resource and tag; at most 1,600 commands, 13,000 steps
 
 local LAYOUT = 1
 local CREATED = 1
@@ -583,16 +583,11 @@ local function is_asked(one, person)
   return one.reviewer == 'user:' .. person or string.find(one.chain .. '>', '>' .. person .. '>', 1, true) ~= nil
 end
 
--- asked_slot(own, people): the slot of the request that one of these persons has, or has answered, in the review of a change; or nil. An
--- agent answers for a person, so `slots` does not name it.
-local function asked_slot(own, people) local requests = KEYS[4]
+-- asked_slot(own, people): the slot of the request that one of these persons has, or has answered, in the review of a change; or nil.
+local function asked_slot(own, people)
   for _, one in ipairs(slots_of(own)) do  -- at most 32: slots
     for _, person in ipairs(people) do  -- at most 2: an actor and a principal
       if one.by == person or is_asked(one, person) then return tonumber(one.slot) end
-    end
-    if one.by ~= '' and text_of(own, 'p_agents_may_vote') == '1' then
-      local agent = redis.call('HGET', requests .. own.id .. '/' .. one.slot, 'reviewed_by')
-      if agent == people[1] or agent == people[2] then return tonumber(one.slot) end
     end
   end
 end
@@ -626,15 +621,6 @@ local function changed_fields(own, names) local change, params = KEYS[1], KEYS[2
   end
   if redis.call('GET', params .. own.id) ~= parameters then found[#found + 1] = 'parameters' end
   return table.concat(found, ',')
-end
-
--- count_slots(own): how many requests are approved, rejected, pending, and wait for another revision.
-local function count_slots(own)
-  local counts = { approved = 0, rejected = 0, pending = 0, changes_requested = 0 }
-  for _, one in ipairs(slots_of(own)) do  -- at most 32: slots
-    if counts[one.status] then counts[one.status] = counts[one.status] + 1 end
-  end
-  return counts
 end
 
 -- create_base(clock): store the layout and the clock of a new base. The clock is `test` or `server` (the default).
@@ -702,7 +688,7 @@ end
 -- end_run(ctx, own, by, how, why): a run is over: completed, failed, cancelled, or to be tried again (retry) if attempts are left.
 local function end_run(ctx, own, by, how, why)
   local cancelled = text_of(own, 'cancelling') == '1'
-  set_field(own, 'cancelling', '')
+  set_field(own, 'cancelling', '0')
   set_field(own, 'ended_ms', ctx.now)
   if how == 'retry' and cancelled then how = 'cancelled' end
   if how == 'retry' and number_of(own, 'attempts') >= number_of(own, 'p_max_attempts') then how = 'failed' end
@@ -840,7 +826,7 @@ end
 
 -- next_slot(list): the number of the next request. Slots are not used twice.
 local function next_slot(list)
-  return string.format('%d', (list[1] and list[#list].slot or 0) + 1)
+  return string.format('%d', list[#list].slot + 1)
 end
 
 -- escalate(ctx, own, by): ask the next of `escalate_to` as well, with a full interval for all who are asked. Returns whether there is one
@@ -941,11 +927,9 @@ local function reject(ctx, own, by, why)
   record_step(ctx, own, 'change.rejected', by, 'why=' .. why, '')
 end
 
--- time_out(ctx, own): nobody has decided in time: the change is rejected, unless its policy approves what is of low risk. Not what a
--- reviewer wants changed.
+-- time_out(ctx, own): nobody has decided in time: the change is rejected, unless its policy approves what is of low risk.
 local function time_out(ctx, own)
-  if own.state == 'reviewing' and text_of(own, 'p_on_timeout') == 'approve' and number_of(own, 'risk_rev') == own.rev
-    and number_of(own, 'risk_score') < number_of(own, 'p_timeout_approve_below') and count_slots(own).changes_requested == 0 then
+  if own.state == 'reviewing' and text_of(own, 'p_on_timeout') == 'approve' and number_of(own, 'risk_rev') == own.rev and number_of(own, 'risk_score') < number_of(own, 'p_timeout_approve_below') then
     approve(ctx, own, 'policy:' .. text_of(own, 'policy'), 'timeout')
   else
     reject(ctx, own, 'time', 'timeout')

@@ -91,7 +91,7 @@
 -- ROLE   review
 -- REPLAY rid
 -- USES   queue
--- COST   5 commands and 13 for each answer, 2 for each open request of a change that it decides; at most 14 commands, 400 steps
+-- COST   5 commands and 13 for each answer, 2 for each open request of a change that it decides; at most 15,000 commands, 110,000 steps
 
 local LAYOUT = 1
 local CREATED = 1
@@ -908,7 +908,7 @@ end
 -- end_run(ctx, own, by, how, why): a run is over: completed, failed, cancelled, or to be tried again (retry) if attempts are left.
 local function end_run(ctx, own, by, how, why)
   local cancelled = text_of(own, 'cancelling') == '1'
-  set_field(own, 'cancelling', '')
+  set_field(own, 'cancelling', '0')
   set_field(own, 'ended_ms', ctx.now)
   if how == 'retry' and cancelled then how = 'cancelled' end
   if how == 'retry' and number_of(own, 'attempts') >= number_of(own, 'p_max_attempts') then how = 'failed' end
@@ -1046,7 +1046,7 @@ end
 
 -- next_slot(list): the number of the next request. Slots are not used twice.
 local function next_slot(list)
-  return string.format('%d', (list[1] and list[#list].slot or 0) + 1)
+  return string.format('%d', list[#list].slot + 1)
 end
 
 -- escalate(ctx, own, by): ask the next of `escalate_to` as well, with a full interval for all who are asked. Returns whether there is one
@@ -1832,11 +1832,9 @@ local function send_follows(ctx) local queue__config, queue__task = KEYS[19], KE
   return 0
 end
 
--- time_out(ctx, own): nobody has decided in time: the change is rejected, unless its policy approves what is of low risk. Not what a
--- reviewer wants changed.
+-- time_out(ctx, own): nobody has decided in time: the change is rejected, unless its policy approves what is of low risk.
 local function time_out(ctx, own)
-  if own.state == 'reviewing' and text_of(own, 'p_on_timeout') == 'approve' and number_of(own, 'risk_rev') == own.rev
-    and number_of(own, 'risk_score') < number_of(own, 'p_timeout_approve_below') and count_slots(own).changes_requested == 0 then
+  if own.state == 'reviewing' and text_of(own, 'p_on_timeout') == 'approve' and number_of(own, 'risk_rev') == own.rev and number_of(own, 'risk_score') < number_of(own, 'p_timeout_approve_below') then
     approve(ctx, own, 'policy:' .. text_of(own, 'policy'), 'timeout')
   else
     reject(ctx, own, 'time', 'timeout')

@@ -53,7 +53,7 @@
 -- EVENT  change.rejected change.approved change.released change.failed change.cancelled
 -- ROLE   review
 -- REPLAY rid
--- COST   7 commands and 4 for each delegation, 15 for each request that moves; at most 14 commands, 400 steps
+-- COST   7 commands and 4 for each delegation, 15 for each request that moves; at most 12,000 commands, 680,000 steps
 
 local LAYOUT = 1
 local CREATED = 1
@@ -242,6 +242,8 @@ local function check_delegation(given)
     if #given > 2 then return refuse('remove', 1, 'given alone') end
   elseif not given.to then
     return refuse('to', '', 'the person who answers instead')
+  elseif #given.to > 195 then
+    return refuse('to', given.to, 'at most 195 characters, as in user:<id>')
   elseif given.until_ms and given.until_ms <= (given.from_ms or 0) then
     return refuse('until_ms', string.format('%.0f', given.until_ms), 'a time after from_ms')
   end
@@ -670,15 +672,6 @@ local function can_be_asked(own, reviewer)
   return text_of(own, 'p_contributors_may_vote') == '1' or not has_written(own.id, { person })
 end
 
--- count_slots(own): how many requests are approved, rejected, pending, and wait for another revision.
-local function count_slots(own)
-  local counts = { approved = 0, rejected = 0, pending = 0, changes_requested = 0 }
-  for _, one in ipairs(slots_of(own)) do  -- at most 32: slots
-    if counts[one.status] then counts[one.status] = counts[one.status] + 1 end
-  end
-  return counts
-end
-
 -- create_base(clock): store the layout and the clock of a new base. The clock is `test` or `server` (the default).
 local function create_base(clock) local config = KEYS[15]
   redis.call('HSET', config, 'layout', CREATED, 'layout_min', CREATED, 'clock', clock == 'test' and 'test' or 'server')
@@ -696,7 +689,7 @@ end
 -- end_run(ctx, own, by, how, why): a run is over: completed, failed, cancelled, or to be tried again (retry) if attempts are left.
 local function end_run(ctx, own, by, how, why)
   local cancelled = text_of(own, 'cancelling') == '1'
-  set_field(own, 'cancelling', '')
+  set_field(own, 'cancelling', '0')
   set_field(own, 'ended_ms', ctx.now)
   if how == 'retry' and cancelled then how = 'cancelled' end
   if how == 'retry' and number_of(own, 'attempts') >= number_of(own, 'p_max_attempts') then how = 'failed' end
@@ -834,7 +827,7 @@ end
 
 -- next_slot(list): the number of the next request. Slots are not used twice.
 local function next_slot(list)
-  return string.format('%d', (list[1] and list[#list].slot or 0) + 1)
+  return string.format('%d', list[#list].slot + 1)
 end
 
 -- escalate(ctx, own, by): ask the next of `escalate_to` as well, with a full interval for all who are asked. Returns whether there is one
@@ -974,11 +967,9 @@ local function reject(ctx, own, by, why)
   record_step(ctx, own, 'change.rejected', by, 'why=' .. why, '')
 end
 
--- time_out(ctx, own): nobody has decided in time: the change is rejected, unless its policy approves what is of low risk. Not what a
--- reviewer wants changed.
+-- time_out(ctx, own): nobody has decided in time: the change is rejected, unless its policy approves what is of low risk.
 local function time_out(ctx, own)
-  if own.state == 'reviewing' and text_of(own, 'p_on_timeout') == 'approve' and number_of(own, 'risk_rev') == own.rev
-    and number_of(own, 'risk_score') < number_of(own, 'p_timeout_approve_below') and count_slots(own).changes_requested == 0 then
+  if own.state == 'reviewing' and text_of(own, 'p_on_timeout') == 'approve' and number_of(own, 'risk_rev') == own.rev and number_of(own, 'risk_score') < number_of(own, 'p_timeout_approve_below') then
     approve(ctx, own, 'policy:' .. text_of(own, 'policy'), 'timeout')
   else
     reject(ctx, own, 'time', 'timeout')
@@ -1032,6 +1023,7 @@ local delegations = KEYS[12]
 
 local ctx, refused = open()
 if refused then return refused end
+if #user > 195 then return refuse('user', user, 'at most 195 characters, as in user:<id>') end
 for i = 1, item_count do
   refused = check_delegation(item_pairs[i])
   if refused then return refused end

@@ -65,7 +65,7 @@
 -- EVENT  policy.put policy.removed
 -- ROLE   operate
 -- REPLAY rid
--- COST   7 commands and 4 for each policy; at most 450 commands, 12,000 steps
+-- COST   7 commands and 4 for each policy; at most 490 commands, 92,000 steps
 
 local LAYOUT = 1
 local CREATED = 1
@@ -401,7 +401,7 @@ for i = 1, item_count do
         if v == 5 then v = nil end
       end
     else
-      return refuse('item[' .. i .. '].pairs', name, 'names from remove, required, rejections, reviewers, contributors_may_vote, agents_may_vote, needs, remind_ms, escalate_ms, escalate_to, timeout_ms, on_timeout, timeout_approve_below, auto_below, deny_tags, approval_ms, max_attempts, delegation_depth, approved_kind, approved_lane, approved_priority, rejected_kind, rejected_lane, rejected_priority, changes_requested_kind, changes_requested_lane, changes_requested_priority, completed_kind, completed_lane, completed_priority, failed_kind, failed_lane, failed_priority, cancelled_kind, cancelled_lane, cancelled_priority')
+      return refuse('item[' .. i .. '].pairs', name, 'names from remove, required, rejections, reviewers, contributors_may_vote, agents_may_vote, needs, remind_ms, escalate_ms, escalate_to, timeout_ms, on_timeout, timeout_approve_below, auto_below, deny_tags, approval_ms, max_attempts, delegation_depth, approved_kind, approved_lane, approved_priority, rejected_kind, rejected_lane, rejected_priority, and others')
     end
     if arg_seen_item[name] == i then
       return refuse('item[' .. i .. '].' .. name, 2, 'given at most once')

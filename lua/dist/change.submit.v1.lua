@@ -52,7 +52,7 @@
 -- EVENT  change.approved change.released change.failed change.cancelled
 -- ROLE   author
 -- REPLAY rid
--- COST   17 commands and 5 for each reviewer; at most 32 commands, 780 steps
+-- COST   17 commands and 5 for each reviewer; at most 1,600 commands, 9,500 steps
 
 local LAYOUT = 1
 local MAX_SAFE = 9007199254740991
@@ -704,19 +704,10 @@ local function close_requests(own, status) local requests = KEYS[3]
   end
 end
 
--- count_slots(own): how many requests are approved, rejected, pending, and wait for another revision.
-local function count_slots(own)
-  local counts = { approved = 0, rejected = 0, pending = 0, changes_requested = 0 }
-  for _, one in ipairs(slots_of(own)) do  -- at most 32: slots
-    if counts[one.status] then counts[one.status] = counts[one.status] + 1 end
-  end
-  return counts
-end
-
 -- end_run(ctx, own, by, how, why): a run is over: completed, failed, cancelled, or to be tried again (retry) if attempts are left.
 local function end_run(ctx, own, by, how, why)
   local cancelled = text_of(own, 'cancelling') == '1'
-  set_field(own, 'cancelling', '')
+  set_field(own, 'cancelling', '0')
   set_field(own, 'ended_ms', ctx.now)
   if how == 'retry' and cancelled then how = 'cancelled' end
   if how == 'retry' and number_of(own, 'attempts') >= number_of(own, 'p_max_attempts') then how = 'failed' end
@@ -753,7 +744,7 @@ end
 
 -- next_slot(list): the number of the next request. Slots are not used twice.
 local function next_slot(list)
-  return string.format('%d', (list[1] and list[#list].slot or 0) + 1)
+  return string.format('%d', list[#list].slot + 1)
 end
 
 -- escalate(ctx, own, by): ask the next of `escalate_to` as well, with a full interval for all who are asked. Returns whether there is one
@@ -888,11 +879,9 @@ local function reject(ctx, own, by, why)
   record_step(ctx, own, 'change.rejected', by, 'why=' .. why, '')
 end
 
--- time_out(ctx, own): nobody has decided in time: the change is rejected, unless its policy approves what is of low risk. Not what a
--- reviewer wants changed.
+-- time_out(ctx, own): nobody has decided in time: the change is rejected, unless its policy approves what is of low risk.
 local function time_out(ctx, own)
-  if own.state == 'reviewing' and text_of(own, 'p_on_timeout') == 'approve' and number_of(own, 'risk_rev') == own.rev
-    and number_of(own, 'risk_score') < number_of(own, 'p_timeout_approve_below') and count_slots(own).changes_requested == 0 then
+  if own.state == 'reviewing' and text_of(own, 'p_on_timeout') == 'approve' and number_of(own, 'risk_rev') == own.rev and number_of(own, 'risk_score') < number_of(own, 'p_timeout_approve_below') then
     approve(ctx, own, 'policy:' .. text_of(own, 'policy'), 'timeout')
   else
     reject(ctx, own, 'time', 'timeout')

@@ -40,7 +40,7 @@
 -- ROLE   operate
 -- REPLAY goes_on
 -- FLAGS  allow-oom
--- COST   6 commands; at most 1,400 commands, 22,000 steps
+-- COST   6 commands; at most 28,000 commands, 150,000 steps
 
 local LAYOUT = 1
 local MAX_SAFE = 9007199254740991
@@ -371,11 +371,12 @@ local function slots_of(own)
   return list
 end
 
--- remove_change(ctx, id): delete an ended change with all that belongs to it. It is kept while a task of it is in the outbox.
+-- remove_change(ctx, id): delete an ended change with all that belongs to it. It is kept while a task of it is in the outbox. Returns how
+-- many are deleted.
 local function remove_change(ctx, id) local change, params, previews, outputs, contributors, logs, ended, states, by_author, by_resource, by_team, by_tag = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[7], KEYS[10], KEYS[11], KEYS[12], KEYS[14], KEYS[15], KEYS[16]
   if tonumber(redis.call('HGET', change .. id, 'undelivered') or 0) > 0 then
     redis.call('ZADD', ended, ctx.now_text, id)
-    return
+    return 0
   end
   local own = read_change(id, true)
   for _, one in ipairs(slots_of(own)) do drop_request(own, one) end  -- at most 32: slots
@@ -387,6 +388,7 @@ local function remove_change(ctx, id) local change, params, previews, outputs, c
   redis.call('ZREM', ended, id)
   redis.call('UNLINK', change .. id, params .. id, previews .. id, outputs .. id, contributors .. id, logs .. id)
   emit(ctx, 'change.removed', id, '')
+  return 1
 end
 
 -- sweep_once(ctx, limit): delete expired fields of `once`, at most limit. Returns the number.
@@ -512,19 +514,10 @@ local function can_be_asked(own, reviewer)
   return text_of(own, 'p_contributors_may_vote') == '1' or not has_written(own.id, { person })
 end
 
--- count_slots(own): how many requests are approved, rejected, pending, and wait for another revision.
-local function count_slots(own)
-  local counts = { approved = 0, rejected = 0, pending = 0, changes_requested = 0 }
-  for _, one in ipairs(slots_of(own)) do  -- at most 32: slots
-    if counts[one.status] then counts[one.status] = counts[one.status] + 1 end
-  end
-  return counts
-end
-
 -- end_run(ctx, own, by, how, why): a run is over: completed, failed, cancelled, or to be tried again (retry) if attempts are left.
 local function end_run(ctx, own, by, how, why)
   local cancelled = text_of(own, 'cancelling') == '1'
-  set_field(own, 'cancelling', '')
+  set_field(own, 'cancelling', '0')
   set_field(own, 'ended_ms', ctx.now)
   if how == 'retry' and cancelled then how = 'cancelled' end
   if how == 'retry' and number_of(own, 'attempts') >= number_of(own, 'p_max_attempts') then how = 'failed' end
@@ -662,7 +655,7 @@ end
 
 -- next_slot(list): the number of the next request. Slots are not used twice.
 local function next_slot(list)
-  return string.format('%d', (list[1] and list[#list].slot or 0) + 1)
+  return string.format('%d', list[#list].slot + 1)
 end
 
 -- escalate(ctx, own, by): ask the next of `escalate_to` as well, with a full interval for all who are asked. Returns whether there is one
@@ -774,11 +767,9 @@ local function reject(ctx, own, by, why)
   record_step(ctx, own, 'change.rejected', by, 'why=' .. why, '')
 end
 
--- time_out(ctx, own): nobody has decided in time: the change is rejected, unless its policy approves what is of low risk. Not what a
--- reviewer wants changed.
+-- time_out(ctx, own): nobody has decided in time: the change is rejected, unless its policy approves what is of low risk.
 local function time_out(ctx, own)
-  if own.state == 'reviewing' and text_of(own, 'p_on_timeout') == 'approve' and number_of(own, 'risk_rev') == own.rev
-    and number_of(own, 'risk_score') < number_of(own, 'p_timeout_approve_below') and count_slots(own).changes_requested == 0 then
+  if own.state == 'reviewing' and text_of(own, 'p_on_timeout') == 'approve' and number_of(own, 'risk_rev') == own.rev and number_of(own, 'risk_score') < number_of(own, 'p_timeout_approve_below') then
     approve(ctx, own, 'policy:' .. text_of(own, 'policy'), 'timeout')
   else
     reject(ctx, own, 'time', 'timeout')
@@ -834,7 +825,8 @@ local ctx, refused = open()
 if refused then return refused end
 local taken = take_others(ctx, limit)
 local ids = oldest_beyond(ctx, ended, ctx.settings_keep_ms, ctx.settings_keep_max, limit)
-for _, id in ipairs(ids) do remove_change(ctx, id) end  -- at most 100: limit
+local removed = 0
+for _, id in ipairs(ids) do removed = removed + remove_change(ctx, id) end  -- at most 100: limit
 local moving = move_delegated(ctx, limit)
 sweep_once(ctx, 1000)
-return { 'ok', ctx.now, taken, #ids, (taken == limit or #ids == limit or moving) and 1 or 0 }
+return { 'ok', ctx.now, taken, removed, (taken == limit or removed > 0 and #ids == limit or moving) and 1 or 0 }

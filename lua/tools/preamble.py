@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Container
 from dataclasses import replace
+from textwrap import shorten
 
 from model import LISTS, MAX_BYTES, MAX_ITEMS, MAX_LABEL, MAX_SAFE, Arg, Group, Script, Type
 
@@ -336,7 +337,7 @@ def _pairs(group: Group, weigh: bool) -> list[str]:
         if arg.default is not None:
             body = ["if raw == '' then", "  v = nil", "else", *_indent(body), "end"]
         branches += [f"{'elseif' if branches else 'if'} name == '{arg.name}' then", *_indent(body)]
-    names = ", ".join(arg.name for arg in group.pairs)
+    names = shorten(", ".join(arg.name for arg in group.pairs), 350, placeholder=" and others")
     count = Arg("pairs", Type("int", 0, len(group.pairs)), None)
     return [
         "local size = ARGV[arg_at]",

@@ -95,6 +95,11 @@ class Bench(ABC):
 
     # what there is
 
+    @property
+    def domain(self) -> str:
+        """The last part of the base."""
+        return self.base.rpartition(":")[2].removesuffix("}")
+
     def key(self, name: str) -> str:
         return f"{self.base}:{name}"
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from tests.lua import scenarios_of_nouns
 from tests.lua.scenario import SCENARIOS
+from tests.lua.scenarios import is_damaged
 from tests.lua.size import SIZES, Size
 from tests.nouns.found import NOUNS
 
@@ -12,5 +13,5 @@ __all__ = ["scenarios_of_nouns"]
 SIZES += [
     Size(one.name, one.prepare, one.items, one.noun, one.verb, usual=one.items <= 1)
     for one in SCENARIOS
-    if one.noun in NOUNS and one.clock == "test"
+    if one.noun in NOUNS and one.clock == "test" and not is_damaged(one)
 ]

@@ -70,7 +70,14 @@ def costs(bench: Bench, reply: Reply | str) -> dict[str, int]:
         return {"commands": len(commands), "reply": 0}
     scanned = [words[2] for words in commands if words[0] in (b"HSCAN", b"ZSCAN")]
     is_part = scanned and (scanned != [b"0"] or reply[2] != b"")
-    return {"commands": len(commands), "reply": size(reply[:2] if is_part else reply)}
+    return {"commands": len(commands), "reply": size(reply[:2] if is_part else nameless(bench, reply))}
+
+
+def nameless(bench: Bench, reply: Any) -> Any:
+    """Without the name of the base, which is that of a test."""
+    if isinstance(reply, list):
+        return [nameless(bench, one) for one in reply]
+    return reply.replace(bench.domain.encode(), b"") if isinstance(reply, bytes) else reply
 
 
 def size(reply: Any) -> int:

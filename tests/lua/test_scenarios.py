@@ -77,7 +77,8 @@ def check_that_watched_and_real_agree(
         other = one
     else:
         call = scenario(other)
-    assert first == answer(call, real_reply(other, call))
+    second = answer(call, real_reply(other, call))
+    assert first == second or repr(first) == repr(second).replace(other.domain, one.domain)
     assert one.dump(stamps=False) == other.dump(stamps=False)
 
 

@@ -16,7 +16,10 @@ UNREACHABLE: Final = {
     ],
     "a call has one item at least, or has been asked before whether it has": [
         "*: no round over `item_count`",
-        *(f"*: no round over `item_{field}`" for field in ("id", "key", "lane", "resource", "rid", "user", "worker")),
+        *(
+            f"*: no round over `item_{field}`"
+            for field in ("action", "id", "key", "lane", "name", "resource", "rid", "user", "worker")
+        ),
         "queue/include/enqueue/add_tasks.lua: no round over `ids`",
         "queue/include/settle/fail_tasks.lua: no round over `fails.id`",
         "kernel/replay/note_answers.lua: no round over `answers`",
@@ -83,6 +86,32 @@ UNREACHABLE: Final = {
         "queue/include/retention/remove_tasks.lua: no round over `ids`",
     ],
     "a claim for no lanes leases nothing": [],
+    "a change that was ever submitted has one request at least": [
+        "*: no round over `slots_of(own)`",
+        "change/include/core/save_change.lua: no round over `own.list`",
+        "change/include/policy/replace_requests.lua: no round over `list`",
+    ],
+    "a list of these always has an entry": [
+        "change/include/apply/add_content.lua: no round over `names`",
+        "change/include/content/asked_slot.lua: no round over `people`",
+        "change/include/content/bytes_before.lua: no round over `math.min(#one, #other)`",
+        "change/include/content/changed_fields.lua: no round over `order`",
+        "change/include/content/digest_of.lua: no round over `fields`",
+        "change/include/core/has_written.lua: no round over `people`",
+        "change/include/core/note_reply.lua: no round over `answer`",
+        "change/include/core/note_reply.lua: no round over `answers`",
+        "change/include/core/read_change.lua: no round over `numbers`",
+        "change/include/core/read_change.lua: no round over `texts`",
+        "change/include/core/replayed_reply.lua: no round over `string.gmatch(item, '([ti])([^|]*)')`",
+        "change/include/core/replayed_reply.lua: no round over `string.gmatch(word, '[^,]+')`",
+        "change/include/policy/copy_policy.lua: no round over `fields`",
+        "change/include/policy/read_policy.lua: no round over `string.gmatch(stored, '([%a_]+)=(%S*)')`",
+        "change/include/read/log_of.lua: no round over `1`",
+        "change/include/read/read_inboxes.lua: no round over `count`",
+        "change/include/read/read_inboxes.lua: no round over `names`",
+        "change/include/read/read_inboxes.lua: no round over `pages`",
+        "change/include/read/summary_of.lua: no round over `names`",
+    ],
     "it is made with one": [
         "kernel/counters/write_counts.lua: no round over `counted`",
         "lock/include/core/close_domain.lua: no round over `#changes`",

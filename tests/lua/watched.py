@@ -345,7 +345,8 @@ def allowance(script: Script, args: Sequence[bytes]) -> int:
     visits = MOST_VISITS if "visits" in names else 10_000 if script.id.startswith("lock.") else 0
     ids = len(args) + sum(arg.count(b",") for arg in args)
     limits = 20_000 if script.id in ("queue.claim.v1", "queue.settle.v1") else 0  # 500 of tasks that are held back
-    return 12_000 + 125 * ids + 400 * tasks + 100 * visits + limits
+    requests = 1_000_000 if script.id.startswith("change.") else 0  # 32 of each of 200 changes
+    return 12_000 + 125 * ids + 400 * tasks + 100 * visits + limits + requests
 
 
 def check_command(run: Run, keys: Sequence[bytes], name: str, arguments: Sequence[bytes]) -> None:

@@ -7,9 +7,8 @@ from typing import Annotated, Any
 
 import typer
 
-from pyadeq import ChangeAnswer
 from pyadeq.errors import ConfigError
-from pyadeq.ext.cli.change_asking import ChangeId, Domain, Message, existing_changes, read_revision
+from pyadeq.ext.cli.change_asking import ChangeId, Domain, Message, ask, existing_changes, read_revision
 from pyadeq.ext.cli.change_refusals import refusal
 from pyadeq.ext.cli.change_who import Actor, Groups, Kind, Principal, groups_of, who
 from pyadeq.ext.cli.common import DEFAULT_URL, Format, Output, Url, connected, print_json
@@ -69,7 +68,7 @@ def answering(action: str) -> Callable[..., None]:
                 "slot": request or 0,
                 "reason": message,
             }
-            (answer,) = changes.respond([ChangeAnswer(**item)], **by)
+            (answer,) = ask(adeq, changes, "respond", item=[item], **by).items
         if answer.status not in ("recorded", "approved", "rejected", "same"):
             raise refusal(changes, id, answer, by["actor"], seen)
         _print(domain, item, answer, by["actor"], output)
@@ -96,7 +95,7 @@ def comment(
         changes = existing_changes(adeq, domain)
         change = read_revision(adeq, changes, id, None)
         item = {"id": id, "rev": change["rev"], "digest": change["digest"], "action": "comment", "reason": message}
-        (answer,) = changes.respond([ChangeAnswer(**item)], **by)
+        (answer,) = ask(adeq, changes, "respond", item=[item], **by).items
     if answer.status != "commented":
         raise refusal(changes, id, answer, by["actor"])
     _print(domain, item, answer, by["actor"], output)

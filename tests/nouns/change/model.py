@@ -115,7 +115,8 @@ class Audit(NounAudit):
                 wanted[name][id] = int(change["created_ms"])
         for id, change in self.changes.items():
             if change["state"] in ENDED:
-                wanted["ended"][id] = int(change["completed_ms"])
+                kept = int(change.get("undelivered", "0")) > 0  # sweeps look at it again later
+                wanted["ended"][id] = self._zset("ended").get(id, 0) if kept else int(change["completed_ms"])
             if (due := due_of(change)) is not None:
                 wanted["due"][id] = due
         for name in self.found.keys() | wanted.keys():

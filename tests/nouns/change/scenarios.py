@@ -4,20 +4,32 @@ from __future__ import annotations
 
 from tests.nouns.change import (
     scenarios_of_answers,
-    scenarios_of_content,
+    scenarios_of_assess,
+    scenarios_of_delegations,
     scenarios_of_due,
+    scenarios_of_follows,
+    scenarios_of_inboxes,
+    scenarios_of_move,
     scenarios_of_policies,
+    scenarios_of_put,
     scenarios_of_reads,
     scenarios_of_requests,
     scenarios_of_runs,
+    scenarios_of_submit,
 )
 
 __all__ = [
     "scenarios_of_answers",
-    "scenarios_of_content",
+    "scenarios_of_assess",
+    "scenarios_of_delegations",
     "scenarios_of_due",
+    "scenarios_of_follows",
+    "scenarios_of_inboxes",
+    "scenarios_of_move",
     "scenarios_of_policies",
+    "scenarios_of_put",
     "scenarios_of_reads",
     "scenarios_of_requests",
     "scenarios_of_runs",
+    "scenarios_of_submit",
 ]

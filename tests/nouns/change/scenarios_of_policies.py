@@ -1,12 +1,12 @@
-"""Paths of `set_policies`, `get_policies` and `submit`."""
+"""Paths of `set_policies` and `get_policies`."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from tests.lua.scenario import AnyCall, scenario
+from tests.lua.scenario import AnyCall, scenario, sent
 from tests.nouns.bench import NounBench
-from tests.nouns.change.states import assess, draft, in_review, policy, revised
+from tests.nouns.change.states import people, policy
 
 ALL: dict[str, Any] = {
     "required": 2,
@@ -25,6 +25,14 @@ ALL: dict[str, Any] = {
     "deny_tags": ["x"],
     "approval": 60,
     "max_attempts": 2,
+    "delegation_depth": 2,
+}
+
+LARGEST: dict[str, Any] = {
+    **ALL,
+    "reviewers": people(16),
+    "escalate_to": people(3, 16),
+    "deny_tags": [f"{number:02}".ljust(200, "x") for number in range(16)],
 }
 
 
@@ -56,61 +64,116 @@ def get_policies_by_name(bench: NounBench, _: int) -> AnyCall:
     return bench.call("get_policies", item=["p", "q"])
 
 
+@scenario(0, clock="server")
+def set_policies_first_of_all(bench: NounBench, _: int) -> AnyCall:
+    return bench.call("set_policies", item=[{"name": "p", "required": 1}])
+
+
 @scenario(0)
-def submit_for_review(bench: NounBench, _: int) -> AnyCall:
+def set_policies_again(bench: NounBench, _: int) -> AnyCall:
+    items = [{"name": "p", "required": 1}, {"name": "q", "remove": True}]
+    return sent(bench, bench.call("set_policies", item=items))
+
+
+@scenario(0)
+def set_policies_to_another_version(bench: NounBench, _: int) -> AnyCall:
     policy(bench)
-    asked = [{"reviewer": "user:bob", "name": "Bob"}, "group:dbas"]
-    return bench.call("submit", **_of(draft(bench)), policy="p", priority="urgent", timeout=60, item=asked)
+    return bench.call("set_policies", item=[{"name": "p", "required": 2}])
 
 
 @scenario(0)
-def submit_for_an_assessment(bench: NounBench, _: int) -> AnyCall:
-    policy(bench, needs="risk", reviewers=["user:bob"])
-    return bench.call("submit", **_of(draft(bench)), policy="p")
+def set_policies_twice_in_a_call(bench: NounBench, _: int) -> AnyCall:
+    items = [{"name": "p", "required": 1}, {"name": "p", "remove": True}, {"name": "p", "required": 1}]
+    return bench.call("set_policies", item=items)
 
 
 @scenario(0)
-def submit_what_the_policy_approves(bench: NounBench, _: int) -> AnyCall:
-    bench.put("configure", settings={"auto_approve_low_risk": True})
-    policy(bench, reviewers=["user:bob"], auto_below=20)
-    one = draft(bench)
-    assess(bench, one, 10, auto_approvable=True)
-    return bench.call("submit", **_of(one), policy="p")
-
-
-@scenario(0)
-def submit_to_too_few(bench: NounBench, _: int) -> AnyCall:
-    policy(bench, required=2)
-    return bench.call("submit", **_of(draft(bench)), policy="p", item=["user:ann", "user:bob"])
-
-
-@scenario(0)
-def submit_by_no_policy(bench: NounBench, _: int) -> AnyCall:
-    return bench.call("submit", **_of(draft(bench)), policy="p", item=["user:bob"])
-
-
-@scenario(0)
-def submit_by_somebody_else(bench: NounBench, _: int) -> AnyCall:
+def set_policies_with_all_at_their_defaults(bench: NounBench, _: int) -> AnyCall:
+    """It is the same as one that leaves them out."""
     policy(bench)
-    return bench.call("submit", **{**_of(draft(bench)), "actor": "bob"}, policy="p", item=["user:bob"])
+    own = {"rejections": 1, "contributors_may_vote": False, "agents_may_vote": False, "needs": "none"}
+    own |= {"on_timeout": "reject", "auto_below": 0, "approval": 604_800, "max_attempts": 3, "delegation_depth": 3}
+    return bench.call("set_policies", item=[{"name": "p", "required": 1, **own}])
 
 
 @scenario(0)
-def submit_an_older_revision(bench: NounBench, _: int) -> AnyCall:
-    one = draft(bench)
-    revised(bench, one)
-    return bench.call("submit", **_of(one), policy="p", item=["user:bob"])
+def set_policies_away_with_other_fields(bench: NounBench, _: int) -> AnyCall:
+    return _refused(bench, remove=True)
 
 
 @scenario(0)
-def submit_again(bench: NounBench, _: int) -> AnyCall:
-    return bench.call("submit", **_of(in_review(bench)), policy="p", item=["user:bob"])
+def set_policies_without_a_quorum(bench: NounBench, _: int) -> AnyCall:
+    return bench.call("set_policies", item=[{"name": "p", "rejections": 2}])
 
 
 @scenario(0)
-def submit_nothing(bench: NounBench, _: int) -> AnyCall:
-    return bench.call("submit", id="c", rev=1, actor="ann", policy="p", item=["user:bob"])
+def set_policies_to_escalate_to_nobody(bench: NounBench, _: int) -> AnyCall:
+    return _refused(bench, escalate=60)
 
 
-def _of(one: dict[str, Any]) -> dict[str, Any]:
-    return {"id": one["id"], "rev": one["rev"], "actor": "ann"}
+@scenario(0)
+def set_policies_to_escalate_at_no_time(bench: NounBench, _: int) -> AnyCall:
+    return _refused(bench, escalate_to=["user:eve"])
+
+
+@scenario(0)
+def set_policies_to_approve_any_risk_by_time(bench: NounBench, _: int) -> AnyCall:
+    return _refused(bench, on_timeout="approve")
+
+
+@scenario(0)
+def set_policies_that_take_longer_than_the_settings_allow(bench: NounBench, _: int) -> AnyCall:
+    return _refused(bench, timeout=2_592_000.001)
+
+
+@scenario(0)
+def set_policies_that_take_as_long_as_the_settings_allow(bench: NounBench, _: int) -> AnyCall:
+    return _refused(bench, timeout=2_592_000)
+
+
+@scenario(0)
+def set_policies_with_a_strange_reviewer(bench: NounBench, _: int) -> AnyCall:
+    return _refused(bench, reviewers=["user:bob", "bob"])
+
+
+@scenario(0)
+def set_policies_with_a_reviewer_without_a_name(bench: NounBench, _: int) -> AnyCall:
+    return _refused(bench, reviewers=["user:"])
+
+
+@scenario(0)
+def set_policies_with_a_group_without_a_name(bench: NounBench, _: int) -> AnyCall:
+    return _refused(bench, reviewers=["group:"])
+
+
+@scenario(0)
+def set_policies_that_escalate_to_a_strange_reviewer(bench: NounBench, _: int) -> AnyCall:
+    return _refused(bench, escalate=60, escalate_to=["a:user:bob"])
+
+
+def _refused(bench: NounBench, **fields: Any) -> AnyCall:
+    """The second of two, so that nothing may be written."""
+    return bench.call("set_policies", item=[{"name": "q", "required": 1}, {"name": "p", "required": 1, **fields}])
+
+
+@scenario(1, 100)
+def set_policies_of_the_greatest_size(bench: NounBench, n: int) -> AnyCall:
+    return bench.call("set_policies", actor="a" * 200, item=[{"name": f"p{number}", **LARGEST} for number in range(n)])
+
+
+@scenario(1, 100)
+def get_policies_of_the_greatest_size(bench: NounBench, n: int) -> AnyCall:
+    bench.put("set_policies", item=[{"name": f"p{number}", **LARGEST} for number in range(n)])
+    return bench.call("get_policies", item=[f"p{number}" for number in reversed(range(n))])
+
+
+@scenario(0)
+def get_policies_all(bench: NounBench, _: int) -> AnyCall:
+    for name in ("b", "a", "ab"):
+        policy(bench, name)
+    return bench.call("get_policies")
+
+
+@scenario(0)
+def get_policies_where_there_are_none(bench: NounBench, _: int) -> AnyCall:
+    return bench.call("get_policies")

@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Any
 
 from tests.lua.scenario import AnyCall, scenario, sent
 from tests.nouns.bench import NounBench
 from tests.nouns.change.states import (
+    about_to_be_over,
     answer,
     approved,
     delegate,
     draft,
     in_review,
+    let_them_be_over,
+    name_of,
     people,
+    policy,
     revised,
+    submit,
     submitted,
 )
 
@@ -306,7 +312,10 @@ def reassign_one_away_without_a_slot(bench: NounBench, _: int) -> AnyCall:
 
 @scenario(1, 32)
 def override_a_review(bench: NounBench, n: int) -> AnyCall:
-    return bench.call("override", **in_review(bench, "c", *people(n)), proof="sso", **BREAK)
+    about_to_be_over(bench, n)
+    one = in_review(bench, "c", *people(n))
+    let_them_be_over(bench)
+    return bench.call("override", **one, proof="sso", **BREAK)
 
 
 @scenario(0)
@@ -349,3 +358,62 @@ def override_a_draft(bench: NounBench, _: int) -> AnyCall:
 @scenario(0)
 def override_nothing(bench: NounBench, _: int) -> AnyCall:
     return bench.call("override", id="c", rev=1, digest="0" * 40, **BREAK)
+
+
+@scenario(0)
+def delegate_to_somebody_whose_name_is_too_long(bench: NounBench, _: int) -> AnyCall:
+    in_review(bench)
+    return hand_on(bench, "bob", "u" * 196)
+
+
+@scenario(0)
+def delegate_for_an_agent_of_nobody(bench: NounBench, _: int) -> AnyCall:
+    in_review(bench)
+    return hand_on(bench, "bob", "eve", kind="agent")
+
+
+@scenario(0)
+def delegate_the_second_request(bench: NounBench, _: int) -> AnyCall:
+    in_review(bench, "c", "user:eve", "user:bob")
+    return hand_on(bench, "bob", "zoe")
+
+
+@scenario(0)
+def delegate_back_to_who_had_it_before(bench: NounBench, _: int) -> AnyCall:
+    in_review(bench)
+    delegate(bench, "bob", "eve")
+    delegate(bench, "eve", "zoe")
+    return hand_on(bench, "zoe", None)
+
+
+@scenario(1, 32)
+def delegate_while_others_are_over(bench: NounBench, n: int) -> AnyCall:
+    about_to_be_over(bench, n)
+    in_review(bench, "c", *people(n), delegation_depth=4)
+    names = [name_of(reviewer) for reviewer in [*people(1), *people(4, 100)]]
+    for actor, to in pairwise(names[:4]):
+        delegate(bench, actor, to)
+    let_them_be_over(bench)
+    return hand_on(bench, names[3], names[4], reason="r" * 4096)
+
+
+@scenario(2, 32)
+def reassign_one_of_many_away(bench: NounBench, n: int) -> AnyCall:
+    """All others have approved, so the change is approved then."""
+    about_to_be_over(bench, n)
+    policy(bench, required=1, delegation_depth=4)
+    one = draft(bench)
+    submit(bench, one, *people(n))
+    first, second, *_ = map(name_of, people(n))
+    answer(bench, one, first, "request_changes")
+    answer(bench, one, second)
+    let_them_be_over(bench)
+    return reassign(bench, "remove", slot=1)
+
+
+@scenario(1, 31)
+def reassign_one_more_of_many(bench: NounBench, n: int) -> AnyCall:
+    about_to_be_over(bench, n)
+    in_review(bench, "c", *people(n))
+    let_them_be_over(bench)
+    return reassign(bench, "add", reviewer="user:eve")

@@ -50,10 +50,17 @@ def submitted(bench: NounBench, id: str = "c", *reviewers: str, **fields: Any) -
     return one
 
 
-def in_review(bench: NounBench, id: str = "c", *reviewers: str, priority: str = "normal", **fields: Any) -> Seen:
+def in_review(
+    bench: NounBench,
+    id: str = "c",
+    *reviewers: str,
+    priority: str = "normal",
+    content: dict[str, Any] | None = None,
+    **fields: Any,
+) -> Seen:
     """By its own policy, of which these are the fields."""
     policy(bench, **fields)
-    one = draft(bench, id)
+    one = draft(bench, id, **(content or {}))
     submit(bench, one, *(reviewers or ("user:bob",)), priority=priority)
     return one
 
@@ -65,6 +72,11 @@ def answer(bench: NounBench, one: Seen, actor: str, action: str = "approve", **f
 
 def delegate(bench: NounBench, actor: str, to: str | None, id: str = "c", **fields: Any) -> Any:
     return bench.put("delegate", id=id, actor=actor, to=to, **fields)
+
+
+def instead(bench: NounBench, user: str = "bob", to: str = "eve", name: str = "d", **fields: Any) -> Any:
+    """Store a delegation of a person."""
+    return bench.put("set_delegations", user=user, item=[{"name": name, "to": to, **fields}])
 
 
 def approved(bench: NounBench, id: str = "c", *reviewers: str, **fields: Any) -> Seen:
@@ -103,3 +115,27 @@ def people(n: int, first: int = 0) -> list[str]:
 
 def name_of(reviewer: str) -> str:
     return reviewer.partition(":")[2]
+
+
+def about_to_be_over(bench: NounBench, slots: int, n: int = 10) -> None:
+    """So many other reviews, of which the next call that finds them must take each request out of an inbox."""
+    for number in range(n):
+        in_review(bench, f"other{number}", *people(slots), timeout=60)
+
+
+def let_them_be_over(bench: NounBench) -> None:
+    bench.pass_time(60_000)
+
+
+def largest(bench: NounBench, slots: int) -> Seen:
+    """A change with all that there may be, of the greatest length, but for its log."""
+    policy(bench, required=slots, deny_tags=LARGE["tags"], reviewers=people(min(slots, 16)), agents_may_vote=True)
+    one = draft(bench, **LARGE)
+    assess(bench, one, 100, factors="f" * 8192, preview="p" * 65_536, assessed_by="a" * 200)
+    submit(bench, one, *people(slots - min(slots, 16), 16))
+    for reviewer in people(slots):
+        answer(bench, one, name_of(reviewer), reason="r" * 4096, proof="p" * 200)
+    bench.put("begin", rid="token", agent="a" * 200, **one)
+    own = {"output_key": "k" * 1024, "error": "e" * 1024, "error_details": "d" * 4096}
+    finish(bench, one, "failure", printed="p" * 16_384, output_cut=True, **own)
+    return one

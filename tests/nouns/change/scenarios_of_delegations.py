@@ -1,0 +1,441 @@
+"""Paths of `set_delegations` and `get_delegations`, and what delegations do with requests."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tests.lua.scenario import AnyCall, scenario, sent
+from tests.nouns.bench import NounBench
+from tests.nouns.change.states import (
+    CONTENT,
+    DAY,
+    answer,
+    assess,
+    delegate,
+    draft,
+    in_review,
+    instead,
+    name_of,
+    people,
+    policy,
+    submitted,
+)
+
+
+def set_one(bench: NounBench, user: str = "bob", name: str = "d", **fields: Any) -> AnyCall:
+    return bench.call("set_delegations", user=user, item=[{"name": name, **fields}])
+
+
+@scenario(0)
+def set_delegations_of_a_person(bench: NounBench, _: int) -> AnyCall:
+    return set_one(bench, to="eve")
+
+
+@scenario(0, clock="server")
+def set_delegations_first_of_all(bench: NounBench, _: int) -> AnyCall:
+    return set_one(bench, to="eve")
+
+
+@scenario(0)
+def set_delegations_again(bench: NounBench, _: int) -> AnyCall:
+    return sent(bench, set_one(bench, to="eve"))
+
+
+@scenario(0)
+def set_delegations_as_they_are(bench: NounBench, _: int) -> AnyCall:
+    instead(bench)
+    return set_one(bench, to="eve")
+
+
+@scenario(0)
+def set_delegations_with_all_fields(bench: NounBench, _: int) -> AnyCall:
+    own = {"from_ms": bench.now, "until_ms": bench.now + DAY, "types": ["deploy", "drop"], "tags": ["x"]}
+    own |= {"resources": ["a:b"], "risk_above": 10, "risk_below": 60, "cascade": True, "inactive": True}
+    return bench.call("set_delegations", user="bob", actor="olga", item=[{"name": "d", "to": "eve", **own}])
+
+
+@scenario(0)
+def set_delegations_to_another(bench: NounBench, _: int) -> AnyCall:
+    instead(bench)
+    return set_one(bench, to="zoe")
+
+
+@scenario(0)
+def set_delegations_away(bench: NounBench, _: int) -> AnyCall:
+    instead(bench)
+    items = [{"name": name, "remove": True} for name in ("d", "e")]
+    return bench.call("set_delegations", user="bob", actor="olga", item=items)
+
+
+@scenario(0)
+def set_delegations_away_without_an_actor(bench: NounBench, _: int) -> AnyCall:
+    instead(bench)
+    return set_one(bench, remove=True)
+
+
+@scenario(0)
+def set_delegations_away_with_other_fields(bench: NounBench, _: int) -> AnyCall:
+    return set_one(bench, remove=True, to="eve")
+
+
+@scenario(0)
+def set_delegations_to_nobody(bench: NounBench, _: int) -> AnyCall:
+    return set_one(bench, cascade=True)
+
+
+@scenario(0)
+def set_delegations_that_end_before_they_begin(bench: NounBench, _: int) -> AnyCall:
+    return set_one(bench, to="eve", from_ms=bench.now, until_ms=bench.now)
+
+
+@scenario(0)
+def set_delegations_of_a_user_whose_name_is_too_long(bench: NounBench, _: int) -> AnyCall:
+    return set_one(bench, "b" * 196, to="eve")
+
+
+@scenario(0)
+def set_delegations_to_a_user_whose_name_is_too_long(bench: NounBench, _: int) -> AnyCall:
+    return set_one(bench, to="e" * 196)
+
+
+@scenario(0)
+def set_delegations_to_oneself(bench: NounBench, _: int) -> AnyCall:
+    return set_one(bench, to="bob")
+
+
+@scenario(0)
+def set_delegations_in_a_cycle(bench: NounBench, _: int) -> AnyCall:
+    instead(bench, "eve", "zoe", "a")
+    instead(bench, "eve", "dan", "b")
+    instead(bench, "eve", "dan", "c")
+    instead(bench, "zoe", "bob")
+    return set_one(bench, to="eve")
+
+
+@scenario(0)
+def set_delegations_one_too_many(bench: NounBench, _: int) -> AnyCall:
+    bench.put("set_delegations", user="bob", item=[{"name": f"d{number}", "to": "eve"} for number in range(16)])
+    return bench.call("set_delegations", user="bob", item=[{"name": "x", "to": "eve"}, {"name": "d0", "to": "zoe"}])
+
+
+@scenario(0)
+def set_delegations_and_a_request_moves(bench: NounBench, _: int) -> AnyCall:
+    in_review(bench)
+    return set_one(bench, to="eve")
+
+
+@scenario(0)
+def set_delegations_and_a_request_moves_back(bench: NounBench, _: int) -> AnyCall:
+    instead(bench)
+    in_review(bench)
+    return set_one(bench, remove=True)
+
+
+@scenario(0)
+def set_delegations_and_a_request_moves_to_another(bench: NounBench, _: int) -> AnyCall:
+    instead(bench, cascade=True)
+    in_review(bench)
+    instead(bench, "eve", "zoe", "e")
+    return set_one(bench, to="dan")
+
+
+@scenario(0)
+def set_delegations_and_what_was_delegated_by_hand_stays(bench: NounBench, _: int) -> AnyCall:
+    in_review(bench)
+    delegate(bench, "bob", "zoe")
+    return set_one(bench, to="eve")
+
+
+@scenario(0)
+def set_delegations_and_what_still_fits_stays(bench: NounBench, _: int) -> AnyCall:
+    instead(bench)
+    in_review(bench)
+    return set_one(bench, name="e", to="zoe")
+
+
+@scenario(0)
+def set_delegations_and_answered_requests_stay(bench: NounBench, _: int) -> AnyCall:
+    answer(bench, in_review(bench, "c", "user:bob", "user:zoe", required=2), "bob")
+    return set_one(bench, to="eve")
+
+
+@scenario(0)
+def set_delegations_and_a_request_moves_before_its_review(bench: NounBench, _: int) -> AnyCall:
+    """It is in no inbox yet, so only a later call finds it."""
+    submitted(bench)
+    return set_one(bench, to="eve")
+
+
+@scenario(0)
+def set_delegations_while_a_request_is_damaged(bench: NounBench, _: int) -> AnyCall:
+    in_review(bench)
+    bench.ask("ZADD", ":inbox:user:bob", 1, "gone/1")
+    bench.ask("ZADD", ":inbox:user:bob", 2, "c/7")
+    return set_one(bench, to="eve")
+
+
+@scenario(1, 100)
+def set_delegations_of_who_has_many_requests(bench: NounBench, n: int) -> AnyCall:
+    for number in range(n):
+        in_review(bench, f"c{number}")
+    return set_one(bench, to="eve")
+
+
+@scenario(0)
+def set_delegations_of_who_has_more_requests_than_a_call_moves(bench: NounBench, _: int) -> AnyCall:
+    for number in range(101):
+        in_review(bench, f"c{number}")
+    return set_one(bench, to="eve")
+
+
+@scenario(1, 3200)
+def set_delegations_of_the_greatest_size(bench: NounBench, n: int) -> AnyCall:
+    """So many requests, 32 of each change."""
+    slots, changes = min(n, 32), -(-n // 32)
+    first, *others = people(slots, 500)
+    for number in range(changes):
+        in_review(bench, f"c{number}", *others, first, delegation_depth=4)
+    for number in range(500, 503):
+        names = [name_of(one) for one in people(2, number + 1000)]
+        many = [{"name": f"d{at:02}", "to": names[1], "cascade": True, "types": ["t"] * 16} for at in range(15)]
+        bench.put("set_delegations", user=names[0], item=[*many, {"name": "last", "to": names[1], "cascade": True}])
+    to = name_of(people(1, 1500)[0])
+    own = {"types": [f"{at:02}".ljust(200, "t") for at in range(15)] + ["deploy"], "cascade": True}
+    return bench.call(
+        "set_delegations", user=name_of(first), item=[{"name": f"d{at:02}", "to": to, **own} for at in range(16)]
+    )
+
+
+# What they do when a request is made
+
+
+@scenario(0)
+def submit_to_who_has_delegated(bench: NounBench, _: int) -> AnyCall:
+    instead(bench)
+    return _submitted(bench)
+
+
+@scenario(0)
+def submit_along_delegations(bench: NounBench, _: int) -> AnyCall:
+    for user, to in ("bob", "eve"), ("eve", "zoe"), ("zoe", "dan"), ("dan", "kim"):
+        instead(bench, user, to, cascade=True)
+    return _submitted(bench)
+
+
+@scenario(0)
+def submit_along_a_delegation_that_does_not_cascade(bench: NounBench, _: int) -> AnyCall:
+    instead(bench, "bob", "eve")
+    instead(bench, "eve", "zoe")
+    return _submitted(bench)
+
+
+@scenario(0)
+def submit_to_a_group_while_persons_have_delegated(bench: NounBench, _: int) -> AnyCall:
+    instead(bench)
+    return _submitted(bench, "group:bob", "user:zoe")
+
+
+@scenario(0)
+def submit_to_who_has_delegated_to_the_author(bench: NounBench, _: int) -> AnyCall:
+    instead(bench, to="ann")
+    return _submitted(bench)
+
+
+@scenario(0)
+def submit_to_two_who_have_delegated_to_the_same(bench: NounBench, _: int) -> AnyCall:
+    instead(bench, "bob")
+    instead(bench, "zoe")
+    return _submitted(bench, "user:bob", "user:zoe")
+
+
+@scenario(0)
+def submit_without_any_step_of_delegation(bench: NounBench, _: int) -> AnyCall:
+    instead(bench)
+    return _submitted(bench, delegation_depth=0)
+
+
+@scenario(0)
+def submit_where_the_first_delegation_that_fits_counts(bench: NounBench, _: int) -> AnyCall:
+    instead(bench, to="zoe", name="b")
+    instead(bench, to="dan", name="a", inactive=True)
+    instead(bench, to="eve", name="aa")
+    return _submitted(bench)
+
+
+def _submitted(bench: NounBench, *reviewers: str, **fields: Any) -> AnyCall:
+    policy(bench, **fields)
+    one = draft(bench, resources=["a:b", "a:c"], tags=["x", "y"])
+    assess(bench, one, 30)
+    asked = list(reviewers or ("user:bob",))
+    return bench.call("submit", id="c", rev=1, actor="ann", policy="p", item=asked)
+
+
+def _fits(bench: NounBench, **fields: Any) -> AnyCall:
+    instead(bench, **fields)
+    return _submitted(bench)
+
+
+@scenario(0, 1, 2, 3)
+def submit_where_a_delegation_has_times(bench: NounBench, n: int) -> AnyCall:
+    """It begins now or later, it ends later or now."""
+    times = {"from_ms": bench.now}, {"from_ms": bench.now + 1}, {"until_ms": bench.now + 1}, {"until_ms": bench.now}
+    return _fits(bench, **times[n])
+
+
+@scenario(29, 30, 31)
+def submit_where_a_delegation_wants_a_risk_above(bench: NounBench, n: int) -> AnyCall:
+    return _fits(bench, risk_above=n)
+
+
+@scenario(29, 30, 31)
+def submit_where_a_delegation_wants_a_risk_below(bench: NounBench, n: int) -> AnyCall:
+    return _fits(bench, risk_below=n)
+
+
+@scenario(0)
+def submit_where_a_delegation_wants_a_risk_of_0(bench: NounBench, _: int) -> AnyCall:
+    return _fits(bench, risk_above=0)
+
+
+@scenario(0)
+def submit_where_a_delegation_wants_a_risk_that_nobody_knows(bench: NounBench, _: int) -> AnyCall:
+    instead(bench, risk_below=50)
+    policy(bench)
+    draft(bench)
+    return bench.call("submit", id="c", rev=1, actor="ann", policy="p", item=["user:bob"])
+
+
+@scenario(0)
+def submit_where_a_delegation_wants_another_type(bench: NounBench, _: int) -> AnyCall:
+    return _fits(bench, types=["drop", "deplo"])
+
+
+@scenario(0)
+def submit_where_a_delegation_wants_this_type(bench: NounBench, _: int) -> AnyCall:
+    return _fits(bench, types=["drop", "deploy"])
+
+
+@scenario(0)
+def submit_where_a_delegation_wants_another_tag(bench: NounBench, _: int) -> AnyCall:
+    return _fits(bench, tags=["z"])
+
+
+@scenario(0)
+def submit_where_a_delegation_wants_this_tag(bench: NounBench, _: int) -> AnyCall:
+    return _fits(bench, tags=["z", "y"])
+
+
+@scenario(0)
+def submit_where_a_delegation_wants_another_resource(bench: NounBench, _: int) -> AnyCall:
+    return _fits(bench, resources=["a:d"])
+
+
+@scenario(0)
+def submit_where_a_delegation_wants_this_resource(bench: NounBench, _: int) -> AnyCall:
+    return _fits(bench, resources=["a:d", "a:c"])
+
+
+@scenario(0)
+def delegate_on_what_a_delegation_has_led_here(bench: NounBench, _: int) -> AnyCall:
+    instead(bench)
+    in_review(bench)
+    return bench.call("delegate", id="c", actor="eve", to="zoe")
+
+
+@scenario(0)
+def delegate_on_what_a_delegation_with_cascade_has_led_here(bench: NounBench, _: int) -> AnyCall:
+    instead(bench, cascade=True)
+    in_review(bench)
+    return bench.call("delegate", id="c", actor="eve", to="zoe")
+
+
+@scenario(0)
+def delegate_back_what_a_delegation_has_led_here(bench: NounBench, _: int) -> AnyCall:
+    instead(bench)
+    in_review(bench)
+    return bench.call("delegate", id="c", actor="eve")
+
+
+@scenario(0)
+def put_a_new_round_of_what_was_delegated(bench: NounBench, _: int) -> AnyCall:
+    instead(bench)
+    one = in_review(bench, "c", "user:bob", "user:zoe", required=2)
+    answer(bench, one, "eve")
+    return bench.call("put", id="c", expect_rev=1, actor="ann", **{**CONTENT, "version": "3"})
+
+
+@scenario(0)
+def move_what_was_delegated_to_cancelled(bench: NounBench, _: int) -> AnyCall:
+    instead(bench)
+    in_review(bench)
+    return bench.call("move", id="c", to="cancel", actor="ann")
+
+
+@scenario(0)
+def sweep_a_delegation_that_begins(bench: NounBench, _: int) -> AnyCall:
+    in_review(bench)
+    instead(bench, from_ms=bench.now + 1000, until_ms=bench.now + 2000)
+    bench.pass_time(1000)
+    return bench.call("sweep")
+
+
+@scenario(0)
+def sweep_a_delegation_that_ends(bench: NounBench, _: int) -> AnyCall:
+    in_review(bench)
+    instead(bench, until_ms=bench.now + 1000)
+    instead(bench, to="zoe", name="e", from_ms=bench.now + 3000, inactive=True)
+    instead(bench, to="zoe", name="f", from_ms=bench.now + 2000)
+    bench.pass_time(1000)
+    return bench.call("sweep")
+
+
+@scenario(0)
+def sweep_requests_that_another_call_left(bench: NounBench, _: int) -> AnyCall:
+    for number in range(101):
+        in_review(bench, f"c{number}")
+    instead(bench)
+    return bench.call("sweep", limit=1)
+
+
+@scenario(0)
+def sweep_requests_that_move_back_in_parts(bench: NounBench, _: int) -> AnyCall:
+    instead(bench)
+    for number in range(3):
+        in_review(bench, f"c{number}")
+    instead(bench, "zoe", "dan", from_ms=bench.now + 1000)
+    instead(bench, until_ms=bench.now + 1000)
+    bench.pass_time(1000)
+    bench.put("sweep", limit=2)
+    return bench.call("sweep", limit=2)
+
+
+# What is stored
+
+
+@scenario(0)
+def get_delegations_of_a_person(bench: NounBench, _: int) -> AnyCall:
+    for name in ("b", "a", "ab"):
+        instead(bench, name=name)
+    in_review(bench)
+    return bench.call("get_delegations", user="bob")
+
+
+@scenario(0)
+def get_delegations_of_who_has_none(bench: NounBench, _: int) -> AnyCall:
+    return bench.call("get_delegations", user="bob")
+
+
+@scenario(0)
+def get_delegations_while_requests_move(bench: NounBench, _: int) -> AnyCall:
+    for number in range(101):
+        in_review(bench, f"c{number}")
+    instead(bench)
+    return bench.call("get_delegations", user="bob")
+
+
+@scenario(1, 16)
+def get_delegations_of_the_greatest_size(bench: NounBench, n: int) -> AnyCall:
+    words = [f"{at:02}".ljust(200, "t") for at in range(16)]
+    own = {"to": "e" * 195, "types": words, "tags": words, "resources": words}
+    bench.put("set_delegations", user="b" * 195, item=[{"name": f"d{at:02}".ljust(100, "n"), **own} for at in range(n)])
+    return bench.call("get_delegations", user="b" * 195)
