@@ -239,6 +239,48 @@ def test_the_command_line_in_a_role(
             held.release()
 
 
+CHANGES = {
+    "author": ["put new --type t -m x", "submit d --policy p", "withdraw c", "cancel c", "ls", "policy ls"],
+    "assess": ["assess c --rev 1 --score 9 --as bot", "show c"],
+    "review": ["approve c --rev 1 --as bob", "retract c --rev 1 --as bob", "delegate c --to eve --as bob", "log c"],
+    "apply": ["begin a", "heartbeat a TOKEN", "finish a TOKEN --result released", "deliver", "diff a --since 1"],
+    "override": ["override c --rev 1 -m x --yes"],
+    "operate": [
+        "policy set q --required 1",
+        "configure --lease 9",
+        "reassign c add --reviewer user:eve -m x",
+        "sweep",
+        "stats",
+    ],
+}
+
+
+@pytest.mark.parametrize("role", CHANGES)
+def test_the_command_line_of_changes_in_a_role(
+    enlist: Callable[..., dict[str, Any]], server: EmbeddedServer, base_name: str, role: str
+) -> None:
+    with pyadeq.Adeq.from_url(server.url) as client:
+        client.load_scripts()
+        changes = client.changes(base_name)
+        changes.set_policy("p", required=1, reviewers=["user:bob"])
+        for id in ("a", "c", "d"):
+            made = changes.put(id, type="t", description="x", actor="ann")
+            if id != "d":
+                changes.submit(made, policy="p", actor="ann")
+            if id == "a":
+                changes.approve(made, actor="bob")
+    user = enlist(f"change.{role}")
+    url = server.url.replace("://", f"://{user['username']}:{user['password']}@")
+    token = ""
+    for command in ["stats", "show c", *CHANGES[role]]:
+        words = ["change", *command.replace("TOKEN", token).split(), "--url", url, "-d", base_name]
+        ended = adeq(*words, "-o", "json", ADEQ_ACTOR="ann")
+        assert (ended.status, command) == (0, command), ended.stderr
+        token = json.loads(ended.stdout).get("token", token) if command.startswith("begin") else token
+    ended = adeq("inbox", "bob", "--url", url, "-d", base_name)
+    assert ended.status == 0, ended.stderr
+
+
 def test_the_partitions_of_a_queue_belong_to_it(server: EmbeddedServer, become: As) -> None:
     """An operator says which there are; who works there needs no more rights, and has none in another queue."""
     with pyadeq.Adeq.from_url(server.url) as root:

@@ -51,15 +51,9 @@ def entry_as_json(entry: dict[str, Any]) -> dict[str, Any]:
 def log_line(entry: dict[str, Any]) -> str:
     """An entry of the log for people."""
     time, event = iso(entry["timestamp"] / 1000)[:19], str(entry["event"]).removeprefix("change.")
-    parts = [
-        f"{time}Z",
-        f"rev {entry['rev']}",
-        event,
-        f"by {entry['by']}" if entry["by"] else "",
-        text_of(entry["detail"]),
-    ]
-    reason = text_of(entry["reason"])
-    return safe("  ".join(filter(None, parts)) + (f"  {reason!r}" if reason else ""))
+    by = f"by {entry['by']}" if entry["by"] else ""
+    head = "  ".join(filter(None, [f"{time}Z", f"rev {entry['rev']}", event, by, text_of(entry["detail"])]))
+    return safe("\n".join([head, *(f"    {line}" for line in text_of(entry["reason"]).splitlines())]))
 
 
 def watch(

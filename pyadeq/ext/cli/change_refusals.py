@@ -24,6 +24,7 @@ NOT_ELIGIBLE = {
     "answered": "{who} has another request of it, or has answered one; a person answers one",
     "not_answered": "nobody has answered this request, so there is no answer to dismiss; see adeq change show {id}",
     "not_delegated": "{who} has not delegated a request of it; see adeq change show {id}",
+    "no_cascade": "{who} has it by a delegation without --cascade, and cannot delegate it on; take-back returns it",
     "no_request": "it has no such request; adeq change show {id} lists them",
 }
 REFUSALS = {
