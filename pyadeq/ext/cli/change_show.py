@@ -16,7 +16,7 @@ from pyadeq import Adeq
 from pyadeq.ext.cli.arguments import many, time_option
 from pyadeq.ext.cli.change_asking import ChangeId, Domain, existing_changes, read
 from pyadeq.ext.cli.change_log import entry_as_json, log_line
-from pyadeq.ext.cli.change_words import STYLES, change_as_json, plain, rules_of, text_of, with_iso
+from pyadeq.ext.cli.change_words import STYLES, change_as_json, plain, rules_of, text_of, title_of, with_iso
 from pyadeq.ext.cli.common import DEFAULT_URL, Format, Output, Url, as_json, connected, print_json, safe, stdout
 from pyadeq.ext.cli.live import Live
 from pyadeq.ext.cli.lock_listing import ago, ahead
@@ -75,7 +75,7 @@ def state_of(found: Any) -> str:
 
 
 def path_of(change: dict[str, Any]) -> tuple[str, ...]:
-    """The states up to the present one, and those that may follow it."""
+    """The states until now, and the usual ones after it."""
     state = change["state"]
     if state in PATH:
         return PATH
@@ -137,7 +137,7 @@ def _fields(found: Any) -> list[tuple[str, str]]:
         **(_review(found) if change.get("policy") and change["state"] != "draft" else {}),
         **(_run(change, now) if change.get("started") else {}),
     }
-    return [(name, safe(text_of(value))) for name, value in rows.items() if value]
+    return [(name, safe(" ".join(text_of(value).split()))) for name, value in rows.items() if value]
 
 
 def _in_brackets(value: Any) -> str:
@@ -207,7 +207,7 @@ def _requests(found: Any) -> Iterator[tuple[str, ...]]:
             yield str(one.slot), person, "DELEGATED", "", "", f"to {people[place + 1]}"
         name = _in_brackets(request.get("reviewer_name")) if len(people) == 1 else ""
         answered = ago(found.now, request["responded"]) if request.get("responded") else ""
-        who, reason = " ".join(filter(None, [one.reviewer, name])), safe(text_of(request.get("response_reason")))
+        who, reason = " ".join(filter(None, [one.reviewer, name])), title_of(request.get("response_reason"))
         yield str(one.slot), who, status_of(one).upper(), answered, request.get("reviewed_by") or "", reason
 
 
