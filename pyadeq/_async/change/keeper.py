@@ -21,7 +21,7 @@ class ChangeKeeper(Keeper[Run]):
     """Renews the runs of one domain."""
 
     log = logging.getLogger("pyadeq.changes")
-    most = 1
+    most = 100
 
     def __init__(self, runner: Runner, calls: NounCalls, here: Callable[[], float]) -> None:
         super().__init__(runner, here)
@@ -64,21 +64,35 @@ class ChangeKeeper(Keeper[Run]):
         await self.see_through(call, f"the end of the run of {id} could not be sent; its lease ends by itself")
 
     async def _renew_some(self, held: Sequence[Run]) -> None:
+        problem: AdeqError | None = None
         for run in held:
-            sent = self.here()
             try:
-                answer = await self._runner.send_apart(
-                    self._calls.build("heartbeat", id=run.id, token=run.token, **run.bases)
-                )
-            except DurabilityError as error:
-                answer = error.answer
-            if answer.status in ("lost", "lock_lost"):
-                what = "its lease" if answer.status == "lost" else f"its lock of {answer.resource}"
-                self.lose(run, f"the server says that {what} has ended")
-                continue
-            if not run.lost:
-                run.prolong(sent, answer.now, answer.deadline)
-            why = {"cancelling": "cancelled", "timed_out": "timeout"}.get(answer.status)
-            if why and run.stop(why):
-                self.log.warning("to be stopped: %r", run)
-                self.tell(run)
+                await self._renew_one(run)
+            except AdeqError as error:  # the others are renewed all the same
+                problem = error
+        if problem:
+            raise problem
+
+    async def _renew_one(self, run: Run) -> None:
+        sent = self.here()
+        call = self._calls.build("heartbeat", id=run.id, token=run.token, **run.bases)
+        try:
+            answer = await self._runner.send_apart(call)
+        except DurabilityError as error:
+            answer = error.answer
+        if answer.status in ("lost", "lock_lost"):
+            what = "its lease" if answer.status == "lost" else f"its lock of {answer.resource}"
+            self.lose(run, f"the server says that {what} has ended")
+            return
+        if not run.lost:
+            run.prolong(sent, answer.now, answer.deadline)
+        why = {"cancelling": "cancelled", "timed_out": "timeout"}.get(answer.status)
+        if why and run.stop(why):
+            self.log.warning("to be stopped: %r", run)
+            self.tell(run)
+
+    def tell(self, run: Run) -> None:
+        """Call its `on_stop`, once: a run that was cancelled may be lost later."""
+        if not run.told:
+            run.told = True
+            super().tell(run)

@@ -76,6 +76,7 @@ class Run(Held):
         self.output_key = ""
         self.outcome: Result | None = None
         self._keeper = keeper
+        self.told = False
         self._why_stop = ""
 
     def __repr__(self) -> str:

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from pyadeq import Change, Result
+from pyadeq._async.change.keeper import ChangeKeeper
 from pyadeq._async.kernel import keeper as kernel_keeper
 from pyadeq._twins import aio_Event, aio_sleep
 from pyadeq.asyncio import Adeq, Changes, Locks, Run
@@ -217,6 +218,51 @@ async def test_a_run_learns_that_it_was_cancelled(changes: Changes) -> None:
     change = await read(changes)
     assert change.run
     assert (change.state, change.run.result) == ("cancelled", "cancelled")
+
+
+async def test_a_run_that_has_to_stop_is_told_once(changes: Changes) -> None:
+    put = await approved(changes)
+    told: list[str] = []
+
+    async def work() -> None:
+        async with changes.apply(put, agent="deployer", lease=0.6, on_stop=lambda run: told.append(run.id)) as run:
+            await changes.cancel("c1", actor="ann")
+            until = monotonic() + DEADLINE
+            while not run.cancelled:
+                assert monotonic() < until
+                await aio_sleep(0.02)
+            await changes.finish("c1", run.token, "cancelled")
+            while not run.lost:
+                assert monotonic() < until
+                await aio_sleep(0.02)
+            run.check()
+
+    with pytest.raises(ChangeLost):
+        await work()
+    assert told == ["c1"]
+
+
+async def test_a_heartbeat_that_fails_does_not_delay_the_others(
+    changes: Changes, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    renew = ChangeKeeper._renew_one
+
+    async def only_the_second(keeper: ChangeKeeper, run: Run) -> None:
+        if run.id == "c1":
+            raise TransportError("lost", retryable=True, may_have_applied=True)
+        await renew(keeper, run)
+
+    monkeypatch.setattr(ChangeKeeper, "_renew_one", only_the_second)
+    first, second = await approved(changes), await approved(changes, "c2")
+    async with (
+        changes.apply(first, agent="deployer", lease=3) as one,
+        changes.apply(second, agent="deployer", lease=1) as other,
+    ):
+        begun, until = other.deadline, monotonic() + DEADLINE
+        while other.deadline < begun + 1:
+            assert monotonic() < until
+            await aio_sleep(0.02)
+        one.check()
 
 
 async def test_a_run_that_takes_too_long(changes: Changes, url: str, clock: Clock) -> None:

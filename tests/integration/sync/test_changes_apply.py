@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from pyadeq import Change, Result
+from pyadeq._sync.change.keeper import ChangeKeeper
 from pyadeq._sync.kernel import keeper as kernel_keeper
 from pyadeq._twins import Event, sleep
 from pyadeq import Adeq, Changes, Locks, Run
@@ -218,6 +219,51 @@ def test_a_run_learns_that_it_was_cancelled(changes: Changes) -> None:
     change = read(changes)
     assert change.run
     assert (change.state, change.run.result) == ("cancelled", "cancelled")
+
+
+def test_a_run_that_has_to_stop_is_told_once(changes: Changes) -> None:
+    put = approved(changes)
+    told: list[str] = []
+
+    def work() -> None:
+        with changes.apply(put, agent="deployer", lease=0.6, on_stop=lambda run: told.append(run.id)) as run:
+            changes.cancel("c1", actor="ann")
+            until = monotonic() + DEADLINE
+            while not run.cancelled:
+                assert monotonic() < until
+                sleep(0.02)
+            changes.finish("c1", run.token, "cancelled")
+            while not run.lost:
+                assert monotonic() < until
+                sleep(0.02)
+            run.check()
+
+    with pytest.raises(ChangeLost):
+        work()
+    assert told == ["c1"]
+
+
+def test_a_heartbeat_that_fails_does_not_delay_the_others(
+    changes: Changes, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    renew = ChangeKeeper._renew_one
+
+    def only_the_second(keeper: ChangeKeeper, run: Run) -> None:
+        if run.id == "c1":
+            raise TransportError("lost", retryable=True, may_have_applied=True)
+        renew(keeper, run)
+
+    monkeypatch.setattr(ChangeKeeper, "_renew_one", only_the_second)
+    first, second = approved(changes), approved(changes, "c2")
+    with (
+        changes.apply(first, agent="deployer", lease=3) as one,
+        changes.apply(second, agent="deployer", lease=1) as other,
+    ):
+        begun, until = other.deadline, monotonic() + DEADLINE
+        while other.deadline < begun + 1:
+            assert monotonic() < until
+            sleep(0.02)
+        one.check()
 
 
 def test_a_run_that_takes_too_long(changes: Changes, url: str, clock: Clock) -> None:
