@@ -1,5 +1,6 @@
 -- change.begin.v1: begin to apply an approved change: exactly this revision and digest. The applier holds a lease from now on. The token
 -- of the lease is the rid of this call. Before `deadline_ms` it sends `heartbeat`, and at the end `finish`.
+-- If the call is sent again after the content has changed, it answers `outdated`, and never other content than `digest`.
 -- With a lock domain in the settings, in the same slot, the request `lock_rid` must hold all resources of the change in exclusive mode for
 -- the owner `<domain>/<id>`, and the lease ends no later than its locks. `not_locked` names the first resource that is not, also if the call
 -- does not name the lock domain. `locks`: the fences of locks elsewhere, for the record.
@@ -35,9 +36,11 @@ local domain
 if verifies_locks(ctx) then domain, refused = lock.open_domain({ lock_rid }) end
 if refused then return refused end
 local before = replayed_one(ctx, 'begin')
+if before and before[1] ~= 'begun' then return before end
 if before then
-  if before[1] ~= 'begun' then return before end
-  if redis.call('EXISTS', change .. id) == 0 then return { 'not_found', ctx.now } end  -- the rid is that of another call
+  local now = read_change(id)
+  if not now then return { 'not_found', ctx.now } end
+  if now.digest ~= digest then return { 'outdated', ctx.now, now.state, now.rev, now.digest } end
   add_content(before)
   return before
 end

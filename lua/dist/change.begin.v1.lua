@@ -2,6 +2,7 @@
 -- generated from lua/change/begin.v1.lua by lua/bundle.py; do not edit
 -- change.begin.v1: begin to apply an approved change: exactly this revision and digest. The applier holds a lease from now on. The token
 -- of the lease is the rid of this call. Before `deadline_ms` it sends `heartbeat`, and at the end `finish`.
+-- If the call is sent again after the content has changed, it answers `outdated`, and never other content than `digest`.
 -- With a lock domain in the settings, in the same slot, the request `lock_rid` must hold all resources of the change in exclusive mode for
 -- the owner `<domain>/<id>`, and the lease ends no later than its locks. `not_locked` names the first resource that is not, also if the call
 -- does not name the lock domain. `locks`: the fences of locks elsewhere, for the record.
@@ -541,6 +542,15 @@ local function close_requests(own, status) local requests = KEYS[4]
   end
 end
 
+-- count_slots(own): how many requests are approved, rejected, pending, and wait for another revision.
+local function count_slots(own)
+  local counts = { approved = 0, rejected = 0, pending = 0, changes_requested = 0 }
+  for _, one in ipairs(slots_of(own)) do  -- at most 32: slots
+    if counts[one.status] then counts[one.status] = counts[one.status] + 1 end
+  end
+  return counts
+end
+
 -- domain_name(): the name of the domain, from its keys.
 local function domain_name() local config = KEYS[15]
   return string.match(config, '^.*[:{]([^:{}]+)}?:config$')
@@ -850,9 +860,11 @@ local function reject(ctx, own, by, why)
   record_step(ctx, own, 'change.rejected', by, 'why=' .. why, '')
 end
 
--- time_out(ctx, own): nobody has decided in time: the change is rejected, unless its policy approves what is of low risk.
+-- time_out(ctx, own): nobody has decided in time: the change is rejected, unless its policy approves what is of low risk. Not what a
+-- reviewer wants changed.
 local function time_out(ctx, own)
-  if own.state == 'reviewing' and text_of(own, 'p_on_timeout') == 'approve' and number_of(own, 'risk_rev') == own.rev and number_of(own, 'risk_score') < number_of(own, 'p_timeout_approve_below') then
+  if own.state == 'reviewing' and text_of(own, 'p_on_timeout') == 'approve' and number_of(own, 'risk_rev') == own.rev
+    and number_of(own, 'risk_score') < number_of(own, 'p_timeout_approve_below') and count_slots(own).changes_requested == 0 then
     approve(ctx, own, 'policy:' .. text_of(own, 'policy'), 'timeout')
   else
     reject(ctx, own, 'time', 'timeout')
@@ -893,9 +905,11 @@ local domain
 if verifies_locks(ctx) then domain, refused = arg_rare().lock__open_domain({ lock_rid }) end
 if refused then return refused end
 local before = replayed_one(ctx, 'begin')
+if before and before[1] ~= 'begun' then return before end
 if before then
-  if before[1] ~= 'begun' then return before end
-  if redis.call('EXISTS', change .. id) == 0 then return { 'not_found', ctx.now } end  -- the rid is that of another call
+  local now = read_change(id)
+  if not now then return { 'not_found', ctx.now } end
+  if now.digest ~= digest then return { 'outdated', ctx.now, now.state, now.rev, now.digest } end
   add_content(before)
   return before
 end

@@ -547,6 +547,15 @@ local function can_be_asked(own, reviewer)
   return text_of(own, 'p_contributors_may_vote') == '1' or not has_written(own.id, { person })
 end
 
+-- count_slots(own): how many requests are approved, rejected, pending, and wait for another revision.
+local function count_slots(own)
+  local counts = { approved = 0, rejected = 0, pending = 0, changes_requested = 0 }
+  for _, one in ipairs(slots_of(own)) do  -- at most 32: slots
+    if counts[one.status] then counts[one.status] = counts[one.status] + 1 end
+  end
+  return counts
+end
+
 -- read_delegation(person, name): the fields of a delegation by name, all of them texts; or nil.
 local function read_delegation(person, name) local delegations = KEYS[12]
   local stored = string.sub(name, 1, 1) ~= '#' and redis.call('HGET', delegations .. person, name)
@@ -556,14 +565,14 @@ local function read_delegation(person, name) local delegations = KEYS[12]
   return fields
 end
 
--- delegate_to(own, one, person, via): the answer if a request cannot go on to this person, or nil. via: the delegations that led here.
+-- delegate_to(own, one, person, via): the answer if a request cannot go on to this person, or nil. None of both may be a contributor. via: the delegations that led here.
 local function delegate_to(own, one, person, via)
   if is_asked(one, person) then return { 'cycle' } end
   if select(2, string.gsub(one.chain, '>', '')) + 1 > number_of(own, 'p_delegation_depth') then return { 'too_deep', number_of(own, 'p_delegation_depth') } end
   local giver, name = string.match(one.chain, '^.*>([^>]+)$'), string.match(via, '^.*,([^,]*)$')
   local fields = giver and name and name ~= '' and read_delegation(giver, name)
   if fields and fields.cascade == '0' then return { 'not_eligible', 'no_cascade' } end
-  if text_of(own, 'p_contributors_may_vote') ~= '1' and has_written(own.id, { person }) then return { 'not_eligible', 'contributor' } end
+  if text_of(own, 'p_contributors_may_vote') ~= '1' and has_written(own.id, { person, actor, principal ~= '' and principal or actor }) then return { 'not_eligible', 'contributor' } end
   if not can_be_asked(own, 'user:' .. person) then return { 'not_eligible', 'answered' } end
 end
 
@@ -780,9 +789,11 @@ local function reject(ctx, own, by, why)
   record_step(ctx, own, 'change.rejected', by, 'why=' .. why, '')
 end
 
--- time_out(ctx, own): nobody has decided in time: the change is rejected, unless its policy approves what is of low risk.
+-- time_out(ctx, own): nobody has decided in time: the change is rejected, unless its policy approves what is of low risk. Not what a
+-- reviewer wants changed.
 local function time_out(ctx, own)
-  if own.state == 'reviewing' and text_of(own, 'p_on_timeout') == 'approve' and number_of(own, 'risk_rev') == own.rev and number_of(own, 'risk_score') < number_of(own, 'p_timeout_approve_below') then
+  if own.state == 'reviewing' and text_of(own, 'p_on_timeout') == 'approve' and number_of(own, 'risk_rev') == own.rev
+    and number_of(own, 'risk_score') < number_of(own, 'p_timeout_approve_below') and count_slots(own).changes_requested == 0 then
     approve(ctx, own, 'policy:' .. text_of(own, 'policy'), 'timeout')
   else
     reject(ctx, own, 'time', 'timeout')

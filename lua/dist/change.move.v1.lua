@@ -488,6 +488,15 @@ local function can_be_asked(own, reviewer)
   return text_of(own, 'p_contributors_may_vote') == '1' or not has_written(own.id, { person })
 end
 
+-- count_slots(own): how many requests are approved, rejected, pending, and wait for another revision.
+local function count_slots(own)
+  local counts = { approved = 0, rejected = 0, pending = 0, changes_requested = 0 }
+  for _, one in ipairs(slots_of(own)) do  -- at most 32: slots
+    if counts[one.status] then counts[one.status] = counts[one.status] + 1 end
+  end
+  return counts
+end
+
 -- end_run(ctx, own, by, how, why): a run is over: completed, failed, cancelled, or to be tried again (retry) if attempts are left.
 local function end_run(ctx, own, by, how, why)
   local cancelled = text_of(own, 'cancelling') == '1'
@@ -726,9 +735,11 @@ local function reopen(ctx, own) local requests, ended = KEYS[3], KEYS[7]
   for _, one in ipairs(slots_of(own)) do redis.call('PERSIST', requests .. own.id .. '/' .. one.slot) end  -- at most 32: slots
 end
 
--- time_out(ctx, own): nobody has decided in time: the change is rejected, unless its policy approves what is of low risk.
+-- time_out(ctx, own): nobody has decided in time: the change is rejected, unless its policy approves what is of low risk. Not what a
+-- reviewer wants changed.
 local function time_out(ctx, own)
-  if own.state == 'reviewing' and text_of(own, 'p_on_timeout') == 'approve' and number_of(own, 'risk_rev') == own.rev and number_of(own, 'risk_score') < number_of(own, 'p_timeout_approve_below') then
+  if own.state == 'reviewing' and text_of(own, 'p_on_timeout') == 'approve' and number_of(own, 'risk_rev') == own.rev
+    and number_of(own, 'risk_score') < number_of(own, 'p_timeout_approve_below') and count_slots(own).changes_requested == 0 then
     approve(ctx, own, 'policy:' .. text_of(own, 'policy'), 'timeout')
   else
     reject(ctx, own, 'time', 'timeout')

@@ -583,11 +583,16 @@ local function is_asked(one, person)
   return one.reviewer == 'user:' .. person or string.find(one.chain .. '>', '>' .. person .. '>', 1, true) ~= nil
 end
 
--- asked_slot(own, people): the slot of the request that one of these persons has, or has answered, in the review of a change; or nil.
-local function asked_slot(own, people)
+-- asked_slot(own, people): the slot of the request that one of these persons has, or has answered, in the review of a change; or nil. An
+-- agent answers for a person, so `slots` does not name it.
+local function asked_slot(own, people) local requests = KEYS[4]
   for _, one in ipairs(slots_of(own)) do  -- at most 32: slots
     for _, person in ipairs(people) do  -- at most 2: an actor and a principal
       if one.by == person or is_asked(one, person) then return tonumber(one.slot) end
+    end
+    if one.by ~= '' and text_of(own, 'p_agents_may_vote') == '1' then
+      local agent = redis.call('HGET', requests .. own.id .. '/' .. one.slot, 'reviewed_by')
+      if agent == people[1] or agent == people[2] then return tonumber(one.slot) end
     end
   end
 end
@@ -621,6 +626,15 @@ local function changed_fields(own, names) local change, params = KEYS[1], KEYS[2
   end
   if redis.call('GET', params .. own.id) ~= parameters then found[#found + 1] = 'parameters' end
   return table.concat(found, ',')
+end
+
+-- count_slots(own): how many requests are approved, rejected, pending, and wait for another revision.
+local function count_slots(own)
+  local counts = { approved = 0, rejected = 0, pending = 0, changes_requested = 0 }
+  for _, one in ipairs(slots_of(own)) do  -- at most 32: slots
+    if counts[one.status] then counts[one.status] = counts[one.status] + 1 end
+  end
+  return counts
 end
 
 -- create_base(clock): store the layout and the clock of a new base. The clock is `test` or `server` (the default).
@@ -927,9 +941,11 @@ local function reject(ctx, own, by, why)
   record_step(ctx, own, 'change.rejected', by, 'why=' .. why, '')
 end
 
--- time_out(ctx, own): nobody has decided in time: the change is rejected, unless its policy approves what is of low risk.
+-- time_out(ctx, own): nobody has decided in time: the change is rejected, unless its policy approves what is of low risk. Not what a
+-- reviewer wants changed.
 local function time_out(ctx, own)
-  if own.state == 'reviewing' and text_of(own, 'p_on_timeout') == 'approve' and number_of(own, 'risk_rev') == own.rev and number_of(own, 'risk_score') < number_of(own, 'p_timeout_approve_below') then
+  if own.state == 'reviewing' and text_of(own, 'p_on_timeout') == 'approve' and number_of(own, 'risk_rev') == own.rev
+    and number_of(own, 'risk_score') < number_of(own, 'p_timeout_approve_below') and count_slots(own).changes_requested == 0 then
     approve(ctx, own, 'policy:' .. text_of(own, 'policy'), 'timeout')
   else
     reject(ctx, own, 'time', 'timeout')

@@ -841,9 +841,11 @@ local function remove_request(own, one) local inboxes = KEYS[5]
   index_reviewers(own)
 end
 
--- time_out(ctx, own): nobody has decided in time: the change is rejected, unless its policy approves what is of low risk.
+-- time_out(ctx, own): nobody has decided in time: the change is rejected, unless its policy approves what is of low risk. Not what a
+-- reviewer wants changed.
 local function time_out(ctx, own)
-  if own.state == 'reviewing' and text_of(own, 'p_on_timeout') == 'approve' and number_of(own, 'risk_rev') == own.rev and number_of(own, 'risk_score') < number_of(own, 'p_timeout_approve_below') then
+  if own.state == 'reviewing' and text_of(own, 'p_on_timeout') == 'approve' and number_of(own, 'risk_rev') == own.rev
+    and number_of(own, 'risk_score') < number_of(own, 'p_timeout_approve_below') and count_slots(own).changes_requested == 0 then
     approve(ctx, own, 'policy:' .. text_of(own, 'policy'), 'timeout')
   else
     reject(ctx, own, 'time', 'timeout')

@@ -616,6 +616,28 @@ def test_a_failed_run_is_tried_again(domain: Domain) -> None:
     assert "\nfence      2\n" in domain.said("begin", "c1")
 
 
+def test_tasks_that_follow(domain: Domain) -> None:
+    domain.run("policy", "set", "two", "--required", "1", "--reviewer", "user:bob", "--task", "approved=apply")
+    domain.run("configure", "--follow-queue", domain.name)
+    domain.reviewed()
+    domain.run("approve", "c1", "--rev", "1", "--as", "bob")
+    assert domain.run("deliver") == {"domain": domain.name, "delivered": 1, "left": 0}
+    assert domain.said("deliver") == "0 tasks enqueued, 0 left\n"
+    (task,) = domain.client.queue(domain.name).list("ready").tasks
+    assert (task.kind, task.id.startswith(f"{domain.name}/c1/")) == ("apply", True)
+
+
+def test_a_vote_and_its_task_in_one_slot(domain: Domain) -> None:
+    domain = Domain(domain.client, domain.name, domain.url, domain.name)
+    domain.run("policy", "set", "two", "--required", "1", "--reviewer", "user:bob", "--task", "approved=apply")
+    domain.run("configure", "--follow-queue", "jobs")
+    domain.reviewed()
+    domain.run("approve", "c1", "--rev", "1", "--as", "bob")
+    with Adeq.from_url(domain.url, slot=domain.name) as client:
+        assert [task.kind for task in client.queue("jobs").list("ready").tasks] == ["apply"]
+    assert domain.run("deliver")["delivered"] == 0
+
+
 # Delegation, reassignment, override
 
 

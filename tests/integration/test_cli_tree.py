@@ -413,7 +413,7 @@ VERBS = {
     "domains graph release offline",  # of locks
     "run quiet stop restart resize",  # of workers
     "load verify acl migrate",  # of scripts
-    "put submit withdraw reopen assess begin heartbeat finish sweep diff log",  # of changes
+    "put submit withdraw reopen assess begin heartbeat finish sweep deliver diff log",  # of changes
     "approve reject request-changes abstain retract comment delegate take-back reassign override",  # of their reviewers
 }
 HIDDEN = {"schedule add", "lock settings", "lock capacity remove"}  # names in earlier builds

@@ -39,9 +39,9 @@ RESOURCES = ((), ("database:orders",), ("host:b", "database:orders", "host:a"))
 SPANS = (1000, 60_000, 3_600_000, DAY_MS)
 PAUSES = (0, 0, 1, 1000, 30_000, 60_000, 3_600_000, DAY_MS, 8 * DAY_MS, 40 * DAY_MS)
 RESULTS = ("success", "failure", "timeout", "cancelled", "released")
-ACTIONS = ("approve",) * 6 + ("reject", "request_changes", "comment", "abstain", "retract", "retract")
+ACTIONS = (*("approve",) * 6, "reject", *("request_changes",) * 2, "comment", "abstain", *("retract",) * 2)
 VERBS = (
-    *("put",) * 6, *("submit",) * 6, *("assess",) * 4, *("respond",) * 12, *("move",) * 3, *("begin",) * 5,
+    *("put",) * 6, *("submit",) * 6, *("assess",) * 6, *("respond",) * 12, *("move",) * 3, *("begin",) * 5,
     *("heartbeat",) * 3, *("finish",) * 4, *("delegate",) * 4, *("reassign",) * 4, "override", *("set_policies",) * 2,
     "configure", *("again",) * 6, *("sweep",) * 2,
 )  # fmt: skip
@@ -91,6 +91,12 @@ class History:
         if self.one_in(6):
             return {"actor": self.chance.choice(AGENTS), "principal": person, "kind": "agent"}
         return {"actor": person}
+
+    def as_named(self, name: str) -> dict[str, Any]:
+        """A person of this name; if it is an agent's, mostly an agent of somebody."""
+        if name in AGENTS and not self.one_in(3):
+            return {"actor": name, "principal": self.chance.choice((*REVIEWERS, *AUTHORS)), "kind": "agent"}
+        return {"actor": name}
 
     def change(self, *states: str) -> Change | None:
         """A change, mostly in one of these states."""
@@ -147,7 +153,9 @@ class History:
 
     def again(self) -> None:
         """One of the last calls comes once more."""
-        recent = [one for one in self.sent if one[0] > self.model.now - 60_000][-4:]
+        recent = [one for one in self.sent if one[0] > self.model.now - 60_000]
+        if not self.one_in(3):
+            recent = recent[-4:]
         if recent:
             _, verb, answer, arguments = self.chance.choice(recent)
             self.driver.again(verb, answer, **arguments)
@@ -181,7 +189,7 @@ class History:
             found["remind_ms"] = choice(SPANS)
         if self.one_in(2):
             found["timeout_ms"] = choice(SPANS)
-        if self.one_in(3):
+        if self.one_in(2):
             found |= {"on_timeout": "approve", "timeout_approve_below": choice((50, 101))}
         elif self.one_in(8):
             found["on_timeout"] = "reject"
@@ -194,12 +202,16 @@ class History:
         known = self.model.changes.get(id)
         rev = 0 if known is None else known.rev
         people = AUTHORS if self.one_in(2) or not known else (*AUTHORS, *REVIEWERS)
+        who = self.person(people)
+        voters = sorted({slot.reviewed_by for slot in known.slots} - {""}) if known else []
+        if voters and self.one_in(3):
+            who = self.as_named(self.chance.choice(voters))
         variant, team = self.chance.randint(0, 2), self.chance.choice(("", "core"))
         self._send(
             "put", id=id, expect_rev=rev + 1 if self.one_in(15) else rev, change_type="deploy",
             description=f"variant {variant}", parameters=f"p{variant}", resources=list(RESOURCES[variant]),
             priority=variant, timeout_ms=self.chance.choice((0, 1000)), tags=list(self.chance.choice(TAGS)), team=team,
-            **self.person(people),
+            **who,
         )  # fmt: skip
 
     def submit(self) -> None:
@@ -230,7 +242,7 @@ class History:
             if change := self.change("reviewing", "approved"):
                 asked = sorted(slot.reviewer for slot in change.slots if slot.reviewer.startswith("user:"))
                 if asked and not items and not self.one_in(3):
-                    who = {"actor": self.chance.choice(asked).removeprefix("user:")}
+                    who = self.as_named(self.chance.choice(asked).removeprefix("user:"))
                 action = self.chance.choice(ACTIONS)
                 slot = self.chance.randint(1, 4) if self.one_in(6) else 0
                 items.append({"id": change.id, **self.version(change), "action": action, "slot": slot, "reason": "so"})
@@ -263,9 +275,7 @@ class History:
     def delegate(self) -> None:
         if change := self.change("reviewing"):
             asked = sorted({one for s in change.slots for one in (s.reviewer.removeprefix("user:"), *s.chain)})
-            who = self.person(asked or REVIEWERS)
-            if self.one_in(8):
-                who = self.person(REVIEWERS)
+            who = self.as_named(self.chance.choice(asked)) if asked and not self.one_in(4) else self.person(REVIEWERS)
             to = "" if self.one_in(3) else self.chance.choice((*REVIEWERS, *REVIEWERS, *AUTHORS, *AGENTS))
             self._send("delegate", id=change.id, to=to, reason="away", slot=int(self.one_in(6)), **who)
 

@@ -552,13 +552,11 @@ class ChangeModel(ChangeViews):
         if to:
             if before != f"user:{actor}":
                 return "not_eligible", {"reason": "not_reviewer"}
-            if not policy["contributors_may_vote"] and change.wrote(actor, principal or actor):
-                return "not_eligible", {"reason": "contributor"}
             if found.asks(to):
                 return "cycle", {}
             if len(found.chain) + 1 > policy["delegation_depth"]:
                 return "too_deep", {"depth": policy["delegation_depth"]}
-            if not policy["contributors_may_vote"] and change.wrote(to):
+            if not policy["contributors_may_vote"] and change.wrote(to, actor, principal or actor):
                 return "not_eligible", {"reason": "contributor"}
             if not change.can_be_asked(f"user:{to}"):
                 return "not_eligible", {"reason": "answered"}

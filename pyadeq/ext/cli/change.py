@@ -55,6 +55,7 @@ app.add_typer(change_delegation.app, name="delegation")
 app.command()(change_upkeep.domains)
 app.command()(change_upkeep.stats)
 app.command()(change_upkeep.sweep)
+app.command()(change_upkeep.deliver)
 app.command("configure", help="Show the settings of a domain; with options, change those, and create the domain.")(
     generated.Commands("change", "adeq change domains").function("configure")
 )

@@ -7,10 +7,10 @@ from typing import Annotated, Any
 
 import typer
 
-from pyadeq import Adeq
+from pyadeq import ChangeRef
 from pyadeq.errors import ConfigError
 from pyadeq.ext.cli.arguments import time_option
-from pyadeq.ext.cli.change_asking import ChangeId, Domain, ask, existing_changes, read_revision
+from pyadeq.ext.cli.change_asking import ChangeId, Domain, existing_changes, read_revision
 from pyadeq.ext.cli.change_put import FILES, content_of
 from pyadeq.ext.cli.change_refusals import refusal
 from pyadeq.ext.cli.change_respond import Digest
@@ -21,7 +21,6 @@ from pyadeq.ext.cli.lock_listing import ahead, span
 from pyadeq.ext.cli.tables import print_fields
 from pyadeq.keys import check_name
 
-MOST_OUTPUT = 16384  # bytes
 STOP = {
     "cancelling": "the change was cancelled: stop, then adeq change finish with --result cancelled",
     "timed_out": "the run takes longer than it may: stop, then adeq change finish with --result timeout",
@@ -64,14 +63,16 @@ def begin(
     with connected(url) as adeq:
         changes = existing_changes(adeq, domain)
         change = read_revision(adeq, changes, id, rev, digest)
-        about = {"id": id, "rev": change["rev"], "digest": change["digest"], "agent": agent}
-        answer = ask(adeq, changes, "begin", **about, lease=lease, lock_rid=lock_rid, **_locks(adeq, changes))
+        ref = ChangeRef(id, change["rev"], change["digest"])
+        answer = changes.begin(ref, agent=agent, lease=lease or 0.0, lock_rid=lock_rid)
     if answer.status != "begun":
         raise refusal(changes, id, answer, agent, change["rev"])
     if output != Format.table:
         content = {**plain(answer.content), "parameters": plain(answer.parameters)}
         lease_of = {name: answer.fields[name] for name in ("token", "fence", "deadline", "run")}
-        print_json({"domain": domain, **about, **with_iso(lease_of), "content": content}, output)
+        print_json(
+            {"domain": domain, **ref._asdict(), "agent": agent, **with_iso(lease_of), "content": content}, output
+        )
         return
     print_fields(
         [
@@ -104,7 +105,7 @@ def heartbeat(
     check_name("change", id)
     with connected(url) as adeq:
         changes = existing_changes(adeq, domain)
-        answer = ask(adeq, changes, "heartbeat", id=id, token=token, **_locks(adeq, changes))
+        answer = changes.heartbeat(id, token)
     if answer.status in ("lost", "lock_lost"):
         raise refusal(changes, id, answer)
     if output != Format.table:
@@ -144,22 +145,18 @@ def finish(
     check_name("change", id)
     if retry and result not in (ResultName.failure, ResultName.timeout):
         raise ConfigError(f"--retry: it goes with --result failure or timeout, not with {result.value}")
-    written = content_of("--text", text) or b""
+    written, details = content_of("--text", text), content_of("--error-details", error_details)
     with connected(url) as adeq:
         changes = existing_changes(adeq, domain)
-        answer = ask(
-            adeq,
-            changes,
-            "finish",
-            id=id,
-            token=token,
-            result=result.value,
+        answer = changes.finish(
+            id,
+            token,
+            result.value,
             retry=retry,
-            printed=written[-MOST_OUTPUT:],
-            output_cut=len(written) > MOST_OUTPUT,
-            output_key=text_key,
-            error=error,
-            error_details=content_of("--error-details", error_details),
+            output=written or b"",
+            output_key=text_key or "",
+            error=error or "",
+            error_details=text_of(details),
         )
     if answer.status == "lost":
         raise refusal(changes, id, answer)
@@ -172,10 +169,3 @@ def _answer(domain: str, id: str, answer: Any, output: Format) -> None:
     else:
         tried = f"; {answer.attempts} of its attempts failed" if answer.attempts else ""
         print(f"{id} is {answer.status.upper()}{tried}")
-
-
-def _locks(adeq: Adeq, changes: Any) -> dict[str, str]:
-    """The base of the lock domain of the settings, if it is in the same slot: the script looks at its locks."""
-    client: Any = adeq.client
-    name = None if adeq.slot is None else client.hget(f"{changes.base}:config", "lock_domain")
-    return {"lock": adeq.locks(name.decode()).base} if name else {}

@@ -7,8 +7,9 @@ from typing import Annotated, Any
 
 import typer
 
+from pyadeq import ChangeAnswer
 from pyadeq.errors import ConfigError
-from pyadeq.ext.cli.change_asking import ChangeId, Domain, Message, ask, existing_changes, read_revision
+from pyadeq.ext.cli.change_asking import ChangeId, Domain, Message, existing_changes, read_revision
 from pyadeq.ext.cli.change_refusals import refusal
 from pyadeq.ext.cli.change_who import Actor, Groups, Kind, Principal, groups_of, who
 from pyadeq.ext.cli.common import DEFAULT_URL, Format, Output, Url, connected, print_json
@@ -68,7 +69,7 @@ def answering(action: str) -> Callable[..., None]:
                 "slot": request or 0,
                 "reason": message,
             }
-            (answer,) = ask(adeq, changes, "respond", item=[item], **by).items
+            (answer,) = changes.respond([ChangeAnswer(**item)], **by)
         if answer.status not in ("recorded", "approved", "rejected", "same"):
             raise refusal(changes, id, answer, by["actor"], seen)
         _print(domain, item, answer, by["actor"], output)
@@ -95,7 +96,7 @@ def comment(
         changes = existing_changes(adeq, domain)
         change = read_revision(adeq, changes, id, None)
         item = {"id": id, "rev": change["rev"], "digest": change["digest"], "action": "comment", "reason": message}
-        (answer,) = ask(adeq, changes, "respond", item=[item], **by).items
+        (answer,) = changes.respond([ChangeAnswer(**item)], **by)
     if answer.status != "commented":
         raise refusal(changes, id, answer, by["actor"])
     _print(domain, item, answer, by["actor"], output)

@@ -115,3 +115,27 @@ def sweep(
         print_json({"domain": domain, "taken": taken, "removed": removed}, output)
     else:
         print(f"{many(taken, 'change')} had something due; {many(removed, 'ended change')} removed")
+
+
+def deliver(
+    domain: Domain = "default",
+    url: Url = DEFAULT_URL,
+    output: Output = Format.table,
+) -> None:
+    """Enqueue the tasks that follow steps of changes, and were not enqueued with the step.
+
+    Run it regularly, for example each minute, if policies name such tasks (adeq change policy set --task). It can run
+    in any number of processes: a task that comes twice is one task.
+    """
+    delivered = 0
+    with connected(url) as adeq:
+        changes = existing_changes(adeq, domain)
+        while True:
+            done = changes.deliver()
+            delivered += done.delivered
+            if not done.delivered:
+                break
+    if output != Format.table:
+        print_json({"domain": domain, "delivered": delivered, "left": done.left}, output)
+    else:
+        print(f"{many(delivered, 'task')} enqueued, {done.left:,} left")
