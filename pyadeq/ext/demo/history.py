@@ -40,7 +40,7 @@ def read_history(client: Redis, base: str) -> History:
     history = History()
     ready: dict[str, int] = {}
     claimed: dict[str, tuple[int, str]] = {}
-    for event, now, ids, detail in _events(client, f"{base}:events"):
+    for event, now, ids, detail in read_events(client, f"{base}:events"):
         match event:
             case "task.enqueued":
                 history.first_ms = history.first_ms or now
@@ -66,7 +66,7 @@ def read_history(client: Redis, base: str) -> History:
     return history
 
 
-def _events(client: Redis, stream: str) -> Iterator[tuple[str, int, list[str], dict[str, str]]]:
+def read_events(client: Redis, stream: str) -> Iterator[tuple[str, int, list[str], dict[str, str]]]:
     """Name, time in ms, task ids and details of every entry, in order."""
     start = "-"
     while page := _page(client, stream, start):

@@ -5,18 +5,15 @@ from __future__ import annotations
 import ast
 import asyncio
 import contextlib
-import os
-import sys
-import threading
 import warnings
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from pyadeq import Lease
+from pyadeq.ext.demo.child import end_with_demo
 
 Counts = dict[str, int | str]
 
-CHILD_OF_DEMO = "ADEQ_DEMO_WORKER"  # environment: set in the workers that the demo starts
 UNPARSABLE = (SyntaxError, ValueError, RecursionError, MemoryError)
 # Parsing holds the interpreter's lock, so a second thread would only keep the renewal of leases waiting.
 _parser = ThreadPoolExecutor(1, thread_name_prefix="parser")
@@ -51,12 +48,4 @@ def _parse(source: bytes) -> ast.AST:
     return ast.parse(source)
 
 
-def _end_with_demo() -> None:
-    """The demo holds the other end of our stdin and never writes: it closes when the demo ends, in whatever way."""
-    while os.read(sys.stdin.fileno(), 1):
-        pass
-    os._exit(1)
-
-
-if CHILD_OF_DEMO in os.environ:
-    threading.Thread(target=_end_with_demo, daemon=True).start()
+end_with_demo()

@@ -50,7 +50,7 @@ def prove(queue: Queue, client: Redis, expected: Expected) -> list[Check]:
 def one_result_each(queue: Queue, history: History, results: Results) -> Check:
     """Each file completed once by the event stream, and in the queue's list of completed tasks."""
     files = results.keys()
-    wrong = _first(
+    wrong = first_fault(
         ("completed more than once", [id for id, times in history.completed.items() if times > 1]),
         ("never completed, by the events", files - history.completed.keys()),
         ("completed, and not of the files", history.completed.keys() - files),
@@ -63,7 +63,7 @@ def one_result_each(queue: Queue, history: History, results: Results) -> Check:
 def totals_equal(results: Results, expected: Expected) -> Check:
     """The counts equal those of the plain run, file by file and so in total."""
     claim = "the totals equal a plain run's"
-    wrong = _first(("counted otherwise", [id for id in results if results[id] != expected.results[id]]))
+    wrong = first_fault(("counted otherwise", [id for id in results if results[id] != expected.results[id]]))
     return Check(claim=claim, holds=not wrong, detail=wrong or shown(totals(results.values())))
 
 
@@ -71,7 +71,7 @@ def dead_as_expected(queue: Queue, expected: Expected) -> Check:
     """The dead set holds the missing file alone, after all its attempts."""
     dead = {task.id: task for task in queue.iterate("dead")}
     claim = f"the dead set holds exactly {expected.missing}, after {expected.max_attempts} attempts"
-    wrong = _first(("in the dead set or not", dead.keys() ^ {expected.missing}))
+    wrong = first_fault(("in the dead set or not", dead.keys() ^ {expected.missing}))
     if not wrong:
         task = dead[expected.missing]
         if (task.attempts, task.reason) != (expected.max_attempts, "FileNotFoundError"):
@@ -88,7 +88,7 @@ def one_set_each(client: Redis, base: str, ids: Collection[str]) -> Check:
         where.update(id.decode() for id in members)
     records = {key.decode().removeprefix(f"{base}:task:") for key in client.scan_iter(f"{base}:task:*", count=1000)}
     left = {name: client.exists(f"{base}:{name}") for name in ("running", "leases")}
-    wrong = _first(
+    wrong = first_fault(
         ("in more than one set", [id for id, times in where.items() if times > 1]),
         ("in no set", set(ids) - where.keys()),
         ("in a set, and not of the tasks", where.keys() - set(ids)),
@@ -102,7 +102,9 @@ def kill_was_survived(history: History, victim: str | None) -> Check:
     """Leases of the killed worker were taken back, and others completed its tasks."""
     claim = "the killed worker's tasks were completed by the other"
     taken = [id for id, worker, _ in history.stalled if worker == victim]
-    wrong = _first(("completed by the killed worker", [id for id in taken if history.completed_by.get(id) == victim]))
+    wrong = first_fault(
+        ("completed by the killed worker", [id for id in taken if history.completed_by.get(id) == victim])
+    )
     if victim is None:
         wrong = "all was done before a worker could be killed"
     elif not taken:
@@ -122,7 +124,7 @@ def shown(sums: Mapping[str, int]) -> str:
     return ", ".join(f"{count:,} {name}" for name, count in sums.items())
 
 
-def _first(*faults: tuple[str, Collection[str]]) -> str:
+def first_fault(*faults: tuple[str, Collection[str]]) -> str:
     """The first fault that has ids: how many, what, and some of them."""
     for what, ids in faults:
         if ids:

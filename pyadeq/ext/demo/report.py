@@ -92,11 +92,16 @@ def print_report(console: Console, report: Report) -> None:
     heads = ["milliseconds", "p50", "p90", "p99"]
     console.print()
     console.print(columns(heads, rows, right=heads[1:]))
+    print_proof(console, report.proof)
+
+
+def print_proof(console: Console, checks: Sequence[Check]) -> None:
+    """Print a line for each check."""
     console.print()
     console.print("Proof", style="bold")
     yes, no = ("✓", "✗") if "utf" in console.encoding else ("ok", "FAILED")
     proof = Table.grid(padding=(0, 1))
-    for check in report.proof:
+    for check in checks:
         mark = Text(f"  {yes}", style="green") if check.holds else Text(f"  {no}", style="bold red")
         proof.add_row(mark, Text(check.claim + (f" ({check.detail})" if check.detail else "")))
     console.print(proof)
