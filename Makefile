@@ -122,8 +122,8 @@ soak: $(READY) ## new random calls and histories, those of locks for SOAK second
 chaos: $(READY) ## all faults on real processes, each alone and then mixed, for CHAOS seconds (600), and a judgement
 	$(PY) -m tests.chaos.storm --seconds $(CHAOS) --seed $(SEED) $(ARGS)
 
-demo: $(READY) ## a queue at work on a private server
-	$(VENV)/bin/adeq demo
+demo: $(READY) ## a queue at work on a private server; with ARGS=--approvals, changes that people review
+	$(VENV)/bin/adeq demo $(ARGS)
 
 bench: $(READY) ## the time of each operation; the server's CPU and memory for tasks and locks, flow features, and locks that many want
 	@mkdir -p build/bench

@@ -87,7 +87,7 @@ def it_exits_with_1_if_the_proof_does_not_hold(
     wrong = report.model_copy(update={"ok": False, "proof": [Check(claim="all is well", holds=False, detail="no")]})
     monkeypatch.setattr(command, "run_demo", lambda *_, **__: wrong)
     with pytest.raises(typer.Exit) as ended:
-        command.demo(None, None, Format.table)
+        command.demo(output=Format.table)
     assert ended.value.exit_code == 1
     assert "all is well (no)" in capsys.readouterr().out
 

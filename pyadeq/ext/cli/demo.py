@@ -1,4 +1,4 @@
-"""`adeq demo`: real work on a private server, and the proof that it was done."""
+"""`adeq demo`: real work, or real approvals, on a private server, and the proof that all is well."""
 
 from __future__ import annotations
 
@@ -11,8 +11,10 @@ import typer
 from pyadeq.embedded import find_binary
 from pyadeq.errors import ConfigError
 from pyadeq.ext.cli.common import FAILED, Format, Output, print_json, stderr, stdout
+from pyadeq.ext.demo.approvals import run_approvals
+from pyadeq.ext.demo.approvals_plan import DOMAIN, SLOT
 from pyadeq.ext.demo.plan import QUEUE
-from pyadeq.ext.demo.report import print_report
+from pyadeq.ext.demo.report import Report, print_proof, print_report
 from pyadeq.ext.demo.run import run_demo
 from pyadeq.ext.demo.view import View
 
@@ -20,28 +22,40 @@ from pyadeq.ext.demo.view import View
 def demo(
     keep: Annotated[Path | None, typer.Option(metavar="DIR", help="Keep the server's data in DIR.")] = None,
     limit: Annotated[int | None, typer.Option(min=40, help="Parse only this many files, the largest.")] = None,
+    approvals: Annotated[
+        bool, typer.Option("--approvals", help="Review and apply ten changes, and kill an applier.")
+    ] = False,
     output: Output = Format.table,
 ) -> None:
     """Parse Python's standard library with two workers, kill one half-way, and prove that nothing was lost.
 
-    This takes less than a minute. Exits with 1 if the proof fails.
+    With --approvals, agents propose changes, people review them, and appliers apply what was approved; the proof says
+    that they did no more than that. This takes less than a minute. Exits with 1 if the proof fails.
     """
+    if approvals and limit is not None:
+        raise ConfigError("--limit: it is of the files to parse, and --approvals parses none; leave one of them out")
     if keep is not None and keep.exists() and (not keep.is_dir() or any(keep.iterdir())):
         raise ConfigError(f"--keep: {str(keep)!r} is not empty; name an empty directory, or a new one")
     with View(stderr()) as view:
-        report = run_demo(view, keep=keep, limit=limit)
+        report = run_approvals(view.say, keep=keep) if approvals else run_demo(view, keep=keep, limit=limit)
     if output != Format.table:
         print_json(report.model_dump(mode="json"), output)
     else:
-        print_report(stdout(), report)
+        if isinstance(report, Report):
+            print_report(stdout(), report)
+        else:
+            print_proof(stdout(), report.proof)
         if keep is not None:
-            _print_how_to_look(keep)
+            look = (
+                f"--slot {SLOT} change ls --domain {DOMAIN} --state completed" if approvals else f"queue stats {QUEUE}"
+            )
+            _print_how_to_look(keep, look)
     if not report.ok:
         raise typer.Exit(FAILED)
 
 
-def _print_how_to_look(keep: Path) -> None:
+def _print_how_to_look(keep: Path, look: str) -> None:
     data, url = shlex.quote(str(keep.absolute())), "redis://127.0.0.1:6390"
     print(f"\nThe data is in {keep}. To look at it:")
     print(f"  {find_binary()} --dir {data} --appendonly yes --save '' --port 6390 --daemonize yes")
-    print(f"  adeq queue stats {QUEUE} --url {url}")
+    print(f"  adeq {look} --url {url}")

@@ -1,1 +1,1 @@
-"""`adeq demo`: real work on a private server, one worker killed on the way, and the proof that nothing was lost."""
+"""`adeq demo`: real work or approvals on a private server, a killed process, and the proof that all is well."""
