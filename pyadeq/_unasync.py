@@ -21,7 +21,14 @@ TREES = (
     ("tests/integration/aio", "tests/integration/sync", "*.py"),
 )
 # These have no twin.
-ASYNC_ONLY = frozenset({"test_cancellation.py", "test_locks_cancellation.py", "test_mailbox_cancellation.py"})
+ASYNC_ONLY = frozenset(
+    {
+        "test_cancellation.py",
+        "test_changes_cancellation.py",
+        "test_locks_cancellation.py",
+        "test_mailbox_cancellation.py",
+    }
+)
 
 # What a message may contain, which shows how to write a call.
 CALLS = (
