@@ -498,9 +498,11 @@ class ChangeModel(ChangeViews):
         self._note(change, "change.answered", who.actor, f"slot={slot.number} action=retract", reason, who.proof)
         if change.state == "approved":
             self._open_round(change, who.actor, "retracted")
+            decision = None
         else:
             self._open(change, slot)
-        return "recorded", {"state": change.state, "round": change.round}
+            decision = self._decide(change, who.actor)
+        return decision or "recorded", {"state": change.state, "round": change.round}
 
     def _request_of(self, change: Change, who: Voter, number: int) -> Slot | str:
         """The request that this person has answered, or a pending one to the actor, or to a group; or why none."""
