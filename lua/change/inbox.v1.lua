@@ -1,7 +1,7 @@
 -- change.inbox.v1: a page of the requests that a user can answer now, the most urgent first: those to the user and to these groups.
--- Requests that the user cannot answer are left out: of changes that it has written, of those that its person has answered already, and
--- of reviews that are over. A call looks at 200 requests, so a page may be shorter than `limit`, and even empty, with a cursor. `pending`:
--- how many requests ask the user, groups not counted.
+-- Requests that the user cannot answer are left out: of changes that it has written, of those that its person has answered already, of
+-- reviews that are over, and of those without agents, if it has another `principal`. A call looks at 200 requests, so a page may be shorter
+-- than `limit`, and even empty, with a cursor. `pending`: how many requests ask the user, groups not counted.
 --
 -- ARGV   user     label
 -- ARGV   principal label        ?=

@@ -1,9 +1,9 @@
 #!lua flags=no-writes
 -- generated from lua/change/inbox.v1.lua by lua/bundle.py; do not edit
 -- change.inbox.v1: a page of the requests that a user can answer now, the most urgent first: those to the user and to these groups.
--- Requests that the user cannot answer are left out: of changes that it has written, of those that its person has answered already, and
--- of reviews that are over. A call looks at 200 requests, so a page may be shorter than `limit`, and even empty, with a cursor. `pending`:
--- how many requests ask the user, groups not counted.
+-- Requests that the user cannot answer are left out: of changes that it has written, of those that its person has answered already, of
+-- reviews that are over, and of those without agents, if it has another `principal`. A call looks at 200 requests, so a page may be shorter
+-- than `limit`, and even empty, with a cursor. `pending`: how many requests ask the user, groups not counted.
 --
 -- KEYS   change       prefix/hash {base}:change:       name
 -- KEYS   contributors prefix/set  {base}:contributors: name
@@ -247,6 +247,7 @@ local function shown_entry(ctx, id, person)
   local name, slot = string.match(id, '^(.+)/(%d+)$')
   local own = read_change(name)
   if not own or own.state ~= 'reviewing' or arg_rare().is_overdue(ctx, own) then return nil end
+  if person ~= user and text_of(own, 'p_agents_may_vote') ~= '1' then return nil end
   if text_of(own, 'p_contributors_may_vote') ~= '1' and arg_rare().has_written(name, { user, person }) then return nil end
   if string.find(own.slots .. ',', ' ' .. person .. ',', 1, true) then return nil end  -- it has answered another request
   return { 'request', name, tonumber(slot), own.rev, own.digest, own.timeout_at_ms, summary_of(own) }

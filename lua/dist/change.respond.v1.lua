@@ -1792,7 +1792,8 @@ local function reject(ctx, own, by, why)
   record_step(ctx, own, 'change.rejected', by, 'why=' .. why, '')
 end
 
--- retract(ctx, own, one, reason): take back the answer to a request. If it was an approval of an approved change, a new round begins.
+-- retract(ctx, own, one, reason): take back the answer to a request. If it was an approval of an approved change, a new round begins. If it
+-- was the last that kept a change from being approved, it is approved.
 local function retract(ctx, own, one, reason) local inboxes = KEYS[5]
   record_step(ctx, own, 'change.answered', actor, 'slot=' .. one.slot .. ' action=retract', reason)
   if own.state == 'approved' then
@@ -1800,6 +1801,7 @@ local function retract(ctx, own, one, reason) local inboxes = KEYS[5]
   else
     open_request(ctx, own, one)
     redis.call('ZADD', inboxes .. one.reviewer, inbox_score(own), own.id .. '/' .. one.slot)
+    if decide(ctx, own, actor) then return { 'approved', own.state, own.round } end
   end
   return { 'recorded', own.state, own.round }
 end

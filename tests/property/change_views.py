@@ -64,7 +64,8 @@ class ChangeViews:
 
     def inbox(self, user: str, principal: str = "", groups: Sequence[str] = ()) -> list[tuple[str, dict[str, Any]]]:
         """All pages of it: what this user can answer now, by score and id."""
-        who = Voter(user, principal or user, "person", tuple(groups))
+        kind = "agent" if principal not in ("", user) else "person"
+        who = Voter(user, principal or user, kind, tuple(groups))
         found = []
         for change in self.changes.values():
             for slot in change.slots:
@@ -74,6 +75,7 @@ class ChangeViews:
                     and slot.status == "pending"
                     and slot.reviewer in who.names
                     and not any(one.by == who.person for one in change.slots)
+                    and (change.policy["agents_may_vote"] or kind == "person")
                     and (change.policy["contributors_may_vote"] or not change.wrote(who.actor, who.person))
                 ):
                     place = change.inbox_score, f"{change.id}/{slot.number}".encode()
