@@ -358,6 +358,16 @@ def test_show(domain: Domain) -> None:
     assert "\n    looks good\n" in said
 
 
+def test_show_warns_of_stored_data_that_was_changed(domain: Domain) -> None:
+    domain.reviewed()
+    assert domain.run("show", "c1")["intact"] is True
+    client: Any = domain.client.client
+    client.hset(f"{domain.client.changes(domain.name).base}:change:c1", "description", "Something else")
+    ended = adeq("change", "show", "c1", **domain.there)
+    assert (ended.status, ended.stderr.startswith("\nDo not approve it: ")) == (0, True)
+    assert domain.run("show", "c1")["intact"] is False
+
+
 def test_show_as_json(domain: Domain) -> None:
     domain.reviewed()
     found = domain.run("show", "c1", "--log", "2")

@@ -27,6 +27,7 @@ PATH = ("draft", "submitted", "reviewing", "approved", "applying", "completed")
 AFTER = {"rejected": "reviewing", "failed": "applying"}  # the state that comes before
 HEADS = ("request", "reviewer", "status", "answered", "by", "reason")
 TEXTS = ("parameters", "preview", "output", "risk_factors", "error", "error_details")
+TAMPERED = "the stored content does not have this digest, so somebody has changed it without a call"
 SHORTEST = 0.1  # seconds between two looks
 
 
@@ -52,11 +53,14 @@ def show(
         if watch:
             _watch(adeq, changes, id, options, max(interval, SHORTEST), seconds, output)
             return
-        found = read(adeq, changes, id, **options)
+        found, checked = read(adeq, changes, id, **options), changes.get(id)
+    intact = checked is None or checked.rev != found.change["rev"] or checked.intact
     if output != Format.table:
-        print_json({"domain": domain, "id": id, **as_fields(found)}, output)
-    else:
-        _print(id, found)
+        print_json({"domain": domain, "id": id, **as_fields(found), "intact": intact}, output)
+        return
+    _print(id, found)
+    if not intact:
+        typer.echo(f"\nDo not approve it: {TAMPERED}", err=True)
 
 
 def as_fields(found: Any) -> dict[str, Any]:
