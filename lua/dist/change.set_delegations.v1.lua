@@ -422,26 +422,32 @@ local function start_of(set, cursor)
 end
 
 -- move_delegated(ctx, limit): where delegations have begun, ended or changed, move the requests of these persons, and back: at most limit
--- requests. Until then a request belongs to the person that its record names. Returns whether there is more to do.
+-- requests. Until then a request belongs to the person that its record names. A pass over the requests of a person may take several calls:
+-- what begins or ends meanwhile, and whoever puts the person into `delegating` again, causes another pass. Returns whether there is more to do.
 local function move_delegated(ctx, limit) local inboxes, delegations, delegating, away = KEYS[5], KEYS[12], KEYS[13], KEYS[14]
   local left = limit
   for _ = 1, 20 do  -- at most 20: persons of a call
-    local person = redis.call('ZRANGE', delegating, '-inf', ctx.now_text, 'BYSCORE', 'LIMIT', 0, 1)[1]
+    local head = redis.call('ZRANGE', delegating, '-inf', ctx.now_text, 'BYSCORE', 'LIMIT', 0, 1, 'WITHSCORES')
+    local person = head[1]
     if not person then return false end
     if left == 0 then return true end
     local key = delegations .. person
-    local form, cursor = string.match(redis.call('HGET', key, '#at') or 'a', '^(%l) ?(.*)$')
+    local form, began, cursor = string.match(redis.call('HGET', key, '#at') or 'a', '^(%l) ?(%d*) ?(.*)$')
+    if began == '' then
+      began = ctx.now_text
+      redis.call('ZADD', delegating, ctx.now - 1, person)
+    end
     local set = form == 'a' and away .. person or inboxes .. 'user:' .. person
     local start = start_of(set, cursor)
     local page = redis.call('ZRANGE', set, start, start + left - 1, 'REV', 'WITHSCORES')
     for i = 1, #page, 2 do recheck_request(ctx, person, page[i]) end  -- at most 100: limit
     if #page == 2 * left then
-      redis.call('HSET', key, '#at', form .. ' ' .. page[#page] .. ' ' .. page[#page - 1])
+      redis.call('HSET', key, '#at', form .. ' ' .. began .. ' ' .. page[#page] .. ' ' .. page[#page - 1])
     elseif form == 'a' then
-      redis.call('HSET', key, '#at', 'i')
+      redis.call('HSET', key, '#at', 'i ' .. began)
     else
       redis.call('HDEL', key, '#at')
-      arg_rare().wait_for_delegations(ctx, person)
+      if tonumber(head[2]) < tonumber(began) then arg_rare().wait_for_delegations(person, tonumber(began)) end
     end
     left = left - #page / 2
   end
@@ -543,7 +549,8 @@ local function set_delegation(ctx, key, name, given) local delegating, config = 
   else
     if stored == arg_rare().delegation_text(given) then return { 'same' } end
     if arg_rare().leads_back(user, given.to) then return { 'cycle' } end
-    if not stored and redis.call('HLEN', key) >= 16 then return { 'full' } end
+    local known = redis.call('HLEN', key)  -- with `#at`, if there is one
+    if not stored and (known > 16 or known == 16 and redis.call('HEXISTS', key, '#at') == 0) then return { 'full' } end
     redis.call('HSET', key, name, arg_rare().delegation_text(given))
     redis.call('HSET', config, 'delegations', '1')
     emit(ctx, 'delegation.put', name, 'user=' .. user .. ' to=' .. given.to .. (actor ~= '' and ' by=' .. actor or ''))
@@ -1009,14 +1016,14 @@ local function take_due(ctx, own)
   end
 end
 
--- wait_for_delegations(ctx, person): note when a delegation of this person begins or ends next.
-local function wait_for_delegations(ctx, person) local delegations, delegating = KEYS[12], KEYS[13]
+-- wait_for_delegations(person, since): note when a delegation of this person begins or ends next, after this time.
+local function wait_for_delegations(person, since) local delegations, delegating = KEYS[12], KEYS[13]
   local next_ms = MAX_SAFE
   for _, name in ipairs(redis.call('HKEYS', delegations .. person)) do  -- at most 17: delegations of a person, and `#at`
     local fields = read_delegation(person, name)
     if fields and fields.active == '1' then
       local from, till = tonumber(fields.from_ms), tonumber(fields.until_ms)
-      if from > ctx.now then next_ms = math.min(next_ms, from) elseif till > ctx.now then next_ms = math.min(next_ms, till) end
+      if from > since then next_ms = math.min(next_ms, from) elseif till > since then next_ms = math.min(next_ms, till) end
     end
   end
   if next_ms == MAX_SAFE then

@@ -1,24 +1,30 @@
 -- move_delegated(ctx, limit): where delegations have begun, ended or changed, move the requests of these persons, and back: at most limit
--- requests. Until then a request belongs to the person that its record names. Returns whether there is more to do.
+-- requests. Until then a request belongs to the person that its record names. A pass over the requests of a person may take several calls:
+-- what begins or ends meanwhile, and whoever puts the person into `delegating` again, causes another pass. Returns whether there is more to do.
 local function move_delegated(ctx, limit)
   local left = limit
   for _ = 1, 20 do  -- at most 20: persons of a call
-    local person = redis.call('ZRANGE', delegating, '-inf', ctx.now_text, 'BYSCORE', 'LIMIT', 0, 1)[1]
+    local head = redis.call('ZRANGE', delegating, '-inf', ctx.now_text, 'BYSCORE', 'LIMIT', 0, 1, 'WITHSCORES')
+    local person = head[1]
     if not person then return false end
     if left == 0 then return true end
     local key = delegations .. person
-    local form, cursor = string.match(redis.call('HGET', key, '#at') or 'a', '^(%l) ?(.*)$')
+    local form, began, cursor = string.match(redis.call('HGET', key, '#at') or 'a', '^(%l) ?(%d*) ?(.*)$')
+    if began == '' then
+      began = ctx.now_text
+      redis.call('ZADD', delegating, ctx.now - 1, person)
+    end
     local set = form == 'a' and away .. person or inboxes .. 'user:' .. person
     local start = start_of(set, cursor)
     local page = redis.call('ZRANGE', set, start, start + left - 1, 'REV', 'WITHSCORES')
     for i = 1, #page, 2 do recheck_request(ctx, person, page[i]) end  -- at most 100: limit
     if #page == 2 * left then
-      redis.call('HSET', key, '#at', form .. ' ' .. page[#page] .. ' ' .. page[#page - 1])
+      redis.call('HSET', key, '#at', form .. ' ' .. began .. ' ' .. page[#page] .. ' ' .. page[#page - 1])
     elseif form == 'a' then
-      redis.call('HSET', key, '#at', 'i')
+      redis.call('HSET', key, '#at', 'i ' .. began)
     else
       redis.call('HDEL', key, '#at')
-      wait_for_delegations(ctx, person)
+      if tonumber(head[2]) < tonumber(began) then wait_for_delegations(person, tonumber(began)) end
     end
     left = left - #page / 2
   end

@@ -8,7 +8,8 @@ local function set_delegation(ctx, key, name, given)
   else
     if stored == delegation_text(given) then return { 'same' } end
     if leads_back(user, given.to) then return { 'cycle' } end
-    if not stored and redis.call('HLEN', key) >= 16 then return { 'full' } end
+    local known = redis.call('HLEN', key)  -- with `#at`, if there is one
+    if not stored and (known > 16 or known == 16 and redis.call('HEXISTS', key, '#at') == 0) then return { 'full' } end
     redis.call('HSET', key, name, delegation_text(given))
     redis.call('HSET', config, 'delegations', '1')
     emit(ctx, 'delegation.put', name, 'user=' .. user .. ' to=' .. given.to .. (actor ~= '' and ' by=' .. actor or ''))

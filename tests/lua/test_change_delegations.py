@@ -1,0 +1,66 @@
+"""Delegations of persons that begin and end while requests move, in small steps."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tests.lua.bench import MakeAny
+from tests.nouns.change.bench import Bench
+from tests.nouns.change.states import in_review
+
+
+@pytest.fixture
+def bench(make_any: MakeAny) -> Bench:
+    made: Bench = make_any("change")
+    return made
+
+
+def delegations(bench: Bench, user: str, *items: dict[str, Any]) -> list[str]:
+    return [one.status for one in bench.put("set_delegations", user=user, item=list(items)).items]
+
+
+def inbox(bench: Bench, user: str) -> list[str]:
+    return sorted(one.decode() for one in bench.ask("ZRANGE", f":inbox:user:{user}", 0, -1))
+
+
+def sweep(bench: Bench, calls: int) -> None:
+    for _ in range(calls):
+        bench.put("sweep", limit=1)
+
+
+@pytest.mark.parametrize("steps", [1, 2, 3])
+def test_what_begins_or_ends_while_requests_move_causes_another_pass(bench: Bench, steps: int) -> None:
+    for number in range(3):
+        in_review(bench, f"c{number}", "user:bob")
+    first = {"name": "first", "to": "zoe", "types": ["other"], "from_ms": bench.now + 1000}
+    second = {"name": "second", "to": "eve", "from_ms": bench.now + 5000, "until_ms": bench.now + 50_000}
+    delegations(bench, "bob", first, second)
+    bench.pass_time(2000)
+    sweep(bench, steps)
+    bench.pass_time(4000)
+    sweep(bench, 9)
+    assert (inbox(bench, "eve"), inbox(bench, "bob")) == (["c0/1", "c1/1", "c2/1"], [])
+
+    third = {"name": "third", "to": "zoe", "types": ["other"], "from_ms": bench.now + 1000}
+    delegations(bench, "bob", third)
+    bench.pass_time(2000)
+    sweep(bench, steps)
+    bench.pass_time(50_000)
+    sweep(bench, 9)
+    assert (inbox(bench, "eve"), inbox(bench, "bob")) == ([], ["c0/1", "c1/1", "c2/1"])
+    assert bench.ask("ZCARD", ":delegating") == 0
+    bench.check()
+
+
+def test_a_person_has_sixteen_delegations_also_while_its_requests_move(bench: Bench) -> None:
+    for number in range(2):
+        in_review(bench, f"c{number}", "user:bob")
+    some: list[dict[str, Any]] = [{"name": f"d{number}", "to": "eve", "types": ["other"]} for number in range(15)]
+    some[0]["from_ms"] = bench.now + 1000
+    delegations(bench, "bob", *some)
+    bench.pass_time(1000)
+    sweep(bench, 1)
+    assert bench.ask("HEXISTS", ":delegations:bob", "#at") == 1
+    assert delegations(bench, "bob", {"name": "e", "to": "zoe"}, {"name": "f", "to": "zoe"}) == ["stored", "full"]
