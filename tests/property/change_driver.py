@@ -144,6 +144,8 @@ class Driver:
         assert shown == expected, f"inbox of {user}, {groups}: {shown}, but {expected}"
         assert told["pending"] == self.model.pending(user)
         compare(f"statistics of {user}:", told["stats"], self.model.statistics(user))
+        away = self.send("get_delegations", user=user)
+        assert away == self.model.get_delegations(user), f"delegations of {user}: {away}"
         found, _ = self.pages("list", limit, by=by, value=value)
         wanted = self.model.listed(by, value)
         assert found == wanted, f"list of {by} {value}: {found}, but {wanted}"

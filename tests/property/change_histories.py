@@ -43,7 +43,7 @@ ACTIONS = (*("approve",) * 6, "reject", *("request_changes",) * 2, "comment", "a
 VERBS = (
     *("put",) * 6, *("submit",) * 6, *("assess",) * 6, *("respond",) * 12, *("move",) * 3, *("begin",) * 5,
     *("heartbeat",) * 3, *("finish",) * 4, *("delegate",) * 4, *("reassign",) * 4, "override", *("set_policies",) * 2,
-    "configure", *("again",) * 6, *("sweep",) * 2,
+    "configure", *("set_delegations",) * 4, *("again",) * 6, *("sweep",) * 2,
 )  # fmt: skip
 MOST_STEPS = 40
 
@@ -122,8 +122,9 @@ class History:
 
     def pass_time(self) -> None:
         """A pause, or up to the next deadline, or a little past or before it."""
-        due = min((one.due for one in self.model.changes.values()), default=NEVER)
-        if self.one_in(3) and self.model.now < due < NEVER:
+        times = [*(one.due for one in self.model.changes.values()), *self.model.delegating.values()]
+        due = min((one for one in times if one > self.model.now), default=NEVER)
+        if self.one_in(3) and due < NEVER:
             self.model.now = max(self.model.now, due + self.chance.choice((0, -1, 1)))
         else:
             self.model.now += self.chance.choice(PAUSES) if self.one_in(2) else self.chance.choice((0, 1, 1000))
@@ -288,6 +289,22 @@ class History:
                 "reassign", id=change.id, operation=operation, actor="op", reason="so", slot=slot, reviewer=reviewer
             )
 
+    def set_delegations(self) -> None:
+        choice, now = self.chance.choice, self.model.now
+        one: dict[str, Any] = {"name": choice("ab")}
+        if self.one_in(5):
+            one["remove"] = True
+        else:
+            one |= {"to": choice((*REVIEWERS, *REVIEWERS, *AUTHORS)), "cascade": self.one_in(2)}
+            one |= {"from_ms": now + choice(SPANS)} if self.one_in(4) else {}
+            one |= {"until_ms": now + choice(SPANS)} if self.one_in(3) else {}
+            conditions = {"tags": ["db"], "types": ["deploy", "other"], "resources": ["host:a"], "risk_below": 40}
+            conditions |= {"risk_above": 20, "inactive": True}
+            if self.one_in(3):
+                name = choice(tuple(conditions))
+                one[name] = conditions[name]
+        self._send("set_delegations", user=choice(REVIEWERS), item=[one])
+
     def override(self) -> None:
         if change := self.change("reviewing", "submitted"):
             self._send(
@@ -313,7 +330,8 @@ class History:
             self._send("finish", id=change.id, token=token, result=result, retry=self.one_in(2), printed="done")
 
     def sweep(self) -> None:
-        self.driver.do("sweep", limit=self.chance.choice((20, 1)))
+        moving = any(at <= self.model.now for at in self.model.delegating.values())
+        self.driver.do("sweep", limit=100 if moving else self.chance.choice((20, 1)))
 
 
 # long runs

@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
 
+from tests.property.change_delegations import ChangeDelegations
 from tests.property.change_records import (
     CONTENT,
     DAY_MS,
@@ -29,12 +30,11 @@ from tests.property.change_records import (
     digest_of,
     text,
 )
-from tests.property.change_views import ChangeViews
 
 READING: Final = ("get", "list", "inbox", "stats", "get_policies")
 
 
-class ChangeModel(ChangeViews):
+class ChangeModel(ChangeDelegations):
     def call(self, verb: str, rid: str | None = None, **arguments: Any) -> Answer:
         """What the script answers, without now_ms."""
         if rid is not None:
@@ -44,7 +44,7 @@ class ChangeModel(ChangeViews):
             arguments |= {"rid": rid} if verb == "begin" else {}
         getattr(self, f"_check_{verb}", lambda **_: None)(**arguments)
         answer: Answer = getattr(self, verb)(**arguments)
-        if verb not in ("configure", "set_policies", "sweep", *READING):
+        if verb not in ("configure", "set_policies", "set_delegations", "sweep", *READING):
             self._take_others(10)
         if rid is not None:
             self.answered[verb, rid] = self.now + RID_MS, answer
@@ -202,9 +202,10 @@ class ChangeModel(ChangeViews):
         change.timeout_at = self.now + change.policy["timeout_ms"]
         change.decided_by = change.why = ""
         change.slots = slots
-        self._open_requests(change)
         change.state = "submitted"
         self._note(change, "change.submitted", actor, f"policy={change.policy['name']}")
+        for slot in slots:
+            self._ask(change, slot)
         self._go_on(change, actor)
         return change.state, {"rev": change.rev, "round": change.round, "digest": change.digest}
 
@@ -270,6 +271,8 @@ class ChangeModel(ChangeViews):
         self._note(change, "change.assessed", actor, detail)
         if change.state == "submitted":
             self._go_on(change, actor)
+            if change.state == "reviewing":
+                self._open_again(change, change.slots)
         return "ok", {"state": change.state, "level": level}
 
     def _level_of(self, score: int) -> str:
@@ -297,9 +300,10 @@ class ChangeModel(ChangeViews):
 
     # rounds of review
 
-    def _open_requests(self, change: Change) -> None:
-        for slot in change.slots:
+    def _open_again(self, change: Change, slots: Iterable[Slot]) -> None:
+        for slot in slots:
             self._open(change, slot)
+            self._look_later(slot)
 
     def _open(self, change: Change, slot: Slot) -> None:
         slot.status, slot.by, slot.reviewed_by, slot.action, slot.reason, slot.responded = "pending", "", "", "", "", 0
@@ -312,7 +316,8 @@ class ChangeModel(ChangeViews):
         change.timeout_at, change.level = self.now + policy["timeout_ms"], 0
         change.remind_at = self.now + policy["remind_ms"] if policy["remind_ms"] else 0
         change.escalate_at = self.now + policy["escalate_ms"] if policy["escalate_to"] else 0
-        self._open_requests(change)
+        for slot in change.slots:
+            slot.due = change.timeout_at
         self._note(change, "change.reviewing", by)
 
     def _open_round(self, change: Change, by: str, why: str) -> None:
@@ -320,7 +325,7 @@ class ChangeModel(ChangeViews):
         change.round += 1
         change.timeout_at = self.now + change.policy["timeout_ms"]
         change.decided_by = ""
-        self._open_requests(change)
+        self._open_again(change, change.slots)
         self._note(change, "change.outdated", by, f"why={why}")
         change.state = "reviewing" if change.is_assessed else "submitted"
         if change.state == "reviewing":
@@ -374,15 +379,23 @@ class ChangeModel(ChangeViews):
             if one.status == "pending":
                 one.due = change.timeout_at
         slot = self._add_slot(change, name)
-        self._note(change, "change.escalated", by, f"slot={slot.number} to={name}")
+        self._note(change, "change.escalated", by, f"slot={slot.number} to={slot.reviewer}")
         return True
 
     def _add_slot(self, change: Change, reviewer: str, name: str = "") -> Slot:
         number = max((slot.number for slot in change.slots), default=0) + 1
         slot = Slot(number, reviewer, name, change.policy["priority"])
         change.slots.append(slot)
-        self._open(change, slot)
+        self._ask(change, slot)
         return slot
+
+    def _ask(self, change: Change, slot: Slot) -> None:
+        """Make a request, for its reviewer or for those to whom delegations lead from there."""
+        self._follow(change, slot)
+        self._open(change, slot)
+        if slot.chain:
+            detail = f"slot={slot.number} to={slot.reviewer} chain={','.join(slot.chain)}"
+            self._note(change, "change.delegated", "delegation", detail)
 
     # what is due
 
@@ -438,6 +451,7 @@ class ChangeModel(ChangeViews):
         for _, id in gone:
             self.events[id].append(("change.removed", ""))
             del self.changes[id]
+        self._move_delegated()
         more = limit in (taken, len(gone))
         return "ok", {"taken": taken, "removed": len(gone), "more": int(more)}
 
@@ -500,7 +514,7 @@ class ChangeModel(ChangeViews):
             self._open_round(change, who.actor, "retracted")
             decision = None
         else:
-            self._open(change, slot)
+            self._open_again(change, [slot])
             decision = self._decide(change, who.actor)
         return decision or "recorded", {"state": change.state, "round": change.round}
 
@@ -558,6 +572,8 @@ class ChangeModel(ChangeViews):
                 return "cycle", {}
             if len(found.chain) + 1 > policy["delegation_depth"]:
                 return "too_deep", {"depth": policy["delegation_depth"]}
+            if found.via and found.via[-1] and not self._cascades(found):
+                return "not_eligible", {"reason": "no_cascade"}
             if not policy["contributors_may_vote"] and change.wrote(to, actor, principal or actor):
                 return "not_eligible", {"reason": "contributor"}
             if not change.can_be_asked(f"user:{to}"):
@@ -601,7 +617,7 @@ class ChangeModel(ChangeViews):
                 found.reviewer, found.name, found.chain, found.via, found.assigned = reviewer, name, (), (), self.now
             case "dismiss":
                 assert found
-                self._open(change, found)
+                self._open_again(change, [found])
         assert found
         self._note(change, "change.reassigned", actor, f"slot={found.number} action={operation}{detail}", reason)
         if change.state == "reviewing":
@@ -722,9 +738,3 @@ class ChangeModel(ChangeViews):
 
     def _wrong_state(self, change: Change) -> Answer:
         return "state", {"state": change.state, "rev": change.rev}
-
-    def _note(self, change: Change, event: str, by: str, detail: str = "", reason: str = "", proof: str = "") -> None:
-        entry = {"event": event, "timestamp": self.now, "rev": change.rev, "round": change.round, "by": by}
-        change.log.append(entry | {"detail": detail, "reason": reason, "proof": proof})
-        payload = f"rev={change.rev} round={change.round} by={by}{' ' + detail if detail else ''}"
-        self.events.setdefault(change.id, []).append((event, payload))

@@ -22,7 +22,7 @@ KINDS = {
     "contributors": "set",
     "log": "stream",
 }
-SINGLE = {"config": "hash", "due": "zset", "ended": "zset", "policies": "hash", "once": "hash", "once:due": "zset"}
+SINGLE = {"config": "hash", "due": "zset", "ended": "zset", "policies": "hash", "once": "hash", "once:due": "zset", "delegating": "zset"}
 
 
 class Slot:
@@ -148,6 +148,8 @@ class Audit(NounAudit):
                 name = f"request:{id}/{slot.number}"
                 if name in self.found:
                     request = texts(self.found[name])
+                    if request.get("via", "").count(",") != len(slot.chain):
+                        yield f"{name}: via is {request.get('via')!r}, and {slot.chain} have delegated it"
                     for field, wanted in wanted_of(change, slot).items():
                         if request.get(field) != wanted:
                             yield f"{name}: {field} is {request.get(field)!r}, and should be {wanted!r}"

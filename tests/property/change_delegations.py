@@ -1,0 +1,163 @@
+"""Delegations of persons in the model of changes: requests follow them, and go back."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+from tests.property.change_records import Answer, Change, RefusedError, Slot, text
+from tests.property.change_views import ChangeViews
+
+DELEGATION: Final = {
+    "from_ms": 0, "until_ms": 0, "types": (), "tags": (), "resources": (), "risk_above": -1, "risk_below": -1,
+    "cascade": False, "active": True,
+}  # fmt: skip
+MOST_DELEGATIONS: Final = 16
+
+
+class ChangeDelegations(ChangeViews):
+    def __init__(self, now: int) -> None:
+        super().__init__(now)
+        self.delegations: dict[str, dict[str, dict[str, Any]]] = {}  # by person and name
+        self.ever_delegated = False
+        self.delegating: dict[str, int] = {}  # person -> when to look at its requests
+
+    def _check_set_delegations(self, item: Sequence[Mapping[str, Any]], **_: Any) -> None:
+        for one in item:
+            if one.get("remove"):
+                if len(one) > 2:
+                    raise RefusedError("remove")
+            elif "to" not in one:
+                raise RefusedError("to")
+            elif one.get("until_ms", 2**53) <= one.get("from_ms", 0):
+                raise RefusedError("until_ms")
+
+    def set_delegations(self, user: str, item: Sequence[Mapping[str, Any]], actor: str = "") -> Answer:
+        answers = [self._set_delegation(user, **one) for one in item]
+        self._move_delegated()
+        return "ok", {"items": [(status, {}) for status in answers]}
+
+    def _set_delegation(self, user: str, name: str, remove: bool = False, inactive: bool = False, **given: Any) -> str:
+        own = self.delegations.setdefault(user, {})
+        if remove:
+            if own.pop(name, None) is None:
+                return "unknown"
+        else:
+            new = DELEGATION | given | {"active": not inactive}
+            if own.get(name) == new:
+                return "same"
+            if self._leads_back(user, given["to"]):
+                return "cycle"
+            if name not in own and len(own) >= MOST_DELEGATIONS:
+                return "full"
+            own[name] = new
+            self.ever_delegated = True
+        self.delegating[user] = self.now
+        return "removed" if remove else "stored"
+
+    def _leads_back(self, user: str, to: str) -> bool:
+        """Whether delegations, at whatever time, lead from one person to another."""
+        seen, left = set(), [to]
+        while left:
+            person = left.pop()
+            seen.add(person)
+            left += [one["to"] for one in self.delegations.get(person, {}).values() if one["to"] not in seen]
+        return user in seen
+
+    def get_delegations(self, user: str) -> Answer:
+        pending = [slot for one in self.changes.values() for slot in one.slots if slot.status == "pending"]
+        own = sorted(self.delegations.get(user, {}).items(), key=lambda one: one[0].encode())
+        items = [("found", {"name": name, "delegation": {k: text(v) for k, v in one.items()}}) for name, one in own]
+        return "ok", {"away": sum(user in slot.chain for slot in pending), "items": items}
+
+    # which requests move
+
+    def _fits(self, change: Change, one: Mapping[str, Any]) -> bool:
+        if not one["active"] or self.now < one["from_ms"] or 0 < one["until_ms"] <= self.now:
+            return False
+        above, below = one["risk_above"], one["risk_below"]
+        if above >= 0 or below >= 0:
+            if change.score is None or change.risk_rev != change.rev:
+                return False
+            if 0 <= above >= change.score or 0 <= below <= change.score:
+                return False
+        given = {"types": (change.content["type"],), "tags": change.metadata["tags"]}
+        given["resources"] = change.content["resources"]
+        return all(not one[name] or not set(one[name]).isdisjoint(values) for name, values in given.items())
+
+    def _first(self, change: Change, person: str) -> tuple[str, dict[str, Any]] | None:
+        own = sorted(self.delegations.get(person, {}).items(), key=lambda one: one[0].encode())
+        return next((one for one in own if self._fits(change, one[1])), None)
+
+    def _follow(self, change: Change, slot: Slot) -> bool:
+        """Lead a request on from who has it. Return whether somebody else has it then."""
+        before = slot.reviewer
+        while slot.reviewer.startswith("user:") and len(slot.chain) < change.policy["delegation_depth"]:
+            if slot.via and slot.via[-1] and not self._cascades(slot):
+                break
+            person = slot.reviewer.removeprefix("user:")
+            found = self._first(change, person)
+            if found is None or not change.can_be_asked(f"user:{found[1]['to']}"):
+                break
+            slot.chain, slot.via = (*slot.chain, person), (*slot.via, found[0])
+            slot.reviewer = f"user:{found[1]['to']}"
+        return slot.reviewer != before
+
+    def _cascades(self, slot: Slot) -> bool:
+        """Whether the delegation that led to its reviewer lets it go on."""
+        led = self.delegations.get(slot.chain[-1], {}).get(slot.via[-1])
+        return led is None or bool(led["cascade"])
+
+    def _look_later(self, slot: Slot) -> None:
+        """A request is open again: delegations may have begun or ended meanwhile."""
+        if self.ever_delegated and slot.reviewer.startswith("user:"):
+            for person in (slot.reviewer.removeprefix("user:"), *slot.chain):
+                self.delegating[person] = self.now
+
+    def _move_delegated(self) -> None:
+        """Move the requests of all persons whose delegations have begun, ended or changed."""
+        while due := sorted((at, person) for person, at in self.delegating.items() if at <= self.now):
+            person = due[0][1]
+            for change in list(self.changes.values()):
+                for slot in list(change.slots):
+                    if slot.status == "pending" and (
+                        person in slot.chain or (change.state == "reviewing" and slot.reviewer == f"user:{person}")
+                    ):
+                        self._move(change, slot, person)
+            own = [one for one in self.delegations.get(person, {}).values() if one["active"]]
+            times = [at for one in own for at in (one["from_ms"], one["until_ms"]) if at > self.now]
+            if times:
+                self.delegating[person] = min(times)
+            else:
+                del self.delegating[person]
+
+    def _move(self, change: Change, slot: Slot, person: str) -> None:
+        self._load(change.id)
+        if slot.status != "pending":
+            return
+        before = slot.reviewer, slot.chain, slot.via
+        if person in slot.chain:
+            at = slot.chain.index(person)
+            led = self.delegations.get(person, {}).get(slot.via[at])
+            following = slot.chain[at + 1] if at + 1 < len(slot.chain) else slot.reviewer.removeprefix("user:")
+            if not slot.via[at] or (led and led["to"] == following and self._fits(change, led)):
+                return
+            slot.reviewer, slot.chain, slot.via = f"user:{person}", slot.chain[:at], slot.via[:at]
+        self._follow(change, slot)
+        if slot.reviewer == before[0]:
+            slot.reviewer, slot.chain, slot.via = before
+            return
+        slot.assigned = self.now
+        detail = f"slot={slot.number} from={before[0]} to={slot.reviewer} chain={','.join(slot.chain)}"
+        self._note(change, "change.delegated", "delegation", detail)
+
+    # what the model of all scripts has
+
+    def _load(self, id: str) -> Change | None:
+        raise NotImplementedError
+
+    def _note(self, change: Change, event: str, by: str, detail: str = "", reason: str = "", proof: str = "") -> None:
+        entry = {"event": event, "timestamp": self.now, "rev": change.rev, "round": change.round, "by": by}
+        change.log.append(entry | {"detail": detail, "reason": reason, "proof": proof})
+        payload = f"rev={change.rev} round={change.round} by={by}{' ' + detail if detail else ''}"
+        self.events.setdefault(change.id, []).append((event, payload))
