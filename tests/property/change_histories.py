@@ -43,7 +43,7 @@ ACTIONS = (*("approve",) * 6, "reject", *("request_changes",) * 2, "comment", "a
 VERBS = (
     *("put",) * 6, *("submit",) * 6, *("assess",) * 6, *("respond",) * 12, *("move",) * 3, *("begin",) * 5,
     *("heartbeat",) * 3, *("finish",) * 4, *("delegate",) * 4, *("reassign",) * 4, "override", *("set_policies",) * 2,
-    "configure", *("set_delegations",) * 4, *("again",) * 6, *("sweep",) * 2,
+    "configure", *("set_delegations",) * 8, *("again",) * 6, *("sweep",) * 4,
 )  # fmt: skip
 MOST_STEPS = 40
 

@@ -2,9 +2,7 @@
 local function delegate_to(own, one, person, via)
   if is_asked(one, person) then return { 'cycle' } end
   if select(2, string.gsub(one.chain, '>', '')) + 1 > number_of(own, 'p_delegation_depth') then return { 'too_deep', number_of(own, 'p_delegation_depth') } end
-  local giver, name = string.match(one.chain, '^.*>([^>]+)$'), string.match(via, '^.*,([^,]*)$')
-  local fields = giver and name and name ~= '' and read_delegation(giver, name)
-  if fields and fields.cascade == '0' then return { 'not_eligible', 'no_cascade' } end
+  if not cascades(one, via) then return { 'not_eligible', 'no_cascade' } end
   if text_of(own, 'p_contributors_may_vote') ~= '1' and has_written(own.id, { person, actor, principal ~= '' and principal or actor }) then return { 'not_eligible', 'contributor' } end
   if not can_be_asked(own, 'user:' .. person) then return { 'not_eligible', 'answered' } end
 end

@@ -2,6 +2,7 @@
 -- and the chain then. A step to somebody who may not answer ends the walk before it, and a delegation without `cascade` behind it. via: the
 -- delegations that led here; returns them with those of this walk.
 local function follow_delegations(ctx, own, one, via)
+  if not cascades(one, via) then return via end
   local steps = select(2, string.gsub(one.chain, '>', ''))
   for _ = steps + 1, number_of(own, 'p_delegation_depth') do  -- at most 4: delegation_depth
     local person = string.match(one.reviewer, '^user:(.+)$')

@@ -9,7 +9,8 @@ local function recheck_request(ctx, person, id)
     if left_via then
       local led = string.match(string.sub(via, #left_via + 1), '^,([^,]*)')
       local fields = led ~= '' and read_delegation(person, led)
-      if led == '' or fields and fits_delegation(ctx, own, fields) then return save_change(ctx, own) end
+      local to = string.match(string.sub(chain, #left + #person + 2), '^>([^>]+)') or string.sub(from, 6)
+      if led == '' or fields and fields.to == to and fits_delegation(ctx, own, fields) then return save_change(ctx, own) end
       one.reviewer, one.chain, via = 'user:' .. person, left, left_via
     end
     via = follow_delegations(ctx, own, one, via)
