@@ -291,7 +291,7 @@ class History:
 
     def set_delegations(self) -> None:
         choice, now = self.chance.choice, self.model.now
-        one: dict[str, Any] = {"name": choice("ab")}
+        one: dict[str, Any] = {"name": choice("aab")}
         if self.one_in(5):
             one["remove"] = True
         else:
@@ -303,7 +303,7 @@ class History:
             if self.one_in(3):
                 name = choice(tuple(conditions))
                 one[name] = conditions[name]
-        self._send("set_delegations", user=choice(REVIEWERS), item=[one])
+        self._send("set_delegations", user=choice(REVIEWERS[:2] if self.one_in(2) else REVIEWERS), item=[one])
 
     def override(self) -> None:
         if change := self.change("reviewing", "submitted"):

@@ -6,6 +6,7 @@ local function retract(ctx, own, one, reason)
     open_round(ctx, own, actor, 'retracted')
   else
     open_request(ctx, own, one)
+    recheck_later(ctx, one)
     redis.call('ZADD', inboxes .. one.reviewer, inbox_score(own), own.id .. '/' .. one.slot)
     if decide(ctx, own, actor) then return { 'approved', own.state, own.round } end
   end
