@@ -16,6 +16,7 @@
 -- KEYS   outbox         zset          {base}:outbox
 -- KEYS   follows        hash          {base}:follows
 -- KEYS   delegations    prefix/hash   {base}:delegations:  label
+-- KEYS   delegating     zset          {base}:delegating
 -- KEYS   away           prefix/zset   {base}:away:         label
 -- KEYS   config         hash          {base}:config
 -- KEYS   events         stream        {base}:events
@@ -61,8 +62,8 @@ local function arg_uint(v, min, max)
 end
 
 local KEYS, ARGV = KEYS, ARGV
-if #KEYS ~= 19 then
-  return redis.error_reply('ADEQ_ARG expected 19 keys, got ' .. #KEYS)
+if #KEYS ~= 20 then
+  return redis.error_reply('ADEQ_ARG expected 20 keys, got ' .. #KEYS)
 end
 
 local id = ARGV[1]
@@ -109,7 +110,7 @@ end
 
 -- emit(ctx, event, id, detail): add an entry to the stream, if the noun keeps events. detail: `name=value` words, or
 -- ''. The trace is ctx.trace, that of the task, or else that of the call.
-local function emit(ctx, event, id, detail) local events = KEYS[15]
+local function emit(ctx, event, id, detail) local events = KEYS[16]
   if ctx.settings_events_max == 0 then return end
   if detail ~= '' and source == '' and trace == '' and not ctx.trace then
     redis.call('XADD', events, 'MAXLEN', '~', ctx.settings_events_max, '*', 'event', event, 'timestamp', ctx.now_text, 'id', id,
@@ -177,7 +178,7 @@ end
 -- open(clock): read what every call needs: the time, whether the base exists, and the settings that this script uses as
 -- `ctx.settings_<name>`; or nil and the error to return. lua/tools/opening.py generates which settings these are, and
 -- the first values of the fields of call.toml. clock: for a call that may create the base.
-local function open(clock) local config = KEYS[14]
+local function open(clock) local config = KEYS[15]
   local row = redis.call('HMGET', config, 'layout_min', 'clock', 'lease_ms', 'lock_domain', 'events_max', 'delegations')
   local now, now_text = read_clock(row[1], row[2], clock)
   if not now then return nil, now_text end
@@ -260,7 +261,7 @@ end
 
 -- verifies_locks(ctx): whether the lock domain of the settings is in the same slot, so that its locks can be looked at.
 -- USES lock
-local function verifies_locks(ctx) local lock__requests = KEYS[17]
+local function verifies_locks(ctx) local lock__requests = KEYS[18]
   if not ctx.settings_lock_domain then return false end
   local name = ':lock:' .. ctx.settings_lock_domain .. ':requests'
   return string.sub(lock__requests, -#name) == name
@@ -271,7 +272,7 @@ function arg_rare()
   if arg_made then return arg_made end
 
 -- leave_away(own, one): a request is no longer pending with a delegate.
-local function leave_away(own, one) local away = KEYS[13]
+local function leave_away(own, one) local away = KEYS[14]
   for person in string.gmatch(one.chain, '[^>]+') do  -- at most 4: delegation_depth
     redis.call('ZREM', away .. person, own.id .. '/' .. one.slot)
   end
@@ -361,6 +362,22 @@ local function can_be_asked(own, reviewer)
   return text_of(own, 'p_contributors_may_vote') == '1' or not has_written(own.id, { person })
 end
 
+-- read_delegation(person, name): the fields of a delegation by name, all of them texts; or nil.
+local function read_delegation(person, name) local delegations = KEYS[12]
+  local stored = string.sub(name, 1, 1) ~= '#' and redis.call('HGET', delegations .. person, name)
+  if not stored then return nil end
+  local fields = {}
+  for field, value in string.gmatch(stored, '([%a_]+)=(%S*)') do fields[field] = value end  -- at most 11: fields of a delegation
+  return fields
+end
+
+-- cascades(one, via): whether a request may be delegated on, by the delegation that led to its reviewer. via: the delegations that led here.
+local function cascades(one, via)
+  local giver, name = string.match(one.chain, '^.*>([^>]+)$'), string.match(via, '^.*,([^,]*)$')
+  local fields = giver and name and name ~= '' and read_delegation(giver, name)
+  return not fields or fields.cascade == '1'
+end
+
 -- count_slots(own): how many requests are approved, rejected, pending, and wait for another revision.
 local function count_slots(own)
   local counts = { approved = 0, rejected = 0, pending = 0, changes_requested = 0 }
@@ -371,7 +388,7 @@ local function count_slots(own)
 end
 
 -- domain_name(): the name of the domain, from its keys.
-local function domain_name() local config = KEYS[14]
+local function domain_name() local config = KEYS[15]
   return string.match(config, '^.*[:{]([^:{}]+)}?:config$')
 end
 
@@ -433,15 +450,6 @@ local function fits_delegation(ctx, own, fields)
   return shares_one(fields.types, text_of(own, 'type')) and shares_one(fields.tags, text_of(own, 'tags')) and shares_one(fields.resources, text_of(own, 'resources'))
 end
 
--- read_delegation(person, name): the fields of a delegation by name, all of them texts; or nil.
-local function read_delegation(person, name) local delegations = KEYS[12]
-  local stored = string.sub(name, 1, 1) ~= '#' and redis.call('HGET', delegations .. person, name)
-  if not stored then return nil end
-  local fields = {}
-  for field, value in string.gmatch(stored, '([%a_]+)=(%S*)') do fields[field] = value end  -- at most 11: fields of a delegation
-  return fields
-end
-
 -- find_delegation(ctx, own, person): the name and the fields of the first delegation of a person that fits a change, by the bytes of their
 -- names; or nil.
 local function find_delegation(ctx, own, person) local delegations = KEYS[12]
@@ -457,6 +465,7 @@ end
 -- and the chain then. A step to somebody who may not answer ends the walk before it, and a delegation without `cascade` behind it. via: the
 -- delegations that led here; returns them with those of this walk.
 local function follow_delegations(ctx, own, one, via)
+  if not cascades(one, via) then return via end
   local steps = select(2, string.gsub(one.chain, '>', ''))
   for _ = steps + 1, number_of(own, 'p_delegation_depth') do  -- at most 4: delegation_depth
     local person = string.match(one.reviewer, '^user:(.+)$')
@@ -471,7 +480,7 @@ local function follow_delegations(ctx, own, one, via)
 end
 
 -- join_people(ctx, own, one): list a pending request with those who have it, or have delegated it.
-local function join_people(ctx, own, one) local by_reviewer, away = KEYS[9], KEYS[13]
+local function join_people(ctx, own, one) local by_reviewer, away = KEYS[9], KEYS[14]
   redis.call('ZADD', by_reviewer .. one.reviewer, own.created_ms, own.id)
   for person in string.gmatch(one.chain, '[^>]+') do  -- at most 4: delegation_depth
     redis.call('ZADD', by_reviewer .. 'user:' .. person, own.created_ms, own.id)
@@ -563,7 +572,7 @@ local function lock__read_request(text)
 end
 
 -- record_of(ctx, rid): the record of a request, with the changes of this call; false if there is none.
-local function lock__record_of(ctx, rid) local lock__requests = KEYS[17]
+local function lock__record_of(ctx, rid) local lock__requests = KEYS[18]
   if ctx.texts[rid] == nil then ctx.texts[rid] = redis.call('HGET', lock__requests, rid) end
   return ctx.texts[rid]
 end
@@ -597,7 +606,7 @@ end
 -- open(clock): read what every call needs: the time, whether the base exists, and the settings that this script uses as
 -- `ctx.settings_<name>`; or nil and the error to return. lua/tools/opening.py generates which settings these are, and
 -- the first values of the fields of call.toml. clock: for a call that may create the base.
-local function lock__open(clock) local lock__config = KEYS[16]
+local function lock__open(clock) local lock__config = KEYS[17]
   local row = redis.call('HMGET', lock__config, 'layout_min', 'clock')
   local now, now_text = lock__read_clock(row[1], row[2], clock)
   if not now then return nil, now_text end
@@ -607,7 +616,7 @@ end
 -- open_domain(rids): open a call, and read what every call needs: the counters of the domain, the records of these
 -- requests, and a time that never goes back (the offset adds what the server's clock has lost). Or nil and the error to
 -- return.
-local function lock__open_domain(rids) local lock__requests = KEYS[17]
+local function lock__open_domain(rids) local lock__requests = KEYS[18]
   local ctx, refused = lock__open()
   if refused then return nil, refused end
   local row = redis.call('HMGET', lock__requests, '#now', '#offset', '#fence', '#waiting', '#due', unpack(rids))  -- at most 1,000: items
@@ -628,7 +637,7 @@ end
 -- for how long it holds them all. domain: the lock domain of the settings, or nil if the call does not name it. Then nothing can be
 -- verified, which is allowed only where the locks are in another slot.
 -- USES lock
-local function lock_refusal(ctx, own, domain, rid) local config, lock__deadlines = KEYS[14], KEYS[18]
+local function lock_refusal(ctx, own, domain, rid) local config, lock__deadlines = KEYS[15], KEYS[19]
   local resources = text_of(own, 'resources')
   if not ctx.settings_lock_domain or resources == '' then return nil end
   if not domain then return string.find(config, '}:change:', 1, true) and string.match(resources, '^[^,]+') or nil end
@@ -668,9 +677,21 @@ local function note_follow(ctx, own, event)
   end
 end
 
+-- recheck_later(ctx, one): a request is open again, and delegations may have begun or ended since it was answered, or before its review
+-- began: the next step of delegations looks at it.
+local function recheck_later(ctx, one) local delegating = KEYS[13]
+  local person = ctx.settings_delegations and string.match(one.reviewer, '^user:(.+)$')
+  if not person then return end
+  redis.call('ZADD', delegating, ctx.now_text, person)
+  for giver in string.gmatch(one.chain, '[^>]+') do redis.call('ZADD', delegating, ctx.now_text, giver) end  -- at most 4: delegation_depth
+end
+
 -- open_requests(ctx, own): open all requests: no answer counts, and their times begin.
 local function open_requests(ctx, own)
-  for _, one in ipairs(slots_of(own)) do open_request(ctx, own, one) end  -- at most 32: slots
+  for _, one in ipairs(slots_of(own)) do  -- at most 32: slots
+    open_request(ctx, own, one)
+    recheck_later(ctx, one)
+  end
 end
 
 -- open_review(ctx, own, by): the requests of a change can be answered from now on; their times begin.

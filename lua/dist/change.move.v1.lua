@@ -15,6 +15,7 @@
 -- KEYS   outbox       zset          {base}:outbox
 -- KEYS   follows      hash          {base}:follows
 -- KEYS   delegations  prefix/hash   {base}:delegations:  label
+-- KEYS   delegating   zset          {base}:delegating
 -- KEYS   away         prefix/zset   {base}:away:         label
 -- KEYS   config       hash          {base}:config
 -- KEYS   once         hash          {base}:once
@@ -74,8 +75,8 @@ local function arg_label(v)
 end
 
 local KEYS, ARGV = KEYS, ARGV
-if #KEYS ~= 18 then
-  return redis.error_reply('ADEQ_ARG expected 18 keys, got ' .. #KEYS)
+if #KEYS ~= 19 then
+  return redis.error_reply('ADEQ_ARG expected 19 keys, got ' .. #KEYS)
 end
 
 local rid = ARGV[1]
@@ -130,7 +131,7 @@ end
 local arg_rare
 
 -- done_before(ctx, verb): the answer that an earlier call with this verb and rid stored in the last minute, or nil.
-local function done_before(ctx, verb) local once = KEYS[15]
+local function done_before(ctx, verb) local once = KEYS[16]
   if rid == '' then return nil end
   local word, until_ms = string.match(redis.call('HGET', once, 'done:' .. verb .. ':' .. rid) or '', '^(%S+) (%d+)$')
   if word and tonumber(until_ms) > ctx.now then return word end
@@ -151,7 +152,7 @@ end
 
 -- emit(ctx, event, id, detail): add an entry to the stream, if the noun keeps events. detail: `name=value` words, or
 -- ''. The trace is ctx.trace, that of the task, or else that of the call.
-local function emit(ctx, event, id, detail) local events = KEYS[17]
+local function emit(ctx, event, id, detail) local events = KEYS[18]
   if ctx.settings_events_max == 0 then return end
   if detail ~= '' and source == '' and trace == '' and not ctx.trace then
     redis.call('XADD', events, 'MAXLEN', '~', ctx.settings_events_max, '*', 'event', event, 'timestamp', ctx.now_text, 'id', id,
@@ -177,7 +178,7 @@ end
 -- hold_once(ctx, field, id, keep_ms, stamp): make a key of `once` refer to a task, for keep_ms or, without keep_ms,
 -- until it is released. stamp: that of the enqueue that made the task, if its record does not know the key; the key no
 -- longer counts once that was purged.
-local function hold_once(ctx, field, id, keep_ms, stamp) local once, once_due = KEYS[15], KEYS[16]
+local function hold_once(ctx, field, id, keep_ms, stamp) local once, once_due = KEYS[16], KEYS[17]
   if not keep_ms then
     redis.call('HSET', once, field, id)
     return
@@ -212,7 +213,7 @@ local function load_change(ctx, id)
 end
 
 -- sweep_once(ctx, limit): delete expired fields of `once`, at most limit. Returns the number.
-local function sweep_once(ctx, limit) local once, once_due = KEYS[15], KEYS[16]
+local function sweep_once(ctx, limit) local once, once_due = KEYS[16], KEYS[17]
   local fields = redis.call('ZRANGE', once_due, '-inf', ctx.now, 'BYSCORE', 'LIMIT', 0, limit)
   if #fields == 0 then return 0 end
   -- at most 4,010: limit, as add_tasks gives it for 1,000 items
@@ -275,7 +276,7 @@ end
 -- open(clock): read what every call needs: the time, whether the base exists, and the settings that this script uses as
 -- `ctx.settings_<name>`; or nil and the error to return. lua/tools/opening.py generates which settings these are, and
 -- the first values of the fields of call.toml. clock: for a call that may create the base.
-local function open(clock) local config = KEYS[14]
+local function open(clock) local config = KEYS[15]
   local row = redis.call('HMGET', config, 'layout_min', 'clock', 'events_max', 'delegations')
   local now, now_text = read_clock(row[1], row[2], clock)
   if not now then return nil, now_text end
@@ -406,7 +407,7 @@ function arg_rare()
   if arg_made then return arg_made end
 
 -- leave_away(own, one): a request is no longer pending with a delegate.
-local function leave_away(own, one) local away = KEYS[13]
+local function leave_away(own, one) local away = KEYS[14]
   for person in string.gmatch(one.chain, '[^>]+') do  -- at most 4: delegation_depth
     redis.call('ZREM', away .. person, own.id .. '/' .. one.slot)
   end
@@ -488,6 +489,22 @@ local function can_be_asked(own, reviewer)
   return text_of(own, 'p_contributors_may_vote') == '1' or not has_written(own.id, { person })
 end
 
+-- read_delegation(person, name): the fields of a delegation by name, all of them texts; or nil.
+local function read_delegation(person, name) local delegations = KEYS[12]
+  local stored = string.sub(name, 1, 1) ~= '#' and redis.call('HGET', delegations .. person, name)
+  if not stored then return nil end
+  local fields = {}
+  for field, value in string.gmatch(stored, '([%a_]+)=(%S*)') do fields[field] = value end  -- at most 11: fields of a delegation
+  return fields
+end
+
+-- cascades(one, via): whether a request may be delegated on, by the delegation that led to its reviewer. via: the delegations that led here.
+local function cascades(one, via)
+  local giver, name = string.match(one.chain, '^.*>([^>]+)$'), string.match(via, '^.*,([^,]*)$')
+  local fields = giver and name and name ~= '' and read_delegation(giver, name)
+  return not fields or fields.cascade == '1'
+end
+
 -- count_slots(own): how many requests are approved, rejected, pending, and wait for another revision.
 local function count_slots(own)
   local counts = { approved = 0, rejected = 0, pending = 0, changes_requested = 0 }
@@ -555,15 +572,6 @@ local function fits_delegation(ctx, own, fields)
   return shares_one(fields.types, text_of(own, 'type')) and shares_one(fields.tags, text_of(own, 'tags')) and shares_one(fields.resources, text_of(own, 'resources'))
 end
 
--- read_delegation(person, name): the fields of a delegation by name, all of them texts; or nil.
-local function read_delegation(person, name) local delegations = KEYS[12]
-  local stored = string.sub(name, 1, 1) ~= '#' and redis.call('HGET', delegations .. person, name)
-  if not stored then return nil end
-  local fields = {}
-  for field, value in string.gmatch(stored, '([%a_]+)=(%S*)') do fields[field] = value end  -- at most 11: fields of a delegation
-  return fields
-end
-
 -- find_delegation(ctx, own, person): the name and the fields of the first delegation of a person that fits a change, by the bytes of their
 -- names; or nil.
 local function find_delegation(ctx, own, person) local delegations = KEYS[12]
@@ -579,6 +587,7 @@ end
 -- and the chain then. A step to somebody who may not answer ends the walk before it, and a delegation without `cascade` behind it. via: the
 -- delegations that led here; returns them with those of this walk.
 local function follow_delegations(ctx, own, one, via)
+  if not cascades(one, via) then return via end
   local steps = select(2, string.gsub(one.chain, '>', ''))
   for _ = steps + 1, number_of(own, 'p_delegation_depth') do  -- at most 4: delegation_depth
     local person = string.match(one.reviewer, '^user:(.+)$')
@@ -593,7 +602,7 @@ local function follow_delegations(ctx, own, one, via)
 end
 
 -- join_people(ctx, own, one): list a pending request with those who have it, or have delegated it.
-local function join_people(ctx, own, one) local by_reviewer, away = KEYS[9], KEYS[13]
+local function join_people(ctx, own, one) local by_reviewer, away = KEYS[9], KEYS[14]
   redis.call('ZADD', by_reviewer .. one.reviewer, own.created_ms, own.id)
   for person in string.gmatch(one.chain, '[^>]+') do  -- at most 4: delegation_depth
     redis.call('ZADD', by_reviewer .. 'user:' .. person, own.created_ms, own.id)
@@ -691,9 +700,21 @@ local function note_follow(ctx, own, event)
   end
 end
 
+-- recheck_later(ctx, one): a request is open again, and delegations may have begun or ended since it was answered, or before its review
+-- began: the next step of delegations looks at it.
+local function recheck_later(ctx, one) local delegating = KEYS[13]
+  local person = ctx.settings_delegations and string.match(one.reviewer, '^user:(.+)$')
+  if not person then return end
+  redis.call('ZADD', delegating, ctx.now_text, person)
+  for giver in string.gmatch(one.chain, '[^>]+') do redis.call('ZADD', delegating, ctx.now_text, giver) end  -- at most 4: delegation_depth
+end
+
 -- open_requests(ctx, own): open all requests: no answer counts, and their times begin.
 local function open_requests(ctx, own)
-  for _, one in ipairs(slots_of(own)) do open_request(ctx, own, one) end  -- at most 32: slots
+  for _, one in ipairs(slots_of(own)) do  -- at most 32: slots
+    open_request(ctx, own, one)
+    recheck_later(ctx, one)
+  end
 end
 
 -- open_review(ctx, own, by): the requests of a change can be answered from now on; their times begin.

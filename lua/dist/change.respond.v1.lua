@@ -19,6 +19,7 @@
 -- KEYS   outbox            zset           {base}:outbox
 -- KEYS   follows           hash           {base}:follows
 -- KEYS   delegations       prefix/hash    {base}:delegations:  label
+-- KEYS   delegating        zset           {base}:delegating
 -- KEYS   away              prefix/zset    {base}:away:         label
 -- KEYS   userstats         prefix/hash    {base}:userstats:    label
 -- KEYS   config            hash           {base}:config
@@ -138,8 +139,8 @@ local function arg_ids(v, min, max, is_label)
 end
 
 local KEYS, ARGV = KEYS, ARGV
-if #KEYS ~= 50 then
-  return redis.error_reply('ADEQ_ARG expected 50 keys, got ' .. #KEYS)
+if #KEYS ~= 51 then
+  return redis.error_reply('ADEQ_ARG expected 51 keys, got ' .. #KEYS)
 end
 
 local rid = ARGV[1]
@@ -235,7 +236,7 @@ local arg_rare
 
 -- count_answer(ctx, action, since_ms): count an answer for the statistics of the actor; since_ms: when the request was opened, or nil if
 -- it was answered before.
-local function count_answer(ctx, action, since_ms) local userstats = KEYS[14]
+local function count_answer(ctx, action, since_ms) local userstats = KEYS[15]
   local key, day = userstats .. actor, math.floor(ctx.now / 86400000)
   local field = (action == 'approve' and 'a:' or 'r:') .. string.format('%.0f', day)
   local row = redis.call('HMGET', key, 'last_ms', field, 'answers', 'took_ms')
@@ -344,7 +345,7 @@ end
 
 -- emit(ctx, event, id, detail): add an entry to the stream, if the noun keeps events. detail: `name=value` words, or
 -- ''. The trace is ctx.trace, that of the task, or else that of the call.
-local function emit(ctx, event, id, detail) local events = KEYS[18]
+local function emit(ctx, event, id, detail) local events = KEYS[19]
   if ctx.settings_events_max == 0 then return end
   if detail ~= '' and source == '' and trace == '' and not ctx.trace then
     redis.call('XADD', events, 'MAXLEN', '~', ctx.settings_events_max, '*', 'event', event, 'timestamp', ctx.now_text, 'id', id,
@@ -425,7 +426,7 @@ local function answer(ctx, own, i, person) local requests, inboxes = KEYS[3], KE
 end
 
 -- done_before(ctx, verb): the answer that an earlier call with this verb and rid stored in the last minute, or nil.
-local function done_before(ctx, verb) local once = KEYS[16]
+local function done_before(ctx, verb) local once = KEYS[17]
   if rid == '' then return nil end
   local word, until_ms = string.match(redis.call('HGET', once, 'done:' .. verb .. ':' .. rid) or '', '^(%S+) (%d+)$')
   if word and tonumber(until_ms) > ctx.now then return word end
@@ -447,7 +448,7 @@ end
 -- hold_once(ctx, field, id, keep_ms, stamp): make a key of `once` refer to a task, for keep_ms or, without keep_ms,
 -- until it is released. stamp: that of the enqueue that made the task, if its record does not know the key; the key no
 -- longer counts once that was purged.
-local function hold_once(ctx, field, id, keep_ms, stamp) local once, once_due = KEYS[16], KEYS[17]
+local function hold_once(ctx, field, id, keep_ms, stamp) local once, once_due = KEYS[17], KEYS[18]
   if not keep_ms then
     redis.call('HSET', once, field, id)
     return
@@ -482,7 +483,7 @@ local function load_change(ctx, id)
 end
 
 -- sweep_once(ctx, limit): delete expired fields of `once`, at most limit. Returns the number.
-local function sweep_once(ctx, limit) local once, once_due = KEYS[16], KEYS[17]
+local function sweep_once(ctx, limit) local once, once_due = KEYS[17], KEYS[18]
   local fields = redis.call('ZRANGE', once_due, '-inf', ctx.now, 'BYSCORE', 'LIMIT', 0, limit)
   if #fields == 0 then return 0 end
   -- at most 4,010: limit, as add_tasks gives it for 1,000 items
@@ -538,7 +539,7 @@ end
 -- open(clock): read what every call needs: the time, whether the base exists, and the settings that this script uses as
 -- `ctx.settings_<name>`; or nil and the error to return. lua/tools/opening.py generates which settings these are, and
 -- the first values of the fields of call.toml. clock: for a call that may create the base.
-local function open(clock) local config = KEYS[15]
+local function open(clock) local config = KEYS[16]
   local row = redis.call('HMGET', config, 'layout_min', 'clock', 'batch_approvals', 'follow_queue', 'events_max', 'delegations')
   local now, now_text = read_clock(row[1], row[2], clock)
   if not now then return nil, now_text end
@@ -563,7 +564,7 @@ end
 
 -- emit(ctx, event, id, detail): add an entry to the stream, if the noun keeps events. detail: `name=value` words, or
 -- ''. The trace is ctx.trace, that of the task, or else that of the call.
-local function queue__emit(ctx, event, id, detail) local queue__events = KEYS[49]
+local function queue__emit(ctx, event, id, detail) local queue__events = KEYS[50]
   if ctx.settings_events_max == 0 then return end
   if detail ~= '' and source == '' and trace == '' and not ctx.trace then
     redis.call('XADD', queue__events, 'MAXLEN', '~', ctx.settings_events_max, '*', 'event', event, 'timestamp', ctx.now_text, 'id', id,
@@ -592,7 +593,7 @@ end
 
 -- index_task(ctx, by_index, id, own): note a new task for the indexes of its user, tags and parent.
 -- EARLY
-local function queue__index_task(ctx, by_index, id, own) local queue__by_user, queue__by_tag, queue__children = KEYS[36], KEYS[37], KEYS[38]
+local function queue__index_task(ctx, by_index, id, own) local queue__by_user, queue__by_tag, queue__children = KEYS[37], KEYS[38], KEYS[39]
   if own.user then queue__line_up(by_index, queue__by_user .. own.user, ctx.now_text, id) end
   if own.tags then
     local seen = {}
@@ -605,14 +606,14 @@ local function queue__index_task(ctx, by_index, id, own) local queue__by_user, q
 end
 
 -- push_wake(ctx, lane): push a wake-up token for a blocked worker. One is enough: it is a hint, not a task.
-local function queue__push_wake(ctx, lane) local queue__wake = KEYS[27]
+local function queue__push_wake(ctx, lane) local queue__wake = KEYS[28]
   if (ctx.mode or ctx.settings_mode) == 'paused' then return end
   if redis.call('EXISTS', queue__wake .. lane) == 0 then redis.call('LPUSH', queue__wake .. lane, '1') end
 end
 
 -- make_ready(ctx, by_lane): put tasks into their lanes and wake a worker for each lane. by_lane[lane] = { score, id,
 -- score, id, … } (line_up). The shares of a lane with waiting tasks do not expire.
-local function queue__make_ready(ctx, by_lane) local queue__ready, queue__lanes, queue__shares = KEYS[25], KEYS[26], KEYS[46]
+local function queue__make_ready(ctx, by_lane) local queue__ready, queue__lanes, queue__shares = KEYS[26], KEYS[27], KEYS[47]
   local names = {}
   for lane, members in pairs(by_lane) do
     names[#names + 1] = lane
@@ -654,7 +655,7 @@ end
 -- as `settled_earlier`, and so do the last eight calls that enqueued it. `source` is the task's own, or that of the
 -- call. A link of another family (shorten_family) is no longer one.
 -- EARLY
-local function queue__write_record(id, stamp, ctx, own, size) local queue__task, queue__children = KEYS[22], KEYS[38]
+local function queue__write_record(id, stamp, ctx, own, size) local queue__task, queue__children = KEYS[23], KEYS[39]
   local key = queue__task .. id
   local old = ctx.some_known and redis.call('HMGET', key, 'gone', 'rid', 'earlier', 'settled', 'link') or {}
   if old[5] then
@@ -684,7 +685,7 @@ end
 -- add_tasks(ctx, ids, data, envelopes, stamps): add the tasks that are new. envelopes: their pairs; stamps:
 -- `<rid>/<index>`. Returns one answer for each task.
 -- EARLY
-local function queue__add_tasks(ctx, ids, data, envelopes, stamps) local queue__config, queue__payload, queue__ready, queue__shares = KEYS[19], KEYS[23], KEYS[25], KEYS[46]
+local function queue__add_tasks(ctx, ids, data, envelopes, stamps) local queue__config, queue__payload, queue__ready, queue__shares = KEYS[20], KEYS[24], KEYS[26], KEYS[47]
   local last = redis.call('HINCRBY', queue__config, 'place', #ids)
   local place = last - #ids
   ctx.there, ctx.lined, ctx.aside, ctx.last_place = {}, {}, {}, string.format('%.0f', last)
@@ -740,7 +741,7 @@ end
 -- answer_waiters(ctx, id, how, value): store how a task ended under `reply:<id>` for reply_ms, and publish it. The key
 -- lives twice as long; after reply_ms it is ignored.
 -- EARLY
-local function queue__answer_waiters(ctx, id, how, value) local queue__config, queue__reply, queue__channel = KEYS[19], KEYS[24], KEYS[47]
+local function queue__answer_waiters(ctx, id, how, value) local queue__config, queue__reply, queue__channel = KEYS[20], KEYS[25], KEYS[48]
   ctx.reply_ms = ctx.reply_ms or tonumber(redis.call('HGET', queue__config, 'reply_ms') or 3600000)
   redis.call('SET', queue__reply .. id, string.format('%.0f ', ctx.now + ctx.reply_ms) .. how .. '\n' .. value,
     'PX', string.format('%.0f', math.max(2 * ctx.reply_ms, 60000)))
@@ -749,7 +750,7 @@ end
 
 -- cancel_task(ctx, id, tied, detail): end a task as cancelled; the caller has taken it out of the set it was in.
 -- EARLY
-local function queue__cancel_task(ctx, id, tied, detail) local queue__task, queue__finished = KEYS[22], KEYS[31]
+local function queue__cancel_task(ctx, id, tied, detail) local queue__task, queue__finished = KEYS[23], KEYS[32]
   if tied then arg_rare().queue__on_end(ctx, id, 'cancelled', '') end
   redis.call('HSET', queue__task .. id, 'cancelled_ms', ctx.now_text)
   redis.call('ZADD', queue__finished, ctx.now, id)
@@ -811,7 +812,7 @@ function arg_rare()
   if arg_made then return arg_made end
 
 -- leave_away(own, one): a request is no longer pending with a delegate.
-local function leave_away(own, one) local away = KEYS[13]
+local function leave_away(own, one) local away = KEYS[14]
   for person in string.gmatch(one.chain, '[^>]+') do  -- at most 4: delegation_depth
     redis.call('ZREM', away .. person, own.id .. '/' .. one.slot)
   end
@@ -893,6 +894,22 @@ local function can_be_asked(own, reviewer)
   return text_of(own, 'p_contributors_may_vote') == '1' or not has_written(own.id, { person })
 end
 
+-- read_delegation(person, name): the fields of a delegation by name, all of them texts; or nil.
+local function read_delegation(person, name) local delegations = KEYS[12]
+  local stored = string.sub(name, 1, 1) ~= '#' and redis.call('HGET', delegations .. person, name)
+  if not stored then return nil end
+  local fields = {}
+  for field, value in string.gmatch(stored, '([%a_]+)=(%S*)') do fields[field] = value end  -- at most 11: fields of a delegation
+  return fields
+end
+
+-- cascades(one, via): whether a request may be delegated on, by the delegation that led to its reviewer. via: the delegations that led here.
+local function cascades(one, via)
+  local giver, name = string.match(one.chain, '^.*>([^>]+)$'), string.match(via, '^.*,([^,]*)$')
+  local fields = giver and name and name ~= '' and read_delegation(giver, name)
+  return not fields or fields.cascade == '1'
+end
+
 -- comment(ctx, own, reason): leave a comment in the log. The last hundred places there are for steps.
 local function comment(ctx, own, reason) local logs = KEYS[4]
   if redis.call('XLEN', logs .. own.id) >= 900 then return { 'full' } end
@@ -901,7 +918,7 @@ local function comment(ctx, own, reason) local logs = KEYS[4]
 end
 
 -- domain_name(): the name of the domain, from its keys.
-local function domain_name() local config = KEYS[15]
+local function domain_name() local config = KEYS[16]
   return string.match(config, '^.*[:{]([^:{}]+)}?:config$')
 end
 
@@ -963,15 +980,6 @@ local function fits_delegation(ctx, own, fields)
   return shares_one(fields.types, text_of(own, 'type')) and shares_one(fields.tags, text_of(own, 'tags')) and shares_one(fields.resources, text_of(own, 'resources'))
 end
 
--- read_delegation(person, name): the fields of a delegation by name, all of them texts; or nil.
-local function read_delegation(person, name) local delegations = KEYS[12]
-  local stored = string.sub(name, 1, 1) ~= '#' and redis.call('HGET', delegations .. person, name)
-  if not stored then return nil end
-  local fields = {}
-  for field, value in string.gmatch(stored, '([%a_]+)=(%S*)') do fields[field] = value end  -- at most 11: fields of a delegation
-  return fields
-end
-
 -- find_delegation(ctx, own, person): the name and the fields of the first delegation of a person that fits a change, by the bytes of their
 -- names; or nil.
 local function find_delegation(ctx, own, person) local delegations = KEYS[12]
@@ -987,6 +995,7 @@ end
 -- and the chain then. A step to somebody who may not answer ends the walk before it, and a delegation without `cascade` behind it. via: the
 -- delegations that led here; returns them with those of this walk.
 local function follow_delegations(ctx, own, one, via)
+  if not cascades(one, via) then return via end
   local steps = select(2, string.gsub(one.chain, '>', ''))
   for _ = steps + 1, number_of(own, 'p_delegation_depth') do  -- at most 4: delegation_depth
     local person = string.match(one.reviewer, '^user:(.+)$')
@@ -1001,7 +1010,7 @@ local function follow_delegations(ctx, own, one, via)
 end
 
 -- join_people(ctx, own, one): list a pending request with those who have it, or have delegated it.
-local function join_people(ctx, own, one) local by_reviewer, away = KEYS[9], KEYS[13]
+local function join_people(ctx, own, one) local by_reviewer, away = KEYS[9], KEYS[14]
   redis.call('ZADD', by_reviewer .. one.reviewer, own.created_ms, own.id)
   for person in string.gmatch(one.chain, '[^>]+') do  -- at most 4: delegation_depth
     redis.call('ZADD', by_reviewer .. 'user:' .. person, own.created_ms, own.id)
@@ -1076,9 +1085,21 @@ local function is_assessed(own)
     or (needs == 'preview' or needs == 'both') and number_of(own, 'preview_rev') ~= own.rev)
 end
 
+-- recheck_later(ctx, one): a request is open again, and delegations may have begun or ended since it was answered, or before its review
+-- began: the next step of delegations looks at it.
+local function recheck_later(ctx, one) local delegating = KEYS[13]
+  local person = ctx.settings_delegations and string.match(one.reviewer, '^user:(.+)$')
+  if not person then return end
+  redis.call('ZADD', delegating, ctx.now_text, person)
+  for giver in string.gmatch(one.chain, '[^>]+') do redis.call('ZADD', delegating, ctx.now_text, giver) end  -- at most 4: delegation_depth
+end
+
 -- open_requests(ctx, own): open all requests: no answer counts, and their times begin.
 local function open_requests(ctx, own)
-  for _, one in ipairs(slots_of(own)) do open_request(ctx, own, one) end  -- at most 32: slots
+  for _, one in ipairs(slots_of(own)) do  -- at most 32: slots
+    open_request(ctx, own, one)
+    recheck_later(ctx, one)
+  end
 end
 
 -- open_review(ctx, own, by): the requests of a change can be answered from now on; their times begin.
@@ -1116,7 +1137,7 @@ end
 -- push_due(lane): push a wake-up token for a due time within the next 10 s (the longest block), because blocked workers
 -- do not know this time. The worker that takes the token claims, sees next_ms, and blocks until then. Also pushed while
 -- the queue is paused. It expires after 60 s.
-local function queue__push_due(lane) local queue__wake = KEYS[27]
+local function queue__push_due(lane) local queue__wake = KEYS[28]
   if redis.call('EXISTS', queue__wake .. lane) == 0 then redis.call('LPUSH', queue__wake .. lane, '1') end
   redis.call('PEXPIRE', queue__wake .. lane, 60000)
 end
@@ -1124,7 +1145,7 @@ end
 -- await_deadline(ctx, id, since_ms, due, own): store the next deadline of a waiting task: its move to the next lane (or
 -- its failure in the last lane), counted from since_ms, or its expiry if it was never leased; the earlier one. due: a
 -- list for the ZADD of the caller. own: what this reads of the record, if that is known.
-local function queue__await_deadline(ctx, id, since_ms, due, own) local queue__task, queue__deadlines = KEYS[22], KEYS[30]
+local function queue__await_deadline(ctx, id, since_ms, due, own) local queue__task, queue__deadlines = KEYS[23], KEYS[31]
   own = own or redis.call('HMGET', queue__task .. id, 'fallback_after_ms', 'fallback', 'expires_at_ms', 'deliveries')
   local at_ms = MAX_SAFE
   if own[1] then
@@ -1144,7 +1165,7 @@ local function queue__await_deadline(ctx, id, since_ms, due, own) local queue__t
 end
 
 -- begin_chains(ctx): note that the queue has chains. Until then, no call looks for tasks that wait for others.
-local function queue__begin_chains(ctx) local queue__config = KEYS[19]
+local function queue__begin_chains(ctx) local queue__config = KEYS[20]
   if not (ctx.settings_chains or ctx.has_chains) then redis.call('HSET', queue__config, 'chains', '1') end
   ctx.has_chains = true
 end
@@ -1153,7 +1174,7 @@ end
 -- completed or failed to its gathering parent, '<id> <its place>', and to the tasks that wait for it by now. Later
 -- tasks wait for another task with that id. `o`: report it to the next task of its ordering key, in place of a parent.
 -- `t`: cancel its children, under a stamp.
-local function queue__note_end(ctx, how, id, parent, stamp) local queue__config, queue__ends = KEYS[19], KEYS[41]
+local function queue__note_end(ctx, how, id, parent, stamp) local queue__config, queue__ends = KEYS[20], KEYS[42]
   ctx.last_place = ctx.last_place or redis.call('HGET', queue__config, 'place') or 0
   redis.call('ZADD', queue__ends, ctx.now_text,
     how .. ' ' .. id .. ' ' .. (parent or '- 0') .. ' ' .. (stamp or ctx.last_place))
@@ -1162,7 +1183,7 @@ end
 
 -- make_awaited(ctx, id): mark a task that other tasks wait for: from now on it has ties. If it has ended already, note
 -- its end for all waiting tasks that this call adds.
-local function queue__make_awaited(ctx, id) local queue__running, queue__task, queue__finished, queue__dead = KEYS[20], KEYS[22], KEYS[31], KEYS[32]
+local function queue__make_awaited(ctx, id) local queue__running, queue__task, queue__finished, queue__dead = KEYS[21], KEYS[23], KEYS[32], KEYS[33]
   if ctx.there[id] == 'awaited' then return end
   ctx.there[id] = 'awaited'
   local failed = redis.call('ZSCORE', queue__dead, id) or redis.call('HEXISTS', queue__task .. id, 'cancelled_ms') == 1
@@ -1179,7 +1200,7 @@ end
 -- await_others(ctx, id, own, place): let a new task wait until others have ended: the tasks of `after`, which exist;
 -- `gather` children, which may come later; or the earlier tasks of its ordering key. An end from before is noted as if
 -- it happened now.
-local function queue__await_others(ctx, id, own, place) local queue__task, queue__blocked, queue__deadlines, queue__dependents = KEYS[22], KEYS[29], KEYS[30], KEYS[39]
+local function queue__await_others(ctx, id, own, place) local queue__task, queue__blocked, queue__deadlines, queue__dependents = KEYS[23], KEYS[30], KEYS[31], KEYS[40]
   local seen, awaits = {}, own.gather or (own.behind and 1 or 0)
   for _, other in ipairs(own.after or {}) do
     if not seen[other] then
@@ -1195,7 +1216,7 @@ local function queue__await_others(ctx, id, own, place) local queue__task, queue
 end
 
 -- find_set(id, record): the set that a task is in, and its score there; nil if it is in none or has no record.
-local function queue__find_set(id, record) local queue__leases, queue__ready, queue__delayed, queue__blocked, queue__finished, queue__dead = KEYS[21], KEYS[25], KEYS[28], KEYS[29], KEYS[31], KEYS[32]
+local function queue__find_set(id, record) local queue__leases, queue__ready, queue__delayed, queue__blocked, queue__finished, queue__dead = KEYS[22], KEYS[26], KEYS[29], KEYS[30], KEYS[32], KEYS[33]
   if not record then return nil end
   for _, set in ipairs({ queue__ready .. (record.lane or 'any'), queue__leases, queue__finished, queue__delayed, queue__dead, queue__blocked }) do
     local score = redis.call('ZSCORE', set, id)
@@ -1205,7 +1226,7 @@ end
 
 -- lane_emptied(ctx, lane): note that no task waits in this lane any more. Its wake token is deleted, but a token for a
 -- due time expires by itself.
-local function queue__lane_emptied(ctx, lane) local queue__lanes, queue__wake, queue__delayed, queue__deadlines, queue__shares = KEYS[26], KEYS[27], KEYS[28], KEYS[30], KEYS[46]
+local function queue__lane_emptied(ctx, lane) local queue__lanes, queue__wake, queue__delayed, queue__deadlines, queue__shares = KEYS[27], KEYS[28], KEYS[29], KEYS[31], KEYS[47]
   redis.call('SREM', queue__lanes, lane)
   if ctx.settings_fair > 0 or ctx.settings_fair_top > 0 then redis.call('EXPIRE', queue__shares .. lane, ctx.settings_limits > 0 and 2592000 or 86400) end
   if redis.call('EXISTS', queue__delayed, queue__deadlines) == 0 then
@@ -1216,14 +1237,14 @@ local function queue__lane_emptied(ctx, lane) local queue__lanes, queue__wake, q
 end
 
 -- leave_line(id, key): remove a task from a limit queue. If the queue is then empty, remove it from limit_lines.
-local function queue__leave_line(id, key) local queue__task, queue__waiting, queue__limit_lines = KEYS[22], KEYS[43], KEYS[44]
+local function queue__leave_line(id, key) local queue__task, queue__waiting, queue__limit_lines = KEYS[23], KEYS[44], KEYS[45]
   redis.call('HDEL', queue__task .. id, 'limited_by')
   redis.call('ZREM', queue__waiting .. key, id)
   if redis.call('EXISTS', queue__waiting .. key) == 0 then redis.call('ZREM', queue__limit_lines, key) end
 end
 
 -- push_control(ctx, name): leave a wake-up for a worker. It expires if no worker waits for it.
-local function queue__push_control(ctx, name) local queue__control = KEYS[33]
+local function queue__push_control(ctx, name) local queue__control = KEYS[34]
   ctx.called = ctx.called or {}
   if ctx.called[name] then return end
   ctx.called[name] = true
@@ -1232,7 +1253,7 @@ local function queue__push_control(ctx, name) local queue__control = KEYS[33]
 end
 
 -- read_record(id): the record of a task as a table by name, and how many bytes its values have; nil if there is none.
-local function queue__read_record(id) local queue__task = KEYS[22]
+local function queue__read_record(id) local queue__task = KEYS[23]
   local flat, record, bytes = redis.call('HGETALL', queue__task .. id), {}, 0  -- at most 70: fields of a record
   if #flat == 0 then return nil, 0 end
   for f = 1, #flat, 2 do
@@ -1243,7 +1264,7 @@ local function queue__read_record(id) local queue__task = KEYS[22]
 end
 
 -- state_of(ctx, set, score, record): the state of a task by the set it is in; nil if it is in none.
-local function queue__state_of(ctx, set, score, record) local queue__leases, queue__delayed, queue__blocked, queue__finished, queue__dead = KEYS[21], KEYS[28], KEYS[29], KEYS[31], KEYS[32]
+local function queue__state_of(ctx, set, score, record) local queue__leases, queue__delayed, queue__blocked, queue__finished, queue__dead = KEYS[22], KEYS[29], KEYS[30], KEYS[32], KEYS[33]
   if not set then return nil end
   if set == queue__leases then return tonumber(score) > ctx.now and 'running' or 'stalled' end
   if set == queue__finished then return record.cancelled_ms and 'cancelled' or 'completed' end
@@ -1253,7 +1274,7 @@ end
 -- cancel_one(ctx, id, dead_too): cancel a task: at once if it waits, by its worker if it runs. With dead_too, a dead
 -- task leaves the dead set. Returns the answer.
 -- LATE
-local function queue__cancel_one(ctx, id, dead_too) local queue__running, queue__leases = KEYS[20], KEYS[21]
+local function queue__cancel_one(ctx, id, dead_too) local queue__running, queue__leases = KEYS[21], KEYS[22]
   local record = queue__read_record(id)
   local set, score = queue__find_set(id, record)
   local state = queue__state_of(ctx, set, score, record)
@@ -1296,7 +1317,7 @@ end
 -- most limit, and note that their own children follow. The stamp ends cycles of parents: each task is cancelled once
 -- for a stamp. A later cancel has a higher stamp and does the work of earlier ones. A link (shorten_family) of a
 -- removed child counts as a child. Returns how many, and the last of them with its score.
-local function queue__cancel_children(ctx, id, last_id, last_score, stamp, limit) local queue__task, queue__children = KEYS[22], KEYS[38]
+local function queue__cancel_children(ctx, id, last_id, last_score, stamp, limit) local queue__task, queue__children = KEYS[23], KEYS[39]
   local start = last_score == '0' and 0 or queue__rank_after(queue__children .. id, last_score, last_id)
   local page = redis.call('ZRANGE', queue__children .. id, start, start + limit - 1, 'WITHSCORES')
   for i = 1, #page, 2 do
@@ -1323,7 +1344,7 @@ end
 
 -- delay_until(ctx, due_ms, id, lane): make a task delayed until due_ms. If that is within 10 s, wake a worker of the
 -- lane.
-local function queue__delay_until(ctx, due_ms, id, lane) local queue__delayed = KEYS[28]
+local function queue__delay_until(ctx, due_ms, id, lane) local queue__delayed = KEYS[29]
   redis.call('ZADD', queue__delayed, due_ms, id)
   if due_ms - ctx.now < 10000 then queue__push_due(lane) end
 end
@@ -1331,7 +1352,7 @@ end
 -- chains_on_end(ctx, id, own, how): note the end for the parent that gathers the task, and for the tasks that wait for it.
 -- READS awaited gathered parent
 -- WHEN own.awaited or own.gathered
-local function queue__chains_on_end(ctx, id, own, how) local queue__task = KEYS[22]
+local function queue__chains_on_end(ctx, id, own, how) local queue__task = KEYS[23]
   redis.call('HDEL', queue__task .. id, 'awaited', 'gathered')
   local well = how == 'completed' or how == 'result_dropped'
   queue__note_end(ctx, well and 'c' or 'f', id, own.gathered and own.parent .. ' ' .. own.gathered)
@@ -1339,7 +1360,7 @@ end
 
 -- holds_on_end(ctx, id, own): end what a task holds while it waits or runs: its deadline, its unique key and its scope.
 -- READS unique scope
-local function queue__holds_on_end(ctx, id, own) local queue__deadlines, queue__once = KEYS[30], KEYS[34]
+local function queue__holds_on_end(ctx, id, own) local queue__deadlines, queue__once = KEYS[31], KEYS[35]
   redis.call('ZREM', queue__deadlines, id)
   if not (own.unique or own.scope) then return end
   local unique, scope = 'unique:' .. (own.unique or ''), 'scope:' .. (own.scope or '')
@@ -1352,7 +1373,7 @@ end
 -- and propagate_ends unblocks the next task.
 -- READS ordering_key
 -- WHEN own.ordering_key
-local function queue__order_on_end(ctx, id, own) local queue__order = KEYS[40]
+local function queue__order_on_end(ctx, id, own) local queue__order = KEYS[41]
   local line = queue__order .. own.ordering_key
   local first = redis.call('ZRANGE', line, 0, 1, 'WITHSCORES')
   redis.call('ZREM', line, id)
@@ -1367,7 +1388,7 @@ local function queue__replies_on_end(ctx, id, how, value)
 end
 
 -- on_end(ctx, id, how, value): generated from lua/queue/noun.toml: calls the hooks of holds, chains, order, replies.
-local function queue__on_end(ctx, id, how, value) local queue__task = KEYS[22]
+local function queue__on_end(ctx, id, how, value) local queue__task = KEYS[23]
   local row = redis.call('HMGET', queue__task .. id, 'unique', 'scope', 'awaited', 'gathered', 'parent', 'ordering_key', 'reply', 'result_ms')
   local own = { unique = row[1], scope = row[2], awaited = row[3], gathered = row[4], parent = row[5], ordering_key = row[6], reply = row[7], result_ms = row[8] }
   queue__holds_on_end(ctx, id, own)
@@ -1379,7 +1400,7 @@ end
 
 -- move_to_dead(ctx, event, id, reason, tied, error, shown): move a task to the dead set. The caller has removed it from
 -- its set, and writes the reason and the error into the record. shown: further words of the event, or nil.
-local function queue__move_to_dead(ctx, event, id, reason, tied, error, shown) local queue__dead = KEYS[32]
+local function queue__move_to_dead(ctx, event, id, reason, tied, error, shown) local queue__dead = KEYS[33]
   if tied then queue__on_end(ctx, id, 'dead ' .. reason, error or '') end
   redis.call('ZADD', queue__dead, ctx.now, id)
   queue__emit(ctx, event, id, 'reason=' .. reason .. (shown or ''))
@@ -1389,7 +1410,7 @@ end
 -- share_place(ctx, lane, user, band): the place of a user's next task with fair shares: the place claimed last in this
 -- lane and band, or the end of the user's previous task if that is later. A task of a user with weight 100 % lasts
 -- 1,000. config.fair_top is kept above all places, for the case that fair shares are switched off.
-local function queue__share_place(ctx, lane, user, band) local queue__config, queue__weights, queue__shares = KEYS[19], KEYS[45], KEYS[46]
+local function queue__share_place(ctx, lane, user, band) local queue__config, queue__weights, queue__shares = KEYS[20], KEYS[46], KEYS[47]
   local name = lane .. ' ' .. band .. user
   ctx.shares = ctx.shares or {}
   local own = ctx.shares[name]
@@ -1414,7 +1435,7 @@ end
 -- or ends at once if this end decides, and otherwise when the last one has ended (it may wait for all of them, or for
 -- any). What becomes ready goes into the batch. A task that is not blocked at this place no longer waits, or is another
 -- task with that id.
-local function queue__tell_waiting(ctx, id, place, how, batch) local queue__task, queue__blocked = KEYS[22], KEYS[29]
+local function queue__tell_waiting(ctx, id, place, how, batch) local queue__task, queue__blocked = KEYS[23], KEYS[30]
   local score = redis.call('ZSCORE', queue__blocked, id)
   if not score or score % BAND ~= tonumber(place) then return end
   local own = redis.call('HMGET', queue__task .. id, 'after_when', 'after_any', 'lane', 'delay_ms', 'run_after_ms', 'ties', 'user', 'limited_by')
@@ -1446,7 +1467,7 @@ end
 -- propagate_ends(ctx, limit): carry out what ended tasks mean for others, oldest first, for at most limit of them. `c`,
 -- `f`: report to the waiting tasks and to the gathering parent. `o`: report to the next task of the ordering key. `t`:
 -- cancel the children. The rest stays noted. Returns how many were reported.
-local function queue__propagate_ends(ctx, limit) local queue__dependents, queue__ends = KEYS[39], KEYS[41]
+local function queue__propagate_ends(ctx, limit) local queue__dependents, queue__ends = KEYS[40], KEYS[42]
   local batch, told = { by_lane = {}, freed = {} }, 0
   local function line_up_freed()
     queue__make_ready(ctx, batch.by_lane)
@@ -1488,14 +1509,14 @@ end
 -- chains_on_close(ctx): report the ends of this call to the tasks that wait for them: at most 100, less those that its
 -- sweep has reported. If more are left, the time of the next claim is now.
 -- WHEN ctx.noted
-local function queue__chains_on_close(ctx) local queue__ends = KEYS[41]
+local function queue__chains_on_close(ctx) local queue__ends = KEYS[42]
   local left = 100 - ctx.told
   local all = left > 0 and queue__propagate_ends(ctx, left) < left
   if ctx.next_ms and not all and redis.call('EXISTS', queue__ends) == 1 then ctx.next_ms = ctx.now end
 end
 
 -- create_base(clock): store the layout and the clock of a new base. The clock is `test` or `server` (the default).
-local function queue__create_base(clock) local queue__config = KEYS[19]
+local function queue__create_base(clock) local queue__config = KEYS[20]
   redis.call('HSET', queue__config, 'layout', CREATED, 'layout_min', CREATED, 'clock', clock == 'test' and 'test' or 'server')
 end
 
@@ -1509,7 +1530,7 @@ end
 -- find_duplicate(ctx, own, stamp): find the task that a new one duplicates, and by what: an earlier answer of this call
 -- (rid), its idempotency key (key), its scope, or its unique key. The third value: a later item of this call made that
 -- task. nil if it is no duplicate.
-local function queue__find_duplicate(ctx, own, stamp) local queue__task, queue__once = KEYS[22], KEYS[34]
+local function queue__find_duplicate(ctx, own, stamp) local queue__task, queue__once = KEYS[23], KEYS[35]
   local names = { 'rid', 'key', 'scope', 'unique' }
   local found = redis.call('HMGET', queue__once, 'rid:' .. stamp, 'key:' .. (own.idempotency_key or ''),
     'scope:' .. (own.scope or ''), 'unique:' .. (own.unique or ''))
@@ -1527,7 +1548,7 @@ end
 -- read_limits(ctx, keys): the limits for these keys: each has its own, or that of its kind (`user:*`). A rule is stored
 -- as '<concurrency> <policy> <interval_ms> <burst>', with 0 for not limited. Each limit is one table per call (cached
 -- in ctx.limit). room_left adds `held` and `next_ms` to it.
-local function queue__read_limits(ctx, keys) local queue__limits = KEYS[42]
+local function queue__read_limits(ctx, keys) local queue__limits = KEYS[43]
   local names, found = {}, {}
   for i, key in ipairs(keys) do names[2 * i - 1], names[2 * i] = key, string.sub(key, 1, string.find(key, ':', 1, true) or -1) .. '*' end
   local rules = redis.call('HMGET', queue__limits, unpack(names))  -- at most 2,000: two for each key of a task, or of a page of lines
@@ -1565,7 +1586,7 @@ end
 
 -- find_line(ctx, own): for a new task: the first of its limits whose queue is not empty. The task joins this queue at
 -- once.
-local function queue__find_line(ctx, own) local queue__waiting = KEYS[43]
+local function queue__find_line(ctx, own) local queue__waiting = KEYS[44]
   local limited = queue__limits_of(ctx, own.user or '', table.concat(own.tags or {}, ','), table.concat(own.limits or {}, ','))
   for _, limit in ipairs(limited) do
     if ctx.in_line[limit.key] == nil then ctx.in_line[limit.key] = redis.call('EXISTS', queue__waiting .. limit.key) == 1 end
@@ -1575,7 +1596,7 @@ end
 
 -- find_missing(ctx, ids, stamp): the first of these ids whose task does not exist, or is created by a later item of
 -- this call; nil if all exist. Ids that were found are not looked up again in this call.
-local function queue__find_missing(ctx, ids, stamp) local queue__task = KEYS[22]
+local function queue__find_missing(ctx, ids, stamp) local queue__task = KEYS[23]
   for _, id in ipairs(ids) do
     if not ctx.there[id] then
       local row = redis.call('HMGET', queue__task .. id, 'created_ms', 'rid')
@@ -1594,7 +1615,7 @@ end
 -- hold_once(ctx, field, id, keep_ms, stamp): make a key of `once` refer to a task, for keep_ms or, without keep_ms,
 -- until it is released. stamp: that of the enqueue that made the task, if its record does not know the key; the key no
 -- longer counts once that was purged.
-local function queue__hold_once(ctx, field, id, keep_ms, stamp) local queue__once, queue__once_due = KEYS[34], KEYS[35]
+local function queue__hold_once(ctx, field, id, keep_ms, stamp) local queue__once, queue__once_due = KEYS[35], KEYS[36]
   if not keep_ms then
     redis.call('HSET', queue__once, field, id)
     return
@@ -1607,7 +1628,7 @@ end
 
 -- hold_keys(ctx, id, own, is_twin): store the keys of a task in `once`: the idempotency key for idempotency_ms, the
 -- unique key and the scope until the task ends. is_twin: the task already existed; only the idempotency key is added.
-local function queue__hold_keys(ctx, id, own, is_twin) local queue__config, queue__task = KEYS[19], KEYS[22]
+local function queue__hold_keys(ctx, id, own, is_twin) local queue__config, queue__task = KEYS[20], KEYS[23]
   if own.idempotency_key then
     ctx.keep_ms = ctx.keep_ms or redis.call('HGET', queue__config, 'idempotency_ms') or 86400000
     local row = is_twin and redis.call('HMGET', queue__task .. id, 'idempotency_key', 'rid', 'keys') or {}
@@ -1625,7 +1646,7 @@ end
 
 -- is_here(own): whether a task that belongs to another partition by now has to stay here: another task of its ordering
 -- key has not ended here; or, without such a key, its parent is here, or a task that it waits for.
-local function queue__is_here(own) local queue__task, queue__order = KEYS[22], KEYS[40]
+local function queue__is_here(own) local queue__task, queue__order = KEYS[23], KEYS[41]
   if own.ordering_key then return redis.call('EXISTS', queue__order .. own.ordering_key) == 1 end
   local other = own.parent or own.after and own.after[1]
   return other and redis.call('HEXISTS', queue__task .. other, 'created_ms') == 1
@@ -1633,7 +1654,7 @@ end
 
 -- join_gathering(ctx, id, parent): if the parent waits for its children, note that this child counts, and the place of
 -- the parent, because a later task may have the same id.
-local function queue__join_gathering(ctx, id, parent) local queue__task, queue__blocked = KEYS[22], KEYS[29]
+local function queue__join_gathering(ctx, id, parent) local queue__task, queue__blocked = KEYS[23], KEYS[30]
   local score = redis.call('ZSCORE', queue__blocked, parent)
   local own = score and redis.call('HMGET', queue__task .. parent, 'gather', 'limited_by') or {}
   if own[1] and not own[2] then
@@ -1644,7 +1665,7 @@ end
 -- join_limit(ctx, id, score, limit, recheck_at_ms, tied): put a task into the queue of a limit, by its place.
 -- recheck_at_ms: the new score of the queue in limit_lines, unless it is due earlier. The task may still expire. Its
 -- fallback timer stops while it waits for the limit.
-local function queue__join_limit(ctx, id, score, limit, recheck_at_ms, tied) local queue__task, queue__blocked, queue__deadlines, queue__waiting, queue__limit_lines = KEYS[22], KEYS[29], KEYS[30], KEYS[43], KEYS[44]
+local function queue__join_limit(ctx, id, score, limit, recheck_at_ms, tied) local queue__task, queue__blocked, queue__deadlines, queue__waiting, queue__limit_lines = KEYS[23], KEYS[30], KEYS[31], KEYS[44], KEYS[45]
   redis.call('ZADD', queue__blocked, score, id)
   redis.call('ZADD', queue__waiting .. limit.key, score, id)
   redis.call('ZADD', queue__limit_lines, 'LT', recheck_at_ms, limit.key)
@@ -1658,7 +1679,7 @@ end
 
 -- join_order(id, own, place): put a new task at the end of the line of its ordering key. Behind others it waits for its turn,
 -- which comes when it is the first.
-local function queue__join_order(id, own, place) local queue__order = KEYS[40]
+local function queue__join_order(id, own, place) local queue__order = KEYS[41]
   local line = queue__order .. own.ordering_key
   own.behind = redis.call('EXISTS', line) == 1
   redis.call('ZADD', line, place, id)
@@ -1667,7 +1688,7 @@ end
 
 -- known_as(id, stamp): the answer for an id that is in use: 'created' if this call created the task (or an earlier task
 -- with this id), otherwise 'exists' and whether a later item of this call created it; nil if the id is free.
-local function queue__known_as(id, stamp) local queue__task = KEYS[22]
+local function queue__known_as(id, stamp) local queue__task = KEYS[23]
   local row = redis.call('HMGET', queue__task .. id, 'rid', 'created_ms', 'earlier')
   if row[1] == stamp or string.find(' ' .. (row[3] or '') .. ' ', ' ' .. stamp .. ' ', 1, true) then return 'created' end
   if row[2] then return 'exists', queue__is_later(row[1], stamp) end
@@ -1676,7 +1697,7 @@ end
 -- merge_task(ctx, twin, by, stamp, own, data): answer an enqueue with an existing task. by: what both have in common
 -- (`rid`, `key`, `scope`, `unique`). It stores the answer, because the call may be repeated after that task has ended.
 -- With coalesce=last, the task of a scope gets the new payload.
-local function queue__merge_task(ctx, twin, by, stamp, own, data) local queue__task, queue__payload = KEYS[22], KEYS[23]
+local function queue__merge_task(ctx, twin, by, stamp, own, data) local queue__task, queue__payload = KEYS[23], KEYS[24]
   if by == 'rid' then return end
   queue__hold_once(ctx, 'rid:' .. stamp, twin, 60000)
   if by == 'key' then return end
@@ -1715,7 +1736,7 @@ end
 -- open(clock): read what every call needs: the time, whether the base exists, and the settings that this script uses as
 -- `ctx.settings_<name>`; or nil and the error to return. lua/tools/opening.py generates which settings these are, and
 -- the first values of the fields of call.toml. clock: for a call that may create the base.
-local function queue__open(clock) local queue__config = KEYS[19]
+local function queue__open(clock) local queue__config = KEYS[20]
   local row = redis.call('HMGET', queue__config, 'layout_min', 'clock', 'events_max', 'fair', 'mode', 'epoch', 'partitions', 'chains', 'limits', 'fair_top')
   local now, now_text = queue__read_clock(row[1], row[2], clock)
   if not now then return nil, now_text end
@@ -1727,7 +1748,7 @@ end
 -- removed. If a link's only child is a link, the child takes its place, behind all others, with the stamp of the last
 -- cancelled tree. So there are fewer links than tasks.
 -- LATE
-local function queue__shorten_family(ctx, id) local queue__task, queue__children, queue__ends = KEYS[22], KEYS[38], KEYS[41]
+local function queue__shorten_family(ctx, id) local queue__task, queue__children, queue__ends = KEYS[23], KEYS[39], KEYS[42]
   local link = redis.call('HMGET', queue__task .. id, 'gone', 'link', 'pruned')
   -- at most 1,100: each round takes out a link, and there is one for each task of the call, and two more
   while link[1] and link[2] do
@@ -1758,7 +1779,7 @@ local function queue__shorten_family(ctx, id) local queue__task, queue__children
 end
 
 -- sweep_once(ctx, limit): delete expired fields of `once`, at most limit. Returns the number.
-local function queue__sweep_once(ctx, limit) local queue__once, queue__once_due = KEYS[34], KEYS[35]
+local function queue__sweep_once(ctx, limit) local queue__once, queue__once_due = KEYS[35], KEYS[36]
   local fields = redis.call('ZRANGE', queue__once_due, '-inf', ctx.now, 'BYSCORE', 'LIMIT', 0, limit)
   if #fields == 0 then return 0 end
   -- at most 4,010: limit, as add_tasks gives it for 1,000 items
@@ -1774,7 +1795,7 @@ end
 
 -- write_counts(ctx): add what this call has counted to the totals, once a call and not once a task. A number is added to its counter,
 -- a table of buckets to one counter for each bucket.
-local function queue__write_counts(ctx) local queue__counters = KEYS[48]
+local function queue__write_counts(ctx) local queue__counters = KEYS[49]
   for name, counted in pairs(ctx.counts) do
     if type(counted) == 'number' then
       redis.call('HINCRBY', queue__counters, name, counted)
@@ -1800,6 +1821,7 @@ local function retract(ctx, own, one, reason) local inboxes = KEYS[5]
     open_round(ctx, own, actor, 'retracted')
   else
     open_request(ctx, own, one)
+    recheck_later(ctx, one)
     redis.call('ZADD', inboxes .. one.reviewer, inbox_score(own), own.id .. '/' .. one.slot)
     if decide(ctx, own, actor) then return { 'approved', own.state, own.round } end
   end
@@ -1809,7 +1831,7 @@ end
 -- send_follows(ctx): enqueue the tasks of this call, if the queue of the settings is in the same slot and takes tasks as they are: it is
 -- not draining, in no partitions, and of this layout and clock. Otherwise they wait in the outbox: a queue never refuses a vote.
 -- USES queue
-local function send_follows(ctx) local queue__config, queue__task = KEYS[19], KEYS[22]
+local function send_follows(ctx) local queue__config, queue__task = KEYS[20], KEYS[23]
   local name = ':queue:' .. (ctx.settings_follow_queue or '') .. ':config'
   local line = string.sub(queue__config, -#name) == name and queue__open()
   if not line or not queue__takes_plain_tasks(line) then

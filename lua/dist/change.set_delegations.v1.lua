@@ -379,7 +379,8 @@ local function recheck_request(ctx, person, id) local requests = KEYS[3]
     if left_via then
       local led = string.match(string.sub(via, #left_via + 1), '^,([^,]*)')
       local fields = led ~= '' and arg_rare().read_delegation(person, led)
-      if led == '' or fields and arg_rare().fits_delegation(ctx, own, fields) then return save_change(ctx, own) end
+      local to = string.match(string.sub(chain, #left + #person + 2), '^>([^>]+)') or string.sub(from, 6)
+      if led == '' or fields and fields.to == to and arg_rare().fits_delegation(ctx, own, fields) then return save_change(ctx, own) end
       one.reviewer, one.chain, via = 'user:' .. person, left, left_via
     end
     via = arg_rare().follow_delegations(ctx, own, one, via)
@@ -679,6 +680,22 @@ local function can_be_asked(own, reviewer)
   return text_of(own, 'p_contributors_may_vote') == '1' or not has_written(own.id, { person })
 end
 
+-- read_delegation(person, name): the fields of a delegation by name, all of them texts; or nil.
+local function read_delegation(person, name) local delegations = KEYS[12]
+  local stored = string.sub(name, 1, 1) ~= '#' and redis.call('HGET', delegations .. person, name)
+  if not stored then return nil end
+  local fields = {}
+  for field, value in string.gmatch(stored, '([%a_]+)=(%S*)') do fields[field] = value end  -- at most 11: fields of a delegation
+  return fields
+end
+
+-- cascades(one, via): whether a request may be delegated on, by the delegation that led to its reviewer. via: the delegations that led here.
+local function cascades(one, via)
+  local giver, name = string.match(one.chain, '^.*>([^>]+)$'), string.match(via, '^.*,([^,]*)$')
+  local fields = giver and name and name ~= '' and read_delegation(giver, name)
+  return not fields or fields.cascade == '1'
+end
+
 -- count_slots(own): how many requests are approved, rejected, pending, and wait for another revision.
 local function count_slots(own)
   local counts = { approved = 0, rejected = 0, pending = 0, changes_requested = 0 }
@@ -760,15 +777,6 @@ local function fits_delegation(ctx, own, fields)
   return shares_one(fields.types, text_of(own, 'type')) and shares_one(fields.tags, text_of(own, 'tags')) and shares_one(fields.resources, text_of(own, 'resources'))
 end
 
--- read_delegation(person, name): the fields of a delegation by name, all of them texts; or nil.
-local function read_delegation(person, name) local delegations = KEYS[12]
-  local stored = string.sub(name, 1, 1) ~= '#' and redis.call('HGET', delegations .. person, name)
-  if not stored then return nil end
-  local fields = {}
-  for field, value in string.gmatch(stored, '([%a_]+)=(%S*)') do fields[field] = value end  -- at most 11: fields of a delegation
-  return fields
-end
-
 -- find_delegation(ctx, own, person): the name and the fields of the first delegation of a person that fits a change, by the bytes of their
 -- names; or nil.
 local function find_delegation(ctx, own, person) local delegations = KEYS[12]
@@ -784,6 +792,7 @@ end
 -- and the chain then. A step to somebody who may not answer ends the walk before it, and a delegation without `cascade` behind it. via: the
 -- delegations that led here; returns them with those of this walk.
 local function follow_delegations(ctx, own, one, via)
+  if not cascades(one, via) then return via end
   local steps = select(2, string.gsub(one.chain, '>', ''))
   for _ = steps + 1, number_of(own, 'p_delegation_depth') do  -- at most 4: delegation_depth
     local person = string.match(one.reviewer, '^user:(.+)$')
@@ -946,9 +955,21 @@ local function note_follow(ctx, own, event)
   end
 end
 
+-- recheck_later(ctx, one): a request is open again, and delegations may have begun or ended since it was answered, or before its review
+-- began: the next step of delegations looks at it.
+local function recheck_later(ctx, one) local delegating = KEYS[13]
+  local person = ctx.settings_delegations and string.match(one.reviewer, '^user:(.+)$')
+  if not person then return end
+  redis.call('ZADD', delegating, ctx.now_text, person)
+  for giver in string.gmatch(one.chain, '[^>]+') do redis.call('ZADD', delegating, ctx.now_text, giver) end  -- at most 4: delegation_depth
+end
+
 -- open_requests(ctx, own): open all requests: no answer counts, and their times begin.
 local function open_requests(ctx, own)
-  for _, one in ipairs(slots_of(own)) do open_request(ctx, own, one) end  -- at most 32: slots
+  for _, one in ipairs(slots_of(own)) do  -- at most 32: slots
+    open_request(ctx, own, one)
+    recheck_later(ctx, one)
+  end
 end
 
 -- open_review(ctx, own, by): the requests of a change can be answered from now on; their times begin.
@@ -1033,7 +1054,7 @@ local function wait_for_delegations(person, since) local delegations, delegating
   end
 end
 
-  arg_made = { before_person = before_person, create_base = create_base, delegation_text = delegation_text, fits_delegation = fits_delegation, read_delegation = read_delegation, follow_delegations = follow_delegations, find_slot = find_slot, hand_on = hand_on, leads_back = leads_back, note_follow = note_follow, take_due = take_due, wait_for_delegations = wait_for_delegations }
+  arg_made = { before_person = before_person, read_delegation = read_delegation, create_base = create_base, delegation_text = delegation_text, fits_delegation = fits_delegation, follow_delegations = follow_delegations, find_slot = find_slot, hand_on = hand_on, leads_back = leads_back, note_follow = note_follow, take_due = take_due, wait_for_delegations = wait_for_delegations }
   return arg_made
 end
 

@@ -22,7 +22,15 @@ KINDS = {
     "contributors": "set",
     "log": "stream",
 }
-SINGLE = {"config": "hash", "due": "zset", "ended": "zset", "policies": "hash", "once": "hash", "once:due": "zset", "delegating": "zset"}
+SINGLE = {
+    "config": "hash",
+    "due": "zset",
+    "ended": "zset",
+    "policies": "hash",
+    "once": "hash",
+    "once:due": "zset",
+    "delegating": "zset",
+}
 
 
 class Slot:
