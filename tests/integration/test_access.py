@@ -306,7 +306,8 @@ def test_names_that_are_none(names: Any) -> None:
 
 def test_a_role_in_one_noun() -> None:
     rules = acl_rules("lock.work", "observer")
-    assert [rule for rule in rules if "~" in rule] == ["~ade:{lock:*}:*", "%R~ade:{queue:*}:*", "~ade:{lock:*}!work"]
+    of_two = [rule for rule in rules if "~ade:{lock:" in rule or "~ade:{queue:" in rule]
+    assert of_two == ["~ade:{lock:*}:*", "%R~ade:{queue:*}:*", "~ade:{lock:*}!work"]
     assert {"+evalsha", "+hset"} <= set(rules)
     with pytest.raises(ConfigError, match=r"'lock.produce' is not accepted; .*, and in one noun: .*lock\.work"):
         acl_rules("lock.produce")
@@ -314,7 +315,7 @@ def test_a_role_in_one_noun() -> None:
 
 @pytest.mark.parametrize("named", ["queue", "domain", "lock", "memos"])
 def test_names_of_what_there_is_not(named: str) -> None:
-    with pytest.raises(ConfigError, match=f"{named} is not known; allowed: domains, queues"):
+    with pytest.raises(ConfigError, match=f"{named} is not known; allowed: .*domains, queues"):
         acl_rules("worker", **{named: ["a"]})  # type: ignore[arg-type]
 
 
