@@ -157,8 +157,8 @@ class CannotApply(AdeqError):
     """The change cannot be applied now. Nothing has begun.
 
     id: of the change.
-    status: `held`, `outdated`, `state` or `not_found`; what `Changes.begin` answers.
-    answer: this answer, with its fields.
+    status: `held`, `not_locked`, `outdated`, `state` or `not_found`; what `Changes.begin` answers.
+    answer: this answer, with its fields; None if another applier waits for the locks of the change (`held`).
     """
 
     def __init__(self, id: str, status: str, answer: typing.Any = None) -> None:

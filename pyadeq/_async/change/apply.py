@@ -23,6 +23,7 @@ from pyadeq.errors import (
     ChangeStopped,
     DurabilityError,
     LeaseLost,
+    OwnerWaits,
     PayloadError,
     ScriptError,
     TransportError,
@@ -78,7 +79,8 @@ class Applying(ChangesBase):
         locks: a lock domain; None: that of the setting lock_domain, if it is set. The run holds exclusive locks on all
         resources of the change, as the owner `<domain>/<change>`. If the client has a slot, the server verifies the
         locks of the setting's domain: without them nothing begins, and the lease never ends later than the locks.
-        wait: seconds to wait for these locks at most. The errors are those of `Locks.acquire`.
+        wait: seconds to wait for these locks at most. The errors are those of `Locks.acquire`; but if another applier
+        of this change waits for them already, it is CannotApply.
         """
         self._check_open()
         if on_stop is not None and not aio_takes(on_stop):
@@ -90,7 +92,10 @@ class Applying(ChangesBase):
         grant = None
         if locks is not None and resources:
             owner, purpose = f"{self.name}/{ref.id}", f"change {ref.id} rev {ref.rev}"
-            grant = await locks.take_many(resources, owner=owner, agent=agent, wait=wait, purpose=purpose)
+            try:
+                grant = await locks.take_many(resources, owner=owner, agent=agent, wait=wait, purpose=purpose)
+            except OwnerWaits as error:  # the owner is the change, so another applier waits for its locks
+                raise CannotApply(ref.id, "held") from error
         try:
             bases = await self._bases("lock", "lock_domain")
             run = await self._start(ref, agent, lease, grant, bases, retry, on_stop)

@@ -10,7 +10,7 @@ import os
 import sys
 from time import sleep
 
-from pyadeq import Adeq, CannotApply, Changes, OwnerWaits, Run, WaitTimeout
+from pyadeq import Adeq, CannotApply, Changes, Run, WaitTimeout
 from pyadeq.ext.demo.approvals_plan import DOMAIN, SLOT
 from pyadeq.ext.demo.child import end_with_demo
 
@@ -30,7 +30,7 @@ def apply_all(adeq: Adeq, name: str) -> None:
                 with changes.apply(found.id, agent=name, wait=WAIT) as run:
                     run.check()
                     _change_the_world(adeq, run)
-            except (CannotApply, OwnerWaits, WaitTimeout):  # another applier has it, or its locks
+            except (CannotApply, WaitTimeout):  # another applier has it, or its locks
                 continue
         sleep(POLL)
 

@@ -10,7 +10,7 @@ import pytest
 from pyadeq import Change, Result
 from pyadeq._async.change.keeper import ChangeKeeper
 from pyadeq._async.kernel import keeper as kernel_keeper
-from pyadeq._twins import aio_Event, aio_sleep
+from pyadeq._twins import aio_Event, aio_join, aio_sleep, aio_spawn
 from pyadeq.asyncio import Adeq, Changes, Locks, Run
 from pyadeq.errors import (
     BadArgument,
@@ -394,6 +394,25 @@ async def test_a_run_holds_the_locks_of_its_resources(changes: Changes, locks: L
         async with changes.apply("c2", agent="deployer", locks=locks):
             pass
     assert (await locks.stats()).held == 0
+
+
+async def test_another_applier_waits_for_the_locks(changes: Changes, locks: Locks) -> None:
+    put = await approved(changes)
+    applied: list[str] = []
+
+    async def work() -> None:
+        async with changes.apply(put, agent="first", locks=locks, wait=DEADLINE) as run:
+            applied.append(run.agent)
+
+    async with locks.acquire("database:orders", owner="somebody"):
+        first = aio_spawn(work)
+        while (await locks.show("database:orders")).waiting == 0:
+            await aio_sleep(0.01)
+        with pytest.raises(CannotApply, match="held"):
+            async with changes.apply(put, agent="second", locks=locks, wait=DEADLINE):
+                pass
+    await aio_join(first, DEADLINE)
+    assert applied == ["first"]
 
 
 async def test_a_run_whose_lock_is_lost(changes: Changes, locks: Locks) -> None:

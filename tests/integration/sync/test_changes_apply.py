@@ -11,7 +11,7 @@ import pytest
 from pyadeq import Change, Result
 from pyadeq._sync.change.keeper import ChangeKeeper
 from pyadeq._sync.kernel import keeper as kernel_keeper
-from pyadeq._twins import Event, sleep
+from pyadeq._twins import Event, join, sleep, spawn
 from pyadeq import Adeq, Changes, Locks, Run
 from pyadeq.errors import (
     BadArgument,
@@ -395,6 +395,25 @@ def test_a_run_holds_the_locks_of_its_resources(changes: Changes, locks: Locks) 
         with changes.apply("c2", agent="deployer", locks=locks):
             pass
     assert (locks.stats()).held == 0
+
+
+def test_another_applier_waits_for_the_locks(changes: Changes, locks: Locks) -> None:
+    put = approved(changes)
+    applied: list[str] = []
+
+    def work() -> None:
+        with changes.apply(put, agent="first", locks=locks, wait=DEADLINE) as run:
+            applied.append(run.agent)
+
+    with locks.acquire("database:orders", owner="somebody"):
+        first = spawn(work)
+        while (locks.show("database:orders")).waiting == 0:
+            sleep(0.01)
+        with pytest.raises(CannotApply, match="held"):
+            with changes.apply(put, agent="second", locks=locks, wait=DEADLINE):
+                pass
+    join(first, DEADLINE)
+    assert applied == ["first"]
 
 
 def test_a_run_whose_lock_is_lost(changes: Changes, locks: Locks) -> None:
