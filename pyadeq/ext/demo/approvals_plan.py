@@ -11,7 +11,7 @@ SLOT = "demo"
 DOMAIN = "infra"
 FOLLOW_QUEUE = "follow"
 LOCK_DOMAIN = "infra"
-LOCK_LEASE = 2.0  # seconds; that of a run never ends later than its locks
+LOCK_LEASE = 3.0  # seconds; that of a run never ends later than its locks
 ESCALATE = 1.0  # seconds without an answer
 
 AGENTS = {"web-bot": "mia", "net-bot": "noah", "data-bot": "bob"}  # and who answers for them

@@ -30,7 +30,7 @@ from pyadeq.ext.demo.approvals_plan import (
 
 Say = Callable[[str], None]
 POLL = 0.02  # seconds
-PATIENCE = 20.0  # seconds
+PATIENCE = 30.0  # seconds
 VACATION = 14 * 86400.0  # seconds
 
 
@@ -147,7 +147,7 @@ def escalate(changes: Changes, say: Say) -> None:
 
 
 def wait_until(happened: Callable[[], bool], complaint: str) -> None:
-    """Look again and again. Raises AdeqError after 20 s."""
+    """Look again and again. Raises AdeqError after 30 s."""
     end = monotonic() + PATIENCE
     while not happened():
         if monotonic() > end:
