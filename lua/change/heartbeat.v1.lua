@@ -16,7 +16,7 @@
 -- EVENT  change.outdated change.reviewing change.reminded change.escalated change.delegated change.rejected
 -- EVENT  change.approved change.released change.failed change.cancelled
 -- ROLE   apply
--- REPLAY idempotent
+-- REPLAY state
 -- USES   lock
 -- FLAGS  allow-oom
 -- COST   5 commands; at most 1,300 commands, 6,200 steps

@@ -16,6 +16,7 @@ from tests.nouns.change import (
     scenarios_of_requests,
     scenarios_of_runs,
     scenarios_of_submit,
+    scenarios_of_two_nouns,
 )
 
 __all__ = [
@@ -32,4 +33,5 @@ __all__ = [
     "scenarios_of_requests",
     "scenarios_of_runs",
     "scenarios_of_submit",
+    "scenarios_of_two_nouns",
 ]

@@ -439,3 +439,32 @@ def get_delegations_of_the_greatest_size(bench: NounBench, n: int) -> AnyCall:
     own = {"to": "e" * 195, "types": words, "tags": words, "resources": words}
     bench.put("set_delegations", user="b" * 195, item=[{"name": f"d{at:02}".ljust(100, "n"), **own} for at in range(n)])
     return bench.call("get_delegations", user="b" * 195)
+
+
+@scenario(0)
+def set_delegations_that_end_without_a_beginning(bench: NounBench, _: int) -> AnyCall:
+    return set_one(bench, to="eve", until_ms=bench.now + 1000)
+
+
+@scenario(0)
+def set_delegations_in_a_chain_in_which_requests_move(bench: NounBench, _: int) -> AnyCall:
+    for number in range(101):
+        in_review(bench, f"c{number}", "user:eve")
+    instead(bench, "eve", "zoe", cascade=True)
+    return set_one(bench, to="eve", cascade=True)
+
+
+@scenario(0)
+def set_delegations_one_too_many_while_requests_move(bench: NounBench, _: int) -> AnyCall:
+    for number in range(101):
+        in_review(bench, f"c{number}")
+    bench.put("set_delegations", user="bob", item=[{"name": f"d{number}", "to": "eve"} for number in range(15)])
+    return set_one(bench, name="x", to="eve")
+
+
+@scenario(0)
+def set_delegations_after_an_answer_before_the_review_is_over(bench: NounBench, _: int) -> AnyCall:
+    """The inbox has one that its call closes, because its time is over."""
+    in_review(bench, timeout=60)
+    bench.pass_time(60_000)
+    return set_one(bench, to="eve")

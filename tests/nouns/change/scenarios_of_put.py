@@ -274,3 +274,12 @@ def put_as_much_as_there_may_be(bench: NounBench, n: int) -> AnyCall:
     tags = [f"{number:02}".ljust(200, "y") for number in range(min(n, 16))]
     own = {**LARGE, "resources": resources, "tags": tags, "team": "u" * 200}
     return bench.call("put", id="c", expect_rev=1, actor="ann", change_type="deploy", **own)
+
+
+@scenario(0)
+def put_other_fields_of_the_content(bench: NounBench, _: int) -> AnyCall:
+    """The event names them all."""
+    draft(bench)
+    own = {"change_type": "drop", "version": "2", "description": "x", "parameters": "{}", "resources": ["a:b"]}
+    own |= {"rollback_strategy": "manual", "timeout": 60, "priority": 1}
+    return bench.call("put", id="c", expect_rev=1, actor="ann", **own)

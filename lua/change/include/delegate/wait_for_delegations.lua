@@ -3,7 +3,7 @@ local function wait_for_delegations(person, since)
   local next_ms = MAX_SAFE
   for _, name in ipairs(redis.call('HKEYS', delegations .. person)) do  -- at most 17: delegations of a person, and `#at`
     local fields = read_delegation(person, name)
-    if fields and fields.active == '1' then
+    if fields.active == '1' then
       local from, till = tonumber(fields.from_ms), tonumber(fields.until_ms)
       if from > since then next_ms = math.min(next_ms, from) elseif till > since then next_ms = math.min(next_ms, till) end
     end
