@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from tests.lua.scenario import AnyCall, scenario, sent
 from tests.nouns.bench import NounBench
 from tests.nouns.change.states import (
@@ -280,6 +282,12 @@ def put_as_much_as_there_may_be(bench: NounBench, n: int) -> AnyCall:
 def put_other_fields_of_the_content(bench: NounBench, _: int) -> AnyCall:
     """The event names them all."""
     draft(bench)
-    own = {"change_type": "drop", "version": "2", "description": "x", "parameters": "{}", "resources": ["a:b"]}
+    own: dict[str, Any] = {
+        "change_type": "drop",
+        "version": "2",
+        "description": "x",
+        "parameters": "{}",
+        "resources": ["a:b"],
+    }
     own |= {"rollback_strategy": "manual", "timeout": 60, "priority": 1}
     return bench.call("put", id="c", expect_rev=1, actor="ann", **own)

@@ -233,7 +233,7 @@ def respond_and_a_task_that_is_there_follows_in_one_slot(bench: NounBench, _: in
 def respond_and_many_tasks_follow_in_one_slot(bench: NounBench, n: int) -> AnyCall:
     move_in(bench, follow_queue="q")
     of(bench, "queue", "q", "configure", clock="test")
-    steps = {"approved_kind": "a" * 200, "changes_requested_kind": "c" * 200}
+    steps: dict[str, Any] = {"approved_kind": "a" * 200, "changes_requested_kind": "c" * 200}
     seen = [in_review(bench, f"c{number}", "user:bob", "user:eve", **steps) for number in range(n)]
     items = [{**one, "action": "request_changes"} for one in seen]
     return bench.call("respond", actor="bob", item=items, queue=f"{bench.base}:queue:q")
