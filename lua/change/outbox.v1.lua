@@ -14,7 +14,7 @@
 -- ROLE   apply
 -- REPLAY goes_on
 -- FLAGS  allow-oom
--- COST   3 + 3n commands; at most 370 commands, 2,100 steps
+-- COST   3 + 3n commands; at most 340 commands, 2,000 steps
 
 local ctx, refused = open()
 if refused then return refused end

@@ -10,7 +10,7 @@ local function lock_refusal(ctx, own, domain, rid)
   local request = lock.live_request(domain, rid)
   if request and request.state == 'held' and request.owner == domain_name() .. '/' .. own.id and deadline > domain.now then
     for _, part in ipairs(request.parts) do  -- at most 32: locks of a request
-      if part.code == 'x' and part.fence ~= '0' then held[part.resource] = true end
+      if part.code == 'x' then held[part.resource] = true end
     end
   end
   for name in string.gmatch(resources, '[^,]+') do  -- at most 32: resources
