@@ -52,7 +52,7 @@
 -- ROLE   apply
 -- REPLAY rid
 -- USES   lock
--- COST   17 commands; at most 1,300 commands, 6,400 steps
+-- COST   17 commands; at most 1,800 commands, 8,500 steps
 
 local LAYOUT = 1
 local MAX_SAFE = 9007199254740991
@@ -263,7 +263,7 @@ local function lock_refusal(ctx, own, domain, rid) local config, lock__deadlines
   local request = lock__live_request(domain, rid)
   if request and request.state == 'held' and request.owner == arg_rare().domain_name() .. '/' .. own.id and deadline > domain.now then
     for _, part in ipairs(request.parts) do  -- at most 32: locks of a request
-      if part.code == 'x' and part.fence ~= '0' then held[part.resource] = true end
+      if part.code == 'x' then held[part.resource] = true end
     end
   end
   for name in string.gmatch(resources, '[^,]+') do  -- at most 32: resources
@@ -379,7 +379,7 @@ local function open(clock) local config = KEYS[16]
   local row = redis.call('HMGET', config, 'layout_min', 'clock', 'lease_ms', 'default_run_ms', 'lock_domain', 'events_max', 'delegations')
   local now, now_text = read_clock(row[1], row[2], clock)
   if not now then return nil, now_text end
-  return { exists = row[1], now = now, now_text = now_text, settings_lease_ms = tonumber(row[3] or 30000), settings_default_run_ms = tonumber(row[4] or 3600000), settings_lock_domain = row[5], settings_events_max = tonumber(row[6] or 100000), settings_delegations = row[7] == '1' }
+  return { exists = row[1], now = now, now_text = now_text, settings_lease_ms = tonumber(row[3] or 30000), settings_default_run_ms = tonumber(row[4] or 3600000), settings_lock_domain = row[5], settings_events_max = tonumber(row[6] or 100000), settings_delegations = row[7] == '1', known = {} }
 end
 
 -- record_step(ctx, own, event, by, detail, why): note a step of a change in its log, as an event, and as its next `seq`. by: who did it;
@@ -632,13 +632,21 @@ local function fits_delegation(ctx, own, fields)
 end
 
 -- find_delegation(ctx, own, person): the name and the fields of the first delegation of a person that fits a change, by the bytes of their
--- names; or nil.
+-- names; or nil. A call reads those of a person once.
 local function find_delegation(ctx, own, person) local delegations = KEYS[13]
-  local names = redis.call('HKEYS', delegations .. person)  -- at most 17: delegations of a person, and `#at`
-  table.sort(names, bytes_before)
-  for _, name in ipairs(names) do  -- at most 17: likewise
-    local fields = read_delegation(person, name)
-    if fields and fits_delegation(ctx, own, fields) then return name, fields end
+  local list = ctx.known[person]
+  if not list then
+    list = {}
+    local names = redis.call('HKEYS', delegations .. person)  -- at most 17: delegations of a person, and `#at`
+    table.sort(names, bytes_before)
+    for _, name in ipairs(names) do  -- at most 17: likewise
+      local fields = read_delegation(person, name)
+      if fields then list[#list + 1] = { name = name, fields = fields } end
+    end
+    ctx.known[person] = list
+  end
+  for _, one in ipairs(list) do  -- at most 16: delegations of a person
+    if fits_delegation(ctx, own, one.fields) then return one.name, one.fields end
   end
 end
 

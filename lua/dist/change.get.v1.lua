@@ -25,7 +25,7 @@
 -- EACH   step     entry entry:pairs(entry)
 -- ERROR  ADEQ_LAYOUT ADEQ_CLOCK
 -- FLAGS  no-writes
--- COST   2 + 5n commands; at most 920 commands, 6,500 steps
+-- COST   2 + 5n commands; at most 840 commands, 6,000 steps
 
 local LAYOUT = 1
 local MAX_SAFE = 9007199254740991

@@ -12,7 +12,7 @@
 -- EACH   item     unknown name:text
 -- ERROR  ADEQ_LAYOUT ADEQ_CLOCK
 -- FLAGS  no-writes
--- COST   3 commands; at most 130 commands, 17,000 steps
+-- COST   3 commands; at most 170 commands, 23,000 steps
 
 local LAYOUT = 1
 local arg_find = string.find

@@ -37,10 +37,10 @@
 -- EVENT  change.outdated change.reviewing change.reminded change.escalated change.delegated change.rejected
 -- EVENT  change.approved change.released change.failed change.cancelled
 -- ROLE   apply
--- REPLAY idempotent
+-- REPLAY state
 -- USES   lock
 -- FLAGS  allow-oom
--- COST   5 commands; at most 1,300 commands, 6,200 steps
+-- COST   5 commands; at most 1,800 commands, 8,200 steps
 
 local LAYOUT = 1
 local MAX_SAFE = 9007199254740991
@@ -182,7 +182,7 @@ local function open(clock) local config = KEYS[15]
   local row = redis.call('HMGET', config, 'layout_min', 'clock', 'lease_ms', 'lock_domain', 'events_max', 'delegations')
   local now, now_text = read_clock(row[1], row[2], clock)
   if not now then return nil, now_text end
-  return { exists = row[1], now = now, now_text = now_text, settings_lease_ms = tonumber(row[3] or 30000), settings_lock_domain = row[4], settings_events_max = tonumber(row[5] or 100000), settings_delegations = row[6] == '1' }
+  return { exists = row[1], now = now, now_text = now_text, settings_lease_ms = tonumber(row[3] or 30000), settings_lock_domain = row[4], settings_events_max = tonumber(row[5] or 100000), settings_delegations = row[6] == '1', known = {} }
 end
 
 -- set_field(own, name, value): change a field of a change; save_change stores it.
@@ -451,13 +451,21 @@ local function fits_delegation(ctx, own, fields)
 end
 
 -- find_delegation(ctx, own, person): the name and the fields of the first delegation of a person that fits a change, by the bytes of their
--- names; or nil.
+-- names; or nil. A call reads those of a person once.
 local function find_delegation(ctx, own, person) local delegations = KEYS[12]
-  local names = redis.call('HKEYS', delegations .. person)  -- at most 17: delegations of a person, and `#at`
-  table.sort(names, bytes_before)
-  for _, name in ipairs(names) do  -- at most 17: likewise
-    local fields = read_delegation(person, name)
-    if fields and fits_delegation(ctx, own, fields) then return name, fields end
+  local list = ctx.known[person]
+  if not list then
+    list = {}
+    local names = redis.call('HKEYS', delegations .. person)  -- at most 17: delegations of a person, and `#at`
+    table.sort(names, bytes_before)
+    for _, name in ipairs(names) do  -- at most 17: likewise
+      local fields = read_delegation(person, name)
+      if fields then list[#list + 1] = { name = name, fields = fields } end
+    end
+    ctx.known[person] = list
+  end
+  for _, one in ipairs(list) do  -- at most 16: delegations of a person
+    if fits_delegation(ctx, own, one.fields) then return one.name, one.fields end
   end
 end
 
@@ -645,7 +653,7 @@ local function lock_refusal(ctx, own, domain, rid) local config, lock__deadlines
   local request = lock__live_request(domain, rid)
   if request and request.state == 'held' and request.owner == domain_name() .. '/' .. own.id and deadline > domain.now then
     for _, part in ipairs(request.parts) do  -- at most 32: locks of a request
-      if part.code == 'x' and part.fence ~= '0' then held[part.resource] = true end
+      if part.code == 'x' then held[part.resource] = true end
     end
   end
   for name in string.gmatch(resources, '[^,]+') do  -- at most 32: resources

@@ -20,7 +20,7 @@
 -- EACH   item     request id:id slot:int rev:int digest:text due_ms:int summary:pairs(summary)
 -- ERROR  ADEQ_LAYOUT ADEQ_CLOCK
 -- FLAGS  no-writes
--- COST   3 commands; at most 1,100 commands, 160,000 steps
+-- COST   3 commands; at most 940 commands, 140,000 steps
 
 local LAYOUT = 1
 local MAX_SAFE = 9007199254740991

@@ -21,7 +21,7 @@
 -- EACH   item     found id:id state:text rev:int overdue:int summary:pairs(summary)
 -- ERROR  ADEQ_LAYOUT ADEQ_CLOCK
 -- FLAGS  no-writes
--- COST   3 commands; at most 250 commands, 4,900 steps
+-- COST   3 commands; at most 230 commands, 4,500 steps
 
 local LAYOUT = 1
 local MAX_SAFE = 9007199254740991

@@ -20,7 +20,7 @@
 -- ROLE   apply
 -- REPLAY goes_on
 -- FLAGS  allow-oom
--- COST   3 + 3n commands; at most 370 commands, 2,100 steps
+-- COST   3 + 3n commands; at most 340 commands, 2,000 steps
 
 local LAYOUT = 1
 local arg_find = string.find

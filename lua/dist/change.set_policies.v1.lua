@@ -65,7 +65,7 @@
 -- EVENT  policy.put policy.removed
 -- ROLE   operate
 -- REPLAY rid
--- COST   7 commands and 4 for each policy; at most 490 commands, 92,000 steps
+-- COST   7 commands and 4 for each policy; at most 450 commands, 85,000 steps
 
 local LAYOUT = 1
 local CREATED = 1

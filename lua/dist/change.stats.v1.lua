@@ -10,7 +10,7 @@
 -- RETURN ok       now_ms:int states:pairs(states) overdue:int since_ms:int settings:pairs(settings)
 -- ERROR  ADEQ_LAYOUT ADEQ_CLOCK
 -- FLAGS  no-writes
--- COST   14 commands; at most 16 commands, 73 steps
+-- COST   14 commands; at most 15 commands, 67 steps
 
 local LAYOUT = 1
 local arg_find = string.find

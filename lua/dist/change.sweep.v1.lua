@@ -1,8 +1,9 @@
 #!lua flags=allow-oom
 -- generated from lua/change/sweep.v1.lua by lua/bundle.py; do not edit
--- change.sweep.v1: do what is due for at most `limit` changes (reminders, escalations, timeouts, ends of approvals and of leases), and
--- move at most as many requests whose delegation has begun or ended, and delete at most as many ended changes that are too old or too many. `more`: there is more to do now. Other calls do the same for a few
--- changes each, so a domain without a sweep only keeps more and reminds later.
+-- change.sweep.v1: do what is due, of at most `limit` things in all: what time does with changes (reminders, escalations, timeouts, ends of
+-- approvals and of leases), then delete ended changes that are too old or too many, then move requests whose delegation has begun or
+-- ended. `more`: there is more to do now. Other calls do the same for a few changes each, so a domain without a sweep only keeps more and
+-- reminds later.
 --
 -- KEYS   change       prefix/hash   {base}:change:       name
 -- KEYS   params       prefix/string {base}:params:       name
@@ -40,7 +41,7 @@
 -- ROLE   operate
 -- REPLAY goes_on
 -- FLAGS  allow-oom
--- COST   6 commands; at most 28,000 commands, 150,000 steps
+-- COST   6 commands; at most 17,000 commands, 150,000 steps
 
 local LAYOUT = 1
 local MAX_SAFE = 9007199254740991
@@ -308,19 +309,6 @@ local function number_of(own, name) local change = KEYS[1]
   return own[name]
 end
 
--- oldest_beyond(ctx, set, keep_ms, max, limit): the oldest members of a set, which is sorted by times (ms), beyond an age (nil: none) and
--- a number, at most limit: their ids and their times, in lists.
-local function oldest_beyond(ctx, set, keep_ms, max, limit)
-  local found, excess = {}, math.min(redis.call('ZCARD', set) - max, limit)
-  if keep_ms then
-    found = redis.call('ZRANGE', set, '-inf', ctx.now - keep_ms, 'BYSCORE', 'LIMIT', 0, limit, 'WITHSCORES')
-  end
-  if 2 * excess > #found then found = redis.call('ZRANGE', set, 0, excess - 1, 'WITHSCORES') end
-  local ids, since = {}, {}
-  for i = 1, #found / 2 do ids[i], since[i] = found[2 * i - 1], tonumber(found[2 * i]) end
-  return ids, since
-end
-
 -- read_clock(layout_min, clock, chosen): the time in ms, as a number and as text; or nil and the error to return, if
 -- the layout of these scripts or the clock of the call does not fit the stored data. chosen: the clock of a base that
 -- this call may create.
@@ -348,7 +336,7 @@ local function open(clock) local config = KEYS[22]
   local row = redis.call('HMGET', config, 'layout_min', 'clock', 'keep_ms', 'keep_max', 'events_max', 'delegations')
   local now, now_text = read_clock(row[1], row[2], clock)
   if not now then return nil, now_text end
-  return { exists = row[1], now = now, now_text = now_text, settings_keep_ms = tonumber(row[3] or 7776000000), settings_keep_max = tonumber(row[4] or 100000), settings_events_max = tonumber(row[5] or 100000), settings_delegations = row[6] == '1' }
+  return { exists = row[1], now = now, now_text = now_text, settings_keep_ms = tonumber(row[3] or 7776000000), settings_keep_max = tonumber(row[4] or 100000), settings_events_max = tonumber(row[5] or 100000), settings_delegations = row[6] == '1', known = {} }
 end
 
 -- reindex(own, prefix, before, after): a change has these values now, separated by commas, in place of those.
@@ -483,7 +471,7 @@ local function before_person(chain, via, person)
   local left, left_via, rest = '', '', via
   for one in string.gmatch(chain, '[^>]+') do  -- at most 4: delegation_depth
     if one == person then return left, left_via end
-    local name = string.match(rest, '^,([^,]*)') or ''
+    local name = string.match(rest, '^,([^,]*)')
     left, left_via, rest = left .. '>' .. one, left_via .. ',' .. name, string.sub(rest, #name + 2)
   end
 end
@@ -605,13 +593,21 @@ local function fits_delegation(ctx, own, fields)
 end
 
 -- find_delegation(ctx, own, person): the name and the fields of the first delegation of a person that fits a change, by the bytes of their
--- names; or nil.
+-- names; or nil. A call reads those of a person once.
 local function find_delegation(ctx, own, person) local delegations = KEYS[19]
-  local names = redis.call('HKEYS', delegations .. person)  -- at most 17: delegations of a person, and `#at`
-  table.sort(names, bytes_before)
-  for _, name in ipairs(names) do  -- at most 17: likewise
-    local fields = read_delegation(person, name)
-    if fields and fits_delegation(ctx, own, fields) then return name, fields end
+  local list = ctx.known[person]
+  if not list then
+    list = {}
+    local names = redis.call('HKEYS', delegations .. person)  -- at most 17: delegations of a person, and `#at`
+    table.sort(names, bytes_before)
+    for _, name in ipairs(names) do  -- at most 17: likewise
+      local fields = read_delegation(person, name)
+      if fields then list[#list + 1] = { name = name, fields = fields } end
+    end
+    ctx.known[person] = list
+  end
+  for _, one in ipairs(list) do  -- at most 16: delegations of a person
+    if fits_delegation(ctx, own, one.fields) then return one.name, one.fields end
   end
 end
 
@@ -754,6 +750,19 @@ local function note_follow(ctx, own, event)
   end
 end
 
+-- oldest_beyond(ctx, set, keep_ms, max, limit): the oldest members of a set, which is sorted by times (ms), beyond an age (nil: none) and
+-- a number, at most limit: their ids and their times, in lists.
+local function oldest_beyond(ctx, set, keep_ms, max, limit)
+  local found, excess = {}, math.min(redis.call('ZCARD', set) - max, limit)
+  if keep_ms then
+    found = redis.call('ZRANGE', set, '-inf', ctx.now - keep_ms, 'BYSCORE', 'LIMIT', 0, limit, 'WITHSCORES')
+  end
+  if 2 * excess > #found then found = redis.call('ZRANGE', set, 0, excess - 1, 'WITHSCORES') end
+  local ids, since = {}, {}
+  for i = 1, #found / 2 do ids[i], since[i] = found[2 * i - 1], tonumber(found[2 * i]) end
+  return ids, since
+end
+
 -- recheck_later(ctx, one): a request is open again, and delegations may have begun or ended since it was answered, or before its review
 -- began: the next step of delegations looks at it.
 local function recheck_later(ctx, one) local delegating = KEYS[20]
@@ -841,7 +850,7 @@ local function wait_for_delegations(person, since) local delegations, delegating
   local next_ms = MAX_SAFE
   for _, name in ipairs(redis.call('HKEYS', delegations .. person)) do  -- at most 17: delegations of a person, and `#at`
     local fields = read_delegation(person, name)
-    if fields and fields.active == '1' then
+    if fields.active == '1' then
       local from, till = tonumber(fields.from_ms), tonumber(fields.until_ms)
       if from > since then next_ms = math.min(next_ms, from) elseif till > since then next_ms = math.min(next_ms, till) end
     end
@@ -853,7 +862,7 @@ local function wait_for_delegations(person, since) local delegations, delegating
   end
 end
 
-  arg_made = { before_person = before_person, read_delegation = read_delegation, fits_delegation = fits_delegation, follow_delegations = follow_delegations, find_slot = find_slot, hand_on = hand_on, note_follow = note_follow, take_due = take_due, wait_for_delegations = wait_for_delegations }
+  arg_made = { before_person = before_person, read_delegation = read_delegation, fits_delegation = fits_delegation, follow_delegations = follow_delegations, find_slot = find_slot, hand_on = hand_on, note_follow = note_follow, oldest_beyond = oldest_beyond, take_due = take_due, wait_for_delegations = wait_for_delegations }
   return arg_made
 end
 
@@ -862,9 +871,9 @@ local ended = KEYS[10]
 local ctx, refused = open()
 if refused then return refused end
 local taken = take_others(ctx, limit)
-local ids = oldest_beyond(ctx, ended, ctx.settings_keep_ms, ctx.settings_keep_max, limit)
-local removed = 0
+local left, removed = limit - taken, 0
+local ids = left > 0 and arg_rare().oldest_beyond(ctx, ended, ctx.settings_keep_ms, ctx.settings_keep_max, left) or {}
 for _, id in ipairs(ids) do removed = removed + remove_change(ctx, id) end  -- at most 100: limit
-local moving = move_delegated(ctx, limit)
+local moving = move_delegated(ctx, left - removed)
 sweep_once(ctx, 1000)
-return { 'ok', ctx.now, taken, removed, (taken == limit or removed > 0 and #ids == limit or moving) and 1 or 0 }
+return { 'ok', ctx.now, taken, removed, (left == 0 or removed > 0 and #ids == left or moving) and 1 or 0 }

@@ -3,6 +3,7 @@
 Here the costs are recorded; test_scenarios.py compares them.
 """
 
+import json
 import os
 import tomllib
 from pathlib import Path
@@ -10,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from pyadeq._core.kernel.call import Reply
+from pyadeq._core.kernel.call import Answer, Reply, parse_reply
 from tests.lua.bench import Bench, MakeAny
 from tests.lua.scenarios import SCENARIOS, AnyCall, Scenario
 from tests.lua.watched import Refused
@@ -24,12 +25,13 @@ HEADING = """\
 # the number of items, where there are any. Commands are most of what a script costs the server, and replies of what it
 # costs the wire and the client. A rise needs a reason in the same commit; a fall is welcome. Of a page of a scan, which
 # is not all there is, the reply counts up to the cursor: which entries it has, depends on the hash seed of the server.
+# A noun in tests/nouns also has the answer of each path: its status, then those of entries of lists.
 # After a change: ADEQ_UPDATE_COSTS=1 python -m pytest tests/lua/test_costs.py; ADEQ_UPDATE_COSTS=<noun> for one noun.
 
 """
 UPDATE = os.environ.get("ADEQ_UPDATE_COSTS", "")  # 1, or a noun
 FILES: dict[str, Path] = {noun: FILE.parents[1] / f"nouns/{noun}/costs.toml" for noun in NOUNS}
-RECORDED: dict[str, dict[str, int]] = {}
+RECORDED: dict[str, dict[str, Any]] = {}
 for path in () if UPDATE else (FILE, *FILES.values()):
     RECORDED |= tomllib.loads(path.read_text()) if path.exists() else {}
 
@@ -42,7 +44,8 @@ if UPDATE:
             if UPDATE not in ("1", scenario.noun):
                 continue
             bench = make_any(scenario.noun, scenario.clock)
-            cost = ", ".join(f"{what} = {n}" for what, n in costs(bench, watched_reply(bench, scenario(bench))).items())
+            reply = watched_reply(bench, scenario(bench))
+            cost = ", ".join(f"{what} = {json.dumps(n)}" for what, n in found_of(scenario, bench, reply).items())
             lines.setdefault(FILES.get(scenario.noun, FILE), []).append(f'"{scenario.name}" = {{ {cost} }}\n')
             bench.remove()
         for path, own in lines.items():
@@ -59,9 +62,25 @@ def watched_reply(bench: Bench, call: AnyCall) -> Reply | str:
 
 def check_costs(scenario: Scenario, bench: Bench, reply: Reply | str) -> None:
     """The call that was just watched costs what is recorded."""
-    found, recorded = costs(bench, reply), RECORDED.get(scenario.name)
+    found, recorded = found_of(scenario, bench, reply), RECORDED.get(scenario.name)
     assert recorded is not None, "see the top of costs.toml"
     assert found == recorded, "see the top of costs.toml"
+
+
+def found_of(scenario: Scenario, bench: Bench, reply: Reply | str) -> dict[str, Any]:
+    """Of a noun in tests/nouns also what the call is answered: its status, and those of the entries of lists."""
+    found: dict[str, Any] = costs(bench, reply)
+    if scenario.noun in FILES:
+        script = bench.watched.last.script
+        words = reply.split(" ", 1)[:1] if isinstance(reply, str) else statuses(parse_reply(script, reply))
+        found["answer"] = " ".join(words)
+    return found
+
+
+def statuses(answer: Answer) -> list[str]:
+    lists = [one for one in answer.fields.values() if isinstance(one, list)]
+    entries = [status for one in lists for entry in one if isinstance(entry, Answer) for status in statuses(entry)]
+    return [answer.status, *dict.fromkeys(entries)]
 
 
 def costs(bench: Bench, reply: Reply | str) -> dict[str, int]:

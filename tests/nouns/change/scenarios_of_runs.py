@@ -315,8 +315,8 @@ def finish_by_time_and_retry(bench: NounBench, _: int) -> AnyCall:
 def finish_the_last_attempt_and_retry(bench: NounBench, _: int) -> AnyCall:
     one = applying(bench, max_attempts=2)
     finish(bench, one, "failure", retry=True)
-    bench.put("begin", rid="token", agent="bot", **one)
-    return end(bench, "failure", retry=True)
+    bench.put("begin", rid="second", agent="bot", **one)
+    return end(bench, "failure", "second", retry=True)
 
 
 @scenario(0)
