@@ -5,6 +5,7 @@
 -- of `escalate_to` is asked, too; after `timeout_ms` (or the setting) the change is rejected, or approved if its risk is below
 -- `timeout_approve_below`. A risk below `auto_below` approves without people, unless the change has one of `deny_tags`. An approval lasts
 -- `approval_ms`, and may be tried `max_attempts` times. `approved_kind` and so on: the task that follows this step.
+-- A domain has at most 1,000 policies.
 --
 -- ARGV   rid          id
 -- ARGV   actor        label            ?=
@@ -68,6 +69,8 @@ for i = 1, item_count do
   refused = check_policy(ctx, item_pairs[i])
   if refused then return refused end
 end
+refused = check_room()
+if refused then return refused end
 if not ctx.exists then create_base() end
 ctx.made = true
 local answers = {}

@@ -7,6 +7,7 @@
 -- of `escalate_to` is asked, too; after `timeout_ms` (or the setting) the change is rejected, or approved if its risk is below
 -- `timeout_approve_below`. A risk below `auto_below` approves without people, unless the change has one of `deny_tags`. An approval lasts
 -- `approval_ms`, and may be tried `max_attempts` times. `approved_kind` and so on: the task that follows this step.
+-- A domain has at most 1,000 policies.
 --
 -- KEYS   policies hash   {base}:policies
 -- KEYS   config   hash   {base}:config
@@ -461,6 +462,16 @@ local function check_policy(ctx, given)
   return check_reviewers('reviewers', given.reviewers or {}) or check_reviewers('escalate_to', given.escalate_to or {})
 end
 
+-- check_room(): return an error if this call would store more policies than a domain may have; get_policies reads all of them.
+local function check_room() local policies = KEYS[1]
+  local count = redis.call('HLEN', policies)
+  if count + item_count <= 1000 then return nil end
+  for i, name in ipairs(item_name) do  -- at most 100: items
+    if not item_pairs[i].remove and redis.call('HEXISTS', policies, name) == 0 then count = count + 1 end
+  end
+  if count > 1000 then return refuse('item', count .. ' policies', 'so few that the domain has at most 1000 policies') end
+end
+
 -- done_before(ctx, verb): the answer that an earlier call with this verb and rid stored in the last minute, or nil.
 local function done_before(ctx, verb) local once = KEYS[3]
   if rid == '' then return nil end
@@ -627,6 +638,8 @@ for i = 1, item_count do
   refused = check_policy(ctx, item_pairs[i])
   if refused then return refused end
 end
+refused = check_room()
+if refused then return refused end
 if not ctx.exists then arg_rare().create_base() end
 ctx.made = true
 local answers = {}
