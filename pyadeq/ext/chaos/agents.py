@@ -134,6 +134,7 @@ async def _play(role: str, name: str, options: dict[str, Any]) -> None:
             changes = RecordedChanges(recorder, adeq, scene.domain, name, durability)
             play = {**ROLES, **CHANGE_ROLES}[role]
             await play(Client(name, scene, random, adeq, queue, locks, changes, stopped))
+            await changes.aclose()
 
 
 def _shift_clock(seconds: float) -> None:

@@ -10,7 +10,9 @@ from time import time
 from typing import Any, Final
 
 from pyadeq import Adeq
-from pyadeq.ext.chaos.workload import Client
+from pyadeq.asyncio import ChangeRef
+from pyadeq.errors import CannotApply, ChangeLost, ChangeStopped, DurabilityError, TransportError
+from pyadeq.ext.chaos.workload import PAUSE, Client
 from pyadeq.ids import new_ulid
 
 PEOPLE: Final = ("ann", "bob", "cid", "dora", "eve", "finn")
@@ -288,6 +290,9 @@ async def _run(client: Client, one: Any) -> None:
     digest = await _digest_of(client, one)
     if not digest:
         return
+    if client.chance(0.4):
+        await _apply_in_block(client, ChangeRef(one.id, one.rev, digest))
+        return
     begin = partial(call, "begin", id=one.id, rev=one.rev, digest=digest, agent=client.name, rid=new_ulid())
     begun = await client.attempt(begin)
     if begun is None or begun.status != "begun" or client.chance(0.08):
@@ -308,6 +313,21 @@ async def _run(client: Client, one: Any) -> None:
         await client.attempt(finish)
     if client.chance(0.05):
         await client.attempt(partial(call, "finish", id=one.id, token=begun.token, result="success"))
+
+
+async def _apply_in_block(client: Client, seen: ChangeRef) -> None:
+    """Apply as programs do, with a lease that is renewed in the background."""
+    random = client.random
+    try:
+        async with client.changes.apply(seen, agent=client.name, retry=client.chance(0.5)) as run:
+            await asyncio.sleep(client.scene.lease * 1.3 if client.chance(0.05) else random.random() * 0.2)
+            run.check()
+            if client.chance(0.2):
+                raise ValueError("it went wrong")
+            if client.chance(0.1):
+                await run.finish("released")
+    except (ValueError, CannotApply, ChangeLost, ChangeStopped, TransportError, DurabilityError):
+        await client.idle(PAUSE * random.random())
 
 
 # Sweepers
