@@ -9,11 +9,14 @@ from typing import Any
 
 from pyadeq.asyncio import Adeq, Every, Failure, Grant, Lease, Worker
 from pyadeq.errors import AdeqError
+from pyadeq.ext.chaos.change.recorder import RecordedChanges
 from pyadeq.ext.chaos.recorder import RecordedLocks, RecordedQueue
-from tests.simulation.story import Actor, Step
+from tests.simulation import change_actors
+from tests.simulation.steps import Actor, Step
 
 QUEUE, DOMAIN, POOL = "q", "d", "pool"
 LANES = ("any", "group/g")
+CHANGE_ROLES = ("proposer", "voter", "applier", "sweeper")
 
 
 class Player:
@@ -23,12 +26,14 @@ class Player:
         self.actor = actor
         self.left = list(actor.steps)
 
-    async def play(self, adeq: Adeq, queue: RecordedQueue, locks: RecordedLocks) -> None:
+    async def play(self, adeq: Adeq, queue: RecordedQueue, locks: RecordedLocks, changes: RecordedChanges) -> None:
         while self.left:
             verb, options = self.left.pop(0)
             with suppress(AdeqError):  # the history has what came of it
                 if verb == "sleep":
                     await asyncio.sleep(options["seconds"])
+                elif self.actor.role in CHANGE_ROLES:
+                    await change_actors.play(changes, self.actor.name, (verb, options))
                 else:
                     await ROLES[self.actor.role](self, adeq, queue, locks, (verb, options))
 

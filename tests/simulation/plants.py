@@ -60,4 +60,45 @@ PLANTS: Mapping[str, tuple[str, str, str]] = {
         "math.max(ctx.fence + 1, ctx.now * 1000)",
         "math.floor(ctx.now / 1000) * 1000000",
     ),
+    "an author votes": (
+        "approved_by_enough",
+        "has_written(own.id, { actor, person }) then return nil, 'contributor' end",
+        "false then return nil, 'contributor' end",
+    ),
+    "one approval is enough": ("approved_by_enough", "counts.approved >= own.p_required", "counts.approved >= 1"),
+    "a person fills two slots": (
+        "approved_by_enough",
+        "if one.by == person then\n      if not",
+        "if false then\n      if not",
+    ),
+    "a vote for another revision counts": (
+        "change_answers_kept",
+        "if item_rev[i] ~= own.rev or item_digest[i] ~= own.digest then return { 'outdated'",
+        "if false then return { 'outdated'",
+    ),
+    "a run begins without an approval": (
+        "applied_as_approved",
+        "if own.state ~= 'approved' then return told(ctx, 'begin'",
+        "if false then return told(ctx, 'begin'",
+    ),
+    "the lease of a run ends too early": (
+        "runs_apart",
+        "if own.state == 'applying' then return own.deadline_ms end",
+        "if own.state == 'applying' then return own.deadline_ms - 900 end",
+    ),
+    "a timeout approves": (
+        "fails_closed",
+        "reject(ctx, own, 'time', 'timeout')",
+        "approve(ctx, own, 'policy:' .. own.policy, 'timeout')",
+    ),
+    "an answer is not remembered": (
+        "one_effect",
+        "local before = replayed_reply(ctx, 'respond')",
+        "local before = nil",
+    ),
+    "a request stays in its inbox": (
+        "inboxes_exact",
+        "if one.status == 'pending' then redis.call('ZREM', inboxes .. one.reviewer, own.id .. '/' .. one.slot) end",
+        "",
+    ),
 }

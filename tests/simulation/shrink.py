@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 
-from tests.simulation.story import Actor, Story
+from tests.simulation.steps import Actor
+from tests.simulation.story import Story
 
 Fails = Callable[[Story], bool]
 

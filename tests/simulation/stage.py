@@ -92,7 +92,8 @@ def _told(history: History) -> list[str]:
     ops = [op for op in history.ops if op.client != "last" or op.answer.get("leases") != []]
     lines = [(op.began, f"{op.client} {op.verb} {_short(op.asked)}") for op in ops]
     lines += [(op.ended, f"{op.client} {op.verb}: {op.outcome} {_short(op.answer)}") for op in ops if op.ended]
-    for entry in history.entries + history.lock_entries:
+    more = [entry for records in history.nouns.values() for entry in records.entries]
+    for entry in history.entries + history.lock_entries + more:
         words = " ".join(f"{name}={value}" for name, value in entry.words.items())
         lines.append(((entry.ms - EPOCH_MS) / 1000, f"    {entry.event} {' '.join(entry.ids)} {words}"))
     lines += [(mark.at, f"  {mark.kind} {mark.note}") for mark in history.marks]

@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from random import Random
-from typing import Any, Literal
+from typing import Any
 
 from pyadeq.asyncio import Backoff
-
-Role = Literal["producer", "worker", "program", "owner", "operator"]
-Step = tuple[str, dict[str, Any]]
+from tests.simulation import change_story
+from tests.simulation.steps import Actor, Step, pause
 
 TO_A_HOST: tuple[tuple[str, float, float], ...] = (  # the fate of a request, and between how many seconds
     ("lose request", 0, 0),
@@ -28,17 +27,8 @@ TO_A_HOST: tuple[tuple[str, float, float], ...] = (  # the fate of a request, an
 OPERATIONS = ("cancel", "cancel", "pause", "resume", "retry", "limit", "purge", "trim", "look", "plan")
 OVERLAPS = ("skip", "buffer_one", "buffer_all", "cancel_other", "allow")
 AT_ANY_TIME = (("stops", 0.1, 8.0), ("crashes", 0.1, 5.0))  # to a host, wherever it waits then
+EVERY = 4  # stories, of which one is about changes
 TO_THE_SERVER = ("flush scripts", "restart", "lose data", "clock back", "clock on")
-
-
-@dataclass(frozen=True)
-class Actor:
-    """A process: its steps, one after the other. build: which version of the package it runs, 0 or 1."""
-
-    name: str
-    role: Role
-    steps: tuple[Step, ...]
-    build: int = 0
 
 
 @dataclass(frozen=True)
@@ -57,15 +47,17 @@ class Fault:
 
 @dataclass(frozen=True)
 class Story:
-    """All that decides how a run goes, together with the code."""
+    """All that decides how a run goes, together with the code. settings: of the queue. changes: of the domain."""
 
     seed: int
     actors: tuple[Actor, ...]
     faults: tuple[Fault, ...] = ()
     settings: dict[str, Any] = field(default_factory=dict)
+    changes: dict[str, Any] = field(default_factory=dict)
 
     def __str__(self) -> str:
-        lines = [f"story of seed {self.seed}", *_told("queue", self.settings.items())]
+        settings = *_told("queue", self.settings.items()), *_told("changes", self.changes.items())
+        lines = [f"story of seed {self.seed}", *settings]
         for actor in self.actors:
             lines.append(f"  {actor.name}, a {actor.role}" + (", of the other version" if actor.build else ""))
             for number, (verb, options) in enumerate(actor.steps, 1):
@@ -83,8 +75,8 @@ def _told(what: str, settings: Iterable[tuple[str, Any]]) -> list[str]:
 
 
 def story_of(seed: int) -> Story:
-    """The story of a seed."""
-    return _Author(seed).story()
+    """The story of a seed: every fourth is about changes, the others about tasks and locks."""
+    return _Author(seed).story_of_changes() if seed % EVERY == EVERY - 1 else _Author(seed).story()
 
 
 class _Author:
@@ -92,6 +84,12 @@ class _Author:
         self.seed = seed
         self.random = Random(seed)
         self.ids: list[str] = []
+
+    def story_of_changes(self) -> Story:
+        random = self.random
+        actors = self._in_versions(change_story.actors(random))
+        faults = tuple(self._faults(actors))
+        return Story(self.seed, tuple(actors), faults, changes=change_story.settings(random))
 
     def story(self) -> Story:
         random = self.random
@@ -106,9 +104,13 @@ class _Author:
                 actors.append(self._operator())
         if theme != "tasks":
             actors += [self._owner(n) for n in range(random.randint(2, 4))]
-        if random.random() < 0.3:
-            actors = [replace(actor, build=random.randint(0, 1)) for actor in actors]
+        actors = self._in_versions(actors)
         return Story(self.seed, tuple(actors), tuple(self._faults(actors)), self._settings())
+
+    def _in_versions(self, actors: list[Actor]) -> list[Actor]:
+        if self.random.random() < 0.3:
+            return [replace(actor, build=self.random.randint(0, 1)) for actor in actors]
+        return actors
 
     def _settings(self) -> dict[str, Any]:
         random = self.random
@@ -216,8 +218,7 @@ class _Author:
         return self.random.choice(("exclusive", "exclusive", "shared"))
 
     def _pause(self) -> float:
-        """Often less than a message takes, seldom longer than a lease."""
-        return round(self.random.choice((0.0005, 0.003, 0.02, 0.2, 1.0, 4.0)) * self.random.uniform(0.5, 1.5), 4)
+        return pause(self.random)
 
     def _faults(self, actors: list[Actor]) -> Iterable[Fault]:
         random = self.random

@@ -15,10 +15,13 @@ from pyadeq.asyncio import Adeq
 from pyadeq.embedded import EmbeddedServer
 from pyadeq.errors import AdeqError, UnknownTask
 from pyadeq.ext.chaos.case import Verdict
+from pyadeq.ext.chaos.change.read import read_changes
+from pyadeq.ext.chaos.change.recorder import RecordedChanges
 from pyadeq.ext.chaos.history import History, gather
 from pyadeq.ext.chaos.judge import judge
 from pyadeq.ext.chaos.recorder import Recorder
 from tests.audit import audit
+from tests.simulation import change_actors
 from tests.simulation.actors import DOMAIN, LANES, POOL, QUEUE, Player
 from tests.simulation.actors import gather as gather_tasks
 from tests.simulation.loop import NOBODY, Loop, Process
@@ -80,6 +83,9 @@ class World:
         if any(actor.role == "owner" for actor in self.story.actors):
             await locks.set_capacity(POOL, 2)
         self.bases = [queue.base, locks.base]
+        if self.story.changes:
+            await change_actors.set_up(adeq, DOMAIN, self.story.changes)
+            self.bases.append(adeq.changes(DOMAIN).base)
         if any(fault.kind == "lose data" for fault in self.story.faults):
             self.server.save()
 
@@ -115,7 +121,9 @@ class World:
 
         async def live() -> None:
             queue, locks = self.recorder.queue(adeq.queue(QUEUE), name), self.recorder.locks(adeq.locks(DOMAIN), name)
-            await player.play(adeq, queue, locks)
+            changes = RecordedChanges(self.recorder, adeq, DOMAIN, name)
+            await player.play(adeq, queue, locks, changes)
+            await changes.aclose()
             await adeq.aclose()
             if not ended.done():
                 ended.set_result(None)
@@ -195,7 +203,7 @@ class World:
             await locks.reap()
         else:
             return [f"left behind: {stats!r}, {held!r}"]
-        return []
+        return await change_actors.work_off(adeq, DOMAIN) if self.story.changes else []
 
     def _judge(self, left: list[str]) -> Verdict:
         self._history = self.loop.run_until_complete(self._gather())
@@ -210,7 +218,10 @@ class World:
     async def _gather(self) -> History:
         adeq = self._last
         assert isinstance(adeq.client, Redis)
-        return await gather(self.recorder, adeq.client, adeq.queue(QUEUE), adeq.locks(DOMAIN))
+        history = await gather(self.recorder, adeq.client, adeq.queue(QUEUE), adeq.locks(DOMAIN))
+        if self.story.changes:
+            history.nouns["change"] = await read_changes(adeq, adeq.client, DOMAIN, history)
+        return history
 
     def close(self) -> None:
         """Let all that was killed or left come to its end, while nothing reaches the server any more."""

@@ -119,7 +119,10 @@ BAD = [
     Bad(
         "an approval of another revision counts",
         {"approved_by_enough"},
-        (("rev=2 round=2 by=cid slot=2", "rev=1 round=2 by=cid slot=2"),),
+        (
+            ("rev=2 round=2 by=cid slot=2", "rev=1 round=2 by=cid slot=2"),
+            ("respond actor=cid id=c rev=2 digest=d2", "respond actor=cid id=c rev=1 digest=d1"),
+        ),
     ),
     Bad(
         "approved while a reviewer wants changes",
@@ -173,7 +176,10 @@ BAD = [
     Bad(
         "another revision is begun than was approved",
         {"applied_as_approved"},
-        (("change 42000 change.applying c | rev=2", "change 42000 change.applying c | rev=1"),),
+        (
+            ("change 42000 change.applying c | rev=2", "change 42000 change.applying c | rev=1"),
+            ("call 42.0 a1 begin id=c rev=2 digest=d2", "call 42.0 a1 begin id=c rev=1 digest=d1"),
+        ),
     ),
     Bad(
         "what nobody has approved is begun",
@@ -222,7 +228,10 @@ BAD = [
     Bad(
         "a policy approves what nobody has assessed",
         {"fails_closed"},
-        (("change 51100 change.assessed e | rev=1", "change 51100 change.assessed e | rev=0"),),
+        (
+            ("change 51100 change.assessed e | rev=1", "change 51100 change.assessed e | rev=0"),
+            ("assess id=e rev=1 digest=e1", "assess id=e rev=0 digest=e0"),
+        ),
     ),
     Bad(
         "a timeout approves",

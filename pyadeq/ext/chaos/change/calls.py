@@ -13,17 +13,22 @@ REMEMBERED = 50.0  # seconds in which a call that is sent again gets the same an
 # The event of each answer; one of `move` and `finish` depends on what was asked.
 PUT = {"created": "change.created", "revised": "change.revised", "edited": "change.edited"}
 MOVED = {"withdraw": "change.withdrawn", "reopen": "change.reopened"}
+OF_A_REVISION = {"change.submitted", "change.assessed", "change.overridden", "change.applying", "change.answered"}
 FINISHED = {"completed": "change.completed", "failed": "change.failed", "cancelled": "change.cancelled"}
 AGAIN = {"approved", "reviewing", "submitted"}  # the run has ended without a result
 
 
 class Effect(NamedTuple):
-    """What a call has done, as the stream tells it. by: the actor, or the agent of a run. more: an answer's action."""
+    """What a call has done, as the stream tells it. by: the actor, or the agent of a run.
+
+    rev: the revision that the call has named, if it names one. action: that of an answer.
+    """
 
     event: str
     id: str
     by: str
-    more: str = ""
+    rev: int = 0
+    action: str = ""
 
 
 class Done(NamedTuple):
@@ -115,28 +120,28 @@ class ChangeCalls:
         """
         asked, status = op.asked, op.answer.get("status")
         unknown = op.outcome != "ok"
-        id, by = asked.get("id", ""), asked.get("actor", "")
+        id, by, rev = asked.get("id", ""), asked.get("actor", ""), asked.get("rev", 0)
         if verb == "put":
             names = PUT.values() if unknown else [PUT[status]] if status in PUT else ()
             yield from (Effect(event, id, by) for event in names)
         elif verb == "submit" and (unknown or status in AGAIN):
-            yield Effect("change.submitted", id, by)
+            yield Effect("change.submitted", id, by, rev)
         elif verb == "move":
             yield from _moves(asked, status, unknown)
         elif verb == "assess" and (unknown or status == "ok"):
-            yield Effect("change.assessed", id, by)
+            yield Effect("change.assessed", id, by, rev)
         elif verb == "respond":
             answers = [None] * len(asked["item"]) if unknown else op.answer["items"]
             for item, answer in zip(asked["item"], answers, strict=True):
                 yield from _answers(item, by, None if answer is None else answer["status"])
         elif verb == "override" and (unknown or status == "approved"):
-            yield Effect("change.overridden", id, by)
+            yield Effect("change.overridden", id, by, rev)
         elif verb == "delegate" and (unknown or status == "ok"):
             yield Effect("change.delegated", id, by)
         elif verb == "reassign" and (unknown or status == "ok"):
             yield Effect("change.reassigned", id, by)
         elif verb == "begin" and (unknown or status == "begun"):
-            yield Effect("change.applying", id, asked["agent"])
+            yield Effect("change.applying", id, asked["agent"], rev)
         elif verb == "finish" and asked["token"] in self.begun:
             agent = self.begun[asked["token"]].op.asked["agent"]
             if unknown:
@@ -162,7 +167,7 @@ def _answers(item: dict[str, Any], by: str, status: str | None) -> Iterator[Effe
         if status in (None, "commented"):
             yield Effect("change.commented", item["id"], by)
     elif status in (None, "recorded", "approved", "rejected"):
-        yield Effect("change.answered", item["id"], by, item["action"])
+        yield Effect("change.answered", item["id"], by, item["rev"], item["action"])
 
 
 def _digests(verb: str, op: Op) -> Iterator[tuple[str, int, str]]:

@@ -7,7 +7,7 @@ from itertools import pairwise
 from typing import Any
 
 from pyadeq.ext.chaos.case import Case, Finding
-from pyadeq.ext.chaos.change.calls import REMEMBERED, ChangeCalls, Effect
+from pyadeq.ext.chaos.change.calls import OF_A_REVISION, REMEMBERED, ChangeCalls, Effect
 from pyadeq.ext.chaos.change.tale import DECISIONS, ENDED, RUN_ENDS, Approval, ChangeTale, Life, Run
 from pyadeq.ext.chaos.history import Op, Records
 
@@ -311,8 +311,9 @@ def _count(told: Told) -> Counter[Effect]:
             or words["by"] in NO_CALLER
         ):
             continue
-        more = words.get("action", "") if event == "change.answered" else ""
-        found[Effect(event, entry.ids[0], words["by"], more)] += 1
+        rev = int(words["rev"]) if event in OF_A_REVISION else 0
+        action = words["action"] if event == "change.answered" else ""
+        found[Effect(event, entry.ids[0], words["by"], rev, action)] += 1
     return found
 
 
@@ -326,4 +327,5 @@ def _promised(told: Told) -> dict[Effect, list[Op]]:
 
 
 def _words(effect: Effect) -> str:
-    return f"{effect.event} by {effect.by}{f' ({effect.more})' if effect.more else ''}"
+    rev = f" for revision {effect.rev}" if effect.rev else ""
+    return f"{effect.event} by {effect.by}{rev}{f' ({effect.action})' if effect.action else ''}"
