@@ -9,9 +9,10 @@ from typing import Any
 import redis
 
 from pyadeq._core.kernel.call import Answer as Decoded
-from pyadeq._core.kernel.call import parse_reply
+from pyadeq._core.kernel.call import Call, parse_reply
 from pyadeq._core.kernel.manifest import library
 from pyadeq._core.kernel.nouncalls import NounCalls, script_of
+from pyadeq._core.queue.calls import QueueCalls
 from tests.nouns.change.model import Audit
 from tests.property import change_rules
 from tests.property.change_model import ChangeModel
@@ -29,21 +30,28 @@ def load_scripts(client: redis.Redis) -> Scripts:
 class Driver:
     """A change domain with a test clock. `do` makes a call; its arguments are those of `NounCalls.build`."""
 
-    def __init__(self, client: redis.Redis, base: str, scripts: Scripts) -> None:
+    def __init__(self, client: redis.Redis, name: str, scripts: Scripts) -> None:
+        base = f"ade:{{{name}}}:change:d"
         self.client: Any = client
         self.base, self.scripts = base, scripts
         self.model = ChangeModel(START)
+        self.model.domain = "d"
+        self.queue = QueueCalls(f"ade:{{{name}}}:queue:q", lambda: self.model.now)
         self.calls = NounCalls(base, now_ms=lambda: self.model.now, noun="change")
         self.rids = count(1)
         self.seen: dict[str, Any] = {}  # by change: what `get` answered last
         self.steps = self.fence = 0
         self.send("configure", clock="test")
+        self.send_queue(self.queue.configure(clock="test"))
 
     # calls
 
     def send(self, verb: str, **arguments: Any) -> Answer:
         """What the server answers, without now_ms; bytes as texts."""
-        call = self.calls.build(verb, **{name: value for name, value in arguments.items() if value != ""})
+        given = {name: value for name, value in arguments.items() if value != ""}
+        if verb == "respond":
+            given["queue"] = self.queue.base
+        call = self.calls.build(verb, **given)
         script = script_of("change", verb)
         kind, _, *rest = call.command()
         try:
@@ -55,6 +63,10 @@ class Driver:
         answer: Answer = plain(parse_reply(script, reply))
         assert answer[1].pop("now_ms") == self.model.now
         return answer
+
+    def send_queue(self, call: Call[Any]) -> None:
+        kind, _, *rest = call.command()
+        self.client.execute_command(kind, self.client.script_load(call.script.text), *rest)
 
     def do(self, verb: str, **arguments: Any) -> Answer:
         """Make a writing call, and compare its answer and all changes with the model."""
@@ -108,6 +120,8 @@ class Driver:
             assert writers == model.changes[id].contributors, f"{id}: contributors"
             change_rules.check_change(self.seen.get(id), real, writers)
         self.seen = {id: real for id, (_, real) in found.items()}
+        tasks = {name.decode().partition(":task:")[2] for name in self.client.keys(f"{self.queue.base}:task:*")}
+        assert tasks == model.tasks, f"tasks {tasks}, but {model.tasks}"
         prefix = len(self.base) + 1
         names = [name.decode()[prefix:] for name in self.client.keys(f"{self.base}:*")]
         problems = list(Audit(self.client, self.base, names).problems())
@@ -115,7 +129,9 @@ class Driver:
 
     def _check_change(self, id: str, real: Mapping[str, Any]) -> None:
         model, change = self.model, self.model.changes[id]
-        compare(f"{id}:", filled(real["change"]), model.record(change), {"updated_ms", "slots", "weight"})
+        compare(
+            f"{id}:", filled(real["change"]), model.record(change), {"updated_ms", "slots", "weight", "undelivered"}
+        )
         counts = {
             "overdue": int(model.is_overdue(change)),
             "approved": change.count("approved"),
@@ -174,7 +190,7 @@ class Driver:
             assert found.get(id, []) == self.model.events.get(id, []), f"events of {id}"
 
     def close(self) -> None:
-        if keys := self.client.keys(f"{self.base}:*"):
+        if keys := [*self.client.keys(f"{self.base}:*"), *self.client.keys(f"{self.queue.base}:*")]:
             self.client.delete(*keys)
 
 

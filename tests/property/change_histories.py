@@ -24,7 +24,7 @@ import redis
 from pyadeq.embedded import EmbeddedServer
 from tests.conftest import server_binary
 from tests.property.change_driver import REFUSED, Driver, load_scripts
-from tests.property.change_records import DAY_MS, NEVER, Answer, Change
+from tests.property.change_records import DAY_MS, FOLLOWED, NEVER, Answer, Change
 
 T = TypeVar("T")
 
@@ -40,11 +40,27 @@ SPANS = (1000, 60_000, 3_600_000, DAY_MS)
 PAUSES = (0, 0, 1, 1000, 30_000, 60_000, 3_600_000, DAY_MS, 8 * DAY_MS, 40 * DAY_MS)
 RESULTS = ("success", "failure", "timeout", "cancelled", "released")
 ACTIONS = (*("approve",) * 6, "reject", *("request_changes",) * 2, "comment", "abstain", *("retract",) * 2)
-VERBS = (
-    *("put",) * 6, *("submit",) * 6, *("assess",) * 6, *("respond",) * 12, *("move",) * 3, *("begin",) * 5,
-    *("heartbeat",) * 3, *("finish",) * 4, *("delegate",) * 4, *("reassign",) * 4, "override", *("set_policies",) * 2,
-    "configure", *("set_delegations",) * 8, *("again",) * 6, *("sweep",) * 4,
-)  # fmt: skip
+ALWAYS = (
+    "put",
+    "set_policies",
+    "configure",
+    "set_delegations",
+    "again",
+    "again",
+    "outbox",
+    "sweep",
+    "respond",
+    "begin",
+)
+FITTING = {  # what is likely to be done next with a change
+    "draft": ("submit",) * 5,
+    "submitted": ("assess", "assess", "assess", "put", "override", "reassign", "move"),
+    "reviewing": (*("respond",) * 10, "delegate", "delegate", "reassign", "reassign", "assess", "put", "move"),
+    "approved": (*("begin",) * 5, "put", "respond", "respond", "move"),
+    "applying": ("heartbeat", "heartbeat", "finish", "finish", "finish", "move"),
+    "rejected": ("move", "move"),
+    "failed": ("move", "move"),
+}
 MOST_STEPS = 40
 
 
@@ -58,7 +74,7 @@ class Chance(Protocol):
 class History:
     def __init__(self, driver: Driver, chance: Chance, *, sweeps: bool) -> None:
         self.driver, self.chance = driver, chance
-        self.verbs = VERBS if sweeps else tuple(one for one in VERBS if one != "sweep")
+        self.sweeps = sweeps
         self.sent: list[tuple[int, str, Answer, dict[str, Any]]] = []
         self.model = driver.model
 
@@ -69,11 +85,16 @@ class History:
         for _ in range(steps):
             self.pass_time()
             self.look()
-            getattr(self, self.chance.choice(self.verbs))()
+            getattr(self, self.verb())()
             self.driver.check()
         self.driver.check_events()
 
     # chances
+
+    def verb(self) -> str:
+        fitting = [verb for one in self.model.changes.values() for verb in FITTING.get(one.state, ())]
+        verbs = fitting if fitting and not self.one_in(4) else ALWAYS
+        return self.chance.choice([one for one in verbs if self.sweeps or one != "sweep"])
 
     def one_in(self, number: int) -> bool:
         return self.chance.randint(1, number) == number
@@ -124,10 +145,10 @@ class History:
         """A pause, or up to the next deadline, or a little past or before it."""
         times = [*(one.due for one in self.model.changes.values()), *self.model.delegating.values()]
         due = min((one for one in times if one > self.model.now), default=NEVER)
-        if self.one_in(3) and due < NEVER:
+        if self.one_in(8) and due < NEVER:
             self.model.now = max(self.model.now, due + self.chance.choice((0, -1, 1)))
         else:
-            self.model.now += self.chance.choice(PAUSES) if self.one_in(2) else self.chance.choice((0, 1, 1000))
+            self.model.now += self.chance.choice(PAUSES) if self.one_in(12) else self.chance.choice((0, 1, 100))
 
     def look(self) -> None:
         who = self.person((*REVIEWERS, *AUTHORS))
@@ -165,9 +186,13 @@ class History:
         settings: dict[str, Any] = {
             "auto_approve_low_risk": self.one_in(2), "batch_approvals": not self.one_in(4), "risk_high": 40,
             "keep_ms": self.chance.choice((3_600_000, 90 * DAY_MS)), "keep_max": self.chance.choice((100, 1)),
+            "follow_queue": self.chance.choice(("q", "q", "elsewhere")),
             "lease_ms": self.chance.choice((30_000, 1000)), "default_timeout_ms": self.chance.choice(SPANS),
         }  # fmt: skip
         self.driver.do("configure", settings=settings)
+        drains = self.one_in(4)
+        self.driver.send_queue(self.driver.queue.drain() if drains else self.driver.queue.resume())
+        self.model.takes_tasks = settings["follow_queue"] == "q" and not drains
 
     def set_policies(self) -> None:
         if self.one_in(8):
@@ -180,6 +205,8 @@ class History:
         found: dict[str, Any] = {"name": name, "required": choice((1, 2, 2, 3)), "rejections": choice((1, 0, 2))}
         found |= {"contributors_may_vote": self.one_in(8), "agents_may_vote": self.one_in(2)}
         found |= {"needs": choice(("none", "none", "risk", "preview", "both")), "approval_ms": choice(SPANS)}
+        for step in self.some(FOLLOWED, 3):
+            found[f"{step}_kind"] = "notify"
         found |= {"max_attempts": choice((3, 1, 2)), "delegation_depth": choice((3, 0, 1))}
         for one, values in (("reviewers", self.some([self.reviewer() for _ in range(4)], 4)), ("deny_tags", ["prod"])):
             if values and self.one_in(2):
@@ -329,6 +356,11 @@ class History:
             result = self.chance.choice(RESULTS)
             self._send("finish", id=change.id, token=token, result=result, retry=self.one_in(2), printed="done")
 
+    def outbox(self) -> None:
+        """Deliver some of what is there."""
+        delivered = [{"id": id, "seq": seq} for id, seq in self.model.outbox if self.one_in(3)]
+        self.driver.do("outbox", item=delivered, limit=self.chance.choice((100, 1)))
+
     def sweep(self) -> None:
         moving = any(at <= self.model.now for at in self.model.delegating.values())
         self.driver.do("sweep", limit=100 if moving else self.chance.choice((20, 1)))
@@ -347,7 +379,7 @@ class Run:
 
     def one(self, seed: int) -> None:
         chance = Random(seed)
-        driver = Driver(self.client, f"ade:{{change:history-{seed}}}", self.scripts)
+        driver = Driver(self.client, f"history-{seed}", self.scripts)
         try:
             History(driver, chance, sweeps=seed % 2 == 0).play(chance.randint(5, MOST_STEPS))
         except BaseException:

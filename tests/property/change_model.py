@@ -15,9 +15,11 @@ from tests.property.change_records import (
     CONTENT,
     DAY_MS,
     ENDED,
+    FOLLOWED,
     GRACE_MS,
     METADATA,
     MOST_SLOTS,
+    OUTBOX_MS,
     POLICY,
     RID_MS,
     STATUSES,
@@ -31,6 +33,12 @@ from tests.property.change_records import (
     text,
 )
 
+
+def follows_of(policy: Mapping[str, Any]) -> str:
+    """The tasks that a policy wants after steps, as it stores them."""
+    return ";".join(f"{step}|{policy[f'{step}_kind']}|any|5" for step in FOLLOWED if f"{step}_kind" in policy)
+
+
 READING: Final = ("get", "list", "inbox", "stats", "get_policies")
 
 
@@ -43,9 +51,11 @@ class ChangeModel(ChangeDelegations):
                 return self._begun_again(arguments, before) if verb == "begin" else before
             arguments |= {"rid": rid} if verb == "begin" else {}
         getattr(self, f"_check_{verb}", lambda **_: None)(**arguments)
-        answer: Answer = getattr(self, verb)(**arguments)
-        if verb not in ("configure", "set_policies", "set_delegations", "sweep", *READING):
+        self.direct = verb == "respond" and self.takes_tasks
+        answer: Answer = getattr(self, "outbox_" if verb == "outbox" else verb)(**arguments)
+        if verb not in ("configure", "set_policies", "set_delegations", "sweep", "outbox", *READING):
             self._take_others(10)
+        self.direct = False
         if rid is not None:
             self.answered[verb, rid] = self.now + RID_MS, answer
         return answer
@@ -88,7 +98,8 @@ class ChangeModel(ChangeDelegations):
         before = self.policies.get(name)
         if remove:
             return "removed" if self.policies.pop(name, None) else "unknown", {}
-        policy = POLICY | given
+        policy = POLICY | {"follows": follows_of(given)}
+        policy |= {one: value for one, value in given.items() if one.removesuffix("_kind") not in FOLLOWED}
         if before and {**policy, "version": before["version"]} == before:
             return "same", {"version": before["version"]}
         self.versions += 1
@@ -339,7 +350,7 @@ class ChangeModel(ChangeDelegations):
                     slot.status = "expired" if change.timeout_at <= self.now else "cancelled"
         change.state = state
         if state in ENDED:
-            change.completed = self.now
+            change.completed = change.ended = self.now
 
     def _approve(self, change: Change, by: str, why: str = "") -> None:
         self._leave(change, "approved")
@@ -445,15 +456,34 @@ class ChangeModel(ChangeDelegations):
 
     def sweep(self, limit: int = 20) -> Answer:
         taken = self._take_others(limit)
-        ended = sorted((one.completed, id) for id, one in self.changes.items() if one.state in ENDED)
+        ended = sorted((one.ended, id) for id, one in self.changes.items() if one.state in ENDED)
         old = sum(at <= self.now - self.settings["keep_ms"] for at, _ in ended)
         gone = ended[: min(limit, max(old, len(ended) - self.settings["keep_max"]))]
+        kept = [id for _, id in gone if any(follow[0] == id for follow in self.outbox)]
         for _, id in gone:
-            self.events[id].append(("change.removed", ""))
-            del self.changes[id]
+            if id in kept:
+                self.changes[id].ended = self.now
+            else:
+                self.events[id].append(("change.removed", ""))
+                del self.changes[id]
         self._move_delegated()
-        more = limit in (taken, len(gone))
-        return "ok", {"taken": taken, "removed": len(gone), "more": int(more)}
+        removed = len(gone) - len(kept)
+        more = taken == limit or (removed > 0 and len(gone) == limit)
+        return "ok", {"taken": taken, "removed": removed, "more": int(more)}
+
+    def outbox_(self, item: Sequence[Mapping[str, Any]] = (), limit: int = 100) -> Answer:
+        """Remove what was delivered, and hand out what is due."""
+        for one in item:
+            self.outbox.pop((one["id"], one["seq"]), None)
+        due = sorted(
+            (at, f"{id} {seq}".encode(), (id, seq)) for (id, seq), (at, _) in self.outbox.items() if at <= self.now
+        )
+        items = []
+        for _, _, (id, seq) in due[:limit]:
+            told = self.outbox[id, seq][1]
+            self.outbox[id, seq] = self.now + OUTBOX_MS, told
+            items.append(("follow", {"id": id, "seq": seq, **told}))
+        return "ok", {"queue": self.settings.get("follow_queue", ""), "left": len(self.outbox), "items": items}
 
     # answers
 

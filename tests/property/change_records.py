@@ -37,12 +37,15 @@ POLICY: Final = {
     "rejections": 1, "reviewers": (), "contributors_may_vote": False, "agents_may_vote": False, "needs": "none",
     "remind_ms": 0, "escalate_ms": 0, "escalate_to": (), "timeout_ms": 0, "on_timeout": "reject", "auto_below": 0,
     "timeout_approve_below": 0, "deny_tags": (), "approval_ms": 604_800_000, "max_attempts": 3, "delegation_depth": 3,
+    "follows": "",
 }  # fmt: skip
 CONTENT: Final = ("type", "version", "description", "resources", "rollback_strategy", "timeout_ms", "priority")
 METADATA: Final = ("author_name", "team", "ticket_ref", "tags")
 NEVER: Final = 2**53 - 1
 RID_MS: Final = 60_000
 GRACE_MS: Final = 30_000
+FOLLOWED: Final = ("approved", "rejected", "changes_requested", "completed", "failed", "cancelled")
+OUTBOX_MS: Final = 30_000  # for which a task of the outbox is hidden
 DAY_MS: Final = 86_400_000
 BAND: Final = 2**42
 MOST_SLOTS: Final = 32
@@ -102,6 +105,7 @@ class Change:
     decided_by: str = ""
     why: str = ""
     completed: int = 0
+    ended: int = 0  # when it ended, or when retention kept it last
     score: int | None = None
     risk_rev: int = 0
     preview: str = ""

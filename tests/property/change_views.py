@@ -21,6 +21,10 @@ class ChangeViews:
         self.answered: dict[tuple[str, str], tuple[int, Answer]] = {}
         self.events: dict[str, list[tuple[str, str]]] = {}  # by change: name and payload
         self.versions = self.fences = 0
+        self.domain = ""
+        self.outbox: dict[tuple[str, int], tuple[int, dict[str, Any]]] = {}  # change and seq -> when, and the task
+        self.tasks: set[str] = set()  # in the queue of the same slot
+        self.takes_tasks = self.direct = False
 
     def is_overdue(self, change: Change) -> bool:
         """Whether the review is over by time: nobody can answer, though no call has noted it."""

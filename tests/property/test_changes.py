@@ -41,7 +41,7 @@ def test_a_domain_does_what_its_model_does(sweeps: bool, client: redis.Redis, ba
     @settings(max_examples=examples(24, 200), deadline=None, suppress_health_check=list(HealthCheck))
     @given(st.data())
     def history(data: st.DataObject) -> None:
-        driver = Driver(client, f"ade:{{change:{base_name}}}", scripts)
+        driver = Driver(client, base_name, scripts)
         try:
             History(driver, Drawn(data), sweeps=sweeps).play(data.draw(st.integers(1, STEPS)))
         finally:

@@ -30,6 +30,8 @@ SINGLE = {
     "once": "hash",
     "once:due": "zset",
     "delegating": "zset",
+    "outbox": "zset",
+    "follows": "hash",
 }
 
 
@@ -61,6 +63,7 @@ class Audit(NounAudit):
         yield from self._inboxes()
         yield from self._requests()
         yield from self._times()
+        yield from self._outbox()
         for id, change in self.changes.items():
             yield from (f"{id}: {problem}" for problem in self._record(id, change))
         if texts(self.found.get("once", {})).keys() != {one.decode() for one in self.found.get("once:due", {})}:
@@ -122,9 +125,8 @@ class Audit(NounAudit):
             for name in names:
                 wanted[name][id] = int(change["created_ms"])
         for id, change in self.changes.items():
-            if change["state"] in ENDED:
-                kept = int(change.get("undelivered", "0")) > 0  # sweeps look at it again later
-                wanted["ended"][id] = self._zset("ended").get(id, 0) if kept else int(change["completed_ms"])
+            if change["state"] in ENDED:  # retention looks later at one that it had to keep
+                wanted["ended"][id] = max(int(change["completed_ms"]), self._zset("ended").get(id, 0))
             if (due := due_of(change)) is not None:
                 wanted["due"][id] = due
         for name in self.found.keys() | wanted.keys():
@@ -163,6 +165,15 @@ class Audit(NounAudit):
                             yield f"{name}: {field} is {request.get(field)!r}, and should be {wanted!r}"
                     if (self.ttl[name] > 0) != (change["state"] in ENDED):
                         yield f"{name} of a change in {change['state']} has a TTL of {self.ttl[name]}"
+
+    def _outbox(self) -> Iterator[str]:
+        outbox, follows = self._zset("outbox").keys(), texts(self.found.get("follows", {})).keys()
+        if outbox != follows:
+            yield f"outbox has {sorted(outbox)}, follows {sorted(follows)}"
+        waiting = Counter(one.split(" ")[0] for one in outbox)
+        kept = Counter({id: int(change.get("undelivered") or 0) for id, change in self.changes.items()})
+        if waiting != kept:
+            yield f"outbox has {dict(waiting)}, changes say {dict(kept)}"
 
     def _times(self) -> Iterator[str]:
         for id, change in self.changes.items():
