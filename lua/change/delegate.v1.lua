@@ -51,5 +51,6 @@ else
   reviewer, chain, via = taken_back(one, via)
 end
 hand_on(ctx, own, one, reviewer, chain, via)
+if kind == 'agent' and to ~= '' then note_giver(own, one, person) end
 record_step(ctx, own, 'change.delegated', actor, 'slot=' .. one.slot .. ' from=' .. from .. ' to=' .. reviewer, reason)
 return told(ctx, 'delegate', own, { 'ok', tonumber(one.slot), reviewer })

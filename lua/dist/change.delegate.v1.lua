@@ -767,6 +767,14 @@ local function note_follow(ctx, own, event)
   end
 end
 
+-- note_giver(own, one, person): an agent has delegated a request for this person, who must not write the change meanwhile.
+local function note_giver(own, one, person) local requests = KEYS[3]
+  local key = requests .. own.id .. '/' .. one.slot
+  local known = redis.call('HGET', key, 'delegated_for') or ''
+  if string.find(',' .. known .. ',', ',' .. person .. ',', 1, true) then return end
+  redis.call('HSET', key, 'delegated_for', known ~= '' and known .. ',' .. person or person)
+end
+
 -- recheck_later(ctx, one): a request is open again, and delegations may have begun or ended since it was answered, or before its review
 -- began: the next step of delegations looks at it.
 local function recheck_later(ctx, one) local delegating = KEYS[13]
@@ -855,7 +863,7 @@ local function taken_back(one, via)
   return 'user:' .. person, before_person(one.chain, via, person)
 end
 
-  arg_made = { is_asked = is_asked, delegate_to = delegate_to, inbox_score = inbox_score, note_follow = note_follow, take_due = take_due, taken_back = taken_back }
+  arg_made = { is_asked = is_asked, delegate_to = delegate_to, inbox_score = inbox_score, note_follow = note_follow, note_giver = note_giver, take_due = take_due, taken_back = taken_back }
   return arg_made
 end
 
@@ -886,5 +894,6 @@ else
   reviewer, chain, via = arg_rare().taken_back(one, via)
 end
 hand_on(ctx, own, one, reviewer, chain, via)
+if kind == 'agent' and to ~= '' then arg_rare().note_giver(own, one, person) end
 record_step(ctx, own, 'change.delegated', actor, 'slot=' .. one.slot .. ' from=' .. from .. ' to=' .. reviewer, reason)
 return told(ctx, 'delegate', own, { 'ok', tonumber(one.slot), reviewer })

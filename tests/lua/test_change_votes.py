@@ -8,6 +8,8 @@ from tests.lua.bench import MakeAny
 from tests.nouns.change.bench import Bench
 from tests.nouns.change.states import CONTENT, answer, assess, draft, in_review, policy, submit
 
+AGENT = {"principal": "zoe", "kind": "agent"}
+
 
 @pytest.fixture
 def bench(make_any: MakeAny) -> Bench:
@@ -62,3 +64,16 @@ def test_an_inbox_of_an_agent_shows_what_it_may_answer(bench: Bench) -> None:
     in_review(bench, "d", "user:bot", agents_may_vote=True)
     assert [one.id for one in bench.put("inbox", user="bot", principal="zoe").items] == ["d"]
     assert [one.id for one in bench.put("inbox", user="bot").items] == ["d", "c"]
+
+
+def test_for_whom_an_agent_has_delegated_a_request_does_not_write(bench: Bench) -> None:
+    one = in_review(bench, "c", "user:bot", agents_may_vote=True)
+    for actor, to in ("bot", "eve"), ("eve", None), ("bot", "kim"):
+        bench.put("delegate", id="c", actor=actor, to=to, **(AGENT if actor == "bot" else {}))
+    assert bench.ask("HGET", ":request:c/1", "delegated_for") == b"zoe"
+    told = bench.put("put", id="c", expect_rev=1, actor="zoe", tags=["x"], **CONTENT)
+    assert (told.status, told.slot) == ("is_reviewer", 1)
+    bench.put("delegate", id="c", actor="bot", **AGENT)
+    told = bench.put("put", id="c", expect_rev=1, actor="zoe", tags=["x"], **CONTENT)
+    assert told.status == "edited"
+    assert answer(bench, one, "bot", **AGENT).reason == "contributor"

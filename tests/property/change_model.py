@@ -171,7 +171,8 @@ class ChangeModel(ChangeDelegations):
         if change.state == "draft" or change.policy["contributors_may_vote"]:
             return None
         for slot in change.slots:
-            if any(slot.asks(one) or one in (slot.by, slot.reviewed_by) for one in people):
+            behind = slot.behind if slot.chain else ()
+            if any(slot.asks(one) or one in (slot.by, slot.reviewed_by, *behind) for one in people):
                 return slot.number
         return None
 
@@ -609,6 +610,8 @@ class ChangeModel(ChangeDelegations):
             if not change.can_be_asked(f"user:{to}"):
                 return "not_eligible", {"reason": "answered"}
             found.chain, found.via, found.reviewer = (*found.chain, actor), (*found.via, ""), f"user:{to}"
+            if kind == "agent" and principal not in found.behind:
+                found.behind = (*found.behind, principal)
         elif not found.chain:
             return "not_eligible", {"reason": "not_delegated"}
         else:

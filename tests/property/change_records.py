@@ -62,6 +62,7 @@ class Slot:
     name: str = ""
     priority: str = "normal"
     chain: tuple[str, ...] = ()  # who has delegated it
+    behind: tuple[str, ...] = ()  # for whom agents have delegated it
     via: tuple[str, ...] = ()  # by which of their delegations; empty: themselves
     status: str = "pending"
     by: str = ""  # the principal who answered

@@ -131,6 +131,7 @@ class ChangeViews:
             "status": slot.status, "priority": slot.priority, "round": round, "rev": rev, "digest": digest,
             "created_ms": slot.opened, "assigned_ms": slot.assigned, "due_ms": slot.due, "responded_ms": slot.responded,
             "delegated_to": slot.reviewer if slot.chain else "", "delegation_chain": slot.chain,
+            "delegated_for": slot.behind,
             "response_action": slot.action, "response_reason": slot.reason, "reviewed_by": slot.reviewed_by,
             "principal": slot.by, "via": "".join(f",{one}" for one in slot.via),
         }  # fmt: skip
