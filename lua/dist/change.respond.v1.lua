@@ -1824,7 +1824,7 @@ end
 -- retract(ctx, own, one, reason): take back the answer to a request. If it was an approval of an approved change, a new round begins. If it
 -- was the last that kept a change from being approved, it is approved.
 local function retract(ctx, own, one, reason) local inboxes = KEYS[5]
-  record_step(ctx, own, 'change.answered', actor, 'slot=' .. one.slot .. ' action=retract', reason)
+  record_step(ctx, own, 'change.answered', actor, 'slot=' .. one.slot .. ' action=retract for=' .. one.by, reason)
   if own.state == 'approved' then
     open_round(ctx, own, actor, 'retracted')
   else

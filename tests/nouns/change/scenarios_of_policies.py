@@ -177,3 +177,11 @@ def get_policies_all(bench: NounBench, _: int) -> AnyCall:
 @scenario(0)
 def get_policies_where_there_are_none(bench: NounBench, _: int) -> AnyCall:
     return bench.call("get_policies")
+
+
+@scenario(0)
+def set_policies_where_there_are_as_many_as_there_may_be(bench: NounBench, _: int) -> AnyCall:
+    """Those that are there may still change."""
+    for start in range(0, 1000, 100):
+        bench.put("set_policies", item=[{"name": f"p{start + at}", "required": 1} for at in range(100)])
+    return bench.call("set_policies", item=[{"name": name, "required": 2} for name in ("p", "p1")])
