@@ -64,3 +64,22 @@ def test_a_person_has_sixteen_delegations_also_while_its_requests_move(bench: Be
     sweep(bench, 1)
     assert bench.ask("HEXISTS", ":delegations:bob", "#at") == 1
     assert delegations(bench, "bob", {"name": "e", "to": "zoe"}, {"name": "f", "to": "zoe"}) == ["stored", "full"]
+
+
+def test_a_delegation_that_no_longer_cascades_ends_the_way_of_a_request(bench: Bench) -> None:
+    delegations(bench, "eve", {"name": "d", "to": "zoe"})
+    delegations(bench, "bob", {"name": "d", "to": "eve", "cascade": True})
+    in_review(bench)
+    assert inbox(bench, "zoe") == ["c/1"]
+    delegations(bench, "bob", {"name": "d", "to": "eve"})
+    assert inbox(bench, "eve") == ["c/1"]
+    bench.check()
+
+
+def test_a_request_knows_by_which_delegation_it_came(bench: Bench) -> None:
+    delegations(bench, "bob", {"name": "a", "to": "eve", "cascade": True})
+    in_review(bench)
+    delegations(bench, "bob", {"name": "a", "remove": True}, {"name": "b", "to": "eve"})
+    assert bench.ask("HGET", ":request:c/1", "via") == b",b"
+    assert bench.put("delegate", id="c", actor="eve", to="zoe").reason == "no_cascade"
+    bench.check()

@@ -139,13 +139,13 @@ class ChangeDelegations(ChangeViews):
         if person in slot.chain:
             at = slot.chain.index(person)
             led = self.delegations.get(person, {}).get(slot.via[at])
-            following = slot.chain[at + 1] if at + 1 < len(slot.chain) else slot.reviewer.removeprefix("user:")
-            if not slot.via[at] or (led and led["to"] == following and self._fits(change, led)):
+            later = (*slot.chain[at + 1 :], slot.reviewer.removeprefix("user:"))
+            same = led and led["to"] == later[0] and (led["cascade"] or len(later) == 1)
+            if not slot.via[at] or (led and same and self._fits(change, led)):
                 return
             slot.reviewer, slot.chain, slot.via = f"user:{person}", slot.chain[:at], slot.via[:at]
         self._follow(change, slot)
-        if slot.reviewer == before[0]:
-            slot.reviewer, slot.chain, slot.via = before
+        if (slot.reviewer, slot.chain) == before[:2]:
             return
         slot.assigned = self.now
         detail = f"slot={slot.number} from={before[0]} to={slot.reviewer} chain={','.join(slot.chain)}"
