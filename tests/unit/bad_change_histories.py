@@ -65,7 +65,10 @@ stored change e state=cancelled rev=1 round=1
 stored change f state=approved rev=1 round=1 overridden_rev=1
 stored change g state=reviewing rev=1 round=1 asks=1/pending/user:bob/,2/pending/user:cid/
 stored policy two@1 required=2
-stored policy low@2 required=1 auto_below=30
+stored follows d
+entry 51300 task.enqueued d/e/5 | source=a2
+entry 51400 task.cancelled d/e/5
+stored policy low@2 required=1 auto_below=30 follows=cancelled|tell|any|5
 stored states completed count=1
 stored states reviewing count=1
 stored people bob approved=2 rejected=0
@@ -326,6 +329,16 @@ BAD = [
         {"inboxes_exact"},
         (("asks=1/pending/user:bob/,2", "asks=1/pending/user:bob/,3/pending/user:ann/,2"),),
         more="stored inbox user:ann pending=1 shown=g/3",
+    ),
+    Bad(
+        "a task is missing that follows a step",
+        {"followed_by_tasks"},
+        (("entry 51300 task.enqueued d/e/5 | source=a2\nentry 51400 task.cancelled d/e/5\n", ""),),
+    ),
+    Bad(
+        "a task follows a step that was not",
+        {"followed_by_tasks"},
+        more="entry 60000 task.enqueued d/c/99 | source=x\nentry 60000 task.cancelled d/c/99",
     ),
     Bad(
         "a run is left behind",

@@ -52,6 +52,8 @@ def store(final: dict[str, Any], words: list[str]) -> None:
         case "inbox":
             shown = [one.split("/") for one in str(named.get("shown", "")).split(",") if one]
             final["inboxes"][name] = {"pending": named["pending"], "shown": [[id, int(slot)] for id, slot in shown]}
+        case "follows":
+            final |= {"domain": name, "follow_queue": "q", "outbox": 0}
         case "states":
             final["states"][name] = named["count"]
         case _:

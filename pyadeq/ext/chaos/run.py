@@ -92,7 +92,7 @@ class Run:
             events_max=EVENTS,
         )
         self.locks.configure(lease=self.scene.ttl, poll=0.5, claim=2.0, waiter=3.0, events_max=EVENTS)
-        changes.set_up(self.adeq, self.scene.domain, self.scene.lease)
+        changes.set_up(self.adeq, self.scene.domain, self.scene.queue, self.scene.lease)
         for role, count in self._cast.items():
             for _ in range(count):
                 self._start(role)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pyadeq.ext.chaos.case import Rule
-from pyadeq.ext.chaos.change import end_rules, rules
+from pyadeq.ext.chaos.change import end_rules, follow_rules, rules
 
 RULES: tuple[Rule, ...] = (
     rules.approved_by_enough,
@@ -14,6 +14,7 @@ RULES: tuple[Rule, ...] = (
     rules.fails_closed,
     rules.change_answers_kept,
     rules.one_effect,
+    follow_rules.followed_by_tasks,
     end_rules.change_records_agree,
     end_rules.inboxes_exact,
     end_rules.changes_at_rest,

@@ -8,7 +8,8 @@ from typing import Any
 from pyadeq.asyncio import Adeq, Result
 from pyadeq.ext.chaos.history import AioClient, History, Records, aio_read_entries, count_trimmed
 
-AT_ONCE = 100  # changes or entries of a call
+AT_ONCE = 100  # entries of a call
+RECORDS = 20  # changes of a call, with their requests
 STATES = ("draft", "submitted", "reviewing", "approved", "applying", "completed", "failed", "rejected", "cancelled")
 NOBODY = "chaos:reader"  # who has no request, and reads the inboxes of groups
 
@@ -26,6 +27,9 @@ async def read_changes(adeq: Adeq, client: AioClient, domain: str, history: Hist
     voters = {entry.words["by"] for entry in records.entries if entry.event == "change.answered"}
     people = voters | {name.removeprefix("user:") for name in names if name.startswith("user:")}
     records.final = {
+        "domain": domain,
+        "follow_queue": (await reader.call("configure")).settings.get("follow_queue") or "",
+        "outbox": (await reader.call("outbox", limit=0)).left,
         "changes": changes,
         "states": (await reader.call("stats")).states,
         "policies": {
@@ -56,8 +60,8 @@ class _Reader:
                 yield one
 
     async def records(self, ids: Sequence[str]) -> AsyncIterator[tuple[str, dict[str, Any]]]:
-        for start in range(0, len(ids), AT_ONCE):
-            some = ids[start : start + AT_ONCE]
+        for start in range(0, len(ids), RECORDS):
+            some = ids[start : start + RECORDS]
             found = await self.call("get", item=some, with_requests=True)
             for id, one in zip(some, found.items, strict=True):
                 if one.status == "found":
@@ -97,8 +101,8 @@ def _record(one: Result) -> dict[str, Any]:
 
 
 def _fields(policy: dict[str, Any]) -> dict[str, Any]:
-    return {name: list(value) if isinstance(value, tuple) else value for name, value in policy.items()}
+    return {name: list(one) if isinstance(one, tuple) else _text(one) for name, one in policy.items()}
 
 
-def _text(value: bytes | str) -> str:
-    return value if isinstance(value, str) else value.decode()
+def _text(value: Any) -> Any:
+    return value.decode() if isinstance(value, bytes) else value

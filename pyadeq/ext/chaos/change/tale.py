@@ -101,7 +101,9 @@ class Approval:
 class Life:
     """A change from its creation until its record is deleted. writers: the actors who have written it.
 
-    state: empty if the stream does not tell it. born: None if the stream begins later.
+    steps: each with its number, its word, and the policy of the change then.
+    state: empty if the stream does not tell it.
+    born: None if the stream begins later.
     """
 
     id: str
@@ -114,6 +116,7 @@ class Life:
     scores: dict[int, int] = field(default_factory=dict)
     approvals: list[Approval] = field(default_factory=list)
     runs: list[Run] = field(default_factory=list)
+    steps: list[tuple[int, str, str, Entry]] = field(default_factory=list)
     last: Entry | None = None
 
 
@@ -171,6 +174,8 @@ class ChangeTale:
             self._count_round(life, entry)
         if note := _NOTES.get(event):
             note(self, life, entry)
+        if event != "change.removed":
+            life.steps.append((len(life.steps) + 1, event.removeprefix("change."), life.policy, entry))
         # A change that its author has cancelled has no `why`.
         if event in RUN_ENDS and life.runs and ("why" in words or event == "change.completed"):
             life.runs[-1].ends.append(entry)

@@ -21,8 +21,9 @@ GROUP: Final = "oncall"  # all of them
 AGENTS: Final = {f"agent-{number}": PEOPLE[number] for number in range(len(PEOPLE))}
 ALL: Final = [f"user:{person}" for person in PEOPLE]
 SOME_AGENTS: Final = ["user:agent-0", "user:agent-3"]
+FOLLOWS: Final = {f"{step}_kind": "follow" for step in ("approved", "rejected", "completed", "failed", "cancelled")}
 POLICIES: Final[list[dict[str, Any]]] = [
-    {"name": "two", "required": 2, "rejections": 2, "reviewers": ALL + SOME_AGENTS, "agents_may_vote": True},
+    {"name": "two", "required": 2, "rejections": 2, "reviewers": ALL + SOME_AGENTS, "agents_may_vote": True, **FOLLOWS},
     {"name": "veto", "required": 3, "reviewers": [*ALL, f"group:{GROUP}"], "approval": 3},
     {"name": "risky", "required": 1, "reviewers": ALL[:3], "needs": "risk", "auto_below": 30, "deny_tags": ["frozen"]},
     {
@@ -52,10 +53,10 @@ PAGE: Final = 20
 LIVE: Final = ("draft", "submitted", "reviewing", "approved", "applying")
 
 
-def set_up(adeq: Adeq, domain: str, lease: float) -> None:
+def set_up(adeq: Adeq, domain: str, queue: str, lease: float) -> None:
     """Make the domain and its policies."""
     changes = adeq.noun("change", domain)
-    changes.configure(lease=lease, **SETTINGS)
+    changes.configure(lease=lease, follow_queue=queue, **SETTINGS)
     adeq.send(changes.calls.build("set_policies", item=POLICIES))
 
 
@@ -64,7 +65,12 @@ def left(adeq: Adeq, domain: str) -> dict[str, int]:
     changes = adeq.noun("change", domain)
     swept = adeq.send(changes.calls.build("sweep", limit=100))
     states = adeq.send(changes.calls.build("stats")).states
-    return {"changes that are applied": states["applying"], "changes to sweep": swept.more}
+    out = adeq.changes(domain).deliver()
+    return {
+        "changes that are applied": states["applying"],
+        "changes to sweep": swept.more,
+        "tasks to deliver": out.left,
+    }
 
 
 def who_writes(random: Random) -> dict[str, str]:
@@ -337,6 +343,7 @@ async def sweep(client: Client) -> None:
     """Do what is due; it may be killed, and nothing waits for it."""
     while not client.stopped.is_set():
         await client.attempt(partial(client.changes.call, "sweep", limit=client.random.choice((1, 20))))
+        await client.attempt(client.changes.deliver)
         await client.idle(client.random.random())
 
 

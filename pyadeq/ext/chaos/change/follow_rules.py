@@ -1,0 +1,32 @@
+"""The rule about the tasks that follow steps of changes."""
+
+from __future__ import annotations
+
+from pyadeq.ext.chaos.case import Case, Finding
+from pyadeq.ext.chaos.change.rules import Told
+
+
+def followed_by_tasks(case: Case, found: Finding) -> None:
+    """A step and the task that follows it are one: each such step has its task, and each such task has its step.
+
+    The id of the task is `<domain>/<change>/<number of the step>`. A task may also wait in the outbox.
+    """
+    told = case.view(Told)
+    final = told.records.final
+    domain = final.get("domain")
+    if told.cut or case.tale.cut or not domain or not final.get("follow_queue"):
+        return
+    wanted: set[str] = set()
+    for life in told.lives:
+        for seq, step, policy, entry in life.steps:
+            fields = told.policies.get(policy, {})
+            if f";{step}|" not in f";{fields.get('follows') or ''}":
+                continue
+            found.checks += 1
+            task = f"{domain}/{life.id}/{seq}"
+            wanted.add(task)
+            if task not in case.tale.lives and not final.get("outbox"):
+                found.convict(life.id, f"{entry.event} at {entry.position} has no task {task}, and the outbox is empty")
+    for id in case.tale.lives:
+        if id.startswith(f"{domain}/") and id not in wanted:
+            found.convict(id, "this task follows a step that no event tells of")
