@@ -171,8 +171,8 @@ class Run:
         """What has not come to its end; nothing if all has."""
         try:
             self.locks.reap()
+            more = changes.left(self.adeq, self.scene.domain)  # which may enqueue tasks
             stats, locks = self.queue.stats(), self.locks.stats()
-            more = changes.left(self.adeq, self.scene.domain)
         except AdeqError as error:
             return str(error)
         counts = {
