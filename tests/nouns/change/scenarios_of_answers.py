@@ -433,3 +433,10 @@ def fill_log(bench: NounBench, n: int) -> None:
     for _ in range(n):
         bench.ask("XADD", ":log:c", "*", "event", "change.commented")
     bench.ask("HINCRBY", ":change:c", "seq", n)
+
+
+@scenario(0)
+def respond_to_another_slot_than_the_one_that_is_answered(bench: NounBench, _: int) -> AnyCall:
+    one = in_review(bench, "c", "group:dbas", "user:bob", required=2)
+    answer(bench, one, "bob", slot=1, groups=["dbas"])
+    return respond(bench, one, "bob", slot=2, groups=["dbas"])

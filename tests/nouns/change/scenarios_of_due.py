@@ -289,3 +289,12 @@ def sweep_as_many_ends_of_approvals_as_there_may_be(bench: NounBench, n: int) ->
         bench.put("begin", agent="bot", lease=60, **one)
     bench.pass_time(60_000)
     return bench.call("sweep", limit=100)
+
+
+@scenario(0)
+def sweep_what_time_does_not_approve_because_another_revision_is_wanted(bench: NounBench, _: int) -> AnyCall:
+    one = in_review(bench, "c", "user:bob", "user:eve", on_timeout="approve", timeout_approve_below=10)
+    assess(bench, one, 1)
+    answer(bench, one, "bob", "request_changes")
+    bench.pass_time(2 * DAY)
+    return bench.call("sweep")

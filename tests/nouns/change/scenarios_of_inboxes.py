@@ -162,3 +162,10 @@ def inbox_with_32_groups_on_the_next_page(bench: NounBench, n: int) -> AnyCall:
         in_review(bench, f"c{number}", *[f"group:{group}" for group in groups])
     cursor = bench.put("inbox", user="bob", groups=groups, limit=100).cursor
     return inbox(bench, "bob", groups=groups, limit=100, cursor=cursor)
+
+
+@scenario(0)
+def inbox_of_an_agent_who_may_vote(bench: NounBench, _: int) -> AnyCall:
+    in_review(bench, "c", "user:bot", agents_may_vote=True)
+    in_review(bench, "d", "user:bot")
+    return inbox(bench, "bot", principal="bob")
