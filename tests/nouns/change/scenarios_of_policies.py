@@ -185,3 +185,10 @@ def set_policies_where_there_are_as_many_as_there_may_be(bench: NounBench, _: in
     for start in range(0, 1000, 100):
         bench.put("set_policies", item=[{"name": f"p{start + at}", "required": 1} for at in range(100)])
     return bench.call("set_policies", item=[{"name": name, "required": 2} for name in ("p", "p1")])
+
+
+@scenario(0)
+def set_policies_in_place_of_others_where_there_are_as_many_as_there_may_be(bench: NounBench, _: int) -> AnyCall:
+    for start in range(0, 1000, 100):
+        bench.put("set_policies", item=[{"name": f"p{start + at}", "required": 1} for at in range(100)])
+    return bench.call("set_policies", item=[{"name": "p1", "required": 2}, {"name": "p2", "remove": True}])
