@@ -65,7 +65,11 @@ PLANTS: Mapping[str, tuple[str, str, str]] = {
         "has_written(own.id, { actor, person }) then return nil, 'contributor' end",
         "false then return nil, 'contributor' end",
     ),
-    "one approval is enough": ("approved_by_enough", "counts.approved >= own.p_required", "counts.approved >= 1"),
+    "one approval is enough": (
+        "approved_by_enough",
+        "counts.approved >= number_of(own, 'p_required')",
+        "counts.approved >= 1",
+    ),
     "a person fills two slots": (
         "approved_by_enough",
         "if one.by == person then\n      if not",
@@ -89,7 +93,7 @@ PLANTS: Mapping[str, tuple[str, str, str]] = {
     "a timeout approves": (
         "fails_closed",
         "reject(ctx, own, 'time', 'timeout')",
-        "approve(ctx, own, 'policy:' .. own.policy, 'timeout')",
+        "approve(ctx, own, 'policy:' .. text_of(own, 'policy'), 'timeout')",
     ),
     "an answer is not remembered": (
         "one_effect",
