@@ -1,6 +1,6 @@
 -- change.get.v1: changes by their ids, as they are stored, with their parameters; on demand with their preview and output, their requests
--- and the last entries of their log: then of at most 20 changes, and at most 1,000 entries in all. `overdue`: the review is over by time, though no call has noted it yet. The counts are those of the
--- requests of this round.
+-- and the last entries of their log: then of at most 20 changes, and at most 1,000 entries in all. `overdue`: the review is over by
+-- time, though no call has noted it yet. The counts are those of the requests of this round.
 --
 -- ARGV   with_texts bool          ?=0
 -- ARGV   with_requests bool          ?=0

@@ -37,7 +37,8 @@ if own and own.state == 'applying' and text_of(own, 'token') == token then
     end_run(ctx, own, 'time', 'retry', status)
   else
     set_field(own, 'deadline_ms', run_deadline(ctx, own, tonumber(row[1]), left))
-    status = text_of(own, 'cancelling') == '1' and 'cancelling' or ctx.now >= number_of(own, 'started_ms') + number_of(own, 'run_ms') and 'timed_out' or 'renewed'
+    local over = ctx.now >= number_of(own, 'started_ms') + number_of(own, 'run_ms')
+    status = text_of(own, 'cancelling') == '1' and 'cancelling' or over and 'timed_out' or 'renewed'
   end
 end
 if own then save_change(ctx, own) end

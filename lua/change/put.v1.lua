@@ -35,8 +35,8 @@
 -- RETURN is_reviewer  now_ms:int state:text slot:int
 -- RETURN not_found    now_ms:int
 -- ERROR  ADEQ_LAYOUT ADEQ_CLOCK
--- EVENT  change.created change.revised change.edited change.outdated change.reviewing change.reminded change.escalated change.delegated change.rejected
--- EVENT  change.approved change.released change.failed change.cancelled
+-- EVENT  change.created change.revised change.edited change.outdated change.reviewing change.reminded change.escalated change.delegated
+-- EVENT  change.rejected change.approved change.released change.failed change.cancelled
 -- ROLE   author
 -- REPLAY rid
 -- COST   17 commands and one for each resource and tag; at most 2,100 commands, 18,000 steps

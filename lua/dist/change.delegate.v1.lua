@@ -573,12 +573,15 @@ local function count_slots(own)
   return counts
 end
 
--- delegate_to(own, one, person, via): the answer if a request cannot go on to this person, or nil. None of both may be a contributor. via: the delegations that led here.
+-- delegate_to(own, one, person, via): the answer if a request cannot go on to this person, or nil. Neither it nor the actor may
+-- be a contributor. via: the delegations that led here.
 local function delegate_to(own, one, person, via)
   if is_asked(one, person) then return { 'cycle' } end
-  if select(2, string.gsub(one.chain, '>', '')) + 1 > number_of(own, 'p_delegation_depth') then return { 'too_deep', number_of(own, 'p_delegation_depth') } end
+  local depth = number_of(own, 'p_delegation_depth')
+  if select(2, string.gsub(one.chain, '>', '')) + 1 > depth then return { 'too_deep', depth } end
   if not cascades(one, via) then return { 'not_eligible', 'no_cascade' } end
-  if text_of(own, 'p_contributors_may_vote') ~= '1' and has_written(own.id, { person, actor, principal ~= '' and principal or actor }) then return { 'not_eligible', 'contributor' } end
+  local people = { person, actor, principal ~= '' and principal or actor }
+  if text_of(own, 'p_contributors_may_vote') ~= '1' and has_written(own.id, people) then return { 'not_eligible', 'contributor' } end
   if not can_be_asked(own, 'user:' .. person) then return { 'not_eligible', 'answered' } end
 end
 
@@ -637,7 +640,8 @@ local function fits_delegation(ctx, own, fields)
   if fields.active ~= '1' or from > ctx.now or till > 0 and till <= ctx.now then return false end
   if (above >= 0 or below >= 0) and number_of(own, 'risk_rev') ~= own.rev then return false end
   if above >= 0 and number_of(own, 'risk_score') <= above or below >= 0 and number_of(own, 'risk_score') >= below then return false end
-  return shares_one(fields.types, text_of(own, 'type')) and shares_one(fields.tags, text_of(own, 'tags')) and shares_one(fields.resources, text_of(own, 'resources'))
+  return shares_one(fields.types, text_of(own, 'type')) and shares_one(fields.tags, text_of(own, 'tags'))
+    and shares_one(fields.resources, text_of(own, 'resources'))
 end
 
 -- find_delegation(ctx, own, person): the name and the fields of the first delegation of a person that fits a change, by the bytes of their

@@ -1,8 +1,8 @@
 #!lua flags=no-writes
 -- generated from lua/change/get.v1.lua by lua/bundle.py; do not edit
 -- change.get.v1: changes by their ids, as they are stored, with their parameters; on demand with their preview and output, their requests
--- and the last entries of their log: then of at most 20 changes, and at most 1,000 entries in all. `overdue`: the review is over by time, though no call has noted it yet. The counts are those of the
--- requests of this round.
+-- and the last entries of their log: then of at most 20 changes, and at most 1,000 entries in all. `overdue`: the review is over by
+-- time, though no call has noted it yet. The counts are those of the requests of this round.
 --
 -- KEYS   change       prefix/hash   {base}:change:       name
 -- KEYS   params       prefix/string {base}:params:       name

@@ -447,7 +447,8 @@ local function fits_delegation(ctx, own, fields)
   if fields.active ~= '1' or from > ctx.now or till > 0 and till <= ctx.now then return false end
   if (above >= 0 or below >= 0) and number_of(own, 'risk_rev') ~= own.rev then return false end
   if above >= 0 and number_of(own, 'risk_score') <= above or below >= 0 and number_of(own, 'risk_score') >= below then return false end
-  return shares_one(fields.types, text_of(own, 'type')) and shares_one(fields.tags, text_of(own, 'tags')) and shares_one(fields.resources, text_of(own, 'resources'))
+  return shares_one(fields.types, text_of(own, 'type')) and shares_one(fields.tags, text_of(own, 'tags'))
+    and shares_one(fields.resources, text_of(own, 'resources'))
 end
 
 -- find_delegation(ctx, own, person): the name and the fields of the first delegation of a person that fits a change, by the bytes of their
@@ -797,7 +798,8 @@ if own and own.state == 'applying' and text_of(own, 'token') == token then
     arg_rare().end_run(ctx, own, 'time', 'retry', status)
   else
     set_field(own, 'deadline_ms', arg_rare().run_deadline(ctx, own, tonumber(row[1]), left))
-    status = text_of(own, 'cancelling') == '1' and 'cancelling' or ctx.now >= number_of(own, 'started_ms') + number_of(own, 'run_ms') and 'timed_out' or 'renewed'
+    local over = ctx.now >= number_of(own, 'started_ms') + number_of(own, 'run_ms')
+    status = text_of(own, 'cancelling') == '1' and 'cancelling' or over and 'timed_out' or 'renewed'
   end
 end
 if own then save_change(ctx, own) end

@@ -60,8 +60,8 @@
 -- RETURN is_reviewer  now_ms:int state:text slot:int
 -- RETURN not_found    now_ms:int
 -- ERROR  ADEQ_LAYOUT ADEQ_CLOCK
--- EVENT  change.created change.revised change.edited change.outdated change.reviewing change.reminded change.escalated change.delegated change.rejected
--- EVENT  change.approved change.released change.failed change.cancelled
+-- EVENT  change.created change.revised change.edited change.outdated change.reviewing change.reminded change.escalated change.delegated
+-- EVENT  change.rejected change.approved change.released change.failed change.cancelled
 -- ROLE   author
 -- REPLAY rid
 -- COST   17 commands and one for each resource and tag; at most 2,100 commands, 18,000 steps
@@ -774,7 +774,8 @@ local function fits_delegation(ctx, own, fields)
   if fields.active ~= '1' or from > ctx.now or till > 0 and till <= ctx.now then return false end
   if (above >= 0 or below >= 0) and number_of(own, 'risk_rev') ~= own.rev then return false end
   if above >= 0 and number_of(own, 'risk_score') <= above or below >= 0 and number_of(own, 'risk_score') >= below then return false end
-  return shares_one(fields.types, text_of(own, 'type')) and shares_one(fields.tags, text_of(own, 'tags')) and shares_one(fields.resources, text_of(own, 'resources'))
+  return shares_one(fields.types, text_of(own, 'type')) and shares_one(fields.tags, text_of(own, 'tags'))
+    and shares_one(fields.resources, text_of(own, 'resources'))
 end
 
 -- find_delegation(ctx, own, person): the name and the fields of the first delegation of a person that fits a change, by the bytes of their
