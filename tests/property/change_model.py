@@ -540,7 +540,8 @@ class ChangeModel(ChangeDelegations):
             return "same", {}
         if change.state == "approved" and slot.status != "approved":
             return None
-        self._note(change, "change.answered", who.actor, f"slot={slot.number} action=retract", reason, who.proof)
+        detail = f"slot={slot.number} action=retract for={slot.by}"
+        self._note(change, "change.answered", who.actor, detail, reason, who.proof)
         if change.state == "approved":
             self._open_round(change, who.actor, "retracted")
             decision = None
