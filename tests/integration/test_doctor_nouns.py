@@ -45,6 +45,7 @@ def test_data_without_settings(url: str, base_name: str, client: redis.Redis) ->
         locks.set_capacity("gpu", 2)
         client.delete(f"{locks.base}:config")
         assert found(adeq)[:2] == ("fail", "lock domain d: there is data, but no key config")
+        client.delete(*client.scan_iter(f"{locks.base}:*"))
 
 
 def test_only_so_much_time(url: str, base_name: str, client: redis.Redis) -> None:

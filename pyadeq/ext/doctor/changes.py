@@ -6,7 +6,6 @@ from typing import Any, Final, NamedTuple
 
 from pyadeq import Adeq
 from pyadeq.ext.doctor.report import Finding, warn
-from pyadeq.keys import queue_base
 
 LATE: Final = 3600.0  # seconds
 UNDELIVERED: Final = 300.0
@@ -16,7 +15,7 @@ class Late(NamedTuple):
     """Numbers of a domain.
 
     due: how many changes have a step that is due. due_for: seconds since the first was due. outbox: how many tasks are
-    not in their queue. outbox_for: seconds since the first should have been tried. queue: theirs, if it does not exist.
+    not in their queue. outbox_for: seconds since the first should have been tried. queue: theirs; empty: none is set.
     """
 
     due: int
@@ -33,13 +32,12 @@ def look(adeq: Adeq, base: str) -> Late | None:
         return None
     seconds, micros = adeq.client.time()
     now_ms = seconds * 1000 + micros // 1000
-    there = not queue or adeq.client.exists(f"{queue_base(queue, adeq.prefix, adeq.slot)}:config")
     return Late(
         adeq.client.zcount(f"{base}:due", "-inf", now_ms),
         _since(adeq, f"{base}:due", now_ms),
         adeq.client.zcard(f"{base}:outbox"),
         _since(adeq, f"{base}:outbox", now_ms),
-        "" if there else queue,
+        queue,
     )
 
 
@@ -54,17 +52,17 @@ def _text(value: bytes | str | None) -> str:
 
 def check(domain: str, late: Late) -> Finding | None:
     """What to do about it, if there is something."""
-    if late.outbox and late.queue:
+    if late.outbox and not late.queue:
         return warn(
-            f"change domain {domain}: {_tasks(late.outbox)}, and there is no queue {late.queue}",
-            "They follow steps of changes, and wait until the queue exists.",
-            f"adeq queue configure {late.queue} --lease 15s, or another --follow-queue for the domain",
+            f"change domain {domain}: {_tasks(late.outbox)}, because the domain has none",
+            "A policy names tasks that follow steps of changes. They wait, and their changes are kept.",
+            f"adeq change configure --domain {domain} --follow-queue QUEUE",
         )
     if late.outbox_for > UNDELIVERED:
         return warn(
             f"change domain {domain}: {_tasks(late.outbox)}, one of them for {_time(late.outbox_for)}",
-            "They follow steps of changes. The clients that made these steps could not deliver them.",
-            "deliver them, as the reference of the script change.outbox says",
+            "They follow steps of changes, and wait for a program that delivers them.",
+            f'regularly, in Python: adeq.changes("{domain}").deliver()',
         )
     if late.due_for > LATE:
         return warn(
