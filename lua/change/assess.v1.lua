@@ -49,6 +49,7 @@ local level = 'none'
 if preview ~= '' then
   redis.call('SET', previews .. id, preview, 'PX', WAIT_preview_ms)
   set_field(own, 'preview_rev', rev)
+  set_field(own, 'preview_until_ms', ctx.now + WAIT_preview_ms)
 end
 if score >= 0 then
   level = level_of(ctx, score)
@@ -62,7 +63,7 @@ if score >= 0 then
 end
 record_step(ctx, own, 'change.assessed', actor, score >= 0 and 'score=' .. score .. ' level=' .. level or '', '')
 if own.state == 'reviewing' then enter_inboxes(own) end
-if own.state == 'submitted' and is_assessed(own) then
+if own.state == 'submitted' and is_assessed(ctx, own) then
   begin_review(ctx, own, actor)
   if own.state == 'reviewing' then open_requests(ctx, own) end
 end

@@ -38,4 +38,5 @@ for _, name in ipairs(redis.call('ZRANGE', outbox, '-inf', ctx.now_text, 'BYSCOR
     redis.call('ZREM', outbox, name)
   end
 end
-return { 'ok', ctx.now, ctx.settings.follow_queue or '', redis.call('ZCARD', outbox), items }
+local line = ctx.settings.follow_queue
+return { 'ok', ctx.now, line and line ~= 'none' and line or '', redis.call('ZCARD', outbox), items }

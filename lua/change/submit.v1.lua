@@ -68,5 +68,5 @@ set_field(own, 'why', '')
 move_to(ctx, own, 'submitted')
 record_step(ctx, own, 'change.submitted', actor, 'policy=' .. text_of(own, 'policy'), '')
 replace_requests(ctx, own, list)
-if is_assessed(own) then begin_review(ctx, own, actor) end
+if is_assessed(ctx, own) then begin_review(ctx, own, actor) end
 return told(ctx, 'submit', own, { own.state, own.rev, own.round, own.digest })

@@ -709,18 +709,28 @@ local function new_request(ctx, own, one, name) local requests = KEYS[4]
   end
 end
 
--- next_asked(own): who is asked by the next escalation, or nil; and its level, the last one if nobody is left. Somebody who has a request
--- already, or has written the change, is passed over.
+-- waits_for(own, reviewer): whether a request to this reviewer is pending.
+local function waits_for(own, reviewer)
+  for _, one in ipairs(slots_of(own)) do  -- at most 32: slots
+    if one.status == 'pending' and one.reviewer == reviewer then return true end
+  end
+  return false
+end
+
+-- next_asked(own): who is asked by the next escalation, or nil; and its level, the last one if nobody is left. Passed over is a group that
+-- has a pending request already, and a person who has a request or has written the change.
 local function next_asked(own)
   local level = 0
   for name in string.gmatch(text_of(own, 'p_escalate_to'), '[^,]+') do  -- at most 3: levels
     level = level + 1
-    if level > number_of(own, 'level') and #slots_of(own) < 32 and can_be_asked(own, name) then return name, level end
+    if level > number_of(own, 'level') and #slots_of(own) < 32 and not waits_for(own, name) and can_be_asked(own, name) then
+      return name, level
+    end
   end
   return nil, level
 end
 
--- next_slot(list): the number of the next request. Slots are not used twice.
+-- next_slot(list): the number of the next request. It is one more than the last.
 local function next_slot(list)
   return string.format('%d', list[#list].slot + 1)
 end
@@ -745,11 +755,12 @@ local function escalate(ctx, own, by) local requests = KEYS[4]
   return true
 end
 
--- is_assessed(own): whether the change has the risk and the preview of this revision that its policy needs.
-local function is_assessed(own)
+-- is_assessed(ctx, own): whether the change has the risk and the preview of this revision that its policy needs. A preview is kept for a time.
+local function is_assessed(ctx, own)
   local needs = text_of(own, 'p_needs')
-  return not ((needs == 'risk' or needs == 'both') and number_of(own, 'risk_rev') ~= own.rev
-    or (needs == 'preview' or needs == 'both') and number_of(own, 'preview_rev') ~= own.rev)
+  if (needs == 'risk' or needs == 'both') and number_of(own, 'risk_rev') ~= own.rev then return false end
+  if needs ~= 'preview' and needs ~= 'both' then return true end
+  return number_of(own, 'preview_rev') == own.rev and number_of(own, 'preview_until_ms') > ctx.now
 end
 
 -- level_of(ctx, score): the level of a risk.
@@ -807,7 +818,7 @@ local function open_round(ctx, own, by, why)
   set_field(own, 'decided_by', '')
   open_requests(ctx, own)
   record_step(ctx, own, 'change.outdated', by, 'why=' .. why, '')
-  local state = is_assessed(own) and 'reviewing' or 'submitted'
+  local state = is_assessed(ctx, own) and 'reviewing' or 'submitted'
   if state ~= own.state then move_to(ctx, own, state) end
   if state == 'reviewing' then open_review(ctx, own, by) end
 end
@@ -820,11 +831,12 @@ local function reject(ctx, own, by, why)
   record_step(ctx, own, 'change.rejected', by, 'why=' .. why, '')
 end
 
--- time_out(ctx, own): nobody has decided in time: the change is rejected, unless its policy approves what is of low risk. Not what a
--- reviewer wants changed.
+-- time_out(ctx, own): nobody has decided in time: the change is rejected, unless its policy approves what is of low risk. It does not
+-- approve what a reviewer has rejected or wants changed.
 local function time_out(ctx, own)
+  local counts = count_slots(own)
   if own.state == 'reviewing' and text_of(own, 'p_on_timeout') == 'approve' and number_of(own, 'risk_rev') == own.rev
-    and number_of(own, 'risk_score') < number_of(own, 'p_timeout_approve_below') and count_slots(own).changes_requested == 0 then
+    and number_of(own, 'risk_score') < number_of(own, 'p_timeout_approve_below') and counts.rejected + counts.changes_requested == 0 then
     approve(ctx, own, 'policy:' .. text_of(own, 'policy'), 'timeout')
   else
     reject(ctx, own, 'time', 'timeout')
@@ -879,6 +891,7 @@ local level = 'none'
 if preview ~= '' then
   redis.call('SET', previews .. id, preview, 'PX', 604800000)
   set_field(own, 'preview_rev', rev)
+  set_field(own, 'preview_until_ms', ctx.now + 604800000)
 end
 if score >= 0 then
   level = arg_rare().level_of(ctx, score)
@@ -892,7 +905,7 @@ if score >= 0 then
 end
 record_step(ctx, own, 'change.assessed', actor, score >= 0 and 'score=' .. score .. ' level=' .. level or '', '')
 if own.state == 'reviewing' then arg_rare().enter_inboxes(own) end
-if own.state == 'submitted' and arg_rare().is_assessed(own) then
+if own.state == 'submitted' and arg_rare().is_assessed(ctx, own) then
   arg_rare().begin_review(ctx, own, actor)
   if own.state == 'reviewing' then arg_rare().open_requests(ctx, own) end
 end

@@ -232,13 +232,23 @@ local function can_be_asked(own, reviewer)
   return text_of(own, 'p_contributors_may_vote') == '1' or not has_written(own.id, { person })
 end
 
--- next_asked(own): who is asked by the next escalation, or nil; and its level, the last one if nobody is left. Somebody who has a request
--- already, or has written the change, is passed over.
+-- waits_for(own, reviewer): whether a request to this reviewer is pending.
+local function waits_for(own, reviewer)
+  for _, one in ipairs(slots_of(own)) do  -- at most 32: slots
+    if one.status == 'pending' and one.reviewer == reviewer then return true end
+  end
+  return false
+end
+
+-- next_asked(own): who is asked by the next escalation, or nil; and its level, the last one if nobody is left. Passed over is a group that
+-- has a pending request already, and a person who has a request or has written the change.
 local function next_asked(own)
   local level = 0
   for name in string.gmatch(text_of(own, 'p_escalate_to'), '[^,]+') do  -- at most 3: levels
     level = level + 1
-    if level > number_of(own, 'level') and #slots_of(own) < 32 and can_be_asked(own, name) then return name, level end
+    if level > number_of(own, 'level') and #slots_of(own) < 32 and not waits_for(own, name) and can_be_asked(own, name) then
+      return name, level
+    end
   end
   return nil, level
 end

@@ -21,6 +21,7 @@ from tests.property.change_records import (
     MOST_SLOTS,
     OUTBOX_MS,
     POLICY,
+    PREVIEW_MS,
     RID_MS,
     STATUSES,
     Answer,
@@ -273,7 +274,7 @@ class ChangeModel(ChangeDelegations):
             return "not_eligible", {"reason": "contributor"}
         level, detail = "none", ""
         if preview:
-            change.preview, change.preview_rev = preview, rev
+            change.preview, change.preview_rev, change.preview_until = preview, rev, self.now + PREVIEW_MS
         if score >= 0:
             level, change.score, change.risk_rev = self._level_of(score), score, rev
             change.auto_approvable = auto_approvable
@@ -293,7 +294,7 @@ class ChangeModel(ChangeDelegations):
 
     def _go_on(self, change: Change, by: str) -> None:
         """A submitted change that has all that it needs is approved by its policy, or people are asked."""
-        if change.is_assessed:
+        if change.is_assessed(self.now):
             if self._passes_alone(change):
                 self._approve(change, f"policy:{change.policy['name']}")
             else:
@@ -339,7 +340,7 @@ class ChangeModel(ChangeDelegations):
         change.decided_by = ""
         self._open_again(change, change.slots)
         self._note(change, "change.outdated", by, f"why={why}")
-        change.state = "reviewing" if change.is_assessed else "submitted"
+        change.state = "reviewing" if change.is_assessed(self.now) else "submitted"
         if change.state == "reviewing":
             self._open_review(change, by)
 
@@ -450,6 +451,7 @@ class ChangeModel(ChangeDelegations):
             and change.score is not None
             and change.score < policy["timeout_approve_below"]
             and not change.count("changes_requested")
+            and not change.count("rejected")
         ):
             self._approve(change, f"policy:{policy['name']}", "timeout")
         else:

@@ -44,6 +44,7 @@ METADATA: Final = ("author_name", "team", "ticket_ref", "tags")
 NEVER: Final = 2**53 - 1
 RID_MS: Final = 60_000
 GRACE_MS: Final = 30_000
+PREVIEW_MS: Final = 7 * 86_400_000
 FOLLOWED: Final = ("approved", "rejected", "changes_requested", "completed", "failed", "cancelled")
 OUTBOX_MS: Final = 30_000  # for which a task of the outbox is hidden
 DAY_MS: Final = 86_400_000
@@ -111,6 +112,7 @@ class Change:
     risk_rev: int = 0
     preview: str = ""
     preview_rev: int = 0
+    preview_until: int = 0
     auto_approvable: bool = False
     token: str = ""
     agent: str = ""
@@ -136,11 +138,10 @@ class Change:
                 return self.deadline
         return NEVER
 
-    @property
-    def is_assessed(self) -> bool:
+    def is_assessed(self, now: int) -> bool:
         needs = self.policy["needs"]
         return (needs not in ("risk", "both") or self.risk_rev == self.rev) and (
-            needs not in ("preview", "both") or self.preview_rev == self.rev
+            needs not in ("preview", "both") or (self.preview_rev == self.rev and self.preview_until > now)
         )
 
     @property
@@ -158,7 +159,8 @@ class Change:
         """The next level of escalation that can be asked, and who that is; or the last level and None."""
         names = self.policy["escalate_to"]
         for level in range(self.level, len(names)):
-            if len(self.slots) < MOST_SLOTS and self.can_be_asked(names[level]):
+            waits = any(one.status == "pending" and one.reviewer == names[level] for one in self.slots)
+            if len(self.slots) < MOST_SLOTS and not waits and self.can_be_asked(names[level]):
                 return level + 1, names[level]
         return len(names), None
 

@@ -118,6 +118,7 @@ class ChangeViews:
             "remind_at_ms": change.remind_at, "escalate_at_ms": change.escalate_at, "until_ms": change.until,
             "decided_by": change.decided_by, "why": change.why, "completed_ms": change.completed,
             "risk_score": change.score, "risk_rev": change.risk_rev, "preview_rev": change.preview_rev,
+            "preview_until_ms": change.preview_until,
             "auto_approvable": change.auto_approvable, "token": change.token, "agent": change.agent,
             "fence": change.fence, "started_ms": change.started, "run_ms": change.run_ms, "lease_ms": change.lease_ms,
             "deadline_ms": change.deadline, "attempts": change.attempts, "cancelling": change.cancelling,

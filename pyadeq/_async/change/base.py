@@ -36,7 +36,8 @@ class ChangesBase(Noun):
 
         Creates the domain if it does not exist. With clock="test", its time is that of the client's `clock`.
 
-        Other clients use new values of follow_queue and lock_domain after a minute at most.
+        The value `none` unsets follow_queue and lock_domain. Other clients use new values of both after a minute at
+        most.
         """
         found = await super().configure(clock=clock, **settings)
         self._known = monotonic(), found
@@ -49,8 +50,13 @@ class ChangesBase(Noun):
             self._known = monotonic(), found
         return self._known[1]
 
+    async def _named(self, setting: str) -> str | None:
+        """Return the queue or the lock domain that a setting names, if it names one."""
+        name = (await self._settings()).get(setting)
+        return None if name in (None, "none") else str(name)
+
     async def _bases(self, noun: str, setting: str) -> dict[str, str]:
         """Return the argument of a call that names the base of a noun in the same slot."""
         slot = self._runner.slot
-        name = (await self._settings()).get(setting) if slot else None
+        name = await self._named(setting) if slot else None
         return {noun: base_of(noun, name, self._runner.prefix, slot)} if name else {}

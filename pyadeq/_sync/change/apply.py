@@ -86,7 +86,7 @@ class Applying(ChangesBase):
         self._check_open()
         if on_stop is not None and not takes(on_stop):
             raise unfit("on_stop", on_stop, "a function that takes the run, a coroutine function only in asyncio")
-        lock_domain = (self._settings()).get("lock_domain")
+        lock_domain = self._named("lock_domain")
         if locks is None and lock_domain:
             locks = self._runner.noun("lock", lock_domain)
         ref, resources = self._find(seen, locks is not None)

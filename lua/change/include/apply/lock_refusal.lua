@@ -4,7 +4,7 @@
 -- USES lock
 local function lock_refusal(ctx, own, domain, rid)
   local resources = text_of(own, 'resources')
-  if not ctx.settings.lock_domain or resources == '' then return nil end
+  if not ctx.settings.lock_domain or ctx.settings.lock_domain == 'none' or resources == '' then return nil end
   if not domain then return string.find(config, '}:change:', 1, true) and string.match(resources, '^[^,]+') or nil end
   local held, deadline = {}, tonumber(redis.call('ZSCORE', lock.deadlines, rid) or 0)
   local request = lock.live_request(domain, rid)

@@ -3,7 +3,7 @@
 -- USES queue
 local function send_follows(ctx)
   local name = ':queue:' .. (ctx.settings.follow_queue or '') .. ':config'
-  local line = string.sub(queue.config, -#name) == name and queue.open()
+  local line = name ~= ':queue:none:config' and string.sub(queue.config, -#name) == name and queue.open()
   if not line or not queue.takes_plain_tasks(line) then
     for _, follow in ipairs(ctx.follows) do put_out(ctx, follow) end  -- at most 400: two for each item, and for ten others
     return #ctx.follows

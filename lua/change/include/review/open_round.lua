@@ -7,7 +7,7 @@ local function open_round(ctx, own, by, why)
   set_field(own, 'decided_by', '')
   open_requests(ctx, own)
   record_step(ctx, own, 'change.outdated', by, 'why=' .. why, '')
-  local state = is_assessed(own) and 'reviewing' or 'submitted'
+  local state = is_assessed(ctx, own) and 'reviewing' or 'submitted'
   if state ~= own.state then move_to(ctx, own, state) end
   if state == 'reviewing' then open_review(ctx, own, by) end
 end
