@@ -83,8 +83,17 @@ def ways(branches: BranchClient, script: Script) -> Iterator[tuple[int, Place]]:
     lines, generated = origins(script.id, script.text), script.text.splitlines()
     for number, way in branches.ways(script.text).items():
         if way.line in lines:
-            before = as_written(generated[way.line - 1][: way.column])
-            yield number, (*lines[way.line], len(before), as_written(way.what))
+            source, line = lines[way.line]
+            before = of_source(script, source, generated[way.line - 1][: way.column])
+            yield number, (source, line, len(before), of_source(script, source, way.what))
+
+
+def of_source(script: Script, source: str, text: str) -> str:
+    """As it is written there: what another noun has is under its own names in the scripts of that noun."""
+    if source.partition("/")[0] != noun_of(script):
+        for word in script.uses:
+            text = text.replace(f"{word}__", "")
+    return as_written(text)
 
 
 def smallest_first() -> Iterator[Scenario]:
