@@ -9,7 +9,7 @@ import pytest
 
 from tests.lua.bench import MakeAny
 from tests.nouns.bench import NounBench
-from tests.nouns.change.states import answer, assess, in_review
+from tests.nouns.change.states import answer, assess, in_review, watched
 
 
 def pages(bench: NounBench, limit: int, **fields: Any) -> list[tuple[str, int]]:
@@ -24,7 +24,7 @@ def pages(bench: NounBench, limit: int, **fields: Any) -> list[tuple[str, int]]:
 
 
 def test_an_inbox_is_in_the_order_of_risk_and_priority_then_time(make_any: MakeAny) -> None:
-    bench = make_any("change")
+    bench = watched(make_any("change"))
     weights = {"low": 0, "normal": 100, "high": 500, "urgent": 1000}
     wanted = []
     for priority, risk, timeout in product(weights, (0, 11, 97), (3600, 7200)):
@@ -39,7 +39,7 @@ def test_an_inbox_is_in_the_order_of_risk_and_priority_then_time(make_any: MakeA
 @pytest.mark.parametrize("limit", [1, 2, 3, 7, 100])
 def test_pages_of_equal_requests_leave_none_out(make_any: MakeAny, limit: int) -> None:
     """Of a person and of groups, of which one is asked several times by the same change."""
-    bench = make_any("change")
+    bench = watched(make_any("change"))
     reviewers = ("user:bob", "group:a", "group:b", "group:a")
     wanted = []
     for number in range(6):
@@ -52,7 +52,7 @@ def test_pages_of_equal_requests_leave_none_out(make_any: MakeAny, limit: int) -
 
 
 def test_a_page_goes_on_behind_a_request_that_is_gone(make_any: MakeAny) -> None:
-    bench = make_any("change")
+    bench = watched(make_any("change"))
     seen = {f"c{number}": in_review(bench, f"c{number}") for number in range(5)}
     page = bench.put("inbox", user="bob", limit=2)
     assert [one.id for one in page.items] == ["c4", "c3"]
@@ -62,7 +62,7 @@ def test_a_page_goes_on_behind_a_request_that_is_gone(make_any: MakeAny) -> None
 
 
 def test_what_a_user_cannot_answer_takes_no_place_on_a_page(make_any: MakeAny) -> None:
-    bench = make_any("change")
+    bench = watched(make_any("change"))
     for number in range(120):
         in_review(bench, f"c{number:03}", "group:a", content={"tags": [f"t{number}"]})
         if number % 2:
@@ -75,7 +75,7 @@ def test_what_a_user_cannot_answer_takes_no_place_on_a_page(make_any: MakeAny) -
 
 
 def test_the_number_of_pending_requests_is_that_of_the_inbox(make_any: MakeAny) -> None:
-    bench = make_any("change")
+    bench = watched(make_any("change"))
     seen = [in_review(bench, f"c{number}") for number in range(3)]
     assert bench.put("inbox", user="bob").pending == 3
     answer(bench, seen[0], "bob")

@@ -8,7 +8,7 @@ import pytest
 
 from tests.lua.bench import MakeAny
 from tests.nouns.bench import NounBench
-from tests.nouns.change.states import Seen, answer, applying, approved, finish, move
+from tests.nouns.change.states import Seen, answer, applying, approved, finish, move, watched
 
 LEASE = 30_000  # ms
 
@@ -23,7 +23,7 @@ def begin(bench: NounBench, one: Seen, rid: str) -> Any:
 
 
 def test_a_run_whose_lease_is_over_counts_one_attempt_and_may_be_begun_again(make_any: MakeAny) -> None:
-    bench = make_any("change")
+    bench = watched(make_any("change"))
     one = applying(bench)
     bench.pass_time(LEASE - 1)
     assert begin(bench, one, "second").status == "held"
@@ -50,7 +50,7 @@ def test_a_late_result_counts_while_nobody_has_begun_again(
     make_any: MakeAny, result: str, state: str, attempts: int
 ) -> None:
     """The lost lease has counted the attempt already."""
-    bench = make_any("change")
+    bench = watched(make_any("change"))
     one = applying(bench)
     bench.pass_time(LEASE)
     assert finish(bench, one, result).status == state
@@ -59,7 +59,7 @@ def test_a_late_result_counts_while_nobody_has_begun_again(
 
 
 def test_a_late_result_does_not_count_in_another_round(make_any: MakeAny) -> None:
-    bench = make_any("change")
+    bench = watched(make_any("change"))
     one = applying(bench)
     bench.pass_time(LEASE)
     assert answer(bench, one, "bob", "retract").state == "reviewing"
@@ -70,7 +70,7 @@ def test_a_late_result_does_not_count_in_another_round(make_any: MakeAny) -> Non
 
 
 def test_each_lost_lease_counts_until_none_is_left(make_any: MakeAny) -> None:
-    bench = make_any("change")
+    bench = watched(make_any("change"))
     one = approved(bench, max_attempts=3)
     for number in range(3):
         assert begin(bench, one, f"run{number}").status == "begun"
@@ -82,7 +82,7 @@ def test_each_lost_lease_counts_until_none_is_left(make_any: MakeAny) -> None:
 
 
 def test_a_new_approval_has_all_its_attempts(make_any: MakeAny) -> None:
-    bench = make_any("change")
+    bench = watched(make_any("change"))
     one = applying(bench, max_attempts=2)
     assert finish(bench, one, "failure", retry=True).attempts == 1
     answer(bench, one, "bob", "retract")
@@ -91,7 +91,7 @@ def test_a_new_approval_has_all_its_attempts(make_any: MakeAny) -> None:
 
 
 def test_a_heartbeat_renews_until_the_time_of_the_run_and_a_grace(make_any: MakeAny) -> None:
-    bench = make_any("change")
+    bench = watched(make_any("change"))
     bench.put("configure", settings={"default_run": 60})
     applying(bench)
     start = bench.now / 1000
@@ -106,7 +106,7 @@ def test_a_heartbeat_renews_until_the_time_of_the_run_and_a_grace(make_any: Make
 
 def test_a_run_ends_although_the_memory_is_full(make_any: MakeAny) -> None:
     """Not even a full server keeps an applier from saying what has happened."""
-    bench = make_any("change")
+    bench = watched(make_any("change"))
     applying(bench)
     calls = [
         bench.call("heartbeat", id="c", token="token"),
@@ -120,7 +120,7 @@ def test_a_run_ends_although_the_memory_is_full(make_any: MakeAny) -> None:
 
 def test_a_cancelled_run_ends_as_its_applier_says(make_any: MakeAny) -> None:
     for result, state in ("success", "completed"), ("released", "cancelled"), ("failure", "cancelled"):
-        bench = make_any("change")
+        bench = watched(make_any("change"))
         one = applying(bench)
         assert move(bench, one, "cancel").status == "cancelling"
         assert bench.put("heartbeat", id="c", token="token").status == "cancelling"

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from tests.lua.bench import START, MakeAny, pairs
-from tests.nouns.bench import NounBench
-from tests.nouns.change.states import answer, in_review
+from tests.nouns.change.states import answer, in_review, watched
 
 
 def test_a_review_that_is_over_is_overdue_until_a_call_notes_it(make_any: MakeAny) -> None:
-    bench: NounBench = make_any("change")
+    bench = watched(make_any("change"))
     for id, timeout in ("short", 60), ("long", 120):
         in_review(bench, id, timeout=timeout)
     bench.pass_time(60_000)
@@ -23,7 +22,7 @@ def test_a_review_that_is_over_is_overdue_until_a_call_notes_it(make_any: MakeAn
 
 
 def test_what_is_counted_of_a_user(make_any: MakeAny) -> None:
-    bench: NounBench = make_any("change")
+    bench = watched(make_any("change"))
     seen = [in_review(bench, f"c{number}", "user:bob", "user:eve", required=2) for number in range(4)]
     bench.pass_time(1000)
     for one, action in zip(seen, ("approve", "reject", "abstain", "approve"), strict=True):

@@ -6,7 +6,18 @@ from typing import Any
 
 from tests.lua.bench import MakeAny, pairs
 from tests.nouns.bench import NounBench
-from tests.nouns.change.states import answer, applying, assess, delegate, draft, finish, in_review, move, revised
+from tests.nouns.change.states import (
+    answer,
+    applying,
+    assess,
+    delegate,
+    draft,
+    finish,
+    in_review,
+    move,
+    revised,
+    watched,
+)
 
 Line = tuple[str, str, str, str]
 
@@ -29,7 +40,7 @@ def events(bench: NounBench) -> list[Any]:
 
 
 def test_the_life_of_a_change(make_any: MakeAny) -> None:
-    bench: NounBench = make_any("change")
+    bench = watched(make_any("change"))
     one = draft(bench)
     assess(bench, one, 80)
     assess(bench, one, None, preview="+1")
@@ -81,7 +92,7 @@ def test_the_life_of_a_change(make_any: MakeAny) -> None:
 
 
 def test_what_time_and_emergencies_do(make_any: MakeAny) -> None:
-    bench: NounBench = make_any("change")
+    bench = watched(make_any("change"))
     fields: dict[str, Any] = {
         "remind": 60,
         "escalate": 120,
@@ -119,7 +130,7 @@ def test_what_time_and_emergencies_do(make_any: MakeAny) -> None:
 
 
 def test_an_approval_that_is_over_and_a_run_that_fails(make_any: MakeAny) -> None:
-    bench: NounBench = make_any("change")
+    bench = watched(make_any("change"))
     one = applying(bench, approval=60, max_attempts=1)
     start = len(log(bench))
     finish(bench, one, "released")

@@ -6,7 +6,7 @@ from typing import Any
 
 from tests.lua.bench import START, MakeAny, pairs
 from tests.nouns.bench import NounBench
-from tests.nouns.change.states import DAY, policy
+from tests.nouns.change.states import DAY, policy, watched
 
 CONTENT: dict[str, Any] = {
     "change_type": "deploy",
@@ -42,7 +42,7 @@ def ms(offset: int = 0) -> str:
 
 
 def test_a_change_is_stored_as_each_step_leaves_it(make_any: MakeAny) -> None:
-    bench: NounBench = make_any("change")
+    bench = watched(make_any("change"))
     record = Watch(bench, ":change:c")
     bench.put("put", id="c", actor="bot", principal="ann", kind="agent", **CONTENT)
     digest = bench.ask("HGET", ":change:c", "digest").decode()
@@ -209,7 +209,7 @@ def test_a_change_is_stored_as_each_step_leaves_it(make_any: MakeAny) -> None:
 
 
 def test_an_emergency_leaves_a_mark_and_a_cancel_its_reason(make_any: MakeAny) -> None:
-    bench: NounBench = make_any("change")
+    bench = watched(make_any("change"))
     record = Watch(bench, ":change:c")
     digest = bench.put("put", id="c", actor="ann", change_type="deploy", description="d").digest
     policy(bench)

@@ -7,13 +7,24 @@ from typing import Any
 import pytest
 
 from tests.lua.bench import MakeAny
-from tests.nouns.change.states import CONTENT, answer, approved, draft, in_review, move, policy, revised, submit
+from tests.nouns.change.states import (
+    CONTENT,
+    answer,
+    approved,
+    draft,
+    in_review,
+    move,
+    policy,
+    revised,
+    submit,
+    watched,
+)
 
 KNOWN = 60_000  # ms
 
 
 def test_a_refusal_is_repeated_although_it_would_succeed_now(make_any: MakeAny) -> None:
-    bench = make_any("change")
+    bench = watched(make_any("change"))
     one = draft(bench)
     early = {"id": "c", "rev": 1, "actor": "ann", "policy": "p", "item": ["user:bob"]}
     assert bench.put("submit", rid="r", **early).status == "no_policy"
@@ -26,7 +37,7 @@ def test_a_refusal_is_repeated_although_it_would_succeed_now(make_any: MakeAny) 
 
 
 def test_a_success_is_repeated_after_what_came_later(make_any: MakeAny) -> None:
-    bench = make_any("change")
+    bench = watched(make_any("change"))
     first = bench.call("put", rid="r", id="c", actor="ann", **CONTENT)
     told = bench.real(first)
     revised(bench, {"id": "c", "rev": 1})
@@ -37,7 +48,7 @@ def test_a_success_is_repeated_after_what_came_later(make_any: MakeAny) -> None:
 
 
 def test_an_answer_is_given_once_also_if_it_was_taken_back_since(make_any: MakeAny) -> None:
-    bench = make_any("change")
+    bench = watched(make_any("change"))
     one = in_review(bench, "c", "user:bob", "user:eve", required=2)
     vote = bench.call("respond", rid="r", actor="bob", item=[{**one, "action": "approve"}])
     told = bench.real(vote)
@@ -47,7 +58,7 @@ def test_an_answer_is_given_once_also_if_it_was_taken_back_since(make_any: MakeA
 
 
 def test_each_kind_of_answer_is_remembered_as_it_was(make_any: MakeAny) -> None:
-    bench = make_any("change")
+    bench = watched(make_any("change"))
     seen = [in_review(bench, f"c{number}", "user:bob", "user:eve", required=1 + number % 2) for number in range(4)]
     answer(bench, seen[2], "eve", "reject")
     items: list[Any] = [{**one, "action": "approve"} for one in seen]
@@ -77,7 +88,7 @@ def test_where_nothing_is_stored_nothing_is_remembered(make_any: MakeAny, verb: 
 
 
 def test_the_same_rid_of_another_script_is_another_call(make_any: MakeAny) -> None:
-    bench = make_any("change")
+    bench = watched(make_any("change"))
     one = approved(bench)
     assert bench.put("begin", rid="r", agent="bot", **one).status == "begun"
     assert bench.put("finish", rid="r", id="c", token="r", result="success").status == "completed"

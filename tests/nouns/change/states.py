@@ -139,3 +139,9 @@ def largest(bench: NounBench, slots: int) -> Seen:
     own = {"output_key": "k" * 1024, "error": "e" * 1024, "error_details": "d" * 4096}
     finish(bench, one, "failure", printed="p" * 16_384, output_cut=True, **own)
     return one
+
+
+def watched(bench: NounBench) -> NounBench:
+    """All its calls go through the watched client, so that mutants meet what a test asks for."""
+    bench.real = bench.run  # type: ignore[method-assign]
+    return bench
