@@ -19,6 +19,7 @@ from tests.property.change_records import (
     GRACE_MS,
     METADATA,
     MOST_SLOTS,
+    NEVER,
     OUTBOX_MS,
     POLICY,
     PREVIEW_MS,
@@ -458,10 +459,12 @@ class ChangeModel(ChangeDelegations):
             self._reject(change, "time", "timeout")
 
     def sweep(self, limit: int = 20) -> Answer:
+        """At most so many things in all; it moves all requests that should move, or none."""
         taken = self._take_others(limit)
+        left = limit - taken
         ended = sorted((one.ended, id) for id, one in self.changes.items() if one.state in ENDED)
         old = sum(at <= self.now - self.settings["keep_ms"] for at, _ in ended)
-        gone = ended[: min(limit, max(old, len(ended) - self.settings["keep_max"]))]
+        gone = ended[: min(left, max(old, len(ended) - self.settings["keep_max"]))]
         kept = [id for _, id in gone if any(follow[0] == id for follow in self.outbox)]
         for _, id in gone:
             if id in kept:
@@ -469,9 +472,12 @@ class ChangeModel(ChangeDelegations):
             else:
                 self.events[id].append(("change.removed", ""))
                 del self.changes[id]
-        self._move_delegated()
         removed = len(gone) - len(kept)
-        more = taken == limit or (removed > 0 and len(gone) == limit)
+        if left > removed:
+            self._move_delegated()
+        more = (
+            left == 0 or (removed > 0 and len(gone) == left) or min(self.delegating.values(), default=NEVER) <= self.now
+        )
         return "ok", {"taken": taken, "removed": removed, "more": int(more)}
 
     def outbox_(self, item: Sequence[Mapping[str, Any]] = (), limit: int = 100) -> Answer:
