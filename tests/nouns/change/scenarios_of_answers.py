@@ -440,3 +440,11 @@ def respond_to_another_slot_than_the_one_that_is_answered(bench: NounBench, _: i
     one = in_review(bench, "c", "group:dbas", "user:bob", required=2)
     answer(bench, one, "bob", slot=1, groups=["dbas"])
     return respond(bench, one, "bob", slot=2, groups=["dbas"])
+
+
+@scenario(0)
+def respond_and_a_wish_that_is_taken_back_decides(bench: NounBench, _: int) -> AnyCall:
+    one = in_review(bench, "c", "user:bob", "user:carl")
+    answer(bench, one, "bob", "request_changes")
+    answer(bench, one, "carl")
+    return bench.call("respond", actor="bob", item=[{**one, "action": "retract"}])

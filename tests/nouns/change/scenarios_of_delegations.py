@@ -468,3 +468,102 @@ def set_delegations_after_an_answer_before_the_review_is_over(bench: NounBench, 
     in_review(bench, timeout=60)
     bench.pass_time(60_000)
     return set_one(bench, to="eve")
+
+
+@scenario(0)
+def set_delegations_of_whom_another_led_to_without_cascade(bench: NounBench, _: int) -> AnyCall:
+    instead(bench)
+    in_review(bench)
+    return set_one(bench, "eve", to="zoe")
+
+
+def _by_way_of_eve(bench: NounBench) -> None:
+    instead(bench, cascade=True)
+    instead(bench, "eve", "zoe")
+    in_review(bench)
+
+
+@scenario(0)
+def set_delegations_and_the_first_of_two_steps_stays(bench: NounBench, _: int) -> AnyCall:
+    _by_way_of_eve(bench)
+    return set_one(bench, name="z", to="dan")
+
+
+@scenario(0)
+def set_delegations_and_the_same_person_is_asked_directly(bench: NounBench, _: int) -> AnyCall:
+    _by_way_of_eve(bench)
+    return set_one(bench, to="zoe")
+
+
+@scenario(0)
+def set_delegations_under_another_name(bench: NounBench, _: int) -> AnyCall:
+    instead(bench)
+    in_review(bench)
+    return bench.call("set_delegations", user="bob", item=[{"name": "d", "remove": True}, {"name": "e", "to": "eve"}])
+
+
+def _half_moved(bench: NounBench, *others: dict[str, Any]) -> None:
+    """A delegation of bob has begun, and one of two requests has moved."""
+    later = {"name": "d", "to": "eve", "from_ms": bench.now + 1000}
+    bench.put("set_delegations", user="bob", item=[later, *others])
+    for id in ("c", "c2"):
+        in_review(bench, id)
+    bench.pass_time(1000)
+    bench.put("sweep", limit=1)
+
+
+@scenario(0)
+def set_delegations_one_too_many_in_the_midst_of_moves(bench: NounBench, _: int) -> AnyCall:
+    _half_moved(bench, *({"name": f"d{number}", "to": "zoe"} for number in range(15)))
+    return set_one(bench, name="x", to="zoe")
+
+
+@scenario(0)
+def sweep_what_moves_while_another_request_opens(bench: NounBench, _: int) -> AnyCall:
+    one = in_review(bench, "c3", "user:bob", "user:carl")
+    answer(bench, one, "bob", "abstain")
+    _half_moved(bench)
+    answer(bench, one, "bob", "retract")
+    return bench.call("sweep")
+
+
+@scenario(0)
+def set_delegations_so_that_a_step_behind_them_ends(bench: NounBench, _: int) -> AnyCall:
+    _by_way_of_eve(bench)
+    return set_one(bench, to="eve")
+
+
+@scenario(0)
+def delegate_back_by_an_agent(bench: NounBench, _: int) -> AnyCall:
+    in_review(bench, "c", "user:bot")
+    delegate(bench, "bot", "eve", kind="agent", principal="zoe")
+    return bench.call("delegate", id="c", actor="bot", kind="agent", principal="zoe")
+
+
+@scenario(0)
+def delegate_by_the_agents_of_two_persons(bench: NounBench, _: int) -> AnyCall:
+    in_review(bench, "c", "user:bot")
+    delegate(bench, "bot", "bot2", kind="agent", principal="zoe")
+    return bench.call("delegate", id="c", actor="bot2", to="eve", kind="agent", principal="kim")
+
+
+@scenario(0)
+def delegate_twice_by_the_agent_of_a_person(bench: NounBench, _: int) -> AnyCall:
+    in_review(bench, "c", "user:bot")
+    delegate(bench, "bot", "eve", kind="agent", principal="zoe")
+    delegate(bench, "bot", None, kind="agent", principal="zoe")
+    return bench.call("delegate", id="c", actor="bot", to="eve", kind="agent", principal="zoe")
+
+
+@scenario(0)
+def put_by_a_person_whose_agent_has_delegated(bench: NounBench, _: int) -> AnyCall:
+    one = in_review(bench, "c", "user:bot")
+    delegate(bench, "bot", "eve", kind="agent", principal="zoe")
+    return bench.call("put", id="c", expect_rev=one["rev"], actor="zoe", **CONTENT)
+
+
+@scenario(0)
+def put_by_an_agent_that_has_answered_for_another(bench: NounBench, _: int) -> AnyCall:
+    one = in_review(bench, "c", "group:g", required=2, reviewers=["user:kai"], agents_may_vote=True)
+    answer(bench, one, "bot", kind="agent", principal="zoe", groups=["g"])
+    return bench.call("put", id="c", expect_rev=one["rev"], actor="bot", kind="agent", principal="kim", **CONTENT)

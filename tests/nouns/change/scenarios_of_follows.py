@@ -129,3 +129,16 @@ def sweep_what_has_a_task_that_was_delivered(bench: NounBench, _: int) -> AnyCal
     bench.put("outbox", item=[{"id": one.id, "seq": one.seq} for one in bench.put("outbox").items])
     bench.pass_time(90 * DAY)
     return bench.call("sweep")
+
+
+@scenario(0)
+def respond_where_no_queue_is_set_any_more(bench: NounBench, _: int) -> AnyCall:
+    bench.put("configure", settings={"follow_queue": "none"})
+    one = in_review(bench, **TASKS)
+    return bench.call("respond", actor="bob", item=[{**one, "action": "approve"}])
+
+
+@scenario(0)
+def outbox_where_no_queue_is_set_any_more(bench: NounBench, _: int) -> AnyCall:
+    bench.put("configure", settings={"follow_queue": "none"})
+    return bench.call("outbox")

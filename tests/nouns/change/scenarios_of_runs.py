@@ -19,6 +19,7 @@ from tests.nouns.change.states import (
     move,
     name_of,
     people,
+    revised,
     submitted,
 )
 
@@ -430,3 +431,19 @@ def begin_with_the_rid_of_another_change(bench: NounBench, _: int) -> AnyCall:
     """A mistake of the caller, which gets the answer of the other call."""
     bench.put("begin", rid="r", agent="bot", **approved(bench, "d"))
     return bench.call("begin", rid="r", agent="bot", id="c", rev=1, digest="0" * 40)
+
+
+@scenario(0)
+def begin_again_after_other_content(bench: NounBench, _: int) -> AnyCall:
+    one = approved(bench)
+    call = sent(bench, bench.call("begin", rid="token", agent="bot", **one))
+    finish(bench, one, "released")
+    revised(bench, one)
+    return call
+
+
+@scenario(0)
+def begin_where_no_lock_domain_is_set_any_more(bench: NounBench, _: int) -> AnyCall:
+    bench.put("configure", settings={"lock_domain": "none"})
+    one = approved(bench, content={"resources": ["a:1"]})
+    return bench.call("begin", rid="token", agent="bot", **one)

@@ -7,6 +7,7 @@ from typing import Any
 from tests.lua.scenario import AnyCall, scenario, sent
 from tests.nouns.bench import NounBench
 from tests.nouns.change.states import (
+    DAY,
     LARGE,
     about_to_be_over,
     answer,
@@ -229,3 +230,12 @@ def submit_what_was_of_low_risk_before_it_was_revised(bench: NounBench, _: int) 
     one = draft(bench)
     assess(bench, one, 10, auto_approvable=True)
     return bench.call("submit", **_of(revised(bench, one)), policy="p", item=["user:bob"])
+
+
+@scenario(0)
+def submit_with_a_preview_that_is_gone(bench: NounBench, _: int) -> AnyCall:
+    policy(bench, needs="preview")
+    one = draft(bench)
+    assess(bench, one, preview="p")
+    bench.pass_time(7 * DAY)
+    return bench.call("submit", id="c", rev=1, actor="ann", policy="p", item=["user:bob"])

@@ -242,3 +242,10 @@ def respond_and_many_tasks_follow_in_one_slot(bench: NounBench, n: int) -> AnyCa
 @scenario(0, clock="server")
 def respond_and_a_task_follows_in_a_new_queue_in_one_slot(bench: NounBench, _: int) -> AnyCall:
     return follow(bench, exists=False, clock="server")
+
+
+@scenario(0)
+def respond_and_a_task_follows_in_a_queue_that_had_partitions_in_one_slot(bench: NounBench, _: int) -> AnyCall:
+    call = follow(bench)
+    bench.ask("HSET", ":queue:q:config", "epoch", 1)
+    return call
