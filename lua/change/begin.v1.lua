@@ -28,7 +28,7 @@
 -- ROLE   apply
 -- REPLAY rid
 -- USES   lock
--- COST   17 commands; at most 1,800 commands, 8,500 steps
+-- COST   17 commands; at most 1,800 commands, 9,600 steps
 
 local ctx, refused = open()
 if refused then return refused end

@@ -22,7 +22,7 @@
 -- EVENT  change.rejected change.approved change.released change.failed change.cancelled
 -- ROLE   author
 -- REPLAY rid
--- COST   17 commands and 2 for each open request; at most 1,900 commands, 9,000 steps
+-- COST   17 commands and 2 for each open request; at most 1,900 commands, 11,000 steps
 
 local ctx, refused = open()
 if refused then return refused end

@@ -39,7 +39,7 @@
 -- EVENT  change.rejected change.approved change.released change.failed change.cancelled
 -- ROLE   author
 -- REPLAY rid
--- COST   17 commands and one for each resource and tag; at most 2,100 commands, 18,000 steps
+-- COST   17 commands and one for each resource and tag; at most 2,100 commands, 19,000 steps
 
 local ctx, refused = open()
 if refused then return refused end

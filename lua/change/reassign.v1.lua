@@ -24,7 +24,7 @@
 -- EVENT  change.approved change.released change.failed change.cancelled
 -- ROLE   operate
 -- REPLAY rid
--- COST   17 commands; at most 1,900 commands, 9,300 steps
+-- COST   17 commands; at most 1,900 commands, 11,000 steps
 
 local ctx, refused = open()
 if refused then return refused end

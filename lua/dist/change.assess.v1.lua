@@ -48,7 +48,7 @@
 -- EVENT  change.approved change.released change.failed change.cancelled
 -- ROLE   assess
 -- REPLAY rid
--- COST   17 commands and 1 for each open request; at most 1,900 commands, 9,600 steps
+-- COST   17 commands and 1 for each open request; at most 1,900 commands, 11,000 steps
 
 local LAYOUT = 1
 local MAX_SAFE = 9007199254740991

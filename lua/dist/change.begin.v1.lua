@@ -52,7 +52,7 @@
 -- ROLE   apply
 -- REPLAY rid
 -- USES   lock
--- COST   17 commands; at most 1,800 commands, 8,500 steps
+-- COST   17 commands; at most 1,800 commands, 9,600 steps
 
 local LAYOUT = 1
 local MAX_SAFE = 9007199254740991

@@ -44,7 +44,7 @@
 -- EVENT  change.approved change.released change.failed change.cancelled
 -- ROLE   review
 -- REPLAY rid
--- COST   17 commands; at most 1,800 commands, 8,800 steps
+-- COST   17 commands; at most 1,800 commands, 9,900 steps
 
 local LAYOUT = 1
 local MAX_SAFE = 9007199254740991

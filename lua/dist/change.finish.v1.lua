@@ -50,7 +50,7 @@
 -- ROLE   apply
 -- REPLAY rid
 -- FLAGS  allow-oom
--- COST   17 commands; at most 1,900 commands, 9,700 steps
+-- COST   17 commands; at most 1,900 commands, 11,000 steps
 
 local LAYOUT = 1
 local MAX_SAFE = 9007199254740991

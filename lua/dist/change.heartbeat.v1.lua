@@ -40,7 +40,7 @@
 -- REPLAY state
 -- USES   lock
 -- FLAGS  allow-oom
--- COST   5 commands; at most 1,800 commands, 8,200 steps
+-- COST   5 commands; at most 1,800 commands, 9,300 steps
 
 local LAYOUT = 1
 local MAX_SAFE = 9007199254740991

@@ -42,7 +42,7 @@
 -- EVENT  change.approved change.released change.failed change.cancelled
 -- ROLE   override
 -- REPLAY rid
--- COST   17 commands and 2 for each open request; at most 1,900 commands, 9,000 steps
+-- COST   17 commands and 2 for each open request; at most 1,900 commands, 11,000 steps
 
 local LAYOUT = 1
 local MAX_SAFE = 9007199254740991

@@ -53,7 +53,7 @@
 -- EVENT  change.approved change.released change.failed change.cancelled
 -- ROLE   author
 -- REPLAY rid
--- COST   17 commands and 5 for each reviewer; at most 2,100 commands, 13,000 steps
+-- COST   17 commands and 5 for each reviewer; at most 2,100 commands, 14,000 steps
 
 local LAYOUT = 1
 local MAX_SAFE = 9007199254740991

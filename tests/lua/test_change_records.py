@@ -78,6 +78,7 @@ def test_a_change_is_stored_as_each_step_leaves_it(make_any: MakeAny) -> None:
         "updated_ms": ms(1000),
         "seq": "2",
         "preview_rev": "1",
+        "preview_until_ms": str(bench.now + 7 * 86_400_000),
         "risk_score": "60",
         "risk_level": "high",
         "risk_factors": "size",

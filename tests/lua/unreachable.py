@@ -101,8 +101,6 @@ UNREACHABLE: Final = {
         "change/include/core/has_written.lua: no round over `people`",
         "change/include/core/note_reply.lua: no round over `answer`",
         "change/include/core/note_reply.lua: no round over `answers`",
-        "change/include/core/read_change.lua: no round over `numbers`",
-        "change/include/core/read_change.lua: no round over `texts`",
         "change/include/core/replayed_reply.lua: no round over `string.gmatch(item, '([ti])([^|]*)')`",
         "change/include/core/replayed_reply.lua: no round over `string.gmatch(word, '[^,]+')`",
         "change/include/apply/lock_refusal.lua: no round over `string.gmatch(resources, '[^,]+')`",
