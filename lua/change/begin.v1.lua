@@ -2,8 +2,9 @@
 -- of the lease is the rid of this call. Before `deadline_ms` it sends `heartbeat`, and at the end `finish`.
 -- If the call is sent again after the content has changed, it answers `outdated`, and never other content than `digest`.
 -- With a lock domain in the settings, in the same slot, the request `lock_rid` must hold all resources of the change in exclusive mode for
--- the owner `<domain>/<id>`, and the lease ends no later than its locks. `not_locked` names the first resource that is not, also if the call
--- does not name the lock domain. `locks`: the fences of locks elsewhere, for the record.
+-- the owner `<domain>/<id>`, the request of the run before must not hold them any more, and the lease ends no later than its locks.
+-- `not_locked` names the first resource of which that is not so, also if the call does not name the lock domain. `locks`: the fences of
+-- locks elsewhere, for the record.
 --
 -- ARGV   rid          id
 -- ARGV   id           name
@@ -28,7 +29,7 @@
 -- ROLE   apply
 -- REPLAY rid
 -- USES   lock
--- COST   17 commands; at most 1,800 commands, 9,600 steps
+-- COST   17 commands; at most 1,800 commands, 9,700 steps
 
 local ctx, refused = open()
 if refused then return refused end
@@ -50,6 +51,8 @@ if own.state == 'applying' then return told(ctx, 'begin', own, { 'held', text_of
 if own.state ~= 'approved' then return told(ctx, 'begin', own, { 'state', own.state, own.rev }) end
 if rev ~= own.rev or digest ~= own.digest then return told(ctx, 'begin', own, { 'outdated', own.state, own.rev, own.digest }) end
 local missing, left = lock_refusal(ctx, own, domain, lock_rid)
+local earlier = text_of(own, 'lock_rid')
+if not missing and left and earlier ~= lock_rid then missing = joined_locks(own, domain, earlier) end
 if missing then return told(ctx, 'begin', own, { 'not_locked', missing }) end
 
 local wanted = tonumber(redis.call('HGET', change .. id, 'timeout_ms'))

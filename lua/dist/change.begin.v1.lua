@@ -4,8 +4,9 @@
 -- of the lease is the rid of this call. Before `deadline_ms` it sends `heartbeat`, and at the end `finish`.
 -- If the call is sent again after the content has changed, it answers `outdated`, and never other content than `digest`.
 -- With a lock domain in the settings, in the same slot, the request `lock_rid` must hold all resources of the change in exclusive mode for
--- the owner `<domain>/<id>`, and the lease ends no later than its locks. `not_locked` names the first resource that is not, also if the call
--- does not name the lock domain. `locks`: the fences of locks elsewhere, for the record.
+-- the owner `<domain>/<id>`, the request of the run before must not hold them any more, and the lease ends no later than its locks.
+-- `not_locked` names the first resource of which that is not so, also if the call does not name the lock domain. `locks`: the fences of
+-- locks elsewhere, for the record.
 --
 -- KEYS   change         prefix/hash   {base}:change:       name
 -- KEYS   params         prefix/string {base}:params:       name
@@ -52,7 +53,7 @@
 -- ROLE   apply
 -- REPLAY rid
 -- USES   lock
--- COST   17 commands; at most 1,800 commands, 9,600 steps
+-- COST   17 commands; at most 1,800 commands, 9,700 steps
 
 local LAYOUT = 1
 local MAX_SAFE = 9007199254740991
@@ -756,6 +757,14 @@ local function is_assessed(ctx, own)
   return number_of(own, 'preview_rev') == own.rev and number_of(own, 'preview_until_ms') > ctx.now
 end
 
+-- joined_locks(own, domain, rid): the first resource of a change, if this request, of the run before, still holds its locks; or nil. The
+-- owner of both is the change, so the locks of a new request join them, with the same fences.
+-- USES lock
+local function joined_locks(own, domain, rid) local lock__deadlines = KEYS[22]
+  if not lock__live_request(domain, rid) or tonumber(redis.call('ZSCORE', lock__deadlines, rid)) <= domain.now then return nil end
+  return string.match(text_of(own, 'resources'), '^[^,]+')
+end
+
 -- leave_inboxes(own): take the pending requests of a change out of all inboxes.
 local function leave_inboxes(own) local inboxes = KEYS[6]
   for _, one in ipairs(slots_of(own)) do  -- at most 32: slots
@@ -935,7 +944,7 @@ local function take_due(ctx, own)
   end
 end
 
-  arg_made = { close_requests = close_requests, domain_name = domain_name, leave_inboxes = leave_inboxes, lock__open_domain = lock__open_domain, lock__read_request = lock__read_request, note_follow = note_follow, take_due = take_due }
+  arg_made = { close_requests = close_requests, domain_name = domain_name, joined_locks = joined_locks, leave_inboxes = leave_inboxes, lock__open_domain = lock__open_domain, lock__read_request = lock__read_request, note_follow = note_follow, take_due = take_due }
   return arg_made
 end
 
@@ -961,6 +970,8 @@ if own.state == 'applying' then return told(ctx, 'begin', own, { 'held', text_of
 if own.state ~= 'approved' then return told(ctx, 'begin', own, { 'state', own.state, own.rev }) end
 if rev ~= own.rev or digest ~= own.digest then return told(ctx, 'begin', own, { 'outdated', own.state, own.rev, own.digest }) end
 local missing, left = lock_refusal(ctx, own, domain, lock_rid)
+local earlier = text_of(own, 'lock_rid')
+if not missing and left and earlier ~= lock_rid then missing = arg_rare().joined_locks(own, domain, earlier) end
 if missing then return told(ctx, 'begin', own, { 'not_locked', missing }) end
 
 local wanted = tonumber(redis.call('HGET', change .. id, 'timeout_ms'))

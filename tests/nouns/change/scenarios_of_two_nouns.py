@@ -249,3 +249,41 @@ def respond_and_a_task_follows_in_a_queue_that_had_partitions_in_one_slot(bench:
     call = follow(bench)
     bench.ask("HSET", ":queue:q:config", "epoch", 1)
     return call
+
+
+def _begun_before(bench: NounBench, held: float, after: int = 0) -> AnyCall:
+    """The lease of a run is over, while its locks last longer; and another applier has locks of the same owner."""
+    one = approved_in(bench)
+    locked(bench, "a:1", "a:2", ttl=held)
+    bench.real(begin(bench, one, lease=10))
+    bench.pass_time(10_000)
+    items = [{"resource": name, "mode": "exclusive"} for name in LOCKED["resources"]]
+    of(bench, "lock", "l", "acquire_many", rid="m", owner="d/c", ttl=60, issued_ms=bench.now, item=items)
+    bench.pass_time(after)
+    bases = {"lock": f"{bench.base}:lock:l"}
+    return bench.call("begin", rid="other", agent="bot2", lock_rid="m", **one, **bases)
+
+
+@scenario(0)
+def begin_while_the_run_before_has_its_locks_in_one_slot(bench: NounBench, _: int) -> AnyCall:
+    return _begun_before(bench, 60)
+
+
+@scenario(0)
+def begin_when_the_run_before_has_lost_its_locks_in_one_slot(bench: NounBench, _: int) -> AnyCall:
+    return _begun_before(bench, 10)
+
+
+@scenario(0)
+def begin_when_the_locks_of_the_run_before_are_over_in_one_slot(bench: NounBench, _: int) -> AnyCall:
+    return _begun_before(bench, 11, 1000)
+
+
+@scenario(0)
+def begin_with_the_locks_of_the_run_before_in_one_slot(bench: NounBench, _: int) -> AnyCall:
+    one = approved_in(bench)
+    locked(bench, "a:1", "a:2", ttl=60)
+    bench.real(begin(bench, one, lease=10))
+    bench.pass_time(10_000)
+    bases = {"lock": f"{bench.base}:lock:l"}
+    return bench.call("begin", rid="other", agent="bot2", lock_rid="l", **one, **bases)
