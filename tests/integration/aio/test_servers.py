@@ -18,7 +18,7 @@ from tests.waiting import wait_until
 CALLS: dict[str, Callable[[Adeq], Awaitable[object]]] = {
     "queue.enqueue.v1": lambda adeq: adeq.queue("q").enqueue(1),
     "queue.stats.v1": lambda adeq: adeq.queue("q").stats(),
-    "SCRIPT LOAD lock.abort.v1": lambda adeq: adeq.load_scripts(),
+    "SCRIPT LOAD change.assess.v1": lambda adeq: adeq.load_scripts(),
     "lock.stats.v1": lambda adeq: adeq.locks("d").take("db:1", owner="a"),
 }
 

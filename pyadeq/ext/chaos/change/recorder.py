@@ -6,9 +6,7 @@ import hashlib
 from collections.abc import Awaitable, Iterator, Sequence
 from typing import Any, TypeVar
 
-from pyadeq._core.kernel.call import Call
-from pyadeq._core.kernel.manifest import Argument
-from pyadeq.asyncio import Adeq, Changes, Result
+from pyadeq.asyncio import Adeq, Call, Changes, Result
 from pyadeq.ext.chaos.recorder import Recorder
 
 T = TypeVar("T")
@@ -82,12 +80,13 @@ def asked_of(call: Call[Any]) -> dict[str, Any]:
     return asked
 
 
-def _named(arguments: Sequence[Argument], words: Iterator[Any]) -> dict[str, Any]:
+def _named(arguments: Sequence[Any], words: Iterator[Any]) -> dict[str, Any]:
+    """Arguments by their names, as their declarations in the manifest say."""
     given = [(one, next(words)) for one in arguments]
     return {one.name: _read(one, word) for one, word in given if one.name not in CONTEXT | UNTOLD and word not in EMPTY}
 
 
-def _read(argument: Argument, word: Any) -> Any:
+def _read(argument: Any, word: Any) -> Any:
     match argument.type:
         case "int":
             return int(word)
