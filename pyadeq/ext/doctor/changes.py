@@ -37,7 +37,7 @@ def look(adeq: Adeq, base: str) -> Late | None:
         _since(adeq, f"{base}:due", now_ms),
         adeq.client.zcard(f"{base}:outbox"),
         _since(adeq, f"{base}:outbox", now_ms),
-        queue,
+        "" if queue == "none" else queue,  # the setting is unset so
     )
 
 
