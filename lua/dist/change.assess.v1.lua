@@ -411,14 +411,17 @@ local function slots_of(own)
   return list
 end
 
--- take_others(ctx, limit): do what is due for other changes, at most limit of them. Returns how many.
+-- take_others(ctx, limit): do what is due for other changes, at most limit of them. Returns how many. An entry that its record does not
+-- confirm is damage: it is mended, or it would be looked at for ever.
 local function take_others(ctx, limit) local due = KEYS[7]
   local ids = redis.call('ZRANGE', due, '-inf', ctx.now_text, 'BYSCORE', 'LIMIT', 0, limit)
   for _, id in ipairs(ids) do
     local own = read_change(id)
-    if own then
+    if own and own.due_ms <= ctx.now then
       arg_rare().take_due(ctx, own)
       save_change(ctx, own)
+    elseif own and own.due_ms < MAX_SAFE then
+      redis.call('ZADD', due, own.due_ms, id)
     else
       redis.call('ZREM', due, id)
     end
@@ -513,6 +516,7 @@ end
 
 -- open_review(ctx, own, by): the requests of a change can be answered from now on; their times begin.
 local function open_review(ctx, own, by)
+  set_field(own, 'asked_ms', ctx.now)
   set_field(own, 'timeout_at_ms', ctx.now + number_of(own, 'p_timeout_ms'))
   set_field(own, 'remind_at_ms', number_of(own, 'p_remind_ms') > 0 and ctx.now + number_of(own, 'p_remind_ms') or 0)
   set_field(own, 'level', 0)
@@ -522,14 +526,14 @@ local function open_review(ctx, own, by)
 end
 
 -- passes_alone(ctx, own): whether the policy approves this change without people: it is of low risk, as somebody has assessed this
--- revision, and none of its tags forbids it.
+-- revision, none of its tags forbids it, and nobody was asked since the submit: once people are asked, only people decide.
 local function passes_alone(ctx, own)
   if not ctx.settings_auto_approve_low_risk or text_of(own, 'auto_approvable') ~= '1' or number_of(own, 'risk_rev') ~= own.rev then return false end
   if number_of(own, 'risk_score') >= number_of(own, 'p_auto_below') then return false end
   for tag in string.gmatch(text_of(own, 'tags'), '[^,]+') do  -- at most 16: tags
     if string.find(',' .. text_of(own, 'p_deny_tags') .. ',', ',' .. tag .. ',', 1, true) then return false end
   end
-  return true
+  return number_of(own, 'asked_ms') == 0
 end
 
 -- begin_review(ctx, own, by): go on with a submitted change that has all that its policy needs: the policy approves it, or people are

@@ -425,14 +425,17 @@ local function save_change(ctx, own) local change, due = KEYS[1], KEYS[6]
   end
 end
 
--- take_others(ctx, limit): do what is due for other changes, at most limit of them. Returns how many.
+-- take_others(ctx, limit): do what is due for other changes, at most limit of them. Returns how many. An entry that its record does not
+-- confirm is damage: it is mended, or it would be looked at for ever.
 local function take_others(ctx, limit) local due = KEYS[6]
   local ids = redis.call('ZRANGE', due, '-inf', ctx.now_text, 'BYSCORE', 'LIMIT', 0, limit)
   for _, id in ipairs(ids) do
     local own = read_change(id)
-    if own then
+    if own and own.due_ms <= ctx.now then
       arg_rare().take_due(ctx, own)
       save_change(ctx, own)
+    elseif own and own.due_ms < MAX_SAFE then
+      redis.call('ZADD', due, own.due_ms, id)
     else
       redis.call('ZREM', due, id)
     end
@@ -809,6 +812,7 @@ end
 
 -- open_review(ctx, own, by): the requests of a change can be answered from now on; their times begin.
 local function open_review(ctx, own, by)
+  set_field(own, 'asked_ms', ctx.now)
   set_field(own, 'timeout_at_ms', ctx.now + number_of(own, 'p_timeout_ms'))
   set_field(own, 'remind_at_ms', number_of(own, 'p_remind_ms') > 0 and ctx.now + number_of(own, 'p_remind_ms') or 0)
   set_field(own, 'level', 0)

@@ -212,7 +212,7 @@ class ChangeModel(ChangeDelegations):
         change.policy = own | {"timeout_ms": min(wanted, self.settings["max_timeout_ms"]), "priority": priority}
         change.policy["name"] = f"{policy}@{own['version']}"
         change.round += 1
-        change.fields["submitted_ms"] = self.now
+        change.fields["submitted_ms"], change.asked = self.now, 0
         change.timeout_at = self.now + change.policy["timeout_ms"]
         change.decided_by = change.why = ""
         change.slots = slots
@@ -310,6 +310,7 @@ class ChangeModel(ChangeDelegations):
             and change.score is not None
             and change.score < change.policy["auto_below"]
             and set(change.metadata["tags"]).isdisjoint(change.policy["deny_tags"])
+            and not change.asked
         )
 
     # rounds of review
@@ -327,7 +328,7 @@ class ChangeModel(ChangeDelegations):
     def _open_review(self, change: Change, by: str) -> None:
         """People are asked from now on: all times begin."""
         policy = change.policy
-        change.timeout_at, change.level = self.now + policy["timeout_ms"], 0
+        change.asked, change.timeout_at, change.level = self.now, self.now + policy["timeout_ms"], 0
         change.remind_at = self.now + policy["remind_ms"] if policy["remind_ms"] else 0
         change.escalate_at = self.now + policy["escalate_ms"] if policy["escalate_to"] else 0
         for slot in change.slots:

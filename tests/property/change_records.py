@@ -100,6 +100,7 @@ class Change:
     policy: dict[str, Any] = field(default_factory=dict)
     fields: dict[str, Any] = field(default_factory=dict)  # what scripts only store
     level: int = 0
+    asked: int = 0  # when people were asked last, since the submit
     timeout_at: int = 0
     remind_at: int = 0
     escalate_at: int = 0

@@ -21,6 +21,7 @@ def check_change(before: Found | None, found: Found, contributors: Collection[st
         if entry["event"] == "change.approved":
             check_approval(entry, found["change"], requests, contributors)
     check_rounds(log)
+    check_asked(log)
     check_runs(log)
     check_chains(found["change"], requests)
     overridden = any(entry["event"] == "change.overridden" for entry in log)
@@ -62,6 +63,16 @@ def check_rounds(log: Sequence[Mapping[str, str]]) -> None:
     """A decided round is not decided again."""
     decided = Counter(one["round"] for one in log if one["event"] in ("change.approved", "change.rejected"))
     assert all(count == 1 for count in decided.values()), f"rounds were decided more than once: {decided}"
+
+
+def check_asked(log: Sequence[Mapping[str, str]]) -> None:
+    """Once people are asked, no policy approves by its own, but after a timeout."""
+    asked = False
+    for entry in log:
+        if entry["event"] in ("change.submitted", "change.reviewing"):
+            asked = entry["event"] == "change.reviewing"
+        if entry["event"] == "change.approved" and entry["by"].startswith("policy:"):
+            assert not asked or entry["reason"] == "timeout", "people had been asked"
 
 
 def check_runs(log: Sequence[Mapping[str, str]]) -> None:

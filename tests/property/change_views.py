@@ -114,7 +114,7 @@ class ChangeViews:
             **{f"p_{name}": value for name, value in policy.items()},
             "state": change.state, "rev": change.rev, "round": change.round, "digest": change.digest,
             "author": change.author, "principal": change.principal, "created_ms": change.created,
-            "seq": len(change.log), "level": change.level, "timeout_at_ms": change.timeout_at,
+            "seq": len(change.log), "level": change.level, "asked_ms": change.asked, "timeout_at_ms": change.timeout_at,
             "remind_at_ms": change.remind_at, "escalate_at_ms": change.escalate_at, "until_ms": change.until,
             "decided_by": change.decided_by, "why": change.why, "completed_ms": change.completed,
             "risk_score": change.score, "risk_rev": change.risk_rev, "preview_rev": change.preview_rev,

@@ -165,6 +165,15 @@ def assess_low_where_nothing_is_approved_automatically(bench: NounBench, _: int)
     return bench.call("assess", **one, actor="meter", score=1, auto_approvable=True)
 
 
+@scenario(0)
+def assess_low_after_people_were_asked(bench: NounBench, _: int) -> AnyCall:
+    """The new revision is of low risk, but only people decide."""
+    one = _low(bench)
+    bench.put("assess", **one, actor="meter", score=90)
+    new = revised(bench, one)
+    return bench.call("assess", **new, actor="meter", score=1, auto_approvable=True)
+
+
 def _low(bench: NounBench, tags: list[str] | None = None, **fields: Any) -> dict[str, Any]:
     bench.put("configure", settings={"auto_approve_low_risk": True})
     policy(bench, needs="risk", auto_below=20, **fields)

@@ -254,6 +254,16 @@ def sweep_an_old_change_with_requests(bench: NounBench, _: int) -> AnyCall:
 
 
 @scenario(0)
+def sweep_what_is_due_too_early(bench: NounBench, _: int) -> AnyCall:
+    """Damage: the record of one change says another time, and that of a draft says none."""
+    in_review(bench, "c")
+    draft(bench, "d")
+    bench.ask("ZADD", ":due", bench.now, "c", bench.now, "d")
+    bench.put("sweep")
+    return bench.call("sweep")
+
+
+@scenario(0)
 def sweep_what_is_due_without_record(bench: NounBench, _: int) -> AnyCall:
     bench.ask("ZADD", ":due", bench.now, "gone")
     return bench.call("sweep")

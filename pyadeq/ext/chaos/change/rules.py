@@ -213,6 +213,8 @@ def _check_policy(told: Told, life: Life, one: Approval, found: Finding) -> None
     policy, at = told.policies.get(one.policy), one.entry.position
     if one.entry.words["by"] != f"policy:{one.policy}":
         found.convict(life.id, f"approved at {at} by {one.entry.words['by']}, and its policy is {one.policy}")
+    if one.asked and not one.round.waits:
+        found.convict(life.id, f"approved at {at} by its policy, and people had been asked before")
     if policy is None:
         return
     score = 101 if one.score is None else one.score

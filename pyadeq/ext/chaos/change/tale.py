@@ -86,7 +86,11 @@ class Run:
 
 @dataclass(slots=True)
 class Approval:
-    """A change becomes approved: the round as it was then, the revision, the writers until then, and the risk."""
+    """A change becomes approved: the round as it was then, the revision, the writers until then, and the risk.
+
+    asked: whether people were asked since the last submit.
+    """
+
 
     entry: Entry
     round: Round
@@ -95,6 +99,7 @@ class Approval:
     writers: frozenset[str]
     policy: str
     score: int | None
+    asked: bool
 
 
 @dataclass(slots=True)
@@ -113,6 +118,7 @@ class Life:
     round: Round = field(default_factory=lambda: Round(0))
     writers: set[str] = field(default_factory=set)
     policy: str = ""
+    asked: bool = False
     scores: dict[int, int] = field(default_factory=dict)
     approvals: list[Approval] = field(default_factory=list)
     runs: list[Run] = field(default_factory=list)
@@ -195,10 +201,10 @@ class ChangeTale:
         life.writers.add(entry.words["by"])
 
     def _submitted(self, life: Life, entry: Entry) -> None:
-        life.policy = entry.words["policy"]
+        life.policy, life.asked = entry.words["policy"], False
 
     def _reviewing(self, life: Life, _: Entry) -> None:
-        life.round.waits = True
+        life.round.waits = life.asked = True
 
     def _assessed(self, life: Life, entry: Entry) -> None:
         if "score" in entry.words:
@@ -240,7 +246,8 @@ class ChangeTale:
             score = life.scores.get(life.rev)
             writers = frozenset(life.writers)
             votes = dict(life.round.votes)
-            life.approvals.append(Approval(entry, life.round, votes, life.rev, writers, life.policy, score))
+            approval = Approval(entry, life.round, votes, life.rev, writers, life.policy, score, life.asked)
+            life.approvals.append(approval)
 
     def _applying(self, life: Life, entry: Entry) -> None:
         approved = life.approvals[-1].entry if life.approvals else None
