@@ -91,7 +91,6 @@ class Approval:
     asked: whether people were asked since the last submit.
     """
 
-
     entry: Entry
     round: Round
     votes: dict[str, Vote]
