@@ -113,8 +113,10 @@ def test_inbox_as_json(domain: Domain) -> None:
 
 
 def test_inbox_has_pages(domain: Domain) -> None:
+    changes = domain.client.changes(domain.name)
     for number in range(130):
-        domain.reviewed(f"c{number}")
+        draft = changes.put(f"c{number}", type="deploy", description=TITLE, actor="ann")
+        changes.submit(draft, policy="two", actor="ann")
     assert len(answer("inbox", "bob", "--all", **domain.there)) == 130
     ended = adeq("inbox", "bob", **domain.there)
     assert (len(ended.stdout.splitlines()), ended.stderr.strip()) == (101, "There are more: --limit N, or --all")

@@ -24,6 +24,7 @@ def generated() -> Iterator[None]:
     with (
         mock.patch.object(Commands, "nouns", tuple(noun for noun in Commands.nouns if noun != "lock")),
         mock.patch.object(app, "find_spec", lambda path: None if path.endswith(".lock") else find_spec(path)),
+        mock.patch.object(app, "command_of", app.command_of.__wrapped__),
         mock.patch.object(cli, "put_together", typer.main.get_command),
     ):
         yield

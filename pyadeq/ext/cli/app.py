@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from functools import cache
 from importlib import import_module
 from importlib.util import find_spec
 from typing import Annotated, Any, ClassVar, NoReturn
@@ -39,16 +40,22 @@ class Commands(Root):
         """None if there is no such command."""
         if cmd_name not in self.list_commands(ctx):
             return None
-        if find_spec(path := f"pyadeq.ext.cli.{cmd_name}"):
-            module: Any = import_module(path)
-        else:
-            module = import_module("pyadeq.ext.cli.generated").Commands(cmd_name)
-        alone = typer.Typer(**PLAIN)
-        if cmd_name in self.verbs:
-            alone.command(cmd_name, short_help=self.verbs[cmd_name])(getattr(module, cmd_name))
-        else:
-            alone.add_typer(module.app, name=cmd_name)
-        return with_place(typer.main.get_group(alone).commands[cmd_name])
+        return command_of(cmd_name)
+
+
+@cache
+def command_of(name: str) -> Any:
+    """The command of this name, or the group of a noun; to put it together takes longer than most calls."""
+    if find_spec(path := f"pyadeq.ext.cli.{name}"):
+        module: Any = import_module(path)
+    else:
+        module = import_module("pyadeq.ext.cli.generated").Commands(name)
+    alone = typer.Typer(**PLAIN)
+    if help := Commands.verbs.get(name):
+        alone.command(name, short_help=help)(getattr(module, name))
+    else:
+        alone.add_typer(module.app, name=name)
+    return with_place(typer.main.get_group(alone).commands[name])
 
 
 app = typer.Typer(
