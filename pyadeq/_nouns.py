@@ -35,7 +35,7 @@ class Nouns(NounSource):
 '''
 METHODS = '''
     def {method}(self, {parameter}: str) -> {kind}:
-        """Return the {title} with this name, always the same object. The first write creates it on the server."""
+        """Return the {title} of this name, always the same object. The first write creates it on the server."""
         with IMPORTING:
             from pyadeq._async.{word} import {kind}
 

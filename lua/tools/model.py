@@ -15,8 +15,10 @@ KEY_TYPES = ("hash", "zset", "set", "list", "stream", "string", "channel")
 # What the manifest says of a script without a role. A script with a role has a last key, `{base}!<role>`, that it never
 # uses: a user without the right to it is refused by the server before the script runs.
 NO_ROLES = ("observe", "any")
-SUFFIX_TYPES = ("id", "label", "name", "lane", "limit")
-ARG_TYPES = (*SUFFIX_TYPES, "ids", "labels", "lanes", "int", "bytes", "enum", "bool")
+WORD_TYPES = ("id", "label", "name", "lane", "limit")
+# What a script appends to a prefix. A pair is an id, `|` and a label.
+SUFFIX_TYPES = (*WORD_TYPES, "pair")
+ARG_TYPES = (*WORD_TYPES, "ids", "labels", "lanes", "int", "bytes", "enum", "bool")
 FIELD_TYPES = ("int", "id", "label", "name", "lane", "limit", "bytes", "text", "ids", "pairs")
 GATE = "gate"
 # What makes a call that is sent again the same call; `read` is that of each script with the flag no-writes.

@@ -293,6 +293,9 @@ VALUES = {  # that are not x
     "lock release": ["database:orders", "--reason", "x", "--yes"],
     "worker show": ["host-12345-abcdef"],
     "inbox": ["bob"],
+    "rate set": ["x", "--rate", "10/1m"],
+    **{f"rate {verb}": ["mail:send", "user:1"] for verb in ("hit", "refund", "reset", "show")},
+    "rate rm": ["mail:send"],
     "change diff": ["x", "--since", "1"],
     "change put": ["new", "--type", "deploy", "-m", "x"],
     "change submit": ["draft", "--policy", "x", "--as", "ann"],
@@ -333,6 +336,7 @@ def place(url: str, base_name: str) -> Iterator[dict[str, Any]]:
         locks.set_capacity("x", 4)
         locks.set_capacity("gpu:0", 4, silent=60)
         locks.take("database:orders", owner="host-12345", agent="agent-12345", purpose="migration of all orders")
+        client.rates("default").set_rule("mail:send", limit=1000, period=86_400, burst=10)
         add_changes(client, client.changes("default"))
         yield {"ADEQ_URL": url, "ADEQ_PREFIX": base_name, "ADEQ_QUEUE": "x"}
 
@@ -414,6 +418,7 @@ VERBS = {
     "run quiet stop restart resize",  # of workers
     "load verify acl migrate",  # of scripts
     "put submit withdraw reopen assess begin heartbeat finish sweep deliver diff log",  # of changes
+    "hit refund reset namespaces",  # of rates
     "approve reject request-changes abstain retract comment delegate take-back reassign override",  # of their reviewers
 }
 HIDDEN = {"schedule add", "lock settings", "lock capacity remove"}  # names in earlier builds

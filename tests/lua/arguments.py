@@ -59,6 +59,15 @@ FORMS: dict[int, list[bytes]] = {
 }
 
 
+# Pairs that do not go with all others, in no item of a valid call: LEFT_OUT in the same module.
+LEFT_OUT: set[int] = {
+    id(argument)
+    for script in map(library().__getitem__, library())
+    for argument in arguments_of(script)
+    if f"{script.id.split('.')[1]}.{argument.name}" in own(noun_of(script), "arguments", "LEFT_OUT", ())
+}
+
+
 class Slot(NamedTuple):
     """One place in ARGV: how errors call it, a valid value, and what it is; None for the name of a pair."""
 
@@ -80,7 +89,8 @@ def group_slots(group: Group, items: int) -> Iterator[Slot]:
         for one in group.fields:
             yield Slot(f"{label}.{one.name}", good(one, index), one)
         if group.pairs:
-            given = [one for one in group.pairs if (one.name in APART) == (index == 2)]
+            pairs = [one for one in group.pairs if id(one) not in LEFT_OUT]
+            given = [one for one in pairs if (one.name in APART) == (index == 2)]
             yield Slot(f"{label}.pairs", b"%d" % len(given), integer(0, len(group.pairs)))
             for one in given:
                 yield Slot(f"{label}.pairs", one.name.encode(), None)

@@ -23,6 +23,11 @@ UNREACHABLE: Final = {
         "queue/include/enqueue/add_tasks.lua: no round over `ids`",
         "queue/include/settle/fail_tasks.lua: no round over `fails.id`",
         "kernel/replay/note_answers.lua: no round over `answers`",
+        "rate/include/log/count_log.lua: no round over `cost`",
+        "rate/include/replay/remember_hit.lua: no round over `items`",
+        "rate/include/replay/remember_items.lua: no round over `items`",
+        "rate/include/replay/recall_items.lua: no round over `string.gmatch(text, '(%l+)=(%d*)')`",
+        "rate/include/replay/recall_hit.lua: no round over `string.gmatch(list, '(%l+),(%d+),(%d+),(%d+),(%d+),(%d+),(%l+)')`",  # noqa: E501
         "queue/include/enqueue/refuse_new.lua: no round over `ids`",
         "queue/include/settle/return_leases.lua: no round over `ids`",
         "queue/include/claim/window_left.lua: no round over `wanted`",

@@ -36,12 +36,12 @@ COMMANDS: Final = {
     **dict.fromkeys(["HEXISTS", "HGET", "HGETALL", "HKEYS", "HLEN", "HMGET", "HSCAN"], ("hash", False)),
     **dict.fromkeys(["HDEL", "HINCRBY", "HSET", "HSETNX"], ("hash", True)),
     **dict.fromkeys(["ZCARD", "ZCOUNT", "ZLEXCOUNT", "ZMSCORE", "ZRANGE", "ZRANK", "ZSCAN", "ZSCORE"], ("zset", False)),
-    **dict.fromkeys(["ZADD", "ZPOPMIN", "ZREM", "ZREMRANGEBYRANK"], ("zset", True)),
+    **dict.fromkeys(["ZADD", "ZPOPMIN", "ZREM", "ZREMRANGEBYRANK", "ZREMRANGEBYSCORE"], ("zset", True)),
     **dict.fromkeys(["SCARD", "SISMEMBER", "SMISMEMBER", "SRANDMEMBER"], ("set", False)),
     **dict.fromkeys(["SADD", "SREM"], ("set", True)),
     **dict.fromkeys(["GET", "MGET", "STRLEN"], ("string", False)),
     **dict.fromkeys(["MSET", "SET"], ("string", True)),
-    **dict.fromkeys(["LRANGE"], ("list", False)),
+    **dict.fromkeys(["LINDEX", "LLEN", "LRANGE"], ("list", False)),
     **dict.fromkeys(["LPUSH", "LTRIM", "RPUSH"], ("list", True)),
     **dict.fromkeys(["XLEN", "XREVRANGE"], ("stream", False)),
     **dict.fromkeys(["XADD", "XTRIM"], ("stream", True)),
@@ -271,7 +271,8 @@ class WatchedClient:
             reply = self._send(run, name, words)
         except redis.ResponseError as error:
             raise ServerError(f"{run.script.id}: {shown(words)}: {error}") from error
-        return self._lua.table_from({b"ok": reply}) if name in STATUS_REPLIES else self._to_lua(reply)
+        is_status = name in STATUS_REPLIES and reply is not None  # SET NX may answer nil
+        return self._lua.table_from({b"ok": reply}) if is_status else self._to_lua(reply)
 
     def _send(self, run: Run, name: str, words: tuple[bytes, ...]) -> Any:
         try:
@@ -346,7 +347,8 @@ def allowance(script: Script, args: Sequence[bytes]) -> int:
     ids = len(args) + sum(arg.count(b",") for arg in args)
     limits = 20_000 if script.id in ("queue.claim.v1", "queue.settle.v1") else 0  # 500 of tasks that are held back
     requests = 1_000_000 if script.id.startswith("change.") else 0  # 32 of each of 200 changes
-    return 12_000 + 125 * ids + 400 * tasks + 100 * visits + limits + requests
+    rates = 45_000 if script.id.startswith("rate.") else 0  # a hit that counts 5,000 for each of 8 rules; 1,000 rules
+    return 12_000 + 125 * ids + 400 * tasks + 100 * visits + limits + requests + rates
 
 
 def check_command(run: Run, keys: Sequence[bytes], name: str, arguments: Sequence[bytes]) -> None:
@@ -399,9 +401,16 @@ def declaration(script: Script, keys: Sequence[bytes], key: bytes) -> Key:
     for declared, given in zip(script.keys, keys, strict=True):
         if key.startswith(given):
             suffix = key[len(given) :].decode(errors="replace")
-            if PATTERNS[declared.suffix].fullmatch(suffix) if declared.suffix else not suffix:
+            if is_suffix(declared.suffix, suffix) if declared.suffix else not suffix:
                 return declared
     raise WatchError(f"{script.id}: undeclared key {key.decode(errors='replace')}")
+
+
+def is_suffix(kind: str, suffix: str) -> bool:
+    if kind != "pair":
+        return PATTERNS[kind].fullmatch(suffix) is not None
+    id, bar, label = suffix.partition("|")
+    return bool(bar and PATTERNS["id"].fullmatch(id) and PATTERNS["label"].fullmatch(label))
 
 
 def check_entry(script: Script, key: Key, arguments: Sequence[bytes]) -> None:

@@ -14,13 +14,14 @@ if TYPE_CHECKING:
     from pyadeq._async.change import Changes
     from pyadeq._async.lock import Locks
     from pyadeq._async.queue import Queue
+    from pyadeq._async.rate import Rates
 
 
 class Nouns(NounSource):
     """The methods of a client that give out nouns, by their names."""
 
     def changes(self, domain: str) -> Changes:
-        """Return the change domain with this name, always the same object. The first write creates it on the server."""
+        """Return the change domain of this name, always the same object. The first write creates it on the server."""
         with IMPORTING:
             from pyadeq._async.change import Changes
 
@@ -36,7 +37,7 @@ class Nouns(NounSource):
         return self.names("change", timeout=timeout)
 
     def locks(self, domain: str) -> Locks:
-        """Return the lock domain with this name, always the same object. The first write creates it on the server."""
+        """Return the lock domain of this name, always the same object. The first write creates it on the server."""
         with IMPORTING:
             from pyadeq._async.lock import Locks
 
@@ -52,7 +53,7 @@ class Nouns(NounSource):
         return self.names("lock", timeout=timeout)
 
     def queue(self, name: str) -> Queue:
-        """Return the queue with this name, always the same object. The first write creates it on the server."""
+        """Return the queue of this name, always the same object. The first write creates it on the server."""
         with IMPORTING:
             from pyadeq._async.queue import Queue
 
@@ -66,3 +67,19 @@ class Nouns(NounSource):
         after them, WaitTimeout is raised if keys are left.
         """
         return self.names("queue", timeout=timeout)
+
+    def rates(self, namespace: str) -> Rates:
+        """Return the rate namespace of this name, always the same object. The first write creates it on the server."""
+        with IMPORTING:
+            from pyadeq._async.rate import Rates
+
+        return self._noun("rate", Rates, namespace)
+
+    def rate_namespaces(self, *, timeout: Seconds | None = None) -> AsyncIterator[str]:
+        """Iterate over the names of the rate namespaces under the client's prefix and slot: each once, in any order.
+
+        The server keeps no list of rate namespaces, so this scans all of its keys, in a cluster those of every primary:
+        about a second for a million keys. A rate namespace that is created meanwhile may be missing. timeout: seconds;
+        after them, WaitTimeout is raised if keys are left.
+        """
+        return self.names("rate", timeout=timeout)

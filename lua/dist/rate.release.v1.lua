@@ -1,0 +1,141 @@
+#!lua flags=allow-oom
+-- generated from lua/rate/release.v1.lua by lua/bundle.py; do not edit
+-- rate.release.v1: give leases of concurrency back. A lease that is given back before its hit has arrived does not begin: its hit, if it
+-- arrives within a minute, is answered `returned`.
+--
+-- KEYS   leases  prefix/zset   {base}:c:     pair
+-- KEYS   answers prefix/string {base}:r:     id
+-- KEYS   config  hash          {base}:config
+-- ARGV   now_ms    int 0..9000000000000  ?=0
+-- ITEM   rule      id
+-- ITEM   subject   label
+-- ITEM   lease     id
+-- GROUP  item      1..100
+-- RETURN ok        now_ms:int items:list(item)
+-- EACH   item      released
+-- EACH   item      gone
+-- ERROR  ADEQ_LAYOUT ADEQ_CLOCK
+-- ROLE   use
+-- REPLAY state
+-- FLAGS  allow-oom
+-- COST   2 + 2n commands; at most 230 commands, 2,300 steps
+
+local LAYOUT = 1
+local arg_find = string.find
+local function refuse(field, value, want)
+  local got = 'nothing'
+  if type(value) == 'number' then
+    got = string.format('%.0f', value)
+  elseif value then
+    got = "'" .. string.gsub(string.sub(value, 1, 64), '[^ -~]', '?') .. "'"
+  end
+  return redis.error_reply('ADEQ_ARG ' .. field .. ' must be ' .. want .. ', got ' .. got)
+end
+local function arg_uint(v, min, max)
+  if not v or #v > 16 or (v ~= '0' and not arg_find(v, '^[1-9]%d*$')) then return nil end
+  local n = v + 0
+  if n >= min and n <= max then return n end
+end
+local function arg_label(v)
+  local gsub, more = string.gsub, '[\128-\191]'
+  if arg_find(v, '\226\128[\128-\138\168\169\175]') or arg_find(v, '\226\129\159') then return nil end
+  if arg_find(v, '\225\154\128') or arg_find(v, '\227\128\128') then return nil end
+  v = gsub(gsub(v, '\194[\161-\191]', 'a'), '[\195-\223]' .. more, 'a')
+  v = gsub(gsub(v, '\224[\160-\191]' .. more, 'a'), '\237[\128-\159]' .. more, 'a')
+  v = gsub(v, '[\225-\236\238\239]' .. more .. more, 'a')
+  v = gsub(gsub(v, '\240[\144-\191]' .. more .. more, 'a'), '\244[\128-\143]' .. more .. more, 'a')
+  v = gsub(v, '[\241-\243]' .. more .. more .. more, 'a')
+  return arg_find(v, '^[%w._:/@+-]+$')
+end
+
+local KEYS, ARGV = KEYS, ARGV
+if #KEYS ~= 4 then
+  return redis.error_reply('ADEQ_ARG expected 4 keys, got ' .. #KEYS)
+end
+
+local now_ms = ARGV[1]
+if now_ms == '' then
+  now_ms = 0
+else
+  now_ms = arg_uint(now_ms, 0, 9000000000000)
+  if not now_ms then return refuse('now_ms', ARGV[1], 'an integer from 0 to 9000000000000') end
+end
+local arg_at = 2
+local item_count = ARGV[arg_at]
+item_count = arg_uint(item_count, 1, 100)
+if not item_count then return refuse('item_count', ARGV[arg_at], 'an integer from 1 to 100') end
+arg_at = arg_at + 1
+local item_rule, item_subject, item_lease = {}, {}, {}
+for i = 1, item_count do
+  local v = ARGV[arg_at]
+  if not v or #v > 200 or not arg_find(v, '^[%w._:/@+-]+$') then
+    return refuse('item[' .. i .. '].rule', v, 'an id: 1 to 200 of A-Z a-z 0-9 . _ : / @ + -')
+  end
+  item_rule[i] = v
+  v = ARGV[arg_at + 1]
+  if not v or #v > 200 or not (arg_find(v, '^[%w._:/@+-]+$') or arg_label(v)) then
+    return refuse('item[' .. i .. '].subject', v, 'a label: 1 to 200 bytes of UTF-8: A-Z a-z 0-9 . _ : / @ + - and non-ASCII characters except controls and spaces')
+  end
+  item_subject[i] = v
+  v = ARGV[arg_at + 2]
+  if not v or #v > 200 or not arg_find(v, '^[%w._:/@+-]+$') then
+    return refuse('item[' .. i .. '].lease', v, 'an id: 1 to 200 of A-Z a-z 0-9 . _ : / @ + -')
+  end
+  item_lease[i] = v
+  arg_at = arg_at + 3
+end
+if #ARGV ~= arg_at - 1 then
+  return redis.error_reply('ADEQ_ARG expected ' .. (arg_at - 1) .. ' arguments, got ' .. #ARGV)
+end
+
+-- expire_in(key, ms): let a key expire by itself, unless the clock is that of a test.
+local function expire_in(key, ms)
+  if now_ms == 0 then redis.call('PEXPIRE', key, ms) end
+end
+
+-- read_clock(layout_min, clock, chosen): the time in ms, as a number and as text; or nil and the error to return, if
+-- the layout of these scripts or the clock of the call does not fit the stored data. chosen: the clock of a base that
+-- this call may create.
+local function read_clock(layout_min, clock, chosen)
+  if tonumber(layout_min or LAYOUT) > LAYOUT then
+    return nil, redis.error_reply('ADEQ_LAYOUT this data needs scripts of layout ' .. layout_min
+      .. ' or newer, these are of layout ' .. LAYOUT .. ': upgrade this client')
+  end
+  if ((clock or chosen) == 'test') ~= (now_ms > 0) then
+    if chosen and not clock then return nil, redis.error_reply('ADEQ_CLOCK now_ms goes with clock=test, and only with it') end
+    return nil, redis.error_reply('ADEQ_CLOCK now_ms must be '
+      .. (clock == 'test' and 'sent: this base was created with clock=test'
+        or '0: this base was not created with clock=test'))
+  end
+  if now_ms > 0 then return now_ms, string.format('%.0f', now_ms) end
+  local time = redis.call('TIME')
+  local ms = math.floor(time[2] / 1000)
+  return time[1] * 1000 + ms, string.format('%s%03d', time[1], ms)
+end
+
+-- open(clock): read what every call needs: the time, whether the base exists, and the settings that this script uses as
+-- `ctx.settings_<name>`; or nil and the error to return. lua/tools/opening.py generates which settings these are, and
+-- the first values of the fields of call.toml. clock: for a call that may create the base.
+local function open(clock) local config = KEYS[3]
+  local row = redis.call('HMGET', config, 'layout_min', 'clock')
+  local now, now_text = read_clock(row[1], row[2], clock)
+  if not now then return nil, now_text end
+  return { exists = row[1], now = now, now_text = now_text,  }
+end
+
+local leases, answers = KEYS[1], KEYS[2]
+
+local ctx, refused = open()
+if refused then return refused end
+local items = {}
+for i = 1, item_count do
+  local key = leases .. item_rule[i] .. '|' .. item_subject[i]
+  local until_ms = redis.call('ZSCORE', key, item_lease[i])
+  items[i] = { until_ms and tonumber(until_ms) > ctx.now and 'released' or 'gone' }
+  if until_ms then
+    redis.call('ZREM', key, item_lease[i])
+  elseif redis.call('SET', answers .. item_lease[i], string.format('%.0f returned ', ctx.now + 60000), 'NX') then
+    expire_in(answers .. item_lease[i], 60000)
+  end
+end
+return { 'ok', ctx.now, items }
