@@ -39,7 +39,7 @@ _LOOK = (
 _LOAD = "script|load"
 _WRITE = "evalsha info wait"
 _BLOCK = {"work": ("blpop", "client|id", "client|unblock")}  # the last two end a wait, where tasks run beside it
-_USUAL = {"usual", "in_slot"}  # bases with nothing but the name
+_USUAL = {"usual", "in_slot"}  # bases with nothing but the name; the others are those of partitions
 _ARGUMENT = {"queue": "queues", "lock": "domains"}  # what takes the names of a noun, if it is not the word
 _SINCE_7_2 = {"look": "client|setinfo", "write": "waitaof"}
 
@@ -128,15 +128,17 @@ def _bases(named: Mapping[str, Iterable[str] | None], prefix: str, slot: str | N
             yield word, _any(base_of(word, "x", prefix, slot, noun["field"]))
         for name in names or ():
             yield word, base_of(word, name, prefix, slot, noun["field"])
-            if slot is None:
-                yield from (
-                    (word, _pattern(noun["bases"][kind], prefix, name)) for kind in noun["bases"].keys() - _USUAL
-                )
+            yield from (
+                (word, _pattern(noun["bases"][kind], prefix, name, slot))
+                for kind in sorted(noun["bases"].keys() - _USUAL)
+                if ("<slot>" in noun["bases"][kind]) == (slot is not None)
+            )
 
 
-def _pattern(base: str, prefix: str, name: str) -> str:
+def _pattern(base: str, prefix: str, name: str, slot: str | None) -> str:
     """Return the pattern of all bases of a name that are made like this, such as those of its partitions."""
-    return re.sub("<[^>]*>", "*", base.replace("<prefix>", prefix).replace("<name>", name))
+    given = base.replace("<prefix>", prefix).replace("<name>", name).replace("<slot>", slot or "")
+    return re.sub("<[^>]*>", "*", given)
 
 
 def _any(base: str) -> str:

@@ -98,6 +98,15 @@ def lock_base(domain: str, prefix: str = "ade", slot: str | None = None) -> str:
     return base_of("lock", domain, prefix, slot, "domain")
 
 
+def part_base(base: str, tag: str) -> str:
+    """Return the base of a partition: `ade:{session:<name>/<tag>}`, or `ade:{<slot>}:session:<name>/<tag>`.
+
+    base: that of the name alone.
+    """
+    tag = check_name("tag", tag)
+    return f"{base[:-1]}/{tag}}}" if base.endswith("}") else f"{base}/{tag}"
+
+
 def no_base(base: str) -> str:
     """Return what stands for the base of another noun in a call of a script that uses it, if it is in another slot."""
     return f"{base}!none"

@@ -4,7 +4,14 @@ import pytest
 from redis.crc import key_slot
 
 from pyadeq.errors import ConfigError
-from pyadeq.keys import check_name, hash_slot, lock_base, queue_base
+from pyadeq.keys import base_of, check_name, hash_slot, lock_base, part_base, partition_base, queue_base
+
+
+def test_the_tag_of_a_partition_is_in_the_hash_tag_unless_a_slot_is_named() -> None:
+    assert part_base(queue_base("a"), "t") == partition_base("a", "t") == "ade:{queue:a/t}"
+    assert part_base(base_of("session", "web", "x", "prod"), "7f") == "x:{prod}:session:web/7f"
+    with pytest.raises(ConfigError, match="tag: 'a/b' is not accepted"):
+        part_base(queue_base("a"), "a/b")
 
 
 @pytest.mark.parametrize(

@@ -25,11 +25,15 @@ class Noun:
     def __init__(self, runner: Runner, name: str, base: str) -> None:
         self.name = name
         self.base = base
-        self.calls = NounCalls(base, runner.now_ms, runner.source, runner.trace, noun=self.noun, new_rid=new_ulid)
         self._runner = runner
+        self.calls = self._calls(base)
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} {self.base!r}>"
+
+    def _calls(self, base: str) -> NounCalls:
+        runner = self._runner
+        return NounCalls(base, runner.now_ms, runner.source, runner.trace, noun=self.noun, new_rid=new_ulid)
 
     async def _call(self, verb: str, /, **arguments: Any) -> Result:
         return await self._runner.send(self.calls.build(verb, **arguments))
@@ -59,5 +63,8 @@ class Noun:
 
         progress: called after each call with the number of entries converted so far.
         """
-        before = (await self._runner.send(self.calls.migrate())).written
-        return await migrate(self._runner, self.noun, self.calls, before, progress)
+        return await self._migrate(self.calls, progress)
+
+    async def _migrate(self, calls: NounCalls, progress: Callable[[int], object] | None) -> Migration:
+        before = (await self._runner.send(calls.migrate())).written
+        return await migrate(self._runner, self.noun, calls, before, progress)

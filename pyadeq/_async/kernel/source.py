@@ -48,12 +48,15 @@ class NounSource:
 
         return self._noun(noun, type("Noun", (Noun,), {"noun": noun}), name)
 
-    def names(self, noun: str, *, timeout: Seconds | None = None) -> AsyncIterator[str]:
-        """Iterate over the names of any noun: `adeq.names("lock")` is `adeq.lock_domains()`."""
+    def names(self, noun: str, *, timeout: Seconds | None = None, partitions: bool = False) -> AsyncIterator[str]:
+        """Iterate over the names of any noun: `adeq.names("lock")` is `adeq.lock_domains()`.
+
+        partitions: each partition, as `<name>/<tag>`, in place of the name that has it.
+        """
         with IMPORTING:
             from pyadeq._async.kernel.names import find_names
 
-        return find_names(self._nodes, self._base(noun, "-"), self._retry_for, timeout)
+        return find_names(self._nodes, self._base(noun, "-"), self._retry_for, timeout, partitions)
 
 
 def _facts(noun: str) -> Mapping[str, Any]:

@@ -1,5 +1,5 @@
 # Generated from pyadeq/_async/kernel/names.py by pyadeq/_unasync.py; do not edit.
-"""The names of queues and lock domains. A server has no list of them, so its keys are scanned."""
+"""The names of queues, lock domains and so on. A server has no list of them, so its keys are scanned."""
 
 from __future__ import annotations
 
@@ -21,8 +21,13 @@ SCAN_COUNT: Final = 1000
 """Keys that the server looks at in one command, which takes it less than a millisecond."""
 
 
-def find_names(nodes: Nodes, base: str, retry_for: float, timeout: Seconds | None) -> Iterator[str]:
-    """Yield each existing name once. base: the base with `-` in place of the name."""
+def find_names(
+    nodes: Nodes, base: str, retry_for: float, timeout: Seconds | None, partitions: bool = False
+) -> Iterator[str]:
+    """Yield each existing name once. base: the base with `-` in place of the name.
+
+    partitions: yield each partition, as `<name>/<tag>`, in place of the name that has it.
+    """
     head, tail = f"{base}:config".rsplit("-", 1)
     scan = Scan(nodes, f"{head}*{tail}")
     until = None if timeout is None else monotonic() + to_ms("timeout", timeout) / 1000
@@ -39,9 +44,14 @@ def find_names(nodes: Nodes, base: str, retry_for: float, timeout: Seconds | Non
             sleep(backoff(failures, random.random()))
             scan.recover()
         for key in keys:
-            name = key.decode(errors="replace")[len(head) : -len(tail)]
-            # A partition has a slash in its name. Other keys that do not match a name belong to other programs.
-            if PATTERNS["name"].fullmatch(name) and name not in names:
+            found = key.decode(errors="replace")[len(head) : -len(tail)]
+            name, slash, part = found.partition("/")
+            # Other keys that do not match a name belong to other programs.
+            if not PATTERNS["name"].fullmatch(name) or (slash and not PATTERNS["name"].fullmatch(part)):
+                continue
+            if partitions:
+                name = found
+            if name not in names:
                 names.add(name)
                 yield name
         if until is not None and monotonic() > until and not scan.done:

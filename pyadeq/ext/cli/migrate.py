@@ -12,7 +12,7 @@ from pyadeq import Adeq, Migration, library
 from pyadeq.errors import AdeqError, TransportError
 from pyadeq.ext.cli.common import DEFAULT_URL, FAILED, Format, Output, Url, connected, print_json
 from pyadeq.ext.cli.progress import Bar
-from pyadeq.ext.cli.resolve import Only, existing, existing_domain, existing_queue, names_by_noun, parts
+from pyadeq.ext.cli.resolve import Only, existing, existing_domain, existing_queue, names_by_noun, parts, stored_bases
 from pyadeq.ext.cli.tables import print_rows
 from pyadeq.ext.doctor import find_names
 
@@ -88,7 +88,7 @@ def _other(adeq: Adeq, noun: str, name: str, dry_run: bool) -> dict[str, Any]:
 
     def find() -> tuple[list[str], Move]:
         found = existing_domain(adeq, name) if noun == "lock" else existing(adeq, noun, name, f"adeq {noun} ls")
-        return [found.base], lambda tell: found.migrate(progress=tell)
+        return stored_bases(adeq, found), lambda tell: found.migrate(progress=tell)
 
     return _row(adeq, noun, name, find, dry_run)
 

@@ -46,10 +46,19 @@ def existing_domain(adeq: Adeq, name: str) -> Locks:
 def existing(adeq: Adeq, noun: str, name: str, command: str) -> Any:
     """One of a noun. AdeqError, with those that exist, if there is none of that name. command: what lists them."""
     found = adeq.noun(noun, name)
-    if not adeq.client.exists(f"{found.base}:config"):
+    if not stored_bases(adeq, found):
         field = library().manifest["nouns"][noun]["field"]
         raise _missing(adeq, f"--{field}", name, found.base, noun, command)
     return found
+
+
+def stored_bases(adeq: Adeq, found: Any) -> list[str]:
+    """The bases of one of a noun that exist: its own, or those of its partitions."""
+    bases = getattr(found, "bases", (found.base,))
+    with adeq.client.pipeline(transaction=False) as pipe:
+        for base in bases:
+            pipe.exists(f"{base}:config")
+        return [base for base, exists in zip(bases, pipe.execute(), strict=True) if exists]
 
 
 def names_by_noun(

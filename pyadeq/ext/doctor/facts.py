@@ -14,10 +14,10 @@ from redis import RedisCluster, SSLConnection
 from redis.exceptions import MasterDownError, MovedError, NoPermissionError, ResponseError
 
 from pyadeq import Adeq, AdeqError, ConfigError, TransportError, library
-from pyadeq.ext.doctor.nouns import Stored, look, others
+from pyadeq.ext.doctor.nouns import Stored, base_at, look, others
 from pyadeq.ext.doctor.queues import find_domains, find_queues
 from pyadeq.ext.doctor.repair import Inspection, inspect
-from pyadeq.keys import base_of, hash_slot, lock_base, partition_base, queue_base
+from pyadeq.keys import hash_slot, lock_base, partition_base, queue_base
 
 T = TypeVar("T")
 
@@ -308,7 +308,7 @@ def _roles_in(adeq: Adeq, user: str | None, noun: str, found: Sequence[Stored] |
     """Those of a noun, asked for the first that was found."""
     if user is None:
         return None
-    base = base_of(noun, found[0].name if found else "default", adeq.prefix, adeq.slot)
+    base = base_at(adeq, noun, found[0].name if found else "default")
     return _ask(lambda: _roles(adeq, user, base, [*library().manifest["nouns"][noun]["roles"]]))
 
 

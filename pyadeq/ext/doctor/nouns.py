@@ -13,7 +13,7 @@ from pyadeq import Adeq, library
 from pyadeq.ext.doctor import changes
 from pyadeq.ext.doctor.queues import find_names
 from pyadeq.ext.doctor.report import Finding, fail, ok, unknown, warn
-from pyadeq.keys import base_of
+from pyadeq.keys import base_of, part_base
 
 CHECKED: Final = ("queue", "lock")  # with checks of their own
 MOST: Final = 1000  # of a noun
@@ -25,8 +25,9 @@ MORE: Final[Mapping[str, tuple[Callable[[Adeq, str], Any], Callable[[str, Any], 
 
 
 class Stored(NamedTuple):
-    """One of a noun. layout: the oldest in which something is stored. layout_min: the oldest scripts that may touch it.
+    """One of a noun, or a partition of one, `<name>/<tag>`.
 
+    layout: the oldest in which something is stored. layout_min: the oldest scripts that may touch it.
     wrong: keys that no script knows, or of another type than it needs. exists: whether its settings are there.
     more: what is only looked at for this noun.
     """
@@ -47,11 +48,11 @@ def others() -> dict[str, dict[str, Any]]:
 def look(adeq: Adeq, noun: str, seconds: float) -> list[Stored]:
     """All of a noun, as far as that takes no longer."""
     until = monotonic() + seconds
-    names = find_names(adeq, noun, seconds).names[:MOST]
+    names = find_names(adeq, noun, seconds, partitions=True).names[:MOST]
     wrong = _wrong(adeq, noun, until)
     found = []
     for name in sorted({*names, *wrong}):
-        base = _base(adeq, noun, name)
+        base = base_at(adeq, noun, name)
         stored = adeq.client.hmget(f"{base}:config", ["layout", "rewritten", "layout_min"])
         layout, rewritten, least = stored
         oldest = min(int(layout or 1), int(rewritten or layout or 1))
@@ -95,17 +96,21 @@ def check(noun: Mapping[str, Any], stored: Sequence[Stored] | None, layout: int,
     for one in stored:
         if one.more is not None and (finding := MORE[noun["word"]][1](one.name, one.more)):
             return finding
-    found = f"{len(stored):,} {title}{'' if len(stored) == 1 else 's'}" if stored else f"no {title}"
+    count = len({one.name.partition("/")[0] for one in stored})
+    found = f"{count:,} {title}{'' if count == 1 else 's'}" if stored else f"no {title}"
     return ok(f"{found}; {may}" if may else found)
 
 
-def _base(adeq: Adeq, noun: str, name: str) -> str:
-    return base_of(noun, name, adeq.prefix, adeq.slot)
+def base_at(adeq: Adeq, noun: str, name: str) -> str:
+    """The base of a name, or of a partition, `<name>/<tag>`."""
+    name, _, tag = name.partition("/")
+    base = base_of(noun, name, adeq.prefix, adeq.slot)
+    return part_base(base, tag) if tag else base
 
 
 def _wrong(adeq: Adeq, noun: str, until: float) -> dict[str, list[str]]:
     """The wrong keys of each name that has keys, as far as there is time to look."""
-    head, tail = _base(adeq, noun, "-").rsplit("-", 1)
+    head, tail = base_at(adeq, noun, "-").rsplit("-", 1)
     keys = _keys(noun)
     found: dict[str, list[str]] = {}
     for page in _pages(adeq, f"{head}*{tail}:*", until):
@@ -115,7 +120,7 @@ def _wrong(adeq: Adeq, noun: str, until: float) -> dict[str, list[str]]:
                 pipe.type(key)
             types = pipe.execute()
         for (_, name, rest), kind in zip(named, map(_text, types), strict=True):
-            if "/" in name or kind == "none":  # of a partition, or deleted meanwhile
+            if kind == "none":  # deleted meanwhile
                 continue
             wrong = found.setdefault(name, [])
             wanted = next((type for start, suffix, type in keys if _fits(rest, start, suffix)), None)

@@ -16,9 +16,9 @@ class Found(NamedTuple):
     complete: bool
 
 
-def find_names(adeq: Adeq, noun: str, seconds: float) -> Found:
-    """Those of a noun under the client's prefix and slot."""
-    return _found(adeq.names(noun, timeout=seconds))
+def find_names(adeq: Adeq, noun: str, seconds: float, partitions: bool = False) -> Found:
+    """Those of a noun under the client's prefix and slot. partitions: each partition, as `<name>/<tag>`."""
+    return _found(adeq.names(noun, timeout=seconds, partitions=partitions))
 
 
 def find_queues(adeq: Adeq, seconds: float) -> Found:

@@ -38,6 +38,16 @@ async def test_queues_and_domains_have_names(adeq: Adeq) -> None:
     assert await listed(adeq.lock_domains()) == ["d"]
 
 
+async def test_a_name_with_partitions_is_listed_once_and_its_partitions_if_they_are_wanted(adeq: Adeq) -> None:
+    await adeq.partitioned("a").repartition(3)
+    await adeq.queue("b").configure()
+    tags = [part.tag for part in await adeq.partitioned("a").partitions()]
+    assert await listed(adeq.names("queue")) == ["a", "b"]
+    assert await listed(adeq.names("queue", partitions=True)) == sorted(
+        ["a" if tag == "-" else f"a/{tag}" for tag in tags] + ["b"]
+    )
+
+
 async def test_only_those_of_the_same_prefix_and_slot(adeq: Adeq, url: str, prefix: str) -> None:
     await adeq.queue("a").enqueue({})
     for start, slot in ((f"{prefix}x", None), (prefix, "s"), (prefix, "t")):

@@ -39,6 +39,16 @@ def test_queues_and_domains_have_names(adeq: Adeq) -> None:
     assert listed(adeq.lock_domains()) == ["d"]
 
 
+def test_a_name_with_partitions_is_listed_once_and_its_partitions_if_they_are_wanted(adeq: Adeq) -> None:
+    adeq.partitioned("a").repartition(3)
+    adeq.queue("b").configure()
+    tags = [part.tag for part in adeq.partitioned("a").partitions()]
+    assert listed(adeq.names("queue")) == ["a", "b"]
+    assert listed(adeq.names("queue", partitions=True)) == sorted(
+        ["a" if tag == "-" else f"a/{tag}" for tag in tags] + ["b"]
+    )
+
+
 def test_only_those_of_the_same_prefix_and_slot(adeq: Adeq, url: str, prefix: str) -> None:
     adeq.queue("a").enqueue({})
     for start, slot in ((f"{prefix}x", None), (prefix, "s"), (prefix, "t")):
