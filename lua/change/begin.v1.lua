@@ -38,11 +38,13 @@ if verifies_locks(ctx) then domain, refused = lock.open_domain({ lock_rid }) end
 if refused then return refused end
 local before = replayed_one(ctx, 'begin')
 if before and before[1] ~= 'begun' then return before end
+local CONTENT = { 'type', 'version', 'description', 'resources', 'rollback_strategy', 'timeout_ms', 'priority', 'lock_rid' }
 if before then
   local now = read_change(id)
   if not now then return { 'not_found', ctx.now } end
   if now.digest ~= digest then return { 'outdated', ctx.now, now.state, now.rev, now.digest } end
-  add_content(before)
+  read_fields(now, CONTENT)
+  add_content(now, before)
   return before
 end
 local own = load_change(ctx, id)
@@ -50,18 +52,18 @@ if not own then return told(ctx, 'begin', nil, { 'not_found' }) end
 if own.state == 'applying' then return told(ctx, 'begin', own, { 'held', text_of(own, 'agent'), own.deadline_ms }) end
 if own.state ~= 'approved' then return told(ctx, 'begin', own, { 'state', own.state, own.rev }) end
 if rev ~= own.rev or digest ~= own.digest then return told(ctx, 'begin', own, { 'outdated', own.state, own.rev, own.digest }) end
+read_fields(own, CONTENT)
 local missing, left = lock_refusal(ctx, own, domain, lock_rid)
 local earlier = text_of(own, 'lock_rid')
 if not missing and left and earlier ~= lock_rid then missing = joined_locks(own, domain, earlier) end
 if missing then return told(ctx, 'begin', own, { 'not_locked', missing }) end
 
-local wanted = tonumber(redis.call('HGET', change .. id, 'timeout_ms'))
 set_field(own, 'token', rid)
 set_field(own, 'agent', agent)
 set_field(own, 'fence', redis.call('HINCRBY', config, 'fence', 1))
 set_field(own, 'started_ms', ctx.now)
 set_field(own, 'applying_ms', ctx.now)
-set_field(own, 'run_ms', wanted > 0 and wanted or ctx.settings.default_run_ms)
+set_field(own, 'run_ms', number_of(own, 'timeout_ms') > 0 and number_of(own, 'timeout_ms') or ctx.settings.default_run_ms)
 set_field(own, 'lease_ms', lease_ms)
 set_field(own, 'lock_rid', lock_rid)
 set_field(own, 'locks', locks)
@@ -69,5 +71,5 @@ set_field(own, 'deadline_ms', run_deadline(ctx, own, lease_ms, left))
 move_to(ctx, own, 'applying')
 record_step(ctx, own, 'change.applying', agent, 'fence=' .. string.format('%.0f', number_of(own, 'fence')), '')
 local answer = told(ctx, 'begin', own, { 'begun', rid, number_of(own, 'fence'), own.deadline_ms, number_of(own, 'run_ms') })
-add_content(answer)
+add_content(own, answer)
 return answer

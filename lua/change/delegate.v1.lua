@@ -24,7 +24,7 @@
 -- EVENT  change.approved change.released change.failed change.cancelled
 -- ROLE   review
 -- REPLAY rid
--- COST   17 commands; at most 1,800 commands, 9,900 steps
+-- COST   17 commands; at most 1,800 commands, 10,000 steps
 
 local ctx, refused = open()
 if refused then return refused end

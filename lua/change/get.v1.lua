@@ -15,7 +15,7 @@
 -- EACH   step     entry entry:pairs(entry)
 -- ERROR  ADEQ_LAYOUT ADEQ_CLOCK
 -- FLAGS  no-writes
--- COST   2 + 5n commands; at most 840 commands, 6,000 steps
+-- COST   2 + 5n commands; at most 840 commands, 6,100 steps
 
 local ctx, refused = open()
 if refused then return refused end

@@ -19,7 +19,7 @@
 -- REPLAY state
 -- USES   lock
 -- FLAGS  allow-oom
--- COST   5 commands; at most 1,800 commands, 9,300 steps
+-- COST   5 commands; at most 1,700 commands, 9,400 steps
 
 local ctx, refused = open()
 if refused then return refused end
@@ -28,15 +28,17 @@ if verifies_locks(ctx) then domain, refused = lock.open_domain({}) end
 if refused then return refused end
 local own = load_change(ctx, id)
 local status, missing, left = 'lost', nil, nil
-if own and own.state == 'applying' and text_of(own, 'token') == token then
-  local row = redis.call('HMGET', change .. id, 'lease_ms', 'lock_rid')
-  if row[2] ~= '' then missing, left = lock_refusal(ctx, own, domain, row[2]) end
+if own and own.state == 'applying' then
+  read_fields(own, { 'token', 'lease_ms', 'lock_rid', 'resources', 'started_ms', 'run_ms', 'cancelling' })
+end
+if own and own.state == 'applying' and own.token == token then
+  if own.lock_rid ~= '' then missing, left = lock_refusal(ctx, own, domain, own.lock_rid) end
   if missing then
     status = 'lock_lost'
     set_field(own, 'attempts', number_of(own, 'attempts') + 1)
     end_run(ctx, own, 'time', 'retry', status)
   else
-    set_field(own, 'deadline_ms', run_deadline(ctx, own, tonumber(row[1]), left))
+    set_field(own, 'deadline_ms', run_deadline(ctx, own, number_of(own, 'lease_ms'), left))
     local over = ctx.now >= number_of(own, 'started_ms') + number_of(own, 'run_ms')
     status = text_of(own, 'cancelling') == '1' and 'cancelling' or over and 'timed_out' or 'renewed'
   end

@@ -13,7 +13,7 @@
 -- EACH   item     request id:id slot:int rev:int digest:text due_ms:int summary:pairs(summary)
 -- ERROR  ADEQ_LAYOUT ADEQ_CLOCK
 -- FLAGS  no-writes
--- COST   3 commands; at most 940 commands, 140,000 steps
+-- COST   3 commands; at most 830 commands, 140,000 steps
 
 local ctx, refused = open()
 if refused then return refused end

@@ -145,13 +145,21 @@ end
 
 local arg_rare
 
--- add_content(answer): add to an answer what is to be applied.
-local function add_content(answer) local change, params = KEYS[1], KEYS[2]
-  local names, fields = { 'type', 'version', 'description', 'resources', 'rollback_strategy', 'timeout_ms', 'priority' }, {}
-  local row = redis.call('HMGET', change .. id, unpack(names))  -- at most 7: names
-  for i, name in ipairs(names) do fields[2 * i - 1], fields[2 * i] = name, row[i] end
+-- text_of(own, name): a field of a change that read_change does not read; '' if it is not stored.
+-- EARLY
+local function text_of(own, name) local change = KEYS[1]
+  if own[name] == nil then own[name] = redis.call('HGET', change .. own.id, name) or '' end
+  return own[name]
+end
+
+-- add_content(own, answer): add to an answer what is to be applied.
+local function add_content(own, answer) local params = KEYS[2]
+  local fields = {}
+  for i, name in ipairs({ 'type', 'version', 'description', 'resources', 'rollback_strategy', 'timeout_ms', 'priority' }) do
+    fields[2 * i - 1], fields[2 * i] = name, text_of(own, name)
+  end
   answer[#answer + 1] = fields
-  answer[#answer + 1] = redis.call('GET', params .. id) or ''
+  answer[#answer + 1] = redis.call('GET', params .. own.id) or ''
 end
 
 -- done_before(ctx, verb): the answer that an earlier call with this verb and rid stored in the last minute, or nil.
@@ -211,16 +219,17 @@ local function is_ended(state)
 end
 
 -- read_change(id, new): a change, with the fields that most calls need; or nil, or with `new` one without values. text_of and number_of
--- read others when they are needed, set_field notes what changes, and save_change stores it.
+-- read others when they are needed (read_fields: many in one command), set_field notes what changes, and save_change stores it.
 local function read_change(id, new) local change = KEYS[1]
   local row = redis.call('HMGET', change .. id, 'state', 'digest', 'slots', 'rev', 'round', 'seq', 'created_ms', 'timeout_at_ms',
-    'remind_at_ms', 'escalate_at_ms', 'until_ms', 'deadline_ms')
+    'remind_at_ms', 'escalate_at_ms', 'until_ms', 'deadline_ms', 'p_follows', 'p_required', 'p_rejections', 'p_contributors_may_vote')
   if not row[1] and not new then return nil end
   local own = {
     id = id, changed = {}, state = row[1] or '', digest = row[2] or '', slots = row[3] or '', rev = tonumber(row[4] or 0),
     round = tonumber(row[5] or 0), seq = tonumber(row[6] or 0), created_ms = tonumber(row[7] or 0), timeout_at_ms = tonumber(row[8] or 0),
     remind_at_ms = tonumber(row[9] or 0), escalate_at_ms = tonumber(row[10] or 0), until_ms = tonumber(row[11] or 0),
-    deadline_ms = tonumber(row[12] or 0),
+    deadline_ms = tonumber(row[12] or 0), p_follows = row[13] or '', p_required = row[14] or '', p_rejections = row[15] or '',
+    p_contributors_may_vote = row[16] or '',
   }
   own.due_ms = due_of(own)
   return own
@@ -243,13 +252,6 @@ end
 local function lock__live_request(ctx, rid)
   local text = lock__record_of(ctx, rid)
   if text and string.sub(text, 1, 6) ~= 'ended ' then return arg_rare().lock__read_request(text) end
-end
-
--- text_of(own, name): a field of a change that read_change does not read; '' if it is not stored.
--- EARLY
-local function text_of(own, name) local change = KEYS[1]
-  if own[name] == nil then own[name] = redis.call('HGET', change .. own.id, name) or '' end
-  return own[name]
 end
 
 -- lock_refusal(ctx, own, domain, rid): the first resource of a change that this request for locks does not hold alone for it; or nil, and
@@ -348,9 +350,8 @@ end
 
 -- number_of(own, name): the same, as a number; 0 if it is not stored.
 -- EARLY
-local function number_of(own, name) local change = KEYS[1]
-  if own[name] == nil then own[name] = tonumber(redis.call('HGET', change .. own.id, name) or 0) end
-  return own[name]
+local function number_of(own, name)
+  return tonumber(text_of(own, name)) or 0
 end
 
 -- read_clock(layout_min, clock, chosen): the time in ms, as a number and as text; or nil and the error to return, if
@@ -381,6 +382,12 @@ local function open(clock) local config = KEYS[16]
   local now, now_text = read_clock(row[1], row[2], clock)
   if not now then return nil, now_text end
   return { exists = row[1], now = now, now_text = now_text, settings_lease_ms = tonumber(row[3] or 30000), settings_default_run_ms = tonumber(row[4] or 3600000), settings_lock_domain = row[5], settings_events_max = tonumber(row[6] or 100000), settings_delegations = row[7] == '1', known = {} }
+end
+
+-- read_fields(own, names): read these fields of a change in one command, for text_of and number_of.
+local function read_fields(own, names) local change = KEYS[1]
+  local row = redis.call('HMGET', change .. own.id, unpack(names))  -- at most 12: names
+  for i, name in ipairs(names) do own[name] = row[i] or '' end
 end
 
 -- record_step(ctx, own, event, by, detail, why): note a step of a change in its log, as an event, and as its next `seq`. by: who did it;
@@ -952,7 +959,7 @@ end
   return arg_made
 end
 
-local change, config = KEYS[1], KEYS[16]
+local config = KEYS[16]
 
 local ctx, refused = open()
 if refused then return refused end
@@ -961,11 +968,13 @@ if verifies_locks(ctx) then domain, refused = arg_rare().lock__open_domain({ loc
 if refused then return refused end
 local before = replayed_one(ctx, 'begin')
 if before and before[1] ~= 'begun' then return before end
+local CONTENT = { 'type', 'version', 'description', 'resources', 'rollback_strategy', 'timeout_ms', 'priority', 'lock_rid' }
 if before then
   local now = read_change(id)
   if not now then return { 'not_found', ctx.now } end
   if now.digest ~= digest then return { 'outdated', ctx.now, now.state, now.rev, now.digest } end
-  add_content(before)
+  read_fields(now, CONTENT)
+  add_content(now, before)
   return before
 end
 local own = load_change(ctx, id)
@@ -973,18 +982,18 @@ if not own then return told(ctx, 'begin', nil, { 'not_found' }) end
 if own.state == 'applying' then return told(ctx, 'begin', own, { 'held', text_of(own, 'agent'), own.deadline_ms }) end
 if own.state ~= 'approved' then return told(ctx, 'begin', own, { 'state', own.state, own.rev }) end
 if rev ~= own.rev or digest ~= own.digest then return told(ctx, 'begin', own, { 'outdated', own.state, own.rev, own.digest }) end
+read_fields(own, CONTENT)
 local missing, left = lock_refusal(ctx, own, domain, lock_rid)
 local earlier = text_of(own, 'lock_rid')
 if not missing and left and earlier ~= lock_rid then missing = arg_rare().joined_locks(own, domain, earlier) end
 if missing then return told(ctx, 'begin', own, { 'not_locked', missing }) end
 
-local wanted = tonumber(redis.call('HGET', change .. id, 'timeout_ms'))
 set_field(own, 'token', rid)
 set_field(own, 'agent', agent)
 set_field(own, 'fence', redis.call('HINCRBY', config, 'fence', 1))
 set_field(own, 'started_ms', ctx.now)
 set_field(own, 'applying_ms', ctx.now)
-set_field(own, 'run_ms', wanted > 0 and wanted or ctx.settings_default_run_ms)
+set_field(own, 'run_ms', number_of(own, 'timeout_ms') > 0 and number_of(own, 'timeout_ms') or ctx.settings_default_run_ms)
 set_field(own, 'lease_ms', lease_ms)
 set_field(own, 'lock_rid', lock_rid)
 set_field(own, 'locks', locks)
@@ -992,5 +1001,5 @@ set_field(own, 'deadline_ms', run_deadline(ctx, own, lease_ms, left))
 move_to(ctx, own, 'applying')
 record_step(ctx, own, 'change.applying', agent, 'fence=' .. string.format('%.0f', number_of(own, 'fence')), '')
 local answer = told(ctx, 'begin', own, { 'begun', rid, number_of(own, 'fence'), own.deadline_ms, number_of(own, 'run_ms') })
-add_content(answer)
+add_content(own, answer)
 return answer

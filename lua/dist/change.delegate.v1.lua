@@ -44,7 +44,7 @@
 -- EVENT  change.approved change.released change.failed change.cancelled
 -- ROLE   review
 -- REPLAY rid
--- COST   17 commands; at most 1,800 commands, 9,900 steps
+-- COST   17 commands; at most 1,800 commands, 10,000 steps
 
 local LAYOUT = 1
 local MAX_SAFE = 9007199254740991
@@ -252,16 +252,17 @@ local function hold_once(ctx, field, id, keep_ms, stamp) local once, once_due = 
 end
 
 -- read_change(id, new): a change, with the fields that most calls need; or nil, or with `new` one without values. text_of and number_of
--- read others when they are needed, set_field notes what changes, and save_change stores it.
+-- read others when they are needed (read_fields: many in one command), set_field notes what changes, and save_change stores it.
 local function read_change(id, new) local change = KEYS[1]
   local row = redis.call('HMGET', change .. id, 'state', 'digest', 'slots', 'rev', 'round', 'seq', 'created_ms', 'timeout_at_ms',
-    'remind_at_ms', 'escalate_at_ms', 'until_ms', 'deadline_ms')
+    'remind_at_ms', 'escalate_at_ms', 'until_ms', 'deadline_ms', 'p_follows', 'p_required', 'p_rejections', 'p_contributors_may_vote')
   if not row[1] and not new then return nil end
   local own = {
     id = id, changed = {}, state = row[1] or '', digest = row[2] or '', slots = row[3] or '', rev = tonumber(row[4] or 0),
     round = tonumber(row[5] or 0), seq = tonumber(row[6] or 0), created_ms = tonumber(row[7] or 0), timeout_at_ms = tonumber(row[8] or 0),
     remind_at_ms = tonumber(row[9] or 0), escalate_at_ms = tonumber(row[10] or 0), until_ms = tonumber(row[11] or 0),
-    deadline_ms = tonumber(row[12] or 0),
+    deadline_ms = tonumber(row[12] or 0), p_follows = row[13] or '', p_required = row[14] or '', p_rejections = row[15] or '',
+    p_contributors_may_vote = row[16] or '',
   }
   own.due_ms = due_of(own)
   return own
@@ -308,11 +309,17 @@ local function note_reply(ctx, verb, answers)
   note_done(ctx, verb, table.concat(items, ','))
 end
 
+-- text_of(own, name): a field of a change that read_change does not read; '' if it is not stored.
+-- EARLY
+local function text_of(own, name) local change = KEYS[1]
+  if own[name] == nil then own[name] = redis.call('HGET', change .. own.id, name) or '' end
+  return own[name]
+end
+
 -- number_of(own, name): the same, as a number; 0 if it is not stored.
 -- EARLY
-local function number_of(own, name) local change = KEYS[1]
-  if own[name] == nil then own[name] = tonumber(redis.call('HGET', change .. own.id, name) or 0) end
-  return own[name]
+local function number_of(own, name)
+  return tonumber(text_of(own, name)) or 0
 end
 
 -- read_clock(layout_min, clock, chosen): the time in ms, as a number and as text; or nil and the error to return, if
@@ -362,13 +369,6 @@ local function set_field(own, name, value)
   own[name] = value
   own.changed[#own.changed + 1] = name
   own.changed[#own.changed + 1] = value
-end
-
--- text_of(own, name): a field of a change that read_change does not read; '' if it is not stored.
--- EARLY
-local function text_of(own, name) local change = KEYS[1]
-  if own[name] == nil then own[name] = redis.call('HGET', change .. own.id, name) or '' end
-  return own[name]
 end
 
 -- record_step(ctx, own, event, by, detail, why): note a step of a change in its log, as an event, and as its next `seq`. by: who did it;

@@ -25,7 +25,7 @@
 -- EACH   step     entry entry:pairs(entry)
 -- ERROR  ADEQ_LAYOUT ADEQ_CLOCK
 -- FLAGS  no-writes
--- COST   2 + 5n commands; at most 840 commands, 6,000 steps
+-- COST   2 + 5n commands; at most 840 commands, 6,100 steps
 
 local LAYOUT = 1
 local MAX_SAFE = 9007199254740991
@@ -108,11 +108,17 @@ local function due_of(own)
   return first
 end
 
+-- text_of(own, name): a field of a change that read_change does not read; '' if it is not stored.
+-- EARLY
+local function text_of(own, name) local change = KEYS[1]
+  if own[name] == nil then own[name] = redis.call('HGET', change .. own.id, name) or '' end
+  return own[name]
+end
+
 -- number_of(own, name): the same, as a number; 0 if it is not stored.
 -- EARLY
-local function number_of(own, name) local change = KEYS[1]
-  if own[name] == nil then own[name] = tonumber(redis.call('HGET', change .. own.id, name) or 0) end
-  return own[name]
+local function number_of(own, name)
+  return tonumber(text_of(own, name)) or 0
 end
 
 -- read_clock(layout_min, clock, chosen): the time in ms, as a number and as text; or nil and the error to return, if
@@ -146,16 +152,17 @@ local function open(clock) local config = KEYS[8]
 end
 
 -- read_change(id, new): a change, with the fields that most calls need; or nil, or with `new` one without values. text_of and number_of
--- read others when they are needed, set_field notes what changes, and save_change stores it.
+-- read others when they are needed (read_fields: many in one command), set_field notes what changes, and save_change stores it.
 local function read_change(id, new) local change = KEYS[1]
   local row = redis.call('HMGET', change .. id, 'state', 'digest', 'slots', 'rev', 'round', 'seq', 'created_ms', 'timeout_at_ms',
-    'remind_at_ms', 'escalate_at_ms', 'until_ms', 'deadline_ms')
+    'remind_at_ms', 'escalate_at_ms', 'until_ms', 'deadline_ms', 'p_follows', 'p_required', 'p_rejections', 'p_contributors_may_vote')
   if not row[1] and not new then return nil end
   local own = {
     id = id, changed = {}, state = row[1] or '', digest = row[2] or '', slots = row[3] or '', rev = tonumber(row[4] or 0),
     round = tonumber(row[5] or 0), seq = tonumber(row[6] or 0), created_ms = tonumber(row[7] or 0), timeout_at_ms = tonumber(row[8] or 0),
     remind_at_ms = tonumber(row[9] or 0), escalate_at_ms = tonumber(row[10] or 0), until_ms = tonumber(row[11] or 0),
-    deadline_ms = tonumber(row[12] or 0),
+    deadline_ms = tonumber(row[12] or 0), p_follows = row[13] or '', p_required = row[14] or '', p_rejections = row[15] or '',
+    p_contributors_may_vote = row[16] or '',
   }
   own.due_ms = due_of(own)
   return own
@@ -173,13 +180,6 @@ local function slots_of(own)
   end
   own.list = list
   return list
-end
-
--- text_of(own, name): a field of a change that read_change does not read; '' if it is not stored.
--- EARLY
-local function text_of(own, name) local change = KEYS[1]
-  if own[name] == nil then own[name] = redis.call('HGET', change .. own.id, name) or '' end
-  return own[name]
 end
 
 local arg_made

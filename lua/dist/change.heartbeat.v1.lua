@@ -40,7 +40,7 @@
 -- REPLAY state
 -- USES   lock
 -- FLAGS  allow-oom
--- COST   5 commands; at most 1,800 commands, 9,300 steps
+-- COST   5 commands; at most 1,700 commands, 9,400 steps
 
 local LAYOUT = 1
 local MAX_SAFE = 9007199254740991
@@ -126,16 +126,17 @@ local function emit(ctx, event, id, detail) local events = KEYS[16]
 end
 
 -- read_change(id, new): a change, with the fields that most calls need; or nil, or with `new` one without values. text_of and number_of
--- read others when they are needed, set_field notes what changes, and save_change stores it.
+-- read others when they are needed (read_fields: many in one command), set_field notes what changes, and save_change stores it.
 local function read_change(id, new) local change = KEYS[1]
   local row = redis.call('HMGET', change .. id, 'state', 'digest', 'slots', 'rev', 'round', 'seq', 'created_ms', 'timeout_at_ms',
-    'remind_at_ms', 'escalate_at_ms', 'until_ms', 'deadline_ms')
+    'remind_at_ms', 'escalate_at_ms', 'until_ms', 'deadline_ms', 'p_follows', 'p_required', 'p_rejections', 'p_contributors_may_vote')
   if not row[1] and not new then return nil end
   local own = {
     id = id, changed = {}, state = row[1] or '', digest = row[2] or '', slots = row[3] or '', rev = tonumber(row[4] or 0),
     round = tonumber(row[5] or 0), seq = tonumber(row[6] or 0), created_ms = tonumber(row[7] or 0), timeout_at_ms = tonumber(row[8] or 0),
     remind_at_ms = tonumber(row[9] or 0), escalate_at_ms = tonumber(row[10] or 0), until_ms = tonumber(row[11] or 0),
-    deadline_ms = tonumber(row[12] or 0),
+    deadline_ms = tonumber(row[12] or 0), p_follows = row[13] or '', p_required = row[14] or '', p_rejections = row[15] or '',
+    p_contributors_may_vote = row[16] or '',
   }
   own.due_ms = due_of(own)
   return own
@@ -148,11 +149,17 @@ local function load_change(ctx, id)
   return own
 end
 
+-- text_of(own, name): a field of a change that read_change does not read; '' if it is not stored.
+-- EARLY
+local function text_of(own, name) local change = KEYS[1]
+  if own[name] == nil then own[name] = redis.call('HGET', change .. own.id, name) or '' end
+  return own[name]
+end
+
 -- number_of(own, name): the same, as a number; 0 if it is not stored.
 -- EARLY
-local function number_of(own, name) local change = KEYS[1]
-  if own[name] == nil then own[name] = tonumber(redis.call('HGET', change .. own.id, name) or 0) end
-  return own[name]
+local function number_of(own, name)
+  return tonumber(text_of(own, name)) or 0
 end
 
 -- read_clock(layout_min, clock, chosen): the time in ms, as a number and as text; or nil and the error to return, if
@@ -191,13 +198,6 @@ local function set_field(own, name, value)
   own[name] = value
   own.changed[#own.changed + 1] = name
   own.changed[#own.changed + 1] = value
-end
-
--- text_of(own, name): a field of a change that read_change does not read; '' if it is not stored.
--- EARLY
-local function text_of(own, name) local change = KEYS[1]
-  if own[name] == nil then own[name] = redis.call('HGET', change .. own.id, name) or '' end
-  return own[name]
 end
 
 -- record_step(ctx, own, event, by, detail, why): note a step of a change in its log, as an event, and as its next `seq`. by: who did it;
@@ -742,6 +742,12 @@ local function open_round(ctx, own, by, why)
   if state == 'reviewing' then open_review(ctx, own, by) end
 end
 
+-- read_fields(own, names): read these fields of a change in one command, for text_of and number_of.
+local function read_fields(own, names) local change = KEYS[1]
+  local row = redis.call('HMGET', change .. own.id, unpack(names))  -- at most 12: names
+  for i, name in ipairs(names) do own[name] = row[i] or '' end
+end
+
 -- reject(ctx, own, by, why): the change is rejected: by `rejections`, because the quorum is `unreachable`, or by `timeout`.
 local function reject(ctx, own, by, why)
   set_field(own, 'why', why)
@@ -792,11 +798,9 @@ local function take_due(ctx, own)
   end
 end
 
-  arg_made = { end_run = end_run, lock__open_domain = lock__open_domain, lock_refusal = lock_refusal, note_follow = note_follow, run_deadline = run_deadline, take_due = take_due }
+  arg_made = { end_run = end_run, lock__open_domain = lock__open_domain, lock_refusal = lock_refusal, note_follow = note_follow, read_fields = read_fields, run_deadline = run_deadline, take_due = take_due }
   return arg_made
 end
-
-local change = KEYS[1]
 
 local ctx, refused = open()
 if refused then return refused end
@@ -805,15 +809,17 @@ if verifies_locks(ctx) then domain, refused = arg_rare().lock__open_domain({}) e
 if refused then return refused end
 local own = load_change(ctx, id)
 local status, missing, left = 'lost', nil, nil
-if own and own.state == 'applying' and text_of(own, 'token') == token then
-  local row = redis.call('HMGET', change .. id, 'lease_ms', 'lock_rid')
-  if row[2] ~= '' then missing, left = arg_rare().lock_refusal(ctx, own, domain, row[2]) end
+if own and own.state == 'applying' then
+  arg_rare().read_fields(own, { 'token', 'lease_ms', 'lock_rid', 'resources', 'started_ms', 'run_ms', 'cancelling' })
+end
+if own and own.state == 'applying' and own.token == token then
+  if own.lock_rid ~= '' then missing, left = arg_rare().lock_refusal(ctx, own, domain, own.lock_rid) end
   if missing then
     status = 'lock_lost'
     set_field(own, 'attempts', number_of(own, 'attempts') + 1)
     arg_rare().end_run(ctx, own, 'time', 'retry', status)
   else
-    set_field(own, 'deadline_ms', arg_rare().run_deadline(ctx, own, tonumber(row[1]), left))
+    set_field(own, 'deadline_ms', arg_rare().run_deadline(ctx, own, number_of(own, 'lease_ms'), left))
     local over = ctx.now >= number_of(own, 'started_ms') + number_of(own, 'run_ms')
     status = text_of(own, 'cancelling') == '1' and 'cancelling' or over and 'timed_out' or 'renewed'
   end

@@ -239,7 +239,10 @@ local arg_rare
 local function count_answer(ctx, action, since_ms) local userstats = KEYS[15]
   local key, day = userstats .. actor, math.floor(ctx.now / 86400000)
   local field = (action == 'approve' and 'a:' or 'r:') .. string.format('%.0f', day)
-  local row = redis.call('HMGET', key, 'last_ms', field, 'answers', 'took_ms')
+  local took, bound = ctx.now - (since_ms or ctx.now), 1
+  while bound < took and bound < 4294967296 do bound = bound * 2 end  -- at most 32: doublings
+  local bucket = string.format('took:%.0f', bound)
+  local row = redis.call('HMGET', key, 'last_ms', field, 'answers', 'took_ms', bucket)
   if math.floor((row[1] or 0) / 86400000) ~= day then
     for _, name in ipairs(redis.call('HKEYS', key)) do  -- at most 150: two for each of 31 days, 33 bounds, three totals
       local past = string.match(name, '^[ar]:(%d+)$')
@@ -249,15 +252,14 @@ local function count_answer(ctx, action, since_ms) local userstats = KEYS[15]
   local new = { 'last_ms', ctx.now_text }
   if action == 'approve' or action == 'reject' then new[3], new[4] = field, (row[2] or 0) + 1 end
   if since_ms then
-    local took, bound = ctx.now - since_ms, 1
-    while bound < took and bound < 4294967296 do bound = bound * 2 end  -- at most 32: doublings
-    redis.call('HINCRBY', key, string.format('took:%.0f', bound), 1)
     new[#new + 1] = 'answers'
     new[#new + 1] = (row[3] or 0) + 1
     new[#new + 1] = 'took_ms'
     new[#new + 1] = (row[4] or 0) + took
+    new[#new + 1] = bucket
+    new[#new + 1] = (row[5] or 0) + 1
   end
-  redis.call('HSET', key, unpack(new))  -- at most 8: two for each field
+  redis.call('HSET', key, unpack(new))  -- at most 10: two for each field
 end
 
 -- slots_of(own): the requests of a change, in the order of their slots: { slot, status, reviewer, chain, by }. `chain` has a `>` before each
@@ -283,11 +285,17 @@ local function count_slots(own)
   return counts
 end
 
+-- text_of(own, name): a field of a change that read_change does not read; '' if it is not stored.
+-- EARLY
+local function text_of(own, name) local change = KEYS[1]
+  if own[name] == nil then own[name] = redis.call('HGET', change .. own.id, name) or '' end
+  return own[name]
+end
+
 -- number_of(own, name): the same, as a number; 0 if it is not stored.
 -- EARLY
-local function number_of(own, name) local change = KEYS[1]
-  if own[name] == nil then own[name] = tonumber(redis.call('HGET', change .. own.id, name) or 0) end
-  return own[name]
+local function number_of(own, name)
+  return tonumber(text_of(own, name)) or 0
 end
 
 -- decide(ctx, own, by): decide a review whose answers have changed, if they are enough. If the quorum cannot be reached any more, the
@@ -314,13 +322,6 @@ local function has_written(id, people) local contributors = KEYS[2]
   for i, one in ipairs(people) do
     if found[i] == 1 then return one end
   end
-end
-
--- text_of(own, name): a field of a change that read_change does not read; '' if it is not stored.
--- EARLY
-local function text_of(own, name) local change = KEYS[1]
-  if own[name] == nil then own[name] = redis.call('HGET', change .. own.id, name) or '' end
-  return own[name]
 end
 
 -- find_request(own, slot, person): the request that this call answers: the one that this person has answered in this round, or else a
@@ -460,16 +461,17 @@ local function hold_once(ctx, field, id, keep_ms, stamp) local once, once_due = 
 end
 
 -- read_change(id, new): a change, with the fields that most calls need; or nil, or with `new` one without values. text_of and number_of
--- read others when they are needed, set_field notes what changes, and save_change stores it.
+-- read others when they are needed (read_fields: many in one command), set_field notes what changes, and save_change stores it.
 local function read_change(id, new) local change = KEYS[1]
   local row = redis.call('HMGET', change .. id, 'state', 'digest', 'slots', 'rev', 'round', 'seq', 'created_ms', 'timeout_at_ms',
-    'remind_at_ms', 'escalate_at_ms', 'until_ms', 'deadline_ms')
+    'remind_at_ms', 'escalate_at_ms', 'until_ms', 'deadline_ms', 'p_follows', 'p_required', 'p_rejections', 'p_contributors_may_vote')
   if not row[1] and not new then return nil end
   local own = {
     id = id, changed = {}, state = row[1] or '', digest = row[2] or '', slots = row[3] or '', rev = tonumber(row[4] or 0),
     round = tonumber(row[5] or 0), seq = tonumber(row[6] or 0), created_ms = tonumber(row[7] or 0), timeout_at_ms = tonumber(row[8] or 0),
     remind_at_ms = tonumber(row[9] or 0), escalate_at_ms = tonumber(row[10] or 0), until_ms = tonumber(row[11] or 0),
-    deadline_ms = tonumber(row[12] or 0),
+    deadline_ms = tonumber(row[12] or 0), p_follows = row[13] or '', p_required = row[14] or '', p_rejections = row[15] or '',
+    p_contributors_may_vote = row[16] or '',
   }
   own.due_ms = due_of(own)
   return own
