@@ -15,6 +15,7 @@ from pyadeq._core.kernel.nouncalls import NounCalls, script_of
 from pyadeq._core.queue.calls import QueueCalls
 from tests.nouns.change.model import Audit
 from tests.property import change_rules
+from tests.property.change_locks import LockDomain
 from tests.property.change_model import ChangeModel
 from tests.property.change_records import Answer, RefusedError, text
 from tests.property.link import DUMP, START, Scripts, load, pairs
@@ -42,7 +43,9 @@ class Driver:
         self.seen: dict[str, Any] = {}  # by change: what `get` answered last
         self.steps = self.fence = 0
         self.send("configure", clock="test")
-        self.send_queue(self.queue.configure(clock="test"))
+        self.ask(self.queue.configure(clock="test"))
+        self.locks = LockDomain(self.ask, f"ade:{{{name}}}:lock:l", lambda: self.model.now)
+        self.model.locks = self.locks.held
 
     # calls
 
@@ -64,9 +67,10 @@ class Driver:
         assert answer[1].pop("now_ms") == self.model.now
         return answer
 
-    def send_queue(self, call: Call[Any]) -> None:
+    def ask(self, call: Call[Any]) -> Any:
+        """Make a call to the queue, or to the locks."""
         kind, _, *rest = call.command()
-        self.client.execute_command(kind, self.client.script_load(call.script.text), *rest)
+        return call.decode(self.client.execute_command(kind, self.client.script_load(call.script.text), *rest))
 
     def do(self, verb: str, **arguments: Any) -> Answer:
         """Make a writing call, and compare its answer and all changes with the model."""
@@ -190,8 +194,9 @@ class Driver:
             assert found.get(id, []) == self.model.events.get(id, []), f"events of {id}"
 
     def close(self) -> None:
-        if keys := [*self.client.keys(f"{self.base}:*"), *self.client.keys(f"{self.queue.base}:*")]:
-            self.client.delete(*keys)
+        for base in (self.base, self.queue.base, self.locks.base):
+            if keys := self.client.keys(f"{base}:*"):
+                self.client.delete(*keys)
 
 
 def plain(value: Any) -> Any:

@@ -22,6 +22,7 @@ from typing import Any, Protocol, TypeVar
 import redis
 
 from pyadeq.embedded import EmbeddedServer
+from pyadeq.models.lock import LockMode
 from tests.conftest import server_binary
 from tests.property.change_driver import REFUSED, Driver, load_scripts
 from tests.property.change_records import DAY_MS, FOLLOWED, NEVER, Answer, Change
@@ -38,7 +39,7 @@ TAGS = ((), ("db",), ("db", "prod"))
 RESOURCES = ((), ("database:orders",), ("host:b", "database:orders", "host:a"))
 SPANS = (1000, 60_000, 3_600_000, DAY_MS)
 PAUSES = (0, 0, 1, 1000, 30_000, 60_000, 3_600_000, DAY_MS, 8 * DAY_MS, 40 * DAY_MS)
-RESULTS = ("success", "failure", "timeout", "cancelled", "released")
+RESULTS = ("success", "failure", "timeout", "cancelled", "released", "released", "released")
 ACTIONS = (*("approve",) * 6, "reject", *("request_changes",) * 2, "comment", "abstain", *("retract",) * 2)
 ALWAYS = (
     "put",
@@ -51,13 +52,14 @@ ALWAYS = (
     "sweep",
     "respond",
     "begin",
+    "unlock",
 )
 FITTING = {  # what is likely to be done next with a change
     "draft": ("submit",) * 5,
     "submitted": ("assess", "assess", "assess", "put", "override", "reassign", "move"),
     "reviewing": (*("respond",) * 10, "delegate", "delegate", "reassign", "reassign", "assess", "put", "move"),
     "approved": (*("begin",) * 5, "put", "respond", "respond", "move"),
-    "applying": ("heartbeat", "heartbeat", "finish", "finish", "finish", "move"),
+    "applying": ("heartbeat", "heartbeat", "finish", "finish", "finish", "move", "unlock"),
     "rejected": ("move", "move"),
     "failed": ("move", "move"),
 }
@@ -187,11 +189,12 @@ class History:
             "auto_approve_low_risk": self.one_in(2), "batch_approvals": not self.one_in(4), "risk_high": 40,
             "keep_ms": self.chance.choice((3_600_000, 90 * DAY_MS)), "keep_max": self.chance.choice((100, 1)),
             "follow_queue": self.chance.choice(("q", "q", "elsewhere")),
+            "lock_domain": self.chance.choice(("none", "l", "l", "l", "l", "elsewhere")),
             "lease_ms": self.chance.choice((30_000, 1000)), "default_timeout_ms": self.chance.choice(SPANS),
         }  # fmt: skip
         self.driver.do("configure", settings=settings)
         drains = self.one_in(4)
-        self.driver.send_queue(self.driver.queue.drain() if drains else self.driver.queue.resume())
+        self.driver.ask(self.driver.queue.drain() if drains else self.driver.queue.resume())
         self.model.takes_tasks = settings["follow_queue"] == "q" and not drains
 
     def set_policies(self) -> None:
@@ -341,20 +344,60 @@ class History:
     def begin(self) -> None:
         if change := self.change("approved"):
             lease = self.chance.choice((0, 0, 1000))
-            _, told = self._send("begin", id=change.id, **self.version(change), agent="bot", lease_ms=lease)
+            locks = self.take_locks(change)
+            version = self.version(change)
+            _, told = self._send("begin", id=change.id, **version, agent="bot", lease_ms=lease, **locks)
             if "fence" in told:
                 assert told["fence"] > self.driver.fence, "fences rise"
                 self.driver.fence = told["fence"]
 
+    def take_locks(self, change: Change) -> dict[str, str]:
+        """Take the locks of a change: mostly those that its applier needs."""
+        resources, choice = change.content["resources"], self.chance.choice
+        if not resources or self.one_in(8):
+            return {}
+        locks = self.driver.locks
+        known = [rid for rid, one in locks.held.by_rid.items() if one.owner == f"d/{change.id}"]
+        if known and self.one_in(4):
+            return self.with_locks({"lock_rid": choice(known)})
+        if known and self.one_in(2):
+            locks.release(choice(known))
+        wanted = list(resources[:-1] if len(resources) > 1 and self.one_in(6) else resources)
+        owner = "d/other" if self.one_in(10) else f"d/{change.id}"
+        modes: dict[str, LockMode] = {one: "shared" if self.one_in(12) else "exclusive" for one in wanted}
+        rid = self.driver.new_rid()
+        locks.take(rid, owner, modes, choice((3600, 60, 60, 1)))
+        if not self.one_in(4):
+            self.model.now += choice((0, 1, 100, 1000, 30_000))
+        return self.with_locks({"lock_rid": rid})
+
+    def with_locks(self, arguments: dict[str, str]) -> dict[str, str]:
+        """Mostly the call names the lock domain, too."""
+        return arguments if self.one_in(10) else {**arguments, "lock": self.driver.locks.base}
+
+    def unlock(self) -> None:
+        """Locks are renewed, released, or taken away by an operator."""
+        locks = self.driver.locks
+        if locks.held.by_rid:
+            rid = self.chance.choice(sorted(locks.held.by_rid))
+            match self.chance.choice(("renew", "renew", "release", "force_release")):
+                case "renew":
+                    locks.renew(rid)
+                case "release":
+                    locks.release(rid)
+                case _:
+                    locks.force_release(self.driver.new_rid(), self.chance.choice(sorted(locks.held.by_rid[rid].modes)))
+
     def heartbeat(self) -> None:
         if change := self.change("applying"):
-            self.driver.do("heartbeat", id=change.id, token="no" if self.one_in(8) else change.token or "no")
+            token = "no" if self.one_in(8) else change.token or "no"
+            self.driver.do("heartbeat", **self.with_locks({"id": change.id, "token": token}))
 
     def finish(self) -> None:
         if change := self.change("applying", "applying", "approved"):
             token = "no" if self.one_in(10) else change.token or "no"
             result = self.chance.choice(RESULTS)
-            self._send("finish", id=change.id, token=token, result=result, retry=self.one_in(2), printed="done")
+            self._send("finish", id=change.id, token=token, result=result, retry=not self.one_in(3), printed="done")
 
     def outbox(self) -> None:
         """Deliver some of what is there."""

@@ -708,7 +708,10 @@ class ChangeModel(ChangeDelegations):
 
     # appliers
 
-    def begin(self, id: str, rev: int, digest: str, agent: str, *, lease_ms: int = 0, rid: str) -> Answer:
+    def begin(
+        self, id: str, rev: int, digest: str, agent: str, *, lease_ms: int = 0, lock_rid: str = "", lock: str = "",
+        rid: str,
+    ) -> Answer:  # fmt: skip
         change = self._load(id)
         if change is None:
             return "not_found", {}
@@ -718,12 +721,18 @@ class ChangeModel(ChangeDelegations):
             return self._wrong_state(change)
         if (rev, digest) != (change.rev, change.digest):
             return self._outdated(change)
+        if missing := self._missing_lock(change, lock_rid, lock):
+            return "not_locked", {"resource": missing}
+        before = change.fields.get("lock_rid", "")
+        if self._needs_locks(change) and before != lock_rid and self.locks.is_held(before, self.now):
+            return "not_locked", {"resource": change.content["resources"][0]}
+        change.fields["lock_rid"] = lock_rid
         self.fences += 1
         change.state, change.token, change.agent, change.fence = "applying", rid, agent, self.fences
         change.started, change.lease_ms = self.now, lease_ms
         change.fields["applying_ms"] = self.now
         change.run_ms = change.content["timeout_ms"] or self.settings["default_run_ms"]
-        self._renew(change)
+        self._renew(change, lock_rid)
         self._note(change, "change.applying", agent, f"fence={change.fence}")
         content = {name: text(change.content[name]) for name in CONTENT}
         return "begun", {
@@ -731,15 +740,35 @@ class ChangeModel(ChangeDelegations):
             "content": content, "parameters": change.parameters,
         }  # fmt: skip
 
-    def _renew(self, change: Change) -> None:
+    def _needs_locks(self, change: Change) -> bool:
+        return self.settings["lock_domain"] != "none" and bool(change.content["resources"])
+
+    def _missing_lock(self, change: Change, rid: str, lock: str) -> str | None:
+        """The first resource whose lock the applier does not have, or cannot prove to have: rule 6."""
+        if not self._needs_locks(change):
+            return None
+        if not lock.endswith(f":lock:{self.settings['lock_domain']}"):
+            return str(change.content["resources"][0])
+        resources: list[str] = change.content["resources"]
+        return self.locks.first_missing(rid, f"{self.domain}/{change.id}", resources, self.now)
+
+    def _renew(self, change: Change, rid: str) -> None:
+        """The lease ends no later than the locks."""
         lease = change.lease_ms or self.settings["lease_ms"]
         change.deadline = min(self.now + lease, change.started + change.run_ms + GRACE_MS)
+        if rid and self._needs_locks(change):
+            change.deadline = min(change.deadline, self.locks.by_rid[rid].deadline)
 
-    def heartbeat(self, id: str, token: str) -> Answer:
+    def heartbeat(self, id: str, token: str, *, lock: str = "") -> Answer:
         change = self._load(id)
         if change is None or change.state != "applying" or change.token != token:
             return "lost", {}
-        self._renew(change)
+        rid = change.fields["lock_rid"]
+        if rid and (missing := self._missing_lock(change, rid, lock)):
+            change.attempts += 1
+            self._end_run(change, "time", "retry", "lock_lost")
+            return "lock_lost", {"resource": missing}
+        self._renew(change, rid)
         late = self.now >= change.started + change.run_ms
         status = "cancelling" if change.cancelling else "timed_out" if late else "renewed"
         return status, {"deadline_ms": change.deadline}

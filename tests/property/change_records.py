@@ -31,7 +31,7 @@ STATUSES: Final = {
 SETTINGS: Final = {
     "default_timeout_ms": 172_800_000, "max_timeout_ms": 2_592_000_000, "lease_ms": 30_000, "default_run_ms": 3_600_000,
     "risk_medium": 25, "risk_high": 50, "risk_critical": 75, "auto_approve_low_risk": False, "batch_approvals": True,
-    "keep_ms": 7_776_000_000, "keep_max": 100_000, "events_max": 100_000,
+    "keep_ms": 7_776_000_000, "keep_max": 100_000, "events_max": 100_000, "lock_domain": "none",
 }  # fmt: skip
 POLICY: Final = {
     "rejections": 1, "reviewers": (), "contributors_may_vote": False, "agents_may_vote": False, "needs": "none",

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
+from tests.property.change_locks import HeldLocks
 from tests.property.change_records import SETTINGS, STATES, Answer, Change, Slot, Voter, text
 
 
@@ -25,6 +26,7 @@ class ChangeViews:
         self.outbox: dict[tuple[str, int], tuple[int, dict[str, Any]]] = {}  # change and seq -> when, and the task
         self.tasks: set[str] = set()  # in the queue of the same slot
         self.takes_tasks = self.direct = False
+        self.locks = HeldLocks()
 
     def is_overdue(self, change: Change) -> bool:
         """Whether the review is over by time: nobody can answer, though no call has noted it."""
