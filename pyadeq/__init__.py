@@ -50,6 +50,7 @@ if TYPE_CHECKING:
     from pyadeq._sync.queue.shares import Shares
     from pyadeq._sync.queue.tasks import QueueTask
     from pyadeq._sync.queue.workers import QueueWorkers
+    from pyadeq._sync.rate import Rates
     from pyadeq._tasks.context import TaskContext
     from pyadeq._tasks.functions import TaskFunction, Tasks
     from pyadeq.embedded import EmbeddedServer
@@ -146,6 +147,7 @@ if TYPE_CHECKING:
         TaskRepair,
         TaskView,
     )
+    from pyadeq.models.rate import RateAnswer, RateRule, RuleAnswer
     from pyadeq.models.schedule import At, Cron, Every, Fired, Firing, Schedule, SchedulePut
     from pyadeq.models.worker import Heartbeat, LogLine, Outcome, WorkerInfo
 
@@ -253,7 +255,10 @@ __all__ = [
     "QueueStats",
     "QueueTask",
     "QueueWorkers",
+    "RateAnswer",
     "RateLimited",
+    "RateRule",
+    "Rates",
     "Reaped",
     "Receipt",
     "Renewal",
@@ -266,6 +271,7 @@ __all__ = [
     "ReviewPolicy",
     "ReviewerStats",
     "Rule",
+    "RuleAnswer",
     "Run",
     "Schedule",
     "SchedulePut",

@@ -46,6 +46,7 @@ SHARED = {
         "Backoff Bulk Claimed Failed Lease Page QueueStats Renewal Repair Retried Settings Settled Snoozed Task "
         "TaskRepair TaskView"
     ),
+    "pyadeq.models.rate": "RateAnswer RateRule RuleAnswer",
     "pyadeq.models.schedule": "At Cron Every Fired Firing Schedule SchedulePut",
     "pyadeq.models.worker": "Heartbeat LogLine Outcome WorkerInfo",
 }
@@ -75,6 +76,7 @@ TWINS = {
     "queue.shares": "Shares",
     "queue.tasks": "QueueTask",
     "queue.workers": "QueueWorkers",
+    "rate": "Rates",
 }
 # In `pyadeq.asyncio` alone.
 WORKER = {

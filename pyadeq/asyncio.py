@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from pyadeq._async.queue.shares import Shares
     from pyadeq._async.queue.tasks import QueueTask
     from pyadeq._async.queue.workers import QueueWorkers
+    from pyadeq._async.rate import Rates
     from pyadeq._core.kernel.call import Call
     from pyadeq._core.kernel.manifest import Script, library
     from pyadeq._core.kernel.nouncalls import NounCalls, Result
@@ -138,6 +139,7 @@ if TYPE_CHECKING:
         TaskRepair,
         TaskView,
     )
+    from pyadeq.models.rate import RateAnswer, RateRule, RuleAnswer
     from pyadeq.models.schedule import At, Cron, Every, Fired, Firing, Schedule, SchedulePut
     from pyadeq.models.worker import Heartbeat, LogLine, Outcome, WorkerInfo
 
@@ -249,7 +251,10 @@ __all__ = [
     "QueueStats",
     "QueueTask",
     "QueueWorkers",
+    "RateAnswer",
     "RateLimited",
+    "RateRule",
+    "Rates",
     "Reaped",
     "Receipt",
     "Renewal",
@@ -262,6 +267,7 @@ __all__ = [
     "ReviewPolicy",
     "ReviewerStats",
     "Rule",
+    "RuleAnswer",
     "Run",
     "Schedule",
     "SchedulePut",

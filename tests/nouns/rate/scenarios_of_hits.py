@@ -157,6 +157,14 @@ def hit_where_more_slots_are_taken_than_there_are(bench: Bench, _: int) -> AnyCa
 
 
 @scenario(0)
+def hit_that_looks_where_more_slots_are_taken(bench: Bench, _: int) -> AnyCall:
+    ready(bench, ("slots", "a"))
+    bench.hit(("slots", "a"), rid="q")
+    bench.put("set_rules", item=[{"name": "slots", **RULES["slots"], "limit": 1}])
+    return hit(bench, ("slots", "a", 0))
+
+
+@scenario(0)
 def hit_where_a_slot_is_free_again(bench: Bench, _: int) -> AnyCall:
     ready(bench, ("slots", "a")).pass_time(1)
     bench.hit(("slots", "a"), rid="q")

@@ -4,7 +4,7 @@ local function look_leases(key, now, cost, lease_ms, limit)
   local at_ms, wait = math.floor(now / 1000), 0
   local after = string.format('(%.0f', at_ms)
   local left = limit - redis.call('ZCOUNT', key, after, '+inf')
-  if left < cost then
+  if cost > 0 and left < cost then
     local first = redis.call('ZRANGE', key, after, '+inf', 'BYSCORE', 'LIMIT', -left, 1, 'WITHSCORES')
     wait = first[2] * 1000 - now
   end
