@@ -9,7 +9,7 @@ from hypothesis import HealthCheck, given, settings, target
 from hypothesis import strategies as st
 
 from tests.lua.bench import MakeAny
-from tests.nouns.rate.bench import Bench
+from tests.nouns.rate.bench import Bench, hit
 from tests.quick import examples
 
 MOVES = 60
@@ -36,7 +36,7 @@ def attack(bench: Bench, rule: dict[str, Any], tried: list[tuple[int | None, int
     allowed, wait_ms = [], 0
     for pause, cost in tried:
         bench.pass_time(wait_ms if pause is None else pause)
-        answer = bench.hit(("target", "a", cost), rid=None)
+        answer = bench.run(hit(bench, ("target", "a", cost)))
         wait_ms = round(answer.retry * 1000) if answer.status == "refused" else 0
         if answer.status == "allowed":
             allowed.append((bench.now, cost))
