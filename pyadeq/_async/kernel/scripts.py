@@ -6,7 +6,7 @@ import logging
 import random
 from collections.abc import Callable, Iterable, Sequence
 from time import monotonic
-from typing import Any
+from typing import Any, NamedTuple
 
 from redis.exceptions import BusyLoadingError
 
@@ -27,6 +27,19 @@ log = logging.getLogger("pyadeq.client")
 _looked_at: set[str] = set()  # the servers whose settings this process knows
 
 
+class Tried(NamedTuple):
+    """One exchange of one call, and what came of it."""
+
+    node: Node
+    replies: list[Any]
+    loss: Loss | None
+    began: float
+
+    @property
+    def is_answer(self) -> bool:
+        return self.loss is None and not isinstance(self.replies[0], Refusal)
+
+
 class Scripts:
     """The scripts of one server or cluster."""
 
@@ -44,9 +57,26 @@ class Scripts:
     ) -> list[Outcome]:
         """Send calls in order. Return for each its raw reply or the error that ended it."""
         await self._nodes.prepare()
+        first: Tried | None = None
+        if len(calls) == 1 and not self._durability:
+            first = await self._try_one(calls[0], use)
+            if first is not None and first.is_answer:
+                return first.replies
         sending = Sending(calls, self._nodes.routes, self._durability, self._now_ms())
-        await self._finish(sending, self._retry_for if retry_for is None else retry_for, use)
+        await self._finish(sending, self._retry_for if retry_for is None else retry_for, use, first)
         return sending.outcomes
+
+    async def _try_one(self, call: Call[Any], use: Use) -> Tried | None:
+        """Send one call once. Most calls end here, without the work that only several calls or failures need.
+
+        None: the node is new, so nothing was sent.
+        """
+        node = self._nodes.routes.node_of(call.keys[0] if call.keys else "")
+        if node not in self._looked_at:
+            return None
+        began = monotonic()
+        replies, loss = await self._nodes.exchange(node, [pack(*call.command())], use=use)
+        return Tried(node, replies, loss, began)
 
     async def load(self, scripts: Iterable[Script]) -> None:
         """Send SCRIPT LOAD for these scripts to every primary, even if it has them."""
@@ -56,8 +86,11 @@ class Scripts:
             if isinstance(outcome, AdeqError):
                 raise outcome
 
-    async def _finish(self, sending: Sending, retry_for: float, use: Use = "calls") -> None:
-        """Continue at each node for `retry_for` seconds after the last successful exchange with it."""
+    async def _finish(self, sending: Sending, retry_for: float, use: Use = "calls", tried: Tried | None = None) -> None:
+        """Continue at each node for `retry_for` seconds after the last successful exchange with it.
+
+        tried: what the first exchange was answered, if it was made already.
+        """
         failures = 0
         while parcels := sending.parcels():
             unchecked = await self._check(parcels) if self._durability.mode == "aof" else {}
@@ -66,8 +99,11 @@ class Scripts:
                 began = monotonic()
                 replies: list[Any] = []
                 loss = unchecked.get(parcel.node)
-                if loss is None:
+                if tried is not None and tried.node == parcel.node:
+                    replies, loss, began = tried.replies, tried.loss, tried.began
+                elif loss is None:
                     replies, loss = await self._exchange(parcel, use)
+                tried = None
                 if loss is not None:
                     self._checked.discard(parcel.node)  # after a failure, another server may have this address
                 well &= sending.take(parcel, replies, loss, began)
