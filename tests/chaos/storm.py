@@ -49,7 +49,8 @@ class Storm:
         self._runs += 1
         name = f"chaos-{self._seed}-{self._runs}"
         random = Random(name)
-        scene = Scene(self._arena.url, name, name, seed=self._seed * 1000 + self._runs)
+        slot = name if (self._seed + self._runs) % 2 else None
+        scene = Scene(self._arena.url, name, name, seed=self._seed * 1000 + self._runs, slot=slot)
         wanted = dict.fromkeys(one for fault in faults for one in fault.durability)
         durability = tuple(one for one in wanted if one in self._arena.durabilities)
         clocks = max((fault.clocks for fault in faults), key=len)

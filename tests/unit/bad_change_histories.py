@@ -24,16 +24,20 @@ change 41500 change.commented c | rev=2 round=2 by=dora
 call 41.6 v1 respond actor=bob id=c rev=2 digest=d2 action=approve rid=r7 -> approved
 change 41600 change.answered c | rev=2 round=2 by=bob slot=1 action=approve for=bob
 change 41600 change.approved c | rev=2 round=2 by=bob
-call 42.0 a1 begin id=c rev=2 digest=d2 agent=a1 rid=k1 -> begun token=k1 fence=7 deadline=44 content_digest=d2
+lock 41900 lock.acquired l1 | owner=d/c locks=x/20=db:1,x/21=db:2
+call 42.0 a1 begin id=c rev=2 digest=d2 agent=a1 rid=k1 lock_rid=l1 -> begun token=k1 fence=7 deadline=44 content_digest=d2 resources=db:1,db:2
 change 42000 change.applying c | rev=2 round=2 by=a1 fence=7
 call 42.5 a1 heartbeat id=c token=k1 -> renewed deadline=45
 change 45000 change.released c | rev=2 round=2 by=time why=lost
-call 45.5 a2 begin id=c rev=2 digest=d2 agent=a2 rid=k2 -> begun token=k2 fence=8 deadline=48 content_digest=d2
+lock 45100 lock.expired l1 | owner=d/c locks=x/20=db:1,x/21=db:2
+lock 45400 lock.acquired l2 | owner=d/c locks=x/22=db:1,x/23=db:2
+call 45.5 a2 begin id=c rev=2 digest=d2 agent=a2 rid=k2 lock_rid=l2 -> begun token=k2 fence=8 deadline=48 content_digest=d2 resources=db:1,db:2
 change 45500 change.applying c | rev=2 round=2 by=a2 fence=8
 call 45.8 a1 finish id=c token=k1 result=success rid=r8 -> lost
 call 46.0 a2 finish id=c token=k2 result=success rid=r9 -> completed
 call 46.3 a2 finish id=c token=k2 result=success rid=r9 -> completed
 change 46000 change.completed c | rev=2 round=2 by=a2
+lock 46100 lock.released l2 | owner=d/c locks=x/22=db:1,x/23=db:2
 call 51.0 p2 put id=e actor=ann rid=s1 -> created rev=1 digest=e1
 change 51000 change.created e | rev=1 round=0 by=ann
 call 51.1 v1 assess id=e rev=1 digest=e1 actor=bob score=10 rid=s2 -> ok
@@ -66,6 +70,7 @@ stored change f state=approved rev=1 round=1 overridden_rev=1
 stored change g state=reviewing rev=1 round=1 asks=1/pending/user:bob/,2/pending/user:cid/
 stored policy two@1 required=2
 stored follows d
+stored locks d
 entry 51300 task.enqueued d/e/5 | source=a2
 entry 51400 task.cancelled d/e/5
 stored policy low@2 required=1 auto_below=30 follows=cancelled|tell|any|5
@@ -74,7 +79,7 @@ stored states reviewing count=1
 stored people bob approved=2 rejected=0
 stored people cid approved=1 rejected=1
 stored inbox user:bob pending=1 shown=g/1
-"""
+"""  # noqa: E501
 WITHOUT_BOB = (
     ("call 41.6 v1 respond actor=bob id=c rev=2 digest=d2 action=approve rid=r7 -> approved\n", ""),
     ("change 41600 change.answered c | rev=2 round=2 by=bob slot=1 action=approve for=bob\n", ""),
@@ -214,6 +219,44 @@ BAD = [
             (
                 "call 45.8 a1 finish id=c token=k1 result=success rid=r8 -> lost",
                 "call 45.8 a1 finish id=c token=k1 result=success rid=r8 -> completed",
+            ),
+        ),
+    ),
+    Bad("a run begins without locks", {"locked_while_applied"}, (("agent=a1 rid=k1 lock_rid=l1", "agent=a1 rid=k1"),)),
+    Bad(
+        "a run begins with the locks of another",
+        {"locked_while_applied"},
+        (
+            ("lock 45400 lock.acquired l2 | owner=d/c", "lock 45400 lock.acquired l2 | owner=d/e"),
+            ("lock 46100 lock.released l2 | owner=d/c", "lock 46100 lock.released l2 | owner=d/e"),
+        ),
+    ),
+    Bad(
+        "a run begins with a shared lock",
+        {"locked_while_applied"},
+        (
+            ("lock.acquired l2 | owner=d/c locks=x/22=db:1,x/23", "lock.acquired l2 | owner=d/c locks=x/22=db:1,s/23"),
+            ("lock.released l2 | owner=d/c locks=x/22=db:1,x/23", "lock.released l2 | owner=d/c locks=x/22=db:1,s/23"),
+        ),
+    ),
+    Bad(
+        "a run begins after its locks have ended",
+        {"locked_while_applied"},
+        (
+            ("lock 46100 lock.released l2 | owner=d/c locks=x/22=db:1,x/23=db:2\n", ""),
+            ("call 45.5 a2", "lock 45450 lock.released l2 | owner=d/c locks=x/22=db:1,x/23=db:2\ncall 45.5 a2"),
+        ),
+    ),
+    Bad(
+        "another gets a lock while a change is applied",
+        {"locked_while_applied"},
+        (
+            ("lock 45100 lock.expired l1 | owner=d/c locks=x/20=db:1,x/21=db:2\n", ""),
+            (
+                "call 42.5 a1",
+                "lock 42100 lock.expired l1 | owner=d/c locks=x/20=db:1,x/21=db:2\n"
+                "lock 42200 lock.acquired l3 | owner=d/e locks=x/22=db:2\n"
+                "lock 42300 lock.released l3 | owner=d/e locks=x/22=db:2\ncall 42.5 a1",
             ),
         ),
     ),

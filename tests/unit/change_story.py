@@ -32,6 +32,8 @@ def call_of(words: list[str]) -> Op:
     if at is not None:
         op.ended, op.outcome = float(ended or float(began) + 0.1), "ok"
         answer = {"status": words[at + 1], **_named(words[at + 2 :])}
+        if "resources" in answer:
+            answer["resources"] = answer["resources"].split(",")
         op.answer = {"status": "ok", "items": [answer]} if "item" in asked else answer
     return op
 
@@ -54,6 +56,8 @@ def store(final: dict[str, Any], words: list[str]) -> None:
             final["inboxes"][name] = {"pending": named["pending"], "shown": [[id, int(slot)] for id, slot in shown]}
         case "follows":
             final |= {"domain": name, "follow_queue": "q", "outbox": 0}
+        case "locks":
+            final["lock_domain"] = name
         case "states":
             final["states"][name] = named["count"]
         case _:

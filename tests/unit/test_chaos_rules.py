@@ -35,6 +35,11 @@ def test_a_bad_history_of_changes_is_convicted_of_what_is_wrong(bad: Bad) -> Non
     assert {one.rule for one in verdict.violations} == bad.breaks, verdict.violations
 
 
+def test_a_server_that_cannot_be_read_convicts_nobody() -> None:
+    verdict = judge(History.unread(told(TASKS, LOCKS, CHANGES), "it is away"))
+    assert (verdict.violations, verdict.problems) == ([], ["it is away"])
+
+
 def test_every_rule_has_a_bad_history_of_its_own() -> None:
     assert {rule for bad in [*BAD, *BAD_CHANGES] if len(bad.breaks) == 1 for rule in bad.breaks} == RULES.keys()
 

@@ -123,6 +123,11 @@ class History:
     settings: dict[str, Any] = field(default_factory=dict)
     nouns: dict[str, Records] = field(default_factory=dict)
 
+    @classmethod
+    def unread(cls, recorded: Recorded, problem: str) -> History:
+        """What clients recorded, where the server could not be read in the end: no rule is convicted for that."""
+        return cls(recorded.ops, recorded.marks, problems=[problem], trimmed=1, lock_trimmed=1)
+
     def save(self, path: Path | str) -> None:
         """Write it as JSON lines, each with its kind."""
         with Path(path).open("w") as file:

@@ -193,8 +193,7 @@ class Run:
                 history.nouns["change"] = await read_changes(adeq, client, scene.domain, history)
                 return history
             except (AdeqError, *OUT_OF_REACH) as error:
-                problem = f"the server could not be asked in the end: {error}"
-                return History(self.recorder.ops, self.recorder.marks, problems=[problem])
+                return History.unread(self.recorder, f"the server could not be asked in the end: {error}")
 
 
 def cast_of(clients: int) -> dict[str, int]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pyadeq.ext.chaos.case import Rule
-from pyadeq.ext.chaos.change import end_rules, follow_rules, rules
+from pyadeq.ext.chaos.change import end_rules, follow_rules, rules, run_locks
 
 RULES: tuple[Rule, ...] = (
     rules.approved_by_enough,
@@ -11,6 +11,7 @@ RULES: tuple[Rule, ...] = (
     rules.applied_as_approved,
     rules.runs_apart,
     rules.applied_once,
+    run_locks.locked_while_applied,
     rules.fails_closed,
     rules.change_answers_kept,
     rules.one_effect,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 from pyadeq.ext.chaos.history import Op
@@ -63,10 +63,11 @@ class ChangeCalls:
     """All calls of a history that concern changes.
 
     principals: of each change and actor that have written it. digests: of each change and revision, with the calls that
-    named them. policies: the fields of each version. again: calls by client, verb and rid, where there are several.
+    named them. policies: the fields of each version. outbox: which tasks were delivered. again: calls by client,
+    verb and rid, where there are several.
     """
 
-    def __init__(self, ops: Iterable[Op]) -> None:
+    def __init__(self, ops: Sequence[Op]) -> None:
         self.done: list[Done] = []
         self.begun: dict[str, Begun] = {}
         self.finished: list[Finished] = []
@@ -74,6 +75,7 @@ class ChangeCalls:
         self.digests: defaultdict[tuple[str, int], dict[str, Op]] = defaultdict(dict)
         self.policies: dict[str, dict[str, Any]] = {}
         self.clients: set[str] = set()
+        self.outbox = [op for op in ops if op.verb == "change.outbox" and op.outcome != "refused"]
         self.again: defaultdict[tuple[str, str], list[Op]] = defaultdict(list)
         own = [op for op in ops if op.verb.startswith(VERBS)]
         for op in own:

@@ -9,13 +9,15 @@ from pyadeq.ext.chaos.change.rules import Told
 def followed_by_tasks(case: Case, found: Finding) -> None:
     """A step and the task that follows it are one: each such step has its task, and each such task has its step.
 
-    The id of the task is `<domain>/<change>/<number of the step>`. A task may also wait in the outbox.
+    The id of the task is `<domain>/<change>/<number of the step>`. A task may also wait in the outbox. Its delivery may
+    be lost like any other call: it is enqueued, and then leaves the outbox.
     """
     told = case.view(Told)
     final = told.records.final
     domain = final.get("domain")
     if told.cut or case.tale.cut or not domain or not final.get("follow_queue"):
         return
+    delivered = {(one["id"], one["seq"]): op for op in told.calls.outbox for one in op.asked["item"]}
     wanted: set[str] = set()
     for life in told.lives:
         for seq, step, policy, entry in life.steps:
@@ -26,7 +28,11 @@ def followed_by_tasks(case: Case, found: Finding) -> None:
             task = f"{domain}/{life.id}/{seq}"
             wanted.add(task)
             if task not in case.tale.lives and not final.get("outbox"):
-                found.convict(life.id, f"{entry.event} at {entry.position} has no task {task}, and the outbox is empty")
+                text = f"{entry.event} at {entry.position} has no task {task}, and the outbox is empty"
+                if op := delivered.get((life.id, seq)):
+                    found.lose(op, life.id, text)
+                else:
+                    found.convict(life.id, text)
     for id in case.tale.lives:
         if id.startswith(f"{domain}/") and id not in wanted:
             found.convict(id, "this task follows a step that no event tells of")

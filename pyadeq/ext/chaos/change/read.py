@@ -26,9 +26,11 @@ async def read_changes(adeq: Adeq, client: AioClient, domain: str, history: Hist
     names = {str(reviewer) for record in changes.values() for _, _, reviewer, _ in record["requests"]}
     voters = {entry.words["by"] for entry in records.entries if entry.event == "change.answered"}
     people = voters | {name.removeprefix("user:") for name in names if name.startswith("user:")}
+    settings = (await reader.call("configure")).settings
     records.final = {
         "domain": domain,
-        "follow_queue": (await reader.call("configure")).settings.get("follow_queue") or "",
+        "follow_queue": settings.get("follow_queue") or "",
+        "lock_domain": (settings.get("lock_domain") or "") if adeq.slot else "",  # elsewhere nobody verifies locks
         "outbox": (await reader.call("outbox", limit=0)).left,
         "changes": changes,
         "states": (await reader.call("stats")).states,

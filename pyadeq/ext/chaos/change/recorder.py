@@ -22,8 +22,8 @@ class RecordedChanges(Changes):
     """A change domain whose writing calls are recorded, by whatever method and in whatever background they are made.
 
     asked has the arguments of the script by their names, as they are sent, and the rid; answer has `status` and the
-    fields of the answer, those of each item in `items`. Of the content that `begin` returns only its digest is noted:
-    `content_digest`.
+    fields of the answer, those of each item in `items`. Of the content that `begin` returns only its digest and its
+    resources are noted: `content_digest`, `resources`.
     """
 
     def __init__(self, recorder: Recorder, adeq: Adeq, domain: str, client: str, durability: str = "memory") -> None:
@@ -110,6 +110,7 @@ def _told(answer: Any) -> dict[str, Any]:
     told = {"status": answer.status, **{name: _plain(value) for name, value in answer.fields.items()}}
     if "content" in told:
         told["content_digest"] = content_digest(answer.content, answer.parameters)
+        told["resources"] = list(answer.content["resources"])
         del told["content"], told["parameters"]
     return told
 

@@ -10,9 +10,9 @@ from time import time
 from typing import Any, Final
 
 from pyadeq import Adeq
-from pyadeq.asyncio import ChangeRef
+from pyadeq.asyncio import ChangeRef, Grant
 from pyadeq.errors import CannotApply, ChangeLost, ChangeStopped, DurabilityError, TransportError
-from pyadeq.ext.chaos.workload import PAUSE, Client
+from pyadeq.ext.chaos.workload import ANSWERS, PAUSE, WAIT, Client
 from pyadeq.ids import new_ulid
 
 PEOPLE: Final = ("ann", "bob", "cid", "dora", "eve", "finn")
@@ -54,9 +54,10 @@ LIVE: Final = ("draft", "submitted", "reviewing", "approved", "applying")
 
 
 def set_up(adeq: Adeq, domain: str, queue: str, lease: float) -> None:
-    """Make the domain and its policies."""
+    """Make the domain and its policies. In one slot, the server verifies the locks of those who apply changes."""
     changes = adeq.noun("change", domain)
-    changes.configure(lease=lease, follow_queue=queue, **SETTINGS)
+    locks = domain if adeq.slot else "none"
+    changes.configure(lease=lease, follow_queue=queue, lock_domain=locks, **SETTINGS)
     adeq.send(changes.calls.build("set_policies", item=POLICIES))
 
 
@@ -192,11 +193,17 @@ async def _assess(client: Client) -> None:
             await client.attempt(partial(call, "assess", **what, auto_approvable=auto, **who_writes(random)))
 
 
-async def _digest_of(client: Client, one: Any) -> str:
-    """The digest of the revision that a list has named; nothing if the change has another one now."""
+async def _revision(client: Client, one: Any) -> Any:
+    """The change that a list has named; None if it has another revision now."""
     found = await client.attempt(partial(client.changes.call, "get", item=[one.id]))
     change = None if found is None else found.items[0].change
-    return str(change["digest"]) if change and change["rev"] == one.rev else ""
+    return change if change and change["rev"] == one.rev else None
+
+
+async def _digest_of(client: Client, one: Any) -> str:
+    """The digest of the revision that a list has named; nothing if the change has another one now."""
+    change = await _revision(client, one)
+    return str(change["digest"]) if change else ""
 
 
 async def _answer(client: Client) -> None:
@@ -270,9 +277,11 @@ async def _hand_on(client: Client) -> None:
 
 
 async def _respond(client: Client, votes: list[dict[str, Any]], who: dict[str, Any], rid: str) -> Any:
-    answer = await client.changes.call("respond", item=votes, rid=rid, **who)
+    # In one slot, the tasks that follow a decision are enqueued with it.
+    named = {"queue": client.plain.base} if client.scene.slot else {}
+    answer = await client.changes.call("respond", item=votes, rid=rid, **who, **named)
     if client.chance(0.05):
-        answer = await client.changes.call("respond", item=votes, rid=rid, **who)
+        answer = await client.changes.call("respond", item=votes, rid=rid, **who, **named)
     if client.chance(0.05):  # an approval is taken back, perhaps of what is approved by now
         back = [{**one, "action": "retract"} for one in votes[:1]]
         await client.changes.call("respond", item=back, **who)
@@ -292,47 +301,73 @@ async def apply(client: Client) -> None:
 
 
 async def _run(client: Client, one: Any) -> None:
-    random, call = client.random, client.changes.call
-    digest = await _digest_of(client, one)
-    if not digest:
+    call = client.changes.call
+    change = await _revision(client, one)
+    if not change:
         return
+    digest = change["digest"]
     if client.chance(0.4):
         await _apply_in_block(client, ChangeRef(one.id, one.rev, digest))
         return
-    begin = partial(call, "begin", id=one.id, rev=one.rev, digest=digest, agent=client.name, rid=new_ulid())
+    grant, named = None, {}
+    if client.scene.slot:
+        named = {"lock": client.locks.locks.base}
+        if client.chance(0.9):
+            grant = await _take_locks(client, one.id, change["resources"])
+    held = {"lock_rid": grant.rid} if grant else {}
+    begin = partial(
+        call, "begin", id=one.id, rev=one.rev, digest=digest, agent=client.name, rid=new_ulid(), **held, **named
+    )
     begun = await client.attempt(begin)
-    if begun is None or begun.status != "begun" or client.chance(0.08):
-        return  # if it has begun, it is forgotten, and ends with its lease
+    if begun is not None and begun.status == "begun" and not client.chance(0.08):  # or it is left to its lease
+        await _carry_on(client, one.id, begun.token, named)
+    if grant is not None:
+        await client.attempt(partial(client.locks.release, grant))
+
+
+async def _take_locks(client: Client, id: str, resources: list[str]) -> Grant | None:
+    """Take the locks of a change; None if it needs none, or if they are not to be had."""
+    wanted = client.random.sample(resources, max(0, len(resources) - client.chance(0.1)))
+    owner = f"{client.changes.name}/{id}"
+    take = partial(client.locks.take_many, wanted, owner=owner, agent=client.name, wait=WAIT)
+    grant: Grant | None = await client.attempt(take) if wanted else None
+    return grant
+
+
+async def _carry_on(client: Client, id: str, token: str, named: dict[str, str]) -> None:
+    """Renew the lease of a run, or not, and end the run."""
+    random, call = client.random, client.changes.call
     await asyncio.sleep(random.random() * 0.1)
     if client.chance(0.3):
-        await client.attempt(partial(call, "heartbeat", id=one.id, token=begun.token))
+        await client.attempt(partial(call, "heartbeat", id=id, token=token, **named))
     if client.chance(0.06):
         await asyncio.sleep(client.scene.lease * random.uniform(1.0, 1.4))  # too long: another may have it now
     if client.chance(0.04):
-        await client.attempt(partial(call, "finish", id=one.id, token=new_ulid(), result="success"))
+        await client.attempt(partial(call, "finish", id=id, token=new_ulid(), result="success"))
     result = random.choices(("success", "failure", "released", "timeout", "cancelled"), (10, 3, 2, 1, 1))[0]
-    finish = partial(
-        call, "finish", id=one.id, token=begun.token, rid=new_ulid(), result=result, retry=client.chance(0.5)
-    )
+    finish = partial(call, "finish", id=id, token=token, rid=new_ulid(), result=result, retry=client.chance(0.5))
     await client.attempt(finish)
     if client.chance(0.05):
         await client.attempt(finish)
     if client.chance(0.05):
-        await client.attempt(partial(call, "finish", id=one.id, token=begun.token, result="success"))
+        await client.attempt(partial(call, "finish", id=id, token=token, result="success"))
 
 
 async def _apply_in_block(client: Client, seen: ChangeRef) -> None:
     """Apply as programs do, with a lease that is renewed in the background."""
     random = client.random
     try:
-        async with client.changes.apply(seen, agent=client.name, retry=client.chance(0.5)) as run:
+        locks = client.locks if client.scene.slot else None
+        async with client.changes.apply(
+            seen, agent=client.name, retry=client.chance(0.5), locks=locks, wait=WAIT
+        ) as run:
             await asyncio.sleep(client.scene.lease * 1.3 if client.chance(0.05) else random.random() * 0.2)
             run.check()
             if client.chance(0.2):
                 raise ValueError("it went wrong")
             if client.chance(0.1):
                 await run.finish("released")
-    except (ValueError, CannotApply, ChangeLost, ChangeStopped, TransportError, DurabilityError):
+    except (ValueError, CannotApply, ChangeLost, ChangeStopped, TransportError, DurabilityError, *ANSWERS):
         await client.idle(PAUSE * random.random())
 
 
