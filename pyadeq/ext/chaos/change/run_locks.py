@@ -24,7 +24,8 @@ class Grant(NamedTuple):
 def locked_while_applied(case: Case, found: Finding) -> None:
     """Where the server verifies locks, a run begins only while its applier holds all of them alone.
 
-    And nobody else is granted one before the run ends, or its lease.
+    The lease does not outlast them: if they expire, nobody else is granted one before the run ends, or its lease. An
+    applier may release its locks earlier, and an operator may take them away; the next heartbeat ends the run.
     """
     told = case.view(Told)
     final = told.records.final
@@ -40,12 +41,14 @@ def locked_while_applied(case: Case, found: Finding) -> None:
             if (begun.id, begun.op.asked["agent"]) != (life.id, run.begun.words["by"]):
                 continue  # another run has the same fence, which another rule sees
             owner, rid = f"{final['domain']}/{life.id}", begun.op.asked.get("lock_rid", "")
+            request = case.locks.requests.get(rid)
+            expired = request and request.ended and request.ended.event == "lock.expired"
             for resource in begun.op.answer.get("resources", ()):
                 found.checks += 1
-                if not _held_alone(case.locks.requests.get(rid), owner, resource, run.begun.ms):
+                if not _held_alone(request, owner, resource, run.begun.ms):
                     text = f"begun at {run.begun.position} by {begun.op.client}, and {rid or 'no request'} did not hold"
                     found.convict(life.id, f"{text} {resource} alone for it")
-                if taken := _taken_away(grants[resource], owner, run, begun):
+                if expired and (taken := _taken_away(grants[resource], owner, run, begun)):
                     text = f"{taken.owner} was granted {resource} at {taken.position}, before the end of the run"
                     found.convict(life.id, f"{text} that began at {run.begun.position}")
 
