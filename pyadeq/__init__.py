@@ -51,6 +51,7 @@ if TYPE_CHECKING:
     from pyadeq._sync.queue.tasks import QueueTask
     from pyadeq._sync.queue.workers import QueueWorkers
     from pyadeq._sync.rate import Rates
+    from pyadeq._sync.session import Sessions
     from pyadeq._tasks.context import TaskContext
     from pyadeq._tasks.functions import TaskFunction, Tasks
     from pyadeq.embedded import EmbeddedServer
@@ -76,6 +77,8 @@ if TYPE_CHECKING:
         QueueDraining,
         RateLimited,
         ScriptError,
+        SessionChanged,
+        SessionRefused,
         TaskCancelled,
         TaskDead,
         TaskGone,
@@ -149,6 +152,7 @@ if TYPE_CHECKING:
     )
     from pyadeq.models.rate import RateAnswer, RateRule, RuleAnswer
     from pyadeq.models.schedule import At, Cron, Every, Fired, Firing, Schedule, SchedulePut
+    from pyadeq.models.session import RevokedSessions, Session, SessionEntry, SessionUser
     from pyadeq.models.worker import Heartbeat, LogLine, Outcome, WorkerInfo
 
 __all__ = [
@@ -270,6 +274,7 @@ __all__ = [
     "Retried",
     "ReviewPolicy",
     "ReviewerStats",
+    "RevokedSessions",
     "Rule",
     "RuleAnswer",
     "Run",
@@ -278,6 +283,12 @@ __all__ = [
     "Schedules",
     "Script",
     "ScriptError",
+    "Session",
+    "SessionChanged",
+    "SessionEntry",
+    "SessionRefused",
+    "SessionUser",
+    "Sessions",
     "Settings",
     "Settled",
     "Shares",

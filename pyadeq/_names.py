@@ -27,8 +27,8 @@ SHARED = {
         "AdeqError BadArgument CannotApply ChangeLost ChangeStopped ClientClosed ClockError ConfigError "
         "ConflictError DeadlockError DurabilityError "
         "LayoutError LeaseLost LockLost LockUnavailable OwnerWaits PartitionsChanged PayloadError QueueDraining "
-        "RateLimited ScriptError TaskCancelled TaskDead TaskGone TransportError UnknownTask WaitTimeout "
-        "WorkerReplaced"
+        "RateLimited ScriptError SessionChanged SessionRefused TaskCancelled "
+        "TaskDead TaskGone TransportError UnknownTask WaitTimeout WorkerReplaced"
     ),
     "pyadeq.models.base": "Migration",
     "pyadeq.models.change": (
@@ -48,6 +48,7 @@ SHARED = {
     ),
     "pyadeq.models.rate": "RateAnswer RateRule RuleAnswer",
     "pyadeq.models.schedule": "At Cron Every Fired Firing Schedule SchedulePut",
+    "pyadeq.models.session": "RevokedSessions Session SessionEntry SessionUser",
     "pyadeq.models.worker": "Heartbeat LogLine Outcome WorkerInfo",
 }
 # In `_sync` for `pyadeq`, in `_async` for `pyadeq.asyncio`.
@@ -77,6 +78,7 @@ TWINS = {
     "queue.tasks": "QueueTask",
     "queue.workers": "QueueWorkers",
     "rate": "Rates",
+    "session": "Sessions",
 }
 # In `pyadeq.asyncio` alone.
 WORKER = {

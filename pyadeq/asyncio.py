@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from pyadeq._async.queue.tasks import QueueTask
     from pyadeq._async.queue.workers import QueueWorkers
     from pyadeq._async.rate import Rates
+    from pyadeq._async.session import Sessions
     from pyadeq._core.kernel.call import Call
     from pyadeq._core.kernel.manifest import Script, library
     from pyadeq._core.kernel.nouncalls import NounCalls, Result
@@ -68,6 +69,8 @@ if TYPE_CHECKING:
         QueueDraining,
         RateLimited,
         ScriptError,
+        SessionChanged,
+        SessionRefused,
         TaskCancelled,
         TaskDead,
         TaskGone,
@@ -141,6 +144,7 @@ if TYPE_CHECKING:
     )
     from pyadeq.models.rate import RateAnswer, RateRule, RuleAnswer
     from pyadeq.models.schedule import At, Cron, Every, Fired, Firing, Schedule, SchedulePut
+    from pyadeq.models.session import RevokedSessions, Session, SessionEntry, SessionUser
     from pyadeq.models.worker import Heartbeat, LogLine, Outcome, WorkerInfo
 
 __all__ = [
@@ -266,6 +270,7 @@ __all__ = [
     "Retried",
     "ReviewPolicy",
     "ReviewerStats",
+    "RevokedSessions",
     "Rule",
     "RuleAnswer",
     "Run",
@@ -274,6 +279,12 @@ __all__ = [
     "Schedules",
     "Script",
     "ScriptError",
+    "Session",
+    "SessionChanged",
+    "SessionEntry",
+    "SessionRefused",
+    "SessionUser",
+    "Sessions",
     "Settings",
     "Settled",
     "Shares",

@@ -24,6 +24,8 @@ AdeqError
 ├─ RateLimited                      the agent acquires too often (.retry_after)
 ├─ CannotApply                      the change cannot be applied now (.status, .answer)
 ├─ ChangeStopped                    the run of a change has to stop (.why)
+├─ SessionRefused                   no session was created (.status)
+├─ SessionChanged                   the session was not updated: another request was first (.status)
 ├─ WorkerReplaced                   another process has registered the worker's name
 ├─ DurabilityError                  the call was applied, but is not yet as safe as `durability` requires (.answer)
 └─ TransportError                   no script answered (.retryable, .may_have_applied)
@@ -171,6 +173,39 @@ class CannotApply(AdeqError):
         told = getattr(self.answer, "fields", {})
         more = ", ".join(f"{name}={value}" for name, value in told.items() if name != "now")
         return f"change {self.id!r} cannot be applied now: {self.status}{f' ({more})' if more else ''}"
+
+
+class SessionRefused(AdeqError):
+    """No session was created.
+
+    user: whose login it was.
+    status: `full`: the user has as many sessions as allowed. `revoked_since`: the sessions of the user were revoked
+    after the login began. Read the user and check the password again.
+    """
+
+    def __init__(self, user: str, status: str) -> None:
+        super().__init__(user, status)
+        self.user = user
+        self.status = status
+
+    def __str__(self) -> str:
+        return f"no session was created for {self.user!r}: {self.status}"
+
+
+class SessionChanged(AdeqError):
+    """The session was not updated, because another request has changed it (`changed`) or rotated it (`rotated`).
+
+    handle: of the session.
+    status: `changed`: read it again, and repeat the update. `rotated`: only the newer id can update it.
+    """
+
+    def __init__(self, handle: str, status: str) -> None:
+        super().__init__(handle, status)
+        self.handle = handle
+        self.status = status
+
+    def __str__(self) -> str:
+        return f"session {self.handle} was not updated, because another request has {self.status} it"
 
 
 class ChangeStopped(AdeqError):

@@ -12,6 +12,7 @@ import pytest
 import typer
 
 from pyadeq import Adeq, Changes, Every, Task
+from pyadeq._core.session.ids import tag_of
 from pyadeq.ext.cli.app import app
 from pyadeq.ext.cli.tree import behind_the_command, queue_first
 from tests.integration.cli import COMMAND, adeq, environment, error
@@ -296,6 +297,9 @@ VALUES = {  # that are not x
     "rate set": ["x", "--rate", "10/1m"],
     **{f"rate {verb}": ["mail:send", "user:1"] for verb in ("hit", "refund", "reset", "show")},
     "rate rm": ["mail:send"],
+    "session show": ["ann@example.org", "0114498021cb8c4f"],
+    "session revoke": ["ann", "0" * 16],
+    "session revoke-all": ["ann", "--yes"],
     "change diff": ["x", "--since", "1"],
     "change put": ["new", "--type", "deploy", "-m", "x"],
     "change submit": ["draft", "--policy", "x", "--as", "ann"],
@@ -337,6 +341,9 @@ def place(url: str, base_name: str) -> Iterator[dict[str, Any]]:
         locks.set_capacity("gpu:0", 4, silent=60)
         locks.take("database:orders", owner="host-12345", agent="agent-12345", purpose="migration of all orders")
         client.rates("default").set_rule("mail:send", limit=1000, period=86_400, burst=10)
+        part = client.sessions("default").part(tag_of("default", "ann@example.org"))
+        about = {"address": "2001:db8::7334", "agent": "Mozilla/5.0 (X11; Linux)", "name": "Ann"}
+        client.send(part.build("create", hash="0" * 64, user="ann@example.org", **about))
         add_changes(client, client.changes("default"))
         yield {"ADEQ_URL": url, "ADEQ_PREFIX": base_name, "ADEQ_QUEUE": "x"}
 
@@ -419,6 +426,7 @@ VERBS = {
     "load verify acl migrate",  # of scripts
     "put submit withdraw reopen assess begin heartbeat finish sweep deliver diff log",  # of changes
     "hit refund reset namespaces",  # of rates
+    "realms revoke revoke-all renew-authz",  # of sessions
     "approve reject request-changes abstain retract comment delegate take-back reassign override",  # of their reviewers
 }
 HIDDEN = {"schedule add", "lock settings", "lock capacity remove"}  # names in earlier builds

@@ -348,7 +348,8 @@ def allowance(script: Script, args: Sequence[bytes]) -> int:
     limits = 20_000 if script.id in ("queue.claim.v1", "queue.settle.v1") else 0  # 500 of tasks that are held back
     requests = 1_000_000 if script.id.startswith("change.") else 0  # 32 of each of 200 changes
     rates = 45_000 if script.id.startswith("rate.") else 0  # a hit that counts 5,000 for each of 8 rules; 1,000 rules
-    return 12_000 + 125 * ids + 400 * tasks + 100 * visits + limits + requests + rates
+    sessions = 20_000 if script.id.startswith("session.") else 0  # 1,000 of a user
+    return 12_000 + 125 * ids + 400 * tasks + 100 * visits + limits + requests + rates + sessions
 
 
 def check_command(run: Run, keys: Sequence[bytes], name: str, arguments: Sequence[bytes]) -> None:

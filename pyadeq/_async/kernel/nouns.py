@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from pyadeq._async.lock import Locks
     from pyadeq._async.queue import Queue
     from pyadeq._async.rate import Rates
+    from pyadeq._async.session import Sessions
 
 
 class Nouns(NounSource):
@@ -83,3 +84,19 @@ class Nouns(NounSource):
         after them, WaitTimeout is raised if keys are left.
         """
         return self.names("rate", timeout=timeout)
+
+    def sessions(self, realm: str) -> Sessions:
+        """Return the session realm of this name, always the same object. The first write creates it on the server."""
+        with IMPORTING:
+            from pyadeq._async.session import Sessions
+
+        return self._noun("session", Sessions, realm)
+
+    def session_realms(self, *, timeout: Seconds | None = None) -> AsyncIterator[str]:
+        """Iterate over the names of the session realms under the client's prefix and slot: each once, in any order.
+
+        The server keeps no list of session realms, so this scans all of its keys, in a cluster those of every primary:
+        about a second for a million keys. A session realm that is created meanwhile may be missing. timeout: seconds;
+        after them, WaitTimeout is raised if keys are left.
+        """
+        return self.names("session", timeout=timeout)

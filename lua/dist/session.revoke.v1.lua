@@ -1,0 +1,285 @@
+#!lua flags=allow-oom
+-- generated from lua/session/revoke.v1.lua by lua/bundle.py; do not edit
+-- session.revoke.v1: end sessions, by the hashes of their ids, also by an older one in its grace; or, with `user`, by their handles, as
+-- `list` shows them. Only one of two calls with another `rid` is told `revoked`: it has ended the session.
+--
+-- KEYS   sessions prefix/hash {base}:s:       id
+-- KEYS   users    prefix/hash {base}:u:       label
+-- KEYS   by_user  prefix/zset {base}:of:      label
+-- KEYS   all      zset        {base}:all
+-- KEYS   config   hash        {base}:config
+-- KEYS   once     hash        {base}:once
+-- KEYS   once_due zset        {base}:once:due
+-- KEYS   events   stream      {base}:events
+-- ARGV   rid       id
+-- ARGV   user      label            ?=
+-- ARGV   source    bytes 0..200     ?=
+-- ARGV   trace     bytes 0..128     ?=
+-- ARGV   now_ms    int 0..9000000000000 ?=0
+-- ITEM   id        id
+-- GROUP  item      1..100
+-- RETURN ok        now_ms:int items:list(item)
+-- EACH   item      revoked
+-- EACH   item      gone
+-- ERROR  ADEQ_LAYOUT ADEQ_CLOCK
+-- EVENT  session.revoked
+-- ROLE   auth
+-- REPLAY rid
+-- FLAGS  allow-oom
+-- COST   7 commands and 6 for each session; at most 670 commands, 11,000 steps
+
+local LAYOUT = 1
+local CREATED = 1
+local unpack = table.unpack or unpack
+local arg_find = string.find
+local function refuse(field, value, want)
+  local got = 'nothing'
+  if type(value) == 'number' then
+    got = string.format('%.0f', value)
+  elseif value then
+    got = "'" .. string.gsub(string.sub(value, 1, 64), '[^ -~]', '?') .. "'"
+  end
+  return redis.error_reply('ADEQ_ARG ' .. field .. ' must be ' .. want .. ', got ' .. got)
+end
+local function arg_uint(v, min, max)
+  if not v or #v > 16 or (v ~= '0' and not arg_find(v, '^[1-9]%d*$')) then return nil end
+  local n = v + 0
+  if n >= min and n <= max then return n end
+end
+local function arg_label(v)
+  local gsub, more = string.gsub, '[\128-\191]'
+  if arg_find(v, '\226\128[\128-\138\168\169\175]') or arg_find(v, '\226\129\159') then return nil end
+  if arg_find(v, '\225\154\128') or arg_find(v, '\227\128\128') then return nil end
+  v = gsub(gsub(v, '\194[\161-\191]', 'a'), '[\195-\223]' .. more, 'a')
+  v = gsub(gsub(v, '\224[\160-\191]' .. more, 'a'), '\237[\128-\159]' .. more, 'a')
+  v = gsub(v, '[\225-\236\238\239]' .. more .. more, 'a')
+  v = gsub(gsub(v, '\240[\144-\191]' .. more .. more, 'a'), '\244[\128-\143]' .. more .. more, 'a')
+  v = gsub(v, '[\241-\243]' .. more .. more .. more, 'a')
+  return arg_find(v, '^[%w._:/@+-]+$')
+end
+
+local KEYS, ARGV = KEYS, ARGV
+if #KEYS ~= 9 then
+  return redis.error_reply('ADEQ_ARG expected 9 keys, got ' .. #KEYS)
+end
+
+local rid = ARGV[1]
+if not rid or #rid > 200 or not arg_find(rid, '^[%w._:/@+-]+$') then
+  return refuse('rid', rid, 'an id: 1 to 200 of A-Z a-z 0-9 . _ : / @ + -')
+end
+local user = ARGV[2]
+if user ~= '' and (not user or #user > 200 or not (arg_find(user, '^[%w._:/@+-]+$') or arg_label(user))) then
+  return refuse('user', user, 'a label: 1 to 200 bytes of UTF-8: A-Z a-z 0-9 . _ : / @ + - and non-ASCII characters except controls and spaces')
+end
+local source = ARGV[3]
+if not source or #source > 200 then
+  return refuse('source', source and #source, '0 to 200 bytes long')
+end
+local trace = ARGV[4]
+if not trace or #trace > 128 then
+  return refuse('trace', trace and #trace, '0 to 128 bytes long')
+end
+local now_ms = ARGV[5]
+if now_ms == '' then
+  now_ms = 0
+else
+  now_ms = arg_uint(now_ms, 0, 9000000000000)
+  if not now_ms then return refuse('now_ms', ARGV[5], 'an integer from 0 to 9000000000000') end
+end
+local arg_at = 6
+local item_count = ARGV[arg_at]
+item_count = arg_uint(item_count, 1, 100)
+if not item_count then return refuse('item_count', ARGV[arg_at], 'an integer from 1 to 100') end
+arg_at = arg_at + 1
+local item_id = {}
+for i = 1, item_count do
+  local v = ARGV[arg_at]
+  if not v or #v > 200 or not arg_find(v, '^[%w._:/@+-]+$') then
+    return refuse('item[' .. i .. '].id', v, 'an id: 1 to 200 of A-Z a-z 0-9 . _ : / @ + -')
+  end
+  item_id[i] = v
+  arg_at = arg_at + 1
+end
+if #ARGV ~= arg_at - 1 then
+  return redis.error_reply('ADEQ_ARG expected ' .. (arg_at - 1) .. ' arguments, got ' .. #ARGV)
+end
+
+local arg_rare
+
+-- done_before(ctx, verb): the answer that an earlier call with this verb and rid stored in the last minute, or nil.
+local function done_before(ctx, verb) local once = KEYS[6]
+  if rid == '' then return nil end
+  local word, until_ms = string.match(redis.call('HGET', once, 'done:' .. verb .. ':' .. rid) or '', '^(%S+) (%d+)$')
+  if word and tonumber(until_ms) > ctx.now then return word end
+end
+
+-- find_session(ctx, hash): a valid session: its fields by name, with its own hash as `hash`; its record as it is stored; `authz_ver` of its
+-- user; and whether the id is an older one in its grace. Nil if there is no such session.
+-- EARLY
+local function find_session(ctx, hash) local sessions, users = KEYS[1], KEYS[2]
+  local record, own, rotated
+  for _ = 1, 6 do
+    record = redis.call('HGETALL', sessions .. hash)  -- at most 40: names and values of a session
+    own = { hash = hash }
+    for i = 1, #record, 2 do own[record[i]] = record[i + 1] end
+    if not own.alias then break end
+    if tonumber(own.until_ms) <= ctx.now then return nil end
+    hash, rotated = own.alias, true
+  end
+  if not own.user or ctx.now >= tonumber(own.ends_ms) or ctx.now >= own.active_ms + own.idle_ms then return nil end
+  local known = redis.call('HMGET', users .. own.user, 'not_before_us', 'authz_ver')
+  if not known[1] or tonumber(own.born_us) <= tonumber(known[1]) then return nil end
+  return own, record, tonumber(known[2]), rotated
+end
+
+-- hold_once(ctx, field, id, keep_ms, stamp): make a key of `once` refer to a task, for keep_ms or, without keep_ms,
+-- until it is released. stamp: that of the enqueue that made the task, if its record does not know the key; the key no
+-- longer counts once that was purged.
+local function hold_once(ctx, field, id, keep_ms, stamp) local once, once_due = KEYS[6], KEYS[7]
+  if not keep_ms then
+    redis.call('HSET', once, field, id)
+    return
+  end
+  local until_text = string.format('%.0f', ctx.now + keep_ms)
+  redis.call('HSET', once, field, id .. ' ' .. until_text .. (stamp and ' ' .. stamp or ''))
+  redis.call('ZADD', once_due, until_text, field)
+  ctx.held = (ctx.held or 0) + 1
+end
+
+-- sweep_once(ctx, limit): delete expired fields of `once`, at most limit. Returns the number.
+local function sweep_once(ctx, limit) local once, once_due = KEYS[6], KEYS[7]
+  local fields = redis.call('ZRANGE', once_due, '-inf', ctx.now, 'BYSCORE', 'LIMIT', 0, limit)
+  if #fields == 0 then return 0 end
+  -- at most 4,010: limit, as add_tasks gives it for 1,000 items
+  redis.call('ZREM', once_due, unpack(fields))
+  redis.call('HDEL', once, unpack(fields))
+  return #fields
+end
+
+-- note_done(ctx, verb, word): leave a word for this call, in case it is sent again: a late copy must not undo what came
+-- after it.
+local function note_done(ctx, verb, word)
+  if rid == '' then return end
+  hold_once(ctx, 'done:' .. verb .. ':' .. rid, word, 60000)
+  sweep_once(ctx, 10)
+end
+
+-- note_answers(ctx, verb, answers): store the answers of this call. If the call is repeated, replayed_answers returns
+-- them.
+-- EARLY
+local function note_answers(ctx, verb, answers)
+  local words = {}
+  for i, answer in ipairs(answers) do words[i] = table.concat(answer, '=') end
+  note_done(ctx, verb, table.concat(words, ','))
+end
+
+-- read_clock(layout_min, clock, chosen): the time in ms, as a number and as text; or nil and the error to return, if
+-- the layout of these scripts or the clock of the call does not fit the stored data. chosen: the clock of a base that
+-- this call may create.
+local function read_clock(layout_min, clock, chosen)
+  if tonumber(layout_min or LAYOUT) > LAYOUT then
+    return nil, redis.error_reply('ADEQ_LAYOUT this data needs scripts of layout ' .. layout_min
+      .. ' or newer, these are of layout ' .. LAYOUT .. ': upgrade this client')
+  end
+  if ((clock or chosen) == 'test') ~= (now_ms > 0) then
+    if chosen and not clock then return nil, redis.error_reply('ADEQ_CLOCK now_ms goes with clock=test, and only with it') end
+    return nil, redis.error_reply('ADEQ_CLOCK now_ms must be '
+      .. (clock == 'test' and 'sent: this base was created with clock=test'
+        or '0: this base was not created with clock=test'))
+  end
+  if now_ms > 0 then return now_ms, string.format('%.0f', now_ms) end
+  local time = redis.call('TIME')
+  local ms = math.floor(time[2] / 1000)
+  return time[1] * 1000 + ms, string.format('%s%03d', time[1], ms)
+end
+
+-- open(clock): read what every call needs: the time, whether the base exists, and the settings that this script uses as
+-- `ctx.settings_<name>`; or nil and the error to return. lua/tools/opening.py generates which settings these are, and
+-- the first values of the fields of call.toml. clock: for a call that may create the base.
+local function open(clock) local config = KEYS[5]
+  local row = redis.call('HMGET', config, 'layout_min', 'clock', 'events_max')
+  local now, now_text = read_clock(row[1], row[2], clock)
+  if not now then return nil, now_text end
+  return { exists = row[1], now = now, now_text = now_text, settings_events_max = tonumber(row[3] or 1000) }
+end
+
+-- replayed_answers(ctx, verb, count): the answers to the same call of count items within the last minute, or nil.
+local function replayed_answers(ctx, verb, count)
+  local answers = {}
+  for status, value in string.gmatch(done_before(ctx, verb) or '', '([^=,]+)=?([^,]*)') do
+    answers[#answers + 1] = { status, value ~= '' and value or nil }
+  end
+  if #answers == count then return answers end
+end
+
+local arg_made
+function arg_rare()
+  if arg_made then return arg_made end
+
+-- create_base(clock): store the layout and the clock of a new base. The clock is `test` or `server` (the default).
+local function create_base(clock) local config = KEYS[5]
+  redis.call('HSET', config, 'layout', CREATED, 'layout_min', CREATED, 'clock', clock == 'test' and 'test' or 'server')
+end
+
+-- emit(ctx, event, id, detail): add an entry to the stream, if the noun keeps events. detail: `name=value` words, or
+-- ''. The trace is ctx.trace, that of the task, or else that of the call.
+local function emit(ctx, event, id, detail) local events = KEYS[8]
+  if ctx.settings_events_max == 0 then return end
+  if detail ~= '' and source == '' and trace == '' and not ctx.trace then
+    redis.call('XADD', events, 'MAXLEN', '~', ctx.settings_events_max, '*', 'event', event, 'timestamp', ctx.now_text, 'id', id,
+      'payload', detail)
+    return
+  end
+  local entry = { 'event', event, 'timestamp', ctx.now_text, 'id', id }
+  if detail ~= '' then entry[7], entry[8] = 'payload', detail end
+  if source ~= '' then entry[#entry + 1] = 'source'; entry[#entry + 1] = source end
+  local traced = ctx.trace or trace
+  if traced ~= '' then entry[#entry + 1] = 'trace'; entry[#entry + 1] = traced end
+  redis.call('XADD', events, 'MAXLEN', '~', ctx.settings_events_max, '*', unpack(entry))  -- at most 12: fields of an event
+end
+
+-- handle_of(hash): what a session is called in events and lists. Neither its id nor the stored hash can be found from it.
+local function handle_of(hash)
+  return string.sub(redis.sha1hex(hash), 1, 16)
+end
+
+-- remove_sessions(user, hashes): delete sessions of a user, at most 1,000.
+local function remove_sessions(user, hashes) local sessions, by_user, all = KEYS[1], KEYS[3], KEYS[4]
+  if #hashes == 0 then return end
+  local names = {}
+  for i, hash in ipairs(hashes) do names[i] = sessions .. hash end
+  redis.call('UNLINK', unpack(names))  -- at most 1,000: sessions of a user
+  redis.call('ZREM', by_user .. user, unpack(hashes))
+  redis.call('ZREM', all, unpack(hashes))
+end
+
+  arg_made = { create_base = create_base, emit = emit, handle_of = handle_of, remove_sessions = remove_sessions }
+  return arg_made
+end
+
+local by_user = KEYS[3]
+
+local ctx, refused = open()
+if refused then return refused end
+local answers = replayed_answers(ctx, 'revoke', item_count)
+if answers then return { 'ok', ctx.now, answers } end
+local hashes = {}
+if user ~= '' then
+  for _, hash in ipairs(redis.call('ZRANGE', by_user .. user, 0, 999)) do  -- a user has no more
+    hashes[arg_rare().handle_of(hash)] = hash
+  end
+end
+answers = {}
+for i = 1, item_count do
+  local hash = item_id[i]
+  if user ~= '' then hash = hashes[hash] end
+  local own = hash and find_session(ctx, hash)
+  answers[i] = { own and 'revoked' or 'gone' }
+  if own then
+    arg_rare().remove_sessions(own.user, { own.hash })
+    arg_rare().emit(ctx, 'session.revoked', arg_rare().handle_of(own.hash), 'user=' .. own.user)
+  end
+end
+if not ctx.exists then arg_rare().create_base() end
+note_answers(ctx, 'revoke', answers)
+return { 'ok', ctx.now, answers }

@@ -1,0 +1,1 @@
+"""Sessions: ids and answers."""
