@@ -7,12 +7,14 @@ from collections.abc import Sequence
 from typing import Any, TypedDict, Unpack
 
 from pyadeq._async.kernel.noun import Noun
+from pyadeq._async.kernel.partitions import PartitionedNoun
 from pyadeq._async.kernel.runner import Runner
-from pyadeq._core.kernel.nouncalls import Result
+from pyadeq._core.kernel.nouncalls import NounCalls, Result
 from pyadeq._core.kernel.options import checked_options
 from pyadeq._core.rate.cache import Known
-from pyadeq._core.rate.calls import Hit, HitCalls, item_of
-from pyadeq.errors import TransportError
+from pyadeq._core.rate.calls import Hit, HitCalls, Item, item_of
+from pyadeq._core.rate.partitions import partition_of, partition_tags
+from pyadeq.errors import ConfigError, TransportError
 from pyadeq.ids import new_ulid
 from pyadeq.models.base import Seconds
 from pyadeq.models.rate import OnError, RateAlgorithm, RateAnswer, RateRule, RuleAnswer
@@ -49,6 +51,29 @@ class Rates(Noun):
         super().__init__(runner, name, base)
         self._hits = HitCalls(base, runner.now_ms)
         self._known = Known()
+        self._partitioned: dict[int, PartitionedRates] = {}
+
+    def partitioned(self, partitions: int) -> PartitionedRates:
+        """The namespace of this name that is spread over so many partitions, from 1 to 1024: always the same object.
+
+        It shares nothing with this one, nor with one of another number: rules and counts are its own.
+        """
+        found = self._partitioned.get(partitions)
+        return found or self._partitioned.setdefault(partitions, PartitionedRates(self, partitions))
+
+    # Where the data of a subject is
+
+    def _hits_of(self, items: Sequence[Item]) -> HitCalls:
+        return self._hits
+
+    def _calls_of(self, subject: str) -> NounCalls:
+        return self.calls
+
+    def _all_calls(self) -> Sequence[NounCalls]:
+        """What builds the calls of each base."""
+        return [self.calls]
+
+    # Hits
 
     async def hit(
         self,
@@ -99,7 +124,7 @@ class Rates(Noun):
         if is_cacheable and (known := self._known.refusal(items, time.monotonic())) is not None:
             return known
         try:
-            answer = await self._runner.send(self._hits.hit(items, rid), retry_for)
+            answer = await self._runner.send(self._hits_of(items).hit(items, rid), retry_for)
         except TransportError as error:
             if not error.retryable:  # a right is missing, for instance: waiting does not help
                 raise
@@ -109,12 +134,13 @@ class Rates(Noun):
 
     async def peek(self, rule: str, subject: str) -> RuleAnswer:
         """What a rule allows a subject now; counts nothing."""
-        return (await self._runner.send(self._hits.hit([(rule, subject, 0)]))).rules[0]
+        items = [(rule, subject, 0)]
+        return (await self._runner.send(self._hits_of(items).hit(items))).rules[0]
 
     async def release(self, rule: str, subject: str, lease: str) -> bool:
         """Give a lease of concurrency back: the `rid` of the hit. False: it had ended before."""
         item = {"rule": rule, "subject": subject, "lease": lease}
-        return bool((await self._call("release", item=[item])).items[0].status == "released")
+        return bool((await self._call_of(subject, "release", item)).status == "released")
 
     async def renew(self, rule: str, subject: str, lease: str) -> float | None:
         """Let a lease of concurrency last as long as its rule says from now on.
@@ -122,7 +148,7 @@ class Rates(Noun):
         Returns when it ends (since the epoch, on the server's clock); None: it has ended, so stop the work.
         """
         item = {"rule": rule, "subject": subject, "lease": lease}
-        found: float | None = (await self._call("renew", item=[item])).items[0].deadline
+        found: float | None = (await self._call_of(subject, "renew", item)).deadline
         return found
 
     async def refund(self, rule: str, subject: str, cost: int = 1) -> int:
@@ -137,10 +163,16 @@ class Rates(Noun):
         return await self._adjust({"rule": rule, "subject": subject, "action": "reset"})
 
     async def _adjust(self, item: dict[str, Any]) -> int:
-        answer = await self._call("adjust", item=[item])
+        remaining: int = (await self._call_of(item["subject"], "adjust", item)).remaining
         self._known.forget()
-        remaining: int = answer.items[0].remaining
         return remaining
+
+    async def _call_of(self, subject: str, verb: str, item: dict[str, Any]) -> Result:
+        """A call for one item, and the answer to it."""
+        found: Result = (await self._runner.send(self._calls_of(subject).build(verb, item=[item]))).items[0]
+        return found
+
+    # Rules
 
     async def set_rule(self, name: str, **rule: Unpack[RuleFields]) -> Result:
         """Store a rule, in place of the one of this name. Returns `stored` or `same`, and `version`.
@@ -155,9 +187,10 @@ class Rates(Noun):
         return (await self._set({"name": name, "remove": True})).status == "removed"
 
     async def _set(self, item: dict[str, Any]) -> Result:
-        answer = await self._call("set_rules", item=[item])
+        found = Result("", {})
+        for calls in self._all_calls():  # one after the other; each changes in one step
+            found = (await self._runner.send(calls.build("set_rules", item=[item]))).items[0]
         self._known.forget()
-        found: Result = answer.items[0]
         return found
 
     async def rule(self, name: str) -> RateRule | None:
@@ -169,5 +202,30 @@ class Rates(Noun):
         return sorted(await self._rules([]), key=lambda rule: rule.name)
 
     async def _rules(self, names: list[str]) -> list[RateRule]:
-        items = (await self._call("rules", item=names)).items
+        items = (await self._runner.send(self._all_calls()[0].build("rules", item=names))).items
         return [RateRule(name=one.name, **one.rule) for one in items if one.status == "found"]
+
+
+class PartitionedRates(Rates, PartitionedNoun):
+    """Rates of a namespace that one core cannot serve: its subjects are spread over partitions.
+
+    All rules of a call need the same subject. Rules are stored in each partition.
+    """
+
+    def __init__(self, rates: Rates, partitions: int) -> None:
+        PartitionedNoun.__init__(self, rates._runner, rates.name, rates.base, partition_tags(partitions))
+        self._known = Known()
+        self._hits_at = [HitCalls(base, self._runner.now_ms) for base in self.bases]
+
+    def partitioned(self, partitions: int) -> PartitionedRates:
+        """Not here: take it from `adeq.rates(…)`."""
+        raise ConfigError("partitioned: these rates have partitions already; call it on adeq.rates(…)")
+
+    def _hits_of(self, items: Sequence[Item]) -> HitCalls:
+        return self._hits_at[partition_of({subject for _, subject, _ in items}, len(self.tags))]
+
+    def _calls_of(self, subject: str) -> NounCalls:
+        return self.part(self.tags[partition_of({subject}, len(self.tags))])
+
+    def _all_calls(self) -> Sequence[NounCalls]:
+        return [self.part(tag) for tag in self.tags]

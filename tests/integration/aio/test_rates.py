@@ -8,7 +8,7 @@ import pytest
 from pyadeq import RateRule
 from pyadeq.asyncio import Adeq, Rates
 from pyadeq.embedded import EmbeddedServer
-from pyadeq.errors import BadArgument, TransportError
+from pyadeq.errors import BadArgument, ConfigError, TransportError
 from tests.integration.conftest import Clock
 
 
@@ -222,3 +222,60 @@ async def test_a_server_that_takes_no_writes_is_away(away: tuple[EmbeddedServer,
         assert (await rates.hit("open", "bob")).allowed
         await other.client.config_set("maxmemory", 0)
         assert (await rates.hit("open", "bob")).status == "allowed"
+
+
+# Partitions
+
+
+async def test_subjects_are_spread_over_partitions_and_each_counts_once(rates: Rates) -> None:
+    parted = rates.partitioned(4)
+    assert parted is rates.partitioned(4)
+    await parted.set_rule("send", limit=2, period=3600)
+    await parted.set_rule("all", limit=9, period=3600)
+    users = [f"user:{number}" for number in range(20)]
+    for user in users:
+        assert (await parted.hit_all([("send", user), ("all", user, 3)])).rules[1].remaining == 6
+        assert await parted.hit("send", user)
+        assert not await parted.hit("send", user)
+    homes = {base for base in parted.bases for user in users if await exists(parted, f"{base}:g:send|{user}")}
+    assert len(homes) > 1
+    assert await parted.refund("send", users[0]) == 1
+    assert await parted.reset("send", users[0]) == 2
+    assert [rule.name for rule in await parted.rules()] == ["all", "send"]
+    assert await rates.rules() == []
+
+
+async def exists(rates: Rates, key: str) -> bool:
+    found: Any = rates._runner
+    return bool(await found.client.exists(key))
+
+
+async def test_a_call_of_two_subjects_is_refused_before_it_is_sent(rates: Rates) -> None:
+    parted = rates.partitioned(4)
+    with pytest.raises(BadArgument, match=r"hits: \['ann', 'bob'\] is not accepted; allowed: one subject in a call"):
+        await parted.hit_all([("no such rule", "ann"), ("send", "bob")])
+    with pytest.raises(BadArgument, match="rule must be the name of a rule"):
+        await parted.hit("send", "ann")
+
+
+async def test_leases_are_in_the_partition_of_their_subject(rates: Rates) -> None:
+    parted = rates.partitioned(3)
+    await parted.set_rule("export", algorithm="concurrency", limit=1)
+    for user in ("ann", "bob", "cleo"):
+        lease = (await parted.hit("export", user, remember=True)).rid
+        assert lease
+        assert await parted.renew("export", user, lease)
+        assert await parted.release("export", user, lease)
+    assert await parted.remove_rule("export")
+    assert await parted.rule("export") is None
+
+
+@pytest.mark.parametrize("partitions", [0, 1025, True, "4"])
+async def test_a_bad_number_of_partitions_is_refused(rates: Rates, partitions: Any) -> None:
+    with pytest.raises(BadArgument, match=r"partitions: .* is not accepted; allowed: an integer from 1 to 1024"):
+        rates.partitioned(partitions)
+
+
+async def test_partitions_have_no_partitions(rates: Rates) -> None:
+    with pytest.raises(ConfigError, match="these rates have partitions already"):
+        rates.partitioned(2).partitioned(4)
