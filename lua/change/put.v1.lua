@@ -2,7 +2,7 @@
 -- likewise. `expect_rev` is the revision that the caller has seen, 0 to create. Another content under review voids all answers and begins
 -- a new round. Who writes a change is a contributor for ever, and so is the person who answers for an agent: contributors do not review.
 -- The digest is SHA-1 of netstrings (`<length>:<bytes>,`): type, version, description, parameters, each resource in byte order,
--- rollback_strategy, timeout_ms, priority.
+-- rollback_strategy, timeout_ms, priority. `get_revision` returns what was replaced.
 --
 -- ARGV   rid          id
 -- ARGV   id           name
@@ -53,12 +53,10 @@ local before = replayed_one(ctx, 'put')
 if before then return before end
 
 local names, tag_list = table.concat(resources, ','), table.concat(tags, ',')
-local fields = { change_type, version, description, parameters }
-for _, name in ipairs(resources) do fields[#fields + 1] = name end  -- at most 32: resources
-fields[#fields + 1] = rollback_strategy
-fields[#fields + 1] = string.format('%d', timeout_ms)
-fields[#fields + 1] = string.format('%d', priority)
-local digest = digest_of(fields)
+local content = {
+  change_type, version, description, parameters, names, rollback_strategy, string.format('%d', timeout_ms), string.format('%d', priority),
+}
+local digest = redis.sha1hex(netstrings(content))
 
 local own = load_change(ctx, id)
 local refusal
@@ -73,9 +71,10 @@ local status = 'created'
 if own then
   local edited = write_metadata(own, tag_list)
   if digest ~= own.digest then
-    local fields_changed = changed_fields(own, names)
+    local before = stored_content(own)
+    keep_revision(own, before)
     write_content(ctx, own, names, digest)
-    record_step(ctx, own, 'change.revised', actor, 'changed=' .. fields_changed, '')
+    record_step(ctx, own, 'change.revised', actor, 'changed=' .. changed_fields(before, content), '')
     if own.state ~= 'draft' then open_round(ctx, own, actor, 'revised') end
     status = 'revised'
   elseif edited then

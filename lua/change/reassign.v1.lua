@@ -46,6 +46,6 @@ if operation == 'add' then one = add_request(ctx, own) end
 if operation == 'remove' then remove_request(own, one) end
 if operation == 'move' then move_request(ctx, own, one) end
 if operation == 'dismiss' then dismiss_answer(ctx, own, one) end
-record_step(ctx, own, 'change.reassigned', actor, 'slot=' .. one.slot .. ' action=' .. operation .. (wanted and ' to=' .. reviewer or ''), reason)
+record_step(ctx, own, 'change.reassigned', actor, 'slot=' .. one.slot .. ' operation=' .. operation .. (wanted and ' to=' .. reviewer or ''), reason)
 if own.state == 'reviewing' then decide(ctx, own, actor) end
 return told(ctx, 'reassign', own, { 'ok', own.state, tonumber(one.slot) })

@@ -4,10 +4,11 @@
 -- likewise. `expect_rev` is the revision that the caller has seen, 0 to create. Another content under review voids all answers and begins
 -- a new round. Who writes a change is a contributor for ever, and so is the person who answers for an agent: contributors do not review.
 -- The digest is SHA-1 of netstrings (`<length>:<bytes>,`): type, version, description, parameters, each resource in byte order,
--- rollback_strategy, timeout_ms, priority.
+-- rollback_strategy, timeout_ms, priority. `get_revision` returns what was replaced.
 --
 -- KEYS   change       prefix/hash   {base}:change:       name
 -- KEYS   params       prefix/string {base}:params:       name
+-- KEYS   revisions    prefix/hash   {base}:revisions:    name
 -- KEYS   contributors prefix/set    {base}:contributors: name
 -- KEYS   requests     prefix/hash   {base}:request:      id
 -- KEYS   logs         prefix/stream {base}:log:          name
@@ -110,8 +111,8 @@ local function arg_ids(v, min, max, is_label)
 end
 
 local KEYS, ARGV = KEYS, ARGV
-if #KEYS ~= 24 then
-  return redis.error_reply('ADEQ_ARG expected 24 keys, got ' .. #KEYS)
+if #KEYS ~= 25 then
+  return redis.error_reply('ADEQ_ARG expected 25 keys, got ' .. #KEYS)
 end
 
 local rid = ARGV[1]
@@ -246,15 +247,8 @@ local function check_resources(names)
   end
 end
 
--- digest_of(fields): SHA-1 over netstrings of the content, in this order; integers are decimal.
-local function digest_of(fields)
-  local words = {}
-  for i, field in ipairs(fields) do words[i] = #field .. ':' .. field .. ',' end
-  return redis.sha1hex(table.concat(words))
-end
-
 -- done_before(ctx, verb): the answer that an earlier call with this verb and rid stored in the last minute, or nil.
-local function done_before(ctx, verb) local once = KEYS[21]
+local function done_before(ctx, verb) local once = KEYS[22]
   if rid == '' then return nil end
   local word, until_ms = string.match(redis.call('HGET', once, 'done:' .. verb .. ':' .. rid) or '', '^(%S+) (%d+)$')
   if word and tonumber(until_ms) > ctx.now then return word end
@@ -275,7 +269,7 @@ end
 
 -- emit(ctx, event, id, detail): add an entry to the stream, if the noun keeps events. detail: `name=value` words, or
 -- ''. The trace is ctx.trace, that of the task, or else that of the call.
-local function emit(ctx, event, id, detail) local events = KEYS[23]
+local function emit(ctx, event, id, detail) local events = KEYS[24]
   if ctx.settings_events_max == 0 then return end
   if detail ~= '' and source == '' and trace == '' and not ctx.trace then
     redis.call('XADD', events, 'MAXLEN', '~', ctx.settings_events_max, '*', 'event', event, 'timestamp', ctx.now_text, 'id', id,
@@ -293,7 +287,7 @@ end
 -- hold_once(ctx, field, id, keep_ms, stamp): make a key of `once` refer to a task, for keep_ms or, without keep_ms,
 -- until it is released. stamp: that of the enqueue that made the task, if its record does not know the key; the key no
 -- longer counts once that was purged.
-local function hold_once(ctx, field, id, keep_ms, stamp) local once, once_due = KEYS[21], KEYS[22]
+local function hold_once(ctx, field, id, keep_ms, stamp) local once, once_due = KEYS[22], KEYS[23]
   if not keep_ms then
     redis.call('HSET', once, field, id)
     return
@@ -328,8 +322,21 @@ local function load_change(ctx, id)
   return own
 end
 
+-- netstrings(content): the parts of a content in this order, each as `<length>:<bytes>,`, and so each of its resources. The digest is over it.
+local function netstrings(content)
+  local words = {}
+  for i, part in ipairs(content) do  -- at most 8: parts of a content
+    if i ~= 5 then
+      words[#words + 1] = #part .. ':' .. part .. ','
+    else
+      for name in string.gmatch(part, '[^,]+') do words[#words + 1] = #name .. ':' .. name .. ',' end  -- at most 32: resources
+    end
+  end
+  return table.concat(words)
+end
+
 -- sweep_once(ctx, limit): delete expired fields of `once`, at most limit. Returns the number.
-local function sweep_once(ctx, limit) local once, once_due = KEYS[21], KEYS[22]
+local function sweep_once(ctx, limit) local once, once_due = KEYS[22], KEYS[23]
   local fields = redis.call('ZRANGE', once_due, '-inf', ctx.now, 'BYSCORE', 'LIMIT', 0, limit)
   if #fields == 0 then return 0 end
   -- at most 4,010: limit, as add_tasks gives it for 1,000 items
@@ -398,7 +405,7 @@ end
 -- open(clock): read what every call needs: the time, whether the base exists, and the settings that this script uses as
 -- `ctx.settings_<name>`; or nil and the error to return. lua/tools/opening.py generates which settings these are, and
 -- the first values of the fields of call.toml. clock: for a call that may create the base.
-local function open(clock) local config = KEYS[20]
+local function open(clock) local config = KEYS[21]
   local row = redis.call('HMGET', config, 'layout_min', 'clock', 'events_max', 'delegations')
   local now, now_text = read_clock(row[1], row[2], clock)
   if not now then return nil, now_text end
@@ -427,7 +434,7 @@ end
 -- record_step(ctx, own, event, by, detail, why): note a step of a change in its log, as an event, and as its next `seq`. by: who did it;
 -- detail: `name=value` words, or ''; why: free text for the log alone, or ''.
 -- EARLY
-local function record_step(ctx, own, event, by, detail, why) local logs = KEYS[5]
+local function record_step(ctx, own, event, by, detail, why) local logs = KEYS[6]
   set_field(own, 'seq', own.seq + 1)
   redis.call('XADD', logs .. own.id, 'MAXLEN', 1000, '*', 'event', event, 'timestamp', ctx.now_text, 'rev', own.rev, 'round', own.round,
     'by', by, 'detail', detail, 'reason', why, 'proof', by ~= 'time' and ctx.proof or '')
@@ -461,7 +468,7 @@ end
 
 -- save_change(ctx, own): store what this call has changed, and when the change is due next.
 -- EARLY
-local function save_change(ctx, own) local change, due = KEYS[1], KEYS[7]
+local function save_change(ctx, own) local change, due = KEYS[1], KEYS[8]
   if own.list_changed then
     local words = {}
     for i, one in ipairs(own.list) do words[i] = one.slot .. ' ' .. one.status .. ' ' .. one.reviewer .. one.chain .. ' ' .. one.by end
@@ -494,7 +501,7 @@ end
 
 -- take_others(ctx, limit): do what is due for other changes, at most limit of them. Returns how many. An entry that its record does not
 -- confirm is damage: it is mended, or it would be looked at for ever.
-local function take_others(ctx, limit) local due = KEYS[7]
+local function take_others(ctx, limit) local due = KEYS[8]
   local ids = redis.call('ZRANGE', due, '-inf', ctx.now_text, 'BYSCORE', 'LIMIT', 0, limit)
   for _, id in ipairs(ids) do
     local own = read_change(id)
@@ -525,14 +532,14 @@ function arg_rare()
   if arg_made then return arg_made end
 
 -- leave_away(own, one): a request is no longer pending with a delegate.
-local function leave_away(own, one) local away = KEYS[19]
+local function leave_away(own, one) local away = KEYS[20]
   for person in string.gmatch(one.chain, '[^>]+') do  -- at most 4: delegation_depth
     redis.call('ZREM', away .. person, own.id .. '/' .. one.slot)
   end
 end
 
 -- close_requests(own, status): close the requests that nobody has answered: expired or cancelled.
-local function close_requests(own, status) local requests = KEYS[4]
+local function close_requests(own, status) local requests = KEYS[5]
   for _, one in ipairs(slots_of(own)) do  -- at most 32: slots
     if one.status == 'pending' then
       one.status, own.list_changed = status, true
@@ -548,7 +555,7 @@ local function is_ended(state)
 end
 
 -- leave_inboxes(own): take the pending requests of a change out of all inboxes.
-local function leave_inboxes(own) local inboxes = KEYS[6]
+local function leave_inboxes(own) local inboxes = KEYS[7]
   for _, one in ipairs(slots_of(own)) do  -- at most 32: slots
     if one.status == 'pending' then redis.call('ZREM', inboxes .. one.reviewer, own.id .. '/' .. one.slot) end
   end
@@ -556,7 +563,7 @@ end
 
 -- move_to(ctx, own, state): bring a change into another state. Leaving a review closes its open requests; an ended change is kept for
 -- a time. The caller notes the step.
-local function move_to(ctx, own, state) local requests, ended, states = KEYS[4], KEYS[8], KEYS[9]
+local function move_to(ctx, own, state) local requests, ended, states = KEYS[5], KEYS[9], KEYS[10]
   if own.state == 'reviewing' then leave_inboxes(own) end
   if (own.state == 'submitted' or own.state == 'reviewing') and state ~= 'reviewing' and state ~= 'submitted' then
     close_requests(own, own.timeout_at_ms <= ctx.now and 'expired' or 'cancelled')
@@ -589,7 +596,7 @@ end
 
 -- asked_slot(own, people): the slot of the request that one of these persons has, or has answered or delegated, in the review of a change;
 -- or nil. An agent does both for a person, so `slots` does not name both.
-local function asked_slot(own, people) local requests = KEYS[4]
+local function asked_slot(own, people) local requests = KEYS[5]
   for _, one in ipairs(slots_of(own)) do  -- at most 32: slots
     for _, person in ipairs(people) do  -- at most 2: an actor and a principal
       if one.by == person or is_asked(one, person) then return tonumber(one.slot) end
@@ -605,7 +612,7 @@ local function asked_slot(own, people) local requests = KEYS[4]
 end
 
 -- has_written(id, people): the first of these persons who is a contributor of a change, or nil.
-local function has_written(id, people) local contributors = KEYS[3]
+local function has_written(id, people) local contributors = KEYS[4]
   local found = redis.call('SMISMEMBER', contributors .. id, unpack(people))  -- at most 8: an actor, a principal, a chain
   for i, one in ipairs(people) do
     if found[i] == 1 then return one end
@@ -624,7 +631,7 @@ local function can_be_asked(own, reviewer)
 end
 
 -- read_delegation(person, name): the fields of a delegation by name, all of them texts; or nil.
-local function read_delegation(person, name) local delegations = KEYS[17]
+local function read_delegation(person, name) local delegations = KEYS[18]
   local stored = string.sub(name, 1, 1) ~= '#' and redis.call('HGET', delegations .. person, name)
   if not stored then return nil end
   local fields = {}
@@ -639,15 +646,13 @@ local function cascades(one, via)
   return not fields or fields.cascade == '1'
 end
 
--- changed_fields(own, names): the fields of the content in which this call differs from what is stored, separated by commas.
-local function changed_fields(own, names) local change, params = KEYS[1], KEYS[2]
-  local order = { 'type', 'version', 'description', 'resources', 'rollback_strategy', 'timeout_ms', 'priority' }
-  local row, found = redis.call('HMGET', change .. own.id, unpack(order)), {}  -- at most 7: order
-  local new = { change_type, version, description, names, rollback_strategy, string.format('%d', timeout_ms), string.format('%d', priority) }
+-- changed_fields(before, content): the parts in which two contents differ, separated by commas.
+local function changed_fields(before, content)
+  local order = { 'type', 'version', 'description', 'parameters', 'resources', 'rollback_strategy', 'timeout', 'priority' }
+  local found = {}
   for i, name in ipairs(order) do
-    if row[i] ~= new[i] then found[#found + 1] = name == 'timeout_ms' and 'timeout' or name end
+    if before[i] ~= content[i] then found[#found + 1] = name end
   end
-  if redis.call('GET', params .. own.id) ~= parameters then found[#found + 1] = 'parameters' end
   return table.concat(found, ',')
 end
 
@@ -661,7 +666,7 @@ local function count_slots(own)
 end
 
 -- create_base(clock): store the layout and the clock of a new base. The clock is `test` or `server` (the default).
-local function create_base(clock) local config = KEYS[20]
+local function create_base(clock) local config = KEYS[21]
   redis.call('HSET', config, 'layout', CREATED, 'layout_min', CREATED, 'clock', clock == 'test' and 'test' or 'server')
 end
 
@@ -679,7 +684,7 @@ local function reindex(own, prefix, before, after)
 end
 
 -- write_content(ctx, own, names, digest): store the content of this call as a new revision.
-local function write_content(ctx, own, names, digest) local params, by_resource = KEYS[2], KEYS[12]
+local function write_content(ctx, own, names, digest) local params, by_resource = KEYS[2], KEYS[13]
   reindex(own, by_resource, text_of(own, 'resources'), names)
   set_field(own, 'rev', own.rev + 1)
   set_field(own, 'digest', digest)
@@ -694,7 +699,7 @@ local function write_content(ctx, own, names, digest) local params, by_resource 
 end
 
 -- write_metadata(own, tag_list): store the metadata of this call. Returns whether it was different.
-local function write_metadata(own, tag_list) local change, by_team, by_tag = KEYS[1], KEYS[13], KEYS[14]
+local function write_metadata(own, tag_list) local change, by_team, by_tag = KEYS[1], KEYS[14], KEYS[15]
   local row = redis.call('HMGET', change .. own.id, 'author_name', 'ticket_ref')
   if row[1] == author_name and row[2] == ticket_ref and text_of(own, 'team') == team and text_of(own, 'tags') == tag_list then return false end
   if text_of(own, 'team') ~= team then reindex(own, by_team, text_of(own, 'team'), team) end
@@ -707,7 +712,7 @@ local function write_metadata(own, tag_list) local change, by_team, by_tag = KEY
 end
 
 -- create_change(ctx, person, names, tag_list, digest): a new draft with the content and the metadata of this call.
-local function create_change(ctx, person, names, tag_list, digest) local states, by_author = KEYS[9], KEYS[10]
+local function create_change(ctx, person, names, tag_list, digest) local states, by_author = KEYS[10], KEYS[11]
   local own = read_change(id, true)
   own.resources, own.team, own.tags, own.p_follows = '', '', '', ''
   set_field(own, 'state', 'draft')
@@ -755,7 +760,7 @@ local function inbox_score(own)
 end
 
 -- enter_inboxes(own): put the pending requests of a change into the inboxes of their reviewers, or at another place there.
-local function enter_inboxes(own) local inboxes = KEYS[6]
+local function enter_inboxes(own) local inboxes = KEYS[7]
   local score = inbox_score(own)
   for _, one in ipairs(slots_of(own)) do  -- at most 32: slots
     if one.status == 'pending' then redis.call('ZADD', inboxes .. one.reviewer, score, own.id .. '/' .. one.slot) end
@@ -783,7 +788,7 @@ end
 
 -- find_delegation(ctx, own, person): the name and the fields of the first delegation of a person that fits a change, by the bytes of their
 -- names; or nil. A call reads those of a person once.
-local function find_delegation(ctx, own, person) local delegations = KEYS[17]
+local function find_delegation(ctx, own, person) local delegations = KEYS[18]
   local list = ctx.known[person]
   if not list then
     list = {}
@@ -819,7 +824,7 @@ local function follow_delegations(ctx, own, one, via)
 end
 
 -- join_people(ctx, own, one): list a pending request with those who have it, or have delegated it.
-local function join_people(ctx, own, one) local by_reviewer, away = KEYS[11], KEYS[19]
+local function join_people(ctx, own, one) local by_reviewer, away = KEYS[12], KEYS[20]
   redis.call('ZADD', by_reviewer .. one.reviewer, own.created_ms, own.id)
   for person in string.gmatch(one.chain, '[^>]+') do  -- at most 4: delegation_depth
     redis.call('ZADD', by_reviewer .. 'user:' .. person, own.created_ms, own.id)
@@ -828,7 +833,7 @@ local function join_people(ctx, own, one) local by_reviewer, away = KEYS[11], KE
 end
 
 -- open_request(ctx, own, one): open a request for an answer to this revision, in this round.
-local function open_request(ctx, own, one) local requests = KEYS[4]
+local function open_request(ctx, own, one) local requests = KEYS[5]
   one.status, one.by, own.list_changed = 'pending', '', true
   if one.chain ~= '' then join_people(ctx, own, one) end
   redis.call('HSET', requests .. own.id .. '/' .. one.slot, 'status', 'pending', 'round', own.round, 'rev', own.rev, 'digest', own.digest,
@@ -838,7 +843,7 @@ end
 
 -- new_request(ctx, own, one, name): make a request, and open it: for the reviewer, or for the person to whom policies of delegation lead
 -- from there. name: of the reviewer, for people, or ''.
-local function new_request(ctx, own, one, name) local requests = KEYS[4]
+local function new_request(ctx, own, one, name) local requests = KEYS[5]
   local key, via = requests .. own.id .. '/' .. one.slot, ''
   redis.call('HSET', key, 'reviewer', one.reviewer, 'reviewer_name', name, 'priority', text_of(own, 'review_priority'))
   if ctx.settings_delegations then via = follow_delegations(ctx, own, one, '') end
@@ -879,7 +884,7 @@ end
 
 -- escalate(ctx, own, by): ask the next of `escalate_to` as well, with a full interval for all who are asked. Returns whether there is one
 -- request more.
-local function escalate(ctx, own, by) local requests = KEYS[4]
+local function escalate(ctx, own, by) local requests = KEYS[5]
   local name, level = next_asked(own)
   local list, levels = slots_of(own), select(2, string.gsub(text_of(own, 'p_escalate_to'), '[^,]+', ''))
   set_field(own, 'level', level)
@@ -905,8 +910,16 @@ local function is_assessed(ctx, own)
   return number_of(own, 'preview_rev') == own.rev and number_of(own, 'preview_until_ms') > ctx.now
 end
 
+-- keep_revision(own, content): keep the content of the revision that this call replaces, for reviewers who have seen it. Of a change, those of
+-- the last 10 are kept.
+local function keep_revision(own, content) local revisions = KEYS[3]
+  redis.call('HSET', revisions .. own.id, own.rev, netstrings(content))
+  if own.rev > 10 then redis.call('HDEL', revisions .. own.id, own.rev - 10) end
+  redis.call('PEXPIRE', revisions .. own.id, 2592000000)
+end
+
 -- put_out(ctx, follow): put a task into the outbox. The change is kept until it is delivered.
-local function put_out(ctx, follow) local change, outbox, follows = KEYS[1], KEYS[15], KEYS[16]
+local function put_out(ctx, follow) local change, outbox, follows = KEYS[1], KEYS[16], KEYS[17]
   local name = follow.id .. ' ' .. follow.seq
   redis.call('ZADD', outbox, ctx.now_text, name)
   redis.call('HSET', follows, name, follow.text)
@@ -930,7 +943,7 @@ end
 
 -- recheck_later(ctx, one): a request is open again, and delegations may have begun or ended since it was answered, or before its review
 -- began: the next step of delegations looks at it.
-local function recheck_later(ctx, one) local delegating = KEYS[18]
+local function recheck_later(ctx, one) local delegating = KEYS[19]
   local person = ctx.settings_delegations and string.match(one.reviewer, '^user:(.+)$')
   if not person then return end
   redis.call('ZADD', delegating, ctx.now_text, person)
@@ -989,6 +1002,14 @@ local function reject(ctx, own, by, why)
   record_step(ctx, own, 'change.rejected', by, 'why=' .. why, '')
 end
 
+-- stored_content(own): the parts of the content of a change, as they are stored: type, version, description, parameters, resources (separated
+-- by commas), rollback_strategy, timeout_ms, priority.
+local function stored_content(own) local change, params = KEYS[1], KEYS[2]
+  local row = redis.call('HMGET', change .. own.id, 'type', 'version', 'description', 'resources', 'rollback_strategy', 'timeout_ms', 'priority')
+  table.insert(row, 4, redis.call('GET', params .. own.id))
+  return row
+end
+
 -- time_out(ctx, own): nobody has decided in time: the change is rejected, unless its policy approves what is of low risk. It does not
 -- approve what a reviewer has rejected or wants changed.
 local function time_out(ctx, own)
@@ -1023,11 +1044,11 @@ local function take_due(ctx, own)
   end
 end
 
-  arg_made = { changed_fields = changed_fields, create_base = create_base, write_content = write_content, write_metadata = write_metadata, create_change = create_change, note_follow = note_follow, open_round = open_round, refuse_put = refuse_put, take_due = take_due }
+  arg_made = { changed_fields = changed_fields, create_base = create_base, write_content = write_content, write_metadata = write_metadata, create_change = create_change, keep_revision = keep_revision, note_follow = note_follow, open_round = open_round, refuse_put = refuse_put, stored_content = stored_content, take_due = take_due }
   return arg_made
 end
 
-local contributors = KEYS[3]
+local contributors = KEYS[4]
 
 local ctx, refused = open()
 if refused then return refused end
@@ -1041,12 +1062,10 @@ local before = replayed_one(ctx, 'put')
 if before then return before end
 
 local names, tag_list = table.concat(resources, ','), table.concat(tags, ',')
-local fields = { change_type, version, description, parameters }
-for _, name in ipairs(resources) do fields[#fields + 1] = name end  -- at most 32: resources
-fields[#fields + 1] = rollback_strategy
-fields[#fields + 1] = string.format('%d', timeout_ms)
-fields[#fields + 1] = string.format('%d', priority)
-local digest = digest_of(fields)
+local content = {
+  change_type, version, description, parameters, names, rollback_strategy, string.format('%d', timeout_ms), string.format('%d', priority),
+}
+local digest = redis.sha1hex(netstrings(content))
 
 local own = load_change(ctx, id)
 local refusal
@@ -1061,9 +1080,10 @@ local status = 'created'
 if own then
   local edited = arg_rare().write_metadata(own, tag_list)
   if digest ~= own.digest then
-    local fields_changed = arg_rare().changed_fields(own, names)
+    local before = arg_rare().stored_content(own)
+    arg_rare().keep_revision(own, before)
     arg_rare().write_content(ctx, own, names, digest)
-    record_step(ctx, own, 'change.revised', actor, 'changed=' .. fields_changed, '')
+    record_step(ctx, own, 'change.revised', actor, 'changed=' .. arg_rare().changed_fields(before, content), '')
     if own.state ~= 'draft' then arg_rare().open_round(ctx, own, actor, 'revised') end
     status = 'revised'
   elseif edited then

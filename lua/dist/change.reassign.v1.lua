@@ -335,7 +335,10 @@ local function refuse_reassign(own, one)
   if operation == 'dismiss' and (own.state ~= 'reviewing' or one.by == '') then return { 'not_eligible', 'not_answered' } end
   if operation == 'move' and one.status ~= 'pending' then return { 'not_eligible', 'answered' } end
   if operation == 'add' and #slots_of(own) == 32 then return { 'full' } end
-  if reviewer ~= '' and not arg_rare().can_be_asked(own, reviewer) then return { 'not_eligible', 'answered' } end
+  if reviewer ~= '' and not arg_rare().can_be_asked(own, reviewer) then
+    local may_write = text_of(own, 'p_contributors_may_vote') == '1'
+    return { 'not_eligible', not may_write and arg_rare().has_written(own.id, { string.sub(reviewer, 6) }) and 'contributor' or 'answered' }
+  end
   if operation == 'remove' then
     local counts = arg_rare().count_slots(own)
     local left = counts.approved + counts.pending + counts.changes_requested
@@ -921,7 +924,7 @@ local function take_due(ctx, own)
   end
 end
 
-  arg_made = { can_be_asked = can_be_asked, add_request = add_request, check_reviewers = check_reviewers, count_slots = count_slots, decide = decide, dismiss_answer = dismiss_answer, move_request = move_request, note_follow = note_follow, remove_request = remove_request, take_due = take_due }
+  arg_made = { has_written = has_written, can_be_asked = can_be_asked, add_request = add_request, check_reviewers = check_reviewers, count_slots = count_slots, decide = decide, dismiss_answer = dismiss_answer, move_request = move_request, note_follow = note_follow, remove_request = remove_request, take_due = take_due }
   return arg_made
 end
 
@@ -945,6 +948,6 @@ if operation == 'add' then one = arg_rare().add_request(ctx, own) end
 if operation == 'remove' then arg_rare().remove_request(own, one) end
 if operation == 'move' then arg_rare().move_request(ctx, own, one) end
 if operation == 'dismiss' then arg_rare().dismiss_answer(ctx, own, one) end
-record_step(ctx, own, 'change.reassigned', actor, 'slot=' .. one.slot .. ' action=' .. operation .. (wanted and ' to=' .. reviewer or ''), reason)
+record_step(ctx, own, 'change.reassigned', actor, 'slot=' .. one.slot .. ' operation=' .. operation .. (wanted and ' to=' .. reviewer or ''), reason)
 if own.state == 'reviewing' then arg_rare().decide(ctx, own, actor) end
 return told(ctx, 'reassign', own, { 'ok', own.state, tonumber(one.slot) })

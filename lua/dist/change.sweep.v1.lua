@@ -7,6 +7,7 @@
 --
 -- KEYS   change       prefix/hash   {base}:change:       name
 -- KEYS   params       prefix/string {base}:params:       name
+-- KEYS   revisions    prefix/hash   {base}:revisions:    name
 -- KEYS   previews     prefix/string {base}:preview:      name
 -- KEYS   outputs      prefix/string {base}:output:       name
 -- KEYS   contributors prefix/set    {base}:contributors: name
@@ -63,8 +64,8 @@ local function arg_uint(v, min, max)
 end
 
 local KEYS, ARGV = KEYS, ARGV
-if #KEYS ~= 26 then
-  return redis.error_reply('ADEQ_ARG expected 26 keys, got ' .. #KEYS)
+if #KEYS ~= 27 then
+  return redis.error_reply('ADEQ_ARG expected 27 keys, got ' .. #KEYS)
 end
 
 local limit = ARGV[1]
@@ -96,14 +97,14 @@ end
 local arg_rare
 
 -- leave_away(own, one): a request is no longer pending with a delegate.
-local function leave_away(own, one) local away = KEYS[21]
+local function leave_away(own, one) local away = KEYS[22]
   for person in string.gmatch(one.chain, '[^>]+') do  -- at most 4: delegation_depth
     redis.call('ZREM', away .. person, own.id .. '/' .. one.slot)
   end
 end
 
 -- leave_people(own, one): the opposite of join_people.
-local function leave_people(own, one) local by_reviewer = KEYS[13]
+local function leave_people(own, one) local by_reviewer = KEYS[14]
   redis.call('ZREM', by_reviewer .. one.reviewer, own.id)
   for person in string.gmatch(one.chain, '[^>]+') do  -- at most 4: delegation_depth
     redis.call('ZREM', by_reviewer .. 'user:' .. person, own.id)
@@ -112,7 +113,7 @@ local function leave_people(own, one) local by_reviewer = KEYS[13]
 end
 
 -- drop_request(own, one): delete a request, and the change from the indexes of its reviewers.
-local function drop_request(own, one) local requests = KEYS[6]
+local function drop_request(own, one) local requests = KEYS[7]
   redis.call('DEL', requests .. own.id .. '/' .. one.slot)
   leave_people(own, one)
 end
@@ -132,7 +133,7 @@ end
 
 -- emit(ctx, event, id, detail): add an entry to the stream, if the noun keeps events. detail: `name=value` words, or
 -- ''. The trace is ctx.trace, that of the task, or else that of the call.
-local function emit(ctx, event, id, detail) local events = KEYS[25]
+local function emit(ctx, event, id, detail) local events = KEYS[26]
   if ctx.settings_events_max == 0 then return end
   if detail ~= '' and source == '' and trace == '' and not ctx.trace then
     redis.call('XADD', events, 'MAXLEN', '~', ctx.settings_events_max, '*', 'event', event, 'timestamp', ctx.now_text, 'id', id,
@@ -189,7 +190,7 @@ end
 -- record_step(ctx, own, event, by, detail, why): note a step of a change in its log, as an event, and as its next `seq`. by: who did it;
 -- detail: `name=value` words, or ''; why: free text for the log alone, or ''.
 -- EARLY
-local function record_step(ctx, own, event, by, detail, why) local logs = KEYS[7]
+local function record_step(ctx, own, event, by, detail, why) local logs = KEYS[8]
   set_field(own, 'seq', own.seq + 1)
   redis.call('XADD', logs .. own.id, 'MAXLEN', 1000, '*', 'event', event, 'timestamp', ctx.now_text, 'rev', own.rev, 'round', own.round,
     'by', by, 'detail', detail, 'reason', why, 'proof', by ~= 'time' and ctx.proof or '')
@@ -199,7 +200,7 @@ end
 
 -- save_change(ctx, own): store what this call has changed, and when the change is due next.
 -- EARLY
-local function save_change(ctx, own) local change, due = KEYS[1], KEYS[9]
+local function save_change(ctx, own) local change, due = KEYS[1], KEYS[10]
   if own.list_changed then
     local words = {}
     for i, one in ipairs(own.list) do words[i] = one.slot .. ' ' .. one.status .. ' ' .. one.reviewer .. one.chain .. ' ' .. one.by end
@@ -217,7 +218,7 @@ local function save_change(ctx, own) local change, due = KEYS[1], KEYS[9]
 end
 
 -- recheck_request(ctx, person, id): move a pending request that this person has, or has delegated by a policy, to whom it belongs now.
-local function recheck_request(ctx, person, id) local requests = KEYS[6]
+local function recheck_request(ctx, person, id) local requests = KEYS[7]
   local name, slot = string.match(id, '^(.+)/(%d+)$')
   local own = load_change(ctx, name)
   local one = own and arg_rare().find_slot(own, tonumber(slot))
@@ -276,7 +277,7 @@ end
 -- move_delegated(ctx, limit): where delegations have begun, ended or changed, move the requests of these persons, and back: at most limit
 -- requests. Until then a request belongs to the person that its record names. A pass over the requests of a person may take several calls:
 -- what begins or ends meanwhile, and whoever puts the person into `delegating` again, causes another pass. Returns whether there is more to do.
-local function move_delegated(ctx, limit) local inboxes, delegations, delegating, away = KEYS[8], KEYS[19], KEYS[20], KEYS[21]
+local function move_delegated(ctx, limit) local inboxes, delegations, delegating, away = KEYS[9], KEYS[20], KEYS[21], KEYS[22]
   local left = limit
   for _ = 1, 20 do  -- at most 20: persons of a call
     local head = redis.call('ZRANGE', delegating, '-inf', ctx.now_text, 'BYSCORE', 'LIMIT', 0, 1, 'WITHSCORES')
@@ -335,7 +336,7 @@ end
 -- open(clock): read what every call needs: the time, whether the base exists, and the settings that this script uses as
 -- `ctx.settings_<name>`; or nil and the error to return. lua/tools/opening.py generates which settings these are, and
 -- the first values of the fields of call.toml. clock: for a call that may create the base.
-local function open(clock) local config = KEYS[22]
+local function open(clock) local config = KEYS[23]
   local row = redis.call('HMGET', config, 'layout_min', 'clock', 'keep_ms', 'keep_max', 'events_max', 'delegations')
   local now, now_text = read_clock(row[1], row[2], clock)
   if not now then return nil, now_text end
@@ -371,7 +372,7 @@ end
 
 -- remove_change(ctx, id): delete an ended change with all that belongs to it. It is kept while a task of it is in the outbox. Returns how
 -- many are deleted.
-local function remove_change(ctx, id) local change, params, previews, outputs, contributors, logs, ended, states, by_author, by_resource, by_team, by_tag = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[7], KEYS[10], KEYS[11], KEYS[12], KEYS[14], KEYS[15], KEYS[16]
+local function remove_change(ctx, id) local change, params, revisions, previews, outputs, contributors, logs, ended, states, by_author, by_resource, by_team, by_tag = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6], KEYS[8], KEYS[11], KEYS[12], KEYS[13], KEYS[15], KEYS[16], KEYS[17]
   if tonumber(redis.call('HGET', change .. id, 'undelivered') or 0) > 0 then
     redis.call('ZADD', ended, ctx.now_text, id)
     return 0
@@ -384,13 +385,13 @@ local function remove_change(ctx, id) local change, params, previews, outputs, c
   redis.call('ZREM', by_author .. text_of(own, 'author'), id)
   redis.call('ZREM', states .. own.state, id)
   redis.call('ZREM', ended, id)
-  redis.call('UNLINK', change .. id, params .. id, previews .. id, outputs .. id, contributors .. id, logs .. id)
+  redis.call('UNLINK', change .. id, params .. id, revisions .. id, previews .. id, outputs .. id, contributors .. id, logs .. id)
   emit(ctx, 'change.removed', id, '')
   return 1
 end
 
 -- sweep_once(ctx, limit): delete expired fields of `once`, at most limit. Returns the number.
-local function sweep_once(ctx, limit) local once, once_due = KEYS[23], KEYS[24]
+local function sweep_once(ctx, limit) local once, once_due = KEYS[24], KEYS[25]
   local fields = redis.call('ZRANGE', once_due, '-inf', ctx.now, 'BYSCORE', 'LIMIT', 0, limit)
   if #fields == 0 then return 0 end
   -- at most 4,010: limit, as add_tasks gives it for 1,000 items
@@ -401,7 +402,7 @@ end
 
 -- take_others(ctx, limit): do what is due for other changes, at most limit of them. Returns how many. An entry that its record does not
 -- confirm is damage: it is mended, or it would be looked at for ever.
-local function take_others(ctx, limit) local due = KEYS[9]
+local function take_others(ctx, limit) local due = KEYS[10]
   local ids = redis.call('ZRANGE', due, '-inf', ctx.now_text, 'BYSCORE', 'LIMIT', 0, limit)
   for _, id in ipairs(ids) do
     local own = read_change(id)
@@ -422,7 +423,7 @@ function arg_rare()
   if arg_made then return arg_made end
 
 -- close_requests(own, status): close the requests that nobody has answered: expired or cancelled.
-local function close_requests(own, status) local requests = KEYS[6]
+local function close_requests(own, status) local requests = KEYS[7]
   for _, one in ipairs(slots_of(own)) do  -- at most 32: slots
     if one.status == 'pending' then
       one.status, own.list_changed = status, true
@@ -438,7 +439,7 @@ local function is_ended(state)
 end
 
 -- leave_inboxes(own): take the pending requests of a change out of all inboxes.
-local function leave_inboxes(own) local inboxes = KEYS[8]
+local function leave_inboxes(own) local inboxes = KEYS[9]
   for _, one in ipairs(slots_of(own)) do  -- at most 32: slots
     if one.status == 'pending' then redis.call('ZREM', inboxes .. one.reviewer, own.id .. '/' .. one.slot) end
   end
@@ -446,7 +447,7 @@ end
 
 -- move_to(ctx, own, state): bring a change into another state. Leaving a review closes its open requests; an ended change is kept for
 -- a time. The caller notes the step.
-local function move_to(ctx, own, state) local requests, ended, states = KEYS[6], KEYS[10], KEYS[11]
+local function move_to(ctx, own, state) local requests, ended, states = KEYS[7], KEYS[11], KEYS[12]
   if own.state == 'reviewing' then leave_inboxes(own) end
   if (own.state == 'submitted' or own.state == 'reviewing') and state ~= 'reviewing' and state ~= 'submitted' then
     close_requests(own, own.timeout_at_ms <= ctx.now and 'expired' or 'cancelled')
@@ -492,7 +493,7 @@ local function bytes_before(one, other)
 end
 
 -- has_written(id, people): the first of these persons who is a contributor of a change, or nil.
-local function has_written(id, people) local contributors = KEYS[5]
+local function has_written(id, people) local contributors = KEYS[6]
   local found = redis.call('SMISMEMBER', contributors .. id, unpack(people))  -- at most 8: an actor, a principal, a chain
   for i, one in ipairs(people) do
     if found[i] == 1 then return one end
@@ -516,7 +517,7 @@ local function can_be_asked(own, reviewer)
 end
 
 -- read_delegation(person, name): the fields of a delegation by name, all of them texts; or nil.
-local function read_delegation(person, name) local delegations = KEYS[19]
+local function read_delegation(person, name) local delegations = KEYS[20]
   local stored = string.sub(name, 1, 1) ~= '#' and redis.call('HGET', delegations .. person, name)
   if not stored then return nil end
   local fields = {}
@@ -573,7 +574,7 @@ local function inbox_score(own)
 end
 
 -- enter_inboxes(own): put the pending requests of a change into the inboxes of their reviewers, or at another place there.
-local function enter_inboxes(own) local inboxes = KEYS[8]
+local function enter_inboxes(own) local inboxes = KEYS[9]
   local score = inbox_score(own)
   for _, one in ipairs(slots_of(own)) do  -- at most 32: slots
     if one.status == 'pending' then redis.call('ZADD', inboxes .. one.reviewer, score, own.id .. '/' .. one.slot) end
@@ -601,7 +602,7 @@ end
 
 -- find_delegation(ctx, own, person): the name and the fields of the first delegation of a person that fits a change, by the bytes of their
 -- names; or nil. A call reads those of a person once.
-local function find_delegation(ctx, own, person) local delegations = KEYS[19]
+local function find_delegation(ctx, own, person) local delegations = KEYS[20]
   local list = ctx.known[person]
   if not list then
     list = {}
@@ -637,7 +638,7 @@ local function follow_delegations(ctx, own, one, via)
 end
 
 -- join_people(ctx, own, one): list a pending request with those who have it, or have delegated it.
-local function join_people(ctx, own, one) local by_reviewer, away = KEYS[13], KEYS[21]
+local function join_people(ctx, own, one) local by_reviewer, away = KEYS[14], KEYS[22]
   redis.call('ZADD', by_reviewer .. one.reviewer, own.created_ms, own.id)
   for person in string.gmatch(one.chain, '[^>]+') do  -- at most 4: delegation_depth
     redis.call('ZADD', by_reviewer .. 'user:' .. person, own.created_ms, own.id)
@@ -646,7 +647,7 @@ local function join_people(ctx, own, one) local by_reviewer, away = KEYS[13], KE
 end
 
 -- open_request(ctx, own, one): open a request for an answer to this revision, in this round.
-local function open_request(ctx, own, one) local requests = KEYS[6]
+local function open_request(ctx, own, one) local requests = KEYS[7]
   one.status, one.by, own.list_changed = 'pending', '', true
   if one.chain ~= '' then join_people(ctx, own, one) end
   redis.call('HSET', requests .. own.id .. '/' .. one.slot, 'status', 'pending', 'round', own.round, 'rev', own.rev, 'digest', own.digest,
@@ -656,7 +657,7 @@ end
 
 -- new_request(ctx, own, one, name): make a request, and open it: for the reviewer, or for the person to whom policies of delegation lead
 -- from there. name: of the reviewer, for people, or ''.
-local function new_request(ctx, own, one, name) local requests = KEYS[6]
+local function new_request(ctx, own, one, name) local requests = KEYS[7]
   local key, via = requests .. own.id .. '/' .. one.slot, ''
   redis.call('HSET', key, 'reviewer', one.reviewer, 'reviewer_name', name, 'priority', text_of(own, 'review_priority'))
   if ctx.settings_delegations then via = follow_delegations(ctx, own, one, '') end
@@ -697,7 +698,7 @@ end
 
 -- escalate(ctx, own, by): ask the next of `escalate_to` as well, with a full interval for all who are asked. Returns whether there is one
 -- request more.
-local function escalate(ctx, own, by) local requests = KEYS[6]
+local function escalate(ctx, own, by) local requests = KEYS[7]
   local name, level = next_asked(own)
   local list, levels = slots_of(own), select(2, string.gsub(text_of(own, 'p_escalate_to'), '[^,]+', ''))
   set_field(own, 'level', level)
@@ -724,7 +725,7 @@ end
 
 -- hand_on(ctx, own, one, reviewer, chain, via): a pending request has another reviewer from now on, and these have delegated it: by the
 -- policies `via`, each behind a comma, which is empty where a person has done it.
-local function hand_on(ctx, own, one, reviewer, chain, via) local requests, inboxes = KEYS[6], KEYS[8]
+local function hand_on(ctx, own, one, reviewer, chain, via) local requests, inboxes = KEYS[7], KEYS[9]
   local id = own.id .. '/' .. one.slot
   if own.state == 'reviewing' then
     redis.call('ZREM', inboxes .. one.reviewer, id)
@@ -746,7 +747,7 @@ local function is_assessed(ctx, own)
 end
 
 -- put_out(ctx, follow): put a task into the outbox. The change is kept until it is delivered.
-local function put_out(ctx, follow) local change, outbox, follows = KEYS[1], KEYS[17], KEYS[18]
+local function put_out(ctx, follow) local change, outbox, follows = KEYS[1], KEYS[18], KEYS[19]
   local name = follow.id .. ' ' .. follow.seq
   redis.call('ZADD', outbox, ctx.now_text, name)
   redis.call('HSET', follows, name, follow.text)
@@ -783,7 +784,7 @@ end
 
 -- recheck_later(ctx, one): a request is open again, and delegations may have begun or ended since it was answered, or before its review
 -- began: the next step of delegations looks at it.
-local function recheck_later(ctx, one) local delegating = KEYS[20]
+local function recheck_later(ctx, one) local delegating = KEYS[21]
   local person = ctx.settings_delegations and string.match(one.reviewer, '^user:(.+)$')
   if not person then return end
   redis.call('ZADD', delegating, ctx.now_text, person)
@@ -866,7 +867,7 @@ local function take_due(ctx, own)
 end
 
 -- wait_for_delegations(person, since): note when a delegation of this person begins or ends next, after this time.
-local function wait_for_delegations(person, since) local delegations, delegating = KEYS[19], KEYS[20]
+local function wait_for_delegations(person, since) local delegations, delegating = KEYS[20], KEYS[21]
   local next_ms = MAX_SAFE
   for _, name in ipairs(redis.call('HKEYS', delegations .. person)) do  -- at most 17: delegations of a person, and `#at`
     local fields = read_delegation(person, name)
@@ -886,7 +887,7 @@ end
   return arg_made
 end
 
-local ended = KEYS[10]
+local ended = KEYS[11]
 
 local ctx, refused = open()
 if refused then return refused end

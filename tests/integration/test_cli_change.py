@@ -242,7 +242,8 @@ def test_a_vote_that_comes_late_is_refused(domain: Domain) -> None:
     domain.run("put", "c1", "--rev", "1", "-m", "Another content")
     line = domain.refused("approve", "c1", "--rev", "1", "--as", "bob")
     assert line == (
-        "change: 'c1' has revision 2 now, not 1, and nothing was done; see what is new: adeq change diff c1 --since 1"
+        "change: 'c1' has revision 2 now, not 1: ann changed description. Nothing was done; see what is different: "
+        "adeq change diff c1 --since 1"
     )
     assert domain.refused("approve", "c1", "--rev", "3", "--as", "bob").startswith(
         "change: 'c1' has revision 2, and no"
@@ -261,7 +262,7 @@ REFUSED: list[tuple[list[str], int, str]] = [
     (["approve", "c1", "--rev", "1", "--as", "a b"], 2, "--as: 'a b' is not accepted"),
     (["approve", "c1", "--rev", "1", "--kind", "agent"], 2, "--principal: 'ann' is an agent; name the person"),
     (["approve", "c1", "--rev", "1", "--kind", "person", "--principal", "x"], 2, "--principal: 'ann' is a person"),
-    (["approve", "draft", "--rev", "1"], 1, "change: 'draft' is DRAFT; adeq change submit asks for its review"),
+    (["approve", "draft", "--rev", "1"], 1, "change: 'draft' is DRAFT; adeq change submit draft asks for its review"),
     (["comment", "c1", "-m", ""], 2, "--message: it is empty"),
     (["assess", "c1", "--rev", "1", "--score", "101"], 2, ""),
     (["assess", "c1", "--rev", "1"], 2, "--score: give a risk"),
@@ -283,7 +284,7 @@ REFUSED: list[tuple[list[str], int, str]] = [
     (["submit", "draft", "--policy", "two", "--reviewer", "team:x"], 2, "--reviewer: 'team:x' is not accepted"),
     (["submit", "draft", "--policy", "two", "--as", "max"], 1, "change: max has not written 'draft'"),
     (["submit", "draft", "--policy", "nine"], 1, "--reviewer: 9 must approve, and 0 could answer"),
-    (["submit", "c1", "--policy", "two"], 1, "change: 'c1' is REVIEWING; adeq change show says who is awaited"),
+    (["submit", "c1", "--policy", "two"], 1, "change: 'c1' is REVIEWING; adeq change show c1 says who is awaited"),
     (["cancel", "c1", "--as", "max"], 1, "change: max has not written 'c1'"),
     (["reopen", "c1"], 1, "change: 'c1' is REVIEWING"),
     (["begin", "c1"], 1, "change: 'c1' is REVIEWING"),
@@ -296,8 +297,7 @@ REFUSED: list[tuple[list[str], int, str]] = [
     (["policy", "set", "p", "--required", "1", "--escalate", "1h"], 2, "--escalate: it goes with --escalate-to"),
     (["policy", "set", "p", "--required", "1", "--on-timeout", "approve"], 2, "--timeout-approve-below: name the risk"),
     (["diff", "c1"], 2, "--since: name the revision that you have seen"),
-    (["diff", "c1", "--since", "2"], 1, "change: 'c1' has revision 1, and no revision 2 yet"),
-    (["diff", "c1", "--from", "nosuch"], 2, "--from: 'nosuch' cannot be read"),
+    (["diff", "c1", "--since", "2"], 1, "--since: 'c1' has revision 1, and no revision 2 yet"),
     (["delegate", "c1", "--to", "eve", "--as", "bob"], 1, "change: 'c1': eve has another request of it"),
     (["delegate", "c1", "--to", "bob", "--as", "bob"], 1, "--to: this person has the request"),
     (["take-back", "c1", "--as", "bob"], 1, "change: 'c1': bob has not delegated"),
@@ -334,7 +334,7 @@ def test_what_is_not_accepted_is_told(words: list[str], status: int, text: str, 
 def test_what_is_decided_is_closed(domain: Domain) -> None:
     domain.approved()
     line = domain.refused("reject", "c1", "--rev", "1", "--as", "joe", "--group", "ops")
-    assert line == "change: 'c1' is APPROVED, by eve; the request is closed"
+    assert line == "change: 'c1' is APPROVED: eve has decided its review, and the request is closed"
 
 
 # show, log, diff, watch
@@ -444,30 +444,62 @@ def test_log(domain: Domain) -> None:
     assert said.split()[1:] == ["rev", "1", "commented", "by", "max", "why?"]
 
 
-def test_diff(domain: Domain, tmp_path: Path) -> None:
-    domain.draft("c1", "--resource", "a:1", "--parameters", "one\ntwo")
-    saved = tmp_path / "c1.json"
-    saved.write_text(json.dumps(domain.run("show", "c1")))
-    assert domain.said("diff", "c1", "--since", "1") == "c1 has revision 1 still; nothing is new\n"
+def test_diff(domain: Domain) -> None:
+    domain.draft("c1", "--resource", "a:1", "--resource", "b:1", "--parameters", '{"pool": 20, "name": "orders"}')
+    assert domain.said("diff", "c1", "--since", "1") == "c1 has revision 1 still; nothing is different\n"
     domain.run("put", "c1", "--rev", "1", "-m", "Less", "--as", "ann")
-    domain.run("put", "c1", "--rev", "2", "--parameters", "one\nthree", "--resource", "b:1", "--as", "ann")
+    lists = ("--resource", "b:1", "--resource", "c:1")
+    more = ("--parameters", '{"name": "orders", "pool": 40}', "--timeout", "90")
+    domain.run("put", "c1", "--rev", "2", *lists, *more, "--as", "bo")
     found = domain.run("diff", "c1", "--since", "1")
     assert [(one["rev"], one["by"], one["changed"]) for one in found["steps"]] == [
         (2, "ann", "description"),
-        (3, "ann", "resources,parameters"),
+        (3, "bo", "parameters,resources,timeout"),
     ]
-    assert found["now"] == {"description": "Less", "parameters": "one\nthree", "resources": ["b:1"]}
-    assert set(domain.run("diff", "c1", "--since", "2")["now"]) == {"parameters", "resources"}
+    assert found["before"]["resources"] == ["a:1", "b:1"]
+    assert found["now"] == {
+        "description": "Less",
+        "parameters": '{"name": "orders", "pool": 40}',
+        "resources": ["b:1", "c:1"],
+        "timeout": 90.0,
+    }
+    assert found["diff"]["resources"] == ["-a:1", "+c:1"]
+    assert found["diff"]["parameters"][1:] == [" {", '   "name": "orders",', '-  "pool": 20', '+  "pool": 40', " }"]
+    assert set(domain.run("diff", "c1", "--since", "2")["now"]) == {"parameters", "resources", "timeout"}
+    said = domain.said("diff", "c1", "--since", "1")
+    assert "\n--- revision 1\n+++ revision 3\n" in said
+    assert f"\ndescription\n-{TITLE}\n+Less\n" in said
+    assert said.endswith("\ntimeout\n-0 s\n+90 s\n")
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "lines"),
+    [
+        ('{"a":1}', '{ "a": 1 }', ["(the same JSON, with other spaces or another order of names)"]),
+        ('{"a":1}', '{"a":1,"a":2}', ["-{", '-  "a": 1', "-}", '+{"a":1,"a":2}']),
+        ("[1.5]", "[1.50]", ["-[", "-  1.5", "-]", "+[1.50]"]),
+        ("one\ntwo", "one\ntwo\n", [" one", " two", "+"]),
+        ("one", "", ["-one"]),
+    ],
+    ids=["same JSON", "a name twice", "a number that is rounded", "a last line", "nothing"],
+)
+def test_diff_hides_nothing(domain: Domain, before: str, after: str, lines: list[str]) -> None:
+    domain.draft("c1", "--parameters", before)
+    domain.run("put", "c1", "--rev", "1", "--parameters", after, "--as", "ann")
+    found = domain.run("diff", "c1", "--since", "1")["diff"]["parameters"]
+    assert [one for one in found if not one.startswith("@@")] == lines
+
+
+def test_diff_of_a_revision_that_is_not_kept(domain: Domain) -> None:
+    domain.draft("c1")
+    changes = domain.client.changes(domain.name)
+    domain.run("put", "c1", "--rev", "1", "-m", "Less", "--as", "ann")
+    domain.client.client.delete(f"{changes.base}:revisions:c1")
     ended = adeq("change", "diff", "c1", "--since", "1", **domain.there)
     assert "\ndescription\nLess\n" in ended.stdout
-    assert "The server keeps no content of earlier revisions." in ended.stderr
-    said = domain.said("diff", "c1", "--from", str(saved))
-    assert f"\n-{TITLE}\n+Less\n" in said
-    assert "\n one\n-two\n+three\n" in said
-    assert domain.run("diff", "c1", "--from", str(saved))["before"]["resources"] == ["a:1"]
-    assert domain.refused("diff", "c1", "--from", str(saved), "--since", "2", status=2).startswith("--since: ")
-    saved.write_text("[]")
-    assert "is not what adeq change show c1" in domain.refused("diff", "c1", "--from", str(saved), status=2)
+    assert "The content of revision 1 is not kept any more" in ended.stderr
+    found = domain.run("diff", "c1", "--since", "1")
+    assert (found["before"], found["diff"], found["now"]) == (None, None, {"description": "Less"})
 
 
 def test_watch(domain: Domain) -> None:

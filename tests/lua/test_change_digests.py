@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from tests.lua.bench import MakeAny
+from tests.nouns.change.states import CONTENT, DAY
 
 ORDER = [
     "change_type",
@@ -78,7 +79,31 @@ def test_a_digest_is_that_of_the_content(make_any: MakeAny, name: str) -> None:
     assert digest_of(content) == digest
     for run in make_any("change"), make_any("change"):
         assert run.put("put", id="c", actor="ann", **content).digest == digest
+        kept = [run.put("get_revision", id="c", rev=1).content]
+        run.put("put", id="c", expect_rev=1, actor="ann", **{**content, "version": b"another"})
+        kept.append(run.put("get_revision", id="c", rev=1).content)
+        assert [sha1(one).hexdigest() for one in kept] == [digest, digest]
         assert run.run(run.call("put", id="d", actor="bob", team="t", **content)).digest == digest
+
+
+def test_the_ten_revisions_before_the_current_one_are_kept(make_any: MakeAny) -> None:
+    bench = make_any("change")
+    digests = [bench.put("put", id="c", actor="ann", **CONTENT).digest]
+    for rev in range(1, 13):
+        told = bench.put("put", id="c", expect_rev=rev, actor="ann", **CONTENT, version=str(rev))
+        digests.append(told.digest)
+        assert bench.ask("PTTL", ":revisions:c") > 29 * DAY
+        bench.ask("PEXPIRE", ":revisions:c", 1000 * DAY)
+    for rev in (1, 2, 14):
+        assert (bench.put("get_revision", id="c", rev=rev).status, rev) == ("not_kept", rev)
+    for rev in range(3, 14):
+        assert sha1(bench.put("get_revision", id="c", rev=rev).content).hexdigest() == digests[rev - 1]
+    assert bench.ask("PTTL", ":revisions:c") > 999 * DAY  # reading does not change it
+
+    bench.put("move", id="c", actor="ann", to="cancel")
+    bench.put("configure", settings={"keep_max": 0})
+    assert bench.put("sweep").removed == 1
+    assert bench.ask("EXISTS", ":revisions:c") == 0
 
 
 def test_what_is_written_in_two_ways_has_one_digest(make_any: MakeAny) -> None:

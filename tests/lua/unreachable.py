@@ -102,7 +102,7 @@ UNREACHABLE: Final = {
         "change/include/content/asked_slot.lua: no round over `people`",
         "change/include/content/bytes_before.lua: no round over `math.min(#one, #other)`",
         "change/include/content/changed_fields.lua: no round over `order`",
-        "change/include/content/digest_of.lua: no round over `fields`",
+        "change/include/content/netstrings.lua: no round over `content`",
         "change/include/core/has_written.lua: no round over `people`",
         "change/include/core/note_reply.lua: no round over `answer`",
         "change/include/core/note_reply.lua: no round over `answers`",

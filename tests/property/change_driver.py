@@ -146,6 +146,8 @@ class Driver:
             "output": change.output,
         }
         compare(f"{id}:", {name: real[name] for name in counts}, counts)
+        replaced = {int(rev): value for rev, value in self.client.hgetall(f"{self.base}:revisions:{id}").items()}
+        assert replaced == change.replaced, f"{id}: revisions {replaced}, but {change.replaced}"
         assert [one["slot"] for _, one in real["requests"]] == [one.number for one in change.slots]
         for (_, request), slot in zip(real["requests"], change.slots, strict=True):
             assert request["reviewer"] == slot.reviewer

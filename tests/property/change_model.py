@@ -18,6 +18,7 @@ from tests.property.change_records import (
     FOLLOWED,
     GRACE_MS,
     METADATA,
+    MOST_REPLACED,
     MOST_SLOTS,
     NEVER,
     OUTBOX_MS,
@@ -32,6 +33,7 @@ from tests.property.change_records import (
     Voter,
     check_person,
     digest_of,
+    netstrings,
     text,
 )
 
@@ -156,7 +158,10 @@ class ChangeModel(ChangeDelegations):
         detail = ""
         if status == "revised":
             changed = [name for name in CONTENT if change.content[name] != content[name]]
-            changed += ["parameters"] if change.parameters != parameters else []
+            if change.parameters != parameters:
+                changed.insert(sum(name in CONTENT[:3] for name in changed), "parameters")
+            change.replaced[change.rev] = netstrings(change.content, change.parameters)
+            change.replaced.pop(change.rev - MOST_REPLACED, None)
             detail = "changed=" + ",".join(changed).replace("timeout_ms", "timeout")
         if status in ("created", "revised"):
             change.rev += 1
@@ -662,7 +667,7 @@ class ChangeModel(ChangeDelegations):
                 assert found
                 self._open_again(change, [found])
         assert found
-        self._note(change, "change.reassigned", actor, f"slot={found.number} action={operation}{detail}", reason)
+        self._note(change, "change.reassigned", actor, f"slot={found.number} operation={operation}{detail}", reason)
         if change.state == "reviewing":
             self._decide(change, actor)
         return "ok", {"state": change.state, "slot": found.number}
@@ -683,7 +688,8 @@ class ChangeModel(ChangeDelegations):
             if left < change.policy["required"]:
                 return "unreachable", {"required": change.policy["required"], "eligible": left}
         if reviewer and not change.can_be_asked(reviewer):
-            return "not_eligible", {"reason": "answered"}
+            wrote = change.wrote(reviewer.removeprefix("user:")) and not change.policy["contributors_may_vote"]
+            return "not_eligible", {"reason": "contributor" if wrote else "answered"}
         return None
 
     def _check_override(self, **arguments: Any) -> None:

@@ -50,6 +50,7 @@ OUTBOX_MS: Final = 30_000  # for which a task of the outbox is hidden
 DAY_MS: Final = 86_400_000
 BAND: Final = 2**42
 MOST_SLOTS: Final = 32
+MOST_REPLACED: Final = 10
 
 
 class RefusedError(Exception):
@@ -93,6 +94,7 @@ class Change:
     digest: str = ""
     content: dict[str, Any] = field(default_factory=dict)
     parameters: str = ""
+    replaced: dict[int, bytes] = field(default_factory=dict)  # by revision, the last 10
     metadata: dict[str, Any] = field(default_factory=dict)
     contributors: set[str] = field(default_factory=set)
     log: list[dict[str, Any]] = field(default_factory=list)
@@ -194,11 +196,16 @@ def check_person(actor: str, principal: str = "", kind: str = "person", **_: Any
 
 
 def digest_of(content: Mapping[str, Any], parameters: str) -> str:
-    """SHA-1 over netstrings: type, version, description, parameters, each resource, and the other three."""
+    """SHA-1 over the netstrings."""
+    return hashlib.sha1(netstrings(content, parameters)).hexdigest()
+
+
+def netstrings(content: Mapping[str, Any], parameters: str) -> bytes:
+    """Type, version, description, parameters, each resource, and the other three."""
     words = [content["type"], content["version"], content["description"], parameters, *content["resources"]]
     words += [content["rollback_strategy"], str(content["timeout_ms"]), str(content["priority"])]
     coded = [word.encode() for word in words]
-    return hashlib.sha1(b"".join(b"%d:%s," % (len(word), word) for word in coded)).hexdigest()
+    return b"".join(b"%d:%s," % (len(word), word) for word in coded)
 
 
 def text(value: Any) -> str:

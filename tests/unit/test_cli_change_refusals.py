@@ -23,7 +23,7 @@ DONE = {
         "confirmed",
     ),
     *("draft", "submitted", "reviewing", "approved", "rejected", "completed", "failed", "cancelled", "cancelling"),
-    *("stored", "removed", "unknown", "found", "request", "entry", "follow", "timed_out"),
+    *("stored", "removed", "unknown", "found", "not_kept", "request", "entry", "follow", "timed_out"),
 }
 SCRIPTS = [script for script in library().manifest["scripts"] if script["noun"] == "change"]
 ANSWERS = [
@@ -38,7 +38,7 @@ ANSWERS = [
 def test_a_refusal_has_words(script: str, answer: dict[str, Any]) -> None:
     status = answer["status"]
     assert status in REFUSALS.keys() | OTHERS | DONE, script
-    names = {field["name"].removesuffix("_ms") for field in answer["fields"]} | {"id", "who", "domain"}
+    names = {field["name"].removesuffix("_ms") for field in answer["fields"]} | {"id", "who", "domain", "d"}
     if status in REFUSALS and not script.startswith("change.set_delegations."):
         REFUSALS[status].format(**dict.fromkeys(names, ""))
     for field in answer["fields"]:

@@ -48,6 +48,32 @@ def content_of(fields: Mapping[str, Any], parameters: bytes, digest: str) -> Cha
     return ChangeContent(**content(fields, parameters, digest))
 
 
+def content_from(packed: bytes) -> ChangeContent:
+    """The content of an earlier revision, from its netstrings."""
+    parts = _parts(packed)
+    type, version, description, parameters, *resources, rollback, timeout_ms, priority = parts
+    fields = {
+        "type": type.decode(),
+        "version": version,
+        "description": description,
+        "resources": [one.decode() for one in resources],
+        "rollback_strategy": rollback.decode(),
+        "timeout": int(timeout_ms) / 1000,
+        "priority": int(priority),
+    }
+    return content_of(fields, parameters, sha1(packed, usedforsecurity=False).hexdigest())
+
+
+def _parts(packed: bytes) -> list[bytes]:
+    found, at = [], 0
+    while at < len(packed):
+        colon = packed.index(b":", at)
+        end = colon + 1 + int(packed[at:colon])
+        found.append(packed[colon + 1 : end])
+        at = end + 1  # behind the comma
+    return found
+
+
 def text(value: bytes | str | None) -> str:
     """A text of people, as far as it can be read."""
     return value.decode(errors="replace") if isinstance(value, bytes) else value or ""

@@ -9,6 +9,7 @@ from typing import Any, Literal, TypedDict, Unpack
 
 from pyadeq._sync.change.apply import Applying
 from pyadeq._core.change import replies
+from pyadeq._core.change.content import content_from
 from pyadeq._core.change.ending import ending
 from pyadeq._core.change.follow import follow_payload
 from pyadeq._core.change.people import Seen, Voter, Who, identified, identified_voter, revision
@@ -19,6 +20,7 @@ from pyadeq.models.base import Moment, Seconds, encode, to_epoch_ms
 from pyadeq.models.change import (
     Change,
     ChangeAnswer,
+    ChangeContent,
     ChangePage,
     ChangeState,
     ChangeStats,
@@ -437,6 +439,14 @@ class Changes(Applying):
                 for id, one in zip(part, answer.items, strict=True)
             ]
         return found
+
+    def get_revision(self, id: str, rev: int) -> ChangeContent | None:
+        """Return the content of a revision: the current one or one of the 10 before it. None if it is not kept.
+
+        The contents of earlier revisions are kept for 30 days after the last of them was replaced.
+        """
+        answer = self._call("get_revision", id=id, rev=rev)
+        return content_from(answer.content) if answer.status == "found" else None
 
     def list(self, *, cursor: str = "", limit: int = 20, **by: Unpack[ChangeFilter]) -> ChangePage:
         """Return one page of the changes of a state, an author, a reviewer, a resource, a team or a tag, the newest

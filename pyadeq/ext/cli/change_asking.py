@@ -64,7 +64,7 @@ def read_revision(adeq: Adeq, changes: Any, id: str, rev: int | None, digest: st
     """The fields of a change, if this is its revision, and its digest, if that is given. Otherwise AdeqError."""
     change = read(adeq, changes, id).change
     if rev not in (None, change["rev"]):
-        raise moved(id, rev, change["rev"])
+        raise moved(changes, id, rev, change["rev"])
     if digest not in (None, change["digest"]):
         raise AdeqError(
             f"--digest: {digest} is not that of revision {change['rev']} of {id!r}, which is {change['digest']}; "

@@ -1,10 +1,9 @@
-"""`adeq change diff`: what is new in a change since a revision."""
+"""`adeq change diff`: what is different in a change since a revision."""
 
 from __future__ import annotations
 
-import json
+from collections.abc import Iterator
 from difflib import unified_diff
-from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -13,103 +12,119 @@ from rich.text import Text
 from pyadeq.errors import AdeqError, ConfigError
 from pyadeq.ext.cli.change_asking import ChangeId, Domain, existing_changes, read
 from pyadeq.ext.cli.change_log import entry_as_json
-from pyadeq.ext.cli.change_words import plain, text_of
+from pyadeq.ext.cli.change_text import lines_of
+from pyadeq.ext.cli.change_words import plain
 from pyadeq.ext.cli.common import DEFAULT_URL, Format, Output, Url, connected, print_json, safe, stdout
 from pyadeq.ext.cli.tables import print_rows
 
 CONTENT = ("type", "version", "description", "parameters", "resources", "rollback_strategy", "timeout", "priority")
-NO_CONTENT = (
-    "\nThe server keeps no content of earlier revisions. To compare it later, save what you review: "
-    "adeq change show {id} -o json > {id}.json, then adeq change diff {id} --from {id}.json"
+STYLES = {"+": "green", "-": "red", "@": "cyan"}
+NOT_KEPT = (
+    "\nThe content of revision {rev} is not kept any more, so this is what the fields have now. The server keeps the "
+    "10 revisions before the current one, for 30 days"
 )
+SAME_JSON = "(the same JSON, with other spaces or another order of names)"
 
 
 def diff(
     id: ChangeId,
     since: Annotated[int | None, typer.Option(min=1, metavar="REV", help="The revision that you have seen.")] = None,
-    file: Annotated[
-        Path | None, typer.Option("--from", metavar="FILE", help="What adeq change show -o json printed of it.")
-    ] = None,
     domain: Domain = "default",
     url: Url = DEFAULT_URL,
     output: Output = Format.table,
 ) -> None:
-    """Show what is new in a change since a revision: each revision after it, by whom, and which fields it has changed.
+    """Show what is different in a change since a revision: who wrote each revision after it, and the changed lines.
 
-    The server keeps the content of the current revision only. With --from and the saved output of adeq change show -o
-    json, the contents are compared, too.
+    Lines with - are those of the revision that you have seen, and lines with + those of the current one. Parameters
+    that are JSON are compared one value a line. The server keeps the 10 revisions before the current one, for 30 days.
     """
-    saved = None if file is None else _load(file, id)
-    if since is None and saved is None:
-        raise ConfigError("--since: name the revision that you have seen, or --from a saved one")
+    if since is None:
+        raise ConfigError(f"--since: name the revision that you have seen: adeq change diff {id} --since REV")
     with connected(url) as adeq:
-        found = read(adeq, existing_changes(adeq, domain), id, with_log=1000)
-    start, now = int(saved["rev"] if saved else since or 0), found.change["rev"]
-    if since not in (None, start):
-        raise ConfigError(f"--since: {file} has revision {start}, not {since}; leave --since out")
-    if start > now:
-        raise AdeqError(f"change: {id!r} has revision {now}, and no revision {start} yet; see adeq change show {id}")
-    entries = [entry_as_json(one.entry) for one in found.log]
-    steps = [one for one in entries if one["event"] == "change.revised" and one["rev"] > start]
-    content = {name: plain(found.change.get(name)) for name in CONTENT} | {"parameters": plain(found.parameters)}
-    changed = _changed(steps, start, now)
+        changes = existing_changes(adeq, domain)
+        found = read(adeq, changes, id, with_log=1000)
+        now = found.change["rev"]
+        if since > now:
+            raise AdeqError(
+                f"--since: {id!r} has revision {now}, and no revision {since} yet; see adeq change show {id}"
+            )
+        before, after = (changes.get_revision(id, rev) for rev in (since, now))
+    steps = [one for one in map(entry_as_json, (one.entry for one in found.log)) if _is_step(one, since)]
+    changed = _changed(before, after, steps, now - since)
     if output != Format.table:
-        known = {"before": {name: saved.get(name) for name in changed}} if saved else {}
-        new = {name: content[name] for name in changed}
         print_json(
-            {"domain": domain, "id": id, "since": start, "rev": now, "steps": steps, **known, "now": new}, output
+            {
+                "domain": domain,
+                "id": id,
+                "since": since,
+                "rev": now,
+                "state": found.change["state"],
+                "steps": steps,
+                "before": before and {name: _value(before, name) for name in changed},
+                "now": {name: _value(after, name) for name in changed},
+                "diff": before and {name: list(_lines(before, after, name)) for name in changed},
+            },
+            output,
         )
         return
-    if start == now:
-        print(f"{id} has revision {now} still; nothing is new")
+    if since == now:
+        print(f"{id} has revision {now} still; nothing is different")
         return
     print_rows(
         ("rev", "time", "by", "changed"),
         [(str(one["rev"]), one["time_iso"][:19] + "Z", one["by"], one["changed"].replace(",", " ")) for one in steps],
         right=["rev"],
     )
-    if len(steps) < now - start:
-        typer.echo("\nThe log has not all of these revisions any more: all fields are shown", err=True)
+    if len(steps) < now - since:
+        typer.echo("\nThe log has not all of these revisions any more", err=True)
+    if not changed:
+        print(f"\nRevision {now} has the content of revision {since} again")
+    elif before:
+        _print(["", f"--- revision {since}", f"+++ revision {now}"])
     for name in changed:
-        _print(name, content[name], saved, start, now)
-    if saved is None:
-        typer.echo(NO_CONTENT.format(id=id), err=True)
+        stdout().print(Text(f"\n{name.replace('_', ' ')}", style="bold"))
+        if before:
+            _print(_lines(before, after, name))
+        else:
+            stdout().print(Text(safe("\n".join(lines_of(_raw(after, name)) or ["(empty)"]))), soft_wrap=True)
+    if before is None:
+        typer.echo(NOT_KEPT.format(rev=since), err=True)
 
 
-def _load(file: Path, id: str) -> dict[str, Any]:
-    try:
-        saved = json.loads(file.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise ConfigError(f"--from: {str(file)!r} cannot be read: {error.strerror}") from None
-    except ValueError:
-        saved = None
-    if not isinstance(saved, dict) or not isinstance(saved.get("rev"), int) or saved.get("id") != id:
-        raise ConfigError(f"--from: {str(file)!r} is not what adeq change show {id} -o json prints")
-    return saved
+def _is_step(entry: dict[str, Any], since: int) -> bool:
+    return entry["event"] == "change.revised" and int(entry["rev"]) > since
 
 
-def _changed(steps: list[dict[str, Any]], start: int, now: int) -> list[str]:
-    """The fields that these revisions have changed; all, if the log has lost one of them."""
-    if len(steps) < now - start:
+def _changed(before: Any, after: Any, steps: list[dict[str, Any]], count: int) -> list[str]:
+    """The parts that differ; if the earlier content is not kept, those that any of these revisions has changed."""
+    if before is not None:
+        return [name for name in CONTENT if _raw(before, name) != _raw(after, name)]
+    if len(steps) < count:
         return list(CONTENT)
     named = {name for one in steps for name in one["changed"].split(",")}
     return [name for name in CONTENT if name in named]
 
 
-def _print(name: str, value: Any, saved: dict[str, Any] | None, start: int, now: int) -> None:
-    console = stdout()
-    console.print(Text(f"\n{name.replace('_', ' ')}", style="bold"))
-    if saved is None:
-        console.print(Text(safe("\n".join(_lines(value)))), soft_wrap=True)
+def _raw(content: Any, name: str) -> Any:
+    return content.data if name == "parameters" else getattr(content, name)
+
+
+def _value(content: Any, name: str) -> Any:
+    return plain(_raw(content, name))
+
+
+def _lines(before: Any, after: Any, name: str) -> Iterator[str]:
+    """The lines that differ, with some around them."""
+    old, new = (lines_of(_raw(one, name)) for one in (before, after))
+    if old == new:
+        yield SAME_JSON
         return
-    for line in unified_diff(
-        _lines(saved.get(name)), _lines(value), f"revision {start}", f"revision {now}", lineterm=""
-    ):
-        style = {"+": "green", "-": "red", "@": "cyan"}.get(line[:1], "")
-        console.print(Text(safe(line), style=style), soft_wrap=True)
+    found = unified_diff(old, new, lineterm="", n=0 if name == "resources" else 3)
+    for number, line in enumerate(found):
+        if number > 1 and not (line.startswith("@@") and len(old) <= 3 >= len(new)):  # behind the names of files
+            yield line
 
 
-def _lines(value: Any) -> list[str]:
-    if isinstance(value, list):
-        return [str(one) for one in value]
-    return text_of(value).splitlines() or ["(empty)"]
+def _print(lines: Any) -> None:
+    for line in lines:
+        stdout().print(Text(safe(line), style=STYLES.get(line[:1], "")), soft_wrap=True)

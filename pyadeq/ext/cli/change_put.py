@@ -110,7 +110,7 @@ def _current(adeq: Any, changes: Any, id: str, rev: int) -> dict[str, Any]:
     """What a revision has, as put takes it."""
     found = read(adeq, changes, id)
     if found.change["rev"] != rev:
-        raise moved(id, rev, found.change["rev"])
+        raise moved(changes, id, rev, found.change["rev"])
     kept = {field: found.change.get(field) for field in (*KEPT, *KEPT_TOO)}
     kept = {field: list(value) if isinstance(value, tuple) else value for field, value in kept.items()}
     return {**{field: value for field, value in kept.items() if value}, "parameters": found.parameters}

@@ -117,6 +117,6 @@ def _print(domain: str, item: dict[str, Any], answer: Any, actor: str, output: F
     elif answer.status == "commented":
         print(f"{id} revision {rev}: the comment is in the log")
     elif answer.status == "same":
-        print(f"{id} revision {rev}: it was so already; nothing was changed")
+        print(f"{id} revision {rev}: {actor} has given this answer already; nothing was changed")
     else:
         print(f"{id} revision {rev}: the {ANSWERS[action]} of {actor} counts; the change is {answer.state.upper()}")

@@ -16,6 +16,8 @@ from pyadeq import Adeq
 from pyadeq.ext.cli.arguments import many, time_option
 from pyadeq.ext.cli.change_asking import ChangeId, Domain, existing_changes, read
 from pyadeq.ext.cli.change_log import entry_as_json, log_line
+from pyadeq.ext.cli.change_refusals import in_domain
+from pyadeq.ext.cli.change_text import shown
 from pyadeq.ext.cli.change_words import STYLES, change_as_json, plain, rules_of, text_of, title_of, with_iso
 from pyadeq.ext.cli.common import DEFAULT_URL, Format, Output, Url, as_json, connected, print_json, safe, stdout
 from pyadeq.ext.cli.live import Live
@@ -24,6 +26,7 @@ from pyadeq.ext.cli.tables import columns, print_fields, print_rows
 
 ENDED = ("completed", "failed", "rejected", "cancelled")
 PATH = ("draft", "submitted", "reviewing", "approved", "applying", "completed")
+AFTER_REVIEW = ("applying", "completed", "failed")  # why they have ended, is said by their run
 AFTER = {"rejected": "reviewing", "failed": "applying"}  # the state that comes before
 HEADS = ("request", "reviewer", "status", "answered", "by", "reason")
 TEXTS = ("parameters", "preview", "output", "risk_factors", "error", "error_details")
@@ -45,7 +48,7 @@ def show(
 ) -> None:
     """Show a change: its state, who has voted, who is awaited and until when, its risk, its resources, its log.
 
-    With -o json, all that is stored: save it to compare it later with adeq change diff.
+    With -o json, all that is stored. adeq change diff compares it with an earlier revision.
     """
     with connected(url) as adeq:
         changes = existing_changes(adeq, domain)
@@ -58,7 +61,7 @@ def show(
     if output != Format.table:
         print_json({"domain": domain, "id": id, **as_fields(found), "intact": intact}, output)
         return
-    _print(id, found)
+    _print(domain, id, found)
     if not intact:
         typer.echo(f"\nDo not approve it: {TAMPERED}", err=True)
 
@@ -101,7 +104,7 @@ def _drawn(change: dict[str, Any]) -> Text:
     return text
 
 
-def _print(id: str, found: Any) -> None:
+def _print(domain: str, id: str, found: Any) -> None:
     console, change = stdout(), found.change
     console.print(Text(f"{id} is {state_of(found)}: {_place(change)}"), soft_wrap=True)
     console.print(_drawn(change), soft_wrap=True)
@@ -114,11 +117,14 @@ def _print(id: str, found: Any) -> None:
     for name, text in texts.items():
         if text:
             console.print(Text(f"\n{name.replace('_', ' ')}", style="bold"))
-            console.print(Text(safe(text_of(text))), soft_wrap=True)
+            console.print(Text(safe(shown(text))), soft_wrap=True)
     if found.log:
         console.print(Text("\nlog", style="bold"))
         for one in found.log:
             console.print(Text(log_line(one.entry)), soft_wrap=True)
+    if change["state"] == "reviewing" and not found.overdue and console.is_terminal:
+        answer = f"adeq change approve {id} --rev {change['rev']}{in_domain(domain)}"
+        console.print(Text(f"\nTo answer: {answer}, or reject, request-changes", style="dim"), soft_wrap=True)
 
 
 def _place(change: dict[str, Any]) -> str:
@@ -174,8 +180,11 @@ def _review(found: Any) -> dict[str, Any]:
         fields["due"] = f"{ahead(now, change['timeout_at'])}; then {rules['on_timeout']}"
         if change.get("escalate_at"):
             fields["escalates"] = ahead(now, change["escalate_at"])
+    if blocked:
+        names = " ".join(one.reviewer for one in blocked)
+        fields["blocked"] = f"until {names} answers again, or there is another revision"
     if change.get("decided_by"):
-        why = _in_brackets(change.get("why"))
+        why = _in_brackets(change.get("why")) if change["state"] not in AFTER_REVIEW else ""
         fields["decided"] = f"by {text_of(change['decided_by'])} {why}".strip()
     if change.get("overridden_by"):
         fields["overridden"] = f"by {change['overridden_by']}, revision {change['overridden_rev']}"

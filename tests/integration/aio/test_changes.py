@@ -93,6 +93,19 @@ async def test_digests_can_be_verified(changes: Changes) -> None:
     assert (await read(changes, "c2")).intact
 
 
+async def test_earlier_revisions_can_be_read(changes: Changes) -> None:
+    await changes.put("c1", **CONTENT, actor="ann")
+    first = await read(changes)
+    await changes.revise(first, description="größer", resources=(), parameters=b"\xff\x00", actor="ann")
+    for seen in (first, await read(changes)):
+        kept = await changes.get_revision("c1", seen.rev)
+        assert kept is not None
+        fields = type(kept).model_fields
+        assert {name: getattr(kept, name) for name in fields} == {name: getattr(seen, name) for name in fields}
+    assert await changes.get_revision("c1", 3) is None
+    assert await changes.get_revision("nosuch", 1) is None
+
+
 async def test_what_was_damaged_is_seen(changes: Changes, adeq: Adeq) -> None:
     await changes.put("c1", **CONTENT, actor="ann")
     await adeq.client.set(f"{changes.base}:params:c1", b'{"replicas":30}')

@@ -94,6 +94,19 @@ def test_digests_can_be_verified(changes: Changes) -> None:
     assert (read(changes, "c2")).intact
 
 
+def test_earlier_revisions_can_be_read(changes: Changes) -> None:
+    changes.put("c1", **CONTENT, actor="ann")
+    first = read(changes)
+    changes.revise(first, description="größer", resources=(), parameters=b"\xff\x00", actor="ann")
+    for seen in (first, read(changes)):
+        kept = changes.get_revision("c1", seen.rev)
+        assert kept is not None
+        fields = type(kept).model_fields
+        assert {name: getattr(kept, name) for name in fields} == {name: getattr(seen, name) for name in fields}
+    assert changes.get_revision("c1", 3) is None
+    assert changes.get_revision("nosuch", 1) is None
+
+
 def test_what_was_damaged_is_seen(changes: Changes, adeq: Adeq) -> None:
     changes.put("c1", **CONTENT, actor="ann")
     adeq.client.set(f"{changes.base}:params:c1", b'{"replicas":30}')

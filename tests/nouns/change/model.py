@@ -16,7 +16,7 @@ WEIGHTS = {"urgent": 1000, "high": 500, "normal": 100, "low": 0}
 GRACE_MS = 30_000  # how long the lease of a run is renewed after its time
 READ = {"hash": "HGETALL", "set": "SMEMBERS", "zset": "ZRANGE", "string": "GET", "stream": "XLEN"}
 KINDS = {
-    **dict.fromkeys(("change", "request", "userstats", "delegations"), "hash"),
+    **dict.fromkeys(("change", "request", "revisions", "userstats", "delegations"), "hash"),
     **dict.fromkeys(("inbox", "state", "by", "away"), "zset"),
     **dict.fromkeys(("params", "preview", "output"), "string"),
     "contributors": "set",
@@ -104,6 +104,12 @@ class Audit(NounAudit):
         for kind in ("preview", "output"):
             if extra := self._below(f"{kind}:").keys() - self.changes.keys():
                 yield f"{kind} of {sorted(extra)}, which are no changes"
+        for id, kept in self._below("revisions:").items():
+            revs, rev = sorted(map(int, kept)), int(self.changes.get(id, {}).get("rev", 0))
+            if not rev or len(revs) > 10 or revs != list(range(rev - len(revs), rev)):
+                yield f"revisions:{id} has {revs}, and the change has revision {rev}"
+            if self.ttl[f"revisions:{id}"] <= 0:
+                yield f"revisions:{id} never expires"
         for id in self._below("preview:"):
             if self.ttl[f"preview:{id}"] <= 0:
                 yield f"preview:{id} never expires"

@@ -59,6 +59,14 @@ def put_a_revision(bench: NounBench, _: int) -> AnyCall:
     return bench.call("put", id="c", expect_rev=1, actor="bob", resources=["a:c"], tags=["y"], **CONTENT)
 
 
+@scenario(1, 11)
+def put_one_more_revision(bench: NounBench, n: int) -> AnyCall:
+    one = draft(bench)
+    for number in range(n - 1):
+        one = revised(bench, one, version=str(number))
+    return bench.call("put", id="c", expect_rev=n, actor="ann", **CONTENT, version="last")
+
+
 @scenario(0)
 def put_metadata(bench: NounBench, _: int) -> AnyCall:
     draft(bench)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from tests.lua.scenario import AnyCall, scenario
 from tests.nouns.bench import NounBench
 from tests.nouns.change.states import (
@@ -15,6 +17,7 @@ from tests.nouns.change.states import (
     largest,
     move,
     people,
+    revised,
     submitted,
 )
 
@@ -249,3 +252,40 @@ def list_where_an_index_is_damaged(bench: NounBench, _: int) -> AnyCall:
     draft(bench)
     bench.ask("ZADD", ":by:author:ann", 1, "gone")
     return bench.call("list", by="author", value="ann")
+
+
+@scenario(0)
+def get_revision_that_was_replaced(bench: NounBench, _: int) -> AnyCall:
+    fields: dict[str, Any] = {
+        "version": "2",
+        "parameters": "{}",
+        "resources": ["table:b", "database:a"],
+        "priority": 90,
+    }
+    revised(bench, draft(bench, rollback_strategy="manual", timeout=60, **fields))
+    return bench.call("get_revision", id="c", rev=1)
+
+
+@scenario(0)
+def get_revision_that_is_current(bench: NounBench, _: int) -> AnyCall:
+    draft(bench, **LARGE)
+    return bench.call("get_revision", id="c", rev=1)
+
+
+@scenario(0)
+def get_revision_before_the_last_ten(bench: NounBench, _: int) -> AnyCall:
+    one = draft(bench)
+    for number in range(11):
+        one = revised(bench, one, version=str(number))
+    return bench.call("get_revision", id="c", rev=1)
+
+
+@scenario(0)
+def get_revision_that_does_not_exist(bench: NounBench, _: int) -> AnyCall:
+    draft(bench)
+    return bench.call("get_revision", id="c", rev=2)
+
+
+@scenario(0)
+def get_revision_of_nothing(bench: NounBench, _: int) -> AnyCall:
+    return bench.call("get_revision", id="c", rev=1)

@@ -174,6 +174,18 @@ def reassign_one_more_for_who_has_one(bench: NounBench, _: int) -> AnyCall:
 
 
 @scenario(0)
+def reassign_one_more_for_a_contributor(bench: NounBench, _: int) -> AnyCall:
+    in_review(bench)
+    return reassign(bench, "add", reviewer="user:ann")
+
+
+@scenario(0)
+def reassign_one_more_for_a_contributor_who_may_vote_and_has_one(bench: NounBench, _: int) -> AnyCall:
+    in_review(bench, "c", "user:ann", contributors_may_vote=True)
+    return reassign(bench, "add", reviewer="user:ann")
+
+
+@scenario(0)
 def reassign_one_away(bench: NounBench, _: int) -> AnyCall:
     in_review(bench, "c", "user:bob", "group:dbas", "group:dbas")
     return reassign(bench, "remove", slot=2)

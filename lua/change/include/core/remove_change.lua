@@ -13,7 +13,7 @@ local function remove_change(ctx, id)
   redis.call('ZREM', by_author .. text_of(own, 'author'), id)
   redis.call('ZREM', states .. own.state, id)
   redis.call('ZREM', ended, id)
-  redis.call('UNLINK', change .. id, params .. id, previews .. id, outputs .. id, contributors .. id, logs .. id)
+  redis.call('UNLINK', change .. id, params .. id, revisions .. id, previews .. id, outputs .. id, contributors .. id, logs .. id)
   emit(ctx, 'change.removed', id, '')
   return 1
 end

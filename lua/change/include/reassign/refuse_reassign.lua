@@ -4,7 +4,10 @@ local function refuse_reassign(own, one)
   if operation == 'dismiss' and (own.state ~= 'reviewing' or one.by == '') then return { 'not_eligible', 'not_answered' } end
   if operation == 'move' and one.status ~= 'pending' then return { 'not_eligible', 'answered' } end
   if operation == 'add' and #slots_of(own) == 32 then return { 'full' } end
-  if reviewer ~= '' and not can_be_asked(own, reviewer) then return { 'not_eligible', 'answered' } end
+  if reviewer ~= '' and not can_be_asked(own, reviewer) then
+    local may_write = text_of(own, 'p_contributors_may_vote') == '1'
+    return { 'not_eligible', not may_write and has_written(own.id, { string.sub(reviewer, 6) }) and 'contributor' or 'answered' }
+  end
   if operation == 'remove' then
     local counts = count_slots(own)
     local left = counts.approved + counts.pending + counts.changes_requested

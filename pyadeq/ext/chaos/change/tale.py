@@ -230,7 +230,7 @@ class ChangeTale:
             chain.append(entry.words["from"].removeprefix("user:"))
 
     def _reassigned(self, life: Life, entry: Entry) -> None:
-        slot, operation = entry.words["slot"], entry.words["action"]
+        slot, operation = entry.words["slot"], entry.words["operation"]
         if operation in ("dismiss", "remove"):
             life.round.votes.pop(slot, None)
         if operation in ("move", "remove"):
