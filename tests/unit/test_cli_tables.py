@@ -53,6 +53,14 @@ def test_the_first_column_is_never_cut(capsys: pytest.CaptureFixture[str]) -> No
     assert printed(capsys, [("i" * 120, 1, "u", "t", "m" * 90)])[1].startswith("i" * 120 + " ")
 
 
+def test_a_long_id_takes_no_room_from_other_rows(capsys: pytest.CaptureFixture[str]) -> None:
+    rows = printed(capsys, [("i" * 64, 1, "u", "t" * 9, "m" * 90), (ULID, 1, "u", "t" * 9, "m" * 90)])
+    assert rows[1].split()[:4] == ["i" * 64, "1", "u", "t" * 9]
+    assert rows[2].split()[:4] == [ULID, "1", "u", "t" * 9]
+    assert len(rows[2]) == 80
+    assert rows[1][64:] == rows[2][80 - len(rows[1][64:]) :]  # all that is behind it
+
+
 @pytest.mark.parametrize("columns", ["40", "60", "200"])
 def test_the_width_may_be_said(
     columns: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch

@@ -18,6 +18,7 @@ GAP = "  "
 PIPE_WIDTH = 80  # columns of a file or pipe, unless COLUMNS says otherwise
 PROSE = 16  # characters of the last column that are worth a column
 SHORTEST = 8  # characters of a text that is cut
+FIRST = 32  # characters of the first column in all rows, if there is no room for longer ones
 
 
 def print_rows(
@@ -28,7 +29,8 @@ def print_rows(
     spare: Sequence[str] = (),
     styles: Mapping[str, str] | None = None,
 ) -> None:
-    """Print any number of rows, a thousand at a time. The first column is never cut: it is what others are found by.
+    """Print any number of rows, a thousand at a time. The first column is never cut: it is what others are found by. A
+    row in which it is very long may exceed the limit.
 
     right: columns of numbers, which are not cut either. spare: columns to leave out, in this order, until the rest
     fits; those without any value go first. styles: of cells on a terminal, by their text in lower case.
@@ -68,12 +70,22 @@ def print_fields(fields: Iterable[tuple[str, object]], heads: tuple[str, str] = 
 
 
 def columns(names: Sequence[str], rows: Iterable[Sequence[object]], *, right: Sequence[str] = ()) -> Table:
-    """A table for a picture that stays in place."""
+    """A table for a picture that stays in place. Long texts are cut first. A long id goes on in the next line."""
     table = Table(box=None, pad_edge=False, header_style="bold", padding=(0, 2, 0, 0))
-    for name in names:
-        table.add_column(name, justify="right" if name in right else "left", no_wrap=True, overflow="ellipsis")
-    for row in rows:
-        table.add_row(*(cell if isinstance(cell, Text) else str(cell) for cell in row))
+    texts = [[cell if isinstance(cell, Text) else Text(str(cell)) for cell in row] for row in rows]
+    widths = [max(cell.cell_len for cell in column) for column in zip(map(Text, names), *texts, strict=True)]
+    widths = _cut(names, [min(widths[0], FIRST), *widths[1:]], right, stdout().width)
+    for name, width in zip(names, widths, strict=True):
+        first = name == names[0]
+        table.add_column(
+            name,
+            width=width,
+            justify="right" if name in right else "left",
+            no_wrap=not first,
+            overflow="fold" if first else "ellipsis",
+        )
+    for row in texts:
+        table.add_row(*row)
     return table
 
 
@@ -94,7 +106,7 @@ def _columns(names: Sequence[str], rows: Sequence[Sequence[str]], spare: Sequenc
     """The columns to print, by their numbers."""
     widths = [max(map(len, column)) for column in zip(names, *rows, strict=True)]
     empty = [name for n, name in enumerate(names) if n and rows and not any(row[n] for row in rows)]
-    least = [*widths[:-1], min(widths[-1], max(len(names[-1]), PROSE))]
+    least = [min(widths[0], FIRST), *widths[1:-1], min(widths[-1], max(len(names[-1]), PROSE))]
     kept = list(range(len(names)))
     spare = [one for one in spare if one in names]
     for name in dict.fromkeys([*(one for one in spare if one in empty), *empty, *spare]):
@@ -106,9 +118,14 @@ def _columns(names: Sequence[str], rows: Sequence[Sequence[str]], spare: Sequenc
 
 
 def _cut(heads: Sequence[str], widths: list[int], right: Sequence[str], limit: float) -> list[int]:
-    """Widths that fit, if texts that may be cut are cut: the last column to PROSE, then the longest of all."""
+    """Widths that fit, if texts that may be cut are cut: the last column to PROSE, then the longest of all.
+
+    Before that, the first column has FIRST, and longer cells of it exceed their width.
+    """
     if (excess := _total(widths) - limit) > 0 and heads[-1] not in right and len(heads) > 1:
         widths[-1] = int(max(widths[-1] - excess, min(widths[-1], max(len(heads[-1]), PROSE))))
+    if (excess := _total(widths) - limit) > 0:
+        widths[0] = int(max(widths[0] - excess, min(widths[0], FIRST)))
     while (excess := _total(widths) - limit) > 0:
         texts = [n for n in range(1, len(heads)) if heads[n] not in right and widths[n] > max(len(heads[n]), SHORTEST)]
         if not texts:
@@ -125,8 +142,12 @@ def _total(widths: Sequence[int]) -> int:
 
 def _line(cells: Sequence[str], heads: Sequence[str], widths: Sequence[int], right: Sequence[str]) -> str:
     padded = [
-        f"{cell[: width - 1]}…" if len(cell) > width else cell.rjust(width) if head in right else cell.ljust(width)
-        for cell, head, width in zip(cells, heads, widths, strict=True)
+        f"{cell[: width - 1]}…"
+        if len(cell) > width and column
+        else cell.rjust(width)
+        if head in right
+        else cell.ljust(width)
+        for column, (cell, head, width) in enumerate(zip(cells, heads, widths, strict=True))
     ]
     return GAP.join(padded).rstrip()
 
@@ -135,7 +156,7 @@ def _styled(
     cells: Sequence[str], heads: Sequence[str], widths: Sequence[int], right: Sequence[str], styles: Mapping[str, str]
 ) -> Text:
     text, start = Text(_line(cells, heads, widths, right)), 0
-    for cell, width in zip(cells, widths, strict=True):
+    for column, (cell, width) in enumerate(zip(cells, widths, strict=True)):
         text.stylize(styles.get(cell.lower(), ""), start, start + width)
-        start += width + len(GAP)
+        start += (width if column else max(width, len(cell))) + len(GAP)
     return text
