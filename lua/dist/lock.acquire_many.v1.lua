@@ -1135,14 +1135,21 @@ local function join_line(ctx, rid, request) local unchecked = KEYS[5]
   emit_lock_event(ctx, 'lock.queued', rid, request, '')
 end
 
+-- gcra(due, now, slack): one step of the generic cell rate algorithm. due: when all so far would have come at exactly the rate. slack: how
+-- far ahead of that the next may come. Returns due, or now if that is later; and how long to wait, which is not above 0 if the next may
+-- come now.
+local function gcra(due, now, slack)
+  if due < now then due = now end
+  return due, due - now - slack
+end
+
 -- refuse_rate(ctx, agent): check the rate limit of an agent. Returns nil and counts the request if it is allowed, or
 -- the ms to wait. GCRA: the score is the time (µs) at which the agent's requests so far would have arrived at exactly
 -- the allowed rate.
 local function refuse_rate(ctx, agent) local rates = KEYS[7]
   if ctx.settings_rate_per_minute == 0 then return nil end
-  local now, gap = ctx.now * 1000, math.floor(60000000 / ctx.settings_rate_per_minute)
-  local due = math.max(tonumber(redis.call('ZSCORE', rates, 'rate ' .. agent) or 0), now)
-  local early = due - now - gap * (ctx.rate_burst - 1)
+  local gap = math.floor(60000000 / ctx.settings_rate_per_minute)
+  local due, early = gcra(tonumber(redis.call('ZSCORE', rates, 'rate ' .. agent) or 0), ctx.now * 1000, gap * (ctx.rate_burst - 1))
   if early > 0 then return math.ceil(early / 1000) end
   redis.call('ZADD', rates, due + gap, 'rate ' .. agent)
   ctx.due = math.min(ctx.due, ctx.now + 60000)

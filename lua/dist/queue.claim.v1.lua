@@ -642,6 +642,14 @@ local function full_score(ctx)
   return BAND + math.max(ctx.now, ctx.settings_limits + 1)
 end
 
+-- gcra(due, now, slack): one step of the generic cell rate algorithm. due: when all so far would have come at exactly the rate. slack: how
+-- far ahead of that the next may come. Returns due, or now if that is later; and how long to wait, which is not above 0 if the next may
+-- come now.
+local function gcra(due, now, slack)
+  if due < now then due = now end
+  return due, due - now - slack
+end
+
 -- room_left(ctx, limit): how many more tasks a limit lets start now, and the score of its queue in limit_lines: when to
 -- look again, at most 5 s ahead. Rates that are used up are looked at together, so that idle workers do not poll each
 -- queue. If the concurrency is used up, the score is full_score: the end of a lease opens the queue. limit.idle: for 5
@@ -657,8 +665,9 @@ local function room_left(ctx, limit) local holding, rates = KEYS[30], KEYS[33]
     local next_ms = limit.next_ms or tonumber(limit.rate_ms or redis.call('ZSCORE', rates, limit.key) or 0)
     if next_ms > ctx.now + limit.slack_ms + limit.interval_ms + 1 then next_ms = 0 end  -- it is of another rule for this key
     limit.idle = next_ms - limit.slack_ms <= ctx.now - 5000
-    limit.next_ms = math.max(ctx.now, next_ms)
-    local ahead_ms = limit.next_ms - ctx.now - limit.slack_ms - 0.5  -- sums of fractions are not exact
+    local ahead_ms
+    limit.next_ms, ahead_ms = gcra(next_ms, ctx.now, limit.slack_ms)
+    ahead_ms = ahead_ms - 0.5  -- sums of fractions are not exact
     local starts = math.max(0, math.floor(-ahead_ms / limit.interval_ms) + 1)
     local next_look_ms = math.ceil(ctx.now + ahead_ms + starts * limit.interval_ms)
     if starts == 0 and next_look_ms > recheck_at_ms then recheck_at_ms = ctx.now - ctx.now % 5000 + 5000 end

@@ -3,9 +3,8 @@
 -- the allowed rate.
 local function refuse_rate(ctx, agent)
   if ctx.settings.rate_per_minute == 0 then return nil end
-  local now, gap = ctx.now * 1000, math.floor(60000000 / ctx.settings.rate_per_minute)
-  local due = math.max(tonumber(redis.call('ZSCORE', rates, 'rate ' .. agent) or 0), now)
-  local early = due - now - gap * (ctx.rate_burst - 1)
+  local gap = math.floor(60000000 / ctx.settings.rate_per_minute)
+  local due, early = gcra(tonumber(redis.call('ZSCORE', rates, 'rate ' .. agent) or 0), ctx.now * 1000, gap * (ctx.rate_burst - 1))
   if early > 0 then return math.ceil(early / 1000) end
   redis.call('ZADD', rates, due + gap, 'rate ' .. agent)
   ctx.due = math.min(ctx.due, ctx.now + 60000)

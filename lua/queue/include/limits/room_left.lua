@@ -13,8 +13,9 @@ local function room_left(ctx, limit)
     local next_ms = limit.next_ms or tonumber(limit.rate_ms or redis.call('ZSCORE', rates, limit.key) or 0)
     if next_ms > ctx.now + limit.slack_ms + limit.interval_ms + 1 then next_ms = 0 end  -- it is of another rule for this key
     limit.idle = next_ms - limit.slack_ms <= ctx.now - 5000
-    limit.next_ms = math.max(ctx.now, next_ms)
-    local ahead_ms = limit.next_ms - ctx.now - limit.slack_ms - 0.5  -- sums of fractions are not exact
+    local ahead_ms
+    limit.next_ms, ahead_ms = gcra(next_ms, ctx.now, limit.slack_ms)
+    ahead_ms = ahead_ms - 0.5  -- sums of fractions are not exact
     local starts = math.max(0, math.floor(-ahead_ms / limit.interval_ms) + 1)
     local next_look_ms = math.ceil(ctx.now + ahead_ms + starts * limit.interval_ms)
     if starts == 0 and next_look_ms > recheck_at_ms then recheck_at_ms = ctx.now - ctx.now % 5000 + 5000 end
