@@ -17,7 +17,7 @@
 -- EACH   item     session handle:text user:label entry:pairs(entry)
 -- ERROR  ADEQ_LAYOUT ADEQ_CLOCK
 -- FLAGS  no-writes
--- COST   4 commands and 2 for each session; at most 230 commands, 2,500 steps
+-- COST   4 commands and 2 for each session; at most 230 commands, 2,600 steps
 
 local LAYOUT = 1
 local arg_find = string.find
@@ -83,10 +83,10 @@ local function handle_of(hash)
   return string.sub(redis.sha1hex(hash), 1, 16)
 end
 
--- is_valid(ctx, user, not_before, row): whether a session of a user is valid. row: its user, born_us, active_ms, idle_ms and ends_ms, as
--- they are stored.
-local function is_valid(ctx, user, not_before, row)
-  return row[1] == user and tonumber(row[2]) > not_before and ctx.now < row[3] + row[4] and ctx.now < tonumber(row[5])
+-- is_valid(ctx, not_before, row): whether a session is valid. not_before: that of its user. row: its user, born_us, active_ms, idle_ms and
+-- ends_ms, as they are stored, if it is stored.
+local function is_valid(ctx, not_before, row)
+  return row[1] and tonumber(row[2]) > not_before and ctx.now < row[3] + row[4] and ctx.now < tonumber(row[5])
 end
 
 -- read_clock(layout_min, clock, chosen): the time in ms, as a number and as text; or nil and the error to return, if
@@ -134,16 +134,15 @@ local function rank_after(set, score, id)
   return low
 end
 
--- read_user(ctx, user): the record of a user, also of one that is not stored: not_before and born (microseconds), authz_ver, ends_ms;
--- `exists`; and `begun`, whether nothing was revoked since the record was made. A lost record ends all sessions, and revives none.
+-- read_user(ctx, user): the record of a user, also of one that is not stored: not_before (microseconds), authz_ver, ends_ms; `exists`; and
+-- begun, which not_before was when the record was made. A lost record ends all sessions, and revives none: the new one begins later.
 local function read_user(ctx, user) local users = KEYS[2]
-  local row = redis.call('HMGET', users .. user, 'not_before_us', 'born_us', 'authz_ver', 'ends_ms', 'begun_us')
+  local row = redis.call('HMGET', users .. user, 'not_before_us', 'authz_ver', 'ends_ms', 'begun_us')
   if not row[1] then
-    local begun = ctx.now * 1000 + 999  -- no earlier session of this millisecond is valid either
-    return { not_before = begun, born = begun, authz_ver = 1, ends_ms = 0, begun = begun }
+    local begun = ctx.now * 1000
+    return { not_before = begun, authz_ver = 1, ends_ms = 0, begun = begun }
   end
-  return { exists = true, not_before = tonumber(row[1]), born = tonumber(row[2]), authz_ver = tonumber(row[3]),
-    ends_ms = tonumber(row[4]), begun = tonumber(row[5]) }
+  return { exists = true, not_before = tonumber(row[1]), authz_ver = tonumber(row[2]), ends_ms = tonumber(row[3]), begun = tonumber(row[4]) }
 end
 
 local sessions, by_user, all = KEYS[1], KEYS[3], KEYS[4]
@@ -162,11 +161,14 @@ local items = {}
 for i = 1, #page, 2 do
   local row = redis.call('HMGET', sessions .. page[i], 'user', 'born_us', 'active_ms', 'idle_ms', 'ends_ms', 'created_ms', 'name', 'address',
     'agent')
-  local owner = user ~= '' and known or row[1] and read_user(ctx, row[1]) or { not_before = 0 }
-  if row[1] and owner.exists and is_valid(ctx, row[1], owner.not_before, row) then
+  local owner = user ~= '' and known or row[1] and read_user(ctx, row[1])
+  if owner and owner.exists and is_valid(ctx, owner.not_before, row) then
     local entry = { 'active_ms', row[3], 'idle_ms', row[4], 'ends_ms', row[5], 'created_ms', row[6] }
     for j, field in ipairs({ 'name', 'address', 'agent' }) do
-      if row[6 + j] then entry[#entry + 1] = field; entry[#entry + 1] = row[6 + j] end
+      if row[6 + j] then
+        entry[#entry + 1] = field
+        entry[#entry + 1] = row[6 + j]
+      end
     end
     items[#items + 1] = { 'session', handle_of(page[i]), row[1], entry }
   end

@@ -139,7 +139,7 @@ local function conclude(ctx, verb, status, values)
   if not ctx.exists then arg_rare().create_base() end
   local words = {}
   for i, value in ipairs(values) do words[i] = string.format('%.0f', value) end
-  note_answers(ctx, verb, { { status, #words > 0 and table.concat(words, '/') or nil } })
+  note_answers(ctx, verb, { { status, table.concat(words, '/') } })
   return { status, ctx.now, unpack(values) }  -- at most 4: fields of an answer
 end
 

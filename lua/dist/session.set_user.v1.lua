@@ -152,7 +152,7 @@ local function conclude(ctx, verb, status, values)
   if not ctx.exists then arg_rare().create_base() end
   local words = {}
   for i, value in ipairs(values) do words[i] = string.format('%.0f', value) end
-  note_answers(ctx, verb, { { status, #words > 0 and table.concat(words, '/') or nil } })
+  note_answers(ctx, verb, { { status, table.concat(words, '/') } })
   return { status, ctx.now, unpack(values) }  -- at most 4: fields of an answer
 end
 
@@ -248,23 +248,21 @@ local function open(clock) local config = KEYS[5]
   return { exists = row[1], now = now, now_text = now_text, settings_events_max = tonumber(row[3] or 1000) }
 end
 
--- read_user(ctx, user): the record of a user, also of one that is not stored: not_before and born (microseconds), authz_ver, ends_ms;
--- `exists`; and `begun`, whether nothing was revoked since the record was made. A lost record ends all sessions, and revives none.
+-- read_user(ctx, user): the record of a user, also of one that is not stored: not_before (microseconds), authz_ver, ends_ms; `exists`; and
+-- begun, which not_before was when the record was made. A lost record ends all sessions, and revives none: the new one begins later.
 local function read_user(ctx, user) local users = KEYS[2]
-  local row = redis.call('HMGET', users .. user, 'not_before_us', 'born_us', 'authz_ver', 'ends_ms', 'begun_us')
+  local row = redis.call('HMGET', users .. user, 'not_before_us', 'authz_ver', 'ends_ms', 'begun_us')
   if not row[1] then
-    local begun = ctx.now * 1000 + 999  -- no earlier session of this millisecond is valid either
-    return { not_before = begun, born = begun, authz_ver = 1, ends_ms = 0, begun = begun }
+    local begun = ctx.now * 1000
+    return { not_before = begun, authz_ver = 1, ends_ms = 0, begun = begun }
   end
-  return { exists = true, not_before = tonumber(row[1]), born = tonumber(row[2]), authz_ver = tonumber(row[3]),
-    ends_ms = tonumber(row[4]), begun = tonumber(row[5]) }
+  return { exists = true, not_before = tonumber(row[1]), authz_ver = tonumber(row[2]), ends_ms = tonumber(row[3]), begun = tonumber(row[4]) }
 end
 
 -- write_user(ctx, user, known): store the record of a user, as read_user gives it, until a while after the end of the last session.
 local function write_user(ctx, user, known) local users, by_user = KEYS[2], KEYS[3]
-  redis.call('HSET', users .. user, 'not_before_us', string.format('%.0f', known.not_before), 'born_us', string.format('%.0f', known.born),
-    'authz_ver', string.format('%.0f', known.authz_ver), 'ends_ms', string.format('%.0f', known.ends_ms),
-    'begun_us', string.format('%.0f', known.begun))
+  redis.call('HSET', users .. user, 'not_before_us', string.format('%.0f', known.not_before), 'authz_ver',
+    string.format('%.0f', known.authz_ver), 'ends_ms', string.format('%.0f', known.ends_ms), 'begun_us', string.format('%.0f', known.begun))
   local keep_ms = math.max(known.ends_ms - ctx.now, 0) + 86400000
   redis.call('PEXPIRE', users .. user, keep_ms)
   redis.call('PEXPIRE', by_user .. user, keep_ms)
@@ -279,10 +277,10 @@ local function create_base(clock) local config = KEYS[5]
   redis.call('HSET', config, 'layout', CREATED, 'layout_min', CREATED, 'clock', clock == 'test' and 'test' or 'server')
 end
 
--- is_valid(ctx, user, not_before, row): whether a session of a user is valid. row: its user, born_us, active_ms, idle_ms and ends_ms, as
--- they are stored.
-local function is_valid(ctx, user, not_before, row)
-  return row[1] == user and tonumber(row[2]) > not_before and ctx.now < row[3] + row[4] and ctx.now < tonumber(row[5])
+-- is_valid(ctx, not_before, row): whether a session is valid. not_before: that of its user. row: its user, born_us, active_ms, idle_ms and
+-- ends_ms, as they are stored, if it is stored.
+local function is_valid(ctx, not_before, row)
+  return row[1] and tonumber(row[2]) > not_before and ctx.now < row[3] + row[4] and ctx.now < tonumber(row[5])
 end
 
 -- remove_sessions(user, hashes): delete sessions of a user, at most 1,000.
@@ -300,7 +298,7 @@ local function sort_out(ctx, user, known) local sessions, by_user = KEYS[1], KEY
   local valid, others = {}, {}
   for _, hash in ipairs(redis.call('ZRANGE', by_user .. user, 0, 999)) do  -- a user has no more
     local row = known.exists and redis.call('HMGET', sessions .. hash, 'user', 'born_us', 'active_ms', 'idle_ms', 'ends_ms')
-    local list = row and is_valid(ctx, user, known.not_before, row) and valid or others
+    local list = row and is_valid(ctx, known.not_before, row) and valid or others
     list[#list + 1] = hash
   end
   return valid, others
@@ -323,7 +321,7 @@ if revoke then
   local own = keep ~= '' and find_session(ctx, keep)
   if own and own.user ~= user then own = nil end
   local valid, others = arg_rare().sort_out(ctx, user, known)
-  known.not_before = math.max(ctx.now * 1000, known.not_before + 1, known.born)
+  known.not_before = math.max(ctx.now * 1000, known.not_before + 1)
   for _, hash in ipairs(valid) do
     if not (own and own.hash == hash) then
       others[#others + 1] = hash
@@ -331,8 +329,8 @@ if revoke then
     end
   end
   if own then
-    kept, known.born = 1, known.not_before + 1
-    redis.call('HSET', sessions .. own.hash, 'born_us', string.format('%.0f', known.born))
+    kept = 1
+    redis.call('HSET', sessions .. own.hash, 'born_us', string.format('%.0f', known.not_before + 1))
   end
   arg_rare().remove_sessions(user, others)
 end

@@ -57,15 +57,17 @@ remove_sessions(user, ended)
 for _, other in ipairs(ended) do emit(ctx, 'session.ended', handle_of(other), 'user=' .. user) end
 local ends_ms = ctx.now + lifetime_ms
 local ends = string.format('%.0f', ends_ms)
-local born = math.max(ctx.now * 1000, known.not_before + 1)
-known.born, known.ends_ms = math.max(known.born, born), math.max(known.ends_ms, ends_ms)
+known.ends_ms = math.max(known.ends_ms, ends_ms)
 local version = authz_ver >= 0 and authz_ver or known.authz_ver
-local record = { 'user', user, 'created_ms', ctx.now_text, 'born_us', string.format('%.0f', born), 'active_ms', ctx.now_text,
+local record = { 'user', user, 'created_ms', ctx.now_text, 'born_us', string.format('%.0f', known.not_before + 1), 'active_ms', ctx.now_text,
   'idle_ms', string.format('%.0f', idle_ms), 'ends_ms', ends, 'ver', '1', 'authz_ver', string.format('%.0f', version) }
 local more = { 'name', name, 'roles', table.concat(roles, ','), 'permissions', table.concat(permissions, ','), 'address', address,
   'agent', agent, 'data', data }
 for i = 1, #more, 2 do
-  if more[i + 1] ~= '' then record[#record + 1] = more[i]; record[#record + 1] = more[i + 1] end
+  if more[i + 1] ~= '' then
+    record[#record + 1] = more[i]
+    record[#record + 1] = more[i + 1]
+  end
 end
 redis.call('HSET', sessions .. hash, unpack(record))  -- at most 28: names and values of a session
 keep_until_end(ctx, hash, ctx.now, idle_ms, ends_ms)

@@ -10,7 +10,7 @@
 -- EACH   item     session handle:text user:label entry:pairs(entry)
 -- ERROR  ADEQ_LAYOUT ADEQ_CLOCK
 -- FLAGS  no-writes
--- COST   4 commands and 2 for each session; at most 230 commands, 2,500 steps
+-- COST   4 commands and 2 for each session; at most 230 commands, 2,600 steps
 
 local ctx, refused = open()
 if refused then return refused end
@@ -26,11 +26,14 @@ local items = {}
 for i = 1, #page, 2 do
   local row = redis.call('HMGET', sessions .. page[i], 'user', 'born_us', 'active_ms', 'idle_ms', 'ends_ms', 'created_ms', 'name', 'address',
     'agent')
-  local owner = user ~= '' and known or row[1] and read_user(ctx, row[1]) or { not_before = 0 }
-  if row[1] and owner.exists and is_valid(ctx, row[1], owner.not_before, row) then
+  local owner = user ~= '' and known or row[1] and read_user(ctx, row[1])
+  if owner and owner.exists and is_valid(ctx, owner.not_before, row) then
     local entry = { 'active_ms', row[3], 'idle_ms', row[4], 'ends_ms', row[5], 'created_ms', row[6] }
     for j, field in ipairs({ 'name', 'address', 'agent' }) do
-      if row[6 + j] then entry[#entry + 1] = field; entry[#entry + 1] = row[6 + j] end
+      if row[6 + j] then
+        entry[#entry + 1] = field
+        entry[#entry + 1] = row[6 + j]
+      end
     end
     items[#items + 1] = { 'session', handle_of(page[i]), row[1], entry }
   end

@@ -28,7 +28,7 @@ if revoke then
   local own = keep ~= '' and find_session(ctx, keep)
   if own and own.user ~= user then own = nil end
   local valid, others = sort_out(ctx, user, known)
-  known.not_before = math.max(ctx.now * 1000, known.not_before + 1, known.born)
+  known.not_before = math.max(ctx.now * 1000, known.not_before + 1)
   for _, hash in ipairs(valid) do
     if not (own and own.hash == hash) then
       others[#others + 1] = hash
@@ -36,8 +36,8 @@ if revoke then
     end
   end
   if own then
-    kept, known.born = 1, known.not_before + 1
-    redis.call('HSET', sessions .. own.hash, 'born_us', string.format('%.0f', known.born))
+    kept = 1
+    redis.call('HSET', sessions .. own.hash, 'born_us', string.format('%.0f', known.not_before + 1))
   end
   remove_sessions(user, others)
 end

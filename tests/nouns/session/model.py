@@ -40,7 +40,6 @@ class Stored:
 @dataclass
 class User:
     not_before: int
-    born: int
     begun: int
     authz: int = 1
 
@@ -84,13 +83,13 @@ class Model:
                     del self.sessions[one.hash]
         for one in self._of(user):
             one.indexed = one.ends > self._ms
-        born = max(self._ms * 1000, known.not_before + 1)
-        known.born = max(known.born, born)
         self.users[user] = known
         authz = known.authz if authz_ver < 0 else authz_ver
         kept = {name: tuple(one) if isinstance(one, list) else one for name, one in about.items() if one}
         ends = self._ms + lifetime_ms
-        self.sessions[hash] = Stored(hash, user, born, self._ms, self._ms, idle_ms, ends, authz, about=kept)
+        self.sessions[hash] = Stored(
+            hash, user, known.not_before + 1, self._ms, self._ms, idle_ms, ends, authz, about=kept
+        )
         self.events.append("session.created")
         self.sweep(10)
         times = {"created": self._ms / 1000, "ends": ends / 1000}
@@ -152,10 +151,9 @@ class Model:
             for one in self._of(user):
                 if one is not own:
                     del self.sessions[one.hash]
-            known.not_before = max(self._ms * 1000, known.not_before + 1, known.born)
+            known.not_before = max(self._ms * 1000, known.not_before + 1)
             if own:
-                kept, known.born = 1, known.not_before + 1
-                own.born = known.born
+                kept, own.born = 1, known.not_before + 1
         self.users[user] = known
         self.events.append("session.user")
         told = {"not_before_us": known.not_before, "authz_ver": known.authz, "ended": ended, "kept": kept}
@@ -190,8 +188,8 @@ class Model:
         return round(self.now * 1000)
 
     def _user(self, user: str) -> User:
-        begun = self._ms * 1000 + 999
-        return self.users.get(user) or User(begun, begun, begun)
+        begun = self._ms * 1000
+        return self.users.get(user) or User(begun, begun)
 
     def _of(self, user: str) -> Sequence[Stored]:
         mine = [one for one in self.sessions.values() if one.user == user and one.indexed]
@@ -226,8 +224,8 @@ class Audit(NounAudit):
                 yield f"session {hash} ends at {at}, all has {whole.get(hash)}"
             user = records[hash]["user"]
             known = self.hash(f"u:{user}")
-            if known and int(known["born_us"]) < int(records[hash]["born_us"]) > int(known["not_before_us"]):
-                yield f"session {hash} is valid, but newer than its user {user} knows: {known}"
+            if known and int(records[hash]["born_us"]) > int(known["not_before_us"]) + 1:
+                yield f"session {hash} is newer than the next one of its user {user} would be: {known}"
         for user in self.suffixes("of"):
             for hash, at in self.zset(f"of:{user}").items():
                 if hash in ends and (records[hash]["user"] != user or ends[hash] != at):
