@@ -8,12 +8,12 @@ import pytest
 
 from tests.lua.bench import MakeAny
 from tests.nouns.change.bench import Bench
-from tests.nouns.change.states import in_review
+from tests.nouns.change.states import answer, delegate, in_review, instead, watched
 
 
 @pytest.fixture
 def bench(make_any: MakeAny) -> Bench:
-    made: Bench = make_any("change")
+    made: Bench = watched(make_any("change"))
     return made
 
 
@@ -83,3 +83,43 @@ def test_a_request_knows_by_which_delegation_it_came(bench: Bench) -> None:
     assert bench.ask("HGET", ":request:c/1", "via") == b",b"
     assert bench.put("delegate", id="c", actor="eve", to="zoe").reason == "no_cascade"
     bench.check()
+
+
+def test_a_request_that_opens_where_a_pass_has_been_causes_another(bench: Bench) -> None:
+    """All in the same millisecond."""
+    one = in_review(bench, "c3", "user:bob", "user:carl", priority="urgent")
+    answer(bench, one, "bob", "abstain")
+    delegations(bench, "bob", {"name": "d", "to": "eve", "from_ms": bench.now + 1000})
+    for id in ("c", "c2"):
+        in_review(bench, id)
+    bench.pass_time(1000)
+    sweep(bench, 1)
+    answer(bench, one, "bob", "retract")
+    sweep(bench, 4)
+    assert (inbox(bench, "eve"), inbox(bench, "bob")) == (["c/1", "c2/1", "c3/1"], [])
+    bench.check()
+
+
+def test_the_first_delegation_that_fits_counts_by_its_name(bench: Bench) -> None:
+    instead(bench, to="zoe", name="b")
+    instead(bench, to="dan", name="a", inactive=True)
+    instead(bench, to="eve", name="aa")
+    in_review(bench)
+    assert inbox(bench, "eve") == ["c/1"]
+
+
+def test_a_request_goes_on_as_often_as_its_policy_allows(bench: Bench) -> None:
+    in_review(bench, delegation_depth=2)
+    assert [delegate(bench, *way).status for way in (("bob", "eve"), ("eve", "zoe"))] == ["ok"] * 2
+    told = delegate(bench, "zoe", "dan")
+    assert (told.status, told.depth) == ("too_deep", 2)
+
+
+def test_a_person_has_one_request_of_a_change_or_one_answer(bench: Bench) -> None:
+    one = in_review(bench, "c", "user:bob", "group:ops", "user:eve", required=3)
+    delegate(bench, "eve", "dan")
+    answer(bench, one, "zoe", groups=["ops"])
+    for to in ("zoe", "eve", "dan"):
+        told = delegate(bench, "bob", to)
+        assert (told.status, told.reason) == ("not_eligible", "answered"), to
+    assert delegate(bench, "bob", "kim").status == "ok"

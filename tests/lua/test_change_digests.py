@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from tests.lua.bench import MakeAny
-from tests.nouns.change.states import CONTENT, DAY
+from tests.nouns.change.states import CONTENT, DAY, watched
 
 ORDER = [
     "change_type",
@@ -77,7 +77,7 @@ def test_a_digest_is_that_of_the_content(make_any: MakeAny, name: str) -> None:
     own, digest = CONTENTS[name]
     content = USUAL | own
     assert digest_of(content) == digest
-    for run in make_any("change"), make_any("change"):
+    for run in watched(make_any("change")), watched(make_any("change")):
         assert run.put("put", id="c", actor="ann", **content).digest == digest
         kept = [run.put("get_revision", id="c", rev=1).content]
         run.put("put", id="c", expect_rev=1, actor="ann", **{**content, "version": b"another"})
@@ -87,7 +87,7 @@ def test_a_digest_is_that_of_the_content(make_any: MakeAny, name: str) -> None:
 
 
 def test_the_ten_revisions_before_the_current_one_are_kept(make_any: MakeAny) -> None:
-    bench = make_any("change")
+    bench = watched(make_any("change"))
     digests = [bench.put("put", id="c", actor="ann", **CONTENT).digest]
     for rev in range(1, 13):
         told = bench.put("put", id="c", expect_rev=rev, actor="ann", **CONTENT, version=str(rev))
@@ -108,7 +108,7 @@ def test_the_ten_revisions_before_the_current_one_are_kept(make_any: MakeAny) ->
 
 def test_what_is_written_in_two_ways_has_one_digest(make_any: MakeAny) -> None:
     """Metadata is no content, and resources have no order. A part of one text is not the start of the next."""
-    bench = make_any("change")
+    bench = watched(make_any("change"))
 
     def digest(id: str, **fields: Any) -> str:
         found: str = bench.put("put", id=id, actor="ann", change_type="deploy", **fields).digest

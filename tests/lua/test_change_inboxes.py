@@ -26,14 +26,15 @@ def pages(bench: NounBench, limit: int, **fields: Any) -> list[tuple[str, int]]:
 def test_an_inbox_is_in_the_order_of_risk_and_priority_then_time(make_any: MakeAny) -> None:
     bench = watched(make_any("change"))
     weights = {"low": 0, "normal": 100, "high": 500, "urgent": 1000}
-    wanted = []
+    wanted: list[tuple[int, int, str]] = []
     for priority, risk, timeout in product(weights, (0, 11, 97), (3600, 7200)):
         id = f"{priority}.{risk}.{timeout}"
-        assess(bench, in_review(bench, id, priority=priority, timeout=timeout), risk)
+        reviewer = ("user:bob", "group:a", "group:b")[len(wanted) % 3]
+        assess(bench, in_review(bench, id, reviewer, priority=priority, timeout=timeout), risk)
         wanted.append((-(risk * 10 + weights[priority]), timeout, id))
     order = [id for *_, id in sorted(wanted, key=lambda one: one[:2])]
-    assert [id for id, _ in pages(bench, 100, user="bob")] == order
-    assert [id for id, _ in pages(bench, 5, user="bob")] == order
+    for limit in (100, 5):
+        assert [id for id, _ in pages(bench, limit, user="bob", groups=["a", "b"])] == order
 
 
 @pytest.mark.parametrize("limit", [1, 2, 3, 7, 100])

@@ -86,8 +86,23 @@ def test_a_new_approval_has_all_its_attempts(make_any: MakeAny) -> None:
     one = applying(bench, max_attempts=2)
     assert finish(bench, one, "failure", retry=True).attempts == 1
     answer(bench, one, "bob", "retract")
+    assert bench.ask("HMGET", ":change:c", "state", "decided_by") == [b"reviewing", b""]
     answer(bench, one, "bob")
     assert stored(bench, "state", "attempts") == ["approved", 0]
+
+
+@pytest.mark.parametrize(("pause", "state"), [(19_999, "approved"), (20_000, "reviewing")])
+def test_a_run_that_is_given_back_after_the_end_of_its_approval_is_reviewed_again(
+    make_any: MakeAny, pause: int, state: str
+) -> None:
+    bench = watched(make_any("change"))
+    one = applying(bench, approval=60)
+    for _ in range(2):
+        bench.pass_time(20_000)
+        bench.put("heartbeat", id="c", token="token")
+    bench.pass_time(pause)
+    told = finish(bench, one, "released")
+    assert (told.status, told.attempts) == (state, 0)
 
 
 def test_a_heartbeat_renews_until_the_time_of_the_run_and_a_grace(make_any: MakeAny) -> None:

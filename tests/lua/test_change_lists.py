@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tests.lua.bench import START, MakeAny, pairs
-from tests.nouns.change.states import answer, in_review, watched
+from tests.nouns.change.states import DAY, answer, in_review, watched
 
 
 def test_a_review_that_is_over_is_overdue_until_a_call_notes_it(make_any: MakeAny) -> None:
@@ -37,3 +37,29 @@ def test_what_is_counted_of_a_user(make_any: MakeAny) -> None:
         "took:1024": b"4",
         "last_ms": str(START + 1000).encode(),
     }
+
+
+def test_what_a_user_has_answered_is_counted_for_thirty_one_days(make_any: MakeAny) -> None:
+    bench = watched(make_any("change"))
+    first = bench.now // DAY
+    for days in (0, 30, 1):
+        bench.pass_time(days * DAY)
+        for action in ("approve", "reject"):
+            answer(bench, in_review(bench, f"{action}{bench.now}"), "bob", action)
+    kept = pairs(bench.ask("HGETALL", ":userstats:bob"))
+    days_kept = {name: value for name, value in kept.items() if name[1] == ":"}
+    assert days_kept == {f"{kind}:{first + days}": b"1" for kind in "ar" for days in (30, 31)}
+    assert kept["answers"] == b"6"
+
+
+def test_a_sweep_says_whether_there_is_more_to_delete(make_any: MakeAny) -> None:
+    """There is not, where all that is left waits for the outbox."""
+    bench = watched(make_any("change"))
+    for number in range(3):
+        answer(bench, in_review(bench, f"c{number}"), "bob", "reject")
+    bench.pass_time(400 * DAY)
+    in_review(bench, "d", cancelled_kind="tell")
+    bench.put("move", id="d", to="cancel", actor="ann")
+    bench.pass_time(400 * DAY)
+    told = [bench.put("sweep", limit=limit) for limit in (2, 5, 1)]
+    assert [(one.removed, one.more) for one in told] == [(2, 1), (1, 0), (0, 0)]

@@ -8,10 +8,11 @@ import pytest
 import redis
 
 from tests.lua.bench import MakeAny
+from tests.nouns.change.states import watched
 
 
 def test_a_domain_has_a_thousand_policies(make_any: MakeAny) -> None:
-    bench = make_any("change")
+    bench = watched(make_any("change"))
 
     def put(first: int, count: int, **fields: Any) -> Any:
         items = [{"name": f"p{number}", **fields} for number in range(first, first + count)]

@@ -6,12 +6,12 @@ import pytest
 
 from tests.lua.bench import MakeAny
 from tests.nouns.change.bench import Bench
-from tests.nouns.change.states import approved, revised
+from tests.nouns.change.states import approved, revised, watched
 
 
 @pytest.fixture
 def bench(make_any: MakeAny) -> Bench:
-    made: Bench = make_any("change")
+    made: Bench = watched(make_any("change"))
     return made
 
 

@@ -6,14 +6,14 @@ import pytest
 
 from tests.lua.bench import MakeAny
 from tests.nouns.change.bench import Bench
-from tests.nouns.change.states import CONTENT, answer, assess, draft, in_review, policy, submit
+from tests.nouns.change.states import CONTENT, answer, assess, draft, in_review, policy, submit, watched
 
 AGENT = {"principal": "zoe", "kind": "agent"}
 
 
 @pytest.fixture
 def bench(make_any: MakeAny) -> Bench:
-    made: Bench = make_any("change")
+    made: Bench = watched(make_any("change"))
     return made
 
 

@@ -5,10 +5,11 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, TypeVar
 
 from tests.nouns.bench import NounBench
 
+B = TypeVar("B", bound=NounBench)
 Seen = dict[str, Any]
 DAY = 86_400_000  # ms
 CONTENT: dict[str, Any] = {"change_type": "deploy", "description": "Version 2 for all"}
@@ -141,7 +142,7 @@ def largest(bench: NounBench, slots: int) -> Seen:
     return one
 
 
-def watched(bench: NounBench) -> NounBench:
+def watched(bench: B) -> B:
     """All its calls go through the watched client, so that mutants meet what a test asks for."""
     bench.real = bench.run  # type: ignore[method-assign]
     return bench
