@@ -23,7 +23,8 @@ from pyadeq.ext.cli.named import load_codec
 FAILED, USAGE, UNREACHABLE = 1, 2, 3  # exit statuses
 DEFAULT_URL = "redis://127.0.0.1:6379"
 RETRY_FOR = 2.0  # seconds: a person may be waiting at a terminal
-CONTROLS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
+# What a terminal would obey, and what changes the order in which text is shown: a reviewer would read something else.
+CONTROLS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]")
 NO_TERMINAL_WIDTH = 240  # columns of text: commands to copy are not cut in files and pipes
 
 
@@ -124,7 +125,7 @@ def iso(seconds: float) -> str:
 
 
 def safe(text: str) -> str:
-    """Somebody's text without what a terminal would obey."""
+    """Somebody's text without what a terminal would obey, and in the order in which it is stored."""
     return CONTROLS.sub("\N{REPLACEMENT CHARACTER}", text)
 
 

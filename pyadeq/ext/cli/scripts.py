@@ -105,7 +105,7 @@ def acl(
         list[str],
         typer.Argument(
             metavar="ROLE...",
-            help=f"{', '.join(ROLES)}; or a role in one noun: lock.work.",
+            help=f"{', '.join(ROLES)}; or a role in one noun: lock.work, change.review.",
             autocompletion=lambda: [*ROLES],
         ),
     ],
