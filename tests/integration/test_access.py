@@ -298,6 +298,31 @@ def test_the_partitions_of_a_queue_belong_to_it(server: EmbeddedServer, become: 
         queue.repartition(8)
 
 
+@pytest.mark.parametrize("slot", [None, "s"])
+def test_a_service_that_reads_sessions_cannot_log_anybody_in(
+    server: EmbeddedServer, enlist: Callable[..., dict[str, Any]], slot: str | None
+) -> None:
+    with pyadeq.Adeq.from_url(server.url, slot=slot) as root:
+        root.load_scripts()
+        made = root.sessions("shop").create("ann")
+    user = enlist("session.use", session=["shop"], slot=slot)
+    with pyadeq.Adeq.from_url(server.url, slot=slot, **user) as own:
+        sessions = own.sessions("shop")
+        found = sessions.get(made.id)
+        assert found
+        assert sessions.update(found, data=b"x")
+        assert [one.handle for one in sessions.iterate("ann")] == [made.handle]
+        for refused in (
+            lambda: sessions.create("ann"),
+            lambda: sessions.rotate(found),
+            lambda: sessions.revoke(made.id),
+            lambda: sessions.revoke_all("ann"),
+            lambda: own.sessions("shopping").get(made.id),
+        ):
+            with pytest.raises(TransportError, match="NOPERM"):
+                refused()
+
+
 @pytest.mark.parametrize("names", ["jobs", ["*"], ["a b"]])
 def test_names_that_are_none(names: Any) -> None:
     with pytest.raises(ConfigError, match="is not accepted; allowed: "):
