@@ -13,6 +13,7 @@ import jinja2
 import pytest
 
 from pyadeq.ext.bindings.model import model, pascal
+from pyadeq.ext.bindings.render import raw, rust_type
 
 HERE = Path(__file__).parent
 ROOT = HERE.parents[1]
@@ -115,5 +116,5 @@ def _rendered(template: str) -> str:
         keep_trailing_newline=True,
         autoescape=False,  # it is source text
     )
-    environment.filters["pascal"] = pascal
+    environment.filters |= {"pascal": pascal, "raw": raw, "rust_type": rust_type}
     return environment.get_template(template).render(model())

@@ -13,6 +13,7 @@ from pyadeq import __version__, library
 from pyadeq.errors import ConfigError
 from pyadeq.ext.bindings import generate, languages
 from pyadeq.ext.bindings.model import camel, check_names, enums, model, pascal
+from pyadeq.ext.bindings.render import raw
 from tests.unit.lua_tree import LUA
 
 
@@ -84,7 +85,7 @@ def test_every_script_and_argument_has_a_name_in_rust(tmp_path: Path) -> None:
         for one in script["args"]:
             assert f"    pub {one['name']}: " in types
         for calls in ("sync", "aio"):
-            assert f"fn {script['verb']}(" in (tmp_path / "src" / calls / f"{script['noun']}.rs").read_text()
+            assert f"fn {raw(script['verb'])}(" in (tmp_path / "src" / calls / f"{script['noun']}.rs").read_text()
 
 
 def test_a_language_without_templates_is_refused_before_anything_is_written(tmp_path: Path) -> None:

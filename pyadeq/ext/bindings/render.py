@@ -14,6 +14,27 @@ from pyadeq.ext.bindings.model import camel, model, pascal
 
 TEMPLATES = Path(__file__).parent / "templates"
 PACKAGE = re.compile(r"[A-Za-z0-9@][A-Za-z0-9._~@/-]{0,199}")
+# https://doc.rust-lang.org/reference/keywords.html, without those that no raw name may be
+RUST_KEYWORDS = re.compile(
+    r"abstract|as|async|await|become|box|break|const|continue|do|dyn|else|enum|extern|false|final|fn|for"
+    r"|gen|if|impl|in|let|loop|macro|match|mod|move|mut|override|priv|pub|ref|return|static|struct|trait"
+    r"|true|try|type|typeof|unsafe|unsized|use|virtual|where|while|yield"
+)
+RUST_PRELUDE = (
+    "Box",
+    "Clone",
+    "Copy",
+    "Default",
+    "Drop",
+    "Error",
+    "Iterator",
+    "Option",
+    "Result",
+    "Send",
+    "String",
+    "Sync",
+    "Vec",
+)
 
 
 @dataclass(frozen=True)
@@ -75,7 +96,19 @@ def _environment(folder: Path) -> Any:
         autoescape=False,  # it is source text
     )
     environment.filters |= {"camel": camel, "pascal": pascal, "wrapped": wrapped, "capital": capital, "chomp": chomp}
+    environment.filters |= {"raw": raw, "rust_type": rust_type}
     return environment
+
+
+def raw(name: str) -> str:
+    """A name in Rust: `r#move` for a keyword."""
+    return f"r#{name}" if RUST_KEYWORDS.fullmatch(name) else name
+
+
+def rust_type(name: str) -> str:
+    """The type of the words of an argument in Rust: not one that every program knows by this name."""
+    type = pascal(name)
+    return f"{type}Word" if type in RUST_PRELUDE else type
 
 
 def wrapped(text: str, prefix: str, width: int = 80) -> str:

@@ -145,10 +145,7 @@ async function outcome(noun, script, call) {
   ]);
   try {
     const args = { ...typed(call.args), ...Object.fromEntries(groups) };
-    const others = Object.fromEntries(
-      (script.uses ?? []).map((/** @type {string} */ word) => [word, `${noun.base}!none`]),
-    );
-    const given = script.uses ? [others, args] : [args];
+    const given = script.uses ? [{}, args] : [args]; // other nouns are in other slots
     return [await noun[camel(script.verb)](...given), undefined];
   } catch (error) {
     if (!(error instanceof ScriptError)) throw error;
