@@ -8,7 +8,18 @@ import pytest
 
 from tests.lua.bench import MakeAny
 from tests.nouns.change.bench import Bench
-from tests.nouns.change.states import answer, delegate, in_review, instead, watched
+from tests.nouns.change.states import (
+    answer,
+    assess,
+    delegate,
+    draft,
+    in_review,
+    instead,
+    policy,
+    revised,
+    submit,
+    watched,
+)
 
 
 @pytest.fixture
@@ -123,3 +134,49 @@ def test_a_person_has_one_request_of_a_change_or_one_answer(bench: Bench) -> Non
         told = delegate(bench, "bob", to)
         assert (told.status, told.reason) == ("not_eligible", "answered"), to
     assert delegate(bench, "bob", "kim").status == "ok"
+
+
+def test_a_request_follows_a_delegation_to_its_new_person(bench: Bench) -> None:
+    instead(bench)
+    in_review(bench)
+    instead(bench, to="zoe")
+    assert (inbox(bench, "eve"), inbox(bench, "zoe")) == ([], ["c/1"])
+    bench.check()
+
+
+@pytest.mark.parametrize(
+    ("wanted", "score", "fits"),
+    [
+        ({"risk_above": 0}, None, False),
+        ({"risk_above": 0}, 0, False),
+        ({"risk_above": 0}, 1, True),
+        ({"risk_above": 30}, 30, False),
+        ({"risk_below": 0}, 0, False),
+        ({"risk_below": 30}, 30, False),
+        ({"risk_below": 30}, 29, True),
+        ({"risk_below": 30}, None, False),
+        ({"risk_above": 10, "risk_below": 30}, 10, False),
+        ({"risk_above": 10, "risk_below": 30}, 20, True),
+        ({"risk_above": 10, "risk_below": 30}, 40, False),
+    ],
+)
+def test_a_delegation_is_for_changes_of_some_risk(
+    bench: Bench, wanted: dict[str, Any], score: int | None, fits: bool
+) -> None:
+    """Of this revision: that of another does not count."""
+    instead(bench, **wanted)
+    policy(bench)
+    assess(bench, draft(bench), 29)
+    one = revised(bench, {"id": "c", "rev": 1})
+    if score is not None:
+        assess(bench, one, score)
+    submit(bench, one, "user:bob")
+    assert inbox(bench, "eve") == ["c/1"] * fits
+
+
+def test_events_name_who_has_changed_a_delegation(bench: Bench) -> None:
+    for actor in {}, {"actor": "olga"}:
+        bench.put("set_delegations", user="bob", item=[{"name": "d", "to": "eve"}], **actor)
+        bench.put("set_delegations", user="bob", item=[{"name": "d", "remove": True}], **actor)
+    told = [one["payload"] for one in bench.events() if one["event"].startswith(b"delegation.")]
+    assert told == [b"user=bob to=eve", b"user=bob", b"user=bob to=eve by=olga", b"user=bob by=olga"]

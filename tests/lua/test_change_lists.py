@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from tests.lua.bench import START, MakeAny, pairs
 from tests.nouns.change.states import DAY, answer, in_review, watched
 
@@ -25,12 +27,12 @@ def test_what_is_counted_of_a_user(make_any: MakeAny) -> None:
     bench = watched(make_any("change"))
     seen = [in_review(bench, f"c{number}", "user:bob", "user:eve", required=2) for number in range(4)]
     bench.pass_time(1000)
-    for one, action in zip(seen, ("approve", "reject", "abstain", "approve"), strict=True):
+    for one, action in zip(seen, ("approve", "reject", "abstain", "abstain"), strict=True):
         answer(bench, one, "bob", action)
     answer(bench, seen[0], "bob", "reject")  # another answer to the same request is not one more
     day = bench.now // 86_400_000
     assert pairs(bench.ask("HGETALL", ":userstats:bob")) == {
-        f"a:{day}": b"2",
+        f"a:{day}": b"1",
         f"r:{day}": b"2",
         "answers": b"4",
         "took_ms": b"4000",
@@ -63,3 +65,18 @@ def test_a_sweep_says_whether_there_is_more_to_delete(make_any: MakeAny) -> None
     bench.pass_time(400 * DAY)
     told = [bench.put("sweep", limit=limit) for limit in (2, 5, 1)]
     assert [(one.removed, one.more) for one in told] == [(2, 1), (1, 0), (0, 0)]
+
+
+@pytest.mark.parametrize(
+    ("took", "bound"),
+    [(0, 1), (1, 1), (2, 2), (3, 4), (1024, 1024), (1025, 2048), (2**32, 2**32), (2**32 + 1, 2**32)],
+)
+def test_how_long_an_answer_took_is_counted_below_a_power_of_two(make_any: MakeAny, took: int, bound: int) -> None:
+    bench = watched(make_any("change"))
+    bench.put("configure", settings={"max_timeout": 100 * DAY / 1000})
+    one = in_review(bench, timeout=100 * DAY / 1000)
+    bench.pass_time(took)
+    answer(bench, one, "bob")
+    assert [name for name in pairs(bench.ask("HGETALL", ":userstats:bob")) if name.startswith("took:")] == [
+        f"took:{bound}"
+    ]

@@ -15,7 +15,9 @@ from tests.nouns.change.states import (
     finish,
     in_review,
     move,
+    policy,
     revised,
+    submit,
     watched,
 )
 
@@ -148,4 +150,21 @@ def test_an_approval_that_is_over_and_a_run_that_fails(make_any: MakeAny) -> Non
         ("change.approved", "1/2", "bob", ""),
         ("change.applying", "1/2", "bot", "fence=2"),
         ("change.failed", "1/2", "time", "why=lost"),
+    ]
+
+
+def test_a_change_that_waits_for_its_risk_again_is_not_escalated(make_any: MakeAny) -> None:
+    bench = watched(make_any("change"))
+    policy(bench, needs="risk", escalate=120, escalate_to=["user:eve"], timeout=300, approval=60)
+    one = draft(bench)
+    assess(bench, one, 10)
+    submit(bench, one, "user:bob")
+    answer(bench, one, "bob")
+    start = len(log(bench))
+    for pause in (60_000, 300_000):
+        bench.pass_time(pause)
+        bench.put("sweep")
+    assert log(bench)[start:] == [
+        ("change.outdated", "1/2", "time", "why=approval_ended"),
+        ("change.rejected", "1/2", "time", "why=timeout"),
     ]
