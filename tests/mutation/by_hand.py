@@ -21,7 +21,7 @@ BY_HAND: Mapping[str, list[tuple[Text, Text]]] = {
         ("MAX_SAFE, ctx.now + 5000", "MAX_SAFE, ctx.now + 5001"),
         ("MAX_SAFE, ctx.now + 5000", "MAX_SAFE, ctx.now + 4999"),
         ("MAX_SAFE, ctx.now + 5000", "MAX_SAFE, full_score(ctx)"),
-        ("limit.slack_ms - 0.5", "limit.slack_ms - 50"),
+        ("ahead_ms = ahead_ms - 0.5", "ahead_ms = ahead_ms - 50"),
         ("math.ceil(ctx.now + ahead_ms + starts * limit.interval_ms)", "ctx.now + 5000"),
     ],
     "queue/include/limits/on_housekeep.lua": [
