@@ -77,7 +77,9 @@ def domain(url: str, base_name: str) -> Iterator[Domain]:
 
 
 def test_inbox(domain: Domain) -> None:
-    assert domain.inbox("bob") == [["Nothing", "waits", "for", "bob."]]
+    assert domain.inbox("bob") == [
+        ["Nothing", "waits", "for", "bob.", "If", "you", "answer", "for", "a", "group,", "add", "--group", "NAME."]
+    ]
     for id, priority, score in (("low", "low", None), ("risky", "NORMAL", 90), ("urgent", "urgent", 10)):
         domain.draft(id, "-m", f"{TITLE} of {id}\nmore")
         domain.run("submit", id, "--policy", "two", "--priority", priority)

@@ -31,7 +31,7 @@ Message = Annotated[str, typer.Option("--message", "-m", metavar="TEXT", help="W
 
 def existing_changes(adeq: Adeq, domain: str) -> Any:
     """The change domain. AdeqError, with the domains that exist, if there is none of that name."""
-    return existing(adeq, "change", domain, "adeq change domains")
+    return existing(adeq, "change", domain, "adeq change domains", "adeq change policy set, which makes one")
 
 
 def ask(adeq: Adeq, changes: Any, verb: str, **arguments: Any) -> Any:

@@ -189,7 +189,8 @@ def _review(found: Any) -> dict[str, Any]:
     if change.get("overridden_by"):
         fields["overridden"] = f"by {change['overridden_by']}, revision {change['overridden_rev']}"
     if change["state"] == "approved":
-        fields["until"] = ahead(now, change["until"])
+        over = "" if change["until"] > now else "; the next call begins another round"
+        fields["until"] = f"{ahead(now, change['until'])}{over}"
     return fields
 
 

@@ -84,8 +84,9 @@ def _read(adeq: Adeq, changes: Any, asked: dict[str, Any], limit: int | None) ->
 
 
 def _nothing(asked: dict[str, Any]) -> str:
-    groups = f" and {many(len(asked['groups']), 'group')}" if asked["groups"] else ""
-    return f"Nothing waits for {asked['user']}{groups}."
+    if not asked["groups"]:
+        return f"Nothing waits for {asked['user']}. If you answer for a group, add --group NAME."
+    return f"Nothing waits for {asked['user']} and {many(len(asked['groups']), 'group')}."
 
 
 def _as_json(entry: Any) -> dict[str, Any]:

@@ -43,12 +43,15 @@ def existing_domain(adeq: Adeq, name: str) -> Locks:
     return locks
 
 
-def existing(adeq: Adeq, noun: str, name: str, command: str) -> Any:
-    """One of a noun. AdeqError, with those that exist, if there is none of that name. command: what lists them."""
+def existing(adeq: Adeq, noun: str, name: str, command: str, first: str = "") -> Any:
+    """One of a noun. AdeqError, with those that exist, if there is none of that name.
+
+    command: what lists them. first: what makes the first one, for a server without any.
+    """
     found = adeq.noun(noun, name)
     if not stored_bases(adeq, found):
         field = library().manifest["nouns"][noun]["field"]
-        raise _missing(adeq, f"--{field}", name, found.base, noun, command)
+        raise _missing(adeq, f"--{field}", name, found.base, noun, command, first)
     return found
 
 
@@ -90,7 +93,7 @@ def holder(adeq: Adeq, name: str, id: str) -> Queue:
     return queue.part_of(id) or adeq.queue(name) if isinstance(queue, PartitionedQueue) else queue
 
 
-def _missing(adeq: Adeq, what: str, name: str, base: str, noun: str, command: str) -> AdeqError:
+def _missing(adeq: Adeq, what: str, name: str, base: str, noun: str, command: str, first: str = "") -> AdeqError:
     try:
         names = find_names(adeq, noun, LOOK).names
     except AdeqError:  # this user may not scan
@@ -102,6 +105,7 @@ def _missing(adeq: Adeq, what: str, name: str, base: str, noun: str, command: st
         others = f"there are: {', '.join(names[:NAMED])}{more}; see"
     else:
         others = "there are none under this prefix; see"
+        command = first or command
     return AdeqError(
         f"{what}: there is no {name!r} on this server (its key would be {base}:config); {others} {command}"
     )
