@@ -2,7 +2,7 @@
 """Applying changes: leases that are renewed, ends that are recorded, and runs that have to stop."""
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Callable
 from time import monotonic
 from typing import Any
 
@@ -11,7 +11,7 @@ import pytest
 from pyadeq import Change, Result
 from pyadeq._sync.change.keeper import ChangeKeeper
 from pyadeq._sync.kernel import keeper as kernel_keeper
-from pyadeq._twins import Event, join, sleep, spawn
+from pyadeq._twins import join, sleep, spawn
 from pyadeq import Adeq, Changes, Locks, Run
 from pyadeq.errors import (
     BadArgument,
@@ -39,8 +39,17 @@ CONTENT: dict[str, Any] = {
 @pytest.fixture
 def shaky(proxy: Proxy, changes: Changes) -> Iterator[Changes]:
     """The same changes through the proxy."""
-    with Adeq.from_url(proxy.url, retry_for=0.2, socket_timeout=0.2) as adeq:
+    with Adeq.from_url(proxy.url, retry_for=1, socket_timeout=1) as adeq:
         yield adeq.changes(changes.name)
+
+
+@pytest.fixture
+def timed(url: str, changes: Changes, clock: Clock) -> Iterator[Changes]:
+    """Changes by the test's clock: no lease ends while a test is slow."""
+    with Adeq.from_url(url, clock=clock) as adeq:
+        timed = adeq.changes(f"{changes.name[-60:]}-t")
+        timed.configure(clock="test", default_run=60)
+        yield timed
 
 
 def approved(changes: Changes, id: str = "c1", **policy: Any) -> Result:
@@ -182,60 +191,53 @@ def test_what_cannot_be_applied(changes: Changes, adeq: Adeq) -> None:
 # Leases
 
 
-def test_a_run_lasts_longer_than_its_lease(changes: Changes) -> None:
-    put = approved(changes)
-    with changes.apply(put, agent="deployer", lease=0.6) as run:
-        begun = run.deadline - 0.6
-        until = monotonic() + DEADLINE
-        while run.deadline < begun + 1.5:
-            assert monotonic() < until
-            sleep(0.02)
+def test_a_run_lasts_longer_than_its_lease(timed: Changes, clock: Clock) -> None:
+    put = approved(timed)
+    with timed.apply(put, agent="deployer") as run:
+        for _ in range(2):
+            clock.tick(20)
+            until_renewed(run)
         run.check()
-    assert (read(changes)).state == "completed"
+    assert (read(timed)).state == "completed"
 
 
-def test_a_run_learns_that_it_was_cancelled(changes: Changes) -> None:
-    put = approved(changes)
+def test_a_run_learns_that_it_was_cancelled(timed: Changes, clock: Clock) -> None:
+    put = approved(timed)
     told: list[Run] = []
-    heard = Event()
 
     def on_stop(run: Run) -> None:
         told.append(run)
-        heard.set()
         raise ZeroDivisionError("this stays in the log")
 
     def work() -> None:
-        with changes.apply(put, agent="deployer", lease=0.6, on_stop=on_stop) as run:
-            assert (changes.cancel("c1", actor="ann")).status == "cancelling"
-            assert heard.wait(DEADLINE)
+        with timed.apply(put, agent="deployer", on_stop=on_stop) as run:
+            assert (timed.cancel("c1", actor="ann")).status == "cancelling"
+            clock.tick(20)
+            until(run, lambda: bool(told))
             assert run.cancelled
             assert not run.lost
-            sleep(0.5)
             run.check()
 
     with pytest.raises(ChangeStopped, match="it was cancelled"):
         work()
     assert [one.id for one in told] == ["c1"]
-    change = read(changes)
+    change = read(timed)
     assert change.run
     assert (change.state, change.run.result) == ("cancelled", "cancelled")
 
 
-def test_a_run_that_has_to_stop_is_told_once(changes: Changes) -> None:
-    put = approved(changes)
+def test_a_run_that_has_to_stop_is_told_once(timed: Changes, clock: Clock) -> None:
+    put = approved(timed)
     told: list[str] = []
 
     def work() -> None:
-        with changes.apply(put, agent="deployer", lease=0.6, on_stop=lambda run: told.append(run.id)) as run:
-            changes.cancel("c1", actor="ann")
-            until = monotonic() + DEADLINE
-            while not run.cancelled:
-                assert monotonic() < until
-                sleep(0.02)
-            changes.finish("c1", run.token, "cancelled")
-            while not run.lost:
-                assert monotonic() < until
-                sleep(0.02)
+        with timed.apply(put, agent="deployer", on_stop=lambda run: told.append(run.id)) as run:
+            timed.cancel("c1", actor="ann")
+            clock.tick(20)
+            until(run, lambda: run.cancelled)
+            timed.finish("c1", run.token, "cancelled")
+            clock.tick(20)
+            until(run, lambda: run.lost)
             run.check()
 
     with pytest.raises(ChangeLost):
@@ -256,8 +258,8 @@ def test_a_heartbeat_that_fails_does_not_delay_the_others(
     monkeypatch.setattr(ChangeKeeper, "_renew_one", only_the_second)
     first, second = approved(changes), approved(changes, "c2")
     with (
-        changes.apply(first, agent="deployer", lease=3) as one,
-        changes.apply(second, agent="deployer", lease=1) as other,
+        changes.apply(first, agent="deployer", lease=6) as one,
+        changes.apply(second, agent="deployer", lease=6) as other,
     ):
         begun, until = other.deadline, monotonic() + DEADLINE
         while other.deadline < begun + 1:
@@ -266,59 +268,60 @@ def test_a_heartbeat_that_fails_does_not_delay_the_others(
         one.check()
 
 
-def test_a_run_that_takes_too_long(changes: Changes, url: str, clock: Clock) -> None:
-    with Adeq.from_url(url, clock=clock) as adeq:
-        timed = adeq.changes(f"{changes.name[-60:]}-t")
-        timed.configure(clock="test", default_run=60)
-        put = approved(timed)
+def test_a_run_that_takes_too_long(timed: Changes, clock: Clock) -> None:
+    put = approved(timed)
 
-        def work() -> None:
-            with timed.apply(put, agent="deployer") as run:
+    def work() -> None:
+        with timed.apply(put, agent="deployer") as run:
+            for _ in range(3):
                 clock.tick(20)
                 until_renewed(run)
-                clock.tick(20)
-                until_renewed(run)
-                clock.tick(20)
-                until_renewed(run)
-                assert run.timed_out
-                run.check()
+            assert run.timed_out
+            run.check()
 
-        with pytest.raises(ChangeStopped, match="it takes longer than it may"):
-            work()
-        change = read(timed)
-        assert change.run
-        assert (change.state, change.why, change.run.result) == ("failed", "timeout", "timeout")
+    with pytest.raises(ChangeStopped, match="it takes longer than it may"):
+        work()
+    change = read(timed)
+    assert change.run
+    assert (change.state, change.why, change.run.result) == ("failed", "timeout", "timeout")
 
 
 def until_renewed(run: Run) -> None:
-    """Wait until the lease lasts longer than before. The loop looks at the test's clock from time to time."""
-    before, until = run.deadline, monotonic() + DEADLINE
-    while run.deadline == before:
-        assert monotonic() < until
+    """Wait until the lease lasts longer than before."""
+    before = run.deadline
+    until(run, lambda: run.deadline != before)
+
+
+def until(run: Run, is_so: Callable[[], bool]) -> None:
+    """Wait, and let the loop of the heartbeats look at the test's clock from time to time."""
+    end = monotonic() + DEADLINE
+    while not is_so():
+        assert monotonic() < end
         sleep(0.02)
         run._keeper._process.changed.set()  # type: ignore[attr-defined]
 
 
-def test_a_lost_run_is_told_and_does_not_end_the_change(changes: Changes) -> None:
-    put = approved(changes)
-    heard = Event()
+def test_a_lost_run_is_told_and_does_not_end_the_change(timed: Changes, clock: Clock) -> None:
+    put = approved(timed)
+    told: list[Run] = []
 
     def work() -> None:
-        with changes.apply(put, agent="deployer", lease=0.6, on_stop=lambda run: heard.set()) as run:
-            changes.finish("c1", run.token, "released")
-            assert heard.wait(DEADLINE)
+        with timed.apply(put, agent="deployer", on_stop=told.append) as run:
+            timed.finish("c1", run.token, "released")
+            clock.tick(20)
+            until(run, lambda: bool(told))
             assert run.lost
             run.check()
 
     with pytest.raises(ChangeLost, match="not applied by deployer any more"):
         work()
-    change = read(changes)
+    change = read(timed)
     assert change.run
     assert (change.state, change.run.result) == ("approved", "released")
     with pytest.raises(ChangeLost, match="when it was finished"):
-        with changes.apply(put, agent="deployer") as run:
-            changes.finish("c1", run.token, "released")
-    assert (read(changes)).state == "approved"
+        with timed.apply(put, agent="deployer") as run:
+            timed.finish("c1", run.token, "released")
+    assert (read(timed)).state == "approved"
 
 
 def test_a_client_that_is_closed_applies_nothing(url: str, changes: Changes) -> None:
