@@ -36,6 +36,7 @@ def test_a_timeout_approves_nothing_that_a_reviewer_wants_changed(bench: Bench) 
     bench.pass_time(3_600_000)
     assert answer(bench, one, "eve").status == "closed"
     assert bench.ask("HGET", ":change:c", "state") == b"rejected"
+    assert bench.ask("HGET", ":request:c/2", "status") == b"expired"
 
 
 def test_who_edits_only_the_metadata_does_not_review(bench: Bench) -> None:
