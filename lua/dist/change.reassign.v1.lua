@@ -137,6 +137,38 @@ end
 
 local arg_rare
 
+-- slots_of(own): the requests of a change, in the order of their slots: { slot, status, reviewer, chain, by }. `chain` has a `>` before each
+-- person who has delegated it, the original reviewer first; `by` is the principal who answered. A caller that changes one sets
+-- own.list_changed.
+-- EARLY
+local function slots_of(own)
+  if own.list then return own.list end
+  local list = {}
+  for slot, status, reviewer, chain, by in string.gmatch(own.slots, '(%d+) ([%a_]+) ([^ >]+)(%S*) ([^,]*)') do
+    list[#list + 1] = { slot = slot, status = status, reviewer = reviewer, chain = chain, by = by }
+  end
+  own.list = list
+  return list
+end
+
+-- text_of(own, name): a field of a change that read_change does not read; '' if it is not stored.
+-- EARLY
+local function text_of(own, name) local change = KEYS[1]
+  if own[name] == nil then own[name] = redis.call('HGET', change .. own.id, name) or '' end
+  return own[name]
+end
+
+-- can_be_asked(own, reviewer): whether a reviewer may have one request more: a group always, a person who has none and, unless the
+-- policy allows it, has not written the change.
+local function can_be_asked(own, reviewer)
+  local person = string.match(reviewer, '^user:(.+)$')
+  if not person then return true end
+  for _, one in ipairs(slots_of(own)) do  -- at most 32: slots
+    if one.by == person or arg_rare().is_asked(one, person) then return false end
+  end
+  return text_of(own, 'p_contributors_may_vote') == '1' or not arg_rare().has_written(own.id, { person })
+end
+
 -- done_before(ctx, verb): the answer that an earlier call with this verb and rid stored in the last minute, or nil.
 local function done_before(ctx, verb) local once = KEYS[16]
   if rid == '' then return nil end
@@ -172,20 +204,6 @@ local function emit(ctx, event, id, detail) local events = KEYS[18]
   local traced = ctx.trace or trace
   if traced ~= '' then entry[#entry + 1] = 'trace'; entry[#entry + 1] = traced end
   redis.call('XADD', events, 'MAXLEN', '~', ctx.settings_events_max, '*', unpack(entry))  -- at most 12: fields of an event
-end
-
--- slots_of(own): the requests of a change, in the order of their slots: { slot, status, reviewer, chain, by }. `chain` has a `>` before each
--- person who has delegated it, the original reviewer first; `by` is the principal who answered. A caller that changes one sets
--- own.list_changed.
--- EARLY
-local function slots_of(own)
-  if own.list then return own.list end
-  local list = {}
-  for slot, status, reviewer, chain, by in string.gmatch(own.slots, '(%d+) ([%a_]+) ([^ >]+)(%S*) ([^,]*)') do
-    list[#list + 1] = { slot = slot, status = status, reviewer = reviewer, chain = chain, by = by }
-  end
-  own.list = list
-  return list
 end
 
 -- find_slot(own, slot): the request of this slot, and its index in slots_of; or nil.
@@ -267,13 +285,6 @@ local function note_reply(ctx, verb, answers)
   note_done(ctx, verb, table.concat(items, ','))
 end
 
--- text_of(own, name): a field of a change that read_change does not read; '' if it is not stored.
--- EARLY
-local function text_of(own, name) local change = KEYS[1]
-  if own[name] == nil then own[name] = redis.call('HGET', change .. own.id, name) or '' end
-  return own[name]
-end
-
 -- number_of(own, name): the same, as a number; 0 if it is not stored.
 -- EARLY
 local function number_of(own, name)
@@ -332,10 +343,10 @@ end
 -- refuse_reassign(own, one): the answer if this call cannot do what it wants with this request, or nil.
 local function refuse_reassign(own, one)
   if operation ~= 'add' and not one then return { 'not_eligible', 'no_request' } end
-  if operation == 'dismiss' and (own.state ~= 'reviewing' or one.by == '') then return { 'not_eligible', 'not_answered' } end
+  if operation == 'dismiss' and one.by == '' then return { 'not_eligible', 'not_answered' } end
   if operation == 'move' and one.status ~= 'pending' then return { 'not_eligible', 'answered' } end
   if operation == 'add' and #slots_of(own) == 32 then return { 'full' } end
-  if reviewer ~= '' and not arg_rare().can_be_asked(own, reviewer) then
+  if not can_be_asked(own, reviewer) then
     local may_write = text_of(own, 'p_contributors_may_vote') == '1'
     return { 'not_eligible', not may_write and arg_rare().has_written(own.id, { string.sub(reviewer, 6) }) and 'contributor' or 'answered' }
   end
@@ -433,30 +444,6 @@ local function enter_inboxes(own) local inboxes = KEYS[5]
   for _, one in ipairs(slots_of(own)) do  -- at most 32: slots
     if one.status == 'pending' then redis.call('ZADD', inboxes .. one.reviewer, score, own.id .. '/' .. one.slot) end
   end
-end
-
--- has_written(id, people): the first of these persons who is a contributor of a change, or nil.
-local function has_written(id, people) local contributors = KEYS[2]
-  local found = redis.call('SMISMEMBER', contributors .. id, unpack(people))  -- at most 8: an actor, a principal, a chain
-  for i, one in ipairs(people) do
-    if found[i] == 1 then return one end
-  end
-end
-
--- is_asked(one, person): whether this person has the request, or has delegated it.
-local function is_asked(one, person)
-  return one.reviewer == 'user:' .. person or string.find(one.chain .. '>', '>' .. person .. '>', 1, true) ~= nil
-end
-
--- can_be_asked(own, reviewer): whether a reviewer may have one request more: a group always, a person who has none and, unless the
--- policy allows it, has not written the change.
-local function can_be_asked(own, reviewer)
-  local person = string.match(reviewer, '^user:(.+)$')
-  if not person then return true end
-  for _, one in ipairs(slots_of(own)) do  -- at most 32: slots
-    if one.by == person or is_asked(one, person) then return false end
-  end
-  return text_of(own, 'p_contributors_may_vote') == '1' or not has_written(own.id, { person })
 end
 
 -- read_delegation(person, name): the fields of a delegation by name, all of them texts; or nil.
@@ -804,9 +791,22 @@ local function hand_on(ctx, own, one, reviewer, chain, via) local requests, inbo
     (string.gsub(string.sub(chain, 2), '>', ',')), 'via', via)
 end
 
+-- has_written(id, people): the first of these persons who is a contributor of a change, or nil.
+local function has_written(id, people) local contributors = KEYS[2]
+  local found = redis.call('SMISMEMBER', contributors .. id, unpack(people))  -- at most 8: an actor, a principal, a chain
+  for i, one in ipairs(people) do
+    if found[i] == 1 then return one end
+  end
+end
+
 -- index_reviewers(own): list the change with each of its reviewers: a group may have had several requests, of which one is gone.
 local function index_reviewers(own) local by_reviewer = KEYS[9]
   for _, one in ipairs(slots_of(own)) do redis.call('ZADD', by_reviewer .. one.reviewer, own.created_ms, own.id) end  -- at most 32: slots
+end
+
+-- is_asked(one, person): whether this person has the request, or has delegated it.
+local function is_asked(one, person)
+  return one.reviewer == 'user:' .. person or string.find(one.chain .. '>', '>' .. person .. '>', 1, true) ~= nil
 end
 
 -- is_assessed(ctx, own): whether the change has the risk and the preview of this revision that its policy needs. A preview is kept for a time.
@@ -924,7 +924,7 @@ local function take_due(ctx, own)
   end
 end
 
-  arg_made = { has_written = has_written, can_be_asked = can_be_asked, add_request = add_request, check_reviewers = check_reviewers, count_slots = count_slots, decide = decide, dismiss_answer = dismiss_answer, move_request = move_request, note_follow = note_follow, remove_request = remove_request, take_due = take_due }
+  arg_made = { add_request = add_request, check_reviewers = check_reviewers, count_slots = count_slots, decide = decide, dismiss_answer = dismiss_answer, has_written = has_written, is_asked = is_asked, move_request = move_request, note_follow = note_follow, remove_request = remove_request, take_due = take_due }
   return arg_made
 end
 

@@ -12,7 +12,7 @@ local function read_inboxes(names, cursor, count)
     for i, page in ipairs(pages) do  -- at most 33: names
       local at = places[i]
       if at > 2 * part then return merged, true end
-      local score = page[at] and tonumber(page[at + 1])
+      local score = tonumber(page[at + 1])
       if score and (not best or score > best.score or score == best.score and bytes_before(best.member, page[at])) then
         best = { page = i, member = page[at], score = score }
       end

@@ -1,10 +1,10 @@
 -- refuse_reassign(own, one): the answer if this call cannot do what it wants with this request, or nil.
 local function refuse_reassign(own, one)
   if operation ~= 'add' and not one then return { 'not_eligible', 'no_request' } end
-  if operation == 'dismiss' and (own.state ~= 'reviewing' or one.by == '') then return { 'not_eligible', 'not_answered' } end
+  if operation == 'dismiss' and one.by == '' then return { 'not_eligible', 'not_answered' } end
   if operation == 'move' and one.status ~= 'pending' then return { 'not_eligible', 'answered' } end
   if operation == 'add' and #slots_of(own) == 32 then return { 'full' } end
-  if reviewer ~= '' and not can_be_asked(own, reviewer) then
+  if not can_be_asked(own, reviewer) then
     local may_write = text_of(own, 'p_contributors_may_vote') == '1'
     return { 'not_eligible', not may_write and has_written(own.id, { string.sub(reviewer, 6) }) and 'contributor' or 'answered' }
   end
