@@ -42,6 +42,17 @@ def test_everything_or_what_is_named(own: EmbeddedServer) -> None:
     assert only == {"noun": "lock", "name": "doors", "before": 1, "layout": 1, "rewritten": 0, "all": True}
 
 
+def test_a_noun_with_partitions_is_one_row(own: EmbeddedServer) -> None:
+    with Adeq.from_url(own.url) as client:
+        sessions = client.sessions("web")
+        made = [sessions.create(user) for user in ("ann", "bob")]
+        base = sessions.part(made[0].id[:2]).base
+        client.client.hset(f"{base}:config", mapping={"layout": 0, "layout_min": 0})
+    for words, before, layout, everything in ((["--dry-run"], 0, 0, False), ([], 0, 1, True), ([], 1, 1, True)):
+        (row,) = answer("scripts", "migrate", "--only", "session=web", *words, "--url", own.url)["migrated"]
+        assert (row["name"], row["before"], row["layout"], row["all"]) == ("web", before, layout, everything)
+
+
 def test_a_table_of_what_was_done(own: EmbeddedServer) -> None:
     head, *rows = adeq("scripts", "migrate", "--url", own.url).stdout.splitlines()
     assert head.split() == ["noun", "name", "before", "layout", "rewritten", "all"]

@@ -54,3 +54,26 @@ def test_only_so_much_time(url: str, base_name: str, client: redis.Redis) -> Non
         locks.set_capacity("gpu", 2)
         assert [one.name for one in nouns.look(adeq, "lock", 5)] == ["d"]
         assert list(nouns._wrong(adeq, "lock", 0)) in ([], ["d"])  # one page, and no more
+
+
+def test_partitions_are_checked_each_and_counted_as_one(url: str, base_name: str, client: redis.Redis) -> None:
+    about = library().manifest["nouns"]["session"]
+    with Adeq.from_url(url, prefix=base_name) as adeq:
+        made = [adeq.sessions("web").create(user) for user in ("ann", "bob", "cleo")]
+        assert len({one.id[:2] for one in made}) == 3
+
+        def checked(layout: int = 1) -> Any:
+            return nouns.check(about, nouns.look(adeq, "session", 5), layout)[:2]
+
+        assert checked() == ("ok", "1 session realm")
+        part = adeq.sessions("web").part(made[0].id[:2])
+        name = f"session realm web/{made[0].id[:2]}"
+        client.set(f"{part.base}:stray", "1")
+        assert checked() == ("warn", f"{name}: stray is unknown")
+        client.delete(f"{part.base}:stray")
+        client.hset(f"{part.base}:config", "layout_min", 2)
+        assert checked() == ("fail", f"{name}: layout 2 is needed, this release has 1")
+        client.hset(f"{part.base}:config", "layout_min", 1)
+        client.rename(f"{part.base}:config", f"{base_name}:kept")
+        assert checked() == ("fail", f"{name}: there is data, but no key config")
+        client.rename(f"{base_name}:kept", f"{part.base}:config")

@@ -89,6 +89,8 @@ UNREACHABLE: Final = {
         "queue/include/retention/remove_tasks.lua: no round over `#families`",
         "queue/include/retention/remove_tasks.lua: no round over `#keys`",
         "queue/include/retention/remove_tasks.lua: no round over `ids`",
+        "session/get.v1.lua: no round over `#record`",
+        "session/include/session/remove_sessions.lua: no round over `hashes`",
     ],
     "a claim for no lanes leases nothing": [],
     "a change that was ever submitted has one request at least": [
@@ -98,6 +100,7 @@ UNREACHABLE: Final = {
         "change/include/review/escalate.lua: no round over `list`",
     ],
     "a list of these always has an entry": [
+        "session/create.v1.lua: no round over `#more`",
         "change/include/apply/add_content.lua: no round over `names`",
         "change/include/content/asked_slot.lua: no round over `people`",
         "change/include/content/bytes_before.lua: no round over `math.min(#one, #other)`",

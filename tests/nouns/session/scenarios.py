@@ -269,6 +269,7 @@ def get_where_the_record_of_the_user_is_lost(bench: NounBench, _: int) -> AnyCal
 def get_an_older_one_after_the_user_was_lost_and_made_again(bench: NounBench, _: int) -> AnyCall:
     log_in(bench)
     bench.ask("DEL", ":u:ann", ":of:ann")
+    bench.pass_time(1)
     log_in(bench, "b")
     return bench.call("get", hash="a")
 
@@ -508,6 +509,23 @@ def list_only_what_is_valid(bench: NounBench, _: int) -> AnyCall:
     log_in(bench, "fine")
     bench.pass_time(5_000)
     assert [one.handle for one in bench.put("list").items] == [handle_of("fine")]
+    return bench.call("list", user="ann")
+
+
+@scenario(0)
+def list_of_all_only_what_is_valid(bench: NounBench, _: int) -> AnyCall:
+    log_in(bench, "lost")
+    bench.ask("DEL", ":s:lost")
+    log_in(bench, "other", "bob")
+    bench.ask("DEL", ":u:bob")
+    log_in(bench, "fine", "cleo")
+    return bench.call("list")
+
+
+@scenario(0)
+def list_of_a_user_whose_sessions_were_revoked(bench: NounBench, _: int) -> AnyCall:
+    log_in(bench)
+    bench.ask("HINCRBY", ":u:ann", "not_before_us", 1)
     return bench.call("list", user="ann")
 
 
