@@ -103,7 +103,9 @@ def put(
         fields = {field: value for field, value in answer.fields.items() if field != "now"}
         print_json({"domain": domain, "id": name, "status": answer.status, **fields}, output)
     else:
-        print(f"{answer.status} {name} revision {answer.rev} ({answer.state.upper()})")
+        void = answer.status == "revised" and answer.state != "draft"
+        more = f"; round {answer.round} begins, and earlier answers are void" if void else ""
+        print(f"{answer.status} {name} revision {answer.rev} ({answer.state.upper()}){more}")
 
 
 def _current(adeq: Any, changes: Any, id: str, rev: int) -> dict[str, Any]:
