@@ -264,11 +264,11 @@ local function recall(at_ms) local answers = KEYS[5]
   if until_ms and tonumber(until_ms) > at_ms then return verb, text end
 end
 
--- recall_hit(at_ms): the answer to a hit with this rid in the last minute, or nil.
+-- recall_hit(at_ms): the answer to a hit with this rid in the last minute, or nil. The texts of other calls have another form.
 local function recall_hit(at_ms)
   local verb, text = recall(at_ms)
   if verb == 'returned' then return { verb, at_ms } end
-  local status, retry_ms, list = string.match(verb == 'hit' and text or '', '^(%l+);(%d+);(.*)$')
+  local status, retry_ms, list = string.match(text or '', '^(%l+);(%d+);(.*)$')
   if not status then return nil end
   local items = {}
   for word, left, retry, reset, limit, period, on_error in string.gmatch(list, '(%l+),(%d+),(%d+),(%d+),(%d+),(%d+),(%l+)') do
@@ -346,7 +346,7 @@ for i = 1, item_count do
   items[i] = { word, left, math.ceil(wait / 1000), math.ceil(reset / 1000), limit, period_ms, on_error }
 end
 
-if counts and status == 'allowed' then
+if status == 'allowed' then
   for i = 1, item_count do
     local item, cost, mark = items[i], item_cost[i], marks[i]
     if cost > 0 and item[1] == 'allowed' then

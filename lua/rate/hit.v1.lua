@@ -77,7 +77,7 @@ for i = 1, item_count do
   items[i] = { word, left, math.ceil(wait / 1000), math.ceil(reset / 1000), limit, period_ms, on_error }
 end
 
-if counts and status == 'allowed' then
+if status == 'allowed' then
   for i = 1, item_count do
     local item, cost, mark = items[i], item_cost[i], marks[i]
     if cost > 0 and item[1] == 'allowed' then
