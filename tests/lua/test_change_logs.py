@@ -168,3 +168,11 @@ def test_a_change_that_waits_for_its_risk_again_is_not_escalated(make_any: MakeA
         ("change.outdated", "1/2", "time", "why=approval_ended"),
         ("change.rejected", "1/2", "time", "why=timeout"),
     ]
+
+
+def test_an_escalation_before_the_first_reminder(make_any: MakeAny) -> None:
+    bench = watched(make_any("change"))
+    in_review(bench, remind=200, escalate=120, escalate_to=["user:eve"])
+    bench.pass_time(120_000)
+    assert bench.put("sweep").taken == 1
+    assert bench.ask("ZCARD", ":inbox:user:eve") == 1
