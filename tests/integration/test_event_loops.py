@@ -21,7 +21,7 @@ async def use(adeq: Adeq, name: str, owner: str) -> None:
     (lease,) = await queue.claim(wait=DEADLINE)
     await queue.ack(lease, owner)
     assert await waiting == owner
-    async with locks.acquire("db:1", owner=owner, ttl=0.5) as grant:
+    async with locks.acquire("db:1", owner=owner, ttl=3) as grant:
         before = grant.deadline
         while grant.deadline == before:  # renewed in the background
             grant.check()

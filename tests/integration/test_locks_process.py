@@ -115,7 +115,7 @@ def test_a_thread_that_could_not_be_made(url: str, base_name: str, monkeypatch: 
             with pytest.raises(KeyError):
                 locks.take("db:1", owner="a")
         assert not locks._keeper._process.looping
-        with locks.acquire("db:2", owner="a", ttl=0.5) as grant:
+        with locks.acquire("db:2", owner="a", ttl=3) as grant:
             before = grant.deadline
             while grant.deadline == before:
                 grant.check()
