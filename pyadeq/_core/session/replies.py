@@ -52,6 +52,8 @@ def updated(session: Session, changes: Mapping[str, Any], ver: int) -> Session:
         known["data"] = known["data"].encode()
     for name in known.keys() & {"roles", "permissions"}:
         known[name] = tuple(known[name])
+    if "authz_ver" in known:
+        known["authz_stale"] = False  # as far as the caller knows; the next `get` says it
     return session.model_copy(update={**known, "ver": ver})
 
 

@@ -142,10 +142,10 @@ async def test_rights_that_have_changed_are_read_again(sessions: Sessions) -> No
     assert found.authz_stale
     late = await sessions.create("ann", roles=["admin"], expect=seen)
     assert late.authz_stale
-    assert await sessions.update(found, roles=[], authz_ver=version)
-    found = await sessions.get(made.id)
-    assert found
-    assert (found.roles, found.authz_stale) == ((), False)
+    changed = await sessions.update(found, roles=[], authz_ver=version)
+    assert changed
+    assert changed == await sessions.get(made.id)
+    assert (changed.roles, changed.authz_stale) == ((), False)
 
 
 async def test_lists_show_handles_and_revoke_takes_them(sessions: Sessions) -> None:

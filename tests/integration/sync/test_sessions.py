@@ -143,10 +143,10 @@ def test_rights_that_have_changed_are_read_again(sessions: Sessions) -> None:
     assert found.authz_stale
     late = sessions.create("ann", roles=["admin"], expect=seen)
     assert late.authz_stale
-    assert sessions.update(found, roles=[], authz_ver=version)
-    found = sessions.get(made.id)
-    assert found
-    assert (found.roles, found.authz_stale) == ((), False)
+    changed = sessions.update(found, roles=[], authz_ver=version)
+    assert changed
+    assert changed == sessions.get(made.id)
+    assert (changed.roles, changed.authz_stale) == ((), False)
 
 
 def test_lists_show_handles_and_revoke_takes_them(sessions: Sessions) -> None:
