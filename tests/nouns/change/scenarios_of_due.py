@@ -259,7 +259,6 @@ def sweep_what_is_due_too_early(bench: NounBench, _: int) -> AnyCall:
     in_review(bench, "c")
     draft(bench, "d")
     bench.ask("ZADD", ":due", bench.now, "c", bench.now, "d")
-    bench.put("sweep")
     return bench.call("sweep")
 
 
