@@ -26,3 +26,12 @@ def test_a_domain_has_a_thousand_policies(make_any: MakeAny) -> None:
     assert put(999, 2, remove=True)[0].status == "removed"
     assert put(1000, 1, required=1)[0].status == "stored"
     assert len(bench.put("get_policies").items) == 1000
+
+
+def test_events_name_who_has_changed_a_policy(make_any: MakeAny) -> None:
+    bench = watched(make_any("change"))
+    for actor in {}, {"actor": "olga"}:
+        bench.put("set_policies", item=[{"name": "p", "required": 1}], **actor)
+        bench.put("set_policies", item=[{"name": "p", "remove": True}], **actor)
+    told = [one.get("payload", b"") for one in bench.events() if one["event"].startswith(b"policy.")]
+    assert told == [b"version=1", b"", b"version=2 by=olga", b"by=olga"]
