@@ -54,8 +54,8 @@ def test_what_a_user_has_answered_is_counted_for_thirty_one_days(make_any: MakeA
     assert kept["answers"] == b"6"
 
 
-def test_a_sweep_says_whether_there_is_more_to_delete(make_any: MakeAny) -> None:
-    """There is not, where all that is left waits for the outbox."""
+def test_a_sweep_says_whether_there_is_more_to_do(make_any: MakeAny) -> None:
+    """There is not, where all that is left to delete waits for the outbox."""
     bench = watched(make_any("change"))
     for number in range(3):
         answer(bench, in_review(bench, f"c{number}"), "bob", "reject")
@@ -65,6 +65,11 @@ def test_a_sweep_says_whether_there_is_more_to_delete(make_any: MakeAny) -> None
     bench.pass_time(400 * DAY)
     told = [bench.put("sweep", limit=limit) for limit in (2, 5, 1)]
     assert [(one.removed, one.more) for one in told] == [(2, 1), (1, 0), (0, 0)]
+    for id in "e", "f":
+        in_review(bench, id, timeout=60)
+    bench.pass_time(60_000)
+    told = [bench.put("sweep", limit=2) for _ in range(2)]
+    assert [(one.taken, one.more) for one in told] == [(2, 1), (0, 0)]
 
 
 @pytest.mark.parametrize(

@@ -109,7 +109,6 @@ UNREACHABLE: Final = {
         "change/include/core/note_reply.lua: no round over `answer`",
         "change/include/core/read_fields.lua: no round over `names`",
         "change/include/core/note_reply.lua: no round over `answers`",
-        "change/include/core/read_fields.lua: no round over `names`",
         "change/include/core/replayed_reply.lua: no round over `string.gmatch(item, '([ti])([^|]*)')`",
         "change/include/core/replayed_reply.lua: no round over `string.gmatch(word, '[^,]+')`",
         "change/include/apply/lock_refusal.lua: no round over `string.gmatch(resources, '[^,]+')`",
