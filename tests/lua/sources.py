@@ -23,7 +23,8 @@ def sources() -> bundle.Sources:
 @cache
 def paths() -> list[str]:
     """Of every source, below lua/: the includes, with the dispatchers of seams.py, and then the scripts."""
-    return [*sorted({one.path for one in sources().includes}), *(one.path for one in sources().scripts)]
+    scripts = dict.fromkeys(one.path for one in sources().scripts)  # several nouns have those of the kernel
+    return [*sorted({one.path for one in sources().includes}), *scripts]
 
 
 def text_of(path: str) -> str:
