@@ -5,8 +5,8 @@
 -- If the call is sent again after the content has changed, it answers `outdated`, and never other content than `digest`.
 -- With a lock domain in the settings, in the same slot, the request `lock_rid` must hold all resources of the change in exclusive mode for
 -- the owner `<domain>/<id>`, the request of the run before must not hold them any more, and the lease ends no later than its locks.
--- `not_locked` names the first resource of which that is not so, also if the call does not name the lock domain. `locks`: the fences of
--- locks elsewhere, for the record.
+-- `not_locked` names the first resource that is not locked so. If the call does not name the lock domain, that is the first resource.
+-- `locks`: the fences of locks elsewhere, for the record.
 --
 -- KEYS   change         prefix/hash   {base}:change:       name
 -- KEYS   params         prefix/string {base}:params:       name
