@@ -4,20 +4,16 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Awaitable, Callable, MutableMapping, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from hashlib import sha256
 from inspect import isawaitable
 from typing import Any
 
 from pyadeq.asyncio import Rates
+from pyadeq.ext.asgi.types import App, Message, Receive, Scope, Send
 from pyadeq.keys import PATTERNS
 from pyadeq.models.rate import OnError, RateAnswer, RuleAnswer
 
-Scope = MutableMapping[str, Any]
-Message = MutableMapping[str, Any]
-Receive = Callable[[], Awaitable[Message]]
-Send = Callable[[Message], Awaitable[None]]
-App = Callable[[Scope, Receive, Send], Awaitable[None]]
 Hit = tuple[str, str] | tuple[str, str, int]
 Hits = Callable[[Scope], Sequence[Hit] | Awaitable[Sequence[Hit]]]
 

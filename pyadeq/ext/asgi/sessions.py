@@ -4,20 +4,15 @@ from __future__ import annotations
 
 import re
 from asyncio import Lock
-from collections.abc import Awaitable, Callable, MutableMapping
 from typing import Any, Final, Literal
 
 from pyadeq import asyncio as aio
 from pyadeq.errors import ConfigError
+from pyadeq.ext.asgi.types import App, Message, Receive, Scope, Send
 from pyadeq.keys import shown
 from pyadeq.models.base import Seconds
 from pyadeq.models.session import Session
 
-Scope = MutableMapping[str, Any]
-Message = MutableMapping[str, Any]
-Receive = Callable[[], Awaitable[Message]]
-Send = Callable[[Message], Awaitable[None]]
-App = Callable[[Scope, Receive, Send], Awaitable[None]]
 SameSite = Literal["lax", "strict", "none"]
 
 # A browser takes a cookie with this prefix only from the host itself, over TLS, and for all paths.
