@@ -17,6 +17,7 @@ from pyadeq import _names
 from pyadeq._version import __version__
 
 if TYPE_CHECKING:
+    from pyadeq._core.config.flags import Flag, FlagChoice
     from pyadeq._core.kernel.call import Call
     from pyadeq._core.kernel.manifest import Script, library
     from pyadeq._core.kernel.nouncalls import NounCalls, Result
@@ -204,6 +205,8 @@ __all__ = [
     "Failures",
     "Fired",
     "Firing",
+    "Flag",
+    "FlagChoice",
     "FollowTask",
     "Forced",
     "FoundDeadlock",

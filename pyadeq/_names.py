@@ -11,6 +11,7 @@ from pyadeq._importing import load
 
 # Module -> its public names. Type checkers read the imports in `pyadeq` and `pyadeq.asyncio`, which must be the same.
 SHARED = {
+    "pyadeq._core.config.flags": "Flag FlagChoice",
     "pyadeq._core.kernel.call": "Call",
     "pyadeq._core.kernel.manifest": "Script library",
     "pyadeq._core.kernel.nouncalls": "NounCalls Result",

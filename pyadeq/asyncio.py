@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from pyadeq._async.queue.workers import QueueWorkers
     from pyadeq._async.rate import Rates
     from pyadeq._async.session import Sessions
+    from pyadeq._core.config.flags import Flag, FlagChoice
     from pyadeq._core.kernel.call import Call
     from pyadeq._core.kernel.manifest import Script, library
     from pyadeq._core.kernel.nouncalls import NounCalls, Result
@@ -196,6 +197,8 @@ __all__ = [
     "Failures",
     "Fired",
     "Firing",
+    "Flag",
+    "FlagChoice",
     "FollowTask",
     "Forced",
     "FoundDeadlock",

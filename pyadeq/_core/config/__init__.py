@@ -1,0 +1,1 @@
+"""Config: its calls, and feature flags."""
