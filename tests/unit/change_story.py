@@ -1,13 +1,20 @@
-"""The lines of changes in a history to be read; see chaos_story.py."""
+"""The lines of changes and other nouns in a history to be read; see chaos_story.py."""
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 from pyadeq.ext.chaos import History, Op
 from pyadeq.ext.chaos.history import Records
 
-ITEM = {"id", "rev", "digest", "action", "slot"}  # of an answer in a respond
+# The fields of an item, of calls that have items.
+ITEMS = {
+    "change.respond": {"id", "rev", "digest", "action", "slot"},
+    "session.update": {"hash", "ver", "data"},
+    "session.revoke": {"id"},
+}
+LISTED = {"change.respond", "change.set_policies", "session.revoke"}  # whose answers are in `items`
 
 
 def records_of(history: History) -> Records:
@@ -17,24 +24,28 @@ def records_of(history: History) -> Records:
 
 
 def call_of(words: list[str]) -> Op:
-    """`2.0 p1 put id=a -> created rev=1`; without `->`, it got no answer; `@aof`: how durable."""
+    """`2.0 p1 put id=a -> created rev=1`; without `->`, it got no answer; `@aof`: how durable.
+
+    The calls of other nouns have its word, `session.get`; a name such as `session.ver` is that of a field in a record.
+    """
     durability = words.pop()[1:] if words[-1].startswith("@") else "memory"
     at = words.index("->") if "->" in words else None
     began, _, ended = words[0].partition("-")
     client, verb, *named = words[1:at]
     asked = _named(named)
-    if verb == "respond":
-        item = {name: value for name, value in asked.items() if name in ITEM}
-        asked = {name: value for name, value in asked.items() if name not in ITEM} | {"item": [item]}
-    if verb == "set_policies":
+    verb = verb if "." in verb else f"change.{verb}"
+    if fields := ITEMS.get(verb):
+        item = {name: value for name, value in asked.items() if name in fields}
+        asked = {name: value for name, value in asked.items() if name not in fields} | {"item": [item]}
+    if verb == "change.set_policies":
         asked = {"item": [asked]}
-    op = Op(client, f"change.{verb}", asked, float(began), durability=durability)
+    op = Op(client, verb, asked, float(began), durability=durability)
     if at is not None:
         op.ended, op.outcome = float(ended or float(began) + 0.1), "ok"
         answer = {"status": words[at + 1], **_named(words[at + 2 :])}
         if "resources" in answer:
             answer["resources"] = answer["resources"].split(",")
-        op.answer = {"status": "ok", "items": [answer]} if "item" in asked else answer
+        op.answer = {"status": "ok", "items": [answer]} if verb in LISTED else answer
     return op
 
 
@@ -65,5 +76,10 @@ def store(final: dict[str, Any], words: list[str]) -> None:
 
 
 def _named(words: list[str]) -> dict[str, Any]:
-    found = dict(word.split("=", 1) for word in words)
-    return {name: int(value) if value.isdigit() else value for name, value in found.items()}
+    found: dict[str, Any] = {}
+    for word in words:
+        name, text = word.split("=", 1)
+        value = int(text) if text.isdigit() else float(text) if re.fullmatch(r"\d+\.\d+", text) else text
+        outer, _, inner = name.rpartition(".")
+        (found.setdefault(outer, {}) if outer else found)[inner] = value
+    return found

@@ -9,7 +9,8 @@ mark   5.0 restart
 final  a completed                           the state in the end; `-` if it is gone
 
 Lines of changes, see change_story.py:
-call   2.0 p1 put id=a -> created rev=1      a call of a script and its arguments; the status and fields of its answer
+call   2.0 p1 put id=a -> created rev=1      a call of a script and its arguments; the status and fields of its answer;
+                                             `session.get`: of another noun
 change 2000 change.created a | by=ann rev=1  an entry of the stream of the change domain
 stored change a state=draft rev=1            what is stored in the end: of changes, policies, people, inboxes and states
 """

@@ -10,6 +10,8 @@ from pyadeq.ext.chaos import RULES, History, Violation, judge
 from tests.unit.bad_change_histories import BAD as BAD_CHANGES
 from tests.unit.bad_change_histories import CHANGES
 from tests.unit.bad_histories import BAD, LOCKS, TASKS, Bad
+from tests.unit.bad_session_histories import BAD as BAD_SESSIONS
+from tests.unit.bad_session_histories import SESSIONS
 from tests.unit.chaos_story import edited, told, without
 
 
@@ -18,7 +20,7 @@ def convicted(history: History, **options: bool) -> set[str]:
 
 
 def test_a_good_history_is_acquitted_and_every_rule_has_something_to_look_at() -> None:
-    verdict = judge(told(TASKS, LOCKS, CHANGES))
+    verdict = judge(told(TASKS, LOCKS, CHANGES, SESSIONS))
     assert verdict.ok, verdict.violations
     assert [rule for rule in RULES if verdict.checks[rule] == 0] == []
     assert (verdict.lost, verdict.problems) == ({}, [])
@@ -35,13 +37,21 @@ def test_a_bad_history_of_changes_is_convicted_of_what_is_wrong(bad: Bad) -> Non
     assert {one.rule for one in verdict.violations} == bad.breaks, verdict.violations
 
 
+@pytest.mark.parametrize("bad", BAD_SESSIONS, ids=lambda bad: bad.what)
+def test_a_bad_history_of_sessions_is_convicted_of_what_is_wrong(bad: Bad) -> None:
+    verdict = judge(told(edited(SESSIONS, *bad.edits), bad.more))
+    assert {one.rule for one in verdict.violations} == bad.breaks, verdict.violations
+
+
 def test_a_server_that_cannot_be_read_convicts_nobody() -> None:
-    verdict = judge(History.unread(told(TASKS, LOCKS, CHANGES), "it is away"))
+    verdict = judge(History.unread(told(TASKS, LOCKS, CHANGES, SESSIONS), "it is away"))
     assert (verdict.violations, verdict.problems) == ([], ["it is away"])
 
 
 def test_every_rule_has_a_bad_history_of_its_own() -> None:
-    assert {rule for bad in [*BAD, *BAD_CHANGES] if len(bad.breaks) == 1 for rule in bad.breaks} == RULES.keys()
+    assert {
+        rule for bad in [*BAD, *BAD_CHANGES, *BAD_SESSIONS] if len(bad.breaks) == 1 for rule in bad.breaks
+    } == RULES.keys()
 
 
 def test_a_violation_says_what_is_wrong() -> None:
@@ -420,11 +430,29 @@ def test_a_change_in_the_lost_tail_is_counted() -> None:
     assert verdict.lost == {"memory": {"change.respond": 1}}
 
 
+LOSSES = [
+    ("hash=b2 -> gone now=72.2", "hash=b2 -> ok now=72.2 session.ver=1 session.ends=80", "session.revoke", "72.1"),
+    ("hash=b3 -> gone now=73.2", "hash=b3 -> ok now=73.2 session.ver=1 session.ends=80", "session.set_user", "73.15"),
+    ("now=62.8 session.ver=2 session.data=red", "now=62.8 session.ver=1", "session.update", "62.3"),
+]
+
+
+@pytest.mark.parametrize(("old", "new", "verb", "at"), LOSSES, ids=[verb for _, _, verb, _ in LOSSES])
+@pytest.mark.parametrize(("kind", "may_go"), [("failover", True), ("restart", False)])
+def test_what_a_server_forgot_of_sessions_is_counted(
+    old: str, new: str, verb: str, at: str, kind: str, may_go: bool
+) -> None:
+    """They were confirmed on the disk, which a failover does not ask."""
+    verdict = judge(told(edited(SESSIONS, (old, new)), f"mark {at} {kind}"))
+    assert verdict.ok is may_go, verdict.violations
+    assert verdict.lost == ({"aof": {verb: 1}} if may_go else {})
+
+
 # As a file
 
 
 def test_a_history_survives_being_saved(tmp_path: Path) -> None:
-    history = told(TASKS, LOCKS, CHANGES, RESTART)
+    history = told(TASKS, LOCKS, CHANGES, SESSIONS, RESTART)
     history.problems.append("one")
     history.settings["fair"] = False
     history.final["e"] = None

@@ -27,10 +27,11 @@ from typing import Any
 
 from pyadeq.asyncio import Adeq
 from pyadeq.errors import AdeqError
+from pyadeq.ext.chaos.cast import ROLES
 from pyadeq.ext.chaos.change.recorder import RecordedChanges
-from pyadeq.ext.chaos.change.workload import ROLES as CHANGE_ROLES
 from pyadeq.ext.chaos.recorder import Recorder
-from pyadeq.ext.chaos.workload import ROLES, Client, Scene
+from pyadeq.ext.chaos.session.recorder import RecordedSessions
+from pyadeq.ext.chaos.workload import Client, Scene
 
 PATIENCE = (0.3, 2.0, 5.0)  # seconds in which a client sends a call again before it gives up
 
@@ -132,8 +133,8 @@ async def _play(role: str, name: str, options: dict[str, Any]) -> None:
             queue = recorder.queue(adeq.queue(scene.queue), name, durability)
             locks = recorder.locks(adeq.locks(scene.domain), name, durability)
             changes = RecordedChanges(recorder, adeq, scene.domain, name, durability)
-            play = {**ROLES, **CHANGE_ROLES}[role]
-            await play(Client(name, scene, random, adeq, queue, locks, changes, stopped))
+            sessions = RecordedSessions(recorder, adeq, scene.domain, name, durability)
+            await ROLES[role](Client(name, scene, random, adeq, queue, locks, changes, sessions, stopped))
             await changes.aclose()
 
 

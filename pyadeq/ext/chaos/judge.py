@@ -4,7 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from pyadeq.ext.chaos import change, end_rules, lock_rules, loss_rules, once_rules, order_rules, task_rules, told_rules
+from pyadeq.ext.chaos import (
+    change,
+    end_rules,
+    lock_rules,
+    loss_rules,
+    once_rules,
+    order_rules,
+    session,
+    task_rules,
+    told_rules,
+)
 from pyadeq.ext.chaos.case import Case, Finding, Rule, Verdict, Violation
 from pyadeq.ext.chaos.free_locks import free_locks
 from pyadeq.ext.chaos.history import History
@@ -36,6 +46,7 @@ RULES: Mapping[str, Rule] = {
         locks_in_turn,
         end_rules.nothing_left,
         *change.RULES,
+        *session.RULES,
     )
 }
 

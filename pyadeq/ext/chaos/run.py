@@ -1,4 +1,4 @@
-"""A chaos run: a scratch queue, lock domain and change domain, the clients on them, and in the end what is judged."""
+"""A chaos run: a scratch queue, lock domain and so on, the clients on them, and in the end what is judged."""
 
 from __future__ import annotations
 
@@ -17,18 +17,16 @@ from typing import Any, Self
 from pyadeq import Adeq, Backoff
 from pyadeq import asyncio as aio
 from pyadeq.errors import AdeqError, TransportError
+from pyadeq.ext.chaos.cast import CAST, FREEZABLE
 from pyadeq.ext.chaos.change import workload as changes
 from pyadeq.ext.chaos.change.read import read_changes
 from pyadeq.ext.chaos.crowd import Agent, Crowd
 from pyadeq.ext.chaos.history import History, gather
 from pyadeq.ext.chaos.recorder import Recorder, load_recorded
+from pyadeq.ext.chaos.session import workload as sessions
 from pyadeq.ext.chaos.watch import OUT_OF_REACH, Watch
 from pyadeq.ext.chaos.workload import Scene
 
-CAST: Mapping[str, int] = {
-    "producer": 3, "worker": 3, "owner": 2, "operator": 1, "proposer": 1, "voter": 2, "applier": 2, "sweeper": 1,
-}  # fmt: skip
-FREEZABLE = ("worker", "owner", "voter", "applier", "sweeper", "changer")
 POLL = 0.05  # seconds
 DRAIN = 60.0  # seconds in which all that is left has to come to its end
 EVENTS = 10_000_000  # none is to be trimmed
@@ -61,7 +59,12 @@ class Run:
         self.adeq = Adeq.from_url(scene.url, **scene.places(), source="adeq chaos", retry_for=PATIENT)
         self.queue = self.adeq.queue(scene.queue)
         self.locks = self.adeq.locks(scene.domain)
-        self.bases = (self.queue.base, self.locks.base, self.adeq.noun("change", scene.domain).base)
+        self.bases = (
+            self.queue.base,
+            self.locks.base,
+            self.adeq.noun("change", scene.domain).base,
+            *sessions.bases(self.adeq, scene.domain),
+        )
         self._started: Counter[str] = Counter()
 
     def __enter__(self) -> Self:
@@ -196,16 +199,7 @@ class Run:
                 return History.unread(self.recorder, f"the server could not be asked in the end: {error}")
 
 
-def cast_of(clients: int) -> dict[str, int]:
-    """So many processes, at least four, in their roles; from five on, some of them work with changes."""
-    changers = clients // 4 if clients > 4 else 0
-    rest = clients - changers
-    owners = max(1, rest // 4)
-    workers = (rest - 1 - owners) // 2
-    cast = {"producer": rest - 1 - owners - workers, "worker": workers, "owner": owners, "operator": 1}
-    return {**cast, "changer": changers} if changers else cast
-
-
 def watch(run: Run) -> Watch:
     """A look at the servers of a run that notes in its history what becomes of them."""
-    return Watch(run.adeq, run.bases, run.recorder.mark)
+    keys = run.bases if run.scene.cluster else run.bases[:1]
+    return Watch(run.adeq, keys, run.recorder.mark)

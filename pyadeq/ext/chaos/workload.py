@@ -18,6 +18,7 @@ from pyadeq.asyncio import Adeq, Grant, Queue
 from pyadeq.errors import DeadlockError, DurabilityError, LeaseLost, TransportError, WaitTimeout
 from pyadeq.ext.chaos.change.recorder import RecordedChanges
 from pyadeq.ext.chaos.recorder import RecordedLocks, RecordedQueue
+from pyadeq.ext.chaos.session.recorder import RecordedSessions
 from pyadeq.ids import new_ulid
 from pyadeq.models.lock import LockMode
 from pyadeq.models.queue import Lease
@@ -59,7 +60,7 @@ class Scene:
 
 @dataclass(frozen=True)
 class Client:
-    """One process in its role. queue, locks, changes: recorded; plain: the queue itself, for what no rule is about."""
+    """One process in its role. queue, locks and so on: recorded; plain: the queue itself, for what no rule is about."""
 
     name: str
     scene: Scene
@@ -68,6 +69,7 @@ class Client:
     queue: RecordedQueue
     locks: RecordedLocks
     changes: RecordedChanges
+    sessions: RecordedSessions
     stopped: asyncio.Event
 
     @property

@@ -13,10 +13,11 @@ import typer
 
 from pyadeq import Adeq
 from pyadeq.errors import AdeqError, ConfigError
+from pyadeq.ext.chaos.cast import cast_of
 from pyadeq.ext.chaos.history import History
 from pyadeq.ext.chaos.judge import judge
 from pyadeq.ext.chaos.report import Report, print_report, report_on
-from pyadeq.ext.chaos.run import Run, cast_of, watch
+from pyadeq.ext.chaos.run import Run, watch
 from pyadeq.ext.chaos.watch import OUT_OF_REACH, Watch
 from pyadeq.ext.chaos.workload import Scene
 from pyadeq.ext.cli.common import (
@@ -56,7 +57,7 @@ def chaos(
     url: Url = DEFAULT_URL,
     output: Output = Format.table,
 ) -> None:
-    """Test a deployment: work on scratch tasks, locks and changes, record everything, and judge it at the end.
+    """Test a deployment: work on scratch tasks, locks and more, record everything, and judge it at the end.
 
     While it runs, restart the server, fail over, cut the network or fill its memory: whatever may happen in production.
     The command notices this. It counts losses that such a fault allows, and losses that must never happen. Other queues
@@ -109,7 +110,7 @@ def _run(
         engine = _engine(adeq, scene)
     cast = cast_of(clients)
     view.say(f"Server   {engine} at {shown_url(scene.url)}")
-    view.say(f"Scratch  queue, locks and changes {scene.queue}, deleted at the end; seed {scene.seed}")
+    view.say(f"Scratch  queue, locks, changes and sessions {scene.queue}, deleted at the end; seed {scene.seed}")
     view.say(f"Clients  {', '.join(f'{count} × {role}' for role, count in cast.items())}; durability {durability}")
     view.say("Now restart the server, fail over, cut the network: whatever may happen in production.")
     with Run(scene, cast, durability=(durability,)) as run:

@@ -1,0 +1,46 @@
+"""When the server has run a call, as far as the answers tell it."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections import defaultdict
+from collections.abc import Iterable
+
+from pyadeq.ext.chaos.history import Op
+
+
+class ServerTimes:
+    """The times of one server's clock in answers, in ms. Calls of another clock need an object of their own.
+
+    An answer that came before a call began is older than what the call does: so its time is the earliest at which the
+    server can have run the call. Only the order of calls by the clients' common clock is used, and no difference.
+
+    stepped: the clock went back, so that times say nothing.
+    """
+
+    def __init__(self, ops: Iterable[Op]) -> None:
+        answered = sorted((op.ended, now) for op in ops if op.ended is not None and (now := now_of(op)) is not None)
+        self._ended = [ended for ended, _ in answered]
+        self._highest: list[int] = []
+        for _, now in answered:
+            self._highest.append(max(now, self._highest[-1]) if self._highest else now)
+        self.stepped = any(now_of(op) is not None and self.since(op) > (now_of(op) or 0) for op in ops)
+
+    def since(self, op: Op) -> int:
+        """The earliest time at which the server can have run a call; 0 if nothing is known."""
+        at = bisect_left(self._ended, op.began)
+        return self._highest[at - 1] if at else 0
+
+
+def now_of(op: Op) -> int | None:
+    """The server's time in an answer. If the call was sent more than once, it may have run earlier."""
+    now = op.answer.get("now")
+    return None if now is None else round(now * 1000)
+
+
+def by_place(ops: Iterable[tuple[str, Op]]) -> dict[str, ServerTimes]:
+    """The times of several servers: of each place the calls that went there."""
+    found: defaultdict[str, list[Op]] = defaultdict(list)
+    for place, op in ops:
+        found[place].append(op)
+    return {place: ServerTimes(own) for place, own in found.items()}

@@ -1,0 +1,15 @@
+"""Sessions in a chaos run: what its clients do with them, and the rules that they have to keep."""
+
+from __future__ import annotations
+
+from pyadeq.ext.chaos.case import Rule
+from pyadeq.ext.chaos.session import rules
+
+RULES: tuple[Rule, ...] = (
+    rules.ended_sessions_stay,
+    rules.created_sessions_found,
+    rules.old_ids_only_read,
+    rules.session_limit_kept,
+    rules.updates_kept,
+    rules.sessions_end_in_time,
+)

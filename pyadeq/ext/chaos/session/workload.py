@@ -1,0 +1,131 @@
+"""What the clients of a chaos run do with sessions: log in, use, change, rotate and end them, several at a time."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Iterator
+from contextlib import suppress
+from hashlib import sha256
+from typing import Any, Final
+
+from pyadeq import Adeq
+from pyadeq.asyncio import Session
+from pyadeq.errors import DurabilityError, SessionChanged, SessionRefused, TransportError
+from pyadeq.ext.chaos.workload import PAUSE, Client
+
+USERS: Final = ("ann", "bob", "cid", "dora")
+CROWDED: Final = "crowd"  # who has as many sessions as allowed
+LIMIT: Final = 4
+TABS: Final = 3  # flows of one process
+KNOWN: Final = 24  # ids that a process uses, also of sessions that have ended
+
+
+def bases(adeq: Adeq, realm: str) -> Iterator[str]:
+    """The partitions that the clients use."""
+    sessions = adeq.sessions(realm)
+    found = dict(zip(sessions.tags, sessions.bases, strict=True))
+    tags = {sha256(f"{realm}\0{user}".encode()).hexdigest()[:2] for user in (*USERS, CROWDED)}
+    yield from (found[tag] for tag in sorted(tags))
+
+
+async def visit(client: Client) -> None:
+    """Use sessions in several flows, which know the same ids."""
+    known: list[Session] = []
+    await asyncio.gather(*(_browse(client, known) for _ in range(TABS)))
+
+
+async def _browse(client: Client, known: list[Session]) -> None:
+    number = 0
+    while not client.stopped.is_set():
+        number += 1
+        chance = client.random.random()
+        if not known or chance < 0.12:
+            await _log_in(client, known)
+        elif chance < 0.62:
+            await _read(client, known)
+        elif chance < 0.78:
+            await _change(client, client.random.choice(known), number)
+        elif chance < 0.88:
+            await _rotate(client, known)
+        else:
+            await _log_out(client, client.random.choice(known))
+        del known[:-KNOWN]
+        await client.idle(client.random.random() * 0.08)
+
+
+async def _log_in(client: Client, known: list[Session]) -> None:
+    random, user = client.random, client.random.choice((*USERS, CROWDED, CROWDED))
+    options: dict[str, Any] = {
+        "idle": random.choice((1.0, 2.0, 60.0, 60.0)),
+        "lifetime": random.choice((1.5, 4.0, 600.0)),
+    }
+    if user == CROWDED:
+        options |= {"limit": LIMIT, "when_full": random.choice(("end_oldest", "end_oldest", "refuse"))}
+    if client.chance(0.3):
+        options["expect"] = await _try(client.sessions.user(user))
+    made = await _try(client.sessions.create(user, **options))
+    if made is not None:
+        known.append(made)
+
+
+async def _read(client: Client, known: list[Session]) -> None:
+    session = client.random.choice(known)
+    found = await _try(client.sessions.get(session.id, touch=client.chance(0.7)))
+    if found is None and session in known and client.chance(0.5):
+        known.remove(session)
+
+
+async def _change(client: Client, session: Session, number: int) -> None:
+    """Update a session as it was read; often twice from the same reading, of which one is refused."""
+    read = await _try(client.sessions.get(session.id))
+    if read is None:
+        return
+    texts = [f"{client.name}.{number}.{id(read)}.{one}" for one in range(2 if client.chance(0.4) else 1)]
+    await asyncio.gather(*(_try(client.sessions.update(read, data=data)) for data in texts))
+    await _try(client.sessions.get(session.id, touch=False))
+
+
+async def _rotate(client: Client, known: list[Session]) -> None:
+    """Give a session another id, and use the older one, which may only read."""
+    session = client.random.choice(known)
+    rotated = await _try(client.sessions.rotate(session, grace=client.random.choice((0, 0.5, 2))))
+    if rotated is not None and not rotated.rotated:
+        known.append(rotated)
+    calls = (
+        client.sessions.get(session.id),
+        client.sessions.update(session, data="with an older id"),
+        client.sessions.rotate(session),
+    )
+    chosen = client.random.randrange(len(calls))
+    for number, call in enumerate(calls):
+        if number == chosen:
+            await _try(call)
+        else:
+            call.close()
+
+
+async def _log_out(client: Client, session: Session) -> None:
+    """End a session, or others of the user, and look whether it has ended."""
+    chance = client.random.random()
+    if chance < 0.6:
+        await _try(client.sessions.revoke(session.id))
+    elif chance < 0.8:
+        entries = await _try(_entries(client, session.user))
+        if entries:
+            await _try(client.sessions.revoke_handles(session.user, [client.random.choice(entries).handle]))
+    else:
+        keep = session.id if client.chance(0.5) else None
+        await _try(client.sessions.revoke_all(session.user, keep=keep))
+    await _try(client.sessions.get(session.id))
+
+
+async def _entries(client: Client, user: str) -> list[Any]:
+    return [entry async for entry in client.sessions.iterate(user)]
+
+
+async def _try(call: Awaitable[Any]) -> Any:
+    """Make a call; None if there is no answer that a careful program would go on with."""
+    with suppress(TransportError, DurabilityError, SessionRefused, SessionChanged):
+        return await call
+    await asyncio.sleep(PAUSE)
+    return None
