@@ -182,7 +182,7 @@ def of_workers(own: Json) -> dict[str, str]:
 
 def of_the_rest(own: Json) -> dict[str, str]:
     """Calls, growth, memory, idle workers and recovery."""
-    instructions = tomllib.loads(COUNTED.read_text())["thousands"]
+    instructions = tomllib.loads(COUNTED.read_text())["paths"]
     paths = (
         (one["what"], f"{min(one['values']):.0f}", str(instructions.get(one["what"], "")), count(one["commands"]))
         for one in of(own, "paths")
