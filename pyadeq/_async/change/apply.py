@@ -8,11 +8,13 @@ from contextlib import suppress
 from time import monotonic
 from typing import Any, Protocol
 
-from pyadeq._async.change.base import ChangesBase, closed
+from pyadeq._async.change.base import closed
+from pyadeq._async.change.follow import Following
 from pyadeq._async.change.keeper import ChangeKeeper
 from pyadeq._async.change.run import Locked, Run
 from pyadeq._async.kernel.blocks import with_block
 from pyadeq._async.kernel.runner import Runner
+from pyadeq._core.change.ending import ending
 from pyadeq._core.change.people import Seen, revision
 from pyadeq._core.kernel.nouncalls import Result
 from pyadeq._core.kernel.options import unfit
@@ -41,7 +43,7 @@ class LockDomain(Protocol):
     async def take_many(self, wanted: Sequence[str], *, owner: str, agent: str, wait: Seconds, purpose: str) -> Any: ...
 
 
-class Applying(ChangesBase):
+class Applying(Following):
     """The part of a change domain for applying changes."""
 
     def __init__(self, runner: Runner, name: str, base: str) -> None:
@@ -106,6 +108,8 @@ class Applying(ChangesBase):
                 raise
             if not run.released and not run.foreign:
                 await run.finish("success")
+            if run.outcome:
+                await self._follow_up(run.outcome.status)
         except BaseException:
             if grant is not None:
                 with suppress(LeaseLost, TransportError):
@@ -114,6 +118,58 @@ class Applying(ChangesBase):
         if grant is not None:
             with suppress(TransportError):  # the release is sent later, in the background
                 await grant.release()
+
+    async def begin(
+        self, seen: Seen, *, agent: str, lease: Seconds = 0.0, lock_rid: str | None = None, locks: str = ""
+    ) -> Result:
+        """Begin to apply an approved change: exactly this revision. `apply` does this, and all that follows.
+
+        Returns `begun` with `token`, `fence`, `deadline`, `run` (how many seconds it may take), `content` and
+        `parameters`; or `held` (another applier has it), `not_locked` with the first `resource` that is not locked as
+        the setting lock_domain demands, `outdated`, `state` or `not_found`.
+
+        lease: seconds of the lease; 0: the setting.
+        lock_rid: the rid of the grant that has all resources of the change, for the owner `<domain>/<change>`.
+        locks: the fences of locks elsewhere, for the record.
+        """
+        bases = await self._bases("lock", "lock_domain")
+        return await self._call(
+            "begin", **revision(seen), agent=agent, lease=lease, lock_rid=lock_rid, locks=locks, **bases
+        )
+
+    async def heartbeat(self, id: str, token: str) -> Result:
+        """Renew the lease of a run.
+
+        Returns `renewed`; `cancelling` (stop, the change was cancelled) or `timed_out` (stop, the run takes too long),
+        each with the new `deadline`; or `lost` or `lock_lost`: another may apply it by now, stop at once.
+        """
+        return await self._call("heartbeat", id=id, token=token, **await self._bases("lock", "lock_domain"))
+
+    async def finish(
+        self,
+        id: str,
+        token: str,
+        result: RunResult,
+        *,
+        retry: bool = False,
+        output: str | bytes = b"",
+        output_key: str = "",
+        error: str = "",
+        error_details: str = "",
+    ) -> Result:
+        """End a run. Returns the new state of the change, or `lost` if the run was over.
+
+        result: `success`; `failure`, `timeout` or `cancelled`; or `released`, to give the change back unapplied.
+        retry: a failure leaves the change approved, while attempts are left.
+        output: what the run has printed; the last 16 KiB are kept. output_key: where all of it is.
+        error, error_details: what went wrong; the last 1 KiB and 4 KiB are kept.
+        """
+        how = ending(
+            result, retry=retry, output=output, output_key=output_key, error=error, error_details=error_details
+        )
+        answer = await self._call("finish", id=id, token=token, **how)
+        await self._follow_up(answer.status)
+        return answer
 
     async def aclose(self) -> None:
         """End the renewals; `Adeq.aclose` does this. Runs that are not finished end with their leases."""
@@ -186,4 +242,5 @@ class Applying(ChangesBase):
         told = "" if result == "released" else "".join(traceback.format_exception_only(error)).strip()
         details = "".join(traceback.format_exception(error)) if result == "failure" else ""
         with suppress(ChangeLost, TransportError, DurabilityError):
-            await run.finish(result, error=told, error_details=details)
+            answer = await run.finish(result, error=told, error_details=details)
+            await self._follow_up(answer.status)

@@ -11,6 +11,8 @@ from pyadeq.errors import ClientClosed, ConfigError
 from pyadeq.keys import base_of, shown
 
 MOST_OF_NAME = 64
+MOST_CHANGES = 100
+"""Of a call, or of a page."""
 REMEMBERED = 60.0
 """Seconds for which a client remembers the settings of a domain."""
 

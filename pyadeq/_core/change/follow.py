@@ -1,9 +1,12 @@
-"""The payload of a task that follows a step of a change, byte for byte as the script writes it."""
+"""Tasks that follow steps of changes: which steps, and the payload of a task, byte for byte as the script writes it."""
 
 from __future__ import annotations
 
 from pyadeq._core.kernel.nouncalls import Result
 from pyadeq.models.base import encode
+
+FOLLOWED = frozenset({"approved", "rejected", "changes_requested", "completed", "failed", "cancelled"})
+"""The steps that a policy may name a task for."""
 
 
 def follow_payload(domain: str, one: Result) -> bytes:

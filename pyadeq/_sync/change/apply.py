@@ -9,11 +9,13 @@ from contextlib import suppress
 from time import monotonic
 from typing import Any, Protocol
 
-from pyadeq._sync.change.base import ChangesBase, closed
+from pyadeq._sync.change.base import closed
+from pyadeq._sync.change.follow import Following
 from pyadeq._sync.change.keeper import ChangeKeeper
 from pyadeq._sync.change.run import Locked, Run
 from pyadeq._sync.kernel.blocks import with_block
 from pyadeq._sync.kernel.runner import Runner
+from pyadeq._core.change.ending import ending
 from pyadeq._core.change.people import Seen, revision
 from pyadeq._core.kernel.nouncalls import Result
 from pyadeq._core.kernel.options import unfit
@@ -42,7 +44,7 @@ class LockDomain(Protocol):
     def take_many(self, wanted: Sequence[str], *, owner: str, agent: str, wait: Seconds, purpose: str) -> Any: ...
 
 
-class Applying(ChangesBase):
+class Applying(Following):
     """The part of a change domain for applying changes."""
 
     def __init__(self, runner: Runner, name: str, base: str) -> None:
@@ -107,6 +109,8 @@ class Applying(ChangesBase):
                 raise
             if not run.released and not run.foreign:
                 run.finish("success")
+            if run.outcome:
+                self._follow_up(run.outcome.status)
         except BaseException:
             if grant is not None:
                 with suppress(LeaseLost, TransportError):
@@ -115,6 +119,58 @@ class Applying(ChangesBase):
         if grant is not None:
             with suppress(TransportError):  # the release is sent later, in the background
                 grant.release()
+
+    def begin(
+        self, seen: Seen, *, agent: str, lease: Seconds = 0.0, lock_rid: str | None = None, locks: str = ""
+    ) -> Result:
+        """Begin to apply an approved change: exactly this revision. `apply` does this, and all that follows.
+
+        Returns `begun` with `token`, `fence`, `deadline`, `run` (how many seconds it may take), `content` and
+        `parameters`; or `held` (another applier has it), `not_locked` with the first `resource` that is not locked as
+        the setting lock_domain demands, `outdated`, `state` or `not_found`.
+
+        lease: seconds of the lease; 0: the setting.
+        lock_rid: the rid of the grant that has all resources of the change, for the owner `<domain>/<change>`.
+        locks: the fences of locks elsewhere, for the record.
+        """
+        bases = self._bases("lock", "lock_domain")
+        return self._call(
+            "begin", **revision(seen), agent=agent, lease=lease, lock_rid=lock_rid, locks=locks, **bases
+        )
+
+    def heartbeat(self, id: str, token: str) -> Result:
+        """Renew the lease of a run.
+
+        Returns `renewed`; `cancelling` (stop, the change was cancelled) or `timed_out` (stop, the run takes too long),
+        each with the new `deadline`; or `lost` or `lock_lost`: another may apply it by now, stop at once.
+        """
+        return self._call("heartbeat", id=id, token=token, **self._bases("lock", "lock_domain"))
+
+    def finish(
+        self,
+        id: str,
+        token: str,
+        result: RunResult,
+        *,
+        retry: bool = False,
+        output: str | bytes = b"",
+        output_key: str = "",
+        error: str = "",
+        error_details: str = "",
+    ) -> Result:
+        """End a run. Returns the new state of the change, or `lost` if the run was over.
+
+        result: `success`; `failure`, `timeout` or `cancelled`; or `released`, to give the change back unapplied.
+        retry: a failure leaves the change approved, while attempts are left.
+        output: what the run has printed; the last 16 KiB are kept. output_key: where all of it is.
+        error, error_details: what went wrong; the last 1 KiB and 4 KiB are kept.
+        """
+        how = ending(
+            result, retry=retry, output=output, output_key=output_key, error=error, error_details=error_details
+        )
+        answer = self._call("finish", id=id, token=token, **how)
+        self._follow_up(answer.status)
+        return answer
 
     def close(self) -> None:
         """End the renewals; `Adeq.close` does this. Runs that are not finished end with their leases."""
@@ -187,4 +243,5 @@ class Applying(ChangesBase):
         told = "" if result == "released" else "".join(traceback.format_exception_only(error)).strip()
         details = "".join(traceback.format_exception(error)) if result == "failure" else ""
         with suppress(ChangeLost, TransportError, DurabilityError):
-            run.finish(result, error=told, error_details=details)
+            answer = run.finish(result, error=told, error_details=details)
+            self._follow_up(answer.status)

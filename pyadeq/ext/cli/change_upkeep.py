@@ -122,8 +122,9 @@ def deliver(
     url: Url = DEFAULT_URL,
     output: Output = Format.table,
 ) -> None:
-    """Enqueue the tasks that follow steps of changes, and were not enqueued with the step.
+    """Enqueue the tasks that follow steps of changes, and are not in the queue yet.
 
+    Clients enqueue what follows their own steps. This is for clients that failed, and for steps that were due.
     Run it regularly, for example each minute, if policies name such tasks (adeq change policy set --task). It can run
     in any number of processes: a task that comes twice is one task.
     """

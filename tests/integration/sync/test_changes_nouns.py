@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from pyadeq import FollowTask, Result
+from pyadeq import Delivered, FollowTask, Result
 from pyadeq import Adeq, Changes
 from pyadeq.errors import CannotApply, ChangeLost, QueueDraining
 
@@ -45,11 +45,6 @@ def test_tasks_follow_steps(mine: Adeq, own: Changes) -> None:
     policy = (own.policies())["review"]
     assert policy.follow == {"approved": follow["approved"], "completed": FollowTask(kind="tell")}
     assert (own.approve(put, actor="bob")).status == "approved"
-    in_one_slot = mine.slot is not None
-    there = [one for one in queue.iterate(state="ready", lane="group/appliers")]
-    assert len(there) == (1 if in_one_slot else 0)
-    delivered = own.deliver()
-    assert (delivered.delivered, delivered.left) == (0 if in_one_slot else 1, 0)
     (task,) = [one for one in queue.iterate(state="ready", lane="group/appliers")]
     assert (task.kind, task.lane, task.priority) == ("apply", "group/appliers", 2)
     whole = queue.get(task.id)
@@ -58,17 +53,47 @@ def test_tasks_follow_steps(mine: Adeq, own: Changes) -> None:
     assert {**payload, "seq": int(task.id.rpartition("/")[2])} == whole.payload
     with own.apply("c1", agent="deployer"):
         pass
-    assert (own.deliver()).delivered == 1
     assert [one.kind for one in queue.iterate(state="ready")] == ["tell"]
-    assert (own.deliver()).delivered == 0
+    assert own.deliver() == Delivered(delivered=0, left=0)
+
+
+def test_what_no_client_has_followed_up_is_delivered(mine: Adeq, own: Changes) -> None:
+    queue = mine.queue(own.name)
+    own.configure(follow_queue=own.name)
+    put = in_review(own, follow={"approved": "apply"})
+    answer = {"id": "c1", "rev": 1, "digest": put.digest, "action": "approve"}
+    mine.send(own.calls.build("respond", rid="r", actor="bob", item=[answer]))  # as of a client that dies then
+    assert own.deliver() == Delivered(delivered=1, left=0)
+    assert [one.kind for one in queue.iterate(state="ready")] == ["apply"]
+
+
+@pytest.mark.parametrize("step", ["rejected", "changes_requested", "cancelled", "failed"])
+def test_each_step_is_followed(mine: Adeq, own: Changes, step: str) -> None:
+    own.configure(follow_queue=own.name)
+    put = in_review(own, follow={step: "tell"})
+    if step == "rejected":
+        own.reject(put, actor="bob")
+    elif step == "changes_requested":
+        own.request_changes(put, actor="bob")
+    elif step == "cancelled":
+        own.cancel("c1", actor="ann")
+    else:
+        own.approve(put, actor="bob")
+        with pytest.raises(ZeroDivisionError):
+            with own.apply(put, agent="deployer"):
+                raise ZeroDivisionError
+    assert [one.kind for one in mine.queue(own.name).iterate(state="ready")] == ["tell"]
 
 
 def test_a_queue_that_takes_no_tasks_refuses_no_vote(mine: Adeq, own: Changes) -> None:
     queue = mine.queue(own.name)
     own.configure(follow_queue=own.name)
     put = in_review(own, follow={"approved": "apply"})
+    later = in_review(own, "c2", follow={"approved": "apply"})
     queue.drain()
     assert (own.approve(put, actor="bob")).status == "approved"
+    answer = {"id": "c2", "rev": 1, "digest": later.digest, "action": "approve"}
+    mine.send(own.calls.build("respond", rid="r", actor="bob", item=[answer]))
     with pytest.raises(QueueDraining):
         own.deliver()
     assert [one for one in queue.iterate(state="ready")] == []

@@ -1,0 +1,49 @@
+"""Tasks that follow steps of changes, and that the server has not enqueued with the step."""
+
+from __future__ import annotations
+
+import logging
+
+from pyadeq._async.change.base import ChangesBase
+from pyadeq._core.change.follow import FOLLOWED, follow_payload
+from pyadeq.errors import AdeqError
+from pyadeq.models.change import Delivered
+
+OWN = 10
+"""Tasks that a client delivers after a step of its own, at most. The step has added one."""
+
+log = logging.getLogger("pyadeq.changes")
+
+
+class Following(ChangesBase):
+    """The part of a change domain for tasks that follow steps."""
+
+    async def deliver(self, limit: int = 100) -> Delivered:
+        """Enqueue tasks that follow steps of changes and are not in the queue yet. At most `limit`, 1 to 100.
+
+        A client enqueues what follows its own steps. Call this regularly if policies name tasks, from one program or
+        many: for steps that were due, such as a timeout, and for clients that failed. A task that comes twice is one
+        task. Raises the error of the queue if that takes no tasks; they are due again after 30 s.
+        """
+        answer = await self._call("outbox", limit=limit)
+        done: list[tuple[str, int]] = []
+        try:
+            for one in answer.items:
+                queue = self._runner.noun("queue", answer.queue)
+                payload = follow_payload(self.name, one)
+                await queue.enqueue(payload, id=one.task_id, kind=one.kind, lane=one.lane, priority=one.priority)
+                done.append((one.id, one.seq))
+        finally:
+            if done:
+                answer = await self._call("outbox", limit=0, item=done)
+        return Delivered(delivered=len(done), left=answer.left)
+
+    async def _follow_up(self, *steps: str) -> None:
+        """Enqueue the tasks that follow these steps of this client. What fails here is due again after 30 s."""
+        if FOLLOWED.isdisjoint(steps):
+            return
+        try:
+            if await self._named("follow_queue"):
+                await self.deliver(OWN)
+        except AdeqError as error:
+            log.info("the tasks that follow steps of %s are enqueued later: %s", self.name, error)

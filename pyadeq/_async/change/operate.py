@@ -1,0 +1,129 @@
+"""What operators of changes do: policies, requests of others, and overrides."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal, TypedDict, Unpack
+
+from pyadeq._async.change.follow import Following
+from pyadeq._core.change import replies
+from pyadeq._core.change.people import Seen, Who, identified, revision
+from pyadeq._core.kernel.nouncalls import Result
+from pyadeq._core.kernel.options import checked_list, checked_options
+from pyadeq.models.base import Seconds
+from pyadeq.models.change import FollowTask, Needs, ReviewPolicy
+
+
+class PolicyFields(TypedDict, total=False):
+    """The fields of a policy of review.
+
+    required: how many approvals approve. It has no default.
+    rejections: how many rejections reject (1). 0: only if the quorum cannot be reached any more.
+    reviewers: who is asked for each change, besides those of the submit: `user:<id>`, or `group:<name>` for one person
+    of a group.
+    contributors_may_vote, agents_may_vote: whether they count as reviewers (no).
+    needs: what has to be assessed before people are asked: `none`, `risk`, `preview` or `both`.
+    remind: seconds between reminders (events).
+    escalate: seconds without a decision after which the next of `escalate_to` (1 to 3) is asked, too.
+    timeout: seconds after which the review ends; by default the setting default_timeout.
+    on_timeout: `reject`, or `approve` a change whose risk is below `timeout_approve_below`.
+    auto_below: a risk below it approves without people, if the setting auto_approve_low_risk is on, the assessment
+    allows it, and the change has none of `deny_tags`.
+    approval: how many seconds an approval lasts (7 days).
+    max_attempts: how often a run may fail (3).
+    delegation_depth: how often a request may be delegated on (3; at most 4).
+    follow: the tasks that follow steps, in the queue of the setting follow_queue: from `approved`, `rejected`,
+    `changes_requested`, `completed`, `failed` or `cancelled` to the kind of the task, or to a FollowTask.
+    """
+
+    required: int
+    rejections: int
+    reviewers: Sequence[str]
+    contributors_may_vote: bool
+    agents_may_vote: bool
+    needs: Needs
+    remind: Seconds
+    escalate: Seconds
+    escalate_to: Sequence[str]
+    timeout: Seconds
+    on_timeout: Literal["reject", "approve"]
+    timeout_approve_below: int
+    auto_below: int
+    deny_tags: Sequence[str]
+    approval: Seconds
+    max_attempts: int
+    delegation_depth: int
+    follow: Mapping[str, str | FollowTask]
+
+
+class Operating(Following):
+    """The part of a change domain for operators."""
+
+    async def set_policy(self, name: str, *, actor: str | None = None, **fields: Unpack[PolicyFields]) -> Result:
+        """Store a policy of review, in place of the one of this name. Fields that you leave out get their defaults.
+
+        A change takes a copy of its policy when it is submitted, so this does not affect reviews that have begun.
+        Returns `stored` or `same`, with the `version`.
+        """
+        checked_options(fields, PolicyFields.__annotations__, required=("required",), besides=("name", "actor"))
+        own: dict[str, Any] = {"name": name, **fields}
+        for step, given in own.pop("follow", {}).items():
+            task = FollowTask(kind=given) if isinstance(given, str) else given
+            own |= {f"{step}_kind": task.kind, f"{step}_lane": task.lane, f"{step}_priority": task.priority}
+        return (await self._set_policies([own], actor))[0]
+
+    async def remove_policy(self, name: str, *, actor: str | None = None) -> Result:
+        """Remove a policy. Returns `removed` or `unknown`. Reviews that have begun continue."""
+        return (await self._set_policies([{"name": name, "remove": True}], actor))[0]
+
+    async def _set_policies(self, items: Sequence[Mapping[str, Any]], actor: str | None) -> list[Result]:
+        found: list[Result] = (await self._call("set_policies", actor=actor, item=items)).items
+        return found
+
+    async def policies(self, names: Sequence[str] = ()) -> dict[str, ReviewPolicy]:
+        """Return policies by their names: all, or those of these names that exist."""
+        return replies.policies(await self._call("get_policies", item=checked_list("names", names)))
+
+    async def add_request(self, id: str, reviewer: str, *, actor: str, reason: str, name: str = "") -> Result:
+        """Ask one more reviewer, in a review that has begun.
+
+        Returns `ok` with the `slot`; `not_eligible`, `full` (there are 32), `closed` or `not_found`.
+
+        reviewer: `user:<id>` or `group:<name>`. name: to show.
+        """
+        return await self._reassign(id, "add", actor, reason, reviewer=reviewer, name=name)
+
+    async def remove_request(self, id: str, slot: int, *, actor: str, reason: str) -> Result:
+        """Remove a request. Returns `ok`; `unreachable` if too few are left; or as `add_request`."""
+        return await self._reassign(id, "remove", actor, reason, slot=slot)
+
+    async def move_request(
+        self, id: str, slot: int, reviewer: str, *, actor: str, reason: str, name: str = ""
+    ) -> Result:
+        """Give a request without an answer to another reviewer; see `add_request`."""
+        return await self._reassign(id, "move", actor, reason, slot=slot, reviewer=reviewer, name=name)
+
+    async def dismiss_answer(self, id: str, slot: int, *, actor: str, reason: str) -> Result:
+        """Void an answer, so that its request is pending again; see `add_request`."""
+        return await self._reassign(id, "dismiss", actor, reason, slot=slot)
+
+    async def _reassign(self, id: str, operation: str, actor: str, reason: str, **options: Any) -> Result:
+        return await self._call("reassign", id=id, operation=operation, actor=actor, reason=reason, **options)
+
+    async def override(self, seen: Seen, *, reason: str, proof: str = "", **who: Unpack[Who]) -> Result:
+        """Approve a change in an emergency, without its reviewers. The change keeps a mark for ever.
+
+        Returns `approved`; or `outdated`, `state` or `not_found`.
+        """
+        answer = await self._call("override", **revision(seen), reason=reason, proof=proof, **identified(who))
+        await self._follow_up(answer.status)
+        return answer
+
+    async def sweep(self, limit: int = 100) -> Result:
+        """Do what is due (reminders, escalations, timeouts, ends of approvals and leases), for at most `limit` changes,
+        and delete at most as many ended changes that are too old or too many.
+
+        Returns `ok` with `taken`, `removed`, and `more`, 1 if there is more to do now. Other calls do a part of this,
+        so a sweep is needed only in a domain without other calls.
+        """
+        return await self._call("sweep", limit=limit)
