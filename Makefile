@@ -134,6 +134,7 @@ bench: $(READY) ## the time of each operation; the server's CPU and memory for t
 	$(PY) -m bench.queue_flow
 	$(PY) -m bench.lock_cpu
 	$(PY) -m bench.session_cpu
+	$(PY) -m bench.rate_cpu
 	$(PY) -m bench.lock_contended
 
 bench-peers: $(READY) ## one worker beside BullMQ, Celery, RQ and eight more; needs Node; ARGS='--rounds 1 --tasks 2000'
@@ -147,6 +148,8 @@ figures: $(READY) ## measure all that docs/performance.md shows, in an hour and 
 	$(VENV)/bin/adeq bench cost --no-persist -o json > bench/results/memory.json
 	$(VENV)/bin/adeq bench cost --engine "$$(command -v redis-server)" -o json > bench/results/redis.json
 	$(PY) -m bench.peers --measure throughput latency server -o json > bench/results/peers.json
+	$(PY) -m bench.rate_cpu -o json > bench/results/rates.json
+	$(PY) -m bench.session_cpu -o json > bench/results/sessions.json
 	$(PY) -m bench.worst_calls -o json > bench/results/worst.json
 	$(MAKE) performance
 

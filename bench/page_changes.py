@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import tomllib
 from collections.abc import Sequence
 from pathlib import Path
 
-from bench.page_figures import Json, count, met, of, table
+from bench.page_figures import COUNTED, Json, count, met, of, table
 
 AIMS = {  # µs of the server's CPU per call
     "put a change with 2 resources and 3 tags": 130,
@@ -27,17 +28,27 @@ def of_changes(found: Json | None, on_redis: Json | None) -> str:
     if found is None or on_redis is None:
         return ""
     calls, redis_calls = _calls(found), {one["what"]: one for one in _calls(on_redis)}
+    instructions = tomllib.loads(COUNTED.read_text())["changes"]
     rows = (
         (
             one["what"],
             f"{min(one['values']):,.0f}",
             f"{min(redis_calls[one['what']]['values']):,.0f}",
+            str(instructions.get(one["what"], "")),
             count(one["commands"]),
             *_aim(one),
         )
         for one in calls
     )
-    heads = ("call", f"µs on {found['engine']}", f"µs on {on_redis['engine']}", "commands", "aim", "")
+    heads = (
+        "call",
+        f"µs on {found['engine']}",
+        f"µs on {on_redis['engine']}",
+        "thousands of instructions",
+        "commands",
+        "aim",
+        "",
+    )
     growth, kept = _growth(on_redis)
     sizes = ((one["what"], f"{one['median']:,.0f}") for one in of(found, "changes") if one["unit"] == "bytes")
     return TEXT.read_text().format(

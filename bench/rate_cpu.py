@@ -1,4 +1,4 @@
-"""The server's CPU for a hit, beside INCR + EXPIRE in one pipeline, and beside other rate limiters.
+"""The server's CPU for a hit, beside INCR + EXPIRE in one pipeline, and beside other rate limiters; and the client's.
 
     python -m bench.rate_cpu [--hits 2000] [--rounds 10] [--engine PATH] [-o json]
 
@@ -17,16 +17,18 @@ import argparse
 import importlib
 import json
 import sys
+import time
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 import redis
 
-from pyadeq import EmbeddedServer
+from pyadeq import Adeq, EmbeddedServer
 from pyadeq._core.kernel.manifest import library
 from pyadeq._core.kernel.nouncalls import NounCalls
 from pyadeq._core.rate.calls import HitCalls
+from pyadeq.ext.bench.figures import machine
 from pyadeq.ext.bench.scene import main_thread, sender
 
 BASE = "ade:{rate:bench}"
@@ -80,13 +82,41 @@ def measure(client: Any, server: EmbeddedServer, hits: int, rounds: int) -> dict
             work()
             runs[name].append((main_thread(client) - before) / hits * 1e6)
     print(file=sys.stderr)
-    lowest = {name: min(figures) for name, figures in runs.items()}
-    return {"engine": server.engine, "unit": "µs of server CPU per hit", "runs": runs, "bars": bars(lowest)}
+    clients = clients_part(server, hits, rounds)
+    aims = bars({name: min(figures) for name, figures in (runs | clients).items()})
+    about = {"engine": server.engine, "machine": machine(), "rounds": rounds}
+    return {**about, "unit": "µs of server CPU per hit", "runs": runs, "clients": clients, "bars": aims}
+
+
+def clients_part(server: EmbeddedServer, hits: int, rounds: int) -> dict[str, list[float]]:
+    """Microseconds of this process's CPU per call of redis-py, of a hit, and of a hit that the cache refuses."""
+    with Adeq.from_url(server.url) as adeq:
+        rates = adeq.rates("client")
+        rates.set_rule("much", limit=MANY, period=60, burst=MANY)
+        rates.set_rule("little", limit=1, period=3600)
+        rates.hit("little", "user:1")
+        rates.hit("little", "user:1")  # refused for an hour; the cache knows that for a second
+        plain = redis.Redis.from_url(server.url)
+        calls: dict[str, Callable[[], object]] = {
+            "redis-py incr": lambda: plain.incr("client:user:1"),
+            "hit": lambda: rates.hit("much", "user:1"),
+            "hit that the cache refuses": lambda: rates.hit("little", "user:1"),
+        }
+        runs: dict[str, list[float]] = {name: [] for name in calls}
+        for _ in range(rounds):
+            for name, call in calls.items():
+                began = time.process_time()
+                for _ in range(hits):
+                    call()
+                runs[name].append((time.process_time() - began) / hits * 1e6)
+    return runs
 
 
 def bars(lowest: dict[str, float]) -> dict[str, dict[str, float]]:
     """What should hold, with the figure and its bound."""
     return {
+        "client: hit / redis-py incr": {"is": lowest["hit"] / lowest["redis-py incr"], "at_most": 1.6},
+        "client: refused by the cache, µs": {"is": lowest["hit that the cache refuses"], "at_most": 5.0},
         "gcra / INCR + EXPIRE": {"is": lowest["gcra"] / lowest["INCR + EXPIRE"], "at_most": 1.6},
         "gcra in a pipeline, µs": {"is": lowest[f"gcra, {BATCH} in a pipeline"], "at_most": 15.0},
         "three rules / one rule": {"is": lowest["gcra, three rules"] / lowest["gcra"], "at_most": 2.0},
@@ -206,6 +236,8 @@ def table(report: dict[str, Any]) -> str:
     """The figures as lines of text."""
     lines = [f"{report['engine']}, {report['unit']}", "", f"{'':36}{'min':>8}{'max':>8}"]
     lines += [f"{name:36}{min(figures):8.1f}{max(figures):8.1f}" for name, figures in report["runs"].items()]
+    lines += ["", "µs of the client's CPU per call"]
+    lines += [f"{name:36}{min(figures):8.1f}{max(figures):8.1f}" for name, figures in report["clients"].items()]
     lines += ["", *(f"{name:36}{one['is']:8.2f}  (bar: {one['at_most']})" for name, one in report["bars"].items())]
     return "\n".join(lines)
 

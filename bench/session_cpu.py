@@ -21,6 +21,7 @@ import redis
 from pyadeq import EmbeddedServer
 from pyadeq._core.kernel.manifest import library
 from pyadeq._core.kernel.nouncalls import NounCalls
+from pyadeq.ext.bench.figures import machine
 from pyadeq.ext.bench.scene import main_thread, sender
 
 BASE = "ade:{session:bench/00}"
@@ -83,7 +84,8 @@ def main() -> None:
         client = redis.Redis.from_url(server.url)
         client.config_set("appendonly", "no")
         lowest = measure(client, arguments.calls, arguments.rounds)
-        report = {"engine": server.engine, "unit": "µs of server CPU per call", "lowest": lowest, "at_most": BARS}
+        about = {"engine": server.engine, "machine": machine(), "rounds": arguments.rounds}
+        report = {**about, "unit": "µs of server CPU per call", "lowest": lowest, "at_most": BARS}
     if arguments.output == "json":
         print(json.dumps(report, indent=2))
         return

@@ -11,8 +11,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
-import platform
 import sys
 from collections.abc import Iterator
 from statistics import median
@@ -21,6 +19,7 @@ from typing import Any
 import redis
 
 from pyadeq.embedded import EmbeddedServer
+from pyadeq.ext.bench.figures import machine
 from pyadeq.ext.bench.scene import engine_of
 from tests.lua import sizes_of_locks, sizes_of_queues, sizes_of_tasks, watched
 from tests.lua.benches import BENCHES
@@ -41,7 +40,7 @@ def main() -> None:
         client = redis.Redis.from_url(server.url)
         client.config_set("auto-aof-rewrite-percentage", 0)  # a fork makes each first write to a page dearer
         report = {
-            "machine": f"{platform.system()} {platform.release()} {platform.machine()}, {os.cpu_count()} cores",
+            "machine": machine(),
             "engine": engine_of(client),
             "repeat": options.repeat,
             "calls": list(measured(client, chosen, options.repeat)),

@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
+import os
+import platform
 import statistics
 from collections.abc import Sequence
 from typing import Any
 
 from pydantic import BaseModel, ConfigDict, computed_field
+
+
+def machine() -> str:
+    """Words for the machine that is measured on."""
+    return f"{platform.system()} {platform.release()} {platform.machine()}, {os.cpu_count()} cores"
 
 
 class Figure(BaseModel):

@@ -12,7 +12,7 @@ from pyadeq import __version__
 from pyadeq.ext.bench.changes import changes
 from pyadeq.ext.bench.cost import cost
 from pyadeq.ext.bench.drain import drain
-from pyadeq.ext.bench.figures import Figure, Report
+from pyadeq.ext.bench.figures import Figure, Report, machine
 from pyadeq.ext.bench.growth import growth
 from pyadeq.ext.bench.idle import idle, recovery
 from pyadeq.ext.bench.latency import latency
@@ -55,7 +55,7 @@ def run(
         pyadeq=__version__,
         engine=found,
         persistence=own if url is None else "as the server has it",
-        machine=f"{platform.system()} {platform.release()} {platform.machine()}, {os.cpu_count()} cores",
+        machine=machine(),
         python=platform.python_version(),
         load_before=round(load, 2),
         rounds=rounds,
