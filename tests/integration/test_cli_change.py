@@ -308,7 +308,7 @@ REFUSED: list[tuple[list[str], int, str]] = [
     (["delegation", "show", "nosuch"], 1, "delegation: ann has none with the name 'nosuch'"),
     (["delegation", "set", "x", "--to", "ann"], 1, "--to: ann delegates to ann"),
     (
-        ["delegation", "set", "x", "--to", "eve", "--from", "2", "--until", "1"],
+        ["delegation", "set", "x", "--to", "eve", "--from", "2d", "--until", "1d"],
         2,
         "change.set_delegations.v1: until_ms",
     ),
@@ -715,6 +715,11 @@ def test_delegations(domain: Domain) -> None:
     assert ["until", "2100-01-01T00:00Z"] in shown
     assert domain.run("delegation", "rm", "leave", "--as", "bob") == [{"delegation": "leave", "status": "removed"}]
     assert len(domain.inbox("max")) == 1
+    before = time.time()
+    domain.run("delegation", "set", "leave", "--to", "max", "--until", "14d", "--as", "bob")
+    (found,) = domain.run("delegation", "ls", "--user", "bob")
+    assert before - 1 <= found["until"] - 14 * 86400 <= time.time() + 1
+    domain.run("delegation", "rm", "leave", "--as", "bob")
     assert adeq("change", "delegation", "rm", "leave", "--as", "bob", **domain.there).status == 1
 
 

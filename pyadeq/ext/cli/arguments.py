@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import sys
+import time
 from datetime import datetime
 from enum import StrEnum
 from typing import Annotated, Any
@@ -45,6 +46,11 @@ def moment(text: str) -> float:
         return float(text) if re.fullmatch(r"\d+(\.\d+)?", text) else _epoch(text)
     except ValueError:
         raise typer.BadParameter(f"{text!r} is not accepted; allowed: {MOMENT}") from None
+
+
+def moment_ahead(text: str) -> float:
+    """A point in time as seconds since the epoch; also as a span of time from now with its unit, such as `14d`."""
+    return time.time() + duration(text) if re.fullmatch(r"[\d.]+ *[a-z]+", text) else moment(text)
 
 
 def _epoch(text: str) -> float:

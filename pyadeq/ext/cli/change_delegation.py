@@ -7,7 +7,7 @@ from typing import Annotated, Any
 import typer
 
 from pyadeq.errors import AdeqError
-from pyadeq.ext.cli.arguments import moment
+from pyadeq.ext.cli.arguments import moment_ahead
 from pyadeq.ext.cli.change_asking import Domain, ask, existing_changes
 from pyadeq.ext.cli.change_who import Actor, actor_of
 from pyadeq.ext.cli.change_words import plain
@@ -31,7 +31,7 @@ User = Annotated[
 
 def moment_option(help: str, *names: str) -> Any:
     """An option that takes a point in time."""
-    return typer.Option(*names, parser=moment, metavar="WHEN", help=help)
+    return typer.Option(*names, parser=moment_ahead, metavar="WHEN", help=help)
 
 
 @app.command("set")
@@ -65,8 +65,8 @@ def set_(
 ) -> None:
     """Store a delegation as a whole. Open requests move at once, and move back when it ends.
 
-    Of several that fit a change, the first by name decides. WHEN is an ISO 8601 time with a zone, or seconds since the
-    epoch.
+    Of several that fit a change, the first by name decides. WHEN is a span of time from now, such as 14d, an ISO 8601
+    time with a zone, or seconds since the epoch.
     """
     by = actor_of(actor)
     whose = by if user is None else check_name("--user", user, "label")
