@@ -128,6 +128,9 @@ def with_constants(text: str, constants: Mapping[str, str]) -> str:
     return _CONSTANT.sub(lambda name: constants.get(name[0], name[0]), text)
 
 
+OPTIONS = ("output", "url")  # of each command
+
+
 def is_constant(name: str) -> bool:
     return _CONSTANT.fullmatch(name) is not None
 
@@ -143,6 +146,9 @@ def check(noun: Noun, scripts: list[Script], sources: str, of_others: str, other
     for script in scripts:
         if not script.replay:
             yield f"{script.path}:1: no REPLAY: what makes a call that is sent again the same call?"
+        for name in sorted({arg.name for arg in script.args} & {*OPTIONS, noun.facts["field"]}):
+            line = script.lines[f"ARGV {name}"]
+            yield f"{script.path}:{line}: {name} is an option of each command of the noun: take another name"
     for problem in (
         *_check_names(noun, scripts, others),
         *_check_settings(noun, sources),

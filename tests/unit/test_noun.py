@@ -227,6 +227,7 @@ def test_what_does_not_fit_is_an_error(sources: Sources, old: str, new: str, mes
         ("row[1] or DEFAULT_lease_ms", "row[1] or 15", "no source reads the default of lease_ms as DEFAULT_lease_ms"),
         ("row[2] or", "DEFAULT_now or", "has globals: DEFAULT_now"),
         ("pairs(task)", "pairs", "must be pairs(<table>)"),
+        ("-- REPLAY idempotent", "-- ARGV   url name\n-- REPLAY idempotent", "url is an option of each command"),
         ("mode:text", "mode:text(up|right)", "its words must be among those of texts"),
     ],
 )
