@@ -29,6 +29,8 @@ if TYPE_CHECKING:
     from pyadeq._core.queue.items import Failure
     from pyadeq._sync.change import Changes
     from pyadeq._sync.change.run import Run
+    from pyadeq._sync.config import Config
+    from pyadeq._sync.config.snapshot import ConfigSnapshot
     from pyadeq._sync.kernel.client import Adeq
     from pyadeq._sync.kernel.pipeline import Pipeline
     from pyadeq._sync.lock import Locks
@@ -64,7 +66,9 @@ if TYPE_CHECKING:
         ChangeStopped,
         ClientClosed,
         ClockError,
+        ConfigConflict,
         ConfigError,
+        ConfigFull,
         ConflictError,
         DeadlockError,
         DurabilityError,
@@ -111,6 +115,7 @@ if TYPE_CHECKING:
         ReviewerStats,
         ReviewPolicy,
     )
+    from pyadeq.models.config import ConfigValue, ConfigVersion
     from pyadeq.models.limit import Limit, LimitUse
     from pyadeq.models.lock import (
         Capacity,
@@ -185,7 +190,13 @@ __all__ = [
     "Claimed",
     "ClientClosed",
     "ClockError",
+    "Config",
+    "ConfigConflict",
     "ConfigError",
+    "ConfigFull",
+    "ConfigSnapshot",
+    "ConfigValue",
+    "ConfigVersion",
     "ConflictError",
     "Cron",
     "CycleEdge",

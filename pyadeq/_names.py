@@ -25,8 +25,8 @@ SHARED = {
     "pyadeq._tasks.functions": "TaskFunction Tasks",
     "pyadeq.embedded": "EmbeddedServer",
     "pyadeq.errors": (
-        "AdeqError BadArgument CannotApply ChangeLost ChangeStopped ClientClosed ClockError ConfigError "
-        "ConflictError DeadlockError DurabilityError "
+        "AdeqError BadArgument CannotApply ChangeLost ChangeStopped ClientClosed ClockError ConfigConflict "
+        "ConfigError ConfigFull ConflictError DeadlockError DurabilityError "
         "LayoutError LeaseLost LockLost LockUnavailable OwnerWaits PartitionsChanged PayloadError QueueDraining "
         "RateLimited ScriptError SessionChanged SessionRefused TaskCancelled "
         "TaskDead TaskGone TransportError UnknownTask WaitTimeout WorkerReplaced"
@@ -37,6 +37,7 @@ SHARED = {
         "ChangeRisk ChangeStats ChangeSummary ChangeVotes Delegation Delegations Delivered FollowTask Inbox "
         "InboxEntry ReviewPolicy ReviewerStats"
     ),
+    "pyadeq.models.config": "ConfigValue ConfigVersion",
     "pyadeq.models.limit": "Limit LimitUse",
     "pyadeq.models.lock": (
         "Capacity CycleEdge Detected Edge EdgePage Forced FoundDeadlock HeldLock Hint LockRenewal LockRequest "
@@ -56,6 +57,8 @@ SHARED = {
 TWINS = {
     "change": "Changes",
     "change.run": "Run",
+    "config": "Config",
+    "config.snapshot": "ConfigSnapshot",
     "kernel.client": "Adeq",
     "kernel.pipeline": "Pipeline",
     "lock": "Locks",

@@ -35,7 +35,7 @@ class Nouns(NounSource):
 '''
 METHODS = '''
     def {method}(self, {parameter}: str) -> {kind}:
-        """Return the {title} of this name, always the same object. The first write creates it on the server."""
+        """Return the {title} of this name, always the same object. The first write creates it."""
         with IMPORTING:
             from pyadeq._async.{word} import {kind}
 
@@ -44,9 +44,9 @@ METHODS = '''
     def {plural}(self, *, timeout: Seconds | None = None) -> AsyncIterator[str]:
         """Iterate over the names of the {title}s under the client's prefix and slot: each once, in any order.
 
-        The server keeps no list of {title}s, so this scans all of its keys, in a cluster those of every primary:
-        about a second for a million keys. A {title} that is created meanwhile may be missing. timeout: seconds;
-        after them, WaitTimeout is raised if keys are left.
+        The server keeps no list of {title}s, so this scans all of its keys, in a cluster those of every
+        primary: about a second for a million keys. A {title} that is created meanwhile may be missing.
+        timeout: seconds; after them, WaitTimeout is raised if keys are left.
         """
         return self.names("{word}", timeout=timeout)
 '''

@@ -7,6 +7,8 @@ from pyadeq import _names
 if TYPE_CHECKING:
     from pyadeq._async.change import Changes
     from pyadeq._async.change.run import Run
+    from pyadeq._async.config import Config
+    from pyadeq._async.config.snapshot import ConfigSnapshot
     from pyadeq._async.kernel.client import Adeq
     from pyadeq._async.kernel.pipeline import Pipeline
     from pyadeq._async.lock import Locks
@@ -56,7 +58,9 @@ if TYPE_CHECKING:
         ChangeStopped,
         ClientClosed,
         ClockError,
+        ConfigConflict,
         ConfigError,
+        ConfigFull,
         ConflictError,
         DeadlockError,
         DurabilityError,
@@ -103,6 +107,7 @@ if TYPE_CHECKING:
         ReviewerStats,
         ReviewPolicy,
     )
+    from pyadeq.models.config import ConfigValue, ConfigVersion
     from pyadeq.models.limit import Limit, LimitUse
     from pyadeq.models.lock import (
         Capacity,
@@ -177,7 +182,13 @@ __all__ = [
     "Claimed",
     "ClientClosed",
     "ClockError",
+    "Config",
+    "ConfigConflict",
     "ConfigError",
+    "ConfigFull",
+    "ConfigSnapshot",
+    "ConfigValue",
+    "ConfigVersion",
     "ConflictError",
     "Cron",
     "CycleEdge",

@@ -26,6 +26,8 @@ AdeqError
 ├─ ChangeStopped                    the run of a change has to stop (.why)
 ├─ SessionRefused                   no session was created (.status)
 ├─ SessionChanged                   the session was not updated: another request was first (.status)
+├─ ConfigConflict                   a name has another version than expected: nothing was set (.versions)
+├─ ConfigFull                       the namespace would have too many names: nothing was set
 ├─ WorkerReplaced                   another process has registered the worker's name
 ├─ DurabilityError                  the call was applied, but is not yet as safe as `durability` requires (.answer)
 └─ TransportError                   no script answered (.retryable, .may_have_applied)
@@ -206,6 +208,35 @@ class SessionChanged(AdeqError):
 
     def __str__(self) -> str:
         return f"session {self.handle} was not updated, because another request has {self.status} it"
+
+
+class ConfigConflict(AdeqError):
+    """Nothing was set, because a name has another version than the one that was expected.
+
+    versions: the present version of each such name; 0: it has no value. Read them again, and repeat the call.
+    """
+
+    def __init__(self, versions: typing.Mapping[str, int]) -> None:
+        super().__init__(versions)
+        self.versions = versions
+
+    def __str__(self) -> str:
+        told = ", ".join(f"{name} has {version or 'no value'}" for name, version in self.versions.items())
+        return f"nothing was set, because of other versions than expected: {told}"
+
+
+class ConfigFull(AdeqError):
+    """Nothing was set, because the namespace would have more names with values than its setting `names_max`.
+
+    names: how many it has.
+    """
+
+    def __init__(self, names: int) -> None:
+        super().__init__(names)
+        self.names = names
+
+    def __str__(self) -> str:
+        return f"nothing was set: the namespace has {self.names:,} names, as many as its `names_max` allows"
 
 
 class ChangeStopped(AdeqError):

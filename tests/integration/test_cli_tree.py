@@ -277,7 +277,9 @@ def test_a_reader_that_goes_away_is_no_error(words: list[str], url: str, base_na
 SLOW = {"chaos", "bench", "demo", "worker run"}  # they take their time, and have tests of their own
 PROSE = {"doctor", "scripts acl", "scripts show"}  # text and commands to copy, which lines of 80 would break
 SENTENCES = {"queue pause", "queue drain", "queue watch", "schedule backfill"}
-WATCH = {path: ["--for", "100ms"] for path in ("queue watch", "task watch", "lock watch", "change watch")}
+WATCH = {
+    path: ["--for", "100ms"] for path in ("queue watch", "task watch", "lock watch", "change watch", "config watch")
+}
 ANSWER = ["x", "--rev", "1", "--as", "bob"]
 VALUES = {  # that are not x
     "schedule set": ["--every", "1h"],
@@ -294,6 +296,12 @@ VALUES = {  # that are not x
     "lock release": ["database:orders", "--reason", "x", "--yes"],
     "worker show": ["host-12345-abcdef"],
     "inbox": ["bob"],
+    "config show": ["mail/limit"],
+    "config get": ["mail/limit"],
+    "config set": ["mail/limit", "x"],
+    "config rm": ["mail/limit"],
+    "config history": ["mail/limit"],
+    "config revert": ["mail/limit", "7"],
     "rate set": ["x", "--rate", "10/1m"],
     **{f"rate {verb}": ["mail:send", "user:1"] for verb in ("hit", "refund", "reset", "show")},
     "rate rm": ["mail:send"],
@@ -341,6 +349,10 @@ def place(url: str, base_name: str) -> Iterator[dict[str, Any]]:
         locks.set_capacity("gpu:0", 4, silent=60)
         locks.take("database:orders", owner="host-12345", agent="agent-12345", purpose="migration of all orders")
         client.rates("default").set_rule("mail:send", limit=1000, period=86_400, burst=10)
+        config = client.config("default")
+        config.set("mail/limit", {"most": 4}, actor="ann@example.org", reason="a test of the new limit")
+        client.client.hset(f"{config.base}:value:mail/limit", "version", 7)  # so that the command lines can name it
+        client.client.zadd(f"{config.base}:changed", {"mail/limit": 7})
         part = client.sessions("default").part(tag_of("default", "ann@example.org"))
         about = {"address": "2001:db8::7334", "agent": "Mozilla/5.0 (X11; Linux)", "name": "Ann"}
         client.send(part.build("create", hash="0" * 64, user="ann@example.org", **about))
@@ -426,6 +438,7 @@ VERBS = {
     "load verify acl migrate",  # of scripts
     "put submit withdraw reopen assess begin heartbeat finish sweep deliver diff log",  # of changes
     "hit refund reset namespaces",  # of rates
+    "get history revert",  # of configs
     "realms revoke revoke-all renew-authz",  # of sessions
     "approve reject request-changes abstain retract comment delegate take-back reassign override",  # of their reviewers
 }

@@ -42,7 +42,7 @@ COMMANDS: Final = {
     **dict.fromkeys(["GET", "MGET", "STRLEN"], ("string", False)),
     **dict.fromkeys(["MSET", "SET"], ("string", True)),
     **dict.fromkeys(["LINDEX", "LLEN", "LRANGE"], ("list", False)),
-    **dict.fromkeys(["LPUSH", "LTRIM", "RPUSH"], ("list", True)),
+    **dict.fromkeys(["LPUSH", "LTRIM", "RPOP", "RPUSH"], ("list", True)),
     **dict.fromkeys(["XLEN", "XREVRANGE"], ("stream", False)),
     **dict.fromkeys(["XADD", "XTRIM"], ("stream", True)),
     **dict.fromkeys(["PUBLISH", "SPUBLISH"], ("channel", True)),

@@ -12,6 +12,7 @@ from pyadeq.models.base import Seconds
 
 if TYPE_CHECKING:
     from pyadeq._async.change import Changes
+    from pyadeq._async.config import Config
     from pyadeq._async.lock import Locks
     from pyadeq._async.queue import Queue
     from pyadeq._async.rate import Rates
@@ -22,7 +23,7 @@ class Nouns(NounSource):
     """The methods of a client that give out nouns, by their names."""
 
     def changes(self, domain: str) -> Changes:
-        """Return the change domain of this name, always the same object. The first write creates it on the server."""
+        """Return the change domain of this name, always the same object. The first write creates it."""
         with IMPORTING:
             from pyadeq._async.change import Changes
 
@@ -31,14 +32,30 @@ class Nouns(NounSource):
     def change_domains(self, *, timeout: Seconds | None = None) -> AsyncIterator[str]:
         """Iterate over the names of the change domains under the client's prefix and slot: each once, in any order.
 
-        The server keeps no list of change domains, so this scans all of its keys, in a cluster those of every primary:
-        about a second for a million keys. A change domain that is created meanwhile may be missing. timeout: seconds;
-        after them, WaitTimeout is raised if keys are left.
+        The server keeps no list of change domains, so this scans all of its keys, in a cluster those of every
+        primary: about a second for a million keys. A change domain that is created meanwhile may be missing.
+        timeout: seconds; after them, WaitTimeout is raised if keys are left.
         """
         return self.names("change", timeout=timeout)
 
+    def config(self, namespace: str) -> Config:
+        """Return the config namespace of this name, always the same object. The first write creates it."""
+        with IMPORTING:
+            from pyadeq._async.config import Config
+
+        return self._noun("config", Config, namespace)
+
+    def config_namespaces(self, *, timeout: Seconds | None = None) -> AsyncIterator[str]:
+        """Iterate over the names of the config namespaces under the client's prefix and slot: each once, in any order.
+
+        The server keeps no list of config namespaces, so this scans all of its keys, in a cluster those of every
+        primary: about a second for a million keys. A config namespace that is created meanwhile may be missing.
+        timeout: seconds; after them, WaitTimeout is raised if keys are left.
+        """
+        return self.names("config", timeout=timeout)
+
     def locks(self, domain: str) -> Locks:
-        """Return the lock domain of this name, always the same object. The first write creates it on the server."""
+        """Return the lock domain of this name, always the same object. The first write creates it."""
         with IMPORTING:
             from pyadeq._async.lock import Locks
 
@@ -47,14 +64,14 @@ class Nouns(NounSource):
     def lock_domains(self, *, timeout: Seconds | None = None) -> AsyncIterator[str]:
         """Iterate over the names of the lock domains under the client's prefix and slot: each once, in any order.
 
-        The server keeps no list of lock domains, so this scans all of its keys, in a cluster those of every primary:
-        about a second for a million keys. A lock domain that is created meanwhile may be missing. timeout: seconds;
-        after them, WaitTimeout is raised if keys are left.
+        The server keeps no list of lock domains, so this scans all of its keys, in a cluster those of every
+        primary: about a second for a million keys. A lock domain that is created meanwhile may be missing.
+        timeout: seconds; after them, WaitTimeout is raised if keys are left.
         """
         return self.names("lock", timeout=timeout)
 
     def queue(self, name: str) -> Queue:
-        """Return the queue of this name, always the same object. The first write creates it on the server."""
+        """Return the queue of this name, always the same object. The first write creates it."""
         with IMPORTING:
             from pyadeq._async.queue import Queue
 
@@ -63,14 +80,14 @@ class Nouns(NounSource):
     def queues(self, *, timeout: Seconds | None = None) -> AsyncIterator[str]:
         """Iterate over the names of the queues under the client's prefix and slot: each once, in any order.
 
-        The server keeps no list of queues, so this scans all of its keys, in a cluster those of every primary:
-        about a second for a million keys. A queue that is created meanwhile may be missing. timeout: seconds;
-        after them, WaitTimeout is raised if keys are left.
+        The server keeps no list of queues, so this scans all of its keys, in a cluster those of every
+        primary: about a second for a million keys. A queue that is created meanwhile may be missing.
+        timeout: seconds; after them, WaitTimeout is raised if keys are left.
         """
         return self.names("queue", timeout=timeout)
 
     def rates(self, namespace: str) -> Rates:
-        """Return the rate namespace of this name, always the same object. The first write creates it on the server."""
+        """Return the rate namespace of this name, always the same object. The first write creates it."""
         with IMPORTING:
             from pyadeq._async.rate import Rates
 
@@ -79,14 +96,14 @@ class Nouns(NounSource):
     def rate_namespaces(self, *, timeout: Seconds | None = None) -> AsyncIterator[str]:
         """Iterate over the names of the rate namespaces under the client's prefix and slot: each once, in any order.
 
-        The server keeps no list of rate namespaces, so this scans all of its keys, in a cluster those of every primary:
-        about a second for a million keys. A rate namespace that is created meanwhile may be missing. timeout: seconds;
-        after them, WaitTimeout is raised if keys are left.
+        The server keeps no list of rate namespaces, so this scans all of its keys, in a cluster those of every
+        primary: about a second for a million keys. A rate namespace that is created meanwhile may be missing.
+        timeout: seconds; after them, WaitTimeout is raised if keys are left.
         """
         return self.names("rate", timeout=timeout)
 
     def sessions(self, realm: str) -> Sessions:
-        """Return the session realm of this name, always the same object. The first write creates it on the server."""
+        """Return the session realm of this name, always the same object. The first write creates it."""
         with IMPORTING:
             from pyadeq._async.session import Sessions
 
@@ -95,8 +112,8 @@ class Nouns(NounSource):
     def session_realms(self, *, timeout: Seconds | None = None) -> AsyncIterator[str]:
         """Iterate over the names of the session realms under the client's prefix and slot: each once, in any order.
 
-        The server keeps no list of session realms, so this scans all of its keys, in a cluster those of every primary:
-        about a second for a million keys. A session realm that is created meanwhile may be missing. timeout: seconds;
-        after them, WaitTimeout is raised if keys are left.
+        The server keeps no list of session realms, so this scans all of its keys, in a cluster those of every
+        primary: about a second for a million keys. A session realm that is created meanwhile may be missing.
+        timeout: seconds; after them, WaitTimeout is raised if keys are left.
         """
         return self.names("session", timeout=timeout)

@@ -1,1 +1,1 @@
-"""Config: its calls, and feature flags."""
+"""Config: answers, a copy that follows them, and feature flags."""
