@@ -15,6 +15,7 @@ from pyadeq.keys import PATTERNS
 from tests.audit_locks import LockAudit
 from tests.nouns.audit import NounAudit, names_below
 from tests.nouns.found import own
+from tests.stored import Stored
 
 _WORDS = "|".join(library().manifest["nouns"])
 BASE = re.compile(rf"[^{{]*\{{(?:(?P<noun>{_WORDS}):[^}}]+\}}|[^}}]+\}}:(?P<in_slot>{_WORDS}):[^:]+)")
@@ -69,7 +70,8 @@ class Audit:
         self.client, self.base = client, base
         self.now_ms = 0  # of a queue with a test clock, where it is known
         self.names = sorted(names_below(client, base) if names is None else names)
-        self.records = self._records()
+        self.stored = Stored(client, base, self.names)
+        self.records = {id: self._hash(f"task:{id}") for id in self._suffixes("task")}
         self.tasks = {id: record for id, record in self.records.items() if "created_ms" in record}
         stubs = {id: record for id, record in self.records.items() if "gone" in record}
         self.links = {id for id, record in stubs.items() if "link" in record}  # to the children of what was removed
@@ -101,7 +103,7 @@ class Audit:
                 yield f"task {id} is in {self.places[id]}"
             elif self.places[id][0] not in (*SETS, f"ready:{self.tasks[id].get('lane', 'any')}"):
                 yield f"task {id} of lane {self.tasks[id].get('lane', 'any')} is in {self.places[id]}"
-        lanes = {name.decode() for name in self._command("SMEMBERS", "lanes")}
+        lanes = self.stored.members("lanes")
         if lanes != set(self._suffixes("ready")):
             yield f"lanes has {sorted(lanes)}, tasks are in {self._suffixes('ready')}"
 
@@ -159,12 +161,12 @@ class Audit:
 
     def _hints(self) -> Iterator[str]:
         for lane in self._suffixes("wake"):
-            if self._command("LLEN", f"wake:{lane}") > 1:
+            if len(self.stored.entries(f"wake:{lane}")) > 1:
                 yield f"wake:{lane} has more than one token"
             if f"ready:{lane}" not in self.names and self._ttl(f"wake:{lane}") == -1 and "delayed" not in self.names:
                 yield f"wake:{lane} is a token for nothing that never goes"
         for name in self._suffixes("control"):
-            if self._command("LLEN", f"control:{name}") > 1:
+            if len(self.stored.entries(f"control:{name}")) > 1:
                 yield f"control:{name} has more than one token"
             if self._ttl(f"control:{name}") == -1:
                 yield f"control:{name} never goes"
@@ -337,30 +339,15 @@ class Audit:
                 if place != int(place) or not 0 <= place <= max(top, BAND if user == " claimed" else 0):
                     yield f"shares:{lane} has {member!r} at {place}, above {top}"
 
-    def _records(self) -> dict[str, dict[str, str]]:
-        ids = self._suffixes("task")
-        with self.client.pipeline(transaction=False) as pipe:
-            for id in ids:
-                pipe.hgetall(f"{self.base}:task:{id}")
-            return dict(zip(ids, map(readable, pipe.execute()), strict=True))
-
     def _suffixes(self, kind: str) -> list[str]:
         return [name.removeprefix(f"{kind}:") for name in self.names if name.startswith(f"{kind}:")]
 
-    def _command(self, command: str, name: str, *arguments: Any) -> Any:
-        return self.client.execute_command(command, f"{self.base}:{name}", *arguments)
-
     def _hash(self, name: str) -> dict[str, str]:
-        return readable(self.client.hgetall(f"{self.base}:{name}"))
+        return self.stored.hash(name)
 
     def _zset(self, name: str) -> dict[str, float]:
-        found: Any = self.client.zrange(f"{self.base}:{name}", 0, -1, withscores=True)
-        return {member.decode(): score for member, score in found}
+        return self.stored.zset(name)
 
     def _ttl(self, name: str) -> int:
         """In milliseconds; -1 of a key that never goes, -2 of one that has gone since its name was read."""
-        return int(self._command("PTTL", name))
-
-
-def readable(found: dict[bytes, bytes]) -> dict[str, str]:
-    return {field.decode(): value.decode(errors="replace") for field, value in found.items()}
+        return self.stored.ttls.get(name, -2)

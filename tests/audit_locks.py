@@ -5,9 +5,11 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
+from functools import cached_property
 from typing import Any, NamedTuple
 
 from tests.nouns.audit import names_below
+from tests.stored import Stored
 
 KINDS = {"config", "graph", "requests", "deadlines", "capacity", "rates", "unchecked", "search", "events"}
 GOING = {"search"}  # what is found anew if it is gone
@@ -125,13 +127,13 @@ class LockAudit:
     def __init__(self, client: Any, base: str, names: Iterable[str] | None = None) -> None:
         self.client, self.base = client, base
         self.names = sorted(names_below(client, base) if names is None else names)
-        self.graph, self.deadlines = self._zset("graph"), self._zset("deadlines")
-        self.unchecked = self._zset("unchecked")
-        self.capacity = {resource: parse_capacity(one) for resource, one in self._hash("capacity").items()}
+        self.stored = stored = Stored(client, base, self.names)
+        self.graph, self.deadlines, self.unchecked = map(stored.zset, ("graph", "deadlines", "unchecked"))
+        self.capacity = {resource: parse_capacity(one) for resource, one in stored.hash("capacity").items()}
         self.requests: dict[str, Request] = {}
         self.unread: list[str] = []
         self.own = Own()
-        for rid, record in self._hash("requests").items():
+        for rid, record in stored.hash("requests").items():
             if rid in OWN:
                 self.own = self.own._replace(**{rid[1:]: int(record)})
                 continue
@@ -148,13 +150,13 @@ class LockAudit:
                     continue  # it has that already
                 (self.lines if request.state == "waits" else self.holds)[part.resource][rid] = part
 
-    @property
+    @cached_property
     def live(self) -> dict[str, Request]:
         return {rid: request for rid, request in self.requests.items() if request.state != "ended"}
 
     def problems(self) -> Iterator[str]:
         yield from (f"{name}: unknown" for name in self.names if name not in KINDS)
-        going = {name for name in self.names if self.client.pttl(f"{self.base}:{name}") != -1}
+        going = {name for name in self.names if self.stored.ttls[name] != -1}
         yield from (f"{name} goes by itself" for name in sorted(going - GOING))
         yield from (f"{name} does not go by itself" for name in sorted(GOING & set(self.names) - going))
         yield from self.unread
@@ -279,14 +281,6 @@ class LockAudit:
         return not any(
             held.code[0] == "p" or (owner != request.owner and conflict(part.code, held.code)) for owner, held in holds
         )
-
-    def _hash(self, name: str) -> dict[str, str]:
-        found: dict[bytes, bytes] = self.client.hgetall(f"{self.base}:{name}")
-        return {field.decode(): value.decode(errors="replace") for field, value in found.items()}
-
-    def _zset(self, name: str) -> dict[str, float]:
-        found: Any = self.client.zrange(f"{self.base}:{name}", 0, -1, withscores=True)
-        return {member.decode(): score for member, score in found}
 
 
 def members(rid: str, request: Request) -> Iterator[str]:

@@ -7,7 +7,7 @@ from typing import Any
 
 from pyadeq._core.kernel.call import Wire
 from tests.embedding.vectors import Json, plain, shown
-from tests.lua.bench import READ, keys
+from tests.lua.bench import stored
 from tests.lua.watched import Server
 
 State = dict[str, Json]  # by what follows the base
@@ -19,12 +19,10 @@ BY_FIELD = (":requests", ":running", ":once")  # hashes that no script reads as 
 
 
 def read(server: Server, base: str) -> State:
-    names = sorted(keys(server, base))
-    types: list[bytes] = server.all([("TYPE", key) for key in names])
-    values = server.all([(READ[type][0], key, *READ[type][1]) for key, type in zip(names, types, strict=True)])
-    times: list[int] = server.all([("PTTL", key) for key in names])
+    keys = stored(server, base)
+    times: list[int] = server.all([("PTTL", key) for key, _, _ in keys])
     found: State = {}
-    for key, type, value, ms in zip(names, types, values, times, strict=True):
+    for (key, type, value), ms in zip(keys, times, strict=True):
         assert ms == -1 or ms >= SOON, f"{key.decode()} expires in {ms} ms"
         held: Json = {type.decode(): _shown(type, value)}
         found[key.decode().removeprefix(base)] = held if ms == -1 else {**held, "expires": True}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from itertools import count
 from typing import Any, ClassVar, TypeVar
 
@@ -67,8 +67,14 @@ class Bench(ABC):
 
     def full(self, full: bool = True) -> None:
         """Let the server's memory be full, or no longer; so it is until the bench is removed."""
-        self.server("CONFIG", "SET", "maxmemory-policy", "noeviction")
-        self.server("CONFIG", "SET", "maxmemory", int(full))
+        self.limit_memory(int(full))
+
+    def limit_memory(self, most: int) -> None:
+        """The bytes that the server may use; 0: as many as there are, and so it is when the bench is removed."""
+        if self.server.most != most:
+            self.server("CONFIG", "SET", "maxmemory-policy", "noeviction")
+            self.server("CONFIG", "SET", "maxmemory", most)
+            self.server.most = most
 
     def pass_time(self, ms: int) -> None:
         self.now += ms
@@ -109,12 +115,41 @@ class Bench(ABC):
             *(self.base + word if isinstance(word, str) and word.startswith(":") else word for word in command)
         )
 
+    def lasting(self, names: Iterable[str]) -> list[str]:
+        """Those of these keys that never expire."""
+        names = list(names)
+        left = self.server.all([("PTTL", self.base + name) for name in names])
+        return [name for name, ms in zip(names, left, strict=True) if ms == -1]
+
     def events(self, name: str | None = None) -> list[dict[str, bytes]]:
         entries = [pairs(flat) for _, flat in self.ask("XRANGE", ":events", "-", "+")]
         return [entry for entry in entries if name in (None, entry["event"].decode())]
 
+    def saved(self) -> Callable[[], None]:
+        """What puts everything below the base back as it is now; the memory may be full."""
+        names = keys(self.server, self.base)
+        stored = self.server.all([command for name in names for command in (("DUMP", name), ("PEXPIRETIME", name))])
+        times = [max(at, 0) for at in stored[1::2]]
+        commands: list[tuple[Wire, ...]] = [
+            ("RESTORE", name, at, value, "ABSTTL")
+            for name, at, value in zip(names, times, stored[::2], strict=True)
+            if value is not None
+        ]
+
+        def restore() -> None:
+            most = self.server.most
+            self.limit_memory(0)
+            self.clear()
+            self.server.all(commands)
+            self.limit_memory(most)
+
+        return restore
+
     def remove(self) -> None:
-        self.full(False)
+        self.limit_memory(0)
+        self.clear()
+
+    def clear(self) -> None:
         if found := keys(self.server, self.base):
             self.server("UNLINK", *found)
 
@@ -130,22 +165,32 @@ def pairs(flat: Sequence[bytes]) -> dict[str, bytes]:
     return {name.decode(): value for name, value in zip(flat[::2], flat[1::2], strict=True)}
 
 
-READ: dict[bytes, tuple[Wire, tuple[Wire, ...]]] = {
-    b"hash": ("HGETALL", ()),
-    b"zset": ("ZRANGE", (0, -1, "WITHSCORES")),
-    b"set": ("SMEMBERS", ()),
-    b"list": ("LRANGE", (0, -1)),
-    b"stream": ("XRANGE", ("-", "+")),
-    b"string": ("GET", ()),
+# One round trip: each takes longer than to read what a base usually has.
+_DUMP = """
+local reads = {
+  hash = { 'HGETALL' }, zset = { 'ZRANGE', 0, -1, 'WITHSCORES' }, set = { 'SMEMBERS' }, list = { 'LRANGE', 0, -1 },
+  stream = { 'XRANGE', '-', '+' }, string = { 'GET' },
 }
+local found = {}
+for _, key in ipairs(redis.call('KEYS', ARGV[1])) do
+  local type = redis.call('TYPE', key).ok
+  local read = reads[type]
+  if read then
+    found[#found + 1] = { key, type, redis.call(read[1], key, unpack(read, 2)) }
+  end
+end
+return found
+"""
+
+
+def stored(server: Server, base: str) -> list[tuple[bytes, bytes, Any]]:
+    """All keys below a base with their types and values, by name."""
+    return sorted(map(tuple, server("EVAL", _DUMP, 0, pattern(base))))
 
 
 def dump(server: Server, base: str, stamps: bool) -> Dump:
-    names = sorted(keys(server, base))
-    types = server.all([("TYPE", key) for key in names])
-    values = server.all([(READ[type][0], key, *READ[type][1]) for key, type in zip(names, types, strict=True)])
     found: Dump = {}
-    for key, type, raw in zip(names, types, values, strict=True):
+    for key, type, raw in stored(server, base):
         value: Any = raw
         match type:
             case b"hash":
@@ -159,5 +204,10 @@ def dump(server: Server, base: str, stamps: bool) -> Dump:
 
 
 def keys(server: Server, base: str) -> list[bytes]:
-    found: list[bytes] = server("KEYS", base.replace("[", "\\[") + ":*")
+    found: list[bytes] = server("KEYS", pattern(base))
     return found
+
+
+def pattern(base: str) -> str:
+    """What matches the keys below a base."""
+    return base.replace("[", "\\[") + ":*"

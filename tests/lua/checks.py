@@ -18,25 +18,19 @@ def tasks(bench: Workbench) -> dict[str, dict[str, str]]:
     return Audit(bench.client, bench.base).tasks
 
 
-def check_indexes(bench: Workbench) -> None:
+def check_indexes(bench: Workbench, audit: Audit | None = None) -> None:
     """The indexes hold the tasks that there are, each at its time of creation, and no other."""
-    expected: dict[str, dict[str, str]] = {}
-    audit = Audit(bench.client, bench.base)
+    expected: dict[str, dict[str, float]] = {}
+    audit = audit or Audit(bench.client, bench.base)
     for id in audit.links:  # at a time of their own: they may have taken another's place
         parent = audit.records[id]["link"]
-        expected.setdefault(f":children:{parent}", {})[id] = (
-            f"{audit.client.zscore(f'{bench.base}:children:{parent}', id):.0f}"
-        )
+        expected.setdefault(f"children:{parent}", {})[id] = audit.stored.zset(f"children:{parent}")[id]
     for id, record in audit.tasks.items():
-        for field, index in (("user", ":by:user:"), ("tags", ":by:tag:"), ("parent", ":children:")):
+        for field, index in (("user", "by:user:"), ("tags", "by:tag:"), ("parent", "children:")):
             for name in record.get(field, "").split(","):
                 if name:
-                    expected.setdefault(index + name, {})[id] = record["created_ms"]
-    found = {
-        key: {id.decode(): at.decode() for id, at in zip(value[::2], value[1::2], strict=True)}
-        for key, (_, value) in bench.dump().items()
-        if key.startswith((":by:", ":children:"))
-    }
+                    expected.setdefault(index + name, {})[id] = int(record["created_ms"])
+    found = {name: audit.stored.zset(name) for name in audit.names if name.startswith(("by:", "children:"))}
     assert found == expected
 
 
@@ -45,11 +39,11 @@ def check_queue(bench: Workbench) -> None:
     audit = Audit(bench.client, bench.base)
     audit.now_ms = bench.now
     assert list(audit.problems()) == []
-    check_indexes(bench)
+    check_indexes(bench, audit)
     assert {key.partition(":")[2] for key in audit.names if key.startswith("payload:")} == audit.tasks.keys()
     goes_on = {id: record for id, record in audit.tasks.items() if audit.places[id][0] not in ("finished", "dead")}
     waiting = {id: record for id, record in goes_on.items() if audit.places[id] != ["leases"]}
-    once = {field.decode(): value.decode() for field, value in pairs(bench.ask("HGETALL", ":once"))}
+    once = audit.stored.hash("once")
     for kind, ids in (("unique", goes_on), ("scope", {id: one for id, one in waiting.items() if "ran" not in one})):
         for id, record in ids.items():
             assert kind not in record or once[f"{kind}:{record[kind]}"] == id, f"{id} does not hold its {kind}"
@@ -59,9 +53,9 @@ def check_queue(bench: Workbench) -> None:
         if ("fallback_after_ms" in record and audit.places[id] != ["blocked"])
         or ("expires_at_ms" in record and "deliveries" not in record)
     }
-    assert {id.decode() for id in bench.ask("ZRANGE", ":deadlines", 0, -1)} == due
+    assert audit.stored.zset("deadlines").keys() == due
     stubs = audit.records.keys() - audit.tasks.keys()
-    assert all(bench.ask("PTTL", f":task:{id}") <= 60_000 for id in stubs)
+    assert all(audit.stored.ttls[f"task:{id}"] <= 60_000 for id in stubs)
 
 
 def let_all_pass(bench: Workbench) -> None:
@@ -86,10 +80,5 @@ def let_all_pass(bench: Workbench) -> None:
 
 def left_over(bench: Workbench) -> dict[str, Any]:
     """The keys that would stay for ever, but for those of the queue itself."""
-    found = bench.dump()
-    left = bench.server.all([("PTTL", bench.base + key) for key in found])
-    return {key: found[key] for key, ms in zip(found, left, strict=True) if not key.startswith(QUEUE) and ms == -1}
-
-
-def pairs(flat: list[bytes]) -> zip[tuple[bytes, bytes]]:
-    return zip(flat[::2], flat[1::2], strict=True)
+    found = {key: value for key, value in bench.dump().items() if not key.startswith(QUEUE)}
+    return {key: found[key] for key in bench.lasting(found)}

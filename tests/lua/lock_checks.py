@@ -29,7 +29,8 @@ def let_all_pass(bench: LockBench) -> None:
 
 def left_over(bench: LockBench) -> dict[str, Any]:
     """The keys that would stay for ever, but for those of the domain itself."""
-    found = {key: value for key, value in bench.dump().items() if key not in DOMAIN and bench.ask("PTTL", key) == -1}
+    found = {key: value for key, value in bench.dump().items() if key not in DOMAIN}
+    found = {key: found[key] for key in bench.lasting(found)}
     if found.get(":requests", ("", {}))[1].keys() <= OWN:
         found.pop(":requests", None)
     return found

@@ -390,7 +390,7 @@ def ack_by_a_worker_named_ties(bench: Workbench, n: int) -> AnyCall:
 
 @scenario(1)
 def ack_a_large_result_for_one_who_waits(bench: Workbench, n: int) -> AnyCall:
-    bench.ask("CONFIG", "SET", "maxmemory", 2**40)
+    bench.limit_memory(2**40)
     return bench.calls.ack(acks(bench.lease(n, reply=True), b"x" * 5_000))
 
 

@@ -115,9 +115,13 @@ class Run:
 
 
 class Server:
-    """A server that is sent commands over its unix socket and answers in bytes, as they come."""
+    """A server that is sent commands over its unix socket and answers in bytes, as they come.
+
+    most: the bytes that it may use, as tests have set it; 0 if there is no limit.
+    """
 
     def __init__(self, client: redis.Redis) -> None:
+        self.most = 0
         self._socket: socket | None = None
         self._path = client.connection_pool.connection_kwargs["path"]
         self._reader: Reader

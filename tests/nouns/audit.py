@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
+from functools import cache
 from typing import Any, ClassVar
 
 from pyadeq._core.kernel.manifest import Key, library
+from tests.stored import Stored
 
 
 class NounAudit:
@@ -20,11 +22,12 @@ class NounAudit:
     def __init__(self, client: Any, base: str, names: Iterable[str] | None = None) -> None:
         self.client, self.base = client, base
         self.names = sorted(names_below(client, base) if names is None else names)
+        self.stored = Stored(client, base, self.names)
 
     def problems(self) -> Iterator[str]:
         for name in self.names:
             key = next((one for one in keys_of(self.noun) if fits(one, name)), None)
-            kind = self.client.type(f"{self.base}:{name}").decode()
+            kind = self.stored.types[name]
             if key is None:
                 yield f"{name}: unknown"
             elif kind not in (key.type, "none"):  # it may expire meanwhile
@@ -42,14 +45,13 @@ class NounAudit:
         return [one.removeprefix(f"{name}:") for one in self.names if one.startswith(f"{name}:")]
 
     def hash(self, name: str) -> dict[str, str]:
-        found = self.client.hgetall(f"{self.base}:{name}")
-        return {field.decode(): value.decode(errors="replace") for field, value in found.items()}
+        return self.stored.hash(name)
 
     def zset(self, name: str) -> dict[str, int]:
-        found = self.client.zrange(f"{self.base}:{name}", 0, -1, withscores=True)
-        return {member.decode(): int(score) for member, score in found}
+        return {member: int(score) for member, score in self.stored.zset(name).items()}
 
 
+@cache
 def keys_of(noun: str) -> list[Key]:
     """Those that its scripts name, but for channels and gates, which store nothing."""
     scripts = [library()[id] for id in library() if id.startswith(f"{noun}.")]

@@ -58,7 +58,8 @@ class NounBench(Bench):
                 self._sweep(script)
 
     def left_over(self) -> Dump:
-        return {key: one for key, one in self.dump().items() if key not in KEPT and self.ask("PTTL", key) == -1}
+        found = {key: one for key, one in self.dump().items() if key not in KEPT}
+        return {key: found[key] for key in self.lasting(found)}
 
     def _sweep(self, script: Script) -> None:
         """Call it until it has nothing more to do."""

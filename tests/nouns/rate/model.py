@@ -277,6 +277,6 @@ class Audit(NounAudit):
             yield f"{len(rules)} rules"
         yield from (f"{name}: {rule}" for name, rule in rules.items() if not RULE.fullmatch(rule))
         for pair in self.suffixes("l"):
-            times = [int(one) for one in self.client.lrange(f"{self.base}:l:{pair}", 0, -1)]
+            times = [int(one) for one in self.stored.entries(f"l:{pair}")]
             if times != sorted(times, reverse=True):
                 yield f"l:{pair}: not newest first"

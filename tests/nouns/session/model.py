@@ -231,7 +231,7 @@ class Audit(NounAudit):
                 if hash in ends and (records[hash]["user"] != user or ends[hash] != at):
                     yield f"of:{user} has {hash} at {at}: {records[hash]}"
         for name in self.names:
-            if name.startswith(("s:", "u:", "of:")) and self.client.pttl(f"{self.base}:{name}") == -1:
+            if name.startswith(("s:", "u:", "of:")) and self.stored.ttls[name] == -1:
                 yield f"{name} never expires"
         if self.hash("once").keys() != self.zset("once:due").keys():
             yield "once and once:due differ"
