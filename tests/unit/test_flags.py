@@ -8,11 +8,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from pyadeq._core.config.flags import Flag, FlagChoice
 from pyadeq._core.config.murmur3 import murmur3, murmur3_in_python
 from pyadeq._core.config.rules import MAX_DEPTH, MAX_PARTS, MAX_WEIGHT, OPERATORS
 from pyadeq.errors import BadArgument
+from tests.quick import examples
 
 VECTORS = json.loads((Path(__file__).parent / "flag_vectors.json").read_text(encoding="utf-8"))
 NAMES = ("red", "blue", "green", "grey", "true", "false", "default")
@@ -236,3 +239,41 @@ def test_a_text_that_is_refused(text: str | bytes, message: str) -> None:
     with pytest.raises(BadArgument) as caught:
         Flag("f", text)
     assert message in str(caught.value)
+
+
+NAME = st.sampled_from(
+    ["red", "blue", "a", "a.b", "a.0", "targetingKey", "$flagd.flagKey", "$flagd.timestamp", "", "1.2.3"]
+)
+SCALARS = st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | NAME | st.text(max_size=5)
+JSON = st.recursive(
+    SCALARS, lambda inner: st.lists(inner, max_size=3) | st.dictionaries(NAME, inner, max_size=2), max_leaves=5
+)
+SHARES = st.lists(st.tuples(SCALARS, st.integers(-3, 2**31) | SCALARS).map(list), max_size=3)
+RULES = st.recursive(
+    SCALARS | NAME.map(lambda name: {"var": name}),
+    lambda inner: (
+        st.lists(inner, max_size=3)
+        | st.dictionaries(st.sampled_from([*OPERATORS]), st.lists(inner, max_size=4) | inner, min_size=1, max_size=1)
+        | SHARES.map(lambda shares: {"fractional": shares})
+        | st.tuples(inner, st.sampled_from(["=", "<", "^"]), inner).map(lambda three: {"sem_ver": list(three)})
+    ),
+    max_leaves=12,
+)
+
+
+@settings(max_examples=examples(400, 10_000))
+@given(RULES, st.dictionaries(NAME, JSON, max_size=3), st.none() | st.text(max_size=8))
+def test_a_rule_is_refused_or_chooses_in_any_context(rule: Any, context: dict[str, Any], key: str | None) -> None:
+    try:
+        compiled = flag({"if": [rule, "red", {"var": "a"}]})
+    except BadArgument:
+        return
+    variant, reason = compiled.choose(context, key, NOW)
+    assert (variant in compiled.variants) is (reason != "ERROR")
+    assert compiled.choose(context, key, NOW) == (variant, reason)
+
+
+@given(JSON)
+def test_any_text_is_refused_with_its_place(data: Any) -> None:
+    with pytest.raises(BadArgument):
+        Flag("f", json.dumps(data))

@@ -95,6 +95,13 @@ class Flag:
         return FlagChoice(shown(chosen) if variant is None else variant, "ERROR")
 
 
+def check_flag(name: str, value: bytes) -> bytes:
+    """Return the value. Raises BadArgument if the name is that of a flag, and the value is no flag."""
+    if name.startswith(PREFIX):
+        Flag(name, value)
+    return value
+
+
 def _load(key: str, text: str | bytes) -> dict[str, Any]:
     """The object that a text contains."""
     raw = text.encode("utf-8", "surrogatepass") if isinstance(text, str) else text

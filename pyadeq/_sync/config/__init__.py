@@ -10,6 +10,7 @@ from pyadeq._sync.config.snapshot import ConfigSnapshot
 from pyadeq._sync.kernel.noun import Noun
 from pyadeq._core.config import replies
 from pyadeq._core.config.copy import Copy
+from pyadeq._core.config.flags import check_flag
 from pyadeq._core.kernel.options import checked_list, unfit
 from pyadeq.errors import BadArgument, ConfigConflict, ConfigError, ConfigFull
 from pyadeq.models.base import Seconds, encode, to_ms
@@ -80,7 +81,8 @@ class Config(Noun):
     ) -> int:
         """Set the value of a name, and return its version.
 
-        value: bytes, or anything that JSON can hold; at most 64 KiB.
+        value: bytes, or anything that JSON can hold; at most 64 KiB. If the name begins with `flag:`, it must be a
+        feature flag: see `Flag`.
         expect: the version that you have seen; 0: the name must have no value. If it has another version,
         ConfigConflict is raised. None: any.
         actor, reason: who sets it, and why. They are stored with the version.
@@ -107,7 +109,11 @@ class Config(Noun):
         """
         expected = dict(expect or {})
         items: list[dict[str, Any]] = [
-            {"name": name, "value": encode(value, f"the value of {name}"), "expect": expected.pop(name, None)}
+            {
+                "name": name,
+                "value": check_flag(name, encode(value, f"the value of {name}")),
+                "expect": expected.pop(name, None),
+            }
             for name, value in values.items()
         ]
         items += [
