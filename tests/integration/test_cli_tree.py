@@ -287,6 +287,7 @@ VALUES = {  # that are not x
     "share set": ["x", "2"],
     "share show": ["x"],
     "schedule backfill": ["x", "--from", "4102444800", "--to", "4102444801"],
+    "flag set": ["x", "enabled"],
     "bindings": ["go", "pyadeq"],
     "scripts show": ["lock.stats.v1"],
     "scripts acl": ["worker"],
@@ -350,6 +351,7 @@ def place(url: str, base_name: str) -> Iterator[dict[str, Any]]:
         locks.take("database:orders", owner="host-12345", agent="agent-12345", purpose="migration of all orders")
         client.rates("default").set_rule("mail:send", limit=1000, period=86_400, burst=10)
         config = client.config("default")
+        client.config("flags").set("flag:x", "enabled", actor="ann@example.org", reason="the new checkout was tested")
         config.set("mail/limit", {"most": 4}, actor="ann@example.org", reason="a test of the new limit")
         client.client.hset(f"{config.base}:value:mail/limit", "version", 7)  # so that the command lines can name it
         client.client.zadd(f"{config.base}:changed", {"mail/limit": 7})
@@ -440,6 +442,7 @@ VERBS = {
     "hit refund reset namespaces",  # of rates
     "get history revert",  # of configs
     "realms revoke revoke-all renew-authz",  # of sessions
+    "on off",  # of flags
     "approve reject request-changes abstain retract comment delegate take-back reassign override",  # of their reviewers
 }
 HIDDEN = {"schedule add", "lock settings", "lock capacity remove"}  # names in earlier builds
