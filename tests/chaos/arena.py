@@ -13,6 +13,7 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
+from time import monotonic
 from types import TracebackType
 from typing import Any, Self
 
@@ -30,14 +31,14 @@ LAG = 0.03  # seconds by which each piece of the replication stream comes late
 BUSY_AFTER_MS = "100"
 PAUSE_MS = 800
 ENDLESS = "while true do redis.call('TIME') end"
-Mark = Callable[[str, str], object]
+Mark = Callable[[str, str, float], object]
 
 
 class Arena:
     """A context manager. mark: is told what ends an epoch."""
 
     def __init__(self, binary: Path, seed: int) -> None:
-        self.mark: Mark = lambda kind, note: None
+        self.mark: Mark = lambda kind, note, since: None
         self._binary = binary
         self._seed = seed
         self._stack = ExitStack()
@@ -80,12 +81,13 @@ class Arena:
     @contextmanager
     def crash(self) -> Iterator[None]:
         """The server is killed, and started again in the end."""
+        began = monotonic()
         self.primary.kill()
         try:
             yield
         finally:
             self.primary.restart()
-            self.mark("restart", "killed")
+            self.mark("restart", "killed", began)
 
     @contextmanager
     def crash_everysec(self) -> Iterator[None]:
@@ -101,9 +103,10 @@ class Arena:
             try:
                 yield
             finally:
+                began = monotonic()
                 power.cut()
                 self.primary.restart()
-                self.mark("power_cut", "")
+                self.mark("power_cut", "", began)
 
     @contextmanager
     def power_cut_everysec(self) -> Iterator[None]:
@@ -116,6 +119,7 @@ class Arena:
     def failover(self) -> Iterator[None]:
         """The server is killed, and in the end its replica takes over; the old one comes back as a replica."""
         self.await_replica()
+        began = monotonic()
         self.proxy.cut()
         self.link.cut()
         self.primary.kill()
@@ -124,7 +128,7 @@ class Arena:
         finally:
             old, self.primary, self.replica = self.primary, self.replica, self.primary
             ask(self.primary, "REPLICAOF", "NO", "ONE")
-            self.mark("failover", "")
+            self.mark("failover", "", began)
             self.proxy.restore(self.primary.port or 0)
             old.restart()
             self._follow()

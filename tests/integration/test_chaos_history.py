@@ -14,8 +14,7 @@ import redis
 from pyadeq import Backoff, Task, errors
 from pyadeq.asyncio import Adeq
 from pyadeq.ext import chaos
-from pyadeq.ext.chaos import History, Recorder, gather, judge, load_recorded, read_entries
-from pyadeq.ext.chaos.change import RULES as CHANGE_RULES
+from pyadeq.ext.chaos import History, Recorder, change, gather, judge, load_recorded, rate, read_entries, session
 from tests.waiting import DEADLINE
 
 TASKS, TURNS = 25, 12
@@ -98,7 +97,7 @@ async def test_a_real_run_breaks_no_rule(adeq: Adeq, base_name: str, tmp_path: P
     history = await gather(recorder, adeq.client, queue, locks)
     verdict = judge(history)
     assert verdict.ok, "\n".join(map(str, verdict.violations))
-    others = {rule.__name__ for rule in CHANGE_RULES}
+    others = {rule.__name__ for rule in (*change.RULES, *session.RULES, *rate.RULES)}
     assert {rule for rule, checks in verdict.checks.items() if not checks} == others
     assert (verdict.lost, verdict.problems) == ({}, [])
     history.save(tmp_path / "history")

@@ -31,8 +31,8 @@ def call_of(words: list[str]) -> Op:
     durability = words.pop()[1:] if words[-1].startswith("@") else "memory"
     at = words.index("->") if "->" in words else None
     began, _, ended = words[0].partition("-")
-    client, verb, *named = words[1:at]
-    asked = _named(named)
+    client, verb, *given = words[1:at]
+    asked = named(given)
     verb = verb if "." in verb else f"change.{verb}"
     if fields := ITEMS.get(verb):
         item = {name: value for name, value in asked.items() if name in fields}
@@ -42,7 +42,7 @@ def call_of(words: list[str]) -> Op:
     op = Op(client, verb, asked, float(began), durability=durability)
     if at is not None:
         op.ended, op.outcome = float(ended or float(began) + 0.1), "ok"
-        answer = {"status": words[at + 1], **_named(words[at + 2 :])}
+        answer = {"status": words[at + 1], **named(words[at + 2 :])}
         if "resources" in answer:
             answer["resources"] = answer["resources"].split(",")
         op.answer = {"status": "ok", "items": [answer]} if verb in LISTED else answer
@@ -52,30 +52,31 @@ def call_of(words: list[str]) -> Op:
 def store(final: dict[str, Any], words: list[str]) -> None:
     """`change a state=draft rev=1 asks=1/pending/user:bob/`, `policy two@1 required=2`, `inbox user:bob shown=a/1`."""
     kind, name, *rest = words
-    named = _named(rest)
+    own = named(rest)
     match kind:
         case "change":
-            asks = [one.split("/") for one in str(named.pop("asks", "")).split(",") if one]
-            named["requests"] = [[int(slot), *others] for slot, *others in asks]
-            final["changes"][name] = {"overdue": 0, "overridden_rev": 0, **named}
+            asks = [one.split("/") for one in str(own.pop("asks", "")).split(",") if one]
+            own["requests"] = [[int(slot), *others] for slot, *others in asks]
+            final["changes"][name] = {"overdue": 0, "overridden_rev": 0, **own}
         case "policy":
-            final["policies"][name] = named
+            final["policies"][name] = own
         case "people":
-            final["people"][name] = named
+            final["people"][name] = own
         case "inbox":
-            shown = [one.split("/") for one in str(named.get("shown", "")).split(",") if one]
-            final["inboxes"][name] = {"pending": named["pending"], "shown": [[id, int(slot)] for id, slot in shown]}
+            shown = [one.split("/") for one in str(own.get("shown", "")).split(",") if one]
+            final["inboxes"][name] = {"pending": own["pending"], "shown": [[id, int(slot)] for id, slot in shown]}
         case "follows":
             final |= {"domain": name, "follow_queue": "q", "outbox": 0}
         case "locks":
             final["lock_domain"] = name
         case "states":
-            final["states"][name] = named["count"]
+            final["states"][name] = own["count"]
         case _:
             raise ValueError(kind)
 
 
-def _named(words: list[str]) -> dict[str, Any]:
+def named(words: list[str]) -> dict[str, Any]:
+    """`a=1` and so on, by name."""
     found: dict[str, Any] = {}
     for word in words:
         name, text = word.split("=", 1)

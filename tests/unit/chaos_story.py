@@ -5,12 +5,13 @@ op     2.0 w1 claim -> a/t1/1 b/t2/2         a call at that time of that client,
 op     2.0-3.5 …                             the same, with the time of the answer; it is 0.1 s later otherwise
 entry  2000 task.claimed a b | fence=1       an entry of the queue's stream, and its words
 lock   2000 lock.acquired r1 | owner=o1      the same of the lock domain
-mark   5.0 restart
+mark   5.0 restart 4.8                       the last number: since when; it may be left out
 final  a completed                           the state in the end; `-` if it is gone
 
 Lines of changes, see change_story.py:
 call   2.0 p1 put id=a -> created rev=1      a call of a script and its arguments; the status and fields of its answer;
                                              `session.get`: of another noun
+rate   2.0 c1 hit log/red/1 -> allowed …     a call of a rate namespace, see rate_story.py
 change 2000 change.created a | by=ann rev=1  an entry of the stream of the change domain
 stored change a state=draft rev=1            what is stored in the end: of changes, policies, people, inboxes and states
 """
@@ -21,6 +22,7 @@ from typing import Any
 
 from pyadeq.ext.chaos import Entry, History, Mark, Op
 from tests.unit.change_story import call_of, records_of, store
+from tests.unit.rate_story import rate_call_of
 
 KINDS = {"exclusive", "shared", "permit"}
 
@@ -39,12 +41,15 @@ def told(*parts: str) -> History:
                 history.lock_entries.append(_entry(number, words))
             case "call":
                 history.ops.append(call_of(words))
+            case "rate":
+                history.ops.append(rate_call_of(words))
             case "change":
                 records_of(history).entries.append(_entry(number, words))
             case "stored":
                 store(records_of(history).final, words)
             case "mark":
-                history.marks.append(Mark(float(words[0]), words[1]))  # type: ignore[arg-type]
+                since = float(words[2]) if words[2:] else None
+                history.marks.append(Mark(float(words[0]), words[1], since=since))  # type: ignore[arg-type]
             case "final":
                 history.final[words[0]] = None if words[1] == "-" else words[1]
             case _:

@@ -10,6 +10,8 @@ from pyadeq.ext.chaos import RULES, History, Violation, judge
 from tests.unit.bad_change_histories import BAD as BAD_CHANGES
 from tests.unit.bad_change_histories import CHANGES
 from tests.unit.bad_histories import BAD, LOCKS, TASKS, Bad
+from tests.unit.bad_rate_histories import BAD as BAD_RATES
+from tests.unit.bad_rate_histories import RATES
 from tests.unit.bad_session_histories import BAD as BAD_SESSIONS
 from tests.unit.bad_session_histories import SESSIONS
 from tests.unit.chaos_story import edited, told, without
@@ -20,7 +22,7 @@ def convicted(history: History, **options: bool) -> set[str]:
 
 
 def test_a_good_history_is_acquitted_and_every_rule_has_something_to_look_at() -> None:
-    verdict = judge(told(TASKS, LOCKS, CHANGES, SESSIONS))
+    verdict = judge(told(TASKS, LOCKS, CHANGES, SESSIONS, RATES))
     assert verdict.ok, verdict.violations
     assert [rule for rule in RULES if verdict.checks[rule] == 0] == []
     assert (verdict.lost, verdict.problems) == ({}, [])
@@ -43,14 +45,20 @@ def test_a_bad_history_of_sessions_is_convicted_of_what_is_wrong(bad: Bad) -> No
     assert {one.rule for one in verdict.violations} == bad.breaks, verdict.violations
 
 
+@pytest.mark.parametrize("bad", BAD_RATES, ids=lambda bad: bad.what)
+def test_a_bad_history_of_rates_is_convicted_of_what_is_wrong(bad: Bad) -> None:
+    verdict = judge(told(edited(RATES, *bad.edits), bad.more))
+    assert {one.rule for one in verdict.violations} == bad.breaks, verdict.violations
+
+
 def test_a_server_that_cannot_be_read_convicts_nobody() -> None:
-    verdict = judge(History.unread(told(TASKS, LOCKS, CHANGES, SESSIONS), "it is away"))
+    verdict = judge(History.unread(told(TASKS, LOCKS, CHANGES, SESSIONS, RATES), "it is away"))
     assert (verdict.violations, verdict.problems) == ([], ["it is away"])
 
 
 def test_every_rule_has_a_bad_history_of_its_own() -> None:
     assert {
-        rule for bad in [*BAD, *BAD_CHANGES, *BAD_SESSIONS] if len(bad.breaks) == 1 for rule in bad.breaks
+        rule for bad in [*BAD, *BAD_CHANGES, *BAD_SESSIONS, *BAD_RATES] if len(bad.breaks) == 1 for rule in bad.breaks
     } == RULES.keys()
 
 
@@ -448,11 +456,29 @@ def test_what_a_server_forgot_of_sessions_is_counted(
     assert verdict.lost == ({"aof": {verb: 1}} if may_go else {})
 
 
+@pytest.mark.parametrize(("durability", "kind", "may_go"), [
+    ("memory", "failover", True), ("memory", "restart", True), ("aof", "restart", False), ("aof", "failover", True),
+    ("replica", "failover", False), ("replica", "restart", True),
+])  # fmt: skip
+@pytest.mark.parametrize("what", ["a log", "gcra", "leases"])
+def test_what_a_server_forgot_of_rates_may_be_allowed_again(
+    what: str, durability: str, kind: str, may_go: bool
+) -> None:
+    bad = {bad.what: bad for bad in BAD_RATES}
+    case = bad[{"a log": "a log allows more than its limit in a period", "gcra": "gcra allows a hit too early",
+                "leases": "a third lease is given"}[what]]  # fmt: skip
+    at = {"a log": "82.35 failover 82.3", "gcra": "83.24 failover 83.23", "leases": "85.35 failover 85.3"}[what]
+    story = edited(RATES, *case.edits).replace("@aof", "" if durability == "memory" else f"@{durability}")
+    told_of_it = judge(told(story, f"mark {at.replace('failover', kind)}"))
+    broken = {one.rule for one in told_of_it.violations}
+    assert ("rates_kept" in broken or "leases_kept" in broken) is not may_go, told_of_it.violations
+
+
 # As a file
 
 
 def test_a_history_survives_being_saved(tmp_path: Path) -> None:
-    history = told(TASKS, LOCKS, CHANGES, SESSIONS, RESTART)
+    history = told(TASKS, LOCKS, CHANGES, SESSIONS, RATES, RESTART)
     history.problems.append("one")
     history.settings["fair"] = False
     history.final["e"] = None

@@ -29,6 +29,7 @@ from pyadeq.asyncio import Adeq
 from pyadeq.errors import AdeqError
 from pyadeq.ext.chaos.cast import ROLES
 from pyadeq.ext.chaos.change.recorder import RecordedChanges
+from pyadeq.ext.chaos.rate.recorder import RecordedRates
 from pyadeq.ext.chaos.recorder import Recorder
 from pyadeq.ext.chaos.session.recorder import RecordedSessions
 from pyadeq.ext.chaos.workload import Client, Scene
@@ -120,7 +121,7 @@ async def _play(role: str, name: str, options: dict[str, Any]) -> None:
     stopped = asyncio.Event()
     asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, stopped.set)
     random = Random(f"{scene.seed} {name}")
-    client = Adeq.from_url(
+    connected = Adeq.from_url(
         scene.url,
         **scene.places(),
         source=name,
@@ -129,12 +130,14 @@ async def _play(role: str, name: str, options: dict[str, Any]) -> None:
         replicas=scene.replicas,
     )
     with Recorder(journal=options["journal"]) as recorder:
-        async with client as adeq:
+        async with connected as adeq:
             queue = recorder.queue(adeq.queue(scene.queue), name, durability)
             locks = recorder.locks(adeq.locks(scene.domain), name, durability)
             changes = RecordedChanges(recorder, adeq, scene.domain, name, durability)
             sessions = RecordedSessions(recorder, adeq, scene.domain, name, durability)
-            await ROLES[role](Client(name, scene, random, adeq, queue, locks, changes, sessions, stopped))
+            rates = RecordedRates(recorder, adeq, scene.domain, name, durability)
+            client = Client(name, scene, random, adeq, queue, locks, changes, sessions, rates, stopped)
+            await ROLES[role](client)
             await changes.aclose()
 
 

@@ -7,21 +7,22 @@ from collections.abc import Awaitable, Callable, Mapping
 from typing import Final
 
 from pyadeq.ext.chaos.change import workload as changes
+from pyadeq.ext.chaos.rate import workload as rates
 from pyadeq.ext.chaos.session import workload as sessions
 from pyadeq.ext.chaos.workload import ROLES as OTHERS
 from pyadeq.ext.chaos.workload import Client, operate
 
 CAST: Final[Mapping[str, int]] = {
     "producer": 3, "worker": 3, "owner": 2, "operator": 1, "proposer": 1, "voter": 2, "applier": 2, "sweeper": 1,
-    "visitor": 2,
+    "visitor": 2, "caller": 2,
 }  # fmt: skip
-FREEZABLE: Final = ("worker", "owner", "voter", "applier", "sweeper", "changer", "visitor", "guest", "helper")
+FREEZABLE: Final = ("worker", "owner", "voter", "applier", "sweeper", "changer", "visitor", "caller", "guest", "helper")
 """Clients that hold leases, or others that may stand still."""
 
 
 async def be_guest(client: Client) -> None:
-    """Sessions in one process."""
-    await sessions.visit(client)
+    """Sessions and rates in one process."""
+    await asyncio.gather(sessions.visit(client), rates.call(client))
 
 
 async def help_out(client: Client) -> None:
@@ -33,6 +34,7 @@ ROLES: Final[Mapping[str, Callable[[Client], Awaitable[None]]]] = {
     **OTHERS,
     **changes.ROLES,
     "visitor": sessions.visit,
+    "caller": rates.call,
     "guest": be_guest,
     "helper": help_out,
 }

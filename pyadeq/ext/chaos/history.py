@@ -50,11 +50,14 @@ class Mark:
     """An event after which the server may know less than before, or reads another time.
 
     at: when it was over, and the server answered again; it may have affected everything that began before.
+    since: when it began at the earliest; what was answered before was answered by a server that had lost nothing yet.
+    None: not known.
     """
 
     at: float
     kind: MarkKind
     note: str = ""
+    since: float | None = None
 
 
 class Recorded(Protocol):

@@ -11,6 +11,7 @@ from pyadeq.ext.chaos import (
     loss_rules,
     once_rules,
     order_rules,
+    rate,
     session,
     task_rules,
     told_rules,
@@ -47,6 +48,7 @@ RULES: Mapping[str, Rule] = {
         end_rules.nothing_left,
         *change.RULES,
         *session.RULES,
+        *rate.RULES,
     )
 }
 

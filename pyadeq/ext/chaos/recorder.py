@@ -54,9 +54,9 @@ class Recorder:
         """Return a lock domain whose calls are recorded. durability: that of its Adeq."""
         return RecordedLocks(self, locks, client, durability)
 
-    def mark(self, kind: MarkKind, note: str = "") -> None:
-        """Record an event of the server. Call it when the server answers again."""
-        self.marks.append(Mark(self.clock(), kind, note))
+    def mark(self, kind: MarkKind, note: str = "", since: float | None = None) -> None:
+        """Record an event of the server. Call it when the server answers again. since: see Mark."""
+        self.marks.append(Mark(self.clock(), kind, note, since))
         self._write({"mark": asdict(self.marks[-1])})
 
     def close(self) -> None:

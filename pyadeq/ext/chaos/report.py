@@ -38,7 +38,7 @@ class Report(BaseModel):
     """One run, or several together.
 
     faults: what was injected, and what befell the server, by kind. tasks: those made, by the state in the end (`gone`:
-    there is none). changes: by the state in the end. sessions: those created. calls: by outcome.
+    there is none). changes: by the state in the end. sessions: those created. hits: by status. calls: by outcome.
     granted: locks. checks: by rule. lost: what was
     not confirmed and is gone, by the durability of the call and by its verb. problems: what kept the run from being
     complete. history: the file that has it all.
@@ -54,6 +54,7 @@ class Report(BaseModel):
     changes: dict[str, int] = {}
     granted: int = 0
     sessions: int = 0
+    hits: dict[str, int] = {}
     calls: dict[str, int] = {}
     checks: dict[str, int] = {}
     lost: dict[str, dict[str, int]] = {}
@@ -76,6 +77,7 @@ def report_on(history: History, verdict: Verdict, *, faults: Mapping[str, int] |
         changes=dict(Counter(record["state"] for record in _changes(history))),
         granted=sum(op.verb == "take" and op.outcome == "ok" for op in history.ops),
         sessions=sum(op.verb == "session.create" and op.answer.get("status") == "created" for op in history.ops),
+        hits=dict(Counter(op.answer["status"] for op in history.ops if op.verb == "rate.hit" and op.answer)),
         calls=dict(Counter(op.outcome for op in history.ops)),
         checks=verdict.checks,
         lost=verdict.lost,
@@ -99,7 +101,7 @@ def together(reports: Iterable[Report]) -> Report:
         whole.clients += one.clients
         whole.granted += one.granted
         whole.sessions += one.sessions
-        for name in ("faults", "tasks", "changes", "calls", "checks"):
+        for name in ("faults", "tasks", "changes", "hits", "calls", "checks"):
             setattr(whole, name, dict(Counter(getattr(whole, name)) + Counter(getattr(one, name))))
         for durability, verbs in one.lost.items():
             whole.lost[durability] = dict(Counter(whole.lost.get(durability, {})) + Counter(verbs))
@@ -145,6 +147,8 @@ def _lines(report: Report) -> Iterable[tuple[str, str]]:
         yield "Changes", f"{sum(report.changes.values()):,}: {_counted(report.changes)}"
     if report.sessions:
         yield "Sessions", f"{report.sessions:,} created"
+    if report.hits:
+        yield "Hits", f"{sum(report.hits.values()):,}: {_counted(report.hits)}"
     outcomes = {"ok": "done", "refused": "refused", "unknown": "without an answer"}
     calls = [f"{report.calls.get(outcome, 0):,} {word}" for outcome, word in outcomes.items()]
     yield "Calls", f"{sum(report.calls.values()):,}: {', '.join(calls)}"

@@ -63,6 +63,7 @@ class Run:
             self.queue.base,
             self.locks.base,
             self.adeq.noun("change", scene.domain).base,
+            self.adeq.rates(scene.domain).base,
             *sessions.bases(self.adeq, scene.domain),
         )
         self._started: Counter[str] = Counter()

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from bisect import bisect_left
+from bisect import bisect_left, bisect_right
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from math import inf
 
 from pyadeq.ext.chaos.history import Op
 
@@ -18,18 +19,32 @@ class ServerTimes:
     stepped: the clock went back, so that times say nothing.
     """
 
-    def __init__(self, ops: Iterable[Op]) -> None:
+    def __init__(self, ops: Sequence[Op]) -> None:
         answered = sorted((op.ended, now) for op in ops if op.ended is not None and (now := now_of(op)) is not None)
         self._ended = [ended for ended, _ in answered]
         self._highest: list[int] = []
         for _, now in answered:
             self._highest.append(max(now, self._highest[-1]) if self._highest else now)
+        began = sorted((op.began, now) for op in ops if (now := now_of(op)) is not None)
+        self._began = [at for at, _ in began]
+        self._lowest: list[int] = []  # from here on
+        for _, now in reversed(began):
+            self._lowest.append(min(now, self._lowest[-1]) if self._lowest else now)
+        self._lowest.reverse()
         self.stepped = any(now_of(op) is not None and self.since(op) > (now_of(op) or 0) for op in ops)
 
     def since(self, op: Op) -> int:
         """The earliest time at which the server can have run a call; 0 if nothing is known."""
         at = bisect_left(self._ended, op.began)
         return self._highest[at - 1] if at else 0
+
+    def after(self, at: float) -> float:
+        """A time of the server's clock that it had not before a time of the clients' clock; infinite if none is known.
+
+        A call that began later was answered with it.
+        """
+        first = bisect_right(self._began, at)
+        return self._lowest[first] if first < len(self._lowest) else inf
 
 
 def now_of(op: Op) -> int | None:

@@ -30,11 +30,11 @@ class Look:
 class Watch:
     """Looks at the servers of some keys, and tells what has changed since the last look.
 
-    mark: called with the kind of the change and a note. It may have happened up to a quarter of a second before, or as
-    long ago as the server was out of reach.
+    mark: called with the kind of the change, a note, and the time of the last look before. It may have happened up to a
+    quarter of a second before, or as long ago as the server was out of reach.
     """
 
-    def __init__(self, adeq: Adeq, keys: tuple[str, ...], mark: Callable[[Kind, str], object]) -> None:
+    def __init__(self, adeq: Adeq, keys: tuple[str, ...], mark: Callable[[Kind, str, float], object]) -> None:
         self._adeq = adeq
         self._keys = keys
         self._mark = mark
@@ -56,7 +56,7 @@ class Watch:
                 self._last[key] = look
                 if change and change not in marked:
                     marked.add(change)
-                    self._mark(*change)
+                    self._mark(*change, self._seen)
             self.reachable = True
         except OUT_OF_REACH:
             self.reachable = False

@@ -17,6 +17,7 @@ from typing import Any
 from pyadeq.asyncio import Adeq, Grant, Queue
 from pyadeq.errors import DeadlockError, DurabilityError, LeaseLost, TransportError, WaitTimeout
 from pyadeq.ext.chaos.change.recorder import RecordedChanges
+from pyadeq.ext.chaos.rate.recorder import RecordedRates
 from pyadeq.ext.chaos.recorder import RecordedLocks, RecordedQueue
 from pyadeq.ext.chaos.session.recorder import RecordedSessions
 from pyadeq.ids import new_ulid
@@ -70,6 +71,7 @@ class Client:
     locks: RecordedLocks
     changes: RecordedChanges
     sessions: RecordedSessions
+    rates: RecordedRates
     stopped: asyncio.Event
 
     @property

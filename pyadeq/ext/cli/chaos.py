@@ -110,7 +110,7 @@ def _run(
         engine = _engine(adeq, scene)
     cast = cast_of(clients)
     view.say(f"Server   {engine} at {shown_url(scene.url)}")
-    view.say(f"Scratch  queue, locks, changes and sessions {scene.queue}, deleted at the end; seed {scene.seed}")
+    view.say(f"Scratch  queue, locks and other nouns {scene.queue}, deleted at the end; seed {scene.seed}")
     view.say(f"Clients  {', '.join(f'{count} × {role}' for role, count in cast.items())}; durability {durability}")
     view.say("Now restart the server, fail over, cut the network: whatever may happen in production.")
     with Run(scene, cast, durability=(durability,)) as run:

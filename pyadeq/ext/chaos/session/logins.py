@@ -6,6 +6,7 @@ from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from hashlib import sha1
+from math import inf
 from typing import Any, NamedTuple
 
 from pyadeq.ext.chaos.case import Case
@@ -47,13 +48,17 @@ class End(NamedTuple):
 
 @dataclass(slots=True)
 class Login:
-    """A session from the call that made it. hashes: of its ids, oldest first. made: the calls that made these."""
+    """A session from the call that made it. hashes: of its ids, oldest first. made: the calls that made these.
+
+    used_until: when the last of its uses was answered, by the clients' clock.
+    """
 
     user: str
     hashes: list[str]
     made: list[Op]
     uses: list[Use] = field(default_factory=list)
     ends: list[End] = field(default_factory=list)
+    used_until: float = 0.0
 
     @property
     def newest(self) -> int:
@@ -155,6 +160,7 @@ class Logins:
         login, turn = known
         use = Use(op, turn, f"{verb} {op.answer['status']}" if op.outcome == "ok" else verb)
         login.uses.append(use)
+        login.used_until = max(login.used_until, inf if op.ended is None else op.ended)
         if use.what in ("rotate ok", "rotate"):
             grace = op.asked.get("grace_ms", 10_000)
             login.ends.append(End(op, turn, use.what == "rotate ok", grace))
@@ -163,7 +169,7 @@ class Logins:
 
     def _revoke_all(self, op: Op) -> None:
         for login in self._of_user[op.asked["user"]]:
-            is_used = login.uses and (login.uses[-1].op.ended or op.began) >= op.began  # or nothing depends on it
+            is_used = login.used_until >= op.began  # or nothing depends on it
             if is_used and op.asked.get("keep") not in login.hashes:
                 sure = op.outcome == "ok" and (login.made[0].ended or op.began) < op.began
                 login.ends.append(End(op, login.newest, sure))

@@ -1,0 +1,15 @@
+"""Rates in a chaos run: what its clients do with them, and the rules that they have to keep."""
+
+from __future__ import annotations
+
+from pyadeq.ext.chaos.case import Rule
+from pyadeq.ext.chaos.rate import rules
+
+RULES: tuple[Rule, ...] = (
+    rules.rates_kept,
+    rules.leases_kept,
+    rules.slots_freed,
+    rules.hits_all_or_none,
+    rules.hits_counted_once,
+    rules.hits_answered_again,
+)

@@ -1,0 +1,106 @@
+"""What the clients of a chaos run do with rates: hit rules, hold leases, and change the rules meanwhile."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Mapping
+from contextlib import suppress
+from functools import partial
+from typing import Any, Final
+
+from pyadeq.errors import DurabilityError, TransportError
+from pyadeq.ext.chaos.workload import PAUSE, Client
+from pyadeq.ids import new_ulid
+
+# Each rule in its forms, of which no two have the same limit and period.
+RULES: Final[Mapping[str, list[dict[str, Any]]]] = {
+    "flow": [
+        {"limit": 4, "period": 1, "burst": 2},
+        {"limit": 8, "period": 1, "burst": 4},
+        {"limit": 4, "period": 2, "burst": 1},
+    ],
+    "log": [{"limit": limit, "period": period, "algorithm": "log"} for limit, period in ((4, 1), (8, 1), (4, 2))],
+    "once": [{"limit": limit, "period": period, "algorithm": "log"} for limit, period in ((3, 1), (6, 1), (6, 2))],
+    "slots": [{"limit": limit, "lease": 1, "algorithm": "concurrency"} for limit in (1, 2, 3)],
+}
+SUBJECTS: Final = ("red", "blue")
+REFUNDED: Final = "green"  # whose hits are taken back now and then
+FLOWS: Final = 3  # of one process
+PACE: Final = 8.0  # calls a second of each
+
+
+async def call(client: Client) -> None:
+    """Hit rules in several flows."""
+    for name in RULES:
+        while not client.stopped.is_set() and not await _change(client, name):
+            await client.idle(PAUSE)
+    await asyncio.gather(*(_flow(client) for _ in range(FLOWS)))
+
+
+async def _change(client: Client, name: str) -> Any:
+    return await _try(client.rates.set_rule(name, **client.random.choice(RULES[name])))
+
+
+async def _flow(client: Client) -> None:
+    random, rates = client.random, client.rates
+    while not client.stopped.is_set():
+        chance, subject = random.random(), random.choice(SUBJECTS)
+        if chance < 0.4:
+            await _try(rates.hit(random.choice(("flow", "log")), subject, random.choice((1, 1, 1, 2))))
+        elif chance < 0.55:
+            await _hit_again(client, partial(rates.hit, "once", subject))
+        elif chance < 0.7:
+            several = [(name, subject) for name in random.sample(("flow", "log", "once"), 2)]
+            await _hit_again(client, partial(rates.hit_all, several))
+        elif chance < 0.9:
+            await _hold(client, subject)
+        elif chance < 0.94:
+            await _take_back(client)
+        elif chance < 0.97:
+            await _try(rates.peek(random.choice(list(RULES)), subject))
+        else:
+            await _change(client, random.choice(list(RULES)))
+        await client.idle(random.expovariate(PACE))
+
+
+async def _hit_again(client: Client, hit: Any) -> None:
+    """A hit with a rid; sometimes twice at the same time, or once more afterwards."""
+    hit = partial(hit, rid=new_ulid())
+    await asyncio.gather(*(_try(hit()) for _ in range(2 if client.chance(0.2) else 1)))
+    if client.chance(0.2):
+        await _try(hit())
+
+
+async def _hold(client: Client, subject: str) -> None:
+    """Take a lease, alone or together with a hit of another rule, and renew it or not, and give it back or not."""
+    random, rates, rid = client.random, client.rates, new_ulid()
+    several = [("slots", subject), *([("once", subject)] if client.chance(0.3) else [])]
+    if client.chance(0.03):
+        await _try(rates.release("slots", subject, rid))  # it arrives before its hit, which takes no place then
+    answer = await _try(rates.hit_all(several, rid=rid))
+    if not answer:
+        return
+    await client.idle(random.random() * 0.4)
+    while client.chance(0.4):
+        if await _try(rates.renew("slots", subject, rid)) is None:
+            return
+        await client.idle(random.random() * 0.4)
+    if client.chance(0.8):
+        await _try(rates.release("slots", subject, rid))
+
+
+async def _take_back(client: Client) -> None:
+    """Hit a rule and take the hit back."""
+    name = client.random.choice(("flow", "log"))
+    if await _try(client.rates.hit(name, REFUNDED)):
+        await _try(client.rates.refund(name, REFUNDED))
+    if client.chance(0.2):
+        await _try(client.rates.reset(name, REFUNDED))
+
+
+async def _try(call: Awaitable[Any]) -> Any:
+    """Make a call; None if it has no answer, or one that is not confirmed."""
+    with suppress(TransportError, DurabilityError):
+        return await call
+    await asyncio.sleep(PAUSE)
+    return None
