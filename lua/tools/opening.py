@@ -9,6 +9,7 @@ is 0, or false.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from functools import cache
 
 from call import CallField, fields_of
 from header import BuildError
@@ -44,31 +45,38 @@ def _opening(
     named: set[str] = set()
     parts = [(include.path, include.text) for include in script.includes if include.noun == word]
     for path, text in [*parts, *bodies]:
-        every = tokens(text)
-        named.update(name for name, _ in fields_of(every))
-        for name, line in _settings(every):
+        fields, settings = _named(text)
+        named.update(fields)
+        for name, line in settings:
             used.setdefault(name, (path, line))
     started = {name: field for name, field in call.items() if field.start and name in named}
     for field in started.values():
         if field.where:
             used.setdefault(field.where, (field.path, 1))
-    fields = noun.config()
+    known = noun.config()
     for name, (path, line) in used.items():
-        if name not in fields:
+        if name not in known:
             raise BuildError(path, line, f"{name} is no setting: see [settings] and [tables.settings] of {noun.path}")
-    read = [*ALWAYS, *(name for name in fields if name in used and name not in ALWAYS)]
+    read = [*ALWAYS, *(name for name in known if name in used and name not in ALWAYS)]
     rows = {name: f"row[{at}]" for at, name in enumerate(read, 1)}
-    values = [f"{SETTINGS}{name} = {_value(noun, name, rows[name])}" for name in fields if name in used]
+    values = [f"{SETTINGS}{name} = {_value(noun, name, rows[name])}" for name in known if name in used]
     for name, field in started.items():
         where = f"{rows[field.where]} and " if field.where else ""
         values.append(f"{name} = {where}{field.start}")
     return {_NAMES: ", ".join(f"'{name}'" for name in read), _FIELDS: ", ".join(values)}
 
 
+@cache
+def _named(text: str) -> tuple[set[str], list[tuple[str, int]]]:
+    """The fields of `ctx` and the settings that a source names. Most includes are in many scripts."""
+    every = tokens(text)
+    return {name for name, _ in fields_of(every)}, list(_settings(every))
+
+
 def _settings(every: list[Token]) -> Iterator[tuple[str, int]]:
     """Each `ctx.settings.<name>` of a source: the name, and its line."""
     for at in range(2, len(every) - 2):
-        if [token.text for token in every[at - 2 : at + 2]] == ["ctx", ".", "settings", "."]:
+        if every[at].text == "settings" and [every[at + to].text for to in (-2, -1, 1)] == ["ctx", ".", "."]:
             yield every[at + 2].text, every[at + 2].line
 
 

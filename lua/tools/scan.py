@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Container, Mapping
+from bisect import bisect_left
+from collections.abc import Container, Iterable, Mapping
 from dataclasses import dataclass, field
+from functools import cache, lru_cache
 from typing import NamedTuple
 
 
@@ -55,17 +57,18 @@ class Token(NamedTuple):
         return self.text[1:-1] if self.kind == "string" and self.text[0] in "'\"" else None
 
 
+@lru_cache(maxsize=1)
 def tokens(text: str) -> list[Token]:
+    """The tokens of a text. Most texts are read twice in a row: for their names, and for one more rule."""
     found, at, line = [], 0, 1
     while at < len(text):
         match = _TOKEN.match(text, at)
         if match is None:
             raise LuaError(line, f"{text[at]!r} is no Lua 5.1")
-        kind = match.lastgroup or "skip"
-        if match["skip"] is None:
-            kind = next(k for k in ("name", "number", "string", "op") if match[k] is not None)
-            found.append(Token("keyword" if match[0] in KEYWORDS else kind, match[0], line, at))
-        line += match[0].count("\n")
+        kind, word = match.lastgroup or "", match[0]
+        if kind != "skip":
+            found.append(Token("keyword" if word in KEYWORDS else kind, word, line, at))
+        line += word.count("\n")
         at = match.end()
     return found
 
@@ -103,27 +106,26 @@ def parse(text: str, nouns: Container[str] = ()) -> Chunk:
     return _Parser(text, nouns).chunk
 
 
-def substitute(text: str, called: Mapping[str, str], nouns: Container[str] = ()) -> str:
+def substitute(text: str, called: Mapping[str, str], nouns: Iterable[str] = ()) -> str:
     """The text with other expressions for functions that are not local in it, where they are called.
 
     `<noun>.<name>` becomes `<noun>__<name>` everywhere.
     """
     parts, end = [], 0
-    for token in _uses(text, nouns):
-        after = token.at + len(token.text)
+    for token, is_called in _uses(text, tuple(nouns)):
         name = in_script(token.text)
-        if name in called and tokens(text[after:])[0].text == "(":
+        if is_called and name in called:
             name = called[name]
         if name != token.text:
             parts += [text[end : token.at], name]
-            end = after
+            end = token.at + len(token.text)
     return "".join([*parts, text[end:]])
 
 
 def renamed(text: str, names: Mapping[str, str]) -> str:
     """An include with other names for what it takes from outside, and for itself."""
     parts, end = [], 0
-    for token in _uses(_LOCAL.sub(lambda word: " " * len(word[0]), text, count=1), ()):
+    for token, _ in _uses(_LOCAL.sub(lambda word: " " * len(word[0]), text, count=1), ()):
         if token.text in names:
             parts += [text[end : token.at], names[token.text]]
             end = token.at + len(token.text)
@@ -135,13 +137,23 @@ def in_script(name: str) -> str:
     return name.replace(".", "__")
 
 
-def _uses(text: str, nouns: Container[str]) -> list[Token]:
-    return sorted(parse(text, nouns).uses, key=lambda token: token.at)
+@cache
+def _uses(text: str, nouns: tuple[str, ...]) -> list[tuple[Token, bool]]:
+    """The names in a text that are not local, in order, and whether each is called. Most texts are in many scripts."""
+    chunk = parse(text, nouns)
+    starts = [token.at for token in chunk.tokens]
+    found = []
+    for token in sorted(chunk.uses, key=lambda token: token.at):
+        behind = bisect_left(starts, token.at + len(token.text))
+        found.append((token, behind < len(starts) and chunk.tokens[behind].text == "("))
+    return found
 
 
 class _Parser:
     def __init__(self, text: str, nouns: Container[str]) -> None:
-        self.chunk = Chunk(tokens(text))
+        every = tokens(text)
+        self.chunk = Chunk(every)
+        self.tokens = [*every, Token("end", "", every[-1].line if every else 1, -1)]
         self.nouns = nouns
         self.at = 0
         self.open: list[Function] = []
@@ -154,12 +166,11 @@ class _Parser:
 
     @property
     def token(self) -> Token:
-        every = self.chunk.tokens
-        return every[self.at] if self.at < len(every) else Token("end", "", every[-1].line if every else 1, -1)
+        return self.tokens[self.at]
 
     @property
     def word(self) -> str:
-        return self.token.text
+        return self.tokens[self.at].text
 
     def take(self, expected: str | None = None) -> Token:
         token = self.token

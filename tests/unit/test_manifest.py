@@ -307,5 +307,6 @@ def test_own_manifest() -> None:
         assert set(script["errors"]) <= manifest["errors"].keys()
 
 
+@pytest.mark.slow  # `make check` shows the same
 def test_own_files_are_current() -> None:
     assert bundle.differences(LUA, bundle.build(LUA)) == []
