@@ -125,7 +125,7 @@ chaos: $(READY) ## all faults on real processes, each alone and then mixed, for 
 demo: $(READY) ## a queue at work on a private server; with ARGS=--approvals, changes that people review
 	$(VENV)/bin/adeq demo $(ARGS)
 
-bench: $(READY) ## the time of each operation; the server's CPU and memory for tasks and locks, flow features, sessions, and locks that many want
+bench: $(READY) ## the time of each operation; the server's CPU and memory for tasks and locks, flow features, sessions, flags, and locks that many want
 	@mkdir -p build/bench
 	$(PY) -m pytest bench/test_operations.py -p no:randomly --benchmark-disable-gc --benchmark-sort=min \
 		--benchmark-columns=min,median,max,rounds --benchmark-json=build/bench/operations.json
@@ -134,6 +134,7 @@ bench: $(READY) ## the time of each operation; the server's CPU and memory for t
 	$(PY) -m bench.queue_flow
 	$(PY) -m bench.lock_cpu
 	$(PY) -m bench.session_cpu
+	$(PY) -m bench.flags
 	$(PY) -m bench.rate_cpu
 	$(PY) -m bench.lock_contended
 
