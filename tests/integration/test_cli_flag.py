@@ -12,6 +12,8 @@ import pytest
 from pyadeq import Adeq, Config
 from tests.integration.cli import Ended, adeq
 
+pytestmark = pytest.mark.any_engine
+
 COLOUR = {
     "state": "ENABLED",
     "variants": {"red": "#f00", "blue": "#00f"},

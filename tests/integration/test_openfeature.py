@@ -6,6 +6,8 @@ The numbers in names of tests are requirements of OpenFeature's specification of
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 import threading
 from collections.abc import Iterator
 from pathlib import Path
@@ -23,7 +25,10 @@ from openfeature.provider import ProviderStatus
 from pyadeq import Adeq, Config
 from pyadeq.ext.openfeature import FlagProvider
 from tests.integration.conftest import Proxy
+from tests.quick import slow_after
 from tests.waiting import wait_until
+
+pytestmark = pytest.mark.any_engine
 
 ON_OFF = {"state": "ENABLED", "variants": {"on": True, "off": False}, "defaultVariant": "on"}
 
@@ -280,7 +285,7 @@ def test_a_server_away_in_the_middle_and_back(config: Config, behind: Config, pr
     assert client.get_string_details("rule", "x", gold).reason == Reason.TARGETING_MATCH
 
 
-def test_a_server_away_at_start_without_a_file(config: Config, behind: Config, proxy: Proxy) -> None:
+def test_2_4_2_1_a_server_away_at_start_without_a_file(config: Config, behind: Config, proxy: Proxy) -> None:
     config.set_many(FLAGS)
     proxy.deaf = True
     with pytest.raises(ProviderNotReadyError):
@@ -295,6 +300,19 @@ def test_a_server_away_at_start_without_a_file(config: Config, behind: Config, p
     wait_until(lambda: events.of(ProviderEvent.PROVIDER_CONFIGURATION_CHANGED))
     assert client.get_provider_status() == ProviderStatus.READY
     assert client.get_boolean_details("boolean", False).reason == Reason.STATIC
+
+
+def test_a_provider_that_was_not_ready_may_be_initialized_again(config: Config, behind: Config, proxy: Proxy) -> None:
+    config.set("flag:boolean", ON_OFF)
+    proxy.deaf = True
+    provider = FlagProvider(behind, poll=60, wait=0.05)
+    for _ in range(2):
+        with pytest.raises(ProviderNotReadyError, match=r"the flags were not read within 0\.05 s"):
+            provider.initialize(EvaluationContext())
+    proxy.deaf = False
+    wait_until(lambda: provider.resolve_boolean_details("boolean", False).value)
+    provider.initialize(EvaluationContext())
+    provider.shutdown()
 
 
 def test_a_server_away_at_start_with_a_file(config: Config, behind: Config, proxy: Proxy, tmp_path: Path) -> None:
@@ -330,7 +348,7 @@ def test_the_file_has_flagds_format_and_follows(config: Config, tmp_path: Path) 
     assert [path.name for path in tmp_path.iterdir()] == ["flags.json"]
 
 
-@pytest.mark.parametrize("text", ["", "{", "[]", '{"flags": 7}', '{"flags": {"a": {"state": "ON"}}}'])
+@pytest.mark.parametrize("text", slow_after(1, ['{"flags": {"a": {"state": "ON"}}}', "", "{", "[]", '{"flags": 7}']))
 def test_a_damaged_file_is_no_file(
     behind: Config, proxy: Proxy, tmp_path: Path, text: str, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -351,6 +369,12 @@ def test_a_file_that_cannot_be_written_is_logged(
     api.set_provider_and_wait(FlagProvider(config, file=tmp_path / "none" / "flags.json"))
     assert api.get_client().get_boolean_value("a", False)
     assert "the flags cannot be written to" in caplog.text
+
+
+def test_without_the_sdk_the_error_names_the_extra() -> None:
+    code = "import sys; sys.modules['openfeature'] = None; import pyadeq.ext.openfeature"
+    ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert "OpenFeature needs the extra `openfeature`: pip install 'pyadeq[openfeature]'" in ended.stderr
 
 
 def test_two_domains_may_share_a_server(config: Config, url: str, base_name: str) -> None:

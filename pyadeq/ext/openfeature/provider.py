@@ -64,6 +64,7 @@ class FlagProvider(AbstractProvider):
         # What was said last. None: the SDK has not said yet how the initialization ended.
         self._status: ProviderStatus | None = None
         self._stopped = Event()
+        self._looking: Thread | None = None
 
     def get_metadata(self) -> Metadata:
         """The name of the provider."""
@@ -75,9 +76,9 @@ class FlagProvider(AbstractProvider):
         In each case the provider goes on trying, and says by an event when it has read the flags.
         """
         with self._lock:
-            if self._snapshot is not None:
-                return
-            self._snapshot = snapshot = self._config.watch(on_change=self._take, poll=self._poll)
+            if self._snapshot is None:
+                self._snapshot = self._config.watch(on_change=self._take, poll=self._poll)
+            snapshot = self._snapshot
         if snapshot.start(self._wait):
             self._take()
         with self._lock:
@@ -85,7 +86,9 @@ class FlagProvider(AbstractProvider):
                 self._read_file()
             # The SDK reports READY or ERROR after this method. The thread reports what is different later.
             self._status = ProviderStatus.READY if self._known else ProviderStatus.ERROR
-            Thread(target=self._look, args=(self._stopped,), name="pyadeq-flags", daemon=True).start()
+            if self._looking is None:
+                self._looking = Thread(target=self._look, args=(self._stopped,), name="pyadeq-flags", daemon=True)
+                self._looking.start()
             if not self._known:
                 why = f": {snapshot.error}" if snapshot.error else ""
                 raise ProviderNotReadyError(f"the flags were not read within {self._wait:g} s{why}")
