@@ -27,7 +27,7 @@
 -- EVENT  config.set config.removed
 -- ROLE   operate
 -- REPLAY rid
--- COST   14 commands and 4 for each name; at most 10,000 commands, 36,000 steps
+-- COST   14 commands and 4 for each name; at most 9,900 commands, 35,000 steps
 
 local ctx, refused = open()
 if refused then return refused end

@@ -39,7 +39,7 @@
 -- EVENT  config.set config.removed
 -- ROLE   operate
 -- REPLAY rid
--- COST   14 commands and 4 for each name; at most 10,000 commands, 36,000 steps
+-- COST   14 commands and 4 for each name; at most 9,900 commands, 35,000 steps
 
 local LAYOUT = 1
 local CREATED = 1
