@@ -45,7 +45,7 @@ for i = 1, #page, 2 do
   if tonumber(page[i + 1]) > rev then break end
   local entry, more = entry_of(page[i])
   size = size + more
-  if i > 2 * limit or (i > 1 and size > 1048576) then
+  if i == 2 * limit + 1 or size > 1048576 then  -- one name alone is smaller
     last = string.format('%.0f', rev) .. ' ' .. page[i - 1] .. ' ' .. page[i - 2]
     break
   end
