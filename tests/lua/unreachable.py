@@ -89,6 +89,7 @@ UNREACHABLE: Final = {
         "queue/include/retention/remove_tasks.lua: no round over `#families`",
         "queue/include/retention/remove_tasks.lua: no round over `#keys`",
         "queue/include/retention/remove_tasks.lua: no round over `ids`",
+        "config/include/removed/forget_removed.lua: no round over `names`",
         "session/get.v1.lua: no round over `#record`",
         "session/include/session/remove_sessions.lua: no round over `hashes`",
     ],
@@ -100,6 +101,8 @@ UNREACHABLE: Final = {
         "change/include/review/escalate.lua: no round over `list`",
     ],
     "a list of these always has an entry": [
+        "config/include/set/answer_of.lua: no round over `string.gmatch(letters, '%a')`",
+        "config/include/set/answer_of.lua: no round over `string.gmatch(rest, '(%a)(%d+)')`",
         "session/create.v1.lua: no round over `#more`",
         "change/include/content/asked_slot.lua: no round over `people`",
         "change/include/content/bytes_before.lua: no round over `math.min(#one, #other)`",
