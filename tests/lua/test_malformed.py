@@ -18,11 +18,7 @@ from tests.lua.watched import Refused
 pytestmark = pytest.mark.any_engine
 
 SCRIPTS = [library()[script_id] for script_id in library()]
-FIELDS = [(script, at) for script in SCRIPTS for at in range(len(slots(script)))]
 every_script = pytest.mark.parametrize("script", SCRIPTS, ids=lambda script: script.id)
-every_argument = pytest.mark.parametrize(
-    ("script", "at"), FIELDS, ids=[f"{script.id}-{at}-{slots(script)[at].label}" for script, at in FIELDS]
-)
 
 
 def refusal(bench: Bench, script: Script, args: Sequence[bytes]) -> str:
@@ -48,35 +44,41 @@ def test_valid_arguments_are_accepted(bench: Bench, script: Script) -> None:
     bench.raw_run(script.id, *values(slots(script)))
 
 
-@every_argument
-def test_extreme_values_are_accepted(bench: Bench, script: Script, at: int) -> None:
+# One test for all arguments of a script: pytest takes longer for a test than the script for a call.
+
+
+@every_script
+def test_extreme_values_are_accepted(make_any: MakeAny, script: Script) -> None:
     sent = slots(script)
-    argument = sent[at].argument
-    if argument is None or sent[at].label.endswith(("_count", ".pairs")):
-        return
-    bench.furnish()
-    for value in extreme(argument):
-        args = values(sent)
-        args[at] = value
-        assert bench.raw_code(script.id, *args) != "ADEQ_ARG", f"{value!r:.100}"
+    for at, (label, _, argument) in enumerate(sent):
+        if argument is None or label.endswith(("_count", ".pairs")):
+            continue
+        bench: Bench = make_any(noun_of(script))
+        bench.furnish()
+        for value in extreme(argument):
+            args = values(sent)
+            args[at] = value
+            assert bench.raw_code(script.id, *args) != "ADEQ_ARG", f"{label}: {value!r:.100}"
 
 
-@every_argument
-def test_bad_values_are_refused_by_name(bench: Bench, script: Script, at: int) -> None:
+@every_script
+def test_bad_values_are_refused_by_name(bench: Bench, script: Script) -> None:
     sent = slots(script)
-    for value in bad(sent[at].argument):
-        args = values(sent)
-        args[at] = value
-        text = refusal(bench, script, args)
-        assert text.startswith(f"ADEQ_ARG {sent[at].label} must be "), f"{value!r:.100}: {text}"
-        assert len(text) < 500
-        assert text.isprintable()
+    for at, (label, _, argument) in enumerate(sent):
+        for value in bad(argument):
+            args = values(sent)
+            args[at] = value
+            text = refusal(bench, script, args)
+            assert text.startswith(f"ADEQ_ARG {label} must be "), f"{value!r:.100}: {text}"
+            assert len(text) < 500
+            assert text.isprintable()
 
 
-@every_argument
-def test_an_argument_that_is_missing_is_named(bench: Bench, script: Script, at: int) -> None:
+@every_script
+def test_an_argument_that_is_missing_is_named(bench: Bench, script: Script) -> None:
     sent = slots(script)
-    assert f"ADEQ_ARG {sent[at].label} must be " in refusal(bench, script, values(sent[:at]))
+    for at, slot in enumerate(sent):
+        assert f"ADEQ_ARG {slot.label} must be " in refusal(bench, script, values(sent[:at]))
 
 
 @every_script
