@@ -1,15 +1,18 @@
 """`adeq worker`: real processes that run handlers, and are looked at and steered."""
 
 import signal
-from collections.abc import Iterator
+import sys
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 import pytest
 
 from pyadeq import Adeq, Queue
+from pyadeq.ext.cli import worker_run
 from tests.integration.cli import adeq, answer, error, lines
-from tests.integration.workers import Start, get, probe, starting
+from tests.integration.workers import HANDLERS, Start, get, probe, starting
 from tests.waiting import DEADLINE, wait_until
 
 pytestmark = pytest.mark.any_engine
@@ -25,6 +28,24 @@ def start(tmp_path: Path, url: str, base_name: str) -> Iterator[Start]:
 def place(url: str, base_name: str) -> dict[str, Any]:
     """What the commands need to find the test's queue."""
     return {"ADEQ_URL": url, "ADEQ_QUEUE": base_name}
+
+
+Refused = Callable[..., str]
+
+
+@pytest.fixture
+def refused(tmp_path: Path, base_name: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[Refused]:
+    """What a worker says that refuses to start. It runs in this process: to start one takes most of such a test."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", [*sys.path])
+    for name in ("homes", "jobs"):  # what an earlier test has imported
+        sys.modules.pop(name, None)
+
+    def run(*arguments: str, **environment: str) -> str:
+        return error(2, "worker", "run", *arguments, **{"NAME": base_name, **environment})
+
+    with mock.patch.object(worker_run, "Process", side_effect=AssertionError("it starts")):
+        yield run
 
 
 def test_a_plain_function_is_a_handler(start: Start, queue: Queue) -> None:
@@ -90,12 +111,11 @@ def test_a_queue_is_worked_on_where_it_is(start: Start, tmp_path: Path, url: str
     ],
 )
 def test_what_contradicts_the_queue_is_refused(
-    start: Start, tmp_path: Path, url: str, options: list[str], environment: dict[str, str], message: str
+    refused: Refused, tmp_path: Path, url: str, options: list[str], environment: dict[str, str], message: str
 ) -> None:
     (tmp_path / "homes.py").write_text(HOMES)
-    worker = start("homes:sync", *options, HOME_URL=url, **{"ADEQ_URL": "", "ADEQ_QUEUE": "", **environment})
-    assert worker.ended() == 2
-    assert worker.log.startswith(f"adeq: {message}")
+    line = refused("homes:sync", *options, HOME_URL=url, **{"ADEQ_URL": "", "ADEQ_QUEUE": "", **environment})
+    assert line.startswith(f"adeq: {message}")
 
 
 def test_the_same_said_twice_is_no_contradiction(start: Start, tmp_path: Path, url: str, base_name: str) -> None:
@@ -113,10 +133,9 @@ def test_the_same_said_twice_is_no_contradiction(start: Start, tmp_path: Path, u
         ("absent", "handler: 'jobs' ("),
     ],
 )
-def test_what_is_no_handler_is_refused(start: Start, name: str, message: str) -> None:
-    worker = start(f"jobs:{name}")
-    assert worker.ended() == 2
-    assert worker.log.startswith(f"adeq: {message}")
+def test_what_is_no_handler_is_refused(refused: Refused, tmp_path: Path, url: str, name: str, message: str) -> None:
+    (tmp_path / "jobs.py").write_text(HANDLERS)
+    assert refused(f"jobs:{name}", ADEQ_URL=url).startswith(f"adeq: {message}")
 
 
 def test_workers_are_listed_and_shown(start: Start, queue: Queue, place: dict[str, Any]) -> None:

@@ -30,7 +30,8 @@ adeq = Adeq.from_url(os.environ["ADEQ_URL"])
 queue = adeq.queue(os.environ["NAME"])
 tasks = Tasks()
 empty = Tasks()
-Path("imported").open("a").write(f"{os.getpid()}\\n")
+with Path("imported").open("a") as imported:
+    imported.write(f"{os.getpid()}\\n")
 
 
 async def handle(lease):
