@@ -18,7 +18,18 @@ from mkdocs.exceptions import PluginError
 from mkdocs.structure.files import File, Files
 from mkdocs.structure.pages import Page
 from python_api import errors, python
-from scripts import error_codes, event_names, index, load_manifest, of, others, script_page, server_errors, settings
+from scripts import (
+    error_codes,
+    event_names,
+    index,
+    load_manifest,
+    metrics,
+    of,
+    others,
+    script_page,
+    server_errors,
+    settings,
+)
 
 PART = re.compile(r"^\{\{ (\w+) ?(.*?) \}\}$", re.MULTILINE)
 NOT_RUN = re.compile(r"^(```\w+) notest$", re.MULTILINE)  # a word for the tests, which run all other examples
@@ -33,6 +44,7 @@ PARTS: dict[str, Callable[[str], str]] = {
     "event_names": event_names,
     "server_errors": server_errors,
     "settings": settings,
+    "metrics": metrics,
     "data_model": sources.data_model,
     "contract": sources.contract,
     "command_line": sources.command_line,

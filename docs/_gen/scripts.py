@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Sequence
+from dataclasses import asdict
 from functools import cache
 from typing import Any
 
 import sources
 
+from pyadeq._worker.health import Health
+from pyadeq._worker.metrics import HealthCollector
 from pyadeq.errors import SCRIPT_ERRORS
+from pyadeq.ext.metrics.table import TABLE
 
 Manifest = dict[str, Any]
 DESCRIBED = ("queue", "lock")  # by the pages themselves
@@ -201,6 +205,20 @@ def settings(noun: str) -> str:
     shown = {one["name"]: "none" if one["default"] == "" else json.dumps(one["default"]).strip('"') for one in found}
     rows = [(f"`{one['name']}`", _type(one), shown[one["name"]], one["doc"]) for one in found]
     return table(("setting", "accepts", "default", "means"), rows)
+
+
+def metrics(of: str) -> str:
+    """A table of the metrics of an installation (`server`) or of a worker."""
+    if of == "server":
+        rows = [(f"`{one.name}`", one.kind, ", ".join(f"`{label}`" for label in one.labels), one.help) for one in TABLE]
+    else:
+        health = asdict(Health(0.0, 0.0, 0, 0, "run", 0, 0))
+        rows = []
+        for family in HealthCollector(health).collect():
+            labels = sorted(family.samples[0].labels)
+            name = family.samples[0].name
+            rows.append((f"`{name}`", family.type, ", ".join(f"`{label}`" for label in labels), family.documentation))
+    return table(("metric", "kind", "labels", "means"), rows)
 
 
 def _kind(script: dict[str, Any]) -> str:

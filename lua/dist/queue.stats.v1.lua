@@ -18,7 +18,7 @@
 -- RETURN ok        now_ms:int mode:text ready:int delayed:int blocked:int running:int stalled:int finished:int dead:int workers:int lanes:pairs(lanes) more_lanes:int counters:pairs(counters)
 -- ERROR  ADEQ_LAYOUT ADEQ_CLOCK
 -- FLAGS  no-writes
--- COST   13 + l commands for l lanes; at most 12,000 commands, 45,000 steps
+-- COST   12 + l commands for l lanes; at most 12,000 commands, 45,000 steps
 
 local LAYOUT = 1
 local arg_find = string.find
@@ -77,15 +77,10 @@ end
 -- `ctx.settings_<name>`; or nil and the error to return. lua/tools/opening.py generates which settings these are, and
 -- the first values of the fields of call.toml. clock: for a call that may create the base.
 local function open(clock) local config = KEYS[1]
-  local row = redis.call('HMGET', config, 'layout_min', 'clock', 'mode')
+  local row = redis.call('HMGET', config, 'layout_min', 'clock', 'presence_ms', 'mode')
   local now, now_text = read_clock(row[1], row[2], clock)
   if not now then return nil, now_text end
-  return { exists = row[1], now = now, now_text = now_text, settings_mode = row[3] }
-end
-
--- read_presence(): how long (ms) a worker without a heartbeat counts as alive.
-local function read_presence() local config = KEYS[1]
-  return tonumber(redis.call('HGET', config, 'presence_ms') or 30000)
+  return { exists = row[1], now = now, now_text = now_text, settings_presence_ms = tonumber(row[3] or 30000), settings_mode = row[4] }
 end
 
 local leases, ready, lanes, delayed, blocked, finished, dead, workers, counters = KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6], KEYS[7], KEYS[8], KEYS[9], KEYS[10]
@@ -114,6 +109,6 @@ return {
   'ok', ctx.now, ctx.settings_mode or 'running', in_line,
   redis.call('ZCARD', delayed), redis.call('ZCARD', blocked), redis.call('ZCARD', leases),
   redis.call('ZCOUNT', leases, '-inf', ctx.now), redis.call('ZCARD', finished), redis.call('ZCARD', dead),
-  redis.call('ZCOUNT', workers, string.format('(%.0f', ctx.now - read_presence()), '+inf'),
+  redis.call('ZCOUNT', workers, string.format('(%.0f', ctx.now - ctx.settings_presence_ms), '+inf'),
   sizes, math.max(0, redis.call('SCARD', lanes) - 1000), totals,
 }

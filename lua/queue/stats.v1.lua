@@ -6,7 +6,7 @@
 -- RETURN ok        now_ms:int mode:text ready:int delayed:int blocked:int running:int stalled:int finished:int dead:int workers:int lanes:pairs(lanes) more_lanes:int counters:pairs(counters)
 -- ERROR  ADEQ_LAYOUT ADEQ_CLOCK
 -- FLAGS  no-writes
--- COST   13 + l commands for l lanes; at most 12,000 commands, 45,000 steps
+-- COST   12 + l commands for l lanes; at most 12,000 commands, 45,000 steps
 
 local ctx, refused = open()
 if refused then return refused end
@@ -32,6 +32,6 @@ return {
   'ok', ctx.now, ctx.settings.mode or 'running', in_line,
   redis.call('ZCARD', delayed), redis.call('ZCARD', blocked), redis.call('ZCARD', leases),
   redis.call('ZCOUNT', leases, '-inf', ctx.now), redis.call('ZCARD', finished), redis.call('ZCARD', dead),
-  redis.call('ZCOUNT', workers, string.format('(%.0f', ctx.now - read_presence()), '+inf'),
+  redis.call('ZCOUNT', workers, string.format('(%.0f', ctx.now - ctx.settings.presence_ms), '+inf'),
   sizes, math.max(0, redis.call('SCARD', lanes) - 1000), totals,
 }

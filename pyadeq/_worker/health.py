@@ -5,6 +5,7 @@ The server has its own thread, so it answers even if the event loop is blocked. 
 
     /live     200 while the event loop moves; 503 if it has stood still for longer than `after` seconds
     /ready    200 while the worker is registered, the server answers and the worker takes tasks; else 503
+    /metrics  the same numbers for Prometheus; 501 without prometheus-client (the extra `metrics`)
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from socket import AF_INET6, SHUT_RDWR, socket
 from types import TracebackType
 from typing import Any, Self
 
+from pyadeq._importing import IMPORTING
 from pyadeq.errors import ConfigError
 from pyadeq.models.base import Seconds, to_ms
 
@@ -113,20 +115,19 @@ class HealthServer:
 
     def _handler(self) -> type[BaseHTTPRequestHandler]:
         answers = {"/live": self.live, "/ready": self.ready}
+        health = self._health
+
+        def as_json(status: int, body: dict[str, Any]) -> tuple[int, str, bytes]:
+            return status, "application/json", json.dumps(body).encode() + b"\n"
 
         class Handler(BaseHTTPRequestHandler):
             server_version = "adeq"
             sys_version = ""
 
             def do_GET(self) -> None:
-                path = self.path.partition("?")[0]
-                if path in answers:
-                    status, body = answers[path]()
-                else:
-                    status, body = 404, {"ok": False, "reason": f"there is {' and '.join(answers)}"}
-                data = json.dumps(body).encode() + b"\n"
+                status, kind, data = self.answer(self.path.partition("?")[0])
                 self.send_response(status)
-                self.send_header("Content-Type", "application/json")
+                self.send_header("Content-Type", kind)
                 self.send_header("Content-Length", str(len(data)))
                 self.send_header("Cache-Control", "no-store")
                 self.end_headers()
@@ -134,6 +135,19 @@ class HealthServer:
                     self.wfile.write(data)
 
             do_HEAD = do_GET
+
+            def answer(self, path: str) -> tuple[int, str, bytes]:
+                if path == "/metrics":
+                    try:
+                        with IMPORTING:
+                            from pyadeq._worker.metrics import KIND, exposition
+                    except ImportError:
+                        reason = 'prometheus-client is missing; pip install "pyadeq[metrics]"'
+                        return as_json(501, {"ok": False, "reason": reason})
+                    return 200, KIND, exposition(asdict(health()))
+                if path in answers:
+                    return as_json(*answers[path]())
+                return as_json(404, {"ok": False, "reason": f"there is {', '.join(answers)} and /metrics"})
 
             def log_message(self, *_: object) -> None:
                 pass  # a probe comes every few seconds

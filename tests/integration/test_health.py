@@ -3,6 +3,7 @@
 import json
 import math
 import socket
+import sys
 import threading
 import time
 import urllib.error
@@ -12,6 +13,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
+from prometheus_client.parser import text_string_to_metric_families
 
 from pyadeq._worker.health import Health, HealthServer
 from pyadeq.errors import ConfigError
@@ -63,6 +65,31 @@ def test_a_worker_that_is_not_well(change: dict[str, Any], live: int, ready: int
         assert body.items() >= {name: None if value == math.inf else value for name, value in change.items()}.items()
 
 
+def test_numbers_for_prometheus() -> None:
+    with serve(WELL) as server, urllib.request.urlopen(f"http://{server.address}/metrics", timeout=DEADLINE) as answer:
+        found = {
+            (sample.name, *sample.labels.values()): sample.value
+            for family in text_string_to_metric_families(answer.read().decode())
+            for sample in family.samples
+        }
+    assert found == {
+        ("adeq_worker_slots", "busy"): 2,
+        ("adeq_worker_slots", "free"): 8,
+        ("adeq_worker_taking",): 1,
+        ("adeq_worker_loop_age_seconds",): 0.01,
+        ("adeq_worker_server_age_seconds",): 1.25,
+        ("adeq_worker_attempts_total", "done"): 6,
+        ("adeq_worker_attempts_total", "failed"): 1,
+    }
+
+
+def test_without_the_extra_the_answer_names_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "pyadeq._worker.metrics", None)
+    with serve(WELL) as server:
+        status, body = ask(server, "/metrics")
+    assert (status, body["reason"]) == (501, 'prometheus-client is missing; pip install "pyadeq[metrics]"')
+
+
 def test_how_long_is_too_long_can_be_said() -> None:
     with serve(replace(WELL, loop_age=2.0), after=1.5) as server:
         assert ask(server, "/live")[0] == 503
@@ -70,7 +97,7 @@ def test_how_long_is_too_long_can_be_said() -> None:
 
 def test_other_paths_and_methods() -> None:
     with serve(WELL) as server:
-        assert ask(server, "/") == (404, {"ok": False, "reason": "there is /live and /ready"})
+        assert ask(server, "/") == (404, {"ok": False, "reason": "there is /live, /ready and /metrics"})
         request = urllib.request.Request(f"http://{server.address}/live", data=b"x", method="POST")
         with pytest.raises(urllib.error.HTTPError) as refused:
             urllib.request.urlopen(request, timeout=DEADLINE)

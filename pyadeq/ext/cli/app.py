@@ -21,6 +21,7 @@ class Commands(Root):
 
     verbs: ClassVar = {
         "inbox": "List the changes that wait for your answer, the most urgent first.",
+        "metrics": "Export metrics for Prometheus.",
         "doctor": "Check a server's settings and say what to change, why and how.",
         "chaos": "Test whether this deployment loses anything when it fails.",
         "bench": "Measure the cost of a task, a worker's throughput and latency.",

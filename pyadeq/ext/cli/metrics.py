@@ -1,0 +1,52 @@
+"""`adeq metrics`: all queues, lock domains and change domains of an installation, for Prometheus."""
+
+from __future__ import annotations
+
+import signal
+import threading
+from typing import Annotated
+
+import typer
+
+from pyadeq.errors import ConfigError
+from pyadeq.ext.cli.common import DEFAULT_URL, Url, connected, shown_url
+
+PORT = 9477
+
+
+def metrics(
+    host: Annotated[str, typer.Option(metavar="HOST", help="The address to listen on.")] = "127.0.0.1",
+    port: Annotated[int, typer.Option(min=0, max=65535, help="The port; 0: any free one.")] = PORT,
+    once: Annotated[bool, typer.Option("--once", help="Print the metrics once, and end.")] = False,
+    url: Url = DEFAULT_URL,
+) -> None:
+    """Export metrics of all queues, locks and changes for Prometheus, at /metrics, until a signal ends it.
+
+    It reads the server at each scrape, and keeps nothing. Several processes export the same values. Needs the extra
+    metrics: pip install "pyadeq[metrics]".
+    """
+    try:
+        from prometheus_client import CollectorRegistry, generate_latest, start_http_server
+
+        from pyadeq.ext.metrics import AdeqCollector
+    except ImportError:
+        raise ConfigError('metrics: prometheus-client is missing; pip install "pyadeq[metrics]"') from None
+    registry = CollectorRegistry()
+    with connected(url) as adeq:
+        registry.register(AdeqCollector(adeq))
+        if once:
+            print(generate_latest(registry).decode(), end="")
+            return
+        try:
+            server, thread = start_http_server(port, host, registry)
+        except OSError as error:
+            raise ConfigError(f"--port: nothing can listen at {host}, port {port}: {error}") from None
+        stopped = threading.Event()
+        for number in (signal.SIGINT, signal.SIGTERM):
+            signal.signal(number, lambda *_: stopped.set())
+        shown = f"[{host}]" if ":" in host else host
+        print(f"metrics of {shown_url(url)} at http://{shown}:{server.server_port}/metrics", flush=True)
+        stopped.wait()
+        server.shutdown()
+        server.server_close()
+        thread.join()

@@ -1,0 +1,133 @@
+"""Reads an installation, one server or one cluster, each time that Prometheus scrapes."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily
+from prometheus_client.registry import Collector
+
+from pyadeq import Adeq, QueueStats, __version__
+from pyadeq.errors import AdeqError
+from pyadeq.ext.metrics.table import LANES, TABLE
+
+NAMES_EVERY = 60.0
+"""Seconds for which the names are remembered: to find them, all keys of the server are scanned."""
+STATES = ("ready", "delayed", "blocked", "running", "stalled", "finished", "dead")
+BOUNDS_MS = tuple(2**power for power in range(0, 28, 2))
+"""Every second bucket of the server, which counts in powers of two: exact, because a histogram is cumulative."""
+FAMILIES = {"gauge": GaugeMetricFamily, "counter": CounterMetricFamily, "histogram": HistogramMetricFamily}
+COUNTERS = [one.name for one in TABLE if one.kind == "counter"]
+NOUNS = ("queue", "lock", "change")
+
+
+class Families:
+    """The metrics of one scrape, by their names in the table."""
+
+    def __init__(self) -> None:
+        self._found: dict[str, Any] = {
+            one.name: FAMILIES[one.kind](one.name, one.help, labels=one.labels) for one in TABLE
+        }
+
+    def add(self, name: str, value: float, *labels: str) -> None:
+        """Add a value of a gauge or a counter."""
+        self._found[name].add_metric(labels, value)
+
+    def add_buckets(self, name: str, counts: Mapping[int, int], *labels: str) -> None:
+        """Add a histogram. counts: by the upper bound of a bucket in ms; these are not cumulative."""
+        buckets = [(str(ms / 1000), sum(n for bound, n in counts.items() if bound <= ms)) for ms in BOUNDS_MS]
+        self._found[name].add_metric(labels, [*buckets, ("+Inf", sum(counts.values()))], sum_value=None)
+
+    def __iter__(self) -> Iterator[Any]:
+        return (family for family in self._found.values() if family.samples)
+
+
+class AdeqCollector(Collector):
+    """Exports all queues, lock domains and change domains: `REGISTRY.register(AdeqCollector(adeq))`.
+
+    It reads the server when it is scraped, and keeps nothing but the names, for a minute. So any number of processes
+    can export the same, and their values are equal. If the server does not answer, `adeq_up` is 0.
+    """
+
+    def __init__(self, adeq: Adeq) -> None:
+        self._adeq = adeq
+        self._names: dict[str, list[str]] = {}
+        self._named = float("-inf")
+
+    def collect(self) -> Iterable[Any]:
+        """Read the server, and return the metrics."""
+        began = time.monotonic()
+        families = Families()
+        try:
+            self._read(families)
+            up = 1
+        except AdeqError:
+            families, up = Families(), 0
+        families.add("adeq_up", up)
+        families.add("adeq_build_info", 1, __version__)
+        families.add("adeq_scrape_seconds", time.monotonic() - began)
+        return families
+
+    def describe(self) -> Iterable[Any]:
+        """Return nothing: a registry need not read the server to accept the collector."""
+        return ()
+
+    def _read(self, families: Families) -> None:
+        if time.monotonic() >= self._named + NAMES_EVERY:
+            self._names = {noun: sorted(self._adeq.names(noun, partitions=noun == "queue")) for noun in NOUNS}
+            self._named = time.monotonic()
+        whole = [name for name in self._names["queue"] if "/" not in name]
+        parted = {name.partition("/")[0] for name in self._names["queue"] if "/" in name}
+        with self._adeq.pipeline() as pipe:
+            queues = {name: pipe.add(self._adeq.queue(name).calls.stats()) for name in whole if name not in parted}
+            locks = {name: pipe.add(self._adeq.locks(name).calls.stats()) for name in self._names["lock"]}
+        for name, stats in queues.items():
+            _queue(families, name, stats.value)
+        for name in sorted(parted):
+            _queue(families, name, self._adeq.partitioned(name).stats())
+        for name, found in locks.items():
+            for state in ("held", "waiting", "unchecked"):
+                families.add(f"adeq_locks_{state}", getattr(found.value, state), name)
+        for name in self._names["change"]:
+            changes = self._adeq.changes(name).stats()
+            for state, count in changes.states.items():
+                families.add("adeq_changes", count, name, state)
+            families.add("adeq_changes_overdue", changes.overdue, name)
+        for server, node in _primaries(self._adeq.client):
+            families.add("adeq_server_memory_bytes", int(node.info("memory")["used_memory"]), server)
+
+
+def _primaries(client: Any) -> Iterator[tuple[str, Any]]:
+    """Each primary by `host:port`, or the path of its socket."""
+    if hasattr(client, "get_primaries"):
+        for node in client.get_primaries():
+            yield node.name, client.get_redis_connection(node)
+        return
+    at = client.connection_pool.connection_kwargs
+    yield at.get("path") or f"{at.get('host', 'localhost')}:{at.get('port', 6379)}", client
+
+
+def _queue(families: Families, name: str, stats: QueueStats) -> None:
+    for state in STATES:
+        families.add("adeq_tasks", getattr(stats, state), name, state)
+    longest = sorted(stats.lanes.items(), key=lambda one: (-one[1], one[0]))
+    for lane, count in longest[:LANES]:
+        families.add("adeq_lane_tasks", count, name, lane)
+    if len(longest) > LANES or stats.more_lanes:
+        listed = sum(count for _, count in longest[:LANES])
+        families.add("adeq_lane_tasks", max(0, stats.ready - listed), name, "_other")
+    families.add("adeq_workers", stats.workers, name)
+    families.add("adeq_queue_paused", stats.mode == "paused", name)
+    families.add("adeq_queue_draining", stats.mode == "draining", name)
+    for counter in COUNTERS:
+        word = counter.removeprefix("adeq_").removeprefix("tasks_").removesuffix("_total")
+        families.add(counter, stats.counters.get(word, 0), name)
+    for word in ("wait", "run"):
+        counts = {
+            int(bucket.partition(":")[2]): count
+            for bucket, count in stats.counters.items()
+            if bucket.startswith(f"{word}_ms:")
+        }
+        families.add_buckets(f"adeq_task_{word}_seconds", counts, name)

@@ -1,0 +1,139 @@
+"""Metrics for Prometheus: what a scrape says, what it costs, and a server that is away."""
+
+import os
+import re
+import signal
+import subprocess
+import sys
+import urllib.request
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from prometheus_client import CollectorRegistry, generate_latest
+from prometheus_client.parser import text_string_to_metric_families
+
+from pyadeq import Adeq, EmbeddedServer
+from pyadeq.ext.metrics import AdeqCollector
+from pyadeq.ext.metrics.table import LANES, TABLE
+
+Samples = dict[tuple[str, ...], float]
+
+
+@pytest.fixture
+def adeq(url: str, base_name: str) -> Iterator[Adeq]:
+    with Adeq.from_url(url, prefix=base_name) as client:
+        yield client
+
+
+def samples(text: str) -> Samples:
+    """Each value by the name and the values of the labels, in the order of their names."""
+    return {
+        (sample.name, *(value for _, value in sorted(sample.labels.items()))): sample.value
+        for family in text_string_to_metric_families(text)
+        for sample in family.samples
+    }
+
+
+def scraped(adeq: Adeq) -> Samples:
+    registry = CollectorRegistry()
+    registry.register(AdeqCollector(adeq))
+    return samples(generate_latest(registry).decode())
+
+
+def test_a_queue_with_tasks_in_each_state(adeq: Adeq) -> None:
+    queue = adeq.queue("jobs")
+    queue.enqueue_many(["a", "b", "c", "d"])
+    first, second, _ = queue.claim(limit=3)
+    queue.ack(first)
+    queue.fail(second, "broken", retryable=False)
+    queue.enqueue("later", delay=3600)
+    queue.pause()
+    found = scraped(adeq)
+    states = {key[2]: value for key, value in found.items() if key[0] == "adeq_tasks"}
+    assert states == {"ready": 1, "delayed": 1, "blocked": 0, "running": 1, "stalled": 0, "finished": 1, "dead": 1}
+    totals = {name: found[f"adeq_tasks_{name}_total", "jobs"] for name in ("enqueued", "claimed", "completed", "dead")}
+    assert totals == {"enqueued": 5, "claimed": 3, "completed": 1, "dead": 1}
+    assert (found["adeq_queue_paused", "jobs"], found["adeq_queue_draining", "jobs"]) == (1, 0)
+    assert (found["adeq_workers", "jobs"], found["adeq_lane_tasks", "any", "jobs"]) == (1, 1)
+    waits = [value for key, value in found.items() if key[0] == "adeq_task_wait_seconds_bucket"]
+    assert waits == sorted(waits), "a histogram is cumulative"
+    assert found["adeq_task_wait_seconds_bucket", "+Inf", "jobs"] == 3
+    assert found["adeq_task_run_seconds_bucket", "+Inf", "jobs"] == 1
+    assert found["adeq_up",] == 1
+
+
+def test_partitions_are_added_up(adeq: Adeq) -> None:
+    queue = adeq.partitioned("jobs")
+    queue.repartition(2)
+    queue.enqueue_many([str(number) for number in range(20)])
+    found = scraped(adeq)
+    assert found["adeq_tasks", "jobs", "ready"] == 20
+    assert found["adeq_tasks_enqueued_total", "jobs"] == 20
+    assert {key[1] for key in found if key[0] == "adeq_tasks"} == {"jobs"}
+
+
+def test_locks_and_changes(adeq: Adeq) -> None:
+    locks = adeq.locks("repos")
+    grant = locks.take("repo:1", owner="ann")
+    adeq.changes("infra").put("c1", type="t", description="d", actor="ann")
+    found = scraped(adeq)
+    assert (found["adeq_locks_held", "repos"], found["adeq_locks_waiting", "repos"]) == (1, 0)
+    assert found["adeq_changes", "infra", "draft"] == 1
+    assert found["adeq_changes_overdue", "infra"] == 0
+    grant.release()
+
+
+def test_many_lanes_have_few_series(adeq: Adeq) -> None:
+    queue = adeq.queue("jobs")
+    for number in range(LANES + 10):
+        for _ in range(2 if number < LANES else 1):
+            queue.enqueue("x", lane=f"group/g{number}")
+    found = scraped(adeq)
+    lanes = {key[1]: value for key, value in found.items() if key[0] == "adeq_lane_tasks"}
+    assert (len(lanes), lanes["_other"], lanes["group/g0"]) == (LANES + 1, 10, 2)
+
+
+def test_a_scrape_of_ten_queues_costs_few_commands() -> None:
+    with EmbeddedServer() as server, Adeq.from_url(server.url) as adeq:
+        for number in range(10):
+            adeq.queue(f"q{number}").enqueue("x")
+        collector = AdeqCollector(adeq)
+        list(collector.collect())  # finds the names
+        before = commands(adeq.client)
+        list(collector.collect())
+        assert commands(adeq.client) - before <= 150
+
+
+def commands(client: Any) -> int:
+    """How many commands the server has run, those of scripts included."""
+    return sum(one["calls"] for one in client.info("commandstats").values())
+
+
+def test_a_server_that_is_away() -> None:
+    with Adeq.from_url("redis://127.0.0.1:1", retry_for=0) as adeq:
+        found = scraped(adeq)
+    assert found["adeq_up",] == 0
+    assert {key[0] for key in found} == {"adeq_up", "adeq_build_info", "adeq_scrape_seconds"}
+
+
+def test_each_name_and_label_fits_prometheus() -> None:
+    assert len({one.name for one in TABLE}) == len(TABLE)
+    for one in TABLE:
+        assert re.fullmatch(r"adeq_[a-z_]+", one.name)
+        assert one.name.endswith("_total") == (one.kind == "counter")
+        assert not set(one.labels) & {"task", "id", "user", "worker", "tag", "host"}
+
+
+def test_the_command_serves_until_a_signal(adeq: Adeq, url: str) -> None:
+    adeq.queue("jobs").enqueue("x")
+    words = [sys.executable, "-m", "pyadeq.ext.cli", "metrics", "--port", "0", "--url", url, "--prefix", adeq.prefix]
+    with subprocess.Popen(words, stdout=subprocess.PIPE, text=True, env={**os.environ, "NO_COLOR": "1"}) as process:
+        assert process.stdout
+        said = process.stdout.readline()
+        at = said.split()[-1]
+        with urllib.request.urlopen(at, timeout=30) as answer:
+            found = samples(answer.read().decode())
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(30) == 0
+    assert found["adeq_tasks", "jobs", "ready"] == 1
