@@ -61,7 +61,7 @@ def test_threads_hold_one_lock_in_turn(url: str, base_name: str) -> None:
 
         def work(number: int) -> None:
             for turn in range(20):
-                with locks.acquire(f"db:{turn % 2}", owner=f"o{number}", ttl=0.5) as grant:
+                with locks.acquire(f"db:{turn % 2}", owner=f"o{number}", ttl=60) as grant:
                     if turn % 2:
                         inside.append(number)
                         assert inside == [number]

@@ -62,14 +62,15 @@ def test_all_connections_in_use(url: str, base_name: str) -> None:
 
 
 def test_a_grant_that_nobody_has_ends_with_its_lease(locks: Locks) -> None:
+    locks.configure(heartbeat=0.2)
     locks.take("db:1", owner="a", ttl=0.6)
     gc.collect()
-    kept = locks.take("db:2", owner="a", ttl=3)
-    with locks.acquire("db:1", owner="b", ttl=3, wait=DEADLINE) as grant:
+    kept = locks.take("db:2", owner="a", ttl=60)
+    with locks.acquire("db:1", owner="b", ttl=60, wait=DEADLINE) as grant:
         gc.collect()
         deadline = monotonic() + 30
         granted = grant.deadline
-        while grant.deadline < granted + 1:  # the block itself refers to its grant
+        while grant.deadline < granted + 0.5:  # the block itself refers to its grant
             assert monotonic() < deadline
             sleep(0.01)
         kept.check()
