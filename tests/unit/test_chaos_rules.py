@@ -420,6 +420,21 @@ def test_a_trimmed_stream_of_changes_convicts_nobody(gone: int) -> None:
     assert verdict.problems == ["the stream of the change domain begins late: what came before was trimmed"]
 
 
+def test_a_call_may_comment_on_a_change_twice() -> None:
+    """A reviewer was asked in two slots."""
+    history = told(CHANGES)
+    for op in history.ops:
+        if op.asked.get("rid") == "r6":
+            op.asked["item"] *= 2
+            op.answer |= {"items": op.answer["items"] * 2} if op.answer else {}
+    entries = history.nouns["change"].entries
+    at = next(at for at, entry in enumerate(entries) if entry.event == "change.commented")
+    entries.insert(at, entries[at])
+    assert judge(history).ok
+    entries.insert(at, entries[at])
+    assert convicted(history) == {"one_effect"}
+
+
 def test_a_change_in_the_lost_tail_is_counted() -> None:
     """The server forgot a vote and an approval, and the reviewers voted again."""
     lost = without(CHANGES, "change 41600 change.answered c", "change 41600 change.approved c")

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from itertools import pairwise
+from collections.abc import Iterator
+from itertools import groupby, pairwise
 from typing import Any
 
 from pyadeq.ext.chaos.case import Case, Finding
@@ -264,8 +265,8 @@ def one_effect(case: Case, found: Finding) -> None:
     if told.cut:
         return
     possible: defaultdict[Effect, Counter[str]] = defaultdict(Counter)
-    for one in told.calls.done:
-        _add(possible[one.effect], one.op, told)
+    for effect, op, times in _times(told):
+        _add(possible[effect], op, times, told)
     for effect, count in _count(told).items():
         found.checks += 1
         calls = sum(possible[effect].values()) if effect in possible else 0
@@ -294,11 +295,18 @@ def _span(ops: list[Op]) -> float:
     return max(op.began if op.ended is None else op.ended for op in ops) - min(op.began for op in ops)
 
 
-def _add(calls: Counter[str], op: Op, told: Told) -> None:
-    """Count a call, and one that is sent again just once, while the server remembers it."""
+def _times(told: Told) -> Iterator[tuple[Effect, Op, int]]:
+    """How often a call may have an effect: more than once if several of its items say the same."""
+    for op, done in groupby(told.calls.done, key=lambda one: one.op):
+        for effect, times in Counter(one.effect for one in done).items():
+            yield effect, op, times
+
+
+def _add(calls: Counter[str], op: Op, times: int, told: Told) -> None:
+    """Count the effects of a call, and those of one that is sent again just once, while the server remembers it."""
     rid = op.asked.get("rid") or str(id(op))
     ops = told.calls.again.get((op.verb, rid), [op])
-    calls[rid] = len(ops) if _span(ops) > REMEMBERED else 1
+    calls[rid] = max(calls[rid], times * (len(ops) if _span(ops) > REMEMBERED else 1))
 
 
 def _count(told: Told) -> Counter[Effect]:
