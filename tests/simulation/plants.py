@@ -105,4 +105,58 @@ PLANTS: Mapping[str, tuple[str, str, str]] = {
         "if one.status == 'pending' then redis.call('ZREM', inboxes .. one.reviewer, own.id .. '/' .. one.slot) end",
         "",
     ),
+    "a revoked session is kept": ("ended_sessions_stay", "    remove_sessions(own.user, { own.hash })\n", ""),
+    "sessions are swept too early": (
+        "created_sessions_found",
+        "redis.call('ZRANGE', all, '-inf', ctx.now, 'BYSCORE'",
+        "redis.call('ZRANGE', all, '-inf', ctx.now + 4000, 'BYSCORE'",
+    ),
+    "an older id updates": (
+        "old_ids_only_read",
+        "if rotated then return conclude(ctx, 'update', 'rotated', {}) end",
+        "",
+    ),
+    "a user has one session more": (
+        "session_limit_kept",
+        "for i = 1, #valid - limit + 1 do ended[i]",
+        "for i = 1, #valid - limit do ended[i]",
+    ),
+    "an update compares no version": (
+        "updates_kept",
+        "tonumber(own.ver) ~= item_ver[1]",
+        "tonumber(own.ver) < item_ver[1]",
+    ),
+    "a session does not end by idleness": (
+        "sessions_end_in_time",
+        " or ctx.now >= own.active_ms + own.idle_ms",
+        "",
+    ),
+    "gcra allows one hit more": ("rates_kept", "whole - cost * pace)", "whole + pace - cost * pace)"),
+    "a log allows one hit more": (
+        "rates_kept",
+        "cost > limit - fresh then wait",
+        "cost > limit + 1 - fresh then wait",
+    ),
+    "there is one lease more": ("leases_kept", "cost > 0 and left < cost", "cost > 0 and left + 1 < cost"),
+    "a lease ends too early": (
+        "leases_kept",
+        "string.format('(%.0f', at_ms)",
+        "string.format('(%.0f', at_ms + 1500)",
+    ),
+    "a lease ends too late": (
+        "slots_freed",
+        "string.format('(%.0f', at_ms)",
+        "string.format('(%.0f', at_ms - 900)",
+    ),
+    "a call counts in its first rule only": (
+        "hits_all_or_none",
+        "for i = 1, item_count do\n    local item, cost, mark",
+        "for i = 1, 1 do\n    local item, cost, mark",
+    ),
+    "a refused call counts": ("hits_counted_once", "if status == 'allowed' then\n  for i", "if true then\n  for i"),
+    "a hit is not remembered": (
+        "hits_answered_again",
+        "if counts and rid ~= '' then remember",
+        "if false then remember",
+    ),
 }

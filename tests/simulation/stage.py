@@ -17,6 +17,7 @@ from typing import Any
 
 import redis
 
+import pyadeq._async.session
 import pyadeq.ids
 from pyadeq._async.kernel import scripts
 from pyadeq.embedded import EmbeddedServer
@@ -109,12 +110,14 @@ def _simulated(loop: Loop, seed: int) -> Iterator[None]:
     """Clocks and chance of the client code are those of the story."""
     chance = Random(f"{seed} ids")
     ids: Any = pyadeq.ids
-    kept = ids.os, ids.secrets, ids.time
+    session: Any = pyadeq._async.session
+    kept, secrets = (ids.os, ids.secrets, ids.time), session.secrets
     clocks = {m: m.monotonic for m in list(sys.modules.values()) if _ours(m) and hasattr(m, "monotonic")}
     state = random.getstate()
     random.seed(seed)
     ids.os = types.SimpleNamespace(urandom=chance.randbytes, getpid=lambda: 1)
     ids.secrets = types.SimpleNamespace(choice=chance.choice)
+    session.secrets = types.SimpleNamespace(token_urlsafe=lambda size: chance.randbytes(size).hex()[:43])
     ids.time = types.SimpleNamespace(time_ns=lambda: round(loop.time() * 1e9))
     for module in clocks:
         module.monotonic = loop.time  # type: ignore[attr-defined]
@@ -124,7 +127,7 @@ def _simulated(loop: Loop, seed: int) -> Iterator[None]:
     try:
         yield
     finally:
-        ids.os, ids.secrets, ids.time = kept
+        (ids.os, ids.secrets, ids.time), session.secrets = kept, secrets
         for module, clock in clocks.items():
             module.monotonic = clock  # type: ignore[attr-defined]
         random.setstate(state)

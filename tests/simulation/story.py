@@ -8,7 +8,7 @@ from random import Random
 from typing import Any
 
 from pyadeq.asyncio import Backoff
-from tests.simulation import change_story
+from tests.simulation import change_story, rate_story, session_story
 from tests.simulation.steps import Actor, Step, pause
 
 TO_A_HOST: tuple[tuple[str, float, float], ...] = (  # the fate of a request, and between how many seconds
@@ -27,7 +27,7 @@ TO_A_HOST: tuple[tuple[str, float, float], ...] = (  # the fate of a request, an
 OPERATIONS = ("cancel", "cancel", "pause", "resume", "retry", "limit", "purge", "trim", "look", "plan")
 OVERLAPS = ("skip", "buffer_one", "buffer_all", "cancel_other", "allow")
 AT_ANY_TIME = (("stops", 0.1, 8.0), ("crashes", 0.1, 5.0))  # to a host, wherever it waits then
-EVERY = 4  # stories, of which one is about changes
+EVERY = 8  # stories, of which two are about changes, and one each about rates and sessions
 TO_THE_SERVER = ("flush scripts", "restart", "lose data", "clock back", "clock on")
 
 
@@ -75,8 +75,16 @@ def _told(what: str, settings: Iterable[tuple[str, Any]]) -> list[str]:
 
 
 def story_of(seed: int) -> Story:
-    """The story of a seed: every fourth is about changes, the others about tasks and locks."""
-    return _Author(seed).story_of_changes() if seed % EVERY == EVERY - 1 else _Author(seed).story()
+    """The story of a seed: about changes, rates or sessions, and in half of the cases about tasks and locks."""
+    author = _Author(seed)
+    match seed % EVERY:
+        case 3 | 7:
+            return author.story_of_changes()
+        case 1:
+            return author.story_of(rate_story.actors(author.random))
+        case 5:
+            return author.story_of(session_story.actors(author.random))
+    return author.story()
 
 
 class _Author:
@@ -90,6 +98,10 @@ class _Author:
         actors = self._in_versions(change_story.actors(random))
         faults = tuple(self._faults(actors))
         return Story(self.seed, tuple(actors), faults, changes=change_story.settings(random))
+
+    def story_of(self, actors: list[Actor]) -> Story:
+        actors = self._in_versions(actors)
+        return Story(self.seed, tuple(actors), tuple(self._faults(actors)))
 
     def story(self) -> Story:
         random = self.random

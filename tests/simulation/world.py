@@ -16,13 +16,14 @@ from pyadeq.embedded import EmbeddedServer
 from pyadeq.errors import AdeqError, UnknownTask
 from pyadeq.ext.chaos.case import Verdict
 from pyadeq.ext.chaos.change.read import read_changes
-from pyadeq.ext.chaos.change.recorder import RecordedChanges
 from pyadeq.ext.chaos.history import History, gather
 from pyadeq.ext.chaos.judge import judge
+from pyadeq.ext.chaos.rate.recorder import RecordedRates
 from pyadeq.ext.chaos.recorder import Recorder
+from pyadeq.ext.chaos.session.recorder import RecordedSessions
 from tests.audit import audit
-from tests.simulation import change_actors
-from tests.simulation.actors import DOMAIN, LANES, POOL, QUEUE, Player
+from tests.simulation import change_actors, rate_actors, session_actors
+from tests.simulation.actors import DOMAIN, LANES, POOL, QUEUE, Clients, Player
 from tests.simulation.actors import gather as gather_tasks
 from tests.simulation.loop import NOBODY, Loop, Process
 from tests.simulation.network import Connection, Host
@@ -49,6 +50,8 @@ class World:
         self.recorder = Recorder(self.loop.time)
         self.hosts: list[Host] = []
         self.bases: list[str] = []
+        self.cookies: session_actors.Cookies = {}
+        self._roles = {actor.role for actor in story.actors}
         self._history: History | None = None
         self._last: Adeq
 
@@ -80,12 +83,16 @@ class World:
         queue, locks = adeq.queue(QUEUE), adeq.locks(DOMAIN)
         await queue.configure(clock="test", **self.story.settings)
         await locks.configure(clock="test")
-        if any(actor.role == "owner" for actor in self.story.actors):
+        if "owner" in self._roles:
             await locks.set_capacity(POOL, 2)
         self.bases = [queue.base, locks.base]
         if self.story.changes:
             await change_actors.set_up(adeq, DOMAIN, self.story.changes)
             self.bases.append(adeq.changes(DOMAIN).base)
+        if "caller" in self._roles:
+            self.bases.append(await rate_actors.set_up(RecordedRates(self.recorder, adeq, DOMAIN, "founder")))
+        if "visitor" in self._roles:
+            self.bases += await session_actors.set_up(adeq, DOMAIN)
         if any(fault.kind == "lose data" for fault in self.story.faults):
             self.server.save()
 
@@ -120,10 +127,9 @@ class World:
         name = player.actor.name
 
         async def live() -> None:
-            queue, locks = self.recorder.queue(adeq.queue(QUEUE), name), self.recorder.locks(adeq.locks(DOMAIN), name)
-            changes = RecordedChanges(self.recorder, adeq, DOMAIN, name)
-            await player.play(adeq, queue, locks, changes)
-            await changes.aclose()
+            clients = Clients(self.recorder, adeq, name, self.cookies)
+            await player.play(clients)
+            await clients.changes.aclose()
             await adeq.aclose()
             if not ended.done():
                 ended.set_result(None)
@@ -160,17 +166,18 @@ class World:
             case "restart" | "lose data":
                 loses = kind == "lose data"
                 self.server.go_down()
+                began = self.loop.time()
                 for host in self.hosts:
                     host.hang_up()
-                self.loop.call_later(seconds, self._come_up, loses)
+                self.loop.call_later(seconds, self._come_up, loses, began)
             case "clock back" | "clock on":
                 self.server.clock_off_ms += round(seconds * 1000) * (-1 if kind == "clock back" else 1)
                 if kind == "clock back":
                     self.recorder.mark("clock_back")
 
-    def _come_up(self, loses: bool) -> None:
+    def _come_up(self, loses: bool, began: float) -> None:
         self.server.come_up(loses=loses)
-        self.recorder.mark("power_cut" if loses else "restart")
+        self.recorder.mark("power_cut" if loses else "restart", since=began)
 
     # The end
 
@@ -180,6 +187,10 @@ class World:
         if calm >= self.loop.now:
             await asyncio.sleep(calm - self.loop.now + LOOK)
         adeq = self._last = self._client(self._host("last", 0))
+        if "visitor" in self._roles:
+            await session_actors.look(RecordedSessions(self.recorder, adeq, DOMAIN, "last"), self.cookies)
+        if "caller" in self._roles:
+            await rate_actors.look(RecordedRates(self.recorder, adeq, DOMAIN, "last"))
         queue, locks = self.recorder.queue(adeq.queue(QUEUE), "last"), adeq.locks(DOMAIN)
         await adeq.queue(QUEUE).resume()
         await adeq.queue(QUEUE).schedules.remove("s")

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Sequence
+from time import monotonic
 from typing import Any, TypedDict, Unpack
 
 from pyadeq._async.kernel.noun import Noun
@@ -121,7 +121,7 @@ class Rates(Noun):
         if rid is None and remember:
             rid = new_ulid()
         is_cacheable = rid is None and not self._runner.now_ms()
-        if is_cacheable and (known := self._known.refusal(items, time.monotonic())) is not None:
+        if is_cacheable and (known := self._known.refusal(items, monotonic())) is not None:
             return known
         try:
             answer = await self._runner.send(self._hits_of(items).hit(items, rid), retry_for)
@@ -129,7 +129,7 @@ class Rates(Noun):
             if not error.retryable:  # a right is missing, for instance: waiting does not help
                 raise
             return self._known.without_server(items, on_error, error)
-        self._known.note(items if is_cacheable else None, answer, time.monotonic())
+        self._known.note(items if is_cacheable else None, answer, monotonic())
         return answer
 
     async def peek(self, rule: str, subject: str) -> RuleAnswer:

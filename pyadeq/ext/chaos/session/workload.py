@@ -15,7 +15,7 @@ from pyadeq.ext.chaos.workload import PAUSE, Client
 
 USERS: Final = ("ann", "bob", "cid", "dora")
 CROWDED: Final = "crowd"  # who has as many sessions as allowed
-LIMIT: Final = 4
+LIMIT: Final = 3
 TABS: Final = 3  # flows of one process
 KNOWN: Final = 24  # ids that a process uses, also of sessions that have ended
 
@@ -60,12 +60,14 @@ async def _log_in(client: Client, known: list[Session]) -> None:
         "lifetime": random.choice((1.5, 4.0, 600.0)),
     }
     if user == CROWDED:
-        options |= {"limit": LIMIT, "when_full": random.choice(("end_oldest", "end_oldest", "refuse"))}
+        options = {"limit": LIMIT, "when_full": random.choice(("end_oldest", "end_oldest", "refuse"))}
     if client.chance(0.3):
         options["expect"] = await _try(client.sessions.user(user))
     made = await _try(client.sessions.create(user, **options))
     if made is not None:
         known.append(made)
+        for other in [one for one in known if one.user == user == CROWDED][-LIMIT - 1 :]:
+            await _try(client.sessions.get(other.id))
 
 
 async def _read(client: Client, known: list[Session]) -> None:
@@ -113,7 +115,7 @@ async def _log_out(client: Client, session: Session) -> None:
         entries = await _try(_entries(client, session.user))
         if entries:
             await _try(client.sessions.revoke_handles(session.user, [client.random.choice(entries).handle]))
-    else:
+    elif session.user != CROWDED:
         keep = session.id if client.chance(0.5) else None
         await _try(client.sessions.revoke_all(session.user, keep=keep))
     await _try(client.sessions.get(session.id))
