@@ -19,6 +19,7 @@ from mkdocs.structure.files import File, Files
 from mkdocs.structure.pages import Page
 from python_api import errors, python
 from scripts import (
+    alerts,
     error_codes,
     event_names,
     index,
@@ -26,6 +27,7 @@ from scripts import (
     metrics,
     of,
     others,
+    records,
     script_page,
     server_errors,
     settings,
@@ -45,6 +47,8 @@ PARTS: dict[str, Callable[[str], str]] = {
     "server_errors": server_errors,
     "settings": settings,
     "metrics": metrics,
+    "alerts": alerts,
+    "records": records,
     "data_model": sources.data_model,
     "contract": sources.contract,
     "command_line": sources.command_line,

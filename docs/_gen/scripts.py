@@ -13,6 +13,7 @@ import sources
 from pyadeq._worker.health import Health
 from pyadeq._worker.metrics import HealthCollector
 from pyadeq.errors import SCRIPT_ERRORS
+from pyadeq.ext.metrics.rules import ALERTS, all_records
 from pyadeq.ext.metrics.table import TABLE
 
 Manifest = dict[str, Any]
@@ -219,6 +220,17 @@ def metrics(of: str) -> str:
             name = family.samples[0].name
             rows.append((f"`{name}`", family.type, ", ".join(f"`{label}`" for label in labels), family.documentation))
     return table(("metric", "kind", "labels", "means"), rows)
+
+
+def alerts(_: str) -> str:
+    """A table of the alerts."""
+    rows = [(f"`{one.name}`", f"`{one.expression}`", one.lasts, one.severity) for one in ALERTS]
+    return table(("alert", "expression", "for", "severity"), rows)
+
+
+def records(_: str) -> str:
+    """A table of the recording rules."""
+    return table(("metric", "expression"), [(f"`{name}`", f"`{of}`") for name, of in all_records()])
 
 
 def _kind(script: dict[str, Any]) -> str:

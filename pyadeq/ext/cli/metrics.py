@@ -10,6 +10,7 @@ import typer
 
 from pyadeq.errors import ConfigError
 from pyadeq.ext.cli.common import DEFAULT_URL, Url, connected, shown_url
+from pyadeq.ext.metrics.rules import rules as rule_file
 
 PORT = 9477
 
@@ -18,6 +19,9 @@ def metrics(
     host: Annotated[str, typer.Option(metavar="HOST", help="The address to listen on.")] = "127.0.0.1",
     port: Annotated[int, typer.Option(min=0, max=65535, help="The port; 0: any free one.")] = PORT,
     once: Annotated[bool, typer.Option("--once", help="Print the metrics once, and end.")] = False,
+    rules: Annotated[
+        bool, typer.Option("--rules", help="Print alerts and recording rules, a file for Prometheus, and end.")
+    ] = False,
     url: Url = DEFAULT_URL,
 ) -> None:
     """Export metrics of all queues, locks and changes for Prometheus, at /metrics, until a signal ends it.
@@ -25,6 +29,9 @@ def metrics(
     It reads the server at each scrape, and keeps nothing. Several processes export the same values. Needs the extra
     metrics: pip install "pyadeq[metrics]".
     """
+    if rules:
+        print(rule_file(), end="")
+        return
     try:
         from prometheus_client import CollectorRegistry, generate_latest, start_http_server
 
