@@ -15,7 +15,7 @@ from pyadeq.ext.cli.complete import names_of
 from pyadeq.ext.cli.generated import Commands
 from pyadeq.ext.cli.limit_words import MOST, Rate, rate
 from pyadeq.ext.cli.lock_listing import span
-from pyadeq.ext.cli.resolve import existing
+from pyadeq.ext.cli.resolve import existing, stored_bases
 from pyadeq.ext.cli.tables import print_rows
 from pyadeq.ext.cli.tree import WITH_VALUE, Group
 from pyadeq.keys import check_name, hint
@@ -46,6 +46,16 @@ Namespace = Annotated[
         autocompletion=names_of("rate"),
     ),
 ]
+Partitions = Annotated[
+    int | None,
+    typer.Option(
+        min=1,
+        max=1024,
+        metavar="N",
+        envvar="ADEQ_RATE_PARTITIONS",
+        help="Over how many partitions the namespace is spread, as all its clients say it. [default: none]",
+    ),
+]
 Rule = Annotated[str, typer.Argument(metavar="RULE", help="The rule.")]
 RuleNames = Annotated[list[str], typer.Argument(metavar="RULE...", help="The rules.")]
 Subject = Annotated[str, typer.Argument(metavar="SUBJECT", help="A user or an address, for instance.")]
@@ -67,10 +77,15 @@ class OnError(StrEnum):
 
 
 @app.command()
-def ls(namespace: Namespace = "default", url: Url = DEFAULT_URL, output: Output = Format.table) -> None:
+def ls(
+    namespace: Namespace = "default",
+    partitions: Partitions = None,
+    url: Url = DEFAULT_URL,
+    output: Output = Format.table,
+) -> None:
     """List the rules of a namespace."""
     with connected(url) as adeq:
-        found = _existing(adeq, namespace).rules()
+        found = _existing(adeq, namespace, partitions).rules()
     if output != Format.table:
         print_lines((rule.model_dump() for rule in found), output)
         return
@@ -99,6 +114,7 @@ def set_(
         OnError, typer.Option(help="What clients do while the server is away: refuse (closed) or allow.")
     ] = OnError.closed,
     namespace: Namespace = "default",
+    partitions: Partitions = None,
     url: Url = DEFAULT_URL,
     output: Output = Format.table,
 ) -> None:
@@ -119,7 +135,7 @@ def set_(
     else:
         given |= {"algorithm": algorithm.value, "limit": starts.starts, "period": starts.period}
     with connected(url) as adeq:
-        rates = adeq.rates(namespace)
+        rates = _of(adeq, namespace, partitions)
         status = rates.set_rule(check_name("RULE", rule, "id"), **given).status
         found = rates.rule(rule)
     if found is None:
@@ -132,12 +148,16 @@ def set_(
 
 @app.command()
 def rm(
-    rules: RuleNames, namespace: Namespace = "default", url: Url = DEFAULT_URL, output: Output = Format.table
+    rules: RuleNames,
+    namespace: Namespace = "default",
+    partitions: Partitions = None,
+    url: Url = DEFAULT_URL,
+    output: Output = Format.table,
 ) -> None:
     """Remove rules. Hits that name them are errors from now on. Exits with 1 if a rule does not exist."""
     names = [check_name("RULE", rule, "id") for rule in dict.fromkeys(rules)]
     with connected(url) as adeq:
-        rates = _existing(adeq, namespace)
+        rates = _existing(adeq, namespace, partitions)
         removed = {rule: "removed" if rates.remove_rule(rule) else "not_found" for rule in names}
     if output != Format.table:
         rows = [{"rule": rule, "status": status} for rule, status in removed.items()]
@@ -153,12 +173,13 @@ def show(
     rule: Rule,
     subject: Subject,
     namespace: Namespace = "default",
+    partitions: Partitions = None,
     url: Url = DEFAULT_URL,
     output: Output = Format.table,
 ) -> None:
     """Show what a rule allows a subject now. Nothing is counted."""
     with connected(url) as adeq:
-        found = _known(_existing(adeq, namespace), rule).peek(rule, subject)
+        found = _known(_existing(adeq, namespace, partitions), rule).peek(rule, subject)
     if output != Format.table:
         print_json({"namespace": namespace, **found._asdict()}, output)
     else:
@@ -171,6 +192,7 @@ def hit(
     subject: Subject,
     cost: Cost = 1,
     namespace: Namespace = "default",
+    partitions: Partitions = None,
     url: Url = DEFAULT_URL,
     output: Output = Format.table,
 ) -> None:
@@ -179,7 +201,7 @@ def hit(
     A rule of concurrency gives a lease, which ends by itself. JSON has it as `rid`.
     """
     with connected(url) as adeq:
-        found: RateAnswer = _known(_existing(adeq, namespace), rule).hit(rule, subject, cost, remember=True)
+        found: RateAnswer = _known(_existing(adeq, namespace, partitions), rule).hit(rule, subject, cost, remember=True)
     if found.error is not None:
         raise found.error
     if output != Format.table:
@@ -197,12 +219,13 @@ def refund(
     subject: Subject,
     cost: Cost = 1,
     namespace: Namespace = "default",
+    partitions: Partitions = None,
     url: Url = DEFAULT_URL,
     output: Output = Format.table,
 ) -> None:
     """Take hits back. Leases of concurrency end with adeq rate reset."""
     with connected(url) as adeq:
-        left = _known(_existing(adeq, namespace), rule).refund(rule, subject, cost)
+        left = _known(_existing(adeq, namespace, partitions), rule).refund(rule, subject, cost)
     _print_left(namespace, rule, subject, left, output)
 
 
@@ -211,12 +234,13 @@ def reset(
     rule: Rule,
     subject: Subject,
     namespace: Namespace = "default",
+    partitions: Partitions = None,
     url: Url = DEFAULT_URL,
     output: Output = Format.table,
 ) -> None:
     """Forget all that a rule has counted for a subject; of concurrency, all leases."""
     with connected(url) as adeq:
-        left = _known(_existing(adeq, namespace), rule).reset(rule, subject)
+        left = _known(_existing(adeq, namespace, partitions), rule).reset(rule, subject)
     _print_left(namespace, rule, subject, left, output)
 
 
@@ -239,9 +263,24 @@ app.command("configure", help="Show or change the settings of a namespace.")(
 )
 
 
-def _existing(adeq: Adeq, name: str) -> Any:
-    """The namespace. AdeqError, with those that exist, if there is none of that name."""
-    return existing(adeq, "rate", name, "adeq rate namespaces")
+def _of(adeq: Adeq, name: str, partitions: int | None) -> Any:
+    rates = adeq.rates(name)
+    return rates if partitions is None else rates.partitioned(partitions)
+
+
+def _existing(adeq: Adeq, name: str, partitions: int | None) -> Any:
+    """The namespace in so many partitions. AdeqError, with what there is, if there is none."""
+    found = _of(adeq, name, partitions)
+    if stored_bases(adeq, found):
+        return found
+    others = (one.partition("/") for one in adeq.names("rate", partitions=True))
+    numbers = sorted({tag.rpartition("-of-")[2] for of, _, tag in others if of == name and tag}, key=int)
+    if numbers:
+        raise AdeqError(
+            f"--partitions: {name!r} is in {' and in '.join(numbers)} partitions; add --partitions {numbers[0]}"
+        )
+    existing(adeq, "rate", name, "adeq rate namespaces")
+    raise AdeqError(f"--partitions: {name!r} has no partitions; leave it out")
 
 
 def _known(rates: Any, rule: str) -> Any:
