@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 FORMS: Final = {
-    "remove": [b"0"],  # a value may be given, too
+    "set.remove": [b""],  # a value may be given, too
     "read.since": [b"0"],
     "read.cursor": [b""],
     "history.cursor": [b"7"],
