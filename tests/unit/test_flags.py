@@ -62,6 +62,12 @@ def test_versions_that_other_implementations_read_in_different_ways() -> None:
         assert choose(flag({"sem_ver": [{"var": "version"}, "=", "1.0.0"]}), {"version": version}).reason == "DEFAULT"
 
 
+def test_a_version_has_at_most_256_characters() -> None:
+    for length, variant in ((256, "true"), (257, "default")):
+        version = "1.0.0-".ljust(length, "a")
+        assert choose(flag({"sem_ver": [{"var": "version"}, "<", "1.0.0"]}), {"version": version}).variant == variant
+
+
 def test_both_hashes_are_the_same() -> None:
     pytest.importorskip("mmh3")
     assert murmur3 is not murmur3_in_python
@@ -128,6 +134,7 @@ def test_what_flagd_adds_to_a_context_cannot_be_changed_by_it() -> None:
     assert by_time.choose(attributes, None, NOW).variant == "red"
     assert flag({"if": [{"var": "targetingKey"}, "red", "blue"]}).choose(attributes, None, NOW).variant == "blue"
     assert flag({"var": ["targetingKey", "green"]}).choose(attributes, None, NOW).variant == "green"
+    assert flag({"var": ["targetingKey", "green"]}).choose(attributes, "blue", NOW).variant == "blue"
 
 
 @pytest.mark.parametrize(("text", "enabled"), [("enabled", True), (b"disabled", False), ('"enabled"', True)])
@@ -190,10 +197,68 @@ def test_a_rule_that_is_refused(targeting: Any, message: str) -> None:
     assert message in str(caught.value)
 
 
-def test_a_rule_just_within_the_bounds() -> None:
-    assert flag(nested(MAX_DEPTH - 3)).choose({}, None, NOW).reason in ("TARGETING_MATCH", "DEFAULT")
-    flag({"in": [1, [0] * (MAX_PARTS - 10)]})
-    flag({"fractional": [["red", MAX_WEIGHT - 1], ["blue", 1]]})
+def lists(depth: int) -> Any:
+    value: Any = 0
+    for _ in range(depth):
+        value = [value]
+    return value
+
+
+@pytest.mark.parametrize(
+    ("most", "more"),
+    [
+        (nested(31), nested(32)),
+        ({"in": [1, lists(31)]}, {"in": [1, lists(32)]}),
+        ({"in": [1, [0] * 1997]}, {"in": [1, [0] * 1998]}),
+        ({"fractional": [["red", 2**31 - 2], ["blue", 1]]}, {"fractional": [["red", 2**31 - 1], ["blue", 1]]}),
+        ({"fractional": [["red", 2**31 - 1]]}, {"fractional": [["red", 2**31]]}),
+    ],
+    ids=["operators", "lists", "parts", "weights", "weight"],
+)
+def test_the_bounds_of_a_rule(most: Any, more: Any) -> None:
+    flag(most)
+    with pytest.raises(BadArgument):
+        flag(more)
+
+
+def test_the_sum_of_computed_weights_is_bounded() -> None:
+    compiled = flag({"fractional": [["red", {"var": "weight"}], ["blue", 1]]})
+    assert choose(compiled, {"targetingKey": "a", "weight": 2**31 - 2}).reason == "TARGETING_MATCH"
+    assert choose(compiled, {"targetingKey": "a", "weight": 2**31 - 1}).reason == "DEFAULT"
+
+
+def test_how_many_arguments_an_operator_takes() -> None:
+    given = {"var": ["a", *["red"] * 5], "sem_ver": ["1.0.0", "=", *["1.0.0"] * 4]}
+    taken = {
+        operator: "".join(
+            str(count) for count in range(7) if accepted({operator: given.get(operator, [{"var": "a"}] * 6)[:count]})
+        )
+        for operator in OPERATORS
+        if operator != "fractional"
+    }
+    assert taken == {
+        "var": "12",
+        **dict.fromkeys(("==", "!=", ">", ">=", "in", "starts_with", "ends_with"), "2"),
+        **dict.fromkeys(("<", "<="), "23"),
+        **dict.fromkeys(("and", "or", "if"), "123456"),
+        "!": "1",
+        "sem_ver": "3",
+    }
+
+
+def accepted(targeting: Any) -> bool:
+    try:
+        flag(targeting)
+    except BadArgument:
+        return False
+    return True
+
+
+def test_a_long_value_is_cut_in_an_error() -> None:
+    with pytest.raises(BadArgument, match=r"'x{60}' is not|'x{56}\.\.\. is not"):
+        flag(state="x" * 60)
+    with pytest.raises(BadArgument, match=r"state: 'x{58}' is not"):
+        flag(state="x" * 58)
 
 
 @pytest.mark.parametrize(
@@ -221,6 +286,11 @@ def test_a_flag_that_is_refused(fields: dict[str, Any], message: str) -> None:
     with pytest.raises(BadArgument) as caught:
         flag(**fields)
     assert message in str(caught.value)
+
+
+def test_a_flag_has_at_most_64_kib() -> None:
+    text = json.dumps(flag().data)
+    assert Flag("f", text.ljust(65_536)).data == flag().data
 
 
 @pytest.mark.parametrize(

@@ -26,8 +26,6 @@ def parse_version(value: Any) -> Version | None:
 
     A leading `v` is ignored, and so is what follows a `+`. `1` and `1.2` are `1.0.0` and `1.2.0`, also as numbers.
     """
-    if isinstance(value, bool) or not isinstance(value, (str, int, float)):
-        return None
     text = str(value)
     if len(text) > LONGEST:
         return None
