@@ -13,6 +13,7 @@ from pyadeq.ext.chaos.session.recorder import RecordedSessions
 from tests.simulation.session_story import USERS
 from tests.simulation.steps import Step
 
+CALM, IDLE = 12.0, 3.5  # seconds
 Cookies = dict[str, list[Session]]
 """The sessions that browsers have, by name; the newest is last. All actors use them."""
 
@@ -27,11 +28,12 @@ async def set_up(adeq: Adeq, realm: str) -> list[str]:
 
 
 async def look(sessions: RecordedSessions, cookies: Cookies) -> None:
-    """Use all that there is."""
-    for one in cookies.values():
-        for session in one:
+    """When no other call is on its way any more, look at all that there is, and again after the shorter idle times."""
+    for seconds in (CALM, IDLE):
+        await asyncio.sleep(seconds)
+        for session in [one for own in cookies.values() for one in own]:
             with suppress(AdeqError):
-                await sessions.get(session.id)
+                await sessions.get(session.id, touch=False)
 
 
 async def play(sessions: RecordedSessions, cookies: Cookies, step: Step) -> None:

@@ -34,6 +34,11 @@ call 73.2 v1 session.get hash=b3 -> gone now=73.2
 call 74.0 v1 session.create user=cid hash=c1 rid=t1 -> created now=74 created=74 ends=76
 call 75.9 v1 session.get hash=c1 -> ok now=75.9 session.ver=1 session.ends=76
 call 76.0 v1 session.get hash=c1 -> gone now=76
+call 90.0 v1 session.create user=dora hash=d1 idle_ms=1000 rid=u1 -> created now=90 created=90 ends=700
+call 90.5 v1 session.get hash=d1 -> ok now=90.5 session.ver=1 session.ends=700
+call 101.0 v1 session.set_user user=dora renew_authz=1 rid=u2 -> ok now=101
+call 103.0 v1 session.set_user user=dora renew_authz=1 rid=u3 -> ok now=103
+call 103.5 v2 session.get hash=d1 -> gone now=103.5
 """
 BAD = [
     Bad(
@@ -134,9 +139,7 @@ BAD = [
     Bad(
         "a session outlives its time without use",
         {"sessions_end_in_time"},
-        (("a3 -> gone now=68", "a3 -> ok now=68 session.ver=2 session.data=red session.ends=70"),),
-        "call 67.8 x session.get hash=none -> gone now=67.8\n"
-        "call 67.8 v9 session.set_user user=ann rid=x -> ok now=67.8",
+        (("d1 -> gone now=103.5", "d1 -> ok now=103.5 session.ver=1 session.ends=700"),),
     ),
     Bad(
         "an older id outlives its grace",

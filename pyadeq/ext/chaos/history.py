@@ -44,6 +44,15 @@ class Op:
     answer: dict[str, Any] = field(default_factory=dict)
     durability: str = "memory"
 
+    @property
+    def may_be_done(self) -> bool:
+        """Whether the server may have done it, or may do it later.
+
+        A server that is full or read-only refuses a call. But the network may deliver the call twice, and the second
+        one later. What the client or the script refuses is not done.
+        """
+        return self.outcome != "refused" or "error" not in self.answer
+
 
 @dataclass(frozen=True, slots=True)
 class Mark:

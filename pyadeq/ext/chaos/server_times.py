@@ -9,6 +9,9 @@ from math import inf
 
 from pyadeq.ext.chaos.history import Op
 
+UNANSWERED = 30.0  # seconds after which a call without an answer does not arrive any more
+AGAIN = 10.0  # seconds after which no second copy of a call that was answered arrives any more
+
 
 class ServerTimes:
     """The times of one server's clock in answers, in ms. Calls of another clock need an object of their own.
@@ -45,6 +48,12 @@ class ServerTimes:
         """
         first = bisect_right(self._began, at)
         return self._lowest[first] if first < len(self._lowest) else inf
+
+    def latest(self, op: Op) -> float:
+        """The latest time at which the server can have run a call, or a second copy of it."""
+        if op.outcome == "ok" and op.ended is not None:
+            return self.after(op.ended + AGAIN)
+        return self.after((op.began if op.ended is None else op.ended) + UNANSWERED)
 
 
 def now_of(op: Op) -> int | None:

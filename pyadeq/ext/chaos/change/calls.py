@@ -104,8 +104,8 @@ class ChangeCalls:
         if verb == "finish" and op.outcome == "ok" and answer["status"] != "lost":
             begun = self.begun.get(asked["token"])
             self.finished.append(Finished(op, asked["id"], asked["token"], answer["status"], begun))
-        if op.outcome == "refused" and "error" in op.answer:
-            return  # by the client, or by the script
+        if not op.may_be_done:
+            return
         for effect in self._effects(verb, op):
             self.done.append(Done(op, effect, op.outcome == "ok"))
 
@@ -115,11 +115,7 @@ class ChangeCalls:
                 self.policies[f"{asked['name']}@{answer['version']}"] = asked
 
     def _effects(self, verb: str, op: Op) -> Iterator[Effect]:
-        """What the call has done, or all that it may have done.
-
-        A server that is full or read-only refuses a call. But the network may deliver the call twice, and the second
-        one later.
-        """
+        """What the call has done, or all that it may have done."""
         asked, status = op.asked, op.answer.get("status")
         unknown = op.outcome != "ok"
         id, by, rev = asked.get("id", ""), asked.get("actor", ""), asked.get("rev", 0)

@@ -15,7 +15,6 @@ from pyadeq.ext.chaos.server_times import ServerTimes, now_of
 
 VERBS = "rate."
 REMEMBERED = 50.0  # seconds in which a hit that is sent again gets the same answer; the server remembers it longer
-LATE = 30.0  # seconds after which a call without an answer does not arrive any more
 LEASE_MS = 60_000  # of a rule that does not say it
 Key = tuple[str, str]
 """A rule and a subject."""
@@ -81,7 +80,7 @@ class Hits:
     """
 
     def __init__(self, case: Case) -> None:
-        own = [op for op in case.history.ops if op.verb.startswith(VERBS) and op.outcome != "refused"]
+        own = [op for op in case.history.ops if op.verb.startswith(VERBS) and op.may_be_done]
         self.subjects: defaultdict[Key, Subject] = defaultdict(Subject)
         self.variants: defaultdict[tuple[str, int, int], set[Variant]] = defaultdict(set)
         self.lease_ms: dict[str, int] = {}
@@ -142,15 +141,22 @@ class Hits:
         self._answered(first, min(self.times.since(op) for op in ops), now_of(first) or 0)
 
     def _note_unanswered(self, *ops: Op) -> None:
-        since, until = min(self.times.since(op) for op in ops), max(self.latest(op) for op in ops)
+        since, until = min(self.times.since(op) for op in ops), max(self.times.latest(op) for op in ops)
         for item in ops[0].asked["item"]:
             if cost := item.get("cost", 1):
                 found = Unanswered(ops[0], since, until, cost)
                 self.subjects[item["rule"], item["subject"]].unanswered.append(found)
 
-    def latest(self, op: Op) -> float:
-        """The latest time at which the server can have run a call without an answer."""
-        return self.times.after((op.began if op.ended is None else op.ended) + LATE)
+    def latest(self, hit: Hit) -> float:
+        """The latest time at which a hit with a rid can have counted.
+
+        If the server may have forgotten the hit, it has forgotten the rid, and a second copy may have counted.
+        """
+        return self.times.latest(hit.op) if self.is_unsure(hit.op) else hit.until
+
+    def is_unsure(self, op: Op) -> bool:
+        """Whether the server may have lost what a call has done."""
+        return any(loses(mark, op) for mark in self.marks)
 
     def _answered(self, op: Op, since: int, until: int) -> None:
         is_allowed, items = op.answer["status"] == "allowed", op.asked["item"]
@@ -164,10 +170,10 @@ class Hits:
             self.subjects[item["rule"], item["subject"]].hits.append(hit)
 
     def _note_adjust(self, op: Op) -> None:
-        until = now_of(op) if op.outcome == "ok" else None
+        is_sure = op.outcome == "ok" and not self.is_unsure(op)
+        until = now_of(op) or inf if is_sure else self.times.latest(op)
         for item in op.asked["item"]:
-            back = self.times.since(op), inf if until is None else until
-            self.subjects[item["rule"], item["subject"]].given_back.append(back)
+            self.subjects[item["rule"], item["subject"]].given_back.append((self.times.since(op), until))
 
     def variant(self, rule: str, hit: Hit) -> Iterable[Variant]:
         """What the rule may say that has answered: several if a number was changed that answers do not have."""

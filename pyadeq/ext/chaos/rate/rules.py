@@ -10,7 +10,7 @@ from typing import Any
 
 from pyadeq.ext.chaos.case import Case, Finding
 from pyadeq.ext.chaos.history import Mark, Op
-from pyadeq.ext.chaos.rate.hits import REMEMBERED, Hit, Hits, Kept, Key, Subject, loses, pace_us
+from pyadeq.ext.chaos.rate.hits import REMEMBERED, Hit, Hits, Kept, Key, Subject, pace_us
 
 MS = 1000  # µs
 LOG, GCRA, CONCURRENCY = "log", "gcra", "concurrency"
@@ -108,7 +108,7 @@ def hits_counted_once(case: Case, found: Finding) -> None:
         if subject.plain or not asked:
             continue
         possible: list[tuple[float, int, int, Hit | None]]
-        possible = [(hit.until, hit.since, hit.took, hit) for hit in asked if hit.took]
+        possible = [(hits.latest(hit), hit.since, hit.took, hit) for hit in asked if hit.took]
         possible += [(one.until, one.since, one.cost, None) for one in subject.unanswered]
         possible.sort(key=lambda one: -one[1])
         earliest = _suffix_minima([hit.since - hit.period_ms - 1 for hit in asked])
@@ -303,7 +303,7 @@ class _Held:
         name = *self._key, hit.rid
         ends = hit.since + hit.reset_ms
         for op in self._hits.renewals.get(name, ()):
-            if (deadline := _deadline(op, hit.rid)) and not any(loses(mark, op) for mark in self._hits.marks):
+            if (deadline := _deadline(op, hit.rid)) and not self._hits.is_unsure(op):
                 ends = max(ends, deadline)
         released = [self._hits.times.since(op) for op in self._hits.releases.get(name, ())]
         return min([ends, *released])
@@ -323,7 +323,7 @@ def _possible_leases(case: Case, hits: Hits, key: Key, subject: Subject) -> list
     The last of the list began first.
     """
     found = [
-        (_latest_end(case, hits, key, hit.rid, hit.until + hit.reset_ms), hit.since, hit.rid)
+        (_latest_end(case, hits, key, hit.rid, hits.latest(hit) + hit.reset_ms), hit.since, hit.rid)
         for hit in subject.hits
         if hit.took
     ]
@@ -338,7 +338,7 @@ def _latest_end(case: Case, hits: Hits, key: Key, rid: str, ends: float) -> floa
     name = *key, rid
     longest = hits.lease_ms.get(key[0], 0)
     for op in hits.renewals.get(name, ()):
-        ends = max(ends, _deadline(op, rid) or 0.0 if op.outcome == "ok" else hits.latest(op) + longest)
+        ends = max(ends, hits.times.latest(op) + longest)
     for op in hits.releases.get(name, ()):
         if op.outcome == "ok" and not case.calls.is_exposed(op):
             ends = min(ends, round(op.answer["now"] * 1000))

@@ -97,7 +97,7 @@ class Logins:
     """All sessions of a history whose `create` was answered. times: by user, of the user's partition."""
 
     def __init__(self, case: Case) -> None:
-        own = [op for op in case.history.ops if op.verb.startswith(VERBS) and op.outcome != "refused"]
+        own = [op for op in case.history.ops if op.verb.startswith(VERBS) and op.may_be_done]
         self.all: list[Login] = []
         self.creates: defaultdict[str, list[Op]] = defaultdict(list)
         self._of: dict[str, tuple[Login, int]] = {}
@@ -124,7 +124,7 @@ class Logins:
         return None if self._clock_back or found.stepped else found
 
     def _create(self, op: Op) -> None:
-        if op.outcome == "unknown" or op.answer["status"] == "created":
+        if op.outcome != "ok" or op.answer["status"] == "created":
             self.creates[op.asked["user"]].append(op)
         if op.answer.get("status") == "created":
             login = Login(op.asked["user"], [op.asked["hash"]], [op])

@@ -188,29 +188,31 @@ def _check_reads(login: Login, done: dict[int, list[Op]], found: Finding) -> Non
 
 
 def sessions_end_in_time(case: Case, found: Finding) -> None:
-    """By the server's clock, no session outlives its lifetime, its time without use, or as an older id its grace."""
+    """By the server's clock, no session outlives its lifetime, its time without use, or as an older id its grace.
+
+    A use counts for as long as a second copy of the call may arrive.
+    """
     logins = case.view(Logins)
     for login in logins.all:
         times = logins.clock(login)
-        if times is None:
+        if times is None or case.calls.is_exposed(login.made[0]):
             continue
-        unanswered = [touch.op.began for touch in login.touches if touch.what == "get"]
         graces = _graces(case, login)
-        last = login.created_ms  # the last use
-        for use in sorted((use for use in login.uses if use.what in READ), key=now_in):
+        touches = [(touch.op, times.latest(touch.op)) for touch in login.touches]
+        for use in login.uses:
+            if use.what not in READ:
+                continue
             found.checks += 1
             now = now_in(use)
             ends_ms, grace = round(use.record["ends"] * 1000), graces.get(use.turn)
+            used = [at for op, at in touches if op is not use.op and op.began < (use.op.ended or 0.0)]
+            last = max([login.created_ms, *used])
             if now >= login.ends_ms or ends_ms != login.ends_ms:
                 _outlives(login, use, f"and it ends at {login.ends_ms}", found)
-            elif times.since(use.op) >= last + login.idle_ms and not any(
-                one < (use.op.ended or 0.0) for one in unanswered
-            ):
-                _outlives(login, use, f"and was used last at {last}, which counts for {login.idle_ms} ms", found)
+            elif times.since(use.op) >= last + login.idle_ms:
+                _outlives(login, use, f"and was used last at {last:.0f}, which counts for {login.idle_ms} ms", found)
             elif grace is not None and now >= grace:
                 _outlives(login, use, f"with an older id, whose grace is over at {grace}", found)
-            if use.op.asked.get("touch", True):
-                last = now
 
 
 def _graces(case: Case, login: Login) -> dict[int, int]:
