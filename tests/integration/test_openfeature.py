@@ -294,6 +294,7 @@ def test_2_4_2_1_a_server_away_at_start_without_a_file(config: Config, behind: C
     told = client.get_boolean_details("boolean", False)
     assert (told.value, told.reason, told.error_code) == (False, Reason.ERROR, ErrorCode.PROVIDER_NOT_READY)
     assert client.get_provider_status() == ProviderStatus.ERROR
+    wait_until(lambda: events.of(ProviderEvent.PROVIDER_ERROR))
     proxy.deaf = False
     wait_until(lambda: client.get_boolean_value("boolean", False))
     wait_until(lambda: events.of(ProviderEvent.PROVIDER_READY))
