@@ -126,6 +126,11 @@ def test_a_rule_may_choose_by_a_boolean_or_a_number() -> None:
         assert numbered.choose({"a": value}, None, NOW).variant == variant
 
 
+def test_texts_are_joined_as_json_writes_them() -> None:
+    joined = flag({"if": [{"==": [{"cat": ["a", 1, 2.0, 0.5, True, {"var": "no"}]}, "a120.5true"]}, "red"]})
+    assert choose(joined, {}).variant == "red"
+
+
 def test_what_flagd_adds_to_a_context_cannot_be_changed_by_it() -> None:
     attributes = {"$flagd": {"flagKey": "other", "timestamp": 1}, "targetingKey": "x"}
     by_flag = flag({"if": [{"==": [{"var": "$flagd.flagKey"}, "flag"]}, "red", "blue"]})
@@ -156,8 +161,8 @@ def nested(depth: int) -> Any:
     ("targeting", "message"),
     [
         (
-            {"if": [{"cat": ["a", "b"]}, "red"]},
-            f"targeting.if[0]: operator 'cat' is not accepted; allowed: {', '.join(OPERATORS)}",
+            {"if": [{"substr": ["a", 1]}, "red"]},
+            f"targeting.if[0]: operator 'substr' is not accepted; allowed: {', '.join(OPERATORS)}",
         ),
         ({"$ref": "shared"}, "targeting: operator '$ref' is not accepted"),
         ({"if": [True, "pink"]}, "targeting.if[1]: variant 'pink' does not exist; allowed: 'red', 'blue',"),
@@ -240,7 +245,7 @@ def test_how_many_arguments_an_operator_takes() -> None:
         "var": "12",
         **dict.fromkeys(("==", "!=", ">", ">=", "in", "starts_with", "ends_with"), "2"),
         **dict.fromkeys(("<", "<="), "23"),
-        **dict.fromkeys(("and", "or", "if"), "123456"),
+        **dict.fromkeys(("and", "or", "if", "cat"), "123456"),
         "!": "1",
         "sem_ver": "3",
     }

@@ -164,6 +164,11 @@ class Compiler:
         part = self.compile(nodes[0], where, depth)
         return lambda scope: not values.is_true(part(scope))
 
+    def concatenate(self, nodes: Sequence[Any], where: str, depth: int, chooses: bool) -> Rule:
+        """`cat`: one text of all values. With it, `fractional` gets a key of a flag and of any attribute."""
+        parts = self.compile_all(nodes, where, depth)
+        return lambda scope: "".join(values.as_text(part(scope)) or "" for part in parts)
+
     def is_in(self, nodes: Sequence[Any], where: str, depth: int, chooses: bool) -> Rule:
         """`in`: whether a list or a text contains a value."""
         value, place = self.compile_all(nodes, where, depth)
@@ -335,6 +340,7 @@ OPERATORS: Final[dict[str, tuple[Build, int, int | None]]] = {
     "!": (Compiler.negate, 1, 1),
     "if": (Compiler.choose, 1, None),
     "in": (Compiler.is_in, 2, 2),
+    "cat": (Compiler.concatenate, 1, None),
     "starts_with": (_ends(str.startswith), 2, 2),
     "ends_with": (_ends(str.endswith), 2, 2),
     "sem_ver": (Compiler.sem_ver, 3, 3),
