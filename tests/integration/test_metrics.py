@@ -1,5 +1,6 @@
 """Metrics for Prometheus: what a scrape says, what it costs, and a server that is away."""
 
+import json
 import os
 import re
 import signal
@@ -16,6 +17,7 @@ from prometheus_client.parser import text_string_to_metric_families
 from pyadeq import Adeq, EmbeddedServer
 from pyadeq.ext.metrics import AdeqCollector
 from pyadeq.ext.metrics.table import LANES, TABLE
+from tests.integration.cli import adeq as run
 
 Samples = dict[tuple[str, ...], float]
 
@@ -123,6 +125,16 @@ def test_each_name_and_label_fits_prometheus() -> None:
         assert re.fullmatch(r"adeq_[a-z_]+", one.name)
         assert one.name.endswith("_total") == (one.kind == "counter")
         assert not set(one.labels) & {"task", "id", "user", "worker", "tag", "host"}
+
+
+def test_the_command_prints_once(adeq: Adeq, url: str) -> None:
+    adeq.queue("jobs").enqueue("x")
+    place = ("--url", url, "--prefix", adeq.prefix)
+    assert samples(run("metrics", "--once", *place).stdout)["adeq_tasks", "jobs", "ready"] == 1
+    found = [json.loads(line) for line in run("metrics", "--once", "-o", "jsonl", *place).stdout.splitlines()]
+    assert {"metric": "adeq_tasks", "labels": {"queue": "jobs", "state": "ready"}, "value": 1} in found
+    alerts = [json.loads(line)["name"] for line in run("metrics", "--rules", "-o", "jsonl").stdout.splitlines()]
+    assert "AdeqNoWorkers" in alerts
 
 
 def test_the_command_serves_until_a_signal(adeq: Adeq, url: str) -> None:

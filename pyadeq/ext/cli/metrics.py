@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import signal
 import threading
 from typing import Annotated
@@ -9,7 +10,8 @@ from typing import Annotated
 import typer
 
 from pyadeq.errors import ConfigError
-from pyadeq.ext.cli.common import DEFAULT_URL, Url, connected, shown_url
+from pyadeq.ext.cli.common import DEFAULT_URL, Format, Output, Url, connected, print_lines, shown_url
+from pyadeq.ext.metrics.rules import ALERTS
 from pyadeq.ext.metrics.rules import rules as rule_file
 
 PORT = 9477
@@ -23,6 +25,7 @@ def metrics(
         bool, typer.Option("--rules", help="Print alerts and recording rules, a file for Prometheus, and end.")
     ] = False,
     url: Url = DEFAULT_URL,
+    output: Output = Format.table,
 ) -> None:
     """Export metrics of all queues, locks and changes for Prometheus, at /metrics, until a signal ends it.
 
@@ -30,7 +33,10 @@ def metrics(
     metrics: pip install "pyadeq[metrics]".
     """
     if rules:
-        print(rule_file(), end="")
+        if output != Format.table:
+            print_lines((one._asdict() for one in ALERTS), output)
+        else:
+            print(rule_file(), end="")
         return
     try:
         from prometheus_client import CollectorRegistry, generate_latest, start_http_server
@@ -42,7 +48,11 @@ def metrics(
     with connected(url) as adeq:
         registry.register(AdeqCollector(adeq))
         if once:
-            print(generate_latest(registry).decode(), end="")
+            if output != Format.table:
+                samples = (sample for family in registry.collect() for sample in family.samples)
+                print_lines(({"metric": one.name, "labels": one.labels, "value": one.value} for one in samples), output)
+            else:
+                print(generate_latest(registry).decode(), end="")
             return
         try:
             server, thread = start_http_server(port, host, registry)
@@ -52,7 +62,9 @@ def metrics(
         for number in (signal.SIGINT, signal.SIGTERM):
             signal.signal(number, lambda *_: stopped.set())
         shown = f"[{host}]" if ":" in host else host
-        print(f"metrics of {shown_url(url)} at http://{shown}:{server.server_port}/metrics", flush=True)
+        at = f"http://{shown}:{server.server_port}/metrics"
+        said = json.dumps({"url": shown_url(url), "metrics": at})
+        print(said if output != Format.table else f"metrics of {shown_url(url)} at {at}", flush=True)
         stopped.wait()
         server.shutdown()
         server.server_close()
