@@ -96,6 +96,14 @@ def error(status: int, *arguments: str, **changes: Any) -> str:
     return line
 
 
+def complete(line: str, **environment: str) -> list[str]:
+    """What bash would offer after this line."""
+    words: dict[str, Any] = {"_ADEQ_COMPLETE": "complete_bash", "COMP_WORDS": line, **environment}
+    ended = adeq(**words, COMP_CWORD=str(len(line.split(" ")) - 1))
+    assert ended.stderr == ""
+    return ended.stdout.split()
+
+
 def process(*arguments: str, **changes: Any) -> subprocess.CompletedProcess[str]:
     """Run a command as a process of its own."""
     env = environment(**changes)

@@ -16,7 +16,7 @@ import redis
 from pyadeq import Adeq, EmbeddedServer, __version__, library
 from pyadeq.ext.cli.common import shown_url
 from pyadeq.ext.cli.scripts import packaged
-from tests.integration.cli import COMMAND, adeq, answer, error, process
+from tests.integration.cli import COMMAND, adeq, answer, complete, error, process
 from tests.waiting import DEADLINE, wait_until
 
 pytestmark = pytest.mark.any_engine
@@ -178,14 +178,6 @@ def test_prefix_and_slot_say_where_the_queues_are(url: str, base_name: str) -> N
     assert [row["queue"] for row in answer("queue", "ls", **place)] == ["jobs"]
     options = ["--prefix", "mine", "--slot", base_name, "task", "ls", "jobs", "--url", url]
     assert [task["id"] for task in answer(*options)] == ["t1"]
-
-
-def complete(line: str, **environment: str) -> list[str]:
-    """What bash would offer after this line."""
-    words = {"_ADEQ_COMPLETE": "complete_bash", "COMP_WORDS": line, "COMP_CWORD": str(len(line.split(" ")) - 1)}
-    ended = process(**words, **environment)
-    assert ended.stderr == ""
-    return ended.stdout.split()
 
 
 def test_completion(url: str, base_name: str) -> None:

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import pytest
 
 from pyadeq import Adeq, ChangeRef
-from tests.integration.cli import Terminal, adeq, answer, error, lines, process
+from tests.integration.cli import Terminal, adeq, answer, complete, error, lines
 from tests.integration.watching import Watch
 from tests.waiting import wait_until
 
@@ -762,6 +762,4 @@ def test_completion(domain: Domain) -> None:
         ("adeq change submit c1 --policy ", ["two"]),
         (f"adeq inbox --domain {domain.name[:-1]}", [domain.name]),
     ):
-        place: dict[str, Any] = {**domain.there, "_ADEQ_COMPLETE": "complete_bash", "COMP_WORDS": words}
-        place |= {"COMP_CWORD": str(len(words.split(" ")) - 1)}
-        wait_until(lambda: set(process(**place).stdout.split()) >= {*names})  # noqa: B023 - it is called at once
+        wait_until(lambda: set(complete(words, **domain.there)) >= {*names})  # noqa: B023 - it is called at once

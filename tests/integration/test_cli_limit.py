@@ -11,7 +11,7 @@ from pyadeq import Adeq, Limit
 from pyadeq.ext.cli.common import iso
 from pyadeq.ext.cli.limit import AT_ONCE, COLUMNS, OF_USE
 from pyadeq.ext.cli.limit_words import rate, rate_words
-from tests.integration.cli import Ended, Place, adeq, answer, error, lines, process
+from tests.integration.cli import Ended, Place, adeq, answer, complete, error, lines
 from tests.waiting import wait_until
 
 pytestmark = pytest.mark.any_engine
@@ -364,14 +364,6 @@ def test_a_server_that_does_not_answer() -> None:
 # Completion
 
 
-def complete(line: str, **environment: str) -> list[str]:
-    words = {"_ADEQ_COMPLETE": "complete_bash", "COMP_WORDS": line, "COMP_CWORD": str(len(line.split(" ")) - 1)}
-    ended = process(**words, **environment)
-    assert ended.stderr == ""
-    return ended.stdout.split()
-
-
-@pytest.mark.slow
 def test_completion(place: Place) -> None:
     for key in ("user:ann", "user:bob", "tag:x", "key:api", "key:*"):
         place.queue.limits.set(key, concurrency=1)

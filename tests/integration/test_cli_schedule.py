@@ -17,7 +17,7 @@ from pyadeq.ext.cli.schedule import COLUMNS
 from pyadeq.ext.cli.schedule_listing import local
 from pyadeq.ids import new_ulid
 from tests.integration.cli import Place as AnyPlace
-from tests.integration.cli import Terminal, adeq, answer, error, lines, process
+from tests.integration.cli import Terminal, adeq, answer, complete, error, lines
 from tests.integration.conftest import Proxy
 from tests.waiting import wait_until
 
@@ -567,14 +567,6 @@ def test_prefix_and_slot(url: str, base_name: str) -> None:
 # Completion
 
 
-def complete(line: str, **environment: str) -> list[str]:
-    words = {"_ADEQ_COMPLETE": "complete_bash", "COMP_WORDS": line, "COMP_CWORD": str(len(line.split(" ")) - 1)}
-    ended = process(**words, **environment)
-    assert ended.stderr == ""
-    return ended.stdout.split()
-
-
-@pytest.mark.slow
 def test_completion(some: Place) -> None:
     place = {"ADEQ_URL": some.url, "ADEQ_QUEUE": some.queue.name}
     wait_until(lambda: complete("adeq schedule show o", **place) == ["often", "once"])

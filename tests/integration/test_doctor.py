@@ -1,9 +1,6 @@
 """`adeq doctor` on servers that are well, ill, and silent."""
 
 import json
-import os
-import subprocess
-import sys
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -19,9 +16,9 @@ from pyadeq.ext.doctor import CHECKS, Check, check, examine, gather
 from pyadeq.ext.doctor.nouns import others
 from pyadeq.keys import queue_base
 from tests.audit import audit_server
-from tests.integration.cli import answer, error
+from tests.integration.cli import Ended, adeq, answer, error
 from tests.integration.servers import HOST, ThreePrimaries, ask, replica_of, start
-from tests.waiting import DEADLINE, wait_until
+from tests.waiting import wait_until
 
 
 @pytest.fixture
@@ -49,18 +46,16 @@ def as_user(server: EmbeddedServer, *rules: str) -> str:
     return f"unix://al:secret@{server.socket_path}"
 
 
-def adeq(*arguments: str) -> subprocess.CompletedProcess[str]:
-    env = {name: value for name, value in os.environ.items() if not name.startswith("ADEQ_")}
-    command = [sys.executable, "-m", "pyadeq.ext.cli", "doctor", *arguments]
-    return subprocess.run(command, capture_output=True, text=True, timeout=DEADLINE, check=False, env=env)
+def doctor(*arguments: str) -> Ended:
+    return adeq("doctor", *arguments)
 
 
 def test_a_server_that_is_well(own: EmbeddedServer) -> None:
     with Adeq.from_url(own.url) as client:
         client.load_scripts()
         client.queue("jobs").enqueue({})
-    ended = adeq("--url", own.url, "-o", "json")
-    assert ended.returncode == 0, ended
+    ended = doctor("--url", own.url, "-o", "json")
+    assert ended.status == 0, ended
     report = json.loads(ended.stdout)
     assert report["ok"]
     assert report["engine"].lower() == own.engine
@@ -73,13 +68,13 @@ def test_a_server_that_is_well(own: EmbeddedServer) -> None:
         "1 queue of layout 1",
         "user default may run all that queue 'jobs' needs",
     }
-    assert adeq("--url", own.url).stdout.splitlines()[-1] == f"{len(CHECKS) + len(others())} ok"
+    assert doctor("--url", own.url).stdout.splitlines()[-1] == f"{len(CHECKS) + len(others())} ok"
 
 
 def test_a_server_that_loses_tasks_ends_with_1_and_the_commands(own: EmbeddedServer) -> None:
     run(own, "CONFIG SET maxmemory 100mb", "CONFIG SET maxmemory-policy allkeys-lru")
-    ended = adeq("--url", own.url)
-    assert ended.returncode == 1
+    ended = doctor("--url", own.url)
+    assert ended.status == 1
     assert "FAIL  eviction" in ended.stdout
     assert "Some guides recommend allkeys-lru; that is for caches, and here it deletes tasks." in ended.stdout
     assert f"-cli -s {own.socket_path} CONFIG SET maxmemory-policy noeviction\n" in "\n".join(
@@ -89,9 +84,9 @@ def test_a_server_that_loses_tasks_ends_with_1_and_the_commands(own: EmbeddedSer
 
 
 def test_an_unreachable_server_ends_with_3() -> None:
-    ended = adeq("--url", "redis://127.0.0.1:1")
-    assert (ended.returncode, ended.stdout) == (3, "")
-    assert adeq("no name").returncode == 2
+    ended = doctor("--url", "redis://127.0.0.1:1")
+    assert (ended.status, ended.stdout) == (3, "")
+    assert doctor("no name").status == 2
 
 
 @pytest.mark.parametrize(
@@ -411,34 +406,34 @@ def test_tasks_in_no_set_are_found_and_put_back(own: EmbeddedServer) -> None:
         assert look(own)["tasks"].status == "fail"
         assert look(own)["tasks"].found == "queue jobs: 20 tasks in no set, 2 wrong entries"
         assert look(own, queues=("parted",))["tasks"].found == "40 tasks, each in one set"
-        assert adeq("--url", own.url).returncode == 1
+        assert doctor("--url", own.url).status == 1
         lose(own, next(one.base for one in parts.partitions() if parts.part(one.tag).stats().ready > 4), 3)
 
-        dry = adeq("--url", own.url, "--repair", "--dry-run", "-o", "json")
-        assert dry.returncode == 1
+        dry = doctor("--url", own.url, "--repair", "--dry-run", "-o", "json")
+        assert dry.status == 1
         found = {one["queue"]: one for one in json.loads(dry.stdout)["queues"]}
         assert (found["jobs"]["lost"], found["jobs"]["twice"], found["jobs"]["lanes"]) == (20, 1, 1)
         assert (found["jobs"]["tasks"], found["jobs"]["repaired"]) == (30, 0)
         assert sorted(one["lost"] for name, one in found.items() if name.startswith("parted")) == [0, 0, 3]
 
-        ended = adeq("--url", own.url, "jobs", "--repair")
-        assert ended.returncode == 0, ended
+        ended = doctor("--url", own.url, "jobs", "--repair")
+        assert ended.status == 0, ended
         assert ended.stdout.splitlines()[1].split() == ["jobs", "30", "20", "1", "0", "0", "1", "22", "21", "ready"]
-        assert json.loads(adeq("--url", own.url, "--repair", "-o", "json").stdout)["queues"][-1]["repaired"] in (0, 5)
+        assert json.loads(doctor("--url", own.url, "--repair", "-o", "json").stdout)["queues"][-1]["repaired"] in (0, 5)
         assert look(own)["tasks"].found == "70 tasks, each in one set"
         assert [lease.id for lease in queue.claim(worker="w", limit=100)] == ids
         assert audit_server(client.client) == []
 
 
 def test_repair_without_damage_and_without_queues(own: EmbeddedServer) -> None:
-    assert adeq("--url", own.url, "--repair").stdout == "no queue was found\n"
-    assert adeq("--url", own.url, "--dry-run").returncode == 2
+    assert doctor("--url", own.url, "--repair").stdout == "no queue was found\n"
+    assert doctor("--url", own.url, "--dry-run").status == 2
     with Adeq.from_url(own.url) as client:
         client.queue("tested").enqueue({})
         client.queue("jobs").enqueue({})
         run(own, "HSET ade:{queue:tested}:config clock test")
-        ended = adeq("--url", own.url, "--repair")
-        assert ended.returncode == 1
+        ended = doctor("--url", own.url, "--repair")
+        assert ended.status == 1
         assert "tested: queue.repair.v1: now_ms must be sent" in ended.stderr
         assert "jobs" in ended.stdout
         assert look(own)["tasks"].status == "unknown"
