@@ -15,6 +15,7 @@ from tests.quick import slow_after
 pytestmark = pytest.mark.any_engine
 
 TIMEOUT = 60.0  # seconds for one run of pytest
+OTHERS = ("cacheprovider", "anyio", "benchmark", "hypothesispytest", "valkey")  # plugins that take time to load
 SETTINGS = """
 [pytest]
 asyncio_mode = auto
@@ -36,7 +37,8 @@ class Project:
     def run(self, *arguments: str, environment: Mapping[str, str] | None = None) -> str:
         """What `pytest` prints."""
         variables = {name: value for name, value in os.environ.items() if not name.startswith("PYTEST")}
-        command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *arguments]
+        others = [word for name in OTHERS for word in ("-p", f"no:{name}")]
+        command = [sys.executable, "-m", "pytest", "-q", *others, *arguments]
         done = subprocess.run(
             command,
             cwd=self._folder,

@@ -27,14 +27,16 @@ def offset(zone: ZoneInfo, at: int) -> int:
 def changes(zone: ZoneInfo) -> Iterator[tuple[int, int]]:
     """When its clocks changed, and by how many seconds."""
     begin, end = (int(datetime(year, 1, 1, tzinfo=UTC).timestamp()) for year in (FROM, TO))
+    before = offset(zone, begin)
     for at in range(begin, end, STEP):
-        before, after = offset(zone, at), offset(zone, at + STEP)
+        after = offset(zone, at + STEP)
         if before != after:
             low, high = at, at + STEP
             while high - low > 1:
                 middle = (low + high) // 2
                 low, high = (middle, high) if offset(zone, middle) == before else (low, middle)
             yield high, after - before
+        before = after
 
 
 def is_unusual(zone: ZoneInfo, at: int, by: int) -> bool:
