@@ -15,10 +15,12 @@ import socket
 import subprocess
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import cache
 from pathlib import Path
 
 import pytest
 import redis
+import redis.utils
 from hypothesis import settings
 
 from pyadeq import Adeq, Queue
@@ -31,6 +33,8 @@ from tests.quick import PROFILE
 from tests.waiting import wait_until
 
 pytest.register_assert_rewrite("tests.lua.checks")  # other layers use it, too
+# redis-py reads the metadata of its own package for each connection, which takes longer than to connect.
+redis.utils.get_lib_version = cache(redis.utils.get_lib_version)
 
 CLUSTER = os.environ.get("ADEQ_TEST_CLUSTER") == "1"
 BUS_OFFSET = 10_000  # a cluster node's second port, above its first
