@@ -87,12 +87,9 @@ def _is_over(case: Case, logins: Logins, login: Login, use: Use) -> bool:
 
 def _is_over_limit(logins: Logins, login: Login, op: Op) -> bool:
     """Whether another login may have ended the session, because the user had as many as allowed."""
-    for number, one in enumerate(logins.creates[login.user], 1):
-        if one.began > (op.ended or 0.0):
-            break
-        if number > one.asked.get("limit", 1000) and one.asked.get("when_full") != "refuse":
-            return True
-    return False
+    made = [one for one in logins.creates[login.user] if one.began <= (op.ended or 0.0)]
+    limits = [one.asked.get("limit", 1000) for one in made if one.asked.get("when_full") != "refuse"]
+    return len(made) > min(limits, default=len(made))
 
 
 def old_ids_only_read(case: Case, found: Finding) -> None:
@@ -132,7 +129,12 @@ def session_limit_kept(case: Case, found: Finding) -> None:
             of_user[login.user].append(login)
     for own in of_user.values():
         valid: list[int] = []  # until when others are known to be valid
+        new: list[
+            tuple[int, int]
+        ] = []  # others that were just created, when, and until when they are known to be valid
         for login in sorted(own, key=lambda login: login.created_ms):
+            while new and new[0][0] < login.created_ms:  # of the same ms, nobody knows which came first
+                heapq.heappush(valid, heapq.heappop(new)[1])
             while valid and valid[0] <= login.created_ms:
                 heapq.heappop(valid)
             made = login.made[0]
@@ -142,7 +144,7 @@ def session_limit_kept(case: Case, found: Finding) -> None:
                 text = f"{made.client} has created it for {login.user}, who has {len(valid)} other valid sessions"
                 found.convict(login.handle, f"{text}, and may have {limit} in all")
             if until := max((now_in(use) for use in login.uses if use.what in READ), default=0):
-                heapq.heappush(valid, until)
+                heapq.heappush(new, (login.created_ms, until))
 
 
 def updates_kept(case: Case, found: Finding) -> None:
