@@ -16,7 +16,10 @@ DAY = 86_400_000
 
 @pytest.fixture
 def bench(make_any: MakeAny) -> Any:
-    return make_any("config")
+    """One whose calls are all watched."""
+    bench: Any = make_any("config")
+    bench.put = lambda verb, **arguments: bench.run(bench.call(verb, **arguments))
+    return bench
 
 
 def overhead(bench: Bench, name: str) -> int:
@@ -52,7 +55,7 @@ def test_a_history_is_read_page_by_page(bench: Bench) -> None:
     for number in range(5):
         bench.set("a", value=b"%d" % number)
     pages, cursor = [], None
-    while cursor != "":
+    while cursor != "" and len(pages) < 9:
         page = bench.put("history", name="a", limit=2, cursor=cursor)
         pages.append([one.value for one in page.items])
         cursor = page.cursor
@@ -90,7 +93,7 @@ def test_a_page_has_a_mebibyte(bench: Bench, more: int, names: int) -> None:
 def test_pages_have_as_many_names_as_wanted(bench: Bench) -> None:
     bench.set(*"abcd")
     pages, cursor = [], None
-    while cursor != "":
+    while cursor != "" and len(pages) < 9:
         page = bench.put("read", limit=2, cursor=cursor)
         pages.append("".join(one.name for one in page.items))
         cursor = page.cursor
@@ -149,8 +152,9 @@ def test_names_are_limited(bench: Bench) -> None:
 
 
 @pytest.mark.slow
-def test_a_namespace_is_filled_to_all_its_limits(bench: Bench) -> None:
+def test_a_namespace_is_filled_to_all_its_limits(make_any: MakeAny) -> None:
     """10,000 names with values, as many removed ones, and a history of 1 MiB."""
+    bench: Any = make_any("config")
     bench.put("configure", settings={"events_max": 0})
     bench.fill(10_000, start="gone")
     for first in range(0, 10_000, 100):
