@@ -54,7 +54,8 @@ def test_a_history_has_a_hundred_versions(bench: Bench) -> None:
 def test_a_history_is_read_page_by_page(bench: Bench) -> None:
     for number in range(5):
         bench.set("a", value=b"%d" % number)
-    pages, cursor = [], None
+    pages: list[Any] = []
+    cursor = None
     while cursor != "" and len(pages) < 9:
         page = bench.put("history", name="a", limit=2, cursor=cursor)
         pages.append([one.value for one in page.items])
@@ -92,7 +93,8 @@ def test_a_page_has_a_mebibyte(bench: Bench, more: int, names: int) -> None:
 
 def test_pages_have_as_many_names_as_wanted(bench: Bench) -> None:
     bench.set(*"abcd")
-    pages, cursor = [], None
+    pages: list[Any] = []
+    cursor = None
     while cursor != "" and len(pages) < 9:
         page = bench.put("read", limit=2, cursor=cursor)
         pages.append("".join(one.name for one in page.items))

@@ -167,3 +167,45 @@ def test_a_watcher_of_writes_that_are_lost(make_any: MakeAny) -> None:
     later = bench.set("b", value=b"3").rev
     assert later > watcher.copy.rev, "no rev is used twice"
     assert {name: value for name, (value, _) in plain(watcher.finish()).items()} == {"a": b"1", "b": b"3"}
+
+
+def test_a_write_is_lost_while_a_watcher_reads_its_pages(make_any: MakeAny) -> None:
+    """The write has moved a name behind those that are read first, and its loss moves the name back."""
+    for steps in range(4):
+        bench: Any = make_any("config")
+        bench.set("a", "b", "c")
+        watcher = Watcher(bench, 1)
+        watcher.step()
+        kept = keep(bench)
+        bench.set("b")
+        for _ in range(steps):
+            watcher.step()
+        lose_writes(bench, kept)
+        assert plain(watcher.finish()) == stored(bench)
+
+
+def test_a_removal_is_forgotten_while_a_watcher_reads_its_pages(make_any: MakeAny) -> None:
+    for steps in range(3):
+        bench: Any = make_any("config")
+        bench.set("a", "b", "c")
+        watcher = Watcher(bench, 1)
+        watcher.step()
+        bench.remove_names("a")
+        for _ in range(steps):
+            watcher.step()
+        bench.pass_time(DAY)
+        assert bench.put("sweep").forgotten == 1
+        assert [*watcher.finish()] == ["b", "c"]
+
+
+def test_a_watcher_of_constant_writes_comes_to_an_end(make_any: MakeAny) -> None:
+    bench: Any = make_any("config")
+    bench.fill(20)
+    watcher = Watcher(bench, 5)
+    for number in range(10):
+        bench.set(f"n{number:05}", value=b"new")
+        if watcher.step():
+            break
+    else:
+        raise AssertionError("it does not come to an end")
+    assert plain(watcher.copy.content) == stored(bench)

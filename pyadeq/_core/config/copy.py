@@ -17,8 +17,7 @@ class Copy:
     """The values of a namespace as of one rev.
 
     Send `wanted` and give the answer to `take`, until that returns True. Then `content` and `rev` are what the server
-    had when it gave the last answer. Before that, they stay as they were. If a change takes several pages, names that
-    were written meanwhile are in none of them. So the copy is complete after an answer of one page.
+    had when it gave the last answer. Before that, they stay as they were.
     """
 
     def __init__(self) -> None:
@@ -48,13 +47,11 @@ class Copy:
         if answer.cursor:
             self._cursor = answer.cursor
             return False
-        is_current = self._cursor is None
-        self._since, self._cursor = answer.rev, None
-        if is_current and self._differs:
+        self.rev = self._since = answer.rev
+        self._cursor = None
+        if self._differs:
             self.content, self._next, self._differs = MappingProxyType(self._next), dict(self._next), False
-        if is_current:
-            self.rev = answer.rev
-        return is_current
+        return True
 
     def _begin_anew(self) -> None:
         self._since, self._cursor, self._next, self._differs = 0, None, {}, True

@@ -29,7 +29,7 @@ def read_names_since(bench: Bench, _: int) -> AnyCall:
 
 @scenario(0)
 def read_names_from_a_cursor(bench: Bench, _: int) -> AnyCall:
-    return bench.call("read", item=["a"], cursor="1 1 a")
+    return bench.call("read", item=["a"], cursor="1 1 1 a")
 
 
 @scenario(1, 1000)
@@ -86,12 +86,33 @@ def read_the_next_page_after_its_last_name_has_changed(bench: Bench, _: int) -> 
 
 
 @scenario(0)
-def read_the_next_page_of_lost_writes(bench: Bench, _: int) -> AnyCall:
+def read_the_last_page_after_a_removal(bench: Bench, _: int) -> AnyCall:
+    """A reader of all is told only of the removed name that an earlier page may have had."""
+    bench.fill(4)
+    bench.remove_names("n00003")
+    cursor = bench.put("read", limit=2).cursor
+    bench.remove_names("n00000")
+    return bench.call("read", limit=4, cursor=cursor)
+
+
+@scenario(0)
+def read_the_next_page_where_the_first_is_forgotten(bench: Bench, _: int) -> AnyCall:
     bench.fill(5)
     first = bench.put("read", limit=2)
     bench.set("a")
     bench.ask("ZREM", ":revs", first.rev)
     return bench.call("read", limit=2, cursor=first.cursor)
+
+
+@scenario(0)
+def read_the_next_page_of_lost_writes(bench: Bench, _: int) -> AnyCall:
+    bench.fill(5)
+    cursor = bench.put("read", limit=2).cursor
+    bench.set("a")
+    second = bench.put("read", limit=2, cursor=cursor)
+    bench.set("b")
+    bench.ask("ZREM", ":revs", second.rev)
+    return bench.call("read", limit=2, cursor=second.cursor)
 
 
 @scenario(0)
