@@ -61,13 +61,13 @@ class NounBench(Bench):
         found = {key: one for key, one in self.dump().items() if key not in KEPT}
         return {key: found[key] for key in self.lasting(found)}
 
-    def _sweep(self, script: Script) -> None:
-        """Call it until it has nothing more to do."""
-        before: Dump | None = None
-        for _ in range(MOST):
-            if before == (before := self.dump()):
-                return
+    def _sweep(self, script: Script) -> bool:
+        """Call it until it has nothing more to do; whether it had anything to do."""
+        before = self.dump()
+        for calls in range(MOST):
             self.real(valid_call(self, script))
+            if before == (before := self.dump()):
+                return calls > 0
         raise AssertionError(f"{script.id} has more to do after {MOST} calls")
 
     def _scripts(self) -> list[Script]:

@@ -26,7 +26,8 @@ class Bench(NounBench):
         """What has ended is deleted. A draft ends only if somebody cancels it."""
         for _ in range(STEPS):
             self.pass_time(YEAR)
-            self._sweep(self.watched.scripts["change.sweep.v1"])
+            if not self._sweep(self.watched.scripts["change.sweep.v1"]):
+                break  # nothing is due later than a year from now
         for id in self.ask("ZRANGE", ":state:draft", 0, -1):
             author = self.ask("HGET", f":change:{id.decode()}", "author")
             self.put("move", id=id.decode(), to="cancel", actor=author.decode())
