@@ -9,6 +9,9 @@ import redis
 from pyadeq import Adeq
 from pyadeq.access import acl_rules
 from pyadeq.ext.doctor import changes, examine
+from tests.small_server import server, url
+
+__all__ = ["server", "url"]  # the doctor looks at all keys of a server
 
 pytestmark = pytest.mark.any_engine
 MINUTE = 60_000  # ms

@@ -9,6 +9,9 @@ import redis
 
 from pyadeq import Adeq, library
 from pyadeq.ext.doctor import nouns
+from tests.small_server import server, url
+
+__all__ = ["server", "url"]  # the doctor looks at all keys of a server
 
 pytestmark = pytest.mark.any_engine
 
