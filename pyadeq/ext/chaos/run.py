@@ -157,10 +157,12 @@ class Run:
     def remove(self) -> None:
         """Delete what the run has made."""
         client: Any = self.adeq.client
-        for base in self.bases:
-            keys: Iterable[bytes] = client.scan_iter(f"{base}:*", count=1000)
+        bases = tuple(f"{base}:".encode() for base in self.bases)
+        for name in {self.scene.queue, self.scene.domain}:  # which all of them have in their names
+            keys: Iterable[bytes] = client.scan_iter(f"{self.scene.prefix}:*{name}*", count=1000)
             for key in keys:
-                client.delete(key)
+                if key.startswith(bases):
+                    client.delete(key)
 
     def _start(self, role: str) -> None:
         number = self._started[role]
