@@ -9,8 +9,8 @@ from math import inf
 
 from pyadeq.ext.chaos.history import Op
 
-UNANSWERED = 30.0  # seconds after which a call without an answer does not arrive any more
-AGAIN = 10.0  # seconds after which no second copy of a call that was answered arrives any more
+LATE = 10.0  # seconds after its end in which a copy of a call may still arrive
+LONGEST = 30.0  # seconds after its begin, if the client was killed before its end
 
 
 class ServerTimes:
@@ -51,9 +51,7 @@ class ServerTimes:
 
     def latest(self, op: Op) -> float:
         """The latest time at which the server can have run a call, or a second copy of it."""
-        if op.outcome == "ok" and op.ended is not None:
-            return self.after(op.ended + AGAIN)
-        return self.after((op.began if op.ended is None else op.ended) + UNANSWERED)
+        return self.after(op.began + LONGEST if op.ended is None else op.ended + LATE)
 
 
 def now_of(op: Op) -> int | None:
