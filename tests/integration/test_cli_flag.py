@@ -107,7 +107,7 @@ def test_only_the_version_that_was_seen_is_replaced(config: Config, run: Any) ->
     ("value", "message"),
     [
         ({**COLOUR, "state": "ON"}, "state: 'ON' is not accepted; allowed: ENABLED or DISABLED"),
-        ({**COLOUR, "targeting": {"cat": ["a"]}}, "operator 'cat' is not accepted; allowed: var, ==,"),
+        ({**COLOUR, "targeting": {"substr": ["a"]}}, "operator 'substr' is not accepted; allowed: var, ==,"),
         ({**COLOUR, "targeting": {"if": [True, "pink"]}}, "targeting.if[1]: variant 'pink' does not exist"),
         ("on", "allowed: an object in flagd's format"),
     ],
