@@ -161,6 +161,13 @@ def workers_of_one_that_has_claimed(bench: Workbench, _: int) -> AnyCall:
 
 
 @scenario(0)
+def workers_where_silence_may_last(bench: Workbench, _: int) -> AnyCall:
+    bench.real(bench.calls.configure(presence=3600))
+    bench.worker("w")
+    return bench.calls.workers(name="w")
+
+
+@scenario(0)
 def workers_of_another_group(bench: Workbench, _: int) -> AnyCall:
     bench.real(bench.calls.register("w", "i", {"group": "g"}))
     return bench.calls.workers(group="other")
