@@ -36,7 +36,7 @@ OTHER_PORTS = ("7000", "6390", "26379")
 FENCE = re.compile(r"^```(\w+)?(?: title=\"([^\"]+)\")?(?: (\w+))?\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 PRINTED = re.compile(r"^\s*print\(.*\)  # (.+)$", re.MULTILINE)
 RUN = {"python", "shell"}
-SHOWN = {"text", "lua", "json", "ini", "toml", "javascript", "rust", "go"}
+SHOWN = {"text", "lua", "json", "ini", "toml", "yaml", "javascript", "rust", "go"}
 CLIENTS = ("valkey-cli", "redis-cli")
 TOOLS = {"valkey-cli": CLIENTS, "redis-cli": CLIENTS, "jq": ("jq",), "openssl": ("openssl",)}
 ANYTHING = "…"
