@@ -50,6 +50,7 @@ def steal(arena: Arena, run: Run, random: Random) -> Iterator[None]:
     yield
 
 
+@pytest.mark.slow
 def test_what_is_lost_is_told(binary: Path) -> None:
     report = blow(binary, [Fault("steal", steal)], 2.0, 8)
     assert not report.ok

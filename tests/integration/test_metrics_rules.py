@@ -74,6 +74,7 @@ def test_promtool_accepts_the_file(tmp_path: Path) -> None:
     assert f"{len(ALERTS) + len(RECORDS) + 6} rules found" in promtool("check", "rules", str(file))
 
 
+@pytest.mark.slow
 def test_each_alert_fires_and_stays_silent(tmp_path: Path) -> None:
     assert CASES.keys() == {one.name for one in ALERTS}
     (tmp_path / "adeq.rules.yml").write_text(rules())

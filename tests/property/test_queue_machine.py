@@ -39,7 +39,7 @@ from tests.property.strategies import (
     snoozes,
     specs,
 )
-from tests.quick import PROFILE, examples
+from tests.quick import PROFILE, examples, slow_after
 
 SOAK = PROFILE == "soak"
 PARTS = 4  # shares of the examples, for several processes
@@ -394,7 +394,7 @@ class QueueMachine(RuleBasedStateMachine):
         return [ids[-1 - one % len(ids)] for one in at]
 
 
-@pytest.mark.parametrize("part", range(PARTS))
+@pytest.mark.parametrize("part", slow_after(2, range(PARTS)))
 def test_queue(part: int, client: redis.Redis) -> None:
     QueueMachine.client, QueueMachine.scripts = client, load_scripts(client)
     run_state_machine_as_test(
