@@ -102,10 +102,16 @@ def _without(
         return replace(one, text=text, free={}, sure=set())
     if not one.generated:
         return one
-    noun = next(noun for noun in nouns.values() if one.path == f"{noun.path}#{one.name}")
-    seam = noun.facts["seams"][one.name]
-    left = [by_name[f"{feature}_{one.name}"] for feature in seam["order"] if feature not in features]
-    return dispatcher(noun.path, one.name, seam, [_hook(hook, seam) for hook in left])
+    path, _, name = one.path.partition("#")
+    seam = next(noun for noun in nouns.values() if noun.path == path).facts["seams"][name]
+    prefix = one.name.removesuffix(name)  # in a script of another noun
+    left = [by_name[f"{prefix}{feature}_{name}"] for feature in seam["order"] if feature not in features]
+    hooks = [_hook(replace(hook, name=hook.name.removeprefix(prefix)), seam) for hook in left]
+    found = dispatcher(path, name, seam, hooks)
+    if not prefix:
+        return found
+    free = {one.names[word]: line for word, line in found.free.items() if one.names[word] in one.free}
+    return replace(one, text=found.text, free=free, sure=one.sure & free.keys())
 
 
 def direct_calls(includes: Mapping[str, Include], path: str, free: Mapping[str, int]) -> Iterator[str]:

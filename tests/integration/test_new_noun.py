@@ -106,7 +106,7 @@ def test_each_role_may_call_its_scripts_and_no_other(copy: Path) -> None:
 def test_the_suites_find_it(copy: Path) -> None:
     places = ["tests/lua", "tests/embedding/test_vectors.py", "tests/integration/test_cli_tree.py"]
     said = run_tests(copy, *places, "tests/integration/test_docs.py", "-k", NOUN)
-    assert int(said.split(" passed")[0].split()[-1]) > 250
+    assert int(said.split(" passed")[0].split()[-1]) > 150
     found = run_tests(copy, "--collect-only", *places, "-k", NOUN)
     for suite in ("scenarios", "malformed", "fuzz", "models_of_nouns", "vectors", "cli_tree"):
         assert f"test_{suite}.py" in found
