@@ -49,6 +49,8 @@ def test_a_scenario(scenario: Scenario, make_any: MakeAny) -> None:
     bench = make_any(scenario.noun, scenario.clock)
     call = scenario(bench)
     restore = bench.saved() if scenario in WHOLE else None
+    if ENGINES and restore:
+        restore()  # sets of Redis have another order after it, and that of lanes decides in which order a purge tells
     reply = watched_reply(bench, call)
     if not (ENGINES or UPDATE):
         check_costs(scenario, bench, reply)
