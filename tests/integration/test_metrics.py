@@ -107,6 +107,16 @@ def test_a_scrape_of_ten_queues_costs_few_commands() -> None:
         assert commands(adeq.client) - before <= 150
 
 
+def test_a_user_who_may_not_ask_for_the_memory() -> None:
+    with EmbeddedServer() as server, Adeq.from_url(server.url) as adeq:
+        adeq.queue("jobs").enqueue("x")
+        server_client: Any = adeq.client
+        server_client.execute_command("ACL", "SETUSER", "default", "-info")
+        found = scraped(adeq)
+    assert (found["adeq_up",], found["adeq_tasks", "jobs", "ready"]) == (1, 1)
+    assert "adeq_server_memory_bytes" not in {key[0] for key in found}
+
+
 def commands(client: Any) -> int:
     """How many commands the server has run, those of scripts included."""
     return sum(one["calls"] for one in client.info("commandstats").values())

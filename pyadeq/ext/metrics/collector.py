@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
 from typing import Any
 
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily
 from prometheus_client.registry import Collector
+from redis.exceptions import RedisError
 
 from pyadeq import Adeq, QueueStats, __version__
 from pyadeq.errors import AdeqError
 from pyadeq.ext.metrics.table import LANES, TABLE
 
 NAMES_EVERY = 60.0
-"""Seconds for which the names are remembered: to find them, all keys of the server are scanned."""
+"""Seconds for which the names are remembered. Finding them scans all keys of the server."""
 STATES = ("ready", "delayed", "blocked", "running", "stalled", "finished", "dead")
 BOUNDS_MS = tuple(2**power for power in range(0, 28, 2))
 """Every second bucket of the server, which counts in powers of two: exact, because a histogram is cumulative."""
@@ -95,8 +97,9 @@ class AdeqCollector(Collector):
             for state, count in changes.states.items():
                 families.add("adeq_changes", count, name, state)
             families.add("adeq_changes_overdue", changes.overdue, name)
-        for server, node in _primaries(self._adeq.client):
-            families.add("adeq_server_memory_bytes", int(node.info("memory")["used_memory"]), server)
+        with suppress(RedisError):  # a user without the right to INFO
+            for server, node in _primaries(self._adeq.client):
+                families.add("adeq_server_memory_bytes", int(node.info("memory")["used_memory"]), server)
 
 
 def _primaries(client: Any) -> Iterator[tuple[str, Any]]:
