@@ -31,7 +31,7 @@ _at_work: ContextVar[ConfigSnapshot | None] = ContextVar("_at_work", default=Non
 
 
 class ConfigSnapshot:
-    """All values of a namespace, in this process. Reading it asks nobody. See `Config.watch`.
+    """All values of a namespace, in this process. Reading it makes no call. See `Config.watch`.
 
     `content` is never changed, but replaced: take it once to read several names of one moment. It never has only a part
     of a `set_many`.

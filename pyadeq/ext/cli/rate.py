@@ -269,7 +269,7 @@ def _of(adeq: Adeq, name: str, partitions: int | None) -> Any:
 
 
 def _existing(adeq: Adeq, name: str, partitions: int | None) -> Any:
-    """The namespace in so many partitions. AdeqError, with what there is, if there is none."""
+    """The namespace with this number of partitions. If it does not exist, AdeqError says what exists."""
     found = _of(adeq, name, partitions)
     if stored_bases(adeq, found):
         return found
