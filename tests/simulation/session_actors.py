@@ -65,7 +65,8 @@ async def play(sessions: RecordedSessions, cookies: Cookies, step: Step) -> None
         case "revoke by handle":
             await sessions.revoke_handles(session.user, [session.handle])
         case "revoke all":
-            await sessions.revoke_all(options["user"], keep=session.id if options["keeps"] else None)
+            kept = {None: None, "newest": session.id, "older": known[-2:][0].id}[options["keeps"]]
+            await sessions.revoke_all(options["user"], keep=kept)
         case _:
             raise ValueError(verb)
 

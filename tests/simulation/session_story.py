@@ -37,7 +37,7 @@ def _visitor(random: Random, number: int) -> Actor:
         elif kind == "log in":
             options = _login(random)
         elif kind == "revoke all":
-            options |= {"user": random.choice(USERS), "keeps": random.random() < 0.5}
+            options |= {"user": random.choice(USERS), "keeps": random.choice((None, None, "newest", "older"))}
         steps.append((kind, options))
         if random.random() < 0.5:
             steps.append(("sleep", {"seconds": pause(random)}))

@@ -39,6 +39,12 @@ call 90.5 v1 session.get hash=d1 -> ok now=90.5 session.ver=1 session.ends=700
 call 101.0 v1 session.set_user user=dora renew_authz=1 rid=u2 -> ok now=101
 call 103.0 v1 session.set_user user=dora renew_authz=1 rid=u3 -> ok now=103
 call 103.5 v2 session.get hash=d1 -> gone now=103.5
+call 110.0 v1 session.create user=eve hash=e1 rid=w1 -> created now=110 created=110 ends=700
+call 110.2 v1 session.set_user user=eve revoke=1 keep=e1 rid=w2 -> ok now=110.2 ended=0 kept=1 @aof
+call 110.4 v1 session.rotate hash=e1 new_hash=e2 grace_ms=0 rid=w3 -> ok now=110.4
+call 110.6 v1 session.get hash=e2 -> ok now=110.6 session.ver=1 session.ends=700
+call 110.8 v1 session.set_user user=eve revoke=1 keep=e1 rid=w4 -> ok now=110.8 ended=1 kept=0 @aof
+call 111.0 v1 session.get hash=e2 -> gone now=111
 """
 BAD = [
     Bad(
@@ -85,6 +91,16 @@ BAD = [
             ("bob hash=b2 limit=2", "bob hash=b2 limit=3"),
             ("bob hash=b3 limit=2", "bob hash=b3 limit=3"),
         ),
+    ),
+    Bad(
+        "a session that was kept is gone",
+        {"created_sessions_found"},
+        (("now=110.8 ended=1 kept=0", "now=110.8 ended=0 kept=1"),),
+    ),
+    Bad(
+        "a session that was not kept is valid",
+        {"ended_sessions_stay"},
+        (("hash=e2 -> gone now=111", "hash=e2 -> ok now=111 session.ver=1 session.ends=700"),),
     ),
     Bad(
         "an older id is not told that it was rotated",

@@ -170,7 +170,9 @@ class Logins:
     def _revoke_all(self, op: Op) -> None:
         for login in self._of_user[op.asked["user"]]:
             is_used = login.used_until >= op.began  # or nothing depends on it
-            if is_used and op.asked.get("keep") not in login.hashes:
+            # `kept` is 0 if the id to keep was no longer valid, such as an older one after its grace.
+            is_kept = op.asked.get("keep") in login.hashes and op.answer.get("kept", 0)
+            if is_used and not is_kept:
                 sure = op.outcome == "ok" and (login.made[0].ended or op.began) < op.began
                 login.ends.append(End(op, login.newest, sure))
 

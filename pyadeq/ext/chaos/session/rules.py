@@ -10,6 +10,8 @@ from pyadeq.ext.chaos.case import Case, Finding
 from pyadeq.ext.chaos.history import Op
 from pyadeq.ext.chaos.session.logins import GONE, READ, VALID, End, Login, Logins, Use, is_unsure, now_in
 
+FOLLOWED = 5  # rotations from an older id to the newest: the server follows no more
+
 
 def ended_sessions_stay(case: Case, found: Finding) -> None:
     """A session that was ended is never valid again, for any call that began after the end was acknowledged.
@@ -55,7 +57,7 @@ def created_sessions_found(case: Case, found: Finding) -> None:
             found.checks += 1
             if any(_explains(logins, login, end, use) for end in login.ends) or _is_over(case, logins, login, use):
                 continue
-            if _is_over_limit(logins, login, use.op):
+            if _is_over_limit(logins, login, use.op) or _is_too_old(login, use):
                 continue
             made = sorted(login.made[: use.turn + 1], key=lambda op: not case.calls.is_exposed(op))
             text = f"{use.op.client} was told {use.what!r} at {use.op.began:.3f}, and nothing has ended it"
@@ -90,6 +92,11 @@ def _is_over_limit(logins: Logins, login: Login, op: Op) -> bool:
     made = [one for one in logins.creates[login.user] if one.began <= (op.ended or 0.0)]
     limits = [one.asked.get("limit", 1000) for one in made if one.asked.get("when_full") != "refuse"]
     return len(made) > min(limits, default=len(made))
+
+
+def _is_too_old(login: Login, use: Use) -> bool:
+    """Whether an id may have been rotated so often that the server does not find its session any more."""
+    return sum(op.began <= (use.op.ended or 0.0) for op in login.made[use.turn + 1 :]) > FOLLOWED
 
 
 def old_ids_only_read(case: Case, found: Finding) -> None:
