@@ -90,6 +90,28 @@ def test_a_server_that_is_restarted_meanwhile(
     }
 
 
+@pytest.mark.slow
+def test_what_is_deleted_meanwhile_is_found(start: Callable[..., Command], deployment: EmbeddedServer) -> None:
+    """The clients store their rules of rates again, and go on. The history is kept, so that people see what it was."""
+    command = start("--seconds", "4", "--clients", "4")
+    command.read_until("waiting")
+    with redis.Redis.from_url(deployment.url) as client:
+        while not (rules := list(client.scan_iter("*rate:chaos-*:rules", count=1000))):
+            assert command.child.poll() is None
+        client.delete(*rules)
+        status, report = command.end()
+        assert list(client.scan_iter()) == []
+    assert report, command.said
+    broken = {one["rule"] for one in report["violations"]}
+    kept = Path(report["history"])
+    try:
+        assert (status, broken, report["problems"]) == (1, {"rules_found"}, []), command.said
+        again = answer("chaos", "--judge", str(kept), status=1)
+        assert again["violations"] == report["violations"]
+    finally:
+        kept.unlink()
+
+
 def test_an_interrupt_ends_the_work_early(start: Callable[..., Command], deployment: EmbeddedServer) -> None:
     command = start("--seconds", "600", "--clients", "4")
     command.read_until("waiting")

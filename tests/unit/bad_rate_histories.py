@@ -5,7 +5,8 @@ from __future__ import annotations
 from tests.unit.bad_histories import Bad
 
 RATES = """
-rate 81.0 c1 set_rules name=log limit=2 period_ms=1000 algorithm=log rid=s1 -> stored now=81.0
+rate 80.8 c1 hit log/red/1 -> !BadArgument
+rate 81.0 c1 set_rules name=log limit=2 period_ms=1000 algorithm=log rid=s1 -> stored now=81.0 @aof
 rate 81.1 c1 set_rules name=flow limit=10 period_ms=1000 burst=2 rid=s2 -> stored now=81.1
 rate 81.8 c1 set_rules name=slots limit=2 lease_ms=2000 algorithm=concurrency rid=s3 -> stored now=81.8
 rate 82.0 c1 hit log/red/1 rid=a1 -> allowed now=82.0 allowed/1/2/1/1 @aof
@@ -35,6 +36,16 @@ rate 88.2 c1 adjust log/blue/1 rid=b2 -> adjusted now=88.2
 rate 88.4 c1 hit log/blue/1 rid=b3 -> allowed now=88.4 allowed/0/1/1/1
 """
 BAD = [
+    Bad(
+        "a rule that was stored is not found",
+        {"rules_found"},
+        (
+            (
+                "rate 84.5 c2 hit log/red/1 rid=a9 -> allowed now=84.5 allowed/0/1/1/1",
+                "rate 84.5 c2 hit log/red/1 rid=a9 -> !BadArgument",
+            ),
+        ),
+    ),
     Bad(
         "a log allows more than its limit in a period",
         {"rates_kept"},

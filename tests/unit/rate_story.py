@@ -17,7 +17,10 @@ TOLD = ("status", "remaining", "limit", "period", "reset")  # of a rule in the a
 
 
 def rate_call_of(words: list[str]) -> Op:
-    """`2.0 c1 hit log/red/1 rid=r -> allowed now=2 allowed/1/2/1/1`; without `->`, no answer; `@aof`: how durable."""
+    """`2.0 c1 hit log/red/1 rid=r -> allowed now=2 allowed/1/2/1/1`; without `->`, no answer; `@aof`: how durable.
+
+    `-> !BadArgument`: the call was refused with this error.
+    """
     durability = words.pop()[1:] if words[-1].startswith("@") else "memory"
     at = words.index("->") if "->" in words else None
     began, _, ended = words[0].partition("-")
@@ -25,7 +28,9 @@ def rate_call_of(words: list[str]) -> Op:
     asked: dict[str, Any] = named([word for word in given if "=" in word])
     asked = {"item": [asked]} if verb == "set_rules" else {**asked, "item": _items(ITEMS[verb], given)}
     op = Op(client, f"rate.{verb}", asked, float(began), durability=durability)
-    if at is not None:
+    if at is not None and words[at + 1].startswith("!"):
+        op.ended, op.outcome, op.answer = op.began + 0.1, "refused", {"error": words[at + 1][1:]}
+    elif at is not None:
         op.ended, op.outcome = float(ended or float(began) + 0.1), "ok"
         status, fields = words[at + 1], named([word for word in words[at + 2 :] if "=" in word])
         now = {"now": fields.pop("now")}

@@ -471,6 +471,16 @@ def test_what_a_server_forgot_of_sessions_is_counted(
     assert verdict.lost == ({"aof": {verb: 1}} if may_go else {})
 
 
+@pytest.mark.parametrize(("rotations", "is_found"), [(5, True), (6, False)])
+def test_an_older_id_is_followed_through_five_rotations(rotations: int, is_found: bool) -> None:
+    lines = ["call 59.0 v1 session.create user=ann hash=a0 rid=r -> created now=59 created=59 ends=700"]
+    for turn in range(rotations):
+        at, ids = f"60.{turn + 1}", f"hash=a{turn} new_hash=a{turn + 1} grace_ms=60000 rid=r{turn}"
+        lines.append(f"call {at} v1 session.rotate {ids} -> ok now={at}")
+    lines.append("call 61.0 v1 session.get hash=a0 -> gone now=61")
+    assert convicted(told(*lines)) == ({"created_sessions_found"} if is_found else set())
+
+
 @pytest.mark.parametrize(("durability", "kind", "may_go"), [
     ("memory", "failover", True), ("memory", "restart", True), ("aof", "restart", False), ("aof", "failover", True),
     ("replica", "failover", False), ("replica", "restart", True),
@@ -487,6 +497,15 @@ def test_what_a_server_forgot_of_rates_may_be_allowed_again(
     told_of_it = judge(told(story, f"mark {at.replace('failover', kind)}"))
     broken = {one.rule for one in told_of_it.violations}
     assert ("rates_kept" in broken or "leases_kept" in broken) is not may_go, told_of_it.violations
+
+
+@pytest.mark.parametrize(("kind", "may_go"), [("failover", True), ("restart", False)])
+def test_a_rule_that_a_server_forgot_is_counted(kind: str, may_go: bool) -> None:
+    """It was confirmed on the disk, which a failover does not ask."""
+    (bad,) = (bad for bad in BAD_RATES if bad.breaks == {"rules_found"})
+    verdict = judge(told(edited(RATES, *bad.edits), f"mark 84.4 {kind}"))
+    assert ("rules_found" in {one.rule for one in verdict.violations}) is not may_go
+    assert verdict.lost == ({"aof": {"rate.set_rules": 1}} if may_go else {})
 
 
 # As a file

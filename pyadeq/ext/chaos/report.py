@@ -77,7 +77,7 @@ def report_on(history: History, verdict: Verdict, *, faults: Mapping[str, int] |
         changes=dict(Counter(record["state"] for record in _changes(history))),
         granted=sum(op.verb == "take" and op.outcome == "ok" for op in history.ops),
         sessions=sum(op.verb == "session.create" and op.answer.get("status") == "created" for op in history.ops),
-        hits=dict(Counter(op.answer["status"] for op in history.ops if op.verb == "rate.hit" and op.answer)),
+        hits=dict(Counter(op.answer["status"] for op in history.ops if op.verb == "rate.hit" and op.outcome == "ok")),
         calls=dict(Counter(op.outcome for op in history.ops)),
         checks=verdict.checks,
         lost=verdict.lost,
@@ -153,6 +153,8 @@ def _lines(report: Report) -> Iterable[tuple[str, str]]:
     calls = [f"{report.calls.get(outcome, 0):,} {word}" for outcome, word in outcomes.items()]
     yield "Calls", f"{sum(report.calls.values()):,}: {', '.join(calls)}"
     yield "Lost", _lost(report.lost)
+    if report.history:
+        yield "History", report.history
 
 
 def _counted(states: Mapping[str, int]) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import secrets
+import tempfile
 from collections import Counter
 from pathlib import Path
 from random import Random
@@ -50,7 +51,12 @@ def chaos(
         typer.Option(help="When a write counts as done: in memory, on disk or on replicas."),
     ] = "memory",
     replicas: Annotated[int, typer.Option(min=1, help="Replicas that must confirm, with --durability replica.")] = 1,
-    history: Annotated[Path | None, typer.Option(metavar="FILE", help="Write the history to this file.")] = None,
+    history: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE", help="Write the history to this file. [default: a temporary one, if a promise was broken]"
+        ),
+    ] = None,
     judged: Annotated[
         Path | None, typer.Option("--judge", metavar="FILE", help="Only judge a file that --history has written.")
     ] = None,
@@ -129,6 +135,8 @@ def _run(
         faults = run.crowd.counts + Counter(mark.kind for mark in told.marks)
     report = report_on(told, judge(told), faults=faults)
     report.seed, report.server = scene.seed, f"{engine} at {shown_url(scene.url)}"
+    if kept is None and report.violations:  # else nobody could find out why
+        kept = Path(tempfile.gettempdir(), f"adeq-{scene.queue}.jsonl")
     if kept is not None:
         told.save(kept)
         report.history = str(kept)

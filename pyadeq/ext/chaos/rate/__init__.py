@@ -6,6 +6,7 @@ from pyadeq.ext.chaos.case import Rule
 from pyadeq.ext.chaos.rate import rules
 
 RULES: tuple[Rule, ...] = (
+    rules.rules_found,
     rules.rates_kept,
     rules.leases_kept,
     rules.slots_freed,

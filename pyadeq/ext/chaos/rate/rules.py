@@ -16,6 +16,28 @@ MS = 1000  # µs
 LOG, GCRA, CONCURRENCY = "log", "gcra", "concurrency"
 
 
+def rules_found(case: Case, found: Finding) -> None:
+    """A rule that was stored is found: no hit is refused because there is none, unless the server may have lost it."""
+    stored: dict[str, list[Op]] = {}
+    for op in case.history.ops:
+        if op.verb == "rate.set_rules" and op.outcome == "ok":
+            for item in op.asked["item"]:
+                stored.setdefault(item["name"], []).append(op)
+    for op in case.history.ops:
+        if op.verb != "rate.hit" or not (op.answer or op.outcome == "ok"):
+            continue
+        names = [item["rule"] for item in op.asked["item"]]
+        before = {name: [one for one in stored.get(name, ()) if (one.ended or inf) < op.began] for name in names}
+        if not all(before.values()):
+            continue
+        found.checks += 1
+        if op.answer.get("error") == "BadArgument":
+            # The rule that is missing may be any of them, so that one is blamed that may be lost.
+            surest = {name: min(ops, key=case.calls.is_exposed) for name, ops in before.items()}
+            name, by = max(surest.items(), key=lambda one: case.calls.is_exposed(one[1]))
+            found.lose(by, name, f"{op.client} was told at {op.began:.3f} that there is no such rule")
+
+
 def rates_kept(case: Case, found: Finding) -> None:
     """No rule allows more than it promises, by the server's times: a log not more than its limit in any period.
 

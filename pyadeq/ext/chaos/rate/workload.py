@@ -8,7 +8,7 @@ from contextlib import suppress
 from functools import partial
 from typing import Any, Final
 
-from pyadeq.errors import DurabilityError, TransportError
+from pyadeq.errors import BadArgument, DurabilityError, TransportError
 from pyadeq.ext.chaos.workload import PAUSE, Client
 from pyadeq.ids import new_ulid
 
@@ -31,10 +31,14 @@ PACE: Final = 8.0  # calls a second of each
 
 async def call(client: Client) -> None:
     """Hit rules in several flows."""
+    await _store(client)
+    await asyncio.gather(*(_flow(client) for _ in range(FLOWS)))
+
+
+async def _store(client: Client) -> None:
     for name in RULES:
         while not client.stopped.is_set() and not await _change(client, name):
             await client.idle(PAUSE)
-    await asyncio.gather(*(_flow(client) for _ in range(FLOWS)))
 
 
 async def _change(client: Client, name: str) -> Any:
@@ -42,25 +46,32 @@ async def _change(client: Client, name: str) -> Any:
 
 
 async def _flow(client: Client) -> None:
-    random, rates = client.random, client.rates
     while not client.stopped.is_set():
-        chance, subject = random.random(), random.choice(SUBJECTS)
-        if chance < 0.4:
-            await _try(rates.hit(random.choice(("flow", "log")), subject, random.choice((1, 1, 1, 2))))
-        elif chance < 0.55:
-            await _hit_again(client, partial(rates.hit, "once", subject))
-        elif chance < 0.7:
-            several = [(name, subject) for name in random.sample(("flow", "log", "once"), 2)]
-            await _hit_again(client, partial(rates.hit_all, several))
-        elif chance < 0.9:
-            await _hold(client, subject)
-        elif chance < 0.94:
-            await _take_back(client)
-        elif chance < 0.97:
-            await _try(rates.peek(random.choice(list(RULES)), subject))
-        else:
-            await _change(client, random.choice(list(RULES)))
-        await client.idle(random.expovariate(PACE))
+        try:
+            await _step(client)
+        except BadArgument:  # a rule is not stored; `rules_found` knows whether the server may have lost it
+            await _store(client)
+        await client.idle(client.random.expovariate(PACE))
+
+
+async def _step(client: Client) -> None:
+    random, rates = client.random, client.rates
+    chance, subject = random.random(), random.choice(SUBJECTS)
+    if chance < 0.4:
+        await _try(rates.hit(random.choice(("flow", "log")), subject, random.choice((1, 1, 1, 2))))
+    elif chance < 0.55:
+        await _hit_again(client, partial(rates.hit, "once", subject))
+    elif chance < 0.7:
+        several = [(name, subject) for name in random.sample(("flow", "log", "once"), 2)]
+        await _hit_again(client, partial(rates.hit_all, several))
+    elif chance < 0.9:
+        await _hold(client, subject)
+    elif chance < 0.94:
+        await _take_back(client)
+    elif chance < 0.97:
+        await _try(rates.peek(random.choice(list(RULES)), subject))
+    else:
+        await _change(client, random.choice(list(RULES)))
 
 
 async def _hit_again(client: Client, hit: Any) -> None:
