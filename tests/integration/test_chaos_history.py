@@ -14,7 +14,8 @@ import redis
 from pyadeq import Backoff, Task, errors
 from pyadeq.asyncio import Adeq
 from pyadeq.ext import chaos
-from pyadeq.ext.chaos import History, Recorder, change, gather, judge, load_recorded, rate, read_entries, session
+from pyadeq.ext.chaos import History, Recorder, gather, judge, load_recorded, read_entries
+from pyadeq.ext.chaos.parts import PARTS
 from tests.waiting import DEADLINE
 
 TASKS, TURNS = 25, 12
@@ -97,7 +98,7 @@ async def test_a_real_run_breaks_no_rule(adeq: Adeq, base_name: str, tmp_path: P
     history = await gather(recorder, adeq.client, queue, locks)
     verdict = judge(history)
     assert verdict.ok, "\n".join(map(str, verdict.violations))
-    others = {rule.__name__ for rule in (*change.RULES, *session.RULES, *rate.RULES)}
+    others = {rule.__name__ for part in PARTS.values() for rule in part.rules}
     assert {rule for rule, checks in verdict.checks.items() if not checks} == others
     assert (verdict.lost, verdict.problems) == ({}, [])
     history.save(tmp_path / "history")

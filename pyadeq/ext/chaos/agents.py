@@ -28,10 +28,7 @@ from typing import Any
 from pyadeq.asyncio import Adeq
 from pyadeq.errors import AdeqError
 from pyadeq.ext.chaos.cast import ROLES
-from pyadeq.ext.chaos.change.recorder import RecordedChanges
-from pyadeq.ext.chaos.rate.recorder import RecordedRates
 from pyadeq.ext.chaos.recorder import Recorder
-from pyadeq.ext.chaos.session.recorder import RecordedSessions
 from pyadeq.ext.chaos.workload import Client, Scene
 
 PATIENCE = (0.3, 2.0, 5.0)  # seconds in which a client sends a call again before it gives up
@@ -131,14 +128,9 @@ async def _play(role: str, name: str, options: dict[str, Any]) -> None:
     )
     with Recorder(journal=options["journal"]) as recorder:
         async with connected as adeq:
-            queue = recorder.queue(adeq.queue(scene.queue), name, durability)
-            locks = recorder.locks(adeq.locks(scene.domain), name, durability)
-            changes = RecordedChanges(recorder, adeq, scene.domain, name, durability)
-            sessions = RecordedSessions(recorder, adeq, scene.domain, name, durability)
-            rates = RecordedRates(recorder, adeq, scene.domain, name, durability)
-            client = Client(name, scene, random, adeq, queue, locks, changes, sessions, rates, stopped)
+            client = Client(name, scene, random, adeq, recorder, durability, stopped)
             await ROLES[role](client)
-            await changes.aclose()
+            await client.aclose()
 
 
 def _shift_clock(seconds: float) -> None:

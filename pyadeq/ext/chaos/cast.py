@@ -3,41 +3,41 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Mapping
 from typing import Final
 
-from pyadeq.ext.chaos.change import workload as changes
-from pyadeq.ext.chaos.rate import workload as rates
-from pyadeq.ext.chaos.session import workload as sessions
+from pyadeq.ext.chaos.part import Play
+from pyadeq.ext.chaos.parts import PARTS
 from pyadeq.ext.chaos.workload import ROLES as OTHERS
 from pyadeq.ext.chaos.workload import Client, operate
 
 CAST: Final[Mapping[str, int]] = {
-    "producer": 3, "worker": 3, "owner": 2, "operator": 1, "proposer": 1, "voter": 2, "applier": 2, "sweeper": 1,
-    "visitor": 2, "caller": 2,
+    "producer": 3, "worker": 3, "owner": 2, "operator": 1,
+    **{role: count for part in PARTS.values() for role, count in part.cast.items()},
 }  # fmt: skip
-FREEZABLE: Final = ("worker", "owner", "voter", "applier", "sweeper", "changer", "visitor", "caller", "guest", "helper")
-"""Clients that hold leases, or others that may stand still."""
+_CHANGES: Final = "change"  # which has much to do, and so processes of its own also in a small cast
 
 
 async def be_guest(client: Client) -> None:
-    """Sessions and rates in one process."""
-    await asyncio.gather(sessions.visit(client), rates.call(client))
+    """Sessions, rates and so on in one process."""
+    await asyncio.gather(*(part.play(client) for word, part in PARTS.items() if word != _CHANGES))
 
 
 async def help_out(client: Client) -> None:
     """All that has no process of its own."""
-    await asyncio.gather(operate(client), changes.take_part(client), be_guest(client))
+    await asyncio.gather(operate(client), PARTS[_CHANGES].play(client), be_guest(client))
 
 
-ROLES: Final[Mapping[str, Callable[[Client], Awaitable[None]]]] = {
+ROLES: Final[Mapping[str, Play]] = {
     **OTHERS,
-    **changes.ROLES,
-    "visitor": sessions.visit,
-    "caller": rates.call,
+    **{role: play for part in PARTS.values() for role, play in part.roles.items()},
+    "changer": PARTS[_CHANGES].play,
     "guest": be_guest,
     "helper": help_out,
 }
+STEADY: Final = ("producer", "operator", "proposer")
+"""Clients that hold nothing; so none of them is made to stand still."""
+FREEZABLE: Final = tuple(role for role in ROLES if role not in STEADY)
 
 
 def cast_of(clients: int) -> dict[str, int]:

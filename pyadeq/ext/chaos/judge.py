@@ -5,14 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from pyadeq.ext.chaos import (
-    change,
     end_rules,
     lock_rules,
     loss_rules,
     once_rules,
     order_rules,
-    rate,
-    session,
     task_rules,
     told_rules,
 )
@@ -20,6 +17,7 @@ from pyadeq.ext.chaos.case import Case, Finding, Rule, Verdict, Violation
 from pyadeq.ext.chaos.free_locks import free_locks
 from pyadeq.ext.chaos.history import History
 from pyadeq.ext.chaos.lock_turns import locks_in_turn
+from pyadeq.ext.chaos.parts import PARTS
 
 __all__ = ["RULES", "Verdict", "Violation", "judge"]
 
@@ -46,9 +44,7 @@ RULES: Mapping[str, Rule] = {
         free_locks,
         locks_in_turn,
         end_rules.nothing_left,
-        *change.RULES,
-        *session.RULES,
-        *rate.RULES,
+        *(rule for part in PARTS.values() for rule in part.rules),
     )
 }
 

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from typing import Any
 
 from pydantic import BaseModel
 from rich.console import Console
 from rich.text import Text
 
+from pyadeq import library
 from pyadeq.ext.chaos.case import Verdict
 from pyadeq.ext.chaos.history import History
+from pyadeq.ext.chaos.parts import PARTS
 from pyadeq.ext.cli.common import safe
 from pyadeq.ext.cli.tables import columns
 
@@ -38,10 +39,9 @@ class Report(BaseModel):
     """One run, or several together.
 
     faults: what was injected, and what befell the server, by kind. tasks: those made, by the state in the end (`gone`:
-    there is none). changes: by the state in the end. sessions: those created. hits: by status. calls: by outcome.
-    granted: locks. checks: by rule. lost: what was
-    not confirmed and is gone, by the durability of the call and by its verb. problems: what kept the run from being
-    complete. history: the file that has it all.
+    there is none). nouns: what was done with each other noun, by kind. calls: by outcome. granted: locks. checks: by
+    rule. lost: what was not confirmed and is gone, by the durability of the call and by its verb. problems: what kept
+    the run from being complete. history: the file that has it all.
     """
 
     ok: bool
@@ -51,10 +51,8 @@ class Report(BaseModel):
     clients: int = 0
     faults: dict[str, int] = {}
     tasks: dict[str, int] = {}
-    changes: dict[str, int] = {}
     granted: int = 0
-    sessions: int = 0
-    hits: dict[str, int] = {}
+    nouns: dict[str, dict[str, int]] = {}
     calls: dict[str, int] = {}
     checks: dict[str, int] = {}
     lost: dict[str, dict[str, int]] = {}
@@ -74,22 +72,14 @@ def report_on(history: History, verdict: Verdict, *, faults: Mapping[str, int] |
         clients=len({op.client for op in history.ops}),
         faults=dict(counted),
         tasks=dict(Counter(state or "gone" for state in history.final.values())),
-        changes=dict(Counter(record["state"] for record in _changes(history))),
         granted=sum(op.verb == "take" and op.outcome == "ok" for op in history.ops),
-        sessions=sum(op.verb == "session.create" and op.answer.get("status") == "created" for op in history.ops),
-        hits=dict(Counter(op.answer["status"] for op in history.ops if op.verb == "rate.hit" and op.outcome == "ok")),
+        nouns={word: dict(part.counts(history)) for word, part in PARTS.items()},
         calls=dict(Counter(op.outcome for op in history.ops)),
         checks=verdict.checks,
         lost=verdict.lost,
         violations=[Found(rule=one.rule, subject=one.subject, text=one.text) for one in verdict.violations],
         problems=problems,
     )
-
-
-def _changes(history: History) -> Iterable[Mapping[str, Any]]:
-    records = history.nouns.get("change")
-    changes: Mapping[str, Mapping[str, Any]] = records.final.get("changes", {}) if records else {}
-    return changes.values()
 
 
 def together(reports: Iterable[Report]) -> Report:
@@ -100,9 +90,10 @@ def together(reports: Iterable[Report]) -> Report:
         whole.seconds += one.seconds
         whole.clients += one.clients
         whole.granted += one.granted
-        whole.sessions += one.sessions
-        for name in ("faults", "tasks", "changes", "hits", "calls", "checks"):
+        for name in ("faults", "tasks", "calls", "checks"):
             setattr(whole, name, dict(Counter(getattr(whole, name)) + Counter(getattr(one, name))))
+        for word, counts in one.nouns.items():
+            whole.nouns[word] = dict(Counter(whole.nouns.get(word, {})) + Counter(counts))
         for durability, verbs in one.lost.items():
             whole.lost[durability] = dict(Counter(whole.lost.get(durability, {})) + Counter(verbs))
         whole.violations += one.violations
@@ -143,12 +134,10 @@ def _lines(report: Report) -> Iterable[tuple[str, str]]:
     )
     yield "Tasks", f"{sum(report.tasks.values()):,}: {_counted(report.tasks)}"
     yield "Locks", f"{report.granted:,} granted"
-    if report.changes:
-        yield "Changes", f"{sum(report.changes.values()):,}: {_counted(report.changes)}"
-    if report.sessions:
-        yield "Sessions", f"{report.sessions:,} created"
-    if report.hits:
-        yield "Hits", f"{sum(report.hits.values()):,}: {_counted(report.hits)}"
+    for word, counts in report.nouns.items():
+        if counts:
+            name = library().manifest["nouns"][word]["plural"].capitalize()
+            yield name, f"{sum(counts.values()):,}: {_counted(counts)}"
     outcomes = {"ok": "done", "refused": "refused", "unknown": "without an answer"}
     calls = [f"{report.calls.get(outcome, 0):,} {word}" for outcome, word in outcomes.items()]
     yield "Calls", f"{sum(report.calls.values()):,}: {', '.join(calls)}"

@@ -18,12 +18,10 @@ from pyadeq import Adeq, Backoff
 from pyadeq import asyncio as aio
 from pyadeq.errors import AdeqError, TransportError
 from pyadeq.ext.chaos.cast import CAST, FREEZABLE
-from pyadeq.ext.chaos.change import workload as changes
-from pyadeq.ext.chaos.change.read import read_changes
 from pyadeq.ext.chaos.crowd import Agent, Crowd
 from pyadeq.ext.chaos.history import History, gather
+from pyadeq.ext.chaos.parts import PARTS
 from pyadeq.ext.chaos.recorder import Recorder, load_recorded
-from pyadeq.ext.chaos.session import workload as sessions
 from pyadeq.ext.chaos.watch import OUT_OF_REACH, Watch
 from pyadeq.ext.chaos.workload import Scene
 
@@ -62,9 +60,7 @@ class Run:
         self.bases = (
             self.queue.base,
             self.locks.base,
-            self.adeq.noun("change", scene.domain).base,
-            self.adeq.rates(scene.domain).base,
-            *sessions.bases(self.adeq, scene.domain),
+            *(base for part in PARTS.values() for base in part.bases(self.adeq, scene.domain)),
         )
         self._started: Counter[str] = Counter()
 
@@ -96,7 +92,8 @@ class Run:
             events_max=EVENTS,
         )
         self.locks.configure(lease=self.scene.ttl, poll=0.5, claim=2.0, waiter=3.0, events_max=EVENTS)
-        changes.set_up(self.adeq, self.scene.domain, self.scene.queue, self.scene.lease)
+        for part in PARTS.values():
+            part.set_up(self.adeq, self.scene)
         for role, count in self._cast.items():
             for _ in range(count):
                 self._start(role)
@@ -177,7 +174,8 @@ class Run:
         """What has not come to its end; nothing if all has."""
         try:
             self.locks.reap()
-            more = changes.left(self.adeq, self.scene.domain)  # which may enqueue tasks
+            # First, because it may enqueue tasks.
+            more = {what: n for part in PARTS.values() for what, n in part.left(self.adeq, self.scene).items()}
             stats, locks = self.queue.stats(), self.locks.stats()
         except AdeqError as error:
             return str(error)
@@ -196,7 +194,9 @@ class Run:
             client: Any = adeq.client
             try:
                 history = await gather(self.recorder, client, adeq.queue(scene.queue), adeq.locks(scene.domain))
-                history.nouns["change"] = await read_changes(adeq, client, scene.domain, history)
+                for word, part in PARTS.items():
+                    if part.read:
+                        history.nouns[word] = await part.read(adeq, client, scene.domain, history)
                 return history
             except (AdeqError, *OUT_OF_REACH) as error:
                 return History.unread(self.recorder, f"the server could not be asked in the end: {error}")

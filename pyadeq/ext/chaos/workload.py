@@ -9,21 +9,19 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
-from dataclasses import dataclass
-from functools import partial
+from dataclasses import dataclass, field
+from functools import cached_property, partial
 from random import Random
-from typing import Any
+from typing import Any, TypeVar
 
 from pyadeq.asyncio import Adeq, Grant, Queue
 from pyadeq.errors import DeadlockError, DurabilityError, LeaseLost, TransportError, WaitTimeout
-from pyadeq.ext.chaos.change.recorder import RecordedChanges
-from pyadeq.ext.chaos.rate.recorder import RecordedRates
-from pyadeq.ext.chaos.recorder import RecordedLocks, RecordedQueue
-from pyadeq.ext.chaos.session.recorder import RecordedSessions
+from pyadeq.ext.chaos.recorder import RecordedLocks, RecordedQueue, Recorder
 from pyadeq.ids import new_ulid
 from pyadeq.models.lock import LockMode
 from pyadeq.models.queue import Lease
 
+T = TypeVar("T")
 AT_A_TIME = 8  # tasks of one worker
 OWNERS = 3  # flows that take locks in one process
 RESOURCES = 4
@@ -61,18 +59,42 @@ class Scene:
 
 @dataclass(frozen=True)
 class Client:
-    """One process in its role. queue, locks and so on: recorded; plain: the queue itself, for what no rule is about."""
+    """One process in its role.
+
+    queue, locks: recorded, and so is what `noun` returns. plain: the queue itself, for what no rule is about.
+    """
 
     name: str
     scene: Scene
     random: Random
     adeq: Adeq
-    queue: RecordedQueue
-    locks: RecordedLocks
-    changes: RecordedChanges
-    sessions: RecordedSessions
-    rates: RecordedRates
+    recorder: Recorder
+    durability: str
     stopped: asyncio.Event
+    _nouns: dict[Any, Any] = field(default_factory=dict)
+
+    @cached_property
+    def queue(self) -> RecordedQueue:
+        """The queue."""
+        return self.recorder.queue(self.plain, self.name, self.durability)
+
+    @cached_property
+    def locks(self) -> RecordedLocks:
+        """The lock domain."""
+        return self.recorder.locks(self.adeq.locks(self.scene.domain), self.name, self.durability)
+
+    def noun(self, kind: Callable[[Recorder, Adeq, str, str, str], T]) -> T:
+        """The object of another noun, such as RecordedRates; the same each time."""
+        if kind not in self._nouns:
+            self._nouns[kind] = kind(self.recorder, self.adeq, self.scene.domain, self.name, self.durability)
+        found: T = self._nouns[kind]
+        return found
+
+    async def aclose(self) -> None:
+        """End what works in the background."""
+        for noun in self._nouns.values():
+            if hasattr(noun, "aclose"):
+                await noun.aclose()
 
     @property
     def plain(self) -> Queue:

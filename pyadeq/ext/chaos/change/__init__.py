@@ -2,8 +2,14 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Mapping
+
 from pyadeq.ext.chaos.case import Rule
-from pyadeq.ext.chaos.change import end_rules, follow_rules, rules, run_locks
+from pyadeq.ext.chaos.change import end_rules, follow_rules, rules, run_locks, workload
+from pyadeq.ext.chaos.change.read import read_changes
+from pyadeq.ext.chaos.history import History
+from pyadeq.ext.chaos.part import Part
 
 RULES: tuple[Rule, ...] = (
     rules.approved_by_enough,
@@ -19,4 +25,24 @@ RULES: tuple[Rule, ...] = (
     end_rules.change_records_agree,
     end_rules.inboxes_exact,
     end_rules.changes_at_rest,
+)
+
+
+def count(history: History) -> Mapping[str, int]:
+    """The changes, by the state in the end."""
+    records = history.nouns.get("change")
+    changes = records.final.get("changes", {}) if records else {}
+    return Counter(record["state"] for record in changes.values())
+
+
+PART = Part(
+    rules=RULES,
+    play=workload.take_part,
+    roles=workload.ROLES,
+    cast={"proposer": 1, "voter": 2, "applier": 2, "sweeper": 1},
+    bases=lambda adeq, domain: [adeq.noun("change", domain).base],
+    set_up=workload.set_up,
+    left=workload.left,
+    read=read_changes,
+    counts=count,
 )

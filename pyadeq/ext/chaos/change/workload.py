@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Mapping
 from functools import partial
 from random import Random
 from time import time
@@ -12,7 +12,9 @@ from typing import Any, Final
 from pyadeq import Adeq
 from pyadeq.asyncio import ChangeRef, Grant
 from pyadeq.errors import CannotApply, ChangeLost, ChangeStopped, DurabilityError, TransportError
-from pyadeq.ext.chaos.workload import ANSWERS, PAUSE, WAIT, Client
+from pyadeq.ext.chaos.change.recorder import RecordedChanges
+from pyadeq.ext.chaos.part import Play
+from pyadeq.ext.chaos.workload import ANSWERS, PAUSE, WAIT, Client, Scene
 from pyadeq.ids import new_ulid
 
 PEOPLE: Final = ("ann", "bob", "cid", "dora", "eve", "finn")
@@ -53,25 +55,29 @@ PAGE: Final = 20
 LIVE: Final = ("draft", "submitted", "reviewing", "approved", "applying")
 
 
-def set_up(adeq: Adeq, domain: str, queue: str, lease: float) -> None:
+def set_up(adeq: Adeq, scene: Scene) -> None:
     """Make the domain and its policies. In one slot, the server verifies the locks of those who apply changes."""
-    changes = adeq.noun("change", domain)
-    locks = domain if adeq.slot else "none"
-    changes.configure(lease=lease, follow_queue=queue, lock_domain=locks, **SETTINGS)
+    changes = adeq.noun("change", scene.domain)
+    locks = scene.domain if adeq.slot else "none"
+    changes.configure(lease=scene.lease, follow_queue=scene.queue, lock_domain=locks, **SETTINGS)
     adeq.send(changes.calls.build("set_policies", item=POLICIES))
 
 
-def left(adeq: Adeq, domain: str) -> dict[str, int]:
+def left(adeq: Adeq, scene: Scene) -> dict[str, int]:
     """What has not come to its end."""
-    changes = adeq.noun("change", domain)
+    changes = adeq.noun("change", scene.domain)
     swept = adeq.send(changes.calls.build("sweep", limit=100))
     states = adeq.send(changes.calls.build("stats")).states
-    out = adeq.changes(domain).deliver()
+    out = adeq.changes(scene.domain).deliver()
     return {
         "changes that are applied": states["applying"],
         "changes to sweep": swept.more,
         "tasks to deliver": out.left,
     }
+
+
+def _changes(client: Client) -> RecordedChanges:
+    return client.noun(RecordedChanges)
 
 
 def who_writes(random: Random) -> dict[str, str]:
@@ -88,7 +94,7 @@ def _agent(random: Random) -> dict[str, str]:
 
 async def _find(client: Client, by: str, value: str) -> list[Any]:
     """Some changes of an index; none if the server is away."""
-    page = await client.attempt(partial(client.changes.call, "list", by=by, value=value, limit=PAGE))
+    page = await client.attempt(partial(_changes(client).call, "list", by=by, value=value, limit=PAGE))
     return [] if page is None else page.items
 
 
@@ -107,7 +113,7 @@ async def propose(client: Client) -> None:
 
 
 async def _write(client: Client, number: int) -> None:
-    random, call = client.random, client.changes.call
+    random, call = client.random, _changes(client).call
     id = f"shared-{number // 3}" if client.chance(0.15) else f"{client.name}.{number}"
     who = who_writes(random)
     put = partial(call, "put", id=id, rid=new_ulid(), **who, **_content(random, id))
@@ -144,7 +150,7 @@ def _content(random: Random, id: str) -> dict[str, Any]:
 
 async def _steer(client: Client) -> None:
     """Do with a change that is there what only those may do who have written it, and sometimes those who have not."""
-    random, call = client.random, client.changes.call
+    random, call = client.random, _changes(client).call
     found = await _find(client, "state", random.choice((*LIVE, "failed", "rejected")))
     if not found:
         return
@@ -184,7 +190,7 @@ async def vote(client: Client) -> None:
 
 
 async def _assess(client: Client) -> None:
-    random, call = client.random, client.changes.call
+    random, call = client.random, _changes(client).call
     for one in (await _find(client, "state", random.choice(("submitted", "submitted", "reviewing"))))[:4]:
         digest = await _digest_of(client, one)
         if digest:
@@ -195,7 +201,7 @@ async def _assess(client: Client) -> None:
 
 async def _revision(client: Client, one: Any) -> Any:
     """The change that a list has named; None if it has another revision now."""
-    found = await client.attempt(partial(client.changes.call, "get", item=[one.id]))
+    found = await client.attempt(partial(_changes(client).call, "get", item=[one.id]))
     change = None if found is None else found.items[0].change
     return change if change and change["rev"] == one.rev else None
 
@@ -210,7 +216,7 @@ async def _answer(client: Client) -> None:
     random = client.random
     person = random.choice(PEOPLE)
     who: dict[str, Any] = {"actor": person, "groups": [GROUP] if client.chance(0.5) else []}
-    asked = partial(client.changes.call, "inbox", user=person, groups=who["groups"], limit=PAGE)
+    asked = partial(_changes(client).call, "inbox", user=person, groups=who["groups"], limit=PAGE)
     if client.chance(0.25):
         who |= _agent(random)
         asked = partial(asked, user=who["actor"], principal=who["principal"])
@@ -239,7 +245,7 @@ async def _intrude(client: Client) -> None:
             answer = {"id": one.id, "rev": one.rev, "digest": digest, "action": action}
             groups = [GROUP] if client.chance(0.5) else []
             who = who_writes(client.random) | {"groups": groups}
-            await client.attempt(partial(client.changes.call, "respond", item=[answer], **who))
+            await client.attempt(partial(_changes(client).call, "respond", item=[answer], **who))
 
 
 async def _hand_on(client: Client) -> None:
@@ -247,7 +253,7 @@ async def _hand_on(client: Client) -> None:
 
     Some persons are away for seconds, and others answer instead of them.
     """
-    random, call = client.random, client.changes.call
+    random, call = client.random, _changes(client).call
     if client.chance(0.2):
         away: dict[str, Any] = {"name": "away", "to": random.choice(PEOPLE), "cascade": client.chance(0.5)}
         away["until_ms"] = random.choice((1, int((time() + random.uniform(1, 4)) * 1000)))
@@ -279,12 +285,12 @@ async def _hand_on(client: Client) -> None:
 async def _respond(client: Client, votes: list[dict[str, Any]], who: dict[str, Any], rid: str) -> Any:
     # In one slot, the tasks that follow a decision are enqueued with it.
     named = {"queue": client.plain.base} if client.scene.slot else {}
-    answer = await client.changes.call("respond", item=votes, rid=rid, **who, **named)
+    answer = await _changes(client).call("respond", item=votes, rid=rid, **who, **named)
     if client.chance(0.05):
-        answer = await client.changes.call("respond", item=votes, rid=rid, **who, **named)
+        answer = await _changes(client).call("respond", item=votes, rid=rid, **who, **named)
     if client.chance(0.05):  # an approval is taken back, perhaps of what is approved by now
         back = [{**one, "action": "retract"} for one in votes[:1]]
-        await client.changes.call("respond", item=back, **who)
+        await _changes(client).call("respond", item=back, **who)
     return answer
 
 
@@ -301,7 +307,7 @@ async def apply(client: Client) -> None:
 
 
 async def _run(client: Client, one: Any) -> None:
-    call = client.changes.call
+    call = _changes(client).call
     change = await _revision(client, one)
     if not change:
         return
@@ -328,7 +334,7 @@ async def _run(client: Client, one: Any) -> None:
 async def _take_locks(client: Client, id: str, resources: list[str]) -> Grant | None:
     """Take the locks of a change; None if it needs none, or if they are not to be had."""
     wanted = client.random.sample(resources, max(0, len(resources) - client.chance(0.1)))
-    owner = f"{client.changes.name}/{id}"
+    owner = f"{_changes(client).name}/{id}"
     take = partial(client.locks.take_many, wanted, owner=owner, agent=client.name, wait=WAIT)
     grant: Grant | None = await client.attempt(take) if wanted else None
     return grant
@@ -336,7 +342,7 @@ async def _take_locks(client: Client, id: str, resources: list[str]) -> Grant | 
 
 async def _carry_on(client: Client, id: str, token: str, named: dict[str, str]) -> None:
     """Renew the lease of a run, or not, and end the run."""
-    random, call = client.random, client.changes.call
+    random, call = client.random, _changes(client).call
     await asyncio.sleep(random.random() * 0.1)
     if client.chance(0.3):
         await client.attempt(partial(call, "heartbeat", id=id, token=token, **named))
@@ -358,7 +364,7 @@ async def _apply_in_block(client: Client, seen: ChangeRef) -> None:
     random = client.random
     try:
         locks = client.locks if client.scene.slot else None
-        async with client.changes.apply(
+        async with _changes(client).apply(
             seen, agent=client.name, retry=client.chance(0.5), locks=locks, wait=WAIT
         ) as run:
             await asyncio.sleep(client.scene.lease * 1.3 if client.chance(0.05) else random.random() * 0.2)
@@ -377,20 +383,14 @@ async def _apply_in_block(client: Client, seen: ChangeRef) -> None:
 async def sweep(client: Client) -> None:
     """Do what is due; it may be killed, and nothing waits for it."""
     while not client.stopped.is_set():
-        await client.attempt(partial(client.changes.call, "sweep", limit=client.random.choice((1, 20))))
-        await client.attempt(client.changes.deliver)
+        await client.attempt(partial(_changes(client).call, "sweep", limit=client.random.choice((1, 20))))
+        await client.attempt(_changes(client).deliver)
         await client.idle(client.random.random())
+
+
+ROLES: Final[Mapping[str, Play]] = {"proposer": propose, "voter": vote, "applier": apply, "sweeper": sweep}
 
 
 async def take_part(client: Client) -> None:
     """All of it in one process."""
-    await asyncio.gather(propose(client), vote(client), apply(client), sweep(client))
-
-
-ROLES: Final[Mapping[str, Callable[[Client], Awaitable[None]]]] = {
-    "proposer": propose,
-    "voter": vote,
-    "applier": apply,
-    "sweeper": sweep,
-    "changer": take_part,
-}
+    await asyncio.gather(*(play(client) for play in ROLES.values()))

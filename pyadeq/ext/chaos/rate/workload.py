@@ -9,6 +9,7 @@ from functools import partial
 from typing import Any, Final
 
 from pyadeq.errors import BadArgument, DurabilityError, TransportError
+from pyadeq.ext.chaos.rate.recorder import RecordedRates
 from pyadeq.ext.chaos.workload import PAUSE, Client
 from pyadeq.ids import new_ulid
 
@@ -42,7 +43,7 @@ async def _store(client: Client) -> None:
 
 
 async def _change(client: Client, name: str) -> Any:
-    return await _try(client.rates.set_rule(name, **client.random.choice(RULES[name])))
+    return await _try(client.noun(RecordedRates).set_rule(name, **client.random.choice(RULES[name])))
 
 
 async def _flow(client: Client) -> None:
@@ -55,7 +56,7 @@ async def _flow(client: Client) -> None:
 
 
 async def _step(client: Client) -> None:
-    random, rates = client.random, client.rates
+    random, rates = client.random, client.noun(RecordedRates)
     chance, subject = random.random(), random.choice(SUBJECTS)
     if chance < 0.4:
         await _try(rates.hit(random.choice(("flow", "log")), subject, random.choice((1, 1, 1, 2))))
@@ -84,7 +85,7 @@ async def _hit_again(client: Client, hit: Any) -> None:
 
 async def _hold(client: Client, subject: str) -> None:
     """Take a lease, alone or together with a hit of another rule, and renew it or not, and give it back or not."""
-    random, rates, rid = client.random, client.rates, new_ulid()
+    random, rates, rid = client.random, client.noun(RecordedRates), new_ulid()
     several = [("slots", subject), *([("once", subject)] if client.chance(0.3) else [])]
     if client.chance(0.03):
         await _try(rates.release("slots", subject, rid))  # it arrives before its hit, which takes no place then
@@ -103,10 +104,10 @@ async def _hold(client: Client, subject: str) -> None:
 async def _take_back(client: Client) -> None:
     """Hit a rule and take the hit back."""
     name = client.random.choice(("flow", "log"))
-    if await _try(client.rates.hit(name, REFUNDED)):
-        await _try(client.rates.refund(name, REFUNDED))
+    if await _try(client.noun(RecordedRates).hit(name, REFUNDED)):
+        await _try(client.noun(RecordedRates).refund(name, REFUNDED))
     if client.chance(0.2):
-        await _try(client.rates.reset(name, REFUNDED))
+        await _try(client.noun(RecordedRates).reset(name, REFUNDED))
 
 
 async def _try(call: Awaitable[Any]) -> Any:

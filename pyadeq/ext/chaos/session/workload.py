@@ -11,6 +11,7 @@ from typing import Any, Final
 from pyadeq import Adeq
 from pyadeq.asyncio import Session
 from pyadeq.errors import DurabilityError, SessionChanged, SessionRefused, TransportError
+from pyadeq.ext.chaos.session.recorder import RecordedSessions
 from pyadeq.ext.chaos.workload import PAUSE, Client
 
 USERS: Final = ("ann", "bob", "cid", "dora")
@@ -26,6 +27,10 @@ def bases(adeq: Adeq, realm: str) -> Iterator[str]:
     found = dict(zip(sessions.tags, sessions.bases, strict=True))
     tags = {sha256(f"{realm}\0{user}".encode()).hexdigest()[:2] for user in (*USERS, CROWDED)}
     yield from (found[tag] for tag in sorted(tags))
+
+
+def _sessions(client: Client) -> RecordedSessions:
+    return client.noun(RecordedSessions)
 
 
 async def visit(client: Client) -> None:
@@ -62,41 +67,41 @@ async def _log_in(client: Client, known: list[Session]) -> None:
     if user == CROWDED:
         options = {"limit": LIMIT, "when_full": random.choice(("end_oldest", "end_oldest", "refuse"))}
     if client.chance(0.3):
-        options["expect"] = await _try(client.sessions.user(user))
-    made = await _try(client.sessions.create(user, **options))
+        options["expect"] = await _try(_sessions(client).user(user))
+    made = await _try(_sessions(client).create(user, **options))
     if made is not None:
         known.append(made)
         for other in [one for one in known if one.user == user == CROWDED][-LIMIT - 1 :]:
-            await _try(client.sessions.get(other.id))
+            await _try(_sessions(client).get(other.id))
 
 
 async def _read(client: Client, known: list[Session]) -> None:
     session = client.random.choice(known)
-    found = await _try(client.sessions.get(session.id, touch=client.chance(0.7)))
+    found = await _try(_sessions(client).get(session.id, touch=client.chance(0.7)))
     if found is None and session in known and client.chance(0.5):
         known.remove(session)
 
 
 async def _change(client: Client, session: Session, number: int) -> None:
     """Update a session as it was read; often twice from the same reading, of which one is refused."""
-    read = await _try(client.sessions.get(session.id))
+    read = await _try(_sessions(client).get(session.id))
     if read is None:
         return
     texts = [f"{client.name}.{number}.{id(read)}.{one}" for one in range(2 if client.chance(0.4) else 1)]
-    await asyncio.gather(*(_try(client.sessions.update(read, data=data)) for data in texts))
-    await _try(client.sessions.get(session.id, touch=False))
+    await asyncio.gather(*(_try(_sessions(client).update(read, data=data)) for data in texts))
+    await _try(_sessions(client).get(session.id, touch=False))
 
 
 async def _rotate(client: Client, known: list[Session]) -> None:
     """Give a session another id, and use the older one, which may only read."""
     session = client.random.choice(known)
-    rotated = await _try(client.sessions.rotate(session, grace=client.random.choice((0, 0.5, 2))))
+    rotated = await _try(_sessions(client).rotate(session, grace=client.random.choice((0, 0.5, 2))))
     if rotated is not None and not rotated.rotated:
         known.append(rotated)
     calls = (
-        client.sessions.get(session.id),
-        client.sessions.update(session, data="with an older id"),
-        client.sessions.rotate(session),
+        _sessions(client).get(session.id),
+        _sessions(client).update(session, data="with an older id"),
+        _sessions(client).rotate(session),
     )
     chosen = client.random.randrange(len(calls))
     for number, call in enumerate(calls):
@@ -110,19 +115,19 @@ async def _log_out(client: Client, session: Session) -> None:
     """End a session, or others of the user, and look whether it has ended."""
     chance = client.random.random()
     if chance < 0.6:
-        await _try(client.sessions.revoke(session.id))
+        await _try(_sessions(client).revoke(session.id))
     elif chance < 0.8:
         entries = await _try(_entries(client, session.user))
         if entries:
-            await _try(client.sessions.revoke_handles(session.user, [client.random.choice(entries).handle]))
+            await _try(_sessions(client).revoke_handles(session.user, [client.random.choice(entries).handle]))
     elif session.user != CROWDED:
         keep = session.id if client.chance(0.5) else None
-        await _try(client.sessions.revoke_all(session.user, keep=keep))
-    await _try(client.sessions.get(session.id))
+        await _try(_sessions(client).revoke_all(session.user, keep=keep))
+    await _try(_sessions(client).get(session.id))
 
 
 async def _entries(client: Client, user: str) -> list[Any]:
-    return [entry async for entry in client.sessions.iterate(user)]
+    return [entry async for entry in _sessions(client).iterate(user)]
 
 
 async def _try(call: Awaitable[Any]) -> Any:
