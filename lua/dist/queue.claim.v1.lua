@@ -263,8 +263,8 @@ local function emit(ctx, event, id, detail) local events = KEYS[38]
   redis.call('XADD', events, 'MAXLEN', '~', ctx.settings_events_max, '*', unpack(entry))  -- at most 12: fields of an event
 end
 
--- observe(ctx, name, value): add 1 to the histogram bucket of a value: counter '<name>:<bound>', where bound is the
--- smallest power of two that is not below the value (at most 2^31).
+-- observe(ctx, name, value): count a value in its histogram bucket, counter '<name>:<bound>', where bound is the smallest
+-- power of two that is not below the value (at most 2^31). The values are also added up, for the counter '<name>_sum'.
 -- EARLY
 local function observe(ctx, name, value)
   local bound = 1
@@ -275,6 +275,8 @@ local function observe(ctx, name, value)
     ctx.counts[name] = buckets
   end
   buckets[bound] = (buckets[bound] or 0) + 1
+  -- A clock may be set back, and a sum must not fall. Above 10^15 it might not stay an integer.
+  if value > 0 then buckets.sum = math.min((buckets.sum or 0) + value, 1e15) end
 end
 
 -- on_take(ctx, wanted, from, scores, taken): generated from lua/queue/noun.toml: calls the hooks of fair.
@@ -458,13 +460,16 @@ local function retain(ctx) local config, finished, dead = KEYS[1], KEYS[15], KEY
 end
 
 -- write_counts(ctx): add what this call has counted to the totals, once a call and not once a task. A number is added to its counter,
--- a table of buckets to one counter for each bucket.
+-- a table of buckets to one counter for each bucket, and the sum of its values to another.
 local function write_counts(ctx) local counters = KEYS[37]
   for name, counted in pairs(ctx.counts) do
     if type(counted) == 'number' then
       redis.call('HINCRBY', counters, name, counted)
     else
-      for bound, n in pairs(counted) do redis.call('HINCRBY', counters, name .. ':' .. bound, n) end
+      for bound, n in pairs(counted) do
+        -- HMGET and HSET for all counters of the call would take 5 % more instructions: each name is searched in the hash.
+        redis.call('HINCRBY', counters, bound == 'sum' and name .. '_sum' or name .. ':' .. bound, n)
+      end
     end
   end
 end

@@ -409,7 +409,7 @@ class QueueStats(Model):
     lanes: the number of ready tasks in each lane, for at most 1,000 lanes.
     more_lanes: how many lanes are not listed.
     counters: totals since the queue began. `wait_ms:<b>` and `run_ms:<b>` count durations from above b / 2 to b
-    milliseconds.
+    milliseconds, and `wait_ms_sum` and `run_ms_sum` are the sums of these durations.
     """
 
     now: float

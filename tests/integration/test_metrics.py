@@ -62,6 +62,10 @@ def test_a_queue_with_tasks_in_each_state(adeq: Adeq) -> None:
     assert waits == sorted(waits), "a histogram is cumulative"
     assert found["adeq_task_wait_seconds_bucket", "+Inf", "jobs"] == 3
     assert found["adeq_task_run_seconds_bucket", "+Inf", "jobs"] == 1
+    assert (found["adeq_task_wait_seconds_count", "jobs"], found["adeq_task_run_seconds_count", "jobs"]) == (3, 1)
+    counters = queue.stats().counters
+    for what in ("wait", "run"):
+        assert found[f"adeq_task_{what}_seconds_sum", "jobs"] == counters.get(f"{what}_ms_sum", 0) / 1000
     assert found["adeq_up",] == 1
 
 

@@ -115,7 +115,9 @@ def test_an_ack_is_counted_once_and_told_once(bench: Workbench) -> None:
     assert (counters["completed"], counters["run_ms:128"]) == (3, 3)
 
 
-@pytest.mark.parametrize(("runs", "counted"), [(1, {}), (2, {"attempts:2": 1}), (3, {"attempts:4": 1})])
+@pytest.mark.parametrize(
+    ("runs", "counted"), [(1, {}), (2, {"attempts:2": 1, "attempts_sum": 2}), (3, {"attempts:4": 1, "attempts_sum": 3})]
+)
 def test_completions_are_counted_by_their_attempts_above_one(
     bench: Workbench, runs: int, counted: dict[str, int]
 ) -> None:
@@ -133,7 +135,28 @@ def test_run_times_are_counted_below_the_next_power_of_two(bench: Workbench, ms:
     (lease,) = bench.lease(1)
     bench.pass_time(ms)
     ack(bench, lease)
-    assert {name: n for name, n in bench.counters().items() if name.startswith("run_ms")} == {f"run_ms:{bound}": 1}
+    assert {name: n for name, n in bench.counters().items() if name.startswith("run_ms:")} == {f"run_ms:{bound}": 1}
+
+
+def test_run_times_are_added_up(bench: Workbench) -> None:
+    leases = bench.lease(3)
+    bench.pass_time(70)
+    ack(bench, *leases[:2])
+    bench.pass_time(1000)
+    ack(bench, leases[2])
+    assert bench.counters()["run_ms_sum"] == 2 * 70 + 1070
+
+
+def test_a_sum_never_falls_and_stays_an_integer(bench: Workbench) -> None:
+    first, second, third = bench.lease(3)
+    bench.pass_time(70)
+    ack(bench, first)
+    bench.pass_time(-1000)
+    ack(bench, second)
+    assert bench.counters()["run_ms_sum"] == 70
+    bench.pass_time(2**52)
+    ack(bench, third)
+    assert bench.counters()["run_ms_sum"] == 70 + 10**15
 
 
 def test_all_times_above_the_last_bound_are_counted_there(bench: Workbench) -> None:

@@ -97,6 +97,7 @@ def test_waiting_times_are_counted_from_when_a_task_became_ready(bench: Workbenc
     assert {name: n for name, n in counters.items() if name.startswith("wait_ms")} == {
         "wait_ms:16384": 1,
         "wait_ms:1": 1,
+        "wait_ms_sum": 10_000,
     }
     assert counters["claimed"] == 2
 

@@ -176,8 +176,9 @@ class State:
         self.events.append((name, " ".join(task.id for task in tasks), self.now))
 
     def _observe(self, name: str, value: int) -> None:
-        """Count a value in the bucket of the next power of two."""
+        """Count a value in the bucket of the next power of two, and add it up."""
         self.counts[f"{name}:{min(1 << max(value - 1, 0).bit_length(), 2**31)}"] += 1
+        self.counts[f"{name}_sum"] += max(value, 0)
 
 
 def oldest(tasks: Iterable[Task]) -> list[Task]:

@@ -103,14 +103,20 @@ def stats(name: QueueName, url: Url = DEFAULT_URL, output: Output = Format.table
     if set(found.lanes) - {"any"}:
         console.print()
         print_rows(["lane", "ready"], sorted(found.lanes.items()), right=["ready"])
-    totals = [(word, count) for word, count in sorted(found.counters.items()) if ":" not in word]
+    totals = [(word, n) for word, n in sorted(found.counters.items()) if ":" not in word and "_sum" not in word]
     console.print()
     print_rows(["total", "count"], [("workers now", found.workers), *totals], right=["count"])
-    times = [(what, *quantiles(found, f"{what}_ms")) for what in ("wait", "run")]
+    times = [(what, *mean(found, f"{what}_ms"), *quantiles(found, f"{what}_ms")) for what in ("wait", "run")]
     if any(rest for _, *rest in times):
-        heads = ["seconds, at most", *(f"p{q * 100:g}" for q in QUANTILES)]
+        heads = ["seconds", "mean", *(f"p{q * 100:g} up to" for q in QUANTILES)]
         console.print()
         print_rows(heads, times, right=heads[1:])
+
+
+def mean(found: QueueStats, name: str) -> list[str]:
+    """The mean in seconds, if anything was counted. Totals of releases without sums count as 0 s."""
+    total = sum(count for word, count in found.counters.items() if word.startswith(f"{name}:"))
+    return [f"{found.counters.get(f'{name}_sum', 0) / total / 1000:.3g}"] if total else []
 
 
 def quantiles(found: QueueStats, name: str) -> list[str]:

@@ -37,10 +37,10 @@ class Families:
         """Add a value of a gauge or a counter."""
         self._found[name].add_metric(labels, value)
 
-    def add_buckets(self, name: str, counts: Mapping[int, int], *labels: str) -> None:
+    def add_buckets(self, name: str, counts: Mapping[int, int], sum_ms: int, *labels: str) -> None:
         """Add a histogram. counts: by the upper bound of a bucket in ms; these are not cumulative."""
         buckets = [(str(ms / 1000), sum(n for bound, n in counts.items() if bound <= ms)) for ms in BOUNDS_MS]
-        self._found[name].add_metric(labels, [*buckets, ("+Inf", sum(counts.values()))], sum_value=None)
+        self._found[name].add_metric(labels, [*buckets, ("+Inf", sum(counts.values()))], sum_value=sum_ms / 1000)
 
     def __iter__(self) -> Iterator[Any]:
         return (family for family in self._found.values() if family.samples)
@@ -133,4 +133,4 @@ def _queue(families: Families, name: str, stats: QueueStats) -> None:
             for bucket, count in stats.counters.items()
             if bucket.startswith(f"{word}_ms:")
         }
-        families.add_buckets(f"adeq_task_{word}_seconds", counts, name)
+        families.add_buckets(f"adeq_task_{word}_seconds", counts, stats.counters.get(f"{word}_ms_sum", 0), name)
