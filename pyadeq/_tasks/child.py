@@ -54,9 +54,11 @@ class Child:
         try:
             self._pipe.send(request)
             word, value = self._pipe.recv()
-            while word in ("report", "gathered"):
+            while word in ("report", "gathered", "ignored"):
                 if word == "gathered":
                     self._pipe.send(_gathered(context, value))
+                elif context and word == "ignored":
+                    context.ignore(value)
                 elif context:
                     context.report(*value)
                 word, value = self._pipe.recv()
@@ -112,6 +114,10 @@ class ChildContext(TaskContext):
         with self._pipe_lock:
             if not self._ended:
                 self._pipe.send(("report", (fraction, text, log, output)))
+
+    def ignore(self, names: tuple[str, ...]) -> None:
+        with self._pipe_lock:
+            self._pipe.send(("ignored", names))
 
     def gathered_page_now(self, cursor: str) -> Gathered:
         with self._pipe_lock:

@@ -51,12 +51,13 @@ class TaskContext:
     interrupted: why the work should end: `cancelling`, `timed_out`, `lease_lost` or `stopping`; None: it may continue.
     """
 
-    __slots__ = ("_event", "_loop", "_progress", "_queue", "interrupted", "lease", "worker")
+    __slots__ = ("_event", "_loop", "_progress", "_queue", "ignored", "interrupted", "lease", "worker")
 
     def __init__(self, lease: Lease, queue: TaskQueue | None = None, worker: str | None = None) -> None:
         self.lease = lease
         self.worker = worker
         self.interrupted: str | None = None
+        self.ignored: tuple[str, ...] = ()  # arguments in the payload that the function does not have
         self._queue = queue
         self._event: asyncio.Event | None = None
         self._progress: Progress | None = None
@@ -206,6 +207,10 @@ class TaskContext:
             self.interrupted = reason
         if self._event is not None:
             self._event.set()
+
+    def ignore(self, names: tuple[str, ...]) -> None:
+        """For the worker: note arguments that the function does not have."""
+        self.ignored = names
 
     @property
     def talks(self) -> bool:

@@ -5,12 +5,12 @@ from __future__ import annotations
 import copy
 import importlib
 import inspect
-from collections.abc import Awaitable, Callable, Coroutine, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Collection, Coroutine, Iterator, Sequence
 from contextlib import suppress
 from functools import partial, update_wrapper
 from typing import Any, Concatenate, Generic, Literal, ParamSpec, Self, TypedDict, TypeVar, Unpack, cast, overload
 
-from pyadeq._core.queue.failures import TaskFailed
+from pyadeq._core.queue.failures import UnknownKind
 from pyadeq._tasks.context import CURRENT, TaskContext, running
 from pyadeq._tasks.executors import Executors, executors
 from pyadeq._tasks.signature import Signature
@@ -64,10 +64,20 @@ class TaskOptions(TypedDict, total=False):
 
 
 class DecoratorOptions(TaskOptions, total=False):
-    """The same, and options of the function."""
+    """The same, and options of the function.
+
+    version: of its arguments, from 1. Workers that only know an older version leave the task to others.
+    strict: refuse a payload with arguments that the function does not have; by default, they are ignored.
+    """
 
     name: str | None
     executor: Executor | None
+    version: int
+    strict: bool
+
+
+VERSION = "_version"
+"""The header with the version of a task's arguments, if it is above 1."""
 
 
 OF_THE_CALL = ("rid", "wait")
@@ -83,6 +93,8 @@ class TaskFunction(Generic[Q, P, C, T]):
     kind: the name by which workers know it.
     executor: where a plain function runs, `thread` or `process`.
     function: the original function.
+    version: of its arguments.
+    strict: whether arguments that it does not have are refused.
     """
 
     __name__: str
@@ -93,7 +105,11 @@ class TaskFunction(Generic[Q, P, C, T]):
         name: str | None,
         executor: Executor | None,
         options: TaskOptions,
+        version: int = 1,
+        strict: bool = False,
     ) -> None:
+        if not isinstance(version, int) or isinstance(version, bool) or version < 1:
+            raise ConfigError(f"version: {version!r} is not accepted; allowed: whole numbers from 1")
         if not inspect.isroutine(function) or any(look(function) for look in NO_RESULT):
             raise ConfigError(f"task: {function!r} is not accepted; allowed: a function, plain or async")
         self.kind = check_name("name", function.__name__ if name is None else name, "label")
@@ -101,11 +117,13 @@ class TaskFunction(Generic[Q, P, C, T]):
         self.is_async = inspect.iscoroutinefunction(function)
         self.executor = None if self.is_async else executor or "thread"
         self._options = _checked(self.kind, options)
+        self.version = version
+        self.strict = bool(strict)
         self._signature: Signature | None = None
         update_wrapper(self, function, updated=())
         self._check_executor(executor)
         with suppress(NameError):  # a name that is defined later in the module exists at the first call
-            self._signature = Signature(function, self.kind)
+            self._signature = self._read_signature()
 
     def __call__(self, *args: Q.args, **kwargs: Q.kwargs) -> C:
         """Call the function here and now."""
@@ -121,17 +139,27 @@ class TaskFunction(Generic[Q, P, C, T]):
 
     def item(self, *args: P.args, **kwargs: P.kwargs) -> Task:
         """Return a call as a task, for `enqueue_many`. Raises BadArgument if arguments do not fit the annotations."""
-        options = {name: value for name, value in self._options.items() if name not in OF_THE_CALL}
+        options = self._without(OF_THE_CALL)
         return Task.model_construct(
             **{**_DEFAULTS, **options, "kind": self.kind, "payload": self.signature.dump(args, kwargs)}
         )
+
+    def _without(self, names: Collection[str]) -> dict[str, Any]:
+        """Return the options except these, with the version of the arguments."""
+        options: dict[str, Any] = {name: value for name, value in self._options.items() if name not in names}
+        if self.version > 1:
+            options["headers"] = {**(options.get("headers") or {}), VERSION: self.version}
+        return options
+
+    def _read_signature(self) -> Signature:
+        return Signature(self.function, self.kind, strict=self.strict)
 
     @property
     def signature(self) -> Signature:
         """For the worker: how its arguments and its result are encoded."""
         if self._signature is None:
             try:
-                self._signature = Signature(self.function, self.kind)
+                self._signature = self._read_signature()
             except NameError as error:
                 raise ConfigError(
                     f"{self.kind}: an annotation is not accepted: {error}; allowed: types that the module of the "
@@ -141,7 +169,9 @@ class TaskFunction(Generic[Q, P, C, T]):
 
     def arguments(self, lease: Lease) -> dict[str, Any]:
         """For the worker: the arguments of the call. Raises TaskFailed (`bad_input`) if the payload does not fit."""
-        found = self.signature.load(lease.data)
+        found, ignored = self.signature.load(lease.data)
+        if ignored and (context := CURRENT.get(None)) is not None:
+            context.ignore(ignored)
         if self.signature.context is not None:
             found[self.signature.context] = TaskContext.current()
         return found
@@ -202,17 +232,22 @@ class Tasks:
 
         Worker(queue, tasks)
 
-    Every Queue has one, `queue.tasks`. A task of an unknown kind is dead at once, with the reason `unknown_kind`. So is
-    a task whose payload does not fit the annotations, with the reason `bad_input`.
+    Every Queue has one, `queue.tasks`. A worker puts a task of an unknown kind, or of a newer version of the arguments,
+    aside for other workers. After `Worker(unknown_for=…)`, by default 10 min, the task is dead, with the reason
+    `unknown_kind` or `unknown_version`. A task whose payload does not fit the annotations is dead at once, with the
+    reason `bad_input`.
+
+    strict: the default for functions that are decorated here.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, *, strict: bool = False) -> None:
+        self._strict = strict
         self._by_kind: dict[str, TaskFunction[..., ..., Any, Any]] = {}
 
     @property
     def task(self) -> TaskDecorator:
         """Decorate a function: `@tasks.task`, or with options, `@tasks.task(name="mail.send", timeout=60)`."""
-        return TaskDecorator(lambda *of: self.add(TaskFunction(*of)))
+        return TaskDecorator(lambda *of: self.add(TaskFunction(*of)), {"strict": self._strict})
 
     def add(self, task: F) -> F:
         """Add a function. Raises ConfigError if the kind is taken."""
@@ -260,11 +295,22 @@ class Tasks:
         if (task := self._by_kind.get(kind or "")) is None:
             known = ", ".join(sorted(self._by_kind)) or "none"
             message = f"kind: {kind!r} is not known here; known: {known}"
-            raise TaskFailed(message, reason="unknown_kind", retryable=False)
+            raise UnknownKind(message, f"the kind {kind!r}", "unknown_kind")
+        if (version := _version_of(lease)) > task.version:
+            message = f"kind: version {version} of {kind!r} is not known here; known: up to {task.version}"
+            raise UnknownKind(message, f"version {version} of the kind {kind!r}", "unknown_version")
         return task
 
     def __repr__(self) -> str:
         return f"<Tasks: {', '.join(self._by_kind) or 'none'}>"
+
+
+def _version_of(lease: Lease) -> int:
+    if VERSION.encode() not in lease.record.get("headers", b""):
+        return 1
+    headers = lease.headers
+    version = headers.get(VERSION) if isinstance(headers, dict) else None
+    return version if isinstance(version, int) else 1
 
 
 def _in_context(task: TaskFunction[..., ..., Any, Any], lease: Lease) -> Awaitable[Any]:
@@ -281,7 +327,7 @@ async def _in_own_context(task: TaskFunction[..., ..., Any, Any], lease: Lease) 
 class Decorator:
     """The base of task decorators: `task` and `task(timeout=60)` both decorate.
 
-    make: makes a task of a function, its name, its executor and its options.
+    make: makes a task of a function, its name, its executor, its options, its version and strictness.
     """
 
     def __init__(self, make: Callable[..., Any], options: DecoratorOptions | None = None) -> None:
@@ -292,7 +338,9 @@ class Decorator:
         if function is None:
             return type(self)(self._make, {**self._options, **options})
         given: dict[str, Any] = {**self._options}
-        return self._make(function, given.pop("name", None), given.pop("executor", None), given)
+        name, executor = given.pop("name", None), given.pop("executor", None)
+        version, strict = given.pop("version", 1), given.pop("strict", False)
+        return self._make(function, name, executor, given, version, strict)
 
 
 class TaskDecorator(Decorator):

@@ -7,7 +7,7 @@ import typing
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from functools import cached_property
-from typing import Any, NotRequired
+from typing import Any, Literal, NotRequired
 
 from pydantic import ConfigDict, TypeAdapter
 from pydantic.errors import PydanticUserError
@@ -28,12 +28,14 @@ BY_NAME = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ON
 class Signature:
     """The arguments and the result of a function, from its annotations. Raises NameError if one is not yet defined.
 
+    strict: refuse payloads with arguments that the function does not have.
     context: the name of the parameter that gets the TaskContext, if there is one.
     """
 
-    def __init__(self, function: Callable[..., Any], kind: str) -> None:
+    def __init__(self, function: Callable[..., Any], kind: str, *, strict: bool = False) -> None:
         hints = typing.get_type_hints(function, include_extras=True)
         self.kind = kind
+        self._strict = strict
         self.context: str | None = None
         parameters = []
         fields: dict[str, Any] = {}
@@ -53,12 +55,11 @@ class Signature:
             fields[name] = hint if parameter.default is parameter.empty else NotRequired[hint]
         self._signature = inspect.Signature(parameters)
         self.names = tuple(fields)
-        arguments = TypedDict("arguments", fields)  # type: ignore[misc]
-        arguments.__pydantic_config__ = ConfigDict(extra="forbid", allow_inf_nan=False)  # type: ignore[attr-defined]
+        self._hints = fields
         result = hints.get("return", Any)
         self._returns_bytes = result is bytes
         try:
-            self._arguments: TypeAdapter[Any] = TypeAdapter(arguments)
+            self._arguments: TypeAdapter[Any] = _adapter(fields, "forbid")
             self._result: TypeAdapter[Any] = TypeAdapter(Any if result in (typing.NoReturn, typing.Never) else result)
         except PydanticUserError as error:
             raise ConfigError(f"{kind}: an annotation is not accepted; allowed: types of pydantic: {error}") from error
@@ -76,13 +77,27 @@ class Signature:
         except PydanticSerializationError as error:
             raise BadArgument("ADEQ_ARG", "pyadeq", f"{self.kind}: an argument cannot be JSON: {error}") from None
 
-    def load(self, payload: bytes) -> dict[str, Any]:
-        """Return the arguments in a payload, by name. Raises TaskFailed (`bad_input`) if they do not fit."""
+    def load(self, payload: bytes) -> tuple[dict[str, Any], tuple[str, ...]]:
+        """Return the arguments in a payload, by name, and the names in it that the function does not have.
+
+        Raises TaskFailed (`bad_input`) if they do not fit.
+        """
+        ignored: tuple[str, ...] = ()
         try:
-            found: dict[str, Any] = self._arguments.validate_json(payload or b"{}")
-            return found
+            try:
+                return self._arguments.validate_json(payload or b"{}"), ()
+            except ValidationError as error:
+                ignored = () if self._strict else tuple(_unknown(error))
+                if not ignored:
+                    raise
+            return self._loose.validate_json(payload), ignored
         except ValidationError as error:
             raise TaskFailed(self._explained(error), reason="bad_input") from None
+
+    @cached_property
+    def _loose(self) -> TypeAdapter[Any]:
+        """The same, for payloads with more arguments. Few payloads need it."""
+        return _adapter(self._hints, "ignore")
 
     def dump_result(self, value: Any) -> bytes | None:
         """Encode a result: bytes unchanged, None as no result, anything else as JSON by the return annotation."""
@@ -134,6 +149,18 @@ class Signature:
         with suppress(PydanticUserError):
             return set(_names_in(self._arguments.json_schema()))
         return set(self.names)
+
+
+def _adapter(fields: dict[str, Any], extra: Literal["forbid", "ignore"]) -> TypeAdapter[Any]:
+    arguments = TypedDict("arguments", fields)  # type: ignore[misc]
+    arguments.__pydantic_config__ = ConfigDict(extra=extra, allow_inf_nan=False)  # type: ignore[attr-defined]
+    return TypeAdapter(arguments)
+
+
+def _unknown(error: ValidationError) -> Iterator[str]:
+    for problem in error.errors(include_url=False, include_context=False, include_input=False):
+        if problem["type"] == "extra_forbidden" and len(problem["loc"]) == 1:
+            yield str(problem["loc"][0])
 
 
 def _names_in(schema: object) -> Iterator[str]:

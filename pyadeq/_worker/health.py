@@ -38,6 +38,8 @@ class Health:
     server_age: seconds since the server's last good answer; inf: none yet.
     mode: `run`, `quiet`, `stop` or `restart`.
     done, failed: how many attempts have ended, and how many of them failed.
+    put_aside: how many times a task was put aside because its kind or version is unknown.
+    ignored_arguments: how many arguments of tasks were ignored because the function does not have them.
     """
 
     loop_age: float
@@ -47,6 +49,8 @@ class Health:
     mode: str
     done: int
     failed: int
+    put_aside: int = 0
+    ignored_arguments: int = 0
 
 
 class HealthServer:

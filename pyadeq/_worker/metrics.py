@@ -38,6 +38,16 @@ class HealthCollector(Collector):
         ended.add_metric(["done"], health["done"] - health["failed"])
         ended.add_metric(["failed"], health["failed"])
         yield ended
+        yield CounterMetricFamily(
+            "adeq_worker_put_aside",
+            "Times that a task was put aside because the worker does not know its kind or version.",
+            health["put_aside"],
+        )
+        yield CounterMetricFamily(
+            "adeq_worker_ignored_arguments",
+            "Arguments of tasks that were ignored because the function does not have them.",
+            health["ignored_arguments"],
+        )
 
 
 def exposition(health: Mapping[str, Any]) -> bytes:

@@ -22,7 +22,7 @@ from pyadeq._core.queue.partitions import WHOLE, PartitionMap
 from pyadeq._worker.queue import WorkerQueue
 from pyadeq.errors import AdeqError, DurabilityError, TransportError
 from pyadeq.models.base import Seconds
-from pyadeq.models.queue import AckStatus, Failed, ReleaseStatus, Renewal, Settled, TaskView
+from pyadeq.models.queue import AckStatus, Failed, ReleaseStatus, Renewal, Settled, Snoozed, TaskView
 from pyadeq.models.worker import Heartbeat, ProgressStatus, WorkerMode
 
 T = TypeVar("T")
@@ -242,6 +242,10 @@ class Partitions:
     async def release_many(self, leases: Sequence[Held]) -> list[ReleaseStatus]:
         """See `Queue.release_many`."""
         return await self._queue._in_each(leases, lambda lease: lease, lambda queue, some: queue.release_many(some))
+
+    async def snooze_many(self, leases: Sequence[tuple[Held, Seconds]]) -> list[Snoozed]:
+        """See `Queue.snooze_many`."""
+        return await self._queue._in_each(leases, lambda one: one[0], lambda queue, some: queue.snooze_many(some))
 
     async def progress_many(self, notes: Sequence[tuple[Held, Any]]) -> list[ProgressStatus]:
         """See `Queue.progress_many`."""

@@ -9,11 +9,12 @@ from dataclasses import replace
 from typing import Any
 
 from pyadeq._core.queue.calls import QueueCalls
-from pyadeq._core.queue.failures import Failures, TaskFailed, failure_of, timed_out
+from pyadeq._core.queue.failures import Failures, TaskFailed, UnknownKind, failure_of, timed_out
 from pyadeq._core.queue.items import MAX_BATCH_BYTES, Failure, error_bytes
 from pyadeq._tasks.context import CURRENT, TaskContext
 from pyadeq._worker.queue import WorkerQueue
 from pyadeq._worker.renewal.base import Interruption
+from pyadeq._worker.unknown import Aside, Unknown
 from pyadeq.models.base import encode
 from pyadeq.models.queue import Lease
 
@@ -27,10 +28,11 @@ log = logging.getLogger("pyadeq.worker")
 class Run:
     """One handler at work."""
 
-    __slots__ = ("cancelled", "context", "expired", "interrupted", "lease", "task")
+    __slots__ = ("cancelled", "claimed", "context", "expired", "interrupted", "lease", "task")
 
-    def __init__(self, lease: Lease, context: TaskContext) -> None:
+    def __init__(self, lease: Lease, context: TaskContext, claimed: float) -> None:
         self.lease = lease
+        self.claimed = claimed  # by the server's clock
         self.context = context
         self.cancelled = self.expired = False
         self.interrupted: Interruption | None = None
@@ -53,6 +55,7 @@ class Runs:
         failures: Failures,
         clean_up: float,
         timeout: float,
+        unknown: Unknown,
         changed: Callable[[], None],
     ) -> None:
         self.running: dict[str, Run] = {}
@@ -61,10 +64,13 @@ class Runs:
         """Those that were cancelled, have no lease any more, and clean up."""
         self.acks: list[Ack] = []
         self.fails: list[Failure] = []
+        self.aside: list[Aside] = []
+        """Tasks to put aside, because this worker does not know them."""
         self._queue = queue
         self._worker = worker
         self._handler = handler
         self._failures = failures
+        self._unknown = unknown
         self._clean_up = clean_up
         self._changed = changed
         self._timeout = b"%d" % round(timeout * 1000)
@@ -73,7 +79,7 @@ class Runs:
     @property
     def busy(self) -> int:
         """How many places are taken."""
-        return len(self.running) + len(self.leaving)
+        return len(self.running) + len(self.leaving) + len(self.aside)
 
     @property
     def unsettled(self) -> int:
@@ -84,13 +90,13 @@ class Runs:
         """Return the lease whose handler runs as this asyncio task. Any thread may call it."""
         return next((run.lease for run in [*self.running.values(), *self.leaving] if run.task is task), None)
 
-    def start(self, leases: Sequence[Lease]) -> None:
-        """Start a handler for each."""
+    def start(self, leases: Sequence[Lease], claimed: float) -> None:
+        """Start a handler for each. claimed: when, by the server's clock."""
         create_task = asyncio.get_running_loop().create_task
         for lease in leases:
             if self._timeout != b"0":
                 lease.record.setdefault("timeout_ms", self._timeout)
-            self.running[lease.token] = run = Run(lease, TaskContext(lease, self._queue, self._worker))
+            self.running[lease.token] = run = Run(lease, TaskContext(lease, self._queue, self._worker), claimed)
             run.task = create_task(self._run(run))
 
     def take(self, most: int) -> tuple[list[Ack], list[Failure]]:
@@ -158,6 +164,8 @@ class Runs:
                     timer.cancel()
                 if run.context.talks:
                     await run.context.finish()
+                if run.context.ignored:
+                    self._unknown.note_ignored(lease.kind, run.context.ignored)
             data = stored_result(self._queue.calls, result)
         except KeyboardInterrupt:
             raise
@@ -172,6 +180,10 @@ class Runs:
     def _failed(self, run: Run, error: BaseException) -> None:
         if run.interrupted or (self._closing and isinstance(error, asyncio.CancelledError)):
             return  # cancelled by us: the outcome is already decided
+        if isinstance(error, UnknownKind) and (aside := self._unknown.aside(run.lease, run.claimed, error)):
+            del self.running[run.lease.token]
+            self.aside.append(aside)
+            return
         failure = self._failure(run, error)
         del self.running[run.lease.token]
         self._fail(failure, run.lease)

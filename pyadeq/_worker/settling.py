@@ -15,14 +15,15 @@ from typing import Any
 
 from pyadeq._async.kernel.runner import LONGEST_BLOCK
 from pyadeq._async.queue.leases import until_due
-from pyadeq._core.queue.items import MAX_ITEMS, Failure, held
+from pyadeq._core.queue.items import MAX_ITEMS, Failure, held, note
 from pyadeq._worker.listener import Listener
 from pyadeq._worker.outage import LAST_CALL, Outage
 from pyadeq._worker.queue import WorkerQueue
 from pyadeq._worker.renewal.base import Renewal
 from pyadeq._worker.runs import Ack, Runs
 from pyadeq._worker.scheduling import Scheduler
-from pyadeq.errors import DurabilityError
+from pyadeq._worker.unknown import Aside
+from pyadeq.errors import DurabilityError, TransportError
 from pyadeq.models.queue import Failed, Lease, Settled
 
 # Acks, fails and lanes of one call are 1,000 at most.
@@ -93,7 +94,7 @@ class Settling:
         scheduler: Scheduler,
         pulse: Pulse,
     ) -> None:
-        self.done = self.failed = 0
+        self.done = self.failed = self.put_aside = 0
         self.answered = 0.0  # monotonic
         self._queue = queue
         self._claims = claims
@@ -122,6 +123,7 @@ class Settling:
     async def run(self) -> None:
         """Settle and claim until the worker is to stop and all is settled, or its time is up."""
         lines = [asyncio.create_task(self._line()) for _ in range(2)]
+        lines.append(asyncio.create_task(self._aside_line()))
         try:
             done, _ = await asyncio.wait(lines, return_when=asyncio.FIRST_EXCEPTION)
             errors = [error for line in done if (error := line.exception())]  # read all of them, or asyncio complains
@@ -146,6 +148,8 @@ class Settling:
     async def finish(self) -> None:
         """Settle all that is left, and claim nothing."""
         self._take_up()
+        if self._runs.aside:
+            await self._outage.bear(partial(self._put_aside, list(self._runs.aside)))
         while self._runs.unsettled:
             acks, fails = self._runs.take(MOST_SETTLED)
             try:
@@ -180,11 +184,49 @@ class Settling:
                 await self._call()
         self._pulse.beat()
 
+    async def _aside_line(self) -> None:
+        """Put unknown tasks aside. A partition that is away delays only them, and no other calls."""
+        while not self._is_over():
+            if not self._runs.aside:
+                await self._pulse.wait()
+                continue
+            if await self._put_aside_once(list(self._runs.aside)):
+                continue
+            # A partition is away: those of the others can be put aside.
+            await asyncio.gather(*(self._put_aside_once([one]) for one in self._runs.aside))
+            if self._runs.aside:
+                await asyncio.sleep(A_WHILE)
+
+    async def _put_aside_once(self, aside: list[Aside]) -> bool:
+        """Return whether the server has confirmed it."""
+        try:
+            await self._put_aside(aside)
+        except (TransportError, DurabilityError) as error:
+            if isinstance(error, TransportError) and not error.retryable:
+                raise
+            log.warning("unknown tasks are not put aside yet: %s", error)
+            return False
+        return True
+
+    async def _put_aside(self, aside: list[Aside]) -> None:
+        """Put tasks aside. The calls may be sent again: the second answer is the same."""
+        notes = [(one.lease, note(None, one.note, None, None)) for one in aside if one.note]
+        if notes:
+            await self._queue.progress_many(notes)
+        answers = await self._queue.snooze_many([(one.lease, one.delay) for one in aside])
+        for one, answer in zip(aside, answers, strict=True):
+            self._runs.aside.remove(one)
+            self.put_aside += answer.status == "snoozed"
+            if answer.status == "lease_lost":
+                log.warning("task %s: the lease was lost before the task was put aside", one.lease.id)
+        self._renewal.drop([one.lease.token for one in aside])
+        self._pulse.beat()
+
     def _is_over(self) -> bool:
         if not self._wanted.stopping or self._due:
             return False
         return self._outage.out_of_time.is_set() or not (
-            self._runs.running or self._runs.unsettled or self._in_flight or self._postponed
+            self._runs.running or self._runs.unsettled or self._runs.aside or self._in_flight or self._postponed
         )
 
     def _is_worth_it(self) -> bool:
@@ -298,7 +340,7 @@ class Settling:
             self._renewal.hold(claimed.leases, claimed.lease)
             if claimed.lease < self._listener.lease:  # renewals were less frequent
                 self._renewal.ask()
-            self._runs.start(claimed.leases)
+            self._runs.start(claimed.leases, claimed.now)
         self._listener.lease = claimed.lease
         self._expect(until_due(claimed))
         self._scheduler.expect(claimed)

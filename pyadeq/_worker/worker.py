@@ -29,6 +29,7 @@ from pyadeq._worker.renewal.base import SHORTEST_LEASE, Heard
 from pyadeq._worker.runs import Runs
 from pyadeq._worker.scheduling import Scheduler
 from pyadeq._worker.settling import Claims, Pulse, Settling, Wanted
+from pyadeq._worker.unknown import UNKNOWN_FOR, Unknown
 from pyadeq._worker.watch import Watch
 from pyadeq.errors import AdeqError, ConfigError, TransportError, WorkerReplaced
 from pyadeq.ids import default_worker_name
@@ -67,6 +68,8 @@ class Worker:
     renew: what renews the leases, every third of the lease time. `thread`; `loop`: the event loop, which a handler may
     block; `process`: a helper process, which renews even while a handler holds the GIL.
     grace: seconds that running handlers have after `stop`. Then they are cancelled and their tasks are returned.
+    unknown_for: seconds for which tasks of a kind or version that the handler, a `Tasks`, does not know are put aside
+    for other workers. Then they are dead; 0: at once.
     middleware: functions that get the lease and the next function to call.
     on_start, on_stop: called before the first claim, and after all tasks are returned. If on_start raises an error,
     `run` does.
@@ -90,6 +93,7 @@ class Worker:
         grace: Seconds = 30.0,
         renew: Literal["thread", "loop", "process"] = "thread",
         failures: Failures = FAILURES,
+        unknown_for: Seconds = UNKNOWN_FOR,
         middleware: Sequence[Any] = (),
         on_start: Hook | None = None,
         on_stop: Hook | None = None,
@@ -111,6 +115,9 @@ class Worker:
             raise ConfigError(f"timeout: {timeout!r} is not accepted; allowed: 0 (no limit), or more seconds")
         if self._grace < 0:
             raise ConfigError(f"grace: {grace!r} is not accepted; allowed: 0 s and more")
+        unknown_limit = to_ms("unknown_for", unknown_for) / 1000
+        if unknown_limit < 0:
+            raise ConfigError(f"unknown_for: {unknown_for!r} is not accepted; allowed: 0 s (dead at once) and more")
         for hook, called in (("on_start", on_start), ("on_stop", on_stop)):
             if called is not None and not callable(called):
                 raise ConfigError(f"{hook}: {called!r} is not accepted; allowed: a function, or None")
@@ -134,6 +141,7 @@ class Worker:
         self._moved = monotonic()
         self._pulse = Pulse()
         self._outage = Outage()
+        self._unknown = Unknown(unknown_limit)
         clean_up = max(CLEAN_UP, getattr(handler, "clean_up", 0.0))
         self._runs = Runs(
             asked,
@@ -142,6 +150,7 @@ class Worker:
             failures=failures,
             clean_up=clean_up,
             timeout=own_timeout,
+            unknown=self._unknown,
             changed=self._pulse.beat,
         )
         self._renewal = renewal_class(renew)(asked, self.name, self._lease, lambda: self._runs.busy, self._hear)
@@ -222,6 +231,8 @@ class Worker:
             mode=self._mode,
             done=self._settling.done,
             failed=self._settling.failed,
+            put_aside=self._settling.put_aside,
+            ignored_arguments=self._unknown.ignored,
         )
 
     async def run(self, *, signals: bool = False) -> None:

@@ -21,8 +21,19 @@ from tests.waiting import DEADLINE
 
 pytestmark = pytest.mark.any_engine
 
-WELL = Health(loop_age=0.01, server_age=1.25, running=2, concurrency=10, mode="run", done=7, failed=1)
+WELL = Health(
+    loop_age=0.01,
+    server_age=1.25,
+    running=2,
+    concurrency=10,
+    mode="run",
+    done=7,
+    failed=1,
+    put_aside=4,
+    ignored_arguments=3,
+)
 FACTS = {"loop_age": 0.01, "server_age": 1.25, "running": 2, "concurrency": 10, "mode": "run", "done": 7, "failed": 1}
+FACTS |= {"put_aside": 4, "ignored_arguments": 3}
 
 
 def ask(server: HealthServer, path: str, method: str = "GET") -> tuple[int, Any]:
@@ -80,6 +91,8 @@ def test_numbers_for_prometheus() -> None:
         ("adeq_worker_server_age_seconds",): 1.25,
         ("adeq_worker_attempts_total", "done"): 6,
         ("adeq_worker_attempts_total", "failed"): 1,
+        ("adeq_worker_put_aside_total",): 4,
+        ("adeq_worker_ignored_arguments_total",): 3,
     }
 
 

@@ -81,7 +81,7 @@ async def test_what_cannot_be_run_is_dead_at_once(queue: Queue) -> None:
 
     await queue.enqueue({"letter": {"to": 3}}, kind="post", id="misfit")
     await queue.enqueue({}, kind="other", id="unknown")
-    async with working(queue, queue.tasks):
+    async with working(queue, queue.tasks, unknown_for=0):
         misfit, unknown = await state(queue, "misfit", "dead"), await state(queue, "unknown", "dead")
     assert (misfit.reason, unknown.reason) == ("bad_input", "unknown_kind")
     assert "post: letter.to: Input should be a valid string, got int" in str(misfit.error)

@@ -282,7 +282,7 @@ def deliver(to: Address, counts: dict[str, int], how: Literal["a", "b"] = "a", n
     ],
 )
 async def test_a_payload_that_does_not_fit_is_bad_input(tasks: Tasks, given: Any, message: str) -> None:
-    tasks.task(deliver)
+    tasks.task(strict=True)(deliver)
     with pytest.raises(TaskFailed, match=f"^{message}") as caught:
         await tasks(lease("deliver", given))
     assert caught.value.reason == "bad_input"

@@ -61,6 +61,14 @@ class TaskFailed(Exception):
         return failures.failure(reason, lease, self, retryable=self.retryable, delay=_possible(self.delay))
 
 
+class UnknownKind(TaskFailed):
+    """The worker does not know the kind of a task, or its version. what: for people, such as `the kind 'fax'`."""
+
+    def __init__(self, message: str, what: str, reason: str) -> None:
+        super().__init__(message, reason=reason, retryable=False)
+        self.what = what
+
+
 class ProcessDied(Exception):
     """The process that ran the task died. exit_code: from the system, -9 for a SIGKILL."""
 

@@ -37,18 +37,20 @@ class QueueTask(TaskFunction[Q, P, C, T]):
         name: str | None,
         executor: Executor | None,
         options: TaskOptions,
+        version: int = 1,
+        strict: bool = False,
     ) -> None:
-        super().__init__(function, name, executor, options)
+        super().__init__(function, name, executor, options, version, strict)
         self._queue = queue
 
     def enqueue(self, *args: P.args, **kwargs: P.kwargs) -> Receipt:
         """Enqueue a call. Answer and errors are those of `Queue.enqueue`."""
-        options = {name: value for name, value in self._options.items() if name != "wait"}
+        options = self._without(("wait",))
         return self._queue.enqueue(self.signature.dump(args, kwargs), kind=self.kind, **cast(Any, options))
 
     def run(self, *args: P.args, **kwargs: P.kwargs) -> T:
         """Enqueue a call and wait for its result, 60 s or `options(wait=…)`. Errors are those of `Queue.result`."""
-        options: dict[str, Any] = {"wait": LONGEST_RUN, **self._options, "kind": self.kind}
+        options: dict[str, Any] = {"wait": LONGEST_RUN, **self._without(()), "kind": self.kind}
         id, outcome = self._queue.run_to_end(self.signature.dump(args, kwargs), **options)
         result_of(id, outcome)
         return cast(T, self.signature.load_result(outcome.data or b""))

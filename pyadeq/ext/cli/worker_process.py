@@ -51,6 +51,7 @@ class Options:
     lane_first: bool
     lease: float
     timeout: float
+    unknown_for: float
     grace: float
     renew: Literal["process", "thread", "loop"]
     health: HealthAt | None
@@ -100,6 +101,7 @@ class Process:
                 lane_first=options.lane_first,
                 lease=options.lease,
                 timeout=options.timeout,
+                unknown_for=options.unknown_for,
                 grace=options.grace,
                 renew=options.renew,
                 middleware=[self._watch],

@@ -85,6 +85,9 @@ def run(
     timeout: Annotated[
         float, time_option("How long a run may take, if neither task nor queue has a timeout; 0: no limit.")
     ] = "0",  # type: ignore[assignment]
+    unknown_for: Annotated[
+        float, time_option("How long tasks of unknown kinds or versions are put aside for other workers; then dead.")
+    ] = "10m",  # type: ignore[assignment]
     grace: Annotated[float, typer.Option(min=0, help="Seconds that running tasks have after the first signal.")] = 30.0,
     renew: Annotated[
         Renew, typer.Option(help="What renews the leases. Only a process renews while a handler blocks Python.")
@@ -160,6 +163,7 @@ def run(
         lane_first=lane_first,
         lease=lease,
         timeout=timeout,
+        unknown_for=unknown_for,
         default_group=default_group,
         grace=grace,
         renew=renew.value,

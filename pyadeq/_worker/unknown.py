@@ -1,0 +1,77 @@
+"""Tasks that this worker does not know, as in a rolling deploy. It puts them aside for workers that know them."""
+
+from __future__ import annotations
+
+import logging
+import random
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from pyadeq._core.queue.failures import UnknownKind
+from pyadeq.models.queue import Lease
+
+UNKNOWN_FOR = 600.0
+"""Seconds for which a task is put aside again and again. Then it is dead."""
+# Seconds that a task is put aside: as long as it was unknown so far, so that it comes back about ten times.
+SHORTEST, LONGEST = 2.0, 60.0
+MOST_TOLD = 1000  # warnings of one worker: one for each kind and set of fields
+
+log = logging.getLogger("pyadeq.worker")
+
+
+@dataclass(eq=False, slots=True)
+class Aside:
+    """A task to put aside. note: a text for its progress; None: it has the text already."""
+
+    lease: Lease
+    delay: float
+    note: str | None
+
+
+class Unknown:
+    """Decides what happens to tasks of unknown kinds and versions, and counts unknown arguments.
+
+    The moment at which a task was first unknown is stored with the task, as its progress: the text says what is
+    unknown, and the server adds the time. So the limit holds across all workers, and across restarts. It begins anew
+    if the task was not put aside last, but ran, was returned or failed.
+
+    limit: seconds; 0: such tasks are dead at once.
+    """
+
+    def __init__(self, limit: float) -> None:
+        self.ignored = 0
+        """How many arguments were ignored."""
+        self._limit = limit
+        self._told: set[object] = set()
+
+    def aside(self, lease: Lease, now: float, error: UnknownKind) -> Aside | None:
+        """Return how to put a task aside; None if it was unknown for too long. now: the server's time at the claim."""
+        note = f"put aside: the worker does not know {error.what}; attempt {lease.attempt}"
+        since = self._since(lease, note)
+        waited = 0.0 if since is None else max(0.0, now - since)
+        left = self._limit - waited
+        if left <= 0:
+            return None
+        self._tell_once(error.what, "%s is not known here: its tasks are put aside for other workers", error.what)
+        delay = min(LONGEST, max(SHORTEST, waited)) * random.uniform(0.9, 1.1)
+        return Aside(lease, min(delay, max(left, SHORTEST)), note if since is None else None)
+
+    def note_ignored(self, kind: str | None, names: Iterable[str]) -> None:
+        """Count arguments that a function does not have."""
+        found = tuple(sorted(names))
+        self.ignored += len(found)
+        shown = ", ".join(name if name.isidentifier() and len(name) <= 50 else "…" for name in found[:5])
+        self._tell_once((kind, found), "kind %r: arguments are not known here, and are ignored: %s", kind, shown)
+
+    def _since(self, lease: Lease, note: str) -> float | None:
+        """Return the server's time at which the task was first unknown, if it was put aside since then."""
+        record = lease.record
+        answer = record.get("settled", b"").split(b" ")[1:2]
+        if answer != [b"snoozed"] or record.get("progress_text") != note.encode() or "progress_ms" not in record:
+            return None
+        return int(record["progress_ms"]) / 1000
+
+    def _tell_once(self, about: object, message: str, *args: object) -> None:
+        if about not in self._told and len(self._told) < MOST_TOLD:
+            self._told.add(about)
+            log.warning(message, *args)
