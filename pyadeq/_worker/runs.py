@@ -12,6 +12,7 @@ from pyadeq._core.queue.calls import QueueCalls
 from pyadeq._core.queue.failures import Failures, TaskFailed, UnknownKind, failure_of, timed_out
 from pyadeq._core.queue.items import MAX_BATCH_BYTES, Failure, error_bytes
 from pyadeq._tasks.context import CURRENT, TaskContext
+from pyadeq._worker.ends import Ends
 from pyadeq._worker.queue import WorkerQueue
 from pyadeq._worker.renewal.base import Interruption
 from pyadeq._worker.unknown import Aside, Unknown
@@ -56,6 +57,7 @@ class Runs:
         clean_up: float,
         timeout: float,
         unknown: Unknown,
+        ends: Ends,
         changed: Callable[[], None],
     ) -> None:
         self.running: dict[str, Run] = {}
@@ -71,6 +73,7 @@ class Runs:
         self._handler = handler
         self._failures = failures
         self._unknown = unknown
+        self._ends = ends
         self._clean_up = clean_up
         self._changed = changed
         self._timeout = b"%d" % round(timeout * 1000)
@@ -130,6 +133,7 @@ class Runs:
             self._fail(timed_out(run.lease, self._failures), run.lease)
         elif why == "lease_lost":
             log.warning("task %s: the lease was lost while the handler ran; the handler is cancelled", run.lease.id)
+            self._ends.forget(run.lease)
         if run.interrupted is None:
             run.task.add_done_callback(lambda _: self._left(run))
             asyncio.get_running_loop().call_later(self._clean_up, self._report_slow, run)
@@ -147,10 +151,14 @@ class Runs:
             _, slow = await asyncio.wait(tasks, timeout=self._clean_up)
             if slow:
                 log.warning("%d handlers still run %g s after they were cancelled", len(slow), self._clean_up)
-        return [run.lease for run in self.running.values()]
+        leases = [run.lease for run in self.running.values()]
+        for lease in leases:
+            self._ends.end(lease, "released")
+        return leases
 
     async def _run(self, run: Run) -> None:
         lease, timer, result = run.lease, None, None
+        self._ends.begin(lease)
         CURRENT.set(run.context)
         try:
             if (timeout := lease.timeout) is not None:
@@ -190,9 +198,6 @@ class Runs:
 
     def _fail(self, failure: Failure, lease: Lease) -> None:
         self.fails.append(replace(failure, error=self._sealed(error_bytes(failure.error))))
-        kind = {"kind": lease.kind} if lease.kind else {}
-        about = {"id": lease.id, **kind, "reason": failure.reason, "attempt": lease.attempt}
-        log.warning("task %s failed: %s", lease.id, failure.reason, extra={"fields": about})
 
     def _failure(self, run: Run, error: BaseException) -> Failure:
         """Return the failure to store. It is built here, inside a `try`, because a user's exception class may

@@ -16,6 +16,7 @@ from typing import Any
 from pyadeq._async.kernel.runner import LONGEST_BLOCK
 from pyadeq._async.queue.leases import until_due
 from pyadeq._core.queue.items import MAX_ITEMS, Failure, held, note
+from pyadeq._worker.ends import Ends
 from pyadeq._worker.listener import Listener
 from pyadeq._worker.outage import LAST_CALL, Outage
 from pyadeq._worker.queue import WorkerQueue
@@ -93,6 +94,7 @@ class Settling:
         listener: Listener,
         scheduler: Scheduler,
         pulse: Pulse,
+        ends: Ends,
     ) -> None:
         self.done = self.failed = self.put_aside = 0
         self.answered = 0.0  # monotonic
@@ -105,6 +107,7 @@ class Settling:
         self._listener = listener
         self._scheduler = scheduler
         self._pulse = pulse
+        self._ends = ends
         self._in_flight = self._claiming = self._sent = 0
         self._plenty = False  # the last claim got all that it asked for
         # The number of the last call when a confirmation was missing; 0 after a later call was confirmed.
@@ -217,8 +220,7 @@ class Settling:
         for one, answer in zip(aside, answers, strict=True):
             self._runs.aside.remove(one)
             self.put_aside += answer.status == "snoozed"
-            if answer.status == "lease_lost":
-                log.warning("task %s: the lease was lost before the task was put aside", one.lease.id)
+            self._ends.end(one.lease, "put_aside" if answer.status == "snoozed" else answer.status)
         self._renewal.drop([one.lease.token for one in aside])
         self._pulse.beat()
 
@@ -377,29 +379,25 @@ class Settling:
 
     def _note_acks(self, acks: list[Ack], statuses: Sequence[str]) -> None:
         self._renewal.drop([lease.token for lease, _ in acks])
-        if statuses.count("completed") == len(acks):
+        if not self._ends.wanted and statuses.count("completed") == len(acks):
             self.done += len(acks)
+            for lease, _ in acks:
+                self._ends.forget(lease)
             return
         for (lease, _), status in zip(acks, statuses, strict=True):
-            self._note(lease.id, status)
+            self._note(lease, status)
 
     def _note_fails(self, fails: list[Failure], answers: Sequence[Failed]) -> None:
         self._renewal.drop([failure.lease.token for failure in fails if isinstance(failure.lease, Lease)])
         self.failed += len(fails)
         for failure, answer in zip(fails, answers, strict=True):
             if isinstance(failure.lease, Lease):
-                self._note(failure.lease.id, answer.status)
+                self._note(failure.lease, answer.status, failure)
 
-    def _note(self, id: str, status: str) -> None:
-        """Count a settled attempt, and log unexpected answers."""
-        if status == "lease_lost":
-            log.warning("task %s: the lease was lost before the task was settled; nothing was changed", id)
-            return
-        self.done += 1
-        if status == "result_dropped":
-            log.warning("task %s: the server's memory is full, its result was not kept", id)
-        elif status == "already":
-            log.warning("task %s was already completed with another result, which stays", id)
+    def _note(self, lease: Lease, status: str, failure: Failure | None = None) -> None:
+        """Count a settled attempt, and log its end."""
+        self._ends.end(lease, status, failure)
+        self.done += status != "lease_lost"
 
     def _expect(self, seconds: float) -> None:
         """Schedule a call after this many seconds. Later than LONGEST_BLOCK, it is not needed: a blocking call ends

@@ -19,6 +19,7 @@ from pyadeq._core.kernel.options import checked_list
 from pyadeq._core.queue.failures import FAILURES, Failures
 from pyadeq._core.queue.items import MAX_ITEMS, checked_lanes
 from pyadeq._tasks.executors import Executors
+from pyadeq._worker.ends import Ends
 from pyadeq._worker.health import Health
 from pyadeq._worker.listener import Listener
 from pyadeq._worker.middleware import prepare
@@ -142,6 +143,7 @@ class Worker:
         self._pulse = Pulse()
         self._outage = Outage()
         self._unknown = Unknown(unknown_limit)
+        ends = Ends(asked.name, self.name, sealed=asked.calls.sealing.codec is not None)
         clean_up = max(CLEAN_UP, getattr(handler, "clean_up", 0.0))
         self._runs = Runs(
             asked,
@@ -151,6 +153,7 @@ class Worker:
             clean_up=clean_up,
             timeout=own_timeout,
             unknown=self._unknown,
+            ends=ends,
             changed=self._pulse.beat,
         )
         self._renewal = renewal_class(renew)(asked, self.name, self._lease, lambda: self._runs.busy, self._hear)
@@ -170,6 +173,7 @@ class Worker:
             self._listener,
             self._scheduler,
             self._pulse,
+            ends,
         )
 
     @property

@@ -4,18 +4,45 @@ from __future__ import annotations
 
 import json
 import logging
+import re
 import sys
+from contextlib import suppress
+from enum import StrEnum
 from typing import Any
 
+from pyadeq import TaskContext
+from pyadeq.errors import ConfigError
 from pyadeq.ext.cli.common import Format, iso
+
+TRACEPARENT = re.compile(r"[0-9a-f]{2}-([0-9a-f]{32})-([0-9a-f]{16})-[0-9a-f]{2}")
+
+
+class LogFormat(StrEnum):
+    """How lines look."""
+
+    text = "text"
+    json = "json"
+
+
+class LogLevel(StrEnum):
+    """The lowest level that is logged."""
+
+    debug = "debug"
+    info = "info"
+    warning = "warning"
+    error = "error"
 
 
 class Lines(logging.Formatter):
-    """`<time> <level> <what happened> <name>=<value> …`, or the same as JSON."""
+    """`<time> <level> <what happened> <name>=<value> …`, or JSON, with the task and the trace of the line.
 
-    def __init__(self, form: Format) -> None:
+    A record may have `fields`; `data`, which is only for JSON; and `trace`, a traceparent. Without a trace, it is that
+    of the current span of OpenTelemetry, or of the task that runs.
+    """
+
+    def __init__(self, form: LogFormat) -> None:
         super().__init__()
-        self._json = form != Format.table
+        self._json = form == LogFormat.json
 
     def format(self, record: logging.LogRecord) -> str:
         """One record as one line; tracebacks follow it, or are a field of it."""
@@ -24,13 +51,39 @@ class Lines(logging.Formatter):
         trace = self.formatException(record.exc_info) if record.exc_info else ""
         if self._json:
             about = {"time": iso(record.created), "level": level, "logger": record.name, "message": message}
-            return json.dumps({**about, **fields, **({"traceback": trace} if trace else {})}, default=str)
+            about |= {**_running(), **fields, **getattr(record, "data", {}), **_ids(record)}
+            return json.dumps({**about, **({"traceback": trace} if trace else {})}, default=str)
         words = " ".join([message, *(f"{name}={value}" for name, value in fields.items())])
         return f"{iso(record.created)} {level:<7} {words}" + (f"\n{trace}" if trace else "")
 
 
-def log_to_stderr(form: Format) -> None:
-    """Send the log of everything, from level info, to stderr."""
+def _running() -> dict[str, str]:
+    with suppress(ConfigError):
+        return {"task": TaskContext.current().id}
+    return {}
+
+
+def _ids(record: logging.LogRecord) -> dict[str, str]:
+    """The ids of the trace and the span of a line, if it has any."""
+    trace = getattr(record, "trace", None)
+    if trace is None and (otel := sys.modules.get("opentelemetry.trace")):
+        span = otel.get_current_span().get_span_context()
+        if span.is_valid:
+            return {"trace_id": f"{span.trace_id:032x}", "span_id": f"{span.span_id:016x}"}
+    if trace is None:
+        with suppress(ConfigError, UnicodeDecodeError):
+            trace = TaskContext.current().trace
+    found = TRACEPARENT.fullmatch(trace) if isinstance(trace, str) else None
+    return {"trace_id": found[1], "span_id": found[2]} if found else {}
+
+
+def log_to_stderr(level: LogLevel, form: LogFormat) -> None:
+    """Send the log of everything, from this level, to stderr."""
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(Lines(form))
-    logging.basicConfig(level=logging.INFO, handlers=[handler], force=True)
+    logging.basicConfig(level=level.value.upper(), handlers=[handler], force=True)
+
+
+def log_format(chosen: LogFormat | None, output: Format) -> LogFormat:
+    """The form of the log: by default as the command's other output."""
+    return chosen or (LogFormat.text if output == Format.table else LogFormat.json)

@@ -16,7 +16,7 @@ from pyadeq.errors import ConfigError
 from pyadeq.ext.cli.arguments import time_option
 from pyadeq.ext.cli.common import DEFAULT_URL, Format, Output, Url, check_url
 from pyadeq.ext.cli.handlers import load_handler
-from pyadeq.ext.cli.logs import log_to_stderr
+from pyadeq.ext.cli.logs import LogFormat, LogLevel, log_format, log_to_stderr
 from pyadeq.ext.cli.worker_home import check_home
 from pyadeq.ext.cli.worker_process import HealthAt, Options, Process
 from pyadeq.keys import check_name
@@ -118,6 +118,12 @@ def run(
             help="With --exec: the meaning of an exit status: retry, retry:SECONDS, fail, alert, or a failure class.",
         ),
     ] = None,
+    log_level: Annotated[
+        LogLevel, typer.Option(help="The lowest level of the log. With info, each task has a line at its end.")
+    ] = LogLevel.info,
+    log_form: Annotated[
+        LogFormat | None, typer.Option("--log-format", help="How the log looks. [default: text; with -o json: json]")
+    ] = None,
     url: Url = DEFAULT_URL,
     output: Output = Format.table,
 ) -> None:
@@ -172,7 +178,7 @@ def run(
         about={"group": group or "", "program": what.command[0] if what else ""},
         **checked,
     )
-    log_to_stderr(output)
+    log_to_stderr(log_level, log_format(log_form, output))
     Process(options, found).run()
 
 
