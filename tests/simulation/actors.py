@@ -5,52 +5,18 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
-from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 from pyadeq.asyncio import Adeq, Every, Failure, Grant, Lease, Worker
 from pyadeq.errors import AdeqError
 from pyadeq.ext.chaos.change.recorder import RecordedChanges
-from pyadeq.ext.chaos.rate.recorder import RecordedRates
-from pyadeq.ext.chaos.recorder import RecordedLocks, RecordedQueue, Recorder
-from pyadeq.ext.chaos.session.recorder import RecordedSessions
-from tests.simulation import change_actors, rate_actors, session_actors
+from pyadeq.ext.chaos.recorder import RecordedLocks, RecordedQueue
+from tests.simulation import change_actors
+from tests.simulation.clients import LANES, POOL, QUEUE, Clients
+from tests.simulation.nouns import NOUNS
 from tests.simulation.steps import Actor, Step
 
-QUEUE, DOMAIN, POOL = "q", "d", "pool"
-LANES = ("any", "group/g")
 CHANGE_ROLES = ("proposer", "voter", "applier", "sweeper")
-
-
-@dataclass(frozen=True)
-class Clients:
-    """Those of one process, made when they are needed. cookies: the sessions that are known, the same for all."""
-
-    recorder: Recorder
-    adeq: Adeq
-    name: str
-    cookies: session_actors.Cookies
-
-    @cached_property
-    def queue(self) -> RecordedQueue:
-        return self.recorder.queue(self.adeq.queue(QUEUE), self.name)
-
-    @cached_property
-    def locks(self) -> RecordedLocks:
-        return self.recorder.locks(self.adeq.locks(DOMAIN), self.name)
-
-    @cached_property
-    def changes(self) -> RecordedChanges:
-        return RecordedChanges(self.recorder, self.adeq, DOMAIN, self.name)
-
-    @cached_property
-    def sessions(self) -> RecordedSessions:
-        return RecordedSessions(self.recorder, self.adeq, DOMAIN, self.name)
-
-    @cached_property
-    def rates(self) -> RecordedRates:
-        return RecordedRates(self.recorder, self.adeq, DOMAIN, self.name)
 
 
 class Player:
@@ -67,11 +33,9 @@ class Player:
                 if verb == "sleep":
                     await asyncio.sleep(options["seconds"])
                 elif self.actor.role in CHANGE_ROLES:
-                    await change_actors.play(to.changes, self.actor.name, (verb, options))
-                elif self.actor.role == "visitor":
-                    await session_actors.play(to.sessions, to.cookies, (verb, options))
-                elif self.actor.role == "caller":
-                    await rate_actors.play(to.rates, (verb, options))
+                    await change_actors.play(to.noun(RecordedChanges), self.actor.name, (verb, options))
+                elif self.actor.role in NOUNS:
+                    await NOUNS[self.actor.role].play(to, (verb, options))
                 else:
                     await ROLES[self.actor.role](self, to.adeq, to.queue, to.locks, (verb, options))
 

@@ -131,6 +131,47 @@ PLANTS: Mapping[str, tuple[str, str, str]] = {
         " or ctx.now >= own.active_ms + own.idle_ms",
         "",
     ),
+    "a write compares no version": (
+        "expected_versions_replaced",
+        "item_expect[i] < 0 or item_expect[i] == tonumber(version)",
+        "item_expect[i] ~= 0 or version == '0'",
+    ),
+    "a rev is used twice": (
+        "config_revs_rise",
+        "local rev = math.max(ctx.settings.rev + 1, ctx.now * 1000)",
+        "local rev = math.floor(ctx.now / 4000) * 4000000",
+    ),
+    "a write is not remembered": ("config_writes_once", "local before = done_before(ctx, 'set')", "local before = nil"),
+    "a read overlooks names": (
+        "config_reads_current",
+        "items[i] = entry_of(name) end",
+        "items[i] = i > 2 and { 'missing', name } or entry_of(name) end",
+    ),
+    "a history lacks the first byte of values": (
+        "config_values_kept",
+        "string.sub(text, value_at) or nil",
+        "string.sub(text, value_at + 1) or nil",
+    ),
+    "revs fall": (
+        "snapshots_rise",
+        "local rev = math.max(ctx.settings.rev + 1, ctx.now * 1000)",
+        "local rev = ctx.settings.rev > 0 and ctx.settings.rev - 1 or ctx.now * 1000",
+    ),
+    "snapshots are not told of removals": (
+        "snapshots_whole",
+        "if entry[1] == 'value' or since > 0 or tonumber(page[i + 1]) > first then",
+        "if entry[1] == 'value' then",
+    ),
+    "a snapshot stays at its rev": (
+        "snapshots_end_current",
+        "return { 'ok', ctx.now, rev, last, items }",
+        "return { 'ok', ctx.now, since > 0 and since or rev, last, items }",
+    ),
+    "a history has two versions": (
+        "config_history_listed",
+        "while kept > 99 or size > 1048576 do",
+        "while kept > 1 or size > 1048576 do",
+    ),
     "gcra allows one hit more": ("rates_kept", "whole - cost * pace)", "whole + pace - cost * pace)"),
     "a log allows one hit more": (
         "rates_kept",

@@ -5,30 +5,35 @@ from __future__ import annotations
 import asyncio
 from typing import Any
 
+from pyadeq.asyncio import Adeq
 from pyadeq.ext.chaos.rate.recorder import RecordedRates
+from pyadeq.ext.chaos.recorder import Recorder
 from pyadeq.ids import new_ulid
+from tests.simulation.clients import DOMAIN, Clients
 from tests.simulation.rate_story import LEASE, RULES, SUBJECTS
 from tests.simulation.steps import Step
 
 
-async def set_up(rates: RecordedRates) -> str:
+async def set_up(recorder: Recorder, adeq: Adeq) -> list[str]:
     """Make a namespace with a test clock, and its rules; its base."""
+    rates = RecordedRates(recorder, adeq, DOMAIN, "founder")
     await rates.configure(clock="test")
     for name, forms in RULES.items():
         await rates.set_rule(name, **forms[0])
-    return rates.base
+    return [rates.base]
 
 
-async def look(rates: RecordedRates) -> None:
+async def look(to: Clients) -> None:
     """After the longest lease, each place is free again."""
     await asyncio.sleep(LEASE * 1.1)
     for subject in sorted(set(SUBJECTS)):
-        await rates.hit("slots", subject, remember=True)
+        await to.noun(RecordedRates).hit("slots", subject, remember=True)
 
 
-async def play(rates: RecordedRates, step: Step) -> None:
+async def play(to: Clients, step: Step) -> None:
     """One step of an actor."""
     verb, options = step
+    rates = to.noun(RecordedRates)
     match verb:
         case "hit":
             hits = [(options["rule"], options["subject"], options["cost"])]

@@ -9,36 +9,40 @@ from typing import Any
 
 from pyadeq.asyncio import Adeq, Session
 from pyadeq.errors import AdeqError
+from pyadeq.ext.chaos.recorder import Recorder
 from pyadeq.ext.chaos.session.recorder import RecordedSessions
+from tests.simulation.clients import DOMAIN, Clients
 from tests.simulation.session_story import USERS
 from tests.simulation.steps import Step
 
 CALM, IDLE = 12.0, 3.5  # seconds
 Cookies = dict[str, list[Session]]
-"""The sessions that browsers have, by name; the newest is last. All actors use them."""
+"""The sessions that browsers have, by name; the newest is last. All actors use them: they are in Clients.shared."""
 
 
-async def set_up(adeq: Adeq, realm: str) -> list[str]:
+async def set_up(recorder: Recorder, adeq: Adeq) -> list[str]:
     """Give the partitions of all users a test clock; their bases."""
-    sessions = adeq.sessions(realm)
-    tags = {sha256(f"{realm}\0{user}".encode()).hexdigest()[:2] for user in USERS}
+    sessions = adeq.sessions(DOMAIN)
+    tags = {sha256(f"{DOMAIN}\0{user}".encode()).hexdigest()[:2] for user in USERS}
     for tag in sorted(tags):
         await adeq.send(sessions.part(tag).build("configure", clock="test"))
     return [base for tag, base in zip(sessions.tags, sessions.bases, strict=True) if tag in tags]
 
 
-async def look(sessions: RecordedSessions, cookies: Cookies) -> None:
+async def look(to: Clients) -> None:
     """When no other call is on its way any more, look at all that there is, and again after the shorter idle times."""
+    cookies: Cookies = to.shared
     for seconds in (CALM, IDLE):
         await asyncio.sleep(seconds)
         for session in [one for own in cookies.values() for one in own]:
             with suppress(AdeqError):
-                await sessions.get(session.id, touch=False)
+                await to.noun(RecordedSessions).get(session.id, touch=False)
 
 
-async def play(sessions: RecordedSessions, cookies: Cookies, step: Step) -> None:
+async def play(to: Clients, step: Step) -> None:
     """One step of an actor."""
     verb, options = step
+    sessions, cookies = to.noun(RecordedSessions), to.shared
     if verb == "log in":
         expect = await sessions.user(options["login"]["user"]) if options["expects"] else None
         made = await sessions.create(**options["login"], expect=expect)

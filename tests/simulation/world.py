@@ -15,18 +15,18 @@ from pyadeq.asyncio import Adeq
 from pyadeq.embedded import EmbeddedServer
 from pyadeq.errors import AdeqError, UnknownTask
 from pyadeq.ext.chaos.case import Verdict
-from pyadeq.ext.chaos.change.read import read_changes
 from pyadeq.ext.chaos.history import History, gather
 from pyadeq.ext.chaos.judge import judge
-from pyadeq.ext.chaos.rate.recorder import RecordedRates
+from pyadeq.ext.chaos.parts import PARTS
 from pyadeq.ext.chaos.recorder import Recorder
-from pyadeq.ext.chaos.session.recorder import RecordedSessions
 from tests.audit import audit
-from tests.simulation import change_actors, rate_actors, session_actors
-from tests.simulation.actors import DOMAIN, LANES, POOL, QUEUE, Clients, Player
+from tests.simulation import change_actors
+from tests.simulation.actors import Player
 from tests.simulation.actors import gather as gather_tasks
+from tests.simulation.clients import DOMAIN, LANES, POOL, QUEUE, Clients
 from tests.simulation.loop import NOBODY, Loop, Process
 from tests.simulation.network import Connection, Host
+from tests.simulation.nouns import NOUNS
 from tests.simulation.server import Build, Listener, Server
 from tests.simulation.story import Fault, Story
 
@@ -50,7 +50,7 @@ class World:
         self.recorder = Recorder(self.loop.time)
         self.hosts: list[Host] = []
         self.bases: list[str] = []
-        self.cookies: session_actors.Cookies = {}
+        self.shared: dict[str, Any] = {}
         self._roles = {actor.role for actor in story.actors}
         self._history: History | None = None
         self._last: Adeq
@@ -89,10 +89,9 @@ class World:
         if self.story.changes:
             await change_actors.set_up(adeq, DOMAIN, self.story.changes)
             self.bases.append(adeq.changes(DOMAIN).base)
-        if "caller" in self._roles:
-            self.bases.append(await rate_actors.set_up(RecordedRates(self.recorder, adeq, DOMAIN, "founder")))
-        if "visitor" in self._roles:
-            self.bases += await session_actors.set_up(adeq, DOMAIN)
+        for role, actors in NOUNS.items():
+            if role in self._roles:
+                self.bases += await actors.set_up(self.recorder, adeq)
         if any(fault.kind == "lose data" for fault in self.story.faults):
             self.server.save()
 
@@ -127,9 +126,9 @@ class World:
         name = player.actor.name
 
         async def live() -> None:
-            clients = Clients(self.recorder, adeq, name, self.cookies)
+            clients = Clients(self.recorder, adeq, name, f"{name}/{len(self.hosts)}", self.shared)
             await player.play(clients)
-            await clients.changes.aclose()
+            await clients.aclose()
             await adeq.aclose()
             if not ended.done():
                 ended.set_result(None)
@@ -187,10 +186,9 @@ class World:
         if calm >= self.loop.now:
             await asyncio.sleep(calm - self.loop.now + LOOK)
         adeq = self._last = self._client(self._host("last", 0))
-        if "visitor" in self._roles:
-            await session_actors.look(RecordedSessions(self.recorder, adeq, DOMAIN, "last"), self.cookies)
-        if "caller" in self._roles:
-            await rate_actors.look(RecordedRates(self.recorder, adeq, DOMAIN, "last"))
+        for role, actors in NOUNS.items():
+            if role in self._roles:
+                await actors.look(Clients(self.recorder, adeq, "last", "last", self.shared))
         queue, locks = self.recorder.queue(adeq.queue(QUEUE), "last"), adeq.locks(DOMAIN)
         await adeq.queue(QUEUE).resume()
         await adeq.queue(QUEUE).schedules.remove("s")
@@ -230,8 +228,9 @@ class World:
         adeq = self._last
         assert isinstance(adeq.client, Redis)
         history = await gather(self.recorder, adeq.client, adeq.queue(QUEUE), adeq.locks(DOMAIN))
-        if self.story.changes:
-            history.nouns["change"] = await read_changes(adeq, adeq.client, DOMAIN, history)
+        for word, part in PARTS.items():
+            if part.read and self._roles & part.roles.keys():
+                history.nouns[word] = await part.read(adeq, adeq.client, DOMAIN, history)
         return history
 
     def close(self) -> None:

@@ -12,6 +12,8 @@ Lines of changes, see change_story.py:
 call   2.0 p1 put id=a -> created rev=1      a call of a script and its arguments; the status and fields of its answer;
                                              `session.get`: of another noun
 rate   2.0 c1 hit log/red/1 -> allowed …     a call of a rate namespace, see rate_story.py
+config 2.0 w1 set w1.1 a:0=red -> ok 9 set   a call of a config namespace, see config_story.py;
+                                             `configs`: of its stream; `history`: what it has in the end
 change 2000 change.created a | by=ann rev=1  an entry of the stream of the change domain
 stored change a state=draft rev=1            what is stored in the end: of changes, policies, people, inboxes and states
 """
@@ -22,6 +24,7 @@ from typing import Any
 
 from pyadeq.ext.chaos import Entry, History, Mark, Op
 from tests.unit.change_story import call_of, records_of, store
+from tests.unit.config_story import config_call_of, configs_of, store_config
 from tests.unit.rate_story import rate_call_of
 
 KINDS = {"exclusive", "shared", "permit"}
@@ -43,6 +46,12 @@ def told(*parts: str) -> History:
                 history.ops.append(call_of(words))
             case "rate":
                 history.ops.append(rate_call_of(words))
+            case "config":
+                history.ops.append(config_call_of(words))
+            case "configs":
+                configs_of(history).entries.append(_entry(number, words))
+            case "history":
+                store_config(configs_of(history).final, words)
             case "change":
                 records_of(history).entries.append(_entry(number, words))
             case "stored":

@@ -9,6 +9,9 @@ import pytest
 from pyadeq.ext.chaos import RULES, History, Violation, judge
 from tests.unit.bad_change_histories import BAD as BAD_CHANGES
 from tests.unit.bad_change_histories import CHANGES
+from tests.unit.bad_config_histories import BAD as BAD_CONFIGS
+from tests.unit.bad_config_histories import CONFIGS
+from tests.unit.bad_config_histories import LOST as LOST_CONFIGS
 from tests.unit.bad_histories import BAD, LOCKS, TASKS, Bad
 from tests.unit.bad_rate_histories import BAD as BAD_RATES
 from tests.unit.bad_rate_histories import RATES
@@ -22,7 +25,7 @@ def convicted(history: History, **options: bool) -> set[str]:
 
 
 def test_a_good_history_is_acquitted_and_every_rule_has_something_to_look_at() -> None:
-    verdict = judge(told(TASKS, LOCKS, CHANGES, SESSIONS, RATES))
+    verdict = judge(told(TASKS, LOCKS, CHANGES, SESSIONS, RATES, CONFIGS))
     assert verdict.ok, verdict.violations
     assert [rule for rule in RULES if verdict.checks[rule] == 0] == []
     assert (verdict.lost, verdict.problems) == ({}, [])
@@ -45,6 +48,12 @@ def test_a_bad_history_of_sessions_is_convicted_of_what_is_wrong(bad: Bad) -> No
     assert {one.rule for one in verdict.violations} == bad.breaks, verdict.violations
 
 
+@pytest.mark.parametrize("bad", BAD_CONFIGS, ids=lambda bad: bad.what)
+def test_a_bad_history_of_configs_is_convicted_of_what_is_wrong(bad: Bad) -> None:
+    verdict = judge(told(edited(CONFIGS, *bad.edits), bad.more))
+    assert {one.rule for one in verdict.violations} == bad.breaks, verdict.violations
+
+
 @pytest.mark.parametrize("bad", BAD_RATES, ids=lambda bad: bad.what)
 def test_a_bad_history_of_rates_is_convicted_of_what_is_wrong(bad: Bad) -> None:
     verdict = judge(told(edited(RATES, *bad.edits), bad.more))
@@ -52,13 +61,16 @@ def test_a_bad_history_of_rates_is_convicted_of_what_is_wrong(bad: Bad) -> None:
 
 
 def test_a_server_that_cannot_be_read_convicts_nobody() -> None:
-    verdict = judge(History.unread(told(TASKS, LOCKS, CHANGES, SESSIONS, RATES), "it is away"))
+    verdict = judge(History.unread(told(TASKS, LOCKS, CHANGES, SESSIONS, RATES, CONFIGS), "it is away"))
     assert (verdict.violations, verdict.problems) == ([], ["it is away"])
 
 
 def test_every_rule_has_a_bad_history_of_its_own() -> None:
     assert {
-        rule for bad in [*BAD, *BAD_CHANGES, *BAD_SESSIONS, *BAD_RATES] if len(bad.breaks) == 1 for rule in bad.breaks
+        rule
+        for bad in [*BAD, *BAD_CHANGES, *BAD_CONFIGS, *BAD_SESSIONS, *BAD_RATES]
+        if len(bad.breaks) == 1
+        for rule in bad.breaks
     } == RULES.keys()
 
 
@@ -508,11 +520,39 @@ def test_a_rule_that_a_server_forgot_is_counted(kind: str, may_go: bool) -> None
     assert verdict.lost == ({"aof": {"rate.set_rules": 1}} if may_go else {})
 
 
+@pytest.mark.parametrize(("kind", "may_go"), [("failover", True), ("restart", False)])
+def test_what_a_server_forgot_of_configs_is_counted(kind: str, may_go: bool) -> None:
+    """The write was confirmed on the disk. Who has seen it may see older versions after a failover."""
+    story = edited(CONFIGS, *LOST_CONFIGS)
+    seen = "config 94.7 r1 read a -> ok 9500 a/9500/red\nconfig 94.8 r1 seen s -> ok 9500 a/9500/red c/9400/green"
+    later = "config 95.4 r1 read a -> ok 9400 a/9200/blue\nconfig 95.5 r1 seen s -> ok 9400 a/9200/blue c/9400/green"
+    verdict = judge(told(story, seen, f"mark 95.0 {kind}", later))
+    assert verdict.ok is may_go, verdict.violations
+    assert verdict.lost == ({"aof": {"config.set": 2}} if may_go else {})
+
+
+@pytest.mark.parametrize("gone", range(1, len(told(CONFIGS).nouns["config"].entries)))
+def test_a_trimmed_stream_of_configs_convicts_nobody(gone: int) -> None:
+    history = told(CONFIGS)
+    del history.nouns["config"].entries[:gone]
+    history.nouns["config"].trimmed = gone
+    verdict = judge(history)
+    assert verdict.ok, verdict.violations
+    assert verdict.problems == ["the stream of the config namespace begins late: what came before was trimmed"]
+
+
+def test_the_history_of_a_name_begins_after_a_removal_that_was_forgotten() -> None:
+    edits = [("of b 9300 9200/blue", "of b"), ("by=w1.4\n", "by=w1.4\nconfigs 94700 config.set b | version=9700\n")]
+    story = edited(CONFIGS, *edits, ("rev 9500", "rev 9700 b/9700/red")).replace("of b", "of b 9700/red")
+    verdict = judge(told(story, "config 94.7 w4 set w4.1 b=red -> ok 9700 set"))
+    assert verdict.ok, verdict.violations
+
+
 # As a file
 
 
 def test_a_history_survives_being_saved(tmp_path: Path) -> None:
-    history = told(TASKS, LOCKS, CHANGES, SESSIONS, RATES, RESTART)
+    history = told(TASKS, LOCKS, CHANGES, SESSIONS, RATES, CONFIGS, RESTART)
     history.problems.append("one")
     history.settings["fair"] = False
     history.final["e"] = None

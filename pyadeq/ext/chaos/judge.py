@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from pyadeq import library
 from pyadeq.ext.chaos import (
     end_rules,
     lock_rules,
@@ -62,7 +63,8 @@ def judge(history: History, *, drained: bool = True) -> Verdict:
             verdict.problems.append(f"the stream of the {name} begins late: what came before was trimmed, or not read")
     for word, records in history.nouns.items():
         if records.trimmed and not history.problems:
-            verdict.problems.append(f"the stream of the {word} domain begins late: what came before was trimmed")
+            title = library().manifest["nouns"][word]["title"]
+            verdict.problems.append(f"the stream of the {title} begins late: what came before was trimmed")
     for name, rule in RULES.items():
         finding = Finding(name, case)
         rule(case, finding)

@@ -1,0 +1,41 @@
+"""Configs in a chaos run: what its clients do with them, and the rules that they have to keep."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+
+from pyadeq.ext.chaos.case import Rule
+from pyadeq.ext.chaos.config import rules, workload
+from pyadeq.ext.chaos.config.read import read_config
+from pyadeq.ext.chaos.history import History
+from pyadeq.ext.chaos.part import Part
+
+RULES: tuple[Rule, ...] = (
+    rules.expected_versions_replaced,
+    rules.config_revs_rise,
+    rules.config_writes_once,
+    rules.config_reads_current,
+    rules.config_values_kept,
+    rules.snapshots_rise,
+    rules.snapshots_whole,
+    rules.snapshots_end_current,
+    rules.config_history_listed,
+)
+
+
+def count(history: History) -> Mapping[str, int]:
+    """The writes, by status."""
+    return Counter(op.answer["status"] for op in history.ops if op.verb == "config.set" and op.outcome == "ok")
+
+
+PART = Part(
+    rules=RULES,
+    play=workload.edit,
+    roles={"editor": workload.edit},
+    cast={"editor": 2},
+    bases=lambda adeq, namespace: [adeq.config(namespace).base],
+    set_up=workload.set_up,
+    read=read_config,
+    counts=count,
+)
