@@ -45,8 +45,8 @@ SHARED = {
     ),
     "pyadeq.models.partition": "Partition",
     "pyadeq.models.queue": (
-        "Backoff Bulk Claimed Failed Lease Page QueueStats Renewal Repair Retried Settings Settled Snoozed Task "
-        "TaskRepair TaskView"
+        "Backoff Bulk Claimed DeadGroup DeadSummary Failed Lease Page QueueOverview QueueStats Renewal Repair Retried "
+        "Settings Settled Snoozed Task TaskRepair TaskView"
     ),
     "pyadeq.models.rate": "RateAnswer RateRule RuleAnswer",
     "pyadeq.models.schedule": "At Cron Every Fired Firing Schedule SchedulePut",

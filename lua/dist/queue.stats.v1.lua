@@ -53,6 +53,37 @@ if #ARGV ~= 1 then
   return redis.error_reply('ADEQ_ARG expected 1 arguments, got ' .. #ARGV)
 end
 
+-- count_tasks(ctx): what stats returns, as a list: the status, the time, the mode, how many tasks are in each state, and so on. Also
+-- returns the lanes that it has counted, at most 10,000.
+local function count_tasks(ctx) local leases, ready, lanes, delayed, blocked, finished, dead, workers, counters = KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6], KEYS[7], KEYS[8], KEYS[9], KEYS[10]
+  local names, sizes, in_line = redis.call('SRANDMEMBER', lanes, 10000), {}, 0
+  for i = 1, math.min(#names, 10000) do
+    local size = redis.call('ZCARD', ready .. names[i])
+    if i <= 1000 then sizes[2 * i - 1], sizes[2 * i] = names[i], string.format('%d', size) end
+    in_line = in_line + size
+  end
+
+  -- Each claim is in one bucket of wait_ms, each completion in one of run_ms: their sums are not counted apart.
+  -- at most 200: totals and buckets
+  local totals, sums = redis.call('HGETALL', counters), { wait_ms = 0, run_ms = 0 }
+  for i = 1, #totals, 2 do
+    local name = string.match(totals[i], '^(%l+_ms):')
+    if name then sums[name] = sums[name] + totals[i + 1] end
+  end
+  for name, sum in pairs({ claimed = sums.wait_ms, completed = sums.run_ms }) do
+    if sum > 0 then totals[#totals + 1], totals[#totals + 2] = name, string.format('%.0f', sum) end
+  end
+  local leased = redis.call('ZCARD', leases)
+  local others = #names < 1000 and 0 or redis.call('SCARD', lanes) - 1000
+  return {
+    'ok', ctx.now, ctx.settings_mode or 'running', in_line,
+    redis.call('ZCARD', delayed), redis.call('ZCARD', blocked), leased,
+    leased > 0 and redis.call('ZCOUNT', leases, '-inf', ctx.now) or 0, redis.call('ZCARD', finished), redis.call('ZCARD', dead),
+    redis.call('ZCOUNT', workers, string.format('(%.0f', ctx.now - ctx.settings_presence_ms), '+inf'),
+    sizes, math.max(0, others), totals,
+  }, names
+end
+
 -- read_clock(layout_min, clock, chosen): the time in ms, as a number and as text; or nil and the error to return, if
 -- the layout of these scripts or the clock of the call does not fit the stored data. chosen: the clock of a base that
 -- this call may create.
@@ -83,32 +114,7 @@ local function open(clock) local config = KEYS[1]
   return { exists = row[1], now = now, now_text = now_text, settings_presence_ms = tonumber(row[3] or 30000), settings_mode = row[4] }
 end
 
-local leases, ready, lanes, delayed, blocked, finished, dead, workers, counters = KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6], KEYS[7], KEYS[8], KEYS[9], KEYS[10]
-
 local ctx, refused = open()
 if refused then return refused end
 
-local names, sizes, in_line = redis.call('SRANDMEMBER', lanes, 10000), {}, 0
-for i = 1, math.min(#names, 10000) do
-  local size = redis.call('ZCARD', ready .. names[i])
-  if i <= 1000 then sizes[2 * i - 1], sizes[2 * i] = names[i], string.format('%d', size) end
-  in_line = in_line + size
-end
-
--- Each claim is in one bucket of wait_ms, each completion in one of run_ms: their sums are not counted apart.
--- at most 200: totals and buckets
-local totals, sums = redis.call('HGETALL', counters), { wait_ms = 0, run_ms = 0 }
-for i = 1, #totals, 2 do
-  local name = string.match(totals[i], '^(%l+_ms):')
-  if name then sums[name] = sums[name] + totals[i + 1] end
-end
-for name, sum in pairs({ claimed = sums.wait_ms, completed = sums.run_ms }) do
-  if sum > 0 then totals[#totals + 1], totals[#totals + 2] = name, string.format('%.0f', sum) end
-end
-return {
-  'ok', ctx.now, ctx.settings_mode or 'running', in_line,
-  redis.call('ZCARD', delayed), redis.call('ZCARD', blocked), redis.call('ZCARD', leases),
-  redis.call('ZCOUNT', leases, '-inf', ctx.now), redis.call('ZCARD', finished), redis.call('ZCARD', dead),
-  redis.call('ZCOUNT', workers, string.format('(%.0f', ctx.now - ctx.settings_presence_ms), '+inf'),
-  sizes, math.max(0, redis.call('SCARD', lanes) - 1000), totals,
-}
+return (count_tasks(ctx))

@@ -442,6 +442,43 @@ class QueueStats(Model):
         return self.counters.get("cancelled", 0)
 
 
+class QueueOverview(QueueStats):
+    """What `QueueStats` has, and how long tasks wait.
+
+    oldest: since when the oldest ready task of each lane waits. It has the 50 lanes that wait longest, of at most 200.
+    """
+
+    oldest: dict[str, float]
+
+    @property
+    def waited(self) -> float:
+        """For how many seconds the oldest ready task has waited; 0 if there is none."""
+        return max(0.0, self.now - min(self.oldest.values(), default=self.now))
+
+
+class DeadGroup(Model):
+    """Dead tasks with the same kind and reason. first, last: when the first and the last of them died."""
+
+    kind: str | None
+    reason: str | None
+    count: int
+    first: float
+    last: float
+
+
+class DeadSummary(Model):
+    """Dead tasks by kind and reason.
+
+    groups: the largest first.
+    counted: how many tasks were looked at, the newest.
+    complete: whether these are all dead tasks.
+    """
+
+    groups: list[DeadGroup]
+    counted: int
+    complete: bool
+
+
 class Settings(Model):
     """The settings of a queue, in seconds. If nothing is stored, the defaults apply.
 

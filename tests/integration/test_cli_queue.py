@@ -34,9 +34,12 @@ def test_stats(url: str, queue: Queue) -> None:
     assert found["queue"] == queue.name
     assert (found["ready"], found["delayed"], found["finished"], found["lanes"]) == (2, 1, 1, {"any": 1, "group/a": 1})
     assert found["now_iso"] == iso(found["now"])
+    assert found["oldest"].keys() == {"any", "group/a"}
+    assert found["waited"] == found["now"] - min(found["oldest"].values())
     table = lines("queue", "stats", queue.name, ADEQ_URL=url)
-    for row in (["ready", "2"], ["delayed", "1"], ["finished", "1"], ["group/a", "1"], ["enqueued", "6"]):
+    for row in (["ready", "2"], ["delayed", "1"], ["finished", "1"], ["enqueued", "6"]):
         assert row in table
+    assert [row[:2] for row in table if row[:1] in (["any"], ["group/a"])] == [["any", "1"], ["group/a", "1"]]
     assert adeq("queue", "stats", queue.name, ADEQ_URL=url, ADEQ_OUTPUT="json").stdout.startswith("{\n")
     assert adeq("queue", "stats", queue.name, "-o", "jsonl", ADEQ_URL=url).stdout.count("\n") == 1
 

@@ -308,6 +308,19 @@ def test_dlq_ls(url: str, queue: Queue) -> None:
     assert lines(*arguments, "--reason", "told_to")[1][-2] == "told_to"
 
 
+def test_dlq_stats(url: str, queue: Queue) -> None:
+    die(queue, Task(kind="k1"), Task(kind="k2"), Task(kind="k2"))
+    die(queue, Task(kind="k2"), Task(), reason="told_to")
+    arguments = ["dlq", "stats", queue.name, "--url", url]
+    found = answer(*arguments)
+    rows = [(one["kind"], one["reason"], one["count"]) for one in found["groups"]]
+    assert rows == [("k2", "error", 2), (None, "told_to", 1), ("k1", "error", 1), ("k2", "told_to", 1)]
+    assert (found["counted"], found["complete"]) == (5, True)
+    assert ["k2", "error", "2"] in [row[:3] for row in lines(*arguments)]
+    assert (answer(*arguments, "--most", "4")["counted"], answer(*arguments, "--most", "4")["complete"]) == (4, False)
+    assert "raise --most" in adeq(*arguments, "--most", "4").stdout
+
+
 def test_dlq_retry(url: str, queue: Queue) -> None:
     ids = die(queue, Task(kind="k1"), Task(kind="k2"), Task(kind="k2"))
     arguments = ["dlq", "retry", queue.name, "--url", url]

@@ -37,6 +37,10 @@ CASES: dict[str, tuple[Series, Series]] = {
             'adeq_task_wait_seconds_bucket{queue="q",le="+Inf"}': "0+9x120",
         },
     ),
+    "AdeqTaskNotTaken": (
+        {'adeq_queue_oldest_seconds{queue="q",lane="any"}': "0+60x120"},
+        {'adeq_queue_oldest_seconds{queue="q",lane="any"}': "1700x120"},
+    ),
     "AdeqTasksDead": ({'adeq_tasks_dead_total{queue="q"}': "0+1x120"}, {'adeq_tasks_dead_total{queue="q"}': "7x120"}),
     "AdeqDeadTasksDropped": (
         {'adeq_tasks_dropped_total{queue="q"}': "0+1x120"},

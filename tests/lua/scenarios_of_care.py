@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pyadeq._core.queue.items import Failure
 from pyadeq.models import Backoff, Task
 from tests.lua.scenario import AnyCall, acks, scenario, scenarios, sent
 from tests.lua.workbench import Workbench
@@ -203,6 +204,87 @@ def stats_of_lanes(bench: Workbench, n: int) -> AnyCall:
     for at in range(n):
         bench.fill(1, lane=f"group/g{at}")
     return bench.calls.stats()
+
+
+@scenario(1, 100)
+def overview_of_lanes(bench: Workbench, n: int) -> AnyCall:
+    for at in range(n):
+        bench.fill(1, lane=f"group/g{at}")
+        bench.pass_time(1)
+    return bench.calls.overview()
+
+
+@scenario(0)
+def overview_of_priorities_and_a_lost_record(bench: Workbench, _: int) -> AnyCall:
+    bench.fill(2, priority=7)
+    bench.pass_time(10)
+    (lost,) = bench.fill(1, priority=2)
+    bench.fill(1, priority=9)
+    bench.fill(1, delay=1)
+    bench.pass_time(5000)
+    bench.sweep()
+    bench.ask("DEL", f":task:{lost}")
+    return bench.calls.overview()
+
+
+@scenario(0)
+def overview_of_more_than_200_lanes(bench: Workbench, _: int) -> AnyCall:
+    bench.real(bench.calls.enqueue([(f"e{at}", Task(payload=b"x", lane=f"group/g{at}")) for at in range(201)], "r"))
+    return bench.calls.overview()
+
+
+@scenario(0)
+def overview_of_an_empty_queue(bench: Workbench, _: int) -> AnyCall:
+    return bench.calls.overview()
+
+
+@scenario(0)
+def overview_of_a_newer_layout(bench: Workbench, _: int) -> AnyCall:
+    bench.ask("HSET", ":config", "layout_min", 99)
+    return bench.calls.overview()
+
+
+@scenario(0)
+def count_dead_where_none_is(bench: Workbench, _: int) -> AnyCall:
+    return bench.calls.count_dead()
+
+
+@scenario(0)
+def count_dead_of_a_newer_layout(bench: Workbench, _: int) -> AnyCall:
+    bench.ask("HSET", ":config", "layout_min", 99)
+    return bench.calls.count_dead()
+
+
+@scenario(1, 1000)
+def count_dead_of_some(bench: Workbench, n: int) -> AnyCall:
+    _die(bench, n)
+    return bench.calls.count_dead()
+
+
+@scenario(2, 100)
+def count_dead_after_a_cursor(bench: Workbench, n: int) -> AnyCall:
+    _die(bench, 2 * n)
+    cursor = bench.real(bench.calls.count_dead(limit=n))[2]
+    return bench.calls.count_dead(cursor=cursor, limit=n)
+
+
+@scenario(0)
+def count_dead_after_a_task_that_is_gone(bench: Workbench, _: int) -> AnyCall:
+    _die(bench, 3)
+    cursor = bench.real(bench.calls.count_dead(limit=1))[2]
+    bench.real(bench.calls.abandon([cursor.split()[1]], "r"))
+    return bench.calls.count_dead(cursor=cursor)
+
+
+@scenario(0)
+def count_dead_after_a_bad_cursor(bench: Workbench, _: int) -> AnyCall:
+    return bench.calls.count_dead(cursor="1")
+
+
+def _die(bench: Workbench, n: int) -> None:
+    bench.fill(n, kind=lambda id: "ab"[int(id[1:]) % 2])
+    failures = [Failure(one, retryable=False, reason=f"r{one.fence % 3}") for one in bench.claim(n)]
+    bench.real(bench.calls.fail(failures, [0] * n))
 
 
 @scenario(0)

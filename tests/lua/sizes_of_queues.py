@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from pyadeq._core.queue.items import Failure
 from pyadeq.models import Task
 from pyadeq.schedule_models import Every
 from tests.lua.scenario import acks
@@ -97,6 +98,31 @@ def log_of_100_lines(bench: Workbench, _: int) -> AnyCall:
 def stats_of_many_lanes(bench: Workbench, n: int) -> AnyCall:
     lanes(bench, n)
     return bench.calls.stats()
+
+
+@size(64, 11_000)  # lanes; it looks at 200
+def overview_of_many_lanes(bench: Workbench, n: int) -> AnyCall:
+    lanes(bench, n)
+    return bench.calls.overview()
+
+
+@size(200)
+def overview_of_each_priority(bench: Workbench, n: int) -> AnyCall:
+    for priority in range(10):
+        tasks = [
+            (f"{priority}/{at}", Task(payload=b"", priority=priority, lane=f"group/{at:05}".ljust(100, "l")))
+            for at in range(n)
+        ]
+        bench.real(bench.calls.enqueue(tasks, f"r{priority}"))
+    return bench.calls.overview()
+
+
+@size(1000)
+def count_dead_of_many_kinds(bench: Workbench, n: int) -> AnyCall:
+    bench.fill(n, kind=lambda id: id.ljust(200, "k"))
+    leases = bench.claim(n)
+    bench.real(bench.calls.fail([Failure(one, retryable=False, reason="r" * 100) for one in leases], [0] * n))
+    return bench.calls.count_dead()
 
 
 # lanes and settings

@@ -1,8 +1,11 @@
 from __future__ import annotations
 
+from collections import Counter
+
 import pytest
 
 from pyadeq._core.kernel.call import parse_reply
+from pyadeq._core.queue.items import Failure
 from pyadeq.models import QueueStats, Task
 from tests.lua.test_cancel import put
 from tests.lua.workbench import Workbench
@@ -59,3 +62,85 @@ def test_a_thousand_lanes_are_listed_and_the_others_counted(bench: Workbench) ->
     answer = parse_reply(call.script, bench.watched.call(call))
     assert (len(answer["lanes"]), answer["more_lanes"]) == (1000, 7)
     assert set(answer["lanes"].values()) == {b"1"}
+
+
+def test_the_overview_has_all_of_the_statistics(bench: Workbench) -> None:
+    for state in ("completed", "cancelled", "dead", "blocked", "delayed"):
+        put(bench, state)
+    bench.lease(2)
+    bench.fill(3)
+    bench.fill(2, lane="group/g")
+    overview = bench.run(bench.calls.overview())
+    assert overview.model_dump(exclude={"oldest"}) == stats(bench).model_dump()
+    assert overview.oldest == {"any": bench.now / 1000, "group/g": bench.now / 1000}
+
+
+def test_a_lane_is_as_old_as_the_next_task_of_one_of_its_priorities(bench: Workbench) -> None:
+    ages = {}
+    for lane, priorities in {"any": (5,), "group/g": (9, 0, 4), "group/h": (3, 8)}.items():
+        ages[lane] = bench.now / 1000
+        for priority in priorities:
+            bench.fill(2, lane=lane, priority=priority)
+            bench.pass_time(1000)
+    bench.fill(1, lane="any", priority=0)
+    overview = bench.run(bench.calls.overview())
+    assert overview.oldest == ages
+    assert overview.waited == bench.now / 1000 - ages["any"]
+
+
+def test_a_delayed_task_waits_from_when_it_became_due(bench: Workbench) -> None:
+    bench.fill(1, delay=5)
+    assert bench.run(bench.calls.overview()).oldest == {}
+    bench.pass_time(7000)
+    bench.sweep()
+    assert bench.run(bench.calls.overview()).oldest == {"any": bench.now / 1000}
+
+
+def test_the_overview_lists_the_50_lanes_that_wait_longest(bench: Workbench) -> None:
+    lanes = [f"group/g{at}" for at in range(60)]
+    for lane in lanes:
+        bench.fill(1, lane=lane)
+        bench.pass_time(10)
+    assert list(bench.run(bench.calls.overview()).oldest) == lanes[:50]
+
+
+def die(bench: Workbench, number: int, kind: str | None, reason: str) -> None:
+    bench.fill(number, kind=kind)
+    failures = [Failure(one, retryable=False, reason=reason) for one in bench.claim(number)]
+    bench.real(bench.calls.fail(failures, [0] * number))
+
+
+def test_dead_tasks_are_counted_by_kind_and_reason(bench: Workbench) -> None:
+    died = bench.now / 1000
+    die(bench, 2, "mail", "refused")
+    bench.pass_time(5000)
+    die(bench, 1, None, "refused")
+    die(bench, 1, "mail", "refused")
+    die(bench, 1, "mail", "timeout")
+    groups, counted, cursor = bench.run(bench.calls.count_dead())
+    found = {(one.kind, one.reason): (one.count, one.first, one.last) for one in groups}
+    now = bench.now / 1000
+    assert found == {
+        ("mail", "refused"): (3, died, now), (None, "refused"): (1, now, now), ("mail", "timeout"): (1, now, now),
+    }  # fmt: skip
+    assert (counted, cursor) == (5, "")
+
+
+@pytest.mark.parametrize("limit", [1, 2, 3, 6, 7])
+def test_parts_count_each_dead_task_once_also_while_others_die_or_are_retried(bench: Workbench, limit: int) -> None:
+    die(bench, 3, "old", "error")
+    bench.pass_time(1)
+    die(bench, 3, "new", "error")
+    seen, cursor, calls = Counter[str](), "", 0
+    while cursor or not calls:
+        groups, counted, cursor = bench.run(bench.calls.count_dead(cursor=cursor, limit=limit))
+        assert counted == sum(one.count for one in groups) <= limit
+        seen.update({one.kind or "": one.count for one in groups})
+        calls += 1
+        bench.pass_time(1)
+        die(bench, 1, "later", "error")  # newer than the cursor, so it is not seen
+        if cursor:
+            gone = cursor.split()[1]  # the last one that was counted
+            bench.real(bench.calls.abandon([gone], f"r{calls}"))
+    assert seen == {"old": 3, "new": 3}
+    assert calls == -(-6 // limit)

@@ -10,9 +10,11 @@ from pyadeq._async.queue.base import Area
 from pyadeq._async.queue.inspect import QueueInspect, TaskFilter
 from pyadeq._core.kernel.options import checked_list
 from pyadeq._core.queue.calls import QueueCalls
+from pyadeq._core.queue.dead import merged
 from pyadeq._core.queue.items import MAX_ITEMS
+from pyadeq.errors import BadArgument
 from pyadeq.ids import new_ulid
-from pyadeq.models.queue import AbandonStatus, Bulk, Retried
+from pyadeq.models.queue import AbandonStatus, Bulk, DeadGroup, DeadSummary, Retried
 
 
 class QueueDead(Area):
@@ -47,6 +49,24 @@ class QueueDead(Area):
     async def abandon_all(self, *, dry_run: bool = False, **filter: Unpack[TaskFilter]) -> Bulk:
         """Delete all dead tasks that match the filter and died before now. dry_run only counts them."""
         return await self._for_all(None if dry_run else self.abandon_many, lambda status: status == "abandoned", filter)
+
+    async def summary(self, most: int = 10_000) -> DeadSummary:
+        """Count dead tasks by kind and reason. `retry_all` and `abandon_all` take the same pairs as filters.
+
+        most: look at this many tasks at most, the newest. Each call to the server looks at 1,000.
+        """
+        if most < 1:
+            raise BadArgument("ADEQ_ARG", "pyadeq", f"most: {most} is below 1")
+        parts: list[list[DeadGroup]] = []
+        cursor, counted = "", 0
+        while counted < most:
+            limit = min(MAX_ITEMS, most - counted)
+            groups, number, cursor = await self._runner.send(self._calls.count_dead(cursor=cursor, limit=limit))
+            parts.append(groups)
+            counted += number
+            if not cursor:
+                break
+        return DeadSummary(groups=merged(parts), counted=counted, complete=not cursor)
 
     async def _for_all(
         self, act: Callable[[Sequence[str]], Any] | None, done: Callable[[Any], bool], filter: TaskFilter

@@ -9,7 +9,7 @@ from typing import TypedDict, Unpack
 from pyadeq._async.queue.base import Area
 from pyadeq._core.kernel.options import checked_list, checked_options
 from pyadeq._core.queue.items import MAX_ITEMS, checked_lanes
-from pyadeq.models.queue import Page, QueueStats, State, TaskView
+from pyadeq.models.queue import Page, QueueOverview, QueueStats, State, TaskView
 from pyadeq.models.worker import LogLine, Outcome
 
 
@@ -55,6 +55,10 @@ class QueueInspect(Area):
     async def stats(self) -> QueueStats:
         """Return how many tasks are in each state, how many workers are alive, and the totals since the queue began."""
         return await self._runner.send(self._calls.stats())
+
+    async def overview(self) -> QueueOverview:
+        """Return what `stats` returns, and since when the oldest ready task of each lane waits."""
+        return await self._runner.send(self._calls.overview())
 
     async def list(
         self, state: State | None = None, *, cursor: str = "", limit: int = 100, **filter: Unpack[TaskFilter]

@@ -34,8 +34,10 @@ from pyadeq.models.queue import (
     AckStatus,
     CancelStatus,
     Claimed,
+    DeadGroup,
     Failed,
     Page,
+    QueueOverview,
     QueueStats,
     Receipt,
     ReleaseStatus,
@@ -303,6 +305,13 @@ class QueueCalls(NounCalls, ScheduleCalls, LimitCalls, WeightCalls, PartitionCal
 
     def stats(self) -> Call[QueueStats]:
         return self.call("stats", replies.stats)
+
+    def overview(self) -> Call[QueueOverview]:
+        return self.call("overview", replies.overview)
+
+    def count_dead(self, *, cursor: str = "", limit: int = 1000) -> Call[tuple[list[DeadGroup], int, str]]:
+        """Return the groups of a part of the dead tasks, how many tasks they have, and the cursor of the next part."""
+        return self.call("count_dead", replies.dead_groups, cursor=cursor, limit=limit)
 
     def settings(self) -> Call[Settings]:
         return self.call("settings", replies.settings)

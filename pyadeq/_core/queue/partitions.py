@@ -12,7 +12,7 @@ from typing import Any, Final
 
 from pyadeq.errors import BadArgument, ConfigError
 from pyadeq.keys import SLOTS, hash_slot, shown
-from pyadeq.models.queue import QueueStats
+from pyadeq.models.queue import QueueOverview, QueueStats
 from pyadeq.models.worker import WorkerInfo
 
 MOST: Final = 512
@@ -197,3 +197,12 @@ def total(stats: Sequence[QueueStats]) -> QueueStats:
         counters=summed(one.counters for one in stats),
         **{state: sum(getattr(one, state) for one in stats) for state in states},
     )
+
+
+def total_overview(parts: Sequence[QueueOverview]) -> QueueOverview:
+    """The same with the oldest ready task of each lane in all partitions."""
+    oldest: dict[str, float] = {}
+    for one in parts:
+        for lane, since in one.oldest.items():
+            oldest[lane] = min(since, oldest.get(lane, since))
+    return QueueOverview(**dict(total(parts)), oldest=oldest)

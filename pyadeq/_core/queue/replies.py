@@ -12,9 +12,11 @@ from pyadeq.models.base import read_json
 from pyadeq.models.queue import (
     Backoff,
     Claimed,
+    DeadGroup,
     Failed,
     Lease,
     Page,
+    QueueOverview,
     QueueStats,
     Receipt,
     Renewal,
@@ -142,6 +144,27 @@ def stats(answer: Answer) -> QueueStats:
     fields = in_seconds(answer.fields)
     tables = {name: record("queue", name, fields.pop(name)) for name in ("lanes", "counters")}
     return QueueStats.model_validate({**fields, **tables})
+
+
+def overview(answer: Answer) -> QueueOverview:
+    fields = in_seconds(answer.fields)
+    tables = {name: record("queue", name, fields.pop(name)) for name in ("lanes", "counters", "oldest")}
+    oldest = {lane: since_ms / 1000 for lane, since_ms in tables.pop("oldest").items()}
+    return QueueOverview.model_validate({**fields, **tables, "oldest": oldest})
+
+
+def dead_groups(answer: Answer) -> tuple[list[DeadGroup], int, str]:
+    groups = [
+        DeadGroup(
+            kind=one["kind"].decode(errors="replace") or None,
+            reason=one["reason"].decode(errors="replace") or None,
+            count=one["count"],
+            first=one["first_ms"] / 1000,
+            last=one["last_ms"] / 1000,
+        )
+        for one in answer["items"]
+    ]
+    return groups, answer["counted"], answer["cursor"]
 
 
 def texts(flat: list[bytes]) -> dict[str, str]:

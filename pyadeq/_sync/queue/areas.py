@@ -52,6 +52,7 @@ class QueueAreas(Producing):
     log = forward("inspect", QueueInspect.log)
     length = forward("inspect", QueueInspect.length)
     stats = forward("inspect", QueueInspect.stats)
+    overview = forward("inspect", QueueInspect.overview)
     list = forward("inspect", QueueInspect.list)
     iterate = forward("inspect", QueueInspect.iterate)
 
@@ -85,6 +86,7 @@ class QueueAreas(Producing):
     retry = forward("dead", QueueDead.retry)
     retry_many = forward("dead", QueueDead.retry_many)
     retry_dead = forward("dead", QueueDead.retry_all)
+    dead_summary = forward("dead", QueueDead.summary)
     abandon = forward("dead", QueueDead.abandon)
     abandon_many = forward("dead", QueueDead.abandon_many)
     abandon_dead = forward("dead", QueueDead.abandon_all)

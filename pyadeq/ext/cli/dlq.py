@@ -24,7 +24,7 @@ from pyadeq.ext.cli.arguments import (
     confirm,
     many,
 )
-from pyadeq.ext.cli.common import DEFAULT_URL, FAILED, Format, Output, Url, connected, print_json
+from pyadeq.ext.cli.common import DEFAULT_URL, FAILED, Format, Output, Url, connected, iso, print_json
 from pyadeq.ext.cli.listing import find_tasks, print_tasks
 from pyadeq.ext.cli.resolve import AnyQueue, existing_queue
 from pyadeq.ext.cli.tables import print_rows
@@ -66,6 +66,25 @@ def ls(
             lane=lane,
         )
         print_tasks(found, output, None if all else limit)
+
+
+@app.command()
+def stats(
+    queue: QueueName,
+    most: Annotated[int, typer.Option(min=1, help="Look at this many tasks at most, the newest.")] = 10_000,
+    url: Url = DEFAULT_URL,
+    output: Output = Format.table,
+) -> None:
+    """Count dead tasks by kind and reason. `adeq dlq retry --kind … --reason …` runs those of a row again."""
+    with connected(url) as adeq:
+        found = existing_queue(adeq, queue).dead_summary(most)
+    if output != Format.table:
+        print_json({"queue": queue, **found.model_dump()}, output)
+        return
+    rows = [(one.kind or "", one.reason or "", one.count, iso(one.first), iso(one.last)) for one in found.groups]
+    print_rows(["kind", "reason", "tasks", "first died", "last died"], rows, right=["tasks"])
+    more = "" if found.complete else "; there are older ones: raise --most"
+    print(f"\n{many(found.counted, 'dead task')} counted{more}")
 
 
 app.command()(task_show.show)

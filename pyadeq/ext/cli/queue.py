@@ -91,18 +91,20 @@ def show(name: QueueName, url: Url = DEFAULT_URL, output: Output = Format.table)
 
 @app.command()
 def stats(name: QueueName, url: Url = DEFAULT_URL, output: Output = Format.table) -> None:
-    """Show how many tasks are in each state, and the totals since the queue began."""
+    """Show how many tasks are in each state, how long they wait, and the totals since the queue began."""
     with connected(url) as adeq:
-        found = existing_queue(adeq, name).stats()
+        found = existing_queue(adeq, name).overview()
     if output != Format.table:
-        print_json({"queue": name, **found.model_dump(), "now_iso": iso(found.now)}, output)
+        print_json({"queue": name, **found.model_dump(), "now_iso": iso(found.now), "waited": found.waited}, output)
         return
     console = stdout()
     states = [(state, getattr(found, state)) for state in STATES]
     print_rows(["state", "tasks"], states, right=["tasks"])
-    if set(found.lanes) - {"any"}:
+    if found.lanes:
+        waits = {lane: brief(found.now - since) for lane, since in found.oldest.items()}
+        rows = [(lane, ready, waits.get(lane, "")) for lane, ready in sorted(found.lanes.items())]
         console.print()
-        print_rows(["lane", "ready"], sorted(found.lanes.items()), right=["ready"])
+        print_rows(["lane", "ready", "oldest waits"], rows, right=["ready", "oldest waits"])
     totals = [(word, n) for word, n in sorted(found.counters.items()) if ":" not in word and "_sum" not in word]
     console.print()
     print_rows(["total", "count"], [("workers now", found.workers), *totals], right=["count"])
@@ -111,6 +113,14 @@ def stats(name: QueueName, url: Url = DEFAULT_URL, output: Output = Format.table
         heads = ["seconds", "mean", *(f"p{q * 100:g} up to" for q in QUANTILES)]
         console.print()
         print_rows(heads, times, right=heads[1:])
+
+
+def brief(seconds: float) -> str:
+    """How long something waits, in the largest unit that fits."""
+    for unit, size in (("d", 86_400), ("h", 3_600), ("m", 60)):
+        if seconds >= size:
+            return f"{seconds / size:.1f} {unit}"
+    return f"{max(seconds, 0):.1f} s"
 
 
 def mean(found: QueueStats, name: str) -> list[str]:

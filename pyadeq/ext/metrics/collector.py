@@ -11,7 +11,7 @@ from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Histo
 from prometheus_client.registry import Collector
 from redis.exceptions import RedisError
 
-from pyadeq import Adeq, QueueStats, __version__
+from pyadeq import Adeq, QueueOverview, __version__
 from pyadeq.errors import AdeqError
 from pyadeq.ext.metrics.table import LANES, TABLE
 
@@ -83,12 +83,12 @@ class AdeqCollector(Collector):
         whole = [name for name in self._names["queue"] if "/" not in name]
         parted = {name.partition("/")[0] for name in self._names["queue"] if "/" in name}
         with self._adeq.pipeline() as pipe:
-            queues = {name: pipe.add(self._adeq.queue(name).calls.stats()) for name in whole if name not in parted}
+            queues = {name: pipe.add(self._adeq.queue(name).calls.overview()) for name in whole if name not in parted}
             locks = {name: pipe.add(self._adeq.locks(name).calls.stats()) for name in self._names["lock"]}
         for name, stats in queues.items():
             _queue(families, name, stats.value)
         for name in sorted(parted):
-            _queue(families, name, self._adeq.partitioned(name).stats())
+            _queue(families, name, self._adeq.partitioned(name).overview())
         for name, found in locks.items():
             for state in ("held", "waiting", "unchecked"):
                 families.add(f"adeq_locks_{state}", getattr(found.value, state), name)
@@ -112,7 +112,7 @@ def _primaries(client: Any) -> Iterator[tuple[str, Any]]:
     yield at.get("path") or f"{at.get('host', 'localhost')}:{at.get('port', 6379)}", client
 
 
-def _queue(families: Families, name: str, stats: QueueStats) -> None:
+def _queue(families: Families, name: str, stats: QueueOverview) -> None:
     for state in STATES:
         families.add("adeq_tasks", getattr(stats, state), name, state)
     longest = sorted(stats.lanes.items(), key=lambda one: (-one[1], one[0]))
@@ -121,6 +121,8 @@ def _queue(families: Families, name: str, stats: QueueStats) -> None:
     if len(longest) > LANES or stats.more_lanes:
         listed = sum(count for _, count in longest[:LANES])
         families.add("adeq_lane_tasks", max(0, stats.ready - listed), name, "_other")
+    for lane, since in sorted(stats.oldest.items(), key=lambda one: (one[1], one[0]))[:LANES]:
+        families.add("adeq_queue_oldest_seconds", max(0.0, stats.now - since), name, lane)
     families.add("adeq_workers", stats.workers, name)
     families.add("adeq_queue_paused", stats.mode == "paused", name)
     families.add("adeq_queue_draining", stats.mode == "draining", name)

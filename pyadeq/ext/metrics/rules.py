@@ -43,6 +43,13 @@ ALERTS = (
         "One task in twenty of queue {{ $labels.queue }} has waited for more than 5 minutes.",
     ),
     Alert(
+        "AdeqTaskNotTaken",
+        "max by (queue) (adeq_queue_oldest_seconds) > 1800",
+        "5m",
+        "warning",
+        "A task of queue {{ $labels.queue }} has been ready for half an hour: adeq queue stats {{ $labels.queue }}",
+    ),
+    Alert(
         "AdeqTasksDead",
         "sum by (queue) (increase(adeq_tasks_dead_total[10m])) > 0",
         "0m",

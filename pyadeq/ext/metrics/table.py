@@ -27,6 +27,12 @@ TABLE = (
     Metric("adeq_server_memory_bytes", "gauge", ("server",), "Memory that the server uses."),
     Metric("adeq_tasks", "gauge", ("queue", "state"), "Tasks in a state. Stalled tasks are also counted as running."),
     Metric("adeq_lane_tasks", "gauge", ("queue", "lane"), f"Ready tasks of a lane; after {LANES} lanes: _other."),
+    Metric(
+        "adeq_queue_oldest_seconds",
+        "gauge",
+        ("queue", "lane"),
+        "For how long the oldest ready task of a lane has waited. At most 50 lanes, those that wait longest.",
+    ),
     Metric("adeq_workers", "gauge", ("queue",), "Live workers."),
     Metric("adeq_queue_paused", "gauge", ("queue",), "Whether no tasks are leased."),
     Metric("adeq_queue_draining", "gauge", ("queue",), "Whether no new tasks are taken."),

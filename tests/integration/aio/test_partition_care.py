@@ -116,6 +116,9 @@ async def test_dead_tasks_of_all(queue: PartitionedQueue) -> None:
     ids = await let_die(queue, 200)
     await let_die(queue, 10, kind="other")
     assert len({id.rpartition("@")[2] for id in ids}) > 1
+    summary = await queue.dead_summary()
+    assert [(one.kind, one.count) for one in summary.groups] == [("mail", 200), ("other", 10)]
+    assert (summary.counted, summary.complete) == (210, True)
     counted = await queue.retry_dead(dry_run=True, kind="mail")
     assert (counted.matched, counted.done) == (200, 0)
     assert await queue.abandon_many([ids[0], ids[1], "nobody"]) == ["abandoned", "abandoned", "not_found"]
@@ -125,6 +128,9 @@ async def test_dead_tasks_of_all(queue: PartitionedQueue) -> None:
     assert (retried.matched, retried.done) == (198, 198)
     stats = await queue.stats()
     assert (stats.ready, stats.dead) == (198, 0)
+    overview = await queue.overview()
+    assert (overview.ready, list(overview.oldest)) == (198, ["any"])
+    assert 0 <= overview.waited < 600
 
 
 async def test_a_worker_is_one_in_all(queue: PartitionedQueue) -> None:

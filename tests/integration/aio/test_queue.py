@@ -260,6 +260,20 @@ async def test_a_waiting_task_is_cancelled_and_a_running_one_hears_of_it(queue: 
     assert {task.id async for task in queue.iterate("cancelled")} == {"waits", "runs"}
 
 
+async def test_dead_tasks_are_counted_by_kind_and_reason_1000_a_call(queue: Queue) -> None:
+    await queue.enqueue_many([Task(kind="k") for _ in range(1500)])
+    for _ in range(2):
+        leases = await take(queue, 750)
+        await queue.fail_many([Failure(lease, reason="no", retryable=False) for lease in leases])
+    whole = await queue.dead_summary()
+    assert [(one.kind, one.reason, one.count) for one in whole.groups] == [("k", "no", 1500)]
+    assert (whole.counted, whole.complete) == (1500, True)
+    newest = await queue.dead_summary(1200)
+    assert (newest.groups[0].count, newest.counted, newest.complete) == (1200, 1200, False)
+    with pytest.raises(BadArgument, match="most: 0"):
+        await queue.dead_summary(0)
+
+
 async def test_a_crash_loop_ends_in_the_dead_set(timed: Queue, clock: Clock) -> None:
     await timed.enqueue("crashes", id="t")
     crashes = 0

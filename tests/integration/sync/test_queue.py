@@ -261,6 +261,20 @@ def test_a_waiting_task_is_cancelled_and_a_running_one_hears_of_it(queue: Queue)
     assert {task.id for task in queue.iterate("cancelled")} == {"waits", "runs"}
 
 
+def test_dead_tasks_are_counted_by_kind_and_reason_1000_a_call(queue: Queue) -> None:
+    queue.enqueue_many([Task(kind="k") for _ in range(1500)])
+    for _ in range(2):
+        leases = take(queue, 750)
+        queue.fail_many([Failure(lease, reason="no", retryable=False) for lease in leases])
+    whole = queue.dead_summary()
+    assert [(one.kind, one.reason, one.count) for one in whole.groups] == [("k", "no", 1500)]
+    assert (whole.counted, whole.complete) == (1500, True)
+    newest = queue.dead_summary(1200)
+    assert (newest.groups[0].count, newest.counted, newest.complete) == (1200, 1200, False)
+    with pytest.raises(BadArgument, match="most: 0"):
+        queue.dead_summary(0)
+
+
 def test_a_crash_loop_ends_in_the_dead_set(timed: Queue, clock: Clock) -> None:
     timed.enqueue("crashes", id="t")
     crashes = 0

@@ -19,9 +19,11 @@ from pyadeq._sync.queue.shares import Shares
 from pyadeq._sync.queue.workers import QueueWorkers
 from pyadeq._core.kernel.migration import newest_layout
 from pyadeq._core.kernel.options import checked_list
+from pyadeq._core.queue.dead import together as dead_together
 from pyadeq._core.queue.migration import refuse_older
 from pyadeq._core.queue.partitions import WHOLE, PartitionMap, together
 from pyadeq._core.queue.partitions import total as added_up
+from pyadeq._core.queue.partitions import total_overview as added_overview
 from pyadeq.errors import AdeqError, PartitionsChanged, QueueDraining, TransportError
 from pyadeq.ids import new_ulid
 from pyadeq.models.base import Migration, Moment
@@ -195,12 +197,15 @@ class PartitionedInspect(PartitionedArea):
         """,
     )
 
+    overview = total("inspect", QueueInspect.overview, added_overview)
+
 
 class PartitionedDead(PartitionedArea):
     """`queue.dead` of all partitions."""
 
     retry = where_it_is("dead", QueueDead.retry, _is_known)
     retry_all = total("dead", QueueDead.retry_all, _added)
+    summary = total("dead", QueueDead.summary, dead_together)
     abandon = where_it_is("dead", QueueDead.abandon, _is_known)
     abandon_all = total("dead", QueueDead.abandon_all, _added)
 
