@@ -10,7 +10,7 @@ from time import monotonic
 from typing import Any, Final, NamedTuple
 
 from pyadeq import Adeq, library
-from pyadeq.ext.doctor import changes
+from pyadeq.ext.doctor import changes, configs
 from pyadeq.ext.doctor.queues import find_names
 from pyadeq.ext.doctor.report import Finding, fail, ok, unknown, warn
 from pyadeq.keys import base_of, part_base
@@ -21,6 +21,7 @@ PAGE: Final = 1000  # keys
 WRONG: Final = 5  # keys that are named
 MORE: Final[Mapping[str, tuple[Callable[[Adeq, str], Any], Callable[[str, Any], Finding | None]]]] = {
     "change": (changes.look, changes.check),
+    "config": (configs.look, configs.check),
 }
 
 
