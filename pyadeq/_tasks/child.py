@@ -8,18 +8,22 @@ import pickle
 import signal
 import traceback
 from collections.abc import Callable
+from contextlib import nullcontext
 from multiprocessing.connection import Connection, wait
 from threading import Lock, Thread
 from typing import Any
 
+from pyadeq._core.kernel.tracing import Inside
 from pyadeq._core.queue.failures import ProcessDied
 from pyadeq._tasks.context import TaskContext, running
 from pyadeq.errors import ConfigError
 from pyadeq.models.queue import Lease, TaskView
 
 SPAWN = multiprocessing.get_context("spawn")
-Request = tuple[Callable[[Lease], bytes | None], Lease, str | None, str | None]
-"""A job for the child: a function that pickle can send, the lease, and the names of the queue and the worker."""
+Request = tuple[Callable[[Lease], bytes | None], Lease, str | None, str | None, Inside | None]
+"""A job for the child: a function that pickle can send, the lease, the names of the queue and the worker, and the span
+that continues there.
+"""
 
 Gathered = tuple[list[TaskView], str]
 
@@ -154,12 +158,12 @@ def serve(pipe: Connection) -> None:
     Thread(target=_end_with_parent, daemon=True).start()
     while True:
         try:
-            work, *about = pipe.recv()
+            work, *about, inside = pipe.recv()
         except EOFError:
             return
         context = ChildContext(pipe, *about)
         try:
-            with running(context):
+            with running(context), inside[0](inside[1]) if inside else nullcontext():
                 answer = ("result", work(context.lease))
         except BaseException as error:
             answer = ("error", pack(error))

@@ -10,6 +10,7 @@ from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from typing import Any, Protocol
 
+from pyadeq._core.kernel.tracing import Running
 from pyadeq._core.queue.chains import with_result
 from pyadeq._core.queue.items import Held, note
 from pyadeq.errors import AdeqError, ConfigError
@@ -51,13 +52,14 @@ class TaskContext:
     interrupted: why the work should end: `cancelling`, `timed_out`, `lease_lost` or `stopping`; None: it may continue.
     """
 
-    __slots__ = ("_event", "_loop", "_progress", "_queue", "ignored", "interrupted", "lease", "worker")
+    __slots__ = ("_event", "_loop", "_progress", "_queue", "ignored", "interrupted", "lease", "running", "worker")
 
     def __init__(self, lease: Lease, queue: TaskQueue | None = None, worker: str | None = None) -> None:
         self.lease = lease
         self.worker = worker
         self.interrupted: str | None = None
         self.ignored: tuple[str, ...] = ()  # arguments in the payload that the function does not have
+        self.running: Running | None = None  # the span of this run
         self._queue = queue
         self._event: asyncio.Event | None = None
         self._progress: Progress | None = None

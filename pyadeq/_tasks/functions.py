@@ -190,7 +190,8 @@ class TaskFunction(Generic[Q, P, C, T]):
         if self.executor == "process":
             here = TaskContext.current()
             work = partial(_perform_by_name, self.function.__module__, self.function.__qualname__)
-            return await those.run_in_process((work, lease, here.queue_name, here.worker))
+            inside = here.running.inside if here.running is not None else None
+            return await those.run_in_process((work, lease, here.queue_name, here.worker, inside))
         return await those.run_in_thread(partial(self.function, **self.arguments(lease)))
 
     @property

@@ -72,12 +72,13 @@ class Ends:
         if failure is not None:
             data["reason"] = failure.reason
             message, args = f"{message}, reason %s", [*args, failure.reason]
-            if shown := self._shown(lease, failure):
+            if shown := self.shown(lease, failure):
                 data["error"] = shown
                 message, args = f"{message}: %s", [*args, shown]
         log.log(level, message, *args, extra={"data": data, "trace": trace})
 
-    def _shown(self, lease: Lease, failure: Failure) -> str | None:
+    def shown(self, lease: Lease, failure: Failure) -> str | None:
+        """Return the last line of an error, if it may be shown."""
         error = failure.error
         if not isinstance(error, bytes) or not error or not may_show_error(lease, sealed=self._sealed):
             return None

@@ -181,6 +181,8 @@ def about(lease: Lease, context: TaskContext) -> dict[str, str]:
         "ADEQ_PROGRESS_FD": 3,
         "TRACEPARENT": context.trace,
     }
+    if context.running is not None:  # the span of this run, and not that of the enqueue
+        words |= {name.upper(): text for name, text in context.running.carrier.items()}
     # A trace is anybody's text, and an environment takes no NUL.
     return {name: str(value) for name, value in words.items() if value is not None and "\0" not in str(value)}
 

@@ -8,6 +8,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
+from pyadeq._core.kernel.tracing import Tracing
 from pyadeq._core.queue.calls import QueueCalls
 from pyadeq._core.queue.failures import Failures, TaskFailed, UnknownKind, failure_of, timed_out
 from pyadeq._core.queue.items import MAX_BATCH_BYTES, Failure, error_bytes
@@ -58,6 +59,7 @@ class Runs:
         timeout: float,
         unknown: Unknown,
         ends: Ends,
+        group: str | None,
         changed: Callable[[], None],
     ) -> None:
         self.running: dict[str, Run] = {}
@@ -74,6 +76,8 @@ class Runs:
         self._failures = failures
         self._unknown = unknown
         self._ends = ends
+        self._tracing = queue.adeq.tracing
+        self._about = {"queue": queue.name, "worker": worker, "group": group}
         self._clean_up = clean_up
         self._changed = changed
         self._timeout = b"%d" % round(timeout * 1000)
@@ -166,7 +170,7 @@ class Runs:
             if not lease.readable:
                 len(lease.data)  # PayloadError, before anything runs
             try:
-                result = await self._handler(lease)
+                result = await (self._handler(lease) if self._tracing is None else self._traced(run, self._tracing))
             finally:
                 if timer:
                     timer.cancel()
@@ -184,6 +188,30 @@ class Runs:
                 del self.running[lease.token]
                 self.acks.append((lease, data))
         self._changed()
+
+    async def _traced(self, run: Run, tracing: Tracing) -> Any:
+        """Run the handler in a span."""
+        lease = run.lease
+        with tracing.process(lease, {**self._about, "claimed": run.claimed}) as running:
+            run.context.running = running
+            if trace := running.carrier.get("traceparent"):
+                self._ends.follow(lease, trace)
+            try:
+                result = await self._handler(lease)
+            except UnknownKind:
+                running.end("put_aside")
+                raise
+            except BaseException as error:
+                if run.expired or run.interrupted == "timed_out":
+                    running.fail("timeout", None)
+                elif run.cancelled:
+                    running.end(run.context.interrupted or "cancelled")
+                else:
+                    failure = self._failure(run, error)
+                    running.fail(failure.reason, self._ends.shown(lease, failure))
+                raise
+            running.end("completed")
+            return result
 
     def _failed(self, run: Run, error: BaseException) -> None:
         if run.interrupted or (self._closing and isinstance(error, asyncio.CancelledError)):

@@ -154,6 +154,7 @@ class Worker:
             timeout=own_timeout,
             unknown=self._unknown,
             ends=ends,
+            group=self.group,
             changed=self._pulse.beat,
         )
         self._renewal = renewal_class(renew)(asked, self.name, self._lease, lambda: self._runs.busy, self._hear)
@@ -257,7 +258,11 @@ class Worker:
             async with Executors():
                 await _call(on_start)
                 try:
-                    await self._live()
+                    if (tracing := self._queue.adeq.tracing) is None:
+                        await self._live()
+                    else:
+                        with tracing.quiet():
+                            await self._live()
                 finally:
                     await _call(on_stop)
 

@@ -94,3 +94,12 @@ def fail(how: str) -> None:
             raise MemoryError
         case "connection":
             raise ConnectionResetError(104, "reset")
+
+
+@tasks.task(executor="process")
+def traced() -> list[str]:
+    """The span and the baggage in which it runs."""
+    from opentelemetry import baggage, trace
+
+    span = trace.get_current_span().get_span_context()
+    return [f"{span.trace_id:032x}", f"{span.span_id:016x}", *map(str, baggage.get_all().values())]

@@ -18,6 +18,7 @@ from pyadeq._core.kernel.durability import Durability
 from pyadeq._core.kernel.manifest import library
 from pyadeq._core.kernel.refusals import Refusal, is_passing, loss_error, refusal_error
 from pyadeq._core.kernel.sending import decoded, pack
+from pyadeq._core.kernel.tracing import Tracing, tracing_of
 from pyadeq._importing import IMPORTING
 from pyadeq._twins import aio_sleep
 from pyadeq.codec import Codec
@@ -53,6 +54,7 @@ class Adeq(Nouns):
     clock: a function that returns milliseconds since the epoch; only for queues and lock domains that were created with
     `clock=test`.
     trace: a function that returns the W3C traceparent of the current work, or None; it is stored in events and tasks.
+    `pyadeq.ext.otel.Traces` also makes spans.
     retry_for: for how many seconds (0 to 45) a call without an answer is sent again, which is safe. Then it raises
     TransportError.
     durability: when a call that writes is done. `memory`: when it ran. `aof`: when it is also on the primary's disk.
@@ -92,6 +94,7 @@ class Adeq(Nouns):
         self._codec = codec
         self._clock = clock
         self._trace = trace
+        self._tracing = tracing_of(trace)
         wanted = Durability.checked(durability, replicas, durability_timeout)
         longest_wait = wanted.timeout_ms / 1000 + LATE if wanted else 0.0
         self._nodes = nodes_of(client, longest_wait, LONGEST_BLOCK + LATE)
@@ -193,6 +196,11 @@ class Adeq(Nouns):
     def trace(self) -> str | None:
         """Return the `trace` of a call: the W3C traceparent of the current work."""
         return self._trace() if self._trace else None
+
+    @property
+    def tracing(self) -> Tracing | None:
+        """Return the `trace` of the client, if it makes spans."""
+        return self._tracing
 
     def partitioned(self, name: str) -> PartitionedQueue:
         """Return the queue with this name and all its partitions, always the same object; see `repartition`.

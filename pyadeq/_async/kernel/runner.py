@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from pyadeq._async.kernel.pipeline import Pipeline
 from pyadeq._core.kernel.call import Call
+from pyadeq._core.kernel.tracing import Tracing
 from pyadeq.codec import Codec
 
 if TYPE_CHECKING:  # which imports redis-py
@@ -36,6 +37,9 @@ class Runner(Protocol):
     def now_ms(self) -> int: ...
 
     def trace(self) -> str | None: ...
+
+    @property
+    def tracing(self) -> Tracing | None: ...
 
     async def send(self, call: Call[T], retry_for: float | None = None) -> T: ...
 

@@ -11,6 +11,7 @@ from typing import Any, Literal
 from pyadeq._sync.queue.results import Awaiting, Receipt, result_of
 from pyadeq._core.kernel.call import Call
 from pyadeq._core.kernel.options import checked_list, refuse_single
+from pyadeq._core.kernel.tracing import with_carry
 from pyadeq._core.queue.items import MAX_ITEMS, EnqueueItem, by_bytes, item, size_of
 from pyadeq.errors import BadArgument, UnknownTask
 from pyadeq.ids import new_ulid
@@ -99,8 +100,14 @@ class Producing(Awaiting):
             source=source,
             headers=headers,
         )
-        call = self.calls.enqueue([(id or rid or new_ulid(), task)], rid or new_ulid())
-        return self._bound(self._runner.send(call))[0]
+        own_id, rid = id or rid or new_ulid(), rid or new_ulid()
+        if (tracing := self._runner.tracing) is None:
+            return self._bound(self._runner.send(self.calls.enqueue([(own_id, task)], rid)))[0]
+        with tracing.enqueue(self.name, [own_id], kind) as sending:
+            (carried,) = carrying([task], sending.carry)
+            receipts = self._runner.send(self.calls.enqueue([(own_id, carried)], rid))
+            sending.receipts(receipts)
+            return self._bound(receipts)[0]
 
     def run(self, payload: Any = None, *, wait: Seconds = 60.0, **options: Any) -> Any:
         """Enqueue a task and wait for its result, at most `wait` seconds. The options are those of `enqueue`.
@@ -128,6 +135,14 @@ class Producing(Awaiting):
 
         rid: with the same rid, a repeated call creates nothing twice. Tasks without an id get `<rid>.<index>`.
         """
+        if (tracing := self._runner.tracing) is None:
+            return self._enqueue_all(tasks, rid)
+        with tracing.enqueue(self.name, ids_of(tasks), None) as sending:
+            receipts = self._enqueue_all(carrying(tasks, sending.carry), rid)
+            sending.receipts(receipts)
+            return receipts
+
+    def _enqueue_all(self, tasks: Iterable[Any], rid: str | None) -> list[Receipt]:
         calls = self._enqueue_calls(tasks, rid)
         if isinstance(tasks, list | tuple):
             calls = list(calls)
@@ -192,6 +207,23 @@ class Producing(Awaiting):
             except BadArgument as error:
                 error.add_note(f"in the call that begins with task {start} of those given")
                 raise
+
+
+def ids_of(tasks: Iterable[Any]) -> list[str | None]:
+    """Return the ids that tasks have, as far as they can be read without consuming an iterator."""
+    return [one.id if isinstance(one, Task) else None for one in tasks] if isinstance(tasks, list | tuple) else []
+
+
+def carrying(tasks: Iterable[Any], carry: dict[str, str] | None) -> Iterable[Any]:
+    """Return the tasks with what a span adds to their headers."""
+    if not carry:
+        return tasks
+    changed = (_carrying(as_task(one), carry) for one in tasks)
+    return list(changed) if isinstance(tasks, list | tuple) else changed
+
+
+def _carrying(task: Task, carry: dict[str, str]) -> Task:
+    return task.model_copy(update={"headers": with_carry(task.headers, carry)})
 
 
 def as_task(one: Any) -> Task:

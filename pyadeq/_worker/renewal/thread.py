@@ -6,6 +6,7 @@ import asyncio
 import threading
 from collections.abc import Callable, Iterable
 from contextlib import suppress
+from contextvars import copy_context
 from functools import partial
 
 from pyadeq._core.queue.items import Held
@@ -47,7 +48,8 @@ class ThreadRenewal:
             with asyncio.Runner(loop_factory=lambda: loop) as runner:
                 runner.run(self._live(started))
 
-        self._thread = threading.Thread(target=live, name="pyadeq-renewal", daemon=True)
+        # in the worker's context, where spans of other libraries are suppressed
+        self._thread = threading.Thread(target=copy_context().run, args=[live], name="pyadeq-renewal", daemon=True)
         self._thread.start()
         await started.wait()
 

@@ -7,7 +7,7 @@ from time import monotonic
 from typing import Any
 
 from pyadeq._async.queue.partitions.base import PartitionedBase
-from pyadeq._async.queue.produce import as_task
+from pyadeq._async.queue.produce import as_task, carrying, ids_of
 from pyadeq._core.kernel.options import refuse_single
 from pyadeq._core.queue.items import item
 from pyadeq._core.queue.partition_delivery import Delivery, Parcel
@@ -45,6 +45,14 @@ class Putting(PartitionedBase):
         rid: the ids are derived from it. With the same rid, a repeated call returns the same and creates nothing twice.
         """
         refuse_single("tasks", tasks)
+        if (tracing := self._runner.tracing) is None:
+            return await self._deliver(tasks, rid)
+        with tracing.enqueue(self.name, ids_of(tasks), None) as sending:
+            receipts = await self._deliver(carrying(tasks, sending.carry), rid)
+            sending.receipts(receipts)
+            return receipts
+
+    async def _deliver(self, tasks: Iterable[Any], rid: str | None) -> list[Receipt]:
         delivery = Delivery([_parcel(index, as_task(one), rid) for index, one in enumerate(tasks)], self._turn)
         self._turn += 1
         known = await self._fresh()

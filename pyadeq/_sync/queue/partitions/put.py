@@ -8,7 +8,7 @@ from time import monotonic
 from typing import Any
 
 from pyadeq._sync.queue.partitions.base import PartitionedBase
-from pyadeq._sync.queue.produce import as_task
+from pyadeq._sync.queue.produce import as_task, carrying, ids_of
 from pyadeq._core.kernel.options import refuse_single
 from pyadeq._core.queue.items import item
 from pyadeq._core.queue.partition_delivery import Delivery, Parcel
@@ -46,6 +46,14 @@ class Putting(PartitionedBase):
         rid: the ids are derived from it. With the same rid, a repeated call returns the same and creates nothing twice.
         """
         refuse_single("tasks", tasks)
+        if (tracing := self._runner.tracing) is None:
+            return self._deliver(tasks, rid)
+        with tracing.enqueue(self.name, ids_of(tasks), None) as sending:
+            receipts = self._deliver(carrying(tasks, sending.carry), rid)
+            sending.receipts(receipts)
+            return receipts
+
+    def _deliver(self, tasks: Iterable[Any], rid: str | None) -> list[Receipt]:
         delivery = Delivery([_parcel(index, as_task(one), rid) for index, one in enumerate(tasks)], self._turn)
         self._turn += 1
         known = self._fresh()

@@ -1,0 +1,67 @@
+"""What the client and the worker ask of tracing, if there is any. `pyadeq.ext.otel.Traces` provides it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
+from typing import TYPE_CHECKING, Any, Protocol
+
+if TYPE_CHECKING:  # a client that uses no queue does not load its models
+    from pyadeq.models.queue import Lease
+
+Inside = tuple[Callable[[Mapping[str, str]], AbstractContextManager[object]], dict[str, str]]
+"""A function and its argument that continue a span in another process. Pickle can send both."""
+
+
+class Sending(Protocol):
+    """A span around a call that enqueues tasks."""
+
+    carry: dict[str, str] | None
+    """What goes into the header `_otel` of each task, if anything."""
+
+    def receipts(self, receipts: Sequence[Any]) -> None:
+        """Note the answer."""
+
+
+class Running(Protocol):
+    """A span around one run of a task. carrier: traceparent and the rest, by the names of W3C."""
+
+    carrier: dict[str, str]
+    inside: Inside
+
+    def end(self, outcome: str) -> None:
+        """Note how the run ended, if it did not fail."""
+
+    def fail(self, reason: str, text: str | None) -> None:
+        """Note a failure. text: its error, if it may be shown."""
+
+
+class Tracing(Protocol):
+    """A `trace` of a client that makes spans, too."""
+
+    def __call__(self) -> str | None:
+        """Return the traceparent of the current work."""
+
+    def enqueue(self, queue: str, ids: Sequence[str | None], kind: str | None) -> AbstractContextManager[Sending]:
+        """Begin a span around an enqueue. ids: those that the caller chose."""
+
+    def process(self, lease: Lease, about: Mapping[str, Any]) -> AbstractContextManager[Running]:
+        """Begin a span around a run. about: `queue`, `worker`, `group` and `claimed`, the server's time."""
+
+    def quiet(self) -> AbstractContextManager[object]:
+        """Suppress the spans of other libraries around calls that a worker makes for itself."""
+
+
+HEADER = "_otel"
+
+
+def tracing_of(trace: object) -> Tracing | None:
+    """Return the `trace` of a client, if it makes spans."""
+    return trace if hasattr(trace, "process") else None  # type: ignore[return-value]
+
+
+def with_carry(headers: Any, carry: dict[str, str] | None) -> Any:
+    """Return the headers of a task with what a span adds. Headers that are not a dict stay as they are."""
+    if not carry or not isinstance(headers, dict | None):
+        return headers
+    return {**(headers or {}), HEADER: carry}
