@@ -115,7 +115,7 @@ if TYPE_CHECKING:
         ReviewerStats,
         ReviewPolicy,
     )
-    from pyadeq.models.config import ConfigValue, ConfigVersion
+    from pyadeq.models.config import ConfigValue, ConfigVersion, Mark
     from pyadeq.models.limit import Limit, LimitUse
     from pyadeq.models.lock import (
         Capacity,
@@ -145,6 +145,7 @@ if TYPE_CHECKING:
         DeadGroup,
         DeadSummary,
         Failed,
+        HistoryPoint,
         Lease,
         Page,
         QueueOverview,
@@ -230,6 +231,7 @@ __all__ = [
     "Heartbeat",
     "HeldLock",
     "Hint",
+    "HistoryPoint",
     "Inbox",
     "InboxEntry",
     "LayoutError",
@@ -252,6 +254,7 @@ __all__ = [
     "Locks",
     "LogLine",
     "Mailbox",
+    "Mark",
     "Migration",
     "NounCalls",
     "Outcome",

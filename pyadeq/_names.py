@@ -37,7 +37,7 @@ SHARED = {
         "ChangeRisk ChangeStats ChangeSummary ChangeVotes Delegation Delegations Delivered FollowTask Inbox "
         "InboxEntry ReviewPolicy ReviewerStats"
     ),
-    "pyadeq.models.config": "ConfigValue ConfigVersion",
+    "pyadeq.models.config": "ConfigValue ConfigVersion Mark",
     "pyadeq.models.limit": "Limit LimitUse",
     "pyadeq.models.lock": (
         "Capacity CycleEdge Detected Edge EdgePage Forced FoundDeadlock HeldLock Hint LockRenewal LockRequest "
@@ -45,8 +45,8 @@ SHARED = {
     ),
     "pyadeq.models.partition": "Partition",
     "pyadeq.models.queue": (
-        "Backoff Bulk Claimed DeadGroup DeadSummary Failed Lease Page QueueOverview QueueStats Renewal Repair Retried "
-        "Settings Settled Snoozed Task TaskRepair TaskView"
+        "Backoff Bulk Claimed DeadGroup DeadSummary Failed HistoryPoint Lease Page QueueOverview QueueStats Renewal "
+        "Repair Retried Settings Settled Snoozed Task TaskRepair TaskView"
     ),
     "pyadeq.models.rate": "RateAnswer RateRule RuleAnswer",
     "pyadeq.models.schedule": "At Cron Every Fired Firing Schedule SchedulePut",

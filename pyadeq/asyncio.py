@@ -107,7 +107,7 @@ if TYPE_CHECKING:
         ReviewerStats,
         ReviewPolicy,
     )
-    from pyadeq.models.config import ConfigValue, ConfigVersion
+    from pyadeq.models.config import ConfigValue, ConfigVersion, Mark
     from pyadeq.models.limit import Limit, LimitUse
     from pyadeq.models.lock import (
         Capacity,
@@ -137,6 +137,7 @@ if TYPE_CHECKING:
         DeadGroup,
         DeadSummary,
         Failed,
+        HistoryPoint,
         Lease,
         Page,
         QueueOverview,
@@ -224,6 +225,7 @@ __all__ = [
     "Heartbeat",
     "HeldLock",
     "Hint",
+    "HistoryPoint",
     "Inbox",
     "InboxEntry",
     "LayoutError",
@@ -246,6 +248,7 @@ __all__ = [
     "Locks",
     "LogLine",
     "Mailbox",
+    "Mark",
     "Migration",
     "NounCalls",
     "Outcome",

@@ -40,6 +40,7 @@
 -- KEYS   weights     hash           {base}:weights
 -- KEYS   shares      prefix/zset    {base}:shares:     lane
 -- KEYS   channel     prefix/channel {base}:channel:    id
+-- KEYS   history     prefix/list    {base}:history:    name
 -- KEYS   counters    hash           {base}:counters
 -- KEYS   events      stream         {base}:events
 -- ARGV   worker    id
@@ -124,8 +125,8 @@ local function arg_lane(v)
 end
 
 local KEYS, ARGV = KEYS, ARGV
-if #KEYS ~= 39 then
-  return redis.error_reply('ADEQ_ARG expected 39 keys, got ' .. #KEYS)
+if #KEYS ~= 40 then
+  return redis.error_reply('ADEQ_ARG expected 40 keys, got ' .. #KEYS)
 end
 
 local worker = ARGV[1]
@@ -334,7 +335,7 @@ local arg_rare
 
 -- emit(ctx, event, id, detail): add an entry to the stream, if the noun keeps events. detail: `name=value` words, or
 -- ''. The trace is ctx.trace, that of the task, or else that of the call.
-local function emit(ctx, event, id, detail) local events = KEYS[38]
+local function emit(ctx, event, id, detail) local events = KEYS[39]
   if ctx.settings_events_max == 0 then return end
   if detail ~= '' and source == '' and trace == '' and not ctx.trace then
     redis.call('XADD', events, 'MAXLEN', '~', ctx.settings_events_max, '*', 'event', event, 'timestamp', ctx.now_text, 'id', id,
@@ -653,7 +654,7 @@ end
 
 -- write_counts(ctx): add what this call has counted to the totals, once a call and not once a task. A number is added to its counter,
 -- a table of buckets to one counter for each bucket, and the sum of its values to another.
-local function write_counts(ctx) local counters = KEYS[37]
+local function write_counts(ctx) local counters = KEYS[38]
   for name, counted in pairs(ctx.counts) do
     if type(counted) == 'number' then
       redis.call('HINCRBY', counters, name, counted)
@@ -1747,6 +1748,42 @@ local function held_limits(lease)
   return keys
 end
 
+-- take_snapshot(ctx): add the totals and the numbers of tasks to the minutes of the history, and the first of an hour also to its
+-- hours. ctx.history_ms is the minute of the last snapshot.
+local function take_snapshot(ctx) local config, leases, ready, lanes, delayed, blocked, dead, workers, history, counters = KEYS[1], KEYS[3], KEYS[9], KEYS[10], KEYS[12], KEYS[13], KEYS[16], KEYS[17], KEYS[37], KEYS[38]
+  local minute_ms = ctx.now - ctx.now % 60000
+  -- at most 200: totals and buckets
+  local totals, found = redis.call('HGETALL', counters), { claimed = 0, completed = 0 }
+  for i = 1, #totals, 2 do
+    local what = string.match(totals[i], '^(%l+)_ms:')
+    if what == 'wait' then found.claimed = found.claimed + totals[i + 1]
+    elseif what == 'run' then found.completed = found.completed + totals[i + 1]
+    else found[totals[i]] = totals[i + 1]
+    end
+  end
+  local names, in_line, numbers = redis.call('SRANDMEMBER', lanes, 201), 0, { string.format('%.0f', minute_ms) }
+  for i = 1, #names <= 200 and #names or 0 do in_line = in_line + redis.call('ZCARD', ready .. names[i]) end
+  for _, name in ipairs({ 'enqueued', 'claimed', 'completed', 'retried', 'dead', 'cancelled', 'stalled', 'wait_ms_sum', 'run_ms_sum' }) do
+    numbers[#numbers + 1] = string.format('%.0f', found[name] or 0)
+  end
+  numbers[#numbers + 1] = #names <= 200 and in_line or -1
+  for _, set in ipairs({ delayed, blocked, leases, dead, workers }) do numbers[#numbers + 1] = redis.call('ZCARD', set) end
+  local text = table.concat(numbers, ' ')
+  redis.call('RPUSH', history .. 'minutes', text)
+  redis.call('LTRIM', history .. 'minutes', -1440, -1)
+  if math.floor(minute_ms / 3600000) > math.floor(ctx.history_ms / 3600000) then
+    redis.call('RPUSH', history .. 'hours', text)
+    redis.call('LTRIM', history .. 'hours', -720, -1)
+  end
+  redis.call('HSET', config, 'history_ms', string.format('%.0f', minute_ms))
+end
+
+-- history_on_housekeep(ctx): take the snapshot of this minute, if there is none yet.
+-- WHEN ctx.now >= ctx.history_ms + 60000
+local function history_on_housekeep(ctx)
+  take_snapshot(ctx)
+end
+
 -- hold_limits(ctx, id, limited, fence): count a task that starts in its concurrency limits, until its lease ends, and
 -- in its rates (note_starts stores them). Returns the keys of the concurrency limits, for the lease.
 local function hold_limits(ctx, id, limited, fence) local holding = KEYS[30]
@@ -1785,10 +1822,11 @@ local function limits_on_housekeep(ctx) local blocked, waiting, limit_lines, rat
   if keys[1] then drain_limit_queues(ctx, keys) end
 end
 
--- on_housekeep(ctx, wanted): generated from lua/queue/noun.toml: calls the hooks of limits, fair.
+-- on_housekeep(ctx, wanted): generated from lua/queue/noun.toml: calls the hooks of limits, fair, history.
 local function on_housekeep(ctx, wanted)
   if ctx.settings_limits > 0 then limits_on_housekeep(ctx) end
   if ctx.settings_fair > 0 then fair_on_housekeep(ctx, wanted) end
+  if ctx.now >= ctx.history_ms + 60000 then history_on_housekeep(ctx) end
 end
 
 -- sweep_once(ctx, limit): delete expired fields of `once`, at most limit. Returns the number.
@@ -1952,11 +1990,11 @@ end
 
 -- trim_ended(ctx, limit): delete ended tasks beyond the age and the number that the queue keeps, at most limit finished
 -- and limit dead ones. Returns how many. It also trims old events in whole blocks, which costs almost nothing, and
--- reads presence_ms for sweep_workers.
-local function trim_ended(ctx, limit) local config, finished, dead, events = KEYS[1], KEYS[15], KEYS[16], KEYS[38]
-  local row = redis.call('HMGET', config, 'finished_keep_ms', 'dead_keep_ms', 'dead_max', 'events_keep_ms', 'presence_ms')
+-- reads presence_ms for sweep_workers, and history_ms for the history.
+local function trim_ended(ctx, limit) local config, finished, dead, events = KEYS[1], KEYS[15], KEYS[16], KEYS[39]
+  local row = redis.call('HMGET', config, 'finished_keep_ms', 'dead_keep_ms', 'dead_max', 'events_keep_ms', 'presence_ms', 'history_ms')
   local finished_keep_ms, dead_keep_ms = tonumber(row[1] or 604800000), tonumber(row[2] or 2592000000)
-  ctx.presence_ms = tonumber(row[5] or 30000)
+  ctx.presence_ms, ctx.history_ms = tonumber(row[5] or 30000), tonumber(row[6] or 0)
   local oldest_ms = math.max(0, ctx.now - tonumber(row[4] or 604800000))
   redis.call('XTRIM', events, 'MINID', '~', string.format('%.0f', oldest_ms))
   return trim_set(ctx, finished, finished_keep_ms, ctx.settings_finished_max, limit)

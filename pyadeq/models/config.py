@@ -26,6 +26,14 @@ class ConfigValue(NamedTuple):
         return read_json(self.value)
 
 
+class Mark(NamedTuple):
+    """A moment that charts show, such as a deployment. actor: who has made it, as the call said it."""
+
+    at: float
+    text: str
+    actor: str
+
+
 class ConfigVersion(NamedTuple):
     """An entry of the history of a name. value: None if the name was removed then. All else is as in ConfigValue."""
 

@@ -456,6 +456,39 @@ class QueueOverview(QueueStats):
         return max(0.0, self.now - min(self.oldest.values(), default=self.now))
 
 
+class HistoryPoint(Model):
+    """What happened in a queue in one step of its history, and how many tasks there were at its end.
+
+    at: the end of the step.
+    seconds: the time between the snapshots. It is longer than a step if there was no worker to take them.
+    waited, ran: the sums of waiting times of `claimed` tasks, and of running times of `completed` ones.
+    ready: None if there were more than 200 lanes.
+    buried: tasks in the dead set.
+    """
+
+    at: float
+    seconds: float
+    enqueued: int
+    claimed: int
+    completed: int
+    retried: int
+    dead: int
+    cancelled: int
+    stalled: int
+    waited: float
+    ran: float
+    ready: int | None
+    delayed: int
+    blocked: int
+    running: int
+    buried: int
+    workers: int
+
+    def rate(self, name: str) -> float:
+        """How often it happened in a second: `rate("completed")`."""
+        return float(getattr(self, name)) / self.seconds if self.seconds else 0.0
+
+
 class DeadGroup(Model):
     """Dead tasks with the same kind and reason. first, last: when the first and the last of them died."""
 

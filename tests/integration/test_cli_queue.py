@@ -201,6 +201,52 @@ def test_watch_without_a_terminal(url: str, queue: Queue) -> None:
     assert (last["queue"], last["running"], last["per_second"]["enqueued"]) == (queue.name, 1, 0)
 
 
+def remembered(queue: Queue, minutes: int, adeq: Adeq) -> None:
+    """A history as workers leave it: each minute one more task was enqueued and completed than the minute before."""
+    now_ms = int(queue.stats().now * 1000)
+    for ago in range(minutes, 0, -1):
+        number = minutes - ago
+        total = number * (number + 1) // 2
+        at_ms = now_ms - now_ms % 60_000 - ago * 60_000
+        entry = f"{at_ms} {total} {total} {total} 0 0 0 0 {1000 * total} 0 7 0 0 1 0 1"
+        adeq.client.rpush(f"{queue.base}:history:minutes", entry)
+
+
+def test_history_and_marks(url: str, base_name: str) -> None:
+    with Adeq.from_url(url, prefix=base_name) as client:
+        queue = client.queue("jobs")
+        queue.enqueue(b"")
+        remembered(queue, 6, client)
+    place = ("--url", url, "--prefix", base_name)
+    assert adeq("mark", "v1.2", "--as", "ann", *place).stdout == "marked: v1.2\n"
+    found = adeq("queue", "history", "jobs", "-o", "jsonl", *place).stdout.splitlines()
+    *points, mark = [json.loads(line) for line in found]
+    assert [point["completed"] for point in points] == [1, 2, 3, 4, 5]
+    assert [point["per_second"]["completed"] for point in points] == [round(n / 60, 4) for n in range(1, 6)]
+    assert (mark["mark"], mark["actor"]) == ("v1.2", "ann")
+    table = lines("queue", "history", "jobs", *place)
+    assert table[1][1:] == ["0.02", "0.02", "0.00", "0.00", "7", "1", "1", "s"]
+    assert table[-1][-1] == "v1.2"
+    assert [row[1:] for row in lines("mark", *place)[1:]] == [["v1.2", "ann"]]
+
+
+def test_watch_shows_the_past(url: str, base_name: str) -> None:
+    with Adeq.from_url(url, prefix=base_name) as client:
+        queue = client.queue("jobs")
+        queue.enqueue(b"")
+        remembered(queue, 6, client)
+        client.mark("v1.2")
+    arguments = ["queue", "watch", "jobs", "--for", "100ms", "--url", url, "--prefix", base_name]
+    look = answer(*arguments)
+    assert look["past"]["completed"] == [0.02, 0.03, 0.05, 0.07, 0.08]
+    assert [one["text"] for one in look["marks"]] == ["v1.2"]
+    assert " completed=.:=*#" in adeq(*arguments).stdout
+    with Terminal(*arguments) as terminal:
+        assert terminal.wait() == 0
+        assert "▂▄▅▇█" in terminal.seen
+        assert "v1.2" in terminal.seen
+
+
 def test_watch_counts_what_happens(url: str, queue: Queue) -> None:
     command = [*COMMAND, "queue", "watch", queue.name, "--interval", "100ms", "--url", url, "-o", "jsonl"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment()) as child:

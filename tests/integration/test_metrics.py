@@ -121,6 +121,25 @@ def test_a_user_who_may_not_ask_for_the_memory() -> None:
     assert "adeq_server_memory_bytes" not in {key[0] for key in found}
 
 
+def test_a_scrape_takes_the_snapshots_of_queues_without_workers(adeq: Adeq) -> None:
+    adeq.queue("jobs").enqueue("x")
+    parted = adeq.partitioned("many")
+    parted.repartition(2)
+    parted.enqueue_many([str(number) for number in range(20)])
+    assert scraped(adeq)["adeq_up",] == 1
+    bases = [adeq.queue("jobs").base, *(parted.part(one.tag).base for one in parted.partitions())]
+    assert {adeq.client.llen(f"{base}:history:minutes") for base in bases} == {1}
+
+
+def test_a_user_who_may_only_read_scrapes(base_name: str) -> None:
+    with EmbeddedServer() as server, Adeq.from_url(server.url) as adeq:
+        adeq.queue("jobs").enqueue("x")
+        server_client: Any = adeq.client
+        server_client.execute_command("ACL", "SETUSER", "default", "resetkeys", "%R~*")
+        found = scraped(adeq)
+    assert (found["adeq_up",], found["adeq_tasks", "jobs", "ready"]) == (1, 1)
+
+
 def commands(client: Any) -> int:
     """How many commands the server has run, those of scripts included."""
     return sum(one["calls"] for one in client.info("commandstats").values())

@@ -10,7 +10,15 @@ if TYPE_CHECKING:
     from tests.lua.workbench import Workbench
 
 MONTH = 31 * 86_400_000  # ms, longer than anything is kept by default
-QUEUE = (":config", ":counters", ":events", ":limits", ":weights", ":shares:")  # what stays as long as the queue
+QUEUE = (
+    ":config",
+    ":counters",
+    ":events",
+    ":history:",
+    ":limits",
+    ":weights",
+    ":shares:",
+)  # what stays as long as the queue
 
 
 def tasks(bench: Workbench) -> dict[str, dict[str, str]]:

@@ -228,6 +228,14 @@ def overview_of_priorities_and_a_lost_record(bench: Workbench, _: int) -> AnyCal
 
 
 @scenario(0)
+def overview_of_leases_and_an_empty_lane(bench: Workbench, _: int) -> AnyCall:
+    bench.lease(2)
+    bench.fill(1)
+    bench.ask("SADD", ":lanes", "group/g")
+    return bench.calls.overview()
+
+
+@scenario(0)
 def overview_of_more_than_200_lanes(bench: Workbench, _: int) -> AnyCall:
     bench.real(bench.calls.enqueue([(f"e{at}", Task(payload=b"x", lane=f"group/g{at}")) for at in range(201)], "r"))
     return bench.calls.overview()
@@ -242,6 +250,74 @@ def overview_of_an_empty_queue(bench: Workbench, _: int) -> AnyCall:
 def overview_of_a_newer_layout(bench: Workbench, _: int) -> AnyCall:
     bench.ask("HSET", ":config", "layout_min", 99)
     return bench.calls.overview()
+
+
+@scenario(1, 200)
+def snapshot_of_lanes(bench: Workbench, n: int) -> AnyCall:
+    for at in range(n):
+        bench.fill(1, lane=f"group/g{at}")
+    return bench.calls.snapshot()
+
+
+@scenario(0)
+def snapshot_after_work(bench: Workbench, _: int) -> AnyCall:
+    bench.fill(3)
+    bench.pass_time(70)
+    leases = bench.claim(2)
+    bench.pass_time(60_000)
+    bench.real(bench.calls.ack([(leases[0], b"")]))
+    return bench.calls.snapshot()
+
+
+@scenario(0)
+def snapshot_of_an_hour_of_more_than_200_lanes(bench: Workbench, _: int) -> AnyCall:
+    bench.real(bench.calls.snapshot())
+    bench.real(bench.calls.enqueue([(f"e{at}", Task(payload=b"x", lane=f"group/g{at}")) for at in range(201)], "r"))
+    bench.pass_time(3_600_000)
+    return bench.calls.snapshot()
+
+
+@scenario(0)
+def snapshot_again(bench: Workbench, _: int) -> AnyCall:
+    return sent(bench, bench.calls.snapshot())
+
+
+@scenario(0, clock="server")
+def snapshot_where_no_queue_is(bench: Workbench, _: int) -> AnyCall:
+    return bench.calls.snapshot()
+
+
+@scenario(0)
+def snapshot_of_a_newer_layout(bench: Workbench, _: int) -> AnyCall:
+    bench.ask("HSET", ":config", "layout_min", 99)
+    return bench.calls.snapshot()
+
+
+@scenario(2, 1000)
+def history_of_minutes(bench: Workbench, n: int) -> AnyCall:
+    for _ in range(n):
+        bench.real(bench.calls.snapshot())
+        bench.pass_time(60_000)
+    return bench.calls.history("minutes")
+
+
+@scenario(0)
+def history_of_hours_since_a_time(bench: Workbench, _: int) -> AnyCall:
+    for _ in range(4):
+        bench.real(bench.calls.snapshot())
+        bench.pass_time(3_600_000)
+    return bench.calls.history("hours", since_ms=bench.now - 3 * 3_600_000 - 3_000_000, limit=2)
+
+
+@scenario(0)
+def history_that_is_empty(bench: Workbench, _: int) -> AnyCall:
+    return bench.calls.history("hours")
+
+
+@scenario(0)
+def history_of_a_newer_layout(bench: Workbench, _: int) -> AnyCall:
+    bench.ask("HSET", ":config", "layout_min", 99)
+    return bench.calls.history("minutes")
 
 
 @scenario(0)
@@ -274,6 +350,20 @@ def count_dead_after_a_task_that_is_gone(bench: Workbench, _: int) -> AnyCall:
     cursor = bench.real(bench.calls.count_dead(limit=1))[2]
     bench.real(bench.calls.abandon([cursor.split()[1]], "r"))
     return bench.calls.count_dead(cursor=cursor)
+
+
+@scenario(0)
+def count_dead_of_the_newest(bench: Workbench, _: int) -> AnyCall:
+    _die(bench, 3)
+    return bench.calls.count_dead(limit=2)
+
+
+@scenario(0)
+def count_dead_without_kind_and_record(bench: Workbench, _: int) -> AnyCall:
+    leases = bench.lease(2)
+    bench.real(bench.calls.fail([Failure(one, retryable=False) for one in leases], [0, 0]))
+    bench.ask("DEL", f":task:{leases[0].id}")
+    return bench.calls.count_dead()
 
 
 @scenario(0)

@@ -117,6 +117,20 @@ def overview_of_each_priority(bench: Workbench, n: int) -> AnyCall:
     return bench.calls.overview()
 
 
+@size(200)
+def snapshot_of_many_lanes(bench: Workbench, n: int) -> AnyCall:
+    lanes(bench, n)
+    return bench.calls.snapshot()
+
+
+@size(1440)
+def history_of_a_day(bench: Workbench, n: int) -> AnyCall:
+    text = " ".join(["1700000100000", *["123456789012"] * 15])
+    for _ in range(n):
+        bench.ask("RPUSH", ":history:minutes", text)
+    return bench.calls.history("minutes")
+
+
 @size(1000)
 def count_dead_of_many_kinds(bench: Workbench, n: int) -> AnyCall:
     bench.fill(n, kind=lambda id: id.ljust(200, "k"))

@@ -15,7 +15,7 @@ from tests.property.model import Model
 START = 1_700_000_000_000
 DUMP = """
 local found, all = {}, ARGV[2] ~= '+'
-local passed = { payload = 1, by = 1, children = 1, result = 1, log = 1, events = 1, counters = 1 }
+local passed = { payload = 1, by = 1, children = 1, result = 1, log = 1, events = 1, counters = 1, history = 1 }
 for _, key in ipairs(redis.call('KEYS', ARGV[1] .. ':*')) do
   if all or not passed[string.match(string.sub(key, #ARGV[1] + 1), '^:(%l+)')] then
   local type, value = redis.call('TYPE', key).ok, nil

@@ -13,7 +13,7 @@ from tests.property.link import load_scripts
 from tests.property.records import Answer, Backoff, Spec
 
 LANES = ("any", "group/g", "group/g/inst/i")
-STAY = {"config", "counters", "events", "workers", "worker:w"}
+STAY = {"config", "counters", "events", "history:minutes", "history:hours", "workers", "worker:w"}
 
 
 def finish(lease: Answer, way: int) -> tuple[str, list[Answer]]:

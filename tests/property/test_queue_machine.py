@@ -45,7 +45,7 @@ SOAK = PROFILE == "soak"
 PARTS = 4  # shares of the examples, for several processes
 WINDOW = 45_000  # how long after its first sending a call may be sent again
 DAY = 86_400_000
-STAY = {"config", "counters", "events"}
+STAY = {"config", "counters", "events", "history:minutes", "history:hours"}
 OPERATE = ("configure", "configure", "configure", "pause", "pause", "drain", "purge", "purge all", "purge lane")
 
 

@@ -22,9 +22,10 @@ from pyadeq._core.kernel.tracing import Tracing, tracing_of
 from pyadeq._importing import IMPORTING
 from pyadeq._twins import aio_sleep
 from pyadeq.codec import Codec
-from pyadeq.errors import ClientClosed, ConfigError
+from pyadeq.errors import BadArgument, ClientClosed, ConfigError
 from pyadeq.keys import check_name
-from pyadeq.models.base import Seconds
+from pyadeq.models.base import Moment, Seconds, to_epoch_ms
+from pyadeq.models.config import Mark
 
 if TYPE_CHECKING:  # redis-py is imported when a client is made; the modules of a noun when it is first used
     from redis.asyncio import Redis, RedisCluster
@@ -39,6 +40,7 @@ T = TypeVar("T")
 LONGEST_RETRY = 45.0
 # Seconds by which a server may be late in ending a wait.
 LATE = 5.0
+LONGEST_MARK = 200
 
 
 class Adeq(Nouns):
@@ -250,6 +252,29 @@ class Adeq(Nouns):
     async def run(self, queue: str, payload: Any = None, *, wait: Seconds = 60.0, **options: Any) -> Any:
         """Enqueue a task and wait for its result; see `Queue.run`."""
         return await self.queue(queue).run(payload, wait=wait, **options)
+
+    async def mark(self, text: str, *, actor: str | None = None) -> None:
+        """Record a moment that charts show, such as the deployment of a version. The last 100 are kept.
+
+        A mark belongs to the installation, not to a queue. It is a version of the name `deployment` in the config
+        namespace `_marks`.
+
+        text: 1 to 200 characters.
+        """
+        if not 1 <= len(text) <= LONGEST_MARK:
+            raise BadArgument("ADEQ_ARG", "pyadeq", f"text: {len(text)} characters; allowed: 1 to {LONGEST_MARK}")
+        await self.config("_marks").set("deployment", text.encode(), actor=actor)
+
+    async def marks(self, since: Moment = 0) -> list[Mark]:
+        """Return the marks since a time, oldest first."""
+        first = to_epoch_ms("since", since) / 1000
+        found: list[Mark] = []
+        async for one in self.config("_marks").history("deployment"):
+            if one.at < first:
+                break
+            if one.value is not None:
+                found.append(Mark(one.at, one.value.decode(errors="replace"), one.actor))
+        return found[::-1]
 
     async def send(self, call: Call[T], retry_for: float | None = None) -> T:
         """Send one call. Raises its ScriptError, TransportError without an answer in `retry_for`, or DurabilityError.

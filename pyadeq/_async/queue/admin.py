@@ -100,6 +100,10 @@ class QueueAdmin(Area):
             trimmed += count
         return trimmed
 
+    async def snapshot(self) -> bool:
+        """Add the counters to the history, if this minute has no snapshot yet. Claims also do this. Returns whether."""
+        return await self._runner.send(self._calls.snapshot())
+
     async def repair(
         self,
         ids: Sequence[str] = (),

@@ -52,6 +52,7 @@ class QueueAreas(Producing):
     length = forward("inspect", QueueInspect.length)
     stats = forward("inspect", QueueInspect.stats)
     overview = forward("inspect", QueueInspect.overview)
+    history = forward("inspect", QueueInspect.history)
     list = forward("inspect", QueueInspect.list)
     iterate = forward("inspect", QueueInspect.iterate)
 
@@ -99,6 +100,7 @@ class QueueAreas(Producing):
     expire = forward("admin", QueueAdmin.expire)
     reap = forward("admin", QueueAdmin.reap)
     repair = forward("admin", QueueAdmin.repair)
+    snapshot = forward("admin", QueueAdmin.snapshot)
     migrate = forward("admin", QueueAdmin.migrate)
 
     chain = forward("chains", QueueChains.chain)

@@ -13,6 +13,7 @@ from pyadeq._core.kernel.call import Call, Reply, build_call
 from pyadeq._core.kernel.nouncalls import NounCalls
 from pyadeq._core.kernel.options import checked_list
 from pyadeq._core.queue import replies
+from pyadeq._core.queue.history import Snapshot
 from pyadeq._core.queue.items import (
     EnqueueItem,
     Failure,
@@ -308,6 +309,13 @@ class QueueCalls(NounCalls, ScheduleCalls, LimitCalls, WeightCalls, PartitionCal
 
     def overview(self) -> Call[QueueOverview]:
         return self.call("overview", replies.overview)
+
+    def snapshot(self) -> Call[bool]:
+        """Return whether a snapshot was taken: there is none yet in this minute."""
+        return self.call("snapshot", lambda answer: bool(answer["taken"]))
+
+    def history(self, series: str, *, since_ms: int = 0, limit: int = 1000) -> Call[list[Snapshot]]:
+        return self.call("history", replies.snapshots, series=series, since_ms=since_ms, limit=limit)
 
     def count_dead(self, *, cursor: str = "", limit: int = 1000) -> Call[tuple[list[DeadGroup], int, str]]:
         """Return the groups of a part of the dead tasks, how many tasks they have, and the cursor of the next part."""

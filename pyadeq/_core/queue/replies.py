@@ -7,6 +7,7 @@ from typing import Any, cast
 
 from pyadeq._core.kernel.call import Answer, Reply
 from pyadeq._core.kernel.nouncalls import in_seconds, record
+from pyadeq._core.queue.history import Snapshot
 from pyadeq.errors import UnknownTask
 from pyadeq.models.base import read_json
 from pyadeq.models.queue import (
@@ -151,6 +152,10 @@ def overview(answer: Answer) -> QueueOverview:
     tables = {name: record("queue", name, fields.pop(name)) for name in ("lanes", "counters", "oldest")}
     oldest = {lane: since_ms / 1000 for lane, since_ms in tables.pop("oldest").items()}
     return QueueOverview.model_validate({**fields, **tables, "oldest": oldest})
+
+
+def snapshots(answer: Answer) -> list[Snapshot]:
+    return [(one["at_ms"] / 1000, one.fields) for one in answer["items"]]
 
 
 def dead_groups(answer: Answer) -> tuple[list[DeadGroup], int, str]:

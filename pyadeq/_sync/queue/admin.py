@@ -101,6 +101,10 @@ class QueueAdmin(Area):
             trimmed += count
         return trimmed
 
+    def snapshot(self) -> bool:
+        """Add the counters to the history, if this minute has no snapshot yet. Claims also do this. Returns whether."""
+        return self._runner.send(self._calls.snapshot())
+
     def repair(
         self,
         ids: Sequence[str] = (),

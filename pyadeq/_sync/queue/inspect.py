@@ -8,10 +8,14 @@ from collections.abc import Iterator, Sequence
 from typing import TypedDict, Unpack
 
 from pyadeq._sync.queue.base import Area
-from pyadeq._core.kernel.options import checked_list, checked_options
+from pyadeq._core.kernel.options import checked_list, checked_options, unfit
+from pyadeq._core.queue.history import Snapshot, points
 from pyadeq._core.queue.items import MAX_ITEMS, checked_lanes
-from pyadeq.models.queue import Page, QueueOverview, QueueStats, State, TaskView
+from pyadeq.models.base import Moment, Seconds, to_epoch_ms, to_ms
+from pyadeq.models.queue import HistoryPoint, Page, QueueOverview, QueueStats, State, TaskView
 from pyadeq.models.worker import LogLine, Outcome
+
+HOUR, MONTH = 3600, 30 * 86_400
 
 
 class TaskFilter(TypedDict, total=False):
@@ -60,6 +64,29 @@ class QueueInspect(Area):
     def overview(self) -> QueueOverview:
         """Return what `stats` returns, and since when the oldest ready task of each lane waits."""
         return self._runner.send(self._calls.overview())
+
+    def history(self, since: Moment | None = None, step: Seconds = 60) -> builtins.list[HistoryPoint]:
+        """Return what happened in each step of the past, oldest first.
+
+        Each minute, a claim or `admin.snapshot` takes a snapshot of the counters. The first one of an hour is kept for
+        30 days. A step is the sum of what happened between the snapshots in it.
+
+        since: None: all that is kept.
+        step: 60 seconds to 30 days. Minutes are kept for a day, so a step below an hour reaches no further back.
+        """
+        seconds = to_ms("step", step) / 1000
+        if not 60 <= seconds <= MONTH:
+            raise unfit("step", step, f"60 to {MONTH:,} seconds")
+        since_ms = 0 if since is None else max(0, to_epoch_ms("since", since))
+        series = "minutes" if seconds < HOUR else "hours"
+        found: builtins.list[Snapshot] = []
+        while not found or len(found) % MAX_ITEMS == 0:
+            more = self._runner.send(self._calls.history(series, since_ms=since_ms, limit=MAX_ITEMS))
+            if not more:
+                break
+            found += more
+            since_ms = round(more[-1][0] * 1000) + 1
+        return points(found, seconds)
 
     def list(
         self, state: State | None = None, *, cursor: str = "", limit: int = 100, **filter: Unpack[TaskFilter]

@@ -21,6 +21,7 @@ class Commands(Root):
 
     verbs: ClassVar = {
         "inbox": "List the changes that wait for your answer, the most urgent first.",
+        "mark": "Record a moment that charts show, such as a deployment.",
         "metrics": "Export metrics for Prometheus.",
         "doctor": "Check a server's settings and say what to change, why and how.",
         "chaos": "Test whether this deployment loses anything when it fails.",

@@ -9,7 +9,7 @@ import typer
 
 from pyadeq import Adeq, Deferred, QueueStats
 from pyadeq.errors import AdeqError, TransportError
-from pyadeq.ext.cli import partitions, queue_control, queue_settings, queue_watch
+from pyadeq.ext.cli import partitions, queue_control, queue_history, queue_settings, queue_watch
 from pyadeq.ext.cli.arguments import QueueName, many
 from pyadeq.ext.cli.common import DEFAULT_URL, Format, Output, Url, connected, iso, print_json, print_lines, stdout
 from pyadeq.ext.cli.resolve import existing_queue
@@ -148,6 +148,7 @@ def _bound(buckets: list[tuple[int, int]], rank: int) -> int:
 
 
 app.command()(queue_watch.watch)
+app.command()(queue_history.history)
 app.command()(queue_control.pause)
 app.command()(queue_control.resume)
 app.command()(queue_control.drain)

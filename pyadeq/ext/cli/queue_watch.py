@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from math import inf
@@ -13,16 +13,19 @@ from typing import Annotated, Any
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from pyadeq import QueueStats
+from pyadeq import HistoryPoint, Mark, QueueStats
 from pyadeq.ext.cli.arguments import QueueName, many, time_option
-from pyadeq.ext.cli.common import DEFAULT_URL, Format, Output, Url, connected, iso, print_json
+from pyadeq.ext.cli.common import DEFAULT_URL, Format, Output, Url, connected, iso, print_json, stdout
 from pyadeq.ext.cli.live import Live
+from pyadeq.ext.cli.queue_history import read_marks
 from pyadeq.ext.cli.resolve import AnyQueue, existing_queue
+from pyadeq.ext.cli.spark import spark
 from pyadeq.ext.cli.tables import columns
 
 STATES = ("ready", "delayed", "blocked", "running", "stalled", "finished", "dead")
 FLOWS = ("enqueued", "claimed", "completed", "retried", "dead")
 LANES = 10  # shown, the longest
+PAST = 30  # minutes of the history that are shown
 SHORTEST = 0.1  # seconds between two looks
 
 
@@ -33,6 +36,8 @@ class Look:
     queue: str
     stats: QueueStats
     before: QueueStats
+    past: list[HistoryPoint]
+    marks: list[Mark]
 
     def change(self, state: str) -> int:
         """How many more tasks are in a state."""
@@ -49,7 +54,14 @@ class Look:
         stats = self.stats
         about = {"queue": self.queue, "time": stats.now, "time_iso": iso(stats.now), "mode": stats.mode}
         counts = {name: getattr(stats, name) for name in STATES}
-        return {**about, **counts, "workers": stats.workers, "per_second": self.rates()}
+        past = {name: [round(point.rate(name), 2) for point in self.past] for name in FLOWS}
+        marks = [{"time": one.at, "text": one.text} for one in self.marks]
+        found = {**about, **counts, "workers": stats.workers, "per_second": self.rates()}
+        return {**found, "past": {"time": [point.at for point in self.past], **past}, "marks": marks}
+
+    def spark(self, name: str, plain: bool) -> str:
+        """The rates of the last minutes as a line."""
+        return spark([point.rate(name) for point in self.past], plain)
 
 
 def watch(
@@ -61,12 +73,13 @@ def watch(
 ) -> None:
     """Watch a queue: how many tasks are in each state, and how many change per second. Ctrl-C ends it.
 
-    On a terminal, the picture is updated in place. Elsewhere, there is a line for each read. With -o jsonl there is an
-    object for each read, with -o json only the last one.
+    On a terminal, the picture is updated in place, with the last 30 minutes as spark lines. Elsewhere, there is a line
+    for each read. With -o jsonl there is an object for each read, with -o json only the last one.
     """
     last = None
     with connected(url) as adeq, Live() as live, suppress(KeyboardInterrupt):
-        for last in look_at(existing_queue(adeq, name), max(interval, SHORTEST), seconds):
+        queue = existing_queue(adeq, name)
+        for last in look_at(queue, max(interval, SHORTEST), seconds, lambda since: read_marks(adeq, since)):
             if output == Format.table:
                 live.show(_picture(last), _line(last))
             elif output == Format.jsonl:
@@ -75,14 +88,20 @@ def watch(
         print_json(last.as_json())
 
 
-def look_at(queue: AnyQueue, interval: float, seconds: float | None) -> Iterator[Look]:
+def look_at(
+    queue: AnyQueue, interval: float, seconds: float | None, marks_since: Callable[[float], list[Mark]]
+) -> Iterator[Look]:
     """The queue, again and again, for that many seconds; without, for ever."""
     until = inf if seconds is None else monotonic() + seconds
     before: QueueStats | None = None
+    past, marks, read = list[HistoryPoint](), list[Mark](), -inf
     while True:
         begun = monotonic()
         stats = queue.stats()
-        yield Look(queue.name, stats, before or stats)
+        if begun >= read + 60:
+            since = stats.now - 60 * PAST
+            past, marks, read = queue.history(since)[-PAST:], marks_since(since), begun
+        yield Look(queue.name, stats, before or stats, past, marks)
         before = stats
         wait = min(begun + interval, until) - monotonic()
         if monotonic() >= until:
@@ -92,22 +111,29 @@ def look_at(queue: AnyQueue, interval: float, seconds: float | None) -> Iterator
 
 def _line(look: Look) -> str:
     fields = look.as_json()
-    rates = [f"{name}/s={rate:g}" for name, rate in fields.pop("per_second").items()]
+    rates = [f"{name}/s={rate:g}" for name, rate in fields["per_second"].items()]
     words = [f"{name}={fields[name]}" for name in ("mode", *STATES, "workers")]
-    return " ".join([fields["time_iso"], look.queue, *words, *rates])
+    past = [f"{name}={look.spark(name, plain=True)}" for name in ("enqueued", "completed") if look.past]
+    return " ".join([fields["time_iso"], look.queue, *words, *rates, *past])
 
 
 def _picture(look: Look) -> RenderableType:
     stats = look.stats
     head = Text.assemble((look.queue, "bold"), f"  {stats.mode}  {many(stats.workers, 'worker')}  {iso(stats.now)}")
     states = [(name, f"{getattr(stats, name):,}", _signed(look.change(name))) for name in STATES]
-    flows = [(name, f"{stats.counters.get(name, 0):,}", f"{rate:,.1f}") for name, rate in look.rates().items()]
+    plain = stdout().options.ascii_only
+    flows = [
+        (name, f"{stats.counters.get(name, 0):,}", f"{rate:,.1f}", look.spark(name, plain))
+        for name, rate in look.rates().items()
+    ]
     parts: list[RenderableType] = [
         head,
         Text(),
         columns(["state", "tasks", "change"], states, right=["tasks", "change"]),
     ]
-    parts += [Text(), columns(["total", "count", "per second"], flows, right=["count", "per second"])]
+    heads = ["total", "count", "per second", f"last {PAST} minutes" if look.past else ""]
+    parts += [Text(), columns(heads, flows, right=["count", "per second"])]
+    parts += [Text(f"{iso(one.at)}  {one.text}", style="dim") for one in look.marks[-3:]]
     if set(stats.lanes) - {"any"}:
         longest = sorted(stats.lanes.items(), key=lambda lane: -lane[1])[:LANES]
         parts += [

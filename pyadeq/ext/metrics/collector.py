@@ -12,7 +12,7 @@ from prometheus_client.registry import Collector
 from redis.exceptions import RedisError
 
 from pyadeq import Adeq, QueueOverview, __version__
-from pyadeq.errors import AdeqError
+from pyadeq.errors import AdeqError, TransportError
 from pyadeq.ext.metrics.table import LANES, TABLE
 
 NAMES_EVERY = 60.0
@@ -80,6 +80,8 @@ class AdeqCollector(Collector):
         if time.monotonic() >= self._named + NAMES_EVERY:
             self._names = {noun: sorted(self._adeq.names(noun, partitions=noun == "queue")) for noun in NOUNS}
             self._named = time.monotonic()
+            for name in self._names["queue"]:
+                self._snapshot(name)
         whole = [name for name in self._names["queue"] if "/" not in name]
         parted = {name.partition("/")[0] for name in self._names["queue"] if "/" in name}
         with self._adeq.pipeline() as pipe:
@@ -100,6 +102,16 @@ class AdeqCollector(Collector):
         with suppress(RedisError):  # a user without the right to INFO
             for server, node in _primaries(self._adeq.client):
                 families.add("adeq_server_memory_bytes", int(node.info("memory")["used_memory"]), server)
+
+    def _snapshot(self, name: str) -> None:
+        """Take the snapshot of this minute, if no worker has done so."""
+        whole, _, tag = name.partition("/")
+        queue = self._adeq.partitioned(whole).part(tag) if tag else self._adeq.queue(whole)
+        try:
+            queue.admin.snapshot()
+        except TransportError as error:
+            if error.retryable:  # else the user may only read, and the workers of the queue take the snapshots alone
+                raise
 
 
 def _primaries(client: Any) -> Iterator[tuple[str, Any]]:

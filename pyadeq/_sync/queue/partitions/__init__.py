@@ -88,6 +88,7 @@ class PartitionedQueue(Putting, TakingPart):
     length = forward("inspect", PartitionedInspect.length)
     stats = forward("inspect", PartitionedInspect.stats)
     overview = forward("inspect", PartitionedInspect.overview)
+    history = forward("inspect", PartitionedInspect.history)
     retry = forward("dead", PartitionedDead.retry)
     retry_many = forward("dead", PartitionedDead.retry_many)
     retry_dead = forward("dead", PartitionedDead.retry_all)
@@ -101,6 +102,7 @@ class PartitionedQueue(Putting, TakingPart):
     pause = forward("admin", PartitionedAdmin.pause)
     drain = forward("admin", PartitionedAdmin.drain)
     resume = forward("admin", PartitionedAdmin.resume)
+    snapshot = forward("admin", PartitionedAdmin.snapshot)
     migrate = forward("admin", PartitionedAdmin.migrate)
 
     # Partitions

@@ -20,6 +20,7 @@ from pyadeq._sync.queue.workers import QueueWorkers
 from pyadeq._core.kernel.migration import newest_layout
 from pyadeq._core.kernel.options import checked_list
 from pyadeq._core.queue.dead import together as dead_together
+from pyadeq._core.queue.history import together as histories_together
 from pyadeq._core.queue.migration import refuse_older
 from pyadeq._core.queue.partitions import WHOLE, PartitionMap, together
 from pyadeq._core.queue.partitions import total as added_up
@@ -198,6 +199,7 @@ class PartitionedInspect(PartitionedArea):
     )
 
     overview = total("inspect", QueueInspect.overview, added_overview)
+    history = total("inspect", QueueInspect.history, histories_together)
 
 
 class PartitionedDead(PartitionedArea):
@@ -276,6 +278,7 @@ class PartitionedAdmin(PartitionedArea):
     pause = each("admin", QueueAdmin.pause)
     drain = each("admin", QueueAdmin.drain)
     resume = each("admin", QueueAdmin.resume)
+    snapshot = each("admin", QueueAdmin.snapshot, any)
 
     def migrate(self, *, force: bool = False, progress: Callable[[int], object] | None = None) -> Migration:
         """Convert the stored data of every partition to the layout of this release; see `Queue.migrate`."""

@@ -1,0 +1,63 @@
+"""`adeq queue history`: what happened in a queue, step by step."""
+
+from __future__ import annotations
+
+import time
+from contextlib import suppress
+from typing import Annotated, Any
+
+from pyadeq import Adeq, HistoryPoint, Mark
+from pyadeq.errors import AdeqError
+from pyadeq.ext.cli.arguments import QueueName, time_option
+from pyadeq.ext.cli.common import DEFAULT_URL, Format, Output, Url, connected, iso, print_lines
+from pyadeq.ext.cli.resolve import existing_queue
+from pyadeq.ext.cli.tables import print_rows
+
+RATES = ("enqueued", "completed", "retried", "dead")
+
+
+def history(
+    name: QueueName,
+    since: Annotated[float, time_option("How far back.")] = "1h",  # type: ignore[assignment]
+    step: Annotated[float, time_option("Sum up this time; at least a minute.")] = "1m",  # type: ignore[assignment]
+    url: Url = DEFAULT_URL,
+    output: Output = Format.table,
+) -> None:
+    """Show how often tasks were enqueued, completed and so on in each step, per second, and the marks of `adeq mark`.
+
+    Workers take a snapshot of the counters each minute, and adeq metrics does so for queues without workers. Minutes
+    are kept for a day, hours for 30 days: with a step of an hour or more, hours are shown.
+    """
+    begin = time.time() - since
+    with connected(url) as adeq:
+        points = existing_queue(adeq, name).history(begin, step)
+        marks = read_marks(adeq, begin)
+    rows: list[tuple[float, HistoryPoint | Mark]] = [(one.at, one) for one in points]
+    rows = sorted([*rows, *((one.at, one) for one in marks)], key=lambda row: row[0])
+    if output != Format.table:
+        print_lines((_as_json(one) for _, one in rows), output)
+        return
+    heads = ["time", *(f"{rate}/s" for rate in RATES), "ready", "running", "mean wait", "mark"]
+    print_rows(heads, [_row(one) for _, one in rows], right=heads[1:-1], spare=["running", "mean wait", "retried/s"])
+
+
+def read_marks(adeq: Adeq, since: float) -> list[Mark]:
+    """The marks since a time; none if the user may not read them."""
+    with suppress(AdeqError):
+        return adeq.marks(since)
+    return []
+
+
+def _as_json(one: HistoryPoint | Mark) -> dict[str, Any]:
+    if isinstance(one, Mark):
+        return {"time": one.at, "time_iso": iso(one.at), "mark": one.text, "actor": one.actor}
+    per_second = {rate: round(one.rate(rate), 4) for rate in RATES}
+    return {"time": one.at, "time_iso": iso(one.at), **one.model_dump(exclude={"at"}), "per_second": per_second}
+
+
+def _row(one: HistoryPoint | Mark) -> tuple[str, ...]:
+    if isinstance(one, Mark):
+        return (iso(one.at), *[""] * (len(RATES) + 3), one.text)
+    wait = f"{one.waited / one.claimed:.3g} s" if one.claimed else ""
+    rates = [f"{one.rate(rate):.2f}" for rate in RATES]
+    return (iso(one.at), *rates, "" if one.ready is None else str(one.ready), str(one.running), wait, "")

@@ -1,0 +1,90 @@
+# Generated from tests/integration/aio/test_history.py by pyadeq/_unasync.py; do not edit.
+"""The history of a queue and the marks of an installation."""
+
+from collections.abc import Iterator
+
+import pytest
+
+from pyadeq import Adeq, Queue
+from pyadeq.errors import BadArgument
+from tests.integration.conftest import Clock
+
+
+@pytest.fixture
+def adeq(url: str, base_name: str, clock: Clock) -> Iterator[Adeq]:
+    with Adeq.from_url(url, prefix=base_name, clock=clock) as adeq:
+        yield adeq
+
+
+@pytest.fixture
+def queue(adeq: Adeq) -> Queue:
+    queue = adeq.queue("jobs")
+    queue.configure(clock="test")
+    return queue
+
+
+def minutes(queue: Queue, clock: Clock, enqueued: list[int]) -> None:
+    """A minute for each number: so many tasks are enqueued, and completed a minute later."""
+    for number in [*enqueued, 0]:
+        leases = queue.claim(limit=1000)
+        queue.ack_many([(lease, None) for lease in leases])
+        queue.snapshot()
+        if number:
+            queue.enqueue_many([b""] * number)
+        clock.tick(60)
+    queue.snapshot()
+
+
+def test_rates_of_the_past(queue: Queue, clock: Clock) -> None:
+    minutes(queue, clock, [6, 12, 0])
+    points = queue.history()
+    assert [point.enqueued for point in points] == [6, 12, 0, 0]
+    assert [point.completed for point in points] == [0, 6, 12, 0]
+    assert [point.rate("enqueued") for point in points] == [0.1, 0.2, 0, 0]
+    assert points[1].waited == 6 * 60
+    assert queue.history(step=3 * 3600) == []  # the first of an hour is the base of the next
+    newest = queue.history(since=points[1].at)
+    assert newest == points[2:]
+    with pytest.raises(BadArgument, match="step"):
+        queue.history(step=59)
+
+
+def test_more_minutes_than_one_call_returns(queue: Queue, clock: Clock) -> None:
+    for _ in range(1100):
+        queue.snapshot()
+        clock.tick(60)
+    points = queue.history()
+    assert len(points) == 1099
+    assert [point.at for point in points] == sorted({point.at for point in points})
+    assert sum(point.seconds for point in queue.history(step=600)) == 1099 * 60
+
+
+def test_partitions_are_added_up(adeq: Adeq, clock: Clock) -> None:
+    queue = adeq.partitioned("jobs")
+    queue.configure(clock="test")
+    queue.repartition(2)
+    assert queue.snapshot() is True
+    assert queue.snapshot() is False
+    queue.enqueue_many([str(number) for number in range(20)])
+    clock.tick(60)
+    queue.snapshot()
+    (point,) = queue.history()
+    assert (point.enqueued, point.ready, point.seconds) == (20, 20, 60)
+    clock.tick(60)
+    first, *_ = [queue.part(part.tag) for part in queue.partitions()]
+    first.snapshot()
+    assert [point.ready for point in queue.history()] == [20, 20]
+
+
+def test_marks(url: str, base_name: str) -> None:
+    with Adeq.from_url(url, prefix=base_name) as adeq:
+        assert adeq.marks() == []
+        adeq.mark("v1.1", actor="ann")
+        adeq.mark("v1.2 ü")
+        first, second = adeq.marks()
+        assert [(one.text, one.actor) for one in (first, second)] == [("v1.1", "ann"), ("v1.2 ü", "")]
+        assert first.at <= second.at
+        assert adeq.marks(second.at + 1) == []
+        for text in ("", "x" * 201):
+            with pytest.raises(BadArgument, match="allowed: 1 to 200"):
+                adeq.mark(text)
