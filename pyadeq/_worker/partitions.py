@@ -243,6 +243,10 @@ class Partitions:
         """See `Queue.release_many`."""
         return await self._queue._in_each(leases, lambda lease: lease, lambda queue, some: queue.release_many(some))
 
+    async def get_many(self, ids: Sequence[str]) -> list[TaskView | None]:
+        """See `Queue.get_many`."""
+        return list(await asyncio.gather(*map(self._queue.get, ids)))
+
     async def snooze_many(self, leases: Sequence[tuple[Held, Seconds]]) -> list[Snoozed]:
         """See `Queue.snooze_many`."""
         return await self._queue._in_each(leases, lambda one: one[0], lambda queue, some: queue.snooze_many(some))

@@ -10,7 +10,7 @@ from pyadeq._core.queue.calls import QueueCalls
 from pyadeq._core.queue.items import Failure, Held
 from pyadeq._tasks.context import TaskQueue
 from pyadeq.models.base import Seconds
-from pyadeq.models.queue import AckStatus, Failed, ReleaseStatus, Renewal, Settled, Snoozed
+from pyadeq.models.queue import AckStatus, Failed, ReleaseStatus, Renewal, Settled, Snoozed, TaskView
 from pyadeq.models.schedule import Fired
 from pyadeq.models.worker import Heartbeat
 
@@ -90,5 +90,7 @@ class WorkerQueue(TaskQueue, Protocol):
     async def heartbeat_many(self, leases: Sequence[Held], *, extend: Seconds = 0) -> list[Renewal]: ...
 
     async def release_many(self, leases: Sequence[Held]) -> list[ReleaseStatus]: ...
+
+    async def get_many(self, ids: Sequence[str]) -> list[TaskView | None]: ...
 
     async def snooze_many(self, leases: Sequence[tuple[Held, Seconds]]) -> list[Snoozed]: ...

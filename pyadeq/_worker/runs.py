@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from typing import Any
 
@@ -17,13 +18,16 @@ from pyadeq._worker.ends import Ends
 from pyadeq._worker.queue import WorkerQueue
 from pyadeq._worker.renewal.base import Interruption
 from pyadeq._worker.unknown import Aside, Unknown
+from pyadeq.errors import AdeqError
 from pyadeq.models.base import encode
-from pyadeq.models.queue import Lease
+from pyadeq.models.queue import Lease, TaskView
 
 Handler = Callable[[Lease], Awaitable[Any]]
 Ack = tuple[Lease, bytes]
 
 MOST_RESULT_BYTES = 1024 * 1024
+# Links of a span to tasks whose results the task needs, and seconds to find them.
+MOST_EARLIER, PATIENCE = 32, 1.0
 log = logging.getLogger("pyadeq.worker")
 
 
@@ -197,6 +201,8 @@ class Runs:
             if trace := running.carrier.get("traceparent"):
                 self._ends.follow(lease, trace)
             try:
+                if running.recording and ("after" in lease.record or "gather" in lease.record):
+                    running.link(await self._earlier(lease))
                 result = await self._handler(lease)
             except UnknownKind:
                 running.end("put_aside")
@@ -212,6 +218,17 @@ class Runs:
                 raise
             running.end("completed")
             return result
+
+    async def _earlier(self, lease: Lease) -> list[tuple[str, str]]:
+        """Return the ids and traces of some tasks whose results this one needs. It takes a second at most."""
+        tasks: list[TaskView | None] = []
+        with suppress(AdeqError, TimeoutError):
+            async with asyncio.timeout(PATIENCE):
+                if lease.after:
+                    tasks += await self._queue.get_many(lease.after[:MOST_EARLIER])
+                if "gather" in lease.record:
+                    tasks += (await self._queue.gathered_page(lease.id, ""))[0]
+        return [(task.id, task.trace) for task in tasks[:MOST_EARLIER] if task and task.trace]
 
     def _failed(self, run: Run, error: BaseException) -> None:
         if run.interrupted or (self._closing and isinstance(error, asyncio.CancelledError)):

@@ -384,3 +384,75 @@ def test_without_the_extra_the_error_names_it(monkeypatch: pytest.MonkeyPatch) -
 def test_clients_and_workers_do_not_import_it() -> None:
     code = "import sys, pyadeq.asyncio as a; a.Worker, a.Adeq; assert 'opentelemetry' not in sys.modules"
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def linked(span: ReadableSpan) -> dict[Any, int]:
+    """The spans of earlier tasks that a span has links to, by task."""
+    links = [link for link in span.links if link.attributes]
+    return {link.attributes["messaging.message.id"]: link.context.span_id for link in links if link.attributes}
+
+
+@pytest.mark.parametrize("partitions", [1, 2])
+async def test_a_task_has_links_to_those_that_it_came_after(
+    url: str, base_name: str, spans: Spans, partitions: int
+) -> None:
+    async with Adeq.from_url(url, trace=Traces(tracer_provider=spans.provider)) as adeq:
+        queue = adeq.partitioned(base_name)
+        if partitions > 1:
+            await queue.repartition(partitions)
+        one = await queue.enqueue(kind="echo")
+        last = await queue.enqueue(kind="echo", after=one)
+        async with Adeq.from_url(url) as other:  # a task without a trace gets no link
+            untraced = await other.partitioned(base_name).enqueue(kind="echo")
+        alone = await queue.enqueue(kind="echo", after=untraced)
+        async with at_work(Worker(queue, handle)):
+            await eventually(lambda: len(spans.all("process")) == 4)
+    sent = {(span.attributes or {})["messaging.message.id"]: span.context.span_id for span in spans.all("enqueue")}
+    runs = {(span.attributes or {})["messaging.message.id"]: span for span in spans.all("process")}
+    assert linked(runs[last.id]) == {one.id: sent[one.id]}
+    assert [len(runs[id].links) for id in (one.id, last.id, untraced.id, alone.id)] == [1, 2, 0, 1]
+
+
+async def test_a_task_that_gathers_has_links_to_its_children(queue: Queue, spans: Spans) -> None:
+    await queue.enqueue(id="all", kind="echo", gather=2)
+    await queue.enqueue(id="c1", kind="echo", parent="all")
+    await queue.enqueue(id="c2", kind="echo", parent="all")
+    async with working(queue, handle):
+        await eventually(lambda: len(spans.all("process")) == 3)
+    assert linked(spans.all("process")[-1]).keys() == {"c1", "c2"}
+
+
+async def test_a_wait_for_a_lock_is_a_span(url: str, base_name: str, spans: Spans) -> None:
+    """A lock that is free makes none."""
+    async with Adeq.from_url(url, trace=Traces(tracer_provider=spans.provider)) as adeq:
+        locks = adeq.locks(base_name)
+        first = await locks.take("a", owner="ann")
+        assert not spans.all()
+        waiting = asyncio.create_task(locks.take("a", owner="bob"))
+        await eventually(lambda: has_waiter(locks))
+        await first.release()
+        second = await waiting
+        got = await spans.one("acquire")
+        assert (got.name, got.kind) == (f"acquire {base_name}", SpanKind.INTERNAL)
+        assert dict(got.attributes or {}) == {
+            "adeq.lock.domain": base_name,
+            "adeq.lock.resources": ("a",),
+            "adeq.lock.outcome": "granted",
+            "adeq.lock.fences": (second.fence,),
+        }
+        await second.release()
+
+
+async def test_a_wait_that_ends_in_vain_says_so(url: str, base_name: str, spans: Spans) -> None:
+    async with Adeq.from_url(url, trace=Traces(tracer_provider=spans.provider)) as adeq:
+        locks = adeq.locks(base_name)
+        held = await locks.take("a", owner="ann")
+        with pytest.raises(pyadeq.WaitTimeout):
+            await locks.take("a", owner="bob", wait=0.05)
+        waits = await spans.one("acquire")
+        assert (waits.attributes or {})["adeq.lock.outcome"] == "timed_out"
+        await held.release()
+
+
+async def has_waiter(locks: Any) -> bool:
+    return bool((await locks.stats()).waiting)

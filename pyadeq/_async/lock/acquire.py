@@ -184,12 +184,20 @@ class Acquiring(LocksBase):
             sent = self._here()
             state = await self._ask(self._call(rid, wish, max(until - sent, 0.0), issued_ms, born_ms))
             if state.status == "queued":
-                return await self._wait(rid, wish, state, state.now + max(until - sent, 0.0))
+                return await self._waited(rid, wish, state, state.now + max(until - sent, 0.0))
             if state.retry_after is None or sent + state.retry_after > until:
                 return state, sent
             # the server does not store a rate-limited request: send the same one again
             await aio_sleep(state.retry_after)
             self._check_open()
+
+    async def _waited(self, rid: str, wish: _Wish, state: RequestState, end: float) -> tuple[RequestState, float]:
+        if (tracing := self._runner.tracing) is None:
+            return await self._wait(rid, wish, state, end)
+        with tracing.wait(self.name, [one.resource for one in wish.requests]) as waiting:
+            state, sent = await self._wait(rid, wish, state, end)
+            waiting.end(state.outcome or state.status, state.fences)
+            return state, sent
 
     async def _wait(self, rid: str, wish: _Wish, state: RequestState, end: float) -> tuple[RequestState, float]:
         """Poll after each hint and from time to time. end: on the domain's clock."""

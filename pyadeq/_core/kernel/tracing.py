@@ -29,11 +29,25 @@ class Running(Protocol):
     carrier: dict[str, str]
     inside: Inside
 
+    @property
+    def recording(self) -> bool:
+        """Whether it is sampled, so that links are worth their cost."""
+
+    def link(self, earlier: Sequence[tuple[str, str]]) -> None:
+        """Add links to tasks whose results the run needs: their ids and traces."""
+
     def end(self, outcome: str) -> None:
         """Note how the run ended, if it did not fail."""
 
     def fail(self, reason: str, text: str | None) -> None:
         """Note a failure. text: its error, if it may be shown."""
+
+
+class Waiting(Protocol):
+    """A span around a wait for locks."""
+
+    def end(self, outcome: str, fences: Mapping[str, int]) -> None:
+        """Note how the wait ended."""
 
 
 class Tracing(Protocol):
@@ -47,6 +61,9 @@ class Tracing(Protocol):
 
     def process(self, lease: Lease, about: Mapping[str, Any]) -> AbstractContextManager[Running]:
         """Begin a span around a run. about: `queue`, `worker`, `group` and `claimed`, the server's time."""
+
+    def wait(self, domain: str, resources: Sequence[str]) -> AbstractContextManager[Waiting]:
+        """Begin a span around a wait for locks."""
 
     def quiet(self) -> AbstractContextManager[object]:
         """Suppress the spans of other libraries around calls that a worker makes for itself."""

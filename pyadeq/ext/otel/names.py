@@ -20,3 +20,8 @@ WORKER = "messaging.adeq.worker"
 OUTCOME = "messaging.adeq.outcome"
 RECEIPT = "messaging.adeq.receipt"
 EXISTING = "messaging.adeq.existing_task"
+
+DOMAIN = "adeq.lock.domain"
+RESOURCES = "adeq.lock.resources"
+OUTCOME_OF_LOCK = "adeq.lock.outcome"
+FENCES = "adeq.lock.fences"

@@ -102,6 +102,13 @@ class Traces:
             span.end()
 
     @contextmanager
+    def wait(self, domain: str, resources: Sequence[str]) -> Iterator[Waiting]:
+        """For the client: a span around a wait for locks."""
+        about = {names.DOMAIN: domain, names.RESOURCES: list(resources)}
+        with self._tracer.start_as_current_span(f"acquire {domain}", attributes=about, record_exception=False) as span:
+            yield Waiting(span)
+
+    @contextmanager
     def quiet(self) -> Iterator[None]:
         """For the worker: no spans of other libraries, such as those of redis-py's instrumentation."""
         token = context.attach(context.set_value(SUPPRESS, True, Context()))
@@ -145,6 +152,18 @@ class Running:
         self.carrier = carrier
         self.inside = inside, carrier
 
+    @property
+    def recording(self) -> bool:
+        """Whether it is sampled."""
+        return self._span.is_recording()
+
+    def link(self, earlier: Sequence[tuple[str, str]]) -> None:
+        """Add links to tasks whose results the run needs: their ids and traces."""
+        for id, text in earlier:
+            created, _ = context_of({PARENT: text}, ())
+            if created.is_valid:
+                self._span.add_link(created, {names.TASK: id})
+
     def end(self, outcome: str) -> None:
         """Note how the run ended, if it did not fail."""
         self._span.set_attribute(names.OUTCOME, outcome)
@@ -154,6 +173,19 @@ class Running:
         self._span.set_attribute(names.OUTCOME, "failed")
         self._span.set_attribute(names.ERROR_TYPE, reason)
         self._span.set_status(Status(StatusCode.ERROR, text))
+
+
+class Waiting:
+    """A span around a wait for locks."""
+
+    def __init__(self, span: Span) -> None:
+        self._span = span
+
+    def end(self, outcome: str, fences: Mapping[str, int]) -> None:
+        """Note how the wait ended."""
+        self._span.set_attribute(names.OUTCOME_OF_LOCK, outcome)
+        if fences:
+            self._span.set_attribute(names.FENCES, [fences[name] for name in sorted(fences)])
 
 
 def _attributes(lease: Lease, about: Mapping[str, Any]) -> dict[str, Any]:
