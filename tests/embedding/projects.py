@@ -18,6 +18,7 @@ from pyadeq.ext.bindings.render import raw, rust_type
 HERE = Path(__file__).parent
 ROOT = HERE.parents[1]
 VECTORS = ROOT / "lua" / "conformance"
+SESSION_IDS = HERE / "session_ids.tsv"  # a test of Python has the same lines
 WANTED = os.environ.get("ADEQ_TEST_EMBEDDING") == "1"
 LONG = 900  # seconds: a first build compiles all that it depends on
 
