@@ -14,10 +14,11 @@ import pytest
 from prometheus_client import CollectorRegistry, generate_latest
 from prometheus_client.parser import text_string_to_metric_families
 
-from pyadeq import Adeq, EmbeddedServer
+from pyadeq import Adeq, EmbeddedServer, Task
 from pyadeq.ext.metrics import AdeqCollector
-from pyadeq.ext.metrics.table import LANES, TABLE
+from pyadeq.ext.metrics.table import GROUPS, LANES, TABLE
 from tests.integration.cli import adeq as run
+from tests.integration.conftest import Clock
 
 Samples = dict[tuple[str, ...], float]
 
@@ -90,6 +91,44 @@ def test_locks_and_changes(adeq: Adeq) -> None:
     grant.release()
 
 
+def test_the_oldest_task_of_each_lane(url: str, base_name: str) -> None:
+    clock = Clock()
+    with Adeq.from_url(url, prefix=base_name, clock=clock) as adeq:
+        queue = adeq.queue("jobs")
+        queue.configure(clock="test")
+        queue.enqueue(b"")
+        clock.tick(50)
+        queue.enqueue_many([Task(lane="group/g"), Task()])
+        clock.tick(10)
+        found = scraped(adeq)
+    ages = {key[1]: value for key, value in found.items() if key[0] == "adeq_queue_oldest_seconds"}
+    assert ages == {"any": 60, "group/g": 10}
+
+
+def test_dead_tasks_by_kind_and_reason(adeq: Adeq) -> None:
+    queue = adeq.queue("jobs")
+    queue.enqueue_many([Task(kind=f"k{number:02}") for number in range(GROUPS + 5)] + [Task()])
+    for lease in queue.claim(limit=100):
+        queue.fail(lease, "no", reason="refused", retryable=False)
+    found = {key[1:]: value for key, value in scraped(adeq).items() if key[0] == "adeq_dead_tasks"}
+    assert (len(found), sum(found.values())) == (GROUPS + 1, GROUPS + 6)
+    assert found["_other", "jobs", "_other"] == 6
+    assert found["", "jobs", "refused"] == found["k00", "jobs", "refused"] == 1
+
+
+def test_sessions_and_rates(adeq: Adeq) -> None:
+    for user in ("ann", "bob", "cid"):
+        adeq.sessions("web").create(user)
+    rates = adeq.rates("api")
+    rates.set_rule("fast", algorithm="gcra", limit=5, period=1)
+    rates.set_rule("slow", algorithm="log", limit=5, period=60, shadow=True)
+    adeq.rates("big").partitioned(2).set_rule("fast", algorithm="gcra", limit=5, period=1)
+    found = scraped(adeq)
+    assert found["adeq_sessions", "web"] == 3
+    rules = {key[1:]: value for key, value in found.items() if key[0] == "adeq_rate_rules"}
+    assert rules == {("enforced", "api"): 1, ("shadow", "api"): 1, ("enforced", "big"): 1, ("shadow", "big"): 0}
+
+
 def test_many_lanes_have_few_series(adeq: Adeq) -> None:
     queue = adeq.queue("jobs")
     for number in range(LANES + 10):
@@ -103,9 +142,12 @@ def test_many_lanes_have_few_series(adeq: Adeq) -> None:
 def test_a_scrape_of_ten_queues_costs_few_commands() -> None:
     with EmbeddedServer() as server, Adeq.from_url(server.url) as adeq:
         for number in range(10):
-            adeq.queue(f"q{number}").enqueue("x")
+            queue = adeq.queue(f"q{number}")
+            queue.enqueue("x")
+            queue.fail(queue.claim()[0], "no", retryable=False)
+            queue.enqueue("y")
         collector = AdeqCollector(adeq)
-        list(collector.collect())  # finds the names
+        list(collector.collect())  # finds the names, and reads what is read once a minute
         before = commands(adeq.client)
         list(collector.collect())
         assert commands(adeq.client) - before <= 150

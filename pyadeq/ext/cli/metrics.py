@@ -1,4 +1,4 @@
-"""`adeq metrics`: all queues, lock domains and change domains of an installation, for Prometheus."""
+"""`adeq metrics`: all queues, locks, changes, sessions and rates of an installation, for Prometheus."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def metrics(
     url: Url = DEFAULT_URL,
     output: Output = Format.table,
 ) -> None:
-    """Export metrics of all queues, locks and changes for Prometheus, at /metrics, until a signal ends it.
+    """Export metrics of queues, locks, changes, sessions and rates for Prometheus, at /metrics, until a signal ends it.
 
     It reads the server at each scrape, and keeps nothing. Several processes export the same values. Needs the extra
     metrics: pip install "pyadeq[metrics]".

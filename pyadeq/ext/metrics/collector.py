@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from typing import Any
@@ -13,16 +14,19 @@ from redis.exceptions import RedisError
 
 from pyadeq import Adeq, QueueOverview, __version__
 from pyadeq.errors import AdeqError, TransportError
-from pyadeq.ext.metrics.table import LANES, TABLE
+from pyadeq.ext.metrics.table import COUNTED, GROUPS, LANES, TABLE
 
-NAMES_EVERY = 60.0
-"""Seconds for which the names are remembered. Finding them scans all keys of the server."""
+SLOWLY = 60.0
+"""Seconds for which the names are remembered, and all that takes many commands. Finding the names scans all keys."""
 STATES = ("ready", "delayed", "blocked", "running", "stalled", "finished", "dead")
 BOUNDS_MS = tuple(2**power for power in range(0, 28, 2))
 """Every second bucket of the server, which counts in powers of two: exact, because a histogram is cumulative."""
 FAMILIES = {"gauge": GaugeMetricFamily, "counter": CounterMetricFamily, "histogram": HistogramMetricFamily}
 COUNTERS = [one.name for one in TABLE if one.kind == "counter"]
-NOUNS = ("queue", "lock", "change")
+NOUNS = {"queue": True, "lock": False, "change": False, "session": True, "rate": True}
+"""The nouns that are exported, and whether their partitions are wanted by name."""
+Kept = tuple[str, float, tuple[str, ...]]
+"""A metric, its value and its labels."""
 
 
 class Families:
@@ -49,14 +53,15 @@ class Families:
 class AdeqCollector(Collector):
     """Exports all queues, lock domains and change domains: `REGISTRY.register(AdeqCollector(adeq))`.
 
-    It reads the server when it is scraped, and keeps nothing but the names, for a minute. So any number of processes
-    can export the same, and their values are equal. If the server does not answer, `adeq_up` is 0.
+    It reads the server when it is scraped. Only the names, and what the table calls read once a minute, are kept for a
+    minute. So any number of processes can export the same. If the server does not answer, `adeq_up` is 0.
     """
 
     def __init__(self, adeq: Adeq) -> None:
         self._adeq = adeq
         self._names: dict[str, list[str]] = {}
-        self._named = float("-inf")
+        self._read_at = float("-inf")
+        self._kept: list[Kept] = []
 
     def collect(self) -> Iterable[Any]:
         """Read the server, and return the metrics."""
@@ -77,20 +82,18 @@ class AdeqCollector(Collector):
         return ()
 
     def _read(self, families: Families) -> None:
-        if time.monotonic() >= self._named + NAMES_EVERY:
-            self._names = {noun: sorted(self._adeq.names(noun, partitions=noun == "queue")) for noun in NOUNS}
-            self._named = time.monotonic()
-            for name in self._names["queue"]:
-                self._snapshot(name)
+        slowly = time.monotonic() >= self._read_at + SLOWLY
+        if slowly:
+            self._names = {noun: sorted(self._adeq.names(noun, partitions=parts)) for noun, parts in NOUNS.items()}
         whole = [name for name in self._names["queue"] if "/" not in name]
         parted = {name.partition("/")[0] for name in self._names["queue"] if "/" in name}
         with self._adeq.pipeline() as pipe:
             queues = {name: pipe.add(self._adeq.queue(name).calls.overview()) for name in whole if name not in parted}
             locks = {name: pipe.add(self._adeq.locks(name).calls.stats()) for name in self._names["lock"]}
-        for name, stats in queues.items():
-            _queue(families, name, stats.value)
-        for name in sorted(parted):
-            _queue(families, name, self._adeq.partitioned(name).overview())
+        overviews = {name: found.value for name, found in queues.items()}
+        overviews |= {name: self._adeq.partitioned(name).overview() for name in sorted(parted)}
+        for name, overview in overviews.items():
+            _queue(families, name, overview)
         for name, found in locks.items():
             for state in ("held", "waiting", "unchecked"):
                 families.add(f"adeq_locks_{state}", getattr(found.value, state), name)
@@ -99,9 +102,47 @@ class AdeqCollector(Collector):
             for state, count in changes.states.items():
                 families.add("adeq_changes", count, name, state)
             families.add("adeq_changes_overdue", changes.overdue, name)
+        if slowly:
+            for name in self._names["queue"]:
+                self._snapshot(name)
+            dead = {name: name in parted for name, overview in overviews.items() if overview.dead}
+            self._kept = [*_permitted(self._dead(dead)), *_permitted(self._sessions()), *_permitted(self._rules())]
+            self._read_at = time.monotonic()
+        for metric, value, labels in self._kept:
+            families.add(metric, value, *labels)
         with suppress(RedisError):  # a user without the right to INFO
             for server, node in _primaries(self._adeq.client):
                 families.add("adeq_server_memory_bytes", int(node.info("memory")["used_memory"]), server)
+
+    def _dead(self, queues: Mapping[str, bool]) -> Iterator[Kept]:
+        """queues: those with dead tasks, and whether they have partitions."""
+        for name, parted in queues.items():
+            groups = (self._adeq.partitioned(name) if parted else self._adeq.queue(name)).dead_summary(COUNTED).groups
+            for one in groups[:GROUPS]:
+                yield "adeq_dead_tasks", one.count, (name, one.kind or "", one.reason or "")
+            if len(groups) > GROUPS:
+                yield "adeq_dead_tasks", sum(one.count for one in groups[GROUPS:]), (name, "_other", "_other")
+
+    def _sessions(self) -> Iterator[Kept]:
+        counts: Counter[str] = Counter()
+        with self._adeq.pipeline() as pipe:
+            asked = [
+                (realm, pipe.add(self._adeq.sessions(realm).part(tag).build("stats")))
+                for realm, _, tag in (name.partition("/") for name in self._names["session"])
+            ]
+        for realm, answer in asked:
+            counts[realm] += answer.value.sessions
+        for realm, count in counts.items():
+            yield "adeq_sessions", count, (realm,)
+
+    def _rules(self) -> Iterator[Kept]:
+        # Each partition has all rules, and its tag says how many partitions there are: 3-of-16.
+        tags = dict(name.partition("/")[::2] for name in self._names["rate"])
+        for namespace, tag in tags.items():
+            rates = self._adeq.rates(namespace)
+            rules = (rates.partitioned(int(tag.rpartition("-")[2])) if tag else rates).rules()
+            for mode in ("enforced", "shadow"):
+                yield "adeq_rate_rules", sum(one.shadow == (mode == "shadow") for one in rules), (namespace, mode)
 
     def _snapshot(self, name: str) -> None:
         """Take the snapshot of this minute, if no worker has done so."""
@@ -112,6 +153,16 @@ class AdeqCollector(Collector):
         except TransportError as error:
             if error.retryable:  # else the user may only read, and the workers of the queue take the snapshots alone
                 raise
+
+
+def _permitted(found: Iterator[Kept]) -> list[Kept]:
+    """What was found; nothing if the user may not read it."""
+    try:
+        return list(found)
+    except TransportError as error:
+        if error.retryable:
+            raise
+        return []
 
 
 def _primaries(client: Any) -> Iterator[tuple[str, Any]]:

@@ -10,6 +10,11 @@ from typing import Literal, NamedTuple
 LANES = 50
 """Lanes of a queue with a series of their own, the longest first. The others are counted as `_other`."""
 
+GROUPS = 20
+"""Kinds and reasons of dead tasks of a queue with a series of their own, the largest. The others are `_other`."""
+COUNTED = 1_000
+"""Dead tasks of a queue that are counted by kind and reason, the newest."""
+
 
 class Metric(NamedTuple):
     """A metric. `_total` belongs to the names of counters. Times are in seconds."""
@@ -33,6 +38,12 @@ TABLE = (
         ("queue", "lane"),
         "For how long the oldest ready task of a lane has waited. At most 50 lanes, those that wait longest.",
     ),
+    Metric(
+        "adeq_dead_tasks",
+        "gauge",
+        ("queue", "kind", "reason"),
+        f"Dead tasks by kind and reason, of the {COUNTED:,} newest; after {GROUPS} pairs: _other. Read once a minute.",
+    ),
     Metric("adeq_workers", "gauge", ("queue",), "Live workers."),
     Metric("adeq_queue_paused", "gauge", ("queue",), "Whether no tasks are leased."),
     Metric("adeq_queue_draining", "gauge", ("queue",), "Whether no new tasks are taken."),
@@ -55,4 +66,16 @@ TABLE = (
     Metric("adeq_locks_unchecked", "gauge", ("domain",), "Waiting requests whose deadlock search exceeded its budget."),
     Metric("adeq_changes", "gauge", ("domain", "state"), "Changes in a state."),
     Metric("adeq_changes_overdue", "gauge", ("domain",), "Changes with a step that is due and waits for a call."),
+    Metric(
+        "adeq_sessions",
+        "gauge",
+        ("realm",),
+        "Stored sessions. Some may have ended by idleness a short time ago. Read once a minute.",
+    ),
+    Metric(
+        "adeq_rate_rules",
+        "gauge",
+        ("namespace", "mode"),
+        "Rules of a rate namespace that are enforced, or shadow: only reported. Read once a minute.",
+    ),
 )  # fmt: skip
