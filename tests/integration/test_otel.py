@@ -7,6 +7,7 @@ import logging
 import subprocess
 import sys
 from collections.abc import AsyncIterator, Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -24,7 +25,8 @@ from pyadeq.errors import ConfigError
 from pyadeq.ext.otel import Traces
 from tests.integration import crunching
 from tests.integration.running import at_work, working
-from tests.waiting import eventually
+from tests.integration.workers import starting
+from tests.waiting import eventually, wait_until
 
 SECRET = "hunter2-wysiwyg"
 
@@ -364,6 +366,32 @@ async def test_a_worker_without_traces_runs_the_same_tasks(
     async with Adeq.from_url(url) as adeq, working(adeq.queue(base_name), handle):
         assert await queue.result("t") == {"n": 1}
     assert not spans.all("process")
+
+
+TRACED = """
+import opentelemetry.trace
+from opentelemetry.sdk.trace import TracerProvider
+from opentelemetry.sdk.trace.export import ConsoleSpanExporter, SimpleSpanProcessor
+
+provider = TracerProvider()
+provider.add_span_processor(SimpleSpanProcessor(ConsoleSpanExporter(out=open("spans", "w"))))
+opentelemetry.trace.set_tracer_provider(provider)
+
+
+async def handle(lease):
+    return opentelemetry.trace.format_span_id(opentelemetry.trace.get_current_span().get_span_context().span_id)
+"""
+
+
+def test_a_worker_of_the_command_line_makes_spans(tmp_path: Path, url: str, base_name: str) -> None:
+    (tmp_path / "traced.py").write_text(TRACED)
+    with starting(tmp_path, url, base_name) as start, pyadeq.Adeq.from_url(url) as adeq:
+        start("traced:handle", "--traces")
+        span_id = adeq.queue(base_name).run()
+        wait_until(lambda: f"0x{span_id}" in (tmp_path / "spans").read_text())
+        refused = start("jobs:queue", "--traces")
+        assert refused.ended() == 2
+        assert "--traces: jobs:queue has a client; write Adeq.from_url" in refused.log
 
 
 def test_options_are_checked() -> None:

@@ -56,6 +56,7 @@ class Options:
     renew: Literal["process", "thread", "loop"]
     health: HealthAt | None
     about: Mapping[str, str]
+    traces: bool = False
     home: AnyQueue | None = None
 
 
@@ -127,7 +128,12 @@ class Process:
     def _client(self) -> Adeq:
         if self._options.home is not None:
             return client_for(self._options.home, SOURCE)
-        return Adeq.from_url(self._options.url, **PLACE.options(), source=SOURCE)
+        trace = None
+        if self._options.traces:
+            from pyadeq.ext.otel import Traces
+
+            trace = Traces()
+        return Adeq.from_url(self._options.url, **PLACE.options(), source=SOURCE, trace=trace)
 
     def _install_signals(self, worker: Worker) -> None:
         signals = 0

@@ -118,6 +118,9 @@ def run(
             help="With --exec: the meaning of an exit status: retry, retry:SECONDS, fail, alert, or a failure class.",
         ),
     ] = None,
+    traces: Annotated[
+        bool, typer.Option("--traces", help="Make spans, with OpenTelemetry's global provider; needs the extra otel.")
+    ] = False,
     log_level: Annotated[
         LogLevel, typer.Option(help="The lowest level of the log. With info, each task has a line at its end.")
     ] = LogLevel.info,
@@ -162,6 +165,8 @@ def run(
         home, found = found, found.tasks
         check_home(context, home, handler or "", url)
         queue_name, url = home.name, home.adeq.address
+        if traces:
+            raise ConfigError(f"--traces: {handler} has a client; write Adeq.from_url(…, trace=Traces()) there")
     options = Options(
         url=url,
         queue=queue_name or DEFAULT_QUEUE,
@@ -174,6 +179,7 @@ def run(
         grace=grace,
         renew=renew.value,
         health=None if health is None else HealthAt(health, health_host, health_after),
+        traces=traces,
         home=home,
         about={"group": group or "", "program": what.command[0] if what else ""},
         **checked,
