@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from pyadeq._sync.change.run import Run
     from pyadeq._sync.config import Config
     from pyadeq._sync.config.snapshot import ConfigSnapshot
+    from pyadeq._sync.events import Events
     from pyadeq._sync.kernel.client import Adeq
     from pyadeq._sync.kernel.pipeline import Pipeline
     from pyadeq._sync.lock import Locks
@@ -88,6 +89,7 @@ if TYPE_CHECKING:
         TaskDead,
         TaskGone,
         TransportError,
+        UnknownGroup,
         UnknownTask,
         WaitTimeout,
         WorkerReplaced,
@@ -116,6 +118,7 @@ if TYPE_CHECKING:
         ReviewPolicy,
     )
     from pyadeq.models.config import ConfigValue, ConfigVersion, Mark
+    from pyadeq.models.events import Event, EventBatch, EventGap, EventGroup, EventGroups, EventsTrimmed
     from pyadeq.models.limit import Limit, LimitUse
     from pyadeq.models.lock import (
         Capacity,
@@ -216,6 +219,13 @@ __all__ = [
     "Edge",
     "EdgePage",
     "EmbeddedServer",
+    "Event",
+    "EventBatch",
+    "EventGap",
+    "EventGroup",
+    "EventGroups",
+    "Events",
+    "EventsTrimmed",
     "Every",
     "Failed",
     "Failure",
@@ -327,6 +337,7 @@ __all__ = [
     "TaskView",
     "Tasks",
     "TransportError",
+    "UnknownGroup",
     "UnknownTask",
     "WaitTimeout",
     "WorkerInfo",

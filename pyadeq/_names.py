@@ -29,7 +29,7 @@ SHARED = {
         "ConfigError ConfigFull ConflictError DeadlockError DurabilityError "
         "LayoutError LeaseLost LockLost LockUnavailable OwnerWaits PartitionsChanged PayloadError QueueDraining "
         "RateLimited ScriptError SessionChanged SessionRefused TaskCancelled "
-        "TaskDead TaskGone TransportError UnknownTask WaitTimeout WorkerReplaced"
+        "TaskDead TaskGone TransportError UnknownGroup UnknownTask WaitTimeout WorkerReplaced"
     ),
     "pyadeq.models.base": "Migration",
     "pyadeq.models.change": (
@@ -38,6 +38,7 @@ SHARED = {
         "InboxEntry ReviewPolicy ReviewerStats"
     ),
     "pyadeq.models.config": "ConfigValue ConfigVersion Mark",
+    "pyadeq.models.events": "Event EventBatch EventGap EventGroup EventGroups EventsTrimmed",
     "pyadeq.models.limit": "Limit LimitUse",
     "pyadeq.models.lock": (
         "Capacity CycleEdge Detected Edge EdgePage Forced FoundDeadlock HeldLock Hint LockRenewal LockRequest "
@@ -59,6 +60,7 @@ TWINS = {
     "change.run": "Run",
     "config": "Config",
     "config.snapshot": "ConfigSnapshot",
+    "events": "Events",
     "kernel.client": "Adeq",
     "kernel.pipeline": "Pipeline",
     "lock": "Locks",

@@ -54,18 +54,24 @@ METHODS = '''
 
 def generate() -> str:
     """The text of the file. A noun whose package is missing is left out: it has no Python class."""
-    nouns = [_facts(noun) for _, noun in sorted(_manifest()["nouns"].items())]
-    facts = [noun for noun in nouns if (ROOT / _package(noun)).is_file()]
+    facts = [noun for noun in _named() if (ROOT / _package(noun)).is_file()]
     imports = "\n".join(f"    from pyadeq._async.{one['word']} import {one['kind']}" for one in facts)
     return HEAD.replace("{imports}", imports) + "".join(METHODS.format(**one) for one in facts)
 
 
 def missing() -> list[str]:
     """What the nouns without a Python class lack, one line each."""
-    facts = [_facts(noun) for _, noun in sorted(_manifest()["nouns"].items())]
     return [
-        f"missing: {_package(one)} with a class {one['kind']}" for one in facts if not (ROOT / _package(one)).is_file()
+        f"missing: {_package(one)} with a class {one['kind']}"
+        for one in _named()
+        if not (ROOT / _package(one)).is_file()
     ]
+
+
+def _named() -> list[dict[str, str]]:
+    """The nouns with names of their own: not the one that uses the bases of the others."""
+    nouns = sorted(_manifest()["nouns"].items())
+    return [_facts(noun) for _, noun in nouns if "<noun>" not in noun.get("bases", {}).get("usual", "")]
 
 
 def _manifest() -> Any:

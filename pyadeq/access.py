@@ -11,6 +11,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Final, Literal, get_args
 
+from pyadeq._core.events.bases import NOUN as EVENTS
 from pyadeq._core.kernel.manifest import Script, library
 from pyadeq.errors import ConfigError
 from pyadeq.keys import base_of, no_base
@@ -73,12 +74,21 @@ def acl_rules(
     apart = {script.id.partition(".")[0] for script in using}  # the other noun may be elsewhere: then `<base>!none`
     keys, gate_keys, channels = [], [], []
     for word, base in _bases(named, prefix, slot):
-        keys.append(f"{'~' if gates[word] or word in used else '%R~'}{base}:*")
+        writes = bool(gates[word]) or word in used
+        keys.append(f"{'~' if writes else '%R~'}{base}:*")
         keys += [f"~{no_base(base)}:*"] if word in apart else []
         gate_keys += [f"~{base}!{gate}" for gate in gates[word]]
+        if gates[EVENTS]:
+            keys += [] if writes else _event_keys(base, gates[EVENTS])
+            gate_keys += [f"~{base}!{EVENTS}.{gate}" for gate in gates[EVENTS]]
         channels.append(f"&{base}:*")
     commands = [f"+{command}" for command in _commands(gates, load, old)]
     return ["resetkeys", "resetchannels", "-@all", *commands, *keys, *gate_keys, *channels]
+
+
+def _event_keys(base: str, roles: Sequence[str]) -> list[str]:
+    """The keys of the event groups of a noun. `operate` also counts them in the noun's `config`."""
+    return [f"~{base}:events", f"~{base}:events:*", *([f"~{base}:config"] if "operate" in roles else [])]
 
 
 def _gates(roles: Sequence[str]) -> dict[str, list[str]]:
@@ -117,7 +127,7 @@ def _commands(gates: Mapping[str, Sequence[str]], load: bool, old: bool) -> list
 
 def _bases(named: Mapping[str, Iterable[str] | None], prefix: str, slot: str | None) -> Iterator[tuple[str, str]]:
     """Return nouns and the bases of these names, or patterns that match all bases."""
-    nouns = {_ARGUMENT.get(word, word): noun for word, noun in library().manifest["nouns"].items()}
+    nouns = {_ARGUMENT.get(word, word): noun for word, noun in library().manifest["nouns"].items() if word != EVENTS}
     if unknown := named.keys() - nouns.keys():
         raise ConfigError(f"{min(unknown)} is not known; allowed: {', '.join(sorted(nouns))}")
     for argument, noun in nouns.items():

@@ -9,6 +9,7 @@ if TYPE_CHECKING:
     from pyadeq._async.change.run import Run
     from pyadeq._async.config import Config
     from pyadeq._async.config.snapshot import ConfigSnapshot
+    from pyadeq._async.events import Events
     from pyadeq._async.kernel.client import Adeq
     from pyadeq._async.kernel.pipeline import Pipeline
     from pyadeq._async.lock import Locks
@@ -80,6 +81,7 @@ if TYPE_CHECKING:
         TaskDead,
         TaskGone,
         TransportError,
+        UnknownGroup,
         UnknownTask,
         WaitTimeout,
         WorkerReplaced,
@@ -108,6 +110,7 @@ if TYPE_CHECKING:
         ReviewPolicy,
     )
     from pyadeq.models.config import ConfigValue, ConfigVersion, Mark
+    from pyadeq.models.events import Event, EventBatch, EventGap, EventGroup, EventGroups, EventsTrimmed
     from pyadeq.models.limit import Limit, LimitUse
     from pyadeq.models.lock import (
         Capacity,
@@ -208,6 +211,13 @@ __all__ = [
     "Edge",
     "EdgePage",
     "EmbeddedServer",
+    "Event",
+    "EventBatch",
+    "EventGap",
+    "EventGroup",
+    "EventGroups",
+    "Events",
+    "EventsTrimmed",
     "Every",
     "Failed",
     "Failure",
@@ -323,6 +333,7 @@ __all__ = [
     "TaskView",
     "Tasks",
     "TransportError",
+    "UnknownGroup",
     "UnknownTask",
     "WaitTimeout",
     "Worker",

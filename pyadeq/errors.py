@@ -239,6 +239,21 @@ class ConfigFull(AdeqError):
         return f"nothing was set: the namespace has {self.names:,} names, as many as its `names_max` allows"
 
 
+class UnknownGroup(AdeqError):
+    """There is no such group of readers of events, or it was dropped. Register it.
+
+    base: whose events it should read. group: its name.
+    """
+
+    def __init__(self, base: str, group: str) -> None:
+        super().__init__(base, group)
+        self.base = base
+        self.group = group
+
+    def __str__(self) -> str:
+        return f"{self.base} has no group {self.group!r} that reads its events; register it first"
+
+
 class ChangeStopped(AdeqError):
     """The run of a change has to stop. Undo or finish what is half done, and let this error leave the block.
 

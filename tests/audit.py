@@ -20,7 +20,7 @@ from tests.stored import Stored
 _WORDS = "|".join(library().manifest["nouns"])
 BASE = re.compile(rf"[^{{]*\{{(?:(?P<noun>{_WORDS}):[^}}]+\}}|[^}}]+\}}:(?P<in_slot>{_WORDS}):[^:]+)")
 KINDS = re.compile(
-    r"config|counters|events|lanes|delayed|blocked|leases|running|finished|dead|deadlines|once|once:due|workers|ends"
+    r"config|counters|events(?::.+)?|lanes|delayed|blocked|leases|running|finished|dead|deadlines|once|once:due|workers|ends"
     r"|history:minutes|history:hours|schedules|limits|limit:lines|rates|weights|(?:task|payload|result|log|reply|ready|wake|worker|control|by:user"
     r"|by:tag|children|dependents|order|schedule|runs|holding|waiting|shares):(?P<suffix>.+)"
 )
@@ -60,7 +60,12 @@ def audit(client: Any, base: str, names: Iterable[str] | None = None) -> list[st
     noun = match["noun"] or match["in_slot"]
     kinds: dict[str, Any] = {"queue": Audit, "lock": LockAudit}
     kind = kinds.get(noun) or own(noun, "model", "Audit", type("Audit", (NounAudit,), {"noun": noun}))
-    return [f"{base}: {problem}" for problem in kind(client, base, names).problems()]
+    found = kind(client, base, names)
+    problems = [*found.problems()]
+    if noun != "events" and "events:groups" in found.names:
+        groups = own("events", "model", "Audit", NounAudit)
+        problems += groups(client, base, found.names).rules()
+    return [f"{base}: {problem}" for problem in problems]
 
 
 class Audit:

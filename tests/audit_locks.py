@@ -155,7 +155,7 @@ class LockAudit:
         return {rid: request for rid, request in self.requests.items() if request.state != "ended"}
 
     def problems(self) -> Iterator[str]:
-        yield from (f"{name}: unknown" for name in self.names if name not in KINDS)
+        yield from (f"{name}: unknown" for name in self.names if name not in KINDS and not name.startswith("events:"))
         going = {name for name in self.names if self.stored.ttls[name] != -1}
         yield from (f"{name} goes by itself" for name in sorted(going - GOING))
         yield from (f"{name} does not go by itself" for name in sorted(GOING & set(self.names) - going))

@@ -58,7 +58,7 @@ def resolve(script: Script, includes: Mapping[str, Include], keys: Mapping[str, 
                 script.path, line, f"{told} is not declared: a key, an include, an argument, or else a local"
             )
     needed = [key for key in keys.values() if key.name in used]
-    script.keys = [*needed, *([gate(script.role)] if script.role else [])]
+    script.keys = [*needed, *([gate(script.role, keys["config"])] if script.role else [])]
     names_told = [key.told for key in script.keys]
     if twice := next((name for name in names_told if names_told.count(name) > 1), None):
         raise BuildError(script.path, 1, f"{twice} is the name of two keys here, of different nouns: rename one")

@@ -84,6 +84,11 @@ def _key(name: str, entry: Mapping[str, str]) -> Key:
     return Key(name, entry["type"], f"{{base}}:{entry.get('at', name)}{':' if suffix else ''}", suffix)
 
 
-def gate(role: str) -> Key:
-    """The last key of a script with a role, which is never used: a user without the right to it cannot call."""
-    return Key(GATE, GATE, "{base}!" + role, None)
+def gate(role: str, config: Key) -> Key:
+    """The last key of a script with a role, which is never used: a user without the right to it cannot call.
+
+    config: that of the noun. A noun that uses the base of another one has it elsewhere, `{base}:events:config`, and
+    its gates differ from those of the other: `{base}!events.follow`.
+    """
+    place = config.template.removeprefix("{base}:").removesuffix("config").replace(":", ".")
+    return Key(GATE, GATE, f"{{base}}!{place}{role}", None)

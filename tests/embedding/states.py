@@ -15,6 +15,7 @@ State = dict[str, Json]  # by what follows the base
 HOUR = 3600  # s
 SOON = 5_000  # ms: what expires sooner may have gone before it is read
 LONG, MANY = 64, 128  # bytes, and members: above that servers keep a hash in an order of their own
+LATER = 4_000_000_000_000  # ms: after the present, so an id that a server gives follows from the one before
 BY_FIELD = (":requests", ":running", ":once")  # hashes that no script reads as a whole
 
 
@@ -38,11 +39,16 @@ def _shown(type: bytes, value: Any) -> Json:
         case b"zset":
             return [[shown(member), score.decode()] for member, score in _couples(value)]
         case b"stream":
-            return [[[shown(name), shown(one)] for name, one in _couples(flat)] for _, flat in value]
+            return [[*_id(id), *([shown(name), shown(one)] for name, one in _couples(flat))] for id, flat in value]
         case b"set":
             return [shown(one) for one in sorted(value)]
         case _:
             return [shown(one) for one in value]
+
+
+def _id(id: bytes) -> list[list[str]]:
+    """An id that tests have chosen, as the first pair of its entry."""
+    return [["*", id.decode()]] if int(id.partition(b"-")[0]) >= LATER else []
 
 
 def _couples(flat: list[bytes]) -> list[tuple[bytes, bytes]]:
@@ -67,7 +73,9 @@ def _writes(key: str, held: Json) -> list[tuple[Wire, ...]]:
             return [("ZADD", key, *chain.from_iterable((score, plain(member)) for member, score in value)), *expire]
         case {"stream": value}:
             added: list[tuple[Wire, ...]] = []
-            added += [("XADD", key, "*", *map(plain, chain.from_iterable(entry))) for entry in value]
+            for entry in value:
+                id, pairs = (entry[0][1], entry[1:]) if entry[0][0] == "*" else ("*", entry)
+                added.append(("XADD", key, id, *map(plain, chain.from_iterable(pairs))))
             return added + expire
         case {"set": value}:
             return [("SADD", key, *map(plain, value)), *expire]

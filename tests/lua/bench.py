@@ -24,6 +24,7 @@ class Bench(ABC):
     """
 
     noun: ClassVar[str]
+    config: ClassVar[str] = ":config"
     monotonic: ClassVar[bool] = False  # whether its time never goes back, so that an answer may be ahead of the clock
     whole: ClassVar[bool] = False  # whether its keys belong together: no script runs on those of two
     calls: Any

@@ -46,7 +46,7 @@ def configure_the_same_clock(bench: NounBench, _: int) -> AnyCall:
 
 
 def migrate_from_an_older_layout(bench: NounBench, _: int) -> AnyCall:
-    bench.ask("HSET", ":config", "layout", 0)
+    bench.ask("HSET", bench.config, "layout", 0)
     return bench.calls.migrate()
 
 
@@ -59,7 +59,7 @@ def migrate_where_nothing_is_stored(bench: NounBench, _: int) -> AnyCall:
 
 
 def migrate_where_all_is_rewritten(bench: NounBench, _: int) -> AnyCall:
-    bench.ask("HSET", ":config", "rewritten", 0)
+    bench.ask("HSET", bench.config, "rewritten", 0)
     return bench.calls.migrate(done=True)
 
 

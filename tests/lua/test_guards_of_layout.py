@@ -22,7 +22,7 @@ def first_call(bench: Bench, script: Script) -> None:
 
 
 def config(bench: Bench) -> dict[str, bytes]:
-    found: dict[str, bytes] = bench.dump().get(":config", ("hash", {}))[1]
+    found: dict[str, bytes] = bench.dump().get(bench.config, ("hash", {}))[1]
     return found
 
 

@@ -16,17 +16,17 @@ both = pytest.mark.parametrize("noun", BENCHES)
 @both
 def test_it_is_migrated_once_and_done_when_that_is_said(make_any: MakeAny, noun: str) -> None:
     bench = make_any(noun)
-    bench.ask("HSET", ":config", *OLDER)
-    before = bench.dump()[":config"][1]
+    bench.ask("HSET", bench.config, *OLDER)
+    before = bench.dump()[bench.config][1]
     raised = {**before, "layout": b"1", "layout_min": b"1"}
     assert bench.run(bench.calls.migrate(done=True)) == Layout(1, 0)  # of data that was not raised, it is not so
     for _ in range(2):
         assert bench.run(bench.calls.migrate()) == Layout(1, 0)
-        assert bench.dump()[":config"][1] == {**raised, "rewritten": b"0"}
+        assert bench.dump()[bench.config][1] == {**raised, "rewritten": b"0"}
     for done in (True, False):
         assert bench.run(bench.calls.migrate(done=done)) == Layout(1, 1)
-        assert bench.dump()[":config"][1] == {**raised, "rewritten": b"1"}
-    bench.ask("HSET", ":config", *OLDER)
+        assert bench.dump()[bench.config][1] == {**raised, "rewritten": b"1"}
+    bench.ask("HSET", bench.config, *OLDER)
     assert bench.run(bench.calls.migrate()) == Layout(1, 1)
 
 
@@ -34,7 +34,7 @@ def test_it_is_migrated_once_and_done_when_that_is_said(make_any: MakeAny, noun:
 def test_what_is_newer_or_was_never_older_stays_so(make_any: MakeAny, noun: str) -> None:
     bench = make_any(noun)
     for layout in (1, 2):
-        bench.ask("HSET", ":config", "layout", layout)
+        bench.ask("HSET", bench.config, "layout", layout)
         before = bench.dump()
         for done in (True, False):
             assert bench.run(bench.calls.migrate(done=done)) == Layout(layout, layout)
@@ -51,7 +51,7 @@ def test_nothing_is_made_where_nothing_is(make_any: MakeAny, noun: str) -> None:
 
 def test_it_is_told(bench: Workbench) -> None:
     bench.fill(1)
-    bench.ask("HSET", ":config", *OLDER)
+    bench.ask("HSET", bench.config, *OLDER)
     for _ in range(2):
         bench.run(bench.calls.migrate())
     assert [one["payload"] for one in bench.events("queue.migrated")] == [b"from=0 to=1"]

@@ -35,13 +35,13 @@ def bench(script: Script, make_any: MakeAny) -> Bench:
 
 @every_script
 def test_a_newer_layout_is_refused_and_nothing_written(bench: Bench, script: Script) -> None:
-    bench.ask("HSET", ":config", "layout_min", 2)
+    bench.ask("HSET", bench.config, "layout_min", 2)
     assert refusal(bench, script, START).startswith("ADEQ_LAYOUT this data needs scripts of layout 2 or newer")
 
 
 @every_script
 def test_the_layout_that_is_written_may_be_newer_if_old_scripts_are_allowed(bench: Bench, script: Script) -> None:
-    bench.ask("HSET", ":config", "layout", 2)
+    bench.ask("HSET", bench.config, "layout", 2)
     assert bench.raw_code(script.id, *values(slots(script))) is None
 
 

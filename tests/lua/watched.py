@@ -43,7 +43,7 @@ COMMANDS: Final = {
     **dict.fromkeys(["MSET", "SET"], ("string", True)),
     **dict.fromkeys(["LINDEX", "LLEN", "LRANGE"], ("list", False)),
     **dict.fromkeys(["LPUSH", "LTRIM", "RPOP", "RPUSH"], ("list", True)),
-    **dict.fromkeys(["XLEN", "XREVRANGE"], ("stream", False)),
+    **dict.fromkeys(["XINFO", "XLEN", "XRANGE", "XREVRANGE"], ("stream", False)),
     **dict.fromkeys(["XADD", "XTRIM"], ("stream", True)),
     **dict.fromkeys(["PUBLISH", "SPUBLISH"], ("channel", True)),
     **dict.fromkeys(["EXISTS"], ("", False)),
@@ -55,6 +55,7 @@ KEY_ARGUMENTS: Final = {
     **dict.fromkeys(["INFO", "TIME"], slice(0)),
     **dict.fromkeys(["DEL", "EXISTS", "MGET", "UNLINK"], slice(None)),
     "MSET": slice(None, None, 2),
+    "XINFO": slice(1, 2),
 }
 STATUS_REPLIES: Final = {"LTRIM", "MSET", "SET"}
 # While the server's memory is full it takes a command only from a script with this flag.
@@ -389,7 +390,7 @@ def is_bounded(name: str, arguments: Sequence[bytes]) -> bool:
             return not {b"BYSCORE", b"BYLEX"} & set(options) and 0 <= int(last) - int(first) < MOST_MEMBERS
         case "SRANDMEMBER", [_, most]:
             return 0 < int(most) <= MOST_MEMBERS
-        case "XREVRANGE", [_, _, _, *options]:
+        case "XRANGE" | "XREVRANGE", [_, _, _, *options]:
             return options[:1] == [b"COUNT"] and 0 < int(options[1]) <= MOST_MEMBERS
         case "LRANGE", [_, first, last]:
             return 0 <= int(last) - int(first) < MOST_MEMBERS
@@ -399,7 +400,7 @@ def is_bounded(name: str, arguments: Sequence[bytes]) -> bool:
             return exactly == b"~"  # then it deletes at most 100 blocks
         case "INFO", sections:
             return len(sections) == 1
-    return name not in ("HSCAN", "LRANGE", "SRANDMEMBER", "XREVRANGE", "ZRANGE", "ZSCAN")
+    return name not in ("HSCAN", "LRANGE", "SRANDMEMBER", "XRANGE", "XREVRANGE", "ZRANGE", "ZSCAN")
 
 
 def declaration(script: Script, keys: Sequence[bytes], key: bytes) -> Key:

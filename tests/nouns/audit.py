@@ -26,7 +26,7 @@ class NounAudit:
 
     def problems(self) -> Iterator[str]:
         for name in self.names:
-            key = next((one for one in keys_of(self.noun) if fits(one, name)), None)
+            key = next((one for one in (*keys_of(self.noun), *keys_of("events")) if fits(one, name)), None)
             kind = self.stored.types[name]
             if key is None:
                 yield f"{name}: unknown"

@@ -13,6 +13,7 @@ from pyadeq.keys import base_of, hint, shown
 from pyadeq.models.base import Seconds
 
 if TYPE_CHECKING:
+    from pyadeq._sync.events import Events
     from pyadeq._sync.kernel.nodes import Nodes
 
 N = TypeVar("N")
@@ -37,11 +38,29 @@ class NounSource:
         # If two threads call it at the same time, both get the object that was stored first.
         return known or self._made.setdefault((noun, name), kind(self, name, self._base(noun, name)))
 
+    def events(self, noun: str, name: str) -> Events:
+        """Return the events of one of a noun, such as `events("queue", "default")`, always the same object.
+
+        Named groups read them, at least once. noun: the word of the noun. name: as that noun has it; of a partition
+        `<name>/<tag>`, as `names(noun, partitions=True)` lists them.
+        """
+        with IMPORTING:
+            from pyadeq._sync.events import Events
+            from pyadeq._core.events.bases import stream_base
+
+        base = stream_base(noun, name, self.prefix, self.slot)
+        known: Events | None = self._made.get(("events", base))
+        return known or self._made.setdefault(("events", base), Events(self, name, base))  # type: ignore[arg-type]
+
     def noun(self, noun: str, name: str) -> Any:
         """Return an object of any noun: `adeq.noun("lock", "default")` is `adeq.locks("default")`.
 
-        A noun without a class of its own has the methods that every noun has, and `calls`.
+        A noun without a class of its own has the methods that every noun has, and `calls`. Events belong to another
+        noun: `adeq.noun("events", "queue:default")` is `adeq.events("queue", "default")`.
         """
+        if noun == "events":
+            other, _, name = name.partition(":")
+            return self.events(other, name)
         if own := getattr(self, _facts(noun)["method"], None):
             return own(name)
         with IMPORTING:

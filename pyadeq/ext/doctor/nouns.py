@@ -15,7 +15,8 @@ from pyadeq.ext.doctor.queues import find_names
 from pyadeq.ext.doctor.report import Finding, fail, ok, unknown, warn
 from pyadeq.keys import base_of, part_base
 
-CHECKED: Final = ("queue", "lock")  # with checks of their own
+EVENTS: Final = "events"  # in the bases of the others
+CHECKED: Final = ("queue", "lock", EVENTS)  # with checks of their own
 MOST: Final = 1000  # of a noun
 PAGE: Final = 1000  # keys
 WRONG: Final = 5  # keys that are named
@@ -149,7 +150,7 @@ def _text(value: bytes | str) -> str:
 
 def _keys(noun: str) -> set[tuple[str, bool, str]]:
     """How each key begins, whether more follows, and its type."""
-    scripts = [library()[id] for id in library() if id.startswith(f"{noun}.")]
+    scripts = [library()[id] for id in library() if id.startswith((f"{noun}.", f"{EVENTS}."))]
     keys = [key for script in scripts for key in script.keys if key.type not in ("channel", "gate")]
     return {(key.template.removeprefix("{base}:"), bool(key.suffix), key.type) for key in keys}
 

@@ -88,7 +88,11 @@ func write(kind, key string, value any) [][]any {
 		var commands [][]any
 		for _, entry := range values {
 			command := []any{"XADD", key, "*"}
-			for _, pair := range entry.([]any) {
+			pairs := entry.([]any)
+			if first := pairs[0].([]any); first[0] == "*" {
+				command[2], pairs = first[1], pairs[1:]
+			}
+			for _, pair := range pairs {
 				command = append(command, pair.([]any)...)
 			}
 			commands = append(commands, command)
@@ -121,6 +125,9 @@ func dump(t *testing.T, server *redis.Client, base string) state {
 	return found
 }
 
+// later is a time in milliseconds: from then on a vector has the ids of a stream, as the pair `*`.
+const later = "4000000000000"
+
 var read = map[string][]any{
 	"hash":   {"HGETALL"},
 	"zset":   {"ZRANGE", "0", "-1", "WITHSCORES"},
@@ -147,7 +154,11 @@ func shownState(kind string, value any) any {
 		return couples(values)
 	case "stream":
 		for _, entry := range values {
-			shown = append(shown, couples(entry.([]any)[1].([]any)))
+			id, pairs := entry.([]any)[0].(string), couples(entry.([]any)[1].([]any))
+			if ms, _, _ := strings.Cut(id, "-"); len(ms) == 13 && ms >= later {
+				pairs = append([]any{[]any{"*", id}}, pairs...)
+			}
+			shown = append(shown, pairs)
 		}
 		return shown
 	case "set":

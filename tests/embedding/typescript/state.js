@@ -42,6 +42,8 @@ export async function restore(server, base, state) {
   }
 }
 
+const LATER = 4e12; // ms: from then on a vector has the ids of a stream, as the pair `*`
+
 /** @type {Record<string, (value: any) => [string, ...any[]][]>} */
 const WRITE = {
   hash: (value) => [["HSET", ...Object.entries(value).flat()]],
@@ -51,7 +53,11 @@ const WRITE = {
   set: (value) => [["SADD", ...value]],
   list: (value) => [["RPUSH", ...value]],
   string: (value) => [["SET", value]],
-  stream: (value) => value.map((/** @type {Text[][]} */ entry) => ["XADD", "*", ...entry.flat()]),
+  stream: (value) =>
+    value.map((/** @type {Text[][]} */ entry) => {
+      const [[name, id] = []] = entry;
+      return name === "*" ? ["XADD", id, ...entry.slice(1).flat()] : ["XADD", "*", ...entry.flat()];
+    }),
 };
 
 /**
@@ -83,7 +89,10 @@ const READ = {
   stream: [
     "XRANGE",
     ["-", "+"],
-    (reply) => reply.map((/** @type {[unknown, Buffer[]]} */ [, words]) => pairs(words)),
+    (reply) =>
+      reply.map((/** @type {[Buffer, Buffer[]]} */ [id, words]) =>
+        parseInt(id.toString()) < LATER ? pairs(words) : [["*", text(id)], ...pairs(words)],
+      ),
   ],
 };
 

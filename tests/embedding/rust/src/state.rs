@@ -57,9 +57,12 @@ fn writes(key: &str, held: &Value) -> Vec<Cmd> {
         "string" => vec![write("SET", vec![bytes(value)])],
         "stream" => list()
             .map(|entry| {
-                let pairs = entry.as_array().expect("pairs").iter();
-                let words = pairs.flat_map(|pair| [bytes(&pair[0]), bytes(&pair[1])]);
-                write("XADD", [b"*".to_vec()].into_iter().chain(words).collect())
+                let pairs = entry.as_array().expect("pairs");
+                let has_id = pairs[0][0] == "*";
+                let id = if has_id { bytes(&pairs[0][1]) } else { b"*".to_vec() };
+                let words = pairs.iter().skip(has_id.into());
+                let words = words.flat_map(|pair| [bytes(&pair[0]), bytes(&pair[1])]);
+                write("XADD", [id].into_iter().chain(words).collect())
             })
             .collect(),
         _ => panic!("no test writes a {kind}"),
@@ -117,10 +120,22 @@ fn read(server: &mut Connection, kind: &str, key: &str) -> RedisResult<Value> {
         "stream" => {
             let entries: Vec<(String, Words)> =
                 cmd("XRANGE").arg(&[key, "-", "+"]).query(server)?;
-            entries.iter().map(|(_, words)| pairs(words)).collect()
+            entries.iter().map(|(id, words)| entry(id, words)).collect()
         }
         _ => panic!("no test reads a {kind}"),
     })
+}
+
+/// Milliseconds: from then on a vector has the ids of a stream, as the pair `*`.
+const LATER: u64 = 4_000_000_000_000;
+
+fn entry(id: &str, words: &[Vec<u8>]) -> Value {
+    let ms = id.split('-').next().and_then(|ms| ms.parse::<u64>().ok());
+    let mut entry = pairs(words);
+    if ms >= Some(LATER) {
+        entry.as_array_mut().expect("pairs").insert(0, json!(["*", id]));
+    }
+    entry
 }
 
 fn pairs(words: &[Vec<u8>]) -> Value {

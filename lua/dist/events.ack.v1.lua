@@ -1,0 +1,126 @@
+#!lua flags=allow-oom
+-- generated from lua/events/ack.v1.lua by lua/bundle.py; do not edit
+-- events.ack.v1: acknowledge events that were delivered to a group, and its gap. They are not delivered again. `acked`: how many events were
+-- still pending. `gap`: the number of the gap, from the answer to `read`. If the gap has grown since, it has another number and stays.
+--
+-- KEYS   config   hash        {base}:events:config
+-- KEYS   group_at prefix/hash {base}:events:group:   name
+-- KEYS   pending  prefix/zset {base}:events:pending: name
+-- KEYS   unacked  prefix/zset {base}:events:unacked: name
+-- ARGV   group    name
+-- ARGV   gap      int 0..9007199254740991 ?=0
+-- ARGV   now_ms   int 0..9000000000000 ?=0
+-- ITEM   id       id
+-- GROUP  item     0..1000
+-- RETURN ok       now_ms:int acked:int
+-- RETURN unknown  now_ms:int
+-- ERROR  ADEQ_LAYOUT ADEQ_CLOCK
+-- ROLE   follow
+-- REPLAY state
+-- FLAGS  allow-oom
+-- COST   5 commands, O(n log m); at most 5 commands, 5,600 steps
+
+local LAYOUT = 1
+local unpack = table.unpack or unpack
+local arg_find = string.find
+local arg_empty = {}
+local function refuse(field, value, want)
+  local got = 'nothing'
+  if type(value) == 'number' then
+    got = string.format('%.0f', value)
+  elseif value then
+    got = "'" .. string.gsub(string.sub(value, 1, 64), '[^ -~]', '?') .. "'"
+  end
+  return redis.error_reply('ADEQ_ARG ' .. field .. ' must be ' .. want .. ', got ' .. got)
+end
+local function arg_uint(v, min, max)
+  if not v or #v > 16 or (v ~= '0' and not arg_find(v, '^[1-9]%d*$')) then return nil end
+  local n = v + 0
+  if n >= min and n <= max then return n end
+end
+
+local KEYS, ARGV = KEYS, ARGV
+if #KEYS ~= 5 then
+  return redis.error_reply('ADEQ_ARG expected 5 keys, got ' .. #KEYS)
+end
+
+local group = ARGV[1]
+if not group or #group > 100 or not arg_find(group, '^[%w._@+-]+$') then
+  return refuse('group', group, 'a name: 1 to 100 of A-Z a-z 0-9 . _ @ + -')
+end
+local gap = ARGV[2]
+if gap == '' then
+  gap = 0
+else
+  gap = arg_uint(gap, 0, 9007199254740991)
+  if not gap then return refuse('gap', ARGV[2], 'an integer from 0 to 9007199254740991') end
+end
+local now_ms = ARGV[3]
+if now_ms == '' then
+  now_ms = 0
+else
+  now_ms = arg_uint(now_ms, 0, 9000000000000)
+  if not now_ms then return refuse('now_ms', ARGV[3], 'an integer from 0 to 9000000000000') end
+end
+local arg_at = 4
+local item_count = ARGV[arg_at]
+item_count = arg_uint(item_count, 0, 1000)
+if not item_count then return refuse('item_count', ARGV[arg_at], 'an integer from 0 to 1000') end
+arg_at = arg_at + 1
+local item_id = arg_empty
+if item_count > 0 then item_id = {} end
+for i = 1, item_count do
+  local v = ARGV[arg_at]
+  if not v or #v > 200 or not arg_find(v, '^[%w._:/@+-]+$') then
+    return refuse('item[' .. i .. '].id', v, 'an id: 1 to 200 of A-Z a-z 0-9 . _ : / @ + -')
+  end
+  item_id[i] = v
+  arg_at = arg_at + 1
+end
+if #ARGV ~= arg_at - 1 then
+  return redis.error_reply('ADEQ_ARG expected ' .. (arg_at - 1) .. ' arguments, got ' .. #ARGV)
+end
+
+-- read_clock(layout_min, clock, chosen): the time in ms, as a number and as text; or nil and the error to return, if
+-- the layout of these scripts or the clock of the call does not fit the stored data. chosen: the clock of a base that
+-- this call may create.
+local function read_clock(layout_min, clock, chosen)
+  if tonumber(layout_min or LAYOUT) > LAYOUT then
+    return nil, redis.error_reply('ADEQ_LAYOUT this data needs scripts of layout ' .. layout_min
+      .. ' or newer, these are of layout ' .. LAYOUT .. ': upgrade this client')
+  end
+  if ((clock or chosen) == 'test') ~= (now_ms > 0) then
+    if chosen and not clock then return nil, redis.error_reply('ADEQ_CLOCK now_ms goes with clock=test, and only with it') end
+    return nil, redis.error_reply('ADEQ_CLOCK now_ms must be '
+      .. (clock == 'test' and 'sent: this base was created with clock=test'
+        or '0: this base was not created with clock=test'))
+  end
+  if now_ms > 0 then return now_ms, string.format('%.0f', now_ms) end
+  local time = redis.call('TIME')
+  local ms = math.floor(time[2] / 1000)
+  return time[1] * 1000 + ms, string.format('%s%03d', time[1], ms)
+end
+
+-- open(clock): read what every call needs: the time, whether the base exists, and the settings that this script uses as
+-- `ctx.settings_<name>`; or nil and the error to return. lua/tools/opening.py generates which settings these are, and
+-- the first values of the fields of call.toml. clock: for a call that may create the base.
+local function open(clock) local config = KEYS[1]
+  local row = redis.call('HMGET', config, 'layout_min', 'clock')
+  local now, now_text = read_clock(row[1], row[2], clock)
+  if not now then return nil, now_text end
+  return { exists = row[1], now = now, now_text = now_text,  }
+end
+
+local group_at, pending, unacked = KEYS[2], KEYS[3], KEYS[4]
+
+local ctx, refused = open()
+if refused then return refused end
+local row = redis.call('HMGET', group_at .. group, 'last', 'gap')
+if not row[1] then return { 'unknown', ctx.now } end
+local acked = 0
+if item_count > 0 then
+  acked = redis.call('ZREM', pending .. group, unpack(item_id))  -- at most 1,000: items of a call
+  redis.call('ZREM', unacked .. group, unpack(item_id))
+end
+if gap > 0 and row[2] == string.format('%.0f', gap) then redis.call('HDEL', group_at .. group, 'gap_from', 'gap_to', 'gap_lost') end
+return { 'ok', ctx.now, acked }

@@ -1,0 +1,128 @@
+#!lua flags=allow-oom
+-- generated from lua/events/drop.v1.lua by lua/bundle.py; do not edit
+-- events.drop.v1: drop groups. They hold no events any more, and what was delivered to them is forgotten.
+--
+-- KEYS   config   hash        {base}:events:config
+-- KEYS   groups   zset        {base}:events:groups
+-- KEYS   group_at prefix/hash {base}:events:group:   name
+-- KEYS   pending  prefix/zset {base}:events:pending: name
+-- KEYS   unacked  prefix/zset {base}:events:unacked: name
+-- KEYS   home     hash        {base}:config
+-- KEYS   events   stream      {base}:events
+-- ARGV   now_ms   int 0..9000000000000 ?=0
+-- ITEM   group    name
+-- GROUP  item     1..100
+-- RETURN ok       now_ms:int items:list(item)
+-- EACH   item     dropped
+-- EACH   item     unknown
+-- ERROR  ADEQ_LAYOUT ADEQ_CLOCK
+-- EVENT  group.dropped
+-- ROLE   operate
+-- REPLAY state
+-- FLAGS  allow-oom
+-- COST   4 commands, and 3 for each group; at most 340 commands, 1,900 steps
+
+local LAYOUT = 1
+local unpack = table.unpack or unpack
+local arg_find = string.find
+local function refuse(field, value, want)
+  local got = 'nothing'
+  if type(value) == 'number' then
+    got = string.format('%.0f', value)
+  elseif value then
+    got = "'" .. string.gsub(string.sub(value, 1, 64), '[^ -~]', '?') .. "'"
+  end
+  return redis.error_reply('ADEQ_ARG ' .. field .. ' must be ' .. want .. ', got ' .. got)
+end
+local function arg_uint(v, min, max)
+  if not v or #v > 16 or (v ~= '0' and not arg_find(v, '^[1-9]%d*$')) then return nil end
+  local n = v + 0
+  if n >= min and n <= max then return n end
+end
+
+local KEYS, ARGV = KEYS, ARGV
+if #KEYS ~= 8 then
+  return redis.error_reply('ADEQ_ARG expected 8 keys, got ' .. #KEYS)
+end
+
+local now_ms = ARGV[1]
+if now_ms == '' then
+  now_ms = 0
+else
+  now_ms = arg_uint(now_ms, 0, 9000000000000)
+  if not now_ms then return refuse('now_ms', ARGV[1], 'an integer from 0 to 9000000000000') end
+end
+local arg_at = 2
+local item_count = ARGV[arg_at]
+item_count = arg_uint(item_count, 1, 100)
+if not item_count then return refuse('item_count', ARGV[arg_at], 'an integer from 1 to 100') end
+arg_at = arg_at + 1
+local item_group = {}
+for i = 1, item_count do
+  local v = ARGV[arg_at]
+  if not v or #v > 100 or not arg_find(v, '^[%w._@+-]+$') then
+    return refuse('item[' .. i .. '].group', v, 'a name: 1 to 100 of A-Z a-z 0-9 . _ @ + -')
+  end
+  item_group[i] = v
+  arg_at = arg_at + 1
+end
+if #ARGV ~= arg_at - 1 then
+  return redis.error_reply('ADEQ_ARG expected ' .. (arg_at - 1) .. ' arguments, got ' .. #ARGV)
+end
+
+-- emit_group(ctx, event, name, detail): add an event about a group to the stream, if there is one. The next event of the noun trims it to
+-- the bound of memory.
+local function emit_group(ctx, event, name, detail) local events = KEYS[7]
+  local entry = { 'event', event, 'timestamp', ctx.now_text, 'id', name }
+  if detail ~= '' then entry[7], entry[8] = 'payload', detail end
+  redis.call('XADD', events, 'NOMKSTREAM', '*', unpack(entry))  -- at most 8: fields of an event
+end
+
+-- read_clock(layout_min, clock, chosen): the time in ms, as a number and as text; or nil and the error to return, if
+-- the layout of these scripts or the clock of the call does not fit the stored data. chosen: the clock of a base that
+-- this call may create.
+local function read_clock(layout_min, clock, chosen)
+  if tonumber(layout_min or LAYOUT) > LAYOUT then
+    return nil, redis.error_reply('ADEQ_LAYOUT this data needs scripts of layout ' .. layout_min
+      .. ' or newer, these are of layout ' .. LAYOUT .. ': upgrade this client')
+  end
+  if ((clock or chosen) == 'test') ~= (now_ms > 0) then
+    if chosen and not clock then return nil, redis.error_reply('ADEQ_CLOCK now_ms goes with clock=test, and only with it') end
+    return nil, redis.error_reply('ADEQ_CLOCK now_ms must be '
+      .. (clock == 'test' and 'sent: this base was created with clock=test'
+        or '0: this base was not created with clock=test'))
+  end
+  if now_ms > 0 then return now_ms, string.format('%.0f', now_ms) end
+  local time = redis.call('TIME')
+  local ms = math.floor(time[2] / 1000)
+  return time[1] * 1000 + ms, string.format('%s%03d', time[1], ms)
+end
+
+-- open(clock): read what every call needs: the time, whether the base exists, and the settings that this script uses as
+-- `ctx.settings_<name>`; or nil and the error to return. lua/tools/opening.py generates which settings these are, and
+-- the first values of the fields of call.toml. clock: for a call that may create the base.
+local function open(clock) local config = KEYS[1]
+  local row = redis.call('HMGET', config, 'layout_min', 'clock')
+  local now, now_text = read_clock(row[1], row[2], clock)
+  if not now then return nil, now_text end
+  return { exists = row[1], now = now, now_text = now_text,  }
+end
+
+local groups, group_at, pending, unacked, home = KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6]
+
+local ctx, refused = open()
+if refused then return refused end
+local items, found = {}, false
+for i, name in ipairs(item_group) do
+  items[i] = { 'unknown' }
+  if redis.call('ZREM', groups, name) == 1 then
+    redis.call('UNLINK', group_at .. name, pending .. name, unacked .. name)
+    emit_group(ctx, 'group.dropped', name, '')
+    items[i], found = { 'dropped' }, true
+  end
+end
+if found then
+  local left = redis.call('ZCARD', groups)
+  if left > 0 then redis.call('HSET', home, 'events_groups', left) else redis.call('HDEL', home, 'events_groups') end
+end
+return { 'ok', ctx.now, items }

@@ -1,0 +1,1 @@
+"""Events in groups: their bases, and answers as models."""

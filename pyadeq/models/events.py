@@ -1,0 +1,104 @@
+"""Models of events: what groups read from event streams. Times are as in `models.base`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from typing import Any, NamedTuple
+
+from pyadeq.models.base import Model
+
+
+class Event(NamedTuple):
+    """An event of a stream, as a group reads it.
+
+    id: of the event in its stream. A consumer can recognize by it what it has done already.
+    event: such as `task.completed`.
+    timestamp: when it happened.
+    ids: of what: the task, for instance. Some calls write one event for several.
+    payload: further details, by name.
+    source: who made the call, if the client sets it. trace: a W3C traceparent, or several.
+    again: whether it was delivered before, and not acknowledged in time.
+    """
+
+    id: str
+    event: str
+    timestamp: float
+    ids: tuple[str, ...] = ()
+    payload: Mapping[str, str] = {}
+    source: str = ""
+    trace: str = ""
+    again: bool = False
+
+    def as_json(self) -> dict[str, Any]:
+        """Return what an API shows: the time in ISO 8601, in UTC."""
+        at = datetime.fromtimestamp(self.timestamp, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+        return {**self._asdict(), "timestamp": at, "ids": list(self.ids), "payload": dict(self.payload)}
+
+
+class EventGap(NamedTuple):
+    """Events that were trimmed before the group had read or acknowledged them.
+
+    number: names this gap when it is acknowledged. It rises with each change of the gap.
+    after: the id of the newest event before the gap, or of the first one in it.
+    before: the id of the first event after the gap, or of the last one in it.
+    lost: how many events; None if that is not known.
+    """
+
+    number: int
+    after: str
+    before: str
+    lost: int | None
+
+
+class EventBatch(NamedTuple):
+    """What one read has delivered.
+
+    gap: what the group has lost, until it is acknowledged; None: nothing.
+    lag: how many events were not delivered yet. due: when the next event is delivered again; None: none is pending.
+    """
+
+    events: tuple[Event, ...]
+    gap: EventGap | None
+    lag: int
+    due: float | None
+
+
+class EventGroup(Model):
+    """A registered group.
+
+    read: when a reader came last, exact to a minute.
+    last: the id of the newest event that was delivered. lag: how many were not delivered yet.
+    pending: how many events were delivered and not acknowledged. oldest: the time of the oldest of these.
+    lapsed: whether no reader came for so long that the group holds no events.
+    lost: how many events the group has lost in all. missed: how many it will have lost when a reader comes.
+    gap: what it has lost and not acknowledged.
+    """
+
+    name: str
+    registered: float
+    read: float
+    last: str
+    lag: int
+    pending: int
+    oldest: float | None
+    lapsed: bool
+    lost: int
+    missed: int
+    gap: EventGap | None
+
+
+class EventGroups(NamedTuple):
+    """The groups of a stream. length: how many events it holds; first, last: the ids of its oldest and newest."""
+
+    length: int
+    first: str
+    last: str
+    groups: tuple[EventGroup, ...]
+
+
+class EventsTrimmed(NamedTuple):
+    """removed: how many events were deleted. held_by: the group that keeps older ones; None: no group does."""
+
+    removed: int
+    held_by: str | None
