@@ -230,14 +230,17 @@ local function trim_set(ctx, set, keep_ms, max, limit) local dead = KEYS[8]
 end
 
 -- trim_ended(ctx, limit): delete ended tasks beyond the age and the number that the queue keeps, at most limit finished
--- and limit dead ones. Returns how many. It also trims old events in whole blocks, which costs almost nothing, and
--- reads presence_ms for sweep_workers, and history_ms for the history.
+-- and limit dead ones. Returns how many. It also trims old events in whole blocks, which costs almost nothing, unless groups read
+-- them: then events.trim does. It reads presence_ms for sweep_workers, and history_ms for the history.
 local function trim_ended(ctx, limit) local config, finished, dead, events = KEYS[1], KEYS[7], KEYS[8], KEYS[16]
-  local row = redis.call('HMGET', config, 'finished_keep_ms', 'dead_keep_ms', 'dead_max', 'events_keep_ms', 'presence_ms', 'history_ms')
+  local row = redis.call('HMGET', config, 'finished_keep_ms', 'dead_keep_ms', 'dead_max', 'events_keep_ms', 'presence_ms', 'history_ms',
+    'events_groups')
   local finished_keep_ms, dead_keep_ms = tonumber(row[1] or 604800000), tonumber(row[2] or 2592000000)
   ctx.presence_ms, ctx.history_ms = tonumber(row[5] or 30000), tonumber(row[6] or 0)
-  local oldest_ms = math.max(0, ctx.now - tonumber(row[4] or 604800000))
-  redis.call('XTRIM', events, 'MINID', '~', string.format('%.0f', oldest_ms))
+  if not row[7] then
+    local oldest_ms = math.max(0, ctx.now - tonumber(row[4] or 604800000))
+    redis.call('XTRIM', events, 'MINID', '~', string.format('%.0f', oldest_ms))
+  end
   return trim_set(ctx, finished, finished_keep_ms, ctx.settings_finished_max, limit)
     + trim_set(ctx, dead, dead_keep_ms, tonumber(row[3] or 100000), limit)
 end

@@ -346,11 +346,14 @@ def place(url: str, base_name: str) -> Iterator[dict[str, Any]]:
         queue.limits.set("user:ann@example.org", concurrency=1, starts=10, period=60)
         queue.shares.set("ann@example.org", 2)
         for noun in NOUNS:
+            if noun == "events":  # of the others
+                continue
             found = client.noun(noun, "default")
             if isinstance(found, PartitionedNoun):  # one partition, as the audit looks at all of each test
                 client.send(found.part(found.tags[0]).build("configure", settings=[]))
             else:
                 found.configure()
+        client.events("queue", "x").register("x")
         locks.set_capacity("x", 4)
         locks.set_capacity("gpu:0", 4, silent=60)
         locks.take("database:orders", owner="host-12345", agent="agent-12345", purpose="migration of all orders")
@@ -364,7 +367,7 @@ def place(url: str, base_name: str) -> Iterator[dict[str, Any]]:
         about = {"address": "2001:db8::7334", "agent": "Mozilla/5.0 (X11; Linux)", "name": "Ann"}
         client.send(part.build("create", hash="0" * 64, user="ann@example.org", **about))
         add_changes(client, client.changes("default"))
-        yield {"ADEQ_URL": url, "ADEQ_PREFIX": base_name, "ADEQ_QUEUE": "x"}
+        yield {"ADEQ_URL": url, "ADEQ_PREFIX": base_name, "ADEQ_QUEUE": "x", "ADEQ_EVENTS_STREAM": "queue:x"}
 
 
 def add_changes(client: Adeq, changes: Changes) -> None:
@@ -446,6 +449,7 @@ VERBS = {
     "put submit withdraw reopen assess begin heartbeat finish sweep deliver diff log",  # of changes
     "hit refund reset namespaces",  # of rates
     "get history revert",  # of configs
+    "register read groups drop",  # of events
     "realms revoke revoke-all renew-authz",  # of sessions
     "on off",  # of flags
     "approve reject request-changes abstain retract comment delegate take-back reassign override",  # of their reviewers

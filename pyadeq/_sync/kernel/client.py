@@ -354,20 +354,31 @@ class Adeq(Nouns):
     def _block(self, keys: Sequence[str], seconds: float, *more: bytes) -> tuple[str | None, list[Any]]:
         """Return what was heard, and the replies to the other commands."""
         seconds = min(max(seconds, 0.01), LONGEST_BLOCK)
+        replies = self._wait(keys[0], seconds, ["BLPOP", *keys, f"{seconds:.3f}"], *more)
+        if replies is None:
+            return "", []
+        return replies[0] and str(replies[0][0].decode()), replies[1:]
+
+    def block_on(self, stream: str, last: str, seconds: float) -> None:
+        """Wait until a stream has an entry with a larger id than `last`, or this time is over, at most 10 seconds."""
+        ms = round(min(max(seconds, 0.01), LONGEST_BLOCK) * 1000)
+        self._wait(stream, seconds, ["XREAD", "COUNT", 1, "BLOCK", ms, "STREAMS", stream, last])
+
+    def _wait(self, key: str, seconds: float, command: Sequence[str | int], *more: bytes) -> list[Any] | None:
+        """Send a command that blocks, and others behind it. Returns the replies; None after an error that may pass."""
         self._nodes.prepare()
-        node = self._nodes.routes.node_of(keys[0])
-        command = pack("BLPOP", *keys, f"{seconds:.3f}")
-        replies, loss = self._nodes.exchange(node, [command, *more], use="blocks")
+        node = self._nodes.routes.node_of(key)
+        replies, loss = self._nodes.exchange(node, [pack(*command), *more], use="blocks")
         if replies and not isinstance(replies[0], Refusal):
-            return replies[0] and str(replies[0][0].decode()), replies[1:]
+            return replies
         if loss is None and not is_passing(replies[0]) and self._nodes.routes.follow(replies[0], node) is None:
-            raise refusal_error("BLPOP", replies[0], False)
+            raise refusal_error(str(command[0]), replies[0], False)
         if loss is not None and isinstance(loss.error, ClientClosed):
-            raise loss_error("BLPOP", loss, False)
+            raise loss_error(str(command[0]), loss, False)
         # The error may pass. Sleep, so that a caller in a loop does not call again at once.
         sleep(min(seconds, 1.0))
         self._nodes.refresh()
-        return "", []
+        return None
 
     def close(self) -> None:
         """End the renewal of locks, and close what was opened here; after `from_url` also the client.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Annotated, Any
 
 import typer
@@ -12,11 +12,21 @@ from pyadeq import Adeq, Migration, library
 from pyadeq.errors import AdeqError, TransportError
 from pyadeq.ext.cli.common import DEFAULT_URL, FAILED, Format, Output, Url, connected, print_json
 from pyadeq.ext.cli.progress import Bar
-from pyadeq.ext.cli.resolve import Only, existing, existing_domain, existing_queue, names_by_noun, parts, stored_bases
+from pyadeq.ext.cli.resolve import (
+    Only,
+    existing,
+    existing_domain,
+    existing_queue,
+    names_by_noun,
+    parts,
+    queue_or_new,
+    stored_bases,
+)
 from pyadeq.ext.cli.tables import print_rows
 from pyadeq.ext.doctor import find_names
 
 Move = Callable[[Callable[[int], object]], Migration]
+EVENTS = "events"
 HEADS = ["noun", "name", "before", "layout", "rewritten", "all"]
 
 
@@ -51,8 +61,10 @@ def migrate(
             found = {noun: find_names(adeq, noun, timeout) for noun in library().manifest["nouns"]}
             complete = all(one.complete for one in found.values())
             named = {noun: one.names for noun, one in found.items()}
+        owners = [(noun, name) for noun, names in named.items() for name in names if noun != EVENTS]
         rows = [_queue(adeq, name, dry_run, force) for name in named.pop("queue", ())]
         rows += [_other(adeq, noun, name, dry_run) for noun, names in named.items() for name in names]
+        rows += [row for noun, name in owners for row in _events(adeq, noun, name, dry_run)]
     left = [row for row in rows if "error" in row or not row["all"]]
     if output != Format.table:
         print_json({"layout": newest, "complete": complete, "migrated": rows}, output)
@@ -91,6 +103,23 @@ def _other(adeq: Adeq, noun: str, name: str, dry_run: bool) -> dict[str, Any]:
         return stored_bases(adeq, found), lambda tell: found.migrate(progress=tell)
 
     return _row(adeq, noun, name, find, dry_run)
+
+
+def _events(adeq: Adeq, noun: str, name: str, dry_run: bool) -> Iterator[dict[str, Any]]:
+    """Rows about the groups that read the events of one of a noun, or of its partitions."""
+    own = adeq.noun(noun, name)
+    bases = getattr(own, "bases", (own.base,))
+    if noun == "queue":
+        bases = [one.base for one in parts(queue_or_new(adeq, name))]
+    for base in bases:
+        if adeq.client.exists(f"{base}:events:config"):
+            tag = base.removesuffix("}").rpartition("/")[2] if base != own.base else ""
+            stream = f"{name}/{tag}" if tag else name
+
+            def find(stream: str = stream, base: str = base) -> tuple[list[str], Move]:
+                return [f"{base}:events"], lambda tell: adeq.events(noun, stream).migrate(progress=tell)
+
+            yield _row(adeq, EVENTS, f"{noun}:{stream}", find, dry_run)
 
 
 def _row(adeq: Adeq, noun: str, name: str, find: Callable[[], tuple[list[str], Move]], dry_run: bool) -> dict[str, Any]:

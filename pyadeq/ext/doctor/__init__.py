@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from pyadeq import Adeq
-from pyadeq.ext.doctor import nouns, service, storage
+from pyadeq.ext.doctor import events, nouns, service, storage
 from pyadeq.ext.doctor.facts import Facts, gather
 from pyadeq.ext.doctor.queues import Found, find_domains, find_names, find_queues
 from pyadeq.ext.doctor.repair import Damage, Inspection, inspect
@@ -69,6 +69,8 @@ def check(facts: Facts) -> Report:
         about = nouns.others()[noun]
         may = _may(facts, about)
         checks.append(Check(name=about["plural"], **nouns.check(about, stored, facts.layout, may)._asdict()))
+    if facts.groups:
+        checks.append(Check(name="event groups", **events.check(facts.groups)._asdict()))
     return Report(engine=facts.engine, checks=checks)
 
 

@@ -14,6 +14,7 @@ from redis import RedisCluster, SSLConnection
 from redis.exceptions import MasterDownError, MovedError, NoPermissionError, ResponseError
 
 from pyadeq import Adeq, AdeqError, ConfigError, TransportError, library
+from pyadeq.ext.doctor import events
 from pyadeq.ext.doctor.nouns import Stored, base_at, look, others
 from pyadeq.ext.doctor.queues import find_domains, find_queues
 from pyadeq.ext.doctor.repair import Inspection, inspect
@@ -89,8 +90,8 @@ class Facts:
     denied: commands of these that this user may not run, with the server's words.
     reading: what a read of that queue met with, empty if it went well; tried where `denied` cannot be known. domains:
     not looked for where queues are named; nor are others, the other nouns. other_roles: whose calls this user may
-    make there. shards: the primaries of a cluster, with the slots of each. inspection: what is damaged in the queues;
-    None where SCAN is not allowed.
+    make there. shards: the primaries of a cluster, with the slots of each. groups: those that
+    read events. inspection: what is damaged in the queues; None where SCAN is not allowed.
     """
 
     tool: str
@@ -115,6 +116,7 @@ class Facts:
     others: Mapping[str, Sequence[Stored] | None] = field(default_factory=dict)
     other_roles: Mapping[str, Sequence[str] | None] = field(default_factory=dict)
     shards: Mapping[str, Sequence[range]] | None = None
+    groups: Sequence[events.Read] | None = ()
     inspection: Inspection | None = None
     layout: int = field(default_factory=lambda: int(library().manifest["layout"]))
 
@@ -171,6 +173,7 @@ def gather(adeq: Adeq, names: Sequence[str]) -> Facts:
         other_roles={noun: _roles_in(adeq, user, noun, stored) for noun, stored in noun_facts.items()},
         # these last, for they load the scripts that they run
         reading="" if denied is not None else _try_reading(adeq, probed),
+        groups=() if names else _ask(lambda: events.look(adeq, SCAN_SECONDS)),
         inspection=_ask(lambda: inspect(adeq, names, seconds=SCAN_SECONDS)),
     )
 

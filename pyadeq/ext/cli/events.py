@@ -1,0 +1,215 @@
+"""`adeq events`: groups that read the events of a queue, a lock domain and so on."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+import typer
+
+from pyadeq import Adeq, Event, EventGap, EventGroup, Events
+from pyadeq.errors import ConfigError
+from pyadeq.ext.cli.arguments import time_option
+from pyadeq.ext.cli.common import (
+    DEFAULT_URL,
+    FAILED,
+    Format,
+    Output,
+    Url,
+    connected,
+    iso,
+    print_json,
+    safe,
+)
+from pyadeq.ext.cli.generated import Commands
+from pyadeq.ext.cli.resolve import existing
+from pyadeq.ext.cli.tables import print_rows
+from pyadeq.ext.cli.tree import WITH_VALUE, Group
+
+COLUMNS = ("group", "lag", "pending", "lost", "gap", "read", "holds")
+EXAMPLE = "adeq events groups --stream queue:default"
+
+
+class EventsGroup(Group):
+    """The commands of events. Their options may come before the verb, too."""
+
+    with_value = (*WITH_VALUE, "--stream")
+
+
+app = typer.Typer(cls=EventsGroup, help="Events: groups that read them, at least once.", no_args_is_help=True)
+app.callback()(lambda: None)
+
+Stream = Annotated[
+    str,
+    typer.Option(
+        "--stream",
+        metavar="NOUN:NAME",
+        envvar="ADEQ_EVENTS_STREAM",
+        help="Whose events: queue:default, lock:default, session:web/c7 (a partition).",
+    ),
+]
+GroupName = Annotated[str, typer.Argument(metavar="GROUP", help="The group.")]
+
+
+@app.command()
+def register(
+    group: GroupName,
+    now: Annotated[bool, typer.Option("--now", help="Begin with the next event, not with the oldest.")] = False,
+    stream: Stream = "queue:default",
+    url: Url = DEFAULT_URL,
+    output: Output = Format.table,
+) -> None:
+    """Register a group. From now on it holds events that it has not acknowledged.
+
+    A group that exists goes on where it is.
+    """
+    with connected(url) as adeq:
+        made = _events(adeq, stream).register(group, start="now" if now else "oldest")
+    status = "registered" if made else "exists"
+    if output != Format.table:
+        print_json({"stream": stream, "group": group, "status": status}, output)
+    else:
+        print(status)
+
+
+@app.command()
+def read(
+    group: GroupName,
+    limit: Annotated[int, typer.Option(min=1, metavar="N", help="At most this number of events.")] = 100,
+    wait: Annotated[float | None, time_option("Wait for events, if there are none.")] = None,
+    hold: Annotated[
+        float | None, time_option("An event comes again after this time, unless it is acknowledged. Default: 60.")
+    ] = None,
+    peek: Annotated[bool, typer.Option("--peek", help="Do not acknowledge: the events come again.")] = False,
+    stream: Stream = "queue:default",
+    url: Url = DEFAULT_URL,
+    output: Output = Format.table,
+) -> None:
+    """Read the next events of a group, and acknowledge them after they are printed.
+
+    Events that were lost to the bound of memory are reported on stderr as a gap. With -o jsonl, there is one event per
+    line.
+    """
+    with connected(url) as adeq:
+        events = _events(adeq, stream)
+        left, seen = limit, list[Event]()
+        while left:
+            batch = events.read(
+                group,
+                limit=min(left, 1000),
+                hold=60.0 if hold is None else hold,
+                wait=(wait or 0.0) if left == limit else 0.0,
+            )
+            if batch.gap:
+                typer.echo(f"gap: {_lost(batch.gap)}", err=True)
+            if not batch.events:
+                break
+            seen += batch.events
+            left -= len(batch.events)
+            if output == Format.jsonl:
+                for one in batch.events:
+                    print_json(one.as_json(), output)
+                if not peek:
+                    events.ack(group, batch)
+        if output == Format.json:
+            print_json([one.as_json() for one in seen], output)
+        elif output == Format.table:
+            print_rows(["time", "event", "ids", "payload"], map(_event, seen), spare=["payload", "ids"])
+        if not peek:
+            events.ack(group, seen, gap=batch.gap)
+
+
+@app.command()
+def groups(
+    stream: Stream = "queue:default",
+    url: Url = DEFAULT_URL,
+    output: Output = Format.table,
+) -> None:
+    """List the groups of a stream: how far they are, and what they have lost."""
+    with connected(url) as adeq:
+        found = _events(adeq, stream).groups()
+    if output != Format.table:
+        rows = [_plain(one) for one in found.groups]
+        about = {"stream": stream, "length": found.length, "first": found.first, "last": found.last}
+        print_json({**about, "groups": rows}, output)
+    else:
+        print_rows(COLUMNS, [_row(one) for one in found.groups], right=["lag", "pending", "lost"], spare=["gap"])
+        print(f"\n{found.length:,} events")
+
+
+@app.command()
+def trim(
+    older_than: Annotated[
+        float | None, time_option("Delete events older than this, in place of the setting.", "--older-than")
+    ] = None,
+    stream: Stream = "queue:default",
+    url: Url = DEFAULT_URL,
+    output: Output = Format.table,
+) -> None:
+    """Delete old events that all groups have acknowledged, in whole blocks of usually 100."""
+    with connected(url) as adeq:
+        before = None
+        if older_than is not None:
+            seconds, micros = adeq.client.time()
+            before = seconds + micros / 1e6 - older_than
+        found = _events(adeq, stream).trim(before)
+    if output != Format.table:
+        print_json({"stream": stream, "removed": found.removed, "held_by": found.held_by}, output)
+    else:
+        held = f"; group {found.held_by} holds the events after them" if found.held_by else ""
+        print(f"{found.removed:,} deleted{held}")
+
+
+@app.command()
+def drop(
+    names: Annotated[list[str], typer.Argument(metavar="GROUP...", help="The groups.")],
+    stream: Stream = "queue:default",
+    url: Url = DEFAULT_URL,
+    output: Output = Format.table,
+) -> None:
+    """Drop groups: they hold no events any more. Exits with 1 if one of them does not exist."""
+    with connected(url) as adeq:
+        dropped = _events(adeq, stream).drop(*names)
+    rows = [{"group": name, "status": "dropped" if name in dropped else "unknown"} for name in names]
+    if output != Format.table:
+        print_json({"stream": stream, "groups": rows}, output)
+    else:
+        print_rows(["group", "status"], [[*row.values()] for row in rows])
+    if len(dropped) < len(set(names)):
+        raise typer.Exit(FAILED)
+
+
+app.command("configure", help="Change settings of an event stream: how long events are kept, and when a group lapses.")(
+    Commands("events", EXAMPLE).function("configure")
+)
+
+
+def _events(adeq: Adeq, stream: str) -> Events:
+    noun, colon, name = stream.partition(":")
+    if not colon:
+        raise ConfigError(f"--stream: {stream!r} is not accepted; allowed: NOUN:NAME, such as queue:default")
+    owner, _, tag = name.partition("/")
+    if not tag:
+        existing(adeq, noun, owner, f"adeq {noun} ls")
+    return adeq.events(noun, name)
+
+
+def _event(one: Event) -> list[str]:
+    payload = " ".join(f"{name}={value}" if name else value for name, value in one.payload.items())
+    return [iso(one.timestamp), one.event, safe(" ".join(one.ids)), safe(payload)]
+
+
+def _lost(gap: EventGap) -> str:
+    lost = "an unknown number of" if gap.lost is None else f"{gap.lost:,}"
+    return f"{lost} events between {gap.after} and {gap.before} are lost"
+
+
+def _row(one: EventGroup) -> list[str]:
+    lost = f"{one.lost + one.missed:,}"
+    gap = _lost(one.gap) if one.gap else ""
+    return [one.name, f"{one.lag:,}", f"{one.pending:,}", lost, gap, iso(one.read), "no" if one.lapsed else "yes"]
+
+
+def _plain(one: EventGroup) -> dict[str, Any]:
+    gap = one.gap and one.gap._asdict()
+    times = {"read_iso": iso(one.read), "registered_iso": iso(one.registered)}
+    return {**one.model_dump(), **times, "gap": gap}

@@ -1,0 +1,79 @@
+"""Groups that read events: which of them lose events, hold old ones, or have no reader."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from time import monotonic
+from typing import Any, Final, NamedTuple
+
+from pyadeq import Adeq, EventGroup
+from pyadeq.errors import ClockError
+from pyadeq.ext.doctor.report import Finding, ok, warn
+
+OLD: Final = 86_400.0  # seconds for which an event may wait for its acknowledgement
+PAGE: Final = 1000  # keys
+MOST: Final = 1000  # streams
+
+
+class Read(NamedTuple):
+    """A group of a stream, `<noun>:<name>`. age: of its oldest event that is not acknowledged, in seconds."""
+
+    stream: str
+    group: EventGroup
+    age: float
+
+
+def look(adeq: Adeq, seconds: float) -> list[Read]:
+    """The groups of all streams, as far as that takes no longer."""
+    until = monotonic() + seconds
+    head = adeq.prefix if adeq.slot is None else f"{adeq.prefix}:{{{adeq.slot}}}"
+    name = r"\{(\w+):([^}]+)\}" if adeq.slot is None else r"(\w+):([^:]+)"
+    streams: set[tuple[str, str]] = set()
+    cursor: Any = 0
+    while True:
+        cursor, keys = adeq.client.scan(cursor, f"{head}:*:events:groups", PAGE)
+        for key in keys:
+            text = key.decode(errors="replace") if isinstance(key, bytes) else key
+            if match := re.fullmatch(rf"{re.escape(head)}:{name}:events:groups", text):
+                streams.add((match[1], match[2]))
+        if not cursor or monotonic() > until:
+            break
+    found = []
+    for noun, own in sorted(streams)[:MOST]:
+        try:
+            groups = adeq.events(noun, own).groups().groups
+        except ClockError:  # the clock of a test: the server's time says nothing of it
+            continue
+        now, _ = adeq.client.time()
+        found += [Read(f"{noun}:{own}", one, max(now - one.oldest, 0) if one.oldest else 0) for one in groups]
+    return found
+
+
+def check(reads: Sequence[Read]) -> Finding:
+    """Does each group read what it holds?"""
+    for stream, group, _ in reads:
+        if group.missed or group.gap:
+            lost = group.missed + (group.gap.lost or 0 if group.gap else 0)
+            return warn(
+                f"group {group.name} of {stream} has lost {f'{lost:,}' if lost else 'an unknown number of'} events",
+                "They were deleted by the bound of memory before it had read or acknowledged them.",
+                "start more readers, or raise events_max there",
+                f"adeq events groups --stream {stream}",
+            )
+    for stream, group, _ in reads:
+        if group.lapsed:
+            return warn(
+                f"group {group.name} of {stream} has no reader",
+                "It holds no events any more, and loses those that are older than they are kept.",
+                f"start a reader, or: adeq events drop {group.name} --stream {stream}",
+            )
+    for stream, group, age in reads:
+        if age > OLD:
+            return warn(
+                f"group {group.name} of {stream} has not acknowledged an event for {age / 3600:,.0f} h",
+                "It keeps all later events from being deleted by age.",
+                f"adeq events groups --stream {stream}",
+            )
+    lag = max(one.group.lag for one in reads)
+    return ok(f"{len(reads):,} group{'' if len(reads) == 1 else 's'}, the slowest has to read {lag:,} events")

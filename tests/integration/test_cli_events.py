@@ -1,0 +1,64 @@
+"""`adeq events`: groups that read events, and what `adeq doctor` says of them."""
+
+import json
+
+from pyadeq import Adeq
+from pyadeq.ext.doctor import events as doctor
+from tests.integration.cli import Ended
+from tests.integration.cli import adeq as command
+
+
+def run(url: str, *arguments: str) -> Ended:
+    return command(*arguments, "--url", url)
+
+
+def test_events_are_read_and_acknowledged(url: str, base_name: str) -> None:
+    stream = ("--stream", f"queue:{base_name}")
+    with Adeq.from_url(url) as adeq:
+        queue = adeq.queue(base_name)
+        queue.enqueue("x", id="a")
+        assert run(url, "events", "register", "audit", *stream).stdout == "registered\n"
+        assert run(url, "events", "register", "audit", *stream).stdout == "exists\n"
+        (first,) = map(
+            json.loads, run(url, "events", "read", "audit", "--limit", "1", "-o", "jsonl", *stream).stdout.splitlines()
+        )
+        assert (first["event"], first["ids"]) == ("task.enqueued", ["a"])
+        peeked = run(url, "events", "read", "audit", "--peek", "--hold", "1", *stream)
+        assert peeked.stdout.splitlines()[1].split()[1:] == ["group.registered", "audit"]
+        (again,) = json.loads(run(url, "events", "read", "audit", "--wait", "20", "-o", "json", *stream).stdout)
+        assert (again["event"], again["again"]) == ("group.registered", True)
+        found = json.loads(run(url, "events", "groups", "-o", "json", *stream).stdout)
+        assert (found["length"], found["groups"][0]["pending"], found["groups"][0]["lag"]) == (2, 0, 0)
+        assert run(url, "events", "trim", "--older-than", "1d", *stream).stdout == "0 deleted\n"
+        assert json.loads(run(url, "events", "configure", "--keep", "1d", "-o", "json", *stream).stdout)["settings"]
+        assert run(url, "events", "drop", "audit", *stream).status == 0
+        assert run(url, "events", "drop", "audit", *stream).status == 1
+        assert "has no group 'audit'" in run(url, "events", "read", "audit", *stream).stderr
+
+
+def test_what_is_lost_is_shown(url: str, base_name: str) -> None:
+    stream = ("--stream", f"queue:{base_name}")
+    with Adeq.from_url(url) as adeq:
+        queue, events = adeq.queue(base_name), adeq.events("queue", base_name)
+        queue.configure(events_max=100)
+        events.register("audit")
+        assert "audit" in [one.group.name for one in doctor.look(adeq, 5)]
+        for _ in range(400):
+            queue.enqueue("x")
+        (mine,) = [one for one in doctor.look(adeq, 5) if one.stream == f"queue:{base_name}"]
+        assert mine.group.missed > 0
+        found = doctor.check([mine])
+        assert (found.status, f"{mine.group.missed} events" in found.found) == ("warn", True)
+        read = run(url, "events", "read", "audit", "--limit", "1000", *stream)
+        assert read.stderr.startswith(f"gap: {mine.group.missed} events between 0-0 and ")
+        (mine,) = [one for one in doctor.look(adeq, 5) if one.stream == f"queue:{base_name}"]
+        assert doctor.check([mine]).status == "ok"
+        lapsed = mine._replace(group=mine.group.model_copy(update={"lapsed": True}))
+        assert "has no reader" in doctor.check([lapsed]).found
+        assert "for 48 h" in doctor.check([mine._replace(age=172_800)]).found
+
+
+def test_where_there_is_nothing(url: str) -> None:
+    assert "NOUN:NAME" in run(url, "events", "groups", "--stream", "jobs").stderr
+    assert "there is no 'nothing'" in run(url, "events", "groups", "--stream", "queue:nothing").stderr
+    assert "noun: 'jobs' is not accepted" in run(url, "events", "groups", "--stream", "jobs:x").stderr
