@@ -525,8 +525,9 @@ def test_what_a_server_forgot_of_configs_is_counted(kind: str, may_go: bool) -> 
     """The write was confirmed on the disk. Who has seen it may see older versions after a failover."""
     story = edited(CONFIGS, *LOST_CONFIGS)
     seen = "config 94.7 r1 read a -> ok 9500 a/9500/red\nconfig 94.8 r1 seen s -> ok 9500 a/9500/red c/9400/green"
+    seen_late = "config 95.3 r1 seen s until=9500 -> ok 9500 a/9500/red c/9400/green"  # it has not asked since
     later = "config 95.4 r1 read a -> ok 9400 a/9200/blue\nconfig 95.5 r1 seen s -> ok 9400 a/9200/blue c/9400/green"
-    verdict = judge(told(story, seen, f"mark 95.0 {kind}", later))
+    verdict = judge(told(story, seen, f"mark 95.0 {kind}", seen_late, later))
     assert verdict.ok is may_go, verdict.violations
     assert verdict.lost == ({"aof": {"config.set": 2}} if may_go else {})
 

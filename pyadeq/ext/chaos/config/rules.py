@@ -188,7 +188,7 @@ def snapshots_rise(case: Case, found: Finding) -> None:
         key = op.client, op.asked["snapshot"]
         before = last.get(key)
         last[key] = op
-        if before is None or writes.is_unsure(before):
+        if before is None or writes.may_be_lost(before.answer["rev"]):
             continue
         found.checks += 1
         if op.answer["rev"] < before.answer["rev"]:
@@ -201,14 +201,12 @@ def snapshots_whole(case: Case, found: Finding) -> None:
     writes = case.view(Writes)
     if writes.stream is None:
         return
-    views = sorted(writes.views, key=lambda view: view.rev)
-    reads = sorted((op for op in writes.reads if op.asked.get("item")), key=lambda op: op.answer["rev"])
     state: dict[str, int] = {}
     newest: dict[str, int] = {}  # also of removed names
     versions = iter([*sorted(writes.stream, key=lambda one: one.version), None])
     version = next(versions)
-    moments: list[tuple[int, View | Op]] = [(view.rev, view) for view in views]
-    moments += [(op.answer["rev"], op) for op in reads]
+    moments: list[tuple[int, View | Op]] = [(view.rev, view) for view in writes.views]
+    moments += [(op.answer["rev"], op) for op in writes.reads if op.asked.get("item")]
     for rev, what in sorted(moments, key=lambda moment: moment[0]):
         while version is not None and version.version <= rev:
             newest[version.name] = version.version
@@ -218,8 +216,8 @@ def snapshots_whole(case: Case, found: Finding) -> None:
                 state[version.name] = version.version
             version = next(versions)
         op = what.op if isinstance(what, View) else what
-        if rev and rev not in writes.revs and op is not None and writes.is_unsure(op):
-            continue  # that write is lost
+        if writes.may_be_lost(rev):
+            continue
         found.checks += 1
         who = op.client if op is not None else "a new snapshot at the end"
         if isinstance(what, View):
@@ -241,7 +239,7 @@ def snapshots_end_current(case: Case, found: Finding) -> None:
     writes = case.view(Writes)
     for op in writes.seen:
         until = op.asked.get("until", 0)
-        if not until or op.answer["status"] == "stale" or writes.is_unsure(op):
+        if not until or op.answer["status"] == "stale" or writes.may_be_lost(until):
             continue
         found.checks += 1
         if op.answer["rev"] < until:

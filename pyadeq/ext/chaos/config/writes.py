@@ -60,6 +60,7 @@ class Writes:
         own = [op for op in case.history.ops if op.verb.startswith(VERBS) and op.may_be_done]
         self.sets = [op for op in own if op.verb == "config.set"]
         self.written = [one for op in self.sets for one in _written(op)]
+        self._by_rev = {one.version: one.op for one in self.written}
         self.reads = [op for op in own if op.verb == "config.read" and op.answer.get("status") == "ok"]
         self.shown = [one for op in self.reads for one in _shown(op)]
         self.seen = [op for op in own if op.verb == "config.seen" and op.answer]
@@ -81,6 +82,13 @@ class Writes:
     def is_unsure(self, op: Op) -> bool:
         """Whether the server may have lost something since that an answer shows: it was made by another call."""
         return any(at >= op.began for at in self._lost_at)
+
+    def may_be_lost(self, rev: int) -> bool:
+        """Whether the server may have lost the write of a rev. A snapshot shows it until it asks the server again."""
+        if rev in self.revs or not rev:
+            return False
+        op = self._by_rev.get(rev)
+        return bool(self._lost_at) if op is None else self.is_unsure(op)
 
     @property
     def views(self) -> Iterator[View]:
