@@ -28,6 +28,7 @@ AdeqError
 ├─ SessionChanged                   the session was not updated: another request was first (.status)
 ├─ ConfigConflict                   a name has another version than expected: nothing was set (.versions)
 ├─ ConfigFull                       the namespace would have too many names: nothing was set
+├─ UnknownGroup                     no such group of readers of events is registered (.base, .group)
 ├─ WorkerReplaced                   another process has registered the worker's name
 ├─ DurabilityError                  the call was applied, but is not yet as safe as `durability` requires (.answer)
 └─ TransportError                   no script answered (.retryable, .may_have_applied)

@@ -36,9 +36,12 @@ def main(words: list[str]) -> int:
     every = int(os.environ.get("MUTANTS", "1"))
     chosen = [one for one in all_mutants() if rotation.is_due(one.lot, every, rotation.DAY or 0)]
     rotation.DAY = None  # some of the mutants, but all tests
-    chosen = [one for one in chosen if not words or any(word in one.name for word in words)]
-    BUILD.mkdir(exist_ok=True)
     noun = next((noun for noun in NOUNS if words and all(word.startswith(f"{noun}/") for word in words)), "")
+    if noun:  # not those of kernel/events for the noun events
+        chosen = [one for one in chosen if one.name.startswith(tuple(words))]
+    else:
+        chosen = [one for one in chosen if not words or any(word in one.name for word in words)]
+    BUILD.mkdir(exist_ok=True)
     runner = Runner(chosen, BUILD, int(os.environ.get("JOBS", "2")), noun)
     if pytest.main([*PYTEST, *PLUGINS, *TRACEBACKS, *WARNINGS], plugins=[runner]) != pytest.ExitCode.OK:
         return 2

@@ -110,7 +110,10 @@ def _events(adeq: Adeq, noun: str, name: str, dry_run: bool) -> Iterator[dict[st
     own = adeq.noun(noun, name)
     bases = getattr(own, "bases", (own.base,))
     if noun == "queue":
-        bases = [one.base for one in parts(queue_or_new(adeq, name))]
+        try:
+            bases = [one.base for one in parts(queue_or_new(adeq, name))]
+        except AdeqError:  # the row of the queue says it
+            return
     for base in bases:
         if adeq.client.exists(f"{base}:events:config"):
             tag = base.removesuffix("}").rpartition("/")[2] if base != own.base else ""
