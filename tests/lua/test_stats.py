@@ -8,6 +8,7 @@ from pyadeq._core.kernel.call import parse_reply
 from pyadeq._core.queue.items import Failure
 from pyadeq.models import QueueStats, Task
 from tests.lua.test_cancel import put
+from tests.lua.watched import Refused
 from tests.lua.workbench import Workbench
 
 
@@ -101,6 +102,8 @@ def test_the_overview_lists_the_50_lanes_that_wait_longest(bench: Workbench) -> 
     for lane in lanes:
         bench.fill(1, lane=lane)
         bench.pass_time(10)
+    bench.ask("DEL", ":lanes")
+    bench.ask("SADD", ":lanes", *reversed(lanes))  # the server answers them in this order
     assert list(bench.run(bench.calls.overview()).oldest) == lanes[:50]
 
 
@@ -126,8 +129,11 @@ def test_dead_tasks_are_counted_by_kind_and_reason(bench: Workbench) -> None:
     assert (counted, cursor) == (5, "")
 
 
+@pytest.mark.parametrize("removed", [False, True])
 @pytest.mark.parametrize("limit", [1, 2, 3, 6, 7])
-def test_parts_count_each_dead_task_once_also_while_others_die_or_are_retried(bench: Workbench, limit: int) -> None:
+def test_parts_count_each_dead_task_once_while_others_die_or_are_deleted(
+    bench: Workbench, limit: int, removed: bool
+) -> None:
     die(bench, 3, "old", "error")
     bench.pass_time(1)
     die(bench, 3, "new", "error")
@@ -139,8 +145,22 @@ def test_parts_count_each_dead_task_once_also_while_others_die_or_are_retried(be
         calls += 1
         bench.pass_time(1)
         die(bench, 1, "later", "error")  # newer than the cursor, so it is not seen
-        if cursor:
+        if cursor and removed:
             gone = cursor.split()[1]  # the last one that was counted
             bench.real(bench.calls.abandon([gone], f"r{calls}"))
     assert seen == {"old": 3, "new": 3}
     assert calls == -(-6 // limit)
+
+
+def test_a_part_whose_tasks_were_deleted_meanwhile_is_empty(bench: Workbench) -> None:
+    die(bench, 2, "k", "error")
+    oldest = bench.ask("ZRANGE", ":dead", 0, 0)[0].decode()
+    _, _, cursor = bench.run(bench.calls.count_dead(limit=1))
+    bench.real(bench.calls.abandon([oldest, cursor.split()[1]], "r"))
+    assert bench.run(bench.calls.count_dead(cursor=cursor)) == ([], 0, "")
+
+
+@pytest.mark.parametrize("cursor", ["x", "1", "1 ", " a", "-1 a", "1 a b"])
+def test_a_cursor_that_no_call_has_answered_is_refused(bench: Workbench, cursor: str) -> None:
+    with pytest.raises(Refused, match="cursor"):
+        bench.run(bench.calls.count_dead(cursor=cursor))
