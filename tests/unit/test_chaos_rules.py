@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from pyadeq.ext.chaos import RULES, History, Violation, judge
+from pyadeq.ext.chaos import RULES, History, Op, Violation, judge
 from tests.unit.bad_change_histories import BAD as BAD_CHANGES
 from tests.unit.bad_change_histories import CHANGES
 from tests.unit.bad_config_histories import BAD as BAD_CONFIGS
@@ -463,6 +463,18 @@ def test_a_change_in_the_lost_tail_is_counted() -> None:
     verdict = judge(told(story))
     assert verdict.ok, verdict.violations
     assert verdict.lost == {"memory": {"change.respond": 1}}
+
+
+@pytest.mark.parametrize(("mark", "may_be"), [("mark 59.5 failover", True), ("mark 58.5 failover", False)])
+def test_a_task_is_delivered_after_its_step_was_lost(mark: str, may_be: bool) -> None:
+    """Who delivers has read the outbox before the failover, and enqueues the task after it."""
+    items = [{"status": "follow", "id": "c", "seq": 99, "task_id": "d/c/99"}]
+    late = "entry 60000 task.enqueued d/c/99 | source=x\nentry 60000 task.cancelled d/c/99"
+    history = told(CHANGES, mark, late)
+    answer = {"status": "ok", "items": items}
+    history.ops.append(Op("x", "change.outbox", {"item": []}, 59.0, 59.1, "ok", answer))
+    verdict = judge(history)
+    assert ("followed_by_tasks" in {one.rule for one in verdict.violations}) is not may_be
 
 
 LOSSES = [

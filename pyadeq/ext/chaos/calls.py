@@ -120,6 +120,10 @@ class Calls:
         kept = KEPT[op.durability]
         return any(at >= op.began for kind, at in self.marked.items() if kind not in kept)
 
+    def is_unsure(self, op: Op) -> bool:
+        """Whether the server may have lost something since that an answer shows: another call has made it."""
+        return any(at >= op.began for kind, at in self.marked.items() if kind != "clock_back")
+
     def came_before(self, one: Op, other: Op) -> bool:
         """Whether a call was answered before another began, and the server has lost nothing since."""
         if one.ended is None or one.ended >= other.began:

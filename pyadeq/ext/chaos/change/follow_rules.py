@@ -18,6 +18,7 @@ def followed_by_tasks(case: Case, found: Finding) -> None:
     if told.cut or case.tale.cut or not domain or not final.get("follow_queue"):
         return
     delivered = {(one["id"], one["seq"]): op for op in told.calls.outbox for one in op.asked["item"]}
+    read = {item["task_id"]: op for op in told.calls.outbox for item in op.answer.get("items", ()) if "task_id" in item}
     wanted: set[str] = set()
     for life in told.lives:
         for seq, step, policy, entry in life.steps:
@@ -34,5 +35,8 @@ def followed_by_tasks(case: Case, found: Finding) -> None:
                 else:
                     found.convict(life.id, text)
     for id in case.tale.lives:
-        if id.startswith(f"{domain}/") and id not in wanted:
+        if not id.startswith(f"{domain}/") or id in wanted:
+            continue
+        # Who delivers a task has read of its step before, and the server may lose the step in between.
+        if id not in read or not case.calls.is_unsure(read[id]):
             found.convict(id, "this task follows a step that no event tells of")

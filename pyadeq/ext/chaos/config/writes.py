@@ -77,18 +77,15 @@ class Writes:
         for version in self.stream or ():
             self.of_name[version.name].append(version)
         self.revs = {version.version for version in self.stream or ()}
-        self._lost_at = [mark.at for mark in case.history.marks if mark.kind != "clock_back"]
-
-    def is_unsure(self, op: Op) -> bool:
-        """Whether the server may have lost something since that an answer shows: it was made by another call."""
-        return any(at >= op.began for at in self._lost_at)
+        self._has_losses = any(mark.kind != "clock_back" for mark in case.history.marks)
+        self.is_unsure = case.calls.is_unsure
 
     def may_be_lost(self, rev: int) -> bool:
         """Whether the server may have lost the write of a rev. A snapshot shows it until it asks the server again."""
         if rev in self.revs or not rev:
             return False
         op = self._by_rev.get(rev)
-        return bool(self._lost_at) if op is None else self.is_unsure(op)
+        return self._has_losses if op is None else self.is_unsure(op)
 
     @property
     def views(self) -> Iterator[View]:

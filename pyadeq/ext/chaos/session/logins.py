@@ -185,11 +185,6 @@ class Logins:
                 login.ends.append(End(op, login.newest, answer is not None))
 
 
-def is_unsure(case: Case, op: Op) -> bool:
-    """Whether the server may have lost something since that this answer shows: it was made by another call."""
-    return any(at >= op.began for kind, at in case.calls.marked.items() if kind != "clock_back")
-
-
 def handle_of(hash: str) -> str:
     """What a session is called in lists and events."""
     return sha1(hash.encode()).hexdigest()[:16]

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 from pyadeq.ext.chaos.case import Case, Finding
 from pyadeq.ext.chaos.history import Op
-from pyadeq.ext.chaos.session.logins import GONE, READ, VALID, End, Login, Logins, Use, is_unsure, now_in
+from pyadeq.ext.chaos.session.logins import GONE, READ, VALID, End, Login, Logins, Use, now_in
 
 FOLLOWED = 5  # rotations from an older id to the newest: the server follows no more
 
@@ -40,7 +40,7 @@ def ended_sessions_stay(case: Case, found: Finding) -> None:
 def _lasting(case: Case, login: Login) -> Iterator[End]:
     """The ends that were acknowledged. What only shows an end that another call made may be lost with that call."""
     for end in login.ends:
-        if end.sure and not end.after and not (end.shown and is_unsure(case, end.op)):
+        if end.sure and not end.after and not (end.shown and case.calls.is_unsure(end.op)):
             yield end
 
 
@@ -81,7 +81,7 @@ def _is_over(case: Case, logins: Logins, login: Login, use: Use) -> bool:
         return True
     active = login.created_ms
     for touch in login.touches:
-        if touch.what in READ and (touch.op.ended or 0.0) < use.op.began and not is_unsure(case, touch.op):
+        if touch.what in READ and (touch.op.ended or 0.0) < use.op.began and not case.calls.is_unsure(touch.op):
             active = max(active, now_in(touch))
     idle = login.idle_ms - min(60_000, login.idle_ms // 10)
     return now_in(use) >= min(login.ends_ms, active + idle)
