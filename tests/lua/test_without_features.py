@@ -26,14 +26,16 @@ USING = {
     "configure: no fair shares where none are": "fair",
     "claim: the last of a lane that was fair, n=1": "fair",
 }
+# The server chooses which members of a hash are on a page, and may choose others while it makes room for more.
+BY_CHANCE = {f"{verb}: of a {which} page" for verb in ("limits", "weights", "workers") for which in ("first", "second")}
 Outcome = tuple[Answer | str, Dump]
 
 
 @pytest.mark.parametrize("feature", FEATURES)
 def test_a_queue_without_the_feature_does_not_need_it(feature: str, make_any: MakeAny) -> None:
-    others = [one for one in smallest() if USING.get(one.name) != feature]
+    others = [one for one in smallest() if USING.get(one.name) != feature and one.name not in BY_CHANCE]
     others = [one for one in others if not uses(feature, whole(one, make_any)[1])]
-    assert len(others) > 300
+    assert len(others) > 300 and BY_CHANCE <= {one.name for one in smallest()}
     with built_without(feature):
         differing = [one.name for one in others if outcome(one, make_any) != whole(one, make_any)]
     assert not differing, "\n".join(differing)
