@@ -69,8 +69,8 @@ local settings_pairs, arg_seen_settings = arg_empty, arg_empty
 if settings_count > 0 then settings_pairs, arg_seen_settings = {}, {} end
 for i = 1, settings_count do
   local size = ARGV[arg_at]
-  size = arg_uint(size, 0, 21)
-  if not size then return refuse('settings[' .. i .. '].pairs', ARGV[arg_at], 'an integer from 0 to 21') end
+  size = arg_uint(size, 0, 22)
+  if not size then return refuse('settings[' .. i .. '].pairs', ARGV[arg_at], 'an integer from 0 to 22') end
   arg_at = arg_at + 1
   local entry, filled = arg_empty, 0
   if size > 0 then entry = {} end
@@ -137,13 +137,17 @@ for i = 1, settings_count do
     elseif name == 'timeout_grace_ms' then
       v = arg_uint(v, 0, 86400000)
       if not v then return refuse('settings[' .. i .. '].timeout_grace_ms', raw, 'an integer from 0 to 86400000') end
+    elseif name == 'tier' then
+      if v ~= 'public' and v ~= 'internal' and v ~= 'confidential' and v ~= 'restricted' then
+        return refuse('settings[' .. i .. '].tier', v, 'one of public, internal, confidential, restricted')
+      end
     elseif name == 'fair' then
       if v ~= '0' and v ~= '1' then
         return refuse('settings[' .. i .. '].fair', v, '0 or 1')
       end
       v = v == '1'
     else
-      return refuse('settings[' .. i .. '].pairs', name, 'names from lease_ms, max_attempts, max_crashes, backoff_base_ms, backoff_multiplier_pct, backoff_cap_ms, jitter_pct, events_max, events_keep_ms, events_error_max, presence_ms, finished_keep_ms, finished_max, dead_keep_ms, dead_max, result_ms, idempotency_ms, reply_ms, timeout_ms, timeout_grace_ms, fair')
+      return refuse('settings[' .. i .. '].pairs', name, 'names from lease_ms, max_attempts, max_crashes, backoff_base_ms, backoff_multiplier_pct, backoff_cap_ms, jitter_pct, events_max, events_keep_ms, events_error_max, presence_ms, finished_keep_ms, finished_max, dead_keep_ms, dead_max, result_ms, idempotency_ms, reply_ms, timeout_ms, timeout_grace_ms, tier, fair')
     end
     if arg_seen_settings[name] == i then
       return refuse('settings[' .. i .. '].' .. name, 2, 'given at most once')

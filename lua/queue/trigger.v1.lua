@@ -32,6 +32,7 @@
 -- PAIR   backoff_cap_ms          int 0..604800000
 -- PAIR   jitter_pct              int 0..100
 -- PAIR   headers   bytes 0..4096
+-- PAIR   tier      enum public|internal|confidential|restricted
 -- PAIR   source    bytes 1..200
 -- GROUP  item      1..1
 -- RETURN fired     now_ms:int

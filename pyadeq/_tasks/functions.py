@@ -17,7 +17,7 @@ from pyadeq._tasks.signature import Signature
 from pyadeq.errors import ConfigError
 from pyadeq.keys import check_name
 from pyadeq.models.base import Moment, Seconds
-from pyadeq.models.queue import AfterWhen, Backoff, Earlier, Lease, Task
+from pyadeq.models.queue import AfterWhen, Backoff, Earlier, Lease, Task, Tier
 
 Q = ParamSpec("Q")
 P = ParamSpec("P")
@@ -59,6 +59,7 @@ class TaskOptions(TypedDict, total=False):
     backoff: Backoff | None
     source: str | None
     headers: dict[str, Any] | None
+    tier: Tier | None
     rid: str | None
     wait: Seconds | None
 

@@ -6,7 +6,7 @@ import json
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
 from pydantic import Field, computed_field
 
@@ -15,6 +15,8 @@ from pyadeq.models.base import Given, Model, Moment, Seconds, read_json
 
 State = Literal["ready", "delayed", "blocked", "running", "stalled", "completed", "cancelled", "dead"]
 Mode = Literal["running", "paused", "draining"]
+Tier = Literal["public", "internal", "confidential", "restricted"]
+RevealStatus = Literal["revealed", "not_found"]
 AfterWhen = Literal["completed", "failed", "ended"]
 AckStatus = Literal["completed", "result_dropped", "already", "lease_lost"]
 FailStatus = Literal["retried", "dead", "cancelled", "lease_lost"]
@@ -90,6 +92,7 @@ class Task(Given):
     the record is gone.
     source: who wants the task, for instance `user`, `system` or `hook`. None: the source of the client.
     headers: stored with the task and never interpreted, at most 4 KiB as JSON.
+    tier: what may be shown of the task outside of its programs, see `pyadeq.tiers`. None: the queue's setting.
     """
 
     payload: Any = Field(default=None, repr=False)
@@ -122,6 +125,7 @@ class Task(Given):
     backoff: Backoff | None = None
     source: str | None = None
     headers: dict[str, Any] | None = Field(default=None, repr=False)
+    tier: Tier | None = None
 
 
 @dataclass(frozen=True)
@@ -203,6 +207,11 @@ class Lease:
     def source(self) -> str | None:
         """Who wants the task."""
         return self._word("source")
+
+    @property
+    def tier(self) -> Tier:
+        """What may be shown of the task, see `pyadeq.tiers`."""
+        return cast("Tier", self._word("tier") or "internal")
 
     @property
     def headers(self) -> Any:
@@ -325,6 +334,7 @@ class TaskView(Model):
     after, after_any, after_when, gather: what the task waits or waited for, as in `Task`; None if not given.
     awaits: for how many ends a blocked task still waits.
     limited_by: the limit in whose queue it waits.
+    tier: what may be shown of it, see `pyadeq.tiers`.
     schedule, nominal: the schedule that enqueued it, and the time of the schedule.
     unreadable: which of payload, result and error the codec does not accept, and why. They are None then.
     """
@@ -365,6 +375,7 @@ class TaskView(Model):
     fallback: tuple[str, ...] = ()
     reply: bool = False
     source: str | None = None
+    tier: Tier = "internal"
     trace: str | None = None
     worker: str | None = None
     fence: int | None = None
@@ -525,6 +536,7 @@ class Settings(Model):
     timeout: seconds that a run may take, for tasks without a timeout of their own; 0: no limit.
     timeout_grace: how long a task that timed out is still renewed.
     fair: users take turns, see `queue.shares`.
+    tier: the data tier of new tasks that name none, see `pyadeq.tiers`.
     """
 
     clock: Literal["server", "test"] = "server"
@@ -548,3 +560,4 @@ class Settings(Model):
     timeout: float = 0.0
     timeout_grace: float = 10.0
     fair: bool = False
+    tier: Tier = "internal"

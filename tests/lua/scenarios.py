@@ -39,6 +39,7 @@ from tests.lua import (
     scenarios_of_settings,
     scenarios_of_small_promises,
     scenarios_of_steering,
+    scenarios_of_tiers,
     scenarios_of_ties,
     scenarios_of_work,
 )
@@ -77,6 +78,7 @@ __all__ = [
     "scenarios_of_settings",
     "scenarios_of_small_promises",
     "scenarios_of_steering",
+    "scenarios_of_tiers",
     "scenarios_of_ties",
     "scenarios_of_work",
     "small",

@@ -37,6 +37,7 @@ def heavy(at: int, **more: Any) -> tuple[str, Task]:
         "unique": long(f"q{at}"),
         "scope": long(f"s{at}"),
         "coalesce": "last",
+        "tier": "restricted",
         "result_ttl": 60,
         "reply": True,
         "max_attempts": 5,
@@ -386,6 +387,11 @@ def retry_all_that_a_task_may_have(bench: Workbench, n: int) -> AnyCall:
 @size(1, 1000)
 def abandon_all_that_a_task_may_have(bench: Workbench, n: int) -> AnyCall:
     return bench.calls.abandon(dead(bench, n), "r")
+
+
+@size(1, 1000)
+def reveal_all_that_a_task_may_have(bench: Workbench, n: int) -> AnyCall:
+    return bench.calls.reveal(dead(bench, n), long("actor"), "r")
 
 
 @size(1000)

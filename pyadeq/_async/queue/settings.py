@@ -8,7 +8,7 @@ from pyadeq._async.queue.base import Area
 from pyadeq._core.kernel.options import checked_options
 from pyadeq.ids import new_ulid
 from pyadeq.models.base import Seconds
-from pyadeq.models.queue import Backoff, Settings
+from pyadeq.models.queue import Backoff, Settings, Tier
 
 
 class SettingsChange(TypedDict, total=False):
@@ -32,6 +32,7 @@ class SettingsChange(TypedDict, total=False):
     timeout: Seconds
     timeout_grace: Seconds
     fair: bool
+    tier: Tier
 
 
 class QueueSettings(Area):

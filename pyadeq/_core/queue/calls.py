@@ -44,12 +44,14 @@ from pyadeq.models.queue import (
     ReleaseStatus,
     Repair,
     Retried,
+    RevealStatus,
     Settings,
     Settled,
     Snoozed,
     State,
     Task,
     TaskView,
+    Tier,
 )
 from pyadeq.models.worker import Heartbeat, LogLine, Outcome, ProgressStatus, SteerStatus, WorkerInfo, WorkerMode
 
@@ -189,6 +191,15 @@ class QueueCalls(NounCalls, ScheduleCalls, LimitCalls, WeightCalls, PartitionCal
 
     def log(self, id: str) -> Call[list[LogLine]]:
         return build_call("queue.log.v1", self.base, {"now_ms": self.now_ms(), "id": id}, decode=replies.log_lines)
+
+    def reveal(self, ids: Sequence[str], actor: str, rid: str | None = None) -> Call[list[RevealStatus]]:
+        return build_call(
+            "queue.reveal.v1",
+            self.base,
+            self._scalars(rid=rid, actor=actor),
+            {"item": [(id,) for id in ids]},
+            decode=replies.statuses,
+        )
 
     def release(self, leases: Sequence[Held]) -> Call[list[ReleaseStatus]]:
         return build_call(
@@ -398,6 +409,7 @@ class QueueCalls(NounCalls, ScheduleCalls, LimitCalls, WeightCalls, PartitionCal
         timeout: Seconds | None = None,
         timeout_grace: Seconds | None = None,
         fair: bool | None = None,
+        tier: Tier | None = None,
     ) -> Call[Settings]:
         """Values that are None stay unchanged. clock: `server` or `test`, when the queue is created."""
         seconds = {
@@ -423,6 +435,7 @@ class QueueCalls(NounCalls, ScheduleCalls, LimitCalls, WeightCalls, PartitionCal
             "finished_max": finished_max,
             "dead_max": dead_max,
             "fair": fair,
+            "tier": tier,
         }
         settings |= backoff_pairs(backoff)
         given = any(value is not None for value in settings.values())

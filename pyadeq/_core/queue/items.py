@@ -88,7 +88,17 @@ def envelope(task: Task) -> dict[str, Any]:
         pairs["reply"] = True
     if task.after or task.gather is not None or task.after_any or task.after_when != "completed":
         pairs |= after_pairs(task)
-    for name in ("kind", "user", "parent", "ordering_key", "idempotency_key", "unique", "scope", "max_attempts"):
+    for name in (
+        "kind",
+        "user",
+        "parent",
+        "ordering_key",
+        "idempotency_key",
+        "unique",
+        "scope",
+        "max_attempts",
+        "tier",
+    ):
         if (value := getattr(task, name)) is not None:
             pairs[name] = value
     if task.delay:

@@ -303,6 +303,7 @@ def _view(item: list[Any], data: bytes | None = None, result: bytes | None = Non
         fallback=_lanes(record),
         reply="reply" in record,
         source=text("source"),
+        tier=text("tier") or "internal",
         trace=text("trace"),
         worker=text("worker"),
         fence=number("fence"),

@@ -9,7 +9,7 @@ from pyadeq._sync.queue.base import Area
 from pyadeq._core.kernel.options import checked_options
 from pyadeq.ids import new_ulid
 from pyadeq.models.base import Seconds
-from pyadeq.models.queue import Backoff, Settings
+from pyadeq.models.queue import Backoff, Settings, Tier
 
 
 class SettingsChange(TypedDict, total=False):
@@ -33,6 +33,7 @@ class SettingsChange(TypedDict, total=False):
     timeout: Seconds
     timeout_grace: Seconds
     fair: bool
+    tier: Tier
 
 
 class QueueSettings(Area):

@@ -19,6 +19,15 @@ DURATION = "seconds, or a number with ms, s, m, h or d: 90, 1.5h, 7d"
 MOMENT = "an ISO 8601 time with a zone, 2030-01-31T09:00:00Z, or seconds since the epoch"
 
 
+class Tier(StrEnum):
+    """What may be shown of a task, see `pyadeq.tiers`."""
+
+    public = "public"
+    internal = "internal"
+    confidential = "confidential"
+    restricted = "restricted"
+
+
 class StateName(StrEnum):
     """The states of a task."""
 

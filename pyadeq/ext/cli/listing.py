@@ -18,6 +18,7 @@ from pyadeq.ext.cli.common import PLACE, Format, as_json, iso, print_lines, safe
 from pyadeq.ext.cli.resolve import AnyQueue
 from pyadeq.ext.cli.tables import print_fields, print_rows
 from pyadeq.models.queue import State
+from pyadeq.tiers import shown
 
 RIGHT = ("priority", "runs")
 SPARE = ("priority", "tags", "created", "user", "runs", "kind")
@@ -49,18 +50,18 @@ def find_tasks(queue: AnyQueue, state: StateName | None, **filter: str | None) -
 def print_tasks(tasks: Iterable[TaskView], output: Format, limit: int | None) -> None:
     """Print up to limit tasks; None: all. stderr says how many are not shown, for people."""
     rest = iter(tasks)
-    shown = rest if limit is None else islice(rest, limit)
+    some = rest if limit is None else islice(rest, limit)
     if output != Format.table:
-        print_lines(map(summary, shown), output)
+        print_lines(map(summary, some), output)
         return
-    print_rows(COLUMNS, map(_row, shown), right=RIGHT, spare=SPARE)
+    print_rows(COLUMNS, map(_row, map(shown, some)), right=RIGHT, spare=SPARE)
     if limit is not None and next(rest, None) is not None:
         print(f"\nThere are more than {limit:,}: --limit N, or --all", file=sys.stderr)
 
 
 def summary(task: TaskView) -> dict[str, Any]:
     """A task of a list as JSON has it: without payload, result, error and headers."""
-    return _with_iso(task.model_dump(exclude=LEFT_OUT))
+    return _with_iso(shown(task).model_dump(exclude=LEFT_OUT))
 
 
 def whole(task: TaskView) -> dict[str, Any]:
@@ -83,10 +84,10 @@ def print_task(console: Console, task: TaskView) -> None:
     ]
     print_fields(rows)
     texts = {name: shown_value(task, name) for name in TEXTS}
-    shown = {name: as_json(value, 2) for name, value in texts.items() if value is not None}
+    long = {name: as_json(value, 2) for name, value in texts.items() if value is not None}
     if task.error:
-        shown["error"] = task.error
-    for name, text in shown.items():
+        long["error"] = task.error
+    for name, text in long.items():
         console.print(Text(f"\n{name}", style="bold"))
         console.print(Text(safe(text)), soft_wrap=True)
 

@@ -9,7 +9,7 @@ from pydantic import ValidationError
 
 from pyadeq import Backoff, Settings
 from pyadeq.errors import ConfigError
-from pyadeq.ext.cli.arguments import QueueName, time_option
+from pyadeq.ext.cli.arguments import QueueName, Tier, time_option
 from pyadeq.ext.cli.common import DEFAULT_URL, Format, Output, Url, connected, print_json
 from pyadeq.ext.cli.resolve import existing_queue, queue_or_new
 from pyadeq.ext.cli.tables import print_fields
@@ -47,6 +47,7 @@ def configure(
     fair: Annotated[
         bool | None, typer.Option("--fair/--no-fair", help="Users take turns. For weights, see adeq share.")
     ] = None,
+    tier: Annotated[Tier | None, typer.Option(help="The data tier of new tasks that name none.")] = None,
     url: Url = DEFAULT_URL,
     output: Output = Format.table,
 ) -> None:
@@ -72,6 +73,7 @@ def configure(
         "timeout": timeout,
         "timeout_grace": timeout_grace,
         "fair": fair,
+        "tier": tier and tier.value,
     }
     backoff = {"base": backoff_base, "multiplier": backoff_multiplier, "cap": backoff_cap, "jitter": backoff_jitter}
     given, of_backoff = _given(changes), _given(backoff)

@@ -42,6 +42,7 @@ from pyadeq.ext.cli.schedule_listing import (
 from pyadeq.ext.cli.tables import print_fields, print_rows
 from pyadeq.ext.cli.tree import noun
 from pyadeq.ext.cli.worker_look import DEFAULT_QUEUE, QueueOption
+from pyadeq.tiers import shown_schedule
 
 app = noun("Schedules: tasks that are enqueued at certain times.")
 COLUMNS = ("name", "timing", "next", "in", "state", "overlap", "fired", "skipped", "missed", "last")
@@ -63,10 +64,11 @@ def ls(
     Tables have times in the time zone of this machine, JSON in UTC. An `ended` schedule has no time left.
     """
     with connected(url) as adeq:
-        rest = read_all(adeq, existing_queue(adeq, queue), PAGE if all else min(limit + 1, PAGE))
+        there = existing_queue(adeq, queue)
+        tier, rest = there.settings().tier, read_all(adeq, there, PAGE if all else min(limit + 1, PAGE))
         shown = rest if all else islice(rest, limit)
         if output != Format.table:
-            print_lines((as_dict(schedule, headers=False) for schedule, _ in shown), output)
+            print_lines((as_dict(shown_schedule(one, tier), headers=False) for one, _ in shown), output)
             return
         rows = (_row(schedule, now) for schedule, now in shown)
         first = list(islice(rows, 1))
@@ -99,6 +101,7 @@ def show(name: Name, queue: QueueOption = DEFAULT_QUEUE, url: Url = DEFAULT_URL,
         there = existing_queue(adeq, queue)
         schedule, now = read_one(adeq, there, name)
         times = _upcoming(there, schedule)
+        schedule = shown_schedule(schedule, there.settings().tier)
     payload = shown_value(cast(Any, schedule), "payload")
     if output != Format.table:
         upcoming = [{"at": at, "at_iso": iso(at)} for at in times]

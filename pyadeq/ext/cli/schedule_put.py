@@ -38,6 +38,7 @@ OF_TASKS = (
     "coalesce",
     "result_ttl",
     "max_attempts",
+    "tier",
 )
 
 

@@ -12,7 +12,7 @@ from typing import Annotated, Any
 import typer
 
 from pyadeq.errors import ConfigError, PartitionsChanged
-from pyadeq.ext.cli.arguments import QueueName, moment, time_option
+from pyadeq.ext.cli.arguments import QueueName, Tier, moment, time_option
 from pyadeq.ext.cli.common import DEFAULT_URL, Format, Output, Url, connected, print_json, shown_url
 from pyadeq.ext.cli.enqueue_file import Upload
 from pyadeq.ext.cli.resolve import queue_or_new
@@ -109,6 +109,9 @@ def enqueue(
     reply: Annotated[bool, typer.Option("--reply", help="Notify clients that wait for the result at once.")] = False,
     max_attempts: Annotated[int | None, typer.Option(help="The most runs. [default: the queue's]")] = None,
     source: Annotated[str | None, option("The source of the task: user, system, hook or another word.", "TEXT")] = None,
+    tier: Annotated[
+        Tier | None, typer.Option(help="What may be shown of the task: its data tier. [default: the queue's]")
+    ] = None,
     url: Url = DEFAULT_URL,
     output: Output = Format.table,
 ) -> None:
@@ -149,6 +152,7 @@ def enqueue(
         "reply": reply or None,
         "max_attempts": max_attempts,
         "source": source,
+        "tier": tier and tier.value,
     }
     given: dict[str, Any] = {name: value for name, value in fields.items() if value is not None}
     if rid is not None and len(check_name("--rid", rid, "id")) > LONGEST_RID:

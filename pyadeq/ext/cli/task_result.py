@@ -10,8 +10,11 @@ import typer
 from pyadeq import Outcome, PartitionedQueue, Queue
 from pyadeq.errors import AdeqError, WaitTimeout
 from pyadeq.ext.cli.arguments import QueueName, TaskId, time_option
+from pyadeq.ext.cli.change_who import actor_of
 from pyadeq.ext.cli.common import DEFAULT_URL, FAILED, Format, Output, Url, as_json, connected, print_json, safe
 from pyadeq.ext.cli.resolve import existing_queue
+from pyadeq.ext.cli.reveal import Actor, Reveal
+from pyadeq.tiers import may_show
 
 TOLD = {
     "cancelled": "was cancelled",
@@ -26,6 +29,8 @@ def result(
     id: TaskId,
     wait: Annotated[float | None, time_option("How long to wait for its end.")] = None,
     raw: Annotated[bool, typer.Option("--raw", help="Print the bytes of the result as they are.")] = False,
+    reveal: Reveal = False,
+    actor: Actor = None,
     url: Url = DEFAULT_URL,
     output: Output = Format.table,
 ) -> None:
@@ -34,7 +39,10 @@ def result(
     Exits with 1 if it has not ended in time, or if it ended without a result.
     """
     with connected(url) as adeq:
-        outcome = _ended(existing_queue(adeq, queue), id, wait or 0.0)
+        there = existing_queue(adeq, queue)
+        outcome = _ended(there, id, wait or 0.0)
+        if outcome.status in ("completed", "dead"):
+            _check_tier(there, id, reveal, actor)
     if output != Format.table:
         print_json({"queue": queue, "id": id, **outcome.model_dump()}, output)
     elif "result" in outcome.unreadable:
@@ -50,6 +58,23 @@ def result(
         raise typer.Exit(FAILED)
     if outcome.status != "completed":
         raise AdeqError(_said(queue, id, outcome))
+
+
+def _check_tier(queue: Queue | PartitionedQueue, id: str, reveal: bool, actor: str | None) -> None:
+    """Raise AdeqError if the data tier hides results, unless they are to be revealed: then write the event about it.
+
+    A reply outlives its task, and does not know its tier: then the tier is the queue's setting.
+    """
+    task = queue.get(id)
+    tier = task.tier if task else queue.settings().tier
+    if may_show(tier, "content"):
+        return
+    if not reveal:
+        raise AdeqError(f"task {id!r} of queue {queue.name!r} is {tier}: its end is not shown; --reveal shows it")
+    if queue.reveal(id, actor=actor_of(actor)) == "not_found":
+        raise AdeqError(
+            f"task {id!r} of queue {queue.name!r} is {tier}, and its record is gone, so nobody can record who sees it"
+        )
 
 
 def _ended(queue: Queue | PartitionedQueue, id: str, wait: float) -> Outcome:

@@ -27,6 +27,7 @@ from pyadeq.ext.cli.common import (
 from pyadeq.ext.cli.listing import more, not_found, print_task, whole
 from pyadeq.ext.cli.live import Live
 from pyadeq.ext.cli.resolve import holder
+from pyadeq.tiers import shown
 
 ENDED = ("completed", "cancelled", "dead")
 STYLES = {"completed": "green", "dead": "bold red", "cancelled": "yellow", "stalled": "yellow", "running": "cyan"}
@@ -48,7 +49,7 @@ def watch(
     """
     task: TaskView | None = None
     with connected(url) as adeq, Live() as live:
-        for task in changes(holder(adeq, queue, id), id, max(interval, SHORTEST), seconds):
+        for task in map(shown, changes(holder(adeq, queue, id), id, max(interval, SHORTEST), seconds)):
             if output == Format.table:
                 live.show(_picture(task), _line(task))
             elif output == Format.jsonl:

@@ -11,6 +11,7 @@ local function write_record(id, stamp, ctx, own, size)
     redis.call('ZREM', children .. old[5], id)
     shorten_family(ctx, old[5])
   end
+  if not own.tier and ctx.settings.tier ~= 'internal' then own[#own + 1], own[#own + 2] = 'tier', ctx.settings.tier end
   if source == '' then
     redis.call('HSET', key, 'rid', stamp, 'created_ms', ctx.now_text, unpack(own))  -- at most 80: two for each pair of an item
   else

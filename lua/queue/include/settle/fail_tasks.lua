@@ -23,7 +23,7 @@ local function fail_tasks(ctx, fails)
         if extra.timeout_ms then redis.call('HSET', task .. id, 'timeout_ms', extra.timeout_ms, 'ties', '1') end
       else
         answers[i] = { 'dead' }
-        local shown = describe_death(ctx, lease.attempt, fails.error[i], extra.sealed)
+        local shown = describe_death(ctx, lease.attempt, fails.error[i], extra.sealed or own[7] == 'restricted')
         move_to_dead(ctx, 'task.dead', id, reason, lease.tied, fails.error[i], shown)
       end
       redis.call('HSET', task .. id, 'ran', lease.ran, 'attempts', lease.attempt, 'deliveries', lease.delivery,
