@@ -15,6 +15,12 @@ def enqueue_in_a_queue_with_a_tier(bench: Workbench, n: int) -> AnyCall:
 
 
 @scenario(1)
+def enqueue_with_its_own_tier_in_a_queue_with_one(bench: Workbench, _: int) -> AnyCall:
+    bench.real(bench.calls.configure(tier="restricted"))
+    return bench.calls.enqueue([("a", Task(payload=b"x", tier="internal"))], "r")
+
+
+@scenario(1)
 def enqueue_a_stricter_payload_for_a_scope(bench: Workbench, _: int) -> AnyCall:
     bench.fill(1, scope="s", tier="public")
     return bench.calls.enqueue([("b", Task(payload=b"2", scope="s", coalesce="last"))], "r")
