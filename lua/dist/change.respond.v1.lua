@@ -665,6 +665,7 @@ local function queue__write_record(id, stamp, ctx, own, size) local queue__task,
     redis.call('ZREM', queue__children .. old[5], id)
     arg_rare().queue__shorten_family(ctx, old[5])
   end
+  if not own.tier and ctx.settings_tier ~= 'internal' then own[#own + 1], own[#own + 2] = 'tier', ctx.settings_tier end
   if source == '' then
     redis.call('HSET', key, 'rid', stamp, 'created_ms', ctx.now_text, unpack(own))  -- at most 80: two for each pair of an item
   else
@@ -1722,7 +1723,7 @@ end
 
 -- merge_task(ctx, twin, by, stamp, own, data): answer an enqueue with an existing task. by: what both have in common
 -- (`rid`, `key`, `scope`, `unique`). It stores the answer, because the call may be repeated after that task has ended.
--- With coalesce=last, the task of a scope gets the new payload.
+-- With coalesce=last, the task of a scope gets the new payload, and its data tier if that is stricter.
 local function queue__merge_task(ctx, twin, by, stamp, own, data) local queue__task, queue__payload = KEYS[23], KEYS[24]
   if by == 'rid' then return end
   queue__hold_once(ctx, 'rid:' .. stamp, twin, 60000)
@@ -1731,6 +1732,11 @@ local function queue__merge_task(ctx, twin, by, stamp, own, data) local queue__t
   if by == 'scope' and own.coalesce == 'last' then
     redis.call('SET', queue__payload .. twin, data)
     redis.call('HSET', queue__task .. twin, 'size', #data)
+    local strictness = { public = 1, internal = 2, confidential = 3, restricted = 4 }
+    local tier = own.tier or ctx.settings_tier
+    if strictness[tier] > strictness[redis.call('HGET', queue__task .. twin, 'tier') or 'internal'] then
+      redis.call('HSET', queue__task .. twin, 'tier', tier)
+    end
   end
 end
 
@@ -1763,10 +1769,10 @@ end
 -- `ctx.settings_<name>`; or nil and the error to return. lua/tools/opening.py generates which settings these are, and
 -- the first values of the fields of call.toml. clock: for a call that may create the base.
 local function queue__open(clock) local queue__config = KEYS[20]
-  local row = redis.call('HMGET', queue__config, 'layout_min', 'clock', 'events_max', 'fair', 'mode', 'epoch', 'partitions', 'chains', 'limits', 'fair_top')
+  local row = redis.call('HMGET', queue__config, 'layout_min', 'clock', 'events_max', 'tier', 'fair', 'mode', 'epoch', 'partitions', 'chains', 'limits', 'fair_top')
   local now, now_text = queue__read_clock(row[1], row[2], clock)
   if not now then return nil, now_text end
-  return { exists = row[1], now = now, now_text = now_text, settings_events_max = tonumber(row[3] or 100000), settings_fair = tonumber(row[4] or 0), settings_mode = row[5], settings_epoch = tonumber(row[6] or 0), settings_partitions = row[7], settings_chains = row[8] == '1', settings_limits = tonumber(row[9] or 0), settings_fair_top = tonumber(row[10] or 0), counts = {}, ended = 0, told = 0, next_ms = false, limit = row[9] and {}, limited = row[9] and {}, in_line = row[9] and {} }
+  return { exists = row[1], now = now, now_text = now_text, settings_events_max = tonumber(row[3] or 100000), settings_tier = row[4] or 'internal', settings_fair = tonumber(row[5] or 0), settings_mode = row[6], settings_epoch = tonumber(row[7] or 0), settings_partitions = row[8], settings_chains = row[9] == '1', settings_limits = tonumber(row[10] or 0), settings_fair_top = tonumber(row[11] or 0), counts = {}, ended = 0, told = 0, next_ms = false, limit = row[10] and {}, limited = row[10] and {}, in_line = row[10] and {} }
 end
 
 -- shorten_family(ctx, id): remove links that are no longer needed. If a task is removed before its children, its stub

@@ -84,6 +84,7 @@
 -- PAIR   backoff_cap_ms          int 0..604800000
 -- PAIR   jitter_pct              int 0..100
 -- PAIR   headers   bytes 0..4096
+-- PAIR   tier      enum public|internal|confidential|restricted
 -- PAIR   source    bytes 1..200
 -- RETURN ok        now_ms:int items:list(item)
 -- EACH   item      created
@@ -219,8 +220,8 @@ for i = 1, item_count do
   item_payload[i] = v
   arg_at = arg_at + 2
   local size = ARGV[arg_at]
-  size = arg_uint(size, 0, 33)
-  if not size then return refuse('item[' .. i .. '].pairs', ARGV[arg_at], 'an integer from 0 to 33') end
+  size = arg_uint(size, 0, 34)
+  if not size then return refuse('item[' .. i .. '].pairs', ARGV[arg_at], 'an integer from 0 to 34') end
   arg_at = arg_at + 1
   local entry, filled = arg_empty, 0
   if size > 0 then entry = {} end
@@ -390,6 +391,10 @@ for i = 1, item_count do
       if not v or #v > 4096 then
         return refuse('item[' .. i .. '].headers', v and #v, '0 to 4096 bytes long')
       end
+    elseif name == 'tier' then
+      if v ~= 'public' and v ~= 'internal' and v ~= 'confidential' and v ~= 'restricted' then
+        return refuse('item[' .. i .. '].tier', v, 'one of public, internal, confidential, restricted')
+      end
     elseif name == 'source' then
       if not v or #v < 1 or #v > 200 then
         return refuse('item[' .. i .. '].source', v and #v, '1 to 200 bytes long')
@@ -522,6 +527,7 @@ local function write_record(id, stamp, ctx, own, size) local task, children = KE
     redis.call('ZREM', children .. old[5], id)
     arg_rare().shorten_family(ctx, old[5])
   end
+  if not own.tier and ctx.settings_tier ~= 'internal' then own[#own + 1], own[#own + 2] = 'tier', ctx.settings_tier end
   if source == '' then
     redis.call('HSET', key, 'rid', stamp, 'created_ms', ctx.now_text, unpack(own))  -- at most 80: two for each pair of an item
   else
@@ -642,10 +648,10 @@ end
 -- `ctx.settings_<name>`; or nil and the error to return. lua/tools/opening.py generates which settings these are, and
 -- the first values of the fields of call.toml. clock: for a call that may create the base.
 local function open(clock) local config = KEYS[1]
-  local row = redis.call('HMGET', config, 'layout_min', 'clock', 'events_max', 'fair', 'mode', 'epoch', 'chains', 'limits', 'fair_top')
+  local row = redis.call('HMGET', config, 'layout_min', 'clock', 'events_max', 'tier', 'fair', 'mode', 'epoch', 'chains', 'limits', 'fair_top')
   local now, now_text = read_clock(row[1], row[2], clock)
   if not now then return nil, now_text end
-  return { exists = row[1], now = now, now_text = now_text, settings_events_max = tonumber(row[3] or 100000), settings_fair = tonumber(row[4] or 0), settings_mode = row[5], settings_epoch = tonumber(row[6] or 0), settings_chains = row[7] == '1', settings_limits = tonumber(row[8] or 0), settings_fair_top = tonumber(row[9] or 0), counts = {}, ended = 0, told = 0, next_ms = false, limit = row[8] and {}, limited = row[8] and {}, in_line = row[8] and {} }
+  return { exists = row[1], now = now, now_text = now_text, settings_events_max = tonumber(row[3] or 100000), settings_tier = row[4] or 'internal', settings_fair = tonumber(row[5] or 0), settings_mode = row[6], settings_epoch = tonumber(row[7] or 0), settings_chains = row[8] == '1', settings_limits = tonumber(row[9] or 0), settings_fair_top = tonumber(row[10] or 0), counts = {}, ended = 0, told = 0, next_ms = false, limit = row[9] and {}, limited = row[9] and {}, in_line = row[9] and {} }
 end
 
 -- write_counts(ctx): add what this call has counted to the totals, once a call and not once a task. A number is added to its counter,
@@ -1255,7 +1261,7 @@ end
 
 -- merge_task(ctx, twin, by, stamp, own, data): answer an enqueue with an existing task. by: what both have in common
 -- (`rid`, `key`, `scope`, `unique`). It stores the answer, because the call may be repeated after that task has ended.
--- With coalesce=last, the task of a scope gets the new payload.
+-- With coalesce=last, the task of a scope gets the new payload, and its data tier if that is stricter.
 local function merge_task(ctx, twin, by, stamp, own, data) local task, payload = KEYS[4], KEYS[5]
   if by == 'rid' then return end
   hold_once(ctx, 'rid:' .. stamp, twin, 60000)
@@ -1264,6 +1270,11 @@ local function merge_task(ctx, twin, by, stamp, own, data) local task, payload =
   if by == 'scope' and own.coalesce == 'last' then
     redis.call('SET', payload .. twin, data)
     redis.call('HSET', task .. twin, 'size', #data)
+    local strictness = { public = 1, internal = 2, confidential = 3, restricted = 4 }
+    local tier = own.tier or ctx.settings_tier
+    if strictness[tier] > strictness[redis.call('HGET', task .. twin, 'tier') or 'internal'] then
+      redis.call('HSET', task .. twin, 'tier', tier)
+    end
   end
 end
 

@@ -9,6 +9,7 @@ from typing import Any
 
 from pyadeq._core.queue.items import Failure
 from pyadeq.models.queue import Lease
+from pyadeq.tiers import may_show
 
 MOST_ERROR = 500  # characters
 # How a settled task ended, at the level of a warning. All other ends are information.
@@ -97,7 +98,7 @@ def may_show_error(lease: Lease, *, sealed: bool) -> bool:
 
     sealed: whether a codec encodes the data of the queue.
     """
-    return not sealed and b'"_tier"' not in lease.record.get("headers", b"")
+    return not sealed and may_show(lease.tier, "error")
 
 
 def _text(value: bytes | None) -> str | None:

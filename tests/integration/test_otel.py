@@ -215,8 +215,8 @@ async def test_how_runs_end(queue: Queue, spans: Spans) -> None:
     }
 
 
-async def test_the_error_of_a_task_with_a_tier_is_not_shown(queue: Queue, spans: Spans) -> None:
-    await queue.enqueue(kind="bad", headers={"_tier": "restricted"}, max_attempts=1)
+async def test_the_error_of_a_restricted_task_is_not_shown(queue: Queue, spans: Spans) -> None:
+    await queue.enqueue(kind="bad", tier="restricted", max_attempts=1)
     async with working(queue, handle):
         run = await spans.one("process")
     assert (run.status.status_code, run.status.description) == (StatusCode.ERROR, None)

@@ -84,8 +84,8 @@ async def test_without_a_reader_completed_tasks_are_not_logged(queue: Queue, cap
     assert not worker._settling._ends._began, "nothing is kept of ended tasks"
 
 
-async def test_errors_of_tasks_with_a_tier_are_not_shown(queue: Queue, ends: Ends) -> None:
-    await queue.enqueue(kind="bad", headers={"_tier": "restricted"}, max_attempts=1)
+async def test_errors_of_restricted_tasks_are_not_shown(queue: Queue, ends: Ends) -> None:
+    await queue.enqueue(kind="bad", tier="restricted", max_attempts=1)
     async with working(queue, handle):
         await eventually(ends)
     assert (ends()[0]["reason"], "error" in ends()[0]) == ("ValueError", False)

@@ -19,7 +19,7 @@ from pyadeq._core.queue.migration import refuse_older
 from pyadeq.errors import BadArgument
 from pyadeq.ids import new_ulid
 from pyadeq.models.base import Migration
-from pyadeq.models.queue import Repair
+from pyadeq.models.queue import Repair, RevealStatus
 
 
 class QueueAdmin(Area):
@@ -46,6 +46,13 @@ class QueueAdmin(Area):
         if before < newest_layout() and not force:
             refuse_older(self._workers.list())
         return migrate(self._runner, "queue", self._calls, before, progress)
+
+    def reveal(self, id: str, *, actor: str) -> RevealStatus:
+        """Write an event that says who is about to see what the data tier of a task hides. Read the task after it.
+
+        For programs that show tasks to people; see `pyadeq.tiers`.
+        """
+        return (self._runner.send(self._calls.reveal([id], actor, new_ulid())))[0]
 
     def pause(self) -> None:
         """Stop leasing tasks until `resume`. New tasks are accepted, and running tasks continue."""

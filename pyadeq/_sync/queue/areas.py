@@ -92,6 +92,7 @@ class QueueAreas(Producing):
     abandon_many = forward("dead", QueueDead.abandon_many)
     abandon_dead = forward("dead", QueueDead.abandon_all)
 
+    reveal = forward("admin", QueueAdmin.reveal)
     pause = forward("admin", QueueAdmin.pause)
     drain = forward("admin", QueueAdmin.drain)
     resume = forward("admin", QueueAdmin.resume)

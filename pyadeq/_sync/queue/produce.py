@@ -16,7 +16,7 @@ from pyadeq._core.queue.items import MAX_ITEMS, EnqueueItem, by_bytes, item, siz
 from pyadeq.errors import BadArgument, UnknownTask
 from pyadeq.ids import new_ulid
 from pyadeq.models.base import Moment, Seconds, to_ms
-from pyadeq.models.queue import AfterWhen, Backoff, CancelStatus, Earlier, Task
+from pyadeq.models.queue import AfterWhen, Backoff, CancelStatus, Earlier, Task, Tier
 from pyadeq.models.queue import Receipt as PlainReceipt
 from pyadeq.models.worker import Outcome
 
@@ -57,6 +57,7 @@ class Producing(Awaiting):
         backoff: Backoff | None = None,
         source: str | None = None,
         headers: dict[str, Any] | None = None,
+        tier: Tier | None = None,
         rid: str | None = None,
     ) -> Receipt:
         """Enqueue one task. The payload is bytes, or anything that JSON can hold (at most 1 MiB).
@@ -99,6 +100,7 @@ class Producing(Awaiting):
             backoff=backoff,
             source=source,
             headers=headers,
+            tier=tier,
         )
         own_id, rid = id or rid or new_ulid(), rid or new_ulid()
         if (tracing := self._runner.tracing) is None:

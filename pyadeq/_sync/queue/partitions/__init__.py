@@ -99,6 +99,7 @@ class PartitionedQueue(Putting, TakingPart):
     worker = forward("workers", PartitionedWorkers.get)
     steer = forward("workers", PartitionedWorkers.steer)
     configure = forward("settings", PartitionedSettings.change)
+    reveal = forward("admin", PartitionedAdmin.reveal)
     pause = forward("admin", PartitionedAdmin.pause)
     drain = forward("admin", PartitionedAdmin.drain)
     resume = forward("admin", PartitionedAdmin.resume)

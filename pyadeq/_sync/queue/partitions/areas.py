@@ -275,6 +275,7 @@ class PartitionedSettings(PartitionedArea):
 class PartitionedAdmin(PartitionedArea):
     """`queue.admin` of all partitions."""
 
+    reveal = where_it_is("admin", QueueAdmin.reveal, _is_known)
     pause = each("admin", QueueAdmin.pause)
     drain = each("admin", QueueAdmin.drain)
     resume = each("admin", QueueAdmin.resume)
