@@ -1850,10 +1850,10 @@ local function read_lease(value)
   }
 end
 
--- read_policy(key): the retry settings of a record or of the queue's config; false for each value that is not set.
+-- read_policy(key): the retry settings and the data tier of a record, or of the queue's config; false for each value that is not set.
 local function read_policy(key)
   return redis.call('HMGET', key, 'max_attempts', 'backoff_base_ms', 'backoff_multiplier_pct', 'backoff_cap_ms',
-    'jitter_pct', 'max_crashes')
+    'jitter_pct', 'max_crashes', 'tier')
 end
 
 -- reap_expired(ctx, limit): take back leases past their deadline, by deadline and then by place among the first 1,000,

@@ -1333,11 +1333,12 @@ local function comes_alone(ctx, record)
   end
 end
 
--- describe_death(ctx, attempt, error, sealed): what the event of a dead task says of its last run: its number, and the
--- end of the error as a percent-encoded word, as long as the settings allow. A sealed error is left out.
-local function describe_death(ctx, attempt, error, sealed) local config = KEYS[1]
+-- describe_death(ctx, attempt, error, hidden): what the event of a dead task says of its last run: its number, and the
+-- end of the error as a percent-encoded word, as long as the settings allow. A hidden error is left out: it is sealed,
+-- or that of a restricted task.
+local function describe_death(ctx, attempt, error, hidden) local config = KEYS[1]
   local words = ' attempts=' .. attempt
-  if error == '' or sealed or ctx.settings_events_max == 0 then return words end
+  if error == '' or hidden or ctx.settings_events_max == 0 then return words end
   ctx.error_max = ctx.error_max or tonumber(redis.call('HGET', config, 'events_error_max') or 200)
   if ctx.error_max == 0 then return words end
   local shown = string.gsub(string.sub(error, -ctx.error_max), '^[\128-\191]+', '')  -- not from the middle of a character
@@ -1558,10 +1559,10 @@ local function read_lease(value)
   }
 end
 
--- read_policy(key): the retry settings of a record or of the queue's config; false for each value that is not set.
+-- read_policy(key): the retry settings and the data tier of a record, or of the queue's config; false for each value that is not set.
 local function read_policy(key)
   return redis.call('HMGET', key, 'max_attempts', 'backoff_base_ms', 'backoff_multiplier_pct', 'backoff_cap_ms',
-    'jitter_pct', 'max_crashes')
+    'jitter_pct', 'max_crashes', 'tier')
 end
 
 -- settled_as(token, answer): the text of the record field `settled`: '<token> <status>[ <number>]'. settled_before
@@ -1607,7 +1608,7 @@ local function fail_tasks(ctx, fails) local config, running, task, deadlines = K
         if extra.timeout_ms then redis.call('HSET', task .. id, 'timeout_ms', extra.timeout_ms, 'ties', '1') end
       else
         answers[i] = { 'dead' }
-        local shown = describe_death(ctx, lease.attempt, fails.error[i], extra.sealed)
+        local shown = describe_death(ctx, lease.attempt, fails.error[i], extra.sealed or own[7] == 'restricted')
         move_to_dead(ctx, 'task.dead', id, reason, lease.tied, fails.error[i], shown)
       end
       redis.call('HSET', task .. id, 'ran', lease.ran, 'attempts', lease.attempt, 'deliveries', lease.delivery,

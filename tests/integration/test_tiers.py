@@ -35,7 +35,7 @@ EXITS = (
 OF_SCHEDULES = (("schedule", "ls"), ("schedule", "ls", "-o", "json"), ("schedule", "show", "s"))
 HIDING: tuple[Tier, ...] = ("confidential", "restricted")
 SILENT = {
-    *("task enqueue", "task cancel", "task retry", "dlq retry", "dlq abandon"),
+    *("task enqueue", "task cancel", "task retry", "dlq retry", "dlq abandon", "dlq stats"),
     *(f"schedule {verb}" for verb in ("set", "add", "pause", "resume", "trigger", "backfill", "fire", "rm")),
 }
 
