@@ -224,7 +224,7 @@ def test_history_and_marks(url: str, base_name: str) -> None:
     assert [point["completed"] for point in points] == [1, 2, 3, 4, 5]
     assert [point["per_second"]["completed"] for point in points] == [round(n / 60, 4) for n in range(1, 6)]
     assert (mark["mark"], mark["actor"]) == ("v1.2", "ann")
-    table = lines("queue", "history", "jobs", *place)
+    table = lines("queue", "history", "jobs", *place, COLUMNS="200")
     assert table[1][1:] == ["0.02", "0.02", "0.00", "0.00", "7", "1", "1", "s"]
     assert table[-1][-1] == "v1.2"
     assert [row[1:] for row in lines("mark", *place)[1:]] == [["v1.2", "ann"]]
