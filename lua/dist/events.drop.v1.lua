@@ -20,7 +20,7 @@
 -- ROLE   operate
 -- REPLAY state
 -- FLAGS  allow-oom
--- COST   4 commands, and 3 for each group; at most 340 commands, 1,900 steps
+-- COST   4 commands, and 3 for each group; at most 340 commands, 1,700 steps
 
 local LAYOUT = 1
 local unpack = table.unpack or unpack
@@ -70,12 +70,12 @@ if #ARGV ~= arg_at - 1 then
   return redis.error_reply('ADEQ_ARG expected ' .. (arg_at - 1) .. ' arguments, got ' .. #ARGV)
 end
 
--- emit_group(ctx, event, name, detail): add an event about a group to the stream, if there is one. The next event of the noun trims it to
--- the bound of memory.
+-- emit_group(ctx, event, name, detail): add an event about a group to the stream, if there is one; returns its id, or false. The next
+-- event of the noun trims the stream to the bound of memory.
 local function emit_group(ctx, event, name, detail) local events = KEYS[7]
   local entry = { 'event', event, 'timestamp', ctx.now_text, 'id', name }
   if detail ~= '' then entry[7], entry[8] = 'payload', detail end
-  redis.call('XADD', events, 'NOMKSTREAM', '*', unpack(entry))  -- at most 8: fields of an event
+  return redis.call('XADD', events, 'NOMKSTREAM', '*', unpack(entry))  -- at most 8: fields of an event
 end
 
 -- read_clock(layout_min, clock, chosen): the time in ms, as a number and as text; or nil and the error to return, if

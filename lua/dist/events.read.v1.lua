@@ -242,12 +242,12 @@ local function add_gap(own, from, to, lost)
   own.gap_lost = lost > 0 and own.gap_lost > 0 and own.gap_lost + lost or 0
 end
 
--- emit_group(ctx, event, name, detail): add an event about a group to the stream, if there is one. The next event of the noun trims it to
--- the bound of memory.
+-- emit_group(ctx, event, name, detail): add an event about a group to the stream, if there is one; returns its id, or false. The next
+-- event of the noun trims the stream to the bound of memory.
 local function emit_group(ctx, event, name, detail) local events = KEYS[6]
   local entry = { 'event', event, 'timestamp', ctx.now_text, 'id', name }
   if detail ~= '' then entry[7], entry[8] = 'payload', detail end
-  redis.call('XADD', events, 'NOMKSTREAM', '*', unpack(entry))  -- at most 8: fields of an event
+  return redis.call('XADD', events, 'NOMKSTREAM', '*', unpack(entry))  -- at most 8: fields of an event
 end
 
 -- has_lapsed(ctx, own): whether no reader came for so long that the group holds no events.
@@ -298,8 +298,8 @@ take_over(ctx, own, answer)
 deliver_new(ctx, own, answer)
 
 if own.fresh_gap then
-  arg_rare().emit_group(ctx, 'group.gap', group, string.format('from=%s to=%s lost=%.0f', own.gap_from, own.gap_to, own.gap_lost))
-  stream.added = stream.added + 1
+  local detail = string.format('from=%s to=%s lost=%.0f', own.gap_from, own.gap_to, own.gap_lost)
+  if arg_rare().emit_group(ctx, 'group.gap', group, detail) then stream.added = stream.added + 1 end
 end
 store_group(ctx, own)
 if ctx.now - ctx.settings_swept_ms >= 3600000 then

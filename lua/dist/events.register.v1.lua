@@ -19,7 +19,7 @@
 -- EVENT  group.registered
 -- ROLE   operate
 -- REPLAY state
--- COST   10 commands; at most 13 commands, 90 steps
+-- COST   10 commands; at most 13 commands, 89 steps
 
 local LAYOUT = 1
 local CREATED = 1
@@ -71,12 +71,12 @@ local function create_base(clock) local config = KEYS[1]
   redis.call('HSET', config, 'layout', CREATED, 'layout_min', CREATED, 'clock', clock == 'test' and 'test' or 'server')
 end
 
--- emit_group(ctx, event, name, detail): add an event about a group to the stream, if there is one. The next event of the noun trims it to
--- the bound of memory.
+-- emit_group(ctx, event, name, detail): add an event about a group to the stream, if there is one; returns its id, or false. The next
+-- event of the noun trims the stream to the bound of memory.
 local function emit_group(ctx, event, name, detail) local events = KEYS[5]
   local entry = { 'event', event, 'timestamp', ctx.now_text, 'id', name }
   if detail ~= '' then entry[7], entry[8] = 'payload', detail end
-  redis.call('XADD', events, 'NOMKSTREAM', '*', unpack(entry))  -- at most 8: fields of an event
+  return redis.call('XADD', events, 'NOMKSTREAM', '*', unpack(entry))  -- at most 8: fields of an event
 end
 
 -- look_stream(): the stream of the events: `added` (how many were ever added), `length`, `removed` (how many are gone again), and the ids of

@@ -18,7 +18,7 @@
 -- ROLE   operate
 -- REPLAY goes_on
 -- FLAGS  allow-oom
--- COST   6 commands, and 2 for each group; at most 340 commands, 1,600 steps
+-- COST   6 commands, and 2 for each group; at most 340 commands, 1,500 steps
 
 local LAYOUT = 1
 local CREATED = 1
@@ -67,12 +67,12 @@ local function create_base(clock) local config = KEYS[1]
   redis.call('HSET', config, 'layout', CREATED, 'layout_min', CREATED, 'clock', clock == 'test' and 'test' or 'server')
 end
 
--- emit_group(ctx, event, name, detail): add an event about a group to the stream, if there is one. The next event of the noun trims it to
--- the bound of memory.
+-- emit_group(ctx, event, name, detail): add an event about a group to the stream, if there is one; returns its id, or false. The next
+-- event of the noun trims the stream to the bound of memory.
 local function emit_group(ctx, event, name, detail) local events = KEYS[6]
   local entry = { 'event', event, 'timestamp', ctx.now_text, 'id', name }
   if detail ~= '' then entry[7], entry[8] = 'payload', detail end
-  redis.call('XADD', events, 'NOMKSTREAM', '*', unpack(entry))  -- at most 8: fields of an event
+  return redis.call('XADD', events, 'NOMKSTREAM', '*', unpack(entry))  -- at most 8: fields of an event
 end
 
 -- has_lapsed(ctx, own): whether no reader came for so long that the group holds no events.

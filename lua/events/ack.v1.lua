@@ -23,5 +23,5 @@ if item_count > 0 then
   acked = redis.call('ZREM', pending .. group, unpack(item_id))  -- at most 1,000: items of a call
   redis.call('ZREM', unacked .. group, unpack(item_id))
 end
-if gap > 0 and row[2] == string.format('%.0f', gap) then redis.call('HDEL', group_at .. group, 'gap_from', 'gap_to', 'gap_lost') end
+if row[2] == string.format('%.0f', gap) then redis.call('HDEL', group_at .. group, 'gap_from', 'gap_to', 'gap_lost') end
 return { 'ok', ctx.now, acked }

@@ -11,7 +11,7 @@
 -- ROLE   operate
 -- REPLAY state
 -- FLAGS  allow-oom
--- COST   4 commands, and 3 for each group; at most 340 commands, 1,900 steps
+-- COST   4 commands, and 3 for each group; at most 340 commands, 1,700 steps
 
 local ctx, refused = open()
 if refused then return refused end

@@ -34,8 +34,8 @@ take_over(ctx, own, answer)
 deliver_new(ctx, own, answer)
 
 if own.fresh_gap then
-  emit_group(ctx, 'group.gap', group, string.format('from=%s to=%s lost=%.0f', own.gap_from, own.gap_to, own.gap_lost))
-  stream.added = stream.added + 1
+  local detail = string.format('from=%s to=%s lost=%.0f', own.gap_from, own.gap_to, own.gap_lost)
+  if emit_group(ctx, 'group.gap', group, detail) then stream.added = stream.added + 1 end
 end
 store_group(ctx, own)
 if ctx.now - ctx.settings.swept_ms >= WAIT_sweep_ms then

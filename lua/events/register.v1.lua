@@ -12,7 +12,7 @@
 -- EVENT  group.registered
 -- ROLE   operate
 -- REPLAY state
--- COST   10 commands; at most 13 commands, 90 steps
+-- COST   10 commands; at most 13 commands, 89 steps
 
 local ctx, refused = open()
 if refused then return refused end

@@ -10,7 +10,7 @@
 -- ROLE   operate
 -- REPLAY goes_on
 -- FLAGS  allow-oom
--- COST   6 commands, and 2 for each group; at most 340 commands, 1,600 steps
+-- COST   6 commands, and 2 for each group; at most 340 commands, 1,500 steps
 
 local ctx, refused = open()
 if refused then return refused end
