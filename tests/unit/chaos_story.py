@@ -14,6 +14,7 @@ call   2.0 p1 put id=a -> created rev=1      a call of a script and its argument
 rate   2.0 c1 hit log/red/1 -> allowed …     a call of a rate namespace, see rate_story.py
 config 2.0 w1 set w1.1 a:0=red -> ok 9 set   a call of a config namespace, see config_story.py;
                                              `configs`: of its stream; `history`: what it has in the end
+reader 2.0 r1 read slow -> 1-0               a call of a group of readers, see events_story.py; `reading`: at the end
 change 2000 change.created a | by=ann rev=1  an entry of the stream of the change domain
 stored change a state=draft rev=1            what is stored in the end: of changes, policies, people, inboxes and states
 """
@@ -25,6 +26,7 @@ from typing import Any
 from pyadeq.ext.chaos import Entry, History, Mark, Op
 from tests.unit.change_story import call_of, records_of, store
 from tests.unit.config_story import config_call_of, configs_of, store_config
+from tests.unit.events_story import reader_call_of, store_reading
 from tests.unit.rate_story import rate_call_of
 
 KINDS = {"exclusive", "shared", "permit"}
@@ -48,6 +50,10 @@ def told(*parts: str) -> History:
                 history.ops.append(rate_call_of(words))
             case "config":
                 history.ops.append(config_call_of(words))
+            case "reader":
+                history.ops.append(reader_call_of(words))
+            case "reading":
+                store_reading(history, words)
             case "configs":
                 configs_of(history).entries.append(_entry(number, words))
             case "history":

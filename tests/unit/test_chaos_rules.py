@@ -12,6 +12,8 @@ from tests.unit.bad_change_histories import CHANGES
 from tests.unit.bad_config_histories import BAD as BAD_CONFIGS
 from tests.unit.bad_config_histories import CONFIGS
 from tests.unit.bad_config_histories import LOST as LOST_CONFIGS
+from tests.unit.bad_event_histories import BAD as BAD_EVENTS
+from tests.unit.bad_event_histories import EVENTS
 from tests.unit.bad_histories import BAD, LOCKS, TASKS, Bad
 from tests.unit.bad_rate_histories import BAD as BAD_RATES
 from tests.unit.bad_rate_histories import RATES
@@ -25,7 +27,7 @@ def convicted(history: History, **options: bool) -> set[str]:
 
 
 def test_a_good_history_is_acquitted_and_every_rule_has_something_to_look_at() -> None:
-    verdict = judge(told(TASKS, LOCKS, CHANGES, SESSIONS, RATES, CONFIGS))
+    verdict = judge(told(TASKS, LOCKS, CHANGES, SESSIONS, RATES, CONFIGS, EVENTS))
     assert verdict.ok, verdict.violations
     assert [rule for rule in RULES if verdict.checks[rule] == 0] == []
     assert (verdict.lost, verdict.problems) == ({}, [])
@@ -54,6 +56,12 @@ def test_a_bad_history_of_configs_is_convicted_of_what_is_wrong(bad: Bad) -> Non
     assert {one.rule for one in verdict.violations} == bad.breaks, verdict.violations
 
 
+@pytest.mark.parametrize("bad", BAD_EVENTS, ids=lambda bad: bad.what)
+def test_a_bad_history_of_events_is_convicted_of_what_is_wrong(bad: Bad) -> None:
+    verdict = judge(told(edited(EVENTS, *bad.edits), bad.more))
+    assert {one.rule for one in verdict.violations} == bad.breaks, verdict.violations
+
+
 @pytest.mark.parametrize("bad", BAD_RATES, ids=lambda bad: bad.what)
 def test_a_bad_history_of_rates_is_convicted_of_what_is_wrong(bad: Bad) -> None:
     verdict = judge(told(edited(RATES, *bad.edits), bad.more))
@@ -61,14 +69,14 @@ def test_a_bad_history_of_rates_is_convicted_of_what_is_wrong(bad: Bad) -> None:
 
 
 def test_a_server_that_cannot_be_read_convicts_nobody() -> None:
-    verdict = judge(History.unread(told(TASKS, LOCKS, CHANGES, SESSIONS, RATES, CONFIGS), "it is away"))
+    verdict = judge(History.unread(told(TASKS, LOCKS, CHANGES, SESSIONS, RATES, CONFIGS, EVENTS), "it is away"))
     assert (verdict.violations, verdict.problems) == ([], ["it is away"])
 
 
 def test_every_rule_has_a_bad_history_of_its_own() -> None:
     assert {
         rule
-        for bad in [*BAD, *BAD_CHANGES, *BAD_CONFIGS, *BAD_SESSIONS, *BAD_RATES]
+        for bad in [*BAD, *BAD_CHANGES, *BAD_CONFIGS, *BAD_EVENTS, *BAD_SESSIONS, *BAD_RATES]
         if len(bad.breaks) == 1
         for rule in bad.breaks
     } == RULES.keys()

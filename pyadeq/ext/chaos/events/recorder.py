@@ -1,0 +1,44 @@
+"""The calls of groups that read events, each recorded."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pyadeq.asyncio import Adeq, Events, Result
+from pyadeq.ext.chaos.noun_recorder import RecordingRunner
+from pyadeq.ext.chaos.recorder import Recorder
+
+BOUND = 100
+"""Of memory: how many events the stream keeps, about."""
+
+
+def namespace_of(domain: str) -> str:
+    """The config namespace whose events are read. No other client uses it."""
+    return f"{domain}-events"
+
+
+def stream_of(adeq: Any, domain: str) -> Any:
+    """Its events, of either kind of client."""
+    return adeq.events("config", namespace_of(domain))
+
+
+class RecordedEvents(Events):
+    """The events of the run's own namespace, with recorded calls, also `groups`: see RecordingRunner."""
+
+    def __init__(self, recorder: Recorder, adeq: Adeq, domain: str, client: str, durability: str = "memory") -> None:
+        plain: Events = stream_of(adeq, domain)
+        runner = RecordingRunner(recorder, adeq, client, durability, told=told, reads=frozenset({"groups"}))
+        super().__init__(runner, plain.name, plain.base)
+
+
+def told(answer: Result) -> dict[str, Any]:
+    """What rules need: ids without the content of events."""
+    found: dict[str, Any] = {"status": answer.status}
+    if "gaps" in answer.fields:
+        found["ids"] = [one.id for one in answer.items]
+        found["kinds"] = [one.status for one in answer.items]
+        found["gaps"] = [[one.number, one.lost] for one in answer.gaps]
+    for name in ("acked", "length"):
+        if name in answer.fields:
+            found[name] = answer.fields[name]
+    return found
