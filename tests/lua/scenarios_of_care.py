@@ -215,7 +215,7 @@ def overview_of_lanes(bench: Workbench, n: int) -> AnyCall:
 
 
 @scenario(0)
-def overview_of_priorities_and_a_lost_record(bench: Workbench, _: int) -> AnyCall:
+def overview_damaged_with_a_lost_record(bench: Workbench, _: int) -> AnyCall:
     bench.fill(2, priority=7)
     bench.pass_time(10)
     (lost,) = bench.fill(1, priority=2)
@@ -228,7 +228,7 @@ def overview_of_priorities_and_a_lost_record(bench: Workbench, _: int) -> AnyCal
 
 
 @scenario(0)
-def overview_of_leases_and_an_empty_lane(bench: Workbench, _: int) -> AnyCall:
+def overview_damaged_with_an_empty_lane(bench: Workbench, _: int) -> AnyCall:
     bench.lease(2)
     bench.fill(1)
     bench.ask("SADD", ":lanes", "group/g")
@@ -359,7 +359,7 @@ def count_dead_of_the_newest(bench: Workbench, _: int) -> AnyCall:
 
 
 @scenario(0)
-def count_dead_without_kind_and_record(bench: Workbench, _: int) -> AnyCall:
+def count_dead_damaged_without_a_record(bench: Workbench, _: int) -> AnyCall:
     leases = bench.lease(2)
     bench.real(bench.calls.fail([Failure(one, retryable=False) for one in leases], [0, 0]))
     bench.ask("DEL", f":task:{leases[0].id}")
