@@ -166,7 +166,7 @@ if TYPE_CHECKING:
     from pyadeq.models.rate import RateAnswer, RateRule, RuleAnswer
     from pyadeq.models.schedule import At, Cron, Every, Fired, Firing, Schedule, SchedulePut
     from pyadeq.models.session import RevokedSessions, Session, SessionEntry, SessionUser
-    from pyadeq.models.worker import Heartbeat, LogLine, Outcome, WorkerInfo
+    from pyadeq.models.worker import Heartbeat, LogLine, Outcome, TaskRun, WorkerInfo
 
 __all__ = [
     "Adeq",
@@ -334,6 +334,7 @@ __all__ = [
     "TaskFunction",
     "TaskGone",
     "TaskRepair",
+    "TaskRun",
     "TaskView",
     "Tasks",
     "TransportError",

@@ -52,7 +52,7 @@ SHARED = {
     "pyadeq.models.rate": "RateAnswer RateRule RuleAnswer",
     "pyadeq.models.schedule": "At Cron Every Fired Firing Schedule SchedulePut",
     "pyadeq.models.session": "RevokedSessions Session SessionEntry SessionUser",
-    "pyadeq.models.worker": "Heartbeat LogLine Outcome WorkerInfo",
+    "pyadeq.models.worker": "Heartbeat LogLine Outcome TaskRun WorkerInfo",
 }
 # In `_sync` for `pyadeq`, in `_async` for `pyadeq.asyncio`.
 TWINS = {

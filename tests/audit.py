@@ -21,7 +21,7 @@ _WORDS = "|".join(library().manifest["nouns"])
 BASE = re.compile(rf"[^{{]*\{{(?:(?P<noun>{_WORDS}):[^}}]+\}}|[^}}]+\}}:(?P<in_slot>{_WORDS}):[^:]+)")
 KINDS = re.compile(
     r"config|counters|events(?::.+)?|lanes|delayed|blocked|leases|running|finished|dead|deadlines|once|once:due|workers|ends"
-    r"|history:minutes|history:hours|schedules|limits|limit:lines|rates|weights|(?:task|payload|result|log|reply|ready|wake|worker|control|by:user"
+    r"|history:minutes|history:hours|schedules|limits|limit:lines|rates|weights|(?:task|payload|result|log|ended_runs|reply|ready|wake|worker|control|by:user"
     r"|by:tag|children|dependents|order|schedule|runs|holding|waiting|shares):(?P<suffix>.+)"
 )
 HELD = re.compile(r"\S+ \d+ [^ |]+(?P<flags>[^|]*)\|\d+ \d+ \d+ \d+ (?P<fence>\d+) \S+")
@@ -128,7 +128,7 @@ class Audit:
             kids = self._zset(f"children:{id}").keys()
             if not kids or (len(kids) == 1 and kids <= self.links):
                 yield f"the link {id} has {sorted(kids)} as its children: {self.records[id]}"
-        for kind in ("payload", "result", "log"):
+        for kind in ("payload", "result", "log", "ended_runs"):
             for id in set(self._suffixes(kind)) - self.tasks.keys():
                 yield f"{kind}:{id} has no task"
         known = self._zset("workers").keys()

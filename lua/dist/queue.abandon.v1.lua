@@ -3,21 +3,22 @@
 -- queue.abandon.v1: delete dead tasks. If the same call is sent again, it deletes nothing more and returns the same
 -- answer.
 --
--- KEYS   config   hash          {base}:config
--- KEYS   task     prefix/hash   {base}:task:     id
--- KEYS   payload  prefix/string {base}:payload:  id
--- KEYS   result   prefix/string {base}:result:   id
--- KEYS   log      prefix/list   {base}:log:      id
--- KEYS   reply    prefix/string {base}:reply:    id
--- KEYS   dead     zset          {base}:dead
--- KEYS   once     hash          {base}:once
--- KEYS   once_due zset          {base}:once:due
--- KEYS   by_user  prefix/zset   {base}:by:user:  label
--- KEYS   by_tag   prefix/zset   {base}:by:tag:   label
--- KEYS   children prefix/zset   {base}:children: id
--- KEYS   ends     zset          {base}:ends
--- KEYS   counters hash          {base}:counters
--- KEYS   events   stream        {base}:events
+-- KEYS   config     hash          {base}:config
+-- KEYS   task       prefix/hash   {base}:task:       id
+-- KEYS   payload    prefix/string {base}:payload:    id
+-- KEYS   result     prefix/string {base}:result:     id
+-- KEYS   log        prefix/list   {base}:log:        id
+-- KEYS   ended_runs prefix/list   {base}:ended_runs: id
+-- KEYS   reply      prefix/string {base}:reply:      id
+-- KEYS   dead       zset          {base}:dead
+-- KEYS   once       hash          {base}:once
+-- KEYS   once_due   zset          {base}:once:due
+-- KEYS   by_user    prefix/zset   {base}:by:user:    label
+-- KEYS   by_tag     prefix/zset   {base}:by:tag:     label
+-- KEYS   children   prefix/zset   {base}:children:   id
+-- KEYS   ends       zset          {base}:ends
+-- KEYS   counters   hash          {base}:counters
+-- KEYS   events     stream        {base}:events
 -- ARGV   rid       id            ?=
 -- ARGV   trace     bytes 0..128  ?=
 -- ARGV   source    bytes 0..200  ?=
@@ -53,8 +54,8 @@ local function arg_uint(v, min, max)
 end
 
 local KEYS, ARGV = KEYS, ARGV
-if #KEYS ~= 16 then
-  return redis.error_reply('ADEQ_ARG expected 16 keys, got ' .. #KEYS)
+if #KEYS ~= 17 then
+  return redis.error_reply('ADEQ_ARG expected 17 keys, got ' .. #KEYS)
 end
 
 local rid = ARGV[1]
@@ -102,7 +103,7 @@ local function add_count(ctx, name, n)
 end
 
 -- done_before(ctx, verb): the answer that an earlier call with this verb and rid stored in the last minute, or nil.
-local function done_before(ctx, verb) local once = KEYS[8]
+local function done_before(ctx, verb) local once = KEYS[9]
   if rid == '' then return nil end
   local word, until_ms = string.match(redis.call('HGET', once, 'done:' .. verb .. ':' .. rid) or '', '^(%S+) (%d+)$')
   if word and tonumber(until_ms) > ctx.now then return word end
@@ -110,7 +111,7 @@ end
 
 -- emit(ctx, event, id, detail): add an entry to the stream, if the noun keeps events. detail: `name=value` words, or
 -- ''. The trace is ctx.trace, that of the task, or else that of the call.
-local function emit(ctx, event, id, detail) local events = KEYS[15]
+local function emit(ctx, event, id, detail) local events = KEYS[16]
   if ctx.settings_events_max == 0 then return end
   if detail ~= '' and source == '' and trace == '' and not ctx.trace then
     redis.call('XADD', events, 'MAXLEN', '~', ctx.settings_events_max, '*', 'event', event, 'timestamp', ctx.now_text, 'id', id,
@@ -128,7 +129,7 @@ end
 -- hold_once(ctx, field, id, keep_ms, stamp): make a key of `once` refer to a task, for keep_ms or, without keep_ms,
 -- until it is released. stamp: that of the enqueue that made the task, if its record does not know the key; the key no
 -- longer counts once that was purged.
-local function hold_once(ctx, field, id, keep_ms, stamp) local once, once_due = KEYS[8], KEYS[9]
+local function hold_once(ctx, field, id, keep_ms, stamp) local once, once_due = KEYS[9], KEYS[10]
   if not keep_ms then
     redis.call('HSET', once, field, id)
     return
@@ -140,7 +141,7 @@ local function hold_once(ctx, field, id, keep_ms, stamp) local once, once_due = 
 end
 
 -- sweep_once(ctx, limit): delete expired fields of `once`, at most limit. Returns the number.
-local function sweep_once(ctx, limit) local once, once_due = KEYS[8], KEYS[9]
+local function sweep_once(ctx, limit) local once, once_due = KEYS[9], KEYS[10]
   local fields = redis.call('ZRANGE', once_due, '-inf', ctx.now, 'BYSCORE', 'LIMIT', 0, limit)
   if #fields == 0 then return 0 end
   -- at most 4,010: limit, as add_tasks gives it for 1,000 items
@@ -201,7 +202,7 @@ end
 -- rid and last settlement. The stub of a child that has children stays as long as they do, so that a cancelled tree
 -- finds them. most: about how many commands it may send, at least 1, or nil. Returns how many tasks, and what is left
 -- of `most`.
-local function remove_tasks(ctx, ids, since, why, most) local task, payload, result, log, reply, by_user, by_tag, children = KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6], KEYS[10], KEYS[11], KEYS[12]
+local function remove_tasks(ctx, ids, since, why, most) local task, payload, result, log, ended_runs, reply, by_user, by_tag, children = KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6], KEYS[7], KEYS[11], KEYS[12], KEYS[13]
   if #ids == 0 then return 0, most end
   local keys, by_index, stubs, families, touched, count, left = {}, {}, {}, {}, {}, 0, most or math.huge
   local function leave(index, id)
@@ -223,7 +224,8 @@ local function remove_tasks(ctx, ids, since, why, most) local task, payload, res
     local parent = own[3]
     local linked = some_have > 0 and parent and parent ~= id and redis.call('EXISTS', families[i]) == 1
     keys[at + 1], keys[at + 2], keys[at + 3], keys[at + 4] = task .. id, payload .. id, result .. id, log .. id
-    if not own[6] then keys[at + 5] = reply .. id end  -- that of an older task of this id
+    keys[at + 5] = ended_runs .. id
+    if not own[6] then keys[at + 6] = reply .. id end  -- that of an older task of this id
     if own[1] then leave(by_user .. own[1], id) end
     for tag in string.gmatch(own[2] or '', '[^,]+') do leave(by_tag .. tag, id) end
     if parent and not linked then leave(children .. parent, id) end
@@ -263,7 +265,7 @@ end
 
 -- write_counts(ctx): add what this call has counted to the totals, once a call and not once a task. A number is added to its counter,
 -- a table of buckets to one counter for each bucket, and the sum of its values to another.
-local function write_counts(ctx) local counters = KEYS[14]
+local function write_counts(ctx) local counters = KEYS[15]
   for name, counted in pairs(ctx.counts) do
     if type(counted) == 'number' then
       redis.call('HINCRBY', counters, name, counted)
@@ -285,7 +287,7 @@ function arg_rare()
 -- removed. If a link's only child is a link, the child takes its place, behind all others, with the stamp of the last
 -- cancelled tree. So there are fewer links than tasks.
 -- LATE
-local function shorten_family(ctx, id) local task, children, ends = KEYS[2], KEYS[12], KEYS[13]
+local function shorten_family(ctx, id) local task, children, ends = KEYS[2], KEYS[13], KEYS[14]
   local link = redis.call('HMGET', task .. id, 'gone', 'link', 'pruned')
   -- at most 1,100: each round takes out a link, and there is one for each task of the call, and two more
   while link[1] and link[2] do
@@ -319,7 +321,7 @@ end
   return arg_made
 end
 
-local task, dead = KEYS[2], KEYS[7]
+local task, dead = KEYS[2], KEYS[8]
 
 local ctx, refused = open()
 if refused then return refused end

@@ -11,6 +11,7 @@
 -- KEYS   payload     prefix/string  {base}:payload:    id
 -- KEYS   result      prefix/string  {base}:result:     id
 -- KEYS   log         prefix/list    {base}:log:        id
+-- KEYS   ended_runs  prefix/list    {base}:ended_runs: id
 -- KEYS   reply       prefix/string  {base}:reply:      id
 -- KEYS   ready       prefix/zset    {base}:ready:      lane
 -- KEYS   lanes       set            {base}:lanes
@@ -75,8 +76,8 @@ local function arg_uint(v, min, max)
 end
 
 local KEYS, ARGV = KEYS, ARGV
-if #KEYS ~= 33 then
-  return redis.error_reply('ADEQ_ARG expected 33 keys, got ' .. #KEYS)
+if #KEYS ~= 34 then
+  return redis.error_reply('ADEQ_ARG expected 34 keys, got ' .. #KEYS)
 end
 
 local rid = ARGV[1]
@@ -131,7 +132,7 @@ end
 -- answer_waiters(ctx, id, how, value): store how a task ended under `reply:<id>` for reply_ms, and publish it. The key
 -- lives twice as long; after reply_ms it is ignored.
 -- EARLY
-local function answer_waiters(ctx, id, how, value) local config, reply, channel = KEYS[1], KEYS[8], KEYS[30]
+local function answer_waiters(ctx, id, how, value) local config, reply, channel = KEYS[1], KEYS[9], KEYS[31]
   ctx.reply_ms = ctx.reply_ms or tonumber(redis.call('HGET', config, 'reply_ms') or 3600000)
   redis.call('SET', reply .. id, string.format('%.0f ', ctx.now + ctx.reply_ms) .. how .. '\n' .. value,
     'PX', string.format('%.0f', math.max(2 * ctx.reply_ms, 60000)))
@@ -140,7 +141,7 @@ end
 
 -- emit(ctx, event, id, detail): add an entry to the stream, if the noun keeps events. detail: `name=value` words, or
 -- ''. The trace is ctx.trace, that of the task, or else that of the call.
-local function emit(ctx, event, id, detail) local events = KEYS[32]
+local function emit(ctx, event, id, detail) local events = KEYS[33]
   if ctx.settings_events_max == 0 then return end
   if detail ~= '' and source == '' and trace == '' and not ctx.trace then
     redis.call('XADD', events, 'MAXLEN', '~', ctx.settings_events_max, '*', 'event', event, 'timestamp', ctx.now_text, 'id', id,
@@ -157,7 +158,7 @@ end
 
 -- cancel_task(ctx, id, tied, detail): end a task as cancelled; the caller has taken it out of the set it was in.
 -- EARLY
-local function cancel_task(ctx, id, tied, detail) local task, finished = KEYS[4], KEYS[15]
+local function cancel_task(ctx, id, tied, detail) local task, finished = KEYS[4], KEYS[16]
   if tied then arg_rare().on_end(ctx, id, 'cancelled', '') end
   redis.call('HSET', task .. id, 'cancelled_ms', ctx.now_text)
   redis.call('ZADD', finished, ctx.now, id)
@@ -189,7 +190,7 @@ end
 -- rid and last settlement. The stub of a child that has children stays as long as they do, so that a cancelled tree
 -- finds them. most: about how many commands it may send, at least 1, or nil. Returns how many tasks, and what is left
 -- of `most`.
-local function remove_tasks(ctx, ids, since, why, most) local task, payload, result, log, reply, by_user, by_tag, children = KEYS[4], KEYS[5], KEYS[6], KEYS[7], KEYS[8], KEYS[20], KEYS[21], KEYS[22]
+local function remove_tasks(ctx, ids, since, why, most) local task, payload, result, log, ended_runs, reply, by_user, by_tag, children = KEYS[4], KEYS[5], KEYS[6], KEYS[7], KEYS[8], KEYS[9], KEYS[21], KEYS[22], KEYS[23]
   if #ids == 0 then return 0, most end
   local keys, by_index, stubs, families, touched, count, left = {}, {}, {}, {}, {}, 0, most or math.huge
   local function leave(index, id)
@@ -211,7 +212,8 @@ local function remove_tasks(ctx, ids, since, why, most) local task, payload, res
     local parent = own[3]
     local linked = some_have > 0 and parent and parent ~= id and redis.call('EXISTS', families[i]) == 1
     keys[at + 1], keys[at + 2], keys[at + 3], keys[at + 4] = task .. id, payload .. id, result .. id, log .. id
-    if not own[6] then keys[at + 5] = reply .. id end  -- that of an older task of this id
+    keys[at + 5] = ended_runs .. id
+    if not own[6] then keys[at + 6] = reply .. id end  -- that of an older task of this id
     if own[1] then leave(by_user .. own[1], id) end
     for tag in string.gmatch(own[2] or '', '[^,]+') do leave(by_tag .. tag, id) end
     if parent and not linked then leave(children .. parent, id) end
@@ -242,7 +244,7 @@ end
 
 -- trim_set(ctx, set, keep_ms, max, limit): delete the oldest of the finished or the dead beyond an age (nil: none)
 -- and a number, at most limit, and as many as ctx.work allows; how many. ctx.untrimmed: there are more. The dead go with an event each.
-local function trim_set(ctx, set, keep_ms, max, limit) local dead = KEYS[16]
+local function trim_set(ctx, set, keep_ms, max, limit) local dead = KEYS[17]
   local ids, since = oldest_beyond(ctx, set, keep_ms, max, limit)
   if #ids == 0 then return 0 end
   local count, left = remove_tasks(ctx, ids, since, 'trimmed', math.max(ctx.work, 50))
@@ -257,7 +259,7 @@ end
 
 -- retain(ctx): after tasks have ended, delete the oldest ended tasks above the maximum number. trim_ended handles the
 -- maximum age.
-local function retain(ctx) local config, finished, dead = KEYS[1], KEYS[15], KEYS[16]
+local function retain(ctx) local config, finished, dead = KEYS[1], KEYS[16], KEYS[17]
   ctx.work = math.max(ctx.work, 50) + 25 * (ctx.ended + (ctx.counts.dead or 0))  -- as many go as come, whatever they have
   if ctx.ended > 0 and redis.call('ZCARD', finished) > ctx.settings_finished_max then
     trim_set(ctx, finished, nil, ctx.settings_finished_max, 100 + ctx.ended)
@@ -270,7 +272,7 @@ end
 
 -- write_counts(ctx): add what this call has counted to the totals, once a call and not once a task. A number is added to its counter,
 -- a table of buckets to one counter for each bucket, and the sum of its values to another.
-local function write_counts(ctx) local counters = KEYS[31]
+local function write_counts(ctx) local counters = KEYS[32]
   for name, counted in pairs(ctx.counts) do
     if type(counted) == 'number' then
       redis.call('HINCRBY', counters, name, counted)
@@ -292,14 +294,14 @@ local function close(ctx)
 end
 
 -- done_before(ctx, verb): the answer that an earlier call with this verb and rid stored in the last minute, or nil.
-local function done_before(ctx, verb) local once = KEYS[18]
+local function done_before(ctx, verb) local once = KEYS[19]
   if rid == '' then return nil end
   local word, until_ms = string.match(redis.call('HGET', once, 'done:' .. verb .. ':' .. rid) or '', '^(%S+) (%d+)$')
   if word and tonumber(until_ms) > ctx.now then return word end
 end
 
 -- find_set(id, record): the set that a task is in, and its score there; nil if it is in none or has no record.
-local function find_set(id, record) local leases, ready, delayed, blocked, finished, dead = KEYS[3], KEYS[9], KEYS[12], KEYS[13], KEYS[15], KEYS[16]
+local function find_set(id, record) local leases, ready, delayed, blocked, finished, dead = KEYS[3], KEYS[10], KEYS[13], KEYS[14], KEYS[16], KEYS[17]
   if not record then return nil end
   for _, set in ipairs({ ready .. (record.lane or 'any'), leases, finished, delayed, dead, blocked }) do
     local score = redis.call('ZSCORE', set, id)
@@ -310,7 +312,7 @@ end
 -- hold_once(ctx, field, id, keep_ms, stamp): make a key of `once` refer to a task, for keep_ms or, without keep_ms,
 -- until it is released. stamp: that of the enqueue that made the task, if its record does not know the key; the key no
 -- longer counts once that was purged.
-local function hold_once(ctx, field, id, keep_ms, stamp) local once, once_due = KEYS[18], KEYS[19]
+local function hold_once(ctx, field, id, keep_ms, stamp) local once, once_due = KEYS[19], KEYS[20]
   if not keep_ms then
     redis.call('HSET', once, field, id)
     return
@@ -323,7 +325,7 @@ end
 
 -- lane_emptied(ctx, lane): note that no task waits in this lane any more. Its wake token is deleted, but a token for a
 -- due time expires by itself.
-local function lane_emptied(ctx, lane) local lanes, wake, delayed, deadlines, shares = KEYS[10], KEYS[11], KEYS[12], KEYS[14], KEYS[29]
+local function lane_emptied(ctx, lane) local lanes, wake, delayed, deadlines, shares = KEYS[11], KEYS[12], KEYS[13], KEYS[15], KEYS[30]
   redis.call('SREM', lanes, lane)
   if ctx.settings_fair > 0 or ctx.settings_fair_top > 0 then redis.call('EXPIRE', shares .. lane, ctx.settings_limits > 0 and 2592000 or 86400) end
   if redis.call('EXISTS', delayed, deadlines) == 0 then
@@ -334,7 +336,7 @@ local function lane_emptied(ctx, lane) local lanes, wake, delayed, deadlines, sh
 end
 
 -- sweep_once(ctx, limit): delete expired fields of `once`, at most limit. Returns the number.
-local function sweep_once(ctx, limit) local once, once_due = KEYS[18], KEYS[19]
+local function sweep_once(ctx, limit) local once, once_due = KEYS[19], KEYS[20]
   local fields = redis.call('ZRANGE', once_due, '-inf', ctx.now, 'BYSCORE', 'LIMIT', 0, limit)
   if #fields == 0 then return 0 end
   -- at most 4,010: limit, as add_tasks gives it for 1,000 items
@@ -391,7 +393,7 @@ local function open(clock) local config = KEYS[1]
 end
 
 -- push_control(ctx, name): leave a wake-up for a worker. It expires if no worker waits for it.
-local function push_control(ctx, name) local control = KEYS[17]
+local function push_control(ctx, name) local control = KEYS[18]
   ctx.called = ctx.called or {}
   if ctx.called[name] then return end
   ctx.called[name] = true
@@ -420,7 +422,7 @@ local function replayed_answers(ctx, verb, count)
 end
 
 -- state_of(ctx, set, score, record): the state of a task by the set it is in; nil if it is in none.
-local function state_of(ctx, set, score, record) local leases, delayed, blocked, finished, dead = KEYS[3], KEYS[12], KEYS[13], KEYS[15], KEYS[16]
+local function state_of(ctx, set, score, record) local leases, delayed, blocked, finished, dead = KEYS[3], KEYS[13], KEYS[14], KEYS[16], KEYS[17]
   if not set then return nil end
   if set == leases then return tonumber(score) > ctx.now and 'running' or 'stalled' end
   if set == finished then return record.cancelled_ms and 'cancelled' or 'completed' end
@@ -434,7 +436,7 @@ function arg_rare()
 -- push_due(lane): push a wake-up token for a due time within the next 10 s (the longest block), because blocked workers
 -- do not know this time. The worker that takes the token claims, sees next_ms, and blocks until then. Also pushed while
 -- the queue is paused. It expires after 60 s.
-local function push_due(lane) local wake = KEYS[11]
+local function push_due(lane) local wake = KEYS[12]
   if redis.call('EXISTS', wake .. lane) == 0 then redis.call('LPUSH', wake .. lane, '1') end
   redis.call('PEXPIRE', wake .. lane, 60000)
 end
@@ -442,7 +444,7 @@ end
 -- await_deadline(ctx, id, since_ms, due, own): store the next deadline of a waiting task: its move to the next lane (or
 -- its failure in the last lane), counted from since_ms, or its expiry if it was never leased; the earlier one. due: a
 -- list for the ZADD of the caller. own: what this reads of the record, if that is known.
-local function await_deadline(ctx, id, since_ms, due, own) local task, deadlines = KEYS[4], KEYS[14]
+local function await_deadline(ctx, id, since_ms, due, own) local task, deadlines = KEYS[4], KEYS[15]
   own = own or redis.call('HMGET', task .. id, 'fallback_after_ms', 'fallback', 'expires_at_ms', 'deliveries')
   local at_ms = MAX_SAFE
   if own[1] then
@@ -468,7 +470,7 @@ local function begin_chains(ctx) local config = KEYS[1]
 end
 
 -- leave_line(id, key): remove a task from a limit queue. If the queue is then empty, remove it from limit_lines.
-local function leave_line(id, key) local task, waiting, limit_lines = KEYS[4], KEYS[26], KEYS[27]
+local function leave_line(id, key) local task, waiting, limit_lines = KEYS[4], KEYS[27], KEYS[28]
   redis.call('HDEL', task .. id, 'limited_by')
   redis.call('ZREM', waiting .. key, id)
   if redis.call('EXISTS', waiting .. key) == 0 then redis.call('ZREM', limit_lines, key) end
@@ -505,7 +507,7 @@ end
 -- completed or failed to its gathering parent, '<id> <its place>', and to the tasks that wait for it by now. Later
 -- tasks wait for another task with that id. `o`: report it to the next task of its ordering key, in place of a parent.
 -- `t`: cancel its children, under a stamp.
-local function note_end(ctx, how, id, parent, stamp) local config, ends = KEYS[1], KEYS[25]
+local function note_end(ctx, how, id, parent, stamp) local config, ends = KEYS[1], KEYS[26]
   ctx.last_place = ctx.last_place or redis.call('HGET', config, 'place') or 0
   redis.call('ZADD', ends, ctx.now_text,
     how .. ' ' .. id .. ' ' .. (parent or '- 0') .. ' ' .. (stamp or ctx.last_place))
@@ -531,7 +533,7 @@ end
 -- most limit, and note that their own children follow. The stamp ends cycles of parents: each task is cancelled once
 -- for a stamp. A later cancel has a higher stamp and does the work of earlier ones. A link (shorten_family) of a
 -- removed child counts as a child. Returns how many, and the last of them with its score.
-local function cancel_children(ctx, id, last_id, last_score, stamp, limit) local task, children = KEYS[4], KEYS[22]
+local function cancel_children(ctx, id, last_id, last_score, stamp, limit) local task, children = KEYS[4], KEYS[23]
   local start = last_score == '0' and 0 or rank_after(children .. id, last_score, last_id)
   local page = redis.call('ZRANGE', children .. id, start, start + limit - 1, 'WITHSCORES')
   for i = 1, #page, 2 do
@@ -557,14 +559,14 @@ local function cancel_children(ctx, id, last_id, last_score, stamp, limit) local
 end
 
 -- push_wake(ctx, lane): push a wake-up token for a blocked worker. One is enough: it is a hint, not a task.
-local function push_wake(ctx, lane) local wake = KEYS[11]
+local function push_wake(ctx, lane) local wake = KEYS[12]
   if (ctx.mode or ctx.settings_mode) == 'paused' then return end
   if redis.call('EXISTS', wake .. lane) == 0 then redis.call('LPUSH', wake .. lane, '1') end
 end
 
 -- make_ready(ctx, by_lane): put tasks into their lanes and wake a worker for each lane. by_lane[lane] = { score, id,
 -- score, id, … } (line_up). The shares of a lane with waiting tasks do not expire.
-local function make_ready(ctx, by_lane) local ready, lanes, shares = KEYS[9], KEYS[10], KEYS[29]
+local function make_ready(ctx, by_lane) local ready, lanes, shares = KEYS[10], KEYS[11], KEYS[30]
   local names = {}
   for lane, members in pairs(by_lane) do
     names[#names + 1] = lane
@@ -579,7 +581,7 @@ end
 
 -- delay_until(ctx, due_ms, id, lane): make a task delayed until due_ms. If that is within 10 s, wake a worker of the
 -- lane.
-local function delay_until(ctx, due_ms, id, lane) local delayed = KEYS[12]
+local function delay_until(ctx, due_ms, id, lane) local delayed = KEYS[13]
   redis.call('ZADD', delayed, due_ms, id)
   if due_ms - ctx.now < 10000 then push_due(lane) end
 end
@@ -607,7 +609,7 @@ end
 
 -- holds_on_end(ctx, id, own): end what a task holds while it waits or runs: its deadline, its unique key and its scope.
 -- READS unique scope
-local function holds_on_end(ctx, id, own) local deadlines, once = KEYS[14], KEYS[18]
+local function holds_on_end(ctx, id, own) local deadlines, once = KEYS[15], KEYS[19]
   redis.call('ZREM', deadlines, id)
   if not (own.unique or own.scope) then return end
   local unique, scope = 'unique:' .. (own.unique or ''), 'scope:' .. (own.scope or '')
@@ -620,7 +622,7 @@ end
 -- and propagate_ends unblocks the next task.
 -- READS ordering_key
 -- WHEN own.ordering_key
-local function order_on_end(ctx, id, own) local order = KEYS[24]
+local function order_on_end(ctx, id, own) local order = KEYS[25]
   local line = order .. own.ordering_key
   local first = redis.call('ZRANGE', line, 0, 1, 'WITHSCORES')
   redis.call('ZREM', line, id)
@@ -647,7 +649,7 @@ end
 
 -- move_to_dead(ctx, event, id, reason, tied, error, shown): move a task to the dead set. The caller has removed it from
 -- its set, and writes the reason and the error into the record. shown: further words of the event, or nil.
-local function move_to_dead(ctx, event, id, reason, tied, error, shown) local dead = KEYS[16]
+local function move_to_dead(ctx, event, id, reason, tied, error, shown) local dead = KEYS[17]
   if tied then on_end(ctx, id, 'dead ' .. reason, error or '') end
   redis.call('ZADD', dead, ctx.now, id)
   emit(ctx, event, id, 'reason=' .. reason .. (shown or ''))
@@ -657,7 +659,7 @@ end
 -- share_place(ctx, lane, user, band): the place of a user's next task with fair shares: the place claimed last in this
 -- lane and band, or the end of the user's previous task if that is later. A task of a user with weight 100 % lasts
 -- 1,000. config.fair_top is kept above all places, for the case that fair shares are switched off.
-local function share_place(ctx, lane, user, band) local config, weights, shares = KEYS[1], KEYS[28], KEYS[29]
+local function share_place(ctx, lane, user, band) local config, weights, shares = KEYS[1], KEYS[29], KEYS[30]
   local name = lane .. ' ' .. band .. user
   ctx.shares = ctx.shares or {}
   local own = ctx.shares[name]
@@ -682,7 +684,7 @@ end
 -- or ends at once if this end decides, and otherwise when the last one has ended (it may wait for all of them, or for
 -- any). What becomes ready goes into the batch. A task that is not blocked at this place no longer waits, or is another
 -- task with that id.
-local function tell_waiting(ctx, id, place, how, batch) local task, blocked = KEYS[4], KEYS[13]
+local function tell_waiting(ctx, id, place, how, batch) local task, blocked = KEYS[4], KEYS[14]
   local score = redis.call('ZSCORE', blocked, id)
   if not score or score % BAND ~= tonumber(place) then return end
   local own = redis.call('HMGET', task .. id, 'after_when', 'after_any', 'lane', 'delay_ms', 'run_after_ms', 'ties', 'user', 'limited_by')
@@ -714,7 +716,7 @@ end
 -- propagate_ends(ctx, limit): carry out what ended tasks mean for others, oldest first, for at most limit of them. `c`,
 -- `f`: report to the waiting tasks and to the gathering parent. `o`: report to the next task of the ordering key. `t`:
 -- cancel the children. The rest stays noted. Returns how many were reported.
-local function propagate_ends(ctx, limit) local dependents, ends = KEYS[23], KEYS[25]
+local function propagate_ends(ctx, limit) local dependents, ends = KEYS[24], KEYS[26]
   local batch, told = { by_lane = {}, freed = {} }, 0
   local function line_up_freed()
     make_ready(ctx, batch.by_lane)
@@ -756,7 +758,7 @@ end
 -- chains_on_close(ctx): report the ends of this call to the tasks that wait for them: at most 100, less those that its
 -- sweep has reported. If more are left, the time of the next claim is now.
 -- WHEN ctx.noted
-local function chains_on_close(ctx) local ends = KEYS[25]
+local function chains_on_close(ctx) local ends = KEYS[26]
   local left = 100 - ctx.told
   local all = left > 0 and propagate_ends(ctx, left) < left
   if ctx.next_ms and not all and redis.call('EXISTS', ends) == 1 then ctx.next_ms = ctx.now end
@@ -767,7 +769,7 @@ end
 -- removed. If a link's only child is a link, the child takes its place, behind all others, with the stamp of the last
 -- cancelled tree. So there are fewer links than tasks.
 -- LATE
-local function shorten_family(ctx, id) local task, children, ends = KEYS[4], KEYS[22], KEYS[25]
+local function shorten_family(ctx, id) local task, children, ends = KEYS[4], KEYS[23], KEYS[26]
   local link = redis.call('HMGET', task .. id, 'gone', 'link', 'pruned')
   -- at most 1,100: each round takes out a link, and there is one for each task of the call, and two more
   while link[1] and link[2] do

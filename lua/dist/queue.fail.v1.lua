@@ -12,6 +12,7 @@
 -- KEYS   payload     prefix/string  {base}:payload:    id
 -- KEYS   result      prefix/string  {base}:result:     id
 -- KEYS   log         prefix/list    {base}:log:        id
+-- KEYS   ended_runs  prefix/list    {base}:ended_runs: id
 -- KEYS   reply       prefix/string  {base}:reply:      id
 -- KEYS   ready       prefix/zset    {base}:ready:      lane
 -- KEYS   lanes       set            {base}:lanes
@@ -63,7 +64,7 @@
 -- ROLE   work
 -- REPLAY token
 -- FLAGS  allow-oom
--- COST   8 + 6n commands, 8 more for each task that others wait for, 5 to 10 for each of up to 100 waiting tasks, 2 more if there are limits, 1 for each limit of a task, 4 for each limit queue that opens and 3 for each of up to 100 tasks that leave it, up to 100 + 2n limit queues and tasks, O(n log m); at most 40,000 commands, 530,000 steps
+-- COST   8 + 7n commands, 8 more for each task that others wait for, 5 to 10 for each of up to 100 waiting tasks, 2 more if there are limits, 1 for each limit of a task, 4 for each limit queue that opens and 3 for each of up to 100 tasks that leave it, up to 100 + 2n limit queues and tasks, O(n log m); at most 43,000 commands, 540,000 steps
 
 local LAYOUT = 1
 local MAX_SAFE = 9007199254740991
@@ -92,8 +93,8 @@ local function arg_uint(v, min, max)
 end
 
 local KEYS, ARGV = KEYS, ARGV
-if #KEYS ~= 35 then
-  return redis.error_reply('ADEQ_ARG expected 35 keys, got ' .. #KEYS)
+if #KEYS ~= 36 then
+  return redis.error_reply('ADEQ_ARG expected 36 keys, got ' .. #KEYS)
 end
 
 local trace = ARGV[1]
@@ -224,7 +225,7 @@ end
 -- answer_waiters(ctx, id, how, value): store how a task ended under `reply:<id>` for reply_ms, and publish it. The key
 -- lives twice as long; after reply_ms it is ignored.
 -- EARLY
-local function answer_waiters(ctx, id, how, value) local config, reply, channel = KEYS[1], KEYS[8], KEYS[32]
+local function answer_waiters(ctx, id, how, value) local config, reply, channel = KEYS[1], KEYS[9], KEYS[33]
   ctx.reply_ms = ctx.reply_ms or tonumber(redis.call('HGET', config, 'reply_ms') or 3600000)
   redis.call('SET', reply .. id, string.format('%.0f ', ctx.now + ctx.reply_ms) .. how .. '\n' .. value,
     'PX', string.format('%.0f', math.max(2 * ctx.reply_ms, 60000)))
@@ -234,7 +235,7 @@ end
 -- push_due(lane): push a wake-up token for a due time within the next 10 s (the longest block), because blocked workers
 -- do not know this time. The worker that takes the token claims, sees next_ms, and blocks until then. Also pushed while
 -- the queue is paused. It expires after 60 s.
-local function push_due(lane) local wake = KEYS[11]
+local function push_due(lane) local wake = KEYS[12]
   if redis.call('EXISTS', wake .. lane) == 0 then redis.call('LPUSH', wake .. lane, '1') end
   redis.call('PEXPIRE', wake .. lane, 60000)
 end
@@ -242,7 +243,7 @@ end
 -- await_deadline(ctx, id, since_ms, due, own): store the next deadline of a waiting task: its move to the next lane (or
 -- its failure in the last lane), counted from since_ms, or its expiry if it was never leased; the earlier one. due: a
 -- list for the ZADD of the caller. own: what this reads of the record, if that is known.
-local function await_deadline(ctx, id, since_ms, due, own) local task, deadlines = KEYS[4], KEYS[14]
+local function await_deadline(ctx, id, since_ms, due, own) local task, deadlines = KEYS[4], KEYS[15]
   own = own or redis.call('HMGET', task .. id, 'fallback_after_ms', 'fallback', 'expires_at_ms', 'deliveries')
   local at_ms = MAX_SAFE
   if own[1] then
@@ -275,7 +276,7 @@ end
 
 -- emit(ctx, event, id, detail): add an entry to the stream, if the noun keeps events. detail: `name=value` words, or
 -- ''. The trace is ctx.trace, that of the task, or else that of the call.
-local function emit(ctx, event, id, detail) local events = KEYS[34]
+local function emit(ctx, event, id, detail) local events = KEYS[35]
   if ctx.settings_events_max == 0 then return end
   if detail ~= '' and source == '' and trace == '' and not ctx.trace then
     redis.call('XADD', events, 'MAXLEN', '~', ctx.settings_events_max, '*', 'event', event, 'timestamp', ctx.now_text, 'id', id,
@@ -292,7 +293,7 @@ end
 
 -- cancel_task(ctx, id, tied, detail): end a task as cancelled; the caller has taken it out of the set it was in.
 -- EARLY
-local function cancel_task(ctx, id, tied, detail) local task, finished = KEYS[4], KEYS[15]
+local function cancel_task(ctx, id, tied, detail) local task, finished = KEYS[4], KEYS[16]
   if tied then arg_rare().on_end(ctx, id, 'cancelled', '') end
   redis.call('HSET', task .. id, 'cancelled_ms', ctx.now_text)
   redis.call('ZADD', finished, ctx.now, id)
@@ -324,7 +325,7 @@ end
 -- rid and last settlement. The stub of a child that has children stays as long as they do, so that a cancelled tree
 -- finds them. most: about how many commands it may send, at least 1, or nil. Returns how many tasks, and what is left
 -- of `most`.
-local function remove_tasks(ctx, ids, since, why, most) local task, payload, result, log, reply, by_user, by_tag, children = KEYS[4], KEYS[5], KEYS[6], KEYS[7], KEYS[8], KEYS[19], KEYS[20], KEYS[21]
+local function remove_tasks(ctx, ids, since, why, most) local task, payload, result, log, ended_runs, reply, by_user, by_tag, children = KEYS[4], KEYS[5], KEYS[6], KEYS[7], KEYS[8], KEYS[9], KEYS[20], KEYS[21], KEYS[22]
   if #ids == 0 then return 0, most end
   local keys, by_index, stubs, families, touched, count, left = {}, {}, {}, {}, {}, 0, most or math.huge
   local function leave(index, id)
@@ -346,7 +347,8 @@ local function remove_tasks(ctx, ids, since, why, most) local task, payload, res
     local parent = own[3]
     local linked = some_have > 0 and parent and parent ~= id and redis.call('EXISTS', families[i]) == 1
     keys[at + 1], keys[at + 2], keys[at + 3], keys[at + 4] = task .. id, payload .. id, result .. id, log .. id
-    if not own[6] then keys[at + 5] = reply .. id end  -- that of an older task of this id
+    keys[at + 5] = ended_runs .. id
+    if not own[6] then keys[at + 6] = reply .. id end  -- that of an older task of this id
     if own[1] then leave(by_user .. own[1], id) end
     for tag in string.gmatch(own[2] or '', '[^,]+') do leave(by_tag .. tag, id) end
     if parent and not linked then leave(children .. parent, id) end
@@ -377,7 +379,7 @@ end
 
 -- trim_set(ctx, set, keep_ms, max, limit): delete the oldest of the finished or the dead beyond an age (nil: none)
 -- and a number, at most limit, and as many as ctx.work allows; how many. ctx.untrimmed: there are more. The dead go with an event each.
-local function trim_set(ctx, set, keep_ms, max, limit) local dead = KEYS[16]
+local function trim_set(ctx, set, keep_ms, max, limit) local dead = KEYS[17]
   local ids, since = oldest_beyond(ctx, set, keep_ms, max, limit)
   if #ids == 0 then return 0 end
   local count, left = remove_tasks(ctx, ids, since, 'trimmed', math.max(ctx.work, 50))
@@ -392,7 +394,7 @@ end
 
 -- retain(ctx): after tasks have ended, delete the oldest ended tasks above the maximum number. trim_ended handles the
 -- maximum age.
-local function retain(ctx) local config, finished, dead = KEYS[1], KEYS[15], KEYS[16]
+local function retain(ctx) local config, finished, dead = KEYS[1], KEYS[16], KEYS[17]
   ctx.work = math.max(ctx.work, 50) + 25 * (ctx.ended + (ctx.counts.dead or 0))  -- as many go as come, whatever they have
   if ctx.ended > 0 and redis.call('ZCARD', finished) > ctx.settings_finished_max then
     trim_set(ctx, finished, nil, ctx.settings_finished_max, 100 + ctx.ended)
@@ -405,7 +407,7 @@ end
 
 -- write_counts(ctx): add what this call has counted to the totals, once a call and not once a task. A number is added to its counter,
 -- a table of buckets to one counter for each bucket, and the sum of its values to another.
-local function write_counts(ctx) local counters = KEYS[33]
+local function write_counts(ctx) local counters = KEYS[34]
   for name, counted in pairs(ctx.counts) do
     if type(counted) == 'number' then
       redis.call('HINCRBY', counters, name, counted)
@@ -428,7 +430,7 @@ end
 
 -- delay_until(ctx, due_ms, id, lane): make a task delayed until due_ms. If that is within 10 s, wake a worker of the
 -- lane.
-local function delay_until(ctx, due_ms, id, lane) local delayed = KEYS[12]
+local function delay_until(ctx, due_ms, id, lane) local delayed = KEYS[13]
   redis.call('ZADD', delayed, due_ms, id)
   if due_ms - ctx.now < 10000 then push_due(lane) end
 end
@@ -459,13 +461,28 @@ local function end_leases(ctx, ids) local running, leases = KEYS[2], KEYS[3]
   redis.call('ZREM', leases, unpack(ids))
 end
 
+-- error_end(error, sealed): the last 1,024 bytes of an error, because the end of a traceback says what went wrong. A sealed
+-- error cannot be cut: a longer one is left out.
+local function error_end(error, sealed)
+  if #error <= 1024 then return error end
+  if sealed then return '' end
+  return (string.gsub(string.sub(error, -1024), '^[\128-\191]?[\128-\191]?[\128-\191]?', ''))  -- not from the middle of a character
+end
+
 -- move_to_dead(ctx, event, id, reason, tied, error, shown): move a task to the dead set. The caller has removed it from
 -- its set, and writes the reason and the error into the record. shown: further words of the event, or nil.
-local function move_to_dead(ctx, event, id, reason, tied, error, shown) local dead = KEYS[16]
+local function move_to_dead(ctx, event, id, reason, tied, error, shown) local dead = KEYS[17]
   if tied then arg_rare().on_end(ctx, id, 'dead ' .. reason, error or '') end
   redis.call('ZADD', dead, ctx.now, id)
   emit(ctx, event, id, 'reason=' .. reason .. (shown or ''))
   add_count(ctx, 'dead', 1)
+end
+
+-- note_run(ctx, id, ran, outcome, reason, error): keep how a run of a task has ended that did not complete it, for `runs`.
+-- The last 20 are kept. reason and error may be empty.
+local function note_run(ctx, id, ran, outcome, reason, error) local ended_runs = KEYS[8]
+  local entry = ran .. ' ' .. ctx.now_text .. ' ' .. outcome .. ' ' .. reason .. ' ' .. error
+  if redis.call('RPUSH', ended_runs .. id, entry) > 20 then redis.call('LTRIM', ended_runs .. id, -20, -1) end
 end
 
 -- read_lease(value): the parts of an entry of `running`, or nil if there is none. The entry is two halves with a bar
@@ -513,7 +530,7 @@ end
 
 -- fail_tasks(ctx, fails): end attempts that went wrong; fails is a table of lists id, token, retryable,
 -- reason, error, jitter_ppm, pairs. One answer each: retried with the due time, dead, cancelled, lease_lost.
-local function fail_tasks(ctx, fails) local config, running, task, deadlines = KEYS[1], KEYS[2], KEYS[4], KEYS[14]
+local function fail_tasks(ctx, fails) local config, running, task, deadlines = KEYS[1], KEYS[2], KEYS[4], KEYS[15]
   local answers, ended, due = {}, {}, {}
   local held = redis.call('HMGET', running, unpack(fails.id))  -- at most 1,000: items
   local all = read_policy(config)
@@ -539,6 +556,7 @@ local function fail_tasks(ctx, fails) local config, running, task, deadlines = K
         local shown = describe_death(ctx, lease.attempt, fails.error[i], extra.sealed or own[7] == 'restricted')
         move_to_dead(ctx, 'task.dead', id, reason, lease.tied, fails.error[i], shown)
       end
+      note_run(ctx, id, lease.ran, lease.cancelling and 'cancelled' or 'failed', reason, error_end(fails.error[i], extra.sealed))
       redis.call('HSET', task .. id, 'ran', lease.ran, 'attempts', lease.attempt, 'deliveries', lease.delivery,
         'reason', reason, 'error', fails.error[i], 'settled', settled_as(token, answers[i]))
       if extra.exit_code then
@@ -591,7 +609,7 @@ function arg_rare()
   if arg_made then return arg_made end
 
 -- find_set(id, record): the set that a task is in, and its score there; nil if it is in none or has no record.
-local function find_set(id, record) local leases, ready, delayed, blocked, finished, dead = KEYS[3], KEYS[9], KEYS[12], KEYS[13], KEYS[15], KEYS[16]
+local function find_set(id, record) local leases, ready, delayed, blocked, finished, dead = KEYS[3], KEYS[10], KEYS[13], KEYS[14], KEYS[16], KEYS[17]
   if not record then return nil end
   for _, set in ipairs({ ready .. (record.lane or 'any'), leases, finished, delayed, dead, blocked }) do
     local score = redis.call('ZSCORE', set, id)
@@ -601,7 +619,7 @@ end
 
 -- lane_emptied(ctx, lane): note that no task waits in this lane any more. Its wake token is deleted, but a token for a
 -- due time expires by itself.
-local function lane_emptied(ctx, lane) local lanes, wake, delayed, deadlines, shares = KEYS[10], KEYS[11], KEYS[12], KEYS[14], KEYS[31]
+local function lane_emptied(ctx, lane) local lanes, wake, delayed, deadlines, shares = KEYS[11], KEYS[12], KEYS[13], KEYS[15], KEYS[32]
   redis.call('SREM', lanes, lane)
   if ctx.settings_fair > 0 or ctx.settings_fair_top > 0 then redis.call('EXPIRE', shares .. lane, ctx.settings_limits > 0 and 2592000 or 86400) end
   if redis.call('EXISTS', delayed, deadlines) == 0 then
@@ -612,14 +630,14 @@ local function lane_emptied(ctx, lane) local lanes, wake, delayed, deadlines, sh
 end
 
 -- leave_line(id, key): remove a task from a limit queue. If the queue is then empty, remove it from limit_lines.
-local function leave_line(id, key) local task, waiting, limit_lines = KEYS[4], KEYS[27], KEYS[28]
+local function leave_line(id, key) local task, waiting, limit_lines = KEYS[4], KEYS[28], KEYS[29]
   redis.call('HDEL', task .. id, 'limited_by')
   redis.call('ZREM', waiting .. key, id)
   if redis.call('EXISTS', waiting .. key) == 0 then redis.call('ZREM', limit_lines, key) end
 end
 
 -- push_control(ctx, name): leave a wake-up for a worker. It expires if no worker waits for it.
-local function push_control(ctx, name) local control = KEYS[17]
+local function push_control(ctx, name) local control = KEYS[18]
   ctx.called = ctx.called or {}
   if ctx.called[name] then return end
   ctx.called[name] = true
@@ -639,7 +657,7 @@ local function read_record(id) local task = KEYS[4]
 end
 
 -- state_of(ctx, set, score, record): the state of a task by the set it is in; nil if it is in none.
-local function state_of(ctx, set, score, record) local leases, delayed, blocked, finished, dead = KEYS[3], KEYS[12], KEYS[13], KEYS[15], KEYS[16]
+local function state_of(ctx, set, score, record) local leases, delayed, blocked, finished, dead = KEYS[3], KEYS[13], KEYS[14], KEYS[16], KEYS[17]
   if not set then return nil end
   if set == leases then return tonumber(score) > ctx.now and 'running' or 'stalled' end
   if set == finished then return record.cancelled_ms and 'cancelled' or 'completed' end
@@ -677,7 +695,7 @@ end
 -- completed or failed to its gathering parent, '<id> <its place>', and to the tasks that wait for it by now. Later
 -- tasks wait for another task with that id. `o`: report it to the next task of its ordering key, in place of a parent.
 -- `t`: cancel its children, under a stamp.
-local function note_end(ctx, how, id, parent, stamp) local config, ends = KEYS[1], KEYS[24]
+local function note_end(ctx, how, id, parent, stamp) local config, ends = KEYS[1], KEYS[25]
   ctx.last_place = ctx.last_place or redis.call('HGET', config, 'place') or 0
   redis.call('ZADD', ends, ctx.now_text,
     how .. ' ' .. id .. ' ' .. (parent or '- 0') .. ' ' .. (stamp or ctx.last_place))
@@ -703,7 +721,7 @@ end
 -- most limit, and note that their own children follow. The stamp ends cycles of parents: each task is cancelled once
 -- for a stamp. A later cancel has a higher stamp and does the work of earlier ones. A link (shorten_family) of a
 -- removed child counts as a child. Returns how many, and the last of them with its score.
-local function cancel_children(ctx, id, last_id, last_score, stamp, limit) local task, children = KEYS[4], KEYS[21]
+local function cancel_children(ctx, id, last_id, last_score, stamp, limit) local task, children = KEYS[4], KEYS[22]
   local start = last_score == '0' and 0 or rank_after(children .. id, last_score, last_id)
   local page = redis.call('ZRANGE', children .. id, start, start + limit - 1, 'WITHSCORES')
   for i = 1, #page, 2 do
@@ -729,14 +747,14 @@ local function cancel_children(ctx, id, last_id, last_score, stamp, limit) local
 end
 
 -- push_wake(ctx, lane): push a wake-up token for a blocked worker. One is enough: it is a hint, not a task.
-local function push_wake(ctx, lane) local wake = KEYS[11]
+local function push_wake(ctx, lane) local wake = KEYS[12]
   if (ctx.mode or ctx.settings_mode) == 'paused' then return end
   if redis.call('EXISTS', wake .. lane) == 0 then redis.call('LPUSH', wake .. lane, '1') end
 end
 
 -- make_ready(ctx, by_lane): put tasks into their lanes and wake a worker for each lane. by_lane[lane] = { score, id,
 -- score, id, … } (line_up). The shares of a lane with waiting tasks do not expire.
-local function make_ready(ctx, by_lane) local ready, lanes, shares = KEYS[9], KEYS[10], KEYS[31]
+local function make_ready(ctx, by_lane) local ready, lanes, shares = KEYS[10], KEYS[11], KEYS[32]
   local names = {}
   for lane, members in pairs(by_lane) do
     names[#names + 1] = lane
@@ -764,7 +782,7 @@ end
 -- share_place(ctx, lane, user, band): the place of a user's next task with fair shares: the place claimed last in this
 -- lane and band, or the end of the user's previous task if that is later. A task of a user with weight 100 % lasts
 -- 1,000. config.fair_top is kept above all places, for the case that fair shares are switched off.
-local function share_place(ctx, lane, user, band) local config, weights, shares = KEYS[1], KEYS[30], KEYS[31]
+local function share_place(ctx, lane, user, band) local config, weights, shares = KEYS[1], KEYS[31], KEYS[32]
   local name = lane .. ' ' .. band .. user
   ctx.shares = ctx.shares or {}
   local own = ctx.shares[name]
@@ -789,7 +807,7 @@ end
 -- or ends at once if this end decides, and otherwise when the last one has ended (it may wait for all of them, or for
 -- any). What becomes ready goes into the batch. A task that is not blocked at this place no longer waits, or is another
 -- task with that id.
-local function tell_waiting(ctx, id, place, how, batch) local task, blocked = KEYS[4], KEYS[13]
+local function tell_waiting(ctx, id, place, how, batch) local task, blocked = KEYS[4], KEYS[14]
   local score = redis.call('ZSCORE', blocked, id)
   if not score or score % BAND ~= tonumber(place) then return end
   local own = redis.call('HMGET', task .. id, 'after_when', 'after_any', 'lane', 'delay_ms', 'run_after_ms', 'ties', 'user', 'limited_by')
@@ -821,7 +839,7 @@ end
 -- propagate_ends(ctx, limit): carry out what ended tasks mean for others, oldest first, for at most limit of them. `c`,
 -- `f`: report to the waiting tasks and to the gathering parent. `o`: report to the next task of the ordering key. `t`:
 -- cancel the children. The rest stays noted. Returns how many were reported.
-local function propagate_ends(ctx, limit) local dependents, ends = KEYS[22], KEYS[24]
+local function propagate_ends(ctx, limit) local dependents, ends = KEYS[23], KEYS[25]
   local batch, told = { by_lane = {}, freed = {} }, 0
   local function line_up_freed()
     make_ready(ctx, batch.by_lane)
@@ -863,7 +881,7 @@ end
 -- chains_on_close(ctx): report the ends of this call to the tasks that wait for them: at most 100, less those that its
 -- sweep has reported. If more are left, the time of the next claim is now.
 -- WHEN ctx.noted
-local function chains_on_close(ctx) local ends = KEYS[24]
+local function chains_on_close(ctx) local ends = KEYS[25]
   local left = 100 - ctx.told
   local all = left > 0 and propagate_ends(ctx, left) < left
   if ctx.next_ms and not all and redis.call('EXISTS', ends) == 1 then ctx.next_ms = ctx.now end
@@ -883,7 +901,7 @@ end
 -- tasks that are no longer blocked, the queue's next score, and queues that end. The score of a queue in limit_lines: a
 -- time at which to look again; negative: at once, and score + BAND is since when; from BAND on: wait for the end of a
 -- lease, because the limit was full at score - BAND.
-local function drain_limit_queue(ctx, key, line, batch) local task, waiting = KEYS[4], KEYS[27]
+local function drain_limit_queue(ctx, key, line, batch) local task, waiting = KEYS[4], KEYS[28]
   local first, most = line.first, math.min(line.room, 100, ctx.steps)
   local passed, full, left = 0, 2 * most + 20, line.room - most
   while most > 0 and passed < full and first[passed + 1] do  -- at most 110: as many more as may start, and 10
@@ -922,7 +940,7 @@ end
 -- read_limits(ctx, keys): the limits for these keys: each has its own, or that of its kind (`user:*`). A rule is stored
 -- as '<concurrency> <policy> <interval_ms> <burst>', with 0 for not limited. Each limit is one table per call (cached
 -- in ctx.limit). room_left adds `held` and `next_ms` to it.
-local function read_limits(ctx, keys) local limits = KEYS[25]
+local function read_limits(ctx, keys) local limits = KEYS[26]
   local names, found = {}, {}
   for i, key in ipairs(keys) do names[2 * i - 1], names[2 * i] = key, string.sub(key, 1, string.find(key, ':', 1, true) or -1) .. '*' end
   local rules = redis.call('HMGET', limits, unpack(names))  -- at most 2,000: two for each key of a task, or of a page of lines
@@ -942,7 +960,7 @@ local function read_limits(ctx, keys) local limits = KEYS[25]
 end
 
 -- read_rates(limited): read the rates of these limits in one command. room_left would read one at a time.
-local function read_rates(limited) local rates = KEYS[29]
+local function read_rates(limited) local rates = KEYS[30]
   local names, unread = {}, {}
   for _, limit in ipairs(limited) do
     if limit.interval_ms and not limit.next_ms and not limit.rate_ms then names[#names + 1], unread[#unread + 1] = limit.key, limit end
@@ -969,7 +987,7 @@ end
 -- look again, at most 5 s ahead. Rates that are used up are looked at together, so that idle workers do not poll each
 -- queue. If the concurrency is used up, the score is full_score: the end of a lease opens the queue. limit.idle: for 5
 -- s the rate would have allowed a start, but no task started.
-local function room_left(ctx, limit) local holding, rates = KEYS[26], KEYS[29]
+local function room_left(ctx, limit) local holding, rates = KEYS[27], KEYS[30]
   local room, recheck_at_ms = MAX_SAFE, ctx.now + 5000
   if limit.most then
     limit.held = limit.held or redis.call('ZCARD', holding .. limit.key)
@@ -995,7 +1013,7 @@ end
 -- `from` on, at most 100 and as many as ctx.steps allows: how many may start now (room), when to look again, the first
 -- tasks, whether these are all, and the scores of those that are still blocked. again: some were released 5 s ago. If
 -- there is still room, the workers of their lane may be gone, so more are released (paced). By key.
-local function peek_lines(ctx, keys, from, again) local blocked, waiting = KEYS[13], KEYS[27]
+local function peek_lines(ctx, keys, from, again) local blocked, waiting = KEYS[14], KEYS[28]
   local page = { unpack(keys, from, math.min(from + 99, #keys)) }  -- at most 100: a page
   read_rates(read_limits(ctx, page))
   local lines, ids, scores, steps = {}, {}, {}, ctx.steps
@@ -1023,7 +1041,7 @@ end
 
 -- drain_limit_queues(ctx, keys, again): see to the lines of these limits, as drain_limit_queue does. What is more than one call may do is left to
 -- the next claims.
-local function drain_limit_queues(ctx, keys, again) local blocked, deadlines, limit_lines = KEYS[13], KEYS[14], KEYS[28]
+local function drain_limit_queues(ctx, keys, again) local blocked, deadlines, limit_lines = KEYS[14], KEYS[15], KEYS[29]
   local batch, later, lines = { by_lane = {}, freed = {}, due = {}, looks = {}, emptied = {}, ended = {} }, {}, nil
   for i, key in ipairs(keys) do
     if ctx.steps > 0 then
@@ -1069,7 +1087,7 @@ end
 
 -- holds_on_end(ctx, id, own): end what a task holds while it waits or runs: its deadline, its unique key and its scope.
 -- READS unique scope
-local function holds_on_end(ctx, id, own) local deadlines, once = KEYS[14], KEYS[18]
+local function holds_on_end(ctx, id, own) local deadlines, once = KEYS[15], KEYS[19]
   redis.call('ZREM', deadlines, id)
   if not (own.unique or own.scope) then return end
   local unique, scope = 'unique:' .. (own.unique or ''), 'scope:' .. (own.scope or '')
@@ -1080,7 +1098,7 @@ end
 
 -- limits_on_unlease(ctx, ids): the tasks no longer count for their limits, so the next tasks in those queues may start.
 -- WHEN ctx.settings_limits > 0
-local function limits_on_unlease(ctx, ids) local running, holding, limit_lines = KEYS[2], KEYS[26], KEYS[28]
+local function limits_on_unlease(ctx, ids) local running, holding, limit_lines = KEYS[2], KEYS[27], KEYS[29]
   local freed, keys, lined = {}, {}, {}
   for i, lease in ipairs(redis.call('HMGET', running, unpack(ids))) do  -- at most 1,000: as end_leases
     for _, key in ipairs(held_limits(lease)) do
@@ -1110,7 +1128,7 @@ end
 -- and propagate_ends unblocks the next task.
 -- READS ordering_key
 -- WHEN own.ordering_key
-local function order_on_end(ctx, id, own) local order = KEYS[23]
+local function order_on_end(ctx, id, own) local order = KEYS[24]
   local line = order .. own.ordering_key
   local first = redis.call('ZRANGE', line, 0, 1, 'WITHSCORES')
   redis.call('ZREM', line, id)
@@ -1140,7 +1158,7 @@ end
 -- removed. If a link's only child is a link, the child takes its place, behind all others, with the stamp of the last
 -- cancelled tree. So there are fewer links than tasks.
 -- LATE
-local function shorten_family(ctx, id) local task, children, ends = KEYS[4], KEYS[21], KEYS[24]
+local function shorten_family(ctx, id) local task, children, ends = KEYS[4], KEYS[22], KEYS[25]
   local link = redis.call('HMGET', task .. id, 'gone', 'link', 'pruned')
   -- at most 1,100: each round takes out a link, and there is one for each task of the call, and two more
   while link[1] and link[2] do

@@ -7,6 +7,7 @@
 -- KEYS   task       prefix/hash   {base}:task:       id
 -- KEYS   payload    prefix/string {base}:payload:    id
 -- KEYS   log        prefix/list   {base}:log:        id
+-- KEYS   ended_runs prefix/list   {base}:ended_runs: id
 -- KEYS   ready      prefix/zset   {base}:ready:      lane
 -- KEYS   lanes      set           {base}:lanes
 -- KEYS   wake       prefix/list   {base}:wake:       lane
@@ -49,8 +50,8 @@ local function arg_uint(v, min, max)
 end
 
 local KEYS, ARGV = KEYS, ARGV
-if #KEYS ~= 15 then
-  return redis.error_reply('ADEQ_ARG expected 15 keys, got ' .. #KEYS)
+if #KEYS ~= 16 then
+  return redis.error_reply('ADEQ_ARG expected 16 keys, got ' .. #KEYS)
 end
 
 local limit = ARGV[1]
@@ -88,7 +89,7 @@ end
 
 -- emit(ctx, event, id, detail): add an entry to the stream, if the noun keeps events. detail: `name=value` words, or
 -- ''. The trace is ctx.trace, that of the task, or else that of the call.
-local function emit(ctx, event, id, detail) local events = KEYS[14]
+local function emit(ctx, event, id, detail) local events = KEYS[15]
   if ctx.settings_events_max == 0 then return end
   if detail ~= '' and source == '' and trace == '' and not ctx.trace then
     redis.call('XADD', events, 'MAXLEN', '~', ctx.settings_events_max, '*', 'event', event, 'timestamp', ctx.now_text, 'id', id,
@@ -116,14 +117,14 @@ local function line_up(by_lane, lane, score, id)
 end
 
 -- push_wake(ctx, lane): push a wake-up token for a blocked worker. One is enough: it is a hint, not a task.
-local function push_wake(ctx, lane) local wake = KEYS[7]
+local function push_wake(ctx, lane) local wake = KEYS[8]
   if (ctx.mode or ctx.settings_mode) == 'paused' then return end
   if redis.call('EXISTS', wake .. lane) == 0 then redis.call('LPUSH', wake .. lane, '1') end
 end
 
 -- make_ready(ctx, by_lane): put tasks into their lanes and wake a worker for each lane. by_lane[lane] = { score, id,
 -- score, id, … } (line_up). The shares of a lane with waiting tasks do not expire.
-local function make_ready(ctx, by_lane) local ready, lanes, shares = KEYS[5], KEYS[6], KEYS[12]
+local function make_ready(ctx, by_lane) local ready, lanes, shares = KEYS[6], KEYS[7], KEYS[13]
   local names = {}
   for lane, members in pairs(by_lane) do
     names[#names + 1] = lane
@@ -168,7 +169,7 @@ end
 
 -- promote_due(ctx, limit): put delayed tasks that are due at the end of their lanes, the earliest first, as many as ctx.work
 -- allows. Tasks that crashed again and are due at the same time keep the order that they had before, not that of ids.
-local function promote_due(ctx, limit) local config, task, delayed = KEYS[1], KEYS[2], KEYS[8]
+local function promote_due(ctx, limit) local config, task, delayed = KEYS[1], KEYS[2], KEYS[9]
   limit = math.min(limit, math.ceil(ctx.work / (ctx.settings_fair > 0 and 3 or 2)))
   local page = redis.call('ZRANGE', delayed, '-inf', ctx.now, 'BYSCORE', 'LIMIT', 0, limit + 1, 'WITHSCORES')
   if #page == 0 then return 0 end
@@ -203,7 +204,7 @@ end
 
 -- write_counts(ctx): add what this call has counted to the totals, once a call and not once a task. A number is added to its counter,
 -- a table of buckets to one counter for each bucket, and the sum of its values to another.
-local function write_counts(ctx) local counters = KEYS[13]
+local function write_counts(ctx) local counters = KEYS[14]
   for name, counted in pairs(ctx.counts) do
     if type(counted) == 'number' then
       redis.call('HINCRBY', counters, name, counted)
@@ -224,7 +225,7 @@ function arg_rare()
 -- completed or failed to its gathering parent, '<id> <its place>', and to the tasks that wait for it by now. Later
 -- tasks wait for another task with that id. `o`: report it to the next task of its ordering key, in place of a parent.
 -- `t`: cancel its children, under a stamp.
-local function note_end(ctx, how, id, parent, stamp) local config, ends = KEYS[1], KEYS[10]
+local function note_end(ctx, how, id, parent, stamp) local config, ends = KEYS[1], KEYS[11]
   ctx.last_place = ctx.last_place or redis.call('HGET', config, 'place') or 0
   redis.call('ZADD', ends, ctx.now_text,
     how .. ' ' .. id .. ' ' .. (parent or '- 0') .. ' ' .. (stamp or ctx.last_place))
@@ -233,7 +234,7 @@ end
 
 -- chains_on_drop(ctx, id): tell the tasks that wait for this one that it has failed.
 -- WHEN ctx.settings_chains
-local function chains_on_drop(ctx, id) local dependents = KEYS[9]
+local function chains_on_drop(ctx, id) local dependents = KEYS[10]
   if redis.call('EXISTS', dependents .. id) == 1 then note_end(ctx, 'f', id) end
 end
 
@@ -243,16 +244,16 @@ local function on_drop(ctx, id)
 end
 
 -- drop_task(ctx, id): delete the other keys of a task whose record was evicted, and write an alert event.
-local function drop_task(ctx, id) local task, payload, log = KEYS[2], KEYS[3], KEYS[4]
+local function drop_task(ctx, id) local task, payload, log, ended_runs = KEYS[2], KEYS[3], KEYS[4], KEYS[5]
   on_drop(ctx, id)
-  redis.call('DEL', task .. id, payload .. id, log .. id)
+  redis.call('DEL', task .. id, payload .. id, log .. id, ended_runs .. id)
   emit(ctx, 'task.alert', id, 'reason=record_missing')
 end
 
 -- first_due(page, limit): choose which of the tasks that are due at the same time are promoted, at most limit, if some
 -- of them crashed again: those keep the order that they had when they were leased, behind the others. Looks at 1,000.
 -- nil if none crashed again.
-local function first_due(page, limit) local config, task, delayed = KEYS[1], KEYS[2], KEYS[8]
+local function first_due(page, limit) local config, task, delayed = KEYS[1], KEYS[2], KEYS[9]
   local last = page[2 * limit]
   if tonumber(redis.call('HGET', config, 'crashed_due_ms') or 0) < tonumber(page[2]) then return nil end
   if page[2 * limit + 2] == last then page = redis.call('ZRANGE', delayed, '-inf', last, 'BYSCORE', 'LIMIT', 0, 1000, 'WITHSCORES') end
@@ -275,7 +276,7 @@ end
 -- share_place(ctx, lane, user, band): the place of a user's next task with fair shares: the place claimed last in this
 -- lane and band, or the end of the user's previous task if that is later. A task of a user with weight 100 % lasts
 -- 1,000. config.fair_top is kept above all places, for the case that fair shares are switched off.
-local function share_place(ctx, lane, user, band) local config, weights, shares = KEYS[1], KEYS[11], KEYS[12]
+local function share_place(ctx, lane, user, band) local config, weights, shares = KEYS[1], KEYS[12], KEYS[13]
   local name = lane .. ' ' .. band .. user
   ctx.shares = ctx.shares or {}
   local own = ctx.shares[name]

@@ -9,6 +9,7 @@
 -- KEYS   payload     prefix/string  {base}:payload:    id
 -- KEYS   result      prefix/string  {base}:result:     id
 -- KEYS   log         prefix/list    {base}:log:        id
+-- KEYS   ended_runs  prefix/list    {base}:ended_runs: id
 -- KEYS   reply       prefix/string  {base}:reply:      id
 -- KEYS   ready       prefix/zset    {base}:ready:      lane
 -- KEYS   lanes       set            {base}:lanes
@@ -73,8 +74,8 @@ local function arg_lane(v)
 end
 
 local KEYS, ARGV = KEYS, ARGV
-if #KEYS ~= 28 then
-  return redis.error_reply('ADEQ_ARG expected 28 keys, got ' .. #KEYS)
+if #KEYS ~= 29 then
+  return redis.error_reply('ADEQ_ARG expected 29 keys, got ' .. #KEYS)
 end
 
 local rid = ARGV[1]
@@ -125,7 +126,7 @@ local arg_rare
 -- answer_waiters(ctx, id, how, value): store how a task ended under `reply:<id>` for reply_ms, and publish it. The key
 -- lives twice as long; after reply_ms it is ignored.
 -- EARLY
-local function answer_waiters(ctx, id, how, value) local config, reply, channel = KEYS[1], KEYS[6], KEYS[25]
+local function answer_waiters(ctx, id, how, value) local config, reply, channel = KEYS[1], KEYS[7], KEYS[26]
   ctx.reply_ms = ctx.reply_ms or tonumber(redis.call('HGET', config, 'reply_ms') or 3600000)
   redis.call('SET', reply .. id, string.format('%.0f ', ctx.now + ctx.reply_ms) .. how .. '\n' .. value,
     'PX', string.format('%.0f', math.max(2 * ctx.reply_ms, 60000)))
@@ -133,7 +134,7 @@ local function answer_waiters(ctx, id, how, value) local config, reply, channel 
 end
 
 -- done_before(ctx, verb): the answer that an earlier call with this verb and rid stored in the last minute, or nil.
-local function done_before(ctx, verb) local once = KEYS[15]
+local function done_before(ctx, verb) local once = KEYS[16]
   if rid == '' then return nil end
   local word, until_ms = string.match(redis.call('HGET', once, 'done:' .. verb .. ':' .. rid) or '', '^(%S+) (%d+)$')
   if word and tonumber(until_ms) > ctx.now then return word end
@@ -141,7 +142,7 @@ end
 
 -- emit(ctx, event, id, detail): add an entry to the stream, if the noun keeps events. detail: `name=value` words, or
 -- ''. The trace is ctx.trace, that of the task, or else that of the call.
-local function emit(ctx, event, id, detail) local events = KEYS[27]
+local function emit(ctx, event, id, detail) local events = KEYS[28]
   if ctx.settings_events_max == 0 then return end
   if detail ~= '' and source == '' and trace == '' and not ctx.trace then
     redis.call('XADD', events, 'MAXLEN', '~', ctx.settings_events_max, '*', 'event', event, 'timestamp', ctx.now_text, 'id', id,
@@ -159,7 +160,7 @@ end
 -- hold_once(ctx, field, id, keep_ms, stamp): make a key of `once` refer to a task, for keep_ms or, without keep_ms,
 -- until it is released. stamp: that of the enqueue that made the task, if its record does not know the key; the key no
 -- longer counts once that was purged.
-local function hold_once(ctx, field, id, keep_ms, stamp) local once, once_due = KEYS[15], KEYS[16]
+local function hold_once(ctx, field, id, keep_ms, stamp) local once, once_due = KEYS[16], KEYS[17]
   if not keep_ms then
     redis.call('HSET', once, field, id)
     return
@@ -172,7 +173,7 @@ end
 
 -- lane_emptied(ctx, lane): note that no task waits in this lane any more. Its wake token is deleted, but a token for a
 -- due time expires by itself.
-local function lane_emptied(ctx, lane) local lanes, wake, delayed, deadlines, shares = KEYS[8], KEYS[9], KEYS[10], KEYS[12], KEYS[24]
+local function lane_emptied(ctx, lane) local lanes, wake, delayed, deadlines, shares = KEYS[9], KEYS[10], KEYS[11], KEYS[13], KEYS[25]
   redis.call('SREM', lanes, lane)
   if ctx.settings_fair > 0 or ctx.settings_fair_top > 0 then redis.call('EXPIRE', shares .. lane, ctx.settings_limits > 0 and 2592000 or 86400) end
   if redis.call('EXISTS', delayed, deadlines) == 0 then
@@ -183,14 +184,14 @@ local function lane_emptied(ctx, lane) local lanes, wake, delayed, deadlines, sh
 end
 
 -- leave_line(id, key): remove a task from a limit queue. If the queue is then empty, remove it from limit_lines.
-local function leave_line(id, key) local task, waiting, limit_lines = KEYS[2], KEYS[22], KEYS[23]
+local function leave_line(id, key) local task, waiting, limit_lines = KEYS[2], KEYS[23], KEYS[24]
   redis.call('HDEL', task .. id, 'limited_by')
   redis.call('ZREM', waiting .. key, id)
   if redis.call('EXISTS', waiting .. key) == 0 then redis.call('ZREM', limit_lines, key) end
 end
 
 -- sweep_once(ctx, limit): delete expired fields of `once`, at most limit. Returns the number.
-local function sweep_once(ctx, limit) local once, once_due = KEYS[15], KEYS[16]
+local function sweep_once(ctx, limit) local once, once_due = KEYS[16], KEYS[17]
   local fields = redis.call('ZRANGE', once_due, '-inf', ctx.now, 'BYSCORE', 'LIMIT', 0, limit)
   if #fields == 0 then return 0 end
   -- at most 4,010: limit, as add_tasks gives it for 1,000 items
@@ -242,7 +243,7 @@ end
 -- rid and last settlement. The stub of a child that has children stays as long as they do, so that a cancelled tree
 -- finds them. most: about how many commands it may send, at least 1, or nil. Returns how many tasks, and what is left
 -- of `most`.
-local function remove_tasks(ctx, ids, since, why, most) local task, payload, result, log, reply, by_user, by_tag, children = KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6], KEYS[17], KEYS[18], KEYS[19]
+local function remove_tasks(ctx, ids, since, why, most) local task, payload, result, log, ended_runs, reply, by_user, by_tag, children = KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6], KEYS[7], KEYS[18], KEYS[19], KEYS[20]
   if #ids == 0 then return 0, most end
   local keys, by_index, stubs, families, touched, count, left = {}, {}, {}, {}, {}, 0, most or math.huge
   local function leave(index, id)
@@ -264,7 +265,8 @@ local function remove_tasks(ctx, ids, since, why, most) local task, payload, res
     local parent = own[3]
     local linked = some_have > 0 and parent and parent ~= id and redis.call('EXISTS', families[i]) == 1
     keys[at + 1], keys[at + 2], keys[at + 3], keys[at + 4] = task .. id, payload .. id, result .. id, log .. id
-    if not own[6] then keys[at + 5] = reply .. id end  -- that of an older task of this id
+    keys[at + 5] = ended_runs .. id
+    if not own[6] then keys[at + 6] = reply .. id end  -- that of an older task of this id
     if own[1] then leave(by_user .. own[1], id) end
     for tag in string.gmatch(own[2] or '', '[^,]+') do leave(by_tag .. tag, id) end
     if parent and not linked then leave(children .. parent, id) end
@@ -295,7 +297,7 @@ end
 
 -- write_counts(ctx): add what this call has counted to the totals, once a call and not once a task. A number is added to its counter,
 -- a table of buckets to one counter for each bucket, and the sum of its values to another.
-local function write_counts(ctx) local counters = KEYS[26]
+local function write_counts(ctx) local counters = KEYS[27]
   for name, counted in pairs(ctx.counts) do
     if type(counted) == 'number' then
       redis.call('HINCRBY', counters, name, counted)
@@ -321,7 +323,7 @@ end
 -- completed or failed to its gathering parent, '<id> <its place>', and to the tasks that wait for it by now. Later
 -- tasks wait for another task with that id. `o`: report it to the next task of its ordering key, in place of a parent.
 -- `t`: cancel its children, under a stamp.
-local function note_end(ctx, how, id, parent, stamp) local config, ends = KEYS[1], KEYS[21]
+local function note_end(ctx, how, id, parent, stamp) local config, ends = KEYS[1], KEYS[22]
   ctx.last_place = ctx.last_place or redis.call('HGET', config, 'place') or 0
   redis.call('ZADD', ends, ctx.now_text,
     how .. ' ' .. id .. ' ' .. (parent or '- 0') .. ' ' .. (stamp or ctx.last_place))
@@ -339,7 +341,7 @@ end
 
 -- holds_on_end(ctx, id, own): end what a task holds while it waits or runs: its deadline, its unique key and its scope.
 -- READS unique scope
-local function holds_on_end(ctx, id, own) local deadlines, once = KEYS[12], KEYS[15]
+local function holds_on_end(ctx, id, own) local deadlines, once = KEYS[13], KEYS[16]
   redis.call('ZREM', deadlines, id)
   if not (own.unique or own.scope) then return end
   local unique, scope = 'unique:' .. (own.unique or ''), 'scope:' .. (own.scope or '')
@@ -352,7 +354,7 @@ end
 -- and propagate_ends unblocks the next task.
 -- READS ordering_key
 -- WHEN own.ordering_key
-local function order_on_end(ctx, id, own) local order = KEYS[20]
+local function order_on_end(ctx, id, own) local order = KEYS[21]
   local line = order .. own.ordering_key
   local first = redis.call('ZRANGE', line, 0, 1, 'WITHSCORES')
   redis.call('ZREM', line, id)
@@ -382,7 +384,7 @@ end
 -- removed. If a link's only child is a link, the child takes its place, behind all others, with the stamp of the last
 -- cancelled tree. So there are fewer links than tasks.
 -- LATE
-local function shorten_family(ctx, id) local task, children, ends = KEYS[2], KEYS[19], KEYS[21]
+local function shorten_family(ctx, id) local task, children, ends = KEYS[2], KEYS[20], KEYS[22]
   local link = redis.call('HMGET', task .. id, 'gone', 'link', 'pruned')
   -- at most 1,100: each round takes out a link, and there is one for each task of the call, and two more
   while link[1] and link[2] do
@@ -416,7 +418,7 @@ end
   return arg_made
 end
 
-local config, task, ready, lanes, delayed, blocked, finished, dead, once, once_due = KEYS[1], KEYS[2], KEYS[7], KEYS[8], KEYS[10], KEYS[11], KEYS[13], KEYS[14], KEYS[15], KEYS[16]
+local config, task, ready, lanes, delayed, blocked, finished, dead, once, once_due = KEYS[1], KEYS[2], KEYS[8], KEYS[9], KEYS[11], KEYS[12], KEYS[14], KEYS[15], KEYS[16], KEYS[17]
 
 local ctx, refused = open()
 if refused then return refused end

@@ -14,6 +14,7 @@
 -- KEYS   payload     prefix/string  {base}:payload:    id
 -- KEYS   result      prefix/string  {base}:result:     id
 -- KEYS   log         prefix/list    {base}:log:        id
+-- KEYS   ended_runs  prefix/list    {base}:ended_runs: id
 -- KEYS   reply       prefix/string  {base}:reply:      id
 -- KEYS   ready       prefix/zset    {base}:ready:      lane
 -- KEYS   lanes       set            {base}:lanes
@@ -110,8 +111,8 @@ local function arg_limit(v)
 end
 
 local KEYS, ARGV = KEYS, ARGV
-if #KEYS ~= 32 then
-  return redis.error_reply('ADEQ_ARG expected 32 keys, got ' .. #KEYS)
+if #KEYS ~= 33 then
+  return redis.error_reply('ADEQ_ARG expected 33 keys, got ' .. #KEYS)
 end
 
 local dry_run = ARGV[1]
@@ -190,7 +191,7 @@ local arg_rare
 
 -- emit(ctx, event, id, detail): add an entry to the stream, if the noun keeps events. detail: `name=value` words, or
 -- ''. The trace is ctx.trace, that of the task, or else that of the call.
-local function emit(ctx, event, id, detail) local events = KEYS[31]
+local function emit(ctx, event, id, detail) local events = KEYS[32]
   if ctx.settings_events_max == 0 then return end
   if detail ~= '' and source == '' and trace == '' and not ctx.trace then
     redis.call('XADD', events, 'MAXLEN', '~', ctx.settings_events_max, '*', 'event', event, 'timestamp', ctx.now_text, 'id', id,
@@ -222,10 +223,11 @@ local function held_limits(lease)
 end
 
 -- find_damage(ids): what is wrong with each of these tasks: `lost` (in no set), `twice` (in several), `lease` (an
--- incomplete lease, or one that a limit does not count), `line` (waits for a limit, but not in its queue); false if
--- nothing is. An id without a record is sound, unless a lease is left of it.
+-- incomplete lease, or one that a limit does not count), `line` (waits for a limit, but not in its queue), `runs` (an
+-- older release has deleted the task, but not what is kept of its runs); false if nothing is. An id without a record is
+-- sound, unless a lease or its runs are left of it.
 -- EARLY
-local function find_damage(ids) local running, leases, task, ready, delayed, blocked, finished, dead, holding, waiting = KEYS[2], KEYS[3], KEYS[4], KEYS[9], KEYS[12], KEYS[13], KEYS[15], KEYS[16], KEYS[24], KEYS[25]
+local function find_damage(ids) local running, leases, task, ended_runs, ready, delayed, blocked, finished, dead, holding, waiting = KEYS[2], KEYS[3], KEYS[4], KEYS[8], KEYS[10], KEYS[13], KEYS[14], KEYS[16], KEYS[17], KEYS[25], KEYS[26]
   local scores, found = {}, {}
   local sets = { delayed, blocked, leases, finished, dead }
   for s, set in ipairs(sets) do scores[s] = redis.call('ZMSCORE', set, unpack(ids)) end  -- at most 1,000: items
@@ -236,7 +238,7 @@ local function find_damage(ids) local running, leases, task, ready, delayed, blo
     for s = 1, #sets do places = places + (scores[s][i] and 1 or 0) end
     local leased, by = scores[3][i], own[3]
     if not own[1] then
-      found[i] = held[i] and not leased and 'lease'
+      found[i] = held[i] and not leased and 'lease' or redis.call('EXISTS', ended_runs .. id) == 1 and 'runs'
     elseif places > 1 then
       found[i] = 'twice'
     elseif not leased ~= not held[i] then
@@ -296,7 +298,7 @@ end
 -- answer_waiters(ctx, id, how, value): store how a task ended under `reply:<id>` for reply_ms, and publish it. The key
 -- lives twice as long; after reply_ms it is ignored.
 -- EARLY
-local function answer_waiters(ctx, id, how, value) local config, reply, channel = KEYS[1], KEYS[8], KEYS[29]
+local function answer_waiters(ctx, id, how, value) local config, reply, channel = KEYS[1], KEYS[9], KEYS[30]
   ctx.reply_ms = ctx.reply_ms or tonumber(redis.call('HGET', config, 'reply_ms') or 3600000)
   redis.call('SET', reply .. id, string.format('%.0f ', ctx.now + ctx.reply_ms) .. how .. '\n' .. value,
     'PX', string.format('%.0f', math.max(2 * ctx.reply_ms, 60000)))
@@ -306,7 +308,7 @@ end
 -- push_due(lane): push a wake-up token for a due time within the next 10 s (the longest block), because blocked workers
 -- do not know this time. The worker that takes the token claims, sees next_ms, and blocks until then. Also pushed while
 -- the queue is paused. It expires after 60 s.
-local function push_due(lane) local wake = KEYS[11]
+local function push_due(lane) local wake = KEYS[12]
   if redis.call('EXISTS', wake .. lane) == 0 then redis.call('LPUSH', wake .. lane, '1') end
   redis.call('PEXPIRE', wake .. lane, 60000)
 end
@@ -314,7 +316,7 @@ end
 -- await_deadline(ctx, id, since_ms, due, own): store the next deadline of a waiting task: its move to the next lane (or
 -- its failure in the last lane), counted from since_ms, or its expiry if it was never leased; the earlier one. due: a
 -- list for the ZADD of the caller. own: what this reads of the record, if that is known.
-local function await_deadline(ctx, id, since_ms, due, own) local task, deadlines = KEYS[4], KEYS[14]
+local function await_deadline(ctx, id, since_ms, due, own) local task, deadlines = KEYS[4], KEYS[15]
   own = own or redis.call('HMGET', task .. id, 'fallback_after_ms', 'fallback', 'expires_at_ms', 'deliveries')
   local at_ms = MAX_SAFE
   if own[1] then
@@ -343,7 +345,7 @@ end
 -- completed or failed to its gathering parent, '<id> <its place>', and to the tasks that wait for it by now. Later
 -- tasks wait for another task with that id. `o`: report it to the next task of its ordering key, in place of a parent.
 -- `t`: cancel its children, under a stamp.
-local function note_end(ctx, how, id, parent, stamp) local config, ends = KEYS[1], KEYS[23]
+local function note_end(ctx, how, id, parent, stamp) local config, ends = KEYS[1], KEYS[24]
   ctx.last_place = ctx.last_place or redis.call('HGET', config, 'place') or 0
   redis.call('ZADD', ends, ctx.now_text,
     how .. ' ' .. id .. ' ' .. (parent or '- 0') .. ' ' .. (stamp or ctx.last_place))
@@ -352,7 +354,7 @@ end
 
 -- make_awaited(ctx, id): mark a task that other tasks wait for: from now on it has ties. If it has ended already, note
 -- its end for all waiting tasks that this call adds.
-local function make_awaited(ctx, id) local running, task, finished, dead = KEYS[2], KEYS[4], KEYS[15], KEYS[16]
+local function make_awaited(ctx, id) local running, task, finished, dead = KEYS[2], KEYS[4], KEYS[16], KEYS[17]
   if ctx.there[id] == 'awaited' then return end
   ctx.there[id] = 'awaited'
   local failed = redis.call('ZSCORE', dead, id) or redis.call('HEXISTS', task .. id, 'cancelled_ms') == 1
@@ -369,7 +371,7 @@ end
 -- await_others(ctx, id, own, place): let a new task wait until others have ended: the tasks of `after`, which exist;
 -- `gather` children, which may come later; or the earlier tasks of its ordering key. An end from before is noted as if
 -- it happened now.
-local function await_others(ctx, id, own, place) local task, blocked, deadlines, dependents = KEYS[4], KEYS[13], KEYS[14], KEYS[21]
+local function await_others(ctx, id, own, place) local task, blocked, deadlines, dependents = KEYS[4], KEYS[14], KEYS[15], KEYS[22]
   local seen, awaits = {}, own.gather or (own.behind and 1 or 0)
   for _, other in ipairs(own.after or {}) do
     if not seen[other] then
@@ -395,14 +397,14 @@ end
 
 -- delay_until(ctx, due_ms, id, lane): make a task delayed until due_ms. If that is within 10 s, wake a worker of the
 -- lane.
-local function delay_until(ctx, due_ms, id, lane) local delayed = KEYS[12]
+local function delay_until(ctx, due_ms, id, lane) local delayed = KEYS[13]
   redis.call('ZADD', delayed, due_ms, id)
   if due_ms - ctx.now < 10000 then push_due(lane) end
 end
 
 -- drop_lease(ctx, id, held): end what is left of a lease, an entry of `running` or nil. Mark the queues of its limits,
 -- so that the next claims drain them.
-local function drop_lease(ctx, id, held) local running, leases, holding, limit_lines = KEYS[2], KEYS[3], KEYS[24], KEYS[26]
+local function drop_lease(ctx, id, held) local running, leases, holding, limit_lines = KEYS[2], KEYS[3], KEYS[25], KEYS[27]
   for _, key in ipairs(held_limits(held)) do
     redis.call('ZREM', holding .. key, id)
     redis.call('ZADD', limit_lines, 'XX', 'LT', ctx.now - BAND, key)
@@ -413,7 +415,7 @@ end
 
 -- holds_on_end(ctx, id, own): end what a task holds while it waits or runs: its deadline, its unique key and its scope.
 -- READS unique scope
-local function holds_on_end(ctx, id, own) local deadlines, once = KEYS[14], KEYS[17]
+local function holds_on_end(ctx, id, own) local deadlines, once = KEYS[15], KEYS[18]
   redis.call('ZREM', deadlines, id)
   if not (own.unique or own.scope) then return end
   local unique, scope = 'unique:' .. (own.unique or ''), 'scope:' .. (own.scope or '')
@@ -426,7 +428,7 @@ end
 -- and propagate_ends unblocks the next task.
 -- READS ordering_key
 -- WHEN own.ordering_key
-local function order_on_end(ctx, id, own) local order = KEYS[22]
+local function order_on_end(ctx, id, own) local order = KEYS[23]
   local line = order .. own.ordering_key
   local first = redis.call('ZRANGE', line, 0, 1, 'WITHSCORES')
   redis.call('ZREM', line, id)
@@ -453,7 +455,7 @@ end
 
 -- end_ties(ctx, id, record, how): for a repaired task that has ended: run on_end, and publish its reply if that is
 -- missing. Can be called twice.
-local function end_ties(ctx, id, record, how) local result, reply = KEYS[6], KEYS[8]
+local function end_ties(ctx, id, record, how) local result, reply = KEYS[6], KEYS[9]
   if not record.ties then return end
   local value
   if record.reply and redis.call('EXISTS', reply .. id) == 0 then
@@ -483,7 +485,7 @@ end
 
 -- gather_left(id, record, others): for how many more children a gathering task waits, without `others`, for which it
 -- waits in addition. The second value is the task's place, if a child knows it. Looks at 1,000 children.
-local function gather_left(id, record, others) local task, finished, dead, children = KEYS[4], KEYS[15], KEYS[16], KEYS[20]
+local function gather_left(id, record, others) local task, finished, dead, children = KEYS[4], KEYS[16], KEYS[17], KEYS[21]
   local kids, ended, place = redis.call('ZRANGE', children .. id, 0, 999), 0, nil
   local done = #kids > 0 and redis.call('ZMSCORE', finished, unpack(kids)) or {}  -- at most 1,000: the page
   local died = #kids > 0 and redis.call('ZMSCORE', dead, unpack(kids)) or {}  -- at most 1,000: the page
@@ -496,7 +498,7 @@ end
 
 -- lane_emptied(ctx, lane): note that no task waits in this lane any more. Its wake token is deleted, but a token for a
 -- due time expires by itself.
-local function lane_emptied(ctx, lane) local lanes, wake, delayed, deadlines, shares = KEYS[10], KEYS[11], KEYS[12], KEYS[14], KEYS[28]
+local function lane_emptied(ctx, lane) local lanes, wake, delayed, deadlines, shares = KEYS[11], KEYS[12], KEYS[13], KEYS[15], KEYS[29]
   redis.call('SREM', lanes, lane)
   if ctx.settings_fair > 0 or ctx.settings_fair_top > 0 then redis.call('EXPIRE', shares .. lane, ctx.settings_limits > 0 and 2592000 or 86400) end
   if redis.call('EXISTS', delayed, deadlines) == 0 then
@@ -507,7 +509,7 @@ local function lane_emptied(ctx, lane) local lanes, wake, delayed, deadlines, sh
 end
 
 -- leave_line(id, key): remove a task from a limit queue. If the queue is then empty, remove it from limit_lines.
-local function leave_line(id, key) local task, waiting, limit_lines = KEYS[4], KEYS[25], KEYS[26]
+local function leave_line(id, key) local task, waiting, limit_lines = KEYS[4], KEYS[26], KEYS[27]
   redis.call('HDEL', task .. id, 'limited_by')
   redis.call('ZREM', waiting .. key, id)
   if redis.call('EXISTS', waiting .. key) == 0 then redis.call('ZREM', limit_lines, key) end
@@ -526,14 +528,14 @@ local function line_up(by_lane, lane, score, id)
 end
 
 -- push_wake(ctx, lane): push a wake-up token for a blocked worker. One is enough: it is a hint, not a task.
-local function push_wake(ctx, lane) local wake = KEYS[11]
+local function push_wake(ctx, lane) local wake = KEYS[12]
   if (ctx.mode or ctx.settings_mode) == 'paused' then return end
   if redis.call('EXISTS', wake .. lane) == 0 then redis.call('LPUSH', wake .. lane, '1') end
 end
 
 -- make_ready(ctx, by_lane): put tasks into their lanes and wake a worker for each lane. by_lane[lane] = { score, id,
 -- score, id, … } (line_up). The shares of a lane with waiting tasks do not expire.
-local function make_ready(ctx, by_lane) local ready, lanes, shares = KEYS[9], KEYS[10], KEYS[28]
+local function make_ready(ctx, by_lane) local ready, lanes, shares = KEYS[10], KEYS[11], KEYS[29]
   local names = {}
   for lane, members in pairs(by_lane) do
     names[#names + 1] = lane
@@ -561,7 +563,7 @@ end
 
 -- place_by_age(lane, band, id, record): a place for a task whose own is unknown: behind the tasks of its lane and band
 -- that were enqueued before it. Tasks of one millisecond are ordered by call, index and id.
-local function place_by_age(lane, band, id, record) local task, ready = KEYS[4], KEYS[9]
+local function place_by_age(lane, band, id, record) local task, ready = KEYS[4], KEYS[10]
   local set = ready .. lane
   local function is_older(other)
     local row = redis.call('HMGET', task .. other, 'created_ms', 'rid')
@@ -620,7 +622,7 @@ end
 -- removed. If a link's only child is a link, the child takes its place, behind all others, with the stamp of the last
 -- cancelled tree. So there are fewer links than tasks.
 -- LATE
-local function shorten_family(ctx, id) local task, children, ends = KEYS[4], KEYS[20], KEYS[23]
+local function shorten_family(ctx, id) local task, children, ends = KEYS[4], KEYS[21], KEYS[24]
   local link = redis.call('HMGET', task .. id, 'gone', 'link', 'pruned')
   -- at most 1,100: each round takes out a link, and there is one for each task of the call, and two more
   while link[1] and link[2] do
@@ -655,7 +657,7 @@ end
 -- rid and last settlement. The stub of a child that has children stays as long as they do, so that a cancelled tree
 -- finds them. most: about how many commands it may send, at least 1, or nil. Returns how many tasks, and what is left
 -- of `most`.
-local function remove_tasks(ctx, ids, since, why, most) local task, payload, result, log, reply, by_user, by_tag, children = KEYS[4], KEYS[5], KEYS[6], KEYS[7], KEYS[8], KEYS[18], KEYS[19], KEYS[20]
+local function remove_tasks(ctx, ids, since, why, most) local task, payload, result, log, ended_runs, reply, by_user, by_tag, children = KEYS[4], KEYS[5], KEYS[6], KEYS[7], KEYS[8], KEYS[9], KEYS[19], KEYS[20], KEYS[21]
   if #ids == 0 then return 0, most end
   local keys, by_index, stubs, families, touched, count, left = {}, {}, {}, {}, {}, 0, most or math.huge
   local function leave(index, id)
@@ -677,7 +679,8 @@ local function remove_tasks(ctx, ids, since, why, most) local task, payload, res
     local parent = own[3]
     local linked = some_have > 0 and parent and parent ~= id and redis.call('EXISTS', families[i]) == 1
     keys[at + 1], keys[at + 2], keys[at + 3], keys[at + 4] = task .. id, payload .. id, result .. id, log .. id
-    if not own[6] then keys[at + 5] = reply .. id end  -- that of an older task of this id
+    keys[at + 5] = ended_runs .. id
+    if not own[6] then keys[at + 6] = reply .. id end  -- that of an older task of this id
     if own[1] then leave(by_user .. own[1], id) end
     for tag in string.gmatch(own[2] or '', '[^,]+') do leave(by_tag .. tag, id) end
     if parent and not linked then leave(children .. parent, id) end
@@ -709,7 +712,7 @@ end
 -- repair_lane(ctx, lane): make `lanes` name this lane if and only if tasks wait in it. sound, damaged (in a dry run),
 -- or repaired.
 -- LATE
-local function repair_lane(ctx, lane) local ready, lanes = KEYS[9], KEYS[10]
+local function repair_lane(ctx, lane) local ready, lanes = KEYS[10], KEYS[11]
   local there = redis.call('EXISTS', ready .. lane)
   if redis.call('SISMEMBER', lanes, lane) == there then return 'sound' end
   if dry_run then return 'damaged' end
@@ -725,7 +728,7 @@ end
 -- repair_line(ctx, key, from): remove holders of a limit that have no lease with it, and waiting tasks that do not wait
 -- there, and schedule a look at its queue. Returns how many were seen in the longer set, and how many were wrong.
 -- LATE
-local function repair_line(ctx, key, from) local running, leases, task, blocked, holding, waiting, limit_lines = KEYS[2], KEYS[3], KEYS[4], KEYS[13], KEYS[24], KEYS[25], KEYS[26]
+local function repair_line(ctx, key, from) local running, leases, task, blocked, holding, waiting, limit_lines = KEYS[2], KEYS[3], KEYS[4], KEYS[14], KEYS[25], KEYS[26], KEYS[27]
   local stale, wrong, long = {}, 0, 0
   local ids = redis.call('ZRANGE', holding .. key, from, from + 999)
   local held = #ids > 0 and redis.call('HMGET', running, unpack(ids)) or {}  -- at most 1,000: the page
@@ -758,7 +761,7 @@ end
 
 -- restore_end(ctx, id, record, how): put a task that has ended among those that have. When it ended is not known, unless
 -- it was cancelled; it is kept as if it ended now. The set that it is in then.
-local function restore_end(ctx, id, record, how) local finished, dead = KEYS[15], KEYS[16]
+local function restore_end(ctx, id, record, how) local finished, dead = KEYS[16], KEYS[17]
   end_ties(ctx, id, record, how)
   if how == 'dead' then
     redis.call('ZADD', dead, ctx.now, id)
@@ -771,7 +774,7 @@ local function restore_end(ctx, id, record, how) local finished, dead = KEYS[15]
 end
 
 -- restore_indexes(id, record): add a task to the indexes by user, tag and parent.
-local function restore_indexes(id, record) local by_user, by_tag, children = KEYS[18], KEYS[19], KEYS[20]
+local function restore_indexes(id, record) local by_user, by_tag, children = KEYS[19], KEYS[20], KEYS[21]
   if record.user then redis.call('ZADD', by_user .. record.user, record.created_ms, id) end
   for tag in string.gmatch(record.tags or '', '[^,]+') do redis.call('ZADD', by_tag .. tag, record.created_ms, id) end
   if record.parent then redis.call('ZADD', children .. record.parent, record.created_ms, id) end
@@ -780,7 +783,7 @@ end
 -- share_place(ctx, lane, user, band): the place of a user's next task with fair shares: the place claimed last in this
 -- lane and band, or the end of the user's previous task if that is later. A task of a user with weight 100 % lasts
 -- 1,000. config.fair_top is kept above all places, for the case that fair shares are switched off.
-local function share_place(ctx, lane, user, band) local config, weights, shares = KEYS[1], KEYS[27], KEYS[28]
+local function share_place(ctx, lane, user, band) local config, weights, shares = KEYS[1], KEYS[28], KEYS[29]
   local name = lane .. ' ' .. band .. user
   ctx.shares = ctx.shares or {}
   local own = ctx.shares[name]
@@ -803,7 +806,7 @@ end
 
 -- restore_wait(ctx, id, record, score): let a task wait again where it did: for other tasks, for its time, or in its
 -- lane at its old place, which the score, its ordering key or a set of dependents may still know. Returns the state.
-local function restore_wait(ctx, id, record, score) local task, once, dependents, order, waiting = KEYS[4], KEYS[17], KEYS[21], KEYS[22], KEYS[25]
+local function restore_wait(ctx, id, record, score) local task, once, dependents, order, waiting = KEYS[4], KEYS[18], KEYS[22], KEYS[23], KEYS[26]
   local key, lane, band = task .. id, record.lane or 'any', tonumber(record.priority) or 5
   local status, number = string.match(record.settled or '', '^%S+ (%l+) (%d+)$')
   local place = score and score % BAND or status == 'released' and tonumber(number) or nil
@@ -869,10 +872,11 @@ end
 -- A lease has ended if the record knows its settlement, unless the lease is complete: then the settlement failed
 -- half-way and will be sent again. Any other lease continues, with a new deadline if it had none. Returns the state, or
 -- `gone`.
-local function repair_task(ctx, id) local running, leases, ready, delayed, blocked, deadlines, finished, dead, holding, waiting, limit_lines = KEYS[2], KEYS[3], KEYS[9], KEYS[12], KEYS[13], KEYS[14], KEYS[15], KEYS[16], KEYS[24], KEYS[25], KEYS[26]
+local function repair_task(ctx, id) local running, leases, ended_runs, ready, delayed, blocked, deadlines, finished, dead, holding, waiting, limit_lines = KEYS[2], KEYS[3], KEYS[8], KEYS[10], KEYS[13], KEYS[14], KEYS[15], KEYS[16], KEYS[17], KEYS[25], KEYS[26], KEYS[27]
   local record, held = read_record(id), redis.call('HGET', running, id)
   if not record or not record.created_ms then
     drop_lease(ctx, id, held)
+    redis.call('DEL', ended_runs .. id)
     return 'gone'
   end
   local lane, lease = record.lane or 'any', read_lease(held)
@@ -918,7 +922,7 @@ end
 
 -- trim_set(ctx, set, keep_ms, max, limit): delete the oldest of the finished or the dead beyond an age (nil: none)
 -- and a number, at most limit, and as many as ctx.work allows; how many. ctx.untrimmed: there are more. The dead go with an event each.
-local function trim_set(ctx, set, keep_ms, max, limit) local dead = KEYS[16]
+local function trim_set(ctx, set, keep_ms, max, limit) local dead = KEYS[17]
   local ids, since = oldest_beyond(ctx, set, keep_ms, max, limit)
   if #ids == 0 then return 0 end
   local count, left = remove_tasks(ctx, ids, since, 'trimmed', math.max(ctx.work, 50))
@@ -933,7 +937,7 @@ end
 
 -- retain(ctx): after tasks have ended, delete the oldest ended tasks above the maximum number. trim_ended handles the
 -- maximum age.
-local function retain(ctx) local config, finished, dead = KEYS[1], KEYS[15], KEYS[16]
+local function retain(ctx) local config, finished, dead = KEYS[1], KEYS[16], KEYS[17]
   ctx.work = math.max(ctx.work, 50) + 25 * (ctx.ended + (ctx.counts.dead or 0))  -- as many go as come, whatever they have
   if ctx.ended > 0 and redis.call('ZCARD', finished) > ctx.settings_finished_max then
     trim_set(ctx, finished, nil, ctx.settings_finished_max, 100 + ctx.ended)
@@ -946,7 +950,7 @@ end
 
 -- write_counts(ctx): add what this call has counted to the totals, once a call and not once a task. A number is added to its counter,
 -- a table of buckets to one counter for each bucket, and the sum of its values to another.
-local function write_counts(ctx) local counters = KEYS[30]
+local function write_counts(ctx) local counters = KEYS[31]
   for name, counted in pairs(ctx.counts) do
     if type(counted) == 'number' then
       redis.call('HINCRBY', counters, name, counted)

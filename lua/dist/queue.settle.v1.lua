@@ -11,6 +11,7 @@
 -- KEYS   payload     prefix/string  {base}:payload:    id
 -- KEYS   result      prefix/string  {base}:result:     id
 -- KEYS   log         prefix/list    {base}:log:        id
+-- KEYS   ended_runs  prefix/list    {base}:ended_runs: id
 -- KEYS   reply       prefix/string  {base}:reply:      id
 -- KEYS   ready       prefix/zset    {base}:ready:      lane
 -- KEYS   lanes       set            {base}:lanes
@@ -88,7 +89,7 @@
 -- ROLE   work
 -- REPLAY slot
 -- FLAGS  allow-oom
--- COST   23 + 2n commands, 26 + 2n once a second, 1 more if the queue has schedules, 8 more for each task that others wait for, 5 to 10 for each of up to 100 waiting tasks, 7 more if there are limits, 2 for each limit of a task, 6 for a task that joins or leaves a limit queue, at most 100, O(n log m); at most 51,000 commands, 930,000 steps
+-- COST   23 + 2n commands, 26 + 2n once a second, 1 more if the queue has schedules, 8 more for each task that others wait for, 5 to 10 for each of up to 100 waiting tasks, 7 more if there are limits, 2 for each limit of a task, 6 for a task that joins or leaves a limit queue, at most 100, O(n log m); at most 52,000 commands, 970,000 steps
 
 local LAYOUT = 1
 local MAX_SAFE = 9007199254740991
@@ -125,8 +126,8 @@ local function arg_lane(v)
 end
 
 local KEYS, ARGV = KEYS, ARGV
-if #KEYS ~= 40 then
-  return redis.error_reply('ADEQ_ARG expected 40 keys, got ' .. #KEYS)
+if #KEYS ~= 41 then
+  return redis.error_reply('ADEQ_ARG expected 41 keys, got ' .. #KEYS)
 end
 
 local worker = ARGV[1]
@@ -335,7 +336,7 @@ local arg_rare
 
 -- emit(ctx, event, id, detail): add an entry to the stream, if the noun keeps events. detail: `name=value` words, or
 -- ''. The trace is ctx.trace, that of the task, or else that of the call.
-local function emit(ctx, event, id, detail) local events = KEYS[39]
+local function emit(ctx, event, id, detail) local events = KEYS[40]
   if ctx.settings_events_max == 0 then return end
   if detail ~= '' and source == '' and trace == '' and not ctx.trace then
     redis.call('XADD', events, 'MAXLEN', '~', ctx.settings_events_max, '*', 'event', event, 'timestamp', ctx.now_text, 'id', id,
@@ -399,7 +400,7 @@ local function observe(ctx, name, value)
 end
 
 -- ack_tasks(ctx, ids, tokens, results): complete the tasks whose lease has the given token; one answer each.
-local function ack_tasks(ctx, ids, tokens, results) local running, task, finished = KEYS[2], KEYS[4], KEYS[15]
+local function ack_tasks(ctx, ids, tokens, results) local running, task, finished = KEYS[2], KEYS[4], KEYS[16]
   local answers, done, by_time, kept, ended, traces = {}, {}, {}, {}, {}, nil
   if #ids == 0 then return answers end
   local byte, find, sub, match = string.byte, string.find, string.sub, string.match
@@ -462,7 +463,7 @@ end
 
 -- check_slot(): compare this call with the last call of its slot: 'fresh', with the time of the slot's last
 -- housekeeping; 'replay', with the ids that the call got before; 'stale'; or 'unregistered'.
-local function check_slot() local worker_hash = KEYS[18]
+local function check_slot() local worker_hash = KEYS[19]
   local row = redis.call('HMGET', worker_hash .. worker, 'incarnation', 'slot:' .. slot)
   if not row[1] then return 'unregistered' end
   local last, seen_ms, given = string.match(row[2] or '0 0 ', '^(%d+) (%d+) (.*)$')
@@ -480,7 +481,7 @@ end
 -- peek_ready(wanted, limit): the next tasks of these lanes. The lowest priority band comes first and, inside a band,
 -- the lanes in order; with lane_first, the other way round. Returns lists of ids, scores and lane numbers, and how many
 -- were read of each lane: one more than are taken, if there are more.
-local function peek_ready(wanted, limit) local ready = KEYS[9]
+local function peek_ready(wanted, limit) local ready = KEYS[10]
   local size = math.min(limit, math.ceil(limit / #wanted) + 15) + 1
   local pages, at, there, named = {}, {}, {}, {}
   local function turn(lane)
@@ -532,7 +533,7 @@ end
 
 -- lane_emptied(ctx, lane): note that no task waits in this lane any more. Its wake token is deleted, but a token for a
 -- due time expires by itself.
-local function lane_emptied(ctx, lane) local lanes, wake, delayed, deadlines, shares = KEYS[10], KEYS[11], KEYS[12], KEYS[14], KEYS[35]
+local function lane_emptied(ctx, lane) local lanes, wake, delayed, deadlines, shares = KEYS[11], KEYS[12], KEYS[13], KEYS[15], KEYS[36]
   redis.call('SREM', lanes, lane)
   if ctx.settings_fair > 0 or ctx.settings_fair_top > 0 then redis.call('EXPIRE', shares .. lane, ctx.settings_limits > 0 and 2592000 or 86400) end
   if redis.call('EXISTS', delayed, deadlines) == 0 then
@@ -543,14 +544,14 @@ local function lane_emptied(ctx, lane) local lanes, wake, delayed, deadlines, sh
 end
 
 -- push_wake(ctx, lane): push a wake-up token for a blocked worker. One is enough: it is a hint, not a task.
-local function push_wake(ctx, lane) local wake = KEYS[11]
+local function push_wake(ctx, lane) local wake = KEYS[12]
   if (ctx.mode or ctx.settings_mode) == 'paused' then return end
   if redis.call('EXISTS', wake .. lane) == 0 then redis.call('LPUSH', wake .. lane, '1') end
 end
 
 -- remove_ready(ctx, wanted, numbers, there): remove the first numbers[i] tasks of each lane. A lane that still has tasks keeps
 -- a wake-up token, for a worker that is free.
-local function remove_ready(ctx, wanted, numbers, there) local ready = KEYS[9]
+local function remove_ready(ctx, wanted, numbers, there) local ready = KEYS[10]
   for i, lane in ipairs(wanted) do
     local count = numbers[i] or 0
     if count > 0 then redis.call('ZREMRANGEBYRANK', ready .. lane, 0, count - 1) end
@@ -577,7 +578,7 @@ end
 -- reply would exceed 4 MiB, or it has met too many limits (ctx.met). A kind in ctx.alone is leased alone. seen_ms: when
 -- the slot did its housekeeping last. Returns the deadline and the leases.
 -- EARLY
-local function claim_tasks(ctx, wanted, limit, seen_ms) local config, running, leases, task, worker_hash = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[18]
+local function claim_tasks(ctx, wanted, limit, seen_ms) local config, running, leases, task, worker_hash = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[19]
   if ctx.settings_mode == 'paused' then wanted = {} end
   local next_ids, scores, from, there = peek_ready(wanted, ctx.settings_limits > 0 and limit + 100 or limit)
   local fence = #next_ids > 0 and redis.call('HINCRBY', config, 'fence', #next_ids) - #next_ids or 0
@@ -641,7 +642,7 @@ end
 
 -- retain(ctx): after tasks have ended, delete the oldest ended tasks above the maximum number. trim_ended handles the
 -- maximum age.
-local function retain(ctx) local config, finished, dead = KEYS[1], KEYS[15], KEYS[16]
+local function retain(ctx) local config, finished, dead = KEYS[1], KEYS[16], KEYS[17]
   ctx.work = math.max(ctx.work, 50) + 25 * (ctx.ended + (ctx.counts.dead or 0))  -- as many go as come, whatever they have
   if ctx.ended > 0 and redis.call('ZCARD', finished) > ctx.settings_finished_max then
     arg_rare().trim_set(ctx, finished, nil, ctx.settings_finished_max, 100 + ctx.ended)
@@ -654,7 +655,7 @@ end
 
 -- write_counts(ctx): add what this call has counted to the totals, once a call and not once a task. A number is added to its counter,
 -- a table of buckets to one counter for each bucket, and the sum of its values to another.
-local function write_counts(ctx) local counters = KEYS[38]
+local function write_counts(ctx) local counters = KEYS[39]
   for name, counted in pairs(ctx.counts) do
     if type(counted) == 'number' then
       redis.call('HINCRBY', counters, name, counted)
@@ -723,7 +724,7 @@ end
 
 -- sweep(ctx): process everything that is due: expired leases, deadlines, delayed tasks, notes of ends (at most 100
 -- each) and limit queues (at most 40 + limit). Returns the next due time, without limit queues, or 0.
-local function sweep(ctx) local leases, delayed, deadlines, ends = KEYS[3], KEYS[12], KEYS[14], KEYS[27]
+local function sweep(ctx) local leases, delayed, deadlines, ends = KEYS[3], KEYS[13], KEYS[15], KEYS[28]
   if ctx.settings_limits > 0 then ctx.steps = math.max(20, math.min(100, 40 + limit, ctx.steps)) end  -- less for few tasks, or after an ack that has opened lines
   local next_ms = next_due(ctx, leases)
   if redis.call('EXISTS', deadlines, delayed) > 0 then
@@ -746,7 +747,7 @@ end
 -- answer_waiters(ctx, id, how, value): store how a task ended under `reply:<id>` for reply_ms, and publish it. The key
 -- lives twice as long; after reply_ms it is ignored.
 -- EARLY
-local function answer_waiters(ctx, id, how, value) local config, reply, channel = KEYS[1], KEYS[8], KEYS[36]
+local function answer_waiters(ctx, id, how, value) local config, reply, channel = KEYS[1], KEYS[9], KEYS[37]
   ctx.reply_ms = ctx.reply_ms or tonumber(redis.call('HGET', config, 'reply_ms') or 3600000)
   redis.call('SET', reply .. id, string.format('%.0f ', ctx.now + ctx.reply_ms) .. how .. '\n' .. value,
     'PX', string.format('%.0f', math.max(2 * ctx.reply_ms, 60000)))
@@ -757,7 +758,7 @@ end
 -- completed or failed to its gathering parent, '<id> <its place>', and to the tasks that wait for it by now. Later
 -- tasks wait for another task with that id. `o`: report it to the next task of its ordering key, in place of a parent.
 -- `t`: cancel its children, under a stamp.
-local function note_end(ctx, how, id, parent, stamp) local config, ends = KEYS[1], KEYS[27]
+local function note_end(ctx, how, id, parent, stamp) local config, ends = KEYS[1], KEYS[28]
   ctx.last_place = ctx.last_place or redis.call('HGET', config, 'place') or 0
   redis.call('ZADD', ends, ctx.now_text,
     how .. ' ' .. id .. ' ' .. (parent or '- 0') .. ' ' .. (stamp or ctx.last_place))
@@ -775,7 +776,7 @@ end
 
 -- holds_on_end(ctx, id, own): end what a task holds while it waits or runs: its deadline, its unique key and its scope.
 -- READS unique scope
-local function holds_on_end(ctx, id, own) local deadlines, once = KEYS[14], KEYS[20]
+local function holds_on_end(ctx, id, own) local deadlines, once = KEYS[15], KEYS[21]
   redis.call('ZREM', deadlines, id)
   if not (own.unique or own.scope) then return end
   local unique, scope = 'unique:' .. (own.unique or ''), 'scope:' .. (own.scope or '')
@@ -788,7 +789,7 @@ end
 -- and propagate_ends unblocks the next task.
 -- READS ordering_key
 -- WHEN own.ordering_key
-local function order_on_end(ctx, id, own) local order = KEYS[26]
+local function order_on_end(ctx, id, own) local order = KEYS[27]
   local line = order .. own.ordering_key
   local first = redis.call('ZRANGE', line, 0, 1, 'WITHSCORES')
   redis.call('ZREM', line, id)
@@ -815,7 +816,7 @@ end
 
 -- cancel_task(ctx, id, tied, detail): end a task as cancelled; the caller has taken it out of the set it was in.
 -- EARLY
-local function cancel_task(ctx, id, tied, detail) local task, finished = KEYS[4], KEYS[15]
+local function cancel_task(ctx, id, tied, detail) local task, finished = KEYS[4], KEYS[16]
   if tied then on_end(ctx, id, 'cancelled', '') end
   redis.call('HSET', task .. id, 'cancelled_ms', ctx.now_text)
   redis.call('ZADD', finished, ctx.now, id)
@@ -825,7 +826,7 @@ local function cancel_task(ctx, id, tied, detail) local task, finished = KEYS[4]
 end
 
 -- read_rates(limited): read the rates of these limits in one command. room_left would read one at a time.
-local function read_rates(limited) local rates = KEYS[33]
+local function read_rates(limited) local rates = KEYS[34]
   local names, unread = {}, {}
   for _, limit in ipairs(limited) do
     if limit.interval_ms and not limit.next_ms and not limit.rate_ms then names[#names + 1], unread[#unread + 1] = limit.key, limit end
@@ -852,7 +853,7 @@ end
 -- look again, at most 5 s ahead. Rates that are used up are looked at together, so that idle workers do not poll each
 -- queue. If the concurrency is used up, the score is full_score: the end of a lease opens the queue. limit.idle: for 5
 -- s the rate would have allowed a start, but no task started.
-local function room_left(ctx, limit) local holding, rates = KEYS[30], KEYS[33]
+local function room_left(ctx, limit) local holding, rates = KEYS[31], KEYS[34]
   local room, recheck_at_ms = MAX_SAFE, ctx.now + 5000
   if limit.most then
     limit.held = limit.held or redis.call('ZCARD', holding .. limit.key)
@@ -887,7 +888,7 @@ end
 -- join_limit(ctx, id, score, limit, recheck_at_ms, tied): put a task into the queue of a limit, by its place.
 -- recheck_at_ms: the new score of the queue in limit_lines, unless it is due earlier. The task may still expire. Its
 -- fallback timer stops while it waits for the limit.
-local function join_limit(ctx, id, score, limit, recheck_at_ms, tied) local task, blocked, deadlines, waiting, limit_lines = KEYS[4], KEYS[13], KEYS[14], KEYS[31], KEYS[32]
+local function join_limit(ctx, id, score, limit, recheck_at_ms, tied) local task, blocked, deadlines, waiting, limit_lines = KEYS[4], KEYS[14], KEYS[15], KEYS[32], KEYS[33]
   redis.call('ZADD', blocked, score, id)
   redis.call('ZADD', waiting .. limit.key, score, id)
   redis.call('ZADD', limit_lines, 'LT', recheck_at_ms, limit.key)
@@ -902,7 +903,7 @@ end
 -- read_limits(ctx, keys): the limits for these keys: each has its own, or that of its kind (`user:*`). A rule is stored
 -- as '<concurrency> <policy> <interval_ms> <burst>', with 0 for not limited. Each limit is one table per call (cached
 -- in ctx.limit). room_left adds `held` and `next_ms` to it.
-local function read_limits(ctx, keys) local limits = KEYS[29]
+local function read_limits(ctx, keys) local limits = KEYS[30]
   local names, found = {}, {}
   for i, key in ipairs(keys) do names[2 * i - 1], names[2 * i] = key, string.sub(key, 1, string.find(key, ':', 1, true) or -1) .. '*' end
   local rules = redis.call('HMGET', limits, unpack(names))  -- at most 2,000: two for each key of a task, or of a page of lines
@@ -940,7 +941,7 @@ end
 
 -- mend_holders(ctx, key): forget holders of a limit that have no lease, as an evicting server leaves them: one page of
 -- 100 a minute. Tasks that this claim leases have no lease yet; their fences are above ctx.fence.
-local function mend_holders(ctx, key) local leases, holding = KEYS[3], KEYS[30]
+local function mend_holders(ctx, key) local leases, holding = KEYS[3], KEYS[31]
   local upto = ctx.fence and string.format('%.0f', ctx.fence) or '+inf'
   local pages = math.max(1, math.ceil(redis.call('ZCOUNT', holding .. key, '-inf', upto) / 100))
   local from = math.floor(ctx.now / 60000) % pages * 100
@@ -953,7 +954,7 @@ end
 
 -- move_to_dead(ctx, event, id, reason, tied, error, shown): move a task to the dead set. The caller has removed it from
 -- its set, and writes the reason and the error into the record. shown: further words of the event, or nil.
-local function move_to_dead(ctx, event, id, reason, tied, error, shown) local dead = KEYS[16]
+local function move_to_dead(ctx, event, id, reason, tied, error, shown) local dead = KEYS[17]
   if tied then on_end(ctx, id, 'dead ' .. reason, error or '') end
   redis.call('ZADD', dead, ctx.now, id)
   emit(ctx, event, id, 'reason=' .. reason .. (shown or ''))
@@ -963,7 +964,7 @@ end
 -- preempt_oldest(ctx, limit): choose which task a new task of a full limit replaces: the oldest running task that no
 -- waiting task replaces already, or else the first waiting task. on_claimed cancels it, because this claim has not
 -- written its own leases yet.
-local function preempt_oldest(ctx, limit) local blocked, holding, waiting = KEYS[13], KEYS[30], KEYS[31]
+local function preempt_oldest(ctx, limit) local blocked, holding, waiting = KEYS[14], KEYS[31], KEYS[32]
   local lined = redis.call('ZCARD', waiting .. limit.key)
   if lined < limit.most then
     local oldest = redis.call('ZRANGE', holding .. limit.key, lined, lined)[1]
@@ -1024,7 +1025,7 @@ end
 -- push_due(lane): push a wake-up token for a due time within the next 10 s (the longest block), because blocked workers
 -- do not know this time. The worker that takes the token claims, sees next_ms, and blocks until then. Also pushed while
 -- the queue is paused. It expires after 60 s.
-local function push_due(lane) local wake = KEYS[11]
+local function push_due(lane) local wake = KEYS[12]
   if redis.call('EXISTS', wake .. lane) == 0 then redis.call('LPUSH', wake .. lane, '1') end
   redis.call('PEXPIRE', wake .. lane, 60000)
 end
@@ -1032,7 +1033,7 @@ end
 -- await_deadline(ctx, id, since_ms, due, own): store the next deadline of a waiting task: its move to the next lane (or
 -- its failure in the last lane), counted from since_ms, or its expiry if it was never leased; the earlier one. due: a
 -- list for the ZADD of the caller. own: what this reads of the record, if that is known.
-local function await_deadline(ctx, id, since_ms, due, own) local task, deadlines = KEYS[4], KEYS[14]
+local function await_deadline(ctx, id, since_ms, due, own) local task, deadlines = KEYS[4], KEYS[15]
   own = own or redis.call('HMGET', task .. id, 'fallback_after_ms', 'fallback', 'expires_at_ms', 'deliveries')
   local at_ms = MAX_SAFE
   if own[1] then
@@ -1064,7 +1065,7 @@ local function backoff(own, all, n, jitter_ppm)
 end
 
 -- find_set(id, record): the set that a task is in, and its score there; nil if it is in none or has no record.
-local function find_set(id, record) local leases, ready, delayed, blocked, finished, dead = KEYS[3], KEYS[9], KEYS[12], KEYS[13], KEYS[15], KEYS[16]
+local function find_set(id, record) local leases, ready, delayed, blocked, finished, dead = KEYS[3], KEYS[10], KEYS[13], KEYS[14], KEYS[16], KEYS[17]
   if not record then return nil end
   for _, set in ipairs({ ready .. (record.lane or 'any'), leases, finished, delayed, dead, blocked }) do
     local score = redis.call('ZSCORE', set, id)
@@ -1073,14 +1074,14 @@ local function find_set(id, record) local leases, ready, delayed, blocked, finis
 end
 
 -- leave_line(id, key): remove a task from a limit queue. If the queue is then empty, remove it from limit_lines.
-local function leave_line(id, key) local task, waiting, limit_lines = KEYS[4], KEYS[31], KEYS[32]
+local function leave_line(id, key) local task, waiting, limit_lines = KEYS[4], KEYS[32], KEYS[33]
   redis.call('HDEL', task .. id, 'limited_by')
   redis.call('ZREM', waiting .. key, id)
   if redis.call('EXISTS', waiting .. key) == 0 then redis.call('ZREM', limit_lines, key) end
 end
 
 -- push_control(ctx, name): leave a wake-up for a worker. It expires if no worker waits for it.
-local function push_control(ctx, name) local control = KEYS[19]
+local function push_control(ctx, name) local control = KEYS[20]
   ctx.called = ctx.called or {}
   if ctx.called[name] then return end
   ctx.called[name] = true
@@ -1100,7 +1101,7 @@ local function read_record(id) local task = KEYS[4]
 end
 
 -- state_of(ctx, set, score, record): the state of a task by the set it is in; nil if it is in none.
-local function state_of(ctx, set, score, record) local leases, delayed, blocked, finished, dead = KEYS[3], KEYS[12], KEYS[13], KEYS[15], KEYS[16]
+local function state_of(ctx, set, score, record) local leases, delayed, blocked, finished, dead = KEYS[3], KEYS[13], KEYS[14], KEYS[16], KEYS[17]
   if not set then return nil end
   if set == leases then return tonumber(score) > ctx.now and 'running' or 'stalled' end
   if set == finished then return record.cancelled_ms and 'cancelled' or 'completed' end
@@ -1153,7 +1154,7 @@ end
 -- most limit, and note that their own children follow. The stamp ends cycles of parents: each task is cancelled once
 -- for a stamp. A later cancel has a higher stamp and does the work of earlier ones. A link (shorten_family) of a
 -- removed child counts as a child. Returns how many, and the last of them with its score.
-local function cancel_children(ctx, id, last_id, last_score, stamp, limit) local task, children = KEYS[4], KEYS[24]
+local function cancel_children(ctx, id, last_id, last_score, stamp, limit) local task, children = KEYS[4], KEYS[25]
   local start = last_score == '0' and 0 or rank_after(children .. id, last_score, last_id)
   local page = redis.call('ZRANGE', children .. id, start, start + limit - 1, 'WITHSCORES')
   for i = 1, #page, 2 do
@@ -1180,7 +1181,7 @@ end
 
 -- make_ready(ctx, by_lane): put tasks into their lanes and wake a worker for each lane. by_lane[lane] = { score, id,
 -- score, id, … } (line_up). The shares of a lane with waiting tasks do not expire.
-local function make_ready(ctx, by_lane) local ready, lanes, shares = KEYS[9], KEYS[10], KEYS[35]
+local function make_ready(ctx, by_lane) local ready, lanes, shares = KEYS[10], KEYS[11], KEYS[36]
   local names = {}
   for lane, members in pairs(by_lane) do
     names[#names + 1] = lane
@@ -1195,7 +1196,7 @@ end
 
 -- delay_until(ctx, due_ms, id, lane): make a task delayed until due_ms. If that is within 10 s, wake a worker of the
 -- lane.
-local function delay_until(ctx, due_ms, id, lane) local delayed = KEYS[12]
+local function delay_until(ctx, due_ms, id, lane) local delayed = KEYS[13]
   redis.call('ZADD', delayed, due_ms, id)
   if due_ms - ctx.now < 10000 then push_due(lane) end
 end
@@ -1215,7 +1216,7 @@ end
 -- share_place(ctx, lane, user, band): the place of a user's next task with fair shares: the place claimed last in this
 -- lane and band, or the end of the user's previous task if that is later. A task of a user with weight 100 % lasts
 -- 1,000. config.fair_top is kept above all places, for the case that fair shares are switched off.
-local function share_place(ctx, lane, user, band) local config, weights, shares = KEYS[1], KEYS[34], KEYS[35]
+local function share_place(ctx, lane, user, band) local config, weights, shares = KEYS[1], KEYS[35], KEYS[36]
   local name = lane .. ' ' .. band .. user
   ctx.shares = ctx.shares or {}
   local own = ctx.shares[name]
@@ -1240,7 +1241,7 @@ end
 -- or ends at once if this end decides, and otherwise when the last one has ended (it may wait for all of them, or for
 -- any). What becomes ready goes into the batch. A task that is not blocked at this place no longer waits, or is another
 -- task with that id.
-local function tell_waiting(ctx, id, place, how, batch) local task, blocked = KEYS[4], KEYS[13]
+local function tell_waiting(ctx, id, place, how, batch) local task, blocked = KEYS[4], KEYS[14]
   local score = redis.call('ZSCORE', blocked, id)
   if not score or score % BAND ~= tonumber(place) then return end
   local own = redis.call('HMGET', task .. id, 'after_when', 'after_any', 'lane', 'delay_ms', 'run_after_ms', 'ties', 'user', 'limited_by')
@@ -1272,7 +1273,7 @@ end
 -- propagate_ends(ctx, limit): carry out what ended tasks mean for others, oldest first, for at most limit of them. `c`,
 -- `f`: report to the waiting tasks and to the gathering parent. `o`: report to the next task of the ordering key. `t`:
 -- cancel the children. The rest stays noted. Returns how many were reported.
-local function propagate_ends(ctx, limit) local dependents, ends = KEYS[25], KEYS[27]
+local function propagate_ends(ctx, limit) local dependents, ends = KEYS[26], KEYS[28]
   local batch, told = { by_lane = {}, freed = {} }, 0
   local function line_up_freed()
     make_ready(ctx, batch.by_lane)
@@ -1314,7 +1315,7 @@ end
 -- chains_on_close(ctx): report the ends of this call to the tasks that wait for them: at most 100, less those that its
 -- sweep has reported. If more are left, the time of the next claim is now.
 -- WHEN ctx.noted
-local function chains_on_close(ctx) local ends = KEYS[27]
+local function chains_on_close(ctx) local ends = KEYS[28]
   local left = 100 - ctx.told
   local all = left > 0 and propagate_ends(ctx, left) < left
   if ctx.next_ms and not all and redis.call('EXISTS', ends) == 1 then ctx.next_ms = ctx.now end
@@ -1322,7 +1323,7 @@ end
 
 -- chains_on_drop(ctx, id): tell the tasks that wait for this one that it has failed.
 -- WHEN ctx.settings_chains
-local function chains_on_drop(ctx, id) local dependents = KEYS[25]
+local function chains_on_drop(ctx, id) local dependents = KEYS[26]
   if redis.call('EXISTS', dependents .. id) == 1 then note_end(ctx, 'f', id) end
 end
 
@@ -1350,7 +1351,7 @@ end
 -- tasks that are no longer blocked, the queue's next score, and queues that end. The score of a queue in limit_lines: a
 -- time at which to look again; negative: at once, and score + BAND is since when; from BAND on: wait for the end of a
 -- lease, because the limit was full at score - BAND.
-local function drain_limit_queue(ctx, key, line, batch) local task, waiting = KEYS[4], KEYS[31]
+local function drain_limit_queue(ctx, key, line, batch) local task, waiting = KEYS[4], KEYS[32]
   local first, most = line.first, math.min(line.room, 100, ctx.steps)
   local passed, full, left = 0, 2 * most + 20, line.room - most
   while most > 0 and passed < full and first[passed + 1] do  -- at most 110: as many more as may start, and 10
@@ -1390,7 +1391,7 @@ end
 -- `from` on, at most 100 and as many as ctx.steps allows: how many may start now (room), when to look again, the first
 -- tasks, whether these are all, and the scores of those that are still blocked. again: some were released 5 s ago. If
 -- there is still room, the workers of their lane may be gone, so more are released (paced). By key.
-local function peek_lines(ctx, keys, from, again) local blocked, waiting = KEYS[13], KEYS[31]
+local function peek_lines(ctx, keys, from, again) local blocked, waiting = KEYS[14], KEYS[32]
   local page = { unpack(keys, from, math.min(from + 99, #keys)) }  -- at most 100: a page
   read_rates(read_limits(ctx, page))
   local lines, ids, scores, steps = {}, {}, {}, ctx.steps
@@ -1418,7 +1419,7 @@ end
 
 -- drain_limit_queues(ctx, keys, again): see to the lines of these limits, as drain_limit_queue does. What is more than one call may do is left to
 -- the next claims.
-local function drain_limit_queues(ctx, keys, again) local blocked, deadlines, limit_lines = KEYS[13], KEYS[14], KEYS[32]
+local function drain_limit_queues(ctx, keys, again) local blocked, deadlines, limit_lines = KEYS[14], KEYS[15], KEYS[33]
   local batch, later, lines = { by_lane = {}, freed = {}, due = {}, looks = {}, emptied = {}, ended = {} }, {}, nil
   for i, key in ipairs(keys) do
     if ctx.steps > 0 then
@@ -1448,7 +1449,7 @@ end
 
 -- drain_due_limit_queues(ctx): process limit queues that are due, and queues that were full before a `*` limit was
 -- changed: usually 100, at most 140. ctx.lines_left: there may be more.
-local function drain_due_limit_queues(ctx) local limit_lines = KEYS[32]
+local function drain_due_limit_queues(ctx) local limit_lines = KEYS[33]
   local due = redis.call('ZRANGE', limit_lines, '-inf', ctx.now, 'BYSCORE', 'LIMIT', 0, 100, 'WITHSCORES')
   local fresh, again = {}, {}
   for i = 1, #due, 2 do table.insert(tonumber(due[i + 1]) < 0 and fresh or again, due[i]) end
@@ -1471,10 +1472,18 @@ local function on_drop(ctx, id)
 end
 
 -- drop_task(ctx, id): delete the other keys of a task whose record was evicted, and write an alert event.
-local function drop_task(ctx, id) local task, payload, log = KEYS[4], KEYS[5], KEYS[7]
+local function drop_task(ctx, id) local task, payload, log, ended_runs = KEYS[4], KEYS[5], KEYS[7], KEYS[8]
   on_drop(ctx, id)
-  redis.call('DEL', task .. id, payload .. id, log .. id)
+  redis.call('DEL', task .. id, payload .. id, log .. id, ended_runs .. id)
   emit(ctx, 'task.alert', id, 'reason=record_missing')
+end
+
+-- error_end(error, sealed): the last 1,024 bytes of an error, because the end of a traceback says what went wrong. A sealed
+-- error cannot be cut: a longer one is left out.
+local function error_end(error, sealed)
+  if #error <= 1024 then return error end
+  if sealed then return '' end
+  return (string.gsub(string.sub(error, -1024), '^[\128-\191]?[\128-\191]?[\128-\191]?', ''))  -- not from the middle of a character
 end
 
 -- next_lane(ctx, id, record): move a task that no worker has taken to the next of its fallback lanes. Returns the lane.
@@ -1491,7 +1500,7 @@ end
 -- allows. A task that expires goes to the dead set. A task that no worker has taken goes to its next lane, at its old
 -- place, or from its last lane to the dead set, but not while the queue is paused. Returns how many. If a task does not
 -- wait any more, only its deadline is removed: an older version left it.
-local function expire_waiting(ctx, limit) local leases, task, ready, deadlines, finished, dead = KEYS[3], KEYS[4], KEYS[9], KEYS[14], KEYS[15], KEYS[16]
+local function expire_waiting(ctx, limit) local leases, task, ready, deadlines, finished, dead = KEYS[3], KEYS[4], KEYS[10], KEYS[15], KEYS[16], KEYS[17]
   local ids, by_lane = redis.call('ZRANGE', deadlines, '-inf', ctx.now, 'BYSCORE', 'LIMIT', 0, limit), {}
   if #ids == 0 then return 0 end
   local records = {}
@@ -1540,6 +1549,13 @@ local function expire_waiting(ctx, limit) local leases, task, ready, deadlines, 
   return #ids
 end
 
+-- note_run(ctx, id, ran, outcome, reason, error): keep how a run of a task has ended that did not complete it, for `runs`.
+-- The last 20 are kept. reason and error may be empty.
+local function note_run(ctx, id, ran, outcome, reason, error) local ended_runs = KEYS[8]
+  local entry = ran .. ' ' .. ctx.now_text .. ' ' .. outcome .. ' ' .. reason .. ' ' .. error
+  if redis.call('RPUSH', ended_runs .. id, entry) > 20 then redis.call('LTRIM', ended_runs .. id, -20, -1) end
+end
+
 -- read_lease(value): the parts of an entry of `running`, or nil if there is none. The entry is two halves with a bar
 -- between: '<token> <score> <lane>[ ties][ limits=<keys>][ trace=<trace>][ cancel]', and what the record keeps once the lease has ended, `ran`:
 -- '<started_ms> <attempt> <delivery> <crashes> <fence> <worker>'.
@@ -1585,7 +1601,7 @@ end
 
 -- fail_tasks(ctx, fails): end attempts that went wrong; fails is a table of lists id, token, retryable,
 -- reason, error, jitter_ppm, pairs. One answer each: retried with the due time, dead, cancelled, lease_lost.
-local function fail_tasks(ctx, fails) local config, running, task, deadlines = KEYS[1], KEYS[2], KEYS[4], KEYS[14]
+local function fail_tasks(ctx, fails) local config, running, task, deadlines = KEYS[1], KEYS[2], KEYS[4], KEYS[15]
   local answers, ended, due = {}, {}, {}
   local held = redis.call('HMGET', running, unpack(fails.id))  -- at most 1,000: items
   local all = read_policy(config)
@@ -1611,6 +1627,7 @@ local function fail_tasks(ctx, fails) local config, running, task, deadlines = K
         local shown = describe_death(ctx, lease.attempt, fails.error[i], extra.sealed or own[7] == 'restricted')
         move_to_dead(ctx, 'task.dead', id, reason, lease.tied, fails.error[i], shown)
       end
+      note_run(ctx, id, lease.ran, lease.cancelling and 'cancelled' or 'failed', reason, error_end(fails.error[i], extra.sealed))
       redis.call('HSET', task .. id, 'ran', lease.ran, 'attempts', lease.attempt, 'deliveries', lease.delivery,
         'reason', reason, 'error', fails.error[i], 'settled', settled_as(token, answers[i]))
       if extra.exit_code then
@@ -1632,7 +1649,7 @@ end
 -- per priority band. Their next task is placed like that of a new user. If there are more than eight lanes, each second
 -- handles the next eight.
 -- WHEN ctx.settings_fair > 0
-local function fair_on_housekeep(ctx, wanted) local shares = KEYS[35]
+local function fair_on_housekeep(ctx, wanted) local shares = KEYS[36]
   local first = #wanted > 8 and 8 * math.floor(ctx.now / 1000) or 0
   for at = first, first + math.min(#wanted, 8) - 1 do
     local lane = wanted[at % #wanted + 1]
@@ -1651,7 +1668,7 @@ end
 -- claimed (the virtual time). taken: the indexes of the claimed tasks in the lists of peek_ready. A lane that stays
 -- empty for a day is forgotten.
 -- WHEN ctx.settings_fair > 0
-local function fair_on_take(ctx, wanted, from, scores, taken) local ready, shares = KEYS[9], KEYS[35]
+local function fair_on_take(ctx, wanted, from, scores, taken) local ready, shares = KEYS[10], KEYS[36]
   local highest = {}
   for _, i in ipairs(taken) do
     local lane, band = wanted[from[i]], math.floor(scores[i] / BAND)
@@ -1669,7 +1686,7 @@ end
 -- first_due(page, limit): choose which of the tasks that are due at the same time are promoted, at most limit, if some
 -- of them crashed again: those keep the order that they had when they were leased, behind the others. Looks at 1,000.
 -- nil if none crashed again.
-local function first_due(page, limit) local config, task, delayed = KEYS[1], KEYS[4], KEYS[12]
+local function first_due(page, limit) local config, task, delayed = KEYS[1], KEYS[4], KEYS[13]
   local last = page[2 * limit]
   if tonumber(redis.call('HGET', config, 'crashed_due_ms') or 0) < tonumber(page[2]) then return nil end
   if page[2 * limit + 2] == last then page = redis.call('ZRANGE', delayed, '-inf', last, 'BYSCORE', 'LIMIT', 0, 1000, 'WITHSCORES') end
@@ -1751,7 +1768,7 @@ end
 
 -- take_snapshot(ctx): add the totals and the numbers of tasks to the minutes of the history, and the first of an hour also to its
 -- hours. ctx.history_ms is the minute of the last snapshot.
-local function take_snapshot(ctx) local config, leases, ready, lanes, delayed, blocked, dead, workers, history, counters = KEYS[1], KEYS[3], KEYS[9], KEYS[10], KEYS[12], KEYS[13], KEYS[16], KEYS[17], KEYS[37], KEYS[38]
+local function take_snapshot(ctx) local config, leases, ready, lanes, delayed, blocked, dead, workers, history, counters = KEYS[1], KEYS[3], KEYS[10], KEYS[11], KEYS[13], KEYS[14], KEYS[17], KEYS[18], KEYS[38], KEYS[39]
   local minute_ms = ctx.now - ctx.now % 60000
   -- at most 200: totals and buckets
   local totals, found = redis.call('HGETALL', counters), { claimed = 0, completed = 0 }
@@ -1787,7 +1804,7 @@ end
 
 -- hold_limits(ctx, id, limited, fence): count a task that starts in its concurrency limits, until its lease ends, and
 -- in its rates (note_starts stores them). Returns the keys of the concurrency limits, for the lease.
-local function hold_limits(ctx, id, limited, fence) local holding = KEYS[30]
+local function hold_limits(ctx, id, limited, fence) local holding = KEYS[31]
   local keys = {}
   for _, limit in ipairs(limited) do
     if limit.most then
@@ -1808,7 +1825,7 @@ end
 -- full a minute ago, although the end of a lease opens them: holders without a lease, as an evicting server leaves them, are
 -- forgotten, and so are tasks that are not blocked, as older versions of these scripts left them.
 -- WHEN ctx.settings_limits > 0
-local function limits_on_housekeep(ctx) local blocked, waiting, limit_lines, rates = KEYS[13], KEYS[31], KEYS[32], KEYS[33]
+local function limits_on_housekeep(ctx) local blocked, waiting, limit_lines, rates = KEYS[14], KEYS[32], KEYS[33], KEYS[34]
   local over = redis.call('ZRANGE', rates, '-inf', ctx.now, 'BYSCORE', 'LIMIT', 0, 100)
   if #over > 0 then redis.call('ZREM', rates, unpack(over)) end  -- at most 100: as read above
   local keys = redis.call('ZRANGE', limit_lines, BAND, BAND + ctx.now - 60000, 'BYSCORE', 'LIMIT', 0, 25)
@@ -1831,7 +1848,7 @@ local function on_housekeep(ctx, wanted)
 end
 
 -- sweep_once(ctx, limit): delete expired fields of `once`, at most limit. Returns the number.
-local function sweep_once(ctx, limit) local once, once_due = KEYS[20], KEYS[21]
+local function sweep_once(ctx, limit) local once, once_due = KEYS[21], KEYS[22]
   local fields = redis.call('ZRANGE', once_due, '-inf', ctx.now, 'BYSCORE', 'LIMIT', 0, limit)
   if #fields == 0 then return 0 end
   -- at most 4,010: limit, as add_tasks gives it for 1,000 items
@@ -1847,7 +1864,7 @@ end
 
 -- retire_worker(name): remove the current incarnation of a worker name. The last eight incarnations are remembered for
 -- 2 minutes, so that a late repeated `register` of one of them is not accepted as new.
-local function retire_worker(name) local worker_hash = KEYS[18]
+local function retire_worker(name) local worker_hash = KEYS[19]
   local row = redis.call('HMGET', worker_hash .. name, 'incarnation', 'replaced')
   local replaced = string.match((row[1] or '') .. ' ' .. (row[2] or ''), '^ ?(' .. string.rep('%S* ?', 8) .. ')')
   redis.call('DEL', worker_hash .. name)
@@ -1857,7 +1874,7 @@ end
 
 -- sweep_workers(ctx): forget workers that have been silent for too long: at most 100, as many as ctx.work allows, at
 -- least 10. Their leases expire by themselves.
-local function sweep_workers(ctx) local workers = KEYS[17]
+local function sweep_workers(ctx) local workers = KEYS[18]
   local silent_ms = ctx.presence_ms or read_presence()
   local most = math.max(10, math.min(100, math.floor(ctx.work / 6)))
   local gone = redis.call('ZRANGE', workers, '-inf', ctx.now - silent_ms, 'BYSCORE', 'LIMIT', 0, most)
@@ -1888,7 +1905,7 @@ end
 -- removed. If a link's only child is a link, the child takes its place, behind all others, with the stamp of the last
 -- cancelled tree. So there are fewer links than tasks.
 -- LATE
-local function shorten_family(ctx, id) local task, children, ends = KEYS[4], KEYS[24], KEYS[27]
+local function shorten_family(ctx, id) local task, children, ends = KEYS[4], KEYS[25], KEYS[28]
   local link = redis.call('HMGET', task .. id, 'gone', 'link', 'pruned')
   -- at most 1,100: each round takes out a link, and there is one for each task of the call, and two more
   while link[1] and link[2] do
@@ -1923,7 +1940,7 @@ end
 -- rid and last settlement. The stub of a child that has children stays as long as they do, so that a cancelled tree
 -- finds them. most: about how many commands it may send, at least 1, or nil. Returns how many tasks, and what is left
 -- of `most`.
-local function remove_tasks(ctx, ids, since, why, most) local task, payload, result, log, reply, by_user, by_tag, children = KEYS[4], KEYS[5], KEYS[6], KEYS[7], KEYS[8], KEYS[22], KEYS[23], KEYS[24]
+local function remove_tasks(ctx, ids, since, why, most) local task, payload, result, log, ended_runs, reply, by_user, by_tag, children = KEYS[4], KEYS[5], KEYS[6], KEYS[7], KEYS[8], KEYS[9], KEYS[23], KEYS[24], KEYS[25]
   if #ids == 0 then return 0, most end
   local keys, by_index, stubs, families, touched, count, left = {}, {}, {}, {}, {}, 0, most or math.huge
   local function leave(index, id)
@@ -1945,7 +1962,8 @@ local function remove_tasks(ctx, ids, since, why, most) local task, payload, res
     local parent = own[3]
     local linked = some_have > 0 and parent and parent ~= id and redis.call('EXISTS', families[i]) == 1
     keys[at + 1], keys[at + 2], keys[at + 3], keys[at + 4] = task .. id, payload .. id, result .. id, log .. id
-    if not own[6] then keys[at + 5] = reply .. id end  -- that of an older task of this id
+    keys[at + 5] = ended_runs .. id
+    if not own[6] then keys[at + 6] = reply .. id end  -- that of an older task of this id
     if own[1] then leave(by_user .. own[1], id) end
     for tag in string.gmatch(own[2] or '', '[^,]+') do leave(by_tag .. tag, id) end
     if parent and not linked then leave(children .. parent, id) end
@@ -1976,7 +1994,7 @@ end
 
 -- trim_set(ctx, set, keep_ms, max, limit): delete the oldest of the finished or the dead beyond an age (nil: none)
 -- and a number, at most limit, and as many as ctx.work allows; how many. ctx.untrimmed: there are more. The dead go with an event each.
-local function trim_set(ctx, set, keep_ms, max, limit) local dead = KEYS[16]
+local function trim_set(ctx, set, keep_ms, max, limit) local dead = KEYS[17]
   local ids, since = oldest_beyond(ctx, set, keep_ms, max, limit)
   if #ids == 0 then return 0 end
   local count, left = remove_tasks(ctx, ids, since, 'trimmed', math.max(ctx.work, 50))
@@ -1992,7 +2010,7 @@ end
 -- trim_ended(ctx, limit): delete ended tasks beyond the age and the number that the queue keeps, at most limit finished
 -- and limit dead ones. Returns how many. It also trims old events in whole blocks, which costs almost nothing, unless groups read
 -- them: then events.trim does. It reads presence_ms for sweep_workers, and history_ms for the history.
-local function trim_ended(ctx, limit) local config, finished, dead, events = KEYS[1], KEYS[15], KEYS[16], KEYS[39]
+local function trim_ended(ctx, limit) local config, finished, dead, events = KEYS[1], KEYS[16], KEYS[17], KEYS[40]
   local row = redis.call('HMGET', config, 'finished_keep_ms', 'dead_keep_ms', 'dead_max', 'events_keep_ms', 'presence_ms', 'history_ms',
     'events_groups')
   local finished_keep_ms, dead_keep_ms = tonumber(row[1] or 604800000), tonumber(row[2] or 2592000000)
@@ -2007,7 +2025,7 @@ end
 
 -- housekeep(ctx, wanted): once a second for each slot that claims: note the worker's presence, forget old ended tasks, silent
 -- workers and keys of `once` whose time is over, and let features do what is due. False if more is left, for the next call.
-local function housekeep(ctx, wanted) local workers = KEYS[17]
+local function housekeep(ctx, wanted) local workers = KEYS[18]
   redis.call('ZADD', workers, ctx.now_text, worker)
   local trimmed = trim_ended(ctx, 100)
   sweep_workers(ctx)
@@ -2036,7 +2054,7 @@ local function join_traces(traces, count)
 end
 
 -- note_starts(ctx): store the GCRA times of all rates that this claim has used.
-local function note_starts(ctx) local rates = KEYS[33]
+local function note_starts(ctx) local rates = KEYS[34]
   local due = {}
   for i, limit in ipairs(ctx.started) do
     due[2 * i - 1], due[2 * i] = string.format('%.3f', limit.next_ms), limit.key
@@ -2049,7 +2067,7 @@ end
 -- because a change of a limit wakes no worker. ctx.timed: lanes in which this claim met a rate. It leaves a token there, because its
 -- own worker may be busy when the next task may start.
 -- WHEN ctx.settings_limits > 0
-local function limits_on_claimed(ctx) local limit_lines = KEYS[32]
+local function limits_on_claimed(ctx) local limit_lines = KEYS[33]
   if ctx.started[1] then note_starts(ctx) end
   for _, id in ipairs(ctx.victims) do cancel_one(ctx, id) end
   local lined, seen = {}, {}
@@ -2069,7 +2087,7 @@ end
 
 -- limits_on_unlease(ctx, ids): the tasks no longer count for their limits, so the next tasks in those queues may start.
 -- WHEN ctx.settings_limits > 0
-local function limits_on_unlease(ctx, ids) local running, holding, limit_lines = KEYS[2], KEYS[30], KEYS[32]
+local function limits_on_unlease(ctx, ids) local running, holding, limit_lines = KEYS[2], KEYS[31], KEYS[33]
   local freed, keys, lined = {}, {}, {}
   for i, lease in ipairs(redis.call('HMGET', running, unpack(ids))) do  -- at most 1,000: as end_leases
     for _, key in ipairs(held_limits(lease)) do
@@ -2097,7 +2115,7 @@ end
 
 -- promote_due(ctx, limit): put delayed tasks that are due at the end of their lanes, the earliest first, as many as ctx.work
 -- allows. Tasks that crashed again and are due at the same time keep the order that they had before, not that of ids.
-local function promote_due(ctx, limit) local config, task, delayed = KEYS[1], KEYS[4], KEYS[12]
+local function promote_due(ctx, limit) local config, task, delayed = KEYS[1], KEYS[4], KEYS[13]
   limit = math.min(limit, math.ceil(ctx.work / (ctx.settings_fair > 0 and 3 or 2)))
   local page = redis.call('ZRANGE', delayed, '-inf', ctx.now, 'BYSCORE', 'LIMIT', 0, limit + 1, 'WITHSCORES')
   if #page == 0 then return 0 end
@@ -2133,7 +2151,7 @@ end
 -- reap_expired(ctx, limit): take back leases past their deadline, by deadline and then by place among the first 1,000,
 -- as many as ctx.work allows. After its first crash a task returns to its old place. After the n-th it waits for the
 -- backoff of n-1. max_crashes of them end it.
-local function reap_expired(ctx, limit) local config, running, leases, task, deadlines = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[14]
+local function reap_expired(ctx, limit) local config, running, leases, task, deadlines = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[15]
   local ids = redis.call('ZRANGE', leases, '-inf', ctx.now, 'BYSCORE', 'LIMIT', 0, limit + 1)
   if #ids == 0 then return 0 end
   local held, by_lane, due, latest_ms, count = redis.call('HMGET', running, unpack(ids)), {}, {}, 0, 0  -- at most 1,001: one more than the limit
@@ -2176,6 +2194,7 @@ local function reap_expired(ctx, limit) local config, running, leases, task, dea
         redis.call('HSET', task .. id, 'stood', string.format('%.0f ', back_ms) .. lease.score)
         latest_ms = math.max(latest_ms, back_ms)
       end
+      note_run(ctx, id, lease.ran, 'stalled', reason or '', '')
       redis.call('HSET', task .. id, 'ran', lease.ran, 'crashes', crashes, 'deliveries', lease.delivery,
         reason and 'reason' or 'ready_ms', reason or ctx.now_text)
       if lease.tied and back_ms then await_deadline(ctx, id, back_ms, due) end
@@ -2192,7 +2211,7 @@ end
 
 -- move_due(ctx, set): process due entries of a set: at most 100, limited by ctx.work, but always a few, so that no set
 -- starves.
-local function move_due(ctx, set) local leases, delayed, deadlines, ends = KEYS[3], KEYS[12], KEYS[14], KEYS[27]
+local function move_due(ctx, set) local leases, delayed, deadlines, ends = KEYS[3], KEYS[13], KEYS[15], KEYS[28]
   local moves = {
     [leases] = reap_expired, [deadlines] = expire_waiting, [delayed] = promote_due, [ends] = propagate_ends,
   }
@@ -2202,7 +2221,7 @@ local function move_due(ctx, set) local leases, delayed, deadlines, ends = KEYS[
 end
 
 -- next_firing(ctx): the time of the next firing of any schedule; 0 if there is none, or if the queue is draining.
-local function next_firing(ctx) local schedules = KEYS[28]
+local function next_firing(ctx) local schedules = KEYS[29]
   if ctx.settings_mode == 'draining' then return 0 end
   local head = redis.call('ZRANGE', schedules, 0, 0, 'WITHSCORES')
   local due_ms = tonumber(head[2] or MAX_SAFE)
@@ -2229,7 +2248,7 @@ end
 
 -- start_tied(ctx, id): at the first lease of a task with ties: delete its scope and its deadline. Returns true if the
 -- task has expired.
-local function start_tied(ctx, id) local task, deadlines, once = KEYS[4], KEYS[14], KEYS[20]
+local function start_tied(ctx, id) local task, deadlines, once = KEYS[4], KEYS[15], KEYS[21]
   local own = redis.call('HMGET', task .. id, 'scope', 'expires_at_ms', 'deliveries')
   redis.call('ZREM', deadlines, id)
   local field = own[1] and 'scope:' .. own[1]

@@ -4,22 +4,23 @@
 -- of workers also do this. It removes nothing else. `more` is 1 if some may be left, because a call sends at most about
 -- 1,500 commands. Repeating it leaves the same state, but returns another count.
 --
--- KEYS   config   hash          {base}:config
--- KEYS   task     prefix/hash   {base}:task:     id
--- KEYS   payload  prefix/string {base}:payload:  id
--- KEYS   result   prefix/string {base}:result:   id
--- KEYS   log      prefix/list   {base}:log:      id
--- KEYS   reply    prefix/string {base}:reply:    id
--- KEYS   finished zset          {base}:finished
--- KEYS   dead     zset          {base}:dead
--- KEYS   once     hash          {base}:once
--- KEYS   once_due zset          {base}:once:due
--- KEYS   by_user  prefix/zset   {base}:by:user:  label
--- KEYS   by_tag   prefix/zset   {base}:by:tag:   label
--- KEYS   children prefix/zset   {base}:children: id
--- KEYS   ends     zset          {base}:ends
--- KEYS   counters hash          {base}:counters
--- KEYS   events   stream        {base}:events
+-- KEYS   config     hash          {base}:config
+-- KEYS   task       prefix/hash   {base}:task:       id
+-- KEYS   payload    prefix/string {base}:payload:    id
+-- KEYS   result     prefix/string {base}:result:     id
+-- KEYS   log        prefix/list   {base}:log:        id
+-- KEYS   ended_runs prefix/list   {base}:ended_runs: id
+-- KEYS   reply      prefix/string {base}:reply:      id
+-- KEYS   finished   zset          {base}:finished
+-- KEYS   dead       zset          {base}:dead
+-- KEYS   once       hash          {base}:once
+-- KEYS   once_due   zset          {base}:once:due
+-- KEYS   by_user    prefix/zset   {base}:by:user:    label
+-- KEYS   by_tag     prefix/zset   {base}:by:tag:     label
+-- KEYS   children   prefix/zset   {base}:children:   id
+-- KEYS   ends       zset          {base}:ends
+-- KEYS   counters   hash          {base}:counters
+-- KEYS   events     stream        {base}:events
 -- ARGV   limit     int 1..1000   ?=1000
 -- ARGV   trace     bytes 0..128  ?=
 -- ARGV   source    bytes 0..200  ?=
@@ -51,8 +52,8 @@ local function arg_uint(v, min, max)
 end
 
 local KEYS, ARGV = KEYS, ARGV
-if #KEYS ~= 17 then
-  return redis.error_reply('ADEQ_ARG expected 17 keys, got ' .. #KEYS)
+if #KEYS ~= 18 then
+  return redis.error_reply('ADEQ_ARG expected 18 keys, got ' .. #KEYS)
 end
 
 local limit = ARGV[1]
@@ -90,7 +91,7 @@ end
 
 -- emit(ctx, event, id, detail): add an entry to the stream, if the noun keeps events. detail: `name=value` words, or
 -- ''. The trace is ctx.trace, that of the task, or else that of the call.
-local function emit(ctx, event, id, detail) local events = KEYS[16]
+local function emit(ctx, event, id, detail) local events = KEYS[17]
   if ctx.settings_events_max == 0 then return end
   if detail ~= '' and source == '' and trace == '' and not ctx.trace then
     redis.call('XADD', events, 'MAXLEN', '~', ctx.settings_events_max, '*', 'event', event, 'timestamp', ctx.now_text, 'id', id,
@@ -153,7 +154,7 @@ end
 -- rid and last settlement. The stub of a child that has children stays as long as they do, so that a cancelled tree
 -- finds them. most: about how many commands it may send, at least 1, or nil. Returns how many tasks, and what is left
 -- of `most`.
-local function remove_tasks(ctx, ids, since, why, most) local task, payload, result, log, reply, by_user, by_tag, children = KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6], KEYS[11], KEYS[12], KEYS[13]
+local function remove_tasks(ctx, ids, since, why, most) local task, payload, result, log, ended_runs, reply, by_user, by_tag, children = KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6], KEYS[7], KEYS[12], KEYS[13], KEYS[14]
   if #ids == 0 then return 0, most end
   local keys, by_index, stubs, families, touched, count, left = {}, {}, {}, {}, {}, 0, most or math.huge
   local function leave(index, id)
@@ -175,7 +176,8 @@ local function remove_tasks(ctx, ids, since, why, most) local task, payload, res
     local parent = own[3]
     local linked = some_have > 0 and parent and parent ~= id and redis.call('EXISTS', families[i]) == 1
     keys[at + 1], keys[at + 2], keys[at + 3], keys[at + 4] = task .. id, payload .. id, result .. id, log .. id
-    if not own[6] then keys[at + 5] = reply .. id end  -- that of an older task of this id
+    keys[at + 5] = ended_runs .. id
+    if not own[6] then keys[at + 6] = reply .. id end  -- that of an older task of this id
     if own[1] then leave(by_user .. own[1], id) end
     for tag in string.gmatch(own[2] or '', '[^,]+') do leave(by_tag .. tag, id) end
     if parent and not linked then leave(children .. parent, id) end
@@ -205,7 +207,7 @@ local function remove_tasks(ctx, ids, since, why, most) local task, payload, res
 end
 
 -- sweep_once(ctx, limit): delete expired fields of `once`, at most limit. Returns the number.
-local function sweep_once(ctx, limit) local once, once_due = KEYS[9], KEYS[10]
+local function sweep_once(ctx, limit) local once, once_due = KEYS[10], KEYS[11]
   local fields = redis.call('ZRANGE', once_due, '-inf', ctx.now, 'BYSCORE', 'LIMIT', 0, limit)
   if #fields == 0 then return 0 end
   -- at most 4,010: limit, as add_tasks gives it for 1,000 items
@@ -216,7 +218,7 @@ end
 
 -- trim_set(ctx, set, keep_ms, max, limit): delete the oldest of the finished or the dead beyond an age (nil: none)
 -- and a number, at most limit, and as many as ctx.work allows; how many. ctx.untrimmed: there are more. The dead go with an event each.
-local function trim_set(ctx, set, keep_ms, max, limit) local dead = KEYS[8]
+local function trim_set(ctx, set, keep_ms, max, limit) local dead = KEYS[9]
   local ids, since = oldest_beyond(ctx, set, keep_ms, max, limit)
   if #ids == 0 then return 0 end
   local count, left = remove_tasks(ctx, ids, since, 'trimmed', math.max(ctx.work, 50))
@@ -232,7 +234,7 @@ end
 -- trim_ended(ctx, limit): delete ended tasks beyond the age and the number that the queue keeps, at most limit finished
 -- and limit dead ones. Returns how many. It also trims old events in whole blocks, which costs almost nothing, unless groups read
 -- them: then events.trim does. It reads presence_ms for sweep_workers, and history_ms for the history.
-local function trim_ended(ctx, limit) local config, finished, dead, events = KEYS[1], KEYS[7], KEYS[8], KEYS[16]
+local function trim_ended(ctx, limit) local config, finished, dead, events = KEYS[1], KEYS[8], KEYS[9], KEYS[17]
   local row = redis.call('HMGET', config, 'finished_keep_ms', 'dead_keep_ms', 'dead_max', 'events_keep_ms', 'presence_ms', 'history_ms',
     'events_groups')
   local finished_keep_ms, dead_keep_ms = tonumber(row[1] or 604800000), tonumber(row[2] or 2592000000)
@@ -247,7 +249,7 @@ end
 
 -- write_counts(ctx): add what this call has counted to the totals, once a call and not once a task. A number is added to its counter,
 -- a table of buckets to one counter for each bucket, and the sum of its values to another.
-local function write_counts(ctx) local counters = KEYS[15]
+local function write_counts(ctx) local counters = KEYS[16]
   for name, counted in pairs(ctx.counts) do
     if type(counted) == 'number' then
       redis.call('HINCRBY', counters, name, counted)
@@ -269,7 +271,7 @@ function arg_rare()
 -- removed. If a link's only child is a link, the child takes its place, behind all others, with the stamp of the last
 -- cancelled tree. So there are fewer links than tasks.
 -- LATE
-local function shorten_family(ctx, id) local task, children, ends = KEYS[2], KEYS[13], KEYS[14]
+local function shorten_family(ctx, id) local task, children, ends = KEYS[2], KEYS[14], KEYS[15]
   local link = redis.call('HMGET', task .. id, 'gone', 'link', 'pruned')
   -- at most 1,100: each round takes out a link, and there is one for each task of the call, and two more
   while link[1] and link[2] do

@@ -18,7 +18,7 @@
 -- ROLE   work
 -- REPLAY state
 -- FLAGS  allow-oom
--- COST   9 commands, 4 + 2n more for tasks, 2 more if there are limits, 1 for each limit of a task, 4 for each limit queue that opens and 3 for each of up to 100 tasks that leave it, up to 100 + 2n limit queues and tasks, O(n log m); at most 32,000 commands, 460,000 steps
+-- COST   9 commands, 4 + 3n more for tasks, 2 more if there are limits, 1 for each limit of a task, 4 for each limit queue that opens and 3 for each of up to 100 tasks that leave it, up to 100 + 2n limit queues and tasks, O(n log m); at most 34,000 commands, 460,000 steps
 -- LATE   answer_waiters cancel_task line_up settled_as
 
 local ctx, refused = open()

@@ -27,8 +27,8 @@
 -- ROLE   work
 -- REPLAY token
 -- FLAGS  allow-oom
--- COST   8 + 6n commands, 8 more for each task that others wait for, 5 to 10 for each of up to 100 waiting tasks, 2 more if there are limits, 1 for each limit of a task, 4 for each limit queue that opens and 3 for each of up to 100 tasks that leave it, up to 100 + 2n limit queues and tasks, O(n log m); at most 40,000 commands, 530,000 steps
--- EARLY  await_deadline backoff move_to_dead delay_until describe_death push_due settled_before trim_set
+-- COST   8 + 7n commands, 8 more for each task that others wait for, 5 to 10 for each of up to 100 waiting tasks, 2 more if there are limits, 1 for each limit of a task, 4 for each limit queue that opens and 3 for each of up to 100 tasks that leave it, up to 100 + 2n limit queues and tasks, O(n log m); at most 43,000 commands, 540,000 steps
+-- EARLY  note_run error_end await_deadline backoff move_to_dead delay_until describe_death push_due settled_before trim_set
 -- LATE   line_up
 
 local ctx, refused = open()

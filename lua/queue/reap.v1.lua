@@ -12,8 +12,8 @@
 -- ROLE   work
 -- REPLAY state
 -- FLAGS  allow-oom
--- COST   14 + 3n commands, 10 + 7n if tasks crash again, 8 more for each task that others wait for, 5 to 10 for each of up to 100 waiting tasks, 2 more if there are limits, 1 for each limit of a task, 4 for each limit queue that opens and 3 for each of up to 100 tasks that leave it, up to 100 + 2n limit queues and tasks, O(n log m); at most 7,700 commands, 140,000 steps
--- EARLY  await_deadline backoff move_to_dead delay_until first_leases push_due read_presence trim_set
+-- COST   14 + 4n commands, 10 + 8n if tasks crash again, 8 more for each task that others wait for, 5 to 10 for each of up to 100 waiting tasks, 2 more if there are limits, 1 for each limit of a task, 4 for each limit queue that opens and 3 for each of up to 100 tasks that leave it, up to 100 + 2n limit queues and tasks, O(n log m); at most 8,300 commands, 150,000 steps
+-- EARLY  note_run await_deadline backoff move_to_dead delay_until first_leases push_due read_presence trim_set
 
 local ctx, refused = open()
 if refused then return refused end

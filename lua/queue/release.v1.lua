@@ -16,8 +16,8 @@
 -- ROLE   work
 -- REPLAY token
 -- FLAGS  allow-oom
--- COST   11 + 2n commands, 2 more if there are limits, 1 for each limit of a task, 4 for each limit queue that opens and 3 for each of up to 100 tasks that leave it, up to 100 + 2n limit queues and tasks, O(n log m); at most 32,000 commands, 460,000 steps
--- EARLY  await_deadline delay_until push_due settled_before trim_set
+-- COST   11 + 3n commands, 2 more if there are limits, 1 for each limit of a task, 4 for each limit queue that opens and 3 for each of up to 100 tasks that leave it, up to 100 + 2n limit queues and tasks, O(n log m); at most 34,000 commands, 460,000 steps
+-- EARLY  note_run await_deadline delay_until push_due settled_before trim_set
 
 local ctx, refused = open()
 if refused then return refused end

@@ -260,7 +260,7 @@ class TaskRepair(Model):
 
     status: `sound`; `damaged`, in a dry run; `repaired`.
     kind: `lost` (the task was in no set), `twice` (in several), `lease` (a part of its lease was missing), `line` (it
-    waited for a limit, but not in that limit's queue).
+    waited for a limit, but not in that limit's queue), `runs` (it was deleted, but its runs were still stored).
     state: of the task after the repair; `gone` if no task was left.
     created, rid, index: only in a dry run: sort the tasks by these values before you pass their ids to the next call.
     """

@@ -12,6 +12,7 @@ from pyadeq.models.queue import Renewal, State
 ProgressStatus = Literal["noted", "cancelling", "lease_lost"]
 SteerStatus = Literal["asked", "not_found"]
 WorkerMode = Literal["run", "quiet", "stop", "restart"]
+RunOutcome = Literal["completed", "failed", "stalled", "released", "snoozed", "cancelled", "running"]
 
 
 class Heartbeat(Model):
@@ -98,3 +99,34 @@ class LogLine(Model):
 
     at: float
     text: str = Field(repr=False)
+
+
+class TaskRun(Model):
+    """One run of a task: one lease, from its claim to its end.
+
+    outcome: `completed`; `failed`, with a reason and the error; `stalled`: its lease ran out; `released` or `snoozed`:
+    its worker returned the task; `cancelled`; `running`.
+    delivery: which run of the task this is, from 1.
+    attempt: which attempt it was or would have been. Released, snoozed and stalled runs do not count as attempts.
+    ended: None while it runs.
+    reason: why it failed; `crash_loop` if its lease was one too many that ran out.
+    error: the last 1 KiB of the error; None if there is none, or if a codec has encrypted an error that is longer.
+    unreadable: why the codec does not accept the error. The error is None then.
+    """
+
+    outcome: RunOutcome
+    delivery: int
+    attempt: int
+    fence: int
+    worker: str
+    started: float
+    ended: float | None = None
+    reason: str | None = None
+    error: str | None = Field(default=None, repr=False)
+    unreadable: dict[str, str] = Field(default_factory=dict)
+
+    @computed_field  # type: ignore[prop-decorator]
+    @property
+    def seconds(self) -> float | None:
+        """How long it took; None while it runs."""
+        return None if self.ended is None else self.ended - self.started

@@ -51,6 +51,7 @@ def test_a_sound_queue_passes(queue: Queue, client: redis.Redis) -> None:
         (("SET", "payload:ghost", "1"), "payload:ghost has no task"),
         (("SET", "result:ghost", "1"), "result:ghost has no task"),
         (("RPUSH", "log:ghost", "1 line"), "log:ghost has no task"),
+        (("RPUSH", "ended_runs:ghost", "1 1 1 0 1 w 2 failed error "), "ended_runs:ghost has no task"),
         (("DEL", "reply:done"), "task done has ended, and its reply is not there"),
         (("SET", "reply:failed", "1 dead other\n"), "reply:failed says ['dead', 'other'], the task ['dead', 'error']"),
         (("SET", "reply:done", "1 cancelled\n"), "reply:done says ['cancelled'], the task ['completed']"),

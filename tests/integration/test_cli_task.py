@@ -222,6 +222,37 @@ def test_show_of_a_result(url: str, queue: Queue) -> None:
     assert '\nresult\n{\n  "ok": true\n}\n' in adeq("task", "show", queue.name, "t1", "--url", url).stdout
 
 
+def test_show_draws_the_runs(url: str, queue: Queue) -> None:
+    queue.enqueue(id="t1")
+    queue.release(queue.claim("w1")[0])
+    queue.fail(queue.claim("w2")[0], "Traceback\n  odd\nValueError: no route\n", reason="ValueError", delay=0)
+    queue.promote()
+    queue.claim("w3")
+    shown = adeq("task", "show", queue.name, "t1", "--url", url).stdout.partition("\nruns\n")[2].splitlines()
+    assert [line.split()[0] for line in shown] == ["run", "1", "2", "3"]
+    assert [shown[0].index(head) for head in ("started", "worker", "outcome")] == [
+        shown[3].index(cell) for cell in (iso(queue.runs("t1")[2].started), "w3", "running")
+    ]
+    assert shown[1].split()[4:] == ["w1", "released"]
+    assert shown[2].endswith("w2      failed    ValueError: no route")
+    found = answer("task", "show", queue.name, "t1", "--url", url)["runs"]
+    assert [(run["outcome"], run["worker"], run["reason"]) for run in found] == [
+        ("released", "w1", None),
+        ("failed", "w2", "ValueError"),
+        ("running", "w3", None),
+    ]
+    assert found[1]["ended_iso"] == iso(found[1]["ended"])
+    assert found[2]["ended_iso"] is None
+
+
+def test_show_says_how_many_runs_are_no_longer_known(url: str, queue: Queue) -> None:
+    queue.enqueue(id="t1")
+    for _ in range(23):
+        queue.release(queue.claim("w")[0])
+    shown = adeq("task", "show", queue.name, "t1", "--url", url).stdout
+    assert "\nruns\n(older runs are no longer known: 3)\nrun " in shown
+
+
 # cancel, retry, watch
 
 

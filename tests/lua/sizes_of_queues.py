@@ -94,6 +94,21 @@ def log_of_100_lines(bench: Workbench, _: int) -> AnyCall:
     return bench.calls.log(lease.id)
 
 
+@size(1)
+def runs_of_20_with_long_errors(bench: Workbench, _: int) -> AnyCall:
+    bench.real(bench.calls.configure(max_attempts=100))
+    bench.fill(1)
+    for _ in range(21):
+        bench.pass_time(400_000)
+        bench.real(bench.calls.promote())
+        (lease,) = bench.claim(1)
+        bench.real(bench.calls.fail([Failure(lease, "e" * 8192, reason="r" * 100)], [500_000]))
+    bench.pass_time(400_000)
+    bench.real(bench.calls.promote())
+    (lease,) = bench.claim(1)
+    return bench.calls.runs(lease.id)
+
+
 @size(64, 11_000)  # lanes; it counts 10,000
 def stats_of_many_lanes(bench: Workbench, n: int) -> AnyCall:
     lanes(bench, n)

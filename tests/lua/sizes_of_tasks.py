@@ -95,11 +95,18 @@ def follow(bench: Workbench, ids: list[str], each: int = 1) -> None:
     enqueue(bench, [(f"f{at}", Task(payload=b"x", user=f"f{at}", after=[ids[at // each]])) for at in count], "follow")
 
 
+def remember_runs(bench: Workbench, ids: list[str]) -> None:
+    """Each task has had 20 runs."""
+    run = b"%d 1 1 0 1 w %d failed error " % (START, START) + b"e" * 1024
+    bench.server.all([("RPUSH", f"{bench.base}:ended_runs:{id}", *[run] * 20) for id in ids])
+
+
 @state
 def holding(bench: Workbench, number: int) -> list[Lease]:
     """Leases that hold 26 limits each, others wait in the lines of all of their keys, and others for their ends."""
     everything(bench)
     ids = enqueue(bench, heavies(number))
+    remember_runs(bench, ids)
     leases: list[Lease] = []
     while len(leases) < number:
         leases += bench.claim(1000, lanes=LANES)
@@ -238,13 +245,13 @@ def ack_all_that_a_task_may_have(bench: Workbench, n: int) -> AnyCall:
 @size(1, MANY_LIMITS, beyond=1000)
 def fail_all_that_a_task_may_have(bench: Workbench, n: int) -> AnyCall:
     leases = holding(bench, n)
-    return bench.calls.fail([Failure(lease, b"e" * 1000, exit_code=1) for lease in leases], [0] * n)
+    return bench.calls.fail([Failure(lease, b"e" * 2000, exit_code=1) for lease in leases], [0] * n)
 
 
 @size(1, MANY_LIMITS, beyond=1000)
 def fail_for_good_all_that_a_task_may_have(bench: Workbench, n: int) -> AnyCall:
     leases = holding(bench, n)
-    return bench.calls.fail([Failure(lease, b"e" * 1000, retryable=False) for lease in leases], [0] * n)
+    return bench.calls.fail([Failure(lease, b"e" * 2000, retryable=False) for lease in leases], [0] * n)
 
 
 @size(1, MANY_LIMITS, beyond=1000)
@@ -267,7 +274,7 @@ def settle_all_that_a_task_may_have(bench: Workbench, n: int) -> AnyCall:
     leases = holding(bench, n)
     enqueue(bench, heavies(1100, 10_000))
     half = n // 2
-    fails = [Failure(lease, b"e" * 1000) for lease in leases[half:]]
+    fails = [Failure(lease, b"e" * 2000) for lease in leases[half:]]
     ends: dict[str, Any] = {"acks": acks(leases[:half], "x" * 1000), "fails": fails, "jitters": [0] * len(fails)}
     return bench.calls.settle("w", "i", 1, 10**6, limit=n, lanes=LANES, **ends)
 

@@ -167,6 +167,8 @@ class Model(Kept, Workers):
             if task := self._held(id, token):
                 task.attempts, task.reason, task.error = task.attempts + 1, reason, error
                 task.exit_code = more.get("exit_code")
+                cancelling = task.lease and task.lease.cancelling
+                task.end_run(self.now, "cancelled" if cancelling else "failed", task.attempts, reason, error or None)
                 most = task.spec.max_attempts or self.settings["max_attempts"]
                 if self._free(task):
                     task.settled = token, ("cancelled",)
@@ -194,6 +196,8 @@ class Model(Kept, Workers):
     def _give_back(self, verb: str, id: str, token: str, delay: int = 0) -> Answer:
         task = self._held(id, token)
         if task and task.at > self.now:
+            cancelling = task.lease and task.lease.cancelling
+            task.end_run(self.now, "cancelled" if cancelling else verb, task.attempts + 1)
             if self._free(task):
                 task.settled = token, ("cancelled",)
             else:
@@ -401,6 +405,8 @@ class Model(Kept, Workers):
         for task in late:
             task.crashes += 1
             self._note("stalled", task)
+            last = task.crashes >= self.settings["max_crashes"] and not (task.lease and task.lease.cancelling)
+            task.end_run(self.now, "stalled", task.attempts + 1, "crash_loop" if last else None)
             if self._free(task):
                 continue
             if task.crashes >= self.settings["max_crashes"]:

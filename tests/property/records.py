@@ -105,6 +105,7 @@ class Task:
     earlier: tuple[str, ...] = ()  # stamps of older tasks of this id, whose calls may be sent again
     keys: int = 0  # until when keys stand for it that it does not know
     log: list[str] = field(default_factory=list)
+    runs: list[Answer] = field(default_factory=list)  # outcome, number, attempt, worker, start, end, reason, error
     result: bytes | None = None
     result_ends: int | None = None  # when a result that is kept for a time is shown no more
 
@@ -114,6 +115,14 @@ class Task:
             return self.spec.tags
         value = self.spec.user if index == "user" else self.spec.parent
         return (value,) if value else ()
+
+    def end_run(
+        self, now: int, outcome: str, attempt: int, reason: str | None = None, error: str | None = None
+    ) -> None:
+        """Note how a run has ended that did not complete it. The last 20 are kept."""
+        assert self.last
+        run = (outcome, self.deliveries, attempt, self.last.worker, self.last.started, now, reason, error)
+        self.runs = [*self.runs, run][-20:]
 
     @property
     def waiting(self) -> bool:

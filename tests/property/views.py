@@ -15,6 +15,7 @@ from tests.property.records import ENDED, Answer, Task
 
 class Views(Link):
     def compare_views(self, ids: Sequence[str]) -> None:
+        self.compare_runs(ids)
         for id, view in zip(ids, self.run(self.calls.get(ids)), strict=True):
             task = self.model.tasks.get(id)
             if task is None:
@@ -24,6 +25,21 @@ class Views(Link):
                 parts = (view.data, view.error, view.result_data or None)
                 assert parts == (task.payload, task.error, task.result if shown else None), view
                 self._compare_view(task, view)
+
+    def compare_runs(self, ids: Sequence[str]) -> None:
+        for id in ids:
+            found = [
+                (one.outcome, one.delivery, one.attempt, one.worker, ms(one.started), one.ended and ms(one.ended),
+                 one.reason, one.error)
+                for one in self.run(self.calls.runs(id))
+            ]  # fmt: skip
+            task = self.model.tasks.get(id)
+            expected = [] if task is None else list(task.runs)
+            if task and task.last and (task.lease or task.state == "completed"):
+                how, attempt = ("running", task.attempts + 1) if task.lease else ("completed", task.attempts)
+                at = None if task.lease else task.at
+                expected.append((how, task.deliveries, attempt, task.last.worker, task.last.started, at, None, None))
+            assert found == expected, id
 
     def compare_outcomes(self, ids: Sequence[str]) -> None:
         for id, found in zip(ids, self.run(self.calls.outcome(ids)), strict=True):

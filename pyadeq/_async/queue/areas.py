@@ -49,6 +49,7 @@ class QueueAreas(Producing):
     get_many = forward("inspect", QueueInspect.get_many)
     outcome = forward("inspect", QueueInspect.outcome)
     log = forward("inspect", QueueInspect.log)
+    runs = forward("inspect", QueueInspect.runs)
     length = forward("inspect", QueueInspect.length)
     stats = forward("inspect", QueueInspect.stats)
     overview = forward("inspect", QueueInspect.overview)

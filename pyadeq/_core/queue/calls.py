@@ -53,7 +53,16 @@ from pyadeq.models.queue import (
     TaskView,
     Tier,
 )
-from pyadeq.models.worker import Heartbeat, LogLine, Outcome, ProgressStatus, SteerStatus, WorkerInfo, WorkerMode
+from pyadeq.models.worker import (
+    Heartbeat,
+    LogLine,
+    Outcome,
+    ProgressStatus,
+    SteerStatus,
+    TaskRun,
+    WorkerInfo,
+    WorkerMode,
+)
 
 
 @dataclass(frozen=True)
@@ -200,6 +209,10 @@ class QueueCalls(NounCalls, ScheduleCalls, LimitCalls, WeightCalls, PartitionCal
             {"item": [(id,) for id in ids]},
             decode=replies.statuses,
         )
+
+    def runs(self, id: str) -> Call[list[TaskRun]]:
+        decode = self.sealing.opening(replies.runs, self.sealing.runs)
+        return build_call("queue.runs.v1", self.base, {"now_ms": self.now_ms(), "id": id}, decode=decode)
 
     def release(self, leases: Sequence[Held]) -> Call[list[ReleaseStatus]]:
         return build_call(

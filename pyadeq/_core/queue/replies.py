@@ -29,7 +29,7 @@ from pyadeq.models.queue import (
     TaskRepair,
     TaskView,
 )
-from pyadeq.models.worker import Heartbeat, LogLine, Outcome, WorkerInfo
+from pyadeq.models.worker import Heartbeat, LogLine, Outcome, TaskRun, WorkerInfo
 
 
 def status(reply: Reply) -> str:
@@ -111,6 +111,10 @@ def heartbeat(reply: Reply) -> Heartbeat:
 
 def log_lines(reply: Reply) -> list[LogLine]:
     return [LogLine(at=at_ms / 1000, text=text.decode(errors="replace")) for _, at_ms, text in reply[2]]
+
+
+def runs(reply: Reply) -> list[TaskRun]:
+    return [_run(*fields) for _, *fields in reply[2]]
 
 
 def outcomes(reply: Reply) -> list[Outcome]:
@@ -229,6 +233,30 @@ def _lease(
     its["data"] = data
     its["record"] = {name.decode(): value for name, value in zip(words, words, strict=True)}
     return lease
+
+
+def _run(
+    outcome: bytes,
+    delivery: int,
+    attempt: int,
+    fence: int,
+    worker: bytes,
+    started_ms: int,
+    ended_ms: int,
+    reason: bytes,
+    error: bytes,
+) -> TaskRun:
+    return TaskRun.model_construct(
+        outcome=outcome.decode(),
+        delivery=delivery,
+        attempt=attempt,
+        fence=fence,
+        worker=worker.decode(),
+        started=started_ms / 1000,
+        ended=ended_ms / 1000 if ended_ms else None,
+        reason=reason.decode() or None,
+        error=error.decode(errors="replace") or None,
+    )
 
 
 def _outcome(status: bytes, *fields: Any) -> Outcome:

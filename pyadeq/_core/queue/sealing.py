@@ -12,10 +12,10 @@ from pyadeq.codec import Codec
 from pyadeq.errors import PayloadError
 from pyadeq.models.queue import AckStatus, Claimed, Lease, Settled, TaskView
 from pyadeq.models.schedule import Schedule
-from pyadeq.models.worker import Outcome
+from pyadeq.models.worker import Outcome, TaskRun
 
 T = TypeVar("T")
-V = TypeVar("V", TaskView, Outcome, Schedule)
+V = TypeVar("V", TaskView, Outcome, Schedule, TaskRun)
 What = Literal["payload", "result", "error"]
 AckItem = tuple[str, str, bytes]
 
@@ -96,6 +96,9 @@ class Sealing:
 
     def outcomes(self, outcomes: list[Outcome]) -> list[Outcome]:
         return [self._view(outcome, result="data", error="error") for outcome in outcomes]
+
+    def runs(self, runs: list[TaskRun]) -> list[TaskRun]:
+        return [self._view(run, error="error") for run in runs]
 
     def schedules(self, page: tuple[list[Schedule], str, float]) -> tuple[list[Schedule], str, float]:
         """Also keep the stored payload: the tasks of a schedule get it unchanged."""

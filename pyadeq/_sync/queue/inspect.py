@@ -13,7 +13,7 @@ from pyadeq._core.queue.history import Snapshot, points
 from pyadeq._core.queue.items import MAX_ITEMS, checked_lanes
 from pyadeq.models.base import Moment, Seconds, to_epoch_ms, to_ms
 from pyadeq.models.queue import HistoryPoint, Page, QueueOverview, QueueStats, State, TaskView
-from pyadeq.models.worker import LogLine, Outcome
+from pyadeq.models.worker import LogLine, Outcome, TaskRun
 
 HOUR, MONTH = 3600, 30 * 86_400
 
@@ -52,6 +52,15 @@ class QueueInspect(Area):
     def log(self, id: str) -> builtins.list[LogLine]:
         """Return the last lines, at most 100, that the runs of a task have logged, oldest first."""
         return self._runner.send(self._calls.log(id))
+
+    def runs(self, id: str) -> builtins.list[TaskRun]:
+        """Return the runs of a task, oldest first, with their ends and errors; [] if there is no such task.
+
+        All runs that failed, stalled, or were released or snoozed are there, at most the last 20. The last entry is the
+        run that completed the task, or that still runs, if there is one. `delivery` numbers the runs from 1: if the
+        first entry has a larger number, older runs are no longer known.
+        """
+        return self._runner.send(self._calls.runs(id))
 
     def length(self, lanes: Sequence[str] = ("any",)) -> builtins.list[int]:
         """Return how many tasks are ready in each of these lanes."""

@@ -84,9 +84,9 @@ def _repair(url: str, names: list[str], dry_run: bool, output: Format) -> None:
         rows = [damage.model_dump() for damage in damages]
         print_json({"server": shown_url(url), "dry_run": dry_run, "queues": rows}, output)
     elif damages:
-        counts = ["tasks", "lost", "twice", "leases", "lines", "lanes", "repaired"]
+        counts = ["tasks", "lost", "twice", "leases", "lines", "lanes", "runs", "repaired"]
         shown = [[one.queue, *(f"{getattr(one, name):,}" for name in counts), _states(one)] for one in damages]
-        print_rows(["queue", *counts, "now"], shown, right=counts, spare=["lanes", "lines", "leases"])
+        print_rows(["queue", *counts, "now"], shown, right=counts, spare=["runs", "lanes", "lines", "leases"])
     else:
         print("no queue was found")
     for one in damages:

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import Any
+
 from rich.text import Text
 
+from pyadeq import TaskRun
 from pyadeq.ext.cli.arguments import QueueName, TaskId
 from pyadeq.ext.cli.common import DEFAULT_URL, Format, Output, Url, connected, iso, print_json, safe, stdout
-from pyadeq.ext.cli.listing import not_found, print_task, whole
+from pyadeq.ext.cli.listing import not_found, print_task, time_of, whole
 from pyadeq.ext.cli.resolve import existing_queue
 from pyadeq.ext.cli.reveal import Actor, Reveal, as_asked
+from pyadeq.ext.cli.tables import print_rows
 from pyadeq.tiers import may_show
 
 
@@ -20,21 +25,49 @@ def show(
     url: Url = DEFAULT_URL,
     output: Output = Format.table,
 ) -> None:
-    """Show everything about a task that its data tier allows: payload, result and error, and the end of its log."""
+    """Show everything about a task that its data tier allows: payload, result, error, runs, and its log."""
     with connected(url) as adeq:
         there = existing_queue(adeq, queue)
         task = there.get(id)
         if task is None:
             raise not_found(queue, id)
         task = as_asked(there, task, reveal, actor)
+        runs = there.runs(id)
+        if not (reveal or may_show(task.tier, "error")):
+            runs = [run.model_copy(update={"error": None}) for run in runs]
         log = there.log(id) if reveal or may_show(task.tier, "content") else []
     if output != Format.table:
         lines = [{"at": line.at, "at_iso": iso(line.at), "text": line.text} for line in log]
-        print_json({**whole(task), "log": lines}, output)
+        print_json({**whole(task), "runs": [_as_json(run) for run in runs], "log": lines}, output)
         return
     console = stdout()
     print_task(console, task)
+    if runs:
+        console.print(Text("\nruns", style="bold"))
+        _draw(runs)
     if log:
         console.print(Text("\nlog", style="bold"))
     for line in log:
         console.print(Text(f"{iso(line.at)} {safe(line.text)}"), soft_wrap=True)
+
+
+def _draw(runs: Sequence[TaskRun]) -> None:
+    """Print a time line: a line for each run."""
+    if runs[0].delivery > 1:
+        print(f"(older runs are no longer known: {runs[0].delivery - 1:,})")
+    rows = [(str(one.delivery), iso(one.started), _took(one), safe(one.worker), one.outcome, _why(one)) for one in runs]
+    print_rows(("run", "started", "took", "worker", "outcome", "why"), rows, right=("took",), spare=("worker", "took"))
+
+
+def _took(run: TaskRun) -> str:
+    return "" if run.seconds is None else f"{run.seconds:,.3f} s"
+
+
+def _why(run: TaskRun) -> str:
+    """The reason, and the last line of the error: a traceback ends with its exception."""
+    reason, line = run.reason or "", safe(((run.error or "").strip().splitlines() or [""])[-1])
+    return line if line.startswith(reason) else f"{reason}: {line}".removesuffix(": ")
+
+
+def _as_json(run: TaskRun) -> dict[str, Any]:
+    return {**run.model_dump(), "started_iso": iso(run.started), "ended_iso": time_of(run.ended) or None}

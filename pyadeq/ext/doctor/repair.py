@@ -31,7 +31,8 @@ class Damage(BaseModel):
     """What was found in a queue, or in a partition of one, and what of it was repaired.
 
     lost: tasks in no set. twice: tasks in several. leases: tasks of whose lease a part was missing. lines: entries of
-    limits that belonged to no task, or were missing. lanes: wrong entries in the list of lanes. now: where repaired
+    limits that belonged to no task, or were missing. lanes: wrong entries in the list of lanes. runs: deleted tasks of
+    which the runs were left. now: where repaired
     tasks are, by state. error: why the queue could not be looked at to the end.
     """
 
@@ -43,13 +44,14 @@ class Damage(BaseModel):
     leases: int = 0
     lines: int = 0
     lanes: int = 0
+    runs: int = 0
     repaired: int = 0
     now: dict[str, int] = {}
 
     @property
     def found(self) -> int:
         """All that was wrong."""
-        return self.lost + self.twice + self.leases + self.lines + self.lanes
+        return self.lost + self.twice + self.leases + self.lines + self.lanes + self.runs
 
 
 @dataclass
@@ -81,9 +83,9 @@ class _Base:
 
     def note(self, name: str, repair: bool) -> None:
         kind, _, rest = name.partition(":")
-        if kind == "task" and PATTERNS["id"].fullmatch(rest):
+        if kind in ("task", "ended_runs") and PATTERNS["id"].fullmatch(rest):
             self.ids.append(rest)
-            self.damage.tasks += 1
+            self.damage.tasks += kind == "task"
             if len(self.ids) == CHECKED:
                 self.attempt(partial(self.check, repair))
                 self.ids.clear()
@@ -103,7 +105,7 @@ class _Base:
 
     def settle(self, repair: bool) -> None:
         """Count the damaged tasks, and put them back, the oldest first."""
-        counted = {"lost": "lost", "twice": "twice", "lease": "leases", "line": "lines"}
+        counted = {"lost": "lost", "twice": "twice", "lease": "leases", "line": "lines", "runs": "runs"}
         for one in self.damaged.values():
             name = counted[one.kind or "lost"]
             setattr(self.damage, name, getattr(self.damage, name) + 1)

@@ -44,6 +44,7 @@ local function reap_expired(ctx, limit)
         redis.call('HSET', task .. id, 'stood', string.format('%.0f ', back_ms) .. lease.score)
         latest_ms = math.max(latest_ms, back_ms)
       end
+      note_run(ctx, id, lease.ran, 'stalled', reason or '', '')
       redis.call('HSET', task .. id, 'ran', lease.ran, 'crashes', crashes, 'deliveries', lease.delivery,
         reason and 'reason' or 'ready_ms', reason or ctx.now_text)
       if lease.tied and back_ms then await_deadline(ctx, id, back_ms, due) end

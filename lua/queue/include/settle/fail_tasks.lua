@@ -26,6 +26,7 @@ local function fail_tasks(ctx, fails)
         local shown = describe_death(ctx, lease.attempt, fails.error[i], extra.sealed or own[7] == 'restricted')
         move_to_dead(ctx, 'task.dead', id, reason, lease.tied, fails.error[i], shown)
       end
+      note_run(ctx, id, lease.ran, lease.cancelling and 'cancelled' or 'failed', reason, error_end(fails.error[i], extra.sealed))
       redis.call('HSET', task .. id, 'ran', lease.ran, 'attempts', lease.attempt, 'deliveries', lease.delivery,
         'reason', reason, 'error', fails.error[i], 'settled', settled_as(token, answers[i]))
       if extra.exit_code then

@@ -16,6 +16,7 @@ local function return_leases(ctx, ids, tokens, delays)
       local back_ms = delays and ctx.now + delays[i] or ctx.now
       ended[#ended + 1], ended[id], ctx.trace = id, true, lease.trace
       answers[i] = lease.cancelling and { 'cancelled' } or { verb, delays and back_ms or lease.score % BAND }
+      note_run(ctx, id, lease.ran, answers[i][1], '', '')
       redis.call('HSET', task .. id, 'ran', lease.ran, 'deliveries', lease.delivery, 'ready_ms', ctx.now_text,
         'settled', settled_as(lease.token, answers[i]))
       if lease.cancelling then

@@ -83,6 +83,7 @@ class PartitionedQueue(Putting, TakingPart):
 
     get = forward("inspect", PartitionedInspect.get)
     log = forward("inspect", PartitionedInspect.log)
+    runs = forward("inspect", PartitionedInspect.runs)
     outcome = forward("inspect", PartitionedInspect.outcome)
     iterate = forward("inspect", PartitionedInspect.iterate)
     length = forward("inspect", PartitionedInspect.length)

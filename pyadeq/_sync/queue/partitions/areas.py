@@ -185,6 +185,7 @@ class PartitionedInspect(PartitionedArea):
 
     get = where_it_is("inspect", QueueInspect.get, lambda task: task is not None)
     log = where_it_is("inspect", QueueInspect.log, bool)
+    runs = where_it_is("inspect", QueueInspect.runs, bool)
     outcome = where_it_is("inspect", QueueInspect.outcome, _is_known)
     iterate = chain("inspect", QueueInspect.iterate)
     length = total("inspect", QueueInspect.length, _by_lane)
