@@ -132,6 +132,13 @@ def trim_nothing(bench: Workbench, _: int) -> AnyCall:
     return bench.calls.trim()
 
 
+@scenario(1)
+def trim_where_groups_read_the_events(bench: Workbench, n: int) -> AnyCall:
+    bench.real(bench.calls.ack(acks(bench.lease(n), b"result")))
+    bench.ask("HSET", ":config", "events_groups", 1)
+    return bench.calls.trim()
+
+
 @scenario(1, 100, 1000)
 def trim_by_age(bench: Workbench, n: int) -> AnyCall:
     bench.real(bench.calls.ack(acks(bench.lease(n, **TIES), b"result")))

@@ -18,7 +18,7 @@ UNREACHABLE: Final = {
         "*: no round over `item_count`",
         *(
             f"*: no round over `item_{field}`"
-            for field in ("action", "id", "key", "lane", "name", "resource", "rid", "user", "worker")
+            for field in ("action", "group", "id", "key", "lane", "name", "resource", "rid", "user", "worker")
         ),
         "queue/include/enqueue/add_tasks.lua: no round over `ids`",
         "queue/include/settle/fail_tasks.lua: no round over `fails.id`",
@@ -34,6 +34,10 @@ UNREACHABLE: Final = {
     ],
     "an entry of the history has 16 numbers": [
         "queue/history.v1.lua: no round over `string.gmatch(text, '%S+')`",
+    ],
+    "an event and a stream have fields": [
+        "events/include/group/add_event.lua: no round over `#fields`",
+        "events/include/stream/look_stream.lua: no round over `#info`",
     ],
     "two fields are asked for": [
         "queue/include/settle/settled_before.lua: no round over `redis.call('HMGET', task .. id, 'settled', 'settled_earlier')`",  # noqa: E501

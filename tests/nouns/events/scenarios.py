@@ -197,6 +197,38 @@ def read_where_the_stream_is_gone(bench: Bench, _: int) -> AnyCall:
     return bench.call("read", group="a")
 
 
+@scenario(0)
+def read_a_gap_of_a_stream_that_was_deleted_twice(bench: Bench, _: int) -> AnyCall:
+    reading(bench, 5)
+    for n in (3, 1):
+        bench.ask("DEL", ":events")
+        bench.add_events(n)
+        bench.read(limit=3)
+    bench.ask("DEL", ":events")
+    return bench.call("read", group="a")
+
+
+@scenario(2)
+def read_where_pending_ones_of_one_millisecond_were_trimmed(bench: Bench, n: int) -> AnyCall:
+    for number in range(n + 1):
+        bench.ask("XADD", ":events", f"{bench.now}-{number}", "event", "task.added", "timestamp", bench.now, "id", "t")
+    bench.register("a")
+    bench.read(limit=n)
+    bench.trim_to(1)
+    bench.pass_time(60_000)
+    return bench.call("read", group="a")
+
+
+@scenario(1)
+def read_and_trim_by_the_setting_of_the_noun(bench: Bench, n: int) -> AnyCall:
+    bench.ask("HSET", ":config", "events_keep_ms", 1000)
+    bench.put("trim")
+    bench.add_events(n)
+    bench.register("a")
+    bench.pass_time(3_600_000)
+    return bench.call("read", group="a")
+
+
 @scenario(15)
 def read_long_ones(bench: Bench, n: int) -> AnyCall:
     bench.add_events(n, *LONG)
@@ -334,6 +366,13 @@ def groups_of_no_stream(bench: Bench, _: int) -> AnyCall:
     return bench.call("groups")
 
 
+@scenario(1)
+def groups_whose_record_is_gone(bench: Bench, _: int) -> AnyCall:
+    bench.register("a")
+    bench.ask("DEL", ":events:group:a")
+    return bench.call("groups")
+
+
 # drop
 
 
@@ -447,3 +486,11 @@ def trim_where_a_group_has_lapsed_before(bench: Bench, _: int) -> AnyCall:
     bench.register("a")
     bench.pass_time(7 * DAY)
     return sent(bench, bench.call("trim"))
+
+
+@scenario(1)
+def trim_where_the_record_of_a_group_is_gone(bench: Bench, n: int) -> AnyCall:
+    bench.add_events(n)
+    bench.register("a")
+    bench.ask("DEL", ":events:group:a")
+    return bench.call("trim", before_ms=bench.now + 1)
