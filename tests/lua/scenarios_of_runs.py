@@ -95,3 +95,21 @@ def repair_what_is_left_of_runs(bench: Workbench, n: int) -> AnyCall:
     for id in ids:
         bench.ask("RPUSH", f":ended_runs:{id}", "1700000000000 1 1 0 1 w 1700000000001 failed error e")
     return bench.calls.repair(ids)
+
+
+@scenario(0)
+def runs_of_a_dropped_result(bench: Workbench, _: int) -> AnyCall:
+    (lease,) = bench.lease(1)
+    bench.full()
+    bench.real(bench.calls.ack([(lease, b"r" * 5000)]))
+    bench.full(False)
+    return bench.calls.runs(lease.id)
+
+
+@scenario(0)
+def runs_damaged(bench: Workbench, _: int) -> AnyCall:
+    """A completed task that is in no set: when it ended is not known."""
+    (lease,) = bench.lease(1)
+    bench.real(bench.calls.ack([(lease, b"r")]))
+    bench.ask("ZREM", ":finished", lease.id)
+    return bench.calls.runs(lease.id)
