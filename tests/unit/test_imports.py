@@ -29,6 +29,7 @@ LAYERS = {
     "worker_models": MODELS,
     "schedule_models": MODELS,
     "models": MODELS,
+    "tiers": MODELS,
     "_core": CORE,
     "ids": TASKS,  # of the standard library only, but it draws random numbers, so the pure layers may not use it
     "_tasks": TASKS,
