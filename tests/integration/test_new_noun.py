@@ -1,6 +1,6 @@
 """A noun of the ten files in tests/new_noun/files is found by everything, on a copy of this repository.
 
-Beside it is `mark` of tests/new_noun/second, as little a noun as there may be, and `bare`: the same without a Python
+Beside it is `badge` of tests/new_noun/second, as little a noun as there may be, and `bare`: the same without a Python
 class. See CONTRIBUTING.
 """
 
@@ -19,7 +19,7 @@ ROOT = Path(__file__).parents[2]
 FILES = ROOT / "tests/new_noun/files"
 SECOND = ROOT / "tests/new_noun/second"
 NOUN = "memo"
-NOUNS = f"{NOUN}. or mark. or bare."
+NOUNS = f"{NOUN}. or badge. or bare."
 PARTS = (
     "lua",
     "pyadeq",
@@ -49,14 +49,14 @@ def copy(tmp_path_factory: pytest.TempPathFactory) -> Path:
     shutil.copytree(SECOND, root, dirs_exist_ok=True)
     for part in ("lua", "tests/nouns"):
         (root / part / "bare").mkdir()
-        for file in (SECOND / part / "mark").iterdir():
+        for file in (SECOND / part / "badge").iterdir():
             if file.is_file():
-                (root / part / "bare" / file.name).write_text(file.read_text().replace("mark", "bare"))
+                (root / part / "bare" / file.name).write_text(file.read_text().replace("badge", "bare"))
     for command in ("lua/bundle.py", "pyadeq/_nouns.py", "pyadeq/_unasync.py"):
         run(root, command)
     run_tests(root, "tests/lua/test_sizes.py", "-m", "sizes", "-k", NOUNS, ADEQ_UPDATE_BUDGETS="1")
     run(root, "lua/bundle.py")
-    for noun in (NOUN, "mark", "bare"):
+    for noun in (NOUN, "badge", "bare"):
         run_tests(root, "tests/lua/test_costs.py", ADEQ_UPDATE_COSTS=noun)
     run_tests(root, "tests/embedding/test_vectors.py", "-k", NOUNS, ADEQ_UPDATE_CONFORMANCE="1")
     return root
@@ -96,7 +96,7 @@ def test_the_manifest_is_as_its_schema_says(copy: Path) -> None:
 
 
 def test_a_noun_with_one_script_and_one_setting_passes(copy: Path) -> None:
-    run_tests(copy, "tests/lua", "tests/embedding/test_vectors.py", "-k", "mark.")
+    run_tests(copy, "tests/lua", "tests/embedding/test_vectors.py", "-k", "badge.")
 
 
 def test_each_role_may_call_its_scripts_and_no_other(copy: Path) -> None:
@@ -132,9 +132,9 @@ with EmbeddedServer() as server, Adeq.from_url(server.url) as client:
     assert client.noun("bare", "a").configure(step=7)["step"] == 7
     assert json.loads(adeq("bare", "step", "--board", "a", "-o", "json", ADEQ_URL=server.url).stdout)["step"] == 7
     assert json.loads(adeq("bare", "ls", "-o", "json", ADEQ_URL=server.url).stdout) == ["a"]
-rules = acl_rules("memo.write", memo=["a"], mark=["b"], bare=["c"])
+rules = acl_rules("memo.write", memo=["a"], badge=["b"], bare=["c"])
 assert [rule for rule in rules if "~" in rule] == [
-    "%R~ade:{bare:c}:*", "%R~ade:{mark:b}:*", "~ade:{memo:a}:*", "~ade:{memo:a}!write"
+    "%R~ade:{badge:b}:*", "%R~ade:{bare:c}:*", "~ade:{memo:a}:*", "~ade:{memo:a}!write"
 ]
 assert "~ade:{memo:*}:*" in acl_rules("worker")
 """

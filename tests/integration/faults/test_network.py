@@ -157,7 +157,8 @@ def seen_of(client: Any, queue: Queue) -> Any:
     events = [(entry[b"event"], entry[b"id"]) for _, entry in client.xrange(f"{queue.base}:events")]
     shown = {"id", "state", "attempts", "crashes", "deliveries", "result", "reason"}
     tasks = [task.model_dump(include=shown) for state in get_args(State) for task in queue.iterate(state)]
-    counters = {name: count for name, count in queue.stats().counters.items() if ":" not in name}
+    counted = queue.stats().counters.items()
+    counters = {name: count for name, count in counted if ":" not in name and not name.endswith("_sum")}
     return events, sorted(tasks, key=lambda task: str(task["id"])), counters
 
 

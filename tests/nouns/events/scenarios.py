@@ -367,7 +367,7 @@ def groups_of_no_stream(bench: Bench, _: int) -> AnyCall:
 
 
 @scenario(1)
-def groups_whose_record_is_gone(bench: Bench, _: int) -> AnyCall:
+def groups_without_record(bench: Bench, _: int) -> AnyCall:
     bench.register("a")
     bench.ask("DEL", ":events:group:a")
     return bench.call("groups")
@@ -489,7 +489,7 @@ def trim_where_a_group_has_lapsed_before(bench: Bench, _: int) -> AnyCall:
 
 
 @scenario(1)
-def trim_where_the_record_of_a_group_is_gone(bench: Bench, n: int) -> AnyCall:
+def trim_with_groups_without_record(bench: Bench, n: int) -> AnyCall:
     bench.add_events(n)
     bench.register("a")
     bench.ask("DEL", ":events:group:a")

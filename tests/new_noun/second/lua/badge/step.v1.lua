@@ -1,4 +1,4 @@
--- mark.step.v1: how much a mark counts on a board.
+-- badge.step.v1: how much a badge counts on a board.
 --
 -- ARGV   now_ms   int 0..9000000000000 ?=0
 -- RETURN ok       now_ms:int step:int

@@ -1,4 +1,4 @@
-"""Paths of the script of marks."""
+"""Paths of the script of badges."""
 
 from __future__ import annotations
 

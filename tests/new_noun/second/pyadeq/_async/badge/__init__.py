@@ -1,16 +1,16 @@
-"""Marks: a noun with one script."""
+"""Badges: a noun with one script."""
 
 from __future__ import annotations
 
 from pyadeq._async.kernel.noun import Noun
 
 
-class Marks(Noun):
-    """The marks of a board."""
+class Badges(Noun):
+    """The badges of a board."""
 
-    noun = "mark"
+    noun = "badge"
 
     async def step(self) -> int:
-        """How much a mark counts."""
+        """How much a badge counts."""
         step: int = (await self._call("step")).step
         return step
