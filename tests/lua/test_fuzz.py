@@ -21,7 +21,7 @@ from tests.lua.arguments import bad, noun_of, slots, values
 from tests.lua.bench import START, Bench, MakeAny
 from tests.lua.benches import BENCHES
 from tests.lua.scenarios import AnyCall, small
-from tests.lua.watched import Refused, wire
+from tests.lua.watched import Refused, WatchError, wire
 from tests.quick import examples
 
 EXAMPLES = examples(20, 100)
@@ -82,11 +82,14 @@ def mutate(draw: Draw, args: list[bytes], others: list[bytes]) -> None:
             args.insert(draw(index), draw(st.sampled_from(others)))
 
 
-def mutate_keys(draw: Draw, script: Script, base: bytes, keys: list[bytes]) -> None:
-    """Change one thing about the keys: how many there are, or what one of them is called."""
+def mutate_keys(draw: Draw, script: Script, base: bytes, keys: list[bytes]) -> bool:
+    """Change one thing about the keys: how many there are, or what one of them is called. Returns whether two are
+    exchanged.
+    """
     at = draw(st.integers(0, len(keys) - 1))
     changes = ["drop", "double"] if BENCHES[noun_of(script)].whole else ["drop", "double", "rename", "exchange"]
-    match draw(st.sampled_from(changes)):
+    change: str = draw(st.sampled_from(changes))
+    match change:
         case "drop":
             del keys[at]
         case "double":
@@ -101,6 +104,7 @@ def mutate_keys(draw: Draw, script: Script, base: bytes, keys: list[bytes]) -> N
             ]
             other = draw(st.sampled_from(same))
             keys[at], keys[other] = keys[other], keys[at]
+    return change == "exchange"
 
 
 def keep_the_clock(script: Script, args: list[bytes]) -> None:
@@ -116,7 +120,8 @@ def test_no_call_breaks_a_script(
 ) -> None:
     script = library()[script_id]
     assert PREPARED[script_id], "no scenario with a test clock calls it: write one without clock="
-    pool = [*GARBAGE, *{value for slot in slots(script) for value in bad(slot.argument) if len(value) <= 20_000}]
+    found = {value for slot in slots(script) for value in bad(slot.argument) if len(value) <= 20_000}
+    pool = [*GARBAGE, *sorted(found)]
     outcomes: Counter[str] = Counter()
 
     @settings(
@@ -129,6 +134,7 @@ def test_no_call_breaks_a_script(
     def fuzz(data: st.DataObject) -> None:
         bench = make_any(noun_of(script))
         call = data.draw(st.sampled_from(PREPARED[script_id]), label="scenario")(bench)
+        exchanged = False
         for _ in range(CALLS):
             keys, args = list(map(wire, call.keys)), list(map(wire, call.args))
             if data.draw(st.booleans()):
@@ -136,13 +142,17 @@ def test_no_call_breaks_a_script(
             for _ in range(data.draw(st.integers(0, 3))):
                 mutate(data.draw, args, pool)
             if data.draw(st.integers(0, 4)) == 4:
-                mutate_keys(data.draw, script, bench.base.encode(), keys)
+                exchanged |= mutate_keys(data.draw, script, bench.base.encode(), keys)
             keep_the_clock(script, args)
             try:
                 bench.watched.run(script_id, keys, args)
                 outcomes["answered"] += 1
             except Refused as refused:
                 outcomes[refused.code] += 1
+            except WatchError as error:  # the members of one key, as the ids behind another, need not be ids
+                if not exchanged or "undeclared key" not in str(error):
+                    raise
+                break
         bench.remove()
 
     fuzz()
