@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from pyadeq._core.kernel.call import build_call
 from pyadeq._core.kernel.durability import Durability, check, confirm
 from pyadeq._core.kernel.manifest import library
 from pyadeq._core.kernel.refusals import Loss, Refusal
@@ -20,6 +21,12 @@ NOSCRIPT = Refusal("NOSCRIPT", "No matching script.")
 CREATED = [b"ok", 1, [[b"created"]]]
 CONFIRMED = [b"confirmed", 1]
 LOADED = library()["queue.confirm.v1"].sha1.encode()
+
+
+@pytest.mark.parametrize("noun", library().manifest["nouns"])
+def test_the_confirming_write_is_in_the_base_of_its_call(noun: str) -> None:
+    call = build_call(f"{noun}.confirm.v1", f"ade:{{{noun}:a}}", {"now_ms": 0}, decode=lambda reply: reply)
+    assert confirm(call, 0).keys == call.keys
 
 
 def enqueue(base: str = BASE) -> Any:

@@ -65,8 +65,8 @@ class Durability:
 def confirm(call: Call[Any], now_ms: int) -> Call[Any]:
     """Build the confirming write after a call, in the same base."""
     noun = call.script.id.partition(".")[0]
-    names = [key.name for key in call.script.keys]
-    base = call.keys[names.index("config")].removesuffix(":config")
+    at, config = next((at, key) for at, key in enumerate(call.script.keys) if key.name == "config")
+    base = call.keys[at].removesuffix(config.template.removeprefix("{base}"))
     return build_call(f"{noun}.confirm.v1", base, {"now_ms": now_ms}, decode=lambda reply: reply)
 
 
