@@ -9,6 +9,7 @@ import typer
 
 from pyadeq import TaskView, tiers
 from pyadeq.ext.cli.change_who import Actor, actor_of
+from pyadeq.ext.cli.listing import not_found
 from pyadeq.ext.cli.resolve import AnyQueue
 
 __all__ = ["Actor", "Reveal", "as_asked"]
@@ -23,7 +24,8 @@ def as_asked(queue: AnyQueue, task: TaskView, reveal: bool, actor: str | None) -
     if not tiers.hidden(task.tier):
         return task
     if reveal:
-        queue.reveal(task.id, actor=actor_of(actor))
+        if queue.reveal(task.id, actor=actor_of(actor)) == "not_found":  # deleted meanwhile: nothing was recorded
+            raise not_found(queue.name, task.id)
         return task
     print(f"{hidden_words(task)}; --reveal shows it", file=sys.stderr)
     return tiers.shown(task)
