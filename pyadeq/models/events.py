@@ -89,12 +89,16 @@ class EventGroup(Model):
 
 
 class EventGroups(NamedTuple):
-    """The groups of a stream. length: how many events it holds; first, last: the ids of its oldest and newest."""
+    """The groups of a stream.
+
+    length: how many events it holds. first, last: the ids of its oldest and newest. now: the time of the stream.
+    """
 
     length: int
     first: str
     last: str
     groups: tuple[EventGroup, ...]
+    now: float
 
 
 class EventsTrimmed(NamedTuple):

@@ -47,7 +47,7 @@ def payload(text: str) -> dict[str, str]:
 
 def groups(answer: Result) -> EventGroups:
     """The groups of a stream."""
-    return EventGroups(answer.length, answer.first, answer.last, tuple(map(_group, answer.items)))
+    return EventGroups(answer.length, answer.first, answer.last, tuple(map(_group, answer.items)), answer.now)
 
 
 def _group(item: Result) -> EventGroup:

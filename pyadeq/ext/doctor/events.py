@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
-from time import monotonic
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
 from pyadeq import Adeq, EventGroup
-from pyadeq.errors import ClockError
 from pyadeq.ext.doctor.report import Finding, ok, warn
+from pyadeq.ext.installation import event_streams
 
 OLD: Final = 86_400.0  # seconds for which an event may wait for its acknowledgement
-PAGE: Final = 1000  # keys
-MOST: Final = 1000  # streams
 
 
 class Read(NamedTuple):
@@ -26,28 +22,11 @@ class Read(NamedTuple):
 
 def look(adeq: Adeq, seconds: float) -> list[Read]:
     """The groups of all streams, as far as that takes no longer."""
-    until = monotonic() + seconds
-    head = adeq.prefix if adeq.slot is None else f"{adeq.prefix}:{{{adeq.slot}}}"
-    name = r"\{(\w+):([^}]+)\}" if adeq.slot is None else r"(\w+):([^:]+)"
-    streams: set[tuple[str, str]] = set()
-    cursor: Any = 0
-    while True:
-        cursor, keys = adeq.client.scan(cursor, f"{head}:*:events:groups", PAGE)
-        for key in keys:
-            text = key.decode(errors="replace") if isinstance(key, bytes) else key
-            if match := re.fullmatch(rf"{re.escape(head)}:{name}:events:groups", text):
-                streams.add((match[1], match[2]))
-        if not cursor or monotonic() > until:
-            break
-    found = []
-    for noun, own in sorted(streams)[:MOST]:
-        try:
-            groups = adeq.events(noun, own).groups().groups
-        except ClockError:  # the clock of a test: the server's time says nothing of it
-            continue
-        now, _ = adeq.client.time()
-        found += [Read(f"{noun}:{own}", one, max(now - one.oldest, 0) if one.oldest else 0) for one in groups]
-    return found
+    return [
+        Read(stream.name, one, max(stream.now - one.oldest, 0) if one.oldest else 0)
+        for stream in event_streams(adeq, seconds)
+        for one in stream.groups
+    ]
 
 
 def check(reads: Sequence[Read]) -> Finding:

@@ -14,9 +14,9 @@ from time import monotonic
 from typing import Any
 
 from pydantic import BaseModel
-from redis import Redis, RedisCluster
 
 from pyadeq import Adeq, AdeqError, Queue, TaskRepair
+from pyadeq.ext.installation import primaries
 from pyadeq.keys import PATTERNS, queue_base
 
 SCAN_COUNT = 1000  # keys looked at in one command
@@ -163,7 +163,7 @@ def inspect(
     until = None if seconds is None else monotonic() + seconds
     whose = _splitter(adeq)
     looked, complete = 0, True
-    for node in _nodes(adeq.client):
+    for _, node in primaries(adeq.client):
         cursor = -1
         while cursor:
             if cursor > 0 and until is not None and monotonic() > until:
@@ -186,13 +186,6 @@ def inspect(
         ids = _running(running[name], name) if name in running else iter(())
         base.attempt(partial(base.finish, ids, repair))
     return Inspection(sorted((base.damage for base in bases.values()), key=lambda damage: damage.queue), complete)
-
-
-def _nodes(client: Redis | RedisCluster) -> list[Redis]:
-    """The servers that hold keys: all primaries of a cluster."""
-    if isinstance(client, RedisCluster):
-        return [client.get_redis_connection(node) for node in client.get_primaries()]  # type: ignore[no-untyped-call]
-    return [client]
 
 
 def _base(adeq: Adeq, name: str, tag: str | None) -> _Base:
