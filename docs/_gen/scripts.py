@@ -14,7 +14,7 @@ from pyadeq._worker.health import Health
 from pyadeq._worker.metrics import HealthCollector
 from pyadeq.errors import SCRIPT_ERRORS
 from pyadeq.ext.metrics.rules import ALERTS, all_records
-from pyadeq.ext.metrics.table import TABLE
+from pyadeq.ext.metrics.table import LABELS, TABLE
 
 Manifest = dict[str, Any]
 DESCRIBED = ("queue", "lock")  # by the pages themselves
@@ -220,6 +220,15 @@ def metrics(of: str) -> str:
             name = family.samples[0].name
             rows.append((f"`{name}`", family.type, ", ".join(f"`{label}`" for label in labels), family.documentation))
     return table(("metric", "kind", "labels", "means"), rows)
+
+
+def labels(_: str) -> str:
+    """A table of the labels of an installation's metrics, with the metrics that have them."""
+    rows = [
+        (f"`{label}`", meaning, ", ".join(f"`{one.name}`" for one in TABLE if label in one.labels))
+        for label, meaning in LABELS.items()
+    ]
+    return table(("label", "means", "metrics"), rows)
 
 
 def alerts(_: str) -> str:

@@ -16,7 +16,7 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from pyadeq import Adeq, EmbeddedServer, Task
 from pyadeq.ext.metrics import AdeqCollector
-from pyadeq.ext.metrics.table import GROUPS, LANES, TABLE
+from pyadeq.ext.metrics.table import GROUPS, LABELS, LANES, MARKS, TABLE
 from tests.integration.cli import adeq as run
 from tests.integration.conftest import Clock
 
@@ -129,6 +129,59 @@ def test_sessions_and_rates(adeq: Adeq) -> None:
     assert rules == {("enforced", "api"): 1, ("shadow", "api"): 1, ("enforced", "big"): 1, ("shadow", "big"): 0}
 
 
+def test_groups_that_read_events(adeq: Adeq) -> None:
+    queue, events = adeq.queue("jobs"), adeq.events("queue", "jobs")
+    queue.configure(events_max=100)
+    queue.enqueue("x")
+    for group in ("quick", "slow"):
+        events.register(group)
+    events.read("quick", limit=1)
+    before = {key[0]: value for key, value in scraped(adeq).items() if "quick" in key[1:]}
+    assert (before["adeq_event_group_lag"], before["adeq_event_group_pending"]) == (2, 1)
+    assert (before["adeq_event_group_gap"], before["adeq_event_group_lost_total"]) == (0, 0)
+    assert 0 < before["adeq_event_group_oldest_seconds"] < 60
+    for _ in range(400):
+        queue.enqueue("x")
+    (slow,) = (one for one in events.groups().groups if one.name == "slow")
+    assert slow.missed > 0
+    after = {key[0]: value for key, value in scraped(adeq).items() if "slow" in key[1:]}
+    assert (after["adeq_event_group_gap"], after["adeq_event_group_lost_total"]) == (1, slow.missed)
+    assert (after["adeq_event_group_lapsed"], after["adeq_event_group_lag"]) == (0, slow.lag)
+    assert scraped(adeq)["adeq_events", "queue:jobs"] == events.groups().length
+
+
+def test_groups_of_partitions_are_added_up(adeq: Adeq) -> None:
+    queue = adeq.partitioned("jobs")
+    queue.repartition(2)
+    for number in range(20):
+        queue.enqueue(str(number))
+    parts = [one.name for one in map(queue.part, [one.tag for one in queue.partitions()]) if "/" in one.name]
+    assert len(parts) == 2
+    for name in parts:
+        adeq.events("queue", name).register("audit")
+    found = {key[0]: value for key, value in scraped(adeq).items() if key[1:] == ("audit", "queue:jobs")}
+    lag = sum(adeq.events("queue", name).groups().groups[0].lag for name in parts)
+    assert found["adeq_event_group_lag"] == lag >= 20
+    assert {key[1] for key in scraped(adeq) if key[0] == "adeq_events"} == {"queue:jobs"}
+
+
+def test_groups_in_a_slot(url: str, base_name: str) -> None:
+    with Adeq.from_url(url, prefix=base_name, slot="s") as adeq:
+        adeq.queue("jobs").enqueue("x")
+        adeq.events("queue", "jobs").register("audit")
+        assert scraped(adeq)["adeq_event_group_lag", "audit", "queue:jobs"] == 2
+
+
+def test_marks_are_times(adeq: Adeq) -> None:
+    for number in range(MARKS + 2):
+        adeq.mark(f"v{number}")
+    adeq.mark("v5")  # back again
+    marks = {key[1]: value for key, value in scraped(adeq).items() if key[0] == "adeq_mark_timestamp_seconds"}
+    assert marks.keys() == {f"v{number}" for number in range(3, MARKS + 2)}
+    assert max(marks, key=marks.__getitem__) == "v5"
+    assert marks["v5"] == adeq.marks()[-1].at
+
+
 def test_many_lanes_have_few_series(adeq: Adeq) -> None:
     queue = adeq.queue("jobs")
     for number in range(LANES + 10):
@@ -146,6 +199,7 @@ def test_a_scrape_of_ten_queues_costs_few_commands() -> None:
             queue.enqueue("x")
             queue.fail(queue.claim()[0], "no", retryable=False)
             queue.enqueue("y")
+            adeq.events("queue", queue.name).register("audit")
         collector = AdeqCollector(adeq)
         list(collector.collect())  # finds the names, and reads what is read once a minute
         before = commands(adeq.client)
@@ -200,6 +254,7 @@ def test_each_name_and_label_fits_prometheus() -> None:
         assert re.fullmatch(r"adeq_[a-z_]+", one.name)
         assert one.name.endswith("_total") == (one.kind == "counter")
         assert not set(one.labels) & {"task", "id", "user", "worker", "tag", "host"}
+    assert {label for one in TABLE for label in one.labels} == LABELS.keys()
 
 
 def test_the_command_prints_once(adeq: Adeq, url: str) -> None:

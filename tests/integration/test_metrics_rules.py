@@ -20,6 +20,7 @@ pytestmark = [
 
 Series = dict[str, str]
 # alert → series with which it fires, and with which it does not, each a value a minute for two hours
+VALUES = {"queue": "q", "domain": "d", "stream": "queue:q", "group": "g"}
 CASES: dict[str, tuple[Series, Series]] = {
     "AdeqServerAway": ({"adeq_up": "0x120"}, {"adeq_up": "1x120"}),
     "AdeqNoWorkers": (
@@ -55,6 +56,27 @@ CASES: dict[str, tuple[Series, Series]] = {
         {'adeq_workers_lost_total{queue="q"}': "4x120"},
     ),
     "AdeqQueuePaused": ({'adeq_queue_paused{queue="q"}': "1x120"}, {'adeq_queue_paused{queue="q"}': "0x60 1x60"}),
+    "AdeqEventsLost": (
+        {'adeq_event_group_lost_total{stream="queue:q",group="g"}': "0+1x120"},
+        {
+            'adeq_event_group_lost_total{stream="queue:q",group="g"}': "7x120",
+            'adeq_event_group_gap{stream="queue:q",group="g"}': "1x60 0x60",
+        },
+    ),
+    "AdeqGroupLags": (
+        {'adeq_event_group_lag{stream="queue:q",group="g"}': "0+1000x120"},
+        {'adeq_event_group_lag{stream="queue:q",group="g"}': "9000x120"},
+    ),
+    "AdeqGroupNotRead": (
+        {
+            'adeq_event_group_silent_seconds{stream="queue:q",group="g"}': "0+60x120",
+            'adeq_event_group_lag{stream="queue:q",group="g"}': "5x120",
+        },
+        {
+            'adeq_event_group_silent_seconds{stream="queue:q",group="g"}': "0+60x120",
+            'adeq_event_group_lag{stream="queue:q",group="g"}': "0x120",
+        },
+    ),
     "AdeqDeadlocksUnchecked": (
         {'adeq_locks_unchecked{domain="d"}': "1x120"},
         {'adeq_locks_unchecked{domain="d"}': "0x120"},
@@ -90,8 +112,8 @@ def test_each_alert_fires_and_stays_silent(tmp_path: Path) -> None:
 
 def cases(alert: Any) -> list[dict[str, Any]]:
     fires, silent = CASES[alert.name]
-    (named,) = {name for name in ("queue", "domain") if f"$labels.{name}" in alert.summary} or {""}
-    labels = {"severity": alert.severity, **({named: named[0]} if named else {})}
+    named = {name: value for name, value in VALUES.items() if f"$labels.{name} " in alert.summary}
+    labels = {"severity": alert.severity, **named}
     summary = re.sub(r"{{ \$labels\.(\w+) }}", lambda match: labels.get(match[1], ""), alert.summary)
     return [
         {
@@ -104,6 +126,16 @@ def cases(alert: Any) -> list[dict[str, Any]]:
             (silent, []),
         )
     ]
+
+
+def test_a_gap_of_unknown_size_is_an_alert(tmp_path: Path) -> None:
+    (lost,) = (one for one in ALERTS if one.name == "AdeqEventsLost")
+    test, _ = cases(lost)
+    test["input_series"] = [{"series": 'adeq_event_group_gap{stream="queue:q",group="g"}', "values": "1x120"}]
+    (tmp_path / "adeq.rules.yml").write_text(rules())
+    about = {"rule_files": ["adeq.rules.yml"], "evaluation_interval": "1m", "tests": [test]}
+    (tmp_path / "tests.yml").write_text(json.dumps(about))
+    assert "SUCCESS" in promtool("test", "rules", str(tmp_path / "tests.yml"))
 
 
 def test_rules_use_metrics_that_exist() -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from typing import Any
@@ -13,8 +13,9 @@ from prometheus_client.registry import Collector
 from redis.exceptions import RedisError
 
 from pyadeq import Adeq, QueueOverview, __version__
-from pyadeq.errors import AdeqError, TransportError
-from pyadeq.ext.metrics.table import COUNTED, GROUPS, LANES, TABLE
+from pyadeq.errors import AdeqError, ClockError, TransportError
+from pyadeq.ext.installation import event_streams, primaries
+from pyadeq.ext.metrics.table import COUNTED, GROUPS, LANES, MARKS, READERS, TABLE
 
 SLOWLY = 60.0
 """Seconds for which the names are remembered, and all that takes many commands. Finding the names scans all keys."""
@@ -22,7 +23,7 @@ STATES = ("ready", "delayed", "blocked", "running", "stalled", "finished", "dead
 BOUNDS_MS = tuple(2**power for power in range(0, 28, 2))
 """Every second bucket of the server, which counts in powers of two: exact, because a histogram is cumulative."""
 FAMILIES = {"gauge": GaugeMetricFamily, "counter": CounterMetricFamily, "histogram": HistogramMetricFamily}
-COUNTERS = [one.name for one in TABLE if one.kind == "counter"]
+COUNTERS = [one.name for one in TABLE if one.kind == "counter" and one.labels == ("queue",)]
 NOUNS = {"queue": True, "lock": False, "change": False, "session": True, "rate": True}
 """The nouns that are exported, and whether their partitions are wanted by name."""
 Kept = tuple[str, float, tuple[str, ...]]
@@ -51,7 +52,7 @@ class Families:
 
 
 class AdeqCollector(Collector):
-    """Exports all queues, lock domains and change domains: `REGISTRY.register(AdeqCollector(adeq))`.
+    """Exports a whole installation: `REGISTRY.register(AdeqCollector(adeq))`.
 
     It reads the server when it is scraped. Only the names, and what the table calls read once a minute, are kept for a
     minute. So any number of processes can export the same. If the server does not answer, `adeq_up` is 0.
@@ -70,7 +71,7 @@ class AdeqCollector(Collector):
         try:
             self._read(families)
             up = 1
-        except AdeqError:
+        except (AdeqError, RedisError):
             families, up = Families(), 0
         families.add("adeq_up", up)
         families.add("adeq_build_info", 1, __version__)
@@ -106,12 +107,13 @@ class AdeqCollector(Collector):
             for name in self._names["queue"]:
                 self._snapshot(name)
             dead = {name: name in parted for name, overview in overviews.items() if overview.dead}
-            self._kept = [*_permitted(self._dead(dead)), *_permitted(self._sessions()), *_permitted(self._rules())]
+            parts = (self._dead(dead), self._sessions(), self._rules(), self._groups(), self._marks())
+            self._kept = [one for part in parts for one in _permitted(part)]
             self._read_at = time.monotonic()
         for metric, value, labels in self._kept:
             families.add(metric, value, *labels)
         with suppress(RedisError):  # a user without the right to INFO
-            for server, node in _primaries(self._adeq.client):
+            for server, node in primaries(self._adeq.client):
                 families.add("adeq_server_memory_bytes", int(node.info("memory")["used_memory"]), server)
 
     def _dead(self, queues: Mapping[str, bool]) -> Iterator[Kept]:
@@ -144,6 +146,40 @@ class AdeqCollector(Collector):
             for mode in ("enforced", "shadow"):
                 yield "adeq_rate_rules", sum(one.shadow == (mode == "shadow") for one in rules), (namespace, mode)
 
+    def _groups(self) -> Iterator[Kept]:
+        """Of a group with partitions, numbers of events are added up, and of anything else the highest counts."""
+        lengths: Counter[str] = Counter()
+        found: dict[tuple[str, str], Counter[str]] = defaultdict(Counter)
+        for stream in event_streams(self._adeq):
+            name = stream.name.partition("/")[0]
+            lengths[name] += stream.length
+            for one in stream.groups:
+                own = found[name, one.name]
+                own.update({"lag": one.lag, "pending": one.pending, "lost_total": one.lost + one.missed})
+                highest: dict[str, float] = {
+                    "silent_seconds": stream.now - one.read,
+                    "oldest_seconds": stream.now - one.oldest if one.oldest else 0,
+                    "gap": one.gap is not None or one.missed > 0,
+                    "lapsed": one.lapsed,
+                }
+                for what, value in highest.items():
+                    own[what] = max(own[what], value)  # type: ignore[assignment]
+        worst = sorted(found, key=lambda one: (-found[one]["lapsed"], -found[one]["gap"], -found[one]["lag"], one))
+        for stream_and_group in worst[:READERS]:
+            for what, value in found[stream_and_group].items():
+                yield f"adeq_event_group_{what}", value, stream_and_group
+        for name in sorted({name for name, _ in worst[:READERS]}):
+            yield "adeq_events", lengths[name], (name,)
+
+    def _marks(self) -> Iterator[Kept]:
+        try:
+            marks = self._adeq.marks()[-MARKS:]
+        except ClockError:  # this client has the clock of a test
+            return
+        newest = {one.text: one.at for one in marks}  # of equal texts, the last
+        for text, at in newest.items():
+            yield "adeq_mark_timestamp_seconds", at, (text,)
+
     def _snapshot(self, name: str) -> None:
         """Take the snapshot of this minute, if no worker has done so."""
         whole, _, tag = name.partition("/")
@@ -163,16 +199,6 @@ def _permitted(found: Iterator[Kept]) -> list[Kept]:
         if error.retryable:
             raise
         return []
-
-
-def _primaries(client: Any) -> Iterator[tuple[str, Any]]:
-    """Each primary by `host:port`, or the path of its socket."""
-    if hasattr(client, "get_primaries"):
-        for node in client.get_primaries():
-            yield node.name, client.get_redis_connection(node)
-        return
-    at = client.connection_pool.connection_kwargs
-    yield at.get("path") or f"{at.get('host', 'localhost')}:{at.get('port', 6379)}", client
 
 
 def _queue(families: Families, name: str, stats: QueueOverview) -> None:

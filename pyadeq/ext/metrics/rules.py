@@ -85,6 +85,30 @@ ALERTS = (
         "Queue {{ $labels.queue }} has been paused for an hour: adeq queue resume {{ $labels.queue }}",
     ),
     Alert(
+        "AdeqEventsLost",
+        "sum by (stream, group) (increase(adeq_event_group_lost_total[1h])) > 0 "
+        "or max by (stream, group) (adeq_event_group_gap) == 1",
+        "0m",
+        "critical",
+        "Group {{ $labels.group }} of {{ $labels.stream }} has lost events, or has a gap: "
+        "adeq events groups --stream {{ $labels.stream }}",
+    ),
+    Alert(
+        "AdeqGroupLags",
+        "max by (stream, group) (adeq_event_group_lag) > 10000",
+        "10m",
+        "warning",
+        "Group {{ $labels.group }} of {{ $labels.stream }} is more than 10,000 events behind.",
+    ),
+    Alert(
+        "AdeqGroupNotRead",
+        "max by (stream, group) (adeq_event_group_silent_seconds) > 900 "
+        "and max by (stream, group) (adeq_event_group_lag) > 0",
+        "5m",
+        "warning",
+        "Events wait for group {{ $labels.group }} of {{ $labels.stream }}, and nobody reads.",
+    ),
+    Alert(
         "AdeqDeadlocksUnchecked",
         "max by (domain) (adeq_locks_unchecked) > 0",
         "10m",
