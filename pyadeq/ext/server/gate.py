@@ -1,0 +1,121 @@
+"""Between a request and what it is about: who asks, whether they may, and whether it exists."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from time import monotonic
+from typing import Annotated, Any, Final
+
+from fastapi import Depends, Path, Request
+
+from pyadeq import library
+from pyadeq.asyncio import Adeq
+from pyadeq.ext.server.problems import Refused
+from pyadeq.ext.server.rights import REVEAL, Principal, Scope
+
+Authenticate = Callable[[Request], Awaitable[Principal | None]]
+"""Tells who makes a request; None if nobody that it knows."""
+
+KNOWN_FOR: Final = 10.0
+"""Seconds for which it is remembered that a name exists, and whether it has partitions."""
+MOST_KNOWN: Final = 10_000
+
+
+class Gate:
+    """Of one application: its client, who asks, and what exists."""
+
+    def __init__(self, adeq: Adeq, authenticate: Authenticate) -> None:
+        self.adeq = adeq
+        self._authenticate = authenticate
+        self._known: dict[tuple[str, str], tuple[float, Any]] = {}
+
+    async def principal(self, request: Request) -> Principal:
+        """Who makes the request. Refused if nobody that is known."""
+        found = await self._authenticate(request)
+        if found is None:
+            how = "send a token: Authorization: Bearer adeq_…"
+            raise Refused(401, "UNAUTHENTICATED", how, headers={"WWW-Authenticate": "Bearer"})
+        return found
+
+    async def find(self, noun: str, name: str, create: bool) -> Any | None:
+        """One of a noun; None if it does not exist. create: also return one that does not exist yet."""
+        key, now = (noun, name), monotonic()
+        known = self._known.get(key)
+        if known and known[0] > now:
+            return known[1]
+        found, exists = await self._look(noun, name)
+        if exists:
+            if len(self._known) >= MOST_KNOWN:
+                self._known.clear()
+            self._known[key] = now + KNOWN_FOR, found
+        return found if exists or create else None
+
+    async def _look(self, noun: str, name: str) -> tuple[Any, bool]:
+        adeq = self.adeq
+        if noun == "queue" and adeq.slot is None:
+            queue = adeq.partitioned(name)
+            if len(await queue.partitions()) > 1:
+                return queue, True
+        found = adeq.noun(noun, name)
+        bases = getattr(found, "bases", (found.base,))
+        for base in bases:
+            if await adeq.client.exists(f"{base}:config"):
+                return found, True
+        if noun == "queue" and await adeq.client.exists(f"{found.base}:workers"):  # they may come before the first task
+            return found, True
+        return found, False
+
+
+@dataclass(frozen=True)
+class Access:
+    """To one of a noun, for somebody who has the right that the operation needs.
+
+    found: the object, such as a queue. scope: the scope that gives the right.
+    """
+
+    found: Any
+    name: str
+    principal: Principal
+    scope: Scope
+
+    def may_reveal(self, noun: str) -> bool:
+        """Whether what a tier hides may be shown."""
+        return REVEAL in self.scope.rights
+
+
+def field_of(noun: str) -> str:
+    """What paths call the name of one of a noun: `queue`, `domain`, `realm` …"""
+    return str(library().manifest["nouns"][noun]["field"])
+
+
+def access(noun: str, right: str, *, create: bool = False, by_user: bool = False) -> Any:
+    """A dependency: the object that the path names, for somebody with this right.
+
+    create: one that does not exist is accepted; the operation creates it.
+    by_user: the operation keeps to the user of the scope, if there is one. All others refuse such scopes.
+    """
+    field = field_of(noun)
+
+    async def find(request: Request, name: str) -> Access:
+        gate: Gate = request.app.state.gate
+        principal = await gate.principal(request)
+        scopes = principal.scopes_of(name)
+        scope = next((scope for scope in scopes if right in scope.rights and (by_user or scope.user is None)), None)
+        if not scopes:
+            raise missing(field, name)
+        if scope is None:
+            raise Refused(403, "FORBIDDEN", f"{principal.name} does not have the right {right} in {field} {name!r}")
+        found = await gate.find(noun, name, create)
+        if found is None:
+            raise missing(field, name)
+        return Access(found, name, principal, scope)
+
+    # The annotations of this module are texts, and `field` is known only here.
+    find.__annotations__ |= {"request": Request, "name": Annotated[str, Path(alias=field)]}
+    return Depends(find)
+
+
+def missing(what: str, name: str) -> Refused:
+    """The problem of what does not exist, or must not be known."""
+    return Refused(404, "NOT_FOUND", f"there is no {what} {name!r}")

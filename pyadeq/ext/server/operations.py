@@ -1,0 +1,246 @@
+"""Paths that are made of the methods of the client: each method's arguments, answer and docstring, at a path.
+
+So `Operation("PUT /queues/{queue}/limits/{key}", Limits.set, …)` is all that a method needs. Arguments that are not in
+the path are the fields of a JSON object; those of a GET are in the query. What needs more is a function of its own.
+"""
+
+from __future__ import annotations
+
+import inspect
+import typing
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from operator import attrgetter
+from types import NoneType
+from typing import Annotated, Any, Final, Literal, get_args, get_origin
+
+from fastapi import APIRouter, Body, Path, Query
+from pydantic import BaseModel, ConfigDict, create_model
+from starlette.responses import Response
+
+from pyadeq.asyncio import Result
+from pyadeq.ext.server.gate import Access, access, field_of
+from pyadeq.ext.server.paths import SEGMENT
+from pyadeq.ext.server.problems import Problem, Refused
+
+MOST: Final = 1000
+"""Entries of an answer that has no pages."""
+PROBLEMS: Final[dict[int | str, dict[str, Any]]] = {
+    "4XX": {"model": Problem, "description": "The request is refused."},
+    "5XX": {"model": Problem, "description": "The service or its server has failed."},
+}
+_LEFT_OUT: Final = {"self", "progress", "retry_for", "on_error", "rid"}
+"""Arguments that are functions, or that a caller of another process has no use for."""
+
+
+@dataclass(frozen=True)
+class Operation:
+    """A method of the client at a path.
+
+    at: the HTTP method and the path below /v1, as in `GET /queues/{queue}/stats`.
+    method: of the class of the noun's object, or of one of its areas.
+    needs: the role in the noun that one needs.
+    area: the attribute of the object that has the method: `limits`.
+    refused: words that the method answers, and the status of the problem that they are here.
+    create: whether the noun's object need not exist before.
+    name: of the operation, if it is not area and method.
+    without: arguments that it does not have.
+    show: takes from an answer what must not be shown.
+    """
+
+    at: str
+    method: Callable[..., Any]
+    needs: str
+    area: str = ""
+    refused: Mapping[str, int] = field(default_factory=dict)
+    create: bool = False
+    name: str = ""
+    without: tuple[str, ...] = ()
+    show: Callable[[Access, Any], Awaitable[Any]] | None = None
+
+    @cached_property
+    def verb(self) -> str:
+        """GET, POST, PUT, PATCH or DELETE."""
+        return self.at.split()[0]
+
+    @cached_property
+    def path(self) -> str:
+        """Below /v1."""
+        return self.at.split()[1]
+
+    @cached_property
+    def signature(self) -> inspect.Signature:
+        """Of the method."""
+        return inspect.signature(self.method, eval_str=True)
+
+
+def add(router: APIRouter, noun: str, operations: Iterable[Operation]) -> None:
+    """Add the operations of a noun to a router."""
+    for operation in operations:
+        _add(router, noun, operation)
+
+
+def path_of(path: str) -> str:
+    """A path whose names and ids may be anything: each `{name}` is one segment, see `paths`."""
+    return path.replace("}", f":{SEGMENT}}}")
+
+
+def operation_id(noun: str, method: str) -> str:
+    """`queue_limits_set`: what generated clients call the operation."""
+    return f"{noun}_{method}"
+
+
+def _add(router: APIRouter, noun: str, operation: Operation) -> None:
+    arguments = _arguments(operation.signature, operation.without)
+    in_path = {part.split("}")[0] for part in operation.path.split("{")[1:]}
+    own = in_path - {field_of(noun)}
+    rest = {name: found for name, found in arguments.items() if name not in own}
+    read = operation.verb == "GET"
+    name = operation.name or "_".join([*operation.area.split("."), operation.method.__name__]).strip("_")
+    body = None if read or not rest else _body(f"{noun}_{name}", rest)
+    parameters = [inspect.Parameter("access", KEYWORD, annotation=Annotated[Access, _access(noun, operation)])]
+    parameters += [
+        inspect.Parameter(name, KEYWORD, annotation=Annotated[arguments[name][0], Path()]) for name in sorted(own)
+    ]
+    if body:
+        optional = all(default is not ... for _, default in rest.values())
+        annotation: Any = Annotated[body | None if optional else body, Body()]
+        default = None if optional else inspect.Parameter.empty
+        parameters.append(inspect.Parameter("body", KEYWORD, annotation=annotation, default=default))
+    elif read:
+        parameters += [
+            inspect.Parameter(
+                name,
+                KEYWORD,
+                annotation=Annotated[_for_query(kind), Query()],
+                default=inspect.Parameter.empty if default is ... else default,
+            )
+            for name, (kind, default) in rest.items()
+        ]
+    word = operation.method.__name__
+    answer = _answer_of(operation)
+
+    async def handle(access: Access, body: Any = None, **given: Any) -> Any:
+        if body is not None:
+            given |= {name: getattr(body, name) for name in body.model_fields_set}
+        found = getattr(attrgetter(operation.area)(access.found) if operation.area else access.found, word)(**given)
+        value = await found if inspect.isawaitable(found) else [one async for one in _first(found)]
+        return answer(await operation.show(access, value) if operation.show and value is not None else value)
+
+    handle.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+    nothing = operation.signature.return_annotation in (None, NoneType)
+    router.add_api_route(
+        path_of(operation.path),
+        handle,
+        methods=[operation.verb],
+        name=f"{noun}_{name}",
+        operation_id=operation_id(noun, name),
+        summary=(operation.method.__doc__ or "").strip().split("\n")[0].split(". ")[0].rstrip("."),
+        description=inspect.cleandoc(operation.method.__doc__ or ""),
+        tags=[noun],
+        status_code=204 if nothing else 200,
+        response_model=None if nothing else _model(f"{noun}_{name}", operation.signature.return_annotation),
+        response_class=Response if nothing else router.default_response_class,
+        responses=PROBLEMS,
+    )
+
+
+KEYWORD: Final = inspect.Parameter.KEYWORD_ONLY
+
+
+def _access(noun: str, operation: Operation) -> Any:
+    return access(noun, f"{noun}.{operation.needs}", create=operation.create)
+
+
+def _arguments(signature: inspect.Signature, without: Sequence[str]) -> dict[str, tuple[Any, Any]]:
+    """The arguments of a method: type and default, `...` if there is none. Those of a TypedDict are one by one."""
+    found: dict[str, tuple[Any, Any]] = {}
+    for name, parameter in signature.parameters.items():
+        if name in _LEFT_OUT or name in without:
+            continue
+        kind, default = parameter.annotation, parameter.default
+        if parameter.kind == inspect.Parameter.VAR_KEYWORD:
+            (options,) = get_args(kind)
+            for key, value in typing.get_type_hints(options).items():
+                if key not in without:
+                    found[key] = (value, ... if key in options.__required_keys__ else None)
+        else:
+            found[name] = (kind, ... if default is inspect.Parameter.empty else default)
+    return found
+
+
+def _body(name: str, fields: Mapping[str, tuple[Any, Any]]) -> type[BaseModel]:
+    make: Any = create_model
+    made: type[BaseModel] = make(f"{_title(name)}Body", __config__=ConfigDict(extra="forbid"), **fields)
+    return made
+
+
+def _title(name: str) -> str:
+    return "".join(part.capitalize() for part in name.split("_"))
+
+
+def _for_query(kind: Any) -> Any:
+    """A type that a query can have: sequences are lists."""
+    return list[get_args(kind)[0]] if get_origin(kind) is Sequence else kind  # type: ignore[misc]
+
+
+async def _first(found: AsyncIterator[Any]) -> AsyncIterator[Any]:
+    count = 0
+    async for one in found:
+        yield one
+        count += 1
+        if count == MOST:
+            return
+
+
+def _model(name: str, kind: Any) -> Any:
+    """The model of an answer."""
+    origin, of = get_origin(kind), get_args(kind)
+    if origin is Literal:
+        return create_model(_title(name), status=(kind, ...))
+    if NoneType in of:  # the answer without it: None is 404
+        rest = [one for one in of if one is not NoneType]
+        return _model(name, rest[0]) if len(rest) == 1 else Any
+    if origin in (list, tuple, AsyncIterator, typing.AsyncIterator) or kind is list:
+        return create_model(_title(name), items=(list[of[0]], ...))  # type: ignore[valid-type]
+    simple = {bool: "done", int: "count", float: "value", str: "status"}
+    if kind in simple:
+        one: dict[str, Any] = {simple[kind]: (kind, ...)}
+        return create_model(_title(name), **one)
+    return dict[str, Any] if kind is Result else kind
+
+
+def _answer_of(operation: Operation) -> Callable[[Any], Any]:
+    """How the answer of a method becomes that of a request."""
+    kind = operation.signature.return_annotation
+    refused, path = operation.refused, operation.path
+
+    def check(status: str) -> None:
+        if status in refused:
+            raise Refused(refused[status], status.upper(), f"{path}: {status.replace('_', ' ')}")
+
+    def answer(value: Any) -> Any:
+        if kind in (None, NoneType):
+            return Response(status_code=204)
+        if value is None:
+            raise Refused(404, "NOT_FOUND", f"{path}: there is no such thing")
+        if isinstance(value, str):
+            check(value)
+            return {"status": value}
+        if isinstance(value, bool):
+            return {"done": value}
+        if isinstance(value, int):
+            return {"count": value}
+        if isinstance(value, float):
+            return {"value": value}
+        if isinstance(value, Result):
+            check(value.status)
+            return {"status": value.status, **value.fields}
+        if isinstance(value, list):
+            return {"items": value}
+        if isinstance(status := getattr(value, "status", None), str):
+            check(status)
+        return value
+
+    return answer

@@ -1,0 +1,53 @@
+"""Names and ids in paths: each is one segment, percent-encoded, and a path is split before it is decoded.
+
+So an id may have a `/`: `GET /v1/queues/mail/tasks/a%2Fb`. Servers decode the whole path first; `RawPaths` undoes it.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+from urllib.parse import quote, unquote
+
+from starlette.convertors import Convertor, register_url_convertor
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+SEGMENT: Final = "adeq_segment"
+
+
+class Segment(Convertor[str]):
+    """One segment of a path, decoded. Bytes that are not UTF-8 become U+FFFD, which no name has."""
+
+    regex = "[^/]+"
+
+    def convert(self, value: str) -> str:
+        """From the path."""
+        return unquote(value, errors="replace")
+
+    def to_string(self, value: str) -> str:
+        """Into a path."""
+        return segment(value)
+
+
+register_url_convertor(SEGMENT, Segment())
+
+
+def segment(text: str) -> str:
+    """Encode a name or an id as one segment of a path."""
+    return quote(text, safe="")
+
+
+class RawPaths:
+    """Gives an application the path as it was sent, below the prefix under which the application is mounted."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serve a request."""
+        if scope["type"] == "http" and scope.get("raw_path"):
+            prefix: str = scope.get("root_path", "")
+            raw = scope["raw_path"].partition(b"?")[0].decode("latin-1")
+            if scope["path"].startswith(f"{prefix}/"):  # a proxy may have taken the prefix away
+                raw = "/" + "/".join(raw.split("/")[1 + prefix.count("/") :])
+            scope = {**scope, "path": prefix + raw}
+        await self._app(scope, receive, send)

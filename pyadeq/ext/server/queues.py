@@ -1,0 +1,85 @@
+"""Operations on queues, and on their schedules, limits, shares, workers and dead tasks. Tasks: see `tasks`."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from fastapi import APIRouter
+
+from pyadeq import tiers
+from pyadeq.asyncio import (
+    Limits,
+    QueueAdmin,
+    QueueDead,
+    QueueInspect,
+    QueueSettings,
+    QueueWorkers,
+    Schedule,
+    Schedules,
+    Shares,
+)
+from pyadeq.ext.server.gate import Access
+from pyadeq.ext.server.operations import Operation, add
+
+MISSING: Final = {"not_found": 404}
+SCHEDULE: Final = {"not_found": 404, "stale": 409}
+DEAD: Final = {"not_found": 404, "not_dead": 409, "conflict": 409}
+
+
+async def shown_schedules(access: Access, found: list[Schedule]) -> list[Schedule]:
+    """Schedules, as far as the tiers of their tasks allow."""
+    tier = (await access.found.settings()).tier
+    return [tiers.shown_schedule(schedule, tier) for schedule in found]
+
+
+async def shown_schedule(access: Access, found: Schedule) -> Schedule:
+    """A schedule, as far as the tier of its tasks allows."""
+    return (await shown_schedules(access, [found]))[0]
+
+
+OPERATIONS: Final = (
+    Operation("GET /queues/{queue}/stats", QueueInspect.stats, "observe", "inspect"),
+    Operation("GET /queues/{queue}", QueueInspect.overview, "observe", "inspect"),
+    Operation("GET /queues/{queue}/history", QueueInspect.history, "observe", "inspect"),
+    Operation("GET /queues/{queue}/lengths", QueueInspect.length, "observe", "inspect"),
+    Operation("GET /queues/{queue}/settings", QueueSettings.get, "observe", "settings"),
+    Operation(
+        "PATCH /queues/{queue}/settings", QueueSettings.change, "operate", "settings", create=True, without=("clock",)
+    ),
+    Operation("POST /queues/{queue}:pause", QueueAdmin.pause, "operate", "admin"),
+    Operation("POST /queues/{queue}:resume", QueueAdmin.resume, "operate", "admin"),
+    Operation("POST /queues/{queue}:drain", QueueAdmin.drain, "operate", "admin"),
+    Operation("POST /queues/{queue}:purge", QueueAdmin.purge, "operate", "admin"),
+    Operation("POST /queues/{queue}:trim", QueueAdmin.trim, "operate", "admin"),
+    Operation("GET /queues/{queue}/dead:summary", QueueDead.summary, "observe", "dead"),
+    Operation("POST /queues/{queue}/tasks/{id}:retry", QueueDead.retry, "operate", "dead", DEAD),
+    Operation("POST /queues/{queue}/tasks/{id}:abandon", QueueDead.abandon, "operate", "dead", DEAD),
+    Operation("POST /queues/{queue}/dead:retry", QueueDead.retry_all, "operate", "dead"),
+    Operation("POST /queues/{queue}/dead:abandon", QueueDead.abandon_all, "operate", "dead"),
+    Operation("GET /queues/{queue}/workers", QueueWorkers.list, "observe", "workers"),
+    Operation("GET /queues/{queue}/workers/{name}", QueueWorkers.get, "observe", "workers"),
+    Operation("POST /queues/{queue}/workers:steer", QueueWorkers.steer, "operate", "workers"),
+    Operation("GET /queues/{queue}/limits", Limits.list, "observe", "limits"),
+    Operation("GET /queues/{queue}/limits/{key}", Limits.inspect, "observe", "limits"),
+    Operation("PUT /queues/{queue}/limits/{key}", Limits.set, "operate", "limits", create=True),
+    Operation("DELETE /queues/{queue}/limits/{key}", Limits.remove, "operate", "limits", MISSING),
+    Operation("GET /queues/{queue}/shares", Shares.all, "observe", "shares"),
+    Operation("GET /queues/{queue}/shares/{user}", Shares.get, "observe", "shares"),
+    Operation("PUT /queues/{queue}/shares/{user}", Shares.set, "operate", "shares", create=True),
+    Operation(
+        "GET /queues/{queue}/schedules",
+        Schedules.iterate,
+        "observe",
+        "schedules",
+        name="schedules_list",
+        show=shown_schedules,
+    ),
+    Operation("GET /queues/{queue}/schedules/{name}", Schedules.get, "observe", "schedules", show=shown_schedule),
+    Operation("DELETE /queues/{queue}/schedules/{name}", Schedules.remove, "operate", "schedules", SCHEDULE),
+    Operation("POST /queues/{queue}/schedules/{name}:pause", Schedules.pause, "operate", "schedules", SCHEDULE),
+    Operation("POST /queues/{queue}/schedules/{name}:resume", Schedules.resume, "operate", "schedules", SCHEDULE),
+    Operation("POST /queues/{queue}/schedules/{name}:trigger", Schedules.trigger, "operate", "schedules", SCHEDULE),
+)
+
+router = APIRouter()
+add(router, "queue", OPERATIONS)

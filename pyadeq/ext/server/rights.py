@@ -1,0 +1,80 @@
+"""Who asks, and what they may do.
+
+A right is a role in a noun: `queue.produce`. The roles are those of access rules on the server, see `pyadeq.access`:
+`observe`, and each noun's own, such as `produce`, `work` and `operate`. Some rights belong to no role.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from fnmatch import fnmatchcase
+from typing import Final
+
+from pyadeq import library
+from pyadeq.access import ROLES
+from pyadeq.errors import ConfigError
+
+REVEAL: Final = "payload.reveal"
+"""To see what the tier of a task hides. No role has it."""
+_GENERAL: Final = {
+    "observer": ("observe",),
+    "producer": ("observe", "produce"),
+    "worker": ("observe", "work"),
+    "operator": ("observe", "operate", "produce"),
+}
+
+
+def all_rights() -> frozenset[str]:
+    """Every right that there is."""
+    nouns = library().manifest["nouns"]
+    return frozenset(
+        {REVEAL, *(f"{word}.{role}" for word, noun in nouns.items() for role in ("observe", *noun["roles"]))}
+    )
+
+
+def rights_of(names: Iterable[str]) -> frozenset[str]:
+    """The rights that these names mean: a right is itself, and a role of `pyadeq.access` is that role in all nouns."""
+    known, found = all_rights(), set[str]()
+    for name in names:
+        if name in _GENERAL:
+            found |= {right for right in known if right.partition(".")[2] in _GENERAL[name]}
+        elif name in known:
+            found.add(name)
+        else:
+            raise ConfigError(f"rights: {name!r} is not accepted; allowed: {', '.join([*ROLES, *sorted(known)])}")
+    return frozenset(found)
+
+
+@dataclass(frozen=True)
+class Scope:
+    """Rights in some names, and for one user or for all.
+
+    names: patterns of the names of queues, domains, realms and namespaces, in which `*` is any text.
+    user: only tasks of this user; everything that does not belong to a user is refused.
+    """
+
+    rights: frozenset[str]
+    names: tuple[str, ...] = ("*",)
+    user: str | None = None
+
+    def has(self, name: str) -> bool:
+        """Whether it is about this name."""
+        return any(fnmatchcase(name, pattern) for pattern in self.names)
+
+
+@dataclass(frozen=True)
+class Principal:
+    """Who asks. name: stored as the actor of what they do."""
+
+    name: str
+    scopes: tuple[Scope, ...] = field(default=(), repr=False)
+
+    def scopes_of(self, name: str) -> list[Scope]:
+        """The scopes that are about this name; [] hides that it exists."""
+        return [scope for scope in self.scopes if scope.has(name)]
+
+
+def everything(name: str) -> Principal:
+    """Somebody who may do anything."""
+    return Principal(name, (Scope(all_rights()),))

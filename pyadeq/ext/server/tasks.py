@@ -1,0 +1,303 @@
+"""Tasks: enqueue, look at, wait for, cancel; and claim and settle, for workers without a client of their own."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+import re
+from typing import Annotated, Any, Final
+
+from fastapi import APIRouter, Header, Path, Query, Request, Response
+from pydantic import BaseModel, Field
+
+from pyadeq import tiers
+from pyadeq.asyncio import LogLine, PartitionedQueue, Queue, TaskRun, TaskView, WaitTimeout
+from pyadeq.ext.server.gate import Access, access, missing
+from pyadeq.ext.server.operations import PROBLEMS, operation_id, path_of
+from pyadeq.ext.server.problems import Refused
+from pyadeq.models.queue import CancelStatus, ReceiptStatus, State, Task
+
+LONGEST_WAIT: Final = 60.0
+"""Seconds that a request may wait for a task."""
+MOST_IN_PAGE: Final = 1000
+_WAIT: Final = re.compile(r"\s*wait\s*=\s*\"?(\d{1,6})\"?\s*")
+
+router = APIRouter()
+
+
+class NewTask(Task):
+    """A task to enqueue. All but the payload are as in Python's `Task`."""
+
+    payload: Any = Field(default=None, repr=False, description="Any JSON.")
+    after: list[str] = Field([], description="Ids of tasks that this one comes after.")
+
+
+class TaskReceipt(BaseModel):
+    """The answer to an enqueue.
+
+    status: `created`; `exists` if the id was taken; `deduplicated` if another task has its key: then id is that task's.
+    """
+
+    status: ReceiptStatus
+    queue: str
+    id: str
+
+
+class TaskPage(BaseModel):
+    """Some tasks. cursor: for the next page; empty on the last one. A page may be empty although more follow."""
+
+    items: list[TaskView]
+    cursor: str = ""
+
+
+class Cancelled(BaseModel):
+    """The answer to a cancel. `cancelling`: the task runs, and its worker is asked to stop."""
+
+    status: CancelStatus
+
+
+class Logged(BaseModel):
+    """Lines that the runs of a task have logged, the oldest first."""
+
+    items: list[LogLine]
+
+
+class Runs(BaseModel):
+    """The runs of a task, the oldest first."""
+
+    items: list[TaskRun]
+
+
+Observed = Annotated[Access, access("queue", "queue.observe", by_user=True)]
+Produced = Annotated[Access, access("queue", "queue.produce", by_user=True)]
+Enqueued = Annotated[Access, access("queue", "queue.produce", by_user=True, create=True)]
+Id = Annotated[str, Path(description="The id of the task.")]
+Prefer = Annotated[str | None, Header(description="`wait=30`: wait so many seconds, at most 60, for the end.")]
+IdempotencyKey = Annotated[
+    str | None,
+    Header(max_length=300, description="A request with the same key and body has the answer of the first one."),
+]
+
+
+@router.post(
+    path_of("/queues/{queue}/tasks"),
+    status_code=202,
+    response_model=TaskReceipt,
+    responses={200: {"model": TaskView, "description": "With `Prefer: wait`: how the task ended."}, **PROBLEMS},
+    operation_id=operation_id("task", "enqueue"),
+    tags=["task"],
+)
+async def enqueue(
+    access: Enqueued,
+    task: NewTask,
+    response: Response,
+    request: Request,
+    prefer: Prefer = None,
+    idempotency_key: IdempotencyKey = None,
+) -> Any:
+    """Enqueue a task. Answers at once, or with `Prefer: wait=30` when the task has ended, at most after 30 seconds.
+
+    A task of an `Idempotency-Key` has an id that is made of the key, as long as the task is kept.
+    """
+    fields: dict[str, Any] = {name: getattr(task, name) for name in task.model_fields_set}
+    if access.scope.user is not None and fields.setdefault("user", access.scope.user) != access.scope.user:
+        raise Refused(403, "FORBIDDEN", "#/user: you may enqueue tasks of your own user only")
+    if fields.get("source") is None:
+        fields["source"] = f"api:{access.principal.name}"
+    rid = None
+    if idempotency_key is not None:
+        if task.id is not None:
+            raise Refused(400, "BAD_REQUEST", "#/id: a task has an id or an Idempotency-Key, not both")
+        fields["id"], rid = _once(access, idempotency_key, task)
+    wait = _wait_of(prefer)
+    if wait:
+        fields["reply"] = True
+    payload = fields.pop("payload", None)
+    receipt = await access.found.enqueue(payload, **fields, rid=rid)
+    if receipt.status == "exists" and idempotency_key is not None:
+        raise Refused(422, "KEY_REUSED", "Idempotency-Key: another request has this key; send another key")
+    response.headers["Location"] = str(request.url_for("get_task", queue=access.name, id=receipt.id).path)
+    if receipt.status != "created":
+        response.status_code = 200
+    if wait and (ended := await _ended(access, receipt.id, wait)) is not None:
+        response.status_code, response.headers["Preference-Applied"] = 200, f"wait={wait:.0f}"
+        return Response(
+            tiers.shown(ended).model_dump_json(), media_type="application/json", headers=dict(response.headers)
+        )
+    if wait:
+        response.headers["Retry-After"] = "1"
+    return TaskReceipt(status=receipt.status, queue=access.name, id=receipt.id)
+
+
+@router.get(
+    path_of("/queues/{queue}/tasks"),
+    responses=PROBLEMS,
+    operation_id=operation_id("task", "list"),
+    tags=["task"],
+)
+async def list_tasks(
+    access: Observed,
+    state: State | None = None,
+    user: str | None = None,
+    tag: str | None = None,
+    parent: str | None = None,
+    kind: str | None = None,
+    reason: str | None = None,
+    source: str | None = None,
+    lane: str | None = None,
+    cursor: Annotated[str, Query(max_length=2000)] = "",
+    limit: Annotated[int, Query(ge=1, le=MOST_IN_PAGE)] = 50,
+) -> TaskPage:
+    """Return a page of the tasks that match all given conditions, without payloads. At least one must be given."""
+    if access.scope.user is not None:
+        if user not in (None, access.scope.user):
+            return TaskPage(items=[])
+        user = access.scope.user
+    filter = {
+        "user": user,
+        "tag": tag,
+        "parent": parent,
+        "kind": kind,
+        "reason": reason,
+        "source": source,
+        "lane": lane,
+    }
+    given = {name: value for name, value in filter.items() if value is not None}
+    page, following = await _page(access.found, state, given, cursor, limit)
+    return TaskPage(items=[tiers.shown(task) for task in page], cursor=following)
+
+
+@router.get(
+    path_of("/queues/{queue}/tasks/{id}"),
+    name="get_task",
+    responses=PROBLEMS,
+    operation_id=operation_id("task", "get"),
+    tags=["task"],
+)
+async def get_task(access: Observed, id: Id, prefer: Prefer = None) -> TaskView:
+    """Return a task as it is now, as far as its tier allows. With `Prefer: wait=30`, wait for its end first."""
+    task = await _task(access, id)
+    if (wait := _wait_of(prefer)) and task.state not in ("completed", "dead", "cancelled"):
+        task = await _ended(access, id, wait) or await _task(access, id)
+    return tiers.shown(task)
+
+
+@router.get(
+    path_of("/queues/{queue}/tasks/{id}/runs"),
+    responses=PROBLEMS,
+    operation_id=operation_id("task", "runs"),
+    tags=["task"],
+)
+async def runs(access: Observed, id: Id) -> Runs:
+    """Return the runs of a task, the oldest first, with their ends and errors."""
+    task = await _task(access, id)
+    found = await access.found.runs(id)
+    if not tiers.may_show(task.tier, "error"):
+        found = [run.model_copy(update={"error": None}) for run in found]
+    return Runs(items=found)
+
+
+@router.get(
+    path_of("/queues/{queue}/tasks/{id}/log"),
+    responses=PROBLEMS,
+    operation_id=operation_id("task", "log"),
+    tags=["task"],
+)
+async def log(access: Observed, id: Id) -> Logged:
+    """Return the last lines that the runs of a task have logged; none if the tier hides them."""
+    task = await _task(access, id)
+    return Logged(items=await access.found.log(id) if tiers.may_show(task.tier, "content") else [])
+
+
+@router.post(
+    path_of("/queues/{queue}/tasks/{id}:cancel"),
+    responses=PROBLEMS,
+    operation_id=operation_id("task", "cancel"),
+    tags=["task"],
+)
+async def cancel(access: Produced, id: Id, tree: bool = False) -> Cancelled:
+    """Cancel a task: a waiting one at once, a running one by its worker. tree: also its children, and theirs."""
+    if access.scope.user is not None:
+        await _task(access, id)
+    status = await access.found.cancel(id, tree)
+    if status == "not_found":
+        raise missing("task", id)
+    if status == "finished" and not tree:
+        raise Refused(409, "FINISHED", f"task {id!r} has ended")
+    return Cancelled(status=status)
+
+
+async def _task(access: Access, id: str) -> TaskView:
+    """A task that the scope may know of."""
+    task: TaskView | None = await access.found.get(id)
+    if task is None or access.scope.user not in (None, task.user):
+        raise missing("task", id)
+    return task
+
+
+async def _ended(access: Access, id: str, wait: float) -> TaskView | None:
+    """The task when it has ended; None if it has not within this time, or is gone."""
+    try:
+        await access.found.ended(id, wait)
+    except WaitTimeout:
+        return None
+    found: TaskView | None = await access.found.get(id)
+    return found
+
+
+def _wait_of(prefer: str | None) -> float:
+    """How many seconds a request wants to wait: RFC 7240's `wait`, at most a minute."""
+    for one in (prefer or "").split(","):
+        if found := _WAIT.fullmatch(one):
+            return min(float(found[1]), LONGEST_WAIT)
+    return 0.0
+
+
+def _once(access: Access, key: str, task: Task) -> tuple[str, str]:
+    """The id and the rid of a task with an Idempotency-Key.
+
+    The same request gives the same two, and so the same answer. Another body gives another rid: the id is taken then.
+    """
+    key = key.strip().strip('"')
+    if not key:
+        raise Refused(400, "BAD_REQUEST", "header Idempotency-Key: it is empty")
+    who = json.dumps([access.principal.name, access.name, key])
+    id = f"once-{hashlib.sha256(who.encode()).hexdigest()[:40]}"
+    body = json.dumps(task.model_dump(mode="json"), sort_keys=True)
+    return id, f"{id}.{hashlib.sha256(body.encode()).hexdigest()[:40]}"
+
+
+async def _page(
+    queue: Queue | PartitionedQueue, state: State | None, filter: dict[str, Any], cursor: str, limit: int
+) -> tuple[list[TaskView], str]:
+    """One page, and the cursor of the next. The partitions of a queue are read one after the other."""
+    asked = hashlib.sha256(json.dumps([state, filter], sort_keys=True).encode()).hexdigest()[:16]
+    tag, inner = _read_cursor(cursor, asked)
+    parts = [queue] if isinstance(queue, Queue) else [queue.part(one.tag) for one in await queue.partitions()]
+    tags = [part.base for part in parts]
+    at = tags.index(tag) if tag in tags else 0
+    if tag and tag not in tags:
+        raise Refused(400, "BAD_REQUEST", "?cursor: the queue has other partitions now; begin again without a cursor")
+    page = await parts[at].list(state, cursor=inner, limit=limit, **filter)
+    if page.cursor:
+        return page.tasks, _write_cursor(asked, tags[at], page.cursor)
+    return page.tasks, _write_cursor(asked, tags[at + 1], "") if at + 1 < len(parts) else ""
+
+
+def _write_cursor(asked: str, base: str, inner: str) -> str:
+    return base64.urlsafe_b64encode(json.dumps([asked, base, inner]).encode()).decode().rstrip("=")
+
+
+def _read_cursor(cursor: str, asked: str) -> tuple[str, str]:
+    if not cursor:
+        return "", ""
+    try:
+        of, base, inner = json.loads(base64.urlsafe_b64decode(cursor + "=" * (-len(cursor) % 4)))
+        if not (isinstance(base, str) and isinstance(inner, str)):
+            raise ValueError
+    except ValueError:
+        raise Refused(400, "BAD_REQUEST", "?cursor: this is no cursor; take it from an answer") from None
+    if of != asked:
+        raise Refused(400, "BAD_REQUEST", "?cursor: it belongs to other conditions; send the same ones")
+    return base, inner

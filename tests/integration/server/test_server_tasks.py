@@ -1,0 +1,152 @@
+"""Tasks by REST."""
+
+import asyncio
+
+import pytest
+from httpx import AsyncClient
+
+from pyadeq.asyncio import Adeq
+from tests.integration.server.conftest import Ask
+
+pytestmark = pytest.mark.any_engine
+TASKS = "/v1/queues/mail/tasks"
+
+
+async def test_a_task_is_enqueued_found_and_cancelled(http: AsyncClient) -> None:
+    made = await http.post(TASKS, json={"payload": {"to": "ann"}, "kind": "send", "user": "ann"})
+    assert made.status_code == 202
+    id = made.json()["id"]
+    assert made.json() == {"status": "created", "queue": "mail", "id": id}
+    found = await http.get(made.headers["location"])
+    assert found.status_code == 200
+    assert found.json()["payload"] == {"to": "ann"}
+    assert found.json()["source"] == "api:ann"
+    listed = await http.get(TASKS, params={"user": "ann"})
+    assert [task["id"] for task in listed.json()["items"]] == [id]
+    assert (await http.post(f"{TASKS}/{id}:cancel")).json() == {"status": "cancelled"}
+
+
+async def test_what_has_ended_cannot_be_cancelled(adeq: Adeq, http: AsyncClient) -> None:
+    await adeq.queue("mail").enqueue(1, id="a")
+    (lease,) = await adeq.queue("mail").claim()
+    await adeq.queue("mail").ack(lease)
+    refused = await http.post(f"{TASKS}/a:cancel")
+    assert (refused.status_code, refused.json()["code"]) == (409, "FINISHED")
+    assert (await http.post(f"{TASKS}/none:cancel")).status_code == 404
+
+
+@pytest.mark.parametrize("id", ["a/b", "a%2Fb:cancel", "..", "x+y@z", "a:cancel"])
+async def test_an_id_is_one_segment(http: AsyncClient, id: str) -> None:
+    if "%" in id:  # which no id has: the encoded text must not be decoded twice
+        assert (await http.get(f"{TASKS}/a%252Fb")).status_code == 404
+        return
+    made = await http.post(TASKS, json={"id": id})
+    assert made.status_code == 202, made.text
+    encoded = id.replace("/", "%2F").replace("..", "%2E%2E").replace(":", "%3A").replace("+", "%2B")
+    assert (await http.get(f"{TASKS}/{encoded}/runs")).json() == {"items": []}
+    assert (await http.post(f"{TASKS}/{encoded}:cancel")).json() == {"status": "cancelled"}
+
+
+async def test_a_request_waits_for_the_end(adeq: Adeq, http: AsyncClient) -> None:
+    queue = adeq.queue("mail")
+
+    async def work() -> None:
+        (lease,) = await queue.claim(wait=5)
+        await queue.ack(lease, {"sum": 3})
+
+    working = asyncio.create_task(work())
+    ended = await http.post(TASKS, json={"payload": [1, 2]}, headers={"Prefer": "respond-async, wait=20"})
+    await working
+    assert (ended.status_code, ended.headers["preference-applied"]) == (200, "wait=20")
+    assert (ended.json()["state"], ended.json()["result"]) == ("completed", {"sum": 3})
+    waiting = await http.post(TASKS, json={"payload": 1}, headers={"Prefer": "wait=1"})
+    assert (waiting.status_code, waiting.headers["retry-after"]) == (202, "1")
+
+
+async def test_a_key_makes_a_request_once(http: AsyncClient) -> None:
+    key = {"Idempotency-Key": '"order-7"'}
+    first = await http.post(TASKS, json={"payload": 1, "kind": "a"}, headers=key)
+    again = await http.post(TASKS, json={"kind": "a", "payload": 1}, headers=key)
+    other = await http.post(TASKS, json={"payload": 2}, headers=key)
+    assert (first.status_code, again.json()) == (202, first.json())
+    assert (other.status_code, other.json()["code"]) == (422, "KEY_REUSED")
+    assert (await http.get("/v1/queues/mail/stats")).json()["ready"] == 1
+
+
+async def test_the_keys_of_others_are_apart(asking: Ask) -> None:
+    key = {"Idempotency-Key": "k"}
+    ids = [
+        (await asking("producer").post(TASKS, json={"payload": number}, headers=key)).json()["id"] for number in (1, 2)
+    ]
+    assert ids[0] != ids[1]
+
+
+async def test_pages_follow_each_other(adeq: Adeq, http: AsyncClient) -> None:
+    await adeq.queue("mail").enqueue_many(range(7))
+    seen, cursor = [], ""
+    while True:
+        page = (await http.get(TASKS, params={"state": "ready", "limit": 3, "cursor": cursor})).json()
+        seen += [task["id"] for task in page["items"]]
+        cursor = page["cursor"]
+        if not cursor:
+            break
+        other = await http.get(TASKS, params={"state": "dead", "cursor": cursor})
+        assert other.status_code == 400
+    assert len(set(seen)) == 7
+    assert (await http.get(TASKS, params={"state": "ready", "cursor": "what"})).status_code == 400
+
+
+async def test_partitions_are_one_queue(adeq: Adeq, http: AsyncClient) -> None:
+    queue = adeq.partitioned("mail")
+    await queue.enqueue(0)
+    await queue.repartition(3)
+    ids = {(await http.post(TASKS, json={"payload": n})).json()["id"] for n in range(9)}
+    seen: set[str] = set()
+    cursor = ""
+    while True:
+        page = (await http.get(TASKS, params={"state": "ready", "limit": 2, "cursor": cursor})).json()
+        seen |= {task["id"] for task in page["items"]}
+        cursor = page["cursor"]
+        if not cursor:
+            break
+    assert ids < seen
+    assert len(seen) == 10
+    assert (await http.get(f"{TASKS}/{ids.pop()}")).status_code == 200
+
+
+@pytest.mark.parametrize(
+    ("body", "pointer"),
+    [
+        ({"priority": "high"}, "#/priority"),
+        ({"colour": "red"}, "#/colour"),
+        ({"tags": 5}, "#/tags"),
+    ],
+)
+async def test_what_is_not_accepted_is_named(http: AsyncClient, body: dict[str, object], pointer: str) -> None:
+    refused = await http.post(TASKS, json=body)
+    assert refused.status_code == 400
+    assert refused.headers["content-type"] == "application/problem+json"
+    assert refused.json()["errors"][0]["pointer"] == pointer
+    assert "red" not in refused.text
+    assert "high" not in refused.text
+
+
+async def test_what_a_script_refuses_is_a_problem(http: AsyncClient) -> None:
+    refused = await http.post(TASKS, json={"priority": 12})
+    assert (refused.status_code, refused.json()["code"]) == (400, "ADEQ_ARG")
+    assert "priority: 12 is not accepted; allowed: an integer from 0 to 9" in refused.json()["detail"]
+    assert refused.json()["retryable"] is False
+
+
+async def test_no_tier_is_passed_by(adeq: Adeq, http: AsyncClient) -> None:
+    queue = adeq.queue("mail")
+    for tier in ("confidential", "restricted"):
+        await queue.enqueue("only-for-ann", id=tier, tier=tier, headers={"x": "only-for-ann"})
+        (lease,) = await queue.claim()
+        await queue.progress(lease, 0.5, "only-for-ann", log="only-for-ann")
+        await queue.fail(lease, "only-for-ann" if tier == "restricted" else "shown", retryable=False)
+        for path in ("", "/runs", "/log"):
+            found = await http.get(f"{TASKS}/{tier}{path}")
+            assert found.status_code == 200
+            assert "only-for-ann" not in found.text
+    assert "only-for-ann" not in (await http.get(TASKS, params={"state": "dead"})).text
