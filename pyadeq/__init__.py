@@ -166,7 +166,7 @@ if TYPE_CHECKING:
     from pyadeq.models.rate import RateAnswer, RateRule, RuleAnswer
     from pyadeq.models.schedule import At, Cron, Every, Fired, Firing, Schedule, SchedulePut
     from pyadeq.models.session import RevokedSessions, Session, SessionEntry, SessionUser
-    from pyadeq.models.worker import Heartbeat, LogLine, Outcome, TaskRun, WorkerInfo
+    from pyadeq.models.worker import Heartbeat, LogLine, Outcome, TaskRun, TaskUpdate, WorkerInfo
 
 __all__ = [
     "Adeq",
@@ -335,6 +335,7 @@ __all__ = [
     "TaskGone",
     "TaskRepair",
     "TaskRun",
+    "TaskUpdate",
     "TaskView",
     "Tasks",
     "TransportError",

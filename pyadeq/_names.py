@@ -52,7 +52,7 @@ SHARED = {
     "pyadeq.models.rate": "RateAnswer RateRule RuleAnswer",
     "pyadeq.models.schedule": "At Cron Every Fired Firing Schedule SchedulePut",
     "pyadeq.models.session": "RevokedSessions Session SessionEntry SessionUser",
-    "pyadeq.models.worker": "Heartbeat LogLine Outcome TaskRun WorkerInfo",
+    "pyadeq.models.worker": "Heartbeat LogLine Outcome TaskRun TaskUpdate WorkerInfo",
 }
 # In `_sync` for `pyadeq`, in `_async` for `pyadeq.asyncio`.
 TWINS = {

@@ -335,6 +335,7 @@ class TaskView(Model):
     awaits: for how many ends a blocked task still waits.
     limited_by: the limit in whose queue it waits.
     tier: what may be shown of it, see `pyadeq.tiers`.
+    progress_at: when a run last reported progress or a log line.
     schedule, nominal: the schedule that enqueued it, and the time of the schedule.
     unreadable: which of payload, result and error the codec does not accept, and why. They are None then.
     """
@@ -381,6 +382,7 @@ class TaskView(Model):
     fence: int | None = None
     progress: float | None = None
     progress_text: str | None = Field(None, repr=False)
+    progress_at: float | None = None
     output: str | None = None
     exit_code: int | None = None
     reason: str | None = None

@@ -7,7 +7,7 @@ from typing import Any, Literal
 from pydantic import Field, computed_field
 
 from pyadeq.models.base import Model, read_json
-from pyadeq.models.queue import Renewal, State
+from pyadeq.models.queue import Renewal, State, TaskView
 
 ProgressStatus = Literal["noted", "cancelling", "lease_lost"]
 SteerStatus = Literal["asked", "not_found"]
@@ -99,6 +99,60 @@ class LogLine(Model):
 
     at: float
     text: str = Field(repr=False)
+
+
+class TaskUpdate(Model):
+    """A task as it is now, from `updates`, and what its runs have logged since the last update.
+
+    task: None if it does not exist, or no longer.
+    log: the new lines, oldest first.
+    outcome: how it ended; None until then. An update with an outcome is the last one.
+    """
+
+    task: TaskView | None
+    log: tuple[LogLine, ...] = ()
+    outcome: Outcome | None = None
+
+    @property
+    def state(self) -> State | None:
+        """The state; None if the task does not exist, or was deleted before it ran."""
+        if self.outcome is None:
+            return None if self.task is None else self.task.state
+        return ENDS.get(self.outcome.status)
+
+    @property
+    def attempt(self) -> int:
+        """Which run this is, counted as in `TaskView.attempts`; 0 before the first one."""
+        return 0 if self.task is None else self.task.attempts
+
+    @property
+    def progress(self) -> float | None:
+        """How far the current or last run has come, 0 to 1; None if it has not said so."""
+        return self.task.progress if self.task is not None and self._reports else None
+
+    @property
+    def text(self) -> str | None:
+        """What the current or last run is doing, in its own words."""
+        return self.task.progress_text if self.task is not None and self._reports else None
+
+    @property
+    def result(self) -> Any:
+        """The result of a completed task as JSON; None if there is none, or not yet."""
+        return None if self.outcome is None else self.outcome.result
+
+    @property
+    def _reports(self) -> bool:
+        """Whether the progress is that of the last run: a record keeps that of an earlier one until there is news."""
+        task = self.task
+        return task is not None and (task.progress_at or 0.0) >= (task.started or 0.0)
+
+
+ENDS: dict[str, State] = {
+    "completed": "completed",
+    "result_dropped": "completed",
+    "dead": "dead",
+    "cancelled": "cancelled",
+}
 
 
 class TaskRun(Model):

@@ -290,13 +290,17 @@ def test_watch_of_a_task(url: str, queue: Queue) -> None:
         assert child.stdout.readline() == "t1 ready\n"
         (lease,) = queue.claim(worker="w1")
         assert child.stdout.readline() == f"t1 running run 1 w1 until {iso(lease.deadline)}\n"
+        queue.progress(lease, 0.5, log="half\x1b[31m of it")
+        assert child.stdout.readline().endswith("Z half\N{REPLACEMENT CHARACTER}[31m of it\n")
+        assert child.stdout.readline() == f"t1 running run 1 50% w1 until {iso(lease.deadline)}\n"
         queue.ack(lease, {"ok": True})
         rest = child.stdout.read()
         assert rest.startswith("t1 completed run 1 ")
         assert '"ok": true' in rest
         assert child.wait(DEADLINE) == 0
     ended = adeq("task", "watch", queue.name, "t1", "-o", "jsonl", "--url", url)
-    assert json.loads(ended.stdout)["state"] == "completed"
+    found = json.loads(ended.stdout)
+    assert (found["state"], [line["text"] for line in found["log"]]) == ("completed", ["half\x1b[31m of it"])
     assert answer("task", "watch", queue.name, "t1", "--url", url)["result"] == {"ok": True}
 
 
@@ -309,12 +313,37 @@ def test_watch_of_what_does_not_complete(url: str, queue: Queue) -> None:
     assert "has no task with the id 'nobody'" in error(1, "task", "watch", queue.name, "nobody", ADEQ_URL=url)
 
 
+def test_watch_keeps_what_the_tier_hides(url: str, queue: Queue) -> None:
+    queue.enqueue(id="t1", tier="confidential")
+    (lease,) = queue.claim()
+    queue.progress(lease, log="secret")
+    queue.ack(lease)
+    for form in ("table", "jsonl"):
+        ended = adeq("task", "watch", queue.name, "t1", "-o", form, "--url", url)
+        assert ended.status == 0
+        assert "secret" not in ended.stdout
+
+
+def test_watch_of_a_task_whose_record_is_not_kept(url: str, queue: Queue) -> None:
+    queue.configure(finished_max=0)
+    queue.enqueue(id="t1", reply=True)
+    command = [*COMMAND, "task", "watch", queue.name, "t1", "--interval", "50ms", "--url", url]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment()) as child:
+        assert child.stdout
+        assert child.stdout.readline() == "t1 ready\n"
+        queue.ack(queue.claim()[0])
+        child.stdout.read()
+        assert child.wait(DEADLINE) == 0
+
+
 def test_watch_of_a_task_at_a_terminal(url: str, queue: Queue) -> None:
     queue.enqueue(id="t1")
     with Terminal("task", "watch", queue.name, "t1", "--interval", "50ms", "--url", url) as terminal:
         terminal.read_until("ready")
         (lease,) = queue.claim()
         terminal.read_until("running")
+        queue.progress(lease, log="a line")
+        terminal.read_until("a line")
         queue.ack(lease)
         terminal.read_until("completed")
         assert terminal.wait() == 0

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass, field
 from time import monotonic
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from pyadeq._async.queue.base import QueueBase
 from pyadeq._core.kernel.call import Call
@@ -12,10 +13,12 @@ from pyadeq._core.queue.chains import check_readable
 from pyadeq.errors import ClientClosed, TaskCancelled, TaskDead, TaskGone, TransportError, WaitTimeout
 from pyadeq.models.base import Seconds, to_ms
 from pyadeq.models.queue import Receipt as PlainReceipt
-from pyadeq.models.worker import Outcome
+from pyadeq.models.worker import Outcome, TaskUpdate
 
 if TYPE_CHECKING:  # which imports redis-py
     from pyadeq._async.kernel.hints import Ear
+
+T = TypeVar("T")
 
 # Seconds between two checks of a task: if its end is published, in case the message is lost; if not, increasing from
 # the first to the last.
@@ -46,7 +49,8 @@ class Awaiting(QueueBase):
         if told:
             await ear.wait(min(TOLD_FIRST, until - monotonic()))
         while True:
-            outcome = await self._look(self.calls.outcome([id]), until)
+            found = await self._look(self.calls.outcome([id]), until)
+            outcome = found and found[0]
             if outcome and outcome.status != "waiting":
                 return outcome
             left = until - monotonic()
@@ -55,31 +59,58 @@ class Awaiting(QueueBase):
                 raise WaitTimeout(f"task {id!r} is {state}; it has not ended within the time to wait")
             pause = TOLD if outcome and outcome.told else min(pause * 1.5, UNTOLD_LAST)
             await ear.wait(min(pause, left))
-            if self._runner.closed:
-                raise ClientClosed("this client is closed: it waits for no results; make another")
+            self._check_open()
 
-    async def _look(self, call: Call[list[Outcome]], until: float) -> Outcome | None:
+    async def _look(self, call: Call[T], until: float) -> T | None:
         """Ask once. Returns None while the server is away and there is time left."""
         try:
-            return (await self._runner.send(call))[0]
+            return await self._runner.send(call)
         except TransportError as error:
             if not error.retryable or monotonic() >= until:
                 raise
             return None
 
+    def _check_open(self) -> None:
+        if self._runner.closed:
+            raise ClientClosed("this client is closed: it waits for no results; make another")
+
     def _channel(self, id: str) -> str:
         return f"{self.base}:channel:{id}"
 
 
+class Awaited(Protocol):
+    """What a receipt needs of its queue."""
+
+    async def result(self, id: str, timeout: Seconds = 60.0) -> Any: ...
+
+    def updates(
+        self, id: str, *, timeout: Seconds | None = None, interval: Seconds = 1.0
+    ) -> AsyncIterator[TaskUpdate]: ...
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Receipt(PlainReceipt):
-    """The answer to an enqueue. It can wait for the result."""
+    """The answer to an enqueue. It can wait for the result, and follow the task until then."""
 
-    _queue: Awaiting = field(repr=False)
+    _queue: Awaited = field(repr=False)
 
     async def result(self, timeout: Seconds = 60.0) -> Any:
         """Wait for the task's end and return its result; see `Queue.result`."""
         return await self._queue.result(self.id, timeout)
+
+    def updates(self, *, timeout: Seconds | None = None, interval: Seconds = 1.0) -> AsyncIterator[TaskUpdate]:
+        """Iterate over the states, progress and log lines of the task until it has ended; see `Queue.updates`."""
+        return self._queue.updates(self.id, timeout=timeout, interval=interval)
+
+
+def bound(queue: Awaited, receipts: Sequence[PlainReceipt]) -> list[Receipt]:
+    """Return receipts that can wait."""
+    return [Receipt(one.status, one.id, queue) for one in receipts]
+
+
+def bound_or_none(queue: Awaited, receipts: Sequence[PlainReceipt | None]) -> list[Receipt | None]:
+    """Return the same, and None for each task that was not created."""
+    return [None if one is None else Receipt(one.status, one.id, queue) for one in receipts]
 
 
 def result_of(id: str, outcome: Outcome) -> Any:

@@ -337,6 +337,7 @@ def _view(item: list[Any], data: bytes | None = None, result: bytes | None = Non
         fence=number("fence"),
         progress=number("progress_ppm") / 1_000_000 if "progress_ppm" in record else None,
         progress_text=text("progress_text"),
+        progress_at=seconds("progress_ms"),
         output=text("output"),
         exit_code=number("exit_code"),
         reason=text("reason"),

@@ -8,7 +8,8 @@ from itertools import islice
 from time import monotonic
 from typing import Any, Literal
 
-from pyadeq._sync.queue.results import Awaiting, Receipt, result_of
+from pyadeq._sync.queue.results import Receipt, bound, bound_or_none, result_of
+from pyadeq._sync.queue.updates import Following
 from pyadeq._core.kernel.call import Call
 from pyadeq._core.kernel.options import checked_list, refuse_single
 from pyadeq._core.kernel.tracing import with_carry
@@ -21,7 +22,7 @@ from pyadeq.models.queue import Receipt as PlainReceipt
 from pyadeq.models.worker import Outcome
 
 
-class Producing(Awaiting):
+class Producing(Following):
     """The part of a queue for enqueueing tasks."""
 
     def enqueue(
@@ -104,12 +105,12 @@ class Producing(Awaiting):
         )
         own_id, rid = id or rid or new_ulid(), rid or new_ulid()
         if (tracing := self._runner.tracing) is None:
-            return self._bound(self._runner.send(self.calls.enqueue([(own_id, task)], rid)))[0]
+            return bound(self, self._runner.send(self.calls.enqueue([(own_id, task)], rid)))[0]
         with tracing.enqueue(self.name, [own_id], kind) as sending:
             (carried,) = carrying([task], sending.carry)
             receipts = self._runner.send(self.calls.enqueue([(own_id, carried)], rid))
             sending.receipts(receipts)
-            return self._bound(receipts)[0]
+            return bound(self, receipts)[0]
 
     def run(self, payload: Any = None, *, wait: Seconds = 60.0, **options: Any) -> Any:
         """Enqueue a task and wait for its result, at most `wait` seconds. The options are those of `enqueue`.
@@ -186,13 +187,10 @@ class Producing(Awaiting):
 
     def _receipts(self, calls: Iterable[Call[list[PlainReceipt]]]) -> list[Receipt]:
         try:
-            return self._bound(self._in_turn(calls))
+            return bound(self, self._in_turn(calls))
         except UnknownTask as error:
-            error.receipts = [one and self._bound([one])[0] for one in error.receipts]
+            error.receipts = bound_or_none(self, error.receipts)
             raise
-
-    def _bound(self, receipts: list[PlainReceipt]) -> list[Receipt]:
-        return [Receipt(one.status, one.id, self) for one in receipts]
 
     def _enqueue_calls(self, tasks: Iterable[Any], rid: str | None, **pairs: Any) -> Iterable[Call[list[PlainReceipt]]]:
         """pairs: further options of each task."""

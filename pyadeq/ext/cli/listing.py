@@ -22,7 +22,7 @@ from pyadeq.tiers import shown
 
 RIGHT = ("priority", "runs")
 SPARE = ("priority", "tags", "created", "user", "runs", "kind")
-TIMES = ("due", "deadline", "created", "started", "ended", "expires_at")
+TIMES = ("due", "deadline", "created", "started", "ended", "expires_at", "progress_at")
 TEXTS = ("payload", "headers", "result")
 LEFT_OUT = {*TEXTS, "error"}  # of summaries
 ORDER: tuple[State, ...] = ("running", "stalled", "ready", "delayed", "blocked", "dead", "completed", "cancelled")

@@ -7,6 +7,7 @@ from typing import Self
 
 from rich import live
 from rich.console import RenderableType
+from rich.text import Text
 
 from pyadeq.ext.cli.common import stdout
 
@@ -28,6 +29,13 @@ class Live:
         elif line != self._line:
             print(line, flush=True)
         self._line = line
+
+    def say(self, line: str) -> None:
+        """Print a line that stays, above the picture."""
+        if self._live:
+            self._live.console.print(Text(line), soft_wrap=True)
+        else:
+            print(line, flush=True)
 
     def __enter__(self) -> Self:
         return self

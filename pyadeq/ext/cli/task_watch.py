@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from math import inf
-from time import monotonic, sleep
+from contextlib import suppress
 from typing import Annotated
 
 import typer
 from rich.text import Text
 
-from pyadeq import Queue, TaskView
+from pyadeq import TaskView
+from pyadeq.errors import WaitTimeout
 from pyadeq.ext.cli.arguments import QueueName, TaskId, time_option
 from pyadeq.ext.cli.common import (
     DEFAULT_URL,
@@ -20,6 +19,7 @@ from pyadeq.ext.cli.common import (
     Url,
     as_json,
     connected,
+    iso,
     print_json,
     safe,
     stdout,
@@ -27,11 +27,12 @@ from pyadeq.ext.cli.common import (
 from pyadeq.ext.cli.listing import more, not_found, print_task, whole
 from pyadeq.ext.cli.live import Live
 from pyadeq.ext.cli.resolve import holder
-from pyadeq.tiers import shown
+from pyadeq.models.queue import State
+from pyadeq.tiers import may_show, shown
 
 ENDED = ("completed", "cancelled", "dead")
 STYLES = {"completed": "green", "dead": "bold red", "cancelled": "yellow", "stalled": "yellow", "running": "cyan"}
-SHORTEST = 0.05  # seconds between two looks
+SHORTEST = 0.05  # seconds between two reads
 
 
 def watch(
@@ -42,18 +43,28 @@ def watch(
     url: Url = DEFAULT_URL,
     output: Output = Format.table,
 ) -> None:
-    """Follow a task until it ends, and show how it ended. Ctrl-C ends the watch, not the task.
+    """Follow a task until it ends, with its log, and show how it ended. Ctrl-C ends the watch, not the task.
 
     Exits with 0 if it completed. Exits with 1 if it was cancelled, is dead, or has not ended in time. With -o jsonl
-    there is an object for each change, with -o json only the last one.
+    there is an object for each change, with the new lines of the log. With -o json there is only the last one.
     """
     task: TaskView | None = None
-    with connected(url) as adeq, Live() as live:
-        for task in map(shown, changes(holder(adeq, queue, id), id, max(interval, SHORTEST), seconds)):
+    state: State | None = None
+    with connected(url) as adeq, Live() as live, suppress(WaitTimeout):
+        there = holder(adeq, queue, id)
+        for update in there.updates(id, timeout=seconds, interval=max(interval, SHORTEST)):
+            state = update.state
+            if update.task is None:  # its record was not kept
+                break
+            task = shown(update.task)
+            lines = update.log if may_show(task.tier, "content") else ()
             if output == Format.table:
+                for line in lines:
+                    live.say(f"{iso(line.at)} {safe(line.text)}")
                 live.show(_picture(task), _line(task))
             elif output == Format.jsonl:
-                print(as_json(whole(task)), flush=True)
+                log = [{"at": line.at, "at_iso": iso(line.at), "text": line.text} for line in lines]
+                print(as_json({**whole(task), "log": log}), flush=True)
     if task is None:
         raise not_found(queue, id)
     if output == Format.json:
@@ -61,21 +72,8 @@ def watch(
     elif output == Format.table and task.state in ENDED:
         print()
         print_task(stdout(), task)
-    if task.state != "completed":
+    if state != "completed":
         raise typer.Exit(FAILED)
-
-
-def changes(queue: Queue, id: str, interval: float, seconds: float | None) -> Iterator[TaskView]:
-    """The task each time that it has changed, until it has ended or is gone, for at most that many seconds."""
-    until = inf if seconds is None else monotonic() + seconds
-    before: TaskView | None = None
-    while (task := queue.get(id)) is not None:
-        if task != before:
-            yield task
-        before = task
-        if task.state in ENDED or monotonic() >= until:
-            return
-        sleep(max(min(interval, until - monotonic()), 0))
 
 
 def _line(task: TaskView) -> str:

@@ -10,7 +10,7 @@ from pyadeq._core.kernel.call import Answer, Call, build_call, parse_reply
 from pyadeq._core.kernel.manifest import library
 from pyadeq.asyncio import Adeq
 from pyadeq.keys import queue_base
-from tests.waiting import DEADLINE
+from tests.waiting import DEADLINE, eventually
 
 
 def read(base: str, verb: str, **groups: Any) -> Call[Answer]:
@@ -106,3 +106,23 @@ def test_a_loop_that_ends_takes_its_listeners_along(url: str, client: Any, base_
     for _ in range(2):
         asyncio.run(listen(hints))
         assert not hints._exchange._lines
+
+
+async def test_a_cancelled_reader_of_updates_leaves_no_subscription(url: str, base_name: str) -> None:
+    async with Adeq.from_url(url) as adeq:
+        queue = adeq.queue(base_name)
+        receipt = await queue.enqueue("work", reply=True)
+        heard = asyncio.Event()
+
+        async def follow() -> None:
+            async for _ in receipt.updates():
+                heard.set()
+
+        task = asyncio.create_task(follow())
+        await asyncio.wait_for(heard.wait(), DEADLINE)
+        channels = queue._runner.hints._exchange._channels
+        assert len(channels) == 1
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+        await eventually(lambda: channels == {})

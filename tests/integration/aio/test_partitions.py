@@ -1,7 +1,7 @@
 """A queue in several partitions, on a cluster: what goes where, what is found again, and more partitions on the way."""
 
 from collections import Counter
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from typing import Any
 
 import pytest
@@ -38,7 +38,7 @@ async def take_all(queue: PartitionedQueue) -> list[Lease]:
     return taken
 
 
-def where(receipts: list[Receipt]) -> Counter[str]:
+def where(receipts: Sequence[Receipt]) -> Counter[str]:
     return Counter(tag_in(receipt.id) for receipt in receipts)
 
 

@@ -16,7 +16,7 @@ from pyadeq.errors import ClockError, ConfigError, TransportError
 from pyadeq.keys import hash_slot, queue_base
 from tests.conftest import CLUSTER
 from tests.integration.servers import HOST, ThreePrimaries, ask, unused_port
-from tests.waiting import LONGEST_RETRY, wait_until
+from tests.waiting import DEADLINE, LONGEST_RETRY, wait_until
 
 pytestmark = pytest.mark.skipif(CLUSTER, reason="these have servers of their own")
 
@@ -56,6 +56,21 @@ def use(adeq: Adeq, name: str) -> None:
     assert lease.id == receipt.id
     queue.ack(lease)
     assert (queue.stats()).finished == 1
+
+
+def test_tasks_on_all_nodes_are_followed(adeq: Adeq, names: list[str]) -> None:
+    for name in names:
+        queue = adeq.queue(name)
+        receipt = queue.enqueue(name, reply=True)
+        states = []
+        for update in receipt.updates(timeout=DEADLINE):
+            states.append(update.state)
+            if update.state == "ready":
+                (lease,) = queue.claim("w1", 1)
+                queue.progress(lease, 0.5)
+            elif update.outcome is None:
+                queue.ack(lease, "done")
+        assert (states, update.result) == (["ready", "running", "completed"], "done")
 
 
 class OwnCluster(RedisCluster):

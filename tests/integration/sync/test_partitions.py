@@ -2,7 +2,7 @@
 """A queue in several partitions, on a cluster: what goes where, what is found again, and more partitions on the way."""
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import pytest
@@ -39,7 +39,7 @@ def take_all(queue: PartitionedQueue) -> list[Lease]:
     return taken
 
 
-def where(receipts: list[Receipt]) -> Counter[str]:
+def where(receipts: Sequence[Receipt]) -> Counter[str]:
     return Counter(tag_in(receipt.id) for receipt in receipts)
 
 

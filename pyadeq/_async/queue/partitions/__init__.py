@@ -25,10 +25,8 @@ from pyadeq._core.kernel.options import checked_list
 from pyadeq._core.queue.partitions import WHOLE, PartitionMap, make_tags
 from pyadeq.errors import ConflictError
 from pyadeq.ids import new_ulid
-from pyadeq.models.base import Seconds
 from pyadeq.models.partition import Partition
 from pyadeq.models.queue import CancelStatus, State, TaskView
-from pyadeq.models.worker import Outcome
 
 
 @named
@@ -182,14 +180,6 @@ class PartitionedQueue(Putting, TakingPart):
 
     # Tasks
 
-    async def ended(self, id: str, timeout: Seconds = 60.0) -> Outcome:
-        """Wait for a task's end and return how it ended; see `Queue.ended`."""
-        return await (await self.part_of(id) or self.part(WHOLE)).ended(id, timeout)
-
-    async def result(self, id: str, timeout: Seconds = 60.0) -> Any:
-        """Wait for a task's end and return its result; see `Queue.result`."""
-        return await (await self.part_of(id) or self.part(WHOLE)).result(id, timeout)
-
     async def cancel(self, id: str, tree: bool = False) -> CancelStatus:
         """Cancel a task. A waiting task is `cancelled` at once, a running task is `cancelling`; see `Queue.cancel`."""
         return await self._where_it_is(id, lambda queue: queue.cancel(id, tree), lambda status: status != "not_found")
@@ -198,17 +188,9 @@ class PartitionedQueue(Putting, TakingPart):
         """Cancel many tasks, one after the other. Returns a status for each."""
         return [await self.cancel(id, tree) for id in checked_list("ids", ids)]
 
-    async def part_of(self, id: str) -> Queue | None:
-        """Return the partition of a task; None if the task does not exist."""
-        return await self._where_it_is(id, lambda queue: _has(queue, id), lambda queue: queue is not None)
-
 
 LOOKS: tuple[State, ...] = ("running", "stalled", "blocked", "delayed", "ready", "running", "stalled", "delayed")
 """The states of unfinished tasks, in the order in which tasks pass through them, so that a count misses none."""
-
-
-async def _has(queue: Queue, id: str) -> Queue | None:
-    return queue if (await queue.outcome(id)).status != "not_found" else None
 
 
 def _ties_of(task: TaskView) -> dict[str, Any]:

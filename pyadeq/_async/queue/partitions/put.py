@@ -6,22 +6,23 @@ from collections.abc import Iterable
 from time import monotonic
 from typing import Any
 
-from pyadeq._async.queue.partitions.base import PartitionedBase
+from pyadeq._async.queue.partitions.follow import FollowingPart
 from pyadeq._async.queue.produce import as_task, carrying, ids_of
+from pyadeq._async.queue.results import Receipt, bound, bound_or_none
 from pyadeq._core.kernel.options import refuse_single
 from pyadeq._core.queue.items import item
 from pyadeq._core.queue.partition_delivery import Delivery, Parcel
 from pyadeq._core.queue.partitions import PartitionMap
 from pyadeq._twins import aio_sleep
-from pyadeq.errors import AdeqError, DurabilityError, TransportError
+from pyadeq.errors import AdeqError, DurabilityError, TransportError, UnknownTask
 from pyadeq.ids import new_ulid
-from pyadeq.models.queue import Receipt, Task
+from pyadeq.models.queue import Task
 
 LEARNS_FOR = 5.0
 """Seconds to wait for the new map, after a partition has answered with a newer epoch."""
 
 
-class Putting(PartitionedBase):
+class Putting(FollowingPart):
     """The part of a partitioned queue for enqueueing tasks."""
 
     _turn = 0
@@ -66,7 +67,11 @@ class Putting(PartitionedBase):
                         raise delivery.refusal
                     await aio_sleep(0.1)
                 delivery.address(known)
-        return delivery.receipts()
+        try:
+            return bound(self, delivery.receipts())
+        except UnknownTask as error:
+            error.receipts = bound_or_none(self, error.receipts)
+            raise
 
     async def _send_on(self, delivery: Delivery, known: PartitionMap, rid: str) -> bool:
         """Send one call to each partition that must be asked. Returns False if the map is too old."""

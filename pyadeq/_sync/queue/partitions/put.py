@@ -7,22 +7,23 @@ from collections.abc import Iterable
 from time import monotonic
 from typing import Any
 
-from pyadeq._sync.queue.partitions.base import PartitionedBase
+from pyadeq._sync.queue.partitions.follow import FollowingPart
 from pyadeq._sync.queue.produce import as_task, carrying, ids_of
+from pyadeq._sync.queue.results import Receipt, bound, bound_or_none
 from pyadeq._core.kernel.options import refuse_single
 from pyadeq._core.queue.items import item
 from pyadeq._core.queue.partition_delivery import Delivery, Parcel
 from pyadeq._core.queue.partitions import PartitionMap
 from pyadeq._twins import sleep
-from pyadeq.errors import AdeqError, DurabilityError, TransportError
+from pyadeq.errors import AdeqError, DurabilityError, TransportError, UnknownTask
 from pyadeq.ids import new_ulid
-from pyadeq.models.queue import Receipt, Task
+from pyadeq.models.queue import Task
 
 LEARNS_FOR = 5.0
 """Seconds to wait for the new map, after a partition has answered with a newer epoch."""
 
 
-class Putting(PartitionedBase):
+class Putting(FollowingPart):
     """The part of a partitioned queue for enqueueing tasks."""
 
     _turn = 0
@@ -67,7 +68,11 @@ class Putting(PartitionedBase):
                         raise delivery.refusal
                     sleep(0.1)
                 delivery.address(known)
-        return delivery.receipts()
+        try:
+            return bound(self, delivery.receipts())
+        except UnknownTask as error:
+            error.receipts = bound_or_none(self, error.receipts)
+            raise
 
     def _send_on(self, delivery: Delivery, known: PartitionMap, rid: str) -> bool:
         """Send one call to each partition that must be asked. Returns False if the map is too old."""

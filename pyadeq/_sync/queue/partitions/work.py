@@ -99,9 +99,17 @@ class TakingPart(Settling):
         """Renew a lease, as `Queue.heartbeat` does. Raises LeaseLost if it is past its deadline."""
         return self._settle(lease, lambda queue: queue.heartbeat(lease, extend))
 
-    def progress(self, lease: Held, fraction: float | None = None, text: str | None = None) -> ProgressStatus:
+    def progress(
+        self,
+        lease: Held,
+        fraction: float | None = None,
+        text: str | None = None,
+        *,
+        log: str | None = None,
+        output: str | None = None,
+    ) -> ProgressStatus:
         """Report how far a task has come, as `Queue.progress` does. Raises LeaseLost if the lease is over."""
-        return self._settle(lease, lambda queue: queue.progress(lease, fraction, text))
+        return self._settle(lease, lambda queue: queue.progress(lease, fraction, text, log=log, output=output))
 
     def release(self, lease: Held) -> ReleaseStatus:
         """Return a task to its old place. Raises LeaseLost if the lease is over."""
