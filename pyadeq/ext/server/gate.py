@@ -20,6 +20,8 @@ Authenticate = Callable[[Request], Awaitable[Principal | None]]
 KNOWN_FOR: Final = 10.0
 """Seconds for which it is remembered that a name exists, and whether it has partitions."""
 MOST_KNOWN: Final = 10_000
+OWN: Final = "_"
+"""How names begin that belong to the service itself. No path reaches them."""
 
 
 class Gate:
@@ -74,12 +76,14 @@ class Access:
     found: the object, such as a queue. scope: the scope that gives the right.
     """
 
+    adeq: Adeq
     found: Any
     name: str
     principal: Principal
     scope: Scope
 
-    def may_reveal(self, noun: str) -> bool:
+    @property
+    def may_reveal(self) -> bool:
         """Whether what a tier hides may be shown."""
         return REVEAL in self.scope.rights
 
@@ -100,7 +104,7 @@ def access(noun: str, right: str, *, create: bool = False, by_user: bool = False
     async def find(request: Request, name: str) -> Access:
         gate: Gate = request.app.state.gate
         principal = await gate.principal(request)
-        scopes = principal.scopes_of(name)
+        scopes = [] if name.startswith(OWN) else principal.scopes_of(name)
         scope = next((scope for scope in scopes if right in scope.rights and (by_user or scope.user is None)), None)
         if not scopes:
             raise missing(field, name)
@@ -109,7 +113,7 @@ def access(noun: str, right: str, *, create: bool = False, by_user: bool = False
         found = await gate.find(noun, name, create)
         if found is None:
             raise missing(field, name)
-        return Access(found, name, principal, scope)
+        return Access(gate.adeq, found, name, principal, scope)
 
     # The annotations of this module are texts, and `field` is known only here.
     find.__annotations__ |= {"request": Request, "name": Annotated[str, Path(alias=field)]}

@@ -10,16 +10,16 @@ import inspect
 import typing
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cache, cached_property
 from operator import attrgetter
-from types import NoneType
-from typing import Annotated, Any, Final, Literal, get_args, get_origin
+from types import MappingProxyType, NoneType, UnionType
+from typing import Annotated, Any, Final, Literal, Union, get_args, get_origin
 
 from fastapi import APIRouter, Body, Path, Query
 from pydantic import BaseModel, ConfigDict, create_model
 from starlette.responses import Response
 
-from pyadeq.asyncio import Result
+from pyadeq.asyncio import ChangeRef, Result
 from pyadeq.ext.server.gate import Access, access, field_of
 from pyadeq.ext.server.paths import SEGMENT
 from pyadeq.ext.server.problems import Problem, Refused
@@ -30,7 +30,7 @@ PROBLEMS: Final[dict[int | str, dict[str, Any]]] = {
     "4XX": {"model": Problem, "description": "The request is refused."},
     "5XX": {"model": Problem, "description": "The service or its server has failed."},
 }
-_LEFT_OUT: Final = {"self", "progress", "retry_for", "on_error", "rid"}
+_LEFT_OUT: Final = {"self", "progress", "retry_for", "rid"}
 """Arguments that are functions, or that a caller of another process has no use for."""
 
 
@@ -47,6 +47,8 @@ class Operation:
     name: of the operation, if it is not area and method.
     without: arguments that it does not have.
     show: takes from an answer what must not be shown.
+    seen: the method's first argument is a revision of a change: the id is in the path, rev and digest in the body.
+    by_user: it keeps to the user of a scope, see `gate.access`. As actor, it takes nobody else.
     """
 
     at: str
@@ -58,6 +60,8 @@ class Operation:
     name: str = ""
     without: tuple[str, ...] = ()
     show: Callable[[Access, Any], Awaitable[Any]] | None = None
+    seen: bool = False
+    by_user: bool = False
 
     @cached_property
     def verb(self) -> str:
@@ -92,13 +96,14 @@ def operation_id(noun: str, method: str) -> str:
 
 
 def _add(router: APIRouter, noun: str, operation: Operation) -> None:
-    arguments = _arguments(operation.signature, operation.without)
+    arguments = _arguments(operation)
     in_path = {part.split("}")[0] for part in operation.path.split("{")[1:]}
     own = in_path - {field_of(noun)}
     rest = {name: found for name, found in arguments.items() if name not in own}
     read = operation.verb == "GET"
     name = operation.name or "_".join([*operation.area.split("."), operation.method.__name__]).strip("_")
-    body = None if read or not rest else _body(f"{noun}_{name}", rest)
+    free = any(one.annotation is Any for one in operation.signature.parameters.values() if one.kind == one.VAR_KEYWORD)
+    body = None if read or not (rest or free) else _body(f"{noun}_{name}", rest, free)
     parameters = [inspect.Parameter("access", KEYWORD, annotation=Annotated[Access, _access(noun, operation)])]
     parameters += [
         inspect.Parameter(name, KEYWORD, annotation=Annotated[arguments[name][0], Path()]) for name in sorted(own)
@@ -123,7 +128,11 @@ def _add(router: APIRouter, noun: str, operation: Operation) -> None:
 
     async def handle(access: Access, body: Any = None, **given: Any) -> Any:
         if body is not None:
-            given |= {name: getattr(body, name) for name in body.model_fields_set}
+            given |= {name: getattr(body, name) for name in body.model_fields_set}  # those of `free`, too
+        if "actor" in arguments:
+            _acting(access, given)
+        if operation.seen:
+            given["seen"] = ChangeRef(given.pop("id"), given.pop("rev"), given.pop("digest"))
         found = getattr(attrgetter(operation.area)(access.found) if operation.area else access.found, word)(**given)
         value = await found if inspect.isawaitable(found) else [one async for one in _first(found)]
         return answer(await operation.show(access, value) if operation.show and value is not None else value)
@@ -150,29 +159,48 @@ KEYWORD: Final = inspect.Parameter.KEYWORD_ONLY
 
 
 def _access(noun: str, operation: Operation) -> Any:
-    return access(noun, f"{noun}.{operation.needs}", create=operation.create)
+    return access(noun, f"{noun}.{operation.needs}", create=operation.create, by_user=operation.by_user)
 
 
-def _arguments(signature: inspect.Signature, without: Sequence[str]) -> dict[str, tuple[Any, Any]]:
-    """The arguments of a method: type and default, `...` if there is none. Those of a TypedDict are one by one."""
+def _arguments(operation: Operation) -> dict[str, tuple[Any, Any]]:
+    """The arguments of a method: type and default, `...` if there is none. Those of a TypedDict are one by one.
+
+    An actor need not be given: it is who asks.
+    """
     found: dict[str, tuple[Any, Any]] = {}
-    for name, parameter in signature.parameters.items():
-        if name in _LEFT_OUT or name in without:
+    if operation.seen:
+        found |= {"id": (str, ...), "rev": (int, ...), "digest": (str, ...)}
+    for name, parameter in operation.signature.parameters.items():
+        if name in _LEFT_OUT or (operation.seen and name == "seen"):
             continue
         kind, default = parameter.annotation, parameter.default
         if parameter.kind == inspect.Parameter.VAR_KEYWORD:
-            (options,) = get_args(kind)
-            for key, value in typing.get_type_hints(options).items():
-                if key not in without:
+            for options in get_args(kind):
+                for key, value in typing.get_type_hints(options).items():
                     found[key] = (value, ... if key in options.__required_keys__ else None)
         else:
             found[name] = (kind, ... if default is inspect.Parameter.empty else default)
-    return found
+    if "actor" in found:
+        found["actor"] = (str | None, None)
+    return {name: of for name, of in found.items() if name not in operation.without}
 
 
-def _body(name: str, fields: Mapping[str, tuple[Any, Any]]) -> type[BaseModel]:
+def _acting(access: Access, given: dict[str, Any]) -> None:
+    """Say who acts: for a scope of one user nobody else, otherwise by default who asks."""
+    user = access.scope.user
+    if user is None:
+        given["actor"] = given.get("actor") or access.principal.name
+    elif given.get("actor") not in (None, user) or given.get("principal") not in (None, user):
+        raise Refused(403, "FORBIDDEN", "#/actor: you may act as your own user only")
+    else:
+        given["actor"] = user
+
+
+def _body(name: str, fields: Mapping[str, tuple[Any, Any]], free: bool) -> type[BaseModel]:
+    """free: it may have any fields; the client refuses those that do not exist."""
     make: Any = create_model
-    made: type[BaseModel] = make(f"{_title(name)}Body", __config__=ConfigDict(extra="forbid"), **fields)
+    config = ConfigDict(extra="allow") if free else ConfigDict(extra="forbid")
+    made: type[BaseModel] = make(f"{_title(name)}Body", __config__=config, **fields)
     return made
 
 
@@ -203,7 +231,10 @@ def _model(name: str, kind: Any) -> Any:
         rest = [one for one in of if one is not NoneType]
         return _model(name, rest[0]) if len(rest) == 1 else Any
     if origin in (list, tuple, AsyncIterator, typing.AsyncIterator) or kind is list:
-        return create_model(_title(name), items=(list[of[0]], ...))  # type: ignore[valid-type]
+        items: Any = list[_row(of[0])]  # type: ignore[misc]
+        return create_model(_title(name), items=(items, ...))
+    if _is_row(kind):
+        return _row(kind)
     simple = {bool: "done", int: "count", float: "value", str: "status"}
     if kind in simple:
         one: dict[str, Any] = {simple[kind]: (kind, ...)}
@@ -211,14 +242,47 @@ def _model(name: str, kind: Any) -> Any:
     return dict[str, Any] if kind is Result else kind
 
 
+def _is_row(kind: Any) -> bool:
+    """Whether it is a NamedTuple. In JSON it is an object, not an array."""
+    return isinstance(kind, type) and issubclass(kind, tuple) and hasattr(kind, "_fields")
+
+
+@cache
+def _row(kind: Any) -> Any:
+    """A model with the fields of a NamedTuple, and of those in it; all else unchanged."""
+    if isinstance(kind, type) and issubclass(kind, Exception):
+        return str
+    if get_origin(kind) in (Union, UnionType):
+        return Union[tuple(_row(one) for one in get_args(kind))]  # noqa: UP007
+    if get_origin(kind) in (list, tuple, dict):
+        return get_origin(kind)[tuple(_row(one) for one in get_args(kind))]
+    if not _is_row(kind):
+        return kind
+    fields: Any = {name: (_row(of), ...) for name, of in typing.get_type_hints(kind).items()}
+    return create_model(kind.__name__, __doc__=kind.__doc__, **fields)
+
+
+def _plain(value: Any) -> Any:
+    """The same of a value."""
+    if hasattr(value, "_asdict"):
+        return {name: _plain(of) for name, of in value._asdict().items()}
+    if isinstance(value, Exception):
+        return str(value)
+    if isinstance(value, list | tuple):
+        return [_plain(one) for one in value]
+    return value
+
+
 def _answer_of(operation: Operation) -> Callable[[Any], Any]:
     """How the answer of a method becomes that of a request."""
     kind = operation.signature.return_annotation
     refused, path = operation.refused, operation.path
 
-    def check(status: str) -> None:
+    def check(status: str, fields: Mapping[str, Any] = MappingProxyType({})) -> None:
         if status in refused:
-            raise Refused(refused[status], status.upper(), f"{path}: {status.replace('_', ' ')}")
+            why = " ".join(f"{name}={value}" for name, value in fields.items() if value not in (None, ""))
+            detail = f"{path}: {status.replace('_', ' ')}{f' ({why})' if why else ''}"
+            raise Refused(refused[status], status.upper(), detail)
 
     def answer(value: Any) -> Any:
         if kind in (None, NoneType):
@@ -235,12 +299,12 @@ def _answer_of(operation: Operation) -> Callable[[Any], Any]:
         if isinstance(value, float):
             return {"value": value}
         if isinstance(value, Result):
-            check(value.status)
+            check(value.status, value.fields)
             return {"status": value.status, **value.fields}
-        if isinstance(value, list):
-            return {"items": value}
+        if isinstance(value, list | tuple) and not _is_row(type(value)):
+            return {"items": _plain(value)}
         if isinstance(status := getattr(value, "status", None), str):
             check(status)
-        return value
+        return _plain(value)
 
     return answer

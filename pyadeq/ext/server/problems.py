@@ -187,5 +187,5 @@ async def _of_the_framework(_: Request, error: Any) -> Response:
 
 
 async def _unexpected(request: Request, error: Any) -> Response:
-    log.error("%s %s failed", request.method, request.scope.get("route_path", ""), exc_info=error)
+    log.error("%s %s failed", request.method, request.scope["path"], exc_info=error)
     return _answer(Refused(500, "FAILED", "the service has failed; its log says why", retryable=True))

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Annotated, Final
 
-from fastapi import APIRouter
+from fastapi import APIRouter, Body, Path
+from pydantic import BaseModel
 
 from pyadeq import tiers
 from pyadeq.asyncio import (
+    At,
+    Cron,
+    Every,
     Limits,
     QueueAdmin,
     QueueDead,
@@ -15,11 +19,15 @@ from pyadeq.asyncio import (
     QueueSettings,
     QueueWorkers,
     Schedule,
+    SchedulePut,
     Schedules,
     Shares,
 )
-from pyadeq.ext.server.gate import Access
-from pyadeq.ext.server.operations import Operation, add
+from pyadeq.ext.server.gate import Access, access
+from pyadeq.ext.server.operations import PROBLEMS, Operation, add, operation_id, path_of
+from pyadeq.ext.server.tasks import NewTask
+from pyadeq.models.base import Seconds
+from pyadeq.models.schedule import Overlap
 
 MISSING: Final = {"not_found": 404}
 SCHEDULE: Final = {"not_found": 404, "stale": 409}
@@ -83,3 +91,36 @@ OPERATIONS: Final = (
 
 router = APIRouter()
 add(router, "queue", OPERATIONS)
+
+
+class NewSchedule(BaseModel, extra="forbid"):
+    """A schedule: when it fires, and the task that it enqueues. See `Schedules.put` in Python."""
+
+    timing: Cron | Every | At
+    task: NewTask = NewTask()
+    overlap: Overlap = "skip"
+    catch_up: Seconds = 3600.0
+    jitter: Seconds = 0.0
+
+
+@router.put(
+    path_of("/queues/{queue}/schedules/{name}"),
+    responses=PROBLEMS,
+    operation_id=operation_id("queue", "schedules_put"),
+    tags=["queue"],
+)
+async def put_schedule(
+    access: Annotated[Access, access("queue", "queue.operate", create=True)],
+    name: Annotated[str, Path()],
+    schedule: Annotated[NewSchedule, Body()],
+) -> SchedulePut:
+    """Create a schedule, or change the one with that name."""
+    put: SchedulePut = await access.found.schedules.put(
+        name,
+        schedule.timing,
+        schedule.task,
+        overlap=schedule.overlap,
+        catch_up=schedule.catch_up,
+        jitter=schedule.jitter,
+    )
+    return put

@@ -30,7 +30,7 @@ class NewTask(Task):
     """A task to enqueue. All but the payload are as in Python's `Task`."""
 
     payload: Any = Field(default=None, repr=False, description="Any JSON.")
-    after: list[str] = Field([], description="Ids of tasks that this one comes after.")
+    after: tuple[str, ...] = Field(default=(), description="Ids of tasks that this one comes after.")
 
 
 class TaskReceipt(BaseModel):
@@ -181,6 +181,22 @@ async def get_task(access: Observed, id: Id, prefer: Prefer = None) -> TaskView:
     if (wait := _wait_of(prefer)) and task.state not in ("completed", "dead", "cancelled"):
         task = await _ended(access, id, wait) or await _task(access, id)
     return tiers.shown(task)
+
+
+@router.post(
+    path_of("/queues/{queue}/tasks/{id}:reveal"),
+    responses=PROBLEMS,
+    operation_id=operation_id("task", "reveal"),
+    tags=["task"],
+)
+async def reveal(access: Observed, id: Id) -> TaskView:
+    """Return a task with all that its tier hides, and record who has seen it. Needs the right `payload.reveal`."""
+    if not access.may_reveal:
+        raise Refused(403, "FORBIDDEN", f"{access.principal.name} does not have the right payload.reveal")
+    await _task(access, id)
+    if await access.found.reveal(id, actor=access.principal.name) == "not_found":
+        raise missing("task", id)
+    return await _task(access, id)
 
 
 @router.get(

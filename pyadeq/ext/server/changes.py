@@ -1,0 +1,88 @@
+"""Operations on changes: propose, review, assess, apply; policies, delegations and the inbox.
+
+Who acts is the `actor` of the body, by default the principal. A token for one user acts as that user only.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from fastapi import APIRouter
+
+from pyadeq.asyncio import Changes
+from pyadeq.ext.server.operations import Operation, add
+
+MISSING: Final = {"unknown": 404}
+STEP: Final = {
+    "not_found": 404,
+    "no_policy": 404,
+    "outdated": 412,
+    "edited": 412,
+    "forbidden": 403,
+    "not_eligible": 403,
+    **dict.fromkeys(
+        (
+            *("state", "exists", "is_reviewer", "unreachable", "closed", "full", "cycle", "too_deep", "held"),
+            *("not_locked", "lost", "lock_lost"),
+        ),
+        409,
+    ),
+}
+"""What a step answers that has changed nothing."""
+_ID: Final = "/changes/{domain}/changes/{id}"
+
+
+def _step(verb: str, needs: str, method: str, seen: bool = True) -> Operation:
+    """A step of a change by somebody."""
+    return Operation(f"POST {_ID}:{verb}", getattr(Changes, method), needs, refused=STEP, seen=seen, by_user=True)
+
+
+OPERATIONS: Final = (
+    Operation("GET /changes/{domain}", Changes.stats, "observe"),
+    Operation("PATCH /changes/{domain}/settings", Changes.configure, "operate", create=True, without=("clock",)),
+    Operation("GET /changes/{domain}/changes", Changes.list, "observe", by_user=True),
+    Operation("POST /changes/{domain}/changes", Changes.put, "author", refused=STEP, create=True, by_user=True),
+    Operation(f"GET {_ID}", Changes.get, "observe", by_user=True),
+    Operation(f"GET {_ID}/revisions/{{rev}}", Changes.get_revision, "observe", by_user=True),
+    _step("submit", "author", "submit"),
+    _step("withdraw", "author", "withdraw", seen=False),
+    _step("reopen", "author", "reopen", seen=False),
+    _step("cancel", "author", "cancel", seen=False),
+    _step("approve", "review", "approve"),
+    _step("reject", "review", "reject"),
+    _step("request_changes", "review", "request_changes"),
+    _step("abstain", "review", "abstain"),
+    _step("retract", "review", "retract"),
+    _step("comment", "review", "comment"),
+    _step("delegate", "review", "delegate", seen=False),
+    _step("take_back", "review", "take_back", seen=False),
+    _step("override", "override", "override"),
+    _step("assess", "assess", "assess"),
+    Operation(f"POST {_ID}:begin", Changes.begin, "apply", refused=STEP, seen=True),
+    Operation(f"POST {_ID}:heartbeat", Changes.heartbeat, "apply", refused=STEP),
+    Operation(f"POST {_ID}:finish", Changes.finish, "apply", refused=STEP),
+    Operation(f"POST {_ID}/requests", Changes.add_request, "operate", refused=STEP),
+    Operation(f"POST {_ID}/requests/{{slot}}:move", Changes.move_request, "operate", refused=STEP),
+    Operation(f"POST {_ID}/requests/{{slot}}:dismiss", Changes.dismiss_answer, "operate", refused=STEP),
+    Operation(f"DELETE {_ID}/requests/{{slot}}", Changes.remove_request, "operate", refused=STEP),
+    Operation("GET /changes/{domain}/policies", Changes.policies, "observe"),
+    Operation("PUT /changes/{domain}/policies/{name}", Changes.set_policy, "operate", create=True),
+    Operation("DELETE /changes/{domain}/policies/{name}", Changes.remove_policy, "operate", refused=MISSING),
+    Operation("GET /changes/{domain}/users/{user}/delegations", Changes.delegations, "observe"),
+    Operation(
+        "PUT /changes/{domain}/users/{user}/delegations/{name}",
+        Changes.set_delegation,
+        "review",
+        refused=STEP,
+        create=True,
+    ),
+    Operation(
+        "DELETE /changes/{domain}/users/{user}/delegations/{name}", Changes.remove_delegation, "review", refused=MISSING
+    ),
+    Operation("GET /changes/{domain}/users/{user}/inbox", Changes.inbox, "observe"),
+    Operation("POST /changes/{domain}:sweep", Changes.sweep, "operate"),
+    Operation("POST /changes/{domain}:deliver", Changes.deliver, "apply"),
+)
+
+router = APIRouter()
+add(router, "change", OPERATIONS)

@@ -1,0 +1,236 @@
+"""Operations on configs and feature flags. A value is any JSON; its version is its ETag."""
+
+from __future__ import annotations
+
+import re
+from time import time
+from typing import Annotated, Any, Final
+
+from fastapi import APIRouter, Body, Header, Path, Query, Response
+from pydantic import BaseModel
+
+from pyadeq.asyncio import ConfigValue, ConfigVersion, Flag
+from pyadeq.ext.server.gate import Access, access, missing
+from pyadeq.ext.server.operations import MOST, PROBLEMS, operation_id, path_of
+from pyadeq.ext.server.problems import Refused
+from pyadeq.models.base import read_json
+
+PREFIX: Final = "flag:"
+_ETAG: Final = re.compile(r'\s*"v(\d{1,16})"\s*')
+
+router = APIRouter()
+Observed = Annotated[Access, access("config", "config.observe")]
+Operated = Annotated[Access, access("config", "config.operate", create=True)]
+Name = Annotated[str, Path(description="The name of the value.")]
+Reason = Annotated[str, Query(max_length=500, description="Why, for the history.")]
+IfMatch = Annotated[
+    str | None, Header(description='`"v12"`: only if the value has this version; `"v0"`: if there is none.')
+]
+
+
+class Value(BaseModel):
+    """The value of a name, with who has set it, when and why."""
+
+    name: str
+    value: Any
+    version: int
+    at: float
+    actor: str
+    reason: str
+
+
+class Values(BaseModel):
+    """Values by name."""
+
+    items: dict[str, Value]
+
+
+class History(BaseModel):
+    """The versions of a name, the newest first. A value of null with removed=true: it was removed then."""
+
+    items: list[Version]
+
+
+class Version(BaseModel):
+    """A version of a name."""
+
+    version: int
+    value: Any
+    removed: bool
+    at: float
+    actor: str
+    reason: str
+
+
+class Back(BaseModel, extra="forbid"):
+    """To which version a name goes back, and why."""
+
+    version: int
+    reason: str | None = None
+
+
+class Written(BaseModel):
+    """The version after a write."""
+
+    version: int
+
+
+class Context(BaseModel):
+    """For whom a flag is evaluated. targeting_key: the user or the service."""
+
+    targeting_key: str | None = None
+    attributes: dict[str, Any] = {}
+
+
+class Choice(BaseModel):
+    """What a flag says: its variant and the value of that; why."""
+
+    value: Any
+    variant: str | None
+    reason: str
+
+
+History.model_rebuild()
+
+
+@router.get(
+    path_of("/configs/{namespace}/values"),
+    responses=PROBLEMS,
+    operation_id=operation_id("config", "all"),
+    tags=["config"],
+)
+async def all_values(access: Observed) -> Values:
+    """Return all values of a namespace, as they were at one moment."""
+    found = await access.found.all()
+    return Values(items={name: _value(one) for name, one in found.items()})
+
+
+@router.get(
+    path_of("/configs/{namespace}/values/{name}"),
+    responses=PROBLEMS,
+    operation_id=operation_id("config", "get"),
+    tags=["config"],
+)
+async def get(access: Observed, name: Name, response: Response) -> Value:
+    """Return the value of a name."""
+    found = await access.found.get(name)
+    if found is None:
+        raise missing("value", name)
+    response.headers["ETag"] = f'"v{found.version}"'
+    return _value(found)
+
+
+@router.put(
+    path_of("/configs/{namespace}/values/{name}"),
+    responses=PROBLEMS,
+    operation_id=operation_id("config", "set"),
+    tags=["config"],
+)
+async def put(
+    access: Operated,
+    name: Name,
+    value: Annotated[Any, Body()],
+    response: Response,
+    reason: Reason = "",
+    if_match: IfMatch = None,
+) -> Written:
+    """Set the value of a name to any JSON."""
+    version = await access.found.set(
+        name, value, expect=_expected(if_match), actor=access.principal.name, reason=reason
+    )
+    response.headers["ETag"] = f'"v{version}"'
+    return Written(version=version)
+
+
+@router.delete(
+    path_of("/configs/{namespace}/values/{name}"),
+    status_code=204,
+    responses=PROBLEMS,
+    operation_id=operation_id("config", "remove"),
+    tags=["config"],
+)
+async def remove(access: Operated, name: Name, reason: Reason = "", if_match: IfMatch = None) -> None:
+    """Remove the value of a name."""
+    expect = _expected(if_match)
+    if not await access.found.remove(name, expect=expect, actor=access.principal.name, reason=reason):
+        raise missing("value", name)
+
+
+@router.get(
+    path_of("/configs/{namespace}/values/{name}/history"),
+    responses=PROBLEMS,
+    operation_id=operation_id("config", "history"),
+    tags=["config"],
+)
+async def history(access: Observed, name: Name) -> History:
+    """Return the versions of a name that are kept, the newest first, at most 1,000."""
+    found = []
+    async for version in access.found.history(name):
+        found.append(_version(version))
+        if len(found) == MOST:
+            break
+    return History(items=found)
+
+
+@router.post(
+    path_of("/configs/{namespace}/values/{name}:revert"),
+    responses=PROBLEMS,
+    operation_id=operation_id("config", "revert"),
+    tags=["config"],
+)
+async def revert(access: Operated, name: Name, back: Annotated[Back, Body()], if_match: IfMatch = None) -> Written:
+    """Set the value that a version had."""
+    version = await access.found.revert(
+        name, back.version, expect=_expected(if_match), actor=access.principal.name, reason=back.reason
+    )
+    return Written(version=version)
+
+
+@router.post(
+    path_of("/flags/{namespace}/{name}:evaluate"),
+    responses=PROBLEMS,
+    operation_id=operation_id("flag", "evaluate"),
+    tags=["flag"],
+)
+async def evaluate(access: Observed, name: Name, context: Annotated[Context | None, Body()] = None) -> Choice:
+    """Decide a flag for somebody. A null variant: the caller's own default holds."""
+    found = await access.found.get(f"{PREFIX}{name}")
+    if found is None:
+        raise missing("flag", name)
+    flag, context = Flag(name, found.value), context or Context()
+    chosen = flag.choose(context.attributes, context.targeting_key, int(time()))
+    value = None if chosen.variant is None else flag.variants.get(chosen.variant)
+    return Choice(value=value, variant=chosen.variant, reason=chosen.reason)
+
+
+def _value(found: ConfigValue) -> Value:
+    return Value(
+        name=found.name,
+        value=found.json(),
+        version=found.version,
+        at=found.at,
+        actor=found.actor,
+        reason=found.reason,
+    )
+
+
+def _version(found: ConfigVersion) -> Version:
+    return Version(
+        version=found.version,
+        value=read_json(found.value),
+        removed=found.value is None,
+        at=found.at,
+        actor=found.actor,
+        reason=found.reason,
+    )
+
+
+def _expected(if_match: str | None) -> int | None:
+    if if_match is None:
+        return None
+    found = _ETAG.fullmatch(if_match)
+    if not found:
+        raise Refused(
+            400, "BAD_REQUEST", 'header If-Match: this is not accepted; allowed: "v" and a version, as in "v12"'
+        )
+    return int(found[1])
