@@ -11,6 +11,7 @@ import typer
 
 from pyadeq.errors import ConfigError
 from pyadeq.ext.cli.common import DEFAULT_URL, Format, Output, Url, connected, print_lines, shown_url
+from pyadeq.ext.metrics.board import board as board_file
 from pyadeq.ext.metrics.rules import ALERTS
 from pyadeq.ext.metrics.rules import rules as rule_file
 
@@ -24,6 +25,7 @@ def metrics(
     rules: Annotated[
         bool, typer.Option("--rules", help="Print alerts and recording rules, a file for Prometheus, and end.")
     ] = False,
+    board: Annotated[bool, typer.Option("--board", help="Print the board, a file for Grafana, and end.")] = False,
     url: Url = DEFAULT_URL,
     output: Output = Format.table,
 ) -> None:
@@ -32,6 +34,9 @@ def metrics(
     It reads the server at each scrape, and keeps nothing. Several processes export the same values. Needs the extra
     metrics: pip install "pyadeq[metrics]".
     """
+    if board:
+        print(board_file(), end="")
+        return
     if rules:
         if output != Format.table:
             print_lines((one._asdict() for one in ALERTS), output)

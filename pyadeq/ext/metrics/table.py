@@ -212,7 +212,7 @@ BOARD: Final = (
         "Events in groups",
         (
             Panel(
-                "Lag",
+                "Events to read",
                 "short",
                 (
                     _of_group("adeq_event_group_lag", "Events that were not delivered to the group yet."),
@@ -220,7 +220,7 @@ BOARD: Final = (
                 ),
             ),
             Panel(
-                "Time since a read, and age of the oldest pending event",
+                "Silence, and the oldest pending event",
                 "s",
                 (
                     _of_group("adeq_event_group_silent_seconds", "Time since a reader came last, exact to a minute."),
