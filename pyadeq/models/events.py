@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from datetime import UTC, datetime
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple, Self
 
 from pyadeq.models.base import Model
+
+WORD: Final = re.compile(r"([a-z_]+)=(.*)", re.DOTALL)
 
 
 class Event(NamedTuple):
@@ -34,6 +37,43 @@ class Event(NamedTuple):
         """Return what an API shows: the time in ISO 8601, in UTC."""
         at = datetime.fromtimestamp(self.timestamp, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
         return {**self._asdict(), "timestamp": at, "ids": list(self.ids), "payload": dict(self.payload)}
+
+    @classmethod
+    def from_json(cls, value: Mapping[str, Any]) -> Self:
+        """Return the event of which `as_json` has returned this. `again` may be left out."""
+        at = round(datetime.fromisoformat(value["timestamp"]).timestamp() * 1000) / 1000
+        return cls(**{**value, "timestamp": at, "ids": tuple(value["ids"])})
+
+    @classmethod
+    def from_entry(cls, id: bytes | str, fields: Mapping[Any, Any]) -> Self:
+        """Return an event as XRANGE and XREAD return it, for programs that read a stream without a group."""
+        text = {_text(name): _text(value) for name, value in fields.items()}
+        return cls(
+            id=_text(id),
+            event=text["event"],
+            timestamp=int(text["timestamp"]) / 1000,
+            ids=tuple(text.get("id", "").split()),
+            payload=details(text.get("payload", "")),
+            source=text.get("source", ""),
+            trace=text.get("trace", ""),
+        )
+
+
+def _text(value: bytes | str) -> str:
+    return value if isinstance(value, str) else value.decode(errors="replace")
+
+
+def details(text: str) -> dict[str, str]:
+    """Return details by name. A word without a name belongs to the one before it: a reason may have several words."""
+    found: dict[str, str] = {}
+    name = ""
+    for word in text.split(" ") if text else ():
+        if match := WORD.fullmatch(word):
+            name = match[1]
+            found[name] = f"{found[name]} {match[2]}" if name in found else match[2]
+        else:
+            found[name] = f"{found[name]} {word}" if name in found else word
+    return found
 
 
 class EventGap(NamedTuple):

@@ -14,6 +14,7 @@ import typer
 from pyadeq import Adeq, Changes, Every, Task
 from pyadeq._core.session.ids import tag_of
 from pyadeq._sync.kernel.partitions import PartitionedNoun
+from pyadeq.ext.archive import Archive
 from pyadeq.ext.cli.app import app
 from pyadeq.ext.cli.tree import behind_the_command, queue_first
 from tests.integration.cli import COMMAND, adeq, environment, error
@@ -290,6 +291,7 @@ VALUES = {  # that are not x
     "schedule backfill": ["x", "--from", "4102444800", "--to", "4102444801"],
     "flag set": ["x", "enabled"],
     "bindings": ["go", "pyadeq"],
+    **{f"archive {verb}": ["archive"] for verb in ("write", "read", "verify")},
     "scripts show": ["lock.stats.v1"],
     "scripts acl": ["worker"],
     "schedule add": ["--every", "1h"],
@@ -330,7 +332,7 @@ VALUES = {  # that are not x
 
 
 @pytest.fixture
-def place(url: str, base_name: str) -> Iterator[dict[str, Any]]:
+def place(url: str, base_name: str, tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[dict[str, Any]]:
     """A server with a queue and a lock domain in which there is some of everything, with names as long as usual."""
     with Adeq.from_url(url, prefix=base_name) as client:
         queue, locks = client.queue("x"), client.locks("default")
@@ -367,6 +369,8 @@ def place(url: str, base_name: str) -> Iterator[dict[str, Any]]:
         about = {"address": "2001:db8::7334", "agent": "Mozilla/5.0 (X11; Linux)", "name": "Ann"}
         client.send(part.build("create", hash="0" * 64, user="ann@example.org", **about))
         add_changes(client, client.changes("default"))
+        if request.node.callspec.params["path"] in ("archive read", "archive verify"):
+            Archive(str(tmp_path / "archive")).write(client, streams=["queue:x"])
         yield {"ADEQ_URL": url, "ADEQ_PREFIX": base_name, "ADEQ_QUEUE": "x", "ADEQ_EVENTS_STREAM": "queue:x"}
 
 
@@ -452,6 +456,7 @@ VERBS = {
     "register read groups drop",  # of events
     "realms revoke revoke-all renew-authz",  # of sessions
     "on off",  # of flags
+    "write",  # of archives
     "approve reject request-changes abstain retract comment delegate take-back reassign override",  # of their reviewers
 }
 HIDDEN = {"schedule add", "lock settings", "lock capacity remove"}  # names in earlier builds

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gzip
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -33,6 +35,7 @@ EXITS = (
     ("dlq", "show", "broken", "-o", "json"),
 )
 OF_SCHEDULES = (("schedule", "ls"), ("schedule", "ls", "-o", "json"), ("schedule", "show", "s"))
+OF_ARCHIVES = (("archive", "write"), ("archive", "read"), ("archive", "verify"))
 HIDING: tuple[Tier, ...] = ("confidential", "restricted")
 SILENT = {
     *("task enqueue", "task cancel", "task retry", "dlq retry", "dlq abandon", "dlq stats"),
@@ -75,6 +78,20 @@ def test_a_planted_secret_is_at_no_exit(url: str, queue: Queue, tier: Tier) -> N
         ended = adeq(noun, verb, *rest, "--queue", queue.name, "--url", url)
         assert ended.status == 0
         assert SECRET not in ended.stdout + ended.stderr, (noun, verb, rest)
+
+
+@pytest.mark.parametrize("tier", HIDING)
+def test_it_is_in_no_archive(url: str, queue: Queue, tier: Tier, tmp_path: Path) -> None:
+    plant(queue, tier)
+    place, stream = str(tmp_path / "archive"), f"queue:{queue.name}"
+    for noun, verb in OF_ARCHIVES:
+        ended = adeq(noun, verb, place, "--stream", stream, "-o", "json", ADEQ_URL=url)
+        assert ended.status == 0
+        assert SECRET not in ended.stdout + ended.stderr, verb
+    files = [gzip.decompress(path.read_bytes()).decode() for path in Path(place).rglob("*.gz")]
+    assert '"state":"completed"' in "".join(files)
+    assert '"state":"dead"' in "".join(files)
+    assert SECRET not in "".join(files)
 
 
 @pytest.mark.parametrize("tier", HIDING)
@@ -134,5 +151,5 @@ def test_each_field_of_a_task_has_its_place() -> None:
 
 def test_each_command_about_tasks_is_an_exit_or_shows_none() -> None:
     """A new command is added to EXITS, or to SILENT if it shows nothing that a task holds."""
-    there = {path for path in TREE if path.split()[0] in ("task", "dlq", "schedule")}
-    assert there == {" ".join(words[:2]) for words in EXITS + OF_SCHEDULES} | SILENT
+    there = {path for path in TREE if path.split()[0] in ("task", "dlq", "schedule", "archive")}
+    assert there == {" ".join(words[:2]) for words in EXITS + OF_SCHEDULES + OF_ARCHIVES} | SILENT

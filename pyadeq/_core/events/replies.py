@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import re
 from typing import Any
 
 from pyadeq._core.kernel.nouncalls import Result
-from pyadeq.models.events import Event, EventBatch, EventGap, EventGroup, EventGroups
-
-WORD = re.compile(r"([a-z_]+)=(.*)", re.DOTALL)
+from pyadeq.models.events import Event, EventBatch, EventGap, EventGroup, EventGroups, details
 
 
 def batch(answer: Result) -> EventBatch:
@@ -25,24 +22,11 @@ def event(item: Result) -> Event:
         event=found["event"],
         timestamp=found["timestamp"] / 1000,
         ids=tuple(found.get("id", "").split()),
-        payload=payload(_text(found.get("payload", b""))),
+        payload=details(_text(found.get("payload", b""))),
         source=_text(found.get("source", b"")),
         trace=_text(found.get("trace", b"")),
         again=item.status == "again",
     )
-
-
-def payload(text: str) -> dict[str, str]:
-    """Details by name. A word without a name belongs to the detail before it: a reason may have several words."""
-    found: dict[str, str] = {}
-    name = ""
-    for word in text.split(" ") if text else ():
-        if match := WORD.fullmatch(word):
-            name = match[1]
-            found[name] = f"{found[name]} {match[2]}" if name in found else match[2]
-        else:
-            found[name] = f"{found[name]} {word}" if name in found else word
-    return found
 
 
 def groups(answer: Result) -> EventGroups:

@@ -29,7 +29,20 @@ class Commands(Root):
         "bindings": "Write a client for another language.",
         "demo": "Run real work, kill a worker, and prove that nothing is lost.",
     }
-    nouns = ("worker", "queue", "task", "dlq", "schedule", "limit", "share", "lock", "change", "flag", "scripts")
+    nouns = (
+        "worker",
+        "queue",
+        "task",
+        "dlq",
+        "schedule",
+        "limit",
+        "share",
+        "lock",
+        "change",
+        "flag",
+        "archive",
+        "scripts",
+    )
     """In the order of the help. Before the last one come the other nouns of the manifest. If such a noun has no module
     here, its commands are made from the manifest."""
 

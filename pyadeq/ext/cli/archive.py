@@ -1,0 +1,202 @@
+"""`adeq archive`: events and records of ended tasks, in a folder or at any URL that fsspec knows."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import asdict
+from time import time
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from pyadeq.errors import AdeqError, ConfigError
+from pyadeq.ext.cli.arguments import moment, time_option
+from pyadeq.ext.cli.common import (
+    DEFAULT_URL,
+    FAILED,
+    Format,
+    Output,
+    Url,
+    connected,
+    iso,
+    print_json,
+    print_lines,
+    safe,
+)
+from pyadeq.ext.cli.progress import Bar
+from pyadeq.ext.cli.tables import print_fields, print_rows
+from pyadeq.ext.cli.tree import noun
+
+if TYPE_CHECKING:
+    from pyadeq.ext.archive import Archive, Archived, Written
+
+app = noun("Archives: events and ended tasks, in a folder or a bucket.")
+
+Place = Annotated[
+    str, typer.Argument(metavar="PLACE", help="A folder, or a URL that fsspec knows: s3://bucket/folder.")
+]
+Streams = Annotated[
+    list[str] | None,
+    typer.Option("--stream", metavar="NOUN:NAME", help="Only this stream: queue:default, session:web/c7. Repeatable."),
+]
+GroupName = Annotated[str, typer.Option("--group", metavar="NAME", help="The group that reads the events.")]
+Since = Annotated[float | None, time_option("Only events of this last time, such as 7d.", "--since")]
+
+
+@app.command()
+def write(
+    place: Place,
+    stream: Streams = None,
+    since: Since = None,
+    tasks: Annotated[bool, typer.Option("--tasks/--no-tasks", help="Archive the records of tasks that end.")] = True,
+    group: GroupName = "archive",
+    hold: Annotated[float, time_option("Events that a killed run has read come again after this time.")] = "1m",  # type: ignore[assignment]
+    limit: Annotated[int | None, typer.Option(min=1, metavar="N", help="About this number of events a stream.")] = None,
+    url: Url = DEFAULT_URL,
+    output: Output = Format.table,
+) -> None:
+    """Archive the events that are not archived yet, and the records of the tasks that they end.
+
+    It reads as a group of the events, so each run goes on where the last one has ended, also if that was killed. What
+    the data tier of a task hides stays out; payloads that a codec has sealed stay sealed. Each archive needs a group of
+    its own.
+    """
+    archive = _archive(place)
+    with connected(url, codec=None) as adeq:
+        streams = stream or archive.streams(adeq)
+        _check(streams)
+        options: dict[str, Any] = {"group": group, "hold": hold, "tasks": tasks, "limit": limit}
+        options["since"] = None if since is None else time() - since
+        lag = archive.lag(adeq, streams=streams, group=group)
+        seen: dict[str, int] = {}
+
+        def tell(stream: str, read: int) -> None:
+            seen[stream] = read
+            bar.update(sum(seen.values()))
+
+        with Bar("Archiving", sum(lag.values()), "events") as bar:
+            done = archive.write(adeq, streams=streams, progress=tell, **options)
+    _print_written(place, done, output)
+
+
+@app.command()
+def read(
+    place: Place,
+    stream: Streams = None,
+    since: Annotated[
+        float | None, typer.Option(parser=moment, metavar="TIME", help="Only events from this ISO 8601 time on.")
+    ] = None,
+    until: Annotated[
+        float | None, typer.Option(parser=moment, metavar="TIME", help="Only events before this ISO 8601 time.")
+    ] = None,
+    output: Output = Format.table,
+) -> None:
+    """Print what is archived, stream by stream, in order. Each record comes once. With -o jsonl, one line for each."""
+    archive = _archive(place)
+    _check(stream or [])
+    _there(archive)
+    found = archive.read(streams=stream or [], since=since, until=until)
+    if output != Format.table:
+        print_lines((json.loads(one.as_line()) for one in found), output)
+    else:
+        print_rows(["time", "stream", "what", "ids", "details"], map(_row, found), spare=["details", "stream"])
+
+
+@app.command()
+def verify(
+    place: Place,
+    server: Annotated[
+        bool, typer.Option("--server", help="Also compare the events that the server still has, field by field.")
+    ] = False,
+    stream: Streams = None,
+    since: Since = None,
+    group: GroupName = "archive",
+    url: Url = DEFAULT_URL,
+    output: Output = Format.table,
+) -> None:
+    """Read an archive back, and check it against its digests. Exits with 1 if something is wrong.
+
+    Two archives of the same events have the same digest. With --server, each event that the server still has and that
+    the group has acknowledged is compared, and there is a digest of these events in each of the two places.
+    """
+    archive = _archive(place)
+    _check(stream or [])
+    _there(archive)
+    options: dict[str, Any] = {
+        "streams": stream or [],
+        "group": group,
+        "since": None if since is None else time() - since,
+    }
+    with Bar("Verifying", None, "files") as bar:
+        if server:
+            with connected(url, codec=None) as adeq:
+                found = archive.verify(adeq, progress=lambda done, _: bar.update(done), **options)
+        else:
+            found = archive.verify(progress=lambda done, _: bar.update(done), **options)
+    about = asdict(found)
+    compared = found.compared and found.compared._asdict()
+    if output != Format.table:
+        print_json({"place": place, **about, "compared": compared}, output)
+    else:
+        problems, rest = about.pop("problems"), {f"compared: {name}": value for name, value in (compared or {}).items()}
+        del about["compared"]
+        rows = {**about, **rest}
+        print_fields((name, f"{value:,}" if isinstance(value, int) else value) for name, value in rows.items())
+        for text in problems:
+            typer.echo(f"problem: {text}", err=True)
+    if found.bad:
+        raise typer.Exit(FAILED)
+
+
+def _archive(place: str) -> Archive:
+    from pyadeq.ext.archive import Archive
+
+    return Archive(place)
+
+
+def _check(streams: Sequence[str]) -> None:
+    for stream in streams:
+        if ":" not in stream:
+            raise ConfigError(f"--stream: {stream!r} is not accepted; allowed: NOUN:NAME, such as queue:default")
+
+
+def _there(archive: Archive) -> None:
+    if not archive.parts():
+        raise AdeqError(f"nothing is archived at {archive.url}; see adeq archive write")
+
+
+def _print_written(place: str, done: Sequence[Written], output: Format) -> None:
+    if output == Format.jsonl:
+        print_lines((one._asdict() for one in done), output)
+    elif output == Format.json:
+        print_json({"place": place, "streams": [one._asdict() for one in done]}, output)
+    else:
+        heads = ["stream", "events", "tasks", "parts", "bytes", "gone", "lost", "left out"]
+        rows = [[one.stream, *(f"{n:,}" for n in one[1:])] for one in done if any(one[1:])]
+        if rows:
+            print_rows(heads, rows, right=heads[1:], spare=["left out", "gone", "parts"])
+            print()
+        events = sum(one.events for one in done)
+        streams = f"{len(rows):,} stream{'' if len(rows) == 1 else 's'}"
+        print(f"{events:,} events archived, of {streams}; {len(done) - len(rows):,} had none")
+    for one in done:
+        if one.lost:
+            number = "an unknown number of" if one.lost < 0 else f"{one.lost:,}"
+            typer.echo(
+                f"{one.stream}: {number} events were deleted by the bound of memory before they could be archived; "
+                "archive more often, or raise events_max there",
+                err=True,
+            )
+
+
+def _row(one: Archived) -> list[str]:
+    at = iso(int(one.id.partition("-")[0]) / 1000)
+    if one.event:
+        details = " ".join(f"{name}={value}" if name else value for name, value in one.event.payload.items())
+        return [at, one.stream, one.event.event, safe(" ".join(one.event.ids)), safe(details)]
+    if one.task:
+        return [at, one.stream, "task", safe(one.task["id"]), one.task["state"]]
+    assert one.gap
+    lost = "an unknown number of" if one.gap.lost is None else f"{one.gap.lost:,}"
+    return [at, one.stream, "gap", "", f"{lost} events between {one.gap.after} and {one.gap.before} were lost"]
