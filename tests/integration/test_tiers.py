@@ -145,7 +145,7 @@ def test_each_field_of_a_task_has_its_place() -> None:
         *("id", "state", "kind", "tier", "priority", "lane", "place", "parent", "after", "after_any", "after_when"),
         *("due", "deadline", "created", "started", "ended", "expires_at", "timeout", "nominal", "schedule", "gather"),
         *("attempts", "crashes", "deliveries", "max_attempts", "awaits", "fallback", "reply", "trace", "worker"),
-        *("fence", "progress", "exit_code", "reason", "unreadable"),
+        *("fence", "progress", "progress_at", "exit_code", "reason", "unreadable"),
     }
 
 
