@@ -10,7 +10,7 @@ from starlette.responses import JSONResponse, Response
 from pyadeq import __version__
 from pyadeq.asyncio import Adeq
 from pyadeq.errors import TransportError
-from pyadeq.ext.server import changes, configs, locks, names, queues, rates, sessions, tasks
+from pyadeq.ext.server import changes, configs, locks, names, queues, rates, sessions, tasks, work
 from pyadeq.ext.server.gate import Authenticate, Gate
 from pyadeq.ext.server.paths import RawPaths
 from pyadeq.ext.server.problems import answer_with_problems
@@ -33,7 +33,7 @@ def app(adeq: Adeq, *, authenticate: Authenticate) -> FastAPI:
     )
     service.state.gate = Gate(adeq, authenticate)
     answer_with_problems(service)
-    for part in (names, tasks, queues, locks, changes, sessions, rates, configs):
+    for part in (names, tasks, queues, work, locks, changes, sessions, rates, configs):
         service.include_router(part.router, prefix="/v1")
     service.add_middleware(RawPaths)
 
