@@ -17,6 +17,7 @@ from pyadeq._sync.kernel.partitions import PartitionedNoun
 from pyadeq.ext.archive import Archive
 from pyadeq.ext.cli.app import app
 from pyadeq.ext.cli.tree import behind_the_command, queue_first
+from pyadeq.ext.server.tokens import new_token
 from tests.integration.cli import COMMAND, adeq, environment, error
 from tests.nouns.found import NOUNS
 from tests.quick import slow_after
@@ -296,6 +297,8 @@ VALUES = {  # that are not x
     "scripts acl": ["worker"],
     "schedule add": ["--every", "1h"],
     "task result": ["x", "done"],
+    "token new": ["ann", "--right", "observer"],
+    **{f"token {verb}": ["0123456789ab"] for verb in ("show", "revoke")},
     "lock offline": ["--owner", "o1", "--yes"],
     "lock release": ["database:orders", "--reason", "x", "--yes"],
     "worker show": ["host-12345-abcdef"],
@@ -371,6 +374,8 @@ def place(url: str, base_name: str, tmp_path: Path, request: pytest.FixtureReque
         add_changes(client, client.changes("default"))
         if request.node.callspec.params["path"] in ("archive read", "archive verify"):
             Archive(str(tmp_path / "archive")).write(client, streams=["queue:x"])
+        _, _, token = new_token("ann@example.org", ["operator"], names=["mail-*", "news-*"])
+        client.config("_tokens").set("0123456789ab", token.encoded())
         yield {"ADEQ_URL": url, "ADEQ_PREFIX": base_name, "ADEQ_QUEUE": "x", "ADEQ_EVENTS_STREAM": "queue:x"}
 
 
@@ -457,6 +462,7 @@ VERBS = {
     "realms revoke revoke-all renew-authz",  # of sessions
     "on off",  # of flags
     "write",  # of archives
+    "new",  # of tokens
     "approve reject request-changes abstain retract comment delegate take-back reassign override",  # of their reviewers
 }
 HIDDEN = {"schedule add", "lock settings", "lock capacity remove"}  # names in earlier builds

@@ -6,6 +6,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Iterator, Callable, Mapping
 from contextvars import ContextVar
+from math import inf
 from time import monotonic
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
@@ -86,7 +87,12 @@ class ConfigSnapshot:
         """Whether the server may have other values: the last read failed, or there was none for three polls."""
         if self._closed or self.error is not None or self._heard_at is None:
             return True
-        return monotonic() - self._heard_at > STALE * self._poll + TRY
+        return self.age > STALE * self._poll + TRY
+
+    @property
+    def age(self) -> float:
+        """Seconds since the values were the server's; infinite if none were ever loaded."""
+        return inf if self._heard_at is None else monotonic() - self._heard_at
 
     def get(self, name: str) -> ConfigValue | None:
         """Return the value of a name; None if it has none."""

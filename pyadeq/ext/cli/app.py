@@ -41,15 +41,16 @@ class Commands(Root):
         "change",
         "flag",
         "archive",
-        "scripts",
+        "token",
     )
-    """In the order of the help. Before the last one come the other nouns of the manifest. If such a noun has no module
-    here, its commands are made from the manifest."""
+    """In the order of the help. Then come the other nouns of the manifest. If such a noun has no module here, its
+    commands are made from the manifest."""
+    last = "scripts"
 
     def list_commands(self, ctx: Any) -> list[str]:
         """In the order of the help."""
-        others = [word for word in library().manifest["nouns"] if word not in self.nouns]
-        return [*self.verbs, *self.nouns[:-1], *others, *self.nouns[-1:]]
+        others = [word for word in library().manifest["nouns"] if word not in (*self.nouns, self.last)]
+        return [*self.verbs, *self.nouns, *others, self.last]
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
         """None if there is no such command."""

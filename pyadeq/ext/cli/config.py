@@ -11,7 +11,7 @@ from typing import Annotated, Any
 import typer
 
 from pyadeq import Adeq, Config, ConfigConflict, ConfigValue
-from pyadeq.errors import AdeqError
+from pyadeq.errors import AdeqError, ConfigError
 from pyadeq.ext.cli.arguments import time_option
 from pyadeq.ext.cli.change_put import content_of
 from pyadeq.ext.cli.common import (
@@ -124,6 +124,8 @@ def set_(
 
     Exits with 1, and changes nothing, if the name has another version than --expect.
     """
+    if namespace.startswith("_"):
+        raise ConfigError(f"--namespace: {namespace!r} has records of a service; use its own commands, see adeq --help")
     data = content_of("VALUE", value)
     with connected(url) as adeq:
         config = adeq.config(namespace)

@@ -2,7 +2,22 @@
 
 from __future__ import annotations
 
-from pyadeq.ext.server.application import app
+from typing import TYPE_CHECKING, Any
+
 from pyadeq.ext.server.rights import Principal, Scope, everything, rights_of
 
-__all__ = ["Principal", "Scope", "app", "everything", "rights_of"]
+if TYPE_CHECKING:
+    from pyadeq.ext.server.application import app
+    from pyadeq.ext.server.authentication import Tokens
+
+__all__ = ["Principal", "Scope", "Tokens", "app", "everything", "rights_of"]
+_WITH_FASTAPI = {"app": "application", "Tokens": "authentication"}
+
+
+def __getattr__(name: str) -> Any:
+    """Import what needs FastAPI when it is used: the command line makes tokens without it."""
+    from importlib import import_module
+
+    if name not in _WITH_FASTAPI:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(f"{__name__}.{_WITH_FASTAPI[name]}"), name)

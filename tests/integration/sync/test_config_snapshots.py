@@ -127,6 +127,7 @@ def test_the_server_is_away_at_the_start(away: Any) -> None:
     snapshot = config.watch(poll=0.05)
     assert not snapshot.start(wait=0.3)
     assert (snapshot.loaded, snapshot.stale, snapshot.rev, dict(snapshot.content)) == (False, True, 0, {})
+    assert snapshot.age == float("inf")
     eventually(lambda: isinstance(snapshot.error, TransportError))
     server.start()
     eventually(lambda: snapshot.loaded)
@@ -183,6 +184,7 @@ def test_silence_makes_a_snapshot_stale(config: Config, monkeypatch: pytest.Monk
         for passed, stale in ((3 * NEVER, False), (3 * NEVER + 2, True)):
             monkeypatch.setattr(module, "monotonic", lambda passed=passed: now + passed)
             assert snapshot.stale is stale
+            assert passed <= snapshot.age < passed + 60
         monkeypatch.undo()
 
 
