@@ -87,7 +87,7 @@ def acl_rules(
 
 
 def _event_keys(base: str, roles: Sequence[str]) -> list[str]:
-    """The keys of the event groups of a noun. `operate` also counts them in the noun's `config`."""
+    """The keys of the event groups of a noun. The scripts of `operate` also read the noun's `config`."""
     return [f"~{base}:events", f"~{base}:events:*", *([f"~{base}:config"] if "operate" in roles else [])]
 
 

@@ -1,10 +1,11 @@
 #!lua
--- generated from lua/kernel/scripts/configure.v1.lua by lua/bundle.py; do not edit
--- events.configure.v1: change settings of a event stream, and create it if it does not exist. The clock is chosen once,
--- at creation. Without settings, it returns the stored ones; all others have their defaults. If the call is sent
--- again, it sets the same again.
+-- generated from lua/events/configure.v1.lua by lua/bundle.py; do not edit
+-- events.configure.v1: change settings of an event stream. The clock is chosen once: by the first call that writes. Without settings, it
+-- returns the stored ones; all others have their defaults. If the call is sent again, it sets the same again. With another `lapse_ms`, the
+-- noun does not trim its events by age for that time.
 --
 -- KEYS   config hash {base}:events:config
+-- KEYS   groups zset {base}:events:groups
 -- ARGV   clock     enum keep|server|test ?=keep
 -- ARGV   now_ms    int 0..9000000000000 ?=0
 -- SETTINGS settings
@@ -13,7 +14,7 @@
 -- ERROR  ADEQ_LAYOUT ADEQ_CLOCK ADEQ_CONFLICT
 -- ROLE   operate
 -- REPLAY idempotent
--- COST   5 commands; at most 6 commands, 400 steps
+-- COST   7 commands; at most 5 commands, 120 steps
 
 local LAYOUT = 1
 local CREATED = 1
@@ -36,8 +37,8 @@ local function arg_uint(v, min, max)
 end
 
 local KEYS, ARGV = KEYS, ARGV
-if #KEYS ~= 2 then
-  return redis.error_reply('ADEQ_ARG expected 2 keys, got ' .. #KEYS)
+if #KEYS ~= 3 then
+  return redis.error_reply('ADEQ_ARG expected 3 keys, got ' .. #KEYS)
 end
 
 local clock = ARGV[1]
@@ -108,6 +109,11 @@ local function change_settings(ctx, clock, changes) local config = KEYS[1]
   if #changes > 0 then redis.call('HSET', config, unpack(changes)) end  -- at most 100: two for each setting
 end
 
+-- hold_events(ctx, lapse_ms): note that a group may hold events until it lapses. Until then the noun does not trim them by age: reads do.
+local function hold_events(ctx, lapse_ms) local config = KEYS[1]
+  redis.call('HSET', config, 'held_ms', string.format('%.0f', ctx.now + lapse_ms))
+end
+
 -- read_clock(layout_min, clock, chosen): the time in ms, as a number and as text; or nil and the error to return, if
 -- the layout of these scripts or the clock of the call does not fit the stored data. chosen: the clock of a base that
 -- this call may create.
@@ -151,9 +157,11 @@ local function open_to_configure(clock)
   return ctx
 end
 
-local config = KEYS[1]
+local config, groups = KEYS[1], KEYS[2]
 
 local ctx, refused = open_to_configure(clock)
 if refused then return refused end
-change_settings(ctx, clock, settings_pairs[1] or {})
+local changes = settings_pairs[1] or {}
+change_settings(ctx, clock, changes)
+if changes.lapse_ms and redis.call('EXISTS', groups) == 1 then hold_events(ctx, tonumber(changes.lapse_ms)) end
 return { 'ok', ctx.now, redis.call('HGETALL', config) }  -- at most 60: settings and other fields

@@ -7,7 +7,6 @@
 -- KEYS   group_at prefix/hash {base}:events:group:   name
 -- KEYS   pending  prefix/zset {base}:events:pending: name
 -- KEYS   unacked  prefix/zset {base}:events:unacked: name
--- KEYS   home     hash        {base}:config
 -- KEYS   events   stream      {base}:events
 -- ARGV   now_ms   int 0..9000000000000 ?=0
 -- ITEM   group    name
@@ -41,8 +40,8 @@ local function arg_uint(v, min, max)
 end
 
 local KEYS, ARGV = KEYS, ARGV
-if #KEYS ~= 8 then
-  return redis.error_reply('ADEQ_ARG expected 8 keys, got ' .. #KEYS)
+if #KEYS ~= 7 then
+  return redis.error_reply('ADEQ_ARG expected 7 keys, got ' .. #KEYS)
 end
 
 local now_ms = ARGV[1]
@@ -72,7 +71,7 @@ end
 
 -- emit_group(ctx, event, name, detail): add an event about a group to the stream, if there is one; returns its id, or false. The next
 -- event of the noun trims the stream to the bound of memory.
-local function emit_group(ctx, event, name, detail) local events = KEYS[7]
+local function emit_group(ctx, event, name, detail) local events = KEYS[6]
   local entry = { 'event', event, 'timestamp', ctx.now_text, 'id', name }
   if detail ~= '' then entry[7], entry[8] = 'payload', detail end
   return redis.call('XADD', events, 'NOMKSTREAM', '*', unpack(entry))  -- at most 8: fields of an event
@@ -108,7 +107,7 @@ local function open(clock) local config = KEYS[1]
   return { exists = row[1], now = now, now_text = now_text,  }
 end
 
-local groups, group_at, pending, unacked, home = KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6]
+local config, groups, group_at, pending, unacked = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
 
 local ctx, refused = open()
 if refused then return refused end
@@ -121,8 +120,5 @@ for i, name in ipairs(item_group) do
     items[i], found = { 'dropped' }, true
   end
 end
-if found then
-  local left = redis.call('ZCARD', groups)
-  if left > 0 then redis.call('HSET', home, 'events_groups', left) else redis.call('HDEL', home, 'events_groups') end
-end
+if found and redis.call('EXISTS', groups) == 0 then redis.call('HDEL', config, 'held_ms') end
 return { 'ok', ctx.now, items }

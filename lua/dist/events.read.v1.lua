@@ -28,7 +28,7 @@
 -- ROLE   follow
 -- REPLAY goes_on
 -- FLAGS  allow-oom
--- COST   9 commands, and 1 for each event that was delivered before; at most 1,200 commands, 24,000 steps
+-- COST   10 commands, and 1 for each event that was delivered before; at most 1,200 commands, 78,000 steps
 
 local LAYOUT = 1
 local unpack = table.unpack or unpack
@@ -137,11 +137,36 @@ local function look_stream() local events = KEYS[6]
   }
 end
 
--- note_trimmed(own, stream): note a gap if events were trimmed that the group has not seen. Events are counted from the first that was ever
--- added, so the difference says how many.
+-- lose_pending(own, first): give up the pending events of a group that were trimmed: those before the first event of the stream, or all of
+-- them if it is false. Nobody can read them again, so they belong to the gap that this read reports.
+local function lose_pending(own, first) local pending, unacked = KEYS[4], KEYS[5]
+  local first_ms, first_number = string.match(first or '', '^(%d+)-(%d+)$')
+  first_number = tonumber(first_number or nil)
+  local lost, from, from_ms, from_number, to, to_ms, to_number = {}, nil, nil, nil, nil, nil, nil
+  local before = redis.call('ZRANGE', unacked .. group, '-inf', first_ms or '+inf', 'BYSCORE', 'LIMIT', 0, 10000)  -- all: no more are pending
+  for _, id in ipairs(before) do
+    local ms, number = string.match(id, '^(%d+)-(%d+)$')
+    number = tonumber(number)
+    if ms ~= first_ms or number < first_number then
+      lost[#lost + 1] = id
+      -- The set has them by their first part. Those of one millisecond are in the order of texts.
+      if not from or (ms == from_ms and number < from_number) then from, from_ms, from_number = id, ms, number end
+      if ms ~= to_ms or number > to_number then to, to_ms, to_number = id, ms, number end
+    end
+  end
+  for at = 1, #lost, 7000 do
+    redis.call('ZREM', pending .. group, unpack(lost, at, math.min(at + 6999, #lost)))
+    redis.call('ZREM', unacked .. group, unpack(lost, at, math.min(at + 6999, #lost)))
+  end
+  if from then arg_rare().add_gap(own, from, to, #lost) end
+end
+
+-- note_trimmed(own, stream): note a gap if events were trimmed that the group has not read, or not acknowledged. Events are counted from the
+-- first that was ever added, so the difference says how many were not read.
 local function note_trimmed(own, stream)
-  local after = stream.length > 0 and stream.first or stream.last
-  if own.seen > stream.added then  -- the stream was deleted, and has begun anew
+  local after, anew = stream.length > 0 and stream.first or stream.last, own.seen > stream.added
+  lose_pending(own, not anew and stream.length > 0 and stream.first)
+  if anew then  -- the stream was deleted, and has begun anew
     arg_rare().add_gap(own, own.last, after, 0)
     own.last, own.seen = '0-0', stream.removed
   elseif stream.removed > own.seen then
@@ -180,11 +205,13 @@ local function open(clock) local config = KEYS[1]
   return { exists = row[1], now = now, now_text = now_text, settings_keep_ms = tonumber(row[3] or 604800000), settings_lapse_ms = tonumber(row[4] or 604800000), settings_swept_ms = tonumber(row[5] or 0), settings_noun_keep_ms = tonumber(row[6] or 0) }
 end
 
--- store_group(ctx, own): store what a read has changed, and that the group has a reader.
+-- store_group(ctx, own): store what a read has changed, and at least once a minute that the group has a reader. Then the noun does not trim
+-- its events by age until the group would lapse.
 local function store_group(ctx, own) local group_at = KEYS[3]
   local since = ctx.now - tonumber(own.read_ms)
-  if not own.changed and own.lapsed ~= '1' and since < math.min(60000, ctx.settings_lapse_ms / 10) then return end
-  local stored = { 'last', own.last, 'seen', own.seen, 'read_ms', ctx.now_text, 'lost', own.lost }
+  local late = own.lapsed == '1' or since < 0 or since >= math.min(60000, ctx.settings_lapse_ms / 10)  -- below 0: a clock was set back
+  if not own.changed and not late then return end
+  local stored = { 'last', own.last, 'seen', own.seen, 'read_ms', late and ctx.now_text or own.read_ms, 'lost', own.lost }
   if own.gap_from ~= '' then
     for i, word in ipairs({ 'gap', own.gap, 'gap_from', own.gap_from, 'gap_to', own.gap_to, 'gap_lost', own.gap_lost }) do
       stored[8 + i] = word
@@ -192,6 +219,7 @@ local function store_group(ctx, own) local group_at = KEYS[3]
   end
   redis.call('HSET', group_at .. group, unpack(stored))  -- at most 16: fields of a group
   if own.lapsed == '1' then redis.call('HDEL', group_at .. group, 'lapsed') end
+  if late then arg_rare().hold_events(ctx, ctx.settings_lapse_ms) end
 end
 
 -- take_over(ctx, own, answer): deliver events again that were not acknowledged in time, at most `limit`. Those that were trimmed meanwhile
@@ -255,6 +283,11 @@ local function has_lapsed(ctx, own)
   return own.lapsed == '1' or ctx.now - tonumber(own.read_ms) >= ctx.settings_lapse_ms
 end
 
+-- hold_events(ctx, lapse_ms): note that a group may hold events until it lapses. Until then the noun does not trim them by age: reads do.
+local function hold_events(ctx, lapse_ms) local config = KEYS[1]
+  redis.call('HSET', config, 'held_ms', string.format('%.0f', ctx.now + lapse_ms))
+end
+
 -- sweep_events(ctx, floor): delete events that are older than floor (ms), and not held by a group. It deletes
 -- whole blocks, which costs almost nothing. Groups without a reader lapse first. Returns how many events were deleted, whether more may be
 -- left, and which group holds the rest.
@@ -280,7 +313,7 @@ local function sweep_events(ctx, floor) local config, groups, group_at, unacked,
   return removed, removed > 0, held_by
 end
 
-  arg_made = { add_gap = add_gap, emit_group = emit_group, sweep_events = sweep_events }
+  arg_made = { add_gap = add_gap, emit_group = emit_group, hold_events = hold_events, sweep_events = sweep_events }
   return arg_made
 end
 
@@ -302,7 +335,7 @@ if own.fresh_gap then
   if arg_rare().emit_group(ctx, 'group.gap', group, detail) then stream.added = stream.added + 1 end
 end
 store_group(ctx, own)
-if ctx.now - ctx.settings_swept_ms >= 3600000 then
+if math.abs(ctx.now - ctx.settings_swept_ms) >= 3600000 then  -- a clock may be set back
   local keep_ms = ctx.settings_noun_keep_ms
   arg_rare().sweep_events(ctx, ctx.now - (keep_ms > 0 and keep_ms or ctx.settings_keep_ms))
 end

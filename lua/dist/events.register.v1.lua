@@ -19,7 +19,7 @@
 -- EVENT  group.registered
 -- ROLE   operate
 -- REPLAY state
--- COST   10 commands; at most 13 commands, 89 steps
+-- COST   10 commands; at most 13 commands, 93 steps
 
 local LAYOUT = 1
 local CREATED = 1
@@ -79,6 +79,11 @@ local function emit_group(ctx, event, name, detail) local events = KEYS[5]
   return redis.call('XADD', events, 'NOMKSTREAM', '*', unpack(entry))  -- at most 8: fields of an event
 end
 
+-- hold_events(ctx, lapse_ms): note that a group may hold events until it lapses. Until then the noun does not trim them by age: reads do.
+local function hold_events(ctx, lapse_ms) local config = KEYS[1]
+  redis.call('HSET', config, 'held_ms', string.format('%.0f', ctx.now + lapse_ms))
+end
+
 -- look_stream(): the stream of the events: `added` (how many were ever added), `length`, `removed` (how many are gone again), and the ids of
 -- its `first` and `last` event; 0-0 where there is none.
 local function look_stream() local events = KEYS[5]
@@ -123,10 +128,10 @@ end
 -- `ctx.settings_<name>`; or nil and the error to return. lua/tools/opening.py generates which settings these are, and
 -- the first values of the fields of call.toml. clock: for a call that may create the base.
 local function open(clock) local config = KEYS[1]
-  local row = redis.call('HMGET', config, 'layout_min', 'clock', 'keep_ms', 'noun_keep_ms')
+  local row = redis.call('HMGET', config, 'layout_min', 'clock', 'keep_ms', 'lapse_ms', 'noun_keep_ms')
   local now, now_text = read_clock(row[1], row[2], clock)
   if not now then return nil, now_text end
-  return { exists = row[1], now = now, now_text = now_text, settings_keep_ms = tonumber(row[3] or 604800000), settings_noun_keep_ms = tonumber(row[4] or 0) }
+  return { exists = row[1], now = now, now_text = now_text, settings_keep_ms = tonumber(row[3] or 604800000), settings_lapse_ms = tonumber(row[4] or 604800000), settings_noun_keep_ms = tonumber(row[5] or 0) }
 end
 
 local groups, group_at, home = KEYS[2], KEYS[3], KEYS[4]
@@ -146,6 +151,6 @@ local last, seen = '0-0', stream.removed
 if start == 'now' then last, seen = stream.last, stream.added end
 redis.call('ZADD', groups, ctx.now_text, group)
 redis.call('HSET', group_at .. group, 'last', last, 'seen', seen, 'read_ms', ctx.now_text)
-redis.call('HSET', home, 'events_groups', number + 1)
+hold_events(ctx, ctx.settings_lapse_ms)
 emit_group(ctx, 'group.registered', group, '')
 return { 'registered', ctx.now }

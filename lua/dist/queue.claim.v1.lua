@@ -9,46 +9,47 @@
 -- A task of one of alone_kinds is leased alone and waits for no window: the call leases the tasks before it, or only
 -- this task.
 --
--- KEYS   config      hash           {base}:config
--- KEYS   running     hash           {base}:running
--- KEYS   leases      zset           {base}:leases
--- KEYS   task        prefix/hash    {base}:task:       id
--- KEYS   payload     prefix/string  {base}:payload:    id
--- KEYS   result      prefix/string  {base}:result:     id
--- KEYS   log         prefix/list    {base}:log:        id
--- KEYS   ended_runs  prefix/list    {base}:ended_runs: id
--- KEYS   reply       prefix/string  {base}:reply:      id
--- KEYS   ready       prefix/zset    {base}:ready:      lane
--- KEYS   lanes       set            {base}:lanes
--- KEYS   wake        prefix/list    {base}:wake:       lane
--- KEYS   delayed     zset           {base}:delayed
--- KEYS   blocked     zset           {base}:blocked
--- KEYS   deadlines   zset           {base}:deadlines
--- KEYS   finished    zset           {base}:finished
--- KEYS   dead        zset           {base}:dead
--- KEYS   workers     zset           {base}:workers
--- KEYS   worker_hash prefix/hash    {base}:worker:     id
--- KEYS   control     prefix/list    {base}:control:    id
--- KEYS   once        hash           {base}:once
--- KEYS   once_due    zset           {base}:once:due
--- KEYS   by_user     prefix/zset    {base}:by:user:    label
--- KEYS   by_tag      prefix/zset    {base}:by:tag:     label
--- KEYS   children    prefix/zset    {base}:children:   id
--- KEYS   dependents  prefix/zset    {base}:dependents: id
--- KEYS   order       prefix/zset    {base}:order:      id
--- KEYS   ends        zset           {base}:ends
--- KEYS   schedules   zset           {base}:schedules
--- KEYS   limits      hash           {base}:limits
--- KEYS   holding     prefix/zset    {base}:holding:    limit
--- KEYS   waiting     prefix/zset    {base}:waiting:    limit
--- KEYS   limit_lines zset           {base}:limit:lines
--- KEYS   rates       zset           {base}:rates
--- KEYS   weights     hash           {base}:weights
--- KEYS   shares      prefix/zset    {base}:shares:     lane
--- KEYS   channel     prefix/channel {base}:channel:    id
--- KEYS   history     prefix/list    {base}:history:    name
--- KEYS   counters    hash           {base}:counters
--- KEYS   events      stream         {base}:events
+-- KEYS   config        hash           {base}:config
+-- KEYS   running       hash           {base}:running
+-- KEYS   leases        zset           {base}:leases
+-- KEYS   task          prefix/hash    {base}:task:         id
+-- KEYS   payload       prefix/string  {base}:payload:      id
+-- KEYS   result        prefix/string  {base}:result:       id
+-- KEYS   log           prefix/list    {base}:log:          id
+-- KEYS   ended_runs    prefix/list    {base}:ended_runs:   id
+-- KEYS   reply         prefix/string  {base}:reply:        id
+-- KEYS   ready         prefix/zset    {base}:ready:        lane
+-- KEYS   lanes         set            {base}:lanes
+-- KEYS   wake          prefix/list    {base}:wake:         lane
+-- KEYS   delayed       zset           {base}:delayed
+-- KEYS   blocked       zset           {base}:blocked
+-- KEYS   deadlines     zset           {base}:deadlines
+-- KEYS   finished      zset           {base}:finished
+-- KEYS   dead          zset           {base}:dead
+-- KEYS   workers       zset           {base}:workers
+-- KEYS   worker_hash   prefix/hash    {base}:worker:       id
+-- KEYS   control       prefix/list    {base}:control:      id
+-- KEYS   once          hash           {base}:once
+-- KEYS   once_due      zset           {base}:once:due
+-- KEYS   by_user       prefix/zset    {base}:by:user:      label
+-- KEYS   by_tag        prefix/zset    {base}:by:tag:       label
+-- KEYS   children      prefix/zset    {base}:children:     id
+-- KEYS   dependents    prefix/zset    {base}:dependents:   id
+-- KEYS   order         prefix/zset    {base}:order:        id
+-- KEYS   ends          zset           {base}:ends
+-- KEYS   schedules     zset           {base}:schedules
+-- KEYS   limits        hash           {base}:limits
+-- KEYS   holding       prefix/zset    {base}:holding:      limit
+-- KEYS   waiting       prefix/zset    {base}:waiting:      limit
+-- KEYS   limit_lines   zset           {base}:limit:lines
+-- KEYS   rates         zset           {base}:rates
+-- KEYS   weights       hash           {base}:weights
+-- KEYS   shares        prefix/zset    {base}:shares:       lane
+-- KEYS   channel       prefix/channel {base}:channel:      id
+-- KEYS   history       prefix/list    {base}:history:      name
+-- KEYS   groups_config hash           {base}:events:config
+-- KEYS   counters      hash           {base}:counters
+-- KEYS   events        stream         {base}:events
 -- ARGV   worker    id
 -- ARGV   incarnation name
 -- ARGV   slot      int 0..255
@@ -133,8 +134,8 @@ local function arg_lane(v)
 end
 
 local KEYS, ARGV = KEYS, ARGV
-if #KEYS ~= 41 then
-  return redis.error_reply('ADEQ_ARG expected 41 keys, got ' .. #KEYS)
+if #KEYS ~= 42 then
+  return redis.error_reply('ADEQ_ARG expected 42 keys, got ' .. #KEYS)
 end
 
 local worker = ARGV[1]
@@ -250,7 +251,7 @@ end
 
 -- emit(ctx, event, id, detail): add an entry to the stream, if the noun keeps events. detail: `name=value` words, or
 -- ''. The trace is ctx.trace, that of the task, or else that of the call.
-local function emit(ctx, event, id, detail) local events = KEYS[40]
+local function emit(ctx, event, id, detail) local events = KEYS[41]
   if ctx.settings_events_max == 0 then return end
   if detail ~= '' and source == '' and trace == '' and not ctx.trace then
     redis.call('XADD', events, 'MAXLEN', '~', ctx.settings_events_max, '*', 'event', event, 'timestamp', ctx.now_text, 'id', id,
@@ -463,7 +464,7 @@ end
 
 -- write_counts(ctx): add what this call has counted to the totals, once a call and not once a task. A number is added to its counter,
 -- a table of buckets to one counter for each bucket, and the sum of its values to another.
-local function write_counts(ctx) local counters = KEYS[39]
+local function write_counts(ctx) local counters = KEYS[40]
   for name, counted in pairs(ctx.counts) do
     if type(counted) == 'number' then
       redis.call('HINCRBY', counters, name, counted)
@@ -1490,7 +1491,7 @@ end
 
 -- take_snapshot(ctx): add the totals and the numbers of tasks to the minutes of the history, and the first of an hour also to its
 -- hours. ctx.history_ms is the minute of the last snapshot.
-local function take_snapshot(ctx) local config, leases, ready, lanes, delayed, blocked, dead, workers, history, counters = KEYS[1], KEYS[3], KEYS[10], KEYS[11], KEYS[13], KEYS[14], KEYS[17], KEYS[18], KEYS[38], KEYS[39]
+local function take_snapshot(ctx) local config, leases, ready, lanes, delayed, blocked, dead, workers, history, counters = KEYS[1], KEYS[3], KEYS[10], KEYS[11], KEYS[13], KEYS[14], KEYS[17], KEYS[18], KEYS[38], KEYS[40]
   local minute_ms = ctx.now - ctx.now % 60000
   -- at most 200: totals and buckets
   local totals, found = redis.call('HGETALL', counters), { claimed = 0, completed = 0 }
@@ -1730,14 +1731,13 @@ local function trim_set(ctx, set, keep_ms, max, limit) local dead = KEYS[17]
 end
 
 -- trim_ended(ctx, limit): delete ended tasks beyond the age and the number that the queue keeps, at most limit finished
--- and limit dead ones. Returns how many. It also trims old events in whole blocks, which costs almost nothing, unless groups read
--- them: then events.trim does. It reads presence_ms for sweep_workers, and history_ms for the history.
-local function trim_ended(ctx, limit) local config, finished, dead, events = KEYS[1], KEYS[16], KEYS[17], KEYS[40]
-  local row = redis.call('HMGET', config, 'finished_keep_ms', 'dead_keep_ms', 'dead_max', 'events_keep_ms', 'presence_ms', 'history_ms',
-    'events_groups')
+-- and limit dead ones. Returns how many. It also trims old events in whole blocks, which costs almost nothing, unless groups
+-- may hold them: then reads of these groups do. It reads presence_ms for sweep_workers, and history_ms for the history.
+local function trim_ended(ctx, limit) local config, finished, dead, groups_config, events = KEYS[1], KEYS[16], KEYS[17], KEYS[39], KEYS[41]
+  local row = redis.call('HMGET', config, 'finished_keep_ms', 'dead_keep_ms', 'dead_max', 'events_keep_ms', 'presence_ms', 'history_ms')
   local finished_keep_ms, dead_keep_ms = tonumber(row[1] or 604800000), tonumber(row[2] or 2592000000)
   ctx.presence_ms, ctx.history_ms = tonumber(row[5] or 30000), tonumber(row[6] or 0)
-  if not row[7] then
+  if ctx.now >= tonumber(redis.call('HGET', groups_config, 'held_ms') or 0) then
     local oldest_ms = math.max(0, ctx.now - tonumber(row[4] or 604800000))
     redis.call('XTRIM', events, 'MINID', '~', string.format('%.0f', oldest_ms))
   end

@@ -4,23 +4,24 @@
 -- of workers also do this. It removes nothing else. `more` is 1 if some may be left, because a call sends at most about
 -- 1,500 commands. Repeating it leaves the same state, but returns another count.
 --
--- KEYS   config     hash          {base}:config
--- KEYS   task       prefix/hash   {base}:task:       id
--- KEYS   payload    prefix/string {base}:payload:    id
--- KEYS   result     prefix/string {base}:result:     id
--- KEYS   log        prefix/list   {base}:log:        id
--- KEYS   ended_runs prefix/list   {base}:ended_runs: id
--- KEYS   reply      prefix/string {base}:reply:      id
--- KEYS   finished   zset          {base}:finished
--- KEYS   dead       zset          {base}:dead
--- KEYS   once       hash          {base}:once
--- KEYS   once_due   zset          {base}:once:due
--- KEYS   by_user    prefix/zset   {base}:by:user:    label
--- KEYS   by_tag     prefix/zset   {base}:by:tag:     label
--- KEYS   children   prefix/zset   {base}:children:   id
--- KEYS   ends       zset          {base}:ends
--- KEYS   counters   hash          {base}:counters
--- KEYS   events     stream        {base}:events
+-- KEYS   config        hash          {base}:config
+-- KEYS   task          prefix/hash   {base}:task:         id
+-- KEYS   payload       prefix/string {base}:payload:      id
+-- KEYS   result        prefix/string {base}:result:       id
+-- KEYS   log           prefix/list   {base}:log:          id
+-- KEYS   ended_runs    prefix/list   {base}:ended_runs:   id
+-- KEYS   reply         prefix/string {base}:reply:        id
+-- KEYS   finished      zset          {base}:finished
+-- KEYS   dead          zset          {base}:dead
+-- KEYS   once          hash          {base}:once
+-- KEYS   once_due      zset          {base}:once:due
+-- KEYS   by_user       prefix/zset   {base}:by:user:      label
+-- KEYS   by_tag        prefix/zset   {base}:by:tag:       label
+-- KEYS   children      prefix/zset   {base}:children:     id
+-- KEYS   ends          zset          {base}:ends
+-- KEYS   groups_config hash          {base}:events:config
+-- KEYS   counters      hash          {base}:counters
+-- KEYS   events        stream        {base}:events
 -- ARGV   limit     int 1..1000   ?=1000
 -- ARGV   trace     bytes 0..128  ?=
 -- ARGV   source    bytes 0..200  ?=
@@ -52,8 +53,8 @@ local function arg_uint(v, min, max)
 end
 
 local KEYS, ARGV = KEYS, ARGV
-if #KEYS ~= 18 then
-  return redis.error_reply('ADEQ_ARG expected 18 keys, got ' .. #KEYS)
+if #KEYS ~= 19 then
+  return redis.error_reply('ADEQ_ARG expected 19 keys, got ' .. #KEYS)
 end
 
 local limit = ARGV[1]
@@ -91,7 +92,7 @@ end
 
 -- emit(ctx, event, id, detail): add an entry to the stream, if the noun keeps events. detail: `name=value` words, or
 -- ''. The trace is ctx.trace, that of the task, or else that of the call.
-local function emit(ctx, event, id, detail) local events = KEYS[17]
+local function emit(ctx, event, id, detail) local events = KEYS[18]
   if ctx.settings_events_max == 0 then return end
   if detail ~= '' and source == '' and trace == '' and not ctx.trace then
     redis.call('XADD', events, 'MAXLEN', '~', ctx.settings_events_max, '*', 'event', event, 'timestamp', ctx.now_text, 'id', id,
@@ -232,14 +233,13 @@ local function trim_set(ctx, set, keep_ms, max, limit) local dead = KEYS[9]
 end
 
 -- trim_ended(ctx, limit): delete ended tasks beyond the age and the number that the queue keeps, at most limit finished
--- and limit dead ones. Returns how many. It also trims old events in whole blocks, which costs almost nothing, unless groups read
--- them: then events.trim does. It reads presence_ms for sweep_workers, and history_ms for the history.
-local function trim_ended(ctx, limit) local config, finished, dead, events = KEYS[1], KEYS[8], KEYS[9], KEYS[17]
-  local row = redis.call('HMGET', config, 'finished_keep_ms', 'dead_keep_ms', 'dead_max', 'events_keep_ms', 'presence_ms', 'history_ms',
-    'events_groups')
+-- and limit dead ones. Returns how many. It also trims old events in whole blocks, which costs almost nothing, unless groups
+-- may hold them: then reads of these groups do. It reads presence_ms for sweep_workers, and history_ms for the history.
+local function trim_ended(ctx, limit) local config, finished, dead, groups_config, events = KEYS[1], KEYS[8], KEYS[9], KEYS[16], KEYS[18]
+  local row = redis.call('HMGET', config, 'finished_keep_ms', 'dead_keep_ms', 'dead_max', 'events_keep_ms', 'presence_ms', 'history_ms')
   local finished_keep_ms, dead_keep_ms = tonumber(row[1] or 604800000), tonumber(row[2] or 2592000000)
   ctx.presence_ms, ctx.history_ms = tonumber(row[5] or 30000), tonumber(row[6] or 0)
-  if not row[7] then
+  if ctx.now >= tonumber(redis.call('HGET', groups_config, 'held_ms') or 0) then
     local oldest_ms = math.max(0, ctx.now - tonumber(row[4] or 604800000))
     redis.call('XTRIM', events, 'MINID', '~', string.format('%.0f', oldest_ms))
   end
@@ -249,7 +249,7 @@ end
 
 -- write_counts(ctx): add what this call has counted to the totals, once a call and not once a task. A number is added to its counter,
 -- a table of buckets to one counter for each bucket, and the sum of its values to another.
-local function write_counts(ctx) local counters = KEYS[16]
+local function write_counts(ctx) local counters = KEYS[17]
   for name, counted in pairs(ctx.counts) do
     if type(counted) == 'number' then
       redis.call('HINCRBY', counters, name, counted)

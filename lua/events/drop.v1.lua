@@ -24,8 +24,5 @@ for i, name in ipairs(item_group) do
     items[i], found = { 'dropped' }, true
   end
 end
-if found then
-  local left = redis.call('ZCARD', groups)
-  if left > 0 then redis.call('HSET', home, 'events_groups', left) else redis.call('HDEL', home, 'events_groups') end
-end
+if found and redis.call('EXISTS', groups) == 0 then redis.call('HDEL', config, 'held_ms') end
 return { 'ok', ctx.now, items }

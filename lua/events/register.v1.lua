@@ -12,7 +12,7 @@
 -- EVENT  group.registered
 -- ROLE   operate
 -- REPLAY state
--- COST   10 commands; at most 13 commands, 89 steps
+-- COST   10 commands; at most 13 commands, 93 steps
 
 local ctx, refused = open()
 if refused then return refused end
@@ -29,6 +29,6 @@ local last, seen = '0-0', stream.removed
 if start == 'now' then last, seen = stream.last, stream.added end
 redis.call('ZADD', groups, ctx.now_text, group)
 redis.call('HSET', group_at .. group, 'last', last, 'seen', seen, 'read_ms', ctx.now_text)
-redis.call('HSET', home, 'events_groups', number + 1)
+hold_events(ctx, ctx.settings.lapse_ms)
 emit_group(ctx, 'group.registered', group, '')
 return { 'registered', ctx.now }

@@ -135,7 +135,7 @@ def trim_nothing(bench: Workbench, _: int) -> AnyCall:
 @scenario(1)
 def trim_where_groups_read_the_events(bench: Workbench, n: int) -> AnyCall:
     bench.real(bench.calls.ack(acks(bench.lease(n), b"result")))
-    bench.ask("HSET", ":config", "events_groups", 1)
+    bench.ask("HSET", ":events:config", "held_ms", bench.now + 1)
     return bench.calls.trim()
 
 

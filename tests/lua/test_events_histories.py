@@ -67,13 +67,13 @@ class History:
         now = self.bench.now
         new = [id for id in self.every[group.seen :] if id in there]
         missed = set(self.every[group.seen :]) - set(there)
-        due = sorted((at, id) for id, at in group.pending.items() if at <= now)[:limit]
-        again = [id for _, id in due if id in there]
-        gone = {id for _, id in due} - set(there)
-        fresh = new[: limit - len(again)]
+        gone = group.pending.keys() - set(there)
         group.lose(missed | gone)
         for id in gone:
             del group.pending[id]
+        due = sorted((at, id) for id, at in group.pending.items() if at <= now)[:limit]
+        again = [id for _, id in due]
+        fresh = new[: limit - len(again)]
         group.pending.update(dict.fromkeys([*again, *fresh], now + HOLD))
         group.seen += len(missed) + len(fresh)
 

@@ -62,52 +62,82 @@ def test_what_is_lost_is_one_gap_with_its_ends(bench: Bench) -> None:
     assert (about(bench)["missed"], about(bench)["lag"], about(bench)["gap"]) == (5, 3, 0)
     found = bench.put("read", group="a", limit=1)
     (gap,) = found.gaps
-    assert (gap.number, gap.fields["from"], gap.to, gap.lost) == (1, ids[0], more[3], 5)
+    assert (gap.number, gap.fields["from"], gap.to, gap.lost) == (2, ids[0], more[3], 6), "with the delivered one"
     assert found.lag == 3, "two, and the event of the gap"
     (event,) = bench.events("group.gap")
-    assert event["payload"] == f"from={ids[0]} to={more[3]} lost=5".encode()
+    assert event["payload"] == f"from={ids[0]} to={more[3]} lost=6".encode()
     last = bench.add_events(4)
     bench.trim_to(2)
-    assert gap_of(bench, limit=1) == (2, ids[0], last[2], 10)
+    assert gap_of(bench, limit=1) == (4, ids[0], last[2], 12)
     assert len(bench.events("group.gap")) == 0, "it was trimmed, and there is no second one"
     own = about(bench)
-    assert (own["gap"], own["gap_from"], own["gap_to"], own["gap_lost"], own["lost"]) == (2, ids[0], last[2], 10, 10)
-    bench.put("ack", group="a", gap=1)
-    assert about(bench)["gap"] == 2
-    bench.put("ack", group="a", item=[last[2]])
-    assert about(bench)["gap"] == 2, "no number, no gap"
+    assert (own["gap"], own["gap_from"], own["gap_to"], own["gap_lost"], own["lost"]) == (4, ids[0], last[2], 12, 12)
     bench.put("ack", group="a", gap=2)
+    assert about(bench)["gap"] == 4
+    bench.put("ack", group="a", item=[last[2]])
+    assert about(bench)["gap"] == 4, "no number, no gap"
+    bench.put("ack", group="a", gap=4)
     own = about(bench)
-    assert (own["gap"], own["gap_from"], own["gap_to"], own["gap_lost"], own["lost"]) == (0, "", "", 0, 10)
+    assert (own["gap"], own["gap_from"], own["gap_to"], own["gap_lost"], own["lost"]) == (0, "", "", 0, 12)
     assert gap_of(bench) is None
     bench.pass_time(60_000)
-    number, first, to, lost = gap_of(bench) or (0, "", "", 0)
-    assert (number, first, to, lost) == (4, ids[0], more[3], 2), "delivered, and not acknowledged"
+    assert gap_of(bench) is None, "all was reported at once"
+
+
+def test_a_delivered_event_that_was_trimmed_is_lost_at_the_next_read(bench: Bench) -> None:
+    ids = bench.add_events(4)
+    bench.register("a")
+    bench.read(limit=3)
+    bench.put("ack", group="a", item=ids[1:2])
+    bench.add_events(1)
+    bench.trim_to(3)
+    assert gap_of(bench) == (1, ids[0], ids[2], 2), "it need not wait until the time to acknowledge is over"
+    assert bench.put("ack", group="a", item=ids, gap=1).acked == 1, "only the last one was still pending"
+    bench.pass_time(60_000)
+    assert gap_of(bench) is None
+    assert about(bench)["lost"] == 2
+
+
+def test_a_delivered_event_that_is_acknowledged_before_the_next_read_is_not_lost(bench: Bench) -> None:
+    ids = bench.add_events(3)
+    bench.register("a")
+    bench.read(limit=3)
+    bench.trim_to(1)
+    assert bench.put("ack", group="a", item=ids).acked == 3
+    assert gap_of(bench) is None
 
 
 def test_a_gap_grows_at_both_ends(bench: Bench) -> None:
-    ids = bench.add_events(3)
+    ids = bench.add_events(5)
     bench.register("a")
     bench.read(limit=3)
     more = bench.add_events(4)
     bench.trim_to(2)
-    assert gap_of(bench, limit=1) == (1, ids[2], more[2], 3)
-    bench.pass_time(60_000)
-    number, first, to, lost = gap_of(bench, limit=2) or (0, "", "", 0)
-    assert (number, first, to, lost) == (3, ids[0], more[2], 5), "the end is the later one"
+    assert gap_of(bench, limit=1) == (2, ids[0], more[2], 8), "the end is the later one"
 
 
 def test_the_ends_of_a_gap_are_compared_within_a_millisecond(bench: Bench) -> None:
     at = bench.now
-    for number in (1, 2, 9, 10, 11):
+    for number in (9, 10, 11, 100, 101):
         bench.ask("XADD", ":events", f"{at}-{number}", "event", "task.enqueued", "timestamp", at, "id", "t")
     bench.register("a")
-    bench.read(limit=2)
-    bench.trim_to(2)
-    assert gap_of(bench, limit=1) == (1, f"{at}-2", f"{at}-11", 2)
+    bench.read(limit=4)
+    bench.trim_to(3)
+    assert gap_of(bench, limit=1) == (1, f"{at}-9", f"{at}-11", 3)
+    assert bench.put("ack", group="a", item=[f"{at}-100"]).acked == 1, "it is there, and pending"
+
+
+def test_a_gap_of_a_stream_that_begins_anew_with_smaller_ids(bench: Bench) -> None:
+    ids = bench.add_events(5)
+    bench.register("a")
+    bench.read(limit=5)
+    bench.ask("DEL", ":events")
+    bench.add_events(1, at=1000)
+    assert gap_of(bench) == (2, ids[0], ids[4], 0)
     bench.pass_time(60_000)
-    number, first, to, lost = gap_of(bench, limit=3) or (0, "", "", 0)
-    assert (number, first, to, lost) == (3, f"{at}-1", f"{at}-11", 4)
+    found = bench.put("read", group="a")
+    assert [gap.number for gap in found.gaps] == [2], "no second one"
+    assert about(bench)["lost"] == 5
 
 
 def test_where_all_was_trimmed_the_gap_ends_with_the_newest(bench: Bench) -> None:
@@ -128,12 +158,12 @@ def test_a_gap_of_unknown_size_stays_so(bench: Bench) -> None:
     bench.ask("DEL", ":events")
     ids = bench.add_events(2)
     number, _, to, lost = gap_of(bench, limit=1) or (0, "", "", 0)
-    assert (number, to, lost) == (1, ids[0], 0)
+    assert (number, to, lost) == (2, ids[0], 0)
     more = bench.add_events(3)
     bench.trim_to(1)
     number, _, to, lost = gap_of(bench) or (0, "", "", 0)
-    assert (number, to, lost) == (2, more[2], 0)
-    assert about(bench)["lost"] == 4, "what is known"
+    assert (number, to, lost) == (4, more[2], 0)
+    assert about(bench)["lost"] == 11, "what is known: five of the old stream, and six of the new one"
 
 
 def test_an_unknown_loss_makes_the_size_unknown(bench: Bench) -> None:
@@ -228,17 +258,49 @@ def test_a_read_trims_once_an_hour(bench: Bench, noun_keeps: int, kept: int) -> 
     assert bench.put("groups").length < length
 
 
-def test_the_number_of_groups_is_with_the_settings_of_the_noun(bench: Bench) -> None:
-    def number() -> Any:
-        return bench.ask("HGET", ":config", "events_groups")
+def test_the_noun_knows_until_when_groups_hold_its_events(bench: Bench) -> None:
+    def held() -> int | None:
+        until = bench.ask("HGET", ":events:config", "held_ms")
+        return None if until is None else int(until) - bench.now
 
     bench.register("a", "b")
-    assert number() == b"2"
+    assert held() == 7 * DAY
+    bench.pass_time(59_999)
+    bench.read()
+    assert held() == 7 * DAY - 59_999, "exact to a minute"
+    bench.pass_time(1)
+    bench.read("b")
+    assert held() == 7 * DAY
+    bench.ask("DEL", ":config")
+    bench.make_home()  # the noun was deleted, and has begun anew
+    assert held() == 7 * DAY
+    bench.pass_time(60_000)
+    bench.read()
+    assert held() == 7 * DAY
+    bench.put("configure", settings={"keep": 3600})
+    bench.put("configure", settings={"lapse": 14 * 86_400})
+    assert held() == 14 * DAY
     bench.put("drop", item=["a"])
-    assert number() == b"1"
+    assert held() == 14 * DAY
     bench.put("drop", item=["b"])
-    assert number() is None
-    assert bench.put("groups").items == []
+    assert held() is None
+    bench.put("configure", settings={"lapse": 86_400})
+    assert held() is None
+
+
+def test_a_clock_that_was_set_back_stops_nothing(bench: Bench) -> None:
+    bench.add_events(250)
+    bench.register("a")
+    while ids := bench.read(limit=1000):
+        bench.put("ack", group="a", item=ids)
+    length = bench.put("groups").length
+    bench.ask("HSET", ":events:config", "swept_ms", bench.now + 30 * DAY)
+    bench.ask("HSET", ":events:group:a", "read_ms", bench.now + 30 * DAY)
+    bench.ask("HSET", ":events:config", "held_ms", bench.now + 37 * DAY)
+    bench.pass_time(8 * DAY)
+    bench.read()
+    assert about(bench)["read"] == bench.now / 1000
+    assert bench.put("groups").length < length
 
 
 def test_long_events_fill_an_answer(bench: Bench) -> None:

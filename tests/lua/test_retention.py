@@ -331,3 +331,22 @@ def test_old_events_are_deleted(bench: Workbench, by: str, keep: float | None) -
     left = len(bench.ask("XRANGE", ":events", START - 3_600_000, START - 3_600_000))
     assert left < 100 if keep else left == 250
     check_queue(bench)
+
+
+@pytest.mark.parametrize("by", ["trim", "claim"])
+def test_old_events_are_deleted_if_all_groups_have_lapsed(bench: Workbench, by: str) -> None:
+    """While a group may hold events, only its reads delete old ones. It notes until when."""
+    for number in range(250):
+        bench.ask("XADD", ":events", f"{START - 3_600_000}-{number}", "event", "task.dead")
+    bench.real(bench.calls.configure(events_keep=60))
+    bench.ask("HSET", ":events:config", "held_ms", bench.now + 2000)
+    lengths = []
+    for _ in range(2):
+        if by == "trim":
+            trim(bench)
+        else:
+            bench.claim(1)
+        lengths.append(len(bench.ask("XRANGE", ":events", START - 3_600_000, START - 3_600_000)))
+        bench.pass_time(2000)
+    assert lengths[0] == 250
+    assert lengths[1] < 100

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from tests.nouns.audit import NounAudit
 
+WEEK = 604_800_000  # ms
 FIELDS = {"last", "seen", "read_ms", "lapsed", "lost", "gap", "gap_from", "gap_to", "gap_lost"}
 
 
@@ -17,8 +18,13 @@ class Audit(NounAudit):
         stored = {name: self.hash(f"events:group:{name}") for name in self.suffixes("events:group")}
         if groups.keys() != stored.keys():
             yield f"groups are {sorted(groups)}, stored are {sorted(stored)}"
-        if int(self.hash("config").get("events_groups", 0)) != len(groups):
-            yield f"config counts {self.hash('config').get('events_groups')} groups, not {len(groups)}"
+        held = int(self.hash("events:config").get("held_ms", 0))
+        if bool(held) != bool(groups):
+            yield f"events are held until {held} by {len(groups)} groups"
+        lapse = int(self.hash("events:config").get("lapse_ms", WEEK))
+        for name, own in stored.items():
+            if int(own.get("read_ms", 0)) + lapse > held:
+                yield f"group {name} holds events for longer than {held}: {own}"
         for kind in ("pending", "unacked"):
             for name in self.suffixes(f"events:{kind}"):
                 if name not in groups:

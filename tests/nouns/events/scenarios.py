@@ -124,12 +124,22 @@ def read_again_and_new_ones(bench: Bench, n: int) -> AnyCall:
     return bench.call("read", group="a", limit=2)
 
 
-@scenario(1, 999)
+@scenario(1, 9999)
 def read_where_pending_ones_were_trimmed(bench: Bench, n: int) -> AnyCall:
-    reading(bench, n + 1)
+    bench.add_events(n + 1)
+    bench.register("a")
+    for _ in range(0, n, 1000):
+        bench.read(limit=min(n, 1000))
     bench.trim_to(1)
-    bench.pass_time(60_000)
     return bench.call("read", group="a", limit=1000)
+
+
+@scenario(0)
+def read_where_a_pending_one_was_deleted(bench: Bench, _: int) -> AnyCall:
+    (_, id, _) = reading(bench, 3)
+    bench.ask("XDEL", ":events", id)  # no script does that
+    bench.pass_time(60_000)
+    return bench.call("read", group="a")
 
 
 @scenario(2)
@@ -208,9 +218,26 @@ def read_a_gap_of_a_stream_that_was_deleted_twice(bench: Bench, _: int) -> AnyCa
     return bench.call("read", group="a")
 
 
+@scenario(0)
+def read_a_gap_of_a_stream_that_began_anew_with_smaller_ids(bench: Bench, _: int) -> AnyCall:
+    reading(bench, 5)
+    bench.ask("DEL", ":events")
+    bench.add_events(1, at=1000)
+    bench.read()
+    bench.ask("DEL", ":events")
+    return bench.call("read", group="a")
+
+
+@scenario(0)
+def read_after_the_clock_was_set_back(bench: Bench, _: int) -> AnyCall:
+    bench.register("a", start="now")
+    bench.now -= 5000
+    return bench.call("read", group="a")
+
+
 @scenario(2)
 def read_where_pending_ones_of_one_millisecond_were_trimmed(bench: Bench, n: int) -> AnyCall:
-    for number in range(n + 1):
+    for number in range(9, 10 + n):
         bench.ask("XADD", ":events", f"{bench.now}-{number}", "event", "task.added", "timestamp", bench.now, "id", "t")
     bench.register("a")
     bench.read(limit=n)
@@ -494,3 +521,12 @@ def trim_with_groups_without_record(bench: Bench, n: int) -> AnyCall:
     bench.register("a")
     bench.ask("DEL", ":events:group:a")
     return bench.call("trim", before_ms=bench.now + 1)
+
+
+# configure
+
+
+@scenario(0)
+def configure_where_a_group_reads(bench: Bench, _: int) -> AnyCall:
+    bench.register("a")
+    return bench.call("configure", settings={"lapse": 86_400})
