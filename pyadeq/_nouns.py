@@ -6,13 +6,17 @@ python pyadeq/_nouns.py --check    exit code 1 if it is not current
 
 from __future__ import annotations
 
+import ast
 import json
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).resolve().parents[1]
 TARGET = ROOT / "pyadeq/_async/kernel/nouns.py"
+CLIENT = tuple(TARGET.with_name(file) for file in ("client.py", "source.py"))
+"""The files of the client's other methods."""
 HEAD = '''\
 # Generated from lua/manifest.json by pyadeq/_nouns.py; do not edit.
 """The methods of a client that return its nouns: one for each noun, and one that lists their names."""
@@ -68,6 +72,30 @@ def missing() -> list[str]:
     ]
 
 
+def collisions() -> list[str]:
+    """Methods of nouns that have a name which the client has already, one line each: one of the two would hide the
+    other.
+    """
+    taken = {name: f"pyadeq/_async/kernel/{path.name}" for path in CLIENT for name in _members(path)}
+    found = []
+    for one in _named():
+        for key in ("method", "plural"):
+            name, here = one[key], f"the noun {one['word']}"
+            if name in taken:
+                found.append(f"{here}: its method {name} is in {taken[name]} already; allowed: a name of its own")
+            taken.setdefault(name, here)
+    return found
+
+
+def _members(path: Path) -> Iterator[str]:
+    """The names of all methods and attributes that a file gives its class."""
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            yield node.name
+        elif isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store):
+            yield node.attr
+
+
 def _named() -> list[dict[str, str]]:
     """The nouns with names of their own: not the one that uses the bases of the others."""
     nouns = sorted(_manifest()["nouns"].items())
@@ -98,6 +126,9 @@ def main(arguments: list[str]) -> int:
     if arguments not in ([], ["--check"]):
         print("usage: python pyadeq/_nouns.py [--check]", file=sys.stderr)
         return 2
+    if found := collisions():
+        print("\n".join(found), file=sys.stderr)
+        return 1
     text = generate()
     for line in missing():
         print(line)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -28,3 +29,31 @@ def test_of_a_noun_without_a_class_it_is_said_what_is_missing(
     assert _nouns.main([]) == 0
     assert capsys.readouterr().out == "changed: pyadeq/_async/kernel/nouns.py\n"
     assert "    def note_books(self" in _nouns.TARGET.read_text()
+
+
+def noun(word: str, title: str, method: str) -> dict[str, Any]:
+    return {"word": word, "title": title, "method": method, "field": "name"}
+
+
+@pytest.mark.parametrize(
+    ("title", "method", "taken"),
+    [
+        ("mark", "badges", "marks is in pyadeq/_async/kernel/client.py"),  # a method of the client
+        ("badge", "names", "names is in pyadeq/_async/kernel/source.py"),
+        ("badge", "client", "client is in pyadeq/_async/kernel/client.py"),  # an attribute
+        ("queue", "badges", "queues is in the noun queue"),
+        ("badge", "queue", "queue is in the noun queue"),
+        ("badge", "badges", "badges is in the noun stamp"),  # its plural is its method
+    ],
+)
+def test_a_name_that_the_client_has_already_is_refused(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], title: str, method: str, taken: str
+) -> None:
+    nouns = {**_nouns._manifest()["nouns"], "stamp": noun("stamp", title, method)}
+    monkeypatch.setattr(_nouns, "_manifest", lambda: {"nouns": nouns})
+    assert _nouns.main(["--check"]) == 1
+    assert f"the noun stamp: its method {taken} already" in capsys.readouterr().err
+
+
+def test_the_nouns_have_names_of_their_own() -> None:
+    assert _nouns.collisions() == []
