@@ -322,6 +322,22 @@ async def test_too_much_baggage_is_left_out(url: str, base_name: str, spans: Spa
     assert (task.headers, task.trace) == (None, traceparent(await spans.one("enqueue")))
 
 
+@pytest.mark.parametrize(("free", "carries"), [(0, False), (34, True), (33, False)])
+async def test_headers_that_would_be_too_long_stay_as_they_are(
+    url: str, base_name: str, spans: Spans, free: int, carries: bool
+) -> None:
+    context.attach(baggage.set_baggage("tenant", "acme"))
+    headers = {"x": "y" * (4096 - len('{"x":""}') - free)}
+    async with Adeq.from_url(url, trace=Traces(baggage=["tenant"], tracer_provider=spans.provider)) as adeq:
+        queue = adeq.queue(base_name)
+        await queue.enqueue(id="t", headers=headers)
+        await queue.enqueue_many([Task(id="u", headers=headers)])
+        tasks = await queue.get_many(["t", "u"])
+    for task in tasks:
+        assert task
+        assert task.headers == (headers | {"_otel": {"baggage": "tenant=acme"}} if carries else headers)
+
+
 HOSTILE = ["no trace", "00-" + "0" * 32 + "-" + "0" * 16 + "-01", "00-" + "g" * 32 + "-" + "1" * 16 + "-01", "\u202e"]
 
 

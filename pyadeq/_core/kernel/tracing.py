@@ -6,6 +6,8 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any, Protocol
 
+from pyadeq.models.base import encode
+
 if TYPE_CHECKING:  # a client that uses no queue does not load its models
     from pyadeq.models.queue import Lease
 
@@ -70,6 +72,7 @@ class Tracing(Protocol):
 
 
 HEADER = "_otel"
+MOST_HEADERS = 4096  # bytes that a task may have
 
 
 def tracing_of(trace: object) -> Tracing | None:
@@ -78,7 +81,10 @@ def tracing_of(trace: object) -> Tracing | None:
 
 
 def with_carry(headers: Any, carry: dict[str, str] | None) -> Any:
-    """Return the headers of a task with what a span adds. Headers that are not a dict stay as they are."""
+    """Return the headers of a task with what a span adds. Headers that are not a dict stay as they are, and so do those
+    that would be too long with it.
+    """
     if not carry or not isinstance(headers, dict | None):
         return headers
-    return {**(headers or {}), HEADER: carry}
+    carrying = {**(headers or {}), HEADER: carry}
+    return carrying if len(encode(carrying, "headers")) <= MOST_HEADERS else headers
