@@ -127,14 +127,15 @@ def test_a_reveal_shows_all_and_says_who_has_looked(url: str, queue: Queue, clie
     assert looks == [b"actor=bob", b"actor=eve"]
 
 
-def test_a_reply_without_its_task_has_the_tier_of_the_queue(url: str, queue: Queue) -> None:
-    queue.configure(tier="confidential", finished_max=0)
-    queue.enqueue(1, id="a", reply=True)
+@pytest.mark.parametrize("of_queue", ["confidential", "public"])
+def test_a_reply_without_its_task_is_not_shown(url: str, queue: Queue, of_queue: Tier) -> None:
+    queue.configure(tier=of_queue, finished_max=0)
+    queue.enqueue(1, id="a", reply=True, tier="restricted")
     queue.ack(queue.claim()[0], SECRET)
     queue.admin.trim()
     assert queue.get("a") is None
-    assert "its end is not shown" in error(1, "task", "result", queue.name, "a", "--url", url)
-    assert "its record is gone" in error(1, "task", "result", queue.name, "a", "--reveal", "--url", url)
+    for more in ((), ("--reveal",), ("-o", "json")):
+        assert "its end is not shown" in error(1, "task", "result", queue.name, "a", *more, "--url", url)
 
 
 def test_each_field_of_a_task_has_its_place() -> None:

@@ -63,17 +63,17 @@ def result(
 def _check_tier(queue: Queue | PartitionedQueue, id: str, reveal: bool, actor: str | None) -> None:
     """Raise AdeqError if the data tier hides results, unless they are to be revealed: then write the event about it.
 
-    A reply outlives its task, and does not know its tier: then the tier is the queue's setting.
+    A reply outlives its task, and does not know its tier. So it is not shown.
     """
     task = queue.get(id)
-    tier = task.tier if task else queue.settings().tier
-    if may_show(tier, "content"):
+    if task is not None and may_show(task.tier, "content"):
         return
-    if not reveal:
-        raise AdeqError(f"task {id!r} of queue {queue.name!r} is {tier}: its end is not shown; --reveal shows it")
-    if queue.reveal(id, actor=actor_of(actor)) == "not_found":
+    if task is not None and not reveal:
+        raise AdeqError(f"task {id!r} of queue {queue.name!r} is {task.tier}: its end is not shown; --reveal shows it")
+    if task is None or queue.reveal(id, actor=actor_of(actor)) == "not_found":
         raise AdeqError(
-            f"task {id!r} of queue {queue.name!r} is {tier}, and its record is gone, so nobody can record who sees it"
+            f"the record of task {id!r} of queue {queue.name!r} is gone, so its data tier is not known, and nobody can "
+            "record who sees it: its end is not shown"
         )
 
 
