@@ -14,6 +14,7 @@ UNKNOWN_FOR = 600.0
 """Seconds for which a task is put aside again and again. Then it is dead."""
 # Seconds that a task is put aside: as long as it was unknown so far, so that it comes back about ten times.
 SHORTEST, LONGEST = 2.0, 60.0
+ASIDE = "put aside: the worker does not know "
 MOST_TOLD = 1000  # warnings of one worker: one for each kind and set of fields
 
 log = logging.getLogger("pyadeq.worker")
@@ -46,15 +47,15 @@ class Unknown:
 
     def aside(self, lease: Lease, now: float, error: UnknownKind) -> Aside | None:
         """Return how to put a task aside; None if it was unknown for too long. now: the server's time at the claim."""
-        note = f"put aside: the worker does not know {error.what}; attempt {lease.attempt}"
-        since = self._since(lease, note)
+        since = self._since(lease)
         waited = 0.0 if since is None else max(0.0, now - since)
         left = self._limit - waited
         if left <= 0:
             return None
         self._tell_once(error.what, "%s is not known here: its tasks are put aside for other workers", error.what)
         delay = min(LONGEST, max(SHORTEST, waited)) * random.uniform(0.9, 1.1)
-        return Aside(lease, min(delay, max(left, SHORTEST)), note if since is None else None)
+        note = f"{ASIDE}{error.what}{_attempt(lease)}" if since is None else None
+        return Aside(lease, min(delay, max(left, SHORTEST)), note)
 
     def note_ignored(self, kind: str | None, names: Iterable[str]) -> None:
         """Count arguments that a function does not have."""
@@ -63,11 +64,15 @@ class Unknown:
         shown = ", ".join(name if name.isidentifier() and len(name) <= 50 else "…" for name in found[:5])
         self._tell_once((kind, found), "kind %r: arguments are not known here, and are ignored: %s", kind, shown)
 
-    def _since(self, lease: Lease, note: str) -> float | None:
-        """Return the server's time at which the task was first unknown, if it was put aside since then."""
+    def _since(self, lease: Lease) -> float | None:
+        """Return the server's time at which the task was first unknown, if it was put aside since then.
+
+        Other workers may not have known something else of it.
+        """
         record = lease.record
-        answer = record.get("settled", b"").split(b" ")[1:2]
-        if answer != [b"snoozed"] or record.get("progress_text") != note.encode() or "progress_ms" not in record:
+        answer, text = record.get("settled", b"").split(b" ")[1:2], record.get("progress_text", b"")
+        is_note = text.startswith(ASIDE.encode()) and text.endswith(_attempt(lease).encode())
+        if answer != [b"snoozed"] or not is_note or "progress_ms" not in record:
             return None
         return int(record["progress_ms"]) / 1000
 
@@ -75,3 +80,7 @@ class Unknown:
         if about not in self._told and len(self._told) < MOST_TOLD:
             self._told.add(about)
             log.warning(message, *args)
+
+
+def _attempt(lease: Lease) -> str:
+    return f"; attempt {lease.attempt}"

@@ -106,6 +106,22 @@ async def test_it_is_dead_after_ten_minutes_even_if_each_worker_meets_it_once(qu
     assert waits[4] > 2 * waits[0], "the pauses grow"
 
 
+async def test_it_is_dead_after_ten_minutes_even_if_workers_do_not_know_different_things(
+    queue: Queue, clock: Clock
+) -> None:
+    await queue.enqueue(kind="fax", id="fax", headers={"_version": 2})
+    began, reasons = clock.now, []
+    for _ in range(100):
+        task = await meet(queue, Version("fax") if len(reasons) % 2 else Version(), "fax")
+        reasons.append(task.reason)
+        if task.state == "dead":
+            break
+        assert task.due is not None
+        clock.advance(task.due - clock.now)
+    assert task.state == "dead"
+    assert 600 <= clock.now - began < 610
+
+
 async def test_the_time_begins_anew_after_a_run(queue: Queue, clock: Clock) -> None:
     """As in a rollback: newer workers return the task, and the older ones meet it again."""
     old = Version()
