@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
+import redis
 from prometheus_client import CollectorRegistry, generate_latest
 from prometheus_client.parser import text_string_to_metric_families
 
@@ -103,6 +104,44 @@ def test_the_oldest_task_of_each_lane(url: str, base_name: str) -> None:
         found = scraped(adeq)
     ages = {key[1]: value for key, value in found.items() if key[0] == "adeq_queue_oldest_seconds"}
     assert ages == {"any": 60, "group/g": 10}
+
+
+def test_lanes_of_single_workers_are_one(adeq: Adeq) -> None:
+    """Their names change with each worker, so each would be a new series."""
+    queue = adeq.queue("jobs")
+    lanes = [f"group/{group}/inst/{number}" for group in "ab" for number in range(3)]
+    queue.enqueue_many([Task(lane=lane) for lane in [*lanes, "any", "group/a"]])
+    found = scraped(adeq)
+    sizes = {key[1]: value for key, value in found.items() if key[0] == "adeq_lane_tasks"}
+    assert sizes == {"group/a/inst": 3, "group/b/inst": 3, "any": 1, "group/a": 1}
+    assert {key[1] for key in found if key[0] == "adeq_queue_oldest_seconds"} == sizes.keys()
+
+
+def test_what_cannot_be_read_is_left_out_and_counted(adeq: Adeq, client: redis.Redis) -> None:
+    adeq.queue("jobs").enqueue("a")
+    adeq.partitioned("parts").repartition(2)
+    adeq.locks("repos").take("repo:1", owner="ann").release()
+    adeq.changes("infra").put("c1", type="t", description="d", actor="ann")
+    adeq.sessions("web").create("ann")
+    adeq.rates("api").set_rule("r", algorithm="gcra", limit=1, period=1)
+    adeq.events("queue", "jobs").register("mail")
+    part = next(name for name in adeq.names("queue", partitions=True) if name.startswith("parts/"))
+    newer = ("{queue:newer}", f"{{queue:{part}}}", "{lock:newer}", "{change:newer}", "{rate:newer}")
+    bases = [f"{adeq.prefix}:{name}" for name in newer]
+    for base in (*bases, f"{adeq.prefix}:{{session:newer/00}}"):
+        client.hset(f"{base}:config", mapping={"layout": 99, "layout_min": 99, "clock": "server"})
+    client.hset(f"{bases[0]}:events:config", mapping={"layout": 99, "layout_min": 99, "clock": "server"})
+    client.zadd(f"{bases[0]}:events:groups", {"mail": 1})
+    found = scraped(adeq)
+    assert (found["adeq_up",], found["adeq_unreadable",]) == (1, 4)
+    assert {key[1] for key in found if key[0] in ("adeq_tasks", "adeq_locks_held", "adeq_changes")} == {
+        "jobs",
+        "repos",
+        "infra",
+    }
+    assert (found["adeq_sessions", "web"], found["adeq_rate_rules", "enforced", "api"]) == (1, 1)
+    assert found["adeq_event_group_lag", "mail", "queue:jobs"] > 0
+    client.delete(f"{bases[0]}:events:groups")  # the audit would find no group behind it
 
 
 def test_dead_tasks_by_kind_and_reason(adeq: Adeq) -> None:

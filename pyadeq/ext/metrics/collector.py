@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import time
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
-from typing import Any
+from functools import partial
+from typing import Any, TypeVar
 
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily
 from prometheus_client.registry import Collector
 from redis.exceptions import RedisError
 
 from pyadeq import Adeq, QueueOverview, __version__
-from pyadeq.errors import AdeqError, ClockError, TransportError
+from pyadeq.errors import AdeqError, ClockError, ScriptError, TransportError
 from pyadeq.ext.installation import event_streams, primaries
 from pyadeq.ext.metrics.table import COUNTED, GROUPS, LANES, MARKS, READERS, TABLE
 
@@ -28,6 +29,9 @@ NOUNS = {"queue": True, "lock": False, "change": False, "session": True, "rate":
 """The nouns that are exported, and whether their partitions are wanted by name."""
 Kept = tuple[str, float, tuple[str, ...]]
 """A metric, its value and its labels."""
+INSTANCE = "/inst/"
+"""In a lane, before the name of a worker."""
+V = TypeVar("V")
 
 
 class Families:
@@ -55,7 +59,8 @@ class AdeqCollector(Collector):
     """Exports a whole installation: `REGISTRY.register(AdeqCollector(adeq))`.
 
     It reads the server when it is scraped. Only the names, and what the table calls read once a minute, are kept for a
-    minute. So any number of processes can export the same. If the server does not answer, `adeq_up` is 0.
+    minute. So any number of processes can export the same. If the server does not answer, `adeq_up` is 0. A queue or
+    lock domain that cannot be read alone, for instance because it needs a newer pyadeq, is left out and counted.
     """
 
     def __init__(self, adeq: Adeq) -> None:
@@ -83,6 +88,7 @@ class AdeqCollector(Collector):
         return ()
 
     def _read(self, families: Families) -> None:
+        refused: set[str] = set()
         slowly = time.monotonic() >= self._read_at + SLOWLY
         if slowly:
             self._names = {noun: sorted(self._adeq.names(noun, partitions=parts)) for noun, parts in NOUNS.items()}
@@ -91,25 +97,26 @@ class AdeqCollector(Collector):
         with self._adeq.pipeline() as pipe:
             queues = {name: pipe.add(self._adeq.queue(name).calls.overview()) for name in whole if name not in parted}
             locks = {name: pipe.add(self._adeq.locks(name).calls.stats()) for name in self._names["lock"]}
-        overviews = {name: found.value for name, found in queues.items()}
-        overviews |= {name: self._adeq.partitioned(name).overview() for name in sorted(parted)}
+        overviews = _readable("queue", refused, {name: partial(_value, found) for name, found in queues.items()})
+        overviews |= _readable("queue", refused, {name: self._adeq.partitioned(name).overview for name in sorted(parted)})
         for name, overview in overviews.items():
             _queue(families, name, overview)
-        for name, found in locks.items():
+        held = {name: partial(_value, found) for name, found in locks.items()}
+        for name, stats in _readable("lock", refused, held).items():
             for state in ("held", "waiting", "unchecked"):
-                families.add(f"adeq_locks_{state}", getattr(found.value, state), name)
-        for name in self._names["change"]:
-            changes = self._adeq.changes(name).stats()
+                families.add(f"adeq_locks_{state}", getattr(stats, state), name)
+        domains = {name: self._adeq.changes(name).stats for name in self._names["change"]}
+        for name, changes in _readable("change", refused, domains).items():
             for state, count in changes.states.items():
                 families.add("adeq_changes", count, name, state)
             families.add("adeq_changes_overdue", changes.overdue, name)
         if slowly:
-            for name in self._names["queue"]:
-                self._snapshot(name)
+            _readable("queue", set(), {name: partial(self._snapshot, name) for name in self._names["queue"]})
             dead = {name: name in parted for name, overview in overviews.items() if overview.dead}
             parts = (self._dead(dead), self._sessions(), self._rules(), self._groups(), self._marks())
             self._kept = [one for part in parts for one in _permitted(part)]
             self._read_at = time.monotonic()
+        families.add("adeq_unreadable", len(refused))
         for metric, value, labels in self._kept:
             families.add(metric, value, *labels)
         with suppress(RedisError):  # a user without the right to INFO
@@ -133,7 +140,8 @@ class AdeqCollector(Collector):
                 for realm, _, tag in (name.partition("/") for name in self._names["session"])
             ]
         for realm, answer in asked:
-            counts[realm] += answer.value.sessions
+            with suppress(ScriptError):
+                counts[realm] += answer.value.sessions
         for realm, count in counts.items():
             yield "adeq_sessions", count, (realm,)
 
@@ -142,7 +150,11 @@ class AdeqCollector(Collector):
         tags = dict(name.partition("/")[::2] for name in self._names["rate"])
         for namespace, tag in tags.items():
             rates = self._adeq.rates(namespace)
-            rules = (rates.partitioned(int(tag.rpartition("-")[2])) if tag else rates).rules()
+            read = (rates.partitioned(int(tag.rpartition("-")[2])) if tag else rates).rules
+            try:
+                rules = read()
+            except ScriptError:
+                continue
             for mode in ("enforced", "shadow"):
                 yield "adeq_rate_rules", sum(one.shadow == (mode == "shadow") for one in rules), (namespace, mode)
 
@@ -201,16 +213,42 @@ def _permitted(found: Iterator[Kept]) -> list[Kept]:
         return []
 
 
+def _readable(noun: str, refused: set[str], read: Mapping[str, Callable[[], V]]) -> dict[str, V]:
+    """What can be read of a noun, by name. The others are added to refused."""
+    found: dict[str, V] = {}
+    for name, value in read.items():
+        try:
+            found[name] = value()
+        except ScriptError:
+            refused.add(f"{noun}:{name}")
+    return found
+
+
+def _value(answer: Any) -> Any:
+    return answer.value
+
+
+def _lane(lane: str) -> str:
+    """A lane as a label: those of single workers of a group are one."""
+    return lane.partition(INSTANCE)[0] + INSTANCE.rstrip("/") if INSTANCE in lane else lane
+
+
 def _queue(families: Families, name: str, stats: QueueOverview) -> None:
     for state in STATES:
         families.add("adeq_tasks", getattr(stats, state), name, state)
-    longest = sorted(stats.lanes.items(), key=lambda one: (-one[1], one[0]))
+    lanes: Counter[str] = Counter()
+    for lane, count in stats.lanes.items():
+        lanes[_lane(lane)] += count
+    longest = sorted(lanes.items(), key=lambda one: (-one[1], one[0]))
     for lane, count in longest[:LANES]:
         families.add("adeq_lane_tasks", count, name, lane)
     if len(longest) > LANES or stats.more_lanes:
         listed = sum(count for _, count in longest[:LANES])
         families.add("adeq_lane_tasks", max(0, stats.ready - listed), name, "_other")
-    for lane, since in sorted(stats.oldest.items(), key=lambda one: (one[1], one[0]))[:LANES]:
+    oldest: dict[str, float] = {}
+    for lane, since in stats.oldest.items():
+        oldest[_lane(lane)] = min(since, oldest.get(_lane(lane), since))
+    for lane, since in sorted(oldest.items(), key=lambda one: (one[1], one[0]))[:LANES]:
         families.add("adeq_queue_oldest_seconds", max(0.0, stats.now - since), name, lane)
     families.add("adeq_workers", stats.workers, name)
     families.add("adeq_queue_paused", stats.mode == "paused", name)

@@ -70,6 +70,19 @@ BOARD: Final = (
                 ),
             ),
             Panel(
+                "What cannot be read",
+                "short",
+                (
+                    Metric(
+                        "adeq_unreadable",
+                        "gauge",
+                        (),
+                        "Queues, lock domains and change domains that are left out, because a script refuses to read "
+                        "them: they may need a newer pyadeq.",
+                    ),
+                ),
+            ),
+            Panel(
                 "Memory of the servers",
                 "bytes",
                 (Metric("adeq_server_memory_bytes", "gauge", ("server",), "Memory that the server uses."),),
@@ -323,7 +336,8 @@ LABELS: Final = {
     "domain": "a lock domain or a change domain",
     "group": "a group that reads events, as it was registered",
     "kind": "the kind of a task; empty: it has none",
-    "lane": "a lane of a queue; `any`: the usual one, `_other`: the rest",
+    "lane": "a lane of a queue; `any`: the usual one, `group/<name>/inst`: those of single workers of a group, `_other`: "
+    "the rest",
     "mark": "the text of `adeq mark`",
     "mode": "`enforced` or `shadow`",
     "namespace": "a namespace of rate limits",
