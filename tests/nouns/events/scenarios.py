@@ -235,7 +235,7 @@ def read_after_the_clock_was_set_back(bench: Bench, _: int) -> AnyCall:
     return bench.call("read", group="a")
 
 
-@scenario(2)
+@scenario(3)
 def read_where_pending_ones_of_one_millisecond_were_trimmed(bench: Bench, n: int) -> AnyCall:
     for number in range(9, 10 + n):
         bench.ask("XADD", ":events", f"{bench.now}-{number}", "event", "task.added", "timestamp", bench.now, "id", "t")
