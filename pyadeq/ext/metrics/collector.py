@@ -98,7 +98,8 @@ class AdeqCollector(Collector):
             queues = {name: pipe.add(self._adeq.queue(name).calls.overview()) for name in whole if name not in parted}
             locks = {name: pipe.add(self._adeq.locks(name).calls.stats()) for name in self._names["lock"]}
         overviews = _readable("queue", refused, {name: partial(_value, found) for name, found in queues.items()})
-        overviews |= _readable("queue", refused, {name: self._adeq.partitioned(name).overview for name in sorted(parted)})
+        parts = {name: self._adeq.partitioned(name).overview for name in sorted(parted)}
+        overviews |= _readable("queue", refused, parts)
         for name, overview in overviews.items():
             _queue(families, name, overview)
         held = {name: partial(_value, found) for name, found in locks.items()}
@@ -113,8 +114,8 @@ class AdeqCollector(Collector):
         if slowly:
             _readable("queue", set(), {name: partial(self._snapshot, name) for name in self._names["queue"]})
             dead = {name: name in parted for name, overview in overviews.items() if overview.dead}
-            parts = (self._dead(dead), self._sessions(), self._rules(), self._groups(), self._marks())
-            self._kept = [one for part in parts for one in _permitted(part)]
+            slow = (self._dead(dead), self._sessions(), self._rules(), self._groups(), self._marks())
+            self._kept = [one for part in slow for one in _permitted(part)]
             self._read_at = time.monotonic()
         families.add("adeq_unreadable", len(refused))
         for metric, value, labels in self._kept:

@@ -336,8 +336,8 @@ LABELS: Final = {
     "domain": "a lock domain or a change domain",
     "group": "a group that reads events, as it was registered",
     "kind": "the kind of a task; empty: it has none",
-    "lane": "a lane of a queue; `any`: the usual one, `group/<name>/inst`: those of single workers of a group, `_other`: "
-    "the rest",
+    "lane": "a lane of a queue; `any`: the usual one, `group/<name>/inst`: those of single workers of a group, "
+    "`_other`: the rest",
     "mark": "the text of `adeq mark`",
     "mode": "`enforced` or `shadow`",
     "namespace": "a namespace of rate limits",
