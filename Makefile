@@ -58,10 +58,11 @@ $(READY): pyproject.toml
 	@$(PY) -m pip install --quiet --disable-pip-version-check --editable '.[all,bench,test,dev]'
 	@touch $@
 
-gen: $(READY) ## write the generated files: lua/dist, lua/manifest.json, the client's methods, the sync twins
+gen: $(READY) ## write the generated files: lua/dist, lua/manifest.json, the client's methods, the sync twins, openapi.json
 	$(PY) lua/bundle.py
 	$(PY) pyadeq/_nouns.py
 	$(PY) pyadeq/_unasync.py
+	$(PY) -m pyadeq.ext.server.openapi
 
 noun: gen ## of NOUN=…: record budgets, costs and vectors, and run its tests
 	ADEQ_UPDATE_BUDGETS=1 $(PY) -m pytest -q -p no:xdist -m sizes tests/lua/test_sizes.py -k $(NOUN).
@@ -79,6 +80,7 @@ check: $(READY) ## lint, spelling, types, Lua, and whether the generated files a
 	$(PY) lua/tools/lint.py
 	$(PY) pyadeq/_nouns.py --check
 	$(PY) pyadeq/_unasync.py --check
+	$(PY) -m pyadeq.ext.server.openapi --check
 
 test: export HYPOTHESIS_PROFILE ?= quick
 test: $(READY) ## all tests but the slow ones, in under four minutes, on Valkey from the wheel

@@ -18,6 +18,7 @@ from mkdocs.exceptions import PluginError
 from mkdocs.structure.files import File, Files
 from mkdocs.structure.pages import Page
 from python_api import errors, python
+from rest import rest
 from scripts import (
     alerts,
     error_codes,
@@ -57,6 +58,7 @@ PARTS: dict[str, Callable[[str], str]] = {
     "changelog": sources.changelog,
     "keys": sources.keys,
     "homes": homes.homes,
+    "rest": rest,
 }
 
 

@@ -12,17 +12,30 @@ from pyadeq.asyncio import Adeq
 from pyadeq.errors import TransportError
 from pyadeq.ext.server import changes, configs, locks, names, queues, rates, sessions, tasks, work
 from pyadeq.ext.server.gate import Authenticate, Gate
+from pyadeq.ext.server.operations import PROBLEMS
 from pyadeq.ext.server.paths import RawPaths
-from pyadeq.ext.server.problems import answer_with_problems
+from pyadeq.ext.server.problems import MEDIA_TYPE, answer_with_problems
 
 
-def app(adeq: Adeq, *, authenticate: Authenticate) -> FastAPI:
-    """Make the application. It can be mounted in another ASGI application, under any prefix.
+class Service(FastAPI):
+    """The application, with the media type of problems in its description."""
 
-    adeq: the client; it stays yours to close.
-    authenticate: tells who makes a request; see `rights.Principal`. Everything but `/live` and `/ready` asks it.
-    """
-    service = FastAPI(
+    def openapi(self) -> dict[str, Any]:
+        """The description as OpenAPI 3.1."""
+        if self.openapi_schema is None:
+            found = super().openapi()
+            for operation in (one for path in found["paths"].values() for one in path.values()):
+                answers = operation["responses"]
+                answers.pop("422", None)  # the framework's own word for what is 400 here
+                for answer in (answers[status] for status in PROBLEMS if status in answers):
+                    (content,) = answer["content"].values()
+                    answer["content"] = {MEDIA_TYPE: content}
+        return super().openapi()
+
+
+def described() -> FastAPI:
+    """The application with all its paths, without a client: enough to describe it."""
+    service = Service(
         title="pyadeq",
         version=__version__,
         description="Queues, locks, changes, sessions, rates, configs and events on Redis or Valkey.",
@@ -31,10 +44,20 @@ def app(adeq: Adeq, *, authenticate: Authenticate) -> FastAPI:
         redoc_url=None,
         redirect_slashes=False,
     )
-    service.state.gate = Gate(adeq, authenticate)
-    answer_with_problems(service)
     for part in (names, tasks, queues, work, locks, changes, sessions, rates, configs):
         service.include_router(part.router, prefix="/v1")
+    return service
+
+
+def app(adeq: Adeq, *, authenticate: Authenticate) -> FastAPI:
+    """Make the application. It can be mounted in another ASGI application, under any prefix.
+
+    adeq: the client; it stays yours to close.
+    authenticate: tells who makes a request; see `rights.Principal`. Everything but `/live` and `/ready` asks it.
+    """
+    service = described()
+    service.state.gate = Gate(adeq, authenticate)
+    answer_with_problems(service)
     service.add_middleware(RawPaths)
 
     @service.get("/live", include_in_schema=False)

@@ -29,6 +29,7 @@ STEP: Final = {
     ),
 }
 """What a step answers that has changed nothing."""
+CONDITIONS: Final = ("state", "author", "reviewer", "resource", "team", "tag")
 _ID: Final = "/changes/{domain}/changes/{id}"
 
 
@@ -40,7 +41,7 @@ def _step(verb: str, needs: str, method: str, seen: bool = True) -> Operation:
 OPERATIONS: Final = (
     Operation("GET /changes/{domain}", Changes.stats, "observe"),
     Operation("PATCH /changes/{domain}/settings", Changes.configure, "operate", create=True, without=("clock",)),
-    Operation("GET /changes/{domain}/changes", Changes.list, "observe", by_user=True),
+    Operation("GET /changes/{domain}/changes", Changes.list, "observe", by_user=True, some=CONDITIONS),
     Operation("POST /changes/{domain}/changes", Changes.put, "author", refused=STEP, create=True, by_user=True),
     Operation(f"GET {_ID}", Changes.get, "observe", by_user=True),
     Operation(f"GET {_ID}/revisions/{{rev}}", Changes.get_revision, "observe", by_user=True),
@@ -66,7 +67,9 @@ OPERATIONS: Final = (
     Operation(f"POST {_ID}/requests/{{slot}}:dismiss", Changes.dismiss_answer, "operate", refused=STEP),
     Operation(f"DELETE {_ID}/requests/{{slot}}", Changes.remove_request, "operate", refused=STEP),
     Operation("GET /changes/{domain}/policies", Changes.policies, "observe"),
-    Operation("PUT /changes/{domain}/policies/{name}", Changes.set_policy, "operate", create=True),
+    Operation(
+        "PUT /changes/{domain}/policies/{name}", Changes.set_policy, "operate", create=True, required=("required",)
+    ),
     Operation("DELETE /changes/{domain}/policies/{name}", Changes.remove_policy, "operate", refused=MISSING),
     Operation("GET /changes/{domain}/users/{user}/delegations", Changes.delegations, "observe"),
     Operation(

@@ -49,6 +49,8 @@ class Operation:
     show: takes from an answer what must not be shown.
     seen: the method's first argument is a revision of a change: the id is in the path, rev and digest in the body.
     by_user: it keeps to the user of a scope, see `gate.access`. As actor, it takes nobody else.
+    required: options that the method cannot do without.
+    some: options of which it needs at least one.
     """
 
     at: str
@@ -62,6 +64,8 @@ class Operation:
     show: Callable[[Access, Any], Awaitable[Any]] | None = None
     seen: bool = False
     by_user: bool = False
+    required: tuple[str, ...] = ()
+    some: tuple[str, ...] = ()
 
     @cached_property
     def verb(self) -> str:
@@ -129,6 +133,8 @@ def _add(router: APIRouter, noun: str, operation: Operation) -> None:
     async def handle(access: Access, body: Any = None, **given: Any) -> Any:
         if body is not None:
             given |= {name: getattr(body, name) for name in body.model_fields_set}  # those of `free`, too
+        if operation.some and all(given.get(name) is None for name in operation.some):
+            raise Refused(400, "BAD_REQUEST", f"one of these is needed: {', '.join(operation.some)}")
         if "actor" in arguments:
             _acting(access, given)
         if operation.seen:
@@ -168,6 +174,7 @@ def _arguments(operation: Operation) -> dict[str, tuple[Any, Any]]:
     An actor need not be given: it is who asks.
     """
     found: dict[str, tuple[Any, Any]] = {}
+    needed = set(operation.required)
     if operation.seen:
         found |= {"id": (str, ...), "rev": (int, ...), "digest": (str, ...)}
     for name, parameter in operation.signature.parameters.items():
@@ -177,7 +184,7 @@ def _arguments(operation: Operation) -> dict[str, tuple[Any, Any]]:
         if parameter.kind == inspect.Parameter.VAR_KEYWORD:
             for options in get_args(kind):
                 for key, value in typing.get_type_hints(options).items():
-                    found[key] = (value, ... if key in options.__required_keys__ else None)
+                    found[key] = (value, ... if key in needed | options.__required_keys__ else None)
         else:
             found[name] = (kind, ... if default is inspect.Parameter.empty else default)
     if "actor" in found:

@@ -12,7 +12,7 @@ from pyadeq.ext.server.operations import Operation, add
 OPERATIONS: Final = (
     Operation("GET /rates/{namespace}/rules", Rates.rules, "observe"),
     Operation("GET /rates/{namespace}/rules/{name}", Rates.rule, "observe"),
-    Operation("PUT /rates/{namespace}/rules/{name}", Rates.set_rule, "operate", create=True),
+    Operation("PUT /rates/{namespace}/rules/{name}", Rates.set_rule, "operate", create=True, required=("limit",)),
     Operation("DELETE /rates/{namespace}/rules/{name}", Rates.remove_rule, "operate"),
     Operation("GET /rates/{namespace}/rules/{rule}/subjects/{subject}", Rates.peek, "observe"),
     Operation("POST /rates/{namespace}/rules/{rule}/subjects/{subject}:hit", Rates.hit, "use"),
