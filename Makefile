@@ -34,13 +34,15 @@ PY := $(VENV)/bin/python
 # where it is set, each process compiles all tests anew, for 14 s
 export PYTHONDONTWRITEBYTECODE :=
 READY := $(VENV)/.ready
+S3 := .venv-s3
+S3_READY := $(S3)/.ready
 BINDINGS := build/bindings
 VERSION = $(shell sed -n 's/^__version__ = "\(.*\)"/\1/p' pyadeq/_version.py)
 MODULE = pyadeq@v$(VERSION)
 DOCS_READY := $(VENV)/.docs-ready
 
 .DEFAULT_GOAL := help
-.PHONY: help setup gen noun check test test-slow sizes mutants test-unit test-engines test-embedding test-all packages package-python package-npm package-crate package-go simulate soak chaos demo bench bench-peers bench-losses figures performance docs clean
+.PHONY: help setup gen noun check test test-slow sizes mutants test-unit test-s3 test-engines test-embedding test-all packages package-python package-npm package-crate package-go simulate soak chaos demo bench bench-peers bench-losses figures performance docs clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -98,6 +100,15 @@ mutants: $(READY) ## each guard, comparison and write of the scripts changed in 
 test-unit: $(READY) ## the tests that need no server
 	$(PY) -m pytest tests/unit $(ARGS)
 
+test-s3: $(S3_READY) ## an archive in S3, as moto serves it, in an environment of its own
+	$(S3)/bin/python -m tests.archive_s3
+
+$(S3_READY): pyproject.toml $(READY)
+	@$(PY) -m venv --clear $(S3)
+	@echo "Installing moto and s3fs into $(S3), once; this takes a minute and 350 MB"
+	@$(S3)/bin/python -m pip install --quiet --disable-pip-version-check --editable '.[archive,cli,embedded]' 's3fs>=2025.3' 'moto[server]>=5.1'
+	@touch $@
+
 test-engines: $(READY) ## the tests whose outcome depends on the server, on all engines and modes that test leaves out
 	$(PY) -m tests.engines.suite $(ENGINES) --clusters=$(CLUSTERS) -- $(ARGS)
 
@@ -114,6 +125,7 @@ test-all: ## everything, for hours: all random histories, stories, mutants, size
 	$(MAKE) sizes
 	$(MAKE) test-engines
 	$(MAKE) test-embedding
+	$(MAKE) test-s3
 
 soak: $(READY) ## new random calls and histories, those of locks for SOAK seconds (600), and a hundred thousand stories
 	HYPOTHESIS_PROFILE=soak $(PY) -m pytest -n 2 tests/lua/test_fuzz.py tests/property/test_queue_machine.py tests/property/test_graphs.py $(ARGS)
@@ -200,5 +212,5 @@ $(DOCS_READY): $(READY)
 	@touch $@
 
 clean: ## delete .venv, caches and what was built
-	rm -rf $(VENV) build dist site .hypothesis .mypy_cache .pytest_cache .ruff_cache .benchmarks
+	rm -rf $(VENV) $(S3) build dist site .hypothesis .mypy_cache .pytest_cache .ruff_cache .benchmarks
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -16,7 +16,7 @@ import pytest
 
 from pyadeq import Adeq, Event, Events, Queue
 from pyadeq.errors import AdeqError, ConfigError
-from pyadeq.ext.archive import Archive, Archived
+from pyadeq.ext.archive import Archive, Archived, write
 from pyadeq.ext.archive.lines import Part
 from pyadeq.ext.archive.merge import merged
 from pyadeq.ids import new_ulid
@@ -190,6 +190,25 @@ def test_20_000_events_are_read_back(client: Adeq, jobs: Queue, tmp_path: Path) 
     assert found.compared is not None
     assert (found.bad, found.twice, found.compared.events) == (0, 0, 20_000)
     assert found.compared.server_digest == found.compared.archive_digest == found.digest
+
+
+@pytest.mark.slow
+def test_events_that_come_again_while_they_are_gathered_are_stored_once(
+    client: Adeq, jobs: Queue, tmp_path: Path
+) -> None:
+    for _ in range(20):
+        jobs.enqueue("x")
+    read = Events.read
+
+    def slowly(events: Events, *args: Any, **options: Any) -> Any:
+        time.sleep(0.6)  # two of these are longer than the hold
+        return read(events, *args, **options)
+
+    archive = Archive(str(tmp_path))
+    with mock.patch.object(write, "PAGE", 5), mock.patch.object(Events, "read", slowly):
+        archive.write(client, hold=1)
+    found = archive.verify(client)
+    assert (found.twice, found.bad, found.events) == (0, 0, len(on_server(client)))
 
 
 def test_a_gap_is_archived(client: Adeq, jobs: Queue, tmp_path: Path) -> None:

@@ -115,8 +115,8 @@ class StreamWriter:
         return total
 
     def _gather(self, most: int) -> tuple[list[Event], EventGap | None]:
-        """Read events for about one part."""
-        events: list[Event] = []
+        """Read events for about one part, each once. If this takes longer than `hold`, some come again meanwhile."""
+        events: dict[str, Event] = {}
         gap, room = None, ROOM
         while len(events) < most and room > 0:
             try:
@@ -125,11 +125,12 @@ class StreamWriter:
                 self.events.register(self._group)
                 continue
             gap = batch.gap or gap
-            events += batch.events
+            came_again = any(one.id in events for one in batch.events)
+            events |= {one.id: one for one in batch.events if one.id not in events}
             room -= sum(len(word) for one in batch.events for word in (*one.ids, *one.payload.values(), one.trace))
-            if not batch.events or not batch.lag:
+            if came_again or not batch.events or not batch.lag:
                 break
-        return events, gap
+        return list(events.values()), gap
 
     def _store_all(self, events: Sequence[Event], gap: EventGap | None) -> Written:
         gap_line = Archived(self.stream, gap.before, gap=gap) if gap else None
