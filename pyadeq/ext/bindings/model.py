@@ -69,6 +69,7 @@ def _noun(facts: dict[str, Any], scripts: list[dict[str, Any]]) -> dict[str, Any
         "scripts": scripts,
         "keys": _keys(name, scripts),
         "enums": enums(name, scripts),
+        "watches": "<noun>" in facts["bases"]["usual"],  # it has no base of its own, but that of another noun
         **{fact: facts[fact] for fact in ("title", "method", "field", "bases")},
     }
 

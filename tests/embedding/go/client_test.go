@@ -12,6 +12,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"pyadeq"
+	"pyadeq/events"
 	"pyadeq/queue"
 )
 
@@ -65,10 +66,51 @@ func TestATaskGoesFromLineToResult(t *testing.T) {
 		must(t, err)
 		same(t, "answer", answer.Items, []queue.AckItemAnswer{&queue.AckItemCompleted{}})
 	}
-	events, err := server.XRange(ctx, q.Keys().Events(), "-", "+").Result()
+	written, err := server.XRange(ctx, q.Keys().Events(), "-", "+").Result()
 	must(t, err)
-	for _, event := range events {
+	for _, event := range written {
 		same(t, "source", event.Values["source"], "tests")
+	}
+}
+
+func TestEventsAreReadWhereTheirNounWritesThem(t *testing.T) {
+	emptied(t)
+	client := opened(t, connected(t, url), pyadeq.Options{})
+	_, err := queueOf(t, client, "mail").Enqueue(ctx, task)
+	must(t, err)
+	stream, err := events.New(client, "queue", "mail")
+	must(t, err)
+	_, err = stream.Register(ctx, events.RegisterArgs{Group: "g"})
+	must(t, err)
+	answer, err := stream.Read(ctx, events.ReadArgs{Group: "g"})
+	must(t, err)
+	var kinds []string
+	for _, item := range answer.(*events.ReadOK).Items {
+		if one, is := item.(*events.ReadItemEvent); is {
+			kinds = append(kinds, one.Fields["event"])
+		}
+	}
+	if !slices.Contains(kinds, "task.enqueued") {
+		t.Error(kinds)
+	}
+	slotted := opened(t, connected(t, url), pyadeq.Options{Slot: "prod"})
+	for _, row := range [][3]string{
+		{"queue", "mail", "ade:{queue:mail}"},
+		{"session", "web/c7", "ade:{session:web/c7}"},
+		{"change", "ops", "ade:{prod}:change:ops"},
+		{"rate", "api/1", "ade:{prod}:rate:api/1"},
+	} {
+		at := client
+		if strings.Contains(row[2], "prod") {
+			at = slotted
+		}
+		base, err := at.EventsBase(row[0], row[1])
+		must(t, err)
+		same(t, "base", base, row[2])
+	}
+	for _, row := range [][2]string{{"events", "mail"}, {"que", "mail"}, {"queue", "a b"}, {"queue", "q/"}} {
+		_, err := events.New(client, row[0], row[1])
+		refused(t, err)
 	}
 }
 

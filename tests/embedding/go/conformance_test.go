@@ -105,8 +105,7 @@ func TestConformance(t *testing.T) {
 
 func replay(t *testing.T, client *pyadeq.Client, watched *watching, script script, vector vector) {
 	server := emptied(t)
-	base, err := client.Base(script.Noun, "conformance")
-	must(t, err)
+	base := baseOf(t, client, script.Noun)
 	restore(t, server, base, vector.Before)
 	if vector.Memory == "full" {
 		fill(t, server, 1)
@@ -121,8 +120,7 @@ func tell(
 	t *testing.T, client *pyadeq.Client, watched *watching, scripts []script, story story,
 ) {
 	server := emptied(t)
-	base, err := client.Base(story.Noun, "conformance")
-	must(t, err)
+	base := baseOf(t, client, story.Noun)
 	restore(t, server, base, story.Before)
 	for _, step := range story.Steps {
 		at := slices.IndexFunc(scripts, func(one script) bool { return one.ID == step.Script })
@@ -130,6 +128,10 @@ func tell(
 		check(t, watched, base, scripts[at], step.vector, answer, err)
 	}
 	same(t, "state", dump(t, server, base), following(story.Before, story.After))
+}
+
+func baseOf(t *testing.T, client *pyadeq.Client, noun string) string {
+	return nounOf(t, client, noun, "conformance").MethodByName("Base").Call(nil)[0].String()
 }
 
 // following is a state with what has changed.

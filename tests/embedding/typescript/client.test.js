@@ -8,6 +8,7 @@ import {
   ConfigError,
   LayoutError,
   Queue,
+  eventsBase,
   queueBase,
   ScriptError,
   TransportError,
@@ -67,6 +68,29 @@ test("a task goes from line to result", async () => {
   assert.deepEqual((await queue.ack({ items: [item] })).items, [{ status: "completed" }]);
   const entries = await server.xrange(queue.keys.events, "-", "+");
   assert.ok(entries.every(([, words]) => words[words.indexOf("source") + 1] === "tests"));
+});
+
+test("events are read where their noun writes them", async () => {
+  await adeq.queue("mail").enqueue({ items: [task] });
+  const events = adeq.events("queue", "mail");
+  await events.register({ group: "g" });
+  const found = await events.read({ group: "g" });
+  assert.ok(found.status === "ok");
+  const kinds = found.items.map((one) => one.status === "event" && one.fields.get("event"));
+  assert.ok(kinds.map(String).includes("task.enqueued"), kinds.join());
+  const slot = "prod";
+  assert.equal(eventsBase("queue", "mail"), "ade:{queue:mail}");
+  assert.equal(eventsBase("session", "web/c7"), "ade:{session:web/c7}");
+  assert.equal(eventsBase("change", "ops", { slot }), "ade:{prod}:change:ops");
+  assert.equal(eventsBase("rate", "api/1", { slot }), "ade:{prod}:rate:api/1");
+  for (const [noun = "", name = ""] of [
+    ["events", "mail"],
+    ["toString", "mail"],
+    ["queue", "a b"],
+    ["queue", "q/"],
+  ]) {
+    assert.throws(() => adeq.events(noun, name), ConfigError);
+  }
 });
 
 test("errors have classes and codes", async () => {

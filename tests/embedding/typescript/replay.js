@@ -128,6 +128,7 @@ async function checkState(noun, { before, after }) {
 
 /** @param {string} noun */
 function nounOf(noun) {
+  if (noun === "events") return adeq.events("queue", "conformance");
   return /** @type {any} */ (adeq)[nouns[noun].method]("conformance");
 }
 

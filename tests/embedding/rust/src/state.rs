@@ -59,7 +59,11 @@ fn writes(key: &str, held: &Value) -> Vec<Cmd> {
             .map(|entry| {
                 let pairs = entry.as_array().expect("pairs");
                 let has_id = pairs[0][0] == "*";
-                let id = if has_id { bytes(&pairs[0][1]) } else { b"*".to_vec() };
+                let id = if has_id {
+                    bytes(&pairs[0][1])
+                } else {
+                    b"*".to_vec()
+                };
                 let words = pairs.iter().skip(has_id.into());
                 let words = words.flat_map(|pair| [bytes(&pair[0]), bytes(&pair[1])]);
                 write("XADD", [id].into_iter().chain(words).collect())
@@ -133,7 +137,10 @@ fn entry(id: &str, words: &[Vec<u8>]) -> Value {
     let ms = id.split('-').next().and_then(|ms| ms.parse::<u64>().ok());
     let mut entry = pairs(words);
     if ms >= Some(LATER) {
-        entry.as_array_mut().expect("pairs").insert(0, json!(["*", id]));
+        entry
+            .as_array_mut()
+            .expect("pairs")
+            .insert(0, json!(["*", id]));
     }
     entry
 }

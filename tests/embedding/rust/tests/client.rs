@@ -13,7 +13,7 @@ use pyadeq::queue::{
     EnqueueItemAnswer, RegisterArgs, StatsArgs,
 };
 use pyadeq::sync::{Adeq, Connect, Queue};
-use pyadeq::{Cluster, Error, ErrorCode, Options, partition_base};
+use pyadeq::{Cluster, Error, ErrorCode, Options, events, events_base, partition_base};
 use redis::cluster::ClusterClient;
 use redis::streams::StreamRangeReply;
 use redis::{
@@ -102,6 +102,39 @@ fn a_task_goes_from_line_to_result() {
             .iter()
             .all(|event| source(event) == Some("tests".to_owned()))
     );
+}
+
+#[test]
+fn events_are_read_where_their_noun_writes_them() {
+    let (_, adeq) = open();
+    adeq.queue("mail").unwrap().enqueue(task()).unwrap();
+    let events = adeq.events("queue", "mail").unwrap();
+    events.register(events::RegisterArgs::new("g")).unwrap();
+    let events::ReadAnswer::Ok { items, .. } = events.read(events::ReadArgs::new("g")).unwrap()
+    else {
+        panic!("the group is unknown");
+    };
+    let kinds: Vec<_> = items.iter().map(|item| format!("{item:?}")).collect();
+    assert!(
+        kinds.iter().any(|kind| kind.contains("Event {")),
+        "{kinds:?}"
+    );
+    for (noun, name, slot, base) in [
+        ("queue", "mail", None, "ade:{queue:mail}"),
+        ("session", "web/c7", None, "ade:{session:web/c7}"),
+        ("change", "ops", Some("prod"), "ade:{prod}:change:ops"),
+        ("rate", "api/1", Some("prod"), "ade:{prod}:rate:api/1"),
+    ] {
+        assert_eq!(events_base(noun, name, "ade", slot).unwrap(), base);
+    }
+    for (noun, name) in [
+        ("events", "mail"),
+        ("que", "mail"),
+        ("queue", "a b"),
+        ("queue", "q/"),
+    ] {
+        assert!(adeq.events(noun, name).is_err());
+    }
 }
 
 #[test]

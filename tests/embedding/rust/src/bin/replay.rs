@@ -66,8 +66,7 @@ fn replay(
     script: &Value,
     vector: &Value,
 ) -> Result<()> {
-    let noun = word(&script["noun"]);
-    let base = format!("ade:{{{noun}:conformance}}");
+    let base = base_of(word(&script["noun"]));
     let before = object(&vector["before"]);
     cmd("FLUSHALL").exec(server)?;
     restore(server, &base, before)?;
@@ -80,6 +79,12 @@ fn replay(
     check_state(server, &base, vector)
 }
 
+/// Events have the base of the noun whose events they are.
+fn base_of(noun: &str) -> String {
+    let noun = if noun == "events" { "queue" } else { noun };
+    format!("ade:{{{noun}:conformance}}")
+}
+
 /// Calls that follow each other on one state.
 fn tell(
     client: &Client,
@@ -87,7 +92,7 @@ fn tell(
     scripts: &[Value],
     story: &Value,
 ) -> Result<()> {
-    let base = format!("ade:{{{}:conformance}}", word(&story["noun"]));
+    let base = base_of(word(&story["noun"]));
     cmd("FLUSHALL").exec(server)?;
     restore(server, &base, object(&story["before"]))?;
     for step in array(&story["steps"]) {
