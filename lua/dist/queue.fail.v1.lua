@@ -2,7 +2,7 @@
 -- generated from lua/queue/fail.v1.lua by lua/bundle.py; do not edit
 -- queue.fail.v1: end failed attempts: each task is retried after a backoff or moves to the dead set. The delay before
 -- retry n is delay_ms, or min(base * multiplier^(n-1), cap) with jitter, at most cap. timeout_ms applies to the next
--- run. alert writes an event for people. sealed: the error is encrypted, so the event of a death leaves it out. A task
+-- run. run_trace is the trace of this run, for the next one. alert writes an event for people. sealed: the error is encrypted, so the event of a death leaves it out. A task
 -- that was being cancelled ends as cancelled. A repeated call returns the same answer.
 --
 -- KEYS   config      hash           {base}:config
@@ -54,6 +54,7 @@
 -- PAIR   alert     bool ?=0
 -- PAIR   sealed    bool ?=0
 -- PAIR   exit_code int -1000..1000
+-- PAIR   run_trace bytes 1..128
 -- RETURN ok        now_ms:int items:list(item)
 -- EACH   item      retried due_ms:int
 -- EACH   item      dead
@@ -157,8 +158,8 @@ for i = 1, item_count do
   item_jitter_ppm[i] = v
   arg_at = arg_at + 6
   local size = ARGV[arg_at]
-  size = arg_uint(size, 0, 5)
-  if not size then return refuse('item[' .. i .. '].pairs', ARGV[arg_at], 'an integer from 0 to 5') end
+  size = arg_uint(size, 0, 6)
+  if not size then return refuse('item[' .. i .. '].pairs', ARGV[arg_at], 'an integer from 0 to 6') end
   arg_at = arg_at + 1
   local entry, filled = arg_empty, 0
   if size > 0 then entry = {} end
@@ -194,8 +195,12 @@ for i = 1, item_count do
     elseif name == 'exit_code' then
       v = arg_int(v, -1000, 1000)
       if not v then return refuse('item[' .. i .. '].exit_code', raw, 'an integer from -1000 to 1000') end
+    elseif name == 'run_trace' then
+      if not v or #v < 1 or #v > 128 then
+        return refuse('item[' .. i .. '].run_trace', v and #v, '1 to 128 bytes long')
+      end
     else
-      return refuse('item[' .. i .. '].pairs', name, 'names from delay_ms, timeout_ms, alert, sealed, exit_code')
+      return refuse('item[' .. i .. '].pairs', name, 'names from delay_ms, timeout_ms, alert, sealed, exit_code, run_trace')
     end
     if arg_seen_item[name] == i then
       return refuse('item[' .. i .. '].' .. name, 2, 'given at most once')
@@ -558,7 +563,8 @@ local function fail_tasks(ctx, fails) local config, running, task, deadlines = K
       end
       note_run(ctx, id, lease.ran, lease.cancelling and 'cancelled' or 'failed', reason, error_end(fails.error[i], extra.sealed))
       redis.call('HSET', task .. id, 'ran', lease.ran, 'attempts', lease.attempt, 'deliveries', lease.delivery,
-        'reason', reason, 'error', fails.error[i], 'settled', settled_as(token, answers[i]))
+        'reason', reason, 'error', fails.error[i], 'settled', settled_as(token, answers[i]),
+        extra.run_trace and 'run_trace' or 'reason', extra.run_trace or reason)  -- without one, the reason again
       if extra.exit_code then
         redis.call('HSET', task .. id, 'exit_code', extra.exit_code)
       elseif lease.delivery > 1 then

@@ -70,6 +70,7 @@
 -- PAIR   fails.alert    bool ?=0
 -- PAIR   fails.sealed   bool ?=0
 -- PAIR   fails.exit_code int -1000..1000
+-- PAIR   fails.run_trace bytes 1..128
 -- ITEM   lanes_wanted.lane lane
 -- GROUP  lanes_wanted   0..64
 -- RETURN ok        now_ms:int next_ms:int fires_ms:int lease_ms:int deadline_ms:int acks:list(ack) fails:list(fail) leases:list(lease)
@@ -255,8 +256,8 @@ for i = 1, fails_count do
   fails_jitter_ppm[i] = v
   arg_at = arg_at + 6
   local size = ARGV[arg_at]
-  size = arg_uint(size, 0, 5)
-  if not size then return refuse('fails[' .. i .. '].pairs', ARGV[arg_at], 'an integer from 0 to 5') end
+  size = arg_uint(size, 0, 6)
+  if not size then return refuse('fails[' .. i .. '].pairs', ARGV[arg_at], 'an integer from 0 to 6') end
   arg_at = arg_at + 1
   local entry, filled = arg_empty, 0
   if size > 0 then entry = {} end
@@ -292,8 +293,12 @@ for i = 1, fails_count do
     elseif name == 'exit_code' then
       v = arg_int(v, -1000, 1000)
       if not v then return refuse('fails[' .. i .. '].exit_code', raw, 'an integer from -1000 to 1000') end
+    elseif name == 'run_trace' then
+      if not v or #v < 1 or #v > 128 then
+        return refuse('fails[' .. i .. '].run_trace', v and #v, '1 to 128 bytes long')
+      end
     else
-      return refuse('fails[' .. i .. '].pairs', name, 'names from delay_ms, timeout_ms, alert, sealed, exit_code')
+      return refuse('fails[' .. i .. '].pairs', name, 'names from delay_ms, timeout_ms, alert, sealed, exit_code, run_trace')
     end
     if arg_seen_fails[name] == i then
       return refuse('fails[' .. i .. '].' .. name, 2, 'given at most once')
@@ -1630,7 +1635,8 @@ local function fail_tasks(ctx, fails) local config, running, task, deadlines = K
       end
       note_run(ctx, id, lease.ran, lease.cancelling and 'cancelled' or 'failed', reason, error_end(fails.error[i], extra.sealed))
       redis.call('HSET', task .. id, 'ran', lease.ran, 'attempts', lease.attempt, 'deliveries', lease.delivery,
-        'reason', reason, 'error', fails.error[i], 'settled', settled_as(token, answers[i]))
+        'reason', reason, 'error', fails.error[i], 'settled', settled_as(token, answers[i]),
+        extra.run_trace and 'run_trace' or 'reason', extra.run_trace or reason)  -- without one, the reason again
       if extra.exit_code then
         redis.call('HSET', task .. id, 'exit_code', extra.exit_code)
       elseif lease.delivery > 1 then

@@ -1,6 +1,6 @@
 -- queue.fail.v1: end failed attempts: each task is retried after a backoff or moves to the dead set. The delay before
 -- retry n is delay_ms, or min(base * multiplier^(n-1), cap) with jitter, at most cap. timeout_ms applies to the next
--- run. alert writes an event for people. sealed: the error is encrypted, so the event of a death leaves it out. A task
+-- run. run_trace is the trace of this run, for the next one. alert writes an event for people. sealed: the error is encrypted, so the event of a death leaves it out. A task
 -- that was being cancelled ends as cancelled. A repeated call returns the same answer.
 --
 -- ARGV   trace     bytes 0..128  ?=
@@ -17,6 +17,7 @@
 -- PAIR   alert     bool ?=0
 -- PAIR   sealed    bool ?=0
 -- PAIR   exit_code int -1000..1000
+-- PAIR   run_trace bytes 1..128
 -- RETURN ok        now_ms:int items:list(item)
 -- EACH   item      retried due_ms:int
 -- EACH   item      dead

@@ -27,6 +27,7 @@
 -- PAIR   fails.alert    bool ?=0
 -- PAIR   fails.sealed   bool ?=0
 -- PAIR   fails.exit_code int -1000..1000
+-- PAIR   fails.run_trace bytes 1..128
 -- ITEM   lanes_wanted.lane lane
 -- GROUP  lanes_wanted   0..64
 -- RETURN ok        now_ms:int next_ms:int fires_ms:int lease_ms:int deadline_ms:int acks:list(ack) fails:list(fail) leases:list(lease)

@@ -34,7 +34,7 @@ log = logging.getLogger("pyadeq.worker")
 class Run:
     """One handler at work."""
 
-    __slots__ = ("cancelled", "claimed", "context", "expired", "interrupted", "lease", "task")
+    __slots__ = ("cancelled", "claimed", "context", "expired", "interrupted", "lease", "task", "trace")
 
     def __init__(self, lease: Lease, context: TaskContext, claimed: float) -> None:
         self.lease = lease
@@ -42,6 +42,7 @@ class Run:
         self.context = context
         self.cancelled = self.expired = False
         self.interrupted: Interruption | None = None
+        self.trace: str | None = None  # the traceparent of its span, if it is sampled
         self.task: asyncio.Task[None]
 
 
@@ -138,7 +139,7 @@ class Runs:
             del self.running[token]
             self.leaving.add(run)
         if why == "timed_out":
-            self._fail(timed_out(run.lease, self._failures), run.lease)
+            self._fail(timed_out(run.lease, self._failures), run)
         elif why == "lease_lost":
             log.warning("task %s: the lease was lost while the handler ran; the handler is cancelled", run.lease.id)
             self._ends.forget(run.lease)
@@ -200,6 +201,7 @@ class Runs:
             run.context.running = running
             if trace := running.carrier.get("traceparent"):
                 self._ends.follow(lease, trace)
+                run.trace = trace if running.recording else None
             try:
                 if running.recording and ("after" in lease.record or "gather" in lease.record):
                     running.link(await self._earlier(lease))
@@ -239,10 +241,10 @@ class Runs:
             return
         failure = self._failure(run, error)
         del self.running[run.lease.token]
-        self._fail(failure, run.lease)
+        self._fail(failure, run)
 
-    def _fail(self, failure: Failure, lease: Lease) -> None:
-        self.fails.append(replace(failure, error=self._sealed(error_bytes(failure.error))))
+    def _fail(self, failure: Failure, run: Run) -> None:
+        self.fails.append(replace(failure, error=self._sealed(error_bytes(failure.error)), run_trace=run.trace))
 
     def _failure(self, run: Run, error: BaseException) -> Failure:
         """Return the failure to store. It is built here, inside a `try`, because a user's exception class may

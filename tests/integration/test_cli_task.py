@@ -4,10 +4,11 @@ import json
 import subprocess
 import threading
 from datetime import UTC, datetime
+from typing import Any
 
 import pytest
 
-from pyadeq import Queue, Task
+from pyadeq import Adeq, Queue, Task
 from pyadeq.ext.cli.common import iso
 from tests.integration.cli import COMMAND, Terminal, adeq, answer, environment, error, lines
 from tests.waiting import DEADLINE
@@ -220,6 +221,26 @@ def test_show_of_a_result(url: str, queue: Queue) -> None:
     queue.ack(queue.claim()[0], {"ok": True})
     assert answer("task", "show", queue.name, "t1", "--url", url)["result"] == {"ok": True}
     assert '\nresult\n{\n  "ok": true\n}\n' in adeq("task", "show", queue.name, "t1", "--url", url).stdout
+
+
+TRACE = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
+
+
+def test_show_has_a_link_to_the_trace(url: str, base_name: str) -> None:
+    name = base_name
+    with Adeq.from_url(url, trace=lambda: TRACE) as client:
+        client.queue(name).enqueue(id="t1")
+    with Adeq.from_url(url, trace=lambda: "odd") as client:
+        client.queue(name).enqueue(id="t2")
+    link: dict[str, Any] = {"ADEQ_TRACE_URL": "https://traces.example.org/{trace_id}?span={span_id}"}
+    page = "https://traces.example.org/0af7651916cd43dd8448eb211c80319c?span=b7ad6b7169203331"
+    assert answer("task", "show", name, "t1", "--url", url, **link)["trace_url"] == page
+    assert page in adeq("task", "show", name, "t1", "--url", url, **link).stdout
+    assert "trace_url" not in answer("task", "show", name, "t1", "--url", url)
+    assert "trace_url" not in answer("task", "show", name, "t2", "--url", url, **link)
+    assert "ADEQ_TRACE_URL: 'https://x' is not accepted; allowed: an address with {trace_id}" in error(
+        2, "task", "show", name, "t1", "--url", url, ADEQ_TRACE_URL="https://x"
+    )
 
 
 def test_show_draws_the_runs(url: str, queue: Queue) -> None:

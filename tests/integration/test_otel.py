@@ -23,6 +23,7 @@ from pyadeq import Lease, Task
 from pyadeq.asyncio import Adeq, Program, Queue, Tasks, Worker
 from pyadeq.errors import ConfigError
 from pyadeq.ext.otel import Traces
+from pyadeq.ext.otel.names import PREVIOUS
 from tests.integration import crunching
 from tests.integration.running import at_work, working
 from tests.integration.workers import starting
@@ -177,7 +178,8 @@ async def test_with_auto_only_the_first_run_is_a_child(queue: Queue, spans: Span
         await eventually(lambda: len(spans.all("process")) == 2)
     first, second = spans.all("process")
     assert first.parent
-    assert (second.parent, [link.context.span_id for link in second.links]) == (None, [first.parent.span_id])
+    links = [link.context.span_id for link in second.links]
+    assert (second.parent, links) == (None, [first.parent.span_id, first.context.span_id])
 
 
 async def test_how_runs_end(queue: Queue, spans: Spans) -> None:
@@ -472,15 +474,19 @@ async def test_a_wait_for_a_lock_is_a_span(url: str, base_name: str, spans: Span
         locks = adeq.locks(base_name)
         first = await locks.take("a", owner="ann")
         assert not spans.all()
-        waiting = asyncio.create_task(locks.take("a", owner="bob"))
+        waiting = asyncio.create_task(locks.take("a", owner="bob", mode="shared", priority=3))
         await eventually(lambda: has_waiter(locks))
         await first.release()
         second = await waiting
         got = await spans.one("acquire")
         assert (got.name, got.kind) == (f"acquire {base_name}", SpanKind.INTERNAL)
-        assert dict(got.attributes or {}) == {
+        found = dict(got.attributes or {})
+        assert isinstance(found.pop("adeq.lock.wait_ms"), int)
+        assert found == {
             "adeq.lock.domain": base_name,
             "adeq.lock.resources": ("a",),
+            "adeq.lock.modes": ("shared",),
+            "adeq.lock.priority": 3,
             "adeq.lock.outcome": "granted",
             "adeq.lock.fences": (second.fence,),
         }
@@ -496,6 +502,87 @@ async def test_a_wait_that_ends_in_vain_says_so(url: str, base_name: str, spans:
         waits = await spans.one("acquire")
         assert (waits.attributes or {})["adeq.lock.outcome"] == "timed_out"
         await held.release()
+
+
+async def test_a_deadlock_is_an_event_of_the_wait(url: str, base_name: str, spans: Spans) -> None:
+    async with Adeq.from_url(url, trace=Traces(tracer_provider=spans.provider)) as adeq:
+        locks = adeq.locks(base_name)
+        ann, bob = await locks.take("a", owner="ann"), await locks.take("b", owner="bob")
+        waiting = asyncio.create_task(locks.take("b", owner="ann"))
+        await eventually(lambda: has_waiter(locks))
+        with pytest.raises(pyadeq.DeadlockError):
+            await locks.take("a", owner="bob")
+        waits = await spans.one("acquire")
+        assert (waits.attributes or {})["adeq.lock.outcome"] == "deadlock"
+        (event,) = waits.events
+        cycle: Any = (event.attributes or {})["adeq.lock.cycle"]
+        assert (event.name, sorted(cycle)) == ("deadlock", ["ann waits for b", "bob waits for a"])
+        await bob.release()
+        await (await waiting).release()
+        await ann.release()
+
+
+async def test_a_retry_has_a_link_to_the_run_that_failed(queue: Queue, spans: Spans) -> None:
+    turns = iter(["fail", "time out", "fail", "complete"])
+
+    async def handle(lease: Lease) -> None:
+        match next(turns):
+            case "fail":
+                raise ValueError("not yet")
+            case "time out":
+                await asyncio.sleep(3600)
+
+    await queue.enqueue(id="t", timeout=0.2, max_attempts=9, backoff=pyadeq.Backoff(base=0.01))
+    async with working(queue, handle):
+        await eventually(lambda: len(spans.all("process")) == 4)
+    (sent,), runs = spans.all("enqueue"), spans.all("process")
+    assert [run.parent for run in runs] == [None] * 4
+    assert {run.links[0].context.span_id for run in runs} == {sent.context.span_id}
+    previous = [[link for link in run.links if (link.attributes or {}).get(PREVIOUS)] for run in runs]
+    ids = [[link.context.span_id for link in links] for links in previous]
+    expected = [[run.context.span_id] for run in runs]
+    assert ids == [[], *expected[:3]]
+    assert previous[1][0].context.trace_id == runs[0].context.trace_id
+
+
+async def test_a_run_that_is_not_sampled_is_not_kept(url: str, base_name: str, spans: Spans) -> None:
+    traces = Traces(tracer_provider=TracerProvider(sampler=ALWAYS_OFF))
+    async with Adeq.from_url(url, trace=traces) as adeq:
+        queue = adeq.queue(base_name)
+        await queue.enqueue(kind="bad", id="t", max_attempts=1)
+        async with working(queue, handle):
+            assert (await queue.ended("t")).status == "dead"
+        await queue.retry("t")
+        (lease,) = await queue.claim()
+        assert "run_trace" not in lease.record
+
+
+@pytest.mark.parametrize("partitions", [1, 2])
+async def test_each_task_of_many_may_have_a_span(url: str, base_name: str, spans: Spans, partitions: int) -> None:
+    traces = Traces(create_spans=True, baggage=["tenant"], tracer_provider=spans.provider)
+    context.attach(baggage.set_baggage("tenant", "acme"))
+    async with Adeq.from_url(url, trace=traces) as adeq:
+        queue = adeq.partitioned(base_name)
+        if partitions > 1:
+            await queue.repartition(partitions)
+        await queue.enqueue_many([Task(kind="echo", id="one", headers={"h": 1}), Task(kind="echo", id="two")])
+        await queue.enqueue_many(Task(kind="echo", id=id) for id in ("three", "four"))
+        await queue.enqueue(kind="echo", id="five")
+        async with at_work(Worker(queue, handle)):
+            await eventually(lambda: len(spans.all("process")) == 5)
+        task = await queue.get("one")
+        assert task
+        assert task.headers["h"] == 1
+        assert task.headers["_otel"]["baggage"] == "tenant=acme"
+    calls = spans.all("enqueue")
+    made = {(span.attributes or {})["messaging.message.id"]: span for span in spans.all("create")}
+    assert made.keys() == {"one", "two", "three", "four"}
+    assert {span.kind for span in made.values()} == {SpanKind.PRODUCER}
+    parents = [span.parent and span.parent.span_id for span in (made["one"], made["three"])]
+    assert parents == [call.context.span_id for call in calls[:2]]
+    runs = {(span.attributes or {})["messaging.message.id"]: span for span in spans.all("process")}
+    found = {id: run.links[0].context.span_id for id, run in runs.items()}
+    assert found == {**{id: span.context.span_id for id, span in made.items()}, "five": calls[2].context.span_id}
 
 
 async def has_waiter(locks: Any) -> bool:

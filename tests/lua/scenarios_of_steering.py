@@ -8,6 +8,8 @@ from pyadeq.models import Lease
 from tests.lua.scenario import TIES, AnyCall, fails, scenario, scenarios, sent, settle
 from tests.lua.workbench import Workbench
 
+TRACE = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
+
 NOTE: dict[str, Any] = {"ppm": 500_000, "text": b"half", "line": b"a line", "output": b"/out"}
 
 
@@ -94,7 +96,7 @@ def abandon_what_has_a_log(bench: Workbench, n: int) -> AnyCall:
 
 @scenario(1, 100, 1000)
 def fail_with_all_there_is_to_say(bench: Workbench, n: int) -> AnyCall:
-    more = {"delay": 7, "timeout": 60, "alert": True, "exit_code": 75}
+    more = {"delay": 7, "timeout": 60, "alert": True, "exit_code": 75, "run_trace": TRACE}
     return bench.calls.fail(**fails(bench.lease(n), reason="rate_limited", **more))
 
 

@@ -302,13 +302,26 @@ def test_the_exit_code_is_that_of_the_last_failure(bench: Workbench, code: int) 
     assert bench.record(lease.id)["exit_code"] == b"%d" % code
 
 
+def test_the_trace_of_a_failed_run_goes_to_the_next_one(bench: Workbench) -> None:
+    (lease,) = bench.lease(1)
+    fail(bench, lease, delay=0, run_trace="t" * 128)
+    (lease,) = bench.claim(1)
+    assert lease.record["run_trace"] == b"t" * 128
+    fail(bench, lease, delay=0)
+    (lease,) = bench.claim(1)
+    assert lease.record["run_trace"] == b"t" * 128, "the last that is known"
+    fail(bench, lease, run_trace="u")
+    assert bench.record(lease.id)["run_trace"] == b"u"
+    check_queue(bench)
+
+
 def test_settle_says_it_all_too(bench: Workbench) -> None:
     (lease,) = bench.lease(1)
-    failure = Failure(lease, delay=7, timeout=20, alert=True, exit_code=3)
+    failure = Failure(lease, delay=7, timeout=20, alert=True, exit_code=3, run_trace="00-1")
     (failed,) = bench.run(bench.calls.settle("w", "i", 0, 10**6, fails=[failure], jitters=[0])).fails
     assert failed.due == at(7000)
     record = bench.record(lease.id)
-    assert (record["timeout_ms"], record["exit_code"]) == (b"20000", b"3")
+    assert (record["timeout_ms"], record["exit_code"], record["run_trace"]) == (b"20000", b"3", b"00-1")
     assert len(bench.events("task.alert")) == 1
     check_queue(bench)
 

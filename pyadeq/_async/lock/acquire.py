@@ -183,20 +183,27 @@ class Acquiring(LocksBase):
             issued_ms = await self._issued_ms()
             sent = self._here()
             state = await self._ask(self._call(rid, wish, max(until - sent, 0.0), issued_ms, born_ms))
-            if state.status == "queued":
-                return await self._waited(rid, wish, state, state.now + max(until - sent, 0.0))
+            if state.status in ("queued", "deadlock"):
+                return await self._waited(rid, wish, state, sent, state.now + max(until - sent, 0.0))
             if state.retry_after is None or sent + state.retry_after > until:
                 return state, sent
             # the server does not store a rate-limited request: send the same one again
             await aio_sleep(state.retry_after)
             self._check_open()
 
-    async def _waited(self, rid: str, wish: _Wish, state: RequestState, end: float) -> tuple[RequestState, float]:
+    async def _waited(
+        self, rid: str, wish: _Wish, state: RequestState, sent: float, end: float
+    ) -> tuple[RequestState, float]:
+        """Wait if it must, in a span. A deadlock that the request itself would make has a span, too."""
         if (tracing := self._runner.tracing) is None:
-            return await self._wait(rid, wish, state, end)
-        with tracing.wait(self.name, [one.resource for one in wish.requests]) as waiting:
-            state, sent = await self._wait(rid, wish, state, end)
-            waiting.end(state.outcome or state.status, state.fences)
+            return (state, sent) if state.status != "queued" else await self._wait(rid, wish, state, end)
+        resources, modes = [one.resource for one in wish.requests], [one.mode for one in wish.requests]
+        about = {"resources": resources, "modes": modes, "priority": wish.priority}
+        with tracing.wait(self.name, about) as waiting:
+            if state.status == "queued":
+                state, sent = await self._wait(rid, wish, state, end)
+            cycle = [f"{edge.owner} waits for {edge.resource}" for edge in state.cycle]
+            waiting.end(state.outcome or state.status, state.fences, cycle)
             return state, sent
 
     async def _wait(self, rid: str, wish: _Wish, state: RequestState, end: float) -> tuple[RequestState, float]:

@@ -11,7 +11,7 @@ from pyadeq._async.queue.results import Receipt, bound, bound_or_none, result_of
 from pyadeq._async.queue.updates import Following
 from pyadeq._core.kernel.call import Call
 from pyadeq._core.kernel.options import checked_list, refuse_single
-from pyadeq._core.kernel.tracing import with_carry
+from pyadeq._core.kernel.tracing import Sending, with_carry
 from pyadeq._core.queue.items import MAX_ITEMS, EnqueueItem, by_bytes, item, size_of
 from pyadeq.errors import BadArgument, UnknownTask
 from pyadeq.ids import new_ulid
@@ -106,7 +106,7 @@ class Producing(Following):
         if (tracing := self._runner.tracing) is None:
             return bound(self, await self._runner.send(self.calls.enqueue([(own_id, task)], rid)))[0]
         with tracing.enqueue(self.name, [own_id], kind) as sending:
-            (carried,) = carrying([task], sending.carry)
+            (carried,) = carrying([task], sending)
             receipts = await self._runner.send(self.calls.enqueue([(own_id, carried)], rid))
             sending.receipts(receipts)
             return bound(self, receipts)[0]
@@ -140,7 +140,7 @@ class Producing(Following):
         if (tracing := self._runner.tracing) is None:
             return await self._enqueue_all(tasks, rid)
         with tracing.enqueue(self.name, ids_of(tasks), None) as sending:
-            receipts = await self._enqueue_all(carrying(tasks, sending.carry), rid)
+            receipts = await self._enqueue_all(carrying(tasks, sending), rid)
             sending.receipts(receipts)
             return receipts
 
@@ -213,16 +213,16 @@ def ids_of(tasks: Iterable[Any]) -> list[str | None]:
     return [one.id if isinstance(one, Task) else None for one in tasks] if isinstance(tasks, list | tuple) else []
 
 
-def carrying(tasks: Iterable[Any], carry: dict[str, str] | None) -> Iterable[Any]:
+def carrying(tasks: Iterable[Any], sending: Sending) -> Iterable[Any]:
     """Return the tasks with what a span adds to their headers."""
-    if not carry:
+    if not sending.carries:
         return tasks
-    changed = (_carrying(as_task(one), carry) for one in tasks)
+    changed = (_carrying(as_task(one), sending) for one in tasks)
     return list(changed) if isinstance(tasks, list | tuple) else changed
 
 
-def _carrying(task: Task, carry: dict[str, str]) -> Task:
-    return task.model_copy(update={"headers": with_carry(task.headers, carry)})
+def _carrying(task: Task, sending: Sending) -> Task:
+    return task.model_copy(update={"headers": with_carry(task.headers, sending.carry(task.id, task.kind))})
 
 
 def as_task(one: Any) -> Task:

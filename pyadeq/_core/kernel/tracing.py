@@ -18,8 +18,11 @@ Inside = tuple[Callable[[Mapping[str, str]], AbstractContextManager[object]], di
 class Sending(Protocol):
     """A span around a call that enqueues tasks."""
 
-    carry: dict[str, str] | None
-    """What goes into the header `_otel` of each task, if anything."""
+    carries: bool
+    """Whether tasks get a header `_otel`."""
+
+    def carry(self, id: str | None, kind: str | None) -> dict[str, str]:
+        """Return what goes into the header `_otel` of a task."""
 
     def receipts(self, receipts: Sequence[Any]) -> None:
         """Note the answer."""
@@ -48,8 +51,8 @@ class Running(Protocol):
 class Waiting(Protocol):
     """A span around a wait for locks."""
 
-    def end(self, outcome: str, fences: Mapping[str, int]) -> None:
-        """Note how the wait ended."""
+    def end(self, outcome: str, fences: Mapping[str, int], cycle: Sequence[str]) -> None:
+        """Note how the wait ended. cycle: the owners and resources of a deadlock."""
 
 
 class Tracing(Protocol):
@@ -64,8 +67,8 @@ class Tracing(Protocol):
     def process(self, lease: Lease, about: Mapping[str, Any]) -> AbstractContextManager[Running]:
         """Begin a span around a run. about: `queue`, `worker`, `group` and `claimed`, the server's time."""
 
-    def wait(self, domain: str, resources: Sequence[str]) -> AbstractContextManager[Waiting]:
-        """Begin a span around a wait for locks."""
+    def wait(self, domain: str, about: Mapping[str, Any]) -> AbstractContextManager[Waiting]:
+        """Begin a span around a wait for locks. about: `resources`, `modes` and `priority`."""
 
     def quiet(self) -> AbstractContextManager[object]:
         """Suppress the spans of other libraries around calls that a worker makes for itself."""
@@ -80,7 +83,7 @@ def tracing_of(trace: object) -> Tracing | None:
     return trace if hasattr(trace, "process") else None  # type: ignore[return-value]
 
 
-def with_carry(headers: Any, carry: dict[str, str] | None) -> Any:
+def with_carry(headers: Any, carry: dict[str, str]) -> Any:
     """Return the headers of a task with what a span adds. Headers that are not a dict stay as they are, and so do those
     that would be too long with it.
     """

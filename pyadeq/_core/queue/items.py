@@ -38,7 +38,7 @@ class Failure:
 
     reason: one word for lists. retryable: False sends the task to the dead set at once. delay: seconds until the retry;
     None: the backoff. timeout: seconds for the next run, None: as before. alert: tell people, by an event.
-    exit_code: of the program that failed.
+    exit_code: of the program that failed. run_trace: the traceparent of the run, for the next one.
     """
 
     lease: Held
@@ -49,6 +49,7 @@ class Failure:
     timeout: Seconds | None = None
     alert: bool = False
     exit_code: int | None = None
+    run_trace: str | None = None
 
     def pairs(self) -> dict[str, Any]:
         """Return all fields after the first four that differ from their defaults."""
@@ -61,6 +62,8 @@ class Failure:
             pairs["alert"] = True
         if self.exit_code is not None:
             pairs["exit_code"] = self.exit_code
+        if self.run_trace:
+            pairs["run_trace"] = self.run_trace
         return pairs
 
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import re
 import sys
 from collections.abc import Iterable, Iterator
 from itertools import islice
@@ -12,7 +14,7 @@ from rich.console import Console
 from rich.text import Text
 
 from pyadeq import TaskView
-from pyadeq.errors import AdeqError
+from pyadeq.errors import AdeqError, ConfigError
 from pyadeq.ext.cli.arguments import StateName
 from pyadeq.ext.cli.common import PLACE, Format, as_json, iso, print_lines, safe
 from pyadeq.ext.cli.resolve import AnyQueue
@@ -65,8 +67,11 @@ def summary(task: TaskView) -> dict[str, Any]:
 
 
 def whole(task: TaskView) -> dict[str, Any]:
-    """A task as JSON has it."""
-    return _with_iso({**task.model_dump(exclude={*TEXTS}), **{name: shown_value(task, name) for name in TEXTS}})
+    """A task as JSON has it, with a link to its trace if ADEQ_TRACE_URL says how it looks."""
+    link = trace_url(task)
+    return ({} if link is None else {"trace_url": link}) | _with_iso(
+        {**task.model_dump(exclude={*TEXTS}), **{name: shown_value(task, name) for name in TEXTS}}
+    )
 
 
 def not_found(queue: str, id: str) -> AdeqError:
@@ -82,6 +87,8 @@ def print_task(console: Console, task: TaskView) -> None:
         for name, value in fields.items()
         if value not in (None, (), {})
     ]
+    if link := trace_url(task):
+        rows.append(("trace_url", safe(link)))
     print_fields(rows)
     texts = {name: shown_value(task, name) for name in TEXTS}
     long = {name: as_json(value, 2) for name, value in texts.items() if value is not None}
@@ -90,6 +97,20 @@ def print_task(console: Console, task: TaskView) -> None:
     for name, text in long.items():
         console.print(Text(f"\n{name}", style="bold"))
         console.print(Text(safe(text)), soft_wrap=True)
+
+
+def trace_url(task: TaskView) -> str | None:
+    """The page of the trace of a task's enqueue: ADEQ_TRACE_URL with its `{trace_id}` replaced."""
+    template = os.environ.get("ADEQ_TRACE_URL", "")
+    if template and "{trace_id}" not in template:
+        raise ConfigError(
+            f"ADEQ_TRACE_URL: {template!r} is not accepted; allowed: an address with {{trace_id}} in it, such as "
+            "https://traces.example.org/trace/{trace_id}"
+        )
+    found = re.fullmatch(r"[0-9a-f]{2}-([0-9a-f]{32})-([0-9a-f]{16})-[0-9a-f]{2}", task.trace or "")
+    if not template or not found:
+        return None
+    return template.replace("{trace_id}", found[1]).replace("{span_id}", found[2])
 
 
 def more(task: TaskView) -> str:

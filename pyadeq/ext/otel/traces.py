@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import partial
+from time import monotonic
 from typing import Any, Literal
 
 from opentelemetry import context, trace
@@ -33,6 +35,7 @@ class Traces:
     parent: when a run is a child. `auto`: if its result is awaited (`run`, `reply=True`), in its first run, within 60 s
     of the enqueue; `always`; `never`.
     baggage: names of baggage that tasks carry, and that handlers get. All other baggage stays where it is.
+    create_spans: make a span for each task of `enqueue_many`, too. Its run has a link to it.
     tracer_provider: None: the global one.
     """
 
@@ -41,6 +44,7 @@ class Traces:
         *,
         parent: Literal["auto", "always", "never"] = "auto",
         baggage: Sequence[str] = (),
+        create_spans: bool = False,
         tracer_provider: TracerProvider | None = None,
     ) -> None:
         if parent not in PARENTS:
@@ -49,6 +53,7 @@ class Traces:
             raise ConfigError(f"baggage: {baggage!r} is not accepted; allowed: a list of names")
         self._parent = parent
         self._names = tuple(baggage)
+        self._create_spans = create_spans
         self._tracer = trace.get_tracer("pyadeq", __version__, tracer_provider)
 
     def __call__(self) -> str | None:
@@ -58,8 +63,7 @@ class Traces:
     @contextmanager
     def enqueue(self, queue: str, ids: Sequence[str | None], kind: str | None) -> Iterator[Sending]:
         """For the client: a span around an enqueue. ids: those that the caller chose."""
-        about: dict[str, Any] = {names.SYSTEM: "adeq", names.OPERATION: "enqueue", names.OPERATION_TYPE: "send"}
-        about[names.QUEUE] = queue
+        about = _message(queue, "enqueue", "send")
         if kind is not None:
             about[names.KIND] = kind
         if len(ids) != 1:
@@ -72,7 +76,8 @@ class Traces:
             set_status_on_exception=False,
         ) as span:
             try:
-                yield Sending(span, ids, self._names)
+                create = partial(self._create, queue) if self._create_spans and len(ids) != 1 else None
+                yield Sending(span, ids, self._names, create)
             except Exception as error:
                 span.set_attribute(names.ERROR_TYPE, type(error).__qualname__)
                 span.set_status(Status(StatusCode.ERROR))
@@ -81,17 +86,18 @@ class Traces:
     @contextmanager
     def process(self, lease: Lease, about: Mapping[str, Any]) -> Iterator[Running]:
         """For the worker: a span around a run."""
-        carrier = {**_carried(lease), PARENT: lease.record.get("trace", b"").decode(errors="replace")}
+        carrier = {PARENT: lease.record.get("trace", b"").decode(errors="replace"), **_carried(lease)}
         created, base = context_of(carrier, self._names)
         is_child = created.is_valid and self._is_child(lease, about["claimed"])
         if is_child:
             base = trace.set_span_in_context(trace.NonRecordingSpan(created), base)
+        links = [Link(created)] if created.is_valid and not is_child else []
+        if before := lease.record.get("run_trace"):
+            previous, _ = context_of({PARENT: before.decode(errors="replace")}, ())
+            if previous.is_valid:
+                links.append(Link(previous, {names.PREVIOUS: True}))
         span = self._tracer.start_span(
-            f"process {about['queue']}",
-            base,
-            SpanKind.CONSUMER,
-            attributes=_attributes(lease, about),
-            links=[Link(created)] if created.is_valid and not is_child else None,
+            f"process {about['queue']}", base, SpanKind.CONSUMER, attributes=_attributes(lease, about), links=links
         )
         here = trace.set_span_in_context(span, base)
         token = context.attach(here)
@@ -102,10 +108,17 @@ class Traces:
             span.end()
 
     @contextmanager
-    def wait(self, domain: str, resources: Sequence[str]) -> Iterator[Waiting]:
+    def wait(self, domain: str, about: Mapping[str, Any]) -> Iterator[Waiting]:
         """For the client: a span around a wait for locks."""
-        about = {names.DOMAIN: domain, names.RESOURCES: list(resources)}
-        with self._tracer.start_as_current_span(f"acquire {domain}", attributes=about, record_exception=False) as span:
+        attributes = {
+            names.DOMAIN: domain,
+            names.RESOURCES: about["resources"],
+            names.MODES: about["modes"],
+            names.LOCK_PRIORITY: about["priority"],
+        }
+        with self._tracer.start_as_current_span(
+            f"acquire {domain}", attributes=attributes, record_exception=False
+        ) as span:
             yield Waiting(span)
 
     @contextmanager
@@ -117,6 +130,14 @@ class Traces:
         finally:
             context.detach(token)
 
+    def _create(self, queue: str, id: str | None, kind: str | None) -> Context:
+        """Make the span of one task of many. Returns a context with it."""
+        about = {**_message(queue, "create", "create"), names.TASK: id, names.KIND: kind}
+        attributes = {name: value for name, value in about.items() if value is not None}
+        span = self._tracer.start_span(f"create {queue}", kind=SpanKind.PRODUCER, attributes=attributes)
+        span.end()
+        return trace.set_span_in_context(span)
+
     def _is_child(self, lease: Lease, claimed: float) -> bool:
         if self._parent != "auto":
             return self._parent == "always"
@@ -125,14 +146,29 @@ class Traces:
 
 
 class Sending:
-    """A span around an enqueue. carry: what its tasks have in the header `_otel`."""
+    """A span around an enqueue.
 
-    def __init__(self, span: Span, ids: Sequence[str | None], allowed: Sequence[str]) -> None:
+    create: makes the span of a single task; None: the tasks share that of the call.
+    """
+
+    def __init__(
+        self,
+        span: Span,
+        ids: Sequence[str | None],
+        allowed: Sequence[str],
+        create: Callable[[str | None, str | None], Context] | None,
+    ) -> None:
         self._span = span
         self._is_single = len(ids) == 1
-        carrier = carrier_of(None, allowed)
-        carrier.pop(PARENT, None)  # it is the `trace` of the call
-        self.carry: dict[str, str] | None = carrier or None
+        self._allowed = allowed
+        self._create = create
+        self._shared = carrier_of(None, allowed)
+        self._shared.pop(PARENT, None)  # it is the `trace` of the call
+        self.carries = create is not None or bool(self._shared)
+
+    def carry(self, id: str | None, kind: str | None) -> dict[str, str]:
+        """Return what a task has in the header `_otel`."""
+        return self._shared if self._create is None else carrier_of(self._create(id, kind), self._allowed)
 
     def receipts(self, receipts: Sequence[Any]) -> None:
         """Note the answer."""
@@ -180,22 +216,32 @@ class Waiting:
 
     def __init__(self, span: Span) -> None:
         self._span = span
+        self._since = monotonic()
 
-    def end(self, outcome: str, fences: Mapping[str, int]) -> None:
-        """Note how the wait ended."""
+    def end(self, outcome: str, fences: Mapping[str, int], cycle: Sequence[str]) -> None:
+        """Note how the wait ended. cycle: the owners and resources of a deadlock."""
         self._span.set_attribute(names.OUTCOME_OF_LOCK, outcome)
+        self._span.set_attribute(names.WAITED, round((monotonic() - self._since) * 1000))
+        if cycle:
+            self._span.add_event(names.DEADLOCK, {names.CYCLE: list(cycle)})
         if fences:
             self._span.set_attribute(names.FENCES, [fences[name] for name in sorted(fences)])
+
+
+def _message(queue: str, operation: str, type: str) -> dict[str, Any]:
+    return {
+        names.SYSTEM: "adeq",
+        names.OPERATION: operation,
+        names.OPERATION_TYPE: type,
+        names.QUEUE: queue,
+    }
 
 
 def _attributes(lease: Lease, about: Mapping[str, Any]) -> dict[str, Any]:
     record = lease.record
     ready_ms = int(record.get("ready_ms") or record.get("created_ms") or 0)
     found = {
-        names.SYSTEM: "adeq",
-        names.OPERATION: "process",
-        names.OPERATION_TYPE: "process",
-        names.QUEUE: about["queue"],
+        **_message(about["queue"], "process", "process"),
         names.LANE: record.get("lane", b"any").decode(errors="replace"),
         names.TASK: lease.id,
         names.CONVERSATION: lease.parent or lease.id,
@@ -215,7 +261,9 @@ def _carried(lease: Lease) -> dict[str, str]:
         return {}
     headers = lease.headers
     carried = headers.get(HEADER) if isinstance(headers, dict) else None
-    return {name: carried[name] for name in (STATE, BAGGAGE) if name in carried} if isinstance(carried, dict) else {}
+    if not isinstance(carried, dict):
+        return {}
+    return {name: carried[name] for name in (PARENT, STATE, BAGGAGE) if isinstance(carried.get(name), str)}
 
 
 def _traceparent(span: SpanContext) -> str | None:

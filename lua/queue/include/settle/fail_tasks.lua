@@ -28,7 +28,8 @@ local function fail_tasks(ctx, fails)
       end
       note_run(ctx, id, lease.ran, lease.cancelling and 'cancelled' or 'failed', reason, error_end(fails.error[i], extra.sealed))
       redis.call('HSET', task .. id, 'ran', lease.ran, 'attempts', lease.attempt, 'deliveries', lease.delivery,
-        'reason', reason, 'error', fails.error[i], 'settled', settled_as(token, answers[i]))
+        'reason', reason, 'error', fails.error[i], 'settled', settled_as(token, answers[i]),
+        extra.run_trace and 'run_trace' or 'reason', extra.run_trace or reason)  -- without one, the reason again
       if extra.exit_code then
         redis.call('HSET', task .. id, 'exit_code', extra.exit_code)
       elseif lease.delivery > 1 then

@@ -49,7 +49,7 @@ class Putting(FollowingPart):
         if (tracing := self._runner.tracing) is None:
             return await self._deliver(tasks, rid)
         with tracing.enqueue(self.name, ids_of(tasks), None) as sending:
-            receipts = await self._deliver(carrying(tasks, sending.carry), rid)
+            receipts = await self._deliver(carrying(tasks, sending), rid)
             sending.receipts(receipts)
             return receipts
 

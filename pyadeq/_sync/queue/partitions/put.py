@@ -50,7 +50,7 @@ class Putting(FollowingPart):
         if (tracing := self._runner.tracing) is None:
             return self._deliver(tasks, rid)
         with tracing.enqueue(self.name, ids_of(tasks), None) as sending:
-            receipts = self._deliver(carrying(tasks, sending.carry), rid)
+            receipts = self._deliver(carrying(tasks, sending), rid)
             sending.receipts(receipts)
             return receipts
 
