@@ -1,5 +1,7 @@
 """All faults on real processes, each alone and then mixed by chance, and a judgement on what came of it.
 
+Prometheus scrapes meanwhile: its counters must be what the judge counts.
+
     python -m tests.chaos.storm --seconds 600 --seed 1 [--only FAULT …] [--report FILE]
 
 Exits with 1 on a violation; its history is kept then. ADEQ_TEST_SERVER: the server's binary.
@@ -27,7 +29,9 @@ from pyadeq.ext.chaos.workload import Scene
 from tests.audit import audit
 from tests.chaos.arena import Arena
 from tests.chaos.faults import FAULTS, Fault
+from tests.chaos.scraped import Counted, Scraped, print_counted, problems
 from tests.conftest import server_binary
+from tests.prometheus import MISSING
 
 LONG = 200.0  # seconds; a shorter storm has no time for each fault alone
 ALONE = 0.5  # of a long storm
@@ -43,6 +47,7 @@ class Storm:
         self._arena = arena
         self._seed = seed
         self._runs = 0
+        self.counted: list[list[Counted]] = []
 
     def run(self, faults: Sequence[Fault], seconds: float) -> Report:
         """Clients at work for so long, while these faults strike."""
@@ -56,9 +61,10 @@ class Storm:
         clocks = max((fault.clocks for fault in faults), key=len)
         self._arena.await_replica()
         struck: Counter[str] = Counter()
-        with Run(scene, durability=durability, clocks=clocks) as run:
+        with Run(scene, durability=durability, clocks=clocks) as run, ExitStack() as watching:
             self._arena.mark = run.recorder.mark  # type: ignore[assignment]
             run.begin()
+            scraped = None if MISSING else watching.enter_context(Scraped(scene))
             until = monotonic() + seconds
             while monotonic() < until:
                 _wait(run, random.uniform(*CALM))
@@ -72,7 +78,11 @@ class Storm:
             with redis.Redis.from_url(self._arena.primary.url) as client:
                 for base in run.bases:
                     history.problems += audit(client, base)
-            report = report_on(history, judge(history), faults=self._counted(struck, run))
+            verdict = judge(history)
+            if scraped:
+                self.counted.append(scraped.compare(history))
+                history.problems += problems(self.counted[-1])
+            report = report_on(history, verdict, faults=self._counted(struck, run))
             if not report.ok:
                 report.history = str(Path(tempfile.gettempdir()) / f"adeq-{name}.jsonl")
                 history.save(report.history)
@@ -128,6 +138,11 @@ def storm(faults: Iterable[Fault], seconds: float, seed: int, binary: Path, cons
             reports.append(report)
             what = some[0].name if len(some) == 1 else "mixed"
             console.print(f"{what:<18} {length:4.0f} s  {_brief(report)}", highlight=False)
+    console.print()
+    if storm.counted:
+        print_counted(console, storm.counted)
+    else:
+        console.print("prometheus is not on the PATH, so nothing was scraped")
     whole = together(reports)
     whole.seed, whole.server = seed, engine
     return whole

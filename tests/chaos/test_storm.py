@@ -1,6 +1,7 @@
 """A short storm: nothing is lost. One in which somebody steals: that is told. And the proxy does what it says."""
 
 import io
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -13,32 +14,40 @@ from redis.retry import Retry
 from rich.console import Console
 
 from pyadeq.embedded import EmbeddedServer
+from pyadeq.ext.chaos.history import Entry, History
 from pyadeq.ext.chaos.report import Report
 from pyadeq.ext.chaos.run import Run
 from tests.chaos.arena import Arena
 from tests.chaos.conftest import SCALE
 from tests.chaos.faults import FAULTS, Fault
 from tests.chaos.proxy import KINDS, Proxy
+from tests.chaos.scraped import Counted, count, falls, problems
 from tests.chaos.storm import MIXED, plan, storm
 from tests.integration.servers import start
+from tests.prometheus import MISSING
 from tests.waiting import wait_until
 
 pytestmark = pytest.mark.any_engine
 SECONDS = 12.0
 
 
-def blow(binary: Path, faults: list[Fault], seconds: float, seed: int) -> Report:
-    return storm(faults, seconds, seed, binary, Console(file=io.StringIO()))
+def blow(binary: Path, faults: list[Fault], seconds: float, seed: int, told: io.StringIO | None = None) -> Report:
+    return storm(faults, seconds, seed, binary, Console(file=told or io.StringIO(), width=100))
 
 
 @pytest.mark.slow
 def test_nothing_is_lost_in_a_storm(binary: Path) -> None:
-    report = blow(binary, list(FAULTS.values()), SECONDS * SCALE, 7)
+    told = io.StringIO()
+    report = blow(binary, list(FAULTS.values()), SECONDS * SCALE, 7, told)
     assert (report.violations, report.problems) == ([], [])
     assert report.ok
     assert len(report.faults) >= 2
     assert report.granted > 0
     assert report.tasks["completed"] > 0
+    if not MISSING:
+        claimed = re.search(r"adeq_tasks_claimed_total +([\d,]+) +\1 +\d+ +0\b", told.getvalue())
+        assert claimed, told.getvalue()
+        assert claimed[1] != "0"
     assert all(report.checks[rule] > 0 for rule in ("acknowledged_kept", "settles_once", "leases_apart", "in_order"))
 
 
@@ -69,6 +78,35 @@ def test_each_fault_has_its_turn_in_a_long_storm() -> None:
     assert all(not fault.alone for some, _ in mixed for fault in some)
     assert [seconds for _, seconds in plan(faults, 20)] == [20]
     assert list(plan(faults[:1], 20)) == [(faults[:1], 20)]
+
+
+def test_a_counter_that_falls_or_is_wrong_is_a_problem() -> None:
+    assert [falls(values) for values in ([], [1.0], [1.0, 1.0, 2.0], [3.0, 2.0, 2.0, 1.0])] == [0, 0, 0, 2]
+    good = Counted("a_total", 5, 5.0, 30, 0)
+    assert problems([good]) == []
+    bad = [good._replace(last=4.0), good._replace(last=None), good._replace(falls=1)]
+    assert [len(problems([one])) for one in bad] == [1, 1, 1]
+
+
+def test_counters_are_counted_by_events() -> None:
+    events: tuple[tuple[str, tuple[str, ...], dict[str, str]], ...] = (
+        ("task.enqueued", ("a", "b"), {}),
+        ("task.retried", ("a",), {"due_ms": "1"}),
+        ("task.retried", ("a",), {"reason": "by_hand"}),
+        ("task.expired", ("b",), {"reason": "expired"}),
+        ("task.removed", ("b",), {"reason": "retention"}),
+        ("task.removed", ("b",), {"reason": "purged"}),
+    )
+    history = History(
+        entries=[Entry(f"{at}-0", event, at, ids, words) for at, (event, ids, words) in enumerate(events)]
+    )
+    assert {name: number for name, number in count(history).items() if number} == {
+        "adeq_tasks_enqueued_total": 2,
+        "adeq_tasks_retried_total": 1,
+        "adeq_tasks_revived_total": 1,
+        "adeq_tasks_dead_total": 1,
+        "adeq_tasks_dropped_total": 1,
+    }
 
 
 # The proxy

@@ -17,6 +17,7 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from pyadeq import Adeq, EmbeddedServer, Task
 from pyadeq.ext.metrics import AdeqCollector
+from pyadeq.ext.metrics.collector import never_falling
 from pyadeq.ext.metrics.table import GROUPS, LABELS, LANES, MARKS, TABLE
 from tests.integration.cli import adeq as run
 from tests.integration.conftest import Clock
@@ -285,6 +286,31 @@ def test_a_server_that_is_away() -> None:
         found = scraped(adeq)
     assert found["adeq_up",] == 0
     assert {key[0] for key in found} == {"adeq_up", "adeq_build_info", "adeq_scrape_seconds"}
+
+
+def test_counters_do_not_fall_with_a_server_that_has_lost_writes(adeq: Adeq) -> None:
+    queue, client, registry = adeq.queue("jobs"), adeq.client, CollectorRegistry()
+    registry.register(AdeqCollector(adeq))
+
+    def enqueued() -> float:
+        return samples(generate_latest(registry).decode())["adeq_tasks_enqueued_total", "jobs"]
+
+    queue.enqueue_many(["x"] * 50)
+    assert enqueued() == 50
+    client.hincrby(f"{queue.base}:counters", "enqueued", -3)
+    assert enqueued() == 50
+    queue.enqueue_many(["x"] * 5)
+    assert enqueued() == 52
+    client.hset(f"{queue.base}:counters", "enqueued", 1)  # as of a new queue with the same name
+    assert enqueued() == 1
+
+
+def test_counters_that_fall_are_held_until_they_are_there_again() -> None:
+    assert never_falling({"a": 10, "b": 2}, {"a": 9, "b": 3}) == {"a": 10, "b": 3}
+    assert never_falling({"a": 10, "b": 2}, {"a": 9}) == {"a": 10, "b": 2}
+    assert never_falling({"a": 100}, {"a": 9}) == {"a": 9}
+    assert never_falling({}, {"a": 1}) == {"a": 1}
+    assert never_falling({"a": 1}, {}) == {}
 
 
 def test_each_name_and_label_fits_prometheus() -> None:

@@ -68,6 +68,8 @@ class AdeqCollector(Collector):
         self._names: dict[str, list[str]] = {}
         self._read_at = float("-inf")
         self._kept: list[Kept] = []
+        self._totals: dict[str, dict[str, int]] = {}
+        self._lost: dict[tuple[str, str], dict[str, int]] = {}
 
     def collect(self) -> Iterable[Any]:
         """Read the server, and return the metrics."""
@@ -100,8 +102,11 @@ class AdeqCollector(Collector):
         overviews = _readable("queue", refused, {name: partial(_value, found) for name, found in queues.items()})
         parts = {name: self._adeq.partitioned(name).overview for name in sorted(parted)}
         overviews |= _readable("queue", refused, parts)
+        self._totals = {
+            name: never_falling(self._totals.get(name, {}), overview.counters) for name, overview in overviews.items()
+        }
         for name, overview in overviews.items():
-            _queue(families, name, overview)
+            _queue(families, name, overview, self._totals[name])
         held = {name: partial(_value, found) for name, found in locks.items()}
         for name, stats in _readable("lock", refused, held).items():
             for state in ("held", "waiting", "unchecked"):
@@ -177,9 +182,12 @@ class AdeqCollector(Collector):
                 }
                 for what, value in highest.items():
                     own[what] = max(own[what], value)  # type: ignore[assignment]
+        self._lost = {
+            one: never_falling(self._lost.get(one, {}), {"lost_total": own["lost_total"]}) for one, own in found.items()
+        }
         worst = sorted(found, key=lambda one: (-found[one]["lapsed"], -found[one]["gap"], -found[one]["lag"], one))
         for stream_and_group in worst[:READERS]:
-            for what, value in found[stream_and_group].items():
+            for what, value in {**found[stream_and_group], **self._lost[stream_and_group]}.items():
                 yield f"adeq_event_group_{what}", value, stream_and_group
         for name in sorted({name for name, _ in worst[:READERS]}):
             yield "adeq_events", lengths[name], (name,)
@@ -234,7 +242,18 @@ def _lane(lane: str) -> str:
     return lane.partition(INSTANCE)[0] + INSTANCE.rstrip("/") if INSTANCE in lane else lane
 
 
-def _queue(families: Families, name: str, stats: QueueOverview) -> None:
+def never_falling(before: Mapping[str, int], now: Mapping[str, int]) -> dict[str, int]:
+    """Counters without the small step back of a server that has lost writes.
+
+    Prometheus would take it for a new counter, and count all of it again. A counter stays where it was until the server
+    is there again. If the counters are less than a tenth of what they were, the queue is another one.
+    """
+    if max(now.values(), default=0) * 10 < max(before.values(), default=0):
+        return dict(now)
+    return {name: max(before.get(name, 0), now.get(name, 0)) for name in {**before, **now}}
+
+
+def _queue(families: Families, name: str, stats: QueueOverview, counters: Mapping[str, int]) -> None:
     for state in STATES:
         families.add("adeq_tasks", getattr(stats, state), name, state)
     lanes: Counter[str] = Counter()
@@ -256,11 +275,11 @@ def _queue(families: Families, name: str, stats: QueueOverview) -> None:
     families.add("adeq_queue_draining", stats.mode == "draining", name)
     for counter in COUNTERS:
         word = counter.removeprefix("adeq_").removeprefix("tasks_").removesuffix("_total")
-        families.add(counter, stats.counters.get(word, 0), name)
+        families.add(counter, counters.get(word, 0), name)
     for word in ("wait", "run"):
         counts = {
             int(bucket.partition(":")[2]): count
-            for bucket, count in stats.counters.items()
+            for bucket, count in counters.items()
             if bucket.startswith(f"{word}_ms:")
         }
-        families.add_buckets(f"adeq_task_{word}_seconds", counts, stats.counters.get(f"{word}_ms_sum", 0), name)
+        families.add_buckets(f"adeq_task_{word}_seconds", counts, counters.get(f"{word}_ms_sum", 0), name)
