@@ -166,6 +166,7 @@ figures: $(READY) ## measure all that docs/performance.md shows, in an hour and 
 	$(PY) -m bench.rate_cpu -o json > bench/results/rates.json
 	$(PY) -m bench.session_cpu -o json > bench/results/sessions.json
 	$(PY) -m bench.worst_calls -o json > bench/results/worst.json
+	$(PY) -m bench.board
 	$(MAKE) performance
 
 performance: $(READY) ## write docs/performance.md and its pictures from bench/results
