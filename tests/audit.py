@@ -6,6 +6,7 @@ For lock domains see audit_locks.py, for other nouns nouns/audit.py.
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from typing import Any
@@ -345,7 +346,8 @@ class Audit:
                     yield f"shares:{lane} has {member!r} at {place}, above {top}"
 
     def _suffixes(self, kind: str) -> list[str]:
-        return [name.removeprefix(f"{kind}:") for name in self.names if name.startswith(f"{kind}:")]
+        begin, end = (bisect_left(self.names, kind + mark) for mark in ":;")  # they are sorted, and ; comes after :
+        return [name.removeprefix(f"{kind}:") for name in self.names[begin:end]]
 
     def _hash(self, name: str) -> dict[str, str]:
         return self.stored.hash(name)
