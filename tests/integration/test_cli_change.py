@@ -124,6 +124,7 @@ def test_inbox_has_pages(domain: Domain) -> None:
     assert (len(ended.stdout.splitlines()), ended.stderr.strip()) == (101, "There are more: --limit N, or --all")
 
 
+@pytest.mark.slow
 def test_inbox_live(domain: Domain) -> None:
     domain.reviewed("c1", "-m", "Raise [/red] it")
     with Terminal("inbox", "bob", "--watch", "--interval", "100ms", **domain.there) as terminal:

@@ -112,6 +112,7 @@ def test_what_is_deleted_meanwhile_is_found(start: Callable[..., Command], deplo
         kept.unlink()
 
 
+@pytest.mark.slow
 def test_an_interrupt_ends_the_work_early(start: Callable[..., Command], deployment: EmbeddedServer) -> None:
     command = start("--seconds", "600", "--clients", "4")
     command.read_until("waiting")

@@ -222,6 +222,7 @@ def test_a_run_that_was_killed_goes_on(url: str, queue: Queue, file: Path) -> No
     assert not checkpoint(file).exists()
 
 
+@pytest.mark.slow
 def test_a_run_that_is_interrupted_goes_on(url: str, queue: Queue, file: Path) -> None:
     write(file, numbered(30_000))
     command = [*COMMAND, "task", "enqueue", queue.name, "--file", str(file), "--url", url]
@@ -304,6 +305,7 @@ def test_a_pipe_is_read_once(url: str, queue: Queue, tmp_path: Path) -> None:
     assert [one.name for one in tmp_path.iterdir()] == ["pipe"]
 
 
+@pytest.mark.slow
 def test_the_bar_of_a_terminal(url: str, queue: Queue, file: Path) -> None:
     write(file, numbered(40_000))
     with Terminal("task", "enqueue", queue.name, "--file", str(file), "--url", url) as terminal:

@@ -13,6 +13,7 @@ from pyadeq.ext.cli.lock_listing import COLUMNS
 from pyadeq.ids import new_ulid
 from pyadeq.lock_models import LockMode
 from tests.integration.cli import Terminal, adeq, answer, error, lines
+from tests.quick import slow_after
 
 pytestmark = pytest.mark.any_engine
 
@@ -286,7 +287,7 @@ def test_release_needs_a_yes(busy: Domain) -> None:
     assert held(busy, "db:1") == ["ann/1"]
 
 
-@pytest.mark.parametrize(("reply", "status", "owners"), [("n", 1, ["ann/1"]), ("y", 0, ["bob"])])
+@pytest.mark.parametrize(("reply", "status", "owners"), slow_after(1, [("n", 1, ["ann/1"]), ("y", 0, ["bob"])]))
 def test_release_asks_at_a_terminal(busy: Domain, reply: str, status: int, owners: list[str]) -> None:
     with Terminal("lock", "release", "db:1", "--reason", "stuck", *busy.there) as terminal:
         terminal.read_until("Go on? [y/N]: ")

@@ -66,6 +66,7 @@ def test_a_domain_as_json(url: str, locks: Locks) -> None:
     assert (forced["event"], forced["by"], forced["reason"]) == ("released", "force", "stuck since=noon by all")
 
 
+@pytest.mark.slow
 def test_one_resource(url: str, client: Adeq, locks: Locks) -> None:
     with watching(locks, url, "db:1") as watch:
         ask(client, locks, "other", "bob")

@@ -19,6 +19,7 @@ from pyadeq.ids import new_ulid
 from tests.integration.cli import Place as AnyPlace
 from tests.integration.cli import Terminal, adeq, answer, complete, error, lines
 from tests.integration.conftest import Proxy
+from tests.quick import slow_after
 from tests.waiting import wait_until
 
 pytestmark = pytest.mark.any_engine
@@ -330,7 +331,7 @@ def test_rm_needs_a_yes(some: Place) -> None:
     assert adeq("schedule", "rm", "no-such", *some.there).status == 1
 
 
-@pytest.mark.parametrize(("reply", "status"), [("n", 1), ("y", 0)])
+@pytest.mark.parametrize(("reply", "status"), slow_after(1, [("y", 0), ("n", 1)]))
 def test_rm_asks_at_a_terminal(some: Place, reply: str, status: int) -> None:
     with Terminal("schedule", "rm", "often", *some.there) as terminal:
         terminal.read_until("Go on? [y/N]: ")

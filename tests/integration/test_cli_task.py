@@ -357,6 +357,7 @@ def test_watch_of_a_task_whose_record_is_not_kept(url: str, queue: Queue) -> Non
         assert child.wait(DEADLINE) == 0
 
 
+@pytest.mark.slow
 def test_watch_of_a_task_at_a_terminal(url: str, queue: Queue) -> None:
     queue.enqueue(id="t1")
     with Terminal("task", "watch", queue.name, "t1", "--interval", "50ms", "--url", url) as terminal:

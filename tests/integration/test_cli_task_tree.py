@@ -77,6 +77,7 @@ def test_parents_in_a_circle_are_drawn_once(url: str, queue: Queue) -> None:
     assert tree(url, queue, "a") == ["a  ready  part", "└─ b  ready  part"]
 
 
+@pytest.mark.slow
 def test_a_long_line_of_descendants(url: str, queue: Queue) -> None:
     queue.enqueue_many([Task(id=f"t{n}", parent=f"t{n - 1}") for n in range(1, 1500)])
     drawn = tree(url, queue, "t0", "--limit", "2000")

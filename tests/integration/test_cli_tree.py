@@ -220,10 +220,10 @@ def test_moving_the_queue(given: list[str], moved: list[str]) -> None:
 @pytest.mark.parametrize(
     "words",
     slow_after(
-        4,
+        1,  # and one in test_cli.py
         [
-            ["--help"],
             ["task", "ls", "q", "--all", "-o", "jsonl"],
+            ["--help"],
             ["queue", "watch", "q", "--interval", "100ms"],
             ["task", "ls", "nosuch"],
             ["--version"],

@@ -1,6 +1,7 @@
 """`adeq worker`: real processes that run handlers, and are looked at and steered."""
 
 import signal
+import socket
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -13,6 +14,7 @@ from pyadeq import Adeq, Queue
 from pyadeq.ext.cli import worker_run
 from tests.integration.cli import adeq, answer, error, lines
 from tests.integration.workers import HANDLERS, Start, get, probe, starting
+from tests.quick import slow_after
 from tests.waiting import DEADLINE, wait_until
 
 pytestmark = pytest.mark.any_engine
@@ -48,6 +50,7 @@ def refused(tmp_path: Path, base_name: str, monkeypatch: pytest.MonkeyPatch) -> 
         yield run
 
 
+@pytest.mark.slow
 def test_a_plain_function_is_a_handler(start: Start, queue: Queue) -> None:
     start("jobs:plain")
     id = queue.enqueue(1).id
@@ -55,7 +58,9 @@ def test_a_plain_function_is_a_handler(start: Start, queue: Queue) -> None:
     assert get(queue, id).result == {"plain": 1}
 
 
-@pytest.mark.parametrize(("name", "kind", "result"), [("tasks", "shout", "HI"), ("queue", "whisper", "hi")])
+@pytest.mark.parametrize(
+    ("name", "kind", "result"), slow_after(1, [("tasks", "shout", "HI"), ("queue", "whisper", "hi")])
+)
 def test_a_registry_or_a_queue_is_a_handler(start: Start, queue: Queue, name: str, kind: str, result: str) -> None:
     """A queue says its own name."""
     start(f"jobs:{name}", *(["--queue", queue.name] if name == "tasks" else []), ADEQ_QUEUE="")
@@ -79,7 +84,7 @@ for queue in (sync, other):
 """
 
 
-@pytest.mark.parametrize("name", ["sync", "other"])
+@pytest.mark.parametrize("name", slow_after(1, ["sync", "other"]))
 def test_a_queue_is_worked_on_where_it_is(start: Start, tmp_path: Path, url: str, base_name: str, name: str) -> None:
     """Nothing says so but the queue itself: its server, its prefix."""
     (tmp_path / "homes.py").write_text(HOMES)
@@ -190,6 +195,7 @@ def test_a_worker_is_quiet_until_it_is_told_to_go_on(start: Start, queue: Queue,
     wait_until(lambda: get(queue, id).state == "completed")
 
 
+@pytest.mark.slow
 def test_workers_are_resized(start: Start, queue: Queue, place: dict[str, Any]) -> None:
     start("jobs:hang", "--name", "w1", "--group", "g", "--concurrency", "1")
     wait_until(lambda: queue.stats().workers == 1)
@@ -215,6 +221,7 @@ def test_workers_are_stopped(start: Start, queue: Queue, place: dict[str, Any]) 
     assert "group 'g' of queue" in error(1, "worker", "stop", "--group", "g", **place)
 
 
+@pytest.mark.slow
 def test_a_worker_restarts_with_its_arguments(
     start: Start, queue: Queue, place: dict[str, Any], tmp_path: Path
 ) -> None:
@@ -278,8 +285,8 @@ def test_a_loop_that_stands_still_is_seen(start: Start, queue: Queue, tmp_path: 
 
 
 def test_a_port_that_is_taken_ends_with_2(start: Start) -> None:
-    worker = start("jobs:handle", "--health", "0")
-    port = worker.health.rpartition(":")[2]
-    second = start("jobs:handle", "--health", port)
-    assert second.ended() == 2
-    assert f"adeq: health: nothing can listen at 127.0.0.1, port {port}" in second.log
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        worker = start("jobs:handle", "--health", str(port))
+        assert worker.ended() == 2
+    assert f"adeq: health: nothing can listen at 127.0.0.1, port {port}" in worker.log

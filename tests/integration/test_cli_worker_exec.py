@@ -12,6 +12,7 @@ from pyadeq import Queue, TaskView
 from tests.integration.cli import adeq, answer, error, lines
 from tests.integration.programs import LINUX, alive
 from tests.integration.workers import Start, get, starting
+from tests.quick import slow_after
 from tests.waiting import wait_until
 
 pytestmark = pytest.mark.any_engine
@@ -55,6 +56,7 @@ def test_a_program_runs_for_each_task(start: Start, queue: Queue, tmp_path: Path
     assert Path(task.output, "stderr").read_text() == "noted\n"
 
 
+@pytest.mark.slow
 def test_it_knows_its_queue_and_its_worker(start: Start, queue: Queue) -> None:
     start("--exec", "sh -c 'echo $ADEQ_QUEUE $ADEQ_WORKER'", "--name", "w1")
     id = queue.enqueue().id
@@ -82,7 +84,7 @@ def test_progress_of_a_program_is_seen_while_it_runs(
     wait_until(lambda: get(queue, id).state == "completed")
 
 
-@pytest.mark.parametrize("how", ["cancel", "timeout", "stop"])
+@pytest.mark.parametrize("how", slow_after(1, ["cancel", "timeout", "stop"]))
 def test_the_end_of_a_run_ends_its_tree(start: Start, queue: Queue, tmp_path: Path, how: str) -> None:
     script = "trap '' TERM; (trap '' TERM; sleep 1000)& echo $! $$ > pids; wait; sleep 1000"
     worker = start("--exec", f'sh -c "{script}"', "--kill-after", "500ms", "--grace", "0")
@@ -110,6 +112,7 @@ def test_nothing_is_left_of_a_killed_worker(start: Start, queue: Queue, tmp_path
     wait_until(lambda: not any(map(alive, map(int, pids.read_text().split()))))
 
 
+@pytest.mark.slow
 def test_what_exit_statuses_mean_can_be_said(start: Start, queue: Queue) -> None:
     start("--exec", "sh -c 'exit $ADEQ_TASK_KIND'", "--on-exit", "3=fail", "--on-exit", "4=retry:3000")
     fails, waits = (queue.enqueue(kind=kind).id for kind in ("3", "4"))

@@ -24,6 +24,7 @@ from pyadeq.ext.demo.job import count, parse
 from pyadeq.ext.demo.proof import Check, Expected, kill_was_survived, prove
 from pyadeq.ext.demo.report import Report, Times
 from pyadeq.keys import check_name
+from tests.quick import slow_after
 from tests.waiting import DEADLINE, wait_until
 
 pytestmark = pytest.mark.any_engine
@@ -104,7 +105,7 @@ def alive(pid: int) -> bool:
 
 
 @linux
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGKILL])
+@pytest.mark.parametrize("number", slow_after(1, [signal.SIGKILL, signal.SIGINT]))
 def test_nothing_outlives_it(number: signal.Signals) -> None:
     with subprocess.Popen(DEMO, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process:
         try:

@@ -305,6 +305,7 @@ async def test_what_a_process_reports_wrongly_ends_with_it(queue: Queue) -> None
         assert (await state(queue, "next", "completed")).result["a"] == 3
 
 
+@pytest.mark.slow
 async def test_a_script_without_a_guard_is_told(url: str, base_name: str, queue: Queue, tmp_path: Path) -> None:
     program = tmp_path / "program.py"
     program.write_text(

@@ -401,6 +401,7 @@ async def handle(lease):
 """
 
 
+@pytest.mark.slow
 def test_a_worker_of_the_command_line_makes_spans(tmp_path: Path, url: str, base_name: str) -> None:
     (tmp_path / "traced.py").write_text(TRACED)
     with starting(tmp_path, url, base_name) as start, pyadeq.Adeq.from_url(url) as adeq:

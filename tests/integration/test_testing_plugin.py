@@ -184,6 +184,7 @@ def test_what_a_failing_test_shows(project: Project) -> None:
         assert f"\n{line}" in output, output
 
 
+@pytest.mark.slow
 def test_a_server_that_is_not_there(project: Project) -> None:
     project.write("test_mail.py", "def test_it(adeq): pass\n")
     output = project.run(environment={"ADEQ_TEST_SERVER": "/no/server"})

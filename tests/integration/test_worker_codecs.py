@@ -161,6 +161,7 @@ def running(handler: str, env: dict[str, str]) -> Iterator[None]:
     assert worker.returncode == 0
 
 
+@pytest.mark.slow
 def test_a_worker_of_the_command_line(url: str, base_name: str, folder: Path) -> None:
     with pyadeq.Adeq.from_url(url, codec=Encrypted([KEY])) as client:
         receipt = client.queue(base_name).enqueue("ann")

@@ -298,6 +298,7 @@ async def test_who_waits_for_a_rejected_task_hears_why(queue: Queue) -> None:
 # Fair shares
 
 
+@pytest.mark.slow
 async def test_a_user_with_ten_tasks_does_not_wait_for_one_with_twenty_thousand(
     queue: Queue, client: redis.Redis
 ) -> None:

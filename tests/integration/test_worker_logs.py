@@ -224,6 +224,7 @@ def test_lines_of_json_have_the_trace(start: Start, url: str, base_name: str) ->
     assert not [line for line in lines if line.get("task") == "t2" and "trace_id" in line]
 
 
+@pytest.mark.slow
 def test_the_level_and_the_form_can_be_chosen(start: Start, tmp_path: Path, url: str, base_name: str) -> None:
     worker = start("logged:handle", "-o", "json")
     assert json.loads(worker.log.splitlines()[0])["message"] == "worker started"

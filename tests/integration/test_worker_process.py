@@ -15,6 +15,7 @@ import pytest
 from pyadeq import Adeq, EmbeddedServer, Queue, TaskView
 from pyadeq.errors import ConfigError
 from pyadeq.ext.cli.handlers import load_handler
+from tests.quick import slow_after
 from tests.waiting import DEADLINE, wait_until
 
 pytestmark = pytest.mark.any_engine
@@ -150,6 +151,7 @@ def test_it_works_and_tells_how_each_task_ends(start: Start, queue: Queue) -> No
     assert "sesame" not in worker.log
 
 
+@pytest.mark.slow
 def test_the_log_can_be_json(start: Start, queue: Queue) -> None:
     worker = start("-o", "json", "--name", "w1")
     wait_until(lambda: queue.stats().workers == 1)
@@ -183,7 +185,7 @@ def test_the_first_signal_drains_and_gives_the_rest_back(start: Start, queue: Qu
     assert (queue.stats().workers, queue.stats().running) == (0, 0)
 
 
-@pytest.mark.parametrize("payload", [{"hang": True}, {"thread": True}])
+@pytest.mark.parametrize("payload", slow_after(1, [{"hang": True}, {"thread": True}]))
 def test_the_second_signal_gives_all_back_at_once(start: Start, queue: Queue, payload: dict[str, bool]) -> None:
     queue.enqueue(payload, id="long")
     worker = start("--grace", "3600")
@@ -239,6 +241,7 @@ def test_a_server_that_is_away_is_waited_for_unless_a_worker_is_stopped(
         assert patient.ended() == 0
 
 
+@pytest.mark.slow
 def test_nothing_is_lost_when_the_server_restarts(start: Start, own_server: EmbeddedServer, base_name: str) -> None:
     with Adeq.from_url(own_server.url) as adeq:
         queue = adeq.queue(base_name)
@@ -256,6 +259,7 @@ def test_nothing_is_lost_when_the_server_restarts(start: Start, own_server: Embe
         assert queue.stats().counters["completed"] == 200
 
 
+@pytest.mark.slow
 def test_lanes_are_taken_from_the_options(start: Start, queue: Queue) -> None:
     queue.enqueue({}, lane="group/a")
     queue.enqueue({}, lane="group/b")
@@ -274,6 +278,7 @@ def test_a_replaced_worker_ends_with_1(start: Start, queue: Queue) -> None:
     assert worker.log.splitlines()[-1].startswith("adeq: worker 'w1' was registered again elsewhere")
 
 
+@pytest.mark.slow
 def test_a_module_that_is_not_there_ends_with_2(url: str, tmp_path: Path) -> None:
     command = [sys.executable, "-m", "pyadeq.ext.cli", "worker", "run", "nowhere:handle", "--url", url]
     env = {**os.environ, "PYTHONPATH": str(ROOT)}

@@ -28,6 +28,7 @@ def done_by(queue: Queue, tasks: list[Task]) -> Counter[str]:
     return Counter(receipt.result(DEADLINE) for receipt in queue.enqueue_many(tasks))
 
 
+@pytest.mark.slow
 def test_two_instances_share_a_type(workers: Workers, queue: Queue) -> None:
     for name in ("sal-1", "sal-2"):
         workers.start(name, "--concurrency", "1")
@@ -78,6 +79,7 @@ def test_old_and_new_actors_work_side_by_side(workers: Workers, queue: Queue) ->
     assert workers.wait("old") == 0
 
 
+@pytest.mark.slow
 def test_a_name_has_one_holder(workers: Workers, queue: Queue) -> None:
     first = workers.start("box", "--group", "pool")
     wait_until(lambda: queue.worker("box"))
@@ -100,6 +102,7 @@ def test_two_groups_may_each_have_an_instance_of_one_name(workers: Workers, queu
     assert done == {"io:1": 1, "gpu:1": 2}
 
 
+@pytest.mark.slow
 def test_a_worker_without_a_group_may_serve_the_default_group(workers: Workers, queue: Queue) -> None:
     workers.start("w1", "--default-group")
     wait_until(lambda: len(queue.workers()) == 1)

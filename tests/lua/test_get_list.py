@@ -11,6 +11,7 @@ from tests.lua.test_cancel import put
 from tests.lua.test_claim import size
 from tests.lua.watched import Refused
 from tests.lua.workbench import START, Workbench
+from tests.quick import slow_after
 
 STATES: list[State] = ["ready", "delayed", "blocked", "running", "stalled", "completed", "cancelled", "dead"]
 MIB = 2**20
@@ -138,7 +139,7 @@ def test_lists_leave_out_what_is_large(bench: Workbench) -> None:
         assert (task.payload, task.result, task.error, task.kind) == (None, None, None, "mail")
 
 
-@pytest.mark.parametrize("large", ["payload", "result", "headers", "tags", "error"])
+@pytest.mark.parametrize("large", slow_after(2, ["payload", "headers", "result", "tags", "error"]))
 def test_get_stops_before_4_MiB_and_says_how_many_are_missing(bench: Workbench, large: str) -> None:
     if large in ("payload", "result"):
         asked = [id for _ in range(6) for id in bench.fill(1, payload=b"x" * MIB if large == "payload" else b"")]

@@ -123,6 +123,7 @@ def test_survivors_are_listed_with_their_places() -> None:
     assert listed[1].endswith("(no end)")
 
 
+@pytest.mark.slow
 def test_names_are_of_one_mutant_each() -> None:
     names = [one.name for one in all_mutants()]
     assert len(set(names)) == len(names)

@@ -11,14 +11,16 @@ from pathlib import Path
 import pytest
 
 from tests.conftest import CLUSTER
+from tests.quick import slow_after
 
 
 @pytest.mark.any_engine
-@pytest.mark.parametrize("how", [[], ["--fork"]], ids=["alone", "fork"])
+@pytest.mark.parametrize("how", slow_after(1, [[], ["--fork"]]), ids=["alone", "fork"])
 def test_a_short_run(how: list[str], binary: Path) -> None:
     play("histories", ["--steps", "600", *how, *(["--cluster"] if CLUSTER else [])], binary)
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(CLUSTER, reason="it has a cluster of its own")
 def test_a_short_run_of_partitions(binary: Path) -> None:
     play("partition_histories", ["--steps", "300"], binary)

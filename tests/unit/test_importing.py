@@ -6,6 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.quick import slow_after
+
 ROOT = Path(__file__).parents[2]
 
 FORKED = """
@@ -38,13 +40,16 @@ assert os.waitpid(child, 0)[1] == 0
 
 @pytest.mark.parametrize(
     ("package", "module"),
-    [
-        ("pyadeq", "pyadeq.errors"),
-        ("pyadeq", "redis"),
-        ("pyadeq", "pyadeq._sync.kernel.scripts"),
-        ("pyadeq", "pyadeq._sync.queue.leases"),
-        ("pyadeq.asyncio", "pyadeq._async.queue.leases"),
-    ],
+    slow_after(
+        2,
+        [
+            ("pyadeq", "redis"),
+            ("pyadeq", "pyadeq._sync.queue.leases"),
+            ("pyadeq", "pyadeq.errors"),
+            ("pyadeq", "pyadeq._sync.kernel.scripts"),
+            ("pyadeq.asyncio", "pyadeq._async.queue.leases"),
+        ],
+    ),
 )
 def test_a_child_forked_in_a_first_use_can_import(package: str, module: str) -> None:
     run(FORKED.format(package=package, module=module))

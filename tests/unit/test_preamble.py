@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from lupa import lua51, lua54
 
+from tests.quick import slow_after
 from tests.unit.lua_tree import Sources
 
 
@@ -183,7 +184,7 @@ def is_label(sent: bytes) -> bool:
     return 0 < len(sent) <= 200 and all(c in ALLOWED or (c > "\x9f" and not c.isspace()) for c in text)
 
 
-@pytest.mark.parametrize("module", [lua51, lua54], ids=["5.1", "5.4"])
+@pytest.mark.parametrize("module", slow_after(1, [lua51, lua54]), ids=["5.1", "5.4"])
 def test_a_label_is_exactly_utf_8(sources: Sources, module: Any) -> None:
     script = compiled(sources, "ARGV a label", "a", module)
     check = script.lua.execute(

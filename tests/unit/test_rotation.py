@@ -51,6 +51,7 @@ def test_within_four_days_each_language_runs() -> None:
     assert sorted(day for item in languages for day in days_of(item, 4)) == [0, 1, 2, 3]
 
 
+@pytest.mark.slow
 def test_within_twenty_days_each_mutant_runs() -> None:
     some = [one for path in sources.paths()[:20] for one in mutants(path, sources.text_of(path))]
     assert len(some) > 200
