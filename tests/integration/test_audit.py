@@ -8,6 +8,9 @@ import redis
 
 from pyadeq import Adeq, Queue, Task
 from tests.audit import audit, audit_server
+from tests.small_server import server, url
+
+__all__ = ["server", "url"]  # fixtures: some tests audit all that the server holds
 
 pytestmark = pytest.mark.any_engine
 

@@ -198,8 +198,8 @@ def test_a_queue_that_there_is_not(own: EmbeddedServer) -> None:
         (7 << 30, "move to a machine with more memory, then set maxmemory"),
     ],
 )
-def test_no_limit_is_advised_above_the_memory_of_the_machine(url: str, used: int, advice: str) -> None:
-    with Adeq.from_url(url) as client:
+def test_no_limit_is_advised_above_the_memory_of_the_machine(own: EmbeddedServer, used: int, advice: str) -> None:
+    with Adeq.from_url(own.url) as client:
         facts = replace(gather(client, []), info={"used_memory": used, "total_system_memory": 8 << 30})
     (seen,) = (one for one in check(facts).checks if one.name == "memory")
     assert seen.how[0].endswith(advice)
