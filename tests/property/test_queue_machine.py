@@ -394,7 +394,7 @@ class QueueMachine(RuleBasedStateMachine):
         return [ids[-1 - one % len(ids)] for one in at]
 
 
-@pytest.mark.parametrize("part", slow_after(2, range(PARTS)))
+@pytest.mark.parametrize("part", slow_after(1, range(PARTS)))
 def test_queue(part: int, client: redis.Redis) -> None:
     QueueMachine.client, QueueMachine.scripts = client, load_scripts(client)
     run_state_machine_as_test(

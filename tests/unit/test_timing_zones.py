@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from pyadeq import Cron
 from pyadeq._core.queue.timing import times
+from tests.quick import examples
 
 DAY, MINUTE = 86_400, 60
 FROM, TO, STEP = 2000, 2030, 5 * DAY
@@ -122,7 +123,7 @@ def found(cron: Cron, begin: int, end: int) -> list[int]:
     return [at // 1000 for at in takewhile(lambda at: at < end * 1000, times(cron, begin * 1000 - 1))]
 
 
-@settings(max_examples=150)
+@settings(max_examples=examples(240, 500))
 @given(
     where=st.deferred(lambda: st.sampled_from(unusual())),
     expression=st.sampled_from(EXPRESSIONS),
