@@ -8,6 +8,8 @@ from typing import Any
 
 import pytest
 
+from tests.rotation import is_due, number_of
+
 PROFILE = os.environ.get("HYPOTHESIS_PROFILE", "dev")
 
 
@@ -22,3 +24,8 @@ def slow_after(quick: int, values: Iterable[Any]) -> list[Any]:
         pytest.param(*(one if isinstance(one, tuple) else (one,)), marks=[pytest.mark.slow] * (number >= quick))
         for number, one in enumerate(values)
     ]
+
+
+def is_quick(name: str, parts: int) -> bool:
+    """Whether `make test` does what takes long for this case of a large family: for one case in so many."""
+    return PROFILE != "quick" or is_due(number_of(name), parts, 0)

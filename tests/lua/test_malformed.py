@@ -48,13 +48,14 @@ def test_valid_arguments_are_accepted(bench: Bench, script: Script) -> None:
 
 
 @every_script
-def test_extreme_values_are_accepted(make_any: MakeAny, script: Script) -> None:
+def test_extreme_values_are_accepted(bench: Bench, script: Script) -> None:
+    bench.furnish()
+    restore = bench.saved()
     sent = slots(script)
     for at, (label, _, argument) in enumerate(sent):
         if argument is None or label.endswith(("_count", ".pairs")):
             continue
-        bench: Bench = make_any(noun_of(script))
-        bench.furnish()
+        restore()
         for value in extreme(argument):
             args = values(sent)
             args[at] = value
@@ -75,24 +76,17 @@ def test_bad_values_are_refused_by_name(bench: Bench, script: Script) -> None:
 
 
 @every_script
-def test_an_argument_that_is_missing_is_named(bench: Bench, script: Script) -> None:
+def test_a_call_of_another_form_is_refused(bench: Bench, script: Script) -> None:
+    """An argument is missing, or there is one too many; a key too many or too few."""
     sent = slots(script)
     for at, slot in enumerate(sent):
         assert f"ADEQ_ARG {slot.label} must be " in refusal(bench, script, values(sent[:at]))
-
-
-@every_script
-def test_an_argument_too_many_is_refused(bench: Bench, script: Script) -> None:
-    args = values(slots(script))
+    args = values(sent)
     assert f"expected {len(args)} arguments, got {len(args) + 1}" in refusal(bench, script, [*args, b"x"])
-
-
-@every_script
-def test_a_key_too_many_or_too_few_is_refused(bench: Bench, script: Script) -> None:
     keys = [key.template.replace("{base}", bench.base) for key in script.keys]
     for given in ([], keys[:-1], [*keys, bench.key("more")]):
         with pytest.raises(Refused, match=f"^ADEQ_ARG expected {len(keys)} keys, got {len(given)}$"):
-            bench.watched.run(script.id, given, values(slots(script)))
+            bench.watched.run(script.id, given, args)
         assert bench.watched.last.commands == []
 
 

@@ -34,7 +34,8 @@ def bench(script: Script, make_any: MakeAny) -> Bench:
 
 
 @every_script
-def test_a_newer_layout_is_refused_and_nothing_written(bench: Bench, script: Script) -> None:
+def test_a_newer_layout_and_another_clock_are_refused_and_nothing_written(bench: Bench, script: Script) -> None:
+    assert refusal(bench, script, 0).startswith("ADEQ_CLOCK")
     bench.ask("HSET", bench.config, "layout_min", 2)
     assert refusal(bench, script, START).startswith("ADEQ_LAYOUT this data needs scripts of layout 2 or newer")
 
@@ -43,11 +44,6 @@ def test_a_newer_layout_is_refused_and_nothing_written(bench: Bench, script: Scr
 def test_the_layout_that_is_written_may_be_newer_if_old_scripts_are_allowed(bench: Bench, script: Script) -> None:
     bench.ask("HSET", bench.config, "layout", 2)
     assert bench.raw_code(script.id, *values(slots(script))) is None
-
-
-@every_script
-def test_a_test_clock_needs_now_ms(bench: Bench, script: Script) -> None:
-    assert refusal(bench, script, 0).startswith("ADEQ_CLOCK")
 
 
 @every_script
