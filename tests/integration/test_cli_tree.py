@@ -1,8 +1,10 @@
 """What every command of the tree does alike: a new one that does not fails here."""
 
 import json
+import math
 import os
 import subprocess
+import time
 from collections.abc import Iterator
 from importlib.util import find_spec
 from pathlib import Path
@@ -21,7 +23,10 @@ from pyadeq.ext.server.tokens import new_token
 from tests.integration.cli import COMMAND, adeq, environment, error
 from tests.nouns.found import NOUNS
 from tests.quick import slow_after
+from tests.small_server import server, url
 from tests.waiting import DEADLINE
+
+__all__ = ["server", "url"]  # fixtures: many of these commands look at all keys of a server
 
 pytestmark = pytest.mark.any_engine
 
@@ -334,10 +339,38 @@ VALUES = {  # that are not x
 }
 
 
+READS = {
+    "acl", "diff", "doctor", "domains", "get", "graph", "groups", "history", "inbox", "log", "ls", "namespaces",
+    "partitions", "read", "realms", "settings", "show", "stats", "tree", "verify", "watch",
+}  # fmt: skip
+FRESH = 10  # seconds, after which leases of a place may be about to end
+
+
+@pytest.fixture(scope="module")
+def shared() -> dict[str, Any]:
+    """The place of the commands that only read, and when it was made."""
+    return {"made": -math.inf}
+
+
 @pytest.fixture
-def place(url: str, base_name: str, tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[dict[str, Any]]:
-    """A server with a queue and a lock domain in which there is some of everything, with names as long as usual."""
-    with Adeq.from_url(url, prefix=base_name) as client:
+def place(path: str, shared: dict[str, Any], url: str, base_name: str, tmp_path: Path) -> dict[str, Any]:
+    """What a command needs to find a place with some of everything. One that writes has it for itself."""
+    noun, *_, verb = path.split() if " " in path else ("", path)
+    if noun == "archive" or verb not in READS:
+        found = furnished(url, base_name, changes=noun in ("change", "scripts"))
+        if path in ("archive read", "archive verify"):
+            with Adeq.from_url(url, prefix=base_name) as client:
+                Archive(str(tmp_path / "archive")).write(client, streams=["queue:x"])
+        return found
+    if time.monotonic() - shared["made"] > FRESH:
+        shared.update(made=time.monotonic(), place=furnished(url, base_name))
+    place: dict[str, Any] = shared["place"]
+    return place
+
+
+def furnished(url: str, prefix: str, *, changes: bool = True) -> dict[str, Any]:
+    """A queue and a lock domain in which there is some of everything, with names as long as usual."""
+    with Adeq.from_url(url, prefix=prefix) as client:
         queue, locks = client.queue("x"), client.locks("default")
         for state in ("dead", "done", "x"):
             ids: dict[str, Any] = {"id": state} if state != "dead" else {}
@@ -371,12 +404,11 @@ def place(url: str, base_name: str, tmp_path: Path, request: pytest.FixtureReque
         part = client.sessions("default").part(tag_of("default", "ann@example.org"))
         about = {"address": "2001:db8::7334", "agent": "Mozilla/5.0 (X11; Linux)", "name": "Ann"}
         client.send(part.build("create", hash="0" * 64, user="ann@example.org", **about))
-        add_changes(client, client.changes("default"))
-        if request.node.callspec.params["path"] in ("archive read", "archive verify"):
-            Archive(str(tmp_path / "archive")).write(client, streams=["queue:x"])
+        if changes:
+            add_changes(client, client.changes("default"))
         _, _, token = new_token("ann@example.org", ["operator"], names=["mail-*", "news-*"])
         client.config("_tokens").set("0123456789ab", token.encoded())
-        yield {"ADEQ_URL": url, "ADEQ_PREFIX": base_name, "ADEQ_QUEUE": "x", "ADEQ_EVENTS_STREAM": "queue:x"}
+    return {"ADEQ_URL": url, "ADEQ_PREFIX": prefix, "ADEQ_QUEUE": "x", "ADEQ_EVENTS_STREAM": "queue:x"}
 
 
 def add_changes(client: Adeq, changes: Changes) -> None:
