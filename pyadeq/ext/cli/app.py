@@ -23,6 +23,7 @@ class Commands(Root):
         "inbox": "List the changes that wait for your answer, the most urgent first.",
         "mark": "Record a moment that charts show, such as a deployment.",
         "metrics": "Export metrics for Prometheus.",
+        "tend": "Do what has to happen without being asked, for a whole installation.",
         "doctor": "Check a server's settings and say what to change, why and how.",
         "chaos": "Test whether this deployment loses anything when it fails.",
         "bench": "Measure the cost of a task, a worker's throughput and latency.",
