@@ -8,6 +8,7 @@ import json
 import re
 import zlib
 from base64 import b64encode
+from collections.abc import Iterable
 from datetime import UTC, datetime
 from typing import Any, Final, NamedTuple, Self
 
@@ -22,6 +23,8 @@ Key = tuple[int, int, int, str]
 PATH: Final = re.compile(
     r"noun=(\w+)/name=([^/~]+)(?:~([^/]+))?/day=(\d{4}-\d\d-\d\d)/(\d+-\d+)_(\d+-\d+)_([0-9a-f]{32})\.jsonl\.gz"
 )
+DEEPEST: Final = 100
+"""Levels of a payload or result; what is nested deeper is archived as its text."""
 ENDED: Final = ("completed", "cancelled", "dead")
 ENDS: Final = frozenset(f"task.{state}" for state in (*ENDED, "expired"))
 """The events after which an archive looks for the records of tasks."""
@@ -146,11 +149,31 @@ def record_of(task: TaskView, sealed: bool) -> dict[str, Any]:
     task = tiers.shown(task)
     if sealed:
         task = task.model_copy(update={"data": None, "result_data": None, "error": None})
-    found = task.model_dump(mode="json", exclude_none=True)
-    for name, data in (("payload", task.data), ("result", task.result_data)):
+    content = {"payload", "result", "headers"}
+    found = task.model_dump(mode="json", exclude_none=True, exclude=content)
+    for name, data in (("payload", task.data), ("result", task.result_data), ("headers", None)):
+        value = getattr(task, name)
+        if value is not None and not _is_deep(value):
+            found[name] = value
+        elif data:
+            found[name] = data.decode(errors="replace")
         if data and not _is_text(data):
             found[f"{name}_base64"] = b64encode(data).decode()
     return found
+
+
+def _is_deep(value: Any) -> bool:
+    """Whether a value is nested so deep that not each program can read it as JSON."""
+    level = [value]
+    for _ in range(DEEPEST):
+        level = [part for one in level if isinstance(one, dict | list) for part in _parts(one)]
+        if not level:
+            return False
+    return True
+
+
+def _parts(value: dict[str, Any] | list[Any]) -> Iterable[Any]:
+    return value.values() if isinstance(value, dict) else value
 
 
 def _is_text(data: bytes) -> bool:

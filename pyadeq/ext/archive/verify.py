@@ -77,6 +77,7 @@ class Verifier:
         self._parts = parts
         self._progress = progress or (lambda: None)
         self.problems = Problems()
+        self._wrong: set[Part] = set()
         self._bytes = self._twice = 0
 
     def verify(self) -> Verified:
@@ -165,12 +166,18 @@ class Verifier:
         try:
             lines = part.read(content)
         except ValueError as error:
-            self.problems.add(f"{part.path} is damaged: {error}")
+            self._note(part, f"is damaged: {error}")
             return []
         first, last = id_of(part.first), id_of(part.last)
         if not all(one.stream == part.stream and first <= id_of(one.id) <= last for one in lines):
-            self.problems.add(f"{part.path} has lines that do not belong there")
+            self._note(part, "has lines that do not belong there")
         return lines
+
+    def _note(self, part: Part, what: str) -> None:
+        """Note what is wrong with a file, once: it is read again to be compared."""
+        if part not in self._wrong:
+            self._wrong.add(part)
+            self.problems.add(f"{part.path} {what}")
 
     def _note_twice(self, one: Archived, other: Archived) -> None:
         self._twice += 1

@@ -8,7 +8,7 @@ from typing import Final, NamedTuple
 
 from pyadeq import Adeq, Event, EventGap, Events, Queue
 from pyadeq.errors import UnknownGroup
-from pyadeq.ext.archive.lines import ENDED, ENDS, Archived, Key, Part, day_of, id_of, record_of
+from pyadeq.ext.archive.lines import ENDED, ENDS, Archived, Id, Key, Part, day_of, id_of, record_of
 from pyadeq.ext.archive.store import Store
 
 MOST: Final = 10_000
@@ -134,8 +134,7 @@ class StreamWriter:
 
     def _store_all(self, events: Sequence[Event], gap: EventGap | None) -> Written:
         gap_line = Archived(self.stream, gap.before, gap=gap) if gap else None
-        again = [Archived(self.stream, one.id, event=one) for one in events if one.again]
-        known = self._known([*again, *([gap_line] if gap_line else ())])  # of their tasks, too
+        known = self._known([*(one.id for one in events), *((gap_line.id,) if gap_line else ())])
         if gap_line and gap_line.key in known:
             gap_line = None
         new = [
@@ -179,19 +178,25 @@ class StreamWriter:
     def _ended(self, event: Event) -> list[str | None]:
         return [*(event.ids if self._queue and event.event in ENDS else ()), None]
 
-    def _known(self, wanted: Sequence[Archived]) -> set[Key]:
-        """Return the keys of all lines with the ids of these events and gaps that are stored already."""
+    def _known(self, ids: Sequence[str]) -> set[Key]:
+        """Return the keys of all lines with these ids that are stored already.
+
+        Usually there are none: new events are later than all parts. A killed run, another process or a group that was
+        registered again leave some.
+        """
         found: set[Key] = set()
-        for day in {day_of(one.id) for one in wanted}:
-            ids = {id_of(one.id) for one in wanted if day_of(one.id) == day}
-            first, last = min(ids), max(ids)
+        by_day: dict[str, set[Id]] = {}
+        for id in ids:
+            by_day.setdefault(day_of(id), set()).add(id_of(id))
+        for day, wanted in by_day.items():
+            first, last = min(wanted), max(wanted)
             for part in self._store.parts(self.stream, day):
                 if id_of(part.first) <= last and first <= id_of(part.last):
                     try:
                         lines = part.read(self._store.read(part))
                     except ValueError:  # it is damaged, so what it should have is written again
                         continue
-                    found.update(one.key for one in lines if id_of(one.id) in ids)
+                    found.update(one.key for one in lines if id_of(one.id) in wanted)
         return found
 
 
