@@ -282,7 +282,7 @@ def test_a_reader_that_goes_away_is_no_error(words: list[str], url: str, base_na
 
 # Answers
 
-SLOW = {"chaos", "bench", "demo", "metrics", "tend", "worker run"}  # they take their time, and have tests of their own
+SLOW = {"chaos", "bench", "demo", "metrics", "serve", "tend", "worker run"}  # they have tests of their own
 PROSE = {"doctor", "scripts acl", "scripts show"}  # text and commands to copy, which lines of 80 would break
 SENTENCES = {"queue pause", "queue drain", "queue watch", "schedule backfill"}
 WATCH = {

@@ -22,6 +22,7 @@ class Commands(Root):
     verbs: ClassVar = {
         "inbox": "List the changes that wait for your answer, the most urgent first.",
         "mark": "Record a moment that charts show, such as a deployment.",
+        "serve": "Serve the REST interface of queues, locks, changes and all else.",
         "metrics": "Export metrics for Prometheus.",
         "tend": "Do what has to happen without being asked, for a whole installation.",
         "doctor": "Check a server's settings and say what to change, why and how.",

@@ -8,10 +8,10 @@ from pyadeq.ext.server.rights import Principal, Scope, everything, rights_of
 
 if TYPE_CHECKING:
     from pyadeq.ext.server.application import app
-    from pyadeq.ext.server.authentication import Tokens
+    from pyadeq.ext.server.authentication import ProxyUsers, Tokens, first_of
 
-__all__ = ["Principal", "Scope", "Tokens", "app", "everything", "rights_of"]
-_WITH_FASTAPI = {"app": "application", "Tokens": "authentication"}
+__all__ = ["Principal", "ProxyUsers", "Scope", "Tokens", "app", "everything", "first_of", "rights_of"]
+_WITH_FASTAPI = {"app": "application"} | dict.fromkeys(("ProxyUsers", "Tokens", "first_of"), "authentication")
 
 
 def __getattr__(name: str) -> Any:

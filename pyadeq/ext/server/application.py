@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 from fastapi import FastAPI
@@ -12,6 +13,7 @@ from pyadeq.asyncio import Adeq
 from pyadeq.errors import TransportError
 from pyadeq.ext.server import changes, configs, locks, names, queues, rates, sessions, tasks, work
 from pyadeq.ext.server.gate import Authenticate, Gate
+from pyadeq.ext.server.guard import Guard
 from pyadeq.ext.server.operations import PROBLEMS
 from pyadeq.ext.server.paths import RawPaths
 from pyadeq.ext.server.problems import MEDIA_TYPE, answer_with_problems
@@ -49,16 +51,22 @@ def described() -> FastAPI:
     return service
 
 
-def app(adeq: Adeq, *, authenticate: Authenticate) -> FastAPI:
+def app(
+    adeq: Adeq, *, authenticate: Authenticate, hosts: Iterable[str] | None = None, unmarked: bool = False
+) -> FastAPI:
     """Make the application. It can be mounted in another ASGI application, under any prefix.
 
     adeq: the client; it stays yours to close.
     authenticate: tells who makes a request; see `rights.Principal`. Everything but `/live` and `/ready` asks it.
+    hosts: the names that the service has, such as `tasks.example.org`; requests for others are refused. None: any. Name
+    them if browsers can reach it, unless the application around it looks at the header Host.
+    unmarked: also accept writes without a bearer token that do not say from which site they come, as browsers do.
     """
     service = described()
     service.state.gate = Gate(adeq, authenticate)
     answer_with_problems(service)
     service.add_middleware(RawPaths)
+    service.add_middleware(Guard, hosts=hosts, unmarked=unmarked)  # the outermost: it sees each request first
 
     @service.get("/live", include_in_schema=False)
     async def live() -> dict[str, Any]:

@@ -1,20 +1,25 @@
-"""Who makes a request: by a token."""
+"""Who makes a request: by a token, or because a proxy says so."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from functools import lru_cache
+from ipaddress import IPv4Network, IPv6Network, ip_address, ip_network
 from typing import Final
 
 from fastapi import Request
 
 from pyadeq.asyncio import Adeq
+from pyadeq.errors import ConfigError
 from pyadeq.ext.server.attempts import Attempts, address_of
+from pyadeq.ext.server.gate import Authenticate
 from pyadeq.ext.server.problems import Refused
-from pyadeq.ext.server.rights import Principal
-from pyadeq.ext.server.tokens import NAMESPACE, TEXT, Token, read_token
+from pyadeq.ext.server.rights import Principal, Scope
+from pyadeq.ext.server.tokens import NAMESPACE, TEXT, Token, owner_of, read_token
+from pyadeq.keys import ALLOWED, shown
 
+UNIX: Final = "unix"
 POLL: Final = 5.0
 """Seconds after which the tokens are read again, if the server has not said that they have changed."""
 LONGEST_AWAY: Final = 60.0
@@ -84,6 +89,72 @@ class Tokens:
 def _principal(value: bytes) -> Principal | None:
     token = read_token(value)
     return None if token is None else Principal(token.owner, (token.scope(),))
+
+
+class ProxyUsers:
+    """Tells who makes a request by a header that a trusted proxy sets. Other clients that send it are refused.
+
+    header: its name. The proxy has to remove it from what clients send, and writes each user in one way.
+    proxies: where it is: networks such as `10.0.0.0/8`, or `unix` for a client at a socket. It is the address of the
+    connection: a server must not replace it by `X-Forwarded-For`.
+    scopes: what each such user may do.
+    """
+
+    def __init__(self, header: str, proxies: Iterable[str], scopes: Iterable[Scope]) -> None:
+        self._header = header
+        self._scopes = tuple(scopes)
+        self._networks, self._socket = checked_proxies(proxies)
+
+    async def __call__(self, request: Request) -> Principal | None:
+        """Return who makes the request; None if it does not have the header."""
+        given = request.headers.getlist(self._header)
+        if not given:
+            return None
+        if not self._trusts(request.client.host if request.client else ""):
+            raise Refused(403, "PROXY_NOT_TRUSTED", f"header {self._header}: it is accepted only from a trusted proxy")
+        try:
+            (user,) = given
+            return Principal(owner_of(f"header {self._header}", user), self._scopes)
+        except (ValueError, ConfigError):
+            what = f"header {self._header}: it is not accepted; allowed: once, with {ALLOWED['name']}"
+            raise Refused(400, "BAD_REQUEST", what) from None
+
+    def _trusts(self, host: str) -> bool:
+        if not host:
+            return self._socket
+        try:
+            address = ip_address(host)
+        except ValueError:
+            return False
+        plain = getattr(address, "ipv4_mapped", None) or address
+        return any(plain in network for network in self._networks)
+
+
+def checked_proxies(proxies: Iterable[str]) -> tuple[list[IPv4Network | IPv6Network], bool]:
+    """The networks of proxies, and whether a socket is one. ConfigError for others, and for the whole internet."""
+    given, found = list(proxies), []
+    for one in given:
+        try:
+            network = None if one == UNIX else ip_network(one)
+        except ValueError:
+            network = ip_network("::/0")
+        if network is not None and not network.prefixlen:
+            allowed = "a network such as 10.0.0.0/8, an address, or unix"
+            raise ConfigError(f"trusted proxy: {shown(one)} is not accepted; allowed: {allowed}")
+        found += [] if network is None else [network]
+    return found, UNIX in given
+
+
+def first_of(*authenticates: Authenticate) -> Authenticate:
+    """Ask one after the other, until one knows who makes a request."""
+
+    async def authenticate(request: Request) -> Principal | None:
+        for one in authenticates:
+            if found := await one(request):
+                return found
+        return None
+
+    return authenticate
 
 
 def bearer_of(request: Request) -> str | None:

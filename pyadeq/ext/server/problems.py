@@ -141,7 +141,8 @@ def _code(error: AdeqError) -> str:
     return "".join(f"_{letter}" if letter.isupper() and at else letter for at, letter in enumerate(name)).upper()
 
 
-def _answer(refused: Refused) -> Response:
+def answer_of(refused: Refused) -> Response:
+    """The answer to a request that is refused."""
     return JSONResponse(
         refused.problem.model_dump(),
         status_code=refused.problem.status,
@@ -151,17 +152,17 @@ def _answer(refused: Refused) -> Response:
 
 
 async def _refused(_: Request, error: Any) -> Response:
-    return _answer(error)
+    return answer_of(error)
 
 
 async def _failed(_: Request, error: Any) -> Response:
-    return _answer(problem_of(error))
+    return answer_of(problem_of(error))
 
 
 async def _not_accepted(_: Request, error: Any) -> Response:
     faults = [Fault(pointer=_pointer(one["loc"]), detail=_fault(one)) for one in error.errors()]
     first = f"{faults[0].pointer}: {faults[0].detail}" if faults else "the request cannot be read"
-    return _answer(Refused(400, "BAD_REQUEST", first, errors=faults))
+    return answer_of(Refused(400, "BAD_REQUEST", first, errors=faults))
 
 
 def _pointer(place: tuple[str | int, ...]) -> str:
@@ -183,9 +184,9 @@ async def _of_the_framework(_: Request, error: Any) -> Response:
     status = error.status_code
     code = {404: "NOT_FOUND", 405: "METHOD_NOT_ALLOWED"}.get(status, "BAD_REQUEST" if status < 500 else "FAILED")
     detail = "there is no such path" if status == 404 else str(error.detail)
-    return _answer(Refused(status, code, detail, headers=error.headers))
+    return answer_of(Refused(status, code, detail, headers=error.headers))
 
 
 async def _unexpected(request: Request, error: Any) -> Response:
     log.error("%s %s failed", request.method, request.scope["path"], exc_info=error)
-    return _answer(Refused(500, "FAILED", "the service has failed; its log says why", retryable=True))
+    return answer_of(Refused(500, "FAILED", "the service has failed; its log says why", retryable=True))

@@ -28,7 +28,7 @@ async def asking(adeq: Adeq) -> AsyncIterator[Ask]:
     people: dict[str, Principal] = {"all": everything("ann")}
 
     async def authenticate(request: Request) -> Principal | None:
-        return people.get(request.headers.get("authorization", ""))
+        return people.get(request.headers.get("authorization", "").removeprefix("Bearer "))
 
     service = app(adeq, authenticate=authenticate)
     async with AsyncExitStack() as stack:
@@ -43,7 +43,7 @@ async def asking(adeq: Adeq) -> AsyncIterator[Ask]:
             client = AsyncClient(
                 transport=ASGITransport(service, raise_app_exceptions=False),
                 base_url="http://service",
-                headers={"Authorization": who},
+                headers={"Authorization": f"Bearer {who}"},
             )
             stack.push_async_callback(client.aclose)
             return client

@@ -232,7 +232,7 @@ async def served(url: str, prefix: str) -> AsyncIterator[str]:
         return everything("ann")
 
     async with Adeq.from_url(url, prefix=prefix) as adeq:
-        service = app(adeq, authenticate=authenticate)
+        service = app(adeq, authenticate=authenticate, unmarked=True)
         with socket.create_server(("127.0.0.1", 0)) as listening:
             server = uvicorn.Server(uvicorn.Config(service, log_level="error", lifespan="off"))
             serving = asyncio.create_task(server.serve([listening]))
@@ -306,7 +306,7 @@ async def test_an_answer_that_was_lost_is_found_again(adeq: Adeq) -> None:
     async def authenticate(_: Request) -> Principal:
         return everything("ann")
 
-    service = app(adeq, authenticate=authenticate)
+    service = app(adeq, authenticate=authenticate, unmarked=True)
 
     async def cut(scope: Any, receive: Any, send: Any) -> None:
         async def lose(message: Any) -> None:
