@@ -10,8 +10,11 @@ from typing import Any
 
 import pytest
 
+from pyadeq import Adeq
 from pyadeq.ext.metrics.rules import ALERTS, RECORDS, rules
 from pyadeq.ext.metrics.table import TABLE
+from tests.integration.cli import adeq as run
+from tests.integration.examples import ROOT
 
 pytestmark = [
     pytest.mark.any_engine,
@@ -112,7 +115,7 @@ def test_each_alert_fires_and_stays_silent(tmp_path: Path) -> None:
 
 def cases(alert: Any) -> list[dict[str, Any]]:
     fires, silent = CASES[alert.name]
-    named = {name: value for name, value in VALUES.items() if f"$labels.{name} " in alert.summary}
+    named = {name: value for name, value in VALUES.items() if f"$labels.{name} }}" in alert.summary}
     labels = {"severity": alert.severity, **named}
     summary = re.sub(r"{{ \$labels\.(\w+) }}", lambda match: labels.get(match[1], ""), alert.summary)
     return [
@@ -136,6 +139,25 @@ def test_a_gap_of_unknown_size_is_an_alert(tmp_path: Path) -> None:
     about = {"rule_files": ["adeq.rules.yml"], "evaluation_interval": "1m", "tests": [test]}
     (tmp_path / "tests.yml").write_text(json.dumps(about))
     assert "SUCCESS" in promtool("test", "rules", str(tmp_path / "tests.yml"))
+
+
+def test_alerts_name_commands_that_work(url: str, base_name: str) -> None:
+    """An alert may be the first that somebody sees of the command line."""
+    with Adeq.from_url(url) as adeq:
+        adeq.queue(base_name).enqueue("x")
+        adeq.locks(base_name).configure()
+        adeq.changes(base_name).configure()
+    named = {"queue": base_name, "stream": f"queue:{base_name}", "domain": base_name}
+    for alert in ALERTS:
+        summary = re.sub(r"{{ \$labels\.(\w+) }}", lambda match: named.get(match[1], ""), alert.summary)
+        if command := re.search(r": adeq (.+)", summary):
+            ended = run(*command[1].split(), ADEQ_URL=url)
+            assert ended.status == 0, (alert.name, ended)
+
+
+def test_the_tour_has_each_alert() -> None:
+    text = (ROOT / "docs/operations/queue-trouble.md").read_text()
+    assert [one.name for one in ALERTS if f"| `{one.name}` |" not in text] == []
 
 
 def test_rules_use_metrics_that_exist() -> None:

@@ -75,7 +75,7 @@ ALERTS = (
         "sum by (queue) (increase(adeq_workers_lost_total[10m])) > 0",
         "0m",
         "warning",
-        "Workers of queue {{ $labels.queue }} have fallen silent: adeq worker ls {{ $labels.queue }}",
+        "Workers of queue {{ $labels.queue }} have fallen silent: adeq worker ls --queue {{ $labels.queue }}",
     ),
     Alert(
         "AdeqQueuePaused",
@@ -113,14 +113,16 @@ ALERTS = (
         "max by (domain) (adeq_locks_unchecked) > 0",
         "10m",
         "warning",
-        "Searches for deadlocks in lock domain {{ $labels.domain }} exceed their budget: adeq lock graph",
+        "Searches for deadlocks in lock domain {{ $labels.domain }} exceed their budget: "
+        "adeq lock graph --domain {{ $labels.domain }}",
     ),
     Alert(
         "AdeqChangesOverdue",
         "max by (domain) (adeq_changes_overdue) > 0",
         "10m",
         "warning",
-        "Steps of changes in domain {{ $labels.domain }} are due, and nobody sweeps: adeq change sweep",
+        "Steps of changes in domain {{ $labels.domain }} are due, and nobody sweeps: "
+        "adeq change sweep --domain {{ $labels.domain }}",
     ),
 )
 RECORDS = {
