@@ -77,13 +77,10 @@ return { is_held and 'created' or 'not_found', ctx.now }
 SLOT = "ade:{slot-%s}:%s:%s"
 
 
-OTHERS = ("change", "config", "rate", "session")  # nouns that it does not need, and that take long to build
-
-
 @pytest.fixture(scope="module")
 def scripts(tmp_path_factory: pytest.TempPathFactory) -> Library:
     root = tmp_path_factory.mktemp("uses") / "lua"
-    copytree(LUA, root, ignore=ignore_patterns(*OTHERS, "conformance", "dist", "manifest.json", "tools", "__pycache__"))
+    copytree(LUA, root, ignore=ignore_patterns("conformance", "dist", "manifest.json", "tools", "__pycache__"))
     (root / "queue/hand_over.v1.lua").write_text(SCRIPT)
     call = (root / "queue/call.toml").read_text()
     (root / "queue/call.toml").write_text(call.replace('by = ["enqueue",', 'by = ["hand_over", "enqueue",'))
