@@ -1,19 +1,16 @@
 """Workers without a client of their own: claim, settle and heartbeat by REST."""
 
 import asyncio
-import socket
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
 from typing import Any
 
 import pytest
-import uvicorn
 from fastapi import Request
 from httpx import ASGITransport, AsyncClient
 
 from pyadeq.asyncio import Adeq, Queue
 from pyadeq.ext.server import Principal, app, everything
 from tests.integration.server.conftest import Ask
+from tests.integration.server.serving import served
 
 pytestmark = pytest.mark.any_engine
 CLAIM, SETTLE, BEAT = (f"/v1/queues/mail:{verb}" for verb in ("claim", "settle", "heartbeat"))
@@ -222,25 +219,6 @@ async def test_a_payload_that_is_no_json_comes_as_bytes(adeq: Adeq, http: AsyncC
 
 
 # Processes of the service, and connections that break
-
-
-@asynccontextmanager
-async def served(url: str, prefix: str) -> AsyncIterator[str]:
-    """The address of another process of the service: it shares nothing with others but the server."""
-
-    async def authenticate(_: Request) -> Principal:
-        return everything("ann")
-
-    async with Adeq.from_url(url, prefix=prefix) as adeq:
-        service = app(adeq, authenticate=authenticate, unmarked=True)
-        with socket.create_server(("127.0.0.1", 0)) as listening:
-            server = uvicorn.Server(uvicorn.Config(service, log_level="error", lifespan="off"))
-            serving = asyncio.create_task(server.serve([listening]))
-            try:
-                yield f"http://127.0.0.1:{listening.getsockname()[1]}"
-            finally:
-                server.should_exit = True
-                await serving
 
 
 async def test_another_process_answers_a_repeated_claim(url: str, base_name: str, adeq: Adeq) -> None:
