@@ -1,10 +1,14 @@
 """`adeq events`: groups that read events, and what `adeq doctor` says of them."""
 
 import json
+import os
+import subprocess
+
+import pytest
 
 from pyadeq import Adeq
 from pyadeq.ext.doctor import events as doctor
-from tests.integration.cli import Ended
+from tests.integration.cli import COMMAND, Ended, environment
 from tests.integration.cli import adeq as command
 
 
@@ -34,6 +38,23 @@ def test_events_are_read_and_acknowledged(url: str, base_name: str) -> None:
         assert run(url, "events", "drop", "audit", *stream).status == 0
         assert run(url, "events", "drop", "audit", *stream).status == 1
         assert "has no group 'audit'" in run(url, "events", "read", "audit", *stream).stderr
+
+
+@pytest.mark.parametrize("form", ["jsonl", "json", "table"])
+def test_events_that_nobody_could_read_are_not_acknowledged(url: str, base_name: str, form: str) -> None:
+    """The program behind the pipe has ended, and Python keeps what is printed until its buffer is full."""
+    with Adeq.from_url(url) as adeq:
+        adeq.queue(base_name).enqueue("x", id="a")
+        events = adeq.events("queue", base_name)
+        events.register("audit")
+        reader, writer = os.pipe()
+        os.close(reader)
+        command = [*COMMAND, "events", "read", "audit", "-o", form, "--stream", f"queue:{base_name}", "--url", url]
+        buffering = {name: value for name, value in environment().items() if name != "PYTHONUNBUFFERED"}
+        ended = subprocess.run(command, stdout=writer, stderr=subprocess.PIPE, env=buffering, check=False)
+        os.close(writer)
+        (group,) = events.groups().groups
+        assert (group.pending, group.lag, ended.stderr) == (2, 0, b"")
 
 
 def test_what_is_lost_is_shown(url: str, base_name: str) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from typing import Annotated, Any
 
 import typer
@@ -109,12 +110,14 @@ def read(
                 for one in batch.events:
                     print_json(one.as_json(), output)
                 if not peek:
+                    sys.stdout.flush()  # if the reader of a pipe is gone, this fails, and the events come again
                     events.ack(group, batch)
         if output == Format.json:
             print_json([one.as_json() for one in seen], output)
         elif output == Format.table:
             print_rows(["time", "event", "ids", "payload"], map(_event, seen), spare=["payload", "ids"])
         if not peek:
+            sys.stdout.flush()
             events.ack(group, seen, gap=batch.gap)
 
 
