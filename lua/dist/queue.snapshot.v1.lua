@@ -106,7 +106,7 @@ local function take_snapshot(ctx) local config, leases, ready, lanes, delayed, b
   local text = table.concat(numbers, ' ')
   redis.call('RPUSH', history .. 'minutes', text)
   redis.call('LTRIM', history .. 'minutes', -1440, -1)
-  if math.floor(minute_ms / 3600000) > math.floor(ctx.history_ms / 3600000) then
+  if math.floor(minute_ms / 3600000) ~= math.floor(ctx.history_ms / 3600000) then
     redis.call('RPUSH', history .. 'hours', text)
     redis.call('LTRIM', history .. 'hours', -720, -1)
   end
@@ -116,6 +116,6 @@ end
 local ctx, refused = open()
 if refused then return refused end
 ctx.history_ms = ctx.settings_history_ms
-if not ctx.exists or ctx.now < ctx.history_ms + 60000 then return { 'ok', ctx.now, 0 } end
+if not ctx.exists or (ctx.now < ctx.history_ms + 60000 and ctx.now >= ctx.history_ms - 3600000) then return { 'ok', ctx.now, 0 } end
 take_snapshot(ctx)
 return { 'ok', ctx.now, 1 }

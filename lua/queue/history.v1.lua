@@ -1,5 +1,5 @@
 -- queue.history.v1: return the snapshots of a queue since a time, oldest first: one for each minute of the last day, or one for each
--- hour of the last 30 days. If there are `limit` of them, ask again for those after the last one. enqueued to run_ms_sum are totals;
+-- hour of the last 30 days. If there are `limit` of them, ask again for those after the last one. Those of a clock that was set back are left out. enqueued to run_ms_sum are totals;
 -- ready to workers are how many there were. ready is -1 if the tasks were in more than 200 lanes; buried are dead tasks.
 --
 -- ARGV   series    enum minutes|hours
@@ -19,6 +19,6 @@ for _, text in ipairs(redis.call('LRANGE', history .. series, 0, 1439)) do
   if #answers == limit then break end
   local row = {}
   for number in string.gmatch(text, '%S+') do row[#row + 1] = tonumber(number) end
-  if row[1] >= since_ms then answers[#answers + 1] = { 'snapshot', unpack(row, 1, 16) } end  -- at most 16: numbers of a snapshot
+  if row[1] >= since_ms and row[1] <= ctx.now then answers[#answers + 1] = { 'snapshot', unpack(row, 1, 16) } end  -- at most 16: numbers of a snapshot
 end
 return { 'ok', ctx.now, answers }

@@ -11,6 +11,6 @@
 local ctx, refused = open()
 if refused then return refused end
 ctx.history_ms = ctx.settings.history_ms
-if not ctx.exists or ctx.now < ctx.history_ms + 60000 then return { 'ok', ctx.now, 0 } end
+if not ctx.exists or (ctx.now < ctx.history_ms + 60000 and ctx.now >= ctx.history_ms - 3600000) then return { 'ok', ctx.now, 0 } end
 take_snapshot(ctx)
 return { 'ok', ctx.now, 1 }

@@ -310,6 +310,22 @@ def history_of_hours_since_a_time(bench: Workbench, _: int) -> AnyCall:
 
 
 @scenario(0)
+def snapshot_after_the_clock_was_set_back(bench: Workbench, _: int) -> AnyCall:
+    bench.real(bench.calls.snapshot())
+    bench.now -= 60_000
+    return bench.calls.snapshot()
+
+
+@scenario(0)
+def history_after_the_clock_was_set_back(bench: Workbench, _: int) -> AnyCall:
+    for _ in range(2):
+        bench.real(bench.calls.snapshot())
+        bench.now -= 7_200_000
+    bench.now += 7_200_000
+    return bench.calls.history("minutes")
+
+
+@scenario(0)
 def history_that_is_empty(bench: Workbench, _: int) -> AnyCall:
     return bench.calls.history("hours")
 

@@ -143,6 +143,15 @@ def cancel_with_fair_shares(bench: Workbench, n: int) -> AnyCall:
 
 
 @scenario(1)
+def claim_after_the_clock_was_set_back_by_hours(bench: Workbench, n: int) -> AnyCall:
+    bench.fill(n)
+    bench.worker()
+    bench.real(bench.calls.snapshot())
+    bench.now -= 7_200_000
+    return bench.calls.claim("w", "i", 0, 10**6, limit=n, lanes=["any"])
+
+
+@scenario(1)
 def claim_that_leaves_ends(bench: Workbench, n: int) -> AnyCall:
     late = bench.now / 1000 + 1
     bench.fill(100, lane="group/h", expires_at=late)

@@ -142,3 +142,27 @@ def test_counters_that_begin_again_give_no_negative_rates() -> None:
 def test_an_empty_history(bench: Workbench, series: str) -> None:
     assert bench.run(bench.calls.history(series)) == []
     assert points([], 60) == points([(60.0, {})], 60) == []
+
+
+def test_a_clock_that_was_set_back_stops_no_history(bench: Workbench) -> None:
+    bench.fill(3)
+    bench.now += 365 * DAY
+    for _ in range(2):
+        bench.sweep()
+        bench.pass_time(MINUTE)
+    bench.now -= 365 * DAY
+    bench.fill(2)
+    assert snapshot(bench) is True
+    bench.pass_time(MINUTE)
+    bench.sweep()
+    found = snapshots(bench)
+    assert [at for at, _ in found] == [FIRST + 2 * MINUTE, FIRST + 3 * MINUTE], "those of the future are left out"
+    assert [at for at, _ in snapshots(bench, "hours")] == [FIRST + 2 * MINUTE]
+    assert snapshot(bench) is False
+
+
+def test_points_skip_a_step_back_of_the_clock() -> None:
+    taken = [(60.0, {"enqueued": 1}), (120.0, {"enqueued": 3}), (60.0, {"enqueued": 4}), (120.0, {"enqueued": 9})]
+    assert [(one.at, one.enqueued, one.seconds) for one in points(taken, 60)] == [(120, 7, 120)]
+    taken = [(600.0, {}), (660.0, {"enqueued": 3}), (60.0, {"enqueued": 4}), (120.0, {"enqueued": 9})]
+    assert [(one.at, one.enqueued) for one in points(taken, 60)] == [(120, 5), (660, 3)]

@@ -17,9 +17,13 @@ Snapshot = tuple[float, Mapping[str, int]]
 
 
 def points(snapshots: Sequence[Snapshot], step: float) -> list[HistoryPoint]:
-    """What happened in each step, oldest first. The first snapshot is only the base of the next one."""
+    """What happened in each step, oldest first. The first snapshot is only the base of the next one, and so is the first
+    one after a clock was set back.
+    """
     found: dict[float, HistoryPoint] = {}
     for (since, before), (at, after) in pairwise(snapshots):
+        if at <= since:
+            continue
         grown = {name: _growth(before.get(name, 0), after.get(name, 0)) for name in (*EVENTS, *SUMS.values())}
         fields: dict[str, Any] = {name: grown[name] for name in EVENTS}
         fields |= {name: grown[total] / 1000 for name, total in SUMS.items()}
@@ -29,7 +33,7 @@ def points(snapshots: Sequence[Snapshot], step: float) -> list[HistoryPoint]:
         end = math.ceil(at / step) * step
         point = HistoryPoint(at=end, seconds=at - since, **fields)
         found[end] = _joined(found[end], point) if end in found else point
-    return list(found.values())
+    return sorted(found.values(), key=lambda one: one.at)
 
 
 def together(parts: Iterable[Sequence[HistoryPoint]]) -> list[HistoryPoint]:

@@ -21,7 +21,7 @@ local function take_snapshot(ctx)
   local text = table.concat(numbers, ' ')
   redis.call('RPUSH', history .. 'minutes', text)
   redis.call('LTRIM', history .. 'minutes', -1440, -1)
-  if math.floor(minute_ms / 3600000) > math.floor(ctx.history_ms / 3600000) then
+  if math.floor(minute_ms / 3600000) ~= math.floor(ctx.history_ms / 3600000) then
     redis.call('RPUSH', history .. 'hours', text)
     redis.call('LTRIM', history .. 'hours', -720, -1)
   end
