@@ -1796,15 +1796,15 @@ local function take_snapshot(ctx) local config, leases, ready, lanes, delayed, b
   local text = table.concat(numbers, ' ')
   redis.call('RPUSH', history .. 'minutes', text)
   redis.call('LTRIM', history .. 'minutes', -1440, -1)
-  if math.floor(minute_ms / 3600000) > math.floor(ctx.history_ms / 3600000) then
+  if math.floor(minute_ms / 3600000) ~= math.floor(ctx.history_ms / 3600000) then
     redis.call('RPUSH', history .. 'hours', text)
     redis.call('LTRIM', history .. 'hours', -720, -1)
   end
   redis.call('HSET', config, 'history_ms', string.format('%.0f', minute_ms))
 end
 
--- history_on_housekeep(ctx): take the snapshot of this minute, if there is none yet.
--- WHEN ctx.now >= ctx.history_ms + 60000
+-- history_on_housekeep(ctx): take the snapshot of this minute, if there is none yet. One that is an hour ahead is of a clock that was set back.
+-- WHEN ctx.now >= ctx.history_ms + 60000 or ctx.now < ctx.history_ms - 3600000
 local function history_on_housekeep(ctx)
   take_snapshot(ctx)
 end
@@ -1851,7 +1851,7 @@ end
 local function on_housekeep(ctx, wanted)
   if ctx.settings_limits > 0 then limits_on_housekeep(ctx) end
   if ctx.settings_fair > 0 then fair_on_housekeep(ctx, wanted) end
-  if ctx.now >= ctx.history_ms + 60000 then history_on_housekeep(ctx) end
+  if ctx.now >= ctx.history_ms + 60000 or ctx.now < ctx.history_ms - 3600000 then history_on_housekeep(ctx) end
 end
 
 -- sweep_once(ctx, limit): delete expired fields of `once`, at most limit. Returns the number.
