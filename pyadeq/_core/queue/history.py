@@ -17,8 +17,9 @@ Snapshot = tuple[float, Mapping[str, int]]
 
 
 def points(snapshots: Sequence[Snapshot], step: float) -> list[HistoryPoint]:
-    """What happened in each step, oldest first. The first snapshot is only the base of the next one, and so is the first
-    one after a clock was set back.
+    """What happened in each step, oldest first.
+
+    The first snapshot is only the base of the next one, and so is the first one after a clock was set back.
     """
     found: dict[float, HistoryPoint] = {}
     for (since, before), (at, after) in pairwise(snapshots):
