@@ -11,7 +11,7 @@ from starlette.responses import JSONResponse, Response
 from pyadeq import __version__
 from pyadeq.asyncio import Adeq
 from pyadeq.errors import TransportError
-from pyadeq.ext.server import changes, configs, events, locks, names, queues, rates, sessions, tasks, work
+from pyadeq.ext.server import changes, configs, events, load, locks, names, queues, rates, sessions, tasks, work
 from pyadeq.ext.server.gate import Authenticate, Gate
 from pyadeq.ext.server.guard import Guard
 from pyadeq.ext.server.operations import PROBLEMS
@@ -46,7 +46,7 @@ def described() -> FastAPI:
         redoc_url=None,
         redirect_slashes=False,
     )
-    for part in (names, tasks, queues, work, locks, changes, sessions, rates, configs, events):
+    for part in (names, tasks, queues, load, work, locks, changes, sessions, rates, configs, events):
         service.include_router(part.router, prefix="/v1")
     return service
 
