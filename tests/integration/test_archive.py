@@ -2,6 +2,7 @@
 
 import gzip
 import json
+import os
 import signal
 import subprocess
 import sys
@@ -19,6 +20,7 @@ from pyadeq.errors import AdeqError, ConfigError
 from pyadeq.ext.archive import Archive, Archived, write
 from pyadeq.ext.archive.lines import Part
 from pyadeq.ext.archive.merge import merged
+from pyadeq.ext.archive.store import Store
 from pyadeq.ids import new_ulid
 from tests.integration.cli import adeq as command
 from tests.integration.cli import answer, error
@@ -171,6 +173,13 @@ def test_a_run_that_is_killed_at_any_step_loses_and_doubles_nothing(
     assert archived(archive) == on_server(client)
     ended_tasks = [id for one in on_server(client) if one.event in ("task.completed", "task.dead") for id in one.ids]
     assert sorted(one.task["id"] for one in archive.read() if one.task) == sorted(ended_tasks)
+    left = [path for path in files(tmp_path) if path.name.startswith(".")]
+    assert left, "a process was killed before it gave a file its name"
+    for path in left:
+        os.utime(path, (0, 0))
+    archive.write(client)
+    jobs.enqueue("x")
+    archive.write(client)
     assert not [path for path in files(tmp_path) if path.name.startswith(".")]
 
 
@@ -227,6 +236,20 @@ def test_a_gap_is_archived(client: Adeq, jobs: Queue, tmp_path: Path) -> None:
     assert archived(archive)[-1].event == "group.gap"
     found = archive.verify(client)
     assert (found.gaps, found.lost, found.bad) == (1, done.lost, 0)
+
+
+def test_a_run_ends_where_events_never_cease(client: Adeq, jobs: Queue, tmp_path: Path) -> None:
+    put = Store.put
+
+    def put_late(store: Store, *args: Any) -> None:
+        put(store, *args)
+        jobs.enqueue("one more")
+
+    jobs.enqueue("x")
+    archive = Archive(str(tmp_path))
+    with mock.patch.object(Store, "put", put_late):
+        assert [archive.write(client)[0].parts for _ in range(3)] == [1, 1, 1]
+    assert archive.lag(client) == {"queue:jobs": 1}
 
 
 def test_records_that_are_gone_are_counted(client: Adeq, jobs: Queue, tmp_path: Path) -> None:

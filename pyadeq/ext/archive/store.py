@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 import os
+import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from fsspec.core import url_to_fs
 from fsspec.implementations.local import LocalFileSystem
 
 from pyadeq.errors import AdeqError, ConfigError
 from pyadeq.ext.archive.lines import Part
+from pyadeq.ids import new_ulid
+
+ABANDONED: Final = 3600.0
+"""Seconds after which a file that is not complete is of a process that was killed."""
 
 
 class Store:
@@ -84,18 +89,16 @@ class Store:
 def _replace(path: Path, content: bytes) -> None:
     """Write a file so that it is on the disk, as a whole, when this returns."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    temporary = path.with_name(f".{path.name}.{os.getpid()}")
+    temporary = path.with_name(f".{path.name}.{new_ulid()}")
     with temporary.open("wb") as file:
         file.write(content)
         file.flush()
         os.fsync(file.fileno())
-    try:
-        temporary.replace(path)
-    except FileNotFoundError:  # another process has written the same part
-        if not path.exists():
-            raise
-    for left in path.parent.glob(f".{path.name}.*"):  # of a process that was killed
-        left.unlink(missing_ok=True)
+    temporary.replace(path)
+    for left in path.parent.glob(".*.jsonl.gz.*"):
+        with suppress(FileNotFoundError):
+            if left.stat().st_mtime < time.time() - ABANDONED:
+                left.unlink()
     folder = os.open(path.parent, os.O_RDONLY)
     try:
         os.fsync(folder)

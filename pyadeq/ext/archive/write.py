@@ -101,10 +101,14 @@ class StreamWriter:
         return next((one.lag + one.pending for one in found.groups if one.name == self._group), found.length)
 
     def write(self, limit: int | None = None, progress: Callable[[int], object] | None = None) -> Written:
-        """Archive the events that there are, or about `limit` of them. progress: gets the number of events read."""
-        total, read = Written(self.stream), 0
-        while limit is None or read < limit:
-            events, gap = self._gather(MOST if limit is None else min(MOST, limit - read))
+        """Archive the events that there are, or about `limit` of them. progress: gets the number of events read.
+
+        It ends when it has come to the end once. Otherwise it would go on with ever smaller parts where events never
+        cease.
+        """
+        total, read, more = Written(self.stream), 0, True
+        while more and (limit is None or read < limit):
+            events, gap, more = self._gather(MOST if limit is None else min(MOST, limit - read))
             if not events and not gap:
                 break
             total = total.plus(self._store_all(events, gap))
@@ -114,8 +118,11 @@ class StreamWriter:
                 progress(read)
         return total
 
-    def _gather(self, most: int) -> tuple[list[Event], EventGap | None]:
-        """Read events for about one part, each once. If this takes longer than `hold`, some come again meanwhile."""
+    def _gather(self, most: int) -> tuple[list[Event], EventGap | None, bool]:
+        """Read events for about one part, each once, and whether there are more.
+
+        If this takes longer than `hold`, some come again meanwhile.
+        """
         events: dict[str, Event] = {}
         gap, room = None, ROOM
         while len(events) < most and room > 0:
@@ -128,9 +135,11 @@ class StreamWriter:
             came_again = any(one.id in events for one in batch.events)
             events |= {one.id: one for one in batch.events if one.id not in events}
             room -= sum(len(word) for one in batch.events for word in (*one.ids, *one.payload.values(), one.trace))
-            if came_again or not batch.events or not batch.lag:
+            if not batch.events or not batch.lag:
+                return list(events.values()), gap, False
+            if came_again:
                 break
-        return list(events.values()), gap
+        return list(events.values()), gap, True
 
     def _store_all(self, events: Sequence[Event], gap: EventGap | None) -> Written:
         gap_line = Archived(self.stream, gap.before, gap=gap) if gap else None
