@@ -11,8 +11,9 @@ from httpx import ASGITransport, AsyncClient, Response
 from pyadeq.asyncio import Adeq
 from pyadeq.embedded import EmbeddedServer
 from pyadeq.errors import ConfigError
-from pyadeq.ext.server import Tokens, app, attempts
+from pyadeq.ext.server import Tokens, app, attempts, authentication
 from pyadeq.ext.server.attempts import Attempts, address_of
+from pyadeq.ext.server.rights import all_rights
 from pyadeq.ext.server.tokens import DAY, LIFETIME, TOMBSTONE, new_token, old_tokens, read_token, revoked
 from tests.waiting import DEADLINE, eventually
 
@@ -177,6 +178,41 @@ async def test_revocation_takes_effect_by_the_hint(service: Service) -> None:
 
     await eventually(refused)
     assert (await service.get(other, address="192.0.2.2")).status_code == 200
+
+
+async def test_revocation_takes_effect_without_the_hint(adeq: Adeq, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert authentication.POLL < 10
+    monkeypatch.setattr(authentication, "POLL", 0.1)
+    listening = adeq.hints.listening
+    monkeypatch.setattr(adeq.hints, "listening", lambda channel: listening(f"{channel}:other"))
+    await adeq.queue("mail").configure()
+    service = Service(adeq)
+    text = await service.make()
+    await service.knows(text)
+    await service.revoke(text)
+
+    async def refused() -> bool:
+        return (await service.get(text)).status_code == 401
+
+    await eventually(refused)
+
+
+async def test_no_token_reaches_the_tokens(service: Service) -> None:
+    """It could give itself more rights."""
+    text = await service.make(*sorted(all_rights()))
+    id = text.split("_")[1]
+    for method, path, body in (
+        ("GET", "/v1/configs/_tokens/values", None),
+        ("GET", f"/v1/configs/_tokens/values/{id}", None),
+        ("GET", f"/v1/configs/%5Ftokens/values/{id}/history", None),
+        ("PUT", f"/v1/configs/_tokens/values/{id}", {}),
+        ("DELETE", f"/v1/configs/_tokens/values/{id}", None),
+        ("POST", f"/v1/configs/_tokens/values/{id}:revert", {"version": 1}),
+    ):
+        refused = await service.get(text, path, method=method, json=body)
+        assert (refused.status_code, refused.json()["code"]) == (404, "NOT_FOUND"), path
+    await service.adeq.config("shop").configure()
+    assert (await service.get(text, "/v1/configs")).json()["items"] == ["shop"]
 
 
 async def test_a_token_of_another_installation_is_refused(service: Service, url: str, base_name: str) -> None:
