@@ -182,7 +182,7 @@ class Runs:
                 if run.context.talks:
                     await run.context.finish()
                 if run.context.ignored:
-                    self._unknown.note_ignored(lease.kind, run.context.ignored)
+                    self._unknown.note_ignored(lease, run.context.ignored)
             data = stored_result(self._queue.calls, result)
         except KeyboardInterrupt:
             raise

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 from pyadeq._core.queue.failures import UnknownKind
 from pyadeq.models.queue import Lease
+from pyadeq.tiers import may_show
 
 UNKNOWN_FOR = 600.0
 """Seconds for which a task is put aside again and again. Then it is dead."""
@@ -57,12 +58,13 @@ class Unknown:
         note = f"{ASIDE}{error.what}{_attempt(lease)}" if since is None else None
         return Aside(lease, min(delay, max(left, SHORTEST)), note)
 
-    def note_ignored(self, kind: str | None, names: Iterable[str]) -> None:
-        """Count arguments that a function does not have."""
-        found = tuple(sorted(names))
+    def note_ignored(self, lease: Lease, names: Iterable[str]) -> None:
+        """Count arguments that a function does not have. Their names are a part of the payload."""
+        found, shows = tuple(sorted(names)), may_show(lease.tier, "content")
         self.ignored += len(found)
-        shown = ", ".join(name if name.isidentifier() and len(name) <= 50 else "…" for name in found[:5])
-        self._tell_once((kind, found), "kind %r: arguments are not known here, and are ignored: %s", kind, shown)
+        shown = ", ".join(name if shows and name.isidentifier() and len(name) <= 50 else "…" for name in found[:5])
+        about = (lease.kind, found if shows else len(found))
+        self._tell_once(about, "kind %r: arguments are not known here, and are ignored: %s", lease.kind, shown)
 
     def _since(self, lease: Lease) -> float | None:
         """Return the server's time at which the task was first unknown, if it was put aside since then.

@@ -11,6 +11,7 @@ import pytest
 from pyadeq import Task
 from pyadeq.asyncio import Adeq, Queue, Tasks, TaskView, Worker
 from pyadeq.errors import ConfigError
+from pyadeq.models.queue import Tier
 from pyadeq.testing import Clock
 from tests.integration import crunching
 from tests.integration.conftest import Proxy
@@ -237,6 +238,19 @@ async def test_in_partitions(adeq: Adeq, base_name: str) -> None:
         await eventually(lambda: worker.health().put_aside >= 20)
     stats = await queue.stats()
     assert (stats.delayed + stats.ready, stats.dead) == (20, 0)
+
+
+@pytest.mark.parametrize("tier", ["confidential", "restricted"])
+async def test_unknown_arguments_of_a_hidden_payload_are_not_named(
+    queue: Queue, caplog: pytest.LogCaptureFixture, tier: Tier
+) -> None:
+    version = Version("mail")
+    await queue.enqueue({"hunter": 1, "password": 2}, kind="mail", id="m", tier=tier)
+    async with working(queue, version.tasks) as worker:
+        await in_state(queue, "m", "completed")
+        assert worker.health().ignored_arguments == 2
+    told = [one.getMessage() for one in caplog.records if "ignored" in one.getMessage()]
+    assert told == ["kind 'mail': arguments are not known here, and are ignored: …, …"]
 
 
 async def test_unknown_arguments_are_ignored_and_counted(queue: Queue, caplog: pytest.LogCaptureFixture) -> None:
