@@ -18,6 +18,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import logging
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from time import monotonic
@@ -29,10 +30,14 @@ from pyadeq._async.queue.leases import until_due
 from pyadeq._async.queue.partitions.waits import Waits
 from pyadeq._core.kernel.migration import newest_layout
 from pyadeq.asyncio import Adeq, Claimed, Lease, Queue
+from pyadeq.errors import AdeqError
 from pyadeq.ext.server.problems import Refused
 
+log = logging.getLogger("pyadeq.server")
 TRIES: Final = 1000
 """Claims of one request, at most. After them it is answered without tasks."""
+FIRE: Final = 1.0
+"""Seconds between two looks at the due schedules of a queue, at least."""
 LOOK: Final = 1.0
 """Seconds after which a waiting request is looked at: whether its client is still there."""
 KEY: Final = r'^\s*"?([A-Za-z0-9_@+-][A-Za-z0-9._@+-]{0,63})\.([1-9][0-9]{0,8})"?\s*$'
@@ -77,6 +82,7 @@ class Claims:
         self._adeq = adeq
         self._waits = Waits(self._listen, self._give_back)
         self._queues: dict[str, Queue] = {}
+        self._fire_at: dict[str, float] = {}
         self._waiting = 0
 
     async def claim(self, parts: Sequence[Queue], asked: Asked, is_there: Callable[[], Awaitable[bool]]) -> list[Lease]:
@@ -109,9 +115,10 @@ class Claims:
                 if claimed.status != "ok":  # another process serves the same request, or the worker has a newer run
                     due = 0.0
                     break
+                fires = await self._fire(parts[at], claimed)
                 if claimed.leases:
                     return claimed.leases
-                due = min(due, until_due(claimed))
+                due = min(due, until_due(claimed), fires)
             if due and not await self._wait(parts, asked, is_there, until, due):
                 return []
         return []
@@ -145,6 +152,20 @@ class Claims:
         call = part.calls.claim(asked.worker, asked.run, asked.slot, n, limit=asked.limit, **how)
         claimed: Claimed = await self._adeq.send(call)
         return claimed
+
+    async def _fire(self, part: Queue, claimed: Claimed) -> float:
+        """Fire the schedules that are due, as every worker does. Returns after how many seconds more may be due."""
+        if claimed.next_firing is None:
+            return LONGEST_BLOCK
+        rest = self._fire_at.get(part.base, 0.0) - monotonic()
+        if (left := max(claimed.next_firing - claimed.now, rest)) > 0:
+            return left
+        self._fire_at[part.base] = monotonic() + FIRE
+        try:
+            await part.schedules.fire_due()
+        except AdeqError as error:  # another worker fires them, or the next claim
+            log.warning("the schedules of %s were not fired: %s", part.base, error)
+        return FIRE
 
     async def _wait(
         self,

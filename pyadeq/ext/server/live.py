@@ -17,7 +17,6 @@ from pyadeq._async.kernel.runner import LONGEST_BLOCK
 from pyadeq.asyncio import Adeq, Event
 from pyadeq.errors import AdeqError, ClientClosed
 from pyadeq.ext.server.problems import Refused
-from pyadeq.models.events import details
 
 log = logging.getLogger("pyadeq.server")
 PAGE: Final = 500
@@ -55,16 +54,7 @@ class Entry:
     @classmethod
     def of(cls, id: Any, fields: Any) -> Entry:
         """From what the server has."""
-        found = {_text(name): _text(value) for name, value in fields.items()}
-        event = Event(
-            id=_text(id),
-            event=found["event"],
-            timestamp=int(found["timestamp"]) / 1000,
-            ids=tuple(found.get("id", "").split()),
-            payload=details(found.get("payload", "")),
-            source=found.get("source", ""),
-            trace=found.get("trace", ""),
-        )
+        event = Event.from_entry(id, fields)
         return cls(event.id, event.event, event.ids, _json(shown(event)), _json(event))
 
 

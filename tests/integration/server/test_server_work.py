@@ -7,7 +7,7 @@ import pytest
 from fastapi import Request
 from httpx import ASGITransport, AsyncClient
 
-from pyadeq.asyncio import Adeq, Queue
+from pyadeq.asyncio import Adeq, Every, Queue
 from pyadeq.ext.server import Principal, app, everything
 from tests.integration.server.conftest import Ask
 from tests.integration.server.serving import served
@@ -152,6 +152,12 @@ async def test_several_wait_and_each_task_goes_to_one(adeq: Adeq, http: AsyncCli
     await queue.enqueue_many(range(5))
     got = [one["id"] for found in await asyncio.gather(*waiting) for one in found]
     assert len(set(got)) == 5
+
+
+async def test_a_claim_fires_schedules(adeq: Adeq, http: AsyncClient) -> None:
+    await adeq.queue("mail").schedules.put("s", Every(0.1), payload="now", kind="k")
+    (lease,) = await claim(http, "run.1", wait=30)
+    assert (lease["kind"], lease["payload"]) == ("k", "now")
 
 
 async def test_partitions_are_claimed_in_turn(adeq: Adeq, http: AsyncClient) -> None:
