@@ -6,6 +6,7 @@ The core is pure, and ext uses public names only.
 import ast
 import sys
 from collections.abc import Iterator, Mapping
+from functools import cache
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
@@ -55,8 +56,13 @@ ALONE = {
 }
 
 
-def imports(path: str, source: str) -> Iterator[str]:
+@cache
+def imports(path: str, source: str) -> tuple[str, ...]:
     """The full name of everything that a file of pyadeq imports."""
+    return tuple(_imports(path, source))
+
+
+def _imports(path: str, source: str) -> Iterator[str]:
     package = path.split("/")[:-1]
     for node in ast.walk(ast.parse(source, path)):
         if isinstance(node, ast.Import):

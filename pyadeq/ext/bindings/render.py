@@ -6,6 +6,7 @@ import re
 import textwrap
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -82,6 +83,7 @@ def _rendered(language: str, package: str) -> Iterator[tuple[str, str]]:
         yield from ((script["path"], script["text"]) for script in noun["scripts"])
 
 
+@cache
 def _environment(folder: Path) -> Any:
     try:
         import jinja2
