@@ -9,6 +9,7 @@ from __future__ import annotations
 import subprocess
 import sys
 from collections.abc import Mapping, Sequence
+from resource import RUSAGE_CHILDREN, getrusage
 
 FAILED = 1  # pytest's status when tests failed; any other is no matter of luck
 MOST = 10  # more than these are no accident
@@ -19,6 +20,8 @@ def attempt(pytest: Sequence[str], env: Mapping[str, str] | None = None) -> int:
     """The exit status of pytest with these arguments, or of what failed once more."""
     command = [sys.executable, "-m", "pytest", *pytest]
     status = subprocess.run([*command, "--maxfail", str(MOST + 1)], env=env, check=False).returncode
+    used = getrusage(RUSAGE_CHILDREN)
+    print(f"CPU: {used.ru_utime + used.ru_stime:.0f} s, of tests and their servers", flush=True)
     if status != FAILED:
         return status
     print("\n== what failed, once more and alone", flush=True)

@@ -4,7 +4,7 @@ ADEQ_TEST_SERVER   the server's binary; the first if there are several; otherwis
 ADEQ_TEST_CLUSTER  1: a cluster of one node that serves all slots
 DAY                the number of a day: a part of the slow tests is left to other days; see rotation.py
 ADEQ_TEST_ENGINES  1: the tests run on one engine after another; scenarios check only what depends on the server
-HYPOTHESIS_PROFILE dev (default), quick (a quarter of the examples), ci (more), or soak (as many, others each time)
+HYPOTHESIS_PROFILE dev (default), quick (an eighth of the examples), ci (more), or soak (as many, others each time)
 """
 
 import gc
@@ -13,6 +13,7 @@ import os
 import re
 import socket
 import subprocess
+from collections import defaultdict
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import cache
@@ -62,6 +63,18 @@ def pytest_collectreport(report: pytest.CollectReport) -> None:
     """What cannot be collected ends the run: workers would go on without it."""
     if report.failed and "PYTEST_XDIST_WORKER" not in os.environ:
         pytest.exit(f"{report.nodeid} cannot be collected:\n{report.longreprtext}", pytest.ExitCode.INTERRUPTED)
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """After a long run, tell which files took the most seconds, waiting included: what to look at first."""
+    took: defaultdict[str, float] = defaultdict(float)
+    for report in itertools.chain(*terminalreporter.stats.values()):
+        if isinstance(report, pytest.TestReport):
+            took[report.nodeid.partition("::")[0]] += report.duration
+    if len(took) > 100:
+        longest = sorted(took, key=lambda file: -took[file])[:10]
+        shown = ", ".join(f"{file} {took[file]:.0f}" for file in longest)
+        terminalreporter.write_line(f"seconds, of {sum(took.values()):.0f} in all: {shown}")
 
 
 @pytest.hookimpl(wrapper=True)
