@@ -2,7 +2,7 @@
 # PYTHON=…        the Python that .venv is made with; otherwise the first on the PATH that is new enough and runs
 # NOUN=…          for `make noun`
 # ARGS=…          more arguments for pytest, or for bench-peers
-# HYPOTHESIS_PROFILE=ci   five times as many random histories, and ten thousand of locks; quick: a quarter, as in `make test`
+# HYPOTHESIS_PROFILE=ci   five times as many random histories, and ten thousand of locks; quick: an eighth, as in `make test`
 # SOAK=…          seconds for `make soak`
 # MUTANTS=…       every so manyeth mutant for `make mutants` (1: all); JOBS=…  its processes (2)
 # CHAOS=…         seconds for `make chaos` (600)

@@ -14,8 +14,8 @@ PROFILE = os.environ.get("HYPOTHESIS_PROFILE", "dev")
 
 
 def examples(usual: int, most: int) -> int:
-    """How many random examples to try: a quarter of the usual in `make test`, the most in the profiles ci and soak."""
-    return {"quick": max(1, usual // 4), "ci": most, "soak": most}.get(PROFILE, usual)
+    """How many random examples to try: an eighth of the usual in `make test`, the most in the profiles ci and soak."""
+    return {"quick": max(1, usual // 8), "ci": most, "soak": most}.get(PROFILE, usual)
 
 
 def slow_after(quick: int, values: Iterable[Any]) -> list[Any]:

@@ -22,7 +22,7 @@ from tests.integration.cli import adeq as command
 from tests.quick import examples
 from tests.waiting import wait_until
 
-ROUNDS = examples(10, 40)
+ROUNDS = examples(16, 40)
 TRACE = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
 
 

@@ -24,7 +24,7 @@ from tests.lua.scenarios import AnyCall, small
 from tests.lua.watched import Refused, WatchError, wire
 from tests.quick import examples
 
-EXAMPLES = examples(12, 100)
+EXAMPLES = examples(20, 100)
 CALLS = 10  # of one example, from one state
 # ms: where a test clock may go. Elsewhere a sum of times is no exact number: fences are in µs, and a lock domain adds
 # up what its clock loses.

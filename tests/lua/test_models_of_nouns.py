@@ -34,7 +34,7 @@ def test_a_noun_does_what_its_model_does(noun: str, make_any: MakeAny) -> None:
     verbs = sorted(verb for verb in scripts if hasattr(MODELS[noun], verb))
     assert verbs, "the model has a method for each script that it knows"
 
-    @settings(max_examples=examples(10, 50), deadline=None, suppress_health_check=list(HealthCheck))
+    @settings(max_examples=examples(16, 50), deadline=None, suppress_health_check=list(HealthCheck))
     @given(st.data())
     def history(data: st.DataObject) -> None:
         bench: NounBench = make_any(noun)

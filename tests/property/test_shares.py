@@ -21,7 +21,7 @@ from tests.property.model_limits import Picture
 from tests.property.model_shares import Item, Shares, lasts
 from tests.quick import examples
 
-EXAMPLES = examples(12, 60)
+EXAMPLES = examples(16, 60)
 STEPS = 60
 LEASE = 15_000
 LANES = ("any", "group/g")

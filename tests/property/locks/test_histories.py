@@ -23,7 +23,7 @@ from tests.quick import examples
 SEED = os.environ.get("ADEQ_SEED")
 SOAK = float(os.environ.get("ADEQ_SOAK_SECONDS", "0"))
 PARTS = 20  # shares of the histories, so that several processes end at about one time
-HISTORIES = examples(320, 10_000)
+HISTORIES = examples(600, 10_000)
 STEPS = 60
 
 
