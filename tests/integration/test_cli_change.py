@@ -417,6 +417,7 @@ def test_the_state_is_drawn(words: list[str], drawn: str, domain: Domain) -> Non
     assert drawn in domain.said("show", "c1").splitlines()
 
 
+@pytest.mark.slow
 def test_show_live(domain: Domain) -> None:
     domain.reviewed()
     with Terminal("change", "show", "c1", "--watch", "--interval", "100ms", **domain.there) as terminal:

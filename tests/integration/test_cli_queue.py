@@ -230,6 +230,7 @@ def test_history_and_marks(url: str, base_name: str) -> None:
     assert [row[1:] for row in lines("mark", *place)[1:]] == [["v1.2", "ann"]]
 
 
+@pytest.mark.slow
 def test_watch_shows_the_past(url: str, base_name: str) -> None:
     with Adeq.from_url(url, prefix=base_name) as client:
         queue = client.queue("jobs")
@@ -260,6 +261,7 @@ def test_watch_counts_what_happens(url: str, queue: Queue) -> None:
         assert child.wait(DEADLINE) == 0
 
 
+@pytest.mark.slow
 def test_watch_at_a_terminal_ends_with_control_c(url: str, queue: Queue) -> None:
     with Terminal("queue", "watch", queue.name, "--interval", "100ms", "--url", url) as terminal:
         terminal.read_until("Ctrl-C ends it")

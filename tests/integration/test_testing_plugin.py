@@ -222,6 +222,7 @@ def test_it_can_be_switched_off(project: Project) -> None:
     assert "fixture 'adeq' not found" in output
 
 
+@pytest.mark.slow
 def test_a_server_of_ones_own(project: Project, url: str) -> None:
     project.write(
         "conftest.py",

@@ -11,6 +11,7 @@ from tests.lua.bench import MakeAny
 from tests.nouns.change.states import watched
 
 
+@pytest.mark.slow
 def test_a_domain_has_a_thousand_policies(make_any: MakeAny) -> None:
     bench = watched(make_any("change"))
 

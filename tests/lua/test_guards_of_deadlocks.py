@@ -22,6 +22,7 @@ def test_an_agent_has_its_turn_when_it_has_come_and_not_before(
     assert len(lock_bench.run(lock_bench.calls.detect()).deadlocks) == found
 
 
+@pytest.mark.slow
 def test_a_long_circle_is_told_in_part(lock_bench: LockBench) -> None:
     lock_bench.real(lock_bench.calls.configure(detect_visits=5_000))
     ring(lock_bench, 300)

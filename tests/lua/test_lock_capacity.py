@@ -106,6 +106,7 @@ def test_more_capacity_makes_no_deadlock(lock_bench: LockBench, most: int) -> No
     assert lock_bench.ask("ZCARD", ":unchecked") == 0
 
 
+@pytest.mark.slow
 def test_the_end_of_a_long_line_is_looked_at_too(lock_bench: LockBench) -> None:
     almost_stuck(lock_bench, 2, waiters=501)
     lock_bench.run(lock_bench.calls.set_capacity("p", 2))
