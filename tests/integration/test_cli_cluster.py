@@ -1,5 +1,6 @@
 """The command line on a cluster of several servers."""
 
+import json
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -52,6 +53,19 @@ def _loaded(cluster: ThreePrimaries) -> list[dict[str, bool]]:
     answer("--cluster", "scripts", "load", "--url", cluster.url)
     scripts: list[dict[str, bool]] = answer("--cluster", "scripts", "verify", "--url", cluster.url)["scripts"]
     return scripts
+
+
+def test_metrics_of_all_servers(cluster: ThreePrimaries) -> None:
+    names = [f"metered-{n}" for n in range(8)]
+    with Adeq.from_url(cluster.url, cluster=True) as client:
+        for name in names:
+            client.queue(name).enqueue("x")
+            client.events("queue", name).register("audit")
+    ended = adeq("--cluster", "metrics", "--once", "-o", "jsonl", "--url", cluster.url)
+    found = [json.loads(line) for line in ended.stdout.splitlines()]
+    streams = {one["labels"]["stream"] for one in found if one["metric"] == "adeq_event_group_lag"}
+    assert streams >= {f"queue:{name}" for name in names}
+    assert len({one["labels"]["server"] for one in found if one["metric"] == "adeq_server_memory_bytes"}) == 3
 
 
 def test_the_doctor_looks_at_one_server(cluster: ThreePrimaries) -> None:

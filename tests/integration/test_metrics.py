@@ -15,7 +15,7 @@ import redis
 from prometheus_client import CollectorRegistry, generate_latest
 from prometheus_client.parser import text_string_to_metric_families
 
-from pyadeq import Adeq, EmbeddedServer, Task
+from pyadeq import Adeq, Backoff, EmbeddedServer, Task
 from pyadeq.ext.metrics import AdeqCollector
 from pyadeq.ext.metrics.collector import never_falling
 from pyadeq.ext.metrics.table import GROUPS, LABELS, LANES, MARKS, TABLE
@@ -190,6 +190,13 @@ def test_groups_that_read_events(adeq: Adeq) -> None:
     assert scraped(adeq)["adeq_events", "queue:jobs"] == events.groups().length
 
 
+def test_queues_without_groups_have_events(adeq: Adeq) -> None:
+    queue = adeq.queue("jobs")
+    for _ in range(3):
+        queue.enqueue("x")
+    assert scraped(adeq)["adeq_events", "queue:jobs"] == 3
+
+
 def test_groups_of_partitions_are_added_up(adeq: Adeq) -> None:
     queue = adeq.partitioned("jobs")
     queue.repartition(2)
@@ -230,6 +237,24 @@ def test_many_lanes_have_few_series(adeq: Adeq) -> None:
     found = scraped(adeq)
     lanes = {key[1]: value for key, value in found.items() if key[0] == "adeq_lane_tasks"}
     assert (len(lanes), lanes["_other"], lanes["group/g0"]) == (LANES + 1, 10, 2)
+
+
+def test_attempts_of_completed_tasks(adeq: Adeq) -> None:
+    queue = adeq.queue("jobs")
+    queue.configure(backoff=Backoff(base=0), max_attempts=5)
+    queue.enqueue_many(["a", "b", "c"])
+    for _ in range(2):
+        first, *_ = queue.claim(limit=1)
+        queue.fail(first, "no", delay=0)
+        queue.promote()
+    for lease in queue.claim(limit=3):
+        queue.ack(lease)
+    found = {key[1:]: value for key, value in scraped(adeq).items() if key[0].startswith("adeq_task_attempts")}
+    runs = [sum(run.outcome is not None for run in queue.runs(view.id)) for view in queue.iterate("completed")]
+    assert sum(runs) == 5
+    assert found["1.0", "jobs"] == runs.count(1)
+    assert found["+Inf", "jobs"] == 3
+    assert scraped(adeq)["adeq_task_attempts_sum", "jobs"] == 5
 
 
 def test_a_scrape_of_ten_queues_costs_few_commands() -> None:

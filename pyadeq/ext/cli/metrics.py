@@ -1,4 +1,4 @@
-"""`adeq metrics`: all queues, locks, changes, sessions and rates of an installation, for Prometheus."""
+"""`adeq metrics`: queues, locks, changes, sessions, rates and groups of events, for Prometheus."""
 
 from __future__ import annotations
 
@@ -29,10 +29,10 @@ def metrics(
     url: Url = DEFAULT_URL,
     output: Output = Format.table,
 ) -> None:
-    """Export metrics of queues, locks, changes, sessions and rates for Prometheus, at /metrics, until a signal ends it.
+    """Export metrics of queues, locks, changes, sessions, rates and groups of events for Prometheus, at /metrics.
 
-    It reads the server at each scrape, and keeps nothing. Several processes export the same values. Needs the extra
-    metrics: pip install "pyadeq[metrics]".
+    It reads the server at each scrape, until a signal ends it. Several processes export the same values. Needs the
+    extra metrics: pip install "pyadeq[metrics]".
     """
     if board:
         print(board_file(), end="")

@@ -11,9 +11,9 @@ from typing import Any, TypeVar
 
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily
 from prometheus_client.registry import Collector
-from redis.exceptions import RedisError
+from redis.exceptions import RedisError, ResponseError
 
-from pyadeq import Adeq, QueueOverview, __version__
+from pyadeq import Adeq, Queue, QueueOverview, __version__
 from pyadeq.errors import AdeqError, ClockError, ScriptError, TransportError
 from pyadeq.ext.installation import event_streams, primaries
 from pyadeq.ext.metrics.table import COUNTED, GROUPS, LANES, MARKS, READERS, TABLE
@@ -23,6 +23,7 @@ SLOWLY = 60.0
 STATES = ("ready", "delayed", "blocked", "running", "stalled", "finished", "dead")
 BOUNDS_MS = tuple(2**power for power in range(0, 28, 2))
 """Every second bucket of the server, which counts in powers of two: exact, because a histogram is cumulative."""
+ATTEMPTS = tuple(2**power for power in range(8))
 FAMILIES = {"gauge": GaugeMetricFamily, "counter": CounterMetricFamily, "histogram": HistogramMetricFamily}
 COUNTERS = [one.name for one in TABLE if one.kind == "counter" and one.labels == ("queue",)]
 NOUNS = {"queue": True, "lock": False, "change": False, "session": True, "rate": True}
@@ -46,10 +47,12 @@ class Families:
         """Add a value of a gauge or a counter."""
         self._found[name].add_metric(labels, value)
 
-    def add_buckets(self, name: str, counts: Mapping[int, int], sum_ms: int, *labels: str) -> None:
-        """Add a histogram. counts: by the upper bound of a bucket in ms; these are not cumulative."""
-        buckets = [(str(ms / 1000), sum(n for bound, n in counts.items() if bound <= ms)) for ms in BOUNDS_MS]
-        self._found[name].add_metric(labels, [*buckets, ("+Inf", sum(counts.values()))], sum_value=sum_ms / 1000)
+    def add_buckets(
+        self, name: str, bounds: Iterable[int], unit: int, counts: Mapping[int, int], total: int, *labels: str
+    ) -> None:
+        """Add a histogram. counts: by the upper bound of a bucket; these are not cumulative. unit: of both, in one."""
+        buckets = [(str(most / unit), sum(n for bound, n in counts.items() if bound <= most)) for most in bounds]
+        self._found[name].add_metric(labels, [*buckets, ("+Inf", sum(counts.values()))], sum_value=total / unit)
 
     def __iter__(self) -> Iterator[Any]:
         return (family for family in self._found.values() if family.samples)
@@ -103,7 +106,8 @@ class AdeqCollector(Collector):
         parts = {name: self._adeq.partitioned(name).overview for name in sorted(parted)}
         overviews |= _readable("queue", refused, parts)
         self._totals = {
-            name: never_falling(self._totals.get(name, {}), overview.counters) for name, overview in overviews.items()
+            name: never_falling(self._totals.get(name, {}), _with_first_attempts(overview.counters))
+            for name, overview in overviews.items()
         }
         for name, overview in overviews.items():
             _queue(families, name, overview, self._totals[name])
@@ -189,8 +193,19 @@ class AdeqCollector(Collector):
         for stream_and_group in worst[:READERS]:
             for what, value in {**found[stream_and_group], **self._lost[stream_and_group]}.items():
                 yield f"adeq_event_group_{what}", value, stream_and_group
-        for name in sorted({name for name, _ in worst[:READERS]}):
+        lengths |= self._lengths()
+        for name in sorted(
+            {name for name, _ in worst[:READERS]} | {one for one in lengths if one.startswith("queue:")}
+        ):
             yield "adeq_events", lengths[name], (name,)
+
+    def _lengths(self) -> Counter[str]:
+        """The events of queues, whether groups read them or not."""
+        found: Counter[str] = Counter()
+        with suppress(ResponseError):  # a user without the right to XLEN
+            for name in self._names["queue"]:
+                found[f"queue:{name.partition('/')[0]}"] += self._adeq.client.xlen(f"{self._queue(name).base}:events")
+        return found
 
     def _marks(self) -> Iterator[Kept]:
         try:
@@ -201,12 +216,15 @@ class AdeqCollector(Collector):
         for text, at in newest.items():
             yield "adeq_mark_timestamp_seconds", at, (text,)
 
+    def _queue(self, name: str) -> Queue:
+        """A queue, or a partition of one."""
+        whole, _, tag = name.partition("/")
+        return self._adeq.partitioned(whole).part(tag) if tag else self._adeq.queue(whole)
+
     def _snapshot(self, name: str) -> None:
         """Take the snapshot of this minute, if no worker has done so."""
-        whole, _, tag = name.partition("/")
-        queue = self._adeq.partitioned(whole).part(tag) if tag else self._adeq.queue(whole)
         try:
-            queue.admin.snapshot()
+            self._queue(name).admin.snapshot()
         except TransportError as error:
             if error.retryable:  # else the user may only read, and the workers of the queue take the snapshots alone
                 raise
@@ -277,9 +295,18 @@ def _queue(families: Families, name: str, stats: QueueOverview, counters: Mappin
         word = counter.removeprefix("adeq_").removeprefix("tasks_").removesuffix("_total")
         families.add(counter, counters.get(word, 0), name)
     for word in ("wait", "run"):
-        counts = {
-            int(bucket.partition(":")[2]): count
-            for bucket, count in counters.items()
-            if bucket.startswith(f"{word}_ms:")
-        }
-        families.add_buckets(f"adeq_task_{word}_seconds", counts, counters.get(f"{word}_ms_sum", 0), name)
+        counts, total = _buckets(counters, f"{word}_ms"), counters.get(f"{word}_ms_sum", 0)
+        families.add_buckets(f"adeq_task_{word}_seconds", BOUNDS_MS, 1000, counts, total, name)
+    counts = _buckets(counters, "attempts")
+    families.add_buckets("adeq_task_attempts", ATTEMPTS, 1, counts, counts[1] + counters.get("attempts_sum", 0), name)
+
+
+def _buckets(counters: Mapping[str, int], word: str) -> dict[int, int]:
+    """The buckets of a histogram by their upper bounds."""
+    return {int(name.partition(":")[2]): count for name, count in counters.items() if name.startswith(f"{word}:")}
+
+
+def _with_first_attempts(counters: Mapping[str, int]) -> dict[str, int]:
+    """The server counts attempts only of tasks that took more than one."""
+    later = sum(_buckets(counters, "attempts").values())
+    return {**counters, "attempts:1": max(0, counters.get("completed", 0) - later)}

@@ -128,9 +128,13 @@ ALERTS = (
 RECORDS = {
     "ade_queue_pending_total": 'sum by (queue) (adeq_tasks{state="ready"})',
     "ade_queue_delayed_total": 'sum by (queue) (adeq_tasks{state="delayed"})',
+    "ade_queue_stream_length": "sum by (queue) "
+    '(label_replace(adeq_events{stream=~"queue:.+"}, "queue", "$1", "stream", "queue:(.+)"))',
     "ade_workers_active_total": "sum by (queue) (adeq_workers)",
     "ade_workers_dead_total": "sum by (queue) (adeq_workers_lost_total)",
     "ade_tasks_failed_rate": "sum by (queue) (rate(adeq_tasks_retried_total[5m]) + rate(adeq_tasks_dead_total[5m]))",
+    "ade_task_attempts": "sum by (queue) (rate(adeq_task_attempts_sum[5m])) "
+    "/ sum by (queue) (rate(adeq_task_attempts_count[5m]))",
     **{f"ade_tasks_{word}_rate": f"sum by (queue) (rate(adeq_tasks_{word}_total[5m]))" for word in PER_SECOND},
 }
 """Metrics under names that dashboards of other systems use; rates are per second."""

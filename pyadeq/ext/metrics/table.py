@@ -183,6 +183,11 @@ BOARD: Final = (
                 "s",
                 (Metric("adeq_task_run_seconds", "histogram", ("queue",), "Time from claimed to completed."),),
             ),
+            Panel(
+                "Attempts of completed tasks",
+                "short",
+                (Metric("adeq_task_attempts", "histogram", ("queue",), "Attempts that completed tasks have taken."),),
+            ),
             Panel("Workers", "short", (Metric("adeq_workers", "gauge", ("queue",), "Live workers."),)),
             Panel(
                 "Lost workers per second",
@@ -265,7 +270,14 @@ BOARD: Final = (
             Panel(
                 "Events in streams",
                 "short",
-                (Metric("adeq_events", "gauge", ("stream",), "Events of a stream with groups. Read once a minute."),),
+                (
+                    Metric(
+                        "adeq_events",
+                        "gauge",
+                        ("stream",),
+                        "Stored events of a queue, or of another stream with groups. Read once a minute.",
+                    ),
+                ),
             ),
         ),
     ),
