@@ -1,6 +1,9 @@
 """Workers without a client of their own: claim, settle and heartbeat by REST."""
 
 import asyncio
+import itertools
+import random
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
@@ -309,3 +312,45 @@ async def test_an_answer_that_was_lost_is_found_again(adeq: Adeq) -> None:
 
 def _headers(scope: Any) -> list[tuple[str, str]]:
     return [(name.decode(), value.decode()) for name, value in scope["headers"]]
+
+
+@pytest.mark.slow
+async def test_clients_that_break_off_and_repeat_lose_no_task(url: str, base_name: str, adeq: Adeq) -> None:
+    """Two processes serve workers that break off half of their claims and repeat them elsewhere: no lease is lost."""
+    queue, chance, runs = adeq.queue("mail"), random.Random(7), dict[str, int]()
+
+    async def work(name: str, services: Sequence[AsyncClient]) -> None:
+        for number in itertools.count(1):
+            while True:
+                body = {"worker": name, "limit": 3, "wait": 2}
+                asking = chance.choice(services).post(CLAIM, json=body, headers={"Idempotency-Key": f"run.{number}"})
+                try:
+                    async with asyncio.timeout(chance.choice([0.003, 0.01, 0.03, 30])):
+                        answer = await asking
+                    break
+                except TimeoutError:
+                    continue
+            leases = answer.json()["leases"]
+            for lease in leases:
+                runs[lease["id"]] = lease["delivery"]
+            acks = [{"id": lease["id"], "token": lease["token"]} for lease in leases]
+            if acks:
+                done = (await chance.choice(services).post(SETTLE, json={"acks": acks})).json()
+                assert [one["status"] for one in done["acks"]] == ["completed"] * len(acks)
+            if len(runs) == 300:
+                return
+
+    async with (
+        served(url, base_name) as one,
+        served(url, base_name) as two,
+        AsyncClient(base_url=one, timeout=60) as first,
+        AsyncClient(base_url=two, timeout=60) as second,
+    ):
+        working = [asyncio.create_task(work(f"w{number}", (first, second))) for number in range(4)]
+        for number in range(300):
+            await queue.enqueue(number)
+            await asyncio.sleep(chance.choice([0, 0, 0.02]))
+        await asyncio.gather(*working)
+    stats = await queue.stats()
+    assert (stats.completed, stats.running, stats.ready) == (300, 0, 0)
+    assert set(runs.values()) == {1}
