@@ -1,6 +1,6 @@
 """Archives many events, reads them back, and compares them field by field.
 
-`python -m bench.archive` does it with a million: about 8 minutes on two cores. bench/results/archive.json
+`python -m bench.archive` does it with a million: about 6 minutes on two cores. bench/results/archive.json
 has one such run.
 """
 
