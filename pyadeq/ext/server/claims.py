@@ -32,6 +32,7 @@ from pyadeq._core.kernel.migration import newest_layout
 from pyadeq.asyncio import Adeq, Claimed, Lease, Queue
 from pyadeq.errors import AdeqError
 from pyadeq.ext.server.problems import Refused
+from pyadeq.ext.server.reads import ask
 
 log = logging.getLogger("pyadeq.server")
 TRIES: Final = 1000
@@ -128,8 +129,7 @@ class Claims:
 
     async def _last(self, part: Queue, asked: Asked) -> Last:
         key = f"{part.base}:worker:{asked.worker}"
-        client: Any = self._adeq.client
-        run, row = await client.hmget(key, ["incarnation", f"slot:{asked.slot}"])
+        run, row = await ask(self._adeq, "hmget", key, ["incarnation", f"slot:{asked.slot}"])
         n, _, given = (_text(row) or "0 0 ").split(" ", 2)
         return Last(_text(run), int(n), bool(given))
 

@@ -12,6 +12,7 @@ from fastapi import Depends, Path, Request
 from pyadeq import library
 from pyadeq.asyncio import Adeq
 from pyadeq.ext.server.problems import Refused
+from pyadeq.ext.server.reads import ask
 from pyadeq.ext.server.rights import REVEAL, Principal, Scope
 
 Authenticate = Callable[[Request], Awaitable[Principal | None]]
@@ -62,9 +63,11 @@ class Gate:
         found = adeq.noun(noun, name)
         bases = getattr(found, "bases", (found.base,))
         for base in bases:
-            if await adeq.client.exists(f"{base}:config"):
+            if await ask(adeq, "exists", f"{base}:config"):
                 return found, True
-        if noun == "queue" and await adeq.client.exists(f"{found.base}:workers"):  # they may come before the first task
+        if noun == "queue" and await ask(
+            adeq, "exists", f"{found.base}:workers"
+        ):  # they may come before the first task
             return found, True
         return found, False
 

@@ -17,6 +17,7 @@ from pyadeq._async.kernel.runner import LONGEST_BLOCK
 from pyadeq.asyncio import Adeq, Event
 from pyadeq.errors import AdeqError, ClientClosed
 from pyadeq.ext.server.problems import Refused
+from pyadeq.ext.server.reads import ask
 
 log = logging.getLogger("pyadeq.server")
 PAGE: Final = 500
@@ -183,19 +184,17 @@ class Live:
 
 async def read(adeq: Adeq, key: str, last: str) -> tuple[list[Entry], bool]:
     """Read a page of the events after an id. Returns also whether some before the page may be gone."""
-    client: Any = adeq.client
-    page = await client.xrange(key, f"({last}", "+", count=PAGE)
-    oldest = await client.xrange(key, "-", "+", count=1)
+    page = await ask(adeq, "xrange", key, f"({last}", "+", count=PAGE)
+    oldest = await ask(adeq, "xrange", key, "-", "+", count=1)
     gap = bool(oldest) and last != START and at(_text(oldest[0][0])) > at(last)
     if not page and oldest and not gap and at(await newest(adeq, key)) < at(last):  # an older backup was restored
-        page, gap = await client.xrange(key, "-", "+", count=PAGE), True
+        page, gap = await ask(adeq, "xrange", key, "-", "+", count=PAGE), True
     return [Entry.of(id, fields) for id, fields in page], gap
 
 
 async def newest(adeq: Adeq, key: str) -> str:
     """The id of the newest event of a stream."""
-    client: Any = adeq.client
-    found = await client.xrevrange(key, count=1)
+    found = await ask(adeq, "xrevrange", key, count=1)
     return _text(found[0][0]) if found else START
 
 

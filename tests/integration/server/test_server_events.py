@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 from fastapi import Request
-from httpx import AsyncClient
+from httpx import AsyncClient, Limits
 
 from pyadeq.asyncio import Adeq
 from pyadeq.ext.server import Principal, Scope, everything, live, rights_of
@@ -63,7 +63,10 @@ async def reading(http: AsyncClient, last: str | None = None, **query: str) -> A
 
 @pytest.fixture
 async def http(url: str, base_name: str) -> AsyncIterator[AsyncClient]:
-    async with served(url, base_name) as address, AsyncClient(base_url=address, timeout=30) as http:
+    async with (
+        served(url, base_name) as address,
+        AsyncClient(base_url=address, timeout=30, limits=Limits(max_connections=200)) as http,
+    ):
         yield http
 
 
@@ -285,6 +288,17 @@ async def test_one_reader_serves_all(url: str, base_name: str, adeq: Adeq, monke
         while not waits:
             await asyncio.sleep(0.01)
         assert waits == [f"{queue.base}:events"]
+
+
+async def test_many_may_begin_at_once(adeq: Adeq, http: AsyncClient) -> None:
+    """More than the pool of the client has connections."""
+    await adeq.queue("mail").enqueue(1, id="a")
+
+    async def first() -> list[str]:
+        async with reading(http, "0-0") as reader:
+            return await reader.names(1)
+
+    assert await asyncio.gather(*[first() for _ in range(150)]) == [["task.enqueued a"]] * 150
 
 
 # Rights
