@@ -48,6 +48,7 @@ if TYPE_CHECKING:
     from pyadeq._sync.queue.mailbox import Batch, Mailbox
     from pyadeq._sync.queue.partitions import PartitionedQueue
     from pyadeq._sync.queue.partitions.areas import PartitionedLimits, PartitionedSchedules, PartitionedShares
+    from pyadeq._sync.queue.partitions.waits import Waits
     from pyadeq._sync.queue.results import Receipt
     from pyadeq._sync.queue.schedules import Schedules
     from pyadeq._sync.queue.settings import QueueSettings
@@ -342,6 +343,7 @@ __all__ = [
     "UnknownGroup",
     "UnknownTask",
     "WaitTimeout",
+    "Waits",
     "WorkerInfo",
     "WorkerReplaced",
     "__version__",

@@ -77,6 +77,7 @@ TWINS = {
     "queue.mailbox": "Batch Mailbox",
     "queue.partitions": "PartitionedQueue",
     "queue.partitions.areas": "PartitionedLimits PartitionedSchedules PartitionedShares",
+    "queue.partitions.waits": "Waits",
     "queue.results": "Receipt",
     "queue.schedules": "Schedules",
     "queue.settings": "QueueSettings",

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from pyadeq._async.queue.mailbox import Batch, Mailbox
     from pyadeq._async.queue.partitions import PartitionedQueue
     from pyadeq._async.queue.partitions.areas import PartitionedLimits, PartitionedSchedules, PartitionedShares
+    from pyadeq._async.queue.partitions.waits import Waits
     from pyadeq._async.queue.results import Receipt
     from pyadeq._async.queue.schedules import Schedules
     from pyadeq._async.queue.settings import QueueSettings
@@ -338,6 +339,7 @@ __all__ = [
     "UnknownGroup",
     "UnknownTask",
     "WaitTimeout",
+    "Waits",
     "Worker",
     "WorkerInfo",
     "WorkerReplaced",

@@ -17,6 +17,7 @@ from pyadeq.ext.server.guard import Guard
 from pyadeq.ext.server.operations import PROBLEMS
 from pyadeq.ext.server.paths import RawPaths
 from pyadeq.ext.server.problems import MEDIA_TYPE, answer_with_problems
+from pyadeq.ext.server.reads import ask
 
 
 class Service(FastAPI):
@@ -75,7 +76,7 @@ def app(
     @service.get("/ready", include_in_schema=False)
     async def ready() -> Response:
         try:
-            await adeq.client.ping()
+            await ask(adeq, "ping")
         except (TransportError, OSError) as error:
             return JSONResponse({"status": "away", "detail": type(error).__name__}, status_code=503)
         return JSONResponse({"status": "ready"})

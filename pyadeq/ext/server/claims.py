@@ -24,15 +24,11 @@ from dataclasses import dataclass
 from time import monotonic
 from typing import Any, Final
 
-from pyadeq import __version__
-from pyadeq._async.kernel.runner import LONGEST_BLOCK
-from pyadeq._async.queue.leases import until_due
-from pyadeq._async.queue.partitions.waits import Waits
-from pyadeq._core.kernel.migration import newest_layout
-from pyadeq.asyncio import Adeq, Claimed, Lease, Queue
+from pyadeq import __version__, library
+from pyadeq.asyncio import Adeq, Claimed, Lease, Queue, Waits
 from pyadeq.errors import AdeqError
 from pyadeq.ext.server.problems import Refused
-from pyadeq.ext.server.reads import ask
+from pyadeq.ext.server.reads import BLOCK, ask
 
 log = logging.getLogger("pyadeq.server")
 TRIES: Final = 1000
@@ -107,7 +103,7 @@ class Claims:
                 pairs = zip(parts, last, strict=True)
                 found = [await self._call(part, asked, one.n) for part, one in pairs if self._is_answer(one, asked)]
                 return [lease for claimed in found for lease in claimed.leases]
-            due = LONGEST_BLOCK
+            due = BLOCK
             for at in [*range(first, len(parts)), *range(first)]:
                 n = await self._next(parts[at], last[at], asked)
                 if n is None:
@@ -119,7 +115,7 @@ class Claims:
                 fires = await self._fire(parts[at], claimed)
                 if claimed.leases:
                     return claimed.leases
-                due = min(due, until_due(claimed), fires)
+                due = min(due, fires, *([] if claimed.next_due is None else [claimed.next_due - claimed.now]))
             if due and not await self._wait(parts, asked, is_there, until, due):
                 return []
         return []
@@ -136,7 +132,7 @@ class Claims:
     async def _next(self, part: Queue, last: Last, asked: Asked) -> int | None:
         """The number of the next claim. None: the request has made all that it may."""
         if last.run != asked.run:
-            about = {"version": __version__, "layout": newest_layout(), "hostname": "http"}
+            about = {"version": __version__, "layout": int(library().manifest["layout"]), "hostname": "http"}
             if await self._adeq.send(part.calls.register(asked.worker, asked.run, about)) != "registered":
                 why = "has a newer run, or was silent for too long; begin a new run"
                 raise Refused(409, "WORKER_REPLACED", f"worker {asked.worker!r} {why}: another text in the key")
@@ -156,7 +152,7 @@ class Claims:
     async def _fire(self, part: Queue, claimed: Claimed) -> float:
         """Fire the schedules that are due, as every worker does. Returns after how many seconds more may be due."""
         if claimed.next_firing is None:
-            return LONGEST_BLOCK
+            return BLOCK
         rest = self._fire_at.get(part.base, 0.0) - monotonic()
         if (left := max(claimed.next_firing - claimed.now, rest)) > 0:
             return left

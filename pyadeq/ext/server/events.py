@@ -20,7 +20,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from starlette.responses import StreamingResponse
 from starlette.types import Send
 
-from pyadeq._core.events.bases import nouns_with_events
+from pyadeq import library
 from pyadeq.asyncio import Adeq, EventBatch, EventGap, EventGroup, Events, PartitionedQueue
 from pyadeq.ext.server.gate import OWN, Gate, missing
 from pyadeq.ext.server.live import PAGE, Entry, Live, at, newest, read, shown
@@ -74,7 +74,7 @@ def reading(role: str = "") -> Any:
         gate: Gate = request.app.state.gate
         principal = await gate.principal(request)
         own, slash, tag = name.partition("/")
-        if noun not in nouns_with_events():
+        if noun == "events" or noun not in library().manifest["nouns"]:
             raise missing("noun", noun)
         check(principal, noun, own, role)
         found = await gate.find(noun, own, False)

@@ -13,11 +13,10 @@ from typing import Any, Final
 
 from redis.exceptions import RedisError
 
-from pyadeq._async.kernel.runner import LONGEST_BLOCK
 from pyadeq.asyncio import Adeq, Event
 from pyadeq.errors import AdeqError, ClientClosed
 from pyadeq.ext.server.problems import Refused
-from pyadeq.ext.server.reads import ask
+from pyadeq.ext.server.reads import BLOCK, ask
 
 log = logging.getLogger("pyadeq.server")
 PAGE: Final = 500
@@ -114,7 +113,7 @@ class Stream:
                 try:
                     entries, gap = await read(self._adeq, self.key, self.last)
                     if not entries:
-                        await self._adeq.block_on(self.key, self.last, LONGEST_BLOCK)
+                        await self._adeq.block_on(self.key, self.last, BLOCK)
                         continue
                 except (RedisError, AdeqError, OSError) as error:
                     if isinstance(error, ClientClosed):

@@ -6,14 +6,23 @@ import asyncio
 from typing import Any, Final
 from weakref import WeakKeyDictionary
 
-from pyadeq.asyncio import Adeq
+from redis.exceptions import RedisError
 
+from pyadeq.asyncio import Adeq
+from pyadeq.errors import TransportError
+
+BLOCK: Final = 10.0
+"""Seconds of one blocking wait, at most."""
 MOST: Final = 20
 """Such reads of one client at a time. Its pool refuses more than it has connections, so the others wait here."""
 _turns: WeakKeyDictionary[Adeq, asyncio.Semaphore] = WeakKeyDictionary()
 
 
 async def ask(adeq: Adeq, command: str, *arguments: Any, **options: Any) -> Any:
-    """Call a method of the redis-py client, when it is our turn."""
+    """Call a method of the redis-py client, when it is our turn. TransportError if the server does not answer."""
     async with _turns.setdefault(adeq, asyncio.Semaphore(MOST)):
-        return await getattr(adeq.client, command)(*arguments, **options)
+        try:
+            return await getattr(adeq.client, command)(*arguments, **options)
+        except RedisError as error:
+            what = f"{command}: {type(error).__name__}: the server did not answer"
+            raise TransportError(what, retryable=True, may_have_applied=False) from error
