@@ -31,7 +31,8 @@ def test_queues_of_all_servers(cluster: ThreePrimaries, tmp_path: Path) -> None:
         ended = adeq("task", "enqueue", name, "--file", str(file), ADEQ_URL=cluster.url, ADEQ_CLUSTER="1")
         assert ended.stdout.split(": ")[1].startswith("1,200 created in")
     rows = answer("--cluster", "queue", "ls", "--url", cluster.url)
-    assert [(row["queue"], row["ready"]) for row in rows] == [(name, 1201) for name in QUEUES]
+    found = [(row["queue"], row["ready"]) for row in rows if row["queue"] in QUEUES]
+    assert found == [(name, 1201) for name in QUEUES]
     assert answer("--cluster", "queue", "pause", QUEUES[0], "--url", cluster.url)["mode"] == "paused"
     assert len(answer("--cluster", "task", "ls", QUEUES[0], "--all", "--url", cluster.url)) == 1201
     assert answer("--cluster", "queue", "purge", QUEUES[0], "--yes", "--url", cluster.url)["deleted"] == 1201

@@ -51,7 +51,9 @@ def copy(tmp_path_factory: pytest.TempPathFactory) -> Path:
         (root / part / "bare").mkdir()
         for file in (SECOND / part / "badge").iterdir():
             if file.is_file():
-                (root / part / "bare" / file.name).write_text(file.read_text().replace("badge", "bare"))
+                (root / part / "bare" / file.name).write_text(
+                    file.read_text().replace("badge", "bare").replace("board", "shelf")
+                )
     for command in ("lua/bundle.py", "pyadeq/_nouns.py", "pyadeq/_unasync.py"):
         run(root, command)
     run_tests(root, "tests/lua/test_sizes.py", "-m", "sizes", "-k", NOUNS, ADEQ_UPDATE_BUDGETS="1")
@@ -130,7 +132,7 @@ with EmbeddedServer() as server, Adeq.from_url(server.url) as client:
     (check,) = [check for check in examine(client).checks if check.name == "memos"]
     assert (check.status, check.found) == ("ok", "1 pad")
     assert client.noun("bare", "a").configure(step=7)["step"] == 7
-    assert json.loads(adeq("bare", "step", "--board", "a", "-o", "json", ADEQ_URL=server.url).stdout)["step"] == 7
+    assert json.loads(adeq("bare", "step", "--shelf", "a", "-o", "json", ADEQ_URL=server.url).stdout)["step"] == 7
     assert json.loads(adeq("bare", "ls", "-o", "json", ADEQ_URL=server.url).stdout) == ["a"]
 rules = acl_rules("memo.write", memo=["a"], badge=["b"], bare=["c"])
 assert [rule for rule in rules if "~" in rule] == [
