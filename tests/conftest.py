@@ -11,6 +11,7 @@ import gc
 import itertools
 import os
 import re
+import signal
 import socket
 import subprocess
 from collections import defaultdict
@@ -36,6 +37,9 @@ from tests.waiting import wait_until
 pytest.register_assert_rewrite("tests.lua.checks")  # other layers use it, too
 # redis-py reads the metadata of its own package for each connection, which takes longer than to connect.
 redis.utils.get_lib_version = cache(redis.utils.get_lib_version)
+# A shell ignores SIGINT for what it starts in the background, and so would the programs that tests interrupt.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 CLUSTER = os.environ.get("ADEQ_TEST_CLUSTER") == "1"
 BUS_OFFSET = 10_000  # a cluster node's second port, above its first
