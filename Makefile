@@ -64,7 +64,7 @@ gen: $(READY) ## write the generated files: lua/dist, lua/manifest.json, the cli
 	$(PY) lua/bundle.py
 	$(PY) pyadeq/_nouns.py
 	$(PY) pyadeq/_unasync.py
-	$(PY) -m pyadeq.ext.server.openapi
+	$(PY) -m pyadeq.ext.server.api.openapi
 
 noun: gen ## of NOUN=…: record budgets, costs and vectors, and run its tests
 	ADEQ_UPDATE_BUDGETS=1 $(PY) -m pytest -q -p no:xdist -m sizes tests/lua/test_sizes.py -k $(NOUN).
@@ -82,7 +82,7 @@ check: $(READY) ## lint, spelling, types, Lua, and whether the generated files a
 	$(PY) lua/tools/lint.py
 	$(PY) pyadeq/_nouns.py --check
 	$(PY) pyadeq/_unasync.py --check
-	$(PY) -m pyadeq.ext.server.openapi --check
+	$(PY) -m pyadeq.ext.server.api.openapi --check
 
 test: export HYPOTHESIS_PROFILE ?= quick
 test: $(READY) ## all tests but the slow ones, in under four minutes, on Valkey from the wheel

@@ -11,10 +11,10 @@ from starlette.responses import JSONResponse, Response
 from pyadeq import __version__
 from pyadeq.asyncio import Adeq
 from pyadeq.errors import TransportError
-from pyadeq.ext.server import changes, configs, events, load, locks, names, queues, rates, sessions, tasks, work
+from pyadeq.ext.server.api import changes, configs, events, load, locks, names, queues, rates, sessions, tasks, work
+from pyadeq.ext.server.api.operations import PROBLEMS
 from pyadeq.ext.server.gate import Authenticate, Gate
 from pyadeq.ext.server.guard import Guard
-from pyadeq.ext.server.operations import PROBLEMS
 from pyadeq.ext.server.paths import RawPaths
 from pyadeq.ext.server.problems import MEDIA_TYPE, answer_with_problems
 from pyadeq.ext.server.reads import ask

@@ -12,8 +12,9 @@ from fastapi import Request
 from httpx import AsyncClient, Limits
 
 from pyadeq.asyncio import Adeq
-from pyadeq.ext.server import Principal, Scope, everything, live, rights_of
-from pyadeq.ext.server import events as server_events
+from pyadeq.ext.server import Principal, Scope, everything, rights_of
+from pyadeq.ext.server.api import events as server_events
+from pyadeq.ext.server.api import live
 from tests.integration.server.conftest import Ask
 from tests.integration.server.serving import served
 

@@ -8,7 +8,7 @@ from httpx import AsyncClient, Response
 
 from pyadeq import asyncio as api
 from pyadeq.asyncio import Adeq
-from pyadeq.ext.server import changes, configs, locks, queues, rates, sessions
+from pyadeq.ext.server.api import changes, configs, locks, queues, rates, sessions
 from tests.integration.server.conftest import Ask
 
 pytestmark = pytest.mark.any_engine

@@ -1,4 +1,4 @@
-"""Writes docs/reference/openapi.json: `python -m pyadeq.ext.server.openapi`. With --check, compares it.
+"""Writes docs/reference/openapi.json: `python -m pyadeq.ext.server.api.openapi`. With --check, compares it.
 
 Two releases of FastAPI may describe the same application in other words. So only what a client depends on is compared:
 paths, operation ids, parameters, the fields of bodies, and the statuses of answers.
@@ -13,7 +13,7 @@ from typing import Any, Final
 
 from pyadeq.ext.server.application import described
 
-FILE: Final = Path(__file__).parents[3] / "docs/reference/openapi.json"
+FILE: Final = Path(__file__).parents[4] / "docs/reference/openapi.json"
 
 
 def document() -> dict[str, Any]:

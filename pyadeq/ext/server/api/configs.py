@@ -10,8 +10,8 @@ from fastapi import APIRouter, Body, Header, Path, Query, Response
 from pydantic import BaseModel
 
 from pyadeq.asyncio import ConfigValue, ConfigVersion, Flag
+from pyadeq.ext.server.api.operations import MOST, PROBLEMS, operation_id, path_of
 from pyadeq.ext.server.gate import Access, access, missing
-from pyadeq.ext.server.operations import MOST, PROBLEMS, operation_id, path_of
 from pyadeq.ext.server.problems import Refused
 from pyadeq.models.base import read_json
 

@@ -8,8 +8,8 @@ from fastapi import APIRouter, Query, Request
 from pydantic import BaseModel
 
 from pyadeq.errors import AdeqError
+from pyadeq.ext.server.api.operations import MOST, PROBLEMS, operation_id
 from pyadeq.ext.server.gate import OWN, Gate
-from pyadeq.ext.server.operations import MOST, PROBLEMS, operation_id
 
 FOLDERS: Final = {
     "queue": "queues",

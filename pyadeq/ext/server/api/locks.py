@@ -13,8 +13,8 @@ from pydantic import BaseModel, Field
 
 from pyadeq.asyncio import LockAdmin, LockInspect, LockRenewal, LockRequest, Locks, RequestState
 from pyadeq.errors import LockMode
+from pyadeq.ext.server.api.operations import PROBLEMS, Operation, add, operation_id, path_of
 from pyadeq.ext.server.gate import Access, access, missing
-from pyadeq.ext.server.operations import PROBLEMS, Operation, add, operation_id, path_of
 from pyadeq.ext.server.problems import Refused
 from pyadeq.ids import new_ulid
 

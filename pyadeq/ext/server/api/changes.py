@@ -10,7 +10,7 @@ from typing import Final
 from fastapi import APIRouter
 
 from pyadeq.asyncio import Changes
-from pyadeq.ext.server.operations import Operation, add
+from pyadeq.ext.server.api.operations import Operation, add
 
 MISSING: Final = {"unknown": 404}
 STEP: Final = {

@@ -8,8 +8,8 @@ from typing import Annotated, Final
 from fastapi import APIRouter, Query, Request
 from pydantic import BaseModel
 
+from pyadeq.ext.server.api.operations import PROBLEMS, operation_id
 from pyadeq.ext.server.gate import OWN, Gate
-from pyadeq.ext.server.operations import PROBLEMS, operation_id
 
 MOST: Final = 100
 """Queues of one request. Each costs one read of the queue, or of each of its partitions."""

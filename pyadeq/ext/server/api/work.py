@@ -14,9 +14,9 @@ from fastapi import APIRouter, Header, Request
 from pydantic import BaseModel, ConfigDict, Field
 
 from pyadeq.asyncio import Failure, Lease, LeaseLost, PartitionedQueue, PayloadError, Queue
-from pyadeq.ext.server.claims import KEY, Asked, Claims, run_and_number
+from pyadeq.ext.server.api.claims import KEY, Asked, Claims, run_and_number
+from pyadeq.ext.server.api.operations import PROBLEMS, operation_id, path_of
 from pyadeq.ext.server.gate import Access, Gate, access
-from pyadeq.ext.server.operations import PROBLEMS, operation_id, path_of
 from pyadeq.ext.server.problems import Refused
 from pyadeq.models.worker import WorkerMode
 

@@ -23,9 +23,9 @@ from pyadeq.asyncio import (
     Schedules,
     Shares,
 )
+from pyadeq.ext.server.api.operations import PROBLEMS, Operation, add, operation_id, path_of
+from pyadeq.ext.server.api.tasks import NewTask
 from pyadeq.ext.server.gate import Access, access
-from pyadeq.ext.server.operations import PROBLEMS, Operation, add, operation_id, path_of
-from pyadeq.ext.server.tasks import NewTask
 from pyadeq.models.base import Seconds
 from pyadeq.models.schedule import Overlap
 

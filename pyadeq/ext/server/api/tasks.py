@@ -13,8 +13,8 @@ from pydantic import BaseModel, Field
 
 from pyadeq import tiers
 from pyadeq.asyncio import LogLine, PartitionedQueue, Queue, TaskRun, TaskView, WaitTimeout
+from pyadeq.ext.server.api.operations import PROBLEMS, operation_id, path_of
 from pyadeq.ext.server.gate import Access, access, missing
-from pyadeq.ext.server.operations import PROBLEMS, operation_id, path_of
 from pyadeq.ext.server.problems import Refused
 from pyadeq.models.queue import CancelStatus, ReceiptStatus, State, Task
 

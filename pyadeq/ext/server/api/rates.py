@@ -7,7 +7,7 @@ from typing import Final
 from fastapi import APIRouter
 
 from pyadeq.asyncio import Rates
-from pyadeq.ext.server.operations import Operation, add
+from pyadeq.ext.server.api.operations import Operation, add
 
 OPERATIONS: Final = (
     Operation("GET /rates/{namespace}/rules", Rates.rules, "observe"),

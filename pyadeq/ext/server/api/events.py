@@ -22,9 +22,9 @@ from starlette.types import Send
 
 from pyadeq import library
 from pyadeq.asyncio import Adeq, EventBatch, EventGap, EventGroup, Events, PartitionedQueue
+from pyadeq.ext.server.api.live import PAGE, Entry, Live, at, newest, read, shown
+from pyadeq.ext.server.api.operations import PROBLEMS, operation_id, path_of
 from pyadeq.ext.server.gate import OWN, Gate, missing
-from pyadeq.ext.server.live import PAGE, Entry, Live, at, newest, read, shown
-from pyadeq.ext.server.operations import PROBLEMS, operation_id, path_of
 from pyadeq.ext.server.problems import Refused
 from pyadeq.ext.server.rights import REVEAL, Principal
 
