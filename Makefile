@@ -36,13 +36,15 @@ export PYTHONDONTWRITEBYTECODE :=
 READY := $(VENV)/.ready
 S3 := .venv-s3
 S3_READY := $(S3)/.ready
+WEB := .venv-web
+WEB_READY := $(WEB)/.ready
 BINDINGS := build/bindings
 VERSION = $(shell sed -n 's/^__version__ = "\(.*\)"/\1/p' pyadeq/_version.py)
 MODULE = pyadeq@v$(VERSION)
 DOCS_READY := $(VENV)/.docs-ready
 
 .DEFAULT_GOAL := help
-.PHONY: help setup gen noun check test test-slow sizes mutants test-unit test-s3 test-engines test-embedding test-all packages package-python package-npm package-crate package-go simulate soak chaos demo bench bench-peers bench-losses figures performance docs clean
+.PHONY: help setup gen noun check test test-slow sizes mutants test-unit test-s3 test-web test-engines test-embedding test-all packages package-python package-npm package-crate package-go simulate soak chaos demo bench bench-peers bench-losses figures performance docs clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -109,6 +111,17 @@ $(S3_READY): pyproject.toml $(READY)
 	@$(S3)/bin/python -m pip install --quiet --disable-pip-version-check --editable '.[archive,cli,embedded]' 's3fs>=2025.3' 'moto[server]>=5.1'
 	@touch $@
 
+test-web: $(WEB_READY) ## the service: schemathesis, a generated client, and a browser, in an environment of its own; needs chromium
+	$(WEB)/bin/python -m tests.attempts $(wildcard tests/web tests/browser) $(ARGS)
+
+$(WEB_READY): pyproject.toml $(READY)
+	@$(PY) -m venv --clear $(WEB)
+	@echo "Installing playwright, schemathesis and a generator of clients into $(WEB), once; this takes a minute and 400 MB"
+	@$(WEB)/bin/python -m pip install --quiet --disable-pip-version-check --editable '.[cli,embedded,schedules,server]' \
+		'axe-playwright-python>=0.1.4' 'httpx>=0.27' 'hypothesis>=6.120' 'mypy>=1.18' 'openapi-python-client>=0.26' \
+		'playwright>=1.55' 'pytest>=8.3' 'pytest-asyncio>=1.0' 'pytest-xdist>=3.6' 'ruff>=0.14' 'schemathesis>=4.5'
+	@touch $@
+
 test-engines: $(READY) ## the tests whose outcome depends on the server, on all engines and modes that test leaves out
 	$(PY) -m tests.engines.suite $(ENGINES) --clusters=$(CLUSTERS) -- $(ARGS)
 
@@ -126,6 +139,7 @@ test-all: ## everything, for hours: all random histories, stories, mutants, size
 	$(MAKE) test-engines
 	$(MAKE) test-embedding
 	$(MAKE) test-s3
+	$(MAKE) test-web
 
 soak: $(READY) ## new random calls and histories, those of locks for SOAK seconds (600), and a hundred thousand stories
 	HYPOTHESIS_PROFILE=soak $(PY) -m pytest -n 2 tests/lua/test_fuzz.py tests/property/test_queue_machine.py tests/property/test_graphs.py $(ARGS)
@@ -213,5 +227,5 @@ $(DOCS_READY): $(READY)
 	@touch $@
 
 clean: ## delete .venv, caches and what was built
-	rm -rf $(VENV) $(S3) build dist site .hypothesis .mypy_cache .pytest_cache .ruff_cache .benchmarks
+	rm -rf $(VENV) $(S3) $(WEB) build dist site .hypothesis .mypy_cache .pytest_cache .ruff_cache .benchmarks
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

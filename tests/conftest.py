@@ -18,6 +18,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import cache
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -44,6 +45,10 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
 CLUSTER = os.environ.get("ADEQ_TEST_CLUSTER") == "1"
 BUS_OFFSET = 10_000  # a cluster node's second port, above its first
 count = itertools.count(1)
+# `make test-web` runs these in an environment of its own.
+collect_ignore = [
+    folder for folder, needs in (("browser", "playwright"), ("web", "schemathesis")) if not find_spec(needs)
+]
 DAMAGED: set[str] = set()  # bases that tests have broken on purpose
 
 for profile in ("dev", "quick", "ci"):

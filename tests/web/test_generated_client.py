@@ -1,0 +1,48 @@
+"""A client that openapi-python-client makes of docs/reference/openapi.json."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.integration.cli import environment
+
+ROOT = Path(__file__).parents[2]
+TOOLS = Path(sys.executable).parent
+# Without these options, newer versions of ruff rewrite annotations so that mypy refuses them.
+CONFIG = """
+post_hooks:
+  - ruff check . --isolated --fix --select I,F401
+  - ruff format . --isolated
+"""
+
+
+def run(*command: str, cwd: Path) -> str:
+    """What a tool prints. Its program is in the environment of the tests."""
+    ended = subprocess.run(
+        [TOOLS / command[0], *command[1:]],
+        cwd=cwd,
+        env=environment(PATH=f"{TOOLS}:/usr/bin:/bin"),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert ended.returncode == 0, ended.stdout + ended.stderr
+    return ended.stdout + ended.stderr
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with the package `made`."""
+    found = tmp_path_factory.mktemp("client")
+    (found / "config.yml").write_text(CONFIG)
+    schema = ROOT / "docs" / "reference" / "openapi.json"
+    words = ("generate", "--path", str(schema), "--meta", "none", "--output-path", "made", "--config", "config.yml")
+    said = run("openapi-python-client", *words, cwd=found)
+    assert said.strip() == "Generating made", "a warning means that it left a part out"
+    return found
+
+
+def test_the_client_has_a_function_for_each_operation(folder: Path) -> None:
+    assert (folder / "made" / "api" / "queue").is_dir()
