@@ -120,3 +120,28 @@ def test_changes_are_followed(config: Config, run: Any, url: str, base_name: str
         process.terminate()
     assert (told["name"], told["status"], told["actor"]) == ("b", "set", "ann")
     assert as_json(run("watch", "--for", "0.1s", "-o", "json")) == []
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("config", "set", "t1", "x"),
+        ("config", "rm", "t1"),
+        ("config", "revert", "t1", "1"),
+        ("config", "configure", "--names-max", "1"),
+        ("flag", "set", "t1", "enabled"),
+        ("flag", "off", "t1"),
+        ("flag", "rm", "t1"),
+    ],
+)
+def test_records_of_a_service_are_not_changed_by_general_commands(
+    words: tuple[str, ...], url: str, base_name: str
+) -> None:
+    with Adeq.from_url(url, prefix=base_name) as client:
+        records = client.config("_tokens")
+        before = records.set("t1", "secret")
+        ended = adeq(*words, "--namespace", "_tokens", "--url", url, ADEQ_PREFIX=base_name)
+        assert (ended.status, "'_tokens' has records of a service" in ended.stderr) == (2, True), ended.stderr
+        assert {name: one.version for name, one in records.all().items()} == {"t1": before}
+        shown = adeq("config", "configure", "--namespace", "_tokens", "--url", url, "-o", "json", ADEQ_PREFIX=base_name)
+        assert (shown.status, "10000" in shown.stdout) == (0, True)

@@ -77,3 +77,18 @@ def test_a_realm_that_does_not_exist_is_named_with_those_that_do(sessions: Sessi
     ended = run("ls", "--realm", "wed")
     assert (ended.status, "--realm: there is no 'wed' on this server" in ended.stderr) == (1, True)
     assert "did you mean web? See adeq session realms" in ended.stderr
+
+
+@pytest.mark.parametrize(
+    "words", [("revoke", "ann", "{handle}"), ("revoke-all", "ann", "--yes"), ("renew-authz", "ann"), ("sweep",)]
+)
+def test_logins_of_a_service_are_not_ended_by_general_commands(
+    words: tuple[str, ...], sessions: Sessions, url: str, base_name: str
+) -> None:
+    with Adeq.from_url(url, prefix=base_name) as client:
+        board = client.sessions("_board")
+        made = board.create("ann")
+        given = [word.format(handle=made.handle) for word in words]
+        ended = adeq("session", *given, "--realm", "_board", "--url", url, ADEQ_PREFIX=base_name)
+        assert (ended.status, "'_board' has records of a service" in ended.stderr) == (2, True), ended.stderr
+        assert [one.handle for one in board.iterate("ann")] == [made.handle]

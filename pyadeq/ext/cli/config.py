@@ -11,7 +11,7 @@ from typing import Annotated, Any
 import typer
 
 from pyadeq import Adeq, Config, ConfigConflict, ConfigValue
-from pyadeq.errors import AdeqError, ConfigError
+from pyadeq.errors import AdeqError
 from pyadeq.ext.cli.arguments import time_option
 from pyadeq.ext.cli.change_put import content_of
 from pyadeq.ext.cli.common import (
@@ -29,7 +29,7 @@ from pyadeq.ext.cli.common import (
 )
 from pyadeq.ext.cli.complete import names_of
 from pyadeq.ext.cli.generated import Commands
-from pyadeq.ext.cli.resolve import existing
+from pyadeq.ext.cli.resolve import existing, refuse_own
 from pyadeq.ext.cli.tables import print_fields, print_rows
 from pyadeq.ext.cli.tree import WITH_VALUE, Group
 from pyadeq.keys import check_name, hint
@@ -124,8 +124,7 @@ def set_(
 
     Exits with 1, and changes nothing, if the name has another version than --expect.
     """
-    if namespace.startswith("_"):
-        raise ConfigError(f"--namespace: {namespace!r} has records of a service; use its own commands, see adeq --help")
+    refuse_own("--namespace", namespace)
     data = content_of("VALUE", value)
     with connected(url) as adeq:
         config = adeq.config(namespace)
@@ -144,6 +143,7 @@ def rm(
     output: Output = Format.table,
 ) -> None:
     """Remove names. Exits with 1 if one of them has no value, or another version than --expect."""
+    refuse_own("--namespace", namespace)
     wanted = [_checked(name) for name in dict.fromkeys(names)]
     with connected(url) as adeq:
         config = _existing(adeq, namespace)
@@ -200,6 +200,7 @@ def revert(
     output: Output = Format.table,
 ) -> None:
     """Set a name to what it was in an earlier version."""
+    refuse_own("--namespace", namespace)
     with connected(url) as adeq:
         config = _existing(adeq, namespace)
         new = _unless_changed(lambda: config.revert(_checked(name), version, expect=expect, actor=actor, reason=reason))

@@ -14,7 +14,7 @@ from pyadeq.ext.cli.change_put import FILES, content_of
 from pyadeq.ext.cli.change_who import Actor, actor_of
 from pyadeq.ext.cli.common import DEFAULT_URL, Format, Output, Url, connected, iso, print_json, print_lines, safe
 from pyadeq.ext.cli.complete import names_of
-from pyadeq.ext.cli.resolve import existing
+from pyadeq.ext.cli.resolve import existing, refuse_own
 from pyadeq.ext.cli.tables import print_fields, print_rows
 from pyadeq.ext.cli.tree import WITH_VALUE, Group
 
@@ -93,6 +93,7 @@ def set_(
 
     `enabled` and `disabled` stand for a boolean flag of that state, which is true if it is enabled.
     """
+    refuse_own("--namespace", namespace)
     content = content_of("FLAG", value) or b""
     data = Flag(name, content).data
     with connected(url) as adeq:
@@ -137,6 +138,7 @@ def rm(
     output: Output = Format.table,
 ) -> None:
     """Remove a flag: programs use their own default values. Exits with 1 if there is none of that name."""
+    refuse_own("--namespace", namespace)
     with connected(url) as adeq:
         config = _existing(adeq, namespace)
         if not config.remove(PREFIX + name, actor=actor_of(actor), reason=reason):
@@ -168,6 +170,7 @@ def history(
 
 
 def _switch(name: str, state: str, reason: str, actor: str | None, namespace: str, url: str, output: Format) -> None:
+    refuse_own("--namespace", namespace)
     word = "on" if state == "ENABLED" else "off"
     with connected(url) as adeq:
         config, who = _existing(adeq, namespace), actor_of(actor)

@@ -16,7 +16,7 @@ from pyadeq.errors import ConfigError
 from pyadeq.ext.cli.arguments import duration, time_option
 from pyadeq.ext.cli.common import DEFAULT_URL, Format, Output, Url, connected, iso, print_json, print_lines, safe
 from pyadeq.ext.cli.complete import names_of
-from pyadeq.ext.cli.resolve import existing
+from pyadeq.ext.cli.resolve import existing, refuse_own
 from pyadeq.ext.cli.scripts import first_sentence
 from pyadeq.ext.cli.tables import print_fields, print_rows
 from pyadeq.ext.cli.tree import WITH_VALUE, Group
@@ -25,6 +25,7 @@ from pyadeq.ids import new_ulid
 OTHERWISE = ("confirm", "migrate", "rewrite")  # the client and `adeq scripts migrate` call them
 FILLED_IN = ("now_ms", "source", "trace", "clock", "rid")  # not for people to say
 CURSOR = "Where the list goes on: the cursor that the page before has shown."
+SERVICE_NOUNS = ("config", "session")  # in which a service has records of its own
 AN_AGE = 1e9  # seconds: more than that is a point in time
 
 
@@ -107,6 +108,8 @@ class Commands:
         """Only what changes something may create it."""
         if script.read_only or (script.id.startswith(f"{self.noun}.configure.") and not any(values.values())):
             return existing(adeq, self.noun, name, self.listing)
+        if self.noun in SERVICE_NOUNS:
+            refuse_own(f"--{self.field}", name)
         return adeq.noun(self.noun, name)
 
 

@@ -64,6 +64,12 @@ def stored_bases(adeq: Adeq, found: Any) -> list[str]:
         return [base for base, exists in zip(bases, pipe.execute(), strict=True) if exists]
 
 
+def refuse_own(option: str, name: str) -> None:
+    """ConfigError for a name with records of a service: general commands must not change them."""
+    if name.startswith("_"):
+        raise ConfigError(f"{option}: {name!r} has records of a service; use its own commands, see adeq --help")
+
+
 def names_by_noun(
     queues: Iterable[str] | None, domains: Iterable[str] | None, only: Iterable[str] | None
 ) -> dict[str, list[str]]:

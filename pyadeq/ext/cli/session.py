@@ -24,7 +24,7 @@ from pyadeq.ext.cli.common import (
     safe,
 )
 from pyadeq.ext.cli.complete import names_of
-from pyadeq.ext.cli.resolve import existing
+from pyadeq.ext.cli.resolve import existing, refuse_own
 from pyadeq.ext.cli.tables import print_fields, print_rows
 from pyadeq.ext.cli.tree import WITH_VALUE, Group
 from pyadeq.ext.doctor import find_names
@@ -125,7 +125,7 @@ def revoke(
 ) -> None:
     """End sessions of a user. Exits with 1 if one of them had ended before."""
     with connected(url) as adeq:
-        sessions = _realm(adeq, realm)
+        sessions = _realm(adeq, realm, writes=True)
         told = [
             answer
             for first in range(0, len(handles), 100)
@@ -155,7 +155,7 @@ def revoke_all(
 ) -> None:
     """End all sessions of a user. Sessions that are created later are valid."""
     with connected(url) as adeq:
-        sessions = _realm(adeq, realm)
+        sessions = _realm(adeq, realm, writes=True)
         confirm(f"This ends all sessions of {user!r} in {realm!r}.", yes, "nothing was ended")
         told = sessions.revoke_all(user, renew_authz=renew_authz)
     if output != Format.table:
@@ -173,7 +173,7 @@ def renew_authz(
 ) -> None:
     """Say that the rights of a user have changed. The programs then read them again."""
     with connected(url) as adeq:
-        version = _realm(adeq, realm).renew_authz(user)
+        version = _realm(adeq, realm, writes=True).renew_authz(user)
     if output != Format.table:
         print_json({"realm": realm, "user": user, "authz_ver": version}, output)
     else:
@@ -188,14 +188,17 @@ def sweep(
 ) -> None:
     """Delete sessions whose lifetime is over. Logins do it, too: this is for a realm without logins."""
     with connected(url) as adeq:
-        ended = _realm(adeq, realm).sweep()
+        ended = _realm(adeq, realm, writes=True).sweep()
     if output != Format.table:
         print_json({"realm": realm, "ended": ended}, output)
     else:
         print(f"{many(ended, 'session')} deleted")
 
 
-def _realm(adeq: Adeq, name: str) -> Sessions:
+def _realm(adeq: Adeq, name: str, *, writes: bool = False) -> Sessions:
+    """The realm. Those of a service are only looked at: their logins end with its tokens."""
+    if writes:
+        refuse_own("--realm", name)
     sessions: Sessions = existing(adeq, "session", name, "adeq session realms")
     return sessions
 
