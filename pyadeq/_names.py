@@ -16,6 +16,7 @@ SHARED = {
     "pyadeq._core.kernel.manifest": "Script library",
     "pyadeq._core.kernel.nouncalls": "NounCalls Result",
     "pyadeq._core.kernel.sending": "Deferred",
+    "pyadeq._core.kernel.tracing": "traced",
     "pyadeq._core.lock.calls": "LockCalls",
     "pyadeq._core.lock.graph": "LockGraph",
     "pyadeq._core.queue.calls": "QueueCalls",

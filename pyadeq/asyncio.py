@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from pyadeq._core.kernel.manifest import Script, library
     from pyadeq._core.kernel.nouncalls import NounCalls, Result
     from pyadeq._core.kernel.sending import Deferred
+    from pyadeq._core.kernel.tracing import traced
     from pyadeq._core.lock.calls import LockCalls
     from pyadeq._core.lock.graph import LockGraph
     from pyadeq._core.queue.calls import QueueCalls
@@ -345,6 +346,7 @@ __all__ = [
     "WorkerReplaced",
     "client_for",
     "library",
+    "traced",
 ]
 
 if not TYPE_CHECKING:  # to a type checker every name would be there

@@ -18,7 +18,7 @@ from pyadeq._core.kernel.durability import Durability
 from pyadeq._core.kernel.manifest import library
 from pyadeq._core.kernel.refusals import Refusal, is_passing, loss_error, refusal_error
 from pyadeq._core.kernel.sending import decoded, pack
-from pyadeq._core.kernel.tracing import Tracing, tracing_of
+from pyadeq._core.kernel.tracing import Tracing, given_trace, tracing_of
 from pyadeq._importing import IMPORTING
 from pyadeq._twins import aio_sleep
 from pyadeq.codec import Codec
@@ -197,7 +197,8 @@ class Adeq(Nouns):
 
     def trace(self) -> str | None:
         """Return the `trace` of a call: the W3C traceparent of the current work."""
-        return self._trace() if self._trace else None
+        given = given_trace() if self._tracing is None else None
+        return given or (self._trace() if self._trace else None)
 
     @property
     def tracing(self) -> Tracing | None:

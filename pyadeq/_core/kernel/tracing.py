@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import AbstractContextManager
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager
+from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any, Protocol
 
 from pyadeq.models.base import encode
@@ -72,6 +73,28 @@ class Tracing(Protocol):
 
     def quiet(self) -> AbstractContextManager[object]:
         """Suppress the spans of other libraries around calls that a worker makes for itself."""
+
+
+_given: ContextVar[str | None] = ContextVar("_given", default=None)
+
+
+@contextmanager
+def traced(traceparent: str | None) -> Iterator[None]:
+    """Give the calls in a with block this W3C traceparent: tasks and events carry it.
+
+    It is for programs without OpenTelemetry that have a traceparent, for example from the header of a request. A client
+    whose `trace` makes spans keeps to its spans. None changes nothing.
+    """
+    before = _given.set(traceparent or _given.get())
+    try:
+        yield
+    finally:
+        _given.reset(before)
+
+
+def given_trace() -> str | None:
+    """Return the traceparent of the innermost block of `traced`."""
+    return _given.get()
 
 
 HEADER = "_otel"

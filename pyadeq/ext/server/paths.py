@@ -1,17 +1,25 @@
 """Names and ids in paths: each is one segment, percent-encoded, and a path is split before it is decoded.
 
 So an id may have a `/`: `GET /v1/queues/mail/tasks/a%2Fb`. Servers decode the whole path first; `RawPaths` undoes it.
+
+Some proxies refuse a `%2F`. For them, the last segment `-` stands for the parameter `id` of the URL:
+`POST /v1/queues/mail/tasks/-:cancel?id=a/b`.
 """
 
 from __future__ import annotations
 
+import re
 from typing import Final
-from urllib.parse import quote, unquote
+from urllib.parse import parse_qs, quote, unquote
 
 from starlette.convertors import Convertor, register_url_convertor
 from starlette.types import ASGIApp, Receive, Scope, Send
 
+from pyadeq.ext.server.problems import Refused, answer_of
+
 SEGMENT: Final = "adeq_segment"
+_STANDS_FOR: Final = re.compile(r"(.*/)-(?=[:/]|$)")
+"""A path up to its last segment `-`, which may have a verb behind it: `-:cancel`."""
 
 
 class Segment(Convertor[str]):
@@ -49,5 +57,12 @@ class RawPaths:
             raw = scope["raw_path"].partition(b"?")[0].decode("latin-1")
             if scope["path"].startswith(f"{prefix}/"):  # a proxy may have taken the prefix away
                 raw = "/" + "/".join(raw.split("/")[1 + prefix.count("/") :])
+            if (stand_in := _STANDS_FOR.match(raw)) and b"id=" in scope["query_string"]:
+                ids = parse_qs(scope["query_string"].decode("latin-1"), errors="replace").get("id", ["-"])
+                if len(ids) > 1:
+                    refused = Refused(400, "BAD_REQUEST", "?id: it is there several times; allowed: one id")
+                    await answer_of(refused)(scope, receive, send)
+                    return
+                raw = f"{stand_in[1]}{segment(ids[0])}{raw[stand_in.end() :]}"
             scope = {**scope, "path": prefix + raw}
         await self._app(scope, receive, send)

@@ -3,9 +3,15 @@
 import asyncio
 
 import pytest
-from httpx import AsyncClient
+from fastapi import Request
+from httpx import ASGITransport, AsyncClient
+from opentelemetry.sdk.trace import TracerProvider
+from opentelemetry.sdk.trace.export import SimpleSpanProcessor
+from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 
 from pyadeq.asyncio import Adeq
+from pyadeq.ext.otel import Traces
+from pyadeq.ext.server import Principal, app, everything
 from tests.integration.server.conftest import Ask
 
 pytestmark = pytest.mark.any_engine
@@ -45,6 +51,64 @@ async def test_an_id_is_one_segment(http: AsyncClient, id: str) -> None:
     encoded = id.replace("/", "%2F").replace("..", "%2E%2E").replace(":", "%3A").replace("+", "%2B")
     assert (await http.get(f"{TASKS}/{encoded}/runs")).json() == {"items": []}
     assert (await http.post(f"{TASKS}/{encoded}:cancel")).json() == {"status": "cancelled"}
+
+
+async def test_an_id_may_be_in_the_query(http: AsyncClient) -> None:
+    await http.post(TASKS, json={"id": "a/b:c"})
+    await http.post(TASKS, json={"id": "-"})
+    assert (await http.get(f"{TASKS}/-?id=a/b:c")).json()["id"] == "a/b:c"
+    assert (await http.get(f"{TASKS}/-/runs", params={"id": "a/b:c"})).json() == {"items": []}
+    assert (await http.get(f"{TASKS}/-")).json()["id"] == "-"
+    assert (await http.get(f"{TASKS}/-?task_id=a")).json()["id"] == "-"
+    assert (await http.get(f"{TASKS}/-?id=a&id=b")).status_code == 400
+    assert (await http.get(f"{TASKS}/-?id=none")).status_code == 404
+    assert (await http.post(f"{TASKS}/-:cancel?id=a%2Fb%3Ac")).json() == {"status": "cancelled"}
+
+
+async def test_a_name_in_the_query_is_behind_the_same_rights(asking: Ask, http: AsyncClient) -> None:
+    await http.post("/v1/queues/news/tasks", json={"id": "a"})
+    mail = asking("queue.observe", names=("mail",))
+    assert (await mail.get("/v1/queues/-?id=news")).status_code == 404
+    assert (await mail.get("/v1/configs/-/values?id=_tokens")).status_code == 404
+
+
+@pytest.mark.parametrize(
+    ("header", "known"),
+    [
+        ("00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01", True),
+        ("00-4BF92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01", False),
+        ("00-00000000000000000000000000000000-00f067aa0ba902b7-01", False),
+        ("ff-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01", False),
+        ("x" * 10_000, False),
+    ],
+)
+async def test_a_task_has_the_trace_of_its_request(http: AsyncClient, header: str, known: bool) -> None:
+    await http.post(TASKS, json={"id": "a"}, headers={"traceparent": header})
+    await http.post(TASKS, json={"id": "b"})
+    traces = [(await http.get(f"{TASKS}/{id}")).json()["trace"] for id in ("a", "b")]
+    assert traces == [header if known else None, None]
+
+
+async def test_the_span_of_an_enqueue_is_in_the_trace_of_its_request(url: str, base_name: str) -> None:
+    spans = InMemorySpanExporter()
+    provider = TracerProvider()
+    provider.add_span_processor(SimpleSpanProcessor(spans))
+    trace, span = "4bf92f3577b34da6a3ce929d0e0e4736", "00f067aa0ba902b7"
+
+    async def anybody(_: Request) -> Principal:
+        return everything("ann")
+
+    async with Adeq.from_url(url, prefix=base_name, trace=Traces(tracer_provider=provider)) as adeq:
+        service = app(adeq, authenticate=anybody, unmarked=True)
+        async with AsyncClient(transport=ASGITransport(service), base_url="http://service") as http:
+            headers = {"traceparent": f"00-{trace}-{span}-01", "tracestate": "a=1"}
+            await http.post(TASKS, json={"id": "a"}, headers=headers)
+            stored = (await http.get(f"{TASKS}/a")).json()["trace"]
+    (made,) = spans.get_finished_spans()
+    assert made.parent is not None
+    assert (f"{made.parent.trace_id:032x}", f"{made.parent.span_id:016x}") == (trace, span)
+    assert stored.split("-")[1:3] == [trace, f"{made.context.span_id:016x}"]
+    assert made.context.trace_state.get("a") == "1"
 
 
 async def test_a_request_waits_for_the_end(adeq: Adeq, http: AsyncClient) -> None:

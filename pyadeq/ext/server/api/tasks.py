@@ -16,6 +16,7 @@ from pyadeq.asyncio import LogLine, PartitionedQueue, Queue, TaskRun, TaskView, 
 from pyadeq.ext.server.api.operations import PROBLEMS, operation_id, path_of
 from pyadeq.ext.server.gate import Access, access, missing
 from pyadeq.ext.server.problems import Refused
+from pyadeq.ext.server.traces import in_trace_of
 from pyadeq.models.queue import CancelStatus, ReceiptStatus, State, Task
 
 LONGEST_WAIT: Final = 60.0
@@ -98,7 +99,8 @@ async def enqueue(
 ) -> Any:
     """Enqueue a task. Answers at once, or with `Prefer: wait=30` when the task has ended, at most after 30 seconds.
 
-    A task of an `Idempotency-Key` has an id that is made of the key, as long as the task is kept.
+    A task of an `Idempotency-Key` has an id that is made of the key, as long as the task is kept. The header
+    `traceparent` becomes the trace of the task.
     """
     fields: dict[str, Any] = {name: getattr(task, name) for name in task.model_fields_set}
     if access.scope.user is not None and fields.setdefault("user", access.scope.user) != access.scope.user:
@@ -114,7 +116,8 @@ async def enqueue(
     if wait:
         fields["reply"] = True
     payload = fields.pop("payload", None)
-    receipt = await access.found.enqueue(payload, **fields, rid=rid)
+    with in_trace_of(access.adeq, request.headers):
+        receipt = await access.found.enqueue(payload, **fields, rid=rid)
     if receipt.status == "exists" and idempotency_key is not None:
         raise Refused(422, "KEY_REUSED", "Idempotency-Key: another request has this key; send another key")
     response.headers["Location"] = str(request.url_for("get_task", queue=access.name, id=receipt.id).path)
