@@ -13,6 +13,8 @@ another service. Each exit asks this module, and nothing else decides.
 Content is the payload, the headers, the result, the text of the progress, the log, and where the output is. Words are
 the user, the tags, the keys and the source.
 
+Changes have no tier, because reviewers have to read them. Each exit shows them whole.
+
 The methods of a queue are no exit: a program that may read the queue reads everything. Whoever must not read it gets
 no access to the server, or the data is encrypted with a codec.
 """

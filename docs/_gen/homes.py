@@ -193,11 +193,6 @@ def _page(place: str) -> str:
     return f"[{text.partition(chr(10))[0].removeprefix('# ')}](../{place})"
 
 
-def _later(name: str) -> str:
-    words, _ = load()["later"][name]
-    return f"not in this release ({words})"
-
-
 KINDS: dict[str, Callable[[str], str]] = {
     "key": _key,
     "field": _field,
@@ -213,5 +208,4 @@ KINDS: dict[str, Callable[[str], str]] = {
     "command": _command,
     "python": _python,
     "page": _page,
-    "later": _later,
 }

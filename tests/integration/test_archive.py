@@ -7,7 +7,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -33,7 +33,7 @@ KILLED = """
 import os, pathlib, signal, sys
 from pyadeq import Adeq, Events
 from pyadeq.ext.archive import Archive, write
-url, prefix, place, last = sys.argv[1:]
+url, prefix, place, last, stream = sys.argv[1:]
 steps = 0
 
 def step(owner, name):
@@ -54,7 +54,7 @@ for owner, name in (
 ):
     step(owner, name)
 with Adeq.from_url(url, prefix=prefix) as adeq:
-    Archive(place).write(adeq, streams=["queue:jobs"], hold=1)
+    Archive(place).write(adeq, streams=[stream], hold=1)
 print(steps)
 """
 
@@ -88,6 +88,28 @@ def on_server(client: Adeq, stream: str = "queue:jobs") -> list[Event]:
 
 def archived(archive: Archive, stream: str = "queue:jobs") -> list[Event]:
     return [one.event for one in archive.read(streams=[stream]) if one.event]
+
+
+def kill_at_each_step(client: Adeq, url: str, place: Path, stream: str, work: Callable[[], object]) -> None:
+    """Archive after some work, and kill the process before its first step. Then before its second, and so on.
+
+    In the end, the archive has all events, each once.
+    """
+    for last in range(1, 100):
+        work()
+        words = [sys.executable, "-c", KILLED, url, client.prefix, str(place), str(last), stream]
+        ended = subprocess.run(words, capture_output=True, text=True, check=False)
+        if ended.returncode == 0:
+            break
+        assert ended.returncode == -signal.SIGKILL, ended.stderr
+    else:
+        pytest.fail("it never came to its end")
+    assert last > 10
+    archive = Archive(str(place))
+    wait_until(lambda: archive.write(client, streams=[stream], hold=1) and archive.lag(client)[stream] == 0)
+    found = archive.verify(client, streams=[stream])
+    assert (found.problems, found.twice) == ((), 0)
+    assert archived(archive, stream) == on_server(client, stream)
 
 
 def files(place: Path) -> list[Path]:
@@ -157,20 +179,7 @@ def test_a_run_that_is_killed_at_any_step_loses_and_doubles_nothing(
     client: Adeq, jobs: Queue, url: str, tmp_path: Path
 ) -> None:
     archive = Archive(str(tmp_path))
-    for last in range(1, 100):
-        work(jobs, 40)
-        words = [sys.executable, "-c", KILLED, url, client.prefix, str(tmp_path), str(last)]
-        ended = subprocess.run(words, capture_output=True, text=True, check=False)
-        if ended.returncode == 0:
-            break
-        assert ended.returncode == -signal.SIGKILL, ended.stderr
-    else:
-        pytest.fail("it never came to its end")
-    assert last > 10
-    wait_until(lambda: archive.write(client, hold=1) and archive.lag(client)["queue:jobs"] == 0)
-    found = archive.verify(client)
-    assert (found.problems, found.twice) == ((), 0)
-    assert archived(archive) == on_server(client)
+    kill_at_each_step(client, url, tmp_path, "queue:jobs", lambda: work(jobs, 40))
     ended_tasks = [id for one in on_server(client) if one.event in ("task.completed", "task.dead") for id in one.ids]
     assert sorted(one.task["id"] for one in archive.read() if one.task) == sorted(ended_tasks)
     left = [path for path in files(tmp_path) if path.name.startswith(".")]

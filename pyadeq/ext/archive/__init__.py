@@ -1,4 +1,4 @@
-"""An archive of events and of the records of ended tasks, in a folder or at any URL that fsspec knows.
+"""An archive of events and of the records of ended tasks and changes, in a folder or at any URL that fsspec knows.
 
 Needs the extra `archive`: pip install 'pyadeq[archive]'.
 """

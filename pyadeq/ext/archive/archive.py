@@ -20,7 +20,7 @@ Progress = Callable[[str, int], object]
 
 
 class Archive:
-    """Events of an installation, and the records of its ended tasks, as compressed lines of JSON.
+    """Events of an installation, and records of its ended tasks and changes, as compressed lines of JSON.
 
     url: a folder, or a URL that fsspec knows, such as `s3://bucket/folder`. options: what fsspec takes for it.
 
@@ -44,6 +44,7 @@ class Archive:
         group: str = GROUP,
         since: Moment | None = None,
         tasks: bool = True,
+        changes: bool = True,
         limit: int | None = None,
         hold: Seconds = 60.0,
         progress: Progress | None = None,
@@ -57,6 +58,7 @@ class Archive:
         since: older events are left out.
         tasks: whether to archive the records of tasks when they end, as far as their data tier allows. If the client
         has a codec, payloads, results and errors stay out.
+        changes: whether to archive the records of changes when they end, and again when somebody comments on them.
         limit: at most about this number of events of each stream.
         hold: seconds after which events that were read and not acknowledged are read again: longer than the store needs
         for 10,000 events.
@@ -67,7 +69,8 @@ class Archive:
         done: list[Written] = []
         refused: list[AdeqError] = []
         for stream in streams or self.streams(adeq):
-            writer = StreamWriter(adeq, self._store, stream, group, hold_s, tasks, since_s)
+            records = changes if stream.startswith("change:") else tasks
+            writer = StreamWriter(adeq, self._store, stream, group, hold_s, records, since_s)
             tell = None if progress is None else lambda read, stream=stream: progress(stream, read)
             try:
                 done.append(writer.write(limit, tell))

@@ -12,7 +12,7 @@ from collections.abc import Iterable
 from datetime import UTC, datetime
 from typing import Any, Final, NamedTuple, Self
 
-from pyadeq import Event, EventGap, tiers
+from pyadeq import Change, Event, EventGap, tiers
 from pyadeq.models import TaskView
 
 Id = tuple[int, int]
@@ -25,18 +25,27 @@ PATH: Final = re.compile(
 )
 DEEPEST: Final = 100
 """Levels of a payload or result; what is nested deeper is archived as its text."""
-ENDED: Final = ("completed", "cancelled", "dead")
-ENDS: Final = frozenset(f"task.{state}" for state in (*ENDED, "expired"))
-"""The events after which an archive looks for the records of tasks."""
+ENDED: Final = {
+    "queue": ("completed", "cancelled", "dead"),
+    "change": ("completed", "failed", "rejected", "cancelled"),
+}
+"""The states in which a task or a change is archived."""
+ENDS: Final = {
+    "queue": frozenset(f"task.{state}" for state in (*ENDED["queue"], "expired")),
+    "change": frozenset(f"change.{state}" for state in ENDED["change"]),
+}
+"""The events after which an archive looks for records."""
+COMMENTED: Final = "change.commented"
+"""This one may come after the end of a change, and adds to its record."""
 
 
 class Archived(NamedTuple):
-    """A line of an archive: an event, the record of a task, or a gap.
+    """A line of an archive: an event, the record of a task or of a change, or a gap.
 
     stream: such as `queue:default`.
-    id: of the event; for a task, of the event that says that it has ended; for a gap, of the first event after it.
+    id: of the event; for a record, of the event after which it was read; for a gap, of the first event after it.
     event: as a group reads it. gap: events that were lost before they could be archived.
-    task: the fields of a TaskView that its data tier allows.
+    task: the fields of a TaskView that its data tier allows. change: the fields of a Change, with its requests and log.
     """
 
     stream: str
@@ -44,13 +53,15 @@ class Archived(NamedTuple):
     event: Event | None = None
     task: dict[str, Any] | None = None
     gap: EventGap | None = None
+    change: dict[str, Any] | None = None
 
     @property
     def key(self) -> Key:
         """What two lines have in common if they are the same one, written twice. It also sorts the lines."""
         if self.gap:
             return *id_of(self.id), 0, str(self.gap.number)
-        return *id_of(self.id), 1 if self.task else 2, self.task["id"] if self.task else ""
+        record = self.task or self.change
+        return *id_of(self.id), 1 if record else 2, record["id"] if record else ""
 
     def as_line(self) -> bytes:
         """Return the line as JSON, with its end."""
@@ -60,6 +71,8 @@ class Archived(NamedTuple):
             del value["again"]  # says how it was read, not what it is
         elif self.task:
             value |= {"type": "task", "id": self.id, "task": self.task}
+        elif self.change:
+            value |= {"type": "change", "id": self.id, "change": self.change}
         elif self.gap:
             value |= {"type": "gap", "id": self.id, **self.gap._asdict()}
         return json.dumps(value, separators=(",", ":")).encode() + b"\n"
@@ -72,7 +85,7 @@ class Archived(NamedTuple):
         if kind == "event":
             return cls(stream, value["id"], event=Event.from_json(value))
         id = value.pop("id")
-        return cls(stream, id, task=value["task"]) if kind == "task" else cls(stream, id, gap=EventGap(**value))
+        return cls(stream, id, gap=EventGap(**value)) if kind == "gap" else cls(stream, id, **value)
 
 
 class Part(NamedTuple):
@@ -144,16 +157,25 @@ def day_of(id: str) -> str:
     return datetime.fromtimestamp(id_of(id)[0] / 1000, UTC).date().isoformat()
 
 
-def record_of(task: TaskView, sealed: bool) -> dict[str, Any]:
+def task_record(task: TaskView, sealed: bool) -> dict[str, Any]:
     """Return what an archive may keep of a task. sealed: a codec has opened it, so its content stays out."""
     task = tiers.shown(task)
     if sealed:
         task = task.model_copy(update={"data": None, "result_data": None, "error": None})
-    content = {"payload", "result", "headers"}
-    found = task.model_dump(mode="json", exclude_none=True, exclude=content)
-    for name, data in (("payload", task.data), ("result", task.result_data), ("headers", None)):
-        value = getattr(task, name)
-        if value is not None and not _is_deep(value):
+    return _record(task, {"payload": task.data, "result": task.result_data, "headers": None})
+
+
+def change_record(change: Change) -> dict[str, Any]:
+    """Return what an archive keeps of a change: all of it, because changes have no data tier."""
+    return _record(change, {"parameters": change.data, "preview": change.preview})
+
+
+def _record(model: TaskView | Change, content: dict[str, bytes | None]) -> dict[str, Any]:
+    """Return the fields of a model. content: those that may be anything, with their bytes."""
+    found = model.model_dump(mode="json", exclude_none=True, exclude=set(content))
+    for name, data in content.items():
+        value = getattr(model, name)
+        if value is not None and not isinstance(value, bytes) and not _is_deep(value):
             found[name] = value
         elif data:
             found[name] = data.decode(errors="replace")

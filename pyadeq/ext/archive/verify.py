@@ -46,6 +46,7 @@ class Verified:
     bytes: int
     events: int
     tasks: int
+    changes: int
     gaps: int
     lost: int
     twice: int
@@ -82,7 +83,7 @@ class Verifier:
 
     def verify(self) -> Verified:
         """Read all parts."""
-        events = tasks = gaps = lost = 0
+        events = tasks = changes = gaps = lost = 0
         digest = hashlib.sha256()
         for one in merged(self._parts, self._lines, self._note_twice):
             if one.event:
@@ -90,6 +91,8 @@ class Verifier:
                 digest.update(one.as_line())
             elif one.task:
                 tasks += 1
+            elif one.change:
+                changes += 1
             elif one.gap:
                 gaps += 1
                 lost += one.gap.lost or 0
@@ -98,6 +101,7 @@ class Verifier:
             bytes=self._bytes,
             events=events,
             tasks=tasks,
+            changes=changes,
             gaps=gaps,
             lost=lost,
             twice=self._twice,

@@ -6,10 +6,23 @@ from collections.abc import Callable, Iterator, Sequence
 from itertools import islice
 from typing import Final, NamedTuple
 
-from pyadeq import Adeq, Event, EventGap, Events, Queue
+from pyadeq import Adeq, Change, Changes, Event, EventGap, Events, Queue
 from pyadeq.errors import UnknownGroup
-from pyadeq.ext.archive.lines import ENDED, ENDS, Archived, Id, Key, Part, day_of, id_of, record_of
+from pyadeq.ext.archive.lines import (
+    COMMENTED,
+    ENDED,
+    ENDS,
+    Archived,
+    Id,
+    Key,
+    Part,
+    change_record,
+    day_of,
+    id_of,
+    task_record,
+)
 from pyadeq.ext.archive.store import Store
+from pyadeq.models import TaskView
 
 MOST: Final = 10_000
 """Events in a part. A group has at most this number of events that are delivered and not acknowledged."""
@@ -18,13 +31,15 @@ ROOM: Final = 16 * 2**20
 """Bytes of lines in a part, about. It bounds the memory of a run."""
 RECORDS: Final = 100
 """Tasks that are read at once. Each may have a payload and a result of 1 MiB."""
+LOG: Final = 1000
+"""Entries of the log of a change: all that there may be."""
 
 
 class Written(NamedTuple):
     """What was archived of a stream.
 
-    events, tasks, parts, bytes: how many of them, and the size of the files.
-    gone: records of ended tasks that were deleted before they could be archived.
+    events, tasks, changes, parts, bytes: how many of them, and the size of the files.
+    gone: records of ended tasks and changes that were deleted before they could be archived.
     lost: events that the bound of memory has deleted before they could be archived; -1: an unknown number.
     left_out: events that are older than `since`, or that an earlier run has stored and not acknowledged.
     """
@@ -32,6 +47,7 @@ class Written(NamedTuple):
     stream: str
     events: int = 0
     tasks: int = 0
+    changes: int = 0
     parts: int = 0
     bytes: int = 0
     gone: int = 0
@@ -57,7 +73,7 @@ class Open:
 
     def add(self, one: Archived) -> None:
         """Add a line; an empty one only counts."""
-        if one.event is None and one.task is None and one.gap is None:
+        if one == Archived(self._stream, one.id):
             self._done = self._done._replace(gone=self._done.gone + 1)
             return
         self._first, self._last = self._first or one.id, one.id
@@ -65,7 +81,9 @@ class Open:
         self._lines.append(one.as_line())
         self.room -= len(self._lines[-1])
         lost = (one.gap.lost or -1) if one.gap else 0
-        self._done = self._done.plus(Written("", one.event is not None, one.task is not None, lost=lost))
+        self._done = self._done.plus(
+            Written("", one.event is not None, one.task is not None, one.change is not None, lost=lost)
+        )
 
     def put(self, store: Store) -> Written:
         """Store it, unless it is empty. Returns what is in it."""
@@ -79,11 +97,12 @@ class Open:
 class StreamWriter:
     """Archives the events of one stream.
 
+    records: whether to archive the records of the tasks or changes that end.
     since: events before it are acknowledged, but not stored. None: all are stored.
     """
 
     def __init__(
-        self, adeq: Adeq, store: Store, stream: str, group: str, hold: float, tasks: bool, since: float | None
+        self, adeq: Adeq, store: Store, stream: str, group: str, hold: float, records: bool, since: float | None
     ) -> None:
         noun, _, name = stream.partition(":")
         self.stream = stream
@@ -92,7 +111,12 @@ class StreamWriter:
         self._group = group
         self._hold = hold
         self._since_ms = 0 if since is None else round(since * 1000)
-        self._queue = _queue(adeq, name) if noun == "queue" and tasks else None
+        self._source: Queue | Changes | None = None
+        if records and noun == "queue":
+            self._source = _queue(adeq, name)
+        elif records and noun == "change":
+            self._source = adeq.changes(name)
+        self._ends = ENDS[noun] | {COMMENTED} if self._source else frozenset()
         self._sealed = adeq.codec is not None
 
     def lag(self) -> int:
@@ -153,7 +177,7 @@ class StreamWriter:
         ]
         done = Written(self.stream, left_out=len(events) - len(new))
         part = Open(self.stream)
-        # An event is the last of its lines. So if a part has it, the records of its tasks are stored, too.
+        # An event is the last of its lines. So if a part has it, its records are stored, too.
         for line in self._lines(sorted(new, key=lambda one: id_of(one.id)), gap_line):
             if line.key in known:
                 continue
@@ -163,29 +187,49 @@ class StreamWriter:
         return done.plus(part.put(self._store))
 
     def _lines(self, events: Sequence[Event], gap: Archived | None) -> Iterator[Archived]:
-        """Yield the gap, and for each event the records of the tasks that it ends, and the event.
+        """Yield the gap, and for each event the records of the tasks or changes that it ends, and the event.
 
         For a record that is gone, the line is empty.
         """
         steps = iter([(one, id) for one in events for id in self._ended(one)])
         while some := list(islice(steps, RECORDS)):
             ids = list(dict.fromkeys(id for _, id in some if id is not None))
-            found = dict(zip(ids, self._queue.get_many(ids), strict=True)) if self._queue and ids else {}
+            found = self._records(ids)
             for event, id in some:
                 if gap and gap.key < (*id_of(event.id), 0):
                     yield gap
                     gap = None
                 if id is None:
                     yield Archived(self.stream, event.id, event=event)
-                elif (task := found[id]) is None:
-                    yield Archived(self.stream, event.id)
-                elif task.state in ENDED:  # else it was retried meanwhile, and ends again
-                    yield Archived(self.stream, event.id, task=record_of(task, self._sealed))
+                elif line := self._line(event, found.get(id)):
+                    yield line
         if gap:
             yield gap
 
     def _ended(self, event: Event) -> list[str | None]:
-        return [*(event.ids if self._queue and event.event in ENDS else ()), None]
+        return [*(event.ids if event.event in self._ends else ()), None]
+
+    def _records(self, ids: Sequence[str]) -> dict[str, TaskView | Change | None]:
+        if not ids or not self._source:
+            return {}
+        if isinstance(self._source, Changes):
+            return dict(zip(ids, self._source.get_many(ids, requests=True, log=LOG, texts=True), strict=True))
+        return dict(zip(ids, self._source.get_many(ids), strict=True))
+
+    def _line(self, event: Event, record: TaskView | Change | None) -> Archived | None:
+        """Return the line of a record: an empty one if it is gone. None if it belongs to a later event.
+
+        A task may have been retried since the event, and a change reopened. It is archived when it ends again.
+        """
+        if record is None:
+            return Archived(self.stream, event.id) if event.event != COMMENTED else None
+        if isinstance(record, TaskView):
+            if record.state not in ENDED["queue"]:
+                return None
+            return Archived(self.stream, event.id, task=task_record(record, self._sealed))
+        if record.state not in ENDED["change"] or (record.ended or 0) > event.timestamp:
+            return None
+        return Archived(self.stream, event.id, change=change_record(record))
 
     def _known(self, ids: Sequence[str]) -> set[Key]:
         """Return the keys of all lines with these ids that are stored already.

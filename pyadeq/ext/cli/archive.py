@@ -1,4 +1,4 @@
-"""`adeq archive`: events and records of ended tasks, in a folder or at any URL that fsspec knows."""
+"""`adeq archive`: events and records of ended tasks and changes, in a folder or at any URL that fsspec knows."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from pyadeq.ext.cli.tree import noun
 if TYPE_CHECKING:
     from pyadeq.ext.archive import Archive, Archived, Written
 
-app = noun("Archives: events and ended tasks, in a folder or a bucket.")
+app = noun("Archives: events, ended tasks and changes, in a folder or a bucket.")
 
 Place = Annotated[
     str, typer.Argument(metavar="PLACE", help="A folder, or a URL that fsspec knows: s3://bucket/folder.")
@@ -50,13 +50,16 @@ def write(
     stream: Streams = None,
     since: Since = None,
     tasks: Annotated[bool, typer.Option("--tasks/--no-tasks", help="Archive the records of tasks that end.")] = True,
+    changes: Annotated[
+        bool, typer.Option("--changes/--no-changes", help="Archive the records of changes that end.")
+    ] = True,
     group: GroupName = "archive",
     hold: Annotated[float, time_option("Events that a killed run has read come again after this time.")] = "1m",  # type: ignore[assignment]
     limit: Annotated[int | None, typer.Option(min=1, metavar="N", help="About this number of events a stream.")] = None,
     url: Url = DEFAULT_URL,
     output: Output = Format.table,
 ) -> None:
-    """Archive the events that are not archived yet, and the records of the tasks that they end.
+    """Archive the events that are not archived yet, and the records of the tasks and changes that they end.
 
     It reads as a group of the events, so each run goes on where the last one has ended, also if that was killed. What
     the data tier of a task hides stays out; payloads that a codec has sealed stay sealed. Each archive needs a group of
@@ -66,7 +69,7 @@ def write(
     with connected(url, codec=None) as adeq:
         streams = stream or archive.streams(adeq)
         _check(streams)
-        options: dict[str, Any] = {"group": group, "hold": hold, "tasks": tasks, "limit": limit}
+        options: dict[str, Any] = {"group": group, "hold": hold, "tasks": tasks, "changes": changes, "limit": limit}
         options["since"] = None if since is None else time() - since
         lag = archive.lag(adeq, streams=streams, group=group)
         seen: dict[str, int] = {}
@@ -172,7 +175,7 @@ def _print_written(place: str, done: Sequence[Written], output: Format) -> None:
     elif output == Format.json:
         print_json({"place": place, "streams": [one._asdict() for one in done]}, output)
     else:
-        heads = ["stream", "events", "tasks", "parts", "bytes", "gone", "lost", "left out"]
+        heads = ["stream", "events", "tasks", "changes", "parts", "bytes", "gone", "lost", "left out"]
         rows = [[one.stream, *(f"{n:,}" for n in one[1:])] for one in done if any(one[1:])]
         if rows:
             print_rows(heads, rows, right=heads[1:], spare=["left out", "gone", "parts"])
@@ -197,6 +200,8 @@ def _row(one: Archived) -> list[str]:
         return [at, one.stream, one.event.event, safe(" ".join(one.event.ids)), safe(details)]
     if one.task:
         return [at, one.stream, "task", safe(one.task["id"]), one.task["state"]]
+    if one.change:
+        return [at, one.stream, "change", safe(one.change["id"]), one.change["state"]]
     assert one.gap
     lost = "an unknown number of" if one.gap.lost is None else f"{one.gap.lost:,}"
     return [at, one.stream, "gap", "", f"{lost} events between {one.gap.after} and {one.gap.before} were lost"]

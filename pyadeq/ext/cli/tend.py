@@ -47,7 +47,7 @@ def tend(
 ) -> None:
     """Do what has to happen without being asked, for all queues, locks, changes, sessions and configs.
 
-    Kinds of care: queues, locks, deadlocks, changes, sessions, configs, archive, events. Any number of processes may do
+    Kinds of care: archive, queues, locks, deadlocks, changes, sessions, configs, events. Any number of processes may do
     it at the same time, and each may be killed at any time. It prints a line for what it has done. With --once, it
     exits with 1 if something was refused.
     """

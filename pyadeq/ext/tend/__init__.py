@@ -2,6 +2,7 @@
 
 | care        | for each             | what it does                                                                  |
 | ----------- | -------------------- | ----------------------------------------------------------------------------- |
+| `archive`   | event stream         | archives events, ended tasks and changes, if there is an archive              |
 | `queues`    | queue, partition     | takes back expired leases, expires and deletes tasks, a snapshot of counters  |
 | `locks`     | lock domain          | ends overdue leases and waits, goes on with long searches for deadlocks       |
 | `deadlocks` | pair of lock domains | finds deadlocks across domains, and ends one wait of each                     |
@@ -9,7 +10,6 @@
 | `sessions`  | session realm        | deletes sessions whose lifetime is over                                       |
 | `configs`   | config namespace     | deletes what is left of removed names                                         |
 | `events`    | event stream         | deletes old events that all groups have acknowledged                          |
-| `archive`   | event stream         | archives events and ended tasks, if there is an archive                       |
 """
 
 from __future__ import annotations

@@ -160,7 +160,8 @@ def _trim(adeq: Adeq, stream: str) -> Done:
 
 def _archive(adeq: Adeq, archive: Archive, stream: str) -> Done:
     (done,) = archive.write(adeq, streams=[stream], limit=EVENTS)
-    counts = {"events": done.events, "tasks": done.tasks, "lost": done.lost, "left_out": done.left_out}
+    names = ("events", "tasks", "changes", "lost", "left_out")
+    counts = {name: getattr(done, name) for name in names}
     return counts, done.events + done.left_out >= EVENTS
 
 
@@ -171,5 +172,5 @@ OF_NOUNS: Final[dict[str, tuple[str, Callable[[Any, str], Done]]]] = {
     "sessions": ("session", _sessions),
     "configs": ("config", _configs),
 }
-CARES: Final = ("queues", "locks", "deadlocks", "changes", "sessions", "configs", "archive", "events")
-"""All kinds, in the order of a step: events are archived before they are deleted."""
+CARES: Final = ("archive", "queues", "locks", "deadlocks", "changes", "sessions", "configs", "events")
+"""All kinds, in the order of a step: events, tasks and changes are archived before they are deleted."""
