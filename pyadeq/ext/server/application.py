@@ -11,7 +11,20 @@ from starlette.responses import JSONResponse, Response
 from pyadeq import __version__
 from pyadeq.asyncio import Adeq
 from pyadeq.errors import TransportError
-from pyadeq.ext.server.api import changes, configs, events, load, locks, names, queues, rates, sessions, tasks, work
+from pyadeq.ext.server.api import (
+    changes,
+    configs,
+    events,
+    inbox,
+    load,
+    locks,
+    names,
+    queues,
+    rates,
+    sessions,
+    tasks,
+    work,
+)
 from pyadeq.ext.server.api.operations import PROBLEMS
 from pyadeq.ext.server.gate import Authenticate, Gate
 from pyadeq.ext.server.guard import Guard
@@ -49,6 +62,7 @@ def described() -> FastAPI:
     )
     for part in (names, tasks, queues, load, work, locks, changes, sessions, rates, configs, events):
         service.include_router(part.router, prefix="/v1")
+    service.include_router(inbox.router)
     return service
 
 

@@ -105,22 +105,30 @@ def access(noun: str, right: str, *, create: bool = False, by_user: bool = False
     field = field_of(noun)
 
     async def find(request: Request, name: str) -> Access:
-        gate: Gate = request.app.state.gate
-        principal = await gate.principal(request)
-        scopes = [] if name.startswith(OWN) else principal.scopes_of(name)
-        scope = next((scope for scope in scopes if right in scope.rights and (by_user or scope.user is None)), None)
-        if not scopes:
-            raise missing(field, name)
-        if scope is None:
-            raise Refused(403, "FORBIDDEN", f"{principal.name} does not have the right {right} in {field} {name!r}")
-        found = await gate.find(noun, name, create)
-        if found is None:
-            raise missing(field, name)
-        return Access(gate.adeq, found, name, principal, scope)
+        return await enter(request, noun, name, right, create=create, by_user=by_user)
 
     # The annotations of this module are texts, and `field` is known only here.
     find.__annotations__ |= {"request": Request, "name": Annotated[str, Path(alias=field)]}
     return Depends(find)
+
+
+async def enter(
+    request: Request, noun: str, name: str, right: str, *, create: bool = False, by_user: bool = False
+) -> Access:
+    """Find an object for somebody with this right, as `access` does: for a name or a right that is not in the path."""
+    field = field_of(noun)
+    gate: Gate = request.app.state.gate
+    principal = await gate.principal(request)
+    scopes = [] if name.startswith(OWN) else principal.scopes_of(name)
+    scope = next((scope for scope in scopes if right in scope.rights and (by_user or scope.user is None)), None)
+    if not scopes:
+        raise missing(field, name)
+    if scope is None:
+        raise Refused(403, "FORBIDDEN", f"{principal.name} does not have the right {right} in {field} {name!r}")
+    found = await gate.find(noun, name, create)
+    if found is None:
+        raise missing(field, name)
+    return Access(gate.adeq, found, name, principal, scope)
 
 
 def missing(what: str, name: str) -> Refused:
