@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import asyncio
+from collections.abc import AsyncIterator, Iterable
+from contextlib import asynccontextmanager
 from typing import Any
 
 from fastapi import FastAPI
@@ -12,6 +14,7 @@ from pyadeq import __version__
 from pyadeq.asyncio import Adeq
 from pyadeq.errors import TransportError
 from pyadeq.ext.server.api import (
+    bulks,
     changes,
     configs,
     events,
@@ -25,6 +28,7 @@ from pyadeq.ext.server.api import (
     tasks,
     work,
 )
+from pyadeq.ext.server.api.bulk_runs import Bulks
 from pyadeq.ext.server.api.operations import PROBLEMS
 from pyadeq.ext.server.gate import Authenticate, Gate
 from pyadeq.ext.server.guard import Guard
@@ -49,6 +53,14 @@ class Service(FastAPI):
         return super().openapi()
 
 
+@asynccontextmanager
+async def _running(service: FastAPI) -> AsyncIterator[None]:
+    """While the service runs by itself. A mounted application has no such time: it does this when it is asked."""
+    resuming = asyncio.create_task(service.state.bulks.resume())
+    yield
+    resuming.cancel()
+
+
 def described() -> FastAPI:
     """The application with all its paths, without a client: enough to describe it."""
     service = Service(
@@ -59,8 +71,9 @@ def described() -> FastAPI:
         docs_url=None,
         redoc_url=None,
         redirect_slashes=False,
+        lifespan=_running,
     )
-    for part in (names, tasks, queues, load, work, locks, changes, sessions, rates, configs, events):
+    for part in (names, tasks, queues, bulks, load, work, locks, changes, sessions, rates, configs, events):
         service.include_router(part.router, prefix="/v1")
     service.include_router(inbox.router)
     return service
@@ -78,7 +91,8 @@ def app(
     unmarked: also accept writes without a bearer token that do not say from which site they come, as browsers do.
     """
     service = described()
-    service.state.gate = Gate(adeq, authenticate)
+    service.state.gate = gate = Gate(adeq, authenticate)
+    service.state.bulks = Bulks(adeq, lambda name: gate.find("queue", name, False))
     answer_with_problems(service)
     service.add_middleware(RawPaths)
     service.add_middleware(Guard, hosts=hosts, unmarked=unmarked)  # the outermost: it sees each request first

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from time import monotonic
 from typing import Annotated, Any, Final
 
@@ -90,14 +90,21 @@ class Access:
         """Whether what a tier hides may be shown."""
         return REVEAL in self.scope.rights
 
+    def with_right(self, right: str, *, by_user: bool = False) -> Access:
+        """The same by a scope that has this right. Refused if there is none."""
+        for scope in self.principal.scopes_of(self.name):
+            if right in scope.rights and (by_user or scope.user is None):
+                return replace(self, scope=scope)
+        raise Refused(403, "FORBIDDEN", f"{self.principal.name} does not have the right {right} in {self.name!r}")
+
 
 def field_of(noun: str) -> str:
     """What paths call the name of one of a noun: `queue`, `domain`, `realm` …"""
     return str(library().manifest["nouns"][noun]["field"])
 
 
-def access(noun: str, right: str, *, create: bool = False, by_user: bool = False) -> Any:
-    """A dependency: the object that the path names, for somebody with this right.
+def access(noun: str, *rights: str, create: bool = False, by_user: bool = False) -> Any:
+    """A dependency: the object that the path names, for somebody with one of these rights.
 
     create: one that does not exist is accepted; the operation creates it.
     by_user: the operation keeps to the user of the scope, if there is one. All others refuse such scopes.
@@ -105,7 +112,7 @@ def access(noun: str, right: str, *, create: bool = False, by_user: bool = False
     field = field_of(noun)
 
     async def find(request: Request, name: str) -> Access:
-        return await enter(request, noun, name, right, create=create, by_user=by_user)
+        return await enter(request, noun, name, *rights, create=create, by_user=by_user)
 
     # The annotations of this module are texts, and `field` is known only here.
     find.__annotations__ |= {"request": Request, "name": Annotated[str, Path(alias=field)]}
@@ -113,22 +120,23 @@ def access(noun: str, right: str, *, create: bool = False, by_user: bool = False
 
 
 async def enter(
-    request: Request, noun: str, name: str, right: str, *, create: bool = False, by_user: bool = False
+    request: Request, noun: str, name: str, *rights: str, create: bool = False, by_user: bool = False
 ) -> Access:
-    """Find an object for somebody with this right, as `access` does: for a name or a right that is not in the path."""
+    """Find an object for somebody with one of these rights, as `access` does: for a name that is not in the path."""
     field = field_of(noun)
     gate: Gate = request.app.state.gate
     principal = await gate.principal(request)
     scopes = [] if name.startswith(OWN) else principal.scopes_of(name)
-    scope = next((scope for scope in scopes if right in scope.rights and (by_user or scope.user is None)), None)
+    fits = [scope for scope in scopes if scope.rights.intersection(rights) and (by_user or scope.user is None)]
     if not scopes:
         raise missing(field, name)
-    if scope is None:
-        raise Refused(403, "FORBIDDEN", f"{principal.name} does not have the right {right} in {field} {name!r}")
+    if not fits:
+        wanted = " or ".join(rights)
+        raise Refused(403, "FORBIDDEN", f"{principal.name} does not have the right {wanted} in {field} {name!r}")
     found = await gate.find(noun, name, create)
     if found is None:
         raise missing(field, name)
-    return Access(gate.adeq, found, name, principal, scope)
+    return Access(gate.adeq, found, name, principal, fits[0])
 
 
 def missing(what: str, name: str) -> Refused:

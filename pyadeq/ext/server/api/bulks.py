@@ -1,0 +1,173 @@
+"""Bulks: changes of many tasks as an object, with progress and cancel. See `bulk_runs`."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from time import time
+from typing import Annotated, Any, Final, Literal
+
+from fastapi import APIRouter, Path, Request, Response
+from pydantic import BaseModel, ConfigDict
+
+from pyadeq.ext.server.api.bulk_runs import Bulk, Bulks, Stored, Verb
+from pyadeq.ext.server.api.operations import PROBLEMS, operation_id, path_of
+from pyadeq.ext.server.api.tasks import IdempotencyKey
+from pyadeq.ext.server.gate import Access, access, missing
+from pyadeq.ext.server.problems import Refused
+from pyadeq.ids import new_ulid
+
+RIGHTS: Final[dict[Verb, str]] = {"retry": "queue.operate", "abandon": "queue.operate", "cancel": "queue.produce"}
+"""What a verb needs. Only a cancel keeps to the tasks of a user."""
+MOST_LISTED: Final = 100
+
+router = APIRouter()
+
+
+class BulkFilter(BaseModel):
+    """Which tasks: those that match all given conditions. state: only for a cancel, as all others change dead tasks."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    state: Literal["ready", "delayed", "blocked", "running", "stalled", "dead"] | None = None
+    user: str | None = None
+    tag: str | None = None
+    parent: str | None = None
+    kind: str | None = None
+    reason: str | None = None
+    source: str | None = None
+    lane: str | None = None
+
+
+class NewBulk(BaseModel):
+    """verb: `retry` and `abandon` change dead tasks, `cancel` others. dry_run: only count the tasks.
+
+    A cancel needs a state, user, tag or parent. If only the state `ready` is given, the tasks are those of one lane.
+    Without a state, it leaves dead tasks as they are.
+    """
+
+    model_config = ConfigDict(extra="forbid")
+
+    verb: Verb
+    filter: BulkFilter = BulkFilter()
+    dry_run: bool = False
+
+
+class Counted(BaseModel):
+    """How many tasks match. complete: whether all tasks were looked at; if not, more may match."""
+
+    matched: int
+    complete: bool
+
+
+class BulkList(BaseModel):
+    """The bulks of a queue, the newest first, at most 100."""
+
+    items: list[Bulk]
+
+
+Changing = Annotated[Access, access("queue", *sorted(set(RIGHTS.values())), by_user=True)]
+Observed = Annotated[Access, access("queue", "queue.observe", by_user=True)]
+Id = Annotated[str, Path(description="The id of the bulk.")]
+
+
+@router.post(
+    path_of("/queues/{queue}/bulks"),
+    status_code=202,
+    response_model=Bulk,
+    responses={200: {"model": Counted, "description": "With `dry_run`: how many tasks match."}, **PROBLEMS},
+    operation_id=operation_id("bulk", "begin"),
+    tags=["bulk"],
+)
+async def begin(
+    access: Changing, new: NewBulk, request: Request, response: Response, idempotency_key: IdempotencyKey = None
+) -> Any:
+    """Change all tasks that match a filter and are there now. Answers 202 at once, and works in the background.
+
+    It works in chunks of 500 tasks. If its process ends, another one goes on after 30 seconds: one that starts, or that
+    is asked for the bulk. With `dry_run`, the answer is 200 with a count, for which at most 10,000 tasks are looked at.
+    The state is kept for a week after the end.
+    """
+    access = access.with_right(RIGHTS[new.verb], by_user=new.verb == "cancel")
+    user = access.scope.user
+    filter = {name: value for name, value in new.filter.model_dump().items() if value is not None}
+    if new.verb != "cancel" and "state" in filter:
+        raise Refused(400, "BAD_REQUEST", "#/filter/state: only a cancel has it; all others change dead tasks")
+    if user is not None and filter.setdefault("user", user) != user:
+        raise Refused(403, "FORBIDDEN", "#/filter/user: you may cancel tasks of your own user only")
+    bulks: Bulks = request.app.state.bulks
+    await bulks.check(access.found, new.verb, filter)
+    if new.dry_run:
+        matched, complete = await bulks.count(access.found, new.verb, filter)
+        return Response(Counted(matched=matched, complete=complete).model_dump_json(), media_type="application/json")
+    id = new_ulid() if idempotency_key is None else _id_of(access, idempotency_key)
+    bulk = Stored(
+        id=id,
+        queue=access.name,
+        verb=new.verb,
+        filter=filter,
+        actor=access.principal.name,
+        created=time(),
+        user=user,
+        owner="",
+    )
+    begun = await bulks.begin(bulk, idempotency_key)
+    response.headers["Location"] = str(request.url_for("get_bulk", queue=access.name, id=id).path)
+    return begun
+
+
+@router.get(
+    path_of("/queues/{queue}/bulks"), responses=PROBLEMS, operation_id=operation_id("bulk", "list"), tags=["bulk"]
+)
+async def list_bulks(access: Observed, request: Request) -> BulkList:
+    """Return the bulks of a queue that run, or have ended within a week, the newest first."""
+    bulks: Bulks = request.app.state.bulks
+    found = [bulk.shown() for bulk in await bulks.all() if _is_visible(access, bulk)]
+    return BulkList(items=found[:MOST_LISTED])
+
+
+@router.get(
+    path_of("/queues/{queue}/bulks/{id}"),
+    name="get_bulk",
+    responses=PROBLEMS,
+    operation_id=operation_id("bulk", "get"),
+    tags=["bulk"],
+)
+async def get_bulk(access: Observed, id: Id, request: Request) -> Bulk:
+    """Return how far a bulk is, and how it has ended."""
+    return (await _bulk(access, id, request)).shown()
+
+
+@router.post(
+    path_of("/queues/{queue}/bulks/{id}:cancel"),
+    responses=PROBLEMS,
+    operation_id=operation_id("bulk", "cancel"),
+    tags=["bulk"],
+)
+async def cancel(access: Changing, id: Id, request: Request) -> Bulk:
+    """End a bulk after its present chunk. What it has changed stays so."""
+    verb = (await _bulk(access, id, request)).verb
+    access = access.with_right(RIGHTS[verb], by_user=verb == "cancel")
+    bulks: Bulks = request.app.state.bulks
+    ending = await bulks.cancel(id, access.principal.name)
+    if ending is None:
+        raise Refused(409, "FINISHED", f"bulk {id!r} has ended")
+    return ending.shown()
+
+
+async def _bulk(access: Access, id: str, request: Request) -> Stored:
+    """A bulk that the scope may know of."""
+    bulks: Bulks = request.app.state.bulks
+    found = await bulks.get(id)
+    if found is None or not _is_visible(access, found):
+        raise missing("bulk", id)
+    return found
+
+
+def _is_visible(access: Access, bulk: Stored) -> bool:
+    return bulk.queue == access.name and access.scope.user in (None, bulk.user)
+
+
+def _id_of(access: Access, key: str) -> str:
+    who = json.dumps([access.principal.name, access.name, key.strip().strip('"')])
+    return f"once-{hashlib.sha256(who.encode()).hexdigest()[:40]}"
