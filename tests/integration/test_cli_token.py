@@ -55,6 +55,20 @@ def test_a_token_is_made_listed_and_revoked(client: Adeq, run: Any) -> None:
     assert json.loads(run("token", "ls", "-o", "json").stdout)[0]["state"] == "revoked"
 
 
+def test_a_token_may_have_a_rate(client: Adeq, run: Any) -> None:
+    made = json.loads(run("token", "new", "ann", "--right", "observer", "--rate", "600/1m", "-o", "json").stdout)
+    assert made["rate"] == "600/60s"
+    stored = client.config("_tokens").get(made["id"])
+    token = stored and read_token(stored.value)
+    assert token
+    assert token.rate
+    assert (token.rate.limit, token.rate.period) == (600, 60)
+    assert "600/60s" in run("token", "ls", "-o", "wide").stdout
+    for wrong in ("5", "0/s", "5/2w", "5/10ms", "5/2d"):
+        assert run("token", "new", "ann", "--right", "observer", "--rate", wrong).status == 2, wrong
+    assert len(client.config("_tokens").all()) == 1
+
+
 def test_an_unlimited_token_must_be_said(run: Any) -> None:
     assert json.loads(run("token", "new", "ann", "--right", "observer", "-o", "json").stdout)["expires"]
     made = json.loads(run("token", "new", "ann", "--right", "observer", "--expires", "never", "-o", "json").stdout)

@@ -14,13 +14,14 @@ from pyadeq.errors import AdeqError
 from pyadeq.ext.cli.arguments import DURATION, duration
 from pyadeq.ext.cli.change_who import Actor, actor_of
 from pyadeq.ext.cli.common import DEFAULT_URL, Format, Output, Url, connected, iso, print_json, print_lines, safe
+from pyadeq.ext.cli.limit_words import Rate, rate
 from pyadeq.ext.cli.tables import print_fields, print_rows
 from pyadeq.ext.cli.tree import noun
 from pyadeq.ext.server.tokens import NAMESPACE, Token, id_of, new_token, old_tokens, read_token, revoked
 from pyadeq.keys import hint
 
 NEVER = "never"
-COLUMNS = ("id", "owner", "state", "rights", "names", "user", "expires", "created")
+COLUMNS = ("id", "owner", "state", "rights", "names", "user", "rate", "expires", "created")
 
 Id = Annotated[str, typer.Argument(metavar="ID", help="The token's id, or its text.")]
 
@@ -50,6 +51,12 @@ def new(
         ),
     ] = None,
     user: Annotated[str | None, typer.Option(metavar="ID", help="Only tasks of this user.")] = None,
+    requests: Annotated[
+        Rate | None,
+        typer.Option(
+            "--rate", parser=rate, metavar="N/TIME", help="Its requests at each process of the service: 100/s."
+        ),
+    ] = None,
     expires: Annotated[
         float,
         typer.Option(parser=lifetime, metavar="TIME", help=f"After {DURATION}; or never."),
@@ -63,7 +70,7 @@ def new(
     The server has only its hash. Tokens that have expired are removed.
     """
     id, text, made = new_token(
-        owner, right, names=name or ["*"], user=user, lifetime=None if expires == inf else expires
+        owner, right, names=name or ["*"], user=user, rate=requests, lifetime=None if expires == inf else expires
     )
     by = actor_of(actor)
     with connected(url) as adeq:
@@ -91,7 +98,7 @@ def ls(url: Url = DEFAULT_URL, output: Output = Format.table) -> None:
     print_rows(
         COLUMNS,
         [[_cell(row[column]) for column in COLUMNS] for row in rows],
-        spare=["created", "user", "names", "expires", "rights"],
+        spare=["created", "rate", "user", "names", "expires", "rights"],
     )
 
 
@@ -152,7 +159,8 @@ def _plain(id: str, token: Token) -> dict[str, Any]:
     """A token without its hash."""
     shown = token.model_dump(mode="json", exclude={"hash"})
     times = {name: None if shown[name] is None else iso(shown[name]) for name in ("created", "expires", "revoked")}
-    return {"id": id, **shown, **times, "state": token.state(time.time())}
+    told = {"rate": token.rate and f"{token.rate.limit}/{token.rate.period:g}s"}
+    return {"id": id, **shown, **told, **times, "state": token.state(time.time())}
 
 
 def _cell(value: Any) -> str:

@@ -13,6 +13,7 @@ from fastapi import Request
 from pyadeq.asyncio import Adeq
 from pyadeq.errors import ConfigError
 from pyadeq.ext.server.attempts import Attempts, address_of
+from pyadeq.ext.server.buckets import Buckets
 from pyadeq.ext.server.gate import Authenticate
 from pyadeq.ext.server.problems import Refused
 from pyadeq.ext.server.rights import Principal, Scope
@@ -46,6 +47,7 @@ class Tokens:
         self._more = {id: token.encoded() for id, token in (more or {}).items()}
         self._clock = clock
         self._attempts = Attempts()
+        self._buckets = Buckets()
 
     async def __call__(self, request: Request) -> Principal | None:
         """Return who makes the request; None if it has no bearer token."""
@@ -62,7 +64,17 @@ class Tokens:
             raise self._failed(attempt)
         if token.state(self._clock()) == "expired":
             raise _not_accepted("TOKEN_EXPIRED", "this token has expired")
+        self._count(request, match[1], token)
         return _principal(value)
+
+    def _count(self, request: Request, id: str, token: Token) -> None:
+        """Count a request, once, also if it asks again later, as a stream of events does. Refused if it is too many."""
+        if token.rate is None or getattr(request.state, "counted", False):
+            return
+        request.state.counted = True
+        if wait := self._buckets.wait(id, token.rate):
+            detail = f"this token may make {token.rate.limit:,} requests in {token.rate.period:g} s"
+            raise Refused(429, "TOO_MANY_REQUESTS", detail, headers={"Retry-After": str(wait)}, retryable=True)
 
     def _failed(self, attempt: tuple[str, str]) -> Refused:
         """Count an attempt that has failed, unless there were too many."""

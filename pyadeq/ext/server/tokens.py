@@ -35,17 +35,26 @@ _ID: Final = re.compile(r"([0-9a-f]{12})")
 _PATTERN: Final = re.compile(r"[A-Za-z0-9._@+*-]{1,100}")
 
 
+class Rate(BaseModel, frozen=True, extra="forbid"):
+    """How many requests a period (seconds) may have."""
+
+    limit: int = Field(ge=1, le=1_000_000)
+    period: float = Field(ge=1, le=DAY, allow_inf_nan=False)
+
+
 class Token(BaseModel, frozen=True, extra="forbid"):
     """What is stored of a token.
 
-    rights: as `rights.rights_of` takes them. names, user: as in `rights.Scope`. created, expires, revoked: seconds
-    since the epoch. An older service does not accept a token that has a field unknown to it: it may restrict the token.
+    rights: as `rights.rights_of` takes them. names, user: as in `rights.Scope`. rate: of its requests, in each process
+    of the service; None: any. created, expires, revoked: seconds since the epoch. An older service does not accept a
+    token that has a field unknown to it: it may restrict the token.
     """
 
     owner: str
     rights: tuple[str, ...]
     names: tuple[str, ...] = ("*",)
     user: str | None = None
+    rate: Rate | None = None
     created: float
     expires: float | None
     revoked: float | None = None
@@ -80,7 +89,8 @@ class Token(BaseModel, frozen=True, extra="forbid"):
 
     def encoded(self) -> bytes:
         """As it is stored."""
-        return self.model_dump_json().encode()
+        older = {"rate"} if self.rate is None else None  # a service that does not know rates accepts it then
+        return self.model_dump_json(exclude=older).encode()
 
 
 def new_token(
@@ -89,13 +99,15 @@ def new_token(
     *,
     names: Iterable[str] = ("*",),
     user: str | None = None,
+    rate: tuple[int, float] | None = None,
     lifetime: float | None = LIFETIME,
     now: float | None = None,
 ) -> tuple[str, str, Token]:
     """Make a token: its id, its text, which nobody can find out again, and what to store.
 
     owner: who uses it: a person or a program; stored as the actor of what they do, in small letters.
-    rights, names, user: see `rights.Scope`. lifetime: seconds; None: it never expires.
+    rights, names, user: see `rights.Scope`. rate: how many requests in how many seconds; None: any. lifetime: seconds;
+    None: it never expires.
     """
     at = time.time() if now is None else now
     if lifetime is not None and not 1 <= lifetime <= 100 * 365 * DAY:
@@ -110,12 +122,19 @@ def new_token(
         if not _PATTERN.fullmatch(pattern):
             allowed = "1 to 100 of A-Z a-z 0-9 . _ @ + - and *, which is any text"
             raise ConfigError(f"names: {shown(pattern)} is not accepted; allowed: {allowed}")
+    try:
+        limited = None if rate is None else Rate(limit=rate[0], period=rate[1])
+    except ValidationError:
+        raise ConfigError(
+            f"rate: {rate!r} is not accepted; allowed: 1 to 1,000,000 requests in 1 second to 1 day, as in 100/s"
+        ) from None
     id, secret = secrets.token_hex(6), secrets.token_urlsafe(32)
     made = Token(
         owner=owner_of("owner", owner),
         rights=given,
         names=patterns,
         user=None if user is None else check_name("user", user, "label"),
+        rate=limited,
         created=at,
         expires=None if lifetime is None else at + lifetime,
         hash=_hash(secret),

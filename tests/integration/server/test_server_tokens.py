@@ -13,8 +13,9 @@ from pyadeq.embedded import EmbeddedServer
 from pyadeq.errors import ConfigError
 from pyadeq.ext.server import Tokens, app, attempts, authentication
 from pyadeq.ext.server.attempts import Attempts, address_of
+from pyadeq.ext.server.buckets import Buckets
 from pyadeq.ext.server.rights import all_rights
-from pyadeq.ext.server.tokens import DAY, LIFETIME, TOMBSTONE, new_token, old_tokens, read_token, revoked
+from pyadeq.ext.server.tokens import DAY, LIFETIME, TOMBSTONE, Rate, new_token, old_tokens, read_token, revoked
 from tests.waiting import DEADLINE, eventually
 
 pytestmark = pytest.mark.any_engine
@@ -372,3 +373,45 @@ def test_tombstones_stay_until_the_token_would_have_expired() -> None:
     assert len(old_tokens({str(n): short.encoded() for n in range(500)}, now + 100)) == 99
     assert revoked(short).hash == ""
     assert not revoked(short).fits("")
+
+
+async def test_a_token_has_its_rate_and_others_have_theirs(service: Service) -> None:
+    limited, other = await service.make(rate=(2, 3600)), await service.make()
+    await service.adeq.queue("mail").enqueue(1)
+    assert [(await service.get(limited)).status_code for _ in range(2)] == [200, 200]
+    refused = await service.get(limited)
+    assert (refused.status_code, refused.json()["code"]) == (429, "TOO_MANY_REQUESTS")
+    assert (refused.json()["retryable"], int(refused.headers["retry-after"])) == (True, 1800)
+    assert (await service.get(limited, "/v1/queues/none/stats")).status_code == 429, "nothing is told before"
+    assert (await service.get(other)).status_code == 200
+    assert (await service.get(limited[:-1] + ("A" if limited[-1] != "A" else "B"))).status_code == 401
+
+
+def test_a_rate_is_an_even_flow_after_one_period_at_once() -> None:
+    now = 0.0
+    buckets = Buckets(clock=lambda: now)
+    rate = Rate(limit=10, period=5)
+    assert [buckets.wait("a", rate) for _ in range(11)] == [0] * 10 + [1]
+    now = 0.5
+    assert [buckets.wait("a", rate) for _ in range(2)] == [0, 1]
+    now = 100.0
+    assert [buckets.wait("a", rate) for _ in range(11)] == [0] * 10 + [1]
+    assert buckets.wait("b", rate) == 0
+    slow = Rate(limit=1, period=60)
+    assert (buckets.wait("c", slow), buckets.wait("c", slow)) == (0, 60)
+
+
+def test_only_so_many_flows_are_remembered(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("pyadeq.ext.server.buckets.MOST_KEYS", 2)
+    buckets, rate = Buckets(clock=lambda: 0.0), Rate(limit=1, period=60)
+    assert [buckets.wait(key, rate) for key in ("a", "b", "c", "b", "a")] == [0, 0, 0, 60, 0]
+
+
+def test_a_token_without_a_rate_is_as_older_services_know_it() -> None:
+    _, _, token = new_token("ann", ["observer"])
+    assert b"rate" not in token.encoded()
+    _, _, limited = new_token("ann", ["observer"], rate=(100, 1))
+    assert read_token(limited.encoded()) == limited
+    for wrong in ((0, 1), (1_000_001, 1), (1, 0.5), (1, 90_000)):
+        with pytest.raises(ConfigError, match="allowed: 1 to 1,000,000 requests"):
+            new_token("ann", ["observer"], rate=wrong)
