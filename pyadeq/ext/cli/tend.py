@@ -5,11 +5,10 @@ from __future__ import annotations
 import signal
 import threading
 from time import time
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
-from pyadeq.errors import TransportError
 from pyadeq.ext.cli.arguments import time_option
 from pyadeq.ext.cli.common import (
     DEFAULT_URL,
@@ -26,9 +25,6 @@ from pyadeq.ext.cli.common import (
     unreachable,
 )
 from pyadeq.ext.tend import Tended, Tender
-
-if TYPE_CHECKING:
-    from pyadeq import Adeq
 
 MOST = 1000
 """Steps of `--once`, at most: in an installation in use, there is always more to do."""
@@ -70,9 +66,12 @@ def tend(
             print(f"taking care of {shown_url(url)}, every {every:g} s", flush=True)
         else:
             print(as_json({"url": shown_url(url), "every": every}), flush=True)
-        while not stopped.is_set():
-            more = _step(tender, adeq, url, stopped, output)
-            stopped.wait(0 if more else every)
+        tender.run(
+            every,
+            stopped,
+            lambda one: _say(one, output),
+            lambda error: typer.echo(f"adeq: {unreachable(url, error)}", err=True),
+        )
 
 
 def _once(tender: Tender, output: Format) -> None:
@@ -95,22 +94,6 @@ def _once(tender: Tender, output: Format) -> None:
         print("nothing was to be done")
     if failed:
         raise typer.Exit(FAILED)
-
-
-def _step(tender: Tender, adeq: Adeq, url: str, stopped: threading.Event, output: Format) -> bool:
-    """One step; a server that is away is asked again at the next one. Returns whether there is more to do at once."""
-    more = False
-    try:
-        for one in tender.step():
-            more = more or one.more
-            if one.done or one.error:
-                _say(one, output)
-            if stopped.is_set():
-                return False
-    except TransportError as error:
-        typer.echo(f"adeq: {unreachable(url, error)}", err=True)
-        return False
-    return more
 
 
 def _say(one: Tended, output: Format) -> None:

@@ -10,13 +10,17 @@ import sys
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from pyadeq import Lease, Queue
 from pyadeq.asyncio import Adeq, HealthServer, Worker, client_for
 from pyadeq.asyncio import Queue as AsyncQueue
 from pyadeq.errors import TransportError
 from pyadeq.ext.cli.common import PLACE, shown_url, unreachable
+from pyadeq.ext.cli.worker_tend import tending
+
+if TYPE_CHECKING:
+    from pyadeq.ext.archive import Archive
 
 SOURCE = "adeq worker run"
 AnyQueue = Queue | AsyncQueue
@@ -31,6 +35,14 @@ class HealthAt:
     port: int
     host: str
     after: float
+
+
+@dataclass(frozen=True)
+class TendAt:
+    """How often the worker takes care of the installation, in seconds, and where it archives."""
+
+    every: float
+    archive: Archive | None
 
 
 @dataclass(frozen=True)
@@ -58,6 +70,7 @@ class Options:
     about: Mapping[str, str]
     traces: bool = False
     home: AnyQueue | None = None
+    tend: TendAt | None = None
 
 
 class Process:
@@ -112,10 +125,11 @@ class Process:
                 about = {"queue": options.queue, "worker": worker.name, "concurrency": options.concurrency}
                 about |= {"pid": os.getpid(), "url": shown_url(options.url)}
                 about |= {name: word for name, word in options.about.items() if word}
-                if options.health:
-                    at = options.health
-                    health = HealthServer(worker.health, at.port, host=at.host, after=at.after)
+                if health_at := options.health:
+                    health = HealthServer(worker.health, health_at.port, host=health_at.host, after=health_at.after)
                     about["health"] = stack.enter_context(health).address
+                if tend := options.tend:
+                    stack.enter_context(tending(tend.every, options.url, options.home, tend.archive))
                 _say("worker started", **about)
                 try:
                     await worker.run()

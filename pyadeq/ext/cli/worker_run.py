@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from enum import StrEnum
 from pathlib import Path
@@ -18,7 +19,7 @@ from pyadeq.ext.cli.common import DEFAULT_URL, Format, Output, Url, check_url
 from pyadeq.ext.cli.handlers import load_handler
 from pyadeq.ext.cli.logs import LogFormat, LogLevel, log_format, log_to_stderr
 from pyadeq.ext.cli.worker_home import check_home
-from pyadeq.ext.cli.worker_process import HealthAt, Options, Process
+from pyadeq.ext.cli.worker_process import HealthAt, Options, Process, TendAt
 from pyadeq.keys import check_name
 
 DEFAULT_QUEUE = "default"
@@ -118,6 +119,11 @@ def run(
             help="With --exec: the meaning of an exit status: retry, retry:SECONDS, fail, alert, or a failure class.",
         ),
     ] = None,
+    tend: Annotated[
+        bool,
+        typer.Option("--tend", help="Also do what adeq tend does. ADEQ_ARCHIVE names the archive for it, if any."),
+    ] = False,
+    tend_every: Annotated[float, time_option("With --tend: time between two steps.")] = "1m",  # type: ignore[assignment]
     traces: Annotated[
         bool, typer.Option("--traces", help="Make spans, with OpenTelemetry's global provider; needs the extra otel.")
     ] = False,
@@ -179,6 +185,7 @@ def run(
         grace=grace,
         renew=renew.value,
         health=None if health is None else HealthAt(health, health_host, health_after),
+        tend=_tend_at(tend_every, home) if tend else None,
         traces=traces,
         home=home,
         about={"group": group or "", "program": what.command[0] if what else ""},
@@ -186,6 +193,17 @@ def run(
     )
     log_to_stderr(log_level, log_format(log_form, output))
     Process(options, found).run()
+
+
+def _tend_at(every: float, home: Queue | AsyncQueue | None) -> TendAt:
+    if isinstance(home, AsyncQueue):
+        raise ConfigError("--tend: a queue of pyadeq.asyncio is not accepted; run adeq tend as a process of its own")
+    place = os.environ.get("ADEQ_ARCHIVE")
+    if not place:
+        return TendAt(every, None)
+    from pyadeq.ext.archive import Archive
+
+    return TendAt(every, Archive(place))
 
 
 def _meaning(text: str) -> tuple[int, str]:

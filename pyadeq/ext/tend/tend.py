@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Collection, Iterator
 from functools import partial
 from time import monotonic
@@ -77,6 +78,31 @@ class Tender:
         for care in self._only:
             for name, act in self._acts(care):
                 yield self._tended(care, name, act)
+
+    def run(
+        self,
+        every: float,
+        stopped: threading.Event,
+        say: Callable[[Tended], object],
+        unreachable: Callable[[TransportError], object],
+    ) -> None:
+        """Do a step each `every` seconds, until `stopped` is set.
+
+        say: gets what was done or refused. unreachable: gets the error if the server is away; the next step asks again.
+        """
+        while not stopped.is_set():
+            more = False
+            try:
+                for one in self.step():
+                    more = more or one.more
+                    if one.done or one.error:
+                        say(one)
+                    if stopped.is_set():
+                        return
+            except TransportError as error:
+                unreachable(error)
+                more = False
+            stopped.wait(0 if more else every)
 
     def _acts(self, care: str) -> Iterator[tuple[str, Callable[[], Done]]]:
         """Yield the names that a kind of care is for, and what does it."""
