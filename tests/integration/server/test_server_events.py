@@ -12,7 +12,7 @@ from fastapi import Request
 from httpx import AsyncClient, Limits
 
 from pyadeq.asyncio import Adeq
-from pyadeq.ext.server import Principal, Scope, everything, rights_of
+from pyadeq.ext.server import Principal, Scope, everything, gate, rights_of
 from pyadeq.ext.server.api import events as server_events
 from pyadeq.ext.server.api import live
 from tests.integration.server.conftest import Ask
@@ -371,16 +371,104 @@ async def test_streams_that_there_are_not(http: AsyncClient, adeq: Adeq) -> None
     assert (refused.status_code, refused.json()["errors"][0]["pointer"]) == (400, "header last-event-id")
 
 
-async def test_partitions_have_a_stream_each(http: AsyncClient, adeq: Adeq) -> None:
+async def partitioned(adeq: Adeq, count: int) -> tuple[Any, list[str]]:
+    """The queue with so many partitions, and the tags of those that get tasks."""
     queue = adeq.partitioned("mail")
-    await queue.repartition(2)
-    refused = await http.get(EVENTS)
-    assert refused.status_code == 400
-    tags = [one.tag for one in await queue.partitions() if one.current]
-    assert all(f"mail/{tag}" in refused.json()["detail"] for tag in tags)
+    await queue.repartition(count)
+    return queue, [one.tag for one in await queue.partitions() if one.current]
+
+
+async def test_partitions_have_a_stream_each(http: AsyncClient, adeq: Adeq) -> None:
+    _, tags = await partitioned(adeq, 2)
     for tag in (*tags, ""):
         async with http.stream("GET", f"/v1/events/queue/mail%2F{tag}") as answer:
             assert answer.status_code == 200
+    refused = await http.get(f"{EVENTS}/groups")
+    assert refused.status_code == 400
+    assert all(f"mail/{tag}" in refused.json()["detail"] for tag in tags)
+
+
+async def test_a_stream_has_the_events_of_all_partitions(adeq: Adeq, http: AsyncClient) -> None:
+    queue, tags = await partitioned(adeq, 3)
+    ids = [f"t{number}" for number in range(60)]
+    for id in ids[:20]:
+        await queue.enqueue(1, id=id)
+    seen: list[str] = []
+    async with reading(http, "0-0", types="task.*") as reader:
+        seen += await reader.names(13)
+        last = reader.last
+    assert {one.partition(":")[0] for one in last.split(",")} == {*tags, "-"}
+    for id in ids[20:40]:
+        await queue.enqueue(1, id=id)
+    async with reading(http, last, types="task.*") as reader:  # what was missed, and what happens then
+        seen += await reader.names(27)
+        for id in ids[40:]:
+            await queue.enqueue(1, id=id)
+        seen += await reader.names(20)
+        last = reader.last
+    assert sorted(seen) == sorted(f"task.enqueued {id}" for id in ids)
+    await queue.enqueue(1, id="last")
+    async with reading(http, last, types="task.*") as reader:
+        assert await reader.names(1) == ["task.enqueued last"]
+    async with reading(http) as reader:
+        await queue.cancel("last")
+        assert await reader.names(1) == ["task.cancelled last"]
+
+
+async def test_a_gap_is_one_of_a_partition(adeq: Adeq, http: AsyncClient) -> None:
+    queue, tags = await partitioned(adeq, 2)
+    for number in range(40):
+        await queue.enqueue(number, id=f"t{number}")
+    client: Any = adeq.client
+    parts = {tag: queue.part(tag) for tag in tags}
+    counts = {tag: await client.xlen(f"{part.base}:events") for tag, part in parts.items()}
+    assert min(counts.values()) > 5
+    async with reading(http, "0-0") as reader:
+        await reader.names(sum(counts.values()))
+        end = dict(one.split(":") for one in reader.last.split(","))
+    ((oldest, _),) = await client.xrange(f"{parts[tags[0]].base}:events", count=1)
+    await client.xtrim(f"{parts[tags[0]].base}:events", maxlen=2, approximate=False)
+    place = ",".join(f"{tag}:{oldest.decode() if tag == tags[0] else id}" for tag, id in end.items())
+    async with reading(http, place) as reader:
+        gap = await reader.next()
+        assert gap == {"kind": "gap", "why": "trimmed", "after": oldest.decode(), "partition": tags[0]}
+        assert len(await reader.names(2)) == 2
+
+
+async def test_a_reader_comes_again_when_there_are_new_partitions(
+    adeq: Adeq, http: AsyncClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(server_events, "ASK", 0.05)
+    monkeypatch.setattr(gate, "KNOWN_FOR", 0.0)
+    await adeq.queue("mail").enqueue(1, id="first")
+    async with reading(http, "0-0", types="task.*") as reader:
+        assert await reader.names(1) == ["task.enqueued first"]
+        queue, tags = await partitioned(adeq, 2)
+        with pytest.raises(EOFError):
+            await reader.next()
+        last = reader.last
+    assert ":" not in last
+    for number in range(10):
+        await queue.enqueue(number, id=f"t{number}")
+    async with reading(http, last, types="task.*") as reader:
+        assert sorted(await reader.names(10)) == sorted(f"task.enqueued t{number}" for number in range(10))
+        assert {one.partition(":")[0] for one in reader.last.split(",")} == {*tags, "-"}
+
+
+async def test_too_many_partitions_are_read_one_by_one(
+    adeq: Adeq, http: AsyncClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(server_events, "MOST_MERGED", 2)
+    _, tags = await partitioned(adeq, 2)
+    refused = await http.get(EVENTS)
+    assert refused.status_code == 400
+    assert all(f"mail/{tag}" in refused.json()["detail"] for tag in tags)
+
+
+@pytest.mark.parametrize("place", ["p:1-0,", "p1-0", "p:1", "a b:1-0", ",", "p:1-0;q:1-0", "p:" + "1" * 30])
+async def test_a_place_that_no_stream_has_is_refused(adeq: Adeq, http: AsyncClient, place: str) -> None:
+    await adeq.queue("mail").enqueue(1)
+    assert (await http.get(EVENTS, headers={"Last-Event-ID": place})).status_code == 400
 
 
 async def test_no_event_shows_what_a_tier_hides(adeq: Adeq, people: tuple[AsyncClient, dict[str, Principal]]) -> None:

@@ -7,7 +7,10 @@ They do not say whose a task is. So a scope of one user has none of these operat
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, AsyncIterator
+import json
+import logging
+from collections.abc import AsyncGenerator, AsyncIterator, Collection, Mapping
+from contextlib import aclosing
 from dataclasses import dataclass
 from datetime import datetime
 from fnmatch import fnmatchcase
@@ -22,12 +25,14 @@ from starlette.types import Send
 
 from pyadeq import library
 from pyadeq.asyncio import Adeq, EventBatch, EventGap, EventGroup, Events, PartitionedQueue
-from pyadeq.ext.server.api.live import PAGE, Entry, Live, at, newest, read, shown
+from pyadeq.errors import AdeqError
+from pyadeq.ext.server.api.live import PAGE, START, Entry, Live, at, newest, read, shown
 from pyadeq.ext.server.api.operations import PROBLEMS, operation_id, path_of
 from pyadeq.ext.server.gate import OWN, Gate, missing
 from pyadeq.ext.server.problems import Refused
 from pyadeq.ext.server.rights import REVEAL, Principal
 
+log = logging.getLogger("pyadeq.server")
 ASK: Final = 5.0
 """Seconds after which it is asked again whether the reader may still read."""
 PING: Final = 15.0
@@ -38,20 +43,39 @@ LONGEST_WAIT: Final = 60.0
 LOOK: Final = 2.0
 """Seconds after which a read that waits looks whether its client is still there."""
 MOST: Final = 1000
-STREAM_ID: Final = r"^[0-9]{1,16}(-[0-9]{1,19})?$"
+MOST_MERGED: Final = 32
+"""Partitions whose events one stream may have. Each costs the process a connection to the server."""
+PLACE: Final = (
+    r"^([0-9]{1,16}(-[0-9]{1,19})?|[A-Za-z0-9._@+-]{1,100}:[0-9]{1,16}-[0-9]{1,19}"
+    r"(,[A-Za-z0-9._@+-]{1,100}:[0-9]{1,16}-[0-9]{1,19}){0,511})$"
+)
+"""An id in a stream, or with partitions `tag:id,tag:id`."""
+WHOLE: Final = "-"
+"""The tag of the stream without partitions."""
+AHEAD: Final = 100
+"""Events of several partitions that wait for a client, besides those of each."""
 
 router = APIRouter()
 
 
 @dataclass(frozen=True)
 class Reading:
-    """Access to the events of one of a noun, or of one of its partitions. noun, name: as in the path."""
+    """Access to the events of one of a noun, or of one of its partitions. noun, name: as in the path.
+
+    streams: by the tags of their partitions; several only where they may be merged.
+    """
 
     gate: Gate
     noun: str
     name: str
     principal: Principal
-    events: Events
+    streams: dict[str, Events]
+
+    @property
+    def events(self) -> Events:
+        """Those of the only stream."""
+        (found,) = self.streams.values()
+        return found
 
     @property
     def reveals(self) -> bool:
@@ -60,8 +84,11 @@ class Reading:
         return any(REVEAL in scope.rights and scope.user is None for scope in self.principal.scopes_of(own))
 
 
-def reading(role: str = "") -> Any:
-    """A dependency: the events that the path names, for somebody who may see them, and has this role in `events`."""
+def reading(role: str = "", merged: bool = False) -> Any:
+    """A dependency: the events that the path names, for somebody who may see them, and has this role in `events`.
+
+    merged: a name without a partition means all partitions.
+    """
 
     async def find(
         request: Request,
@@ -77,17 +104,19 @@ def reading(role: str = "") -> Any:
         if noun == "events" or noun not in library().manifest["nouns"]:
             raise missing("noun", noun)
         check(principal, noun, own, role)
-        found = await gate.find(noun, own, False)
-        if found is None:
+        there = await _streams(gate, noun, own)
+        if not there:
             raise missing(noun, own)
-        streams = await _streams(found)
         of = name if tag else own
-        if len(streams) > 1 and not slash:
-            each = ", ".join(one if "/" in one else f"{one}/" for one in sorted(streams)[:10])
+        if slash or len(there) == 1:
+            there = [of] if of in there else []
+            if not there:
+                raise missing(noun, name)
+        elif not merged or len(there) > MOST_MERGED:
+            each = ", ".join(one if "/" in one else f"{one}/" for one in sorted(there)[:10])
             raise Refused(400, "BAD_REQUEST", f"{noun} {own!r} has partitions; read the events of each: {each} …")
-        if of not in streams:
-            raise missing(noun, name)
-        return Reading(gate, noun, name, principal, gate.adeq.events(noun, of))
+        streams = {one.partition("/")[2] or WHOLE: gate.adeq.events(noun, one) for one in there}
+        return Reading(gate, noun, name, principal, streams)
 
     find.__annotations__ |= {"request": Request}
     return Depends(find)
@@ -105,8 +134,11 @@ def check(principal: Principal, noun: str, name: str, role: str) -> None:
             raise Refused(403, "FORBIDDEN", f"{why}, or only for one user")
 
 
-async def _streams(found: Any) -> list[str]:
-    """The names of the streams of an object: its own, or those of its partitions."""
+async def _streams(gate: Gate, noun: str, name: str) -> list[str]:
+    """The names of the streams of an object: its own, or those of its partitions. [] if there is none."""
+    found = await gate.find(noun, name, False)
+    if found is None:
+        return []
     if isinstance(found, PartitionedQueue):
         bases = [one.base for one in await found.partitions()]
     else:
@@ -165,19 +197,18 @@ class LiveResponse(StreamingResponse):
 )
 async def stream(
     request: Request,
-    found: Annotated[Reading, reading()],
+    found: Annotated[Reading, reading(merged=True)],
     types: Annotated[
         str, Query(max_length=1000, description="Patterns of events, with commas: `task.*,worker.lost`.")
     ] = "",
     task: Annotated[str | None, Query(max_length=200, description="Only events of this id.")] = None,
-    after: Annotated[
-        str | None, Query(pattern=STREAM_ID, description="As `Last-Event-ID`, for the first time.")
-    ] = None,
-    last_event_id: Annotated[str | None, Header(pattern=STREAM_ID)] = None,
+    after: Annotated[str | None, Query(pattern=PLACE, description="As `Last-Event-ID`, for the first time.")] = None,
+    last_event_id: Annotated[str | None, Header(pattern=PLACE)] = None,
 ) -> Response:
     """Send events as they happen, as server-sent events: `data` is a JSON object, `id` its place in the stream.
 
-    With `Last-Event-ID`, or `?after=`, begin after that event; `0-0` is the oldest one. Without, begin with the next
+    With partitions, the events of all of them come in one stream, in order in each partition. With `Last-Event-ID`, or
+    `?after=`, begin after that event; `0-0` is the oldest one. Without, begin with the next
     one. An event `gap` says that events are missing here: they were deleted already (`why` is `trimmed`), or you have
     read too slowly (`slow`): then the stream ends, and you can go on after the last event that you have. The stream
     ends within 10 seconds after your rights end.
@@ -201,36 +232,98 @@ async def stream(
 
 
 async def _lines(
-    request: Request, found: Reading, live: Live, wanted: Filter, last: str | None
+    request: Request, found: Reading, live: Live, wanted: Filter, after: str | None
 ) -> AsyncGenerator[bytes]:
     asked = said = monotonic()
-    key = f"{found.events.base}:events"
+    keys = {tag: f"{events.base}:events" for tag, events in found.streams.items()}
+    is_one = len(keys) == 1
     with live.place():
-        last = last or await newest(found.gate.adeq, key)
-        yield format_sse_event(comment="events follow", retry=1000, id=last)
-        async for entry in _entries(found.gate.adeq, live, key, last):
+        if after:  # a partition that is not named there has come later
+            known = _read_place(after, keys)
+            last = {tag: known.get(tag, START) for tag in keys}
+        else:
+            last = {tag: await newest(found.gate.adeq, key) for tag, key in keys.items()}
+        yield format_sse_event(comment="events follow", retry=1000, id=_place(last))
+        async for tag, entry in _of_all(found.gate.adeq, live, keys, dict(last)):
             if monotonic() >= asked + ASK:
                 if not await _may_still(request, found):
                     return
                 asked = monotonic()
             if isinstance(entry, Entry):
-                last = entry.id
+                last[tag] = entry.id
                 if not wanted.has(entry):
                     continue
-                yield format_sse_event(data_str=entry.revealed if found.reveals else entry.data, id=entry.id)
+                yield format_sse_event(data_str=entry.revealed if found.reveals else entry.data, id=_place(last))
             elif entry is not None:
-                yield format_sse_event(event="gap", data_str=f'{{"why":"{entry}","after":"{last}"}}')
+                part = {} if is_one else {"partition": tag}
+                yield format_sse_event(
+                    event="gap", data_str=json.dumps({"why": entry, "after": last[tag], **part}, separators=(",", ":"))
+                )
+                if entry == "slow":
+                    return
             elif monotonic() >= said + PING:
-                yield format_sse_event(comment="ping", id=last)
+                yield format_sse_event(comment="ping", id=_place(last))
             else:
                 continue
             said = monotonic()
 
 
-async def _entries(
-    adeq: Adeq, live: Live, key: str, last: str
-) -> AsyncIterator[Entry | Literal["slow", "trimmed"] | None]:
-    """The events after an id: first those that are stored, then those that come. None: there is none now."""
+Found = Entry | Literal["slow", "trimmed"] | None
+"""An event, or a gap; None: there is none now."""
+
+
+async def _of_all(
+    adeq: Adeq, live: Live, keys: Mapping[str, str], last: Mapping[str, str]
+) -> AsyncGenerator[tuple[str, Found]]:
+    """The events of some streams, each with the tag of its stream. It ends when one of them ends."""
+    if len(keys) == 1:
+        ((tag, key),) = keys.items()
+        async for entry in _entries(adeq, live, key, last[tag]):
+            yield tag, entry
+        return
+    waiting: asyncio.Queue[tuple[str, Found] | None] = asyncio.Queue(AHEAD)
+
+    async def read_one(tag: str, key: str) -> None:
+        try:
+            async with aclosing(_entries(adeq, live, key, last[tag])) as entries:
+                async for entry in entries:
+                    if entry is not None:
+                        await waiting.put((tag, entry))
+        except AdeqError as error:
+            log.warning("the events of %s cannot be read now: %s", key, error)
+        await waiting.put(None)
+
+    readers = [asyncio.create_task(read_one(tag, key)) for tag, key in keys.items()]
+    try:
+        while True:
+            try:
+                async with asyncio.timeout(min(ASK, PING) / 2):
+                    found = await waiting.get()
+            except TimeoutError:
+                found = "", None
+            if found is None:
+                return
+            yield found
+    finally:
+        for reader in readers:
+            reader.cancel()
+        await asyncio.gather(*readers, return_exceptions=True)
+
+
+def _place(last: Mapping[str, str]) -> str:
+    """Where a reader is: the id in the only stream, or that in each of them."""
+    return ",".join(f"{tag}:{id}" for tag, id in last.items()) if len(last) > 1 else next(iter(last.values()))
+
+
+def _read_place(place: str, tags: Collection[str]) -> dict[str, str]:
+    """The ids by tag. A plain id is one of the stream without partitions, which may have got some meanwhile."""
+    if ":" not in place:
+        return {next(iter(tags)) if len(tags) == 1 else WHOLE: place}
+    return dict(one.split(":") for one in place.split(","))
+
+
+async def _entries(adeq: Adeq, live: Live, key: str, last: str) -> AsyncGenerator[Found]:
+    """The events after an id: first those that are stored, then those that come."""
     is_behind = True
     while is_behind:
         entries, gap = await read(adeq, key, last)
@@ -267,11 +360,14 @@ async def _entries(
 
 
 async def _may_still(request: Request, found: Reading) -> bool:
+    """Whether the reader may still read these streams. With a new partition, it has to come again."""
+    own, slash, _ = found.name.partition("/")
     try:
-        check(await found.gate.principal(request), found.noun, found.name.partition("/")[0], "")
+        check(await found.gate.principal(request), found.noun, own, "")
+        there = [] if slash else await _streams(found.gate, found.noun, own)
     except Exception:  # also if nobody can tell: the reader comes again
         return False
-    return True
+    return bool(slash) or {one.partition("/")[2] or WHOLE for one in there} == set(found.streams)
 
 
 # In groups
