@@ -21,7 +21,8 @@ class Fault:
     """strike: lasts for as long as its with block. seconds: how long that is, at least and at most.
 
     of_server: of these, one at a time. durability: of the clients, in turn. clocks: by how much theirs are wrong.
-    alone: only by itself, for what it takes is too much for the others.
+    alone: only by itself, for what it takes is too much for the others. loses: the server may lose what was not
+    confirmed.
     """
 
     name: str
@@ -31,6 +32,7 @@ class Fault:
     durability: tuple[str, ...] = ALL_DURABILITIES
     clocks: tuple[float, ...] = (0.0,)
     alone: bool = False
+    loses: bool = False
 
 
 def server(name: str, seconds: tuple[float, float] = (0.3, 1.2), **options: object) -> Fault:
@@ -53,7 +55,7 @@ def nothing() -> Iterator[None]:
     yield
 
 
-EVERYSEC = server("power_cut_everysec", (0.8, 1.6), durability=("memory", "replica"), alone=True)
+EVERYSEC = server("power_cut_everysec", (0.8, 1.6), durability=("memory", "replica"), alone=True, loses=True)
 FAULTS = {
     fault.name: fault
     for fault in (
@@ -70,12 +72,12 @@ FAULTS = {
         network("cut_reply", 0.1),
         network("delay", 0.3),
         network("duplicate", 0.3),
-        server("crash"),
-        *([server("power_cut", (0.8, 1.6))] if LINUX else []),
+        server("crash", loses=True),
+        *([server("power_cut", (0.8, 1.6), loses=True)] if LINUX else []),
         # Where the disk is behind, `aof` is nothing that today's servers can promise.
-        server("crash_everysec", durability=("memory", "replica"), alone=True),
+        server("crash_everysec", durability=("memory", "replica"), alone=True, loses=True),
         *([EVERYSEC] if LINUX else []),
-        server("failover"),
+        server("failover", loses=True),
         server("script_flush"),
         server("script_busy"),
         server("out_of_memory"),

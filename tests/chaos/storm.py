@@ -1,5 +1,8 @@
 """All faults on real processes, each alone and then mixed by chance, and a judgement on what came of it.
 
+In one mix the server loses nothing, so rules that excuse lost data are checked, too. There a worker is lost, and dead
+tasks are deleted.
+
 Prometheus scrapes meanwhile: its counters must be what the judge counts.
 
     python -m tests.chaos.storm --seconds 600 --seed 1 [--only FAULT …] [--report FILE]
@@ -13,7 +16,7 @@ import argparse
 import sys
 import tempfile
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from random import Random
@@ -38,6 +41,9 @@ ALONE = 0.5  # of a long storm
 MIXED = 45.0  # seconds of one mix
 CALM = (0.2, 1.2)  # seconds between two faults
 TICK = 0.05
+PRESENCE = 15.0  # seconds after which a silent worker is lost: the least that there is
+MUST_CHECK = "events_delivered"  # it checks nothing after a server has lost something
+MUST_COUNT = ("adeq_workers_lost_total", "adeq_tasks_dropped_total")
 
 
 class Storm:
@@ -51,6 +57,7 @@ class Storm:
 
     def run(self, faults: Sequence[Fault], seconds: float) -> Report:
         """Clients at work for so long, while these faults strike."""
+        nothing_lost = is_mix_without_loss(faults)
         self._runs += 1
         name = f"chaos-{self._seed}-{self._runs}"
         random = Random(name)
@@ -64,6 +71,9 @@ class Storm:
         with Run(scene, durability=durability, clocks=clocks) as run, ExitStack() as watching:
             self._arena.mark = run.recorder.mark  # type: ignore[assignment]
             run.begin()
+            if nothing_lost:
+                run.queue.configure(presence=PRESENCE, dead_max=0)
+                run.crowd.kill(random.choice(run.crowd.of("worker")))
             scraped = None if MISSING else watching.enter_context(Scraped(scene))
             until = monotonic() + seconds
             while monotonic() < until:
@@ -82,6 +92,8 @@ class Storm:
             if scraped:
                 self.counted.append(scraped.compare(history))
                 history.problems += problems(self.counted[-1])
+            if nothing_lost:
+                history.problems += unchecked(verdict.checks, self.counted[-1] if scraped else ())
             report = report_on(history, verdict, faults=self._counted(struck, run))
             if not report.ok:
                 report.history = str(Path(tempfile.gettempdir()) / f"adeq-{name}.jsonl")
@@ -124,8 +136,19 @@ def plan(faults: Iterable[Fault], seconds: float) -> Iterable[tuple[list[Fault],
             yield [fault], each
         left -= seconds * ALONE
     mixes = max(1, round(left / MIXED))
-    for _ in range(mixes):
-        yield mixable, left / mixes
+    for number in range(mixes):
+        yield [fault for fault in mixable if mixes == 1 or number or not fault.loses], left / mixes
+
+
+def is_mix_without_loss(faults: Sequence[Fault]) -> bool:
+    """Whether these are several faults by which the server loses nothing."""
+    return len(faults) > 1 and not any(fault.loses for fault in faults)
+
+
+def unchecked(checks: Mapping[str, int], counted: Iterable[Counted]) -> list[str]:
+    """What a mix without loss had to show, and did not."""
+    found = [] if checks[MUST_CHECK] else [f"the rule {MUST_CHECK} had nothing to check"]
+    return found + [f"{one.name} is 0" for one in counted if one.name in MUST_COUNT and not one.judge]
 
 
 def storm(faults: Iterable[Fault], seconds: float, seed: int, binary: Path, console: Console) -> Report:
@@ -136,7 +159,7 @@ def storm(faults: Iterable[Fault], seconds: float, seed: int, binary: Path, cons
         for some, length in plan(faults, seconds):
             report = storm.run(some, length)
             reports.append(report)
-            what = some[0].name if len(some) == 1 else "mixed"
+            what = "mixed, no loss" if is_mix_without_loss(some) else some[0].name if len(some) == 1 else "mixed"
             console.print(f"{what:<18} {length:4.0f} s  {_brief(report)}", highlight=False)
     console.print()
     if storm.counted:

@@ -22,7 +22,7 @@ from tests.chaos.conftest import SCALE
 from tests.chaos.faults import FAULTS, Fault
 from tests.chaos.proxy import KINDS, Proxy
 from tests.chaos.scraped import Counted, count, falls, problems
-from tests.chaos.storm import MIXED, plan, storm
+from tests.chaos.storm import MIXED, MUST_CHECK, MUST_COUNT, is_mix_without_loss, plan, storm, unchecked
 from tests.integration.servers import start
 from tests.prometheus import MISSING
 from tests.waiting import wait_until
@@ -76,8 +76,19 @@ def test_each_fault_has_its_turn_in_a_long_storm() -> None:
     assert sum(seconds for _, seconds in turns) == pytest.approx(600)
     assert all(seconds < 1.5 * MIXED for _, seconds in mixed)
     assert all(not fault.alone for some, _ in mixed for fault in some)
-    assert [seconds for _, seconds in plan(faults, 20)] == [20]
+    assert [is_mix_without_loss(some) for some, _ in turns] == [False] * len(alone) + [True] + [False] * (
+        len(mixed) - 1
+    )
+    assert [is_mix_without_loss(some) for some, _ in plan(faults, 120)] == [True, False, False]
+    assert sum(seconds for _, seconds in plan(faults, 120)) == 120
+    assert [(set(some), seconds) for some, seconds in plan(faults, 20)] == [({*turns[-1][0]}, 20)]
     assert list(plan(faults[:1], 20)) == [(faults[:1], 20)]
+
+
+def test_a_mix_without_loss_that_shows_nothing_is_a_problem() -> None:
+    counted = [Counted(name, 1, 1.0, 30, 0) for name in MUST_COUNT]
+    assert unchecked({MUST_CHECK: 1}, counted) == []
+    assert len(unchecked({MUST_CHECK: 0}, [one._replace(judge=0) for one in counted])) == 3
 
 
 def test_a_counter_that_falls_or_is_wrong_is_a_problem() -> None:
