@@ -77,6 +77,7 @@ def serve(
     try:
         from pyadeq.ext.server.application import app
         from pyadeq.ext.server.authentication import Tokens, first_of
+        from pyadeq.ext.server.board.logins import Logins
         from pyadeq.ext.server.guard import checked_hosts
         from pyadeq.ext.server.rights import REVEAL, Principal, Scope, all_rights
         from pyadeq.ext.server.serving import Server, listening, listening_at, place_of
@@ -100,7 +101,7 @@ def serve(
     with ExitStack() as stack:
         if url is None:
             url = stack.enter_context(EmbeddedServer(data)).url
-        text, more = None, {}
+        id, text, more = "", None, {}
         if not no_auth and proxy is None and not _has_token(url):
             if uds is None and not place.loopback:
                 raise ConfigError(f"--host: others can reach {host}; make a token first, see adeq token new --help")
@@ -108,15 +109,18 @@ def serve(
             more = {id: token}
         at = stack.enter_context(listening(place) if uds is None else listening_at(uds))
         server = Server()
-        _print_start(url, at, text, output)
 
         async def anybody(_: Request) -> Principal:
             return Principal(actor_of(None), (most,))
 
         async def run() -> None:
             async with Adeq.from_url(url, **PLACE.options(), source="api", retry_for=RETRY_FOR) as adeq:
-                who = anybody if no_auth else first_of(*([] if proxy is None else [proxy]), Tokens(adeq, more=more))
-                await server.serve(app(adeq, authenticate=who, hosts=hosts, unmarked=no_auth), at)
+                tokens = Tokens(adeq, more=more)
+                logins = None if no_auth else Logins(adeq, tokens)
+                who = anybody if no_auth else first_of(*([] if proxy is None else [proxy]), tokens)
+                code = None if logins is None or text is None else await logins.code(id)
+                _print_start(url, at, text, code, output)
+                await server.serve(app(adeq, authenticate=who, hosts=hosts, unmarked=no_auth, logins=logins), at)
 
         asyncio.run(run())
 
@@ -142,8 +146,8 @@ def _has_token(url: str) -> bool:
     return any(token and token.state(time.time()) == "valid" for token in stored)
 
 
-def _print_start(url: str, at: socket.socket, text: str | None, output: Format) -> None:
-    """Say where the service is, and how to use it if nobody has a token."""
+def _print_start(url: str, at: socket.socket, text: str | None, code: str | None, output: Format) -> None:
+    """Say where the service is, and how to use it if nobody has a token. code: logs in to the board, once."""
     name = at.getsockname()
     if at.family == socket.AF_UNIX:
         where, reach = f"unix:{name}", ["--unix-socket", str(name), "http://localhost"]
@@ -151,7 +155,8 @@ def _print_start(url: str, at: socket.socket, text: str | None, output: Format) 
         where = f"http://[{name[0]}]:{name[1]}" if at.family == socket.AF_INET6 else f"http://{name[0]}:{name[1]}"
         reach = [where]
     if output != Format.table:
-        print(json.dumps({"url": shown_url(url), "at": where, "token": text}), flush=True)
+        board = None if code is None else f"{where}/login?code={code}"
+        print(json.dumps({"url": shown_url(url), "at": where, "token": text, "board": board}), flush=True)
         return
     print(f"serving {shown_url(url)} at {where}")
     if text is not None:
@@ -159,4 +164,6 @@ def _print_start(url: str, at: socket.socket, text: str | None, output: Format) 
         words = ["curl", *options, "-H", f"Authorization: Bearer {text}", "--json", '{"payload": "hello"}']
         print("There is no token yet. This one is for this process only; to enqueue a task:")
         print(f"  {shlex.join([*words, f'{base}/v1/queues/default/tasks'])}")
+    if code is not None and at.family != socket.AF_UNIX:
+        print(f"The board; this link logs in once, within an hour:\n  {where}/login?code={code}")
     sys.stdout.flush()

@@ -9,9 +9,16 @@ from pyadeq.ext.server.rights import Principal, Scope, everything, rights_of
 if TYPE_CHECKING:
     from pyadeq.ext.server.application import app
     from pyadeq.ext.server.authentication import ProxyUsers, Tokens, first_of
+    from pyadeq.ext.server.board.logins import Logins
 
-__all__ = ["Principal", "ProxyUsers", "Scope", "Tokens", "app", "everything", "first_of", "rights_of"]
-_WITH_FASTAPI = {"app": "application"} | dict.fromkeys(("ProxyUsers", "Tokens", "first_of"), "authentication")
+__all__ = ["Logins", "Principal", "ProxyUsers", "Scope", "Tokens", "app", "everything", "first_of", "rights_of"]
+_WITH_FASTAPI = {
+    "app": "application",
+    "Logins": "board.logins",
+    "ProxyUsers": "authentication",
+    "Tokens": "authentication",
+    "first_of": "authentication",
+}
 
 
 def __getattr__(name: str) -> Any:

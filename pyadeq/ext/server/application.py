@@ -30,11 +30,18 @@ from pyadeq.ext.server.api import (
 )
 from pyadeq.ext.server.api.bulk_runs import Bulks
 from pyadeq.ext.server.api.operations import PROBLEMS
+from pyadeq.ext.server.authentication import first_of
+from pyadeq.ext.server.board import files, forms, login, missing, overview, queue
+from pyadeq.ext.server.board.logins import Logins
+from pyadeq.ext.server.board.looks import Looks
 from pyadeq.ext.server.gate import Authenticate, Gate
 from pyadeq.ext.server.guard import Guard
 from pyadeq.ext.server.paths import RawPaths
 from pyadeq.ext.server.problems import MEDIA_TYPE, answer_with_problems
 from pyadeq.ext.server.reads import ask
+
+API = (names, tasks, queues, bulks, load, work, locks, changes, sessions, rates, configs, events)
+BOARD = (files, forms, login, overview, queue)
 
 
 class Service(FastAPI):
@@ -73,14 +80,20 @@ def described() -> FastAPI:
         redirect_slashes=False,
         lifespan=_running,
     )
-    for part in (names, tasks, queues, bulks, load, work, locks, changes, sessions, rates, configs, events):
+    for part in API:
         service.include_router(part.router, prefix="/v1")
     service.include_router(inbox.router)
     return service
 
 
 def app(
-    adeq: Adeq, *, authenticate: Authenticate, hosts: Iterable[str] | None = None, unmarked: bool = False
+    adeq: Adeq,
+    *,
+    authenticate: Authenticate,
+    hosts: Iterable[str] | None = None,
+    unmarked: bool = False,
+    board: bool = True,
+    logins: Logins | None = None,
 ) -> FastAPI:
     """Make the application. It can be mounted in another ASGI application, under any prefix.
 
@@ -89,10 +102,17 @@ def app(
     hosts: the names that the service has, such as `tasks.example.org`; requests for others are refused. None: any. Name
     them if browsers can reach it, unless the application around it looks at the header Host.
     unmarked: also accept writes without a bearer token that do not say from which site they come, as browsers do.
+    board: whether it has pages for people.
+    logins: lets them log in with a token; without, `authenticate` alone says who they are.
     """
     service = described()
-    service.state.gate = gate = Gate(adeq, authenticate)
+    service.state.gate = gate = Gate(adeq, authenticate if logins is None else first_of(authenticate, logins))
     service.state.bulks = Bulks(adeq, lambda name: gate.find("queue", name, False))
+    service.state.logins = logins
+    if board:
+        service.state.looks = Looks(gate)
+        for part in BOARD:
+            service.include_router(part.router)
     answer_with_problems(service)
     service.add_middleware(RawPaths)
     service.add_middleware(Guard, hosts=hosts, unmarked=unmarked)  # the outermost: it sees each request first
@@ -109,4 +129,6 @@ def app(
             return JSONResponse({"status": "away", "detail": type(error).__name__}, status_code=503)
         return JSONResponse({"status": "ready"})
 
+    if board:
+        service.include_router(missing.router)
     return service

@@ -54,7 +54,25 @@ class Tokens:
         given = bearer_of(request)
         if given is None:
             return None
-        match = TEXT.fullmatch(given)
+        return _principal(await self._checked(request, given))
+
+    async def id_of(self, request: Request, text: str) -> str:
+        """Return the id of the token with this text. Refused if it is not accepted."""
+        await self._checked(request, text)
+        return text.split("_")[1]
+
+    async def principal_of(self, request: Request, id: str) -> Principal | None:
+        """Return who has the token with this id; None if it does not exist, is revoked or has expired."""
+        value = await self._find(id)
+        token = read_token(value) if value else None
+        if value is None or token is None or token.state(self._clock()) != "valid":
+            return None
+        self._count(request, id, token)
+        return _principal(value)
+
+    async def _checked(self, request: Request, text: str) -> bytes:
+        """What is stored of the token with this text. Refused if it is not accepted."""
+        match = TEXT.fullmatch(text)
         value = await self._find(match[1]) if match else None
         token = read_token(value) if value else None
         attempt = address_of(request), match[1] if match and token else ""
@@ -65,7 +83,7 @@ class Tokens:
         if token.state(self._clock()) == "expired":
             raise _not_accepted("TOKEN_EXPIRED", "this token has expired")
         self._count(request, match[1], token)
-        return _principal(value)
+        return value
 
     def _count(self, request: Request, id: str, token: Token) -> None:
         """Count a request, once, also if it asks again later, as a stream of events does. Refused if it is too many."""

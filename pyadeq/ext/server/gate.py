@@ -36,6 +36,7 @@ class Gate:
     async def principal(self, request: Request) -> Principal:
         """Who makes the request. Refused if nobody that is known."""
         found = await self._authenticate(request)
+        request.state.principal = found
         if found is None:
             how = "send a token: Authorization: Bearer adeq_…"
             raise Refused(401, "UNAUTHENTICATED", how, headers={"WWW-Authenticate": "Bearer"})

@@ -110,11 +110,18 @@ class Refused(Exception):
         )
 
 
+def refused_of(error: Refused | AdeqError | RequestValidationError) -> Refused:
+    """The problem that an error of a request is."""
+    if isinstance(error, Refused):
+        return error
+    return problem_of(error) if isinstance(error, AdeqError) else _of_values(error)
+
+
 def answer_with_problems(app: FastAPI) -> None:
     """Let an application answer each error with a problem."""
     app.add_exception_handler(Refused, _refused)
-    app.add_exception_handler(AdeqError, _failed)
-    app.add_exception_handler(RequestValidationError, _not_accepted)
+    app.add_exception_handler(AdeqError, _refused)
+    app.add_exception_handler(RequestValidationError, _refused)
     app.add_exception_handler(HTTPException, _of_the_framework)
     app.add_exception_handler(Exception, _unexpected)
 
@@ -152,17 +159,13 @@ def answer_of(refused: Refused) -> Response:
 
 
 async def _refused(_: Request, error: Any) -> Response:
-    return answer_of(error)
+    return answer_of(refused_of(error))
 
 
-async def _failed(_: Request, error: Any) -> Response:
-    return answer_of(problem_of(error))
-
-
-async def _not_accepted(_: Request, error: Any) -> Response:
+def _of_values(error: RequestValidationError) -> Refused:
     faults = [Fault(pointer=_pointer(one["loc"]), detail=_fault(one)) for one in error.errors()]
     first = f"{faults[0].pointer}: {faults[0].detail}" if faults else "the request cannot be read"
-    return answer_of(Refused(400, "BAD_REQUEST", first, errors=faults))
+    return Refused(400, "BAD_REQUEST", first, errors=faults)
 
 
 def _pointer(place: tuple[str | int, ...]) -> str:

@@ -220,13 +220,18 @@ def test_the_text_has_a_line_to_copy(place: dict[str, Any]) -> None:
     )
     with process:
         assert process.stdout
-        lines = [process.stdout.readline() for _ in range(3)]
+        lines = [process.stdout.readline() for _ in range(5)]
         words = shlex.split(lines[2])
+        link = lines[4].strip()
         assert lines[0].startswith("serving ")
         assert words[0] == "curl"
         made = subprocess.run([*words, "-s"], capture_output=True, check=False) if _has_curl() else None
+        code = link.partition("code=")[2]
+        site = {"Sec-Fetch-Site": "same-origin"}
+        ends = [httpx.post(link.partition("?")[0], data={"code": code}, headers=site).status_code for _ in range(2)]
         process.send_signal(signal.SIGINT)
         assert process.wait(DEADLINE) == 0
+    assert ends == [303, 401]
     if made:
         assert json.loads(made.stdout)["queue"] == "default", made
 

@@ -1,0 +1,85 @@
+"""Reads that all open pages share, so that two hundred pages cost the server as much as one."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from time import monotonic
+from typing import Any, Final
+
+from pyadeq.asyncio import HistoryPoint, QueueOverview
+from pyadeq.errors import AdeqError
+from pyadeq.ext.server.gate import Gate
+
+NAMES_FOR: Final = 60.0
+"""Seconds for which names are remembered: to find them, all keys of the server are looked at."""
+LOOK: Final = 2.0
+"""Seconds to look for names."""
+NUMBERS_FOR: Final = 1.0
+HISTORY_FOR: Final = 30.0
+PAST: Final = 30
+"""Minutes of a spark line."""
+MOST: Final = 10_000
+MOST_NAMES: Final = 1000
+
+
+class Looks:
+    """Of one process: what was read lately. Who asks for the same at the same time waits for the same read."""
+
+    def __init__(self, gate: Gate) -> None:
+        self._gate = gate
+        self._found: dict[Any, tuple[float, asyncio.Task[Any]]] = {}
+
+    async def shared(self, key: Any, seconds: float, read: Callable[[], Awaitable[Any]]) -> Any:
+        """What `read` returns, or what it returned at most so many seconds ago. Errors are not remembered."""
+        now = monotonic()
+        until, task = self._found.get(key, (0.0, None))
+        if task is None or now >= until or (task.done() and (task.cancelled() or task.exception())):
+            if len(self._found) >= MOST:
+                self._found = {key: one for key, one in self._found.items() if one[0] > now}
+            task = asyncio.ensure_future(_awaited(read))
+            self._found[key] = now + seconds, task
+        return await asyncio.shield(task)
+
+    def forget(self) -> None:
+        """Read all anew, but for names: somebody has changed something, and wants to see it."""
+        self._found = {key: one for key, one in self._found.items() if key[0] == "names"}
+
+    async def names(self, noun: str) -> list[str]:
+        """The names of a noun, in order: at most 1,000, those that were found in two seconds."""
+
+        async def read() -> list[str]:
+            found: set[str] = set()
+            try:
+                async for name in self._gate.adeq.names(noun, timeout=LOOK):
+                    if not name.startswith("_"):
+                        found.add(name)
+                    if len(found) >= MOST_NAMES:
+                        break
+            except AdeqError:
+                if not found:
+                    raise
+            return sorted(found)
+
+        known: list[str] = await self.shared(("names", noun), NAMES_FOR, read)
+        return known
+
+    async def overview(self, queue: Any) -> QueueOverview:
+        """The numbers of a queue, at most a second old."""
+        found: QueueOverview = await self.shared(("overview", queue.name), NUMBERS_FOR, queue.overview)
+        return found
+
+    async def past(self, queue: Any) -> list[HistoryPoint]:
+        """The last half hour of a queue, minute by minute."""
+
+        async def read() -> list[HistoryPoint]:
+            now = (await self.overview(queue)).now
+            found: list[HistoryPoint] = await queue.history(now - 60 * PAST)
+            return found[-PAST:]
+
+        found: list[HistoryPoint] = await self.shared(("past", queue.name), HISTORY_FOR, read)
+        return found
+
+
+async def _awaited(read: Callable[[], Awaitable[Any]]) -> Any:
+    return await read()
