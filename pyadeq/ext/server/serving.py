@@ -49,7 +49,8 @@ def place_of(host: str, port: int) -> Place:
 @contextmanager
 def listening(place: Place) -> Iterator[socket.socket]:
     """A socket that listens at an address. ConfigError if it cannot."""
-    with socket.socket(place.family) as found:
+    # asyncio sends small answers at once (TCP_NODELAY) only if the socket names its protocol.
+    with socket.socket(place.family, socket.SOCK_STREAM, socket.IPPROTO_TCP) as found:
         found.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
             found.bind(place.address)

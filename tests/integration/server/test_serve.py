@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import re
 import shlex
@@ -19,6 +20,7 @@ import httpx
 import pytest
 
 from pyadeq import Adeq
+from pyadeq.ext.server.serving import listening, place_of
 from pyadeq.ext.server.tokens import TEXT, new_token, revoked
 from tests.integration.cli import COMMAND, adeq, environment
 from tests.waiting import DEADLINE, wait_until
@@ -296,3 +298,16 @@ def test_a_port_that_is_taken(place: dict[str, Any]) -> None:
 def test_the_server_away(place: dict[str, Any]) -> None:
     done = adeq("serve", *ANY_PORT, **{**place, "ADEQ_URL": "redis://127.0.0.1:1"})
     assert done.status == 3
+
+
+async def test_small_answers_are_not_held_back() -> None:
+    async def noted(_: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        found: socket.socket = writer.get_extra_info("socket")
+        writer.write(bytes([found.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY)]))
+        writer.close()
+
+    with listening(place_of("127.0.0.1", 0)) as at:
+        async with await asyncio.start_server(noted, sock=at):
+            reader, writer = await asyncio.open_connection(*at.getsockname())
+            assert await reader.read() == b"\1"
+            writer.close()
