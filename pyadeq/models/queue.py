@@ -30,7 +30,7 @@ class Backoff(Given):
     """The delay before retry n: min(base × multiplier^(n-1), cap) ± jitter, but never above cap (seconds)."""
 
     base: float = Field(default=1.0, ge=0)
-    multiplier: float = Field(default=2.0, ge=1)
+    multiplier: float = Field(default=2.0, ge=1, le=100)
     cap: float = Field(default=300.0, ge=0)
     jitter: float = Field(default=0.1, ge=0, le=1)
 

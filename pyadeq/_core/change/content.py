@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from hashlib import sha1, sha256
 from typing import Any
 
+from pyadeq.models.base import to_ms
 from pyadeq.models.change import ChangeContent
 
 
@@ -18,7 +19,7 @@ def netstrings(fields: Mapping[str, Any], parameters: bytes) -> bytes:
         parameters,
         *sorted(one.encode() for one in fields.get("resources", ())),
         fields.get("rollback_strategy", "none"),
-        round(fields.get("timeout", 0) * 1000),
+        to_ms("timeout", fields.get("timeout", 0)),
         fields.get("priority", 0),
     ]
     raw = [part if isinstance(part, bytes) else str(part).encode() for part in parts]

@@ -16,6 +16,7 @@ from fastapi.exceptions import RequestValidationError
 from pydantic import BaseModel, Field
 from starlette.exceptions import HTTPException
 from starlette.responses import JSONResponse, Response
+from starlette.routing import Match
 
 from pyadeq.errors import (
     AdeqError,
@@ -59,6 +60,7 @@ STATUSES: Final[dict[type[AdeqError], int]] = {
 }
 """Of errors, the more special ones first. All others are 409: the call contradicts what is stored."""
 FULL: Final = "OOM"
+METHODS: Final = ("GET", "POST", "PUT", "PATCH", "DELETE")
 
 
 class Problem(BaseModel):
@@ -183,11 +185,23 @@ def _fault(one: Mapping[str, Any]) -> str:
     return f"{message[:1].lower()}{message[1:]}"
 
 
-async def _of_the_framework(_: Request, error: Any) -> Response:
-    status = error.status_code
+async def _of_the_framework(request: Request, error: Any) -> Response:
+    status, headers = error.status_code, error.headers
+    if status == 405:  # the framework names the methods of the first of several routes
+        headers = {"Allow": ", ".join(_methods(request))}
     code = {404: "NOT_FOUND", 405: "METHOD_NOT_ALLOWED"}.get(status, "BAD_REQUEST" if status < 500 else "FAILED")
     detail = "there is no such path" if status == 404 else str(error.detail)
-    return answer_of(Refused(status, code, detail, headers=error.headers))
+    return answer_of(Refused(status, code, detail, headers=headers))
+
+
+def _methods(request: Request) -> list[str]:
+    """The methods that the path of a request has."""
+    scopes = {method: {**request.scope, "method": method} for method in METHODS}
+    return [
+        method
+        for method, scope in scopes.items()
+        if any(route.matches(scope)[0] is Match.FULL for route in request.app.routes)
+    ]
 
 
 async def _unexpected(request: Request, error: Any) -> Response:

@@ -203,3 +203,11 @@ def test_every_method_has_a_path_or_a_reason(kind: type) -> None:
     there = {name for name in methods if getattr(kind, name) in by_rest}
     assert methods - there == LEFT_OUT[kind].keys()
     assert configs.router.routes
+
+
+@pytest.mark.parametrize("conditions", [{}, {"state": "draft", "author": "ann"}])
+async def test_a_list_of_changes_has_one_condition(http: AsyncClient, conditions: dict[str, str]) -> None:
+    ok(await http.put("/v1/changes/code/policies/one", json={"required": 1, "reviewers": ["user:ben"]}))
+    refused = await http.get("/v1/changes/code/changes", params=conditions)
+    assert refused.status_code == 400
+    assert "exactly one of these is needed: state, author" in refused.json()["detail"]

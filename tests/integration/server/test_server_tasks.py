@@ -214,3 +214,17 @@ async def test_no_tier_is_passed_by(adeq: Adeq, http: AsyncClient) -> None:
             assert found.status_code == 200
             assert "only-for-ann" not in found.text
     assert "only-for-ann" not in (await http.get(TASKS, params={"state": "dead"})).text
+
+
+async def test_another_method_than_the_path_has(http: AsyncClient) -> None:
+    refused = await http.delete("/v1/queues/mail/tasks")
+    assert (refused.status_code, refused.json()["code"]) == (405, "METHOD_NOT_ALLOWED")
+    assert refused.headers["allow"] == "GET, POST"
+
+
+async def test_numbers_that_have_no_end(http: AsyncClient) -> None:
+    refused = await http.post(TASKS, json={"backoff": {"multiplier": 1e308}})
+    assert (refused.status_code, refused.json()["errors"][0]["pointer"]) == (400, "#/backoff/multiplier")
+    changes = "/v1/changes/code/changes"
+    refused = await http.post(changes, json={"id": "a", "type": "merge", "description": "d", "timeout": 1e308})
+    assert (refused.status_code, "timeout" in refused.json()["detail"]) == (400, True)

@@ -41,7 +41,7 @@ def _step(verb: str, needs: str, method: str, seen: bool = True) -> Operation:
 OPERATIONS: Final = (
     Operation("GET /changes/{domain}", Changes.stats, "observe"),
     Operation("PATCH /changes/{domain}/settings", Changes.configure, "operate", create=True, without=("clock",)),
-    Operation("GET /changes/{domain}/changes", Changes.list, "observe", by_user=True, some=CONDITIONS),
+    Operation("GET /changes/{domain}/changes", Changes.list, "observe", by_user=True, one_of=CONDITIONS),
     Operation("POST /changes/{domain}/changes", Changes.put, "author", refused=STEP, create=True, by_user=True),
     Operation(f"GET {_ID}", Changes.get, "observe", by_user=True),
     Operation(f"GET {_ID}/revisions/{{rev}}", Changes.get_revision, "observe", by_user=True),
