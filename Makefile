@@ -112,7 +112,7 @@ $(S3_READY): pyproject.toml $(READY)
 	@touch $@
 
 test-web: $(WEB_READY) ## the service: schemathesis, a generated client, and a browser, in an environment of its own; needs chromium
-	$(WEB)/bin/python -m tests.attempts $(wildcard tests/web tests/browser) $(ARGS)
+	$(WEB)/bin/python -m tests.attempts -n 2 --dist worksteal $(wildcard tests/web tests/browser) $(ARGS)
 
 $(WEB_READY): pyproject.toml $(READY)
 	@$(PY) -m venv --clear $(WEB)

@@ -11,6 +11,8 @@ import pytest
 from tests.integration.cli import COMMAND, environment
 from tests.waiting import DEADLINE
 
+SCHEMA = Path(__file__).parents[2] / "docs" / "reference" / "openapi.json"
+
 
 @pytest.fixture(scope="module")
 def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:

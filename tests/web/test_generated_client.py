@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from tests.integration.cli import environment
+from tests.web.conftest import SCHEMA
 
-ROOT = Path(__file__).parents[2]
 TOOLS = Path(sys.executable).parent
 # Without these options, newer versions of ruff rewrite annotations so that mypy refuses them.
 CONFIG = """
@@ -37,8 +37,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with the package `made`."""
     found = tmp_path_factory.mktemp("client")
     (found / "config.yml").write_text(CONFIG)
-    schema = ROOT / "docs" / "reference" / "openapi.json"
-    words = ("generate", "--path", str(schema), "--meta", "none", "--output-path", "made", "--config", "config.yml")
+    words = ("generate", "--path", str(SCHEMA), "--meta", "none", "--output-path", "made", "--config", "config.yml")
     said = run("openapi-python-client", *words, cwd=found)
     assert said.strip() == "Generating made", "a warning means that it left a part out"
     return found

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
 from time import monotonic
-from typing import Annotated, Any, Final
+from typing import Annotated, Any, Final, Literal
 
 from fastapi import Depends, Path, Request
 
@@ -14,6 +15,7 @@ from pyadeq.asyncio import Adeq
 from pyadeq.ext.server.problems import Refused
 from pyadeq.ext.server.reads import ask
 from pyadeq.ext.server.rights import REVEAL, Principal, Scope
+from pyadeq.keys import PATTERNS
 
 Authenticate = Callable[[Request], Awaitable[Principal | None]]
 """Tells who makes a request; None if nobody that it knows."""
@@ -116,7 +118,10 @@ def access(noun: str, *rights: str, create: bool = False, by_user: bool = False)
         return await enter(request, noun, name, *rights, create=create, by_user=by_user)
 
     # The annotations of this module are texts, and `field` is known only here.
-    find.__annotations__ |= {"request": Request, "name": Annotated[str, Path(alias=field)]}
+    find.__annotations__ |= {
+        "request": Request,
+        "name": Annotated[str, Path(alias=field, json_schema_extra=described("name"))],
+    }
     return Depends(find)
 
 
@@ -138,6 +143,13 @@ async def enter(
     if found is None:
         raise missing(field, name)
     return Access(gate.adeq, found, name, principal, fits[0])
+
+
+def described(kind: Literal["id", "name"]) -> dict[str, Any]:
+    """What the description of the service says of an id or a name. Own checks refuse others, in clearer words."""
+    pattern = PATTERNS[kind]
+    assert isinstance(pattern, re.Pattern)
+    return {"pattern": f"^{pattern.pattern}$"}
 
 
 def missing(what: str, name: str) -> Refused:

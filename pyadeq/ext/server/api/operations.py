@@ -20,7 +20,7 @@ from pydantic import BaseModel, ConfigDict, create_model
 from starlette.responses import Response
 
 from pyadeq.asyncio import ChangeRef, Result
-from pyadeq.ext.server.gate import Access, access, field_of
+from pyadeq.ext.server.gate import Access, access, described, field_of
 from pyadeq.ext.server.paths import SEGMENT
 from pyadeq.ext.server.problems import Problem, Refused
 
@@ -50,7 +50,7 @@ class Operation:
     seen: the method's first argument is a revision of a change: the id is in the path, rev and digest in the body.
     by_user: it keeps to the user of a scope, see `gate.access`. As actor, it takes nobody else.
     required: options that the method cannot do without.
-    some: options of which it needs at least one.
+    one_of: options of which it needs exactly one.
     """
 
     at: str
@@ -65,7 +65,7 @@ class Operation:
     seen: bool = False
     by_user: bool = False
     required: tuple[str, ...] = ()
-    some: tuple[str, ...] = ()
+    one_of: tuple[str, ...] = ()
 
     @cached_property
     def verb(self) -> str:
@@ -110,7 +110,8 @@ def _add(router: APIRouter, noun: str, operation: Operation) -> None:
     body = None if read or not (rest or free) else _body(f"{noun}_{name}", rest, free)
     parameters = [inspect.Parameter("access", KEYWORD, annotation=Annotated[Access, _access(noun, operation)])]
     parameters += [
-        inspect.Parameter(name, KEYWORD, annotation=Annotated[arguments[name][0], Path()]) for name in sorted(own)
+        inspect.Parameter(name, KEYWORD, annotation=Annotated[arguments[name][0], _in_path(name)])
+        for name in sorted(own)
     ]
     if body:
         optional = all(default is not ... for _, default in rest.values())
@@ -133,8 +134,8 @@ def _add(router: APIRouter, noun: str, operation: Operation) -> None:
     async def handle(access: Access, body: Any = None, **given: Any) -> Any:
         if body is not None:
             given |= {name: getattr(body, name) for name in body.model_fields_set}  # those of `free`, too
-        if operation.some and all(given.get(name) is None for name in operation.some):
-            raise Refused(400, "BAD_REQUEST", f"one of these is needed: {', '.join(operation.some)}")
+        if operation.one_of and sum(given.get(name) is not None for name in operation.one_of) != 1:
+            raise Refused(400, "BAD_REQUEST", f"exactly one of these is needed: {', '.join(operation.one_of)}")
         if "actor" in arguments:
             _acting(access, given)
         if operation.seen:
@@ -159,6 +160,10 @@ def _add(router: APIRouter, noun: str, operation: Operation) -> None:
         response_class=Response if nothing else router.default_response_class,
         responses=PROBLEMS,
     )
+
+
+def _in_path(name: str) -> Any:
+    return Path(json_schema_extra=described("id") if name == "id" else None)
 
 
 KEYWORD: Final = inspect.Parameter.KEYWORD_ONLY

@@ -14,7 +14,7 @@ from pydantic import BaseModel, Field
 from pyadeq import tiers
 from pyadeq.asyncio import LogLine, PartitionedQueue, Queue, TaskRun, TaskView, WaitTimeout
 from pyadeq.ext.server.api.operations import PROBLEMS, operation_id, path_of
-from pyadeq.ext.server.gate import Access, access, missing
+from pyadeq.ext.server.gate import Access, access, described, missing
 from pyadeq.ext.server.problems import Refused
 from pyadeq.ext.server.traces import in_trace_of
 from pyadeq.models.queue import CancelStatus, ReceiptStatus, State, Task
@@ -73,7 +73,7 @@ class Runs(BaseModel):
 Observed = Annotated[Access, access("queue", "queue.observe", by_user=True)]
 Produced = Annotated[Access, access("queue", "queue.produce", by_user=True)]
 Enqueued = Annotated[Access, access("queue", "queue.produce", by_user=True, create=True)]
-Id = Annotated[str, Path(description="The id of the task.")]
+Id = Annotated[str, Path(description="The id of the task.", json_schema_extra=described("id"))]
 Prefer = Annotated[str | None, Header(description="`wait=30`: wait so many seconds, at most 60, for the end.")]
 IdempotencyKey = Annotated[
     str | None,
