@@ -9,6 +9,7 @@ from httpx import ASGITransport, AsyncClient
 
 from pyadeq.asyncio import Adeq
 from pyadeq.ext.server import Logins, Tokens, app
+from pyadeq.ext.server.board.forms import filled
 from pyadeq.ext.server.tokens import new_token, read_token, revoked
 from tests.integration.server.conftest import Ask
 from tests.waiting import eventually
@@ -74,6 +75,11 @@ async def test_a_form_leads_to_this_service_only(adeq: Adeq, asking: Ask, next: 
 async def test_forms_that_are_not_accepted(asking: Ask, body: str, status: int) -> None:
     kind = {"Content-Type": "application/x-www-form-urlencoded"}
     assert (await asking().post("/do/v1/queues/mail/tasks", content=body, headers=kind)).status_code == status
+
+
+def test_what_a_form_says_is_filled_with_plain_fields_only() -> None:
+    said = "{count} tasks of {queue} {count:>9} {count.real} {no}"
+    assert filled(said, {"count": 3, "queue": "{count}"}) == "3 tasks of {count} {count:>9} {count.real} {no}"
 
 
 async def test_only_forms_are_accepted(asking: Ask) -> None:
@@ -153,7 +159,8 @@ async def test_a_code_logs_in_once(adeq: Adeq) -> None:
     assert (await board.http.post("/login", data={"code": code})).status_code == 303
     assert (await board.http.get("/")).status_code == 200
     board.http.cookies.clear()
-    assert (await board.http.post("/login", data={"code": code})).status_code == 401
+    for wrong in (code, code[:-1], "x", "\0", "a" * 5000):
+        assert (await board.http.post("/login", data={"code": wrong})).status_code == 401, wrong
 
 
 async def test_a_login_at_https_needs_its_own_cookie(adeq: Adeq) -> None:

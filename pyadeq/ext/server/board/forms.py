@@ -11,7 +11,8 @@ fields of the answer may be in it.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Mapping
 from typing import Any, Final
 from urllib.parse import parse_qsl
 
@@ -25,6 +26,7 @@ from pyadeq.ext.server.problems import Problem, Refused
 
 MOST_FIELDS: Final = 200
 MOST_BYTES: Final = 2 * 1024 * 1024
+_FIELD: Final = re.compile(r"\{(\w{1,30})\}")
 METHODS: Final = ("POST", "PUT", "PATCH", "DELETE")
 _OF_BODIES: Final = {b"content-type", b"content-length", b"transfer-encoding", b"content-encoding"}
 _OF_ROUTES: Final = {"route", "endpoint", "path_params", "router"}
@@ -49,8 +51,9 @@ async def act(request: Request, path: str) -> Response:
     request.app.state.looks.forget()
     response = RedirectResponse(url(request, local(own.get("_next", "/"))), status_code=303)
     if said := own.get("_said"):
-        text = said.format_map(_Known(answer)) if isinstance(answer, dict) else said
-        response.set_cookie(SAID, words.packed(text), max_age=30, httponly=True, samesite="strict", path="/")
+        response.set_cookie(
+            SAID, words.packed(filled(said, answer)), max_age=30, httponly=True, samesite="strict", path="/"
+        )
     return response
 
 
@@ -89,6 +92,11 @@ def typed(fields: dict[str, str]) -> dict[str, Any]:
     return found
 
 
+def filled(said: str, answer: Mapping[str, Any]) -> str:
+    """A text with fields of an answer in it: `{count} tasks`. What the answer does not have is shown as it stands."""
+    return _FIELD.sub(lambda found: str(answer.get(found[1], found[0])), said)
+
+
 def local(path: str) -> str:
     """A path of this service; `/` for what may lead elsewhere."""
     is_local = path.startswith("/") and not path.startswith(("//", "/\\")) and path.isprintable() and "\\" not in path
@@ -104,13 +112,6 @@ _KINDS: Final[dict[str, Callable[[str], Any]]] = {
     "list": lambda text: [line.strip() for line in text.replace(",", "\n").split("\n") if line.strip()],
     "lines": lambda text: [line for line in text.split("\n") if line],
 }
-
-
-class _Known(dict[str, Any]):
-    """For `format_map`: a field that the answer does not have is shown as it stands."""
-
-    def __missing__(self, key: str) -> str:
-        return f"{{{key}}}"
 
 
 async def _ask(request: Request, method: str, path: str, body: dict[str, Any]) -> tuple[int, bytes]:
