@@ -172,6 +172,22 @@ PLANTS: Mapping[str, tuple[str, str, str]] = {
         "while kept > 99 or size > 1048576 do",
         "while kept > 1 or size > 1048576 do",
     ),
+    "an acknowledged event counts as lost": (
+        "events_delivered",
+        "redis.call('ZREM', unacked .. group, unpack(item_id))",
+        "",
+    ),
+    "a lost event is not counted": (
+        "events_delivered",
+        "if from then add_gap(own, from, to, #lost) end",
+        "if from then add_gap(own, from, to, #lost - 1) end",
+    ),
+    "two gaps have one number": (
+        "gaps_reported_once",
+        "own.gap, own.lost, own.changed = own.gap + 1,",
+        "own.gap, own.lost, own.changed = 1,",
+    ),
+    "a stream has no bound": ("events_bounded", "'MAXLEN', '~', ctx.settings.events_max,", ""),
     "gcra allows one hit more": ("rates_kept", "whole - cost * pace)", "whole + pace - cost * pace)"),
     "a log allows one hit more": (
         "rates_kept",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import logging
 import random
+import re
 import sys
 import types
 from collections import Counter
@@ -28,6 +29,7 @@ from tests.simulation.server import EPOCH_MS, Build
 from tests.simulation.story import Story
 from tests.simulation.world import World
 
+EVENT_ID = re.compile(r"\b\d{13}-\d+\b")
 OTHER = "-- as another version of the package has it\n"
 
 
@@ -98,7 +100,14 @@ def _told(history: History) -> list[str]:
         words = " ".join(f"{name}={value}" for name, value in entry.words.items())
         lines.append(((entry.ms - EPOCH_MS) / 1000, f"    {entry.event} {' '.join(entry.ids)} {words}"))
     lines += [(mark.at, f"  {mark.kind} {mark.note}") for mark in history.marks]
-    return [f"{at:9.4f} {text}" for at, text in sorted(lines, key=lambda line: line[0])]
+    numbers: dict[str, int] = {}
+
+    def number(match: re.Match[str]) -> str:
+        return f"#{numbers.setdefault(match[0], len(numbers) + 1)}"
+
+    lines.sort(key=lambda line: line[0])
+    # The ids of events have the server's own time, which is not that of the story.
+    return [f"{at:9.4f} {EVENT_ID.sub(number, text)}" for at, text in lines]
 
 
 def _short(said: dict[str, Any]) -> str:

@@ -8,7 +8,7 @@ from random import Random
 from typing import Any
 
 from pyadeq.asyncio import Backoff
-from tests.simulation import change_story, config_story, rate_story, session_story
+from tests.simulation import change_story, config_story, event_story, rate_story, session_story
 from tests.simulation.steps import Actor, Step, pause
 
 TO_A_HOST: tuple[tuple[str, float, float], ...] = (  # the fate of a request, and between how many seconds
@@ -27,7 +27,9 @@ TO_A_HOST: tuple[tuple[str, float, float], ...] = (  # the fate of a request, an
 OPERATIONS = ("cancel", "cancel", "pause", "resume", "retry", "limit", "purge", "trim", "look", "plan")
 OVERLAPS = ("skip", "buffer_one", "buffer_all", "cancel_other", "allow")
 AT_ANY_TIME = (("stops", 0.1, 8.0), ("crashes", 0.1, 5.0))  # to a host, wherever it waits then
-EVERY = 8  # stories, of which two are about changes, and one each about rates, sessions and configs
+EVERY = (
+    16  # stories, of which four are about changes, two about rates, two about sessions, one each of configs and events
+)
 TO_THE_SERVER = ("flush scripts", "restart", "lose data", "clock back", "clock on")
 
 
@@ -75,17 +77,19 @@ def _told(what: str, settings: Iterable[tuple[str, Any]]) -> list[str]:
 
 
 def story_of(seed: int) -> Story:
-    """The story of a seed: about changes, rates, sessions or configs, and in three of eight about tasks and locks."""
+    """The story of a seed: about another noun, and in three of eight about tasks and locks."""
     author = _Author(seed)
     match seed % EVERY:
-        case 3 | 7:
+        case 3 | 7 | 11 | 15:
             return author.story_of_changes()
-        case 1:
+        case 1 | 9:
             return author.story_of(rate_story.actors(author.random))
-        case 5:
+        case 5 | 13:
             return author.story_of(session_story.actors(author.random))
         case 6:
             return author.story_of(config_story.actors(author.random))
+        case 14:
+            return author.story_of(event_story.actors(author.random))
     return author.story()
 
 
