@@ -441,20 +441,10 @@ class Batch(BaseModel):
     due: float | None = None
 
 
-class Group(BaseModel):
+class Group(EventGroup):
     """A group; see Python's `EventGroup`."""
 
-    name: str
-    registered: float
-    read: float
-    last: str
-    lag: int
-    pending: int
-    oldest: float | None
-    lapsed: bool
-    lost: int
-    missed: int
-    gap: Gap | None
+    gap: Gap | None  # type: ignore[assignment]  # an object, where Python has a tuple
 
 
 class Groups(BaseModel):
