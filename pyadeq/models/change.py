@@ -363,7 +363,7 @@ class Delegation(Model):
     active: bool = True
 
 
-class Delegations(Model):
+class Delegations(Model, title="DelegationList"):  # generators of clients need another name than that of the field
     """The delegations of a person, by the bytes of their names. away: how many pending requests it has delegated."""
 
     away: int

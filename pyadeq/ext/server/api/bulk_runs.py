@@ -51,7 +51,7 @@ CHANGED: Final = {"retried", "abandoned", "cancelled", "cancelling"}
 OPEN: Final = frozenset({"ready", "delayed", "blocked", "running", "stalled"})
 
 
-class Bulk(BaseModel):
+class BulkRun(BaseModel):
     """A change of many tasks that runs in the background.
 
     filter: which tasks. state: `cancelling` until its process has seen the wish.
@@ -77,7 +77,7 @@ class Bulk(BaseModel):
     ended: float | None = None
 
 
-class Stored(Bulk):
+class Stored(BulkRun):
     """What is stored of it. user: of the scope that has begun it. part, cursor: where it is. before: only tasks that
     were there then. owner: the process that runs it.
     """
@@ -88,9 +88,9 @@ class Stored(Bulk):
     before: float = 0.0
     owner: str
 
-    def shown(self) -> Bulk:
+    def shown(self) -> BulkRun:
         """What an answer has."""
-        return Bulk(**self.model_dump(include=set(Bulk.model_fields)))
+        return BulkRun(**self.model_dump(include=set(BulkRun.model_fields)))
 
     def with_end(self, state: BulkState, error: str | None = None) -> Stored:
         """The same at its end."""
@@ -130,7 +130,7 @@ class Bulks:
         self._running: dict[str, asyncio.Task[None]] = {}
         self._watching: dict[str, asyncio.Task[None]] = {}
 
-    async def begin(self, bulk: Stored, key: str | None) -> Bulk:
+    async def begin(self, bulk: Stored, key: str | None) -> BulkRun:
         """Store a bulk and run it. With a key, one that was begun before is returned."""
         if len(self._running) >= MOST_RUNNING:
             how = f"this process runs {MOST_RUNNING} bulks, which is the most"

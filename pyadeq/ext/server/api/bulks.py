@@ -10,7 +10,7 @@ from typing import Annotated, Any, Final, Literal
 from fastapi import APIRouter, Path, Request, Response
 from pydantic import BaseModel, ConfigDict
 
-from pyadeq.ext.server.api.bulk_runs import Bulk, Bulks, Stored, Verb
+from pyadeq.ext.server.api.bulk_runs import BulkRun, Bulks, Stored, Verb
 from pyadeq.ext.server.api.operations import PROBLEMS, operation_id, path_of
 from pyadeq.ext.server.api.tasks import IdempotencyKey
 from pyadeq.ext.server.gate import Access, access, missing
@@ -60,10 +60,10 @@ class Counted(BaseModel):
     complete: bool
 
 
-class BulkList(BaseModel):
+class BulkRunList(BaseModel):
     """The bulks of a queue, the newest first, at most 100."""
 
-    items: list[Bulk]
+    items: list[BulkRun]
 
 
 Changing = Annotated[Access, access("queue", *sorted(set(RIGHTS.values())), by_user=True)]
@@ -74,7 +74,7 @@ Id = Annotated[str, Path(description="The id of the bulk.")]
 @router.post(
     path_of("/queues/{queue}/bulks"),
     status_code=202,
-    response_model=Bulk,
+    response_model=BulkRun,
     responses={200: {"model": Counted, "description": "With `dry_run`: how many tasks match."}, **PROBLEMS},
     operation_id=operation_id("bulk", "begin"),
     tags=["bulk"],
@@ -119,11 +119,11 @@ async def begin(
 @router.get(
     path_of("/queues/{queue}/bulks"), responses=PROBLEMS, operation_id=operation_id("bulk", "list"), tags=["bulk"]
 )
-async def list_bulks(access: Observed, request: Request) -> BulkList:
+async def list_bulks(access: Observed, request: Request) -> BulkRunList:
     """Return the bulks of a queue that run, or have ended within a week, the newest first."""
     bulks: Bulks = request.app.state.bulks
     found = [bulk.shown() for bulk in await bulks.all() if _is_visible(access, bulk)]
-    return BulkList(items=found[:MOST_LISTED])
+    return BulkRunList(items=found[:MOST_LISTED])
 
 
 @router.get(
@@ -133,7 +133,7 @@ async def list_bulks(access: Observed, request: Request) -> BulkList:
     operation_id=operation_id("bulk", "get"),
     tags=["bulk"],
 )
-async def get_bulk(access: Observed, id: Id, request: Request) -> Bulk:
+async def get_bulk(access: Observed, id: Id, request: Request) -> BulkRun:
     """Return how far a bulk is, and how it has ended."""
     return (await _bulk(access, id, request)).shown()
 
@@ -144,7 +144,7 @@ async def get_bulk(access: Observed, id: Id, request: Request) -> Bulk:
     operation_id=operation_id("bulk", "cancel"),
     tags=["bulk"],
 )
-async def cancel(access: Changing, id: Id, request: Request) -> Bulk:
+async def cancel(access: Changing, id: Id, request: Request) -> BulkRun:
     """End a bulk after its present chunk. What it has changed stays so."""
     verb = (await _bulk(access, id, request)).verb
     access = access.with_right(RIGHTS[verb], by_user=verb == "cancel")

@@ -447,7 +447,7 @@ class Group(EventGroup):
     gap: Gap | None  # type: ignore[assignment]  # an object, where Python has a tuple
 
 
-class Groups(BaseModel):
+class EventGroups(BaseModel):
     """The groups of a stream. length: how many events it holds. first, last: the ids of its oldest and newest."""
 
     length: int
@@ -486,10 +486,10 @@ def _documented(word: str) -> dict[str, Any]:
 
 
 @router.get(path_of(GROUPS), **_documented("groups"))
-async def groups(found: Observed) -> Groups:
+async def groups(found: Observed) -> EventGroups:
     """Return the groups that read the stream, with their lag."""
     there = await found.events.groups()
-    return Groups(length=there.length, first=there.first, last=there.last, groups=list(map(_group, there.groups)))
+    return EventGroups(length=there.length, first=there.first, last=there.last, groups=list(map(_group, there.groups)))
 
 
 @router.post(path_of(GROUPS), **_documented("register"))
