@@ -1,5 +1,6 @@
 """A client that openapi-python-client makes of docs/reference/openapi.json."""
 
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -9,6 +10,7 @@ import pytest
 from tests.integration.cli import environment
 from tests.web.conftest import SCHEMA
 
+TUTORIAL = Path(__file__).parent / "generated_tutorial.py"
 TOOLS = Path(sys.executable).parent
 # Without these options, newer versions of ruff rewrite annotations so that mypy refuses them.
 CONFIG = """
@@ -40,8 +42,13 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     words = ("generate", "--path", str(SCHEMA), "--meta", "none", "--output-path", "made", "--config", "config.yml")
     said = run("openapi-python-client", *words, cwd=found)
     assert said.strip() == "Generating made", "a warning means that it left a part out"
+    shutil.copy(TUTORIAL, found)
     return found
 
 
-def test_the_client_has_a_function_for_each_operation(folder: Path) -> None:
-    assert (folder / "made" / "api" / "queue").is_dir()
+def test_it_does_the_tutorial(folder: Path, service: str) -> None:
+    run("python", "generated_tutorial.py", service, cwd=folder)
+
+
+def test_it_and_what_uses_it_have_right_types(folder: Path) -> None:
+    run("mypy", "generated_tutorial.py", "made", cwd=folder)
