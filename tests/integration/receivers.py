@@ -1,0 +1,103 @@
+"""Receivers of webhooks on loopback, each with its own behaviour."""
+
+import ssl
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any, NamedTuple
+
+from tests.waiting import DEADLINE
+
+
+class Message(NamedTuple):
+    """What has arrived. headers: names in small letters."""
+
+    path: str
+    headers: dict[str, str]
+    body: bytes
+
+    @property
+    def id(self) -> str:
+        return self.headers["webhook-id"]
+
+
+class Receiver:
+    """An HTTP server. answer: gets the request handler of each message, and answers it; by default with 204.
+
+    released: while it is cleared, all answers are held back.
+    """
+
+    def __init__(self, answer: Callable[[Any], None] | None = None, tls: ssl.SSLContext | None = None) -> None:
+        self.seen: list[Message] = []
+        self.released = threading.Event()
+        self.released.set()
+        receiver = self
+
+        class Handler(BaseHTTPRequestHandler):
+            timeout = DEADLINE
+
+            def do_POST(self) -> None:
+                body = self.rfile.read(int(self.headers["content-length"]))
+                receiver.seen.append(Message(self.path, {k.lower(): v for k, v in self.headers.items()}, body))
+                receiver.released.wait(DEADLINE)
+                (answer or status(204))(self)
+
+            def log_message(self, *_: Any) -> None:
+                """Say nothing."""
+
+        class Server(ThreadingHTTPServer):
+            daemon_threads = True
+
+            def handle_error(self, *_: Any) -> None:
+                """Senders that give up are part of the tests."""
+
+        self._server = Server(("127.0.0.1", 0), Handler)
+        if tls:
+            self._server.socket = tls.wrap_socket(self._server.socket, server_side=True)
+        self.port = self._server.server_address[1]
+        self.url = f"{'https' if tls else 'http'}://127.0.0.1:{self.port}/hook"
+        self._thread = threading.Thread(target=self._server.serve_forever, args=(0.01,), daemon=True)
+        self._thread.start()
+
+    @property
+    def ids(self) -> list[str]:
+        return [one.id for one in self.seen]
+
+    def close(self) -> None:
+        self.released.set()
+        self._server.shutdown()
+        self._server.server_close()
+        self._thread.join(DEADLINE)
+
+
+def status(code: int, **headers: str) -> Callable[[Any], None]:
+    """An answer without a body."""
+
+    def answer(handler: Any) -> None:
+        handler.send_response(code)
+        for name, value in headers.items():
+            handler.send_header(name.replace("_", "-"), value)
+        handler.send_header("Content-Length", "0")
+        handler.end_headers()
+
+    return answer
+
+
+def raw(data: bytes) -> Callable[[Any], None]:
+    """These bytes, and the end of the connection."""
+
+    def answer(handler: Any) -> None:
+        handler.wfile.write(data)
+        handler.close_connection = True
+
+    return answer
+
+
+@contextmanager
+def receiving(answer: Callable[[Any], None] | None = None, tls: ssl.SSLContext | None = None) -> Iterator[Receiver]:
+    receiver = Receiver(answer, tls)
+    try:
+        yield receiver
+    finally:
+        receiver.close()
