@@ -1,0 +1,192 @@
+"""From messages to receivers: the handler of the queue `adeq-webhooks`.
+
+| answer                             | what happens                                                                    |
+| ---------------------------------- | ------------------------------------------------------------------------------- |
+| 2xx                                | the message is delivered                                                        |
+| 410                                | the endpoint is disabled, and the message is dead                               |
+| 429, 502, 503, 504                 | retried, not before `Retry-After`                                               |
+| others, redirects, no answer       | retried, ten attempts in about three days; then dead                            |
+| the URL or an address is forbidden | dead at once                                                                    |
+| all deliveries fail for five days  | the endpoint is disabled                                                        |
+"""
+
+from __future__ import annotations
+
+import logging
+import random
+import ssl
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from types import TracebackType
+from typing import Any, Final, Self
+
+from pyadeq import ConfigConflict, ConfigValue, Lease, TaskFailed, TaskView
+from pyadeq.asyncio import Adeq, Queue, Worker
+from pyadeq.errors import AdeqError, ConfigError
+from pyadeq.ext.webhooks.addresses import Allowed, RefusedTarget
+from pyadeq.ext.webhooks.endpoints import (
+    FAILING,
+    NAMESPACE,
+    QUEUE,
+    Endpoint,
+    Failing,
+    read_endpoint,
+    read_failing,
+)
+from pyadeq.ext.webhooks.messages import RETRIES, body_of, tasks_of, webhook_id
+from pyadeq.ext.webhooks.sending import NotSent, Sender
+from pyadeq.ext.webhooks.signing import read_secret, sign
+
+ACTOR: Final = "adeq-webhooks"
+GONE: Final = 410
+THROTTLED: Final = (429, 502, 503, 504)
+LONGEST_WAIT: Final = 86_400.0
+"""Seconds of `Retry-After` that are respected, at most."""
+GIVEN_UP: Final = 5 * 86_400.0
+"""Seconds of nothing but failures after which an endpoint is disabled."""
+CONCURRENCY: Final = 64
+TRIES: Final = 10
+
+log = logging.getLogger("pyadeq.webhooks")
+
+
+class Deliverer:
+    """Sends messages. Use it in an `async with` block.
+
+    allowed: where messages may go, besides public addresses by https. timeout: seconds for one message. tls: what
+    certificates are checked with. clock: seconds since the epoch.
+    """
+
+    def __init__(
+        self,
+        adeq: Adeq,
+        *,
+        allowed: Allowed | None = None,
+        timeout: float = 20.0,
+        tls: ssl.SSLContext | None = None,
+        clock: Callable[[], float] = time.time,
+    ) -> None:
+        self._adeq = adeq
+        self._config = adeq.config(NAMESPACE)
+        self._sender = Sender(allowed or Allowed(), timeout=timeout, tls=tls)
+        self._clock = clock
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        self._sender.close()
+
+    def worker(self, *, concurrency: int = CONCURRENCY, **options: Any) -> Worker:
+        """Return a worker that sends, up to `concurrency` messages at a time. options: those of Worker."""
+        return Worker(self._adeq.queue(QUEUE), self.handle, concurrency=concurrency, **options)
+
+    async def handle(self, lease: Lease) -> dict[str, int]:
+        """Send the message of a task. Raises TaskFailed if it is not delivered."""
+        id = lease.user or ""
+        # They are read anew for each message: what is switched off gets nothing, what was just added is there.
+        found = await self._config.get_many([id, FAILING + id])
+        endpoint = _usable(id, found.get(id))
+        failing = found.get(FAILING + id)
+        now = self._clock()
+        try:
+            secrets = [read_secret(where) for where in endpoint.secrets(now)]
+            body = await self._body(lease, endpoint)
+            message, timestamp = webhook_id(lease.id), int(now)
+            headers = [
+                ("Webhook-Id", message),
+                ("Webhook-Timestamp", str(timestamp)),
+                ("Webhook-Signature", sign(secrets, message, timestamp, body)),
+            ]
+            answer = await self._sender.post(endpoint.url, headers, body)
+        except RefusedTarget as error:
+            raise await self._failed(lease, id, failing, "refused", str(error), final=True) from None
+        except ConfigError as error:
+            raise await self._failed(lease, id, failing, "secret", str(error)) from None
+        except NotSent as error:
+            raise await self._failed(lease, id, failing, error.reason, str(error)) from None
+        if 200 <= answer.status < 300:
+            await self._works(id, failing)
+            return {"status": answer.status}
+        what = f"the receiver has answered {answer.status}"
+        if answer.status == GONE:
+            await self._disable(id, f"{what} Gone")
+            raise TaskFailed(what, reason="gone", retryable=False)
+        wait = answer.retry_after if answer.status in THROTTLED else None
+        raise await self._failed(lease, id, failing, f"http_{answer.status}", what, wait=wait)
+
+    async def _body(self, lease: Lease, endpoint: Endpoint) -> bytes:
+        tasks: list[TaskView | None] = []
+        if about := tasks_of(lease.payload):
+            name, ids = about
+            tasks = await self._tasks_queue(name).get_many(ids)
+        return body_of(lease.payload, endpoint, tasks, sealed=self._adeq.codec is not None)
+
+    def _tasks_queue(self, name: str) -> Queue:
+        own, _, tag = name.partition("/")
+        return self._adeq.partitioned(own).part(tag) if tag else self._adeq.queue(own)
+
+    async def _failed(
+        self,
+        lease: Lease,
+        id: str,
+        failing: ConfigValue | None,
+        reason: str,
+        message: str,
+        *,
+        final: bool = False,
+        wait: float | None = None,
+    ) -> TaskFailed:
+        """Return how an attempt ends. An endpoint that has only failed for five days is disabled."""
+        await self._fails(id, failing, reason)
+        attempt = min(lease.attempt, len(RETRIES))
+        delay = max(RETRIES[attempt - 1] * random.uniform(1.0, 1.1), min(wait or 0.0, LONGEST_WAIT))
+        return TaskFailed(message, reason=reason, retryable=not final, delay=delay)
+
+    async def _fails(self, id: str, stored: ConfigValue | None, reason: str) -> None:
+        """Remember since when it fails. Who was first, counts."""
+        now = self._clock()
+        failing = read_failing(stored.value) if stored else None
+        if failing is None:
+            value = Failing(since=now, reason=reason).model_dump_json().encode()
+            with suppress(ConfigConflict):
+                await self._config.set(
+                    FAILING + id, value, expect=stored.version if stored else 0, actor=ACTOR, reason=reason
+                )
+                log.warning("endpoint %s fails: %s", id, reason)
+        elif now - failing.since >= GIVEN_UP:
+            await self._disable(id, f"nothing was delivered for five days: {reason}")
+
+    async def _works(self, id: str, stored: ConfigValue | None) -> None:
+        if stored:
+            with suppress(ConfigConflict):
+                await self._config.remove(FAILING + id, expect=stored.version, actor=ACTOR, reason="works again")
+                log.info("endpoint %s works again", id)
+
+    async def _disable(self, id: str, why: str) -> None:
+        """Disable an endpoint. The event of its config says so, with the reason."""
+        for _ in range(TRIES):
+            stored = await self._config.get(id)
+            endpoint = read_endpoint(stored.value) if stored else None
+            if stored is None or endpoint is None or not endpoint.enabled:
+                return
+            value = endpoint.off(why).encoded()
+            try:
+                await self._config.set(id, value, expect=stored.version, actor=ACTOR, reason=why)
+            except ConfigConflict:
+                continue
+            log.error("endpoint %s is disabled: %s", id, why)
+            return
+        raise AdeqError(f"endpoint {id!r} was changed by others {TRIES} times")
+
+
+def _usable(id: str, stored: ConfigValue | None) -> Endpoint:
+    endpoint = read_endpoint(stored.value) if stored else None
+    if endpoint is None:
+        raise TaskFailed(f"there is no endpoint {id!r}", reason="removed", retryable=False)
+    if not endpoint.enabled:
+        raise TaskFailed(f"endpoint {id!r}: {endpoint.disabled_for}", reason="disabled", retryable=False)
+    return endpoint

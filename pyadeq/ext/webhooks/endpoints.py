@@ -1,0 +1,195 @@
+"""Endpoints: where webhooks go, and which events they want. The config namespace `_webhooks` has them, by their ids.
+
+The name `failing:<id>` is there while all deliveries to an endpoint fail: since when, and why.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from fnmatch import fnmatchcase
+from functools import lru_cache
+from typing import Final, Literal, get_args
+
+from pydantic import BaseModel, ValidationError
+
+from pyadeq import library
+from pyadeq.errors import ConfigError
+from pyadeq.ext.webhooks.signing import check_reference
+from pyadeq.keys import shown
+
+NAMESPACE: Final = "_webhooks"
+QUEUE: Final = "adeq-webhooks"
+FAILING: Final = "failing:"
+OWN: Final = ("events:", f"queue:{QUEUE}")
+"""Streams that are never forwarded, besides those of names that begin with `_`, which are records of services."""
+CONCURRENCY: Final = 4
+"""Messages to one endpoint at a time, unless it says something else."""
+MOST_PATTERNS: Final = 32
+_ID: Final = re.compile(r"[a-z0-9][a-z0-9-]{0,39}")
+_EVENT: Final = re.compile(r"[a-z_.*]{1,100}")
+_STREAM: Final = re.compile(r"([a-z]+):([A-Za-z0-9._@+*-]{1,100})")
+
+Order = Literal["none", "fifo"]
+Content = Literal["payload", "result"]
+
+
+class Endpoint(BaseModel, frozen=True):
+    """What is stored of an endpoint.
+
+    url: where messages go. secret, old_secret: where their secrets are: `env:NAME` or `file:/path`. Messages are also
+    signed with the old one before the time old_until.
+    events: patterns of events, such as `task.*`. streams: patterns of streams, such as `queue:mail-*`. `*` is any text.
+    order: `fifo`: one message at a time, in the order of the events. A message that fails holds up those behind it.
+    include: what is sent of tasks besides ids, times and states, if their data tier allows it.
+    concurrency, starts: how many messages at a time, and how many in a second; None: not limited.
+    enabled: whether messages are sent. disabled_for: why not.
+    since: events before this time are not sent; seconds since the epoch, as created.
+    """
+
+    url: str
+    secret: str
+    old_secret: str | None = None
+    old_until: float = 0.0
+    events: tuple[str, ...]
+    streams: tuple[str, ...] = ("queue:*",)
+    order: Order = "none"
+    include: tuple[Content, ...] = ()
+    concurrency: int = CONCURRENCY
+    starts: int | None = None
+    enabled: bool = True
+    disabled_for: str | None = None
+    since: float
+    created: float
+
+    def wants_stream(self, stream: str) -> bool:
+        """Whether it wants events of `<noun>:<name>` or `<noun>:<name>/<partition>`."""
+        own = stream.partition("/")[0]
+        return is_forwarded(own) and any(fnmatchcase(own, pattern) for pattern in self.streams)
+
+    def wants(self, stream: str, event: str) -> bool:
+        """Whether it wants this event."""
+        return self.wants_stream(stream) and any(fnmatchcase(event, pattern) for pattern in self.events)
+
+    def secrets(self, now: float) -> tuple[str, ...]:
+        """Where the secrets are that sign a message now."""
+        return (self.secret, self.old_secret) if self.old_secret and now < self.old_until else (self.secret,)
+
+    def on(self, now: float) -> Endpoint:
+        """It sends events from now on."""
+        return self.model_copy(update={"enabled": True, "disabled_for": None, "since": now})
+
+    def off(self, why: str) -> Endpoint:
+        """It sends nothing."""
+        return self.model_copy(update={"enabled": False, "disabled_for": why})
+
+    def rotated(self, secret: str, until: float) -> Endpoint:
+        """It has a new secret, and signs with the old one, too, until this time."""
+        check_reference("secret", secret)
+        return self.model_copy(update={"secret": secret, "old_secret": self.secret, "old_until": until})
+
+    def encoded(self) -> bytes:
+        """As it is stored."""
+        return self.model_dump_json().encode()
+
+
+class Failing(BaseModel, frozen=True):
+    """Since when each delivery to an endpoint has failed, and why the first of them."""
+
+    since: float
+    reason: str
+
+
+def new_endpoint(
+    url: str,
+    *,
+    secret: str,
+    events: Iterable[str],
+    now: float,
+    streams: Iterable[str] = ("queue:*",),
+    order: Order = "none",
+    include: Iterable[Content] = (),
+    concurrency: int = CONCURRENCY,
+    starts: int | None = None,
+) -> Endpoint:
+    """Return an endpoint, checked except for its URL. Raises ConfigError."""
+    found = tuple(dict.fromkeys(include))
+    for what in found:
+        if what not in get_args(Content):
+            raise ConfigError(f"include: {shown(what)} is not accepted; allowed: {', '.join(get_args(Content))}")
+    if order not in get_args(Order):
+        raise ConfigError(f"order: {shown(order)} is not accepted; allowed: {', '.join(get_args(Order))}")
+    for name, number in (("concurrency", concurrency), ("starts", starts)):
+        if number is not None and not 1 <= number <= 1000:
+            raise ConfigError(f"{name}: {number} is not accepted; allowed: 1 to 1,000")
+    return Endpoint(
+        url=url,
+        secret=check_reference("secret", secret),
+        events=_event_patterns(events),
+        streams=_stream_patterns(streams),
+        order=order,
+        include=found,
+        concurrency=1 if order == "fifo" else concurrency,
+        starts=starts,
+        since=now,
+        created=now,
+    )
+
+
+@lru_cache(maxsize=10_000)
+def read_endpoint(value: bytes) -> Endpoint | None:
+    """An endpoint as it is stored; None if that is no endpoint which this version knows."""
+    try:
+        return Endpoint.model_validate_json(value)
+    except ValidationError:
+        return None
+
+
+def read_failing(value: bytes) -> Failing | None:
+    """The same for since when it fails."""
+    try:
+        return Failing.model_validate_json(value)
+    except ValidationError:
+        return None
+
+
+def check_id(id: str) -> str:
+    """Return it if it can be the id of an endpoint: it is a part of ids of messages, which must not have a dot."""
+    if not _ID.fullmatch(id):
+        raise ConfigError(f"endpoint: {shown(id)} is not accepted; allowed: 1 to 40 of a-z 0-9 -, not beginning with -")
+    return id
+
+
+def is_forwarded(stream: str) -> bool:
+    """Whether events of `<noun>:<name>` may be sent at all."""
+    name = stream.partition(":")[2]
+    return not name.startswith("_") and not stream.startswith(OWN)
+
+
+def _event_patterns(patterns: Iterable[str]) -> tuple[str, ...]:
+    found = _few("events", patterns)
+    known = {event for noun in library().manifest["nouns"].values() for event in noun["events"]}
+    for pattern in found:
+        if not _EVENT.fullmatch(pattern) or not any(fnmatchcase(event, pattern) for event in known):
+            raise ConfigError(
+                f"events: {shown(pattern)} is no event; allowed: task.completed, task.*, change.* and so on"
+            )
+    return found
+
+
+def _stream_patterns(patterns: Iterable[str]) -> tuple[str, ...]:
+    found = _few("streams", patterns)
+    nouns = [noun for noun in library().manifest["nouns"] if noun != "events"]
+    for pattern in found:
+        match = _STREAM.fullmatch(pattern)
+        if not match or match[1] not in nouns or match[2].startswith("_") or pattern == f"queue:{QUEUE}":
+            allowed = f"<noun>:<name>, such as queue:mail-*; nouns: {', '.join(nouns)}"
+            raise ConfigError(f"streams: {shown(pattern)} is not accepted; allowed: {allowed}")
+    return found
+
+
+def _few(field: str, patterns: Iterable[str]) -> tuple[str, ...]:
+    found = tuple(dict.fromkeys([patterns] if isinstance(patterns, str) else patterns))
+    if not 1 <= len(found) <= MOST_PATTERNS:
+        raise ConfigError(f"{field}: {len(found)} patterns are not accepted; allowed: 1 to {MOST_PATTERNS}")
+    return found

@@ -1,0 +1,109 @@
+"""Messages: what is enqueued for an endpoint, and the body that is sent.
+
+A message is a task of the queue `adeq-webhooks`. Its id is made of the endpoint, the stream and the event, so whoever
+enqueues it again makes no second one. It is also the `webhook-id`. A replay has the same `webhook-id`, and is another
+task: `<webhook-id>+<replay>`.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from datetime import UTC, datetime
+from hashlib import sha256
+from typing import Any, Final
+
+from pyadeq import Event, EventGap, Task, tiers
+from pyadeq.ext.webhooks.endpoints import Endpoint
+from pyadeq.models.queue import TaskView
+
+RETRIES: Final = (5, 300, 1800, 7200, 18_000, 36_000, 50_400, 72_000, 86_400)
+"""Seconds between the attempts of a message: with the first one, ten in about three days."""
+IDS: Final = 20
+"""Ids in a message, at most. An event of a call about more tasks becomes several messages."""
+LARGEST: Final = 20_000
+"""Bytes of a payload or a result that are sent, at most."""
+KIND: Final = "deliver"
+STATE: Final = ("id", "kind", "state", "attempts", "reason", "created", "started", "ended")
+TIMES: Final = ("created", "started", "ended")
+
+
+def of_event(id: str, endpoint: Endpoint, stream: str, event: Event) -> Iterator[Task]:
+    """Yield the messages about an event for one endpoint; mostly one."""
+    parts = [event.ids[start : start + IDS] for start in range(0, len(event.ids), IDS)] or [()]
+    for number, ids in enumerate(parts):
+        payload = {"type": event.event, "at": event.timestamp, "stream": stream, "seq": event.id, "ids": list(ids)}
+        yield _task(id, endpoint, stream, f"{event.id}{f'/{number}' if number else ''}", payload)
+
+
+def of_gap(id: str, endpoint: Endpoint, stream: str, gap: EventGap, now: float) -> Task:
+    """Return the message about events that were lost before they could be forwarded."""
+    payload = {"type": "webhook.gap", "at": now, "stream": stream, **gap._asdict()}
+    return _task(id, endpoint, stream, f"gap-{gap.number}", payload)
+
+
+def again(task: Task, unique: str) -> Task:
+    """Return the same message as another task."""
+    return task.model_copy(update={"id": f"{webhook_id(task.id or '')}+{unique}"})
+
+
+def webhook_id(task_id: str) -> str:
+    """Return what receivers know a message by."""
+    return task_id.partition("+")[0]
+
+
+def _task(id: str, endpoint: Endpoint, stream: str, name: str, payload: dict[str, Any]) -> Task:
+    of_stream = sha256(stream.encode()).hexdigest()[:12]  # a name may be long, and have a dot
+    return Task(
+        id=f"wh:{id}:{of_stream}:{name}",
+        kind=KIND,
+        user=id,
+        ordering_key=id if endpoint.order == "fifo" else None,
+        max_attempts=len(RETRIES) + 1,
+        payload=payload,
+    )
+
+
+def tasks_of(payload: dict[str, Any]) -> tuple[str, Sequence[str]] | None:
+    """Return the queue and the ids of the tasks that a message is about; None if it is about something else."""
+    noun, _, name = payload.get("stream", "").partition(":")
+    return (name, payload["ids"]) if noun == "queue" and payload["type"].startswith("task.") else None
+
+
+def body_of(payload: dict[str, Any], endpoint: Endpoint, tasks: Sequence[TaskView | None], sealed: bool) -> bytes:
+    """Return what is sent: what has happened, to what, and how these tasks are now.
+
+    sealed: a codec has opened payloads and results, so they stay out.
+    """
+    data = {name: value for name, value in payload.items() if name not in ("type", "at")}
+    if tasks:
+        include = () if sealed else endpoint.include
+        data["tasks"] = [_about(one, include) for one in tasks if one is not None]
+    value = {"type": payload["type"], "timestamp": iso(payload["at"]), "data": data}
+    return json.dumps(value, separators=(",", ":"), allow_nan=False).encode()
+
+
+def _about(task: TaskView, include: Sequence[str]) -> dict[str, Any]:
+    """What a message may say of a task."""
+    task = tiers.shown(task)
+    found = {name: getattr(task, name) for name in STATE if getattr(task, name) is not None}
+    found |= {name: iso(found[name]) for name in TIMES if name in found}
+    stored = {"payload": task.data, "result": task.result_data}
+    for name in include:
+        if (data := stored[name]) is not None and len(data) <= LARGEST and _is_json(data):
+            found[name] = json.loads(data)
+    return found
+
+
+def _is_json(data: bytes) -> bool:
+    """Whether it is JSON that each receiver can read. What a codec has sealed is not."""
+    try:
+        json.dumps(json.loads(data), allow_nan=False)
+    except (ValueError, RecursionError):
+        return False
+    return True
+
+
+def iso(seconds: float) -> str:
+    """Return a time as ISO 8601 in UTC."""
+    return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")

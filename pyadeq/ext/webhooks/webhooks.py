@@ -1,0 +1,203 @@
+"""What operators do with endpoints: add, remove, switch on and off, rotate secrets, test, replay."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Final, NamedTuple
+
+from pyadeq import Adeq, ConfigConflict
+from pyadeq.errors import AdeqError, ConfigError
+from pyadeq.ext.webhooks.addresses import Allowed, checked, look_up, target_of
+from pyadeq.ext.webhooks.endpoints import (
+    CONCURRENCY,
+    FAILING,
+    NAMESPACE,
+    QUEUE,
+    Content,
+    Endpoint,
+    Failing,
+    Order,
+    check_id,
+    new_endpoint,
+    read_endpoint,
+    read_failing,
+)
+from pyadeq.ext.webhooks.messages import KIND
+from pyadeq.ext.webhooks.replay import Replayed, replay_one, replay_range
+from pyadeq.ids import new_ulid
+from pyadeq.keys import hint
+from pyadeq.models.base import Moment, Seconds, to_epoch_ms, to_ms
+from pyadeq.models.worker import Outcome
+
+DAY: Final = 86_400.0
+TRIES: Final = 10
+"""How often a change is tried if others change the endpoint at the same moment."""
+
+
+class Known(NamedTuple):
+    """An endpoint as it is stored. failing: since when each delivery to it fails; None: they do not."""
+
+    endpoint: Endpoint
+    failing: Failing | None
+
+
+class Webhooks:
+    """The endpoints of an installation.
+
+    allowed: where messages may go, besides public addresses by https. The process that sends checks it again, by its
+    own settings.
+    """
+
+    def __init__(self, adeq: Adeq, *, allowed: Allowed | None = None) -> None:
+        self._adeq = adeq
+        self._config = adeq.config(NAMESPACE)
+        self._allowed = allowed or Allowed()
+
+    def add(
+        self,
+        id: str,
+        url: str,
+        *,
+        secret: str,
+        events: Iterable[str],
+        streams: Iterable[str] = ("queue:*",),
+        order: Order = "none",
+        include: Iterable[Content] = (),
+        concurrency: int = CONCURRENCY,
+        starts: int | None = None,
+        actor: str | None = None,
+    ) -> Endpoint:
+        """Add an endpoint. It gets the events that happen from now on.
+
+        url: its host is resolved and checked, now and before each message. The other arguments are those of Endpoint.
+        Raises ConfigError if something is not accepted, or if the id is taken.
+        """
+        made = new_endpoint(
+            url,
+            secret=secret,
+            events=events,
+            streams=streams,
+            order=order,
+            include=include,
+            concurrency=concurrency,
+            starts=starts,
+            now=self._now(),
+        )
+        self._check_url(url)
+        try:
+            self._config.set(check_id(id), made.encoded(), expect=0, actor=actor, reason="added")
+        except ConfigConflict:
+            raise ConfigError(f"endpoint: there is one with the id {id!r}; remove it, or choose another id") from None
+        return made
+
+    def get(self, id: str) -> Known:
+        """Return an endpoint. Raises AdeqError if there is none with this id."""
+        found = self._config.get_many([check_id(id), FAILING + id])
+        endpoint = read_endpoint(found[id].value) if id in found else None
+        if endpoint is None:
+            raise self._unknown(id)
+        return Known(endpoint, read_failing(found[FAILING + id].value) if FAILING + id in found else None)
+
+    def all(self) -> dict[str, Known]:
+        """Return all endpoints by their ids."""
+        values = {name: one.value for name, one in self._config.all().items()}
+        found = {}
+        for id in sorted(values):
+            if not id.startswith(FAILING) and (endpoint := read_endpoint(values[id])):
+                failing = values.get(FAILING + id)
+                found[id] = Known(endpoint, None if failing is None else read_failing(failing))
+        return found
+
+    def remove(self, id: str, *, actor: str | None = None) -> None:
+        """Remove an endpoint. Messages that wait are not sent any more. Raises AdeqError if there is none."""
+        if self._config.get(check_id(id)) is None:
+            raise self._unknown(id)
+        self._config.set_many({}, remove=[id, FAILING + id], actor=actor, reason="removed")
+
+    def enable(self, id: str, *, actor: str | None = None) -> Endpoint:
+        """Send to it again, what happens from now on. What happened before can be replayed."""
+        now = self._now()
+        return self._change(id, lambda one: one if one.enabled else one.on(now), actor, "enabled", [FAILING + id])
+
+    def disable(self, id: str, *, why: str = "switched off", actor: str | None = None) -> Endpoint:
+        """Send nothing to it any more. Messages that wait die."""
+        return self._change(id, lambda one: one.off(why) if one.enabled else one, actor, why)
+
+    def rotate(self, id: str, secret: str, *, keep: Seconds = DAY, actor: str | None = None) -> Endpoint:
+        """Sign with another secret, and for `keep` seconds also with the one before."""
+        until = self._now() + to_ms("keep", keep) / 1000
+        return self._change(id, lambda one: one.rotated(secret, until), actor, "rotated")
+
+    def test(self, id: str, *, wait: Seconds = 30.0) -> Outcome:
+        """Have a message of type `webhook.test` sent, and return how that ended. It is tried once.
+
+        Raises WaitTimeout if no process sends messages.
+        """
+        self.get(id)
+        payload = {"type": "webhook.test", "at": self._now()}
+        _, outcome = self._adeq.queue(QUEUE).run_to_end(
+            payload, id=f"wh:{id}:test:{new_ulid()}", kind=KIND, user=id, max_attempts=1, wait=wait
+        )
+        return outcome
+
+    def replay(self, message: str) -> Replayed:
+        """Send one message again. It has the same `webhook-id`, so a receiver knows it.
+
+        message: its `webhook-id`. A dead one begins again with all its attempts.
+        """
+        return replay_one(self._adeq, message)
+
+    def replay_range(self, id: str, since: Moment, until: Moment | None = None) -> Replayed:
+        """Send the messages about all events since a time again, as far as the server has the events.
+
+        They have the same `webhook-id` as before. Messages that are on their way are left alone. until: None: now.
+        """
+        end = self._now() if until is None else to_epoch_ms("until", until) / 1000
+        begin = to_epoch_ms("since", since) / 1000
+        return replay_range(self._adeq, id, self.get(id).endpoint, begin, end)
+
+    def _change(
+        self,
+        id: str,
+        change: Callable[[Endpoint], Endpoint],
+        actor: str | None,
+        reason: str,
+        remove: Iterable[str] = (),
+    ) -> Endpoint:
+        check_id(id)
+        for _ in range(TRIES):
+            stored = self._config.get(id)
+            before = read_endpoint(stored.value) if stored else None
+            if stored is None or before is None:
+                raise self._unknown(id)
+            after = change(before)
+            if after == before:
+                return before
+            try:
+                self._config.set_many(
+                    {id: after.encoded()},
+                    remove=[*remove],
+                    expect={id: stored.version},
+                    actor=actor,
+                    reason=reason,
+                )
+            except ConfigConflict:
+                continue
+            return after
+        raise AdeqError(f"endpoint: {id!r} was changed by others {TRIES} times; try again")
+
+    def _unknown(self, id: str) -> AdeqError:
+        return AdeqError(f"endpoint: there is no {id!r}{hint(id, [*self.all()])} See adeq webhook ls")
+
+    def _check_url(self, url: str) -> None:
+        target = target_of(url, self._allowed)
+        try:
+            addresses = look_up(target)
+        except (OSError, UnicodeError) as error:
+            raise ConfigError(f"url: the host {target.host!r} cannot be resolved: {error}") from None
+        checked(target.host, addresses, self._allowed)
+
+    def _now(self) -> float:
+        """The time of the server, by which events are stamped."""
+        seconds, micros = self._adeq.client.time()
+        return float(seconds + micros / 1e6)

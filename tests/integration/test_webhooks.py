@@ -1,0 +1,470 @@
+"""From an event to the receivers: each wanted event arrives, signed, and once."""
+
+import asyncio
+import contextlib
+import json
+import signal
+import subprocess
+import time
+from collections.abc import AsyncIterator, Iterator
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pytest
+from standardwebhooks.webhooks import Webhook
+
+from pyadeq import Adeq, TaskFailed, TaskView
+from pyadeq.asyncio import Adeq as AsyncAdeq
+from pyadeq.errors import AdeqError, ConfigError
+from pyadeq.ext.webhooks import Allowed, Deliverer, Forwarder, Webhooks, delivery, new_secret, serve
+from pyadeq.ext.webhooks.delivery import GIVEN_UP
+from pyadeq.ext.webhooks.endpoints import QUEUE
+from pyadeq.ext.webhooks.forwarder import GROUP
+from pyadeq.ext.webhooks.messages import RETRIES
+from tests.integration.cli import COMMAND, environment
+from tests.integration.receivers import Receiver, receiving, status
+from tests.waiting import DEADLINE, eventually, wait_until
+
+pytestmark = pytest.mark.any_engine
+
+SECRET = new_secret()
+
+
+@pytest.fixture(autouse=True)
+def secret(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HOOK_SECRET", SECRET)
+
+
+@pytest.fixture
+def client(url: str, base_name: str) -> Iterator[Adeq]:
+    with Adeq.from_url(url, prefix=base_name) as client:
+        yield client
+
+
+@pytest.fixture
+async def aio(url: str, base_name: str) -> AsyncIterator[AsyncAdeq]:
+    async with AsyncAdeq.from_url(url, prefix=base_name) as aio:
+        yield aio
+
+
+def allowed(*receivers: Receiver) -> Allowed:
+    return Allowed.of(["127.0.0.1"], http=True, ports=[one.port for one in receivers])
+
+
+def add(client: Adeq, id: str, receiver: Receiver, **options: Any) -> None:
+    given = {"secret": "env:HOOK_SECRET", "events": ["task.completed"], **options}
+    Webhooks(client, allowed=allowed(receiver)).add(id, receiver.url, **given)
+
+
+@contextlib.asynccontextmanager
+async def serving(aio: AsyncAdeq, *receivers: Receiver, **options: Any) -> AsyncIterator[None]:
+    """The service, in this process."""
+    running = asyncio.create_task(serve(aio, allowed=allowed(*receivers), find=0.1, signals=False, **options))
+    try:
+        yield
+        assert not running.done(), running.result()
+    finally:
+        running.cancel()
+        with contextlib.suppress(asyncio.CancelledError):
+            await running
+
+
+@contextlib.asynccontextmanager
+async def forwarding(aio: AsyncAdeq, **options: Any) -> AsyncIterator[Forwarder]:
+    forwarder = Forwarder(aio, find=0.1, **options)
+    running = asyncio.create_task(forwarder.run())
+    try:
+        yield forwarder
+    finally:
+        running.cancel()
+        with contextlib.suppress(asyncio.CancelledError):
+            await running
+
+
+def do(client: Adeq, *ids: str, queue: str = "mail", **options: Any) -> None:
+    """Enqueue tasks and complete them, one by one."""
+    for id in ids:
+        client.queue(queue).enqueue({"n": id}, id=id, **options)
+        (lease,) = client.queue(queue).claim(limit=1)
+        client.queue(queue).ack(lease, {"done": id})
+
+
+def told(receiver: Receiver) -> list[str]:
+    """The tasks of which a receiver was told, sorted."""
+    return sorted(id for one in receiver.seen for id in json.loads(one.body)["data"]["ids"])
+
+
+def is_read(client: Adeq) -> bool:
+    """Whether all events of the queue are forwarded and acknowledged."""
+    groups = client.events("queue", "mail").groups().groups
+    return [(one.name, one.lag, one.pending) for one in groups] == [(GROUP, 0, 0)]
+
+
+def has(receiver: Receiver, number: int) -> bool:
+    return len(receiver.seen) >= number
+
+
+def messages(client: Adeq, state: Any = None) -> list[TaskView]:
+    states: list[Any] = [state] if state else ["ready", "delayed", "blocked", "running", "completed", "dead"]
+    return [one for state in states for one in client.queue(QUEUE).iterate(state)]
+
+
+async def test_three_receivers_one_of_them_slow_and_one_gone(client: Adeq, aio: AsyncAdeq) -> None:
+    ids = [f"t{n}" for n in range(20)]
+    with receiving() as good, receiving() as slow, receiving(status(410)) as gone:
+        slow.released.clear()
+        for id, one in (("good", good), ("slow", slow), ("gone", gone)):
+            add(client, id, one)
+        async with serving(aio, good, slow, gone):
+            do(client, *ids)
+            await eventually(lambda: len(good.seen) == len(ids))
+            assert len(slow.seen) <= 4, "it has as many as it may have at a time, and delays nobody"
+            await eventually(lambda: not Webhooks(client).get("gone").endpoint.enabled)
+            slow.released.set()
+            await eventually(lambda: len(slow.seen) == len(ids))
+            await eventually(lambda: len(messages(client, "completed")) == 2 * len(ids))
+            await eventually(lambda: len(messages(client, "dead")) == len(ids))
+    assert told(good) == told(slow) == sorted(ids)
+    assert len(set(good.ids + slow.ids)) == 2 * len(ids), "each message has an id of its own"
+    assert 1 <= len(gone.seen) <= 4
+    assert {one.reason for one in messages(client, "dead")} == {"gone", "disabled"}
+    assert "410" in str(Webhooks(client).get("gone").endpoint.disabled_for)
+    for message in (*good.seen, *slow.seen, *gone.seen):
+        assert Webhook(SECRET).verify(message.body, message.headers)
+    events = client.events("config", "_webhooks")
+    events.register("test")
+    by_itself = [one for one in events.read("test").events if one.payload.get("by") == "adeq-webhooks"]
+    assert ("config.set", ("gone",)) in [(one.event, one.ids) for one in by_itself], "whoever watches, is told"
+
+
+async def test_the_body_is_thin_and_heeds_tiers(client: Adeq, aio: AsyncAdeq) -> None:
+    with receiving() as thin, receiving() as full:
+        add(client, "thin", thin)
+        add(client, "full", full, include=["payload", "result"])
+        async with serving(aio, thin, full):
+            do(client, "open")
+            do(client, "closed", tier="confidential")
+            do(client, "large", headers={"x": 1})
+            await eventually(lambda: len(thin.seen) == len(full.seen) == 3)
+    of = {json.loads(one.body)["data"]["ids"][0]: json.loads(one.body) for one in full.seen}
+    about = of["open"]["data"]["tasks"][0]
+    assert (about["payload"], about["result"]) == ({"n": "open"}, {"done": "open"})
+    bare = {name: value for name, value in about.items() if name not in ("payload", "result")}
+    assert bare.keys() == {"id", "state", "attempts", "created", "started", "ended"}
+    assert (bare["state"], bare["attempts"]) == ("completed", 1)
+    assert of["closed"]["data"]["tasks"][0].keys() == bare.keys(), "the tier of the task comes first"
+    sent = {json.loads(one.body)["data"]["ids"][0]: json.loads(one.body) for one in thin.seen}
+    assert sent["open"]["data"]["tasks"] == [bare]
+    assert (sent["open"]["type"], sent["open"]["data"]["stream"]) == ("task.completed", "queue:mail")
+    assert sent["open"].keys() == {"type", "timestamp", "data"}
+    assert sent["open"]["data"].keys() == {"stream", "seq", "ids", "tasks"}
+
+
+async def test_what_a_codec_opens_is_not_sent(url: str, base_name: str, client: Adeq, aio: AsyncAdeq) -> None:
+    from pyadeq.ext.crypto import Signed, new_key
+
+    codec = Signed([new_key()])
+    with receiving() as receiver, Adeq.from_url(url, prefix=base_name, codec=codec) as signing:
+        add(client, "full", receiver, include=["payload", "result"])
+        do(signing, "a")
+        async with serving(aio, receiver):
+            await eventually(lambda: len(receiver.seen) == 1)
+        do(signing, "b")
+        async with AsyncAdeq.from_url(url, prefix=base_name, codec=codec) as opening, serving(opening, receiver):
+            await eventually(lambda: len(receiver.seen) == 2)
+    for message in receiver.seen:
+        assert not {"payload", "result"} & json.loads(message.body)["data"]["tasks"][0].keys()
+
+
+async def test_only_what_is_wanted_and_since_the_endpoint_is_there(client: Adeq, aio: AsyncAdeq) -> None:
+    do(client, "before")
+    with receiving() as tasks, receiving() as locks:
+        add(client, "tasks", tasks, streams=["queue:mail"])
+        add(client, "locks", locks, streams=["lock:*"], events=["lock.*"])
+        async with serving(aio, tasks, locks):
+            do(client, "a")
+            do(client, "other", queue="print")
+            with client.locks("db").acquire("x", owner="me"):
+                pass
+            await eventually(lambda: len(tasks.seen) == 1 and len(locks.seen) == 2)
+            webhooks = Webhooks(client)
+            webhooks.disable("tasks")
+            do(client, "meanwhile")
+            webhooks.enable("tasks")
+            do(client, "z")
+            await eventually(lambda: len(tasks.seen) == 2)
+            await eventually(lambda: not messages(client, "running"))
+    assert told(tasks) == ["a", "z"]
+    assert {json.loads(one.body)["type"] for one in locks.seen} == {"lock.acquired", "lock.released"}
+    assert [one.name for one in client.events("queue", "print").groups().groups] == []
+    assert [one.name for one in client.events("queue", QUEUE).groups().groups] == [], "its own events are not forwarded"
+
+
+async def test_an_event_of_many_tasks_is_several_messages(client: Adeq, aio: AsyncAdeq) -> None:
+    with receiving() as receiver:
+        add(client, "all", receiver, events=["task.enqueued"])
+        async with serving(aio, receiver):
+            client.queue("mail").enqueue_many([{}] * 45)
+            await eventually(lambda: len(receiver.seen) == 3)
+    assert sorted(len(json.loads(one.body)["data"]["ids"]) for one in receiver.seen) == [5, 20, 20]
+    assert len({id for one in receiver.seen for id in json.loads(one.body)["data"]["ids"]}) == 45
+    assert len(set(receiver.ids)) == 3
+    assert not any("." in id for id in receiver.ids)
+
+
+async def test_events_that_come_again_make_no_second_message(client: Adeq, aio: AsyncAdeq) -> None:
+    with receiving() as receiver:
+        add(client, "one", receiver)
+        do(client, "a", "b")
+        events = client.events("queue", "mail")
+        events.register(GROUP)
+        assert events.read(GROUP, limit=1000, hold=1).events, "a forwarder reads them, and dies"
+        async with forwarding(aio) as first:
+            await eventually(lambda: first.enqueued == 2)
+        events.drop(GROUP)  # as if nothing was ever acknowledged
+        async with forwarding(aio) as second:
+            await eventually(lambda: is_read(client))
+            assert second.enqueued == 0
+    assert len(messages(client)) == 2
+
+
+async def test_a_gap_is_told(client: Adeq, aio: AsyncAdeq) -> None:
+    with receiving() as receiver:
+        add(client, "one", receiver, events=["task.enqueued"])
+        client.queue("mail").configure(events_max=100)
+        client.events("queue", "mail").register(GROUP)
+        for _ in range(400):
+            client.queue("mail").enqueue({})
+        async with forwarding(aio) as forwarder:
+            await eventually(lambda: forwarder.lost and is_read(client))
+        async with serving(aio, receiver):
+            await eventually(lambda: len(messages(client, "completed")) == forwarder.enqueued)
+    (gap,) = [json.loads(one.body) for one in receiver.seen if b"webhook.gap" in one.body]
+    assert (gap["type"], gap["data"]["stream"], gap["data"]["lost"]) == ("webhook.gap", "queue:mail", forwarder.lost)
+    assert 400 <= forwarder.lost + len(receiver.seen) - 1 <= 401, "the first event was that of the group"
+
+
+async def test_in_order(client: Adeq, aio: AsyncAdeq, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(delivery, "RETRIES", (0.5,) * len(RETRIES))
+    fail = iter([True, False])
+
+    def answer(handler: Any) -> None:
+        status(500 if next(fail, False) else 204)(handler)
+
+    ids = [f"t{n}" for n in range(10)]
+    with receiving(answer) as receiver:
+        add(client, "one", receiver, order="fifo")
+        do(client, *ids)
+        async with serving(aio, receiver):
+            await eventually(lambda: len(messages(client, "delayed")) == 1)
+            first = messages(client, "delayed")[0]
+            assert len(receiver.seen) == 1, "the others wait for the message that has failed"
+            assert first.due
+            await eventually(lambda: len(receiver.seen) == 11)
+    assert [json.loads(one.body)["data"]["ids"][0] for one in receiver.seen] == ["t0", *ids]
+
+
+# One delivery
+
+
+async def deliver(client: Adeq, aio: AsyncAdeq, receiver: Receiver, attempt: int = 1, now: float | None = None) -> Any:
+    """What comes of one message. attempt: which one of the message."""
+    queue = client.queue(QUEUE)
+    queue.enqueue({"type": "webhook.test", "at": 1.0}, user="one", max_attempts=100)
+    (lease,) = queue.claim(limit=1)
+    object.__setattr__(lease, "attempt", attempt)
+    async with Deliverer(aio, allowed=allowed(receiver), clock=lambda: now or time.time()) as deliverer:
+        try:
+            return await deliverer.handle(lease)
+        except TaskFailed as failed:
+            return failed
+        finally:
+            queue.ack(lease)
+
+
+async def test_the_times_of_retries(client: Adeq, aio: AsyncAdeq) -> None:
+    assert len(RETRIES) == 9
+    assert sum(RETRIES) > 3 * 86400
+    with receiving(status(500)) as receiver:
+        add(client, "one", receiver)
+        for attempt, delay in enumerate((*RETRIES, RETRIES[-1]), start=1):
+            failed = await deliver(client, aio, receiver, attempt)
+            assert (failed.reason, failed.retryable) == ("http_500", True)
+            assert delay <= failed.delay <= delay * 1.1
+
+
+@pytest.mark.parametrize(
+    ("code", "wait", "delay"), [(429, 600, 600), (502, 600, 600), (503, 10**9, 86400), (500, 600, 5)]
+)
+async def test_retry_after_is_respected(code: int, wait: int, delay: int, client: Adeq, aio: AsyncAdeq) -> None:
+    with receiving(status(code, Retry_After=str(wait))) as receiver:
+        add(client, "one", receiver)
+        failed = await deliver(client, aio, receiver)
+    assert failed.retryable
+    assert delay <= failed.delay <= delay * 1.1
+
+
+async def test_five_days_of_failures_disable(client: Adeq, aio: AsyncAdeq) -> None:
+    webhooks, began = Webhooks(client), 1_000_000.0
+    codes = iter([500, 500, 204, 500, 500, 500])
+
+    def answer(handler: Any) -> None:
+        status(next(codes))(handler)
+
+    with receiving(answer) as receiver:
+        add(client, "one", receiver)
+        await deliver(client, aio, receiver, now=began)
+        await deliver(client, aio, receiver, now=began + GIVEN_UP - 1)
+        failing = webhooks.get("one").failing
+        assert failing
+        assert (failing.since, failing.reason) == (began, "http_500")
+        assert await deliver(client, aio, receiver, now=began + GIVEN_UP) == {"status": 204}
+        assert webhooks.get("one").failing is None, "it works again"
+        await deliver(client, aio, receiver, now=began + GIVEN_UP)
+        await deliver(client, aio, receiver, now=began + 2 * GIVEN_UP - 1)
+        assert webhooks.get("one").endpoint.enabled
+        await deliver(client, aio, receiver, now=began + 2 * GIVEN_UP)
+        assert webhooks.get("one").endpoint.disabled_for == "nothing was delivered for five days: http_500"
+        failed = await deliver(client, aio, receiver)
+        assert (failed.reason, failed.retryable) == ("disabled", False)
+        webhooks.enable("one")
+        assert webhooks.get("one").failing is None
+    assert len(receiver.seen) == 6
+
+
+async def test_both_secrets_sign_while_they_are_rotated(
+    client: Adeq, aio: AsyncAdeq, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    new = new_secret()
+    file = tmp_path / "secret"
+    file.write_text(new)
+    with receiving() as receiver:
+        add(client, "one", receiver)
+        Webhooks(client).rotate("one", f"file:{file}", keep=60)
+        await deliver(client, aio, receiver)
+        await deliver(client, aio, receiver, now=time.time() + 61)
+        file.unlink()
+        failed = await deliver(client, aio, receiver)
+        assert (failed.reason, failed.retryable) == ("secret", True)
+    both, later = receiver.seen
+    for secret in (SECRET, new):
+        Webhook(secret).verify(both.body, both.headers)
+    Webhook(new).verify(later.body, later.headers)
+    assert later.headers["webhook-signature"].count("v1,") == 1
+    stored = str(client.config("_webhooks").all()) + str([*client.config("_webhooks").history("one")])
+    assert SECRET not in stored
+    assert new not in stored
+
+
+async def test_a_refused_address_is_final(client: Adeq, aio: AsyncAdeq) -> None:
+    with receiving() as receiver, receiving() as other:
+        add(client, "one", receiver)
+        failed = await deliver(client, aio, other)
+    assert (failed.reason, failed.retryable) == ("refused", False)
+    assert receiver.seen == []
+
+
+async def test_an_endpoint_that_is_removed_gets_nothing(client: Adeq, aio: AsyncAdeq) -> None:
+    with receiving() as receiver:
+        add(client, "one", receiver)
+        Webhooks(client).remove("one")
+        assert (await deliver(client, aio, receiver)).reason == "removed"
+    assert receiver.seen == []
+
+
+# Replay
+
+
+async def test_replay(client: Adeq, aio: AsyncAdeq) -> None:
+    webhooks = Webhooks(client)
+    with receiving() as receiver:
+        add(client, "one", receiver)
+        async with serving(aio, receiver):
+            do(client, "a", "b")
+            await eventually(lambda: len(messages(client, "completed")) == 2)
+            first = receiver.seen[0]
+            assert webhooks.replay(first.id) == (1, 0)
+            await eventually(lambda: len(receiver.seen) == 3)
+            assert receiver.seen[2].id == first.id
+            assert json.loads(receiver.seen[2].body)["data"]["ids"] == json.loads(first.body)["data"]["ids"]
+            await eventually(lambda: len(messages(client, "completed")) == 3)
+            assert webhooks.replay_range("one", time.time() - 3600) == (2, 0)
+            await eventually(lambda: len(receiver.seen) == 5)
+        assert webhooks.replay_range("one", 0, 1) == (0, 0)
+    assert set(receiver.ids) == set(receiver.ids[:2])
+    with pytest.raises(AdeqError, match="there is no 'wh:x'"):
+        webhooks.replay("wh:x")
+    webhooks.disable("one")
+    with pytest.raises(ConfigError, match="enable it first"):
+        webhooks.replay_range("one", 0)
+
+
+async def test_replay_of_dead_and_of_waiting_messages(client: Adeq, aio: AsyncAdeq) -> None:
+    webhooks = Webhooks(client)
+    with receiving(status(410)) as gone, receiving() as receiver:
+        add(client, "gone", gone)
+        add(client, "one", receiver)
+        do(client, "a")
+        async with serving(aio, gone, receiver):
+            await eventually(lambda: len(messages(client, "dead")) == 1)
+        dead = messages(client, "dead")[0].id
+        do(client, "b")
+        async with forwarding(aio):
+            await eventually(lambda: len(messages(client, "ready")) == 1)
+        webhooks.enable("gone")
+        assert webhooks.replay(dead) == (1, 0)
+        assert {one.id for one in messages(client, "ready")} >= {dead}
+        assert webhooks.replay_range("one", 0) == (1, 1), "b waits, and a is sent once more"
+
+
+# Processes
+
+
+class Process:
+    """`adeq webhook run`, as a process of its own."""
+
+    def __init__(self, url: str, prefix: str, log: Path, *receivers: Receiver) -> None:
+        ports = [word for one in receivers for word in ("--port", str(one.port))]
+        command = ["webhook", "run", "--http", "--allow", "127.0.0.1", *ports, "--find", "100ms"]
+        self._log = log.open("wb")
+        env = environment(ADEQ_URL=url, ADEQ_PREFIX=prefix, HOOK_SECRET=SECRET)
+        self.child = subprocess.Popen([*COMMAND, *command], stderr=self._log, env=env)
+
+    def end(self, number: int) -> int:
+        self.child.send_signal(number)
+        code = self.child.wait(DEADLINE)
+        self._log.close()
+        return code
+
+
+@pytest.mark.slow
+def test_killed_processes_lose_and_double_nothing(url: str, base_name: str, client: Adeq, tmp_path: Path) -> None:
+    client.queue(QUEUE).configure(lease=1.0)
+    ids = [f"t{n}" for n in range(300)]
+    with receiving() as first, receiving() as second:
+        add(client, "first", first)
+        add(client, "second", second)
+        do(client, *ids[:100])
+        for number, some in enumerate((ids[100:150], ids[150:200], ids[200:250], ids[250:])):
+            process = Process(url, base_name, tmp_path / f"{number}.log", first, second)
+            enough = len(first.seen) + 5
+            do(client, *some)
+            wait_until(partial(has, first, enough))
+            process.end(signal.SIGKILL)
+        # What the dead processes have read comes again after a minute; here it is given back at once.
+        client.events("queue", "mail").drop(GROUP)
+        process = Process(url, base_name, tmp_path / "last.log", first, second)
+        wait_until(lambda: len(messages(client, "completed")) == 2 * len(ids))
+        assert process.end(signal.SIGTERM) == 0
+    for receiver in (first, second):
+        assert set(told(receiver)) == set(ids), "nothing is lost"
+        assert len(set(receiver.ids)) == len(ids), "what is sent twice has the same webhook-id"
+    assert len(messages(client)) == 2 * len(ids), "nothing is enqueued twice"
+
+
+def test_the_process_ends_at_once_if_there_is_nothing_to_do(url: str, base_name: str, tmp_path: Path) -> None:
+    process = Process(url, base_name, tmp_path / "log")
+    with Adeq.from_url(url, prefix=base_name) as client:
+        wait_until(lambda: client.client.exists(f"{client.queue(QUEUE).base}:config"))
+    assert process.end(signal.SIGINT) == 0
