@@ -20,6 +20,7 @@ from pyadeq.ext.archive import Archive
 from pyadeq.ext.cli.app import app
 from pyadeq.ext.cli.tree import behind_the_command, queue_first
 from pyadeq.ext.server.tokens import new_token
+from pyadeq.ext.webhooks import Webhooks
 from tests.integration.cli import COMMAND, adeq, environment, error
 from tests.nouns.found import NOUNS
 from tests.quick import slow_after
@@ -282,7 +283,17 @@ def test_a_reader_that_goes_away_is_no_error(words: list[str], url: str, base_na
 
 # Answers
 
-SLOW = {"chaos", "bench", "demo", "metrics", "serve", "tend", "worker run"}  # they have tests of their own
+SLOW = {
+    "chaos",
+    "bench",
+    "demo",
+    "metrics",
+    "serve",
+    "tend",
+    "worker run",
+    "webhook run",
+    "webhook test",
+}  # they have tests of their own
 PROSE = {"doctor", "scripts acl", "scripts show"}  # text and commands to copy, which lines of 80 would break
 SENTENCES = {"queue pause", "queue drain", "queue watch", "schedule backfill"}
 WATCH = {
@@ -304,6 +315,10 @@ VALUES = {  # that are not x
     "task result": ["x", "done"],
     "token new": ["ann", "--right", "observer"],
     **{f"token {verb}": ["0123456789ab"] for verb in ("show", "revoke")},
+    "webhook add": ["new", "https://1.1.1.1/", "--event", "task.dead", "--secret", "env:HOOK"],
+    **{f"webhook {verb}": ["orders"] for verb in ("show", "rm", "enable", "disable")},
+    "webhook rotate": ["orders", "--secret", "env:NEW"],
+    "webhook replay": ["orders", "--since", "1h"],
     "lock offline": ["--owner", "o1", "--yes"],
     "lock release": ["database:orders", "--reason", "x", "--yes"],
     "worker show": ["host-12345-abcdef"],
@@ -408,6 +423,8 @@ def furnished(url: str, prefix: str, *, changes: bool = True) -> dict[str, Any]:
             add_changes(client, client.changes("default"))
         _, _, token = new_token("ann@example.org", ["operator"], names=["mail-*", "news-*"])
         client.config("_tokens").set("0123456789ab", token.encoded())
+        hook = "https://1.1.1.1/hooks/of-the-orders-service/3f9c0e6b12ad"
+        Webhooks(client).add("orders", hook, secret="file:/run/secrets/hook", events=["task.dead", "task.expired"])
     return {"ADEQ_URL": url, "ADEQ_PREFIX": prefix, "ADEQ_QUEUE": "x", "ADEQ_EVENTS_STREAM": "queue:x"}
 
 
@@ -495,6 +512,7 @@ VERBS = {
     "on off",  # of flags
     "write",  # of archives
     "new",  # of tokens
+    "add enable disable rotate secret test replay",  # of webhooks
     "approve reject request-changes abstain retract comment delegate take-back reassign override",  # of their reviewers
 }
 HIDDEN = {"schedule add", "lock settings", "lock capacity remove"}  # names in earlier builds

@@ -44,6 +44,7 @@ class Commands(Root):
         "flag",
         "archive",
         "token",
+        "webhook",
     )
     """In the order of the help. Then come the other nouns of the manifest. If such a noun has no module here, its
     commands are made from the manifest."""

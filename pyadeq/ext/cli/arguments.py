@@ -62,6 +62,11 @@ def moment_ahead(text: str) -> float:
     return time.time() + duration(text) if re.fullmatch(r"[\d.]+ *[a-z]+", text) else moment(text)
 
 
+def moment_ago(text: str) -> float:
+    """A point in time as seconds since the epoch; also as a span of time before now with its unit, such as `2h`."""
+    return time.time() - duration(text) if re.fullmatch(r"[\d.]+ *[a-z]+", text) else moment(text)
+
+
 def _epoch(text: str) -> float:
     time = datetime.fromisoformat(text)
     if time.tzinfo is None:

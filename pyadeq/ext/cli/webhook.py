@@ -1,0 +1,328 @@
+"""`adeq webhook`: endpoints that get signed messages about events."""
+
+from __future__ import annotations
+
+import asyncio
+from enum import StrEnum
+from typing import Annotated, Any
+
+import typer
+
+from pyadeq.asyncio import Adeq as AsyncAdeq
+from pyadeq.errors import AdeqError, ConfigError, TransportError, WaitTimeout
+from pyadeq.ext.cli.arguments import MOMENT, moment_ago, time_option
+from pyadeq.ext.cli.change_who import Actor, actor_of
+from pyadeq.ext.cli.common import (
+    DEFAULT_URL,
+    FAILED,
+    PLACE,
+    Format,
+    Output,
+    Url,
+    check_url,
+    connected,
+    iso,
+    print_json,
+    print_lines,
+    safe,
+    unreachable,
+)
+from pyadeq.ext.cli.logs import LogFormat, LogLevel, log_format, log_to_stderr
+from pyadeq.ext.cli.tables import print_fields, print_rows
+from pyadeq.ext.cli.tree import noun
+from pyadeq.ext.webhooks import new_secret
+from pyadeq.ext.webhooks.addresses import Allowed
+from pyadeq.ext.webhooks.endpoints import CONCURRENCY
+from pyadeq.ext.webhooks.webhooks import Known, Webhooks
+
+COLUMNS = ("id", "url", "state", "events", "streams")
+
+app = noun("Webhooks: signed messages about events, to the URLs of others.")
+
+
+class OrderName(StrEnum):
+    """In which order messages are sent."""
+
+    none = "none"
+    fifo = "fifo"
+
+
+class ContentName(StrEnum):
+    """What is sent of tasks besides ids, times and states."""
+
+    payload = "payload"
+    result = "result"
+
+
+Id = Annotated[str, typer.Argument(metavar="ENDPOINT", help="The id of the endpoint.")]
+Secret = Annotated[
+    str, typer.Option(metavar="WHERE", help="Where senders find the secret: env:NAME, or file:/path. Never its text.")
+]
+Networks = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--allow",
+        metavar="NETWORK",
+        envvar="ADEQ_WEBHOOK_ALLOW",
+        help="A network that is not public, such as 10.0.0.0/8. Repeat it.",
+    ),
+]
+Http = Annotated[
+    bool, typer.Option("--http", envvar="ADEQ_WEBHOOK_HTTP", help="Also accept plain HTTP, which everybody can read.")
+]
+Ports = Annotated[
+    list[int] | None,
+    typer.Option("--port", metavar="PORT", envvar="ADEQ_WEBHOOK_PORTS", help="A port besides 443. Repeat it."),
+]
+
+
+@app.command()
+def add(
+    id: Id,
+    to: Annotated[str, typer.Argument(metavar="URL", help="Where messages go: https://…")],
+    secret: Secret,
+    event: Annotated[
+        list[str], typer.Option("--event", metavar="PATTERN", help="Events, such as task.dead or change.*. Repeat it.")
+    ],
+    queue: Annotated[
+        list[str] | None, typer.Option("--queue", metavar="PATTERN", help="Only of these queues. Repeat it. [all]")
+    ] = None,
+    stream: Annotated[
+        list[str] | None,
+        typer.Option("--stream", metavar="NOUN:PATTERN", help="Of other nouns, too: change:*, lock:db. Repeat it."),
+    ] = None,
+    include: Annotated[
+        list[ContentName] | None, typer.Option(help="Send this of tasks, if their data tier allows it. Repeat it.")
+    ] = None,
+    order: Annotated[
+        OrderName, typer.Option(help="fifo: one message at a time, in the order of the events.")
+    ] = OrderName.none,
+    concurrency: Annotated[
+        int, typer.Option(min=1, max=1000, metavar="N", help="Messages at the same time.")
+    ] = CONCURRENCY,
+    starts: Annotated[
+        int | None, typer.Option(min=1, max=1000, metavar="N", help="Messages in a second. [not limited]")
+    ] = None,
+    allow: Networks = None,
+    http: Http = False,
+    port: Ports = None,
+    actor: Actor = None,
+    url: Url = DEFAULT_URL,
+    output: Output = Format.table,
+) -> None:
+    """Add an endpoint. It gets the events that happen from now on.
+
+    Its host must have public addresses only. That is checked now and before each message.
+    """
+    streams = [*(f"queue:{one}" for one in queue or ()), *(stream or ())] or ["queue:*"]
+    with connected(url, codec=None) as adeq:
+        webhooks = Webhooks(adeq, allowed=Allowed.of(allow or (), http=http, ports=port or ()))
+        made = webhooks.add(
+            id,
+            to,
+            secret=secret,
+            events=event,
+            streams=streams,
+            include=[one.value for one in include or ()],
+            order=order.value,
+            concurrency=concurrency,
+            starts=starts,
+            actor=actor_of(actor),
+        )
+    if output != Format.table:
+        print_json(_plain(id, Known(made, None)), output)
+    else:
+        print(f"added {id}: {', '.join(made.events)} of {', '.join(made.streams)}")
+
+
+@app.command()
+def ls(url: Url = DEFAULT_URL, output: Output = Format.table) -> None:
+    """List the endpoints."""
+    with connected(url, codec=None) as adeq:
+        rows = [_plain(id, known) for id, known in Webhooks(adeq).all().items()]
+    if output != Format.table:
+        print_lines(rows, output)
+    else:
+        print_rows(
+            COLUMNS, [[_cell(row[column]) for column in COLUMNS] for row in rows], spare=["streams", "events", "url"]
+        )
+
+
+@app.command()
+def show(id: Id, url: Url = DEFAULT_URL, output: Output = Format.table) -> None:
+    """Show an endpoint. Exits with 1 if there is none."""
+    with connected(url, codec=None) as adeq:
+        row = _plain(id, Webhooks(adeq).get(id))
+    if output != Format.table:
+        print_json(row, output)
+    else:
+        print_fields([(name, _cell(value)) for name, value in row.items() if value not in (None, [])])
+
+
+@app.command()
+def rm(id: Id, actor: Actor = None, url: Url = DEFAULT_URL, output: Output = Format.table) -> None:
+    """Remove an endpoint. Messages that wait are not sent any more. Exits with 1 if there is none."""
+    with connected(url, codec=None) as adeq:
+        Webhooks(adeq).remove(id, actor=actor_of(actor))
+    _print_done("removed", id, output)
+
+
+@app.command()
+def enable(id: Id, actor: Actor = None, url: Url = DEFAULT_URL, output: Output = Format.table) -> None:
+    """Send to an endpoint again, what happens from now on."""
+    with connected(url, codec=None) as adeq:
+        Webhooks(adeq).enable(id, actor=actor_of(actor))
+    _print_done("enabled", id, output)
+
+
+@app.command()
+def disable(id: Id, actor: Actor = None, url: Url = DEFAULT_URL, output: Output = Format.table) -> None:
+    """Send nothing to an endpoint any more. Messages that wait die."""
+    with connected(url, codec=None) as adeq:
+        Webhooks(adeq).disable(id, actor=actor_of(actor))
+    _print_done("disabled", id, output)
+
+
+@app.command()
+def rotate(
+    id: Id,
+    secret: Secret,
+    keep: Annotated[float, time_option("Also sign with the old secret for this time.")] = "1d",  # type: ignore[assignment]
+    actor: Actor = None,
+    url: Url = DEFAULT_URL,
+    output: Output = Format.table,
+) -> None:
+    """Sign with another secret, and for a time also with the old one."""
+    with connected(url, codec=None) as adeq:
+        Webhooks(adeq).rotate(id, secret, keep=keep, actor=actor_of(actor))
+    _print_done("rotated", id, output)
+
+
+@app.command("test")
+def try_out(
+    id: Id,
+    wait: Annotated[float, time_option("Wait for the answer for this time.")] = "30s",  # type: ignore[assignment]
+    url: Url = DEFAULT_URL,
+    output: Output = Format.table,
+) -> None:
+    """Have a message of type webhook.test sent, by a process that sends messages. Exits with 1 if that fails."""
+    with connected(url, codec=None) as adeq:
+        try:
+            outcome = Webhooks(adeq).test(id, wait=wait)
+        except WaitTimeout:
+            raise AdeqError(f"no process has sent it within {wait:g} s; is adeq webhook run running?") from None
+    row = {"endpoint": id, "status": outcome.status, "reason": outcome.reason, "error": outcome.error}
+    if outcome.status == "completed":
+        row["answer"] = outcome.result["status"]
+    if output != Format.table:
+        print_json(row, output)
+    else:
+        print_fields([(name, safe(str(value))) for name, value in row.items() if value is not None])
+    if outcome.status != "completed":
+        raise typer.Exit(FAILED)
+
+
+@app.command()
+def replay(
+    what: Annotated[
+        str, typer.Argument(metavar="MESSAGE|ENDPOINT", help="A webhook-id; with --since, the id of an endpoint.")
+    ],
+    since: Annotated[
+        float | None,
+        typer.Option(parser=moment_ago, metavar="TIME", help=f"From this time on: {MOMENT}; or 2h ago: 2h."),
+    ] = None,
+    until: Annotated[
+        float | None, typer.Option(parser=moment_ago, metavar="TIME", help="Before this time. [default: now]")
+    ] = None,
+    url: Url = DEFAULT_URL,
+    output: Output = Format.table,
+) -> None:
+    """Send one message again, or those about all events of a time. They keep their webhook-id."""
+    with connected(url, codec=None) as adeq:
+        webhooks = Webhooks(adeq)
+        if since is None and until is not None:
+            raise ConfigError("--until: it goes with --since")
+        done = webhooks.replay(what) if since is None else webhooks.replay_range(what, since, until)
+    if output != Format.table:
+        print_json({"what": what, **done._asdict()}, output)
+    else:
+        waiting = f", {done.waiting:,} already on their way" if done.waiting else ""
+        print(f"{done.sent:,} sent again{waiting}")
+
+
+@app.command()
+def run(
+    concurrency: Annotated[
+        int, typer.Option("--concurrency", "-c", min=1, metavar="N", help="Messages at a time.")
+    ] = 64,
+    timeout: Annotated[float, time_option("The time for one message, from the DNS to the answer.")] = "20s",  # type: ignore[assignment]
+    find: Annotated[float, time_option("Time between two looks for new queues and so on.")] = "30s",  # type: ignore[assignment]
+    allow: Networks = None,
+    http: Http = False,
+    port: Ports = None,
+    log_level: Annotated[LogLevel, typer.Option(help="The lowest level of the log.")] = LogLevel.info,
+    log_form: Annotated[
+        LogFormat | None, typer.Option("--log-format", help="How the log looks. [default: text; with -o json: json]")
+    ] = None,
+    url: Url = DEFAULT_URL,
+    output: Output = Format.table,
+) -> None:
+    """Forward events to the endpoints, until SIGTERM or SIGINT.
+
+    Any number of processes may do it. Each may be killed at any time: no message is lost or enqueued twice. While the
+    server is away, it waits. Proxies of the environment are ignored. Needs the extra webhooks.
+    """
+    from pyadeq.ext.webhooks import serve
+
+    check_url(url)
+    allowed = Allowed.of(allow or (), http=http, ports=port or ())
+    log_to_stderr(log_level, log_format(log_form, output))
+
+    async def work() -> None:
+        options = {**PLACE.options(), "codec": None}
+        async with AsyncAdeq.from_url(url, **options, source="adeq webhook") as adeq:
+            try:
+                await serve(adeq, concurrency=concurrency, find=find, allowed=allowed, timeout=timeout)
+            except TransportError as error:
+                raise unreachable(url, error) from error
+
+    asyncio.run(work())
+
+
+@app.command()
+def secret(output: Output = Format.table) -> None:
+    """Print a new random secret. Nothing is stored."""
+    made = new_secret()
+    if output != Format.table:
+        print_json({"secret": made}, output)
+    else:
+        print(made)
+
+
+def _print_done(status: str, id: str, output: Format) -> None:
+    if output != Format.table:
+        print_json({"endpoint": id, "status": status}, output)
+    else:
+        print(f"{status} {id}")
+
+
+def _plain(id: str, known: Known) -> dict[str, Any]:
+    """An endpoint as JSON can have it, with its state in words."""
+    endpoint, failing = known
+    state = "enabled" if endpoint.enabled else f"disabled: {endpoint.disabled_for}"
+    if endpoint.enabled and failing:
+        state = f"failing since {iso(failing.since)}: {failing.reason}"
+    shown = endpoint.model_dump(mode="json")
+    old = iso(endpoint.old_until) if endpoint.old_secret else None
+    return {
+        "id": id,
+        "state": state,
+        **shown,
+        "since": iso(endpoint.since),
+        "created": iso(endpoint.created),
+        "old_until": old,
+    }
+
+
+def _cell(value: Any) -> str:
+    return safe(", ".join(value) if isinstance(value, list) else "" if value is None else str(value))
