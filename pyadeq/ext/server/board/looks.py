@@ -10,6 +10,7 @@ from typing import Any, Final
 from pyadeq.asyncio import HistoryPoint, QueueOverview
 from pyadeq.errors import AdeqError
 from pyadeq.ext.server.gate import Gate
+from pyadeq.ext.server.rights import Principal
 
 NAMES_FOR: Final = 60.0
 """Seconds for which names are remembered: to find them, all keys of the server are looked at."""
@@ -63,6 +64,15 @@ class Looks:
 
         known: list[str] = await self.shared(("names", noun), NAMES_FOR, read)
         return known
+
+    async def seen(self, principal: Principal, noun: str, text: str = "") -> list[str]:
+        """The names of a noun that somebody may look at, for all users. text: what the names contain."""
+        return [
+            name
+            for name in await self.names(noun)
+            if text.lower() in name.lower()
+            and any(f"{noun}.observe" in scope.rights and scope.user is None for scope in principal.scopes_of(name))
+        ]
 
     async def overview(self, queue: Any) -> QueueOverview:
         """The numbers of a queue, at most a second old."""

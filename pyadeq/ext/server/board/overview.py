@@ -35,12 +35,7 @@ async def overview(request: Request, q: str = "", page: int = 1) -> Response:
     gate: Gate = request.app.state.gate
     looks: Looks = request.app.state.looks
     principal = await gate.principal(request)
-    seen = [
-        name
-        for name in await looks.names("queue")
-        if q.lower() in name.lower()
-        and any("queue.observe" in scope.rights and scope.user is None for scope in principal.scopes_of(name))
-    ]
+    seen = await looks.seen(principal, "queue", q)
     pages = max(1, -(-len(seen) // MOST))
     page = min(max(page, 1), pages)
     rows = await asyncio.gather(*[_row(gate, looks, name) for name in seen[(page - 1) * MOST : page * MOST]])

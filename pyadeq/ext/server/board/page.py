@@ -155,6 +155,7 @@ def _environment() -> Environment:
         "age": words.age,
         "number": words.number,
         "rate": words.rate,
+        "mode": lambda lock: words.mode(lock.mode, lock.permits),
         "spark": lambda values, label: Markup(charts.spark(values, label)),
     }
     made.globals["may"] = may

@@ -48,6 +48,13 @@ def rate(value: float) -> str:
     return f"{value:,.1f}/s" if value >= 0.1 else f"{value * 60:,.2f}/min"
 
 
+def mode(word: str, permits: int = 1) -> str:
+    """How a lock is held or wanted: `exclusive`, `shared`, or the number of permits."""
+    if word != "permit":
+        return word
+    return "1 permit" if permits == 1 else f"{permits} permits"
+
+
 def as_json(value: Any) -> str:
     """A value as text to read, cut if it is long."""
     text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, indent=2)
