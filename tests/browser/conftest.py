@@ -1,0 +1,131 @@
+"""A board as users start it, filled by the scene, and a browser."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import httpx
+import pytest
+from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
+
+from pyadeq import Adeq, EmbeddedServer
+from pyadeq.ext.demo.scene import fill
+from pyadeq.ext.server.rights import all_rights
+from pyadeq.ext.server.tokens import NAMESPACE, new_token
+from tests.integration.cli import COMMAND, environment
+from tests.waiting import DEADLINE
+
+SIZE = {"width": 1280, "height": 800}
+TELL = """
+document.addEventListener("securitypolicyviolation", (event) =>
+  console.error("policy", event.violatedDirective, event.blockedURI));
+"""
+
+
+class Board(NamedTuple):
+    """A running service. at: its address. tokens: the text of the token of each person."""
+
+    at: str
+    tokens: dict[str, str]
+    adeq: Adeq
+    cookies: dict[str, dict[str, str]]
+
+    def http(self, person: str) -> httpx.Client:
+        """The board as a person's browser asks for it, but for the browser."""
+        headers = {"Sec-Fetch-Site": "same-origin"}
+        return httpx.Client(base_url=self.at, cookies=self.cookies[person], headers=headers, timeout=DEADLINE)
+
+
+@contextmanager
+def serving(url: str, log: Path, *words: str) -> Iterator[str]:
+    """The address of `adeq serve`. It must end cleanly, and say nothing of its own errors."""
+    command = [*COMMAND, "serve", "--port", "0", "--url", url, "-o", "json", *words]
+    with (
+        log.open("w") as errors,
+        subprocess.Popen(command, stdout=subprocess.PIPE, stderr=errors, text=True, env=environment()) as process,
+    ):
+        try:
+            assert process.stdout
+            line = process.stdout.readline()
+            assert line, log.read_text()
+            yield json.loads(line)["at"]
+            process.send_signal(signal.SIGTERM)
+            assert process.wait(DEADLINE) == 0, log.read_text()
+            assert "Traceback" not in log.read_text(), log.read_text()
+        finally:
+            process.kill()
+
+
+def logged_in(at: str, text: str) -> dict[str, str]:
+    """The cookies of a login."""
+    with httpx.Client(base_url=at, headers={"Sec-Fetch-Site": "same-origin"}, timeout=DEADLINE) as http:
+        assert http.post("/login", data={"token": text}).status_code == 303
+        return dict(http.cookies)
+
+
+@pytest.fixture(scope="session")
+def installation() -> Iterator[tuple[EmbeddedServer, Adeq, dict[str, str]]]:
+    """A server with the scene, and the tokens of `ann`, who may do anything, and `eve`, who may read."""
+    with EmbeddedServer() as server, Adeq.from_url(server.url) as adeq:
+        fill(adeq)
+        texts = {}
+        for person, rights in (("ann", sorted(all_rights())), ("eve", ["observer"])):
+            id, texts[person], token = new_token(person, rights)
+            adeq.config(NAMESPACE).set(id, token.encoded())
+        yield server, adeq, texts
+
+
+@pytest.fixture(scope="session")
+def board(
+    installation: tuple[EmbeddedServer, Adeq, dict[str, str]], tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Board]:
+    """The board of this installation."""
+    server, adeq, texts = installation
+    with serving(server.url, tmp_path_factory.mktemp("board") / "log") as at:
+        yield Board(at, texts, adeq, {person: logged_in(at, text) for person, text in texts.items()})
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Browser]:
+    """The distribution's chromium."""
+    program = shutil.which("chromium")
+    assert program, "install chromium"
+    with sync_playwright() as playwright:
+        sandbox = ["--no-sandbox"] if os.geteuid() == 0 else []
+        browser = playwright.chromium.launch(executable_path=program, args=sandbox)
+        yield browser
+        browser.close()
+
+
+class Tab(NamedTuple):
+    """A page of a browser, and what went wrong in it."""
+
+    page: Page
+    wrong: list[str]
+
+
+@contextmanager
+def opened(browser: Browser, board: Board, person: str | None = "ann", **options: Any) -> Iterator[Tab]:
+    """A tab of somebody who is logged in; None: of nobody."""
+    context: BrowserContext = browser.new_context(base_url=board.at, **{"viewport": SIZE, **options})
+    context.set_default_timeout(DEADLINE * 1000)
+    if person is not None:
+        cookies = board.cookies[person].items()
+        context.add_cookies([{"name": name, "value": value, "url": board.at} for name, value in cookies])
+    context.add_init_script(TELL)
+    page, wrong = context.new_page(), list[str]()
+    page.on("console", lambda message: wrong.append(message.text) if message.type in ("error", "warning") else None)
+    page.on("pageerror", lambda error: wrong.append(str(error)))
+    page.on("requestfailed", lambda request: wrong.append(f"{request.url}: {request.failure}"))
+    try:
+        yield Tab(page, wrong)
+    finally:
+        context.close()
