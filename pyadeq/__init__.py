@@ -59,6 +59,7 @@ if TYPE_CHECKING:
     from pyadeq._sync.rate import Rates
     from pyadeq._sync.session import Sessions
     from pyadeq._tasks.context import TaskContext
+    from pyadeq._tasks.dependencies import Depends, Shared
     from pyadeq._tasks.functions import TaskFunction, Tasks
     from pyadeq.embedded import EmbeddedServer
     from pyadeq.errors import (
@@ -216,6 +217,7 @@ __all__ = [
     "Delegation",
     "Delegations",
     "Delivered",
+    "Depends",
     "Detected",
     "DurabilityError",
     "Edge",
@@ -326,6 +328,7 @@ __all__ = [
     "Sessions",
     "Settings",
     "Settled",
+    "Shared",
     "Shares",
     "Snoozed",
     "Task",

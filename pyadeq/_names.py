@@ -23,6 +23,7 @@ SHARED = {
     "pyadeq._core.queue.failures": "Failures ProcessDied Rule TaskFailed",
     "pyadeq._core.queue.items": "Failure",
     "pyadeq._tasks.context": "TaskContext",
+    "pyadeq._tasks.dependencies": "Depends Shared",
     "pyadeq._tasks.functions": "TaskFunction Tasks",
     "pyadeq.embedded": "EmbeddedServer",
     "pyadeq.errors": (

@@ -47,6 +47,7 @@ if TYPE_CHECKING:
     from pyadeq._core.queue.failures import Failures, ProcessDied, Rule, TaskFailed
     from pyadeq._core.queue.items import Failure
     from pyadeq._tasks.context import TaskContext
+    from pyadeq._tasks.dependencies import Depends, Shared
     from pyadeq._tasks.functions import TaskFunction, Tasks
     from pyadeq._worker.connections import client_for
     from pyadeq._worker.health import Health, HealthServer
@@ -208,6 +209,7 @@ __all__ = [
     "Delegation",
     "Delegations",
     "Delivered",
+    "Depends",
     "Detected",
     "DurabilityError",
     "Edge",
@@ -322,6 +324,7 @@ __all__ = [
     "Sessions",
     "Settings",
     "Settled",
+    "Shared",
     "Shares",
     "Snoozed",
     "Task",

@@ -16,6 +16,7 @@ from typing import Any, Self, TypeVar
 
 from pyadeq._tasks.child import Child, Request
 from pyadeq._tasks.context import CURRENT
+from pyadeq._tasks.dependencies import Kept
 
 T = TypeVar("T")
 Job = Callable[[], None]
@@ -32,6 +33,7 @@ class Executors:
         self._children: list[Child] = []
         self._idle_children: list[Child] = []
         self._closed = False
+        self.kept = Kept()
         self._token: contextvars.Token[Executors] | None = None
 
     async def run_in_thread(self, function: Callable[..., T], *args: Any) -> T:
@@ -130,6 +132,7 @@ class Executors:
             with suppress(ValueError):  # it was entered in another context, as in fixtures of tests
                 EXECUTORS.reset(self._token)
         self.close()
+        await self.kept.close()
 
 
 def executors() -> Executors | None:

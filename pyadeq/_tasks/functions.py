@@ -12,6 +12,7 @@ from typing import Any, Concatenate, Generic, Literal, ParamSpec, Self, TypedDic
 
 from pyadeq._core.queue.failures import UnknownKind
 from pyadeq._tasks.context import CURRENT, TaskContext, running
+from pyadeq._tasks.dependencies import Kept, dependencies_of
 from pyadeq._tasks.executors import Executors, executors
 from pyadeq._tasks.signature import Signature
 from pyadeq.errors import ConfigError
@@ -84,6 +85,9 @@ VERSION = "_version"
 OF_THE_CALL = ("rid", "wait")
 """Options of the call, not of the task."""
 
+KEPT = Kept()
+"""The shared values of a child process."""
+
 NO_RESULT = (inspect.isgeneratorfunction, inspect.isasyncgenfunction)
 
 
@@ -121,13 +125,18 @@ class TaskFunction(Generic[Q, P, C, T]):
         self.version = version
         self.strict = bool(strict)
         self._signature: Signature | None = None
+        self._dependencies = dependencies_of(function)
         update_wrapper(self, function, updated=())
         self._check_executor(executor)
         with suppress(NameError):  # a name that is defined later in the module exists at the first call
             self._signature = self._read_signature()
 
     def __call__(self, *args: Q.args, **kwargs: Q.kwargs) -> C:
-        """Call the function here and now."""
+        """Call the function here and now. Dependencies must be given."""
+        if self._dependencies:
+            given = inspect.signature(self.function).bind_partial(*args, **kwargs).arguments
+            if missing := sorted(self._dependencies - given.keys()):
+                raise ConfigError(f"{self.kind}: give {', '.join(missing)} in a call; only a worker makes dependencies")
         return cast(C, self.function(*args, **kwargs))
 
     def options(self, **options: Unpack[TaskOptions]) -> Self:
@@ -183,7 +192,8 @@ class TaskFunction(Generic[Q, P, C, T]):
 
     async def perform(self, lease: Lease) -> Any:
         """For the worker: run it for a lease, in its executor. A result from a child process is encoded."""
-        if self.is_async:
+        plan = self.signature.plan
+        if self.is_async and plan is None:
             return await self.function(**self.arguments(lease))
         if (those := executors()) is None:
             async with Executors():
@@ -193,7 +203,11 @@ class TaskFunction(Generic[Q, P, C, T]):
             work = partial(_perform_by_name, self.function.__module__, self.function.__qualname__)
             inside = here.running.inside if here.running is not None else None
             return await those.run_in_process((work, lease, here.queue_name, here.worker, inside))
-        return await those.run_in_thread(partial(self.function, **self.arguments(lease)))
+        if plan is None:
+            return await those.run_in_thread(partial(self.function, **self.arguments(lease)))
+        if self.is_async:
+            return await plan.run(self.function, self.arguments(lease), those.kept)
+        return await those.run_in_thread(plan.run_now, self.function, self.arguments(lease), those.kept)
 
     @property
     def where(self) -> str:
@@ -221,7 +235,10 @@ def _perform_by_name(module: str, name: str, lease: Lease) -> bytes | None:
     for part in name.split("."):
         found = getattr(found, part)
     task = found if isinstance(found, TaskFunction) else TaskFunction(found, name, None, {})
-    return task.encode(task.function(**task.arguments(lease)))
+    arguments = task.arguments(lease)
+    if (plan := task.signature.plan) is None:
+        return task.encode(task.function(**arguments))
+    return task.encode(plan.run_now(task.function, arguments, KEPT))
 
 
 class Tasks:

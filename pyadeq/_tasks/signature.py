@@ -16,6 +16,7 @@ from typing_extensions import TypedDict
 
 from pyadeq._core.queue.failures import TaskFailed
 from pyadeq._tasks.context import TaskContext
+from pyadeq._tasks.dependencies import Dependency, Plan
 from pyadeq.errors import AdeqError, BadArgument, ConfigError
 
 MOST_PROBLEMS = 5
@@ -30,6 +31,7 @@ class Signature:
 
     strict: refuse payloads with arguments that the function does not have.
     context: the name of the parameter that gets the TaskContext, if there is one.
+    plan: of its dependencies, if it has any.
     """
 
     def __init__(self, function: Callable[..., Any], kind: str, *, strict: bool = False) -> None:
@@ -37,6 +39,7 @@ class Signature:
         self.kind = kind
         self._strict = strict
         self.context: str | None = None
+        wanted: dict[str, Dependency] = {}
         parameters = []
         fields: dict[str, Any] = {}
         for parameter in inspect.signature(function).parameters.values():
@@ -44,6 +47,9 @@ class Signature:
             hint = hints.get(name, Any)
             if TaskContext in (hint, *typing.get_args(hint)):
                 self.context = name
+                continue
+            if isinstance(parameter.default, Dependency):
+                wanted[name] = parameter.default
                 continue
             if parameter.kind not in BY_NAME or name in ("self", "cls"):
                 shown = str(parameter).partition(":")[0]
@@ -53,6 +59,7 @@ class Signature:
                 )
             parameters.append(parameter)
             fields[name] = hint if parameter.default is parameter.empty else NotRequired[hint]
+        self.plan = Plan(wanted, kind, inspect.iscoroutinefunction(function)) if wanted else None
         self._signature = inspect.Signature(parameters)
         self.names = tuple(fields)
         self._hints = fields

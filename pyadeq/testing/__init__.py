@@ -11,9 +11,10 @@ The functions take a queue of `pyadeq`, or of `pyadeq.asyncio`; then they must b
 `adeq`, `aio_adeq`, `adeq_clock`, `adeq_server` and `adeq_prefix` as soon as pyadeq is installed.
 """
 
+from pyadeq._tasks.dependencies import override
 from pyadeq.testing.clock import Clock
 from pyadeq.testing.looking import enqueued
 from pyadeq.testing.running import Run, run_all
 from pyadeq.testing.twice import assert_safe_to_run_twice
 
-__all__ = ["Clock", "Run", "assert_safe_to_run_twice", "enqueued", "run_all"]
+__all__ = ["Clock", "Run", "assert_safe_to_run_twice", "enqueued", "override", "run_all"]
