@@ -237,7 +237,7 @@ class ChangePage(Model):
 class InboxEntry(Model):
     """A request that a user can answer now. `changes.approve(entry, …)` answers it.
 
-    due: when the review is over.
+    due: when the review is over. review_priority: how urgent it is.
     """
 
     id: str
@@ -249,9 +249,11 @@ class InboxEntry(Model):
     description: str
     author: str
     priority: int
+    review_priority: ReviewPriority | None = None
     risk_score: int | None = None
     risk_level: RiskLevel | None = None
     created: float
+    submitted: float | None = None
 
 
 class ReviewerStats(Model):

@@ -78,7 +78,15 @@ def page(answer: Result) -> ChangePage:
 def inbox(answer: Result) -> Inbox:
     """A page of an inbox."""
     entries = [
-        InboxEntry(id=one.id, slot=one.slot, rev=one.rev, digest=one.digest, due=one.due, **_summary(one.summary))
+        InboxEntry(
+            id=one.id,
+            slot=one.slot,
+            rev=one.rev,
+            digest=one.digest,
+            due=one.due,
+            **_summary(one.summary),
+            **_known(InboxEntry, one.summary, "review_priority submitted"),
+        )
         for one in answer.items
     ]
     stats = _user_stats(answer.stats)

@@ -2,28 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from difflib import unified_diff
 from typing import Annotated, Any
 
 import typer
 from rich.text import Text
 
 from pyadeq.errors import AdeqError, ConfigError
+from pyadeq.ext.change_text import CONTENT, diff_of, lines_of, parts_that_differ, raw
 from pyadeq.ext.cli.change_asking import ChangeId, Domain, existing_changes, read
 from pyadeq.ext.cli.change_log import entry_as_json
-from pyadeq.ext.cli.change_text import lines_of
 from pyadeq.ext.cli.change_words import plain
 from pyadeq.ext.cli.common import DEFAULT_URL, Format, Output, Url, connected, print_json, safe, stdout
 from pyadeq.ext.cli.tables import print_rows
 
-CONTENT = ("type", "version", "description", "parameters", "resources", "rollback_strategy", "timeout", "priority")
 STYLES = {"+": "green", "-": "red", "@": "cyan"}
 NOT_KEPT = (
     "\nThe content of revision {rev} is not kept any more, so this is what the fields have now. The server keeps the "
     "10 revisions before the current one, for 30 days"
 )
-SAME_JSON = "(the same JSON, with other spaces or another order of names)"
 
 
 def diff(
@@ -62,7 +58,7 @@ def diff(
                 "steps": steps,
                 "before": before and {name: _value(before, name) for name in changed},
                 "now": {name: _value(after, name) for name in changed},
-                "diff": before and {name: list(_lines(before, after, name)) for name in changed},
+                "diff": before and {name: list(diff_of(before, after, name)) for name in changed},
             },
             output,
         )
@@ -84,9 +80,9 @@ def diff(
     for name in changed:
         stdout().print(Text(f"\n{name.replace('_', ' ')}", style="bold"))
         if before:
-            _print(_lines(before, after, name))
+            _print(diff_of(before, after, name))
         else:
-            stdout().print(Text(safe("\n".join(lines_of(_raw(after, name)) or ["(empty)"]))), soft_wrap=True)
+            stdout().print(Text(safe("\n".join(lines_of(raw(after, name)) or ["(empty)"]))), soft_wrap=True)
     if before is None:
         typer.echo(NOT_KEPT.format(rev=since), err=True)
 
@@ -98,31 +94,15 @@ def _is_step(entry: dict[str, Any], since: int) -> bool:
 def _changed(before: Any, after: Any, steps: list[dict[str, Any]], count: int) -> list[str]:
     """The parts that differ; if the earlier content is not kept, those that any of these revisions has changed."""
     if before is not None:
-        return [name for name in CONTENT if _raw(before, name) != _raw(after, name)]
+        return parts_that_differ(before, after)
     if len(steps) < count:
         return list(CONTENT)
     named = {name for one in steps for name in one["changed"].split(",")}
     return [name for name in CONTENT if name in named]
 
 
-def _raw(content: Any, name: str) -> Any:
-    return content.data if name == "parameters" else getattr(content, name)
-
-
 def _value(content: Any, name: str) -> Any:
-    return plain(_raw(content, name))
-
-
-def _lines(before: Any, after: Any, name: str) -> Iterator[str]:
-    """The lines that differ, with some around them."""
-    old, new = (lines_of(_raw(one, name)) for one in (before, after))
-    if old == new:
-        yield SAME_JSON
-        return
-    found = unified_diff(old, new, lineterm="", n=0 if name == "resources" else 3)
-    for number, line in enumerate(found):
-        if number > 1 and not (line.startswith("@@") and len(old) <= 3 >= len(new)):  # behind the names of files
-            yield line
+    return plain(raw(content, name))
 
 
 def _print(lines: Any) -> None:

@@ -13,11 +13,11 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 
 from pyadeq import Adeq
+from pyadeq.ext.change_text import path_of, shown
 from pyadeq.ext.cli.arguments import many, time_option
 from pyadeq.ext.cli.change_asking import ChangeId, Domain, existing_changes, read
 from pyadeq.ext.cli.change_log import entry_as_json, log_line
 from pyadeq.ext.cli.change_refusals import in_domain
-from pyadeq.ext.cli.change_text import shown
 from pyadeq.ext.cli.change_words import STYLES, change_as_json, plain, rules_of, text_of, title_of, with_iso
 from pyadeq.ext.cli.common import DEFAULT_URL, Format, Output, Url, as_json, connected, print_json, safe, stdout
 from pyadeq.ext.cli.live import Live
@@ -25,9 +25,7 @@ from pyadeq.ext.cli.lock_listing import ago, ahead
 from pyadeq.ext.cli.tables import columns, print_fields, print_rows
 
 ENDED = ("completed", "failed", "rejected", "cancelled")
-PATH = ("draft", "submitted", "reviewing", "approved", "applying", "completed")
 AFTER_REVIEW = ("applying", "completed", "failed")  # why they have ended, is said by their run
-AFTER = {"rejected": "reviewing", "failed": "applying"}  # the state that comes before
 HEADS = ("request", "reviewer", "status", "answered", "by", "reason")
 TEXTS = ("parameters", "preview", "output", "risk_factors", "error", "error_details")
 TAMPERED = "the stored content does not have this digest, so somebody has changed it without a call"
@@ -81,23 +79,10 @@ def state_of(found: Any) -> str:
     return "OVERDUE" if found.overdue else str(found.change["state"]).upper()
 
 
-def path_of(change: dict[str, Any]) -> tuple[str, ...]:
-    """The states until now, and the usual ones after it."""
-    state = change["state"]
-    if state in PATH:
-        return PATH
-    if state in AFTER:
-        return (*PATH[: PATH.index(AFTER[state]) + 1], state)
-    been = [
-        *(["submitted", "reviewing"] if change.get("submitted") else []),
-        *(["approved"] if change.get("approved") else []),
-    ]
-    return ("draft", *been, state)
-
-
 def _drawn(change: dict[str, Any]) -> Text:
     text = Text()
-    for number, state in enumerate(path_of(change)):
+    submitted, approved = bool(change.get("submitted")), bool(change.get("approved"))
+    for number, state in enumerate(path_of(change["state"], submitted, approved)):
         text.append(" ── " if number else "")
         here = state == change["state"]
         text.append(f"[{state.upper()}]" if here else state.upper(), f"bold {STYLES.get(state, '')}" if here else "dim")

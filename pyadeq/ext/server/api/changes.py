@@ -17,7 +17,6 @@ STEP: Final = {
     "not_found": 404,
     "no_policy": 404,
     "outdated": 412,
-    "edited": 412,
     "forbidden": 403,
     "not_eligible": 403,
     **dict.fromkeys(
@@ -29,13 +28,26 @@ STEP: Final = {
     ),
 }
 """What a step answers that has changed nothing."""
+SAYS: Final = {
+    "outdated": "the change was edited meanwhile, so nothing was done: read the present revision first",
+    "closed": "the review is decided, so the request is closed",
+    "state": "the state of the change does not allow this",
+    "forbidden": "only those who have written the change may do this",
+    "not_eligible": "this person cannot answer the request",
+    "unreachable": "fewer people could answer than the policy requires",
+    "no_policy": "there is no policy of this name",
+    "cycle": "this person has or had the request",
+    "too_deep": "the request was delegated as often as the policy allows",
+}
 CONDITIONS: Final = ("state", "author", "reviewer", "resource", "team", "tag")
 _ID: Final = "/changes/{domain}/changes/{id}"
 
 
 def _step(verb: str, needs: str, method: str, seen: bool = True) -> Operation:
     """A step of a change by somebody."""
-    return Operation(f"POST {_ID}:{verb}", getattr(Changes, method), needs, refused=STEP, seen=seen, by_user=True)
+    return Operation(
+        f"POST {_ID}:{verb}", getattr(Changes, method), needs, refused=STEP, says=SAYS, seen=seen, by_user=True
+    )
 
 
 OPERATIONS: Final = (
@@ -59,13 +71,13 @@ OPERATIONS: Final = (
     _step("take_back", "review", "take_back", seen=False),
     _step("override", "override", "override"),
     _step("assess", "assess", "assess"),
-    Operation(f"POST {_ID}:begin", Changes.begin, "apply", refused=STEP, seen=True),
-    Operation(f"POST {_ID}:heartbeat", Changes.heartbeat, "apply", refused=STEP),
-    Operation(f"POST {_ID}:finish", Changes.finish, "apply", refused=STEP),
-    Operation(f"POST {_ID}/requests", Changes.add_request, "operate", refused=STEP),
-    Operation(f"POST {_ID}/requests/{{slot}}:move", Changes.move_request, "operate", refused=STEP),
-    Operation(f"POST {_ID}/requests/{{slot}}:dismiss", Changes.dismiss_answer, "operate", refused=STEP),
-    Operation(f"DELETE {_ID}/requests/{{slot}}", Changes.remove_request, "operate", refused=STEP),
+    Operation(f"POST {_ID}:begin", Changes.begin, "apply", refused=STEP, says=SAYS, seen=True),
+    Operation(f"POST {_ID}:heartbeat", Changes.heartbeat, "apply", refused=STEP, says=SAYS),
+    Operation(f"POST {_ID}:finish", Changes.finish, "apply", refused=STEP, says=SAYS),
+    Operation(f"POST {_ID}/requests", Changes.add_request, "operate", refused=STEP, says=SAYS),
+    Operation(f"POST {_ID}/requests/{{slot}}:move", Changes.move_request, "operate", refused=STEP, says=SAYS),
+    Operation(f"POST {_ID}/requests/{{slot}}:dismiss", Changes.dismiss_answer, "operate", refused=STEP, says=SAYS),
+    Operation(f"DELETE {_ID}/requests/{{slot}}", Changes.remove_request, "operate", refused=STEP, says=SAYS),
     Operation("GET /changes/{domain}/policies", Changes.policies, "observe"),
     Operation(
         "PUT /changes/{domain}/policies/{name}", Changes.set_policy, "operate", create=True, required=("required",)

@@ -43,6 +43,7 @@ class Operation:
     needs: the role in the noun that one needs.
     area: the attribute of the object that has the method: `limits`.
     refused: words that the method answers, and the status of the problem that they are here.
+    says: what to tell people about such words.
     create: whether the noun's object need not exist before.
     name: of the operation, if it is not area and method.
     without: arguments that it does not have.
@@ -58,6 +59,7 @@ class Operation:
     needs: str
     area: str = ""
     refused: Mapping[str, int] = field(default_factory=dict)
+    says: Mapping[str, str] = field(default_factory=dict)
     create: bool = False
     name: str = ""
     without: tuple[str, ...] = ()
@@ -288,12 +290,13 @@ def _plain(value: Any) -> Any:
 def _answer_of(operation: Operation) -> Callable[[Any], Any]:
     """How the answer of a method becomes that of a request."""
     kind = operation.signature.return_annotation
-    refused, path = operation.refused, operation.path
+    refused, says, path = operation.refused, operation.says, operation.path
 
     def check(status: str, fields: Mapping[str, Any] = MappingProxyType({})) -> None:
         if status in refused:
             why = " ".join(f"{name}={value}" for name, value in fields.items() if value not in (None, ""))
-            detail = f"{path}: {status.replace('_', ' ')}{f' ({why})' if why else ''}"
+            text = says.get(status) or f"{path}: {status.replace('_', ' ')}"
+            detail = f"{text} ({why})" if why else text
             raise Refused(refused[status], status.upper(), detail)
 
     def answer(value: Any) -> Any:

@@ -42,12 +42,12 @@ async def act(request: Request, path: str) -> Response:
     method = own.get("_method", "POST")
     if method not in METHODS:
         raise Refused(400, "BAD_REQUEST", f"#/_method: {method!r} is not accepted; allowed: {', '.join(METHODS)}")
-    status, body = await _ask(request, method, f"/v1/{path}", typed(fields))
+    status, body = await ask(request, method, f"/v1/{path}", typed(fields))
     answer = json.loads(body) if body else {}
     if status >= 400:
         refused = Refused(status, "", "")
         refused.problem = Problem.model_validate(answer)
-        return await problem_page(request, refused)
+        return await problem_page(request, refused, back=local(own["_next"]) if "_next" in own else "")
     request.app.state.looks.forget()
     response = RedirectResponse(url(request, local(own.get("_next", "/"))), status_code=303)
     if said := own.get("_said"):
@@ -114,7 +114,7 @@ _KINDS: Final[dict[str, Callable[[str], Any]]] = {
 }
 
 
-async def _ask(request: Request, method: str, path: str, body: dict[str, Any]) -> tuple[int, bytes]:
+async def ask(request: Request, method: str, path: str, body: dict[str, Any]) -> tuple[int, bytes]:
     """Ask the API, in this process, for the same person. Returns the status and the body of the answer."""
     data = json.dumps(body).encode() if body or method != "DELETE" else b""
     headers = [pair for pair in request.scope["headers"] if pair[0] not in _OF_BODIES]

@@ -102,12 +102,12 @@ async def render(request: Request, template: str, *, status: int = 200, **contex
     return response
 
 
-async def problem_page(request: Request, refused: Refused) -> Response:
-    """The page of a problem; for somebody who is not logged in, the way to log in."""
+async def problem_page(request: Request, refused: Refused, back: str = "") -> Response:
+    """The page of a problem; for somebody who is not logged in, the way to log in. back: the page with the form."""
     problem = refused.problem
     if problem.status == 401 and request.method == "GET" and request.app.state.logins is not None:
         return RedirectResponse(url(request, f"/login?next={segment(_here(request))}"), status_code=303)
-    response = await render(request, "problem.html", status=problem.status, problem=problem)
+    response = await render(request, "problem.html", status=problem.status, problem=problem, back=back)
     response.headers.update(refused.headers)
     return response
 
