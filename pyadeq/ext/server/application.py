@@ -31,7 +31,18 @@ from pyadeq.ext.server.api import (
 from pyadeq.ext.server.api.bulk_runs import Bulks
 from pyadeq.ext.server.api.operations import PROBLEMS
 from pyadeq.ext.server.authentication import first_of
-from pyadeq.ext.server.board import change, files, forms, lock_domains, login, missing, overview, queue
+from pyadeq.ext.server.board import (
+    change,
+    files,
+    forms,
+    lock_domains,
+    login,
+    missing,
+    overview,
+    queue,
+    task,
+    task_list,
+)
 from pyadeq.ext.server.board import inbox as inbox_page
 from pyadeq.ext.server.board.logins import Logins
 from pyadeq.ext.server.board.looks import Looks
@@ -42,7 +53,18 @@ from pyadeq.ext.server.problems import MEDIA_TYPE, answer_with_problems
 from pyadeq.ext.server.reads import ask
 
 API = (names, tasks, queues, bulks, load, work, locks, changes, sessions, rates, configs, events)
-BOARD = (files, forms, login, overview, queue, lock_domains, inbox_page, change)
+BOARD = (
+    files,
+    forms,
+    login,
+    overview,
+    queue,
+    lock_domains,
+    inbox_page,
+    change,
+    task,
+    task_list,
+)
 
 
 class Service(FastAPI):

@@ -180,9 +180,9 @@ async def list_tasks(
 )
 async def get_task(access: Observed, id: Id, prefer: Prefer = None) -> TaskView:
     """Return a task as it is now, as far as its tier allows. With `Prefer: wait=30`, wait for its end first."""
-    task = await _task(access, id)
+    task = await task_of(access, id)
     if (wait := _wait_of(prefer)) and task.state not in ("completed", "dead", "cancelled"):
-        task = await _ended(access, id, wait) or await _task(access, id)
+        task = await _ended(access, id, wait) or await task_of(access, id)
     return tiers.shown(task)
 
 
@@ -196,10 +196,10 @@ async def reveal(access: Observed, id: Id) -> TaskView:
     """Return a task with all that its tier hides, and record who has seen it. Needs the right `payload.reveal`."""
     if not access.may_reveal:
         raise Refused(403, "FORBIDDEN", f"{access.principal.name} does not have the right payload.reveal")
-    await _task(access, id)
+    await task_of(access, id)
     if await access.found.reveal(id, actor=access.principal.name) == "not_found":
         raise missing("task", id)
-    return await _task(access, id)
+    return await task_of(access, id)
 
 
 @router.get(
@@ -210,7 +210,7 @@ async def reveal(access: Observed, id: Id) -> TaskView:
 )
 async def runs(access: Observed, id: Id) -> Runs:
     """Return the runs of a task, the oldest first, with their ends and errors."""
-    task = await _task(access, id)
+    task = await task_of(access, id)
     found = await access.found.runs(id)
     if not tiers.may_show(task.tier, "error"):
         found = [run.model_copy(update={"error": None}) for run in found]
@@ -225,7 +225,7 @@ async def runs(access: Observed, id: Id) -> Runs:
 )
 async def log(access: Observed, id: Id) -> Logged:
     """Return the last lines that the runs of a task have logged; none if the tier hides them."""
-    task = await _task(access, id)
+    task = await task_of(access, id)
     return Logged(items=await access.found.log(id) if tiers.may_show(task.tier, "content") else [])
 
 
@@ -238,7 +238,7 @@ async def log(access: Observed, id: Id) -> Logged:
 async def cancel(access: Produced, id: Id, tree: bool = False) -> Cancelled:
     """Cancel a task: a waiting one at once, a running one by its worker. tree: also its children, and theirs."""
     if access.scope.user is not None:
-        await _task(access, id)
+        await task_of(access, id)
     status = await access.found.cancel(id, tree)
     if status == "not_found":
         raise missing("task", id)
@@ -247,7 +247,7 @@ async def cancel(access: Produced, id: Id, tree: bool = False) -> Cancelled:
     return Cancelled(status=status)
 
 
-async def _task(access: Access, id: str) -> TaskView:
+async def task_of(access: Access, id: str) -> TaskView:
     """A task that the scope may know of."""
     task: TaskView | None = await access.found.get(id)
     if task is None or access.scope.user not in (None, task.user):

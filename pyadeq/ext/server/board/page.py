@@ -123,9 +123,9 @@ def asset(name: str) -> str:
     return f"/static/{hashlib.sha256((HERE / 'static' / name).read_bytes()).hexdigest()[:12]}/{name}"
 
 
-def may(principal: Principal, right: str, name: str) -> bool:
-    """Whether to show a button. The API checks the right again."""
-    return any(right in scope.rights and scope.user is None for scope in principal.scopes_of(name))
+def may(principal: Principal, right: str, name: str, *, by_user: bool = False) -> bool:
+    """Whether to show a button. The API checks the right again. by_user: a scope of one user is enough."""
+    return any(right in scope.rights and (by_user or scope.user is None) for scope in principal.scopes_of(name))
 
 
 def _nav(principal: Principal) -> list[tuple[str, str]]:
@@ -156,6 +156,7 @@ def _environment() -> Environment:
         "number": words.number,
         "rate": words.rate,
         "mode": lambda lock: words.mode(lock.mode, lock.permits),
+        "long": words.as_json,
         "spark": lambda values, label: Markup(charts.spark(values, label)),
     }
     made.globals["may"] = may

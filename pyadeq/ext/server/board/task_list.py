@@ -1,0 +1,151 @@
+"""The tasks of a queue: a page of those that match what the URL says."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Final, NamedTuple, get_args
+from urllib.parse import urlencode
+
+from fastapi import Query, Request, Response
+from starlette.responses import RedirectResponse
+
+from pyadeq.asyncio import Queue, TaskView
+from pyadeq.errors import AdeqError
+from pyadeq.ext.server.api import tasks as api
+from pyadeq.ext.server.board.looks import Looks
+from pyadeq.ext.server.board.page import pages, render, url
+from pyadeq.ext.server.gate import Access
+from pyadeq.ext.server.paths import segment
+from pyadeq.ext.server.problems import Refused, refused_of
+from pyadeq.models.queue import State
+
+SIZE: Final = 50
+"""Tasks of a page."""
+CALL: Final = 1000
+"""Tasks that one call looks at, at most."""
+MOST_CALLS: Final = 10
+"""Calls for a page, or one for each partition if these are more."""
+STATES: Final = get_args(State)
+OPEN: Final = ("ready", "delayed", "blocked", "running", "stalled")
+FIRST: Final[tuple[State, ...]] = ("running", "ready", "delayed", "blocked", "dead")
+"""The states of which one is shown if the URL names none: the first that has tasks."""
+LISTED_FOR: Final = 2.0
+"""Seconds for which a page is remembered."""
+SEARCHED_FOR: Final = 10.0
+"""The same for one that has looked at many tasks."""
+
+Word = Annotated[str, Query(max_length=200)]
+router = pages()
+
+
+class Found(NamedTuple):
+    """Some tasks. cursor: of the next page; empty on the last one. looked: how many were looked at, at most."""
+
+    items: list[TaskView]
+    cursor: str
+    looked: int
+
+
+@router.get("/queues/{queue:adeq_segment}/tasks")
+async def tasks(
+    request: Request,
+    access: api.Observed,
+    state: State | Annotated[str, Query(pattern="^$")] = "",
+    kind: Word = "",
+    user: Word = "",
+    tag: Word = "",
+    text: Word = "",
+    reason: Word = "",
+    source: Word = "",
+    lane: Word = "",
+    parent: Word = "",
+    cursor: Annotated[str, Query(max_length=2000)] = "",
+) -> Response:
+    """A page of tasks. text: a part of the id, which the server does not know by itself: the ids are looked through."""
+    words = {
+        "kind": kind,
+        "user": user,
+        "tag": tag,
+        "reason": reason,
+        "source": source,
+        "lane": lane,
+        "parent": parent,
+    }
+    given = {name: value for name, value in words.items() if value}
+    looks: Looks = request.app.state.looks
+    own = access.scope.user
+    now = None if own is not None else await looks.overview(access.found)
+    at = f"/queues/{segment(access.name)}/tasks"
+    if not state and not (own or user or tag or parent):  # what the server cannot list as it is
+        state = next(
+            (name for name in ("running", "ready", "delayed", "blocked", "dead") if getattr(now, name)), "ready"
+        )
+        shown = {"state": state, **given, **({"text": text} if text else {})}
+        return RedirectResponse(url(request, f"{at}?{urlencode(shown)}"), status_code=303)
+    given |= {"state": state} if state else {}
+    key = ("tasks", access.name, own, text, cursor, *sorted(given.items()))
+    refused: Refused | None = None
+    found, exact = Found([], "", 0), None
+    try:
+        found = await looks.shared(
+            key, SEARCHED_FOR if text or kind else LISTED_FOR, lambda: _look(access, given, text, cursor)
+        )
+        exact = await _exact(access, text) if text and not cursor else None
+    except (Refused, AdeqError) as error:
+        refused = refused_of(error)
+        if refused.problem.status != 400:
+            raise
+    asked = dict.fromkeys(("state", *words, "text"), "") | given | {"text": text}
+    return await render(
+        request,
+        "task_list.html",
+        status=200 if refused is None else 400,
+        name=access.name,
+        own=own,
+        now=now,
+        states=STATES,
+        counts={name: getattr(now, name) for name in (*OPEN, "dead")} if now else {},
+        asked=asked,
+        query=lambda **more: urlencode({name: value for name, value in (asked | more).items() if value}),
+        found=found,
+        exact=exact,
+        cursor=cursor,
+        searched=bool(text or given.keys() - {"state", "user", "tag", "parent"}),
+        size=SIZE,
+        refused=refused and refused.problem,
+        bulks=_bulks(given) if not text and found.items else [],
+    )
+
+
+def _bulks(given: dict[str, str]) -> list[str]:
+    """What one can do with all tasks that match."""
+    if given.get("state") == "dead":
+        return ["retry", "abandon"]
+    selects = given.get("state") in OPEN or not given.keys().isdisjoint(("user", "tag", "parent"))
+    return ["cancel"] if selects and given.get("state", "ready") in OPEN else []
+
+
+async def _look(access: Access, given: dict[str, Any], text: str, cursor: str) -> Found:
+    """Read until a page is full, or enough was looked at. A call looks at CALL tasks at most."""
+    items: list[TaskView] = []
+    most = MOST_CALLS if isinstance(access.found, Queue) else max(MOST_CALLS, len(await access.found.partitions()))
+    for calls in range(1, most + 1):  # noqa: B007
+        limit = CALL if text else SIZE - len(items)
+        page = await api.list_tasks(access, **given, cursor=cursor, limit=limit)
+        fitting = [at for at, task in enumerate(page.items) if text in task.id]
+        if len(items) + len(fitting) > SIZE:  # read again up to the last one that fits: its cursor is the next page
+            last = fitting[SIZE - len(items) - 1]
+            page = await api.list_tasks(access, **given, cursor=cursor, limit=last + 1)
+            fitting = [at for at, task in enumerate(page.items) if text in task.id]
+        items += [page.items[at] for at in fitting]
+        cursor = page.cursor
+        if not cursor or len(items) >= SIZE:
+            break
+    return Found(items, cursor, calls * CALL)
+
+
+async def _exact(access: Access, id: str) -> str | None:
+    """The id, if a task has it that the scope may know of."""
+    try:
+        return (await api.task_of(access, id)).id
+    except (Refused, AdeqError):  # there is none, or it is no id
+        return None
