@@ -42,6 +42,7 @@ from pyadeq.ext.server.board import (
     queue,
     task,
     task_list,
+    workers,
 )
 from pyadeq.ext.server.board import inbox as inbox_page
 from pyadeq.ext.server.board.logins import Logins
@@ -60,6 +61,7 @@ BOARD = (
     overview,
     queue,
     lock_domains,
+    workers,
     inbox_page,
     change,
     task,

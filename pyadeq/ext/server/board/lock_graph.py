@@ -18,9 +18,9 @@ MOST_BESIDE: Final = 8
 MOST_ROWS: Final = 200
 """Waits in the table."""
 LETTERS: Final = 20
-WIDTH: Final = 168
+WIDTH: Final = 156
 HEIGHT: Final = 30
-ACROSS: Final = 96
+ACROSS: Final = 64
 """Pixels between two layers."""
 DOWN: Final = 14
 EDGE: Final = 8
