@@ -13,6 +13,9 @@ from pyadeq.ext.server.application import BOARD
 SCREENS: Final = {
     "/": "/",
     "/login": "/login",
+    "/locks": "/locks",
+    "/locks/{domain}": "/locks/repos",
+    "/locks/{domain}/resources/{resource}": "/locks/repos/resources/repo%3Aweb",
     "/queues/{queue}": "/queues/mail",
 }
 """The path of each route that shows a page, and the path of one such page."""

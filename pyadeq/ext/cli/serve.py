@@ -46,6 +46,10 @@ def serve(
         list[str] | None,
         typer.Option(metavar="NAME", help="A further name of this service, as *.example.org. Repeat it."),
     ] = None,
+    root_path: Annotated[
+        str,
+        typer.Option(metavar="PATH", help="The path under which a proxy shows this service, as /tasks."),
+    ] = "",
     proxy_user_header: Annotated[
         str | None, typer.Option(metavar="HEADER", help="The header in which a trusted proxy names the user.")
     ] = None,
@@ -119,8 +123,9 @@ def serve(
                 logins = None if no_auth else Logins(adeq, tokens)
                 who = anybody if no_auth else first_of(*([] if proxy is None else [proxy]), tokens)
                 code = None if logins is None or text is None else await logins.code(id)
+                service = app(adeq, authenticate=who, hosts=hosts, unmarked=no_auth, logins=logins, root_path=root_path)
                 _print_start(url, at, text, code, output)
-                await server.serve(app(adeq, authenticate=who, hosts=hosts, unmarked=no_auth, logins=logins), at)
+                await server.serve(service, at)
 
         asyncio.run(run())
 

@@ -9,6 +9,7 @@ from typing import Any
 
 from fastapi import FastAPI
 from starlette.responses import JSONResponse, Response
+from starlette.routing import Route
 
 from pyadeq import __version__
 from pyadeq.asyncio import Adeq
@@ -49,7 +50,7 @@ from pyadeq.ext.server.board.logins import Logins
 from pyadeq.ext.server.board.looks import Looks
 from pyadeq.ext.server.gate import Authenticate, Gate
 from pyadeq.ext.server.guard import Guard
-from pyadeq.ext.server.paths import RawPaths
+from pyadeq.ext.server.paths import RawPaths, checked_root_path
 from pyadeq.ext.server.problems import MEDIA_TYPE, answer_with_problems
 from pyadeq.ext.server.reads import ask
 
@@ -119,6 +120,7 @@ def app(
     unmarked: bool = False,
     board: bool = True,
     logins: Logins | None = None,
+    root_path: str = "",
 ) -> FastAPI:
     """Make the application. It can be mounted in another ASGI application, under any prefix.
 
@@ -129,6 +131,8 @@ def app(
     unmarked: also accept writes without a bearer token that do not say from which site they come, as browsers do.
     board: whether it has pages for people.
     logins: lets them log in with a token; without, `authenticate` alone says who they are.
+    root_path: the path under which a proxy shows the service, such as `/tasks`. The proxy may take it away or not. A
+    mounted application knows its own.
     """
     service = described()
     service.state.gate = gate = Gate(adeq, authenticate if logins is None else first_of(authenticate, logins))
@@ -154,6 +158,8 @@ def app(
             return JSONResponse({"status": "away", "detail": type(error).__name__}, status_code=503)
         return JSONResponse({"status": "ready"})
 
+    shown = {route.path.split("/")[1] for part in BOARD for route in part.router.routes if isinstance(route, Route)}
+    service.root_path = checked_root_path(root_path, shown | {"v1", "inbox", "live", "ready"})
     if board:
         service.include_router(missing.router)
     return service

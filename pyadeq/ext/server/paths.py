@@ -9,15 +9,19 @@ Some proxies refuse a `%2F`. For them, the last segment `-` stands for the param
 from __future__ import annotations
 
 import re
+from collections.abc import Collection
 from typing import Final
 from urllib.parse import parse_qs, quote, unquote
 
 from starlette.convertors import Convertor, register_url_convertor
 from starlette.types import ASGIApp, Receive, Scope, Send
 
+from pyadeq.errors import ConfigError
 from pyadeq.ext.server.problems import Refused, answer_of
+from pyadeq.keys import shown
 
 SEGMENT: Final = "adeq_segment"
+_PREFIX: Final = re.compile(r"(?:/[A-Za-z0-9_~-][A-Za-z0-9._~-]*)+")
 _STANDS_FOR: Final = re.compile(r"(.*/)-(?=[:/]|$)")
 """A path up to its last segment `-`, which may have a verb behind it: `-:cancel`."""
 
@@ -39,6 +43,19 @@ class Segment(Convertor[str]):
 register_url_convertor(SEGMENT, Segment())
 
 
+def checked_root_path(path: str, names: Collection[str]) -> str:
+    """A prefix of all paths. ConfigError if it is none, or if a path of the service may begin in the same way.
+
+    names: the first segments of the service's own paths.
+    """
+    if path and not _PREFIX.fullmatch(path):
+        allowed = "a path without a / at its end, as in /tasks: letters, digits and . _ ~ -"
+        raise ConfigError(f"root path: {shown(path)} is not accepted; allowed: {allowed}")
+    if path and path.split("/")[1] in names:
+        raise ConfigError(f"root path: {shown(path)} is not accepted: the service has paths of its own that begin so")
+    return path
+
+
 def segment(text: str) -> str:
     """Encode a name or an id as one segment of a path."""
     return quote(text, safe="")
@@ -55,7 +72,9 @@ class RawPaths:
         if scope["type"] == "http" and scope.get("raw_path"):
             prefix: str = scope.get("root_path", "")
             raw = scope["raw_path"].partition(b"?")[0].decode("latin-1")
-            if scope["path"].startswith(f"{prefix}/"):  # a proxy may have taken the prefix away
+            if prefix and scope["path"] == prefix:
+                raw = "/"
+            elif scope["path"].startswith(f"{prefix}/"):  # a proxy may have taken the prefix away
                 raw = "/" + "/".join(raw.split("/")[1 + prefix.count("/") :])
             if (stand_in := _STANDS_FOR.match(raw)) and b"id=" in scope["query_string"]:
                 ids = parse_qs(scope["query_string"].decode("latin-1"), errors="replace").get("id", ["-"])
