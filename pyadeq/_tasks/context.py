@@ -12,6 +12,7 @@ from typing import Any, Protocol
 
 from pyadeq._core.kernel.tracing import Running
 from pyadeq._core.queue.chains import with_result
+from pyadeq._core.queue.failures import Rule
 from pyadeq._core.queue.items import Held, note
 from pyadeq.errors import AdeqError, ConfigError
 from pyadeq.models.queue import Lease, Renewal, TaskView
@@ -52,7 +53,18 @@ class TaskContext:
     interrupted: why the work should end: `cancelling`, `timed_out`, `lease_lost` or `stopping`; None: it may continue.
     """
 
-    __slots__ = ("_event", "_loop", "_progress", "_queue", "ignored", "interrupted", "lease", "running", "worker")
+    __slots__ = (
+        "_event",
+        "_loop",
+        "_progress",
+        "_queue",
+        "ignored",
+        "interrupted",
+        "lease",
+        "rule",
+        "running",
+        "worker",
+    )
 
     def __init__(self, lease: Lease, queue: TaskQueue | None = None, worker: str | None = None) -> None:
         self.lease = lease
@@ -60,6 +72,7 @@ class TaskContext:
         self.interrupted: str | None = None
         self.ignored: tuple[str, ...] = ()  # arguments in the payload that the function does not have
         self.running: Running | None = None  # the span of this run
+        self.rule: Rule | None = None  # what the function says of the exception that it has raised
         self._queue = queue
         self._event: asyncio.Event | None = None
         self._progress: Progress | None = None

@@ -5,12 +5,13 @@ from __future__ import annotations
 import copy
 import importlib
 import inspect
-from collections.abc import Awaitable, Callable, Collection, Coroutine, Iterator, Sequence
+import json
+from collections.abc import Awaitable, Callable, Collection, Coroutine, Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import partial, update_wrapper
 from typing import Any, Concatenate, Generic, Literal, ParamSpec, Self, TypedDict, TypeVar, Unpack, cast, overload
 
-from pyadeq._core.queue.failures import UnknownKind
+from pyadeq._core.queue.failures import Rule, UnknownKind
 from pyadeq._tasks.context import CURRENT, TaskContext, running
 from pyadeq._tasks.dependencies import Kept, dependencies_of
 from pyadeq._tasks.executors import Executors, executors
@@ -24,6 +25,7 @@ Q = ParamSpec("Q")
 P = ParamSpec("P")
 C = TypeVar("C")
 T = TypeVar("T")
+U = TypeVar("U", bound=Callable[[dict[str, Any]], dict[str, Any]])
 F = TypeVar("F", bound="TaskFunction[..., ..., Any, Any]")
 
 Executor = Literal["thread", "process"]
@@ -65,17 +67,26 @@ class TaskOptions(TypedDict, total=False):
     wait: Seconds | None
 
 
-class DecoratorOptions(TaskOptions, total=False):
-    """The same, and options of the function.
+class FunctionOptions(TypedDict, total=False):
+    """Options of the function, not of its calls.
 
+    name: the kind, if it is not the function's name.
+    executor: where a plain function runs: `thread` or `process`.
     version: of its arguments, from 1. Workers that only know an older version leave the task to others.
     strict: refuse a payload with arguments that the function does not have; by default, they are ignored.
+    failures: what happens to a run that raises such an exception: `{SmtpBusy: Rule(delay=30)}`. Of several that match,
+    the most specific one counts. All others are as the worker's `failures` say.
     """
 
     name: str | None
     executor: Executor | None
     version: int
     strict: bool
+    failures: Mapping[Any, Rule]  # by exception class; a mapping is invariant in its keys
+
+
+class DecoratorOptions(TaskOptions, FunctionOptions, total=False):
+    """Options of the calls, and of the function."""
 
 
 VERSION = "_version"
@@ -100,19 +111,13 @@ class TaskFunction(Generic[Q, P, C, T]):
     function: the original function.
     version: of its arguments.
     strict: whether arguments that it does not have are refused.
+    upgrades: functions that make the arguments of a version those of the next one, by version.
     """
 
     __name__: str
 
-    def __init__(
-        self,
-        function: Callable[Q, C],
-        name: str | None,
-        executor: Executor | None,
-        options: TaskOptions,
-        version: int = 1,
-        strict: bool = False,
-    ) -> None:
+    def __init__(self, function: Callable[Q, C], options: TaskOptions, own: FunctionOptions) -> None:
+        name, executor, version = own.get("name"), own.get("executor"), own.get("version", 1)
         if not isinstance(version, int) or isinstance(version, bool) or version < 1:
             raise ConfigError(f"version: {version!r} is not accepted; allowed: whole numbers from 1")
         if not inspect.isroutine(function) or any(look(function) for look in NO_RESULT):
@@ -123,7 +128,10 @@ class TaskFunction(Generic[Q, P, C, T]):
         self.executor = None if self.is_async else executor or "thread"
         self._options = _checked(self.kind, options)
         self.version = version
-        self.strict = bool(strict)
+        self.strict = bool(own.get("strict"))
+        self.own = own
+        self.upgrades: dict[int, Callable[[dict[str, Any]], dict[str, Any]]] = {}
+        self._rules = _checked_rules(self.kind, own.get("failures", {}))
         self._signature: Signature | None = None
         self._dependencies = dependencies_of(function)
         update_wrapper(self, function, updated=())
@@ -154,6 +162,38 @@ class TaskFunction(Generic[Q, P, C, T]):
             **{**_DEFAULTS, **options, "kind": self.kind, "payload": self.signature.dump(args, kwargs)}
         )
 
+    def upgrade(self, version: int) -> Callable[[U], U]:
+        """Decorate a function that takes the arguments of this version, a dict as in the payload, and returns those of
+        the next version. It is called before they are checked.
+
+            @send.upgrade(1)
+            def _(old: dict[str, Any]) -> dict[str, Any]:
+                return {"to": [old["address"]]}
+
+        A version without such a function is taken as it is.
+        """
+        if version not in range(1, self.version):
+            raise ConfigError(
+                f"{self.kind}: upgrade: version {version!r} is not accepted; allowed: versions before {self.version}"
+            )
+        if version in self.upgrades:
+            raise ConfigError(f"{self.kind}: upgrade: version {version} has a function already")
+
+        def add(function: U) -> U:
+            self.upgrades[version] = function
+            return function
+
+        return add
+
+    def schema(self) -> dict[str, Any]:
+        """Return what a caller must know: kind, version, description, and the JSON schemas of arguments and result."""
+        return {
+            "kind": self.kind,
+            "version": self.version,
+            "description": inspect.getdoc(self.function) or "",
+            **self.signature.schemas(),
+        }
+
     def _without(self, names: Collection[str]) -> dict[str, Any]:
         """Return the options except these, with the version of the arguments."""
         options: dict[str, Any] = {name: value for name, value in self._options.items() if name not in names}
@@ -179,12 +219,23 @@ class TaskFunction(Generic[Q, P, C, T]):
 
     def arguments(self, lease: Lease) -> dict[str, Any]:
         """For the worker: the arguments of the call. Raises TaskFailed (`bad_input`) if the payload does not fit."""
-        found, ignored = self.signature.load(lease.data)
+        found, ignored = self.signature.load(self._upgraded(lease) if self.upgrades else lease.data)
         if ignored and (context := CURRENT.get(None)) is not None:
             context.ignore(ignored)
         if self.signature.context is not None:
             found[self.signature.context] = TaskContext.current()
         return found
+
+    def _upgraded(self, lease: Lease) -> bytes:
+        """The payload with the arguments of the present version. What is no JSON object stays as it is."""
+        with suppress(ValueError):
+            found = json.loads(lease.data)
+            if isinstance(found, dict):
+                for version in range(_version_of(lease), self.version):
+                    if (upgrade := self.upgrades.get(version)) is not None:
+                        found = upgrade(found)
+                return json.dumps(found).encode()
+        return lease.data
 
     def encode(self, result: Any) -> bytes | None:
         """For the worker: encode a result for storage."""
@@ -192,12 +243,22 @@ class TaskFunction(Generic[Q, P, C, T]):
 
     async def perform(self, lease: Lease) -> Any:
         """For the worker: run it for a lease, in its executor. A result from a child process is encoded."""
+        if not self._rules:
+            return await self._perform(lease)
+        try:
+            return await self._perform(lease)
+        except Exception as error:
+            kind = next((one for one in type(error).__mro__ if one in self._rules), None)
+            TaskContext.current().rule = None if kind is None else self._rules[kind]
+            raise
+
+    async def _perform(self, lease: Lease) -> Any:
         plan = self.signature.plan
         if self.is_async and plan is None:
             return await self.function(**self.arguments(lease))
         if (those := executors()) is None:
             async with Executors():
-                return await self.perform(lease)
+                return await self._perform(lease)
         if self.executor == "process":
             here = TaskContext.current()
             work = partial(_perform_by_name, self.function.__module__, self.function.__qualname__)
@@ -234,7 +295,7 @@ def _perform_by_name(module: str, name: str, lease: Lease) -> bytes | None:
     found: Any = importlib.import_module(module)
     for part in name.split("."):
         found = getattr(found, part)
-    task = found if isinstance(found, TaskFunction) else TaskFunction(found, name, None, {})
+    task = found if isinstance(found, TaskFunction) else TaskFunction(found, {}, {"name": name})
     arguments = task.arguments(lease)
     if (plan := task.signature.plan) is None:
         return task.encode(task.function(**arguments))
@@ -267,6 +328,10 @@ class Tasks:
     def task(self) -> TaskDecorator:
         """Decorate a function: `@tasks.task`, or with options, `@tasks.task(name="mail.send", timeout=60)`."""
         return TaskDecorator(lambda *of: self.add(TaskFunction(*of)), {"strict": self._strict})
+
+    def schemas(self) -> dict[str, dict[str, Any]]:
+        """Return `TaskFunction.schema()` of each function, by kind."""
+        return {task.kind: task.schema() for task in self}
 
     def add(self, task: F) -> F:
         """Add a function. Raises ConfigError if the kind is taken."""
@@ -346,7 +411,7 @@ async def _in_own_context(task: TaskFunction[..., ..., Any, Any], lease: Lease) 
 class Decorator:
     """The base of task decorators: `task` and `task(timeout=60)` both decorate.
 
-    make: makes a task of a function, its name, its executor, its options, its version and strictness.
+    make: makes a task of a function, the options of its calls, and its own.
     """
 
     def __init__(self, make: Callable[..., Any], options: DecoratorOptions | None = None) -> None:
@@ -357,9 +422,8 @@ class Decorator:
         if function is None:
             return type(self)(self._make, {**self._options, **options})
         given: dict[str, Any] = {**self._options}
-        name, executor = given.pop("name", None), given.pop("executor", None)
-        version, strict = given.pop("version", 1), given.pop("strict", False)
-        return self._make(function, name, executor, given, version, strict)
+        own = {name: given.pop(name) for name in FunctionOptions.__annotations__ if name in given}
+        return self._make(function, given, own)
 
 
 class TaskDecorator(Decorator):
@@ -386,6 +450,15 @@ class TaskDecorator(Decorator):
 
 
 _DEFAULTS = {name: field.get_default() for name, field in Task.model_fields.items()}
+
+
+def _checked_rules(kind: str, rules: Mapping[type[BaseException], Rule]) -> Mapping[type[BaseException], Rule]:
+    for error, rule in rules.items():
+        if not (isinstance(error, type) and issubclass(error, Exception) and isinstance(rule, Rule)):
+            raise ConfigError(
+                f"{kind}: failures: {error!r}: {rule!r} is not accepted; allowed: exceptions, each with a Rule"
+            )
+    return dict(rules)
 
 
 def _checked(kind: str, options: TaskOptions) -> TaskOptions:

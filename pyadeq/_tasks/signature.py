@@ -123,6 +123,13 @@ class Signature:
                 f"{self.kind}: the result is not what the function says it returns: {error.title}"
             ) from None
 
+    def schemas(self) -> dict[str, Any]:
+        """The JSON schemas of the arguments, an object, and of the result."""
+        return {
+            "arguments": self._arguments.json_schema(),
+            "result": self._result.json_schema(mode="serialization"),
+        }
+
     def _allowed(self) -> str:
         return ", ".join(self.names) or "no arguments"
 

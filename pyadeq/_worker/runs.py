@@ -252,7 +252,9 @@ class Runs:
         """
         try:
             failure = (
-                timed_out(run.lease, self._failures) if run.expired else failure_of(run.lease, error, self._failures)
+                timed_out(run.lease, self._failures)
+                if run.expired
+                else failure_of(run.lease, error, self._failures, run.context.rule)
             )
             failure = replace(failure, error=self._sealed(error_bytes(failure.error)))
             self._queue.calls.fail([failure], [0])  # an invalid failure must not break the call of other tasks

@@ -284,3 +284,63 @@ async def test_unknown_arguments_are_ignored_and_counted(queue: Queue, caplog: p
 async def adeq(url: str) -> AsyncIterator[Adeq]:
     async with Adeq.from_url(url) as adeq:
         yield adeq
+
+
+async def test_older_arguments_are_upgraded_step_by_step(queue: Queue) -> None:
+    first, second, third = Tasks(), Tasks(), Tasks()
+
+    @first.task(name="send")
+    def one(address: str) -> None: ...
+
+    @second.task(name="send", version=2)
+    def two(to: list[str]) -> None: ...
+
+    @third.task(version=3)
+    async def send(to: list[str], *, loud: bool) -> list[str]:
+        return [one.upper() for one in to] if loud else to
+
+    @send.upgrade(1)
+    def to_list(old: dict[str, Any]) -> dict[str, Any]:
+        return {"to": [old["address"]]}
+
+    @send.upgrade(2)
+    def quiet(old: dict[str, Any]) -> dict[str, Any]:
+        return {**old, "loud": False}
+
+    with pytest.raises(ConfigError, match="version 3 is not accepted; allowed: versions before 3"):
+        send.upgrade(3)
+    with pytest.raises(ConfigError, match="version 2 has a function already"):
+        send.upgrade(2)
+    await queue.bind(one).options(id="1").enqueue("ann")
+    await queue.bind(two).options(id="2").enqueue(["bob"])
+    await queue.bind(send).options(id="3").enqueue(["cleo"], loud=True)
+    await queue.enqueue(b"not JSON", id="4", kind="send")
+    async with working(queue, third):
+        ended = [await in_state(queue, id, "completed") for id in "123"]
+        assert (await in_state(queue, "4", "dead")).reason == "bad_input"
+    assert [task.result for task in ended] == [["ann"], ["bob"], ["CLEO"]]
+
+
+def test_a_schema_says_what_a_caller_must_know() -> None:
+    tasks = Tasks()
+
+    @tasks.task(name="mail.send", version=2)
+    def send(to: str, pages: int = 1) -> dict[str, int]:
+        """Send a mail."""
+        return {to: pages}
+
+    assert tasks.schemas() == {
+        "mail.send": {
+            "kind": "mail.send",
+            "version": 2,
+            "description": "Send a mail.",
+            "arguments": {
+                "type": "object",
+                "title": "arguments",
+                "additionalProperties": False,
+                "properties": {"to": {"type": "string", "title": "To"}, "pages": {"type": "integer", "title": "Pages"}},
+                "required": ["to"],
+            },
+            "result": {"type": "object", "additionalProperties": {"type": "integer"}},
+        }
+    }

@@ -324,3 +324,36 @@ async def test_bytes_come_back_as_they_are(queue: Queue) -> None:
             await lies.run()
     with pytest.raises(WaitTimeout):
         await echo.options(wait=0).run(0)
+
+
+class Busy(ConnectionError):
+    """Between the two that have a rule."""
+
+
+class NoSuchAddress(Exception):
+    retry_after = 3
+
+
+async def test_a_function_has_rules_for_its_own_exceptions(queue: Queue) -> None:
+    errors: dict[str, Exception] = {
+        "busy": Busy("wait"),
+        "gone": NoSuchAddress("no such address"),
+        "other": ValueError("odd"),
+    }
+    rules = {OSError: Rule(delay=7), ConnectionError: Rule(delay=300, alert=True), NoSuchAddress: Rule(retry=False)}
+
+    @queue.task(failures=rules, max_attempts=5)
+    def send(what: str) -> None:
+        raise errors[what]
+
+    async with working(queue, queue.tasks):
+        for what in errors:
+            await send.options(id=what).enqueue(what)
+        busy, gone = await state(queue, "busy", "delayed"), await state(queue, "gone", "dead")
+        other = await state(queue, "other", "delayed", "ready")
+    assert busy.due is not None
+    assert busy.started is not None
+    assert 250 < busy.due - busy.started < 350
+    assert (busy.reason, gone.reason, other.reason) == ("connection_lost", "NoSuchAddress", "ValueError")
+    with pytest.raises(pyadeq.ConfigError, match="allowed: exceptions, each with a Rule"):
+        queue.task(name="wrong", failures={OSError: 5})(lambda: None)  # type: ignore[dict-item]

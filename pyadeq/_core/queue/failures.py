@@ -169,9 +169,10 @@ class Failures:
         retryable: bool | None = None,
         delay: Seconds | None = None,
         exit_code: int | None = None,
+        rule: Rule | None = None,
     ) -> Failure:
-        """Return how an attempt of this class ends by its rule. Other arguments override the rule."""
-        rule = self.rules.get(name, Rule())
+        """Return how an attempt of this class ends by its rule, or by the given one. Other arguments override it."""
+        rule = rule or self.rules.get(name, Rule())
         return Failure(
             lease,
             error,
@@ -187,8 +188,8 @@ class Failures:
 FAILURES = Failures()
 
 
-def failure_of(lease: Lease, error: BaseException, failures: Failures = FAILURES) -> Failure:
-    """Return how an exception fails an attempt. Its traceback is kept."""
+def failure_of(lease: Lease, error: BaseException, failures: Failures = FAILURES, rule: Rule | None = None) -> Failure:
+    """Return how an exception fails an attempt. Its traceback is kept. rule: what the task's function says of it."""
     if isinstance(error, TaskFailed):
         return error.failure(lease, failures)
     name = failures.class_of(error)
@@ -197,8 +198,9 @@ def failure_of(lease: Lease, error: BaseException, failures: Failures = FAILURES
         lease,
         error,
         reason=word(type(error).__name__) if name == "error" else None,
-        delay=_possible(getattr(error, "retry_after", None)) if name == "rate_limited" else None,
+        delay=_possible(getattr(error, "retry_after", None)) if name == "rate_limited" and rule is None else None,
         exit_code=error.exit_code if isinstance(error, ProcessDied) else None,
+        rule=rule,
     )
 
 

@@ -41,16 +41,18 @@ class Queue(QueueAreas):
         """Decorate a function: its calls can be enqueued here, and a Worker with `queue.tasks` runs them.
 
         `@queue.task`, or with options: `@queue.task(name="mail.send", timeout=60, max_attempts=5)`. The options are
-        those of `enqueue`, and four more. `name` is the kind, by default the function's name. `executor` is `thread` or
+        those of `enqueue`, and five more. `name` is the kind, by default the function's name. `executor` is `thread` or
         `process`, for a plain function. `version` is the version of the arguments, and `strict` refuses payloads with
-        arguments that the function does not have. A TaskContext parameter gets the context of the task and is not an
-        argument; mypy needs it to be the first.
+        arguments that the function does not have. `failures` has a Rule for each of some exceptions. A TaskContext
+        parameter gets the context of the task and is not an argument; mypy needs it to be the first.
         """
         return QueueTaskDecorator(lambda *of: self._tasks.add(QueueTask(self, *of)))
 
     def bind(self, task: TaskFunction[Q, P, C, T]) -> QueueTask[Q, P, C, T]:
         """Return a function of a free `Tasks`, or of another queue, that enqueues into this queue."""
-        return QueueTask(self, task.function, task.kind, task.executor, task._options, task.version, task.strict)
+        bound: QueueTask[Q, P, C, T] = QueueTask(self, task.function, task._options, task.own)
+        bound.upgrades = task.upgrades
+        return bound
 
     def mailbox(
         self,

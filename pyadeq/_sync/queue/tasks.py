@@ -9,7 +9,7 @@ from typing import Any, Concatenate, ParamSpec, TypeVar, Unpack, cast, overload
 from pyadeq._sync.queue.produce import Producing
 from pyadeq._sync.queue.results import Receipt, result_of
 from pyadeq._tasks.context import TaskContext
-from pyadeq._tasks.functions import Decorator, DecoratorOptions, Executor, TaskFunction, TaskOptions
+from pyadeq._tasks.functions import Decorator, DecoratorOptions, FunctionOptions, TaskFunction, TaskOptions
 
 Q = ParamSpec("Q")
 P = ParamSpec("P")
@@ -30,17 +30,8 @@ class QueueTask(TaskFunction[Q, P, C, T]):
     The arguments are checked against the annotations. BadArgument names an argument that does not fit.
     """
 
-    def __init__(
-        self,
-        queue: Producing,
-        function: Callable[Q, C],
-        name: str | None,
-        executor: Executor | None,
-        options: TaskOptions,
-        version: int = 1,
-        strict: bool = False,
-    ) -> None:
-        super().__init__(function, name, executor, options, version, strict)
+    def __init__(self, queue: Producing, function: Callable[Q, C], options: TaskOptions, own: FunctionOptions) -> None:
+        super().__init__(function, options, own)
         self._queue = queue
 
     def enqueue(self, *args: P.args, **kwargs: P.kwargs) -> Receipt:
