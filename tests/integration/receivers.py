@@ -1,11 +1,18 @@
 """Receivers of webhooks on loopback, each with its own behaviour."""
 
+import datetime
+import ipaddress
 import ssl
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
 from typing import Any, NamedTuple
+
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives.asymmetric import ec
 
 from tests.waiting import DEADLINE
 
@@ -101,3 +108,35 @@ def receiving(answer: Callable[[Any], None] | None = None, tls: ssl.SSLContext |
         yield receiver
     finally:
         receiver.close()
+
+
+def certificate_in(folder: Path) -> Path:
+    """Write a key and its certificate, for hooks.example and 127.0.0.1, into a file. Nobody has signed it."""
+    key = ec.generate_private_key(ec.SECP256R1())
+    name = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, "hooks.example")])
+    now = datetime.datetime.now(datetime.UTC)
+    names = [x509.DNSName("hooks.example"), x509.IPAddress(ipaddress.ip_address("127.0.0.1"))]
+    made = (
+        x509.CertificateBuilder()
+        .subject_name(name)
+        .issuer_name(name)
+        .public_key(key.public_key())
+        .serial_number(1)
+        .not_valid_before(now - datetime.timedelta(days=1))
+        .not_valid_after(now + datetime.timedelta(days=1))
+        .add_extension(x509.SubjectAlternativeName(names), critical=False)
+        .add_extension(x509.BasicConstraints(ca=True, path_length=None), critical=True)
+        .sign(key, hashes.SHA256())
+    )
+    pem = serialization.Encoding.PEM
+    private = key.private_bytes(pem, serialization.PrivateFormat.PKCS8, serialization.NoEncryption())
+    file = folder / "both.pem"
+    file.write_bytes(private + made.public_bytes(pem))
+    return file
+
+
+def server_tls(certificate: Path) -> ssl.SSLContext:
+    """What a receiver needs for TLS."""
+    made = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    made.load_cert_chain(certificate)
+    return made

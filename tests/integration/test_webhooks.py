@@ -60,7 +60,8 @@ def add(client: Adeq, id: str, receiver: Receiver, **options: Any) -> None:
 @contextlib.asynccontextmanager
 async def serving(aio: AsyncAdeq, *receivers: Receiver, **options: Any) -> AsyncIterator[None]:
     """The service, in this process."""
-    running = asyncio.create_task(serve(aio, allowed=allowed(*receivers), find=0.1, signals=False, **options))
+    given = {"allowed": allowed(*receivers), "find": 0.1, "signals": False, **options}
+    running = asyncio.create_task(serve(aio, **given))
     try:
         yield
         assert not running.done(), running.result()

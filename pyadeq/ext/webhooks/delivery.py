@@ -94,18 +94,19 @@ class Deliverer:
         now = self._clock()
         try:
             secrets = [read_secret(where) for where in endpoint.secrets(now)]
-            body = await self._body(lease, endpoint)
-            message, timestamp = webhook_id(lease.id), int(now)
-            headers = [
-                ("Webhook-Id", message),
-                ("Webhook-Timestamp", str(timestamp)),
-                ("Webhook-Signature", sign(secrets, message, timestamp, body)),
-            ]
+        except ConfigError as error:
+            raise await self._failed(lease, id, failing, "secret", str(error)) from None
+        body = await self._body(lease, endpoint)
+        message, timestamp = webhook_id(lease.id), int(now)
+        headers = [
+            ("Webhook-Id", message),
+            ("Webhook-Timestamp", str(timestamp)),
+            ("Webhook-Signature", sign(secrets, message, timestamp, body)),
+        ]
+        try:
             answer = await self._sender.post(endpoint.url, headers, body)
         except RefusedTarget as error:
             raise await self._failed(lease, id, failing, "refused", str(error), final=True) from None
-        except ConfigError as error:
-            raise await self._failed(lease, id, failing, "secret", str(error)) from None
         except NotSent as error:
             raise await self._failed(lease, id, failing, error.reason, str(error)) from None
         if 200 <= answer.status < 300:

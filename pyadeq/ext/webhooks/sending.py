@@ -20,7 +20,7 @@ from pyadeq import __version__
 from pyadeq.ext.webhooks.addresses import Allowed, Target, checked, look_up, target_of
 
 MOST_READ: Final = 20_000
-"""Bytes of the body of an answer that are read. They are not kept."""
+"""Bytes of an answer that are read. Its body is not kept. More of it would only keep this process busy."""
 LOOKUPS: Final = 32
 """Names that are looked up at the same time. A lookup cannot be cancelled, so it never uses the threads of the loop."""
 TO_CONNECT: Final = 5.0
@@ -119,18 +119,21 @@ async def _exchange(
         writer.write(connection.send(event) or b"")
     await writer.drain()
     answer, room = None, MOST_READ
-    while True:  # the deadline ends it
+    while True:  # at most MOST_READ bytes, and until the deadline
         got = connection.next_event()
         if got is h11.NEED_DATA:
-            connection.receive_data(await reader.read(65536))
+            if room <= 0:
+                break
+            data = await reader.read(room)
+            room -= len(data)
+            connection.receive_data(data)
         elif isinstance(got, h11.Response):
             answer = Answer(got.status_code, _retry_after(dict(got.headers).get(b"retry-after")))
-        elif isinstance(got, h11.Data):
-            room -= len(got.data)
-        elif isinstance(got, h11.ConnectionClosed):
-            raise ConnectionResetError("it was closed without an answer")
-        if answer and (room < 0 or isinstance(got, h11.EndOfMessage)):
-            return answer
+        elif isinstance(got, h11.EndOfMessage | h11.ConnectionClosed):
+            break
+    if answer is None:
+        raise NotSent("protocol", "the answer is too long, or there is none")
+    return answer
 
 
 def _retry_after(value: bytes | None) -> float | None:
