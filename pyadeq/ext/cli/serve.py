@@ -83,7 +83,7 @@ def serve(
         from pyadeq.ext.server.authentication import Tokens, first_of
         from pyadeq.ext.server.board.logins import Logins
         from pyadeq.ext.server.guard import checked_hosts
-        from pyadeq.ext.server.rights import REVEAL, Principal, Scope, all_rights
+        from pyadeq.ext.server.rights import MANAGE, REVEAL, Principal, Scope, all_rights
         from pyadeq.ext.server.serving import Server, listening, listening_at, place_of
         from pyadeq.ext.server.tokens import new_token
     except ModuleNotFoundError as error:
@@ -115,7 +115,7 @@ def serve(
         server = Server()
 
         async def anybody(_: Request) -> Principal:
-            return Principal(actor_of(None), (most,))
+            return Principal(actor_of(None), (Scope(most.rights - {MANAGE}),))  # a token would outlive this process
 
         async def run() -> None:
             async with Adeq.from_url(url, **PLACE.options(), source="api", retry_for=RETRY_FOR) as adeq:

@@ -17,7 +17,7 @@ from pyadeq.ext.cli.common import DEFAULT_URL, Format, Output, Url, connected, i
 from pyadeq.ext.cli.limit_words import Rate, rate
 from pyadeq.ext.cli.tables import print_fields, print_rows
 from pyadeq.ext.cli.tree import noun
-from pyadeq.ext.server.tokens import NAMESPACE, Token, id_of, new_token, old_tokens, read_token, revoked
+from pyadeq.ext.server.tokens import NAMESPACE, Token, all_tokens, id_of, new_token, old_tokens, read_token, revoked
 from pyadeq.keys import hint
 
 NEVER = "never"
@@ -90,8 +90,7 @@ def ls(url: Url = DEFAULT_URL, output: Output = Format.table) -> None:
     """List tokens, the newest first. Revoked ones stay until they would have expired, or for a year."""
     with connected(url) as adeq:
         stored = adeq.config(NAMESPACE).all()
-    found = [(id, token) for id, one in stored.items() if (token := read_token(one.value))]
-    rows = [_plain(id, token) for id, token in sorted(found, key=lambda one: one[1].created, reverse=True)]
+    rows = [_plain(id, token) for id, token in all_tokens(stored)]
     if output != Format.table:
         print_lines(rows, output)
         return

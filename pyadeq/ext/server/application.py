@@ -27,6 +27,7 @@ from pyadeq.ext.server.api import (
     rates,
     sessions,
     tasks,
+    tokens,
     work,
 )
 from pyadeq.ext.server.api.bulk_runs import Bulks
@@ -43,6 +44,7 @@ from pyadeq.ext.server.board import (
     queue,
     task,
     task_list,
+    token,
     workers,
 )
 from pyadeq.ext.server.board import inbox as inbox_page
@@ -54,20 +56,8 @@ from pyadeq.ext.server.paths import RawPaths, checked_root_path
 from pyadeq.ext.server.problems import MEDIA_TYPE, answer_with_problems
 from pyadeq.ext.server.reads import ask
 
-API = (names, tasks, queues, bulks, load, work, locks, changes, sessions, rates, configs, events)
-BOARD = (
-    files,
-    forms,
-    login,
-    overview,
-    queue,
-    lock_domains,
-    workers,
-    inbox_page,
-    change,
-    task,
-    task_list,
-)
+API = (names, tasks, queues, bulks, load, work, locks, changes, sessions, rates, configs, tokens, events)
+BOARD = (files, forms, login, overview, queue, lock_domains, workers, inbox_page, change, task, task_list, token)
 
 
 class Service(FastAPI):

@@ -118,7 +118,10 @@ class Tokens:
 @lru_cache(maxsize=10_000)
 def _principal(value: bytes) -> Principal | None:
     token = read_token(value)
-    return None if token is None else Principal(token.owner, (token.scope(),))
+    if token is None:
+        return None
+    rate = None if token.rate is None else (token.rate.limit, token.rate.period)
+    return Principal(token.owner, (token.scope(),), rate)
 
 
 class ProxyUsers:

@@ -6,6 +6,7 @@ A right is a role in a noun: `queue.produce`. The roles are those of access rule
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
@@ -17,6 +18,8 @@ from pyadeq.errors import ConfigError
 
 REVEAL: Final = "payload.reveal"
 """To see what the tier of a task hides. No role has it."""
+MANAGE: Final = "tokens.manage"
+"""To make tokens that allow no more than one has, to see them and to revoke them. No role has it."""
 _GENERAL: Final = {
     "observer": ("observe",),
     "producer": ("observe", "produce"),
@@ -29,7 +32,7 @@ def all_rights() -> frozenset[str]:
     """Every right that there is."""
     nouns = library().manifest["nouns"]
     return frozenset(
-        {REVEAL, *(f"{word}.{role}" for word, noun in nouns.items() for role in ("observe", *noun["roles"]))}
+        {REVEAL, MANAGE, *(f"{word}.{role}" for word, noun in nouns.items() for role in ("observe", *noun["roles"]))}
     )
 
 
@@ -62,13 +65,25 @@ class Scope:
         """Whether it is about this name."""
         return any(fnmatchcase(name, pattern) for pattern in self.names)
 
+    def has_all(self, pattern: str) -> bool:
+        """Whether it is about each name that fits this pattern, in which `*` is the only special character."""
+        # As a text, `mail-*` fits `mail*` and `*-*`: the own `*` of a pattern can only be one of these. But it would
+        # also fit `mail-?`, which is about single characters.
+        return any(
+            fnmatchcase(pattern, own) and not ("*" in pattern and re.search(r"[?\[]", own)) for own in self.names
+        )
+
 
 @dataclass(frozen=True)
 class Principal:
-    """Who asks. name: stored as the actor of what they do."""
+    """Who asks.
+
+    name: stored as the actor of what they do. rate: how many requests they may make in how many seconds; None: any.
+    """
 
     name: str
     scopes: tuple[Scope, ...] = field(default=(), repr=False)
+    rate: tuple[int, float] | None = None
 
     def scopes_of(self, name: str) -> list[Scope]:
         """The scopes that are about this name; [] hides that it exists."""

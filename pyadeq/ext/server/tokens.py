@@ -13,13 +13,16 @@ from collections.abc import Iterable, Mapping
 from functools import lru_cache
 from hashlib import sha256
 from hmac import compare_digest
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from pydantic import BaseModel, Field, ValidationError
 
 from pyadeq.errors import ConfigError
-from pyadeq.ext.server.rights import Scope, rights_of
+from pyadeq.ext.server.rights import MANAGE, Principal, Scope, rights_of
 from pyadeq.keys import check_name, shown
+
+if TYPE_CHECKING:
+    from pyadeq.models.config import ConfigValue
 
 NAMESPACE: Final = "_tokens"
 DAY: Final = 86_400.0
@@ -152,6 +155,36 @@ def old_tokens(stored: Mapping[str, bytes], now: float | None = None) -> list[st
     at = time.time() if now is None else now
     old = [id for id, value in stored.items() if (token := read_token(value)) and token.forgotten_at <= at]
     return old[:MOST_REMOVED]
+
+
+def all_tokens(stored: Mapping[str, ConfigValue]) -> list[tuple[str, Token]]:
+    """The ids and tokens of the namespace, the newest first."""
+    found = [(id, token) for id, one in stored.items() if (token := read_token(one.value))]
+    return sorted(found, key=lambda one: (one[1].created, one[0]), reverse=True)
+
+
+def not_given(who: Principal, token: Token) -> str | None:
+    """Why somebody may not manage this token: it allows more than they have. None: they may."""
+    reasons = [_beyond(scope, who.rate, token) for scope in who.scopes if MANAGE in scope.rights]
+    if not reasons:
+        return f"{who.name} does not have the right {MANAGE}"
+    return None if None in reasons else reasons[0]
+
+
+def _beyond(own: Scope, rate: tuple[int, float] | None, token: Token) -> str | None:
+    """What a token allows beyond a scope and a rate."""
+    if more := token.scope().rights - own.rights:
+        return f"rights: you do not have {', '.join(sorted(more))}, so you cannot give it"
+    if more_names := [name for name in token.names if not own.has_all(name)]:
+        return f"names: {', '.join(more_names)} is more than you have; allowed: {', '.join(own.names)}"
+    if own.user is not None and token.user != own.user:
+        return f"user: you act for one user, so the token has to be for {own.user!r}, too"
+    if rate is None:
+        return None
+    limit, period = rate
+    if token.rate is None or token.rate.limit > limit or token.rate.limit / token.rate.period > limit / period:
+        return f"rate: you may make {limit:,} requests in {period:g} s, so the token needs a rate that is no higher"
+    return None
 
 
 @lru_cache(maxsize=10_000)

@@ -19,7 +19,7 @@ from pyadeq.errors import AdeqError
 from pyadeq.ext.server.board import charts, words
 from pyadeq.ext.server.paths import segment
 from pyadeq.ext.server.problems import Refused, refused_of
-from pyadeq.ext.server.rights import Principal
+from pyadeq.ext.server.rights import MANAGE, Principal
 
 HERE: Final = Path(__file__).parent
 POLICY: Final = (
@@ -38,18 +38,18 @@ FRAGMENT: Final = "x-fragment"
 SAID: Final = "adeq_said"
 """The cookie with what the last form has done, for the next page."""
 NAV: Final = (
-    ("Queues", "", "queue"),
-    ("Workers", "workers", "queue"),
-    ("Schedules", "schedules", "queue"),
-    ("Limits", "limits", "queue"),
-    ("Locks", "locks", "lock"),
-    ("Inbox", "inbox", "change"),
-    ("Sessions", "sessions", "session"),
-    ("Rates", "rates", "rate"),
-    ("Configs", "configs", "config"),
-    ("Tokens", "tokens", "config"),
+    ("Queues", "", "queue.observe"),
+    ("Workers", "workers", "queue.observe"),
+    ("Schedules", "schedules", "queue.observe"),
+    ("Limits", "limits", "queue.observe"),
+    ("Locks", "locks", "lock.observe"),
+    ("Inbox", "inbox", "change.observe"),
+    ("Sessions", "sessions", "session.observe"),
+    ("Rates", "rates", "rate.observe"),
+    ("Configs", "configs", "config.observe"),
+    ("Tokens", "tokens", MANAGE),
 )
-"""Title, path and noun of the pages that each page links to, for those who have `<noun>.observe` somewhere."""
+"""Title and path of the pages that each page links to, for those who have the right somewhere."""
 
 
 class Page(APIRoute):
@@ -130,7 +130,7 @@ def may(principal: Principal, right: str, name: str, *, by_user: bool = False) -
 
 def _nav(principal: Principal) -> list[tuple[str, str]]:
     rights = {right for scope in principal.scopes for right in scope.rights}
-    return [(title, path) for title, path, noun in NAV if f"{noun}.observe" in rights]
+    return [(title, path) for title, path, right in NAV if right in rights]
 
 
 def _here(request: Request) -> str:
