@@ -107,6 +107,19 @@ async def test_a_key_begins_one_bulk(adeq: Adeq, http: AsyncClient) -> None:
     other = await http.post(BULKS, json={"verb": "abandon"}, headers=key)
     assert (other.status_code, other.json()["code"]) == (422, "KEY_REUSED")
     assert (await ended(http, first.headers["location"]))["changed"] == 2
+    assert (await http.post(BULKS, json={"verb": "retry"}, headers={"Idempotency-Key": '""'})).status_code == 400
+
+
+async def test_a_process_runs_only_so_many(adeq: Adeq, http: AsyncClient, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("pyadeq.ext.server.api.bulk_runs.MOST_RUNNING", 1)
+    held = Held(monkeypatch)
+    await die(adeq.queue("mail"), 1)
+    first = await http.post(BULKS, json={"verb": "retry"})
+    await held.begun.wait()
+    refused = await http.post(BULKS, json={"verb": "abandon"})
+    assert (refused.status_code, refused.json()["code"], refused.headers["retry-after"]) == (503, "BUSY", "10")
+    held.go.set()
+    assert (await ended(http, first.headers["location"]))["changed"] == 1
 
 
 @pytest.mark.parametrize(

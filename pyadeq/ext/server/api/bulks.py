@@ -169,5 +169,8 @@ def _is_visible(access: Access, bulk: Stored) -> bool:
 
 
 def _id_of(access: Access, key: str) -> str:
-    who = json.dumps([access.principal.name, access.name, key.strip().strip('"')])
+    key = key.strip().strip('"')
+    if not key:
+        raise Refused(400, "BAD_REQUEST", "header Idempotency-Key: it is empty")
+    who = json.dumps([access.principal.name, access.name, key])
     return f"once-{hashlib.sha256(who.encode()).hexdigest()[:40]}"
