@@ -2,7 +2,7 @@
 -- generated from lua/queue/steer_schedule.v1.lua by lua/bundle.py; do not edit
 -- queue.steer_schedule.v1: pause, resume or remove a schedule; its tasks stay. A paused schedule misses its times
 -- without a count. A pause is a new revision. To resume, the caller sends the revision from which it computed, and the
--- first time from now on; another revision returns `stale`. If the same call is sent again, it changes nothing and
+-- first time from now on; another revision returns `stale`. To pause or remove, `rev` 0 is any. If the same call is sent again, it changes nothing and
 -- returns the same answer.
 --
 -- KEYS   config    hash          {base}:config
@@ -241,7 +241,7 @@ if not row[1] then
   if ctx.exists then note_done(ctx, 'steer_schedule', 'not_found') end
   return { 'not_found', ctx.now }
 end
-if verb == 'resume' and tonumber(row[1]) ~= rev then return { 'stale', ctx.now } end
+if (verb == 'resume' or rev > 0) and tonumber(row[1]) ~= rev then return { 'stale', ctx.now } end
 
 local status = 'done'
 if verb == 'remove' then

@@ -107,6 +107,18 @@ def put_schedule_that_is_the_same(bench: Workbench, _: int) -> AnyCall:
 
 
 @scenario(0)
+def steer_schedule_remove_what_is_as_it_was_seen(bench: Workbench, _: int) -> AnyCall:
+    bench.schedule()
+    return bench.calls.remove_schedule("s", "r", 1)
+
+
+@scenario(0)
+def steer_schedule_that_has_changed_since(bench: Workbench, _: int) -> AnyCall:
+    bench.schedule()
+    return bench.calls.remove_schedule("s", "r", 7)
+
+
+@scenario(0)
 def put_schedule_that_is_the_same_again(bench: Workbench, _: int) -> AnyCall:
     bench.schedule()
     return sent(bench, put(bench))

@@ -129,6 +129,18 @@ def test_whatever_differs_makes_a_new_revision(bench: Workbench, change: dict[st
     check_queue(bench)
 
 
+def test_what_was_changed_since_is_not_removed(bench: Workbench) -> None:
+    put(bench)
+    assert put(bench, payload=b"y").rev == 2
+    before = bench.dump()
+    assert bench.run(bench.calls.remove_schedule("s", "d1", 1)) == "stale"
+    assert bench.dump() == before
+    assert bench.run(bench.calls.remove_schedule("s", "d2", 2)) == "done"
+    assert bench.run(bench.calls.remove_schedule("s", "d2", 2)) == "done"
+    assert bench.run(bench.calls.remove_schedule("s", "d3", 2)) == "not_found"
+    check_queue(bench)
+
+
 def test_a_time_that_has_come_outlasts_a_change_of_all_but_the_timing(bench: Workbench) -> None:
     put(bench)
     bench.pass_time(5 * MINUTE)

@@ -97,8 +97,10 @@ class ScheduleCalls(SealedCalls):
     def pause_schedule(self, name: str, rid: str) -> Call[SteerScheduleStatus]:
         return self._steer_schedule(name=name, rid=rid, verb="pause")
 
-    def remove_schedule(self, name: str, rid: str) -> Call[SteerScheduleStatus]:
-        return self._steer_schedule(name=name, rid=rid, verb="remove")
+    def remove_schedule(self, name: str, rid: str, expect: int | None = None) -> Call[SteerScheduleStatus]:
+        if expect is not None and expect < 1:
+            raise unfit("expect", expect, "the rev of a schedule, 1 and more")
+        return self._steer_schedule(name=name, rid=rid, verb="remove", rev=expect)
 
     def resume_schedule(self, schedule: Schedule, rid: str, now: float) -> Call[SteerScheduleStatus]:
         """now: the server's time, from which the next time is reckoned."""

@@ -116,9 +116,12 @@ class Schedules:
             if status != "stale":
                 return status
 
-    def remove(self, name: str) -> SteerScheduleStatus:
-        """Delete a schedule. Tasks that it has enqueued stay. Returns `done` or `not_found`."""
-        return self._runner.send(self._calls.remove_schedule(name, new_ulid()))
+    def remove(self, name: str, *, expect: int | None = None) -> SteerScheduleStatus:
+        """Delete a schedule. Tasks that it has enqueued stay. Returns `done` or `not_found`.
+
+        expect: the `rev` that you have seen. If it has another one, the answer is `stale`, and nothing has changed.
+        """
+        return self._runner.send(self._calls.remove_schedule(name, new_ulid(), expect))
 
     def trigger(self, name: str) -> Firing:
         """Enqueue its task now, in addition to its times, even if it is paused. Its overlap policy applies."""

@@ -110,6 +110,23 @@ async def test_a_schedule_is_created_changed_or_left_as_it_is(queue: Queue, cloc
     assert (schedule.last, schedule.last_id, schedule.open) == (None, None, ())
 
 
+async def test_a_schedule_is_removed_only_as_it_was_seen(queue: Queue, adeq: Adeq) -> None:
+    partitioned = adeq.partitioned(f"{queue.name}-parts")
+    await adeq.queue(partitioned.name).configure(clock="test")
+    await partitioned.repartition(2)
+    for schedules in (queue.schedules, partitioned.schedules):
+        seen = (await schedules.put("s", Every(MINUTE), 1)).rev
+        changed = await schedules.put("s", Every(MINUTE), 2)
+        assert await schedules.remove("s", expect=seen) == "stale"
+        found = await schedules.get("s")
+        assert found is not None
+        assert found.payload == 2
+        with pytest.raises(BadArgument, match="expect: 0 is not accepted"):
+            await schedules.remove("s", expect=0)
+        assert await schedules.remove("s", expect=changed.rev) == "done"
+        assert await schedules.remove("s", expect=changed.rev) == "not_found"
+
+
 @pytest.mark.parametrize(
     "change",
     [

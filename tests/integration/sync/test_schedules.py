@@ -111,6 +111,23 @@ def test_a_schedule_is_created_changed_or_left_as_it_is(queue: Queue, clock: Clo
     assert (schedule.last, schedule.last_id, schedule.open) == (None, None, ())
 
 
+def test_a_schedule_is_removed_only_as_it_was_seen(queue: Queue, adeq: Adeq) -> None:
+    partitioned = adeq.partitioned(f"{queue.name}-parts")
+    adeq.queue(partitioned.name).configure(clock="test")
+    partitioned.repartition(2)
+    for schedules in (queue.schedules, partitioned.schedules):
+        seen = (schedules.put("s", Every(MINUTE), 1)).rev
+        changed = schedules.put("s", Every(MINUTE), 2)
+        assert schedules.remove("s", expect=seen) == "stale"
+        found = schedules.get("s")
+        assert found is not None
+        assert found.payload == 2
+        with pytest.raises(BadArgument, match="expect: 0 is not accepted"):
+            schedules.remove("s", expect=0)
+        assert schedules.remove("s", expect=changed.rev) == "done"
+        assert schedules.remove("s", expect=changed.rev) == "not_found"
+
+
 @pytest.mark.parametrize(
     "change",
     [

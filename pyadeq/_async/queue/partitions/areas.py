@@ -119,10 +119,10 @@ class PartitionedSchedules(PartitionedArea):
         part = await self._part_of(name)
         return await part.schedules.resume(name) if part else "not_found"
 
-    async def remove(self, name: str) -> SteerScheduleStatus:
-        """Delete a schedule. Tasks that it has enqueued stay."""
+    async def remove(self, name: str, *, expect: int | None = None) -> SteerScheduleStatus:
+        """Delete a schedule. Tasks that it has enqueued stay. See `Schedules.remove`."""
         part = await self._part_of(name)
-        return await part.schedules.remove(name) if part else "not_found"
+        return await part.schedules.remove(name, expect=expect) if part else "not_found"
 
     async def trigger(self, name: str) -> Firing:
         """Enqueue its task now, in addition to its times; see `Schedules.trigger`."""

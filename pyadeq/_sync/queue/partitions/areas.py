@@ -120,10 +120,10 @@ class PartitionedSchedules(PartitionedArea):
         part = self._part_of(name)
         return part.schedules.resume(name) if part else "not_found"
 
-    def remove(self, name: str) -> SteerScheduleStatus:
-        """Delete a schedule. Tasks that it has enqueued stay."""
+    def remove(self, name: str, *, expect: int | None = None) -> SteerScheduleStatus:
+        """Delete a schedule. Tasks that it has enqueued stay. See `Schedules.remove`."""
         part = self._part_of(name)
-        return part.schedules.remove(name) if part else "not_found"
+        return part.schedules.remove(name, expect=expect) if part else "not_found"
 
     def trigger(self, name: str) -> Firing:
         """Enqueue its task now, in addition to its times; see `Schedules.trigger`."""

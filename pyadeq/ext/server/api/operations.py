@@ -15,11 +15,12 @@ from operator import attrgetter
 from types import MappingProxyType, NoneType, UnionType
 from typing import Annotated, Any, Final, Literal, Union, get_args, get_origin
 
-from fastapi import APIRouter, Body, Path, Query
+from fastapi import APIRouter, Body, Header, Path, Query
 from pydantic import BaseModel, ConfigDict, create_model
 from starlette.responses import Response
 
 from pyadeq.asyncio import ChangeRef, Result
+from pyadeq.ext.server.etags import answered, refuse_if_match
 from pyadeq.ext.server.gate import Access, access, described, field_of
 from pyadeq.ext.server.paths import SEGMENT
 from pyadeq.ext.server.problems import Problem, Refused
@@ -52,6 +53,7 @@ class Operation:
     by_user: it keeps to the user of a scope, see `gate.access`. As actor, it takes nobody else.
     required: options that the method cannot do without.
     one_of: options of which it needs exactly one.
+    etag: the answer has an ETag of its content, and `If-None-Match` gets 304.
     """
 
     at: str
@@ -68,6 +70,7 @@ class Operation:
     by_user: bool = False
     required: tuple[str, ...] = ()
     one_of: tuple[str, ...] = ()
+    etag: bool = False
 
     @cached_property
     def verb(self) -> str:
@@ -130,10 +133,25 @@ def _add(router: APIRouter, noun: str, operation: Operation) -> None:
             )
             for name, (kind, default) in rest.items()
         ]
+    if operation.etag:
+        parameters += [
+            inspect.Parameter("response", KEYWORD, annotation=Response),
+            inspect.Parameter("if_none_match", KEYWORD, annotation=IfNoneMatch, default=None),
+        ]
+    elif operation.verb in ("PUT", "PATCH", "DELETE"):
+        parameters.append(inspect.Parameter("if_match", KEYWORD, annotation=Unsupported, default=None))
     word = operation.method.__name__
     answer = _answer_of(operation)
 
-    async def handle(access: Access, body: Any = None, **given: Any) -> Any:
+    async def handle(
+        access: Access,
+        body: Any = None,
+        response: Any = None,
+        if_none_match: str | None = None,
+        if_match: str | None = None,
+        **given: Any,
+    ) -> Any:
+        refuse_if_match(if_match)
         if body is not None:
             given |= {name: getattr(body, name) for name in body.model_fields_set}  # those of `free`, too
         if operation.one_of and sum(given.get(name) is not None for name in operation.one_of) != 1:
@@ -144,7 +162,8 @@ def _add(router: APIRouter, noun: str, operation: Operation) -> None:
             given["seen"] = ChangeRef(given.pop("id"), given.pop("rev"), given.pop("digest"))
         found = getattr(attrgetter(operation.area)(access.found) if operation.area else access.found, word)(**given)
         value = await found if inspect.isawaitable(found) else [one async for one in _first(found)]
-        return answer(await operation.show(access, value) if operation.show and value is not None else value)
+        shown = answer(await operation.show(access, value) if operation.show and value is not None else value)
+        return answered(shown, response, if_none_match, getattr(value, "rev", None)) if operation.etag else shown
 
     handle.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
     nothing = operation.signature.return_annotation in (None, NoneType)
@@ -160,7 +179,7 @@ def _add(router: APIRouter, noun: str, operation: Operation) -> None:
         status_code=204 if nothing else 200,
         response_model=None if nothing else _model(f"{noun}_{name}", operation.signature.return_annotation),
         response_class=Response if nothing else router.default_response_class,
-        responses=PROBLEMS,
+        responses={**PROBLEMS, **(UNCHANGED if operation.etag else {})},
     )
 
 
@@ -168,7 +187,10 @@ def _in_path(name: str) -> Any:
     return Path(json_schema_extra=described("id") if name == "id" else None)
 
 
+UNCHANGED: Final[dict[int | str, dict[str, Any]]] = {304: {"description": "It is as in the ETag of `If-None-Match`."}}
 KEYWORD: Final = inspect.Parameter.KEYWORD_ONLY
+IfNoneMatch = Annotated[str | None, Header(max_length=2000, description="An ETag: 304 if the answer is still that.")]
+Unsupported = Annotated[str | None, Header(include_in_schema=False)]
 
 
 def _access(noun: str, operation: Operation) -> Any:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Final
+from typing import Annotated, Final, Literal
 
-from fastapi import APIRouter, Body, Path
+from fastapi import APIRouter, Body, Header, Path, Response
 from pydantic import BaseModel
 
 from pyadeq import tiers
@@ -23,9 +23,11 @@ from pyadeq.asyncio import (
     Schedules,
     Shares,
 )
-from pyadeq.ext.server.api.operations import PROBLEMS, Operation, add, operation_id, path_of
+from pyadeq.ext.server.api.operations import PROBLEMS, Operation, Unsupported, add, operation_id, path_of
 from pyadeq.ext.server.api.tasks import NewTask
-from pyadeq.ext.server.gate import Access, access
+from pyadeq.ext.server.etags import expected_rev, refuse_if_match
+from pyadeq.ext.server.gate import Access, access, missing
+from pyadeq.ext.server.problems import Refused
 from pyadeq.models.base import Seconds
 from pyadeq.models.schedule import Overlap
 
@@ -46,11 +48,11 @@ async def shown_schedule(access: Access, found: Schedule) -> Schedule:
 
 
 OPERATIONS: Final = (
-    Operation("GET /queues/{queue}/stats", QueueInspect.stats, "observe", "inspect"),
-    Operation("GET /queues/{queue}", QueueInspect.overview, "observe", "inspect"),
+    Operation("GET /queues/{queue}/stats", QueueInspect.stats, "observe", "inspect", etag=True),
+    Operation("GET /queues/{queue}", QueueInspect.overview, "observe", "inspect", etag=True),
     Operation("GET /queues/{queue}/history", QueueInspect.history, "observe", "inspect"),
     Operation("GET /queues/{queue}/lengths", QueueInspect.length, "observe", "inspect"),
-    Operation("GET /queues/{queue}/settings", QueueSettings.get, "observe", "settings"),
+    Operation("GET /queues/{queue}/settings", QueueSettings.get, "observe", "settings", etag=True),
     Operation(
         "PATCH /queues/{queue}/settings", QueueSettings.change, "operate", "settings", create=True, without=("clock",)
     ),
@@ -67,8 +69,8 @@ OPERATIONS: Final = (
     Operation("GET /queues/{queue}/workers", QueueWorkers.list, "observe", "workers"),
     Operation("GET /queues/{queue}/workers/{name}", QueueWorkers.get, "observe", "workers"),
     Operation("POST /queues/{queue}/workers:steer", QueueWorkers.steer, "operate", "workers"),
-    Operation("GET /queues/{queue}/limits", Limits.list, "observe", "limits"),
-    Operation("GET /queues/{queue}/limits/{key}", Limits.inspect, "observe", "limits"),
+    Operation("GET /queues/{queue}/limits", Limits.list, "observe", "limits", etag=True),
+    Operation("GET /queues/{queue}/limits/{key}", Limits.inspect, "observe", "limits", etag=True),
     Operation("PUT /queues/{queue}/limits/{key}", Limits.set, "operate", "limits", create=True),
     Operation("DELETE /queues/{queue}/limits/{key}", Limits.remove, "operate", "limits", MISSING),
     Operation("GET /queues/{queue}/shares", Shares.all, "observe", "shares"),
@@ -81,9 +83,11 @@ OPERATIONS: Final = (
         "schedules",
         name="schedules_list",
         show=shown_schedules,
+        etag=True,
     ),
-    Operation("GET /queues/{queue}/schedules/{name}", Schedules.get, "observe", "schedules", show=shown_schedule),
-    Operation("DELETE /queues/{queue}/schedules/{name}", Schedules.remove, "operate", "schedules", SCHEDULE),
+    Operation(
+        "GET /queues/{queue}/schedules/{name}", Schedules.get, "observe", "schedules", show=shown_schedule, etag=True
+    ),
     Operation("POST /queues/{queue}/schedules/{name}:pause", Schedules.pause, "operate", "schedules", SCHEDULE),
     Operation("POST /queues/{queue}/schedules/{name}:resume", Schedules.resume, "operate", "schedules", SCHEDULE),
     Operation("POST /queues/{queue}/schedules/{name}:trigger", Schedules.trigger, "operate", "schedules", SCHEDULE),
@@ -91,6 +95,15 @@ OPERATIONS: Final = (
 
 router = APIRouter()
 add(router, "queue", OPERATIONS)
+
+
+IfMatch = Annotated[str | None, Header(description="The ETag of the schedule as you have read it.")]
+
+
+class Removed(BaseModel):
+    """The answer to a removal."""
+
+    status: Literal["done"]
 
 
 class NewSchedule(BaseModel, extra="forbid"):
@@ -113,8 +126,11 @@ async def put_schedule(
     access: Annotated[Access, access("queue", "queue.operate", create=True)],
     name: Annotated[str, Path()],
     schedule: Annotated[NewSchedule, Body()],
+    response: Response,
+    if_match: Unsupported = None,
 ) -> SchedulePut:
     """Create a schedule, or change the one with that name."""
+    refuse_if_match(if_match)
     put: SchedulePut = await access.found.schedules.put(
         name,
         schedule.timing,
@@ -123,4 +139,27 @@ async def put_schedule(
         catch_up=schedule.catch_up,
         jitter=schedule.jitter,
     )
+    response.headers["ETag"] = f'"r{put.rev}"'
     return put
+
+
+@router.delete(
+    path_of("/queues/{queue}/schedules/{name}"),
+    responses=PROBLEMS,
+    operation_id=operation_id("queue", "schedules_remove"),
+    tags=["queue"],
+)
+async def remove_schedule(
+    access: Annotated[Access, access("queue", "queue.operate")], name: Annotated[str, Path()], if_match: IfMatch = None
+) -> Removed:
+    """Delete a schedule. Tasks that it has enqueued stay.
+
+    With `If-Match`, it is deleted only if nobody has changed or paused it since. Otherwise the answer is 412, and
+    nothing has changed. Firing is no change.
+    """
+    status = await access.found.schedules.remove(name, expect=expected_rev(if_match))
+    if status == "not_found":
+        raise missing("schedule", name)
+    if status == "stale":
+        raise Refused(412, "STALE", f"schedule {name!r} has another revision; read it again")
+    return Removed(status=status)

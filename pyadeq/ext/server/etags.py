@@ -1,0 +1,50 @@
+"""ETags: whether what is read has changed since, and whether what is written is still what was read (RFC 9110)."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from typing import Any, Final
+
+from fastapi import Response
+from fastapi.encoders import jsonable_encoder
+
+from pyadeq.ext.server.problems import Refused
+
+_TAG: Final = re.compile(r'(?:W/)?"([^"]{1,100})"')
+_REV: Final = re.compile(r'\s*"r([1-9]\d{0,15})(?:-[0-9a-f]{1,64})?"\s*')
+
+
+def answered(value: Any, response: Response, if_none_match: str | None, rev: int | None = None) -> Any:
+    """The answer to a read, with its ETag, or 304 if the reader has it already.
+
+    The ETag is made of the content, without the time `now`. rev: is in it, too, for `If-Match`.
+    """
+    content = jsonable_encoder(value)
+    if isinstance(content, dict):
+        content.pop("now", None)
+    digest = hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()[:32]
+    tag = digest if rev is None else f"r{rev}-{digest}"
+    headers = {"ETag": f'"{tag}"'}
+    if if_none_match is not None and (if_none_match.strip() == "*" or tag in _TAG.findall(if_none_match)):
+        return Response(status_code=304, headers=headers)
+    response.headers.update(headers)
+    return value
+
+
+def expected_rev(if_match: str | None) -> int | None:
+    """The rev that a write expects; None: any."""
+    if if_match is None:
+        return None
+    found = _REV.fullmatch(if_match)
+    if not found:
+        raise Refused(400, "BAD_REQUEST", 'header If-Match: this is not accepted; allowed: an ETag, as in "r12-3f9c"')
+    return int(found[1])
+
+
+def refuse_if_match(if_match: str | None) -> None:
+    """Refuse a condition that the server cannot check together with the write."""
+    if if_match is not None:
+        how = "header If-Match: this path cannot check it; allowed: to remove schedules, and to set values of configs"
+        raise Refused(400, "IF_MATCH_UNSUPPORTED", how)
