@@ -1730,14 +1730,15 @@ local function trim_set(ctx, set, keep_ms, max, limit) local dead = KEYS[17]
   return count
 end
 
--- trim_ended(ctx, limit): delete ended tasks beyond the age and the number that the queue keeps, at most limit finished
--- and limit dead ones. Returns how many. It also trims old events in whole blocks, which costs almost nothing, unless groups
--- may hold them: then reads of these groups do. It reads presence_ms for sweep_workers, and history_ms for the history.
-local function trim_ended(ctx, limit) local config, finished, dead, groups_config, events = KEYS[1], KEYS[16], KEYS[17], KEYS[39], KEYS[41]
+-- trim_ended(ctx, limit, known): delete ended tasks beyond the age and the number that the queue keeps, at most limit finished
+-- and limit dead ones. Returns how many. Once a minute it also trims old events in whole blocks, unless groups may hold them: then
+-- reads of these groups do. known: when the caller did all this last; 0: never. It reads presence_ms for sweep_workers, and
+-- history_ms for the history.
+local function trim_ended(ctx, limit, known) local config, finished, dead, groups_config, events = KEYS[1], KEYS[16], KEYS[17], KEYS[39], KEYS[41]
   local row = redis.call('HMGET', config, 'finished_keep_ms', 'dead_keep_ms', 'dead_max', 'events_keep_ms', 'presence_ms', 'history_ms')
   local finished_keep_ms, dead_keep_ms = tonumber(row[1] or 604800000), tonumber(row[2] or 2592000000)
   ctx.presence_ms, ctx.history_ms = tonumber(row[5] or 30000), tonumber(row[6] or 0)
-  if ctx.now >= tonumber(redis.call('HGET', groups_config, 'held_ms') or 0) then
+  if math.floor(ctx.now / 60000) ~= math.floor(known / 60000) and ctx.now >= tonumber(redis.call('HGET', groups_config, 'held_ms') or 0) then
     local oldest_ms = math.max(0, ctx.now - tonumber(row[4] or 604800000))
     redis.call('XTRIM', events, 'MINID', '~', string.format('%.0f', oldest_ms))
   end
@@ -1745,11 +1746,12 @@ local function trim_ended(ctx, limit) local config, finished, dead, groups_confi
     + trim_set(ctx, dead, dead_keep_ms, tonumber(row[3] or 100000), limit)
 end
 
--- housekeep(ctx, wanted): once a second for each slot that claims: note the worker's presence, forget old ended tasks, silent
--- workers and keys of `once` whose time is over, and let features do what is due. False if more is left, for the next call.
-local function housekeep(ctx, wanted) local workers = KEYS[18]
+-- housekeep(ctx, wanted, known): once a second for each slot that claims: note the worker's presence, forget old ended tasks,
+-- silent workers and keys of `once` whose time is over, and let features do what is due. False if more is left, for the next call.
+-- known: when it did that last.
+local function housekeep(ctx, wanted, known) local workers = KEYS[18]
   redis.call('ZADD', workers, ctx.now_text, worker)
-  local trimmed = trim_ended(ctx, 100)
+  local trimmed = trim_ended(ctx, 100, known)
   sweep_workers(ctx)
   on_housekeep(ctx, wanted)
   return trimmed + sweep_once(ctx, 100) < 100 and not ctx.untrimmed
@@ -2015,7 +2017,7 @@ local left_ms = window_ms > 0 and arg_rare().window_left(ctx, item_lane, window_
 if standing == 'replay' then
   deadline_ms, leased = arg_rare().reclaim_tasks(ctx, known)
 else
-  if math.abs(ctx.now - known) >= 1000 and arg_rare().housekeep(ctx, item_lane) then known = ctx.now end
+  if math.abs(ctx.now - known) >= 1000 and arg_rare().housekeep(ctx, item_lane, known) then known = ctx.now end
   deadline_ms, leased = claim_tasks(ctx, left_ms > 0 and {} or item_lane, limit, known)
 end
 if left_ms > 0 then ctx.next_ms = math.min(ctx.next_ms > 0 and ctx.next_ms or MAX_SAFE, ctx.now + left_ms) end

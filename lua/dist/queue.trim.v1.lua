@@ -232,14 +232,15 @@ local function trim_set(ctx, set, keep_ms, max, limit) local dead = KEYS[9]
   return count
 end
 
--- trim_ended(ctx, limit): delete ended tasks beyond the age and the number that the queue keeps, at most limit finished
--- and limit dead ones. Returns how many. It also trims old events in whole blocks, which costs almost nothing, unless groups
--- may hold them: then reads of these groups do. It reads presence_ms for sweep_workers, and history_ms for the history.
-local function trim_ended(ctx, limit) local config, finished, dead, groups_config, events = KEYS[1], KEYS[8], KEYS[9], KEYS[16], KEYS[18]
+-- trim_ended(ctx, limit, known): delete ended tasks beyond the age and the number that the queue keeps, at most limit finished
+-- and limit dead ones. Returns how many. Once a minute it also trims old events in whole blocks, unless groups may hold them: then
+-- reads of these groups do. known: when the caller did all this last; 0: never. It reads presence_ms for sweep_workers, and
+-- history_ms for the history.
+local function trim_ended(ctx, limit, known) local config, finished, dead, groups_config, events = KEYS[1], KEYS[8], KEYS[9], KEYS[16], KEYS[18]
   local row = redis.call('HMGET', config, 'finished_keep_ms', 'dead_keep_ms', 'dead_max', 'events_keep_ms', 'presence_ms', 'history_ms')
   local finished_keep_ms, dead_keep_ms = tonumber(row[1] or 604800000), tonumber(row[2] or 2592000000)
   ctx.presence_ms, ctx.history_ms = tonumber(row[5] or 30000), tonumber(row[6] or 0)
-  if ctx.now >= tonumber(redis.call('HGET', groups_config, 'held_ms') or 0) then
+  if math.floor(ctx.now / 60000) ~= math.floor(known / 60000) and ctx.now >= tonumber(redis.call('HGET', groups_config, 'held_ms') or 0) then
     local oldest_ms = math.max(0, ctx.now - tonumber(row[4] or 604800000))
     redis.call('XTRIM', events, 'MINID', '~', string.format('%.0f', oldest_ms))
   end
@@ -309,7 +310,7 @@ local ctx, refused = open()
 if refused then return refused end
 
 ctx.work = 1500
-local removed = trim_ended(ctx, limit)
+local removed = trim_ended(ctx, limit, 0)
 local forgotten = sweep_once(ctx, limit)
 write_counts(ctx)
 return { 'ok', ctx.now, removed, (ctx.untrimmed or removed >= limit or forgotten == limit) and 1 or 0 }

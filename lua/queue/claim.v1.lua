@@ -53,7 +53,7 @@ local left_ms = window_ms > 0 and window_left(ctx, item_lane, window_ms, limit) 
 if standing == 'replay' then
   deadline_ms, leased = reclaim_tasks(ctx, known)
 else
-  if math.abs(ctx.now - known) >= 1000 and housekeep(ctx, item_lane) then known = ctx.now end
+  if math.abs(ctx.now - known) >= 1000 and housekeep(ctx, item_lane, known) then known = ctx.now end
   deadline_ms, leased = claim_tasks(ctx, left_ms > 0 and {} or item_lane, limit, known)
 end
 if left_ms > 0 then ctx.next_ms = math.min(ctx.next_ms > 0 and ctx.next_ms or MAX_SAFE, ctx.now + left_ms) end

@@ -71,7 +71,7 @@ ctx.next_ms = sweep(ctx)
 if standing == 'replay' then
   deadline_ms, leased = reclaim_tasks(ctx, known)
 else
-  if math.abs(ctx.now - known) >= 1000 and housekeep(ctx, lanes_wanted_lane) then known = ctx.now end
+  if math.abs(ctx.now - known) >= 1000 and housekeep(ctx, lanes_wanted_lane, known) then known = ctx.now end
   deadline_ms, leased = claim_tasks(ctx, lanes_wanted_lane, limit, known)
 end
 on_claimed(ctx)

@@ -19,7 +19,7 @@ local ctx, refused = open()
 if refused then return refused end
 
 ctx.work = 1500
-local removed = trim_ended(ctx, limit)
+local removed = trim_ended(ctx, limit, 0)
 local forgotten = sweep_once(ctx, limit)
 write_counts(ctx)
 return { 'ok', ctx.now, removed, (ctx.untrimmed or removed >= limit or forgotten == limit) and 1 or 0 }
