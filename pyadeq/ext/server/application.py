@@ -35,6 +35,7 @@ from pyadeq.ext.server.api.operations import PROBLEMS
 from pyadeq.ext.server.authentication import first_of
 from pyadeq.ext.server.board import (
     change,
+    enqueue,
     files,
     forms,
     lock_domains,
@@ -57,7 +58,21 @@ from pyadeq.ext.server.problems import MEDIA_TYPE, answer_with_problems
 from pyadeq.ext.server.reads import ask
 
 API = (names, tasks, queues, bulks, load, work, locks, changes, sessions, rates, configs, tokens, events)
-BOARD = (files, forms, login, overview, queue, lock_domains, workers, inbox_page, change, task, task_list, token)
+BOARD = (
+    files,
+    forms,
+    login,
+    overview,
+    queue,
+    lock_domains,
+    workers,
+    inbox_page,
+    change,
+    task,
+    task_list,
+    token,
+    enqueue,
+)
 
 
 class Service(FastAPI):

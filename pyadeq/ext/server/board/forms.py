@@ -4,8 +4,8 @@ The fields of the form are those of the API's JSON body. So a page can do nothin
 values, revisions. The type of a field stands behind its name: `limit:int`, `payload:json`, `paused:bool`, `tags:list`;
 without, it is a text. An empty field is left out. Fields that begin with `_` are about the form itself:
 
-_method: PUT, PATCH or DELETE. _next: the page to show then. _said: what to tell the person there; `{count}` and other
-fields of the answer may be in it.
+_method: PUT, PATCH or DELETE. _next: the page to show then; `{id}` may be in it, which is the id in the answer. _said:
+what to tell the person there; `{count}` and other fields of the answer may be in it.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from starlette.types import Message
 
 from pyadeq.ext.server.board import words
 from pyadeq.ext.server.board.page import SAID, pages, problem_page, url
+from pyadeq.ext.server.paths import segment
 from pyadeq.ext.server.problems import Problem, Refused
 
 MOST_FIELDS: Final = 200
@@ -49,12 +50,15 @@ async def act(request: Request, path: str) -> Response:
         refused.problem = Problem.model_validate(answer)
         return await problem_page(request, refused, back=local(own["_next"]) if "_next" in own else "")
     request.app.state.looks.forget()
-    response = RedirectResponse(url(request, local(own.get("_next", "/"))), status_code=303)
+    response = RedirectResponse(url(request, local(_next(own, answer))), status_code=303)
     if said := own.get("_said"):
-        response.set_cookie(
-            SAID, words.packed(filled(said, answer)), max_age=30, httponly=True, samesite="strict", path="/"
-        )
+        say(response, filled(said, answer))
     return response
+
+
+def say(response: Response, text: str) -> None:
+    """Show a text on the next page."""
+    response.set_cookie(SAID, words.packed(text), max_age=30, httponly=True, samesite="strict", path="/")
 
 
 async def read_form(request: Request) -> dict[str, str]:
@@ -90,6 +94,10 @@ def typed(fields: dict[str, str]) -> dict[str, Any]:
             what = f"JSON: {error}" if kind == "json" else f"a value of type {kind}"
             raise Refused(400, "BAD_REQUEST", f"#/{word}: this is not accepted; allowed: {what}") from None
     return found
+
+
+def _next(own: Mapping[str, str], answer: Mapping[str, Any]) -> str:
+    return own.get("_next", "/").replace("{id}", segment(str(answer.get("id", ""))))
 
 
 def filled(said: str, answer: Mapping[str, Any]) -> str:
