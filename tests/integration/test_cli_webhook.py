@@ -146,4 +146,7 @@ def test_try_out_and_replay(client: Adeq, run: Any, url: str, base_name: str, tm
         wait_until(lambda: receiver.ids.count(message) > 2)
         assert process.end(signal.SIGTERM) == 0
     assert run("replay", message, "--until", "1h").status == 2
-    assert SECRET not in (tmp_path / "log").read_text()
+    text = (tmp_path / "log").read_text()
+    assert SECRET not in text
+    assert "webhooks are sent url=" in text.splitlines()[0]
+    assert text.splitlines()[-1].endswith("stopped")

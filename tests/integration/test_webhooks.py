@@ -15,7 +15,9 @@ import pytest
 from standardwebhooks.webhooks import Webhook
 
 from pyadeq import Adeq, TaskFailed, TaskView
+from pyadeq.access import acl_rules
 from pyadeq.asyncio import Adeq as AsyncAdeq
+from pyadeq.embedded import EmbeddedServer
 from pyadeq.errors import AdeqError, ConfigError
 from pyadeq.ext.webhooks import Allowed, Deliverer, Forwarder, Webhooks, delivery, new_secret, serve
 from pyadeq.ext.webhooks.delivery import GIVEN_UP
@@ -24,6 +26,7 @@ from pyadeq.ext.webhooks.forwarder import GROUP
 from pyadeq.ext.webhooks.messages import RETRIES
 from tests.integration.cli import COMMAND, environment
 from tests.integration.receivers import Receiver, receiving, status
+from tests.integration.servers import ask
 from tests.waiting import DEADLINE, eventually, wait_until
 
 pytestmark = pytest.mark.any_engine
@@ -258,12 +261,43 @@ async def test_in_order(client: Adeq, aio: AsyncAdeq, monkeypatch: pytest.Monkey
         add(client, "one", receiver, order="fifo")
         do(client, *ids)
         async with serving(aio, receiver):
-            await eventually(lambda: len(messages(client, "delayed")) == 1)
-            first = messages(client, "delayed")[0]
-            assert len(receiver.seen) == 1, "the others wait for the message that has failed"
-            assert first.due
             await eventually(lambda: len(receiver.seen) == 11)
     assert [json.loads(one.body)["data"]["ids"][0] for one in receiver.seen] == ["t0", *ids]
+
+
+async def test_limits_and_groups_are_those_of_the_endpoints(client: Adeq, aio: AsyncAdeq) -> None:
+    limits = client.queue(QUEUE).limits
+    with receiving() as receiver:
+        add(client, "one", receiver, concurrency=2, starts=10)
+        add(client, "two", receiver, order="fifo")
+        client.queue("mail").configure()
+        limits.set("user:left-over", concurrency=1)
+        async with forwarding(aio):
+            await eventually(lambda: is_read(client))
+            found = {one.key: (one.concurrency, one.rate, one.burst) for one in limits.list()}
+            assert found == {"user:one": (2, 10.0, 1), "user:two": (1, None, None)}
+            assert client.queue(QUEUE).settings().fair
+            Webhooks(client).disable("one")
+            Webhooks(client).remove("two")
+            await eventually(lambda: not client.events("queue", "mail").groups().groups)
+            await eventually(lambda: not limits.list())
+
+
+async def test_the_rights_of_the_guide_suffice(binary: Path) -> None:
+    with EmbeddedServer(binary=binary) as server, Adeq.from_url(server.url) as root, receiving() as receiver:
+        old = "waitaof" not in ask(server, "COMMAND LIST")
+        rules = acl_rules("operator", "worker", "events.operate", "events.follow", old=old)
+        ask(server, "ACL", "SETUSER", "hooks", "on", ">secret", *rules)
+        user: dict[str, Any] = {"username": "hooks", "password": "secret"}
+        with Adeq.from_url(server.url, **user) as operator:
+            add(operator, "one", receiver, events=["task.enqueued"])
+            root.queue("mail").enqueue({})
+            async with AsyncAdeq.from_url(server.url, **user) as aio, serving(aio, receiver):
+                await eventually(lambda: len(receiver.seen) == 1)
+                await eventually(lambda: Webhooks(operator).replay_range("one", 0) == (1, 0))
+                await eventually(lambda: len(receiver.seen) == 2)
+                Webhooks(operator).remove("one")
+                await eventually(lambda: not root.events("queue", "mail").groups().groups)
 
 
 # One delivery

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 from enum import StrEnum
 from typing import Annotated, Any
 
@@ -25,6 +26,7 @@ from pyadeq.ext.cli.common import (
     print_json,
     print_lines,
     safe,
+    shown_url,
     unreachable,
 )
 from pyadeq.ext.cli.logs import LogFormat, LogLevel, log_format, log_to_stderr
@@ -37,6 +39,7 @@ from pyadeq.ext.webhooks.webhooks import Known, Webhooks
 
 COLUMNS = ("id", "url", "state", "events", "streams")
 
+log = logging.getLogger("pyadeq.webhooks")
 app = noun("Webhooks: signed messages about events, to the URLs of others.")
 
 
@@ -281,10 +284,12 @@ def run(
     async def work() -> None:
         options = {**PLACE.options(), "codec": None}
         async with AsyncAdeq.from_url(url, **options, source="adeq webhook") as adeq:
+            log.info("webhooks are sent", extra={"fields": {"url": shown_url(url), "concurrency": concurrency}})
             try:
                 await serve(adeq, concurrency=concurrency, find=find, allowed=allowed, timeout=timeout)
             except TransportError as error:
                 raise unreachable(url, error) from error
+        log.info("stopped")
 
     asyncio.run(work())
 

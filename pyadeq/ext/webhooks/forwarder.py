@@ -60,14 +60,16 @@ class Forwarder:
             try:
                 while True:
                     self._changed.clear()
+                    pause = self._find
                     try:
                         await self._look(group)
                     except ClientClosed:
                         raise
                     except AdeqError as error:
                         log.warning("streams and endpoints cannot be read: %s", error)
+                        pause = min(pause, PAUSE)
                     try:
-                        await asyncio.wait_for(self._changed.wait(), self._find)
+                        await asyncio.wait_for(self._changed.wait(), pause)
                     except TimeoutError:
                         continue
             finally:
