@@ -8,22 +8,43 @@ from typing import Final
 
 from starlette.routing import Route
 
+from pyadeq.ext.demo.scene import CHANGE, ODD
 from pyadeq.ext.server.application import BOARD
+from pyadeq.ext.server.paths import segment
 
 SCREENS: Final = {
     "/": "/",
     "/login": "/login",
+    "/queues/{queue}": "/queues/mail",
+    "/queues/{queue}/tasks": "/queues/mail/tasks?state=ready",
+    "/queues/{queue}/tasks/{id}": f"/queues/mail/tasks/{segment(ODD)}",
+    "/workers": "/workers",
     "/locks": "/locks",
     "/locks/{domain}": "/locks/repos",
     "/locks/{domain}/resources/{resource}": "/locks/repos/resources/repo%3Aweb",
-    "/queues/{queue}": "/queues/mail",
+    "/inbox": "/inbox?principal=ann",
+    "/changes": "/changes",
+    "/changes/{domain}": "/changes/infra",
+    "/changes/{domain}/{id}": f"/changes/infra/{CHANGE}",
+    "/tokens": "/tokens",
 }
 """The path of each route that shows a page, and the path of one such page."""
-ALSO: Final = ("/?q=imp", "/queues/imports", "/queues/reports")
-"""Further states of them: filtered, stuck, paused."""
+ALSO: Final = (
+    "/?q=imp",
+    "/queues/reports",
+    "/queues/mail/tasks?state=dead&kind=invoice",
+    "/queues/imports/tasks?state=blocked",
+    "/queues/mail/tasks/invoice-smtp_timeout-0",
+    "/queues/mail/tasks/letter-1",
+    "/queues/reports/tasks/render",
+    "/changes/infra/open-ssh",
+)
+"""Further states of them: filtered, paused, dead, hidden, in a chain, rejected."""
 LOST: Final = ("/queues/none", "/nothing")
 """What does not exist."""
-NO_SCREENS: Final = frozenset({"/static/{digest}/{name}", "/robots.txt", "/{path}"})
+NO_SCREENS: Final = frozenset(
+    {"/static/{digest}/{name}", "/robots.txt", "/queues/{queue}/tasks/{id}/reveal", "/{path}"}
+)
 PATHS: Final = (*SCREENS.values(), *ALSO, *LOST)
 
 

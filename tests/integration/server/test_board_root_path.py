@@ -67,8 +67,9 @@ async def test_all_links_stay_below_the_prefix(adeq: Adeq, url: str, base_name: 
         known |= {link for link in links if "/do/" not in link and not link.endswith(("login", "logout"))}
     assert opened > 3
     for link in known:
-        found = await http.get(link)
+        found = await http.get(link, follow_redirects=True)
         assert found.status_code in (200, 404), link
+        assert found.url.path.startswith("/tasks/")
     paused = await http.post("/tasks/do/v1/queues/mail:pause", data={"_next": "/queues/mail"})
     assert paused.headers["location"] == "/tasks/queues/mail"
     task = await http.post("/tasks/v1/queues/mail/tasks", json={"id": "a/b"})
