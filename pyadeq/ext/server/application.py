@@ -35,6 +35,7 @@ from pyadeq.ext.server.api.operations import PROBLEMS
 from pyadeq.ext.server.authentication import first_of
 from pyadeq.ext.server.board import (
     change,
+    dead,
     enqueue,
     files,
     forms,
@@ -72,6 +73,7 @@ BOARD = (
     task_list,
     token,
     enqueue,
+    dead,
 )
 
 
