@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
+from datetime import UTC, datetime
 from html import escape
 from typing import Final
+
+from pyadeq.asyncio import HistoryPoint, Mark
 
 WIDTH: Final = 120
 HEIGHT: Final = 24
@@ -77,3 +81,60 @@ def states(now: str) -> str:
         f'<title>{label}</title><marker id="tip" viewBox="0 0 6 6" refX="5" refY="3" markerWidth="6" markerHeight="6" '
         f'orient="auto"><path d="M0 0L6 3L0 6z"/></marker>{"".join(parts)}</svg>'
     )
+
+
+FLOWS: Final = ("enqueued", "completed", "retried", "dead")
+"""Lines of the chart of a queue. The style sheet draws each in its own way, as `.line-<name>`."""
+_WIDE, _HIGH, _LEFT, _TOP, _BOTTOM = 800, 230, 46, 14, 24
+_STEPS: Final = (300, 600, 3600, 4 * 3600, 86_400, 5 * 86_400)
+"""Seconds between the times below a chart; the first one that gives at most seven."""
+
+
+def flow(points: Sequence[HistoryPoint], marks: Sequence[Mark], since: float, now: float, label: str) -> str:
+    """HTML: how often things happened in a second, with lines where marks are. Times are in UTC."""
+    span = max(now - since, 1.0)
+    top = _ceiling(max((one.rate(name) for one in points for name in FLOWS), default=0.0))
+
+    def x(at: float) -> float:
+        return _LEFT + (_WIDE - _LEFT - 8) * min(max((at - since) / span, 0.0), 1.0)
+
+    def y(rate: float) -> float:
+        return _TOP + (_HIGH - _TOP - _BOTTOM) * (1 - rate / top)
+
+    parts = []
+    for part in range(5):
+        rate = top * part / 4
+        parts.append(f'<path class="grid" d="M{_LEFT} {y(rate):.1f}H{_WIDE - 8}"/>')
+        parts.append(f'<text class="n" x="{_LEFT - 6}" y="{y(rate) + 4:.1f}">{rate:g}</text>')
+    step = next((one for one in _STEPS if span / one <= 7), _STEPS[-1])
+    first = int(since // step + 1) * step
+    for at in range(first, int(now) + 1, step):  # at most 7
+        moment = datetime.fromtimestamp(at, UTC)
+        text = f"{moment:%b %d}" if step >= 86_400 else f"{moment:%H:%M}"
+        parts.append(f'<path class="grid" d="M{x(at):.1f} {_HIGH - _BOTTOM}v4"/>')
+        parts.append(f'<text x="{x(at):.1f}" y="{_HIGH - 6}">{text}</text>')
+    for number, mark in enumerate(marks, 1):
+        parts.append(f'<path class="mark" d="M{x(mark.at):.1f} {_TOP}V{_HIGH - _BOTTOM}"/>')
+        parts.append(f'<text x="{x(mark.at):.1f}" y="{_TOP - 3}">{number}</text>')
+    for name in FLOWS:
+        line = " ".join(f"{x(one.at):.1f},{y(one.rate(name)):.1f}" for one in points)
+        parts.append(f'<polyline class="line-{name}" points="{line}"/>')
+    text = escape(label)
+    return (
+        f'<svg class="chart" viewBox="0 0 {_WIDE} {_HIGH}" role="img" aria-label="{text}"><title>{text}</title>'
+        f"{''.join(parts)}</svg>"
+    )
+
+
+def key(name: str) -> str:
+    """HTML: a piece of a line, for the legend."""
+    line = f'<polyline class="line-{name}" points="0,5 34,5"/>'
+    return f'<svg class="key" viewBox="0 0 34 10" aria-hidden="true">{line}</svg>'
+
+
+def _ceiling(value: float) -> float:
+    """The least of 1, 2, 4 and 10 times a power of ten that is not below a value: it has four round parts."""
+    if value <= 0:
+        return 1.0
+    size = 10.0 ** math.floor(math.log10(value))
+    return next(size * factor for factor in (1, 2, 4, 10, 20) if size * factor >= value)

@@ -1,0 +1,92 @@
+"""The board's page of one queue: its chart, its lanes and what one can do with it."""
+
+import html
+import re
+
+import pytest
+from httpx import AsyncClient
+
+from pyadeq.asyncio import Adeq, Task
+from tests.integration.server.conftest import Ask
+
+pytestmark = pytest.mark.any_engine
+QUEUE = "/queues/mail"
+
+
+@pytest.fixture(autouse=True)
+def read_anew(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Pages share nothing, so that each shows what has just changed."""
+    for name in ("dead.COUNTED_FOR", "queue.DRAWN_FOR", "queue.ASKED_FOR", "looks.NUMBERS_FOR"):
+        monkeypatch.setattr(f"pyadeq.ext.server.board.{name}", 0.0)
+
+
+async def snapshots(adeq: Adeq, *counts: tuple[int, int]) -> None:
+    """Snapshots of the last minutes, as the server keeps them: enqueued and completed tasks."""
+    queue = adeq.queue("mail")
+    now = int((await queue.overview()).now // 60) * 60_000
+    for ago, (enqueued, completed) in zip(range(len(counts) - 1, -1, -1), counts, strict=True):
+        at = now - ago * 60_000
+        line = f"{at} {enqueued} {completed} {completed} 3 0 0 0 0 0 1 0 0 0 0 1"
+        await adeq.client.rpush(f"{queue.base}:history:minutes", line)
+
+
+async def test_the_chart_has_lines_marks_and_a_table(adeq: Adeq, http: AsyncClient) -> None:
+    await adeq.queue("mail").enqueue(1)
+    await adeq.client.delete(f"{adeq.queue('mail').base}:history:minutes")
+    await snapshots(adeq, (0, 0), (600, 60), (660, 660))
+    await adeq.mark("v1 <b>", actor="ann")
+    page = (await http.get(QUEUE)).text
+    chart = page[page.index('<svg class="chart"') : page.index("</svg>")]
+    lines = dict(re.findall(r'<polyline class="line-(\w+)" points="([^"]+)"', chart))
+    assert set(lines) == {"enqueued", "completed", "retried", "dead"}
+    heights = {name: [float(point.split(",")[1]) for point in line.split()] for name, line in lines.items()}
+    bottom, top = 230 - 24, 14
+    assert heights["enqueued"] == pytest.approx([top, top + 0.9 * (bottom - top)], abs=0.1)  # 10 and 1 in a second
+    assert heights["completed"] == pytest.approx([top + 0.9 * (bottom - top), top], abs=0.1)
+    assert heights["dead"] == [bottom, bottom]
+    assert chart.count('class="mark"') == 1
+    assert "v1 &lt;b&gt;" in page
+    assert re.findall(r'<td class="n">(\d+)</td><td class="n">(\d+)</td>', page)[::2] == [("60", "600"), ("600", "60")]
+    for past in ("6h", "24h", "30d"):
+        assert (await http.get(QUEUE, params={"past": past})).status_code == 200
+    assert (await http.get(QUEUE, params={"past": "9y"})).status_code == 400
+
+
+async def test_lanes_groups_and_settings_are_shown(adeq: Adeq, http: AsyncClient) -> None:
+    queue = adeq.queue("mail")
+    await queue.enqueue(1, kind="send")
+    (lease,) = await queue.claim()
+    await queue.fail(lease, "no", reason="bad_one", retryable=False)
+    await queue.enqueue_many([Task(lane="group/a"), Task(lane="group/a"), Task()])
+    await queue.settings.change(lease=40, presence=90)
+    page = (await http.get(QUEUE)).text
+    assert re.findall(r'lane=([^"]+)">', page) == ["group/a", "any"]
+    link = re.search(r'href="([^"]+reason=[^"]+)"', page)
+    assert link
+    assert 'class="id"' in (await http.get(html.unescape(link[1]))).text
+    facts = dict(re.findall(r"<dt>(\w+)</dt><dd>([^<]*)</dd>", page))
+    assert (facts["lease"], facts["presence"], facts["timeout"]) == ("40 s", "1 min 30 s", "none")
+    assert "backoff" not in facts
+
+
+async def test_a_queue_is_drained_and_purged_by_forms(adeq: Adeq, asking: Ask) -> None:
+    queue = adeq.queue("mail")
+    await queue.enqueue_many([1, 2, 3])
+    (lease,) = await queue.claim(limit=1)
+    await queue.ack(lease)
+    http, reader = asking("operator"), asking("queue.observe")
+    page = (await http.get(QUEUE)).text
+    assert "deletes the 2 waiting tasks" in page
+    assert "<form" not in (await reader.get(QUEUE)).text.partition("<main")[2]
+    for verb in ("drain", "purge"):
+        assert f'action="/do/v1{QUEUE}:{verb}"' in page
+        assert (await reader.post(f"/do/v1{QUEUE}:{verb}", data={"_next": "/"})).status_code == 403
+    await http.post(f"/do/v1{QUEUE}:drain", data={"_next": QUEUE})
+    assert "draining" in (await http.get(QUEUE)).text
+    purged = {"all:bool": "on", "_next": QUEUE, "_said": "{count} tasks are deleted."}
+    await http.post(f"/do/v1{QUEUE}:purge", data=purged)
+    assert "3 tasks are deleted." in (await http.get(QUEUE)).text
+    await adeq.partitioned("parts").repartition(2)
+    parts = await http.get("/queues/parts")
+    assert parts.status_code == 200
+    assert ":purge" not in parts.text
