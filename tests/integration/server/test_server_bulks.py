@@ -7,13 +7,15 @@ import sys
 from typing import Any
 
 import pytest
+from fastapi import Request
 from httpx import AsyncClient
 
 from pyadeq.asyncio import Adeq, Failure, PartitionedQueue, Queue, Task
-from pyadeq.ext.server.api.bulk_runs import Bulks, Runner
+from pyadeq.ext.server import app
+from pyadeq.ext.server.api.bulk_runs import Bulks, Runner, Stored
 from tests.integration.cli import environment
 from tests.integration.server.conftest import Ask
-from tests.waiting import DEADLINE
+from tests.waiting import DEADLINE, eventually
 
 pytestmark = pytest.mark.any_engine
 BULKS = "/v1/queues/mail/bulks"
@@ -241,6 +243,57 @@ async def test_a_bulk_whose_process_is_gone_is_taken_over_once(
     found = await ended(http, path)
     assert (found["state"], found["matched"], found["changed"], found["resumed"]) == ("done", 6, 6, 1)
     assert (await queue.stats()).counters["revived"] == 6, "each task once, although two processes had the first chunk"
+
+
+async def left(adeq: Adeq, hold: float) -> Bulks:
+    """The bulks of a process that has just started, and one, `b`, that a process has left which is gone."""
+    stored = Stored(id="b", queue="mail", verb="retry", filter={}, actor="ann", created=1.0, owner="gone")
+    await adeq.config("_bulks").set("b", stored.model_dump_json().encode())
+
+    async def find(name: str) -> Any:
+        return adeq.queue(name)
+
+    return Bulks(adeq, find, hold=hold)
+
+
+async def test_a_service_that_starts_goes_on_with_what_was_left(adeq: Adeq) -> None:
+    await die(adeq.queue("mail"), 3)
+
+    async def nobody(_: Request) -> None:
+        return None
+
+    service = app(adeq, authenticate=nobody)
+    service.state.bulks = bulks = await left(adeq, hold=0.1)
+
+    async def is_done() -> bool:
+        found = await adeq.config("_bulks").get("b")
+        return bool(found and found.json()["done"])
+
+    async with service.router.lifespan_context(service):
+        await eventually(is_done)
+    found = await bulks.get("b")
+    assert found is not None
+    assert (found.state, found.changed, found.resumed) == ("done", 3, 1)
+
+
+async def test_what_was_left_can_be_cancelled(adeq: Adeq) -> None:
+    queue = adeq.queue("mail")
+    await die(queue, 3)
+    bulks = await left(adeq, hold=0.1)
+    asked = await bulks.cancel("b", "ann")
+    assert asked is not None
+    assert asked.state == "cancelling"
+
+    async def is_done() -> bool:
+        found = await bulks.get("b")
+        return bool(found and found.done)
+
+    await eventually(is_done)
+    found = await bulks.get("b")
+    assert found is not None
+    assert (found.state, found.changed) == ("cancelled", 0)
+    assert (await queue.stats()).dead == 3
+    assert await bulks.cancel("b", "ann") is None
 
 
 async def test_a_chunk_without_an_answer_is_repeated_and_counted_once(
