@@ -35,6 +35,7 @@ from pyadeq.ext.server.api.operations import PROBLEMS
 from pyadeq.ext.server.authentication import first_of
 from pyadeq.ext.server.board import (
     change,
+    config,
     dead,
     enqueue,
     files,
@@ -74,6 +75,7 @@ BOARD = (
     token,
     enqueue,
     dead,
+    config,
 )
 
 

@@ -5,16 +5,17 @@ values, revisions. The type of a field stands behind its name: `limit:int`, `pay
 without, it is a text. An empty field is left out. Fields that begin with `_` are about the form itself:
 
 _method: PUT, PATCH or DELETE. _next: the page to show then; `{id}` may be in it, which is the id in the answer. _said:
-what to tell the person there; `{count}` and other fields of the answer may be in it.
+what to tell the person there; `{count}` and other fields of the answer may be in it. _body: JSON that is the whole
+body. _match: the version that the page has shown, for If-Match. _reason: why, for the query.
 """
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
-from urllib.parse import parse_qsl
+from urllib.parse import parse_qsl, urlencode
 
 from fastapi import Request, Response
 from starlette.responses import RedirectResponse
@@ -43,7 +44,10 @@ async def act(request: Request, path: str) -> Response:
     method = own.get("_method", "POST")
     if method not in METHODS:
         raise Refused(400, "BAD_REQUEST", f"#/_method: {method!r} is not accepted; allowed: {', '.join(METHODS)}")
-    status, body = await ask(request, method, f"/v1/{path}", typed(fields))
+    sent = _json(own["_body"]) if "_body" in own else typed(fields)
+    match = [(b"if-match", f'"v{own["_match"][:20]}"'.encode())] if "_match" in own else []
+    query = urlencode({"reason": own["_reason"]}) if own.get("_reason") else None
+    status, body = await ask(request, method, f"/v1/{path}", sent, headers=match, query=query)
     answer = json.loads(body) if body else {}
     if status >= 400:
         refused = Refused(status, "", "")
@@ -122,13 +126,33 @@ _KINDS: Final[dict[str, Callable[[str], Any]]] = {
 }
 
 
-async def ask(request: Request, method: str, path: str, body: dict[str, Any]) -> tuple[int, bytes]:
-    """Ask the API, in this process, for the same person. Returns the status and the body of the answer."""
+def _json(text: str) -> Any:
+    """What a text means that is a whole body."""
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise Refused(400, "BAD_REQUEST", f"#: this is not accepted; allowed: JSON: {error}") from None
+
+
+async def ask(
+    request: Request,
+    method: str,
+    path: str,
+    body: Any,
+    *,
+    headers: Sequence[tuple[bytes, bytes]] = (),
+    query: str | None = None,
+) -> tuple[int, bytes]:
+    """Ask the API, in this process, for the same person. Returns the status and the body of the answer.
+
+    headers: further ones. query: in place of that of the form.
+    """
     data = json.dumps(body).encode() if body or method != "DELETE" else b""
-    headers = [pair for pair in request.scope["headers"] if pair[0] not in _OF_BODIES]
-    headers += [(b"content-type", b"application/json"), (b"content-length", str(len(data)).encode())] if data else []
+    sent = [pair for pair in request.scope["headers"] if pair[0] not in _OF_BODIES] + list(headers)
+    sent += [(b"content-type", b"application/json"), (b"content-length", str(len(data)).encode())] if data else []
     scope = {key: value for key, value in request.scope.items() if key not in _OF_ROUTES}
-    scope |= {"method": method, "path": url(request, path), "headers": headers, "state": {}}
+    scope |= {"method": method, "path": url(request, path), "headers": sent, "state": {}}
+    scope |= {} if query is None else {"query_string": query.encode()}
     status, parts, asked = 500, [], False
 
     async def receive() -> Message:
