@@ -85,7 +85,7 @@ def test_no_error_speaks_of_milliseconds(argument: Argument) -> None:
     [
         ({"lease": 0.01}, "lease: 0.01 is not accepted; allowed: 1 to 86400 seconds"),
         ({"lease": timedelta(days=2)}, "lease: 172800 is not accepted; allowed: 1 to 86400 seconds"),
-        ({"backoff": Backoff(multiplier=1000)}, "backoff.multiplier: 1000 is not accepted; allowed: 1 to 100"),
+        ({"backoff": Backoff(base=1e9)}, "backoff.base: 1000000000 is not accepted; allowed: 0 to 86400 seconds"),
     ],
 )
 def test_settings_are_told_in_the_units_of_the_user(settings: dict[str, Any], message: str) -> None:
@@ -100,6 +100,7 @@ def test_settings_are_told_in_the_units_of_the_user(settings: dict[str, Any], me
         (lambda: Task(prio=3), "prio: Task has no such field; did you mean priority? Allowed: payload, id, kind, "),  # type: ignore[call-arg]
         (lambda: Task(max_retries=3), "max_retries: Task has no such field; did you mean max_attempts?"),  # type: ignore[call-arg]
         (lambda: Task(priority="x"), "priority: 'x' is not accepted for Task; input should be a valid integer"),  # type: ignore[arg-type]
+        (lambda: Backoff(multiplier=1000), "multiplier: 1000 is not accepted for Backoff; input should be less than"),
         (lambda: Backoff(base=-1), "base: -1 is not accepted for Backoff; input should be greater than or equal to 0"),
         (lambda: LockRequest(resource="x", moed="shared"), "moed: LockRequest has no such field; did you mean mode?"),  # type: ignore[call-arg]
         (LockRequest, "resource: LockRequest needs it"),
