@@ -115,6 +115,7 @@ class Server:
         # No access log: it has the whole URL. The address stays that of the connection, for trusted proxies.
         config = uvicorn.Config(
             self._with_end(app),
+            http="h11",  # it limits the size of headers; httptools, which uvicorn takes if it is there, does not
             log_config=None,
             access_log=False,
             proxy_headers=False,

@@ -300,6 +300,16 @@ def test_the_server_away(place: dict[str, Any]) -> None:
     assert done.status == 3
 
 
+def test_headers_without_end_are_refused(place: dict[str, Any]) -> None:
+    with serving("--no-auth", *ANY_PORT, **place) as service:
+        try:
+            answered = service.http.get("/live", headers={"X-Long": "a" * 2_000_000}).status_code
+        except httpx.TransportError:  # it may close the connection while the client still sends
+            answered = 400
+        assert answered == 400
+        assert service.http.get("/live").status_code == 200
+
+
 async def test_small_answers_are_not_held_back() -> None:
     async def noted(_: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         found: socket.socket = writer.get_extra_info("socket")
