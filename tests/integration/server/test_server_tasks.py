@@ -9,7 +9,7 @@ from opentelemetry.sdk.trace import TracerProvider
 from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 
-from pyadeq.asyncio import Adeq
+from pyadeq.asyncio import Adeq, Task
 from pyadeq.ext.otel import Traces
 from pyadeq.ext.server import Principal, app, everything
 from tests.integration.server.conftest import Ask
@@ -228,3 +228,13 @@ async def test_numbers_that_have_no_end(http: AsyncClient) -> None:
     changes = "/v1/changes/code/changes"
     refused = await http.post(changes, json={"id": "a", "type": "merge", "description": "d", "timeout": 1e308})
     assert (refused.status_code, "timeout" in refused.json()["detail"]) == (400, True)
+
+
+async def test_a_page_by_kind_reads_no_more_than_a_thousand_tasks(adeq: Adeq, http: AsyncClient) -> None:
+    await adeq.queue("mail").enqueue_many([Task(kind="a")] * 1000 + [Task(kind="b", id="last")])
+    first = (await http.get(TASKS, params={"state": "ready", "kind": "b"})).json()
+    assert first["items"] == []
+    rest = (await http.get(TASKS, params={"state": "ready", "kind": "b", "cursor": first["cursor"]})).json()
+    assert ([task["id"] for task in rest["items"]], rest["cursor"]) == (["last"], "")
+    refused = await http.get(TASKS, params={"kind": "b"})
+    assert (refused.status_code, refused.json()["code"]) == (400, "ADEQ_ARG")

@@ -152,7 +152,11 @@ async def list_tasks(
     cursor: Annotated[str, Query(max_length=2000)] = "",
     limit: Annotated[int, Query(ge=1, le=MOST_IN_PAGE)] = 50,
 ) -> TaskPage:
-    """Return a page of the tasks that match all given conditions, without payloads. At least one must be given."""
+    """Return a page of the tasks that match all given conditions, without payloads. At least one must be given.
+
+    State, user, tag and parent have an index: one of them is needed. A page reads at most 1,000 tasks of the smallest
+    index. So with kind, reason, source or lane it may have few tasks, or none, and still a cursor.
+    """
     if access.scope.user is not None:
         if user not in (None, access.scope.user):
             return TaskPage(items=[])
