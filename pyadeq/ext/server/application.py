@@ -59,7 +59,8 @@ from pyadeq.ext.server.paths import RawPaths, checked_root_path
 from pyadeq.ext.server.problems import MEDIA_TYPE, answer_with_problems
 from pyadeq.ext.server.reads import ask
 
-API = (names, tasks, queues, bulks, load, work, locks, changes, sessions, rates, configs, tokens, events)
+API = (tasks, queues, bulks, load, work, locks, changes, sessions, rates, configs, tokens, events, names)
+"""The paths of tasks are asked most, so they are compared first."""
 BOARD = (
     files,
     forms,
