@@ -179,6 +179,7 @@ figures: $(READY) ## measure all that docs/performance.md shows, in an hour and 
 	$(PY) -m bench.peers --measure throughput latency server -o json > bench/results/peers.json
 	$(PY) -m bench.rate_cpu -o json > bench/results/rates.json
 	$(PY) -m bench.session_cpu -o json > bench/results/sessions.json
+	$(PY) -m bench.service -o json > bench/results/service.json
 	$(PY) -m bench.worst_calls -o json > bench/results/worst.json
 	$(PY) -m bench.board
 	$(MAKE) performance
