@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 from standardwebhooks.webhooks import Webhook
 
-from pyadeq import Adeq, TaskFailed, TaskView
+from pyadeq import Adeq, Event, TaskFailed, TaskView
 from pyadeq.access import acl_rules
 from pyadeq.asyncio import Adeq as AsyncAdeq
 from pyadeq.embedded import EmbeddedServer
@@ -105,6 +105,17 @@ def is_read(client: Adeq) -> bool:
     return [(one.name, one.lag, one.pending) for one in groups] == [(GROUP, 0, 0)]
 
 
+def events_of(client: Adeq) -> list[Event]:
+    stream: Any = client.client.xrange(f"{client.queue('mail').base}:events")
+    return [Event.from_entry(*one) for one in stream]
+
+
+def server_time(client: Adeq) -> float:
+    """In whole milliseconds, as the times of events."""
+    seconds, micros = client.client.time()
+    return float((seconds * 1000 + micros // 1000) / 1000)
+
+
 def has(receiver: Receiver, number: int) -> bool:
     return len(receiver.seen) >= number
 
@@ -183,6 +194,8 @@ async def test_what_a_codec_opens_is_not_sent(url: str, base_name: str, client: 
 
 async def test_only_what_is_wanted_and_since_the_endpoint_is_there(client: Adeq, aio: AsyncAdeq) -> None:
     do(client, "before")
+    last = events_of(client)[-1].timestamp
+    await eventually(lambda: server_time(client) > last)
     with receiving() as tasks, receiving() as locks:
         add(client, "tasks", tasks, streams=["queue:mail"])
         add(client, "locks", locks, streams=["lock:*"], events=["lock.*"])
@@ -195,6 +208,8 @@ async def test_only_what_is_wanted_and_since_the_endpoint_is_there(client: Adeq,
             webhooks = Webhooks(client)
             webhooks.disable("tasks")
             do(client, "meanwhile")
+            last = events_of(client)[-1].timestamp
+            await eventually(lambda: server_time(client) > last)  # what happens in one millisecond has one time
             webhooks.enable("tasks")
             do(client, "z")
             await eventually(lambda: len(tasks.seen) == 2)
@@ -203,6 +218,20 @@ async def test_only_what_is_wanted_and_since_the_endpoint_is_there(client: Adeq,
     assert {json.loads(one.body)["type"] for one in locks.seen} == {"lock.acquired", "lock.released"}
     assert [one.name for one in client.events("queue", "print").groups().groups] == []
     assert [one.name for one in client.events("queue", QUEUE).groups().groups] == [], "its own events are not forwarded"
+
+
+async def test_the_events_of_the_millisecond_in_which_it_was_added(
+    client: Adeq, aio: AsyncAdeq, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    do(client, "a")
+    (done,) = [one for one in events_of(client) if one.event == "task.completed"]
+    ms = round(done.timestamp * 1000)
+    monkeypatch.setattr(client.client, "time", lambda: (ms // 1000, ms % 1000 * 1000 + 999))
+    with receiving() as receiver:
+        add(client, "one", receiver)
+        async with forwarding(aio) as forwarder:
+            await eventually(lambda: is_read(client))
+            assert forwarder.enqueued == 1
 
 
 async def test_an_event_of_many_tasks_is_several_messages(client: Adeq, aio: AsyncAdeq) -> None:

@@ -198,6 +198,9 @@ class Webhooks:
         checked(target.host, addresses, self._allowed)
 
     def _now(self) -> float:
-        """The time of the server, by which events are stamped."""
+        """The time of the server, by which events are stamped: in whole milliseconds, as they are.
+
+        Otherwise an endpoint would miss the events of the millisecond in which it was added.
+        """
         seconds, micros = self._adeq.client.time()
-        return float(seconds + micros / 1e6)
+        return float((seconds * 1000 + micros // 1000) / 1000)
