@@ -12,12 +12,12 @@ import typer
 
 from pyadeq import Adeq, At, Cron, Every, Firing, Queue, Schedule
 from pyadeq.errors import AdeqError
-from pyadeq.ext.cli.arguments import UNITS
 from pyadeq.ext.cli.common import FAILED, Format, iso, print_json, safe
 from pyadeq.ext.cli.complete import schedule_names
 from pyadeq.ext.cli.lock_listing import ahead
 from pyadeq.ext.cli.resolve import AnyQueue, parts
 from pyadeq.ext.cli.tables import print_rows
+from pyadeq.ext.schedule_words import cron_words, period_words
 from pyadeq.keys import check_name
 from pyadeq.models.base import Moment
 
@@ -104,30 +104,9 @@ def words(schedule: Schedule) -> str:
         case At(moment=moment):
             return f"at {local(_seconds(moment))}"
         case Every(period=period, offset=offset):
-            return f"every {_period(period)}" + (f", {_period(offset)} past" if offset else "")
+            return f"every {period_words(period)}" + (f", {period_words(offset)} past" if offset else "")
         case Cron(expression=expression, tz=tz):
-            return safe(f"{_explained(expression)}, {tz}")
-
-
-def _explained(expression: str) -> str:
-    """A cron expression in words; the expression itself if there are none."""
-    try:
-        from cronsim import CronSim, CronSimError
-    except ImportError:
-        return f"cron {expression}"
-    try:
-        text = CronSim(expression, datetime.now(UTC)).explain()
-    except CronSimError:
-        return f"cron {expression}"
-    return text[:1].lower() + text[1:]
-
-
-def _period(seconds: Any) -> str:
-    """A span as options take it: `15m`, `90s`, `0.5s`."""
-    for unit in ("d", "h", "m"):
-        if seconds and seconds % UNITS[unit] == 0:
-            return f"{seconds / UNITS[unit]:.0f}{unit}"
-    return f"{seconds:.12g}s"
+            return safe(f"{cron_words(expression)}, {tz}")
 
 
 def _seconds(moment: Moment) -> float:

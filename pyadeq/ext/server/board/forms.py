@@ -2,11 +2,13 @@
 
 The fields of the form are those of the API's JSON body. So a page can do nothing that the API does not check: rights,
 values, revisions. The type of a field stands behind its name: `limit:int`, `payload:json`, `paused:bool`, `tags:list`;
-without, it is a text. An empty field is left out. Fields that begin with `_` are about the form itself:
+without, it is a text. `task.kind` is the field `kind` in the object `task`. An empty field is left out. Fields that
+begin with `_` are about the form itself:
 
-_method: PUT, PATCH or DELETE. _next: the page to show then; `{id}` may be in it, which is the id in the answer. _said:
-what to tell the person there; `{count}` and other fields of the answer may be in it. _body: JSON that is the whole
-body. _match: the version that the page has shown, for If-Match. _reason: why, for the query.
+_method: PUT, PATCH or DELETE. _id: a name that the person has written, for the segment `-` of the path. _next: the page
+to show then; `{id}` may be in it, which is the id in the answer. _said: what to tell the person there; `{count}` and
+other fields of the answer may be in it. _body: JSON that is the whole body. _match: the version that the page has
+shown, for If-Match. _reason: why, for the query.
 """
 
 from __future__ import annotations
@@ -30,6 +32,7 @@ MOST_FIELDS: Final = 200
 MOST_BYTES: Final = 2 * 1024 * 1024
 _FIELD: Final = re.compile(r"\{(\w{1,30})\}")
 METHODS: Final = ("POST", "PUT", "PATCH", "DELETE")
+_STAND_IN: Final = re.compile(r"(?<=/)-(?=[:/]|$)")
 _OF_BODIES: Final = {b"content-type", b"content-length", b"transfer-encoding", b"content-encoding"}
 _OF_ROUTES: Final = {"route", "endpoint", "path_params", "router"}
 
@@ -47,7 +50,7 @@ async def act(request: Request, path: str) -> Response:
     sent = _json(own["_body"]) if "_body" in own else typed(fields)
     match = [(b"if-match", f'"v{own["_match"][:20]}"'.encode())] if "_match" in own else []
     query = urlencode({"reason": own["_reason"]}) if own.get("_reason") else None
-    status, body = await ask(request, method, f"/v1/{path}", sent, headers=match, query=query)
+    status, body = await ask(request, method, f"/v1/{named(path, own)}", sent, headers=match, query=query)
     answer = json.loads(body) if body else {}
     if status >= 400:
         refused = Refused(status, "", "")
@@ -85,6 +88,15 @@ async def read_form(request: Request) -> dict[str, str]:
     return found
 
 
+def named(path: str, own: Mapping[str, str]) -> str:
+    """The path with the name that the person has written in the place of its `-`, if the form has one."""
+    if "_id" not in own:
+        return path
+    if not own["_id"].strip():
+        raise Refused(400, "BAD_REQUEST", "#/_id: it is empty; allowed: a name")
+    return _STAND_IN.sub(lambda _: segment(own["_id"].strip()), path, count=1)
+
+
 def typed(fields: dict[str, str]) -> dict[str, Any]:
     """The JSON object that the fields mean. Empty ones are left out."""
     found: dict[str, Any] = {}
@@ -92,8 +104,14 @@ def typed(fields: dict[str, str]) -> dict[str, Any]:
         word, _, kind = name.partition(":")
         if text.strip() == "":
             continue
+        *outer, last = word.split(".")
+        at = found
+        for part in outer:
+            at = at.setdefault(part, {})
+            if not isinstance(at, dict):
+                raise Refused(400, "BAD_REQUEST", f"#/{part}: it is there as a value and as an object; allowed: one")
         try:
-            found[word] = _KINDS[kind](text.replace("\r\n", "\n"))
+            at[last] = _KINDS[kind](text.replace("\r\n", "\n"))
         except (KeyError, ValueError) as error:
             what = f"JSON: {error}" if kind == "json" else f"a value of type {kind}"
             raise Refused(400, "BAD_REQUEST", f"#/{word}: this is not accepted; allowed: {what}") from None
