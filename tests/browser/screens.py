@@ -27,6 +27,9 @@ SCREENS: Final = {
     "/changes/{domain}": "/changes/infra",
     "/changes/{domain}/{id}": f"/changes/infra/{CHANGE}",
     "/tokens": "/tokens",
+    "/configs": "/configs",
+    "/configs/{namespace}": "/configs/flags",
+    "/configs/{namespace}/{name}": "/configs/flags/flag%3Anew-checkout",
 }
 """The path of each route that shows a page, and the path of one such page."""
 ALSO: Final = (

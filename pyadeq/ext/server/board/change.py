@@ -7,7 +7,7 @@ from typing import Annotated, Any, Final, Literal, NamedTuple, get_args
 
 from fastapi import Query, Request, Response
 
-from pyadeq.asyncio import Change, ChangeStats
+from pyadeq.asyncio import Change, ChangePage, ChangeStats
 from pyadeq.errors import AdeqError
 from pyadeq.ext.change_text import diff_of, parts_that_differ, path_of, shown, title_of
 from pyadeq.ext.server.board.looks import Looks
@@ -66,9 +66,12 @@ async def changes(
     """The changes of a domain in a state, of an author and so on, the newest first."""
     looks: Looks = request.app.state.looks
     value = value.strip()
-    page = None
-    if value:
-        page = await access.found.list(cursor=cursor, limit=PAGE, **{by: value})
+
+    async def read() -> ChangePage:
+        found: ChangePage = await access.found.list(cursor=cursor, limit=PAGE, **{by: value})
+        return found
+
+    page = await looks.shared(("changes by", access.name, by, value, cursor), READ_FOR, read) if value else None
     return await render(
         request,
         "changes_of.html",
