@@ -12,12 +12,19 @@ from pyadeq.ext.demo.scene import CHANGE, ODD
 from pyadeq.ext.server.application import BOARD
 from pyadeq.ext.server.paths import segment
 
+BULK: Final = "retried"
+"""A bulk that has ended."""
 SCREENS: Final = {
     "/": "/",
     "/login": "/login",
     "/queues/{queue}": "/queues/mail",
     "/queues/{queue}/tasks": "/queues/mail/tasks?state=ready",
     "/queues/{queue}/tasks/{id}": f"/queues/mail/tasks/{segment(ODD)}",
+    "/queues/{queue}/enqueue": f"/queues/mail/enqueue?like={segment(ODD)}",
+    "/queues/{queue}/dead": "/queues/mail/dead",
+    "/queues/{queue}/bulks": "/queues/mail/bulks",
+    "/queues/{queue}/bulks/new": "/queues/mail/bulks/new?verb=retry&kind=invoice",
+    "/queues/{queue}/bulks/{id}": f"/queues/mail/bulks/{BULK}",
     "/workers": "/workers",
     "/locks": "/locks",
     "/locks/{domain}": "/locks/repos",
@@ -35,6 +42,8 @@ SCREENS: Final = {
 ALSO: Final = (
     "/?q=imp",
     "/queues/reports",
+    "/queues/mail?past=24h",
+    "/queues/imports/dead",
     "/queues/mail/tasks?state=dead&kind=invoice",
     "/queues/imports/tasks?state=blocked",
     "/queues/mail/tasks/invoice-smtp_timeout-0",
