@@ -52,8 +52,10 @@ def test_the_wheel_has_every_module_and_nothing_else(built: Built) -> None:
     modules = {str(path.relative_to(ROOT)) for path in (ROOT / "pyadeq").rglob("*.py")}
     modules -= {"pyadeq/_unasync.py"}  # generates code in a checkout
     in_wheel = {name for name in built.wheel if "/_lua/" not in name and ".dist-info/" not in name}
-    templates = {str(path.relative_to(ROOT)) for path in (ROOT / "pyadeq").rglob("*.j2")}
-    assert in_wheel == modules | templates | {"pyadeq/py.typed", "pytest_pyadeq.py"}
+    board = ROOT / "pyadeq/ext/server/board"
+    data = [*(ROOT / "pyadeq").rglob("*.j2"), *board.glob("templates/*.html"), *board.glob("static/*")]
+    others = {str(path.relative_to(ROOT)) for path in data}
+    assert in_wheel == modules | others | {"pyadeq/py.typed", "pytest_pyadeq.py"}
 
 
 def test_the_sdist_has_what_a_change_needs(built: Built) -> None:
