@@ -59,7 +59,8 @@ def Depends(function: Callable[..., Any], /) -> Any:
     """As the default of a parameter: it gets what the function returns, made for this run.
 
     A generator yields the value once. What comes after the `yield` runs when the handler has ended, and before its
-    result is stored: an error there makes the run fail. The function's own parameters may be `Depends(…)`, `Shared(…)`
+    result is stored: an error there makes the run fail. An error of the handler is raised at the `yield`; the run
+    fails, also if the generator catches it. The function's own parameters may be `Depends(…)`, `Shared(…)`
     and a `TaskContext`. A function that several parameters of a run name is called once.
     """
     return Dependency(function, False)
@@ -154,20 +155,30 @@ class Plan:
         steps, takes = self._made() if _OVERRIDES else self._usual
         values: dict[Step, Any] = {}
         async with AsyncExitStack() as stack:
-            for step in steps:
-                given = step.arguments(values)
-                values[step] = await (kept.get(step, given) if step.shared else step.open(stack, given))
-            return await handler(**arguments, **{name: values[step] for name, step in takes.items()})
+            try:
+                for step in steps:
+                    given = step.arguments(values)
+                    values[step] = await (kept.get(step, given) if step.shared else step.open(stack, given))
+                return await handler(**arguments, **{name: values[step] for name, step in takes.items()})
+            except BaseException as error:
+                failure = error
+                raise
+        raise failure  # a generator has caught it; the run has failed all the same
 
     def run_now(self, handler: Callable[..., Any], arguments: dict[str, Any], kept: Kept) -> Any:
         """Run a plain handler with what it needs."""
         steps, takes = self._made() if _OVERRIDES else self._usual
         values: dict[Step, Any] = {}
         with ExitStack() as stack:
-            for step in steps:
-                given = step.arguments(values)
-                values[step] = kept.get_now(step, given) if step.shared else step.open_now(stack, given)
-            return handler(**arguments, **{name: values[step] for name, step in takes.items()})
+            try:
+                for step in steps:
+                    given = step.arguments(values)
+                    values[step] = kept.get_now(step, given) if step.shared else step.open_now(stack, given)
+                return handler(**arguments, **{name: values[step] for name, step in takes.items()})
+            except BaseException as error:
+                failure = error
+                raise
+        raise failure  # a generator has caught it; the run has failed all the same
 
     def _made(self) -> tuple[list[Step], dict[str, Step]]:
         found: dict[Callable[..., Any], Step] = {}

@@ -2,6 +2,7 @@
 
 import threading
 from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import suppress
 from typing import Any
 
 import pytest
@@ -97,6 +98,32 @@ async def test_an_error_reaches_the_yield_and_an_error_of_closing_fails_the_run(
             assert view
             assert error in str(view.error)
     assert seen == ["rolled back: no such user"]
+
+
+@pytest.mark.parametrize("is_async", [True, False])
+async def test_a_run_whose_error_a_generator_catches_has_failed_all_the_same(queue: Queue, is_async: bool) -> None:
+    async def session() -> AsyncIterator[None]:
+        with suppress(ValueError):
+            yield
+
+    def plain() -> Iterator[None]:
+        with suppress(ValueError):
+            yield
+
+    @queue.task(max_attempts=1)
+    async def send(*, session: None = Depends(session)) -> None:
+        raise ValueError("no such user")
+
+    @queue.task(max_attempts=1)
+    def post(*, session: None = Depends(plain)) -> None:
+        raise ValueError("no such user")
+
+    async with working(queue, queue.tasks):
+        with pytest.raises(TaskDead):
+            await (send if is_async else post).options(id="a", wait=20).run()
+    view = await queue.get("a")
+    assert view
+    assert "no such user" in str(view.error)
 
 
 async def test_a_shared_one_that_fails_is_made_again(queue: Queue) -> None:
