@@ -20,7 +20,10 @@ NUMBERS_FOR: Final = 1.0
 HISTORY_FOR: Final = 30.0
 PAST: Final = 30
 """Minutes of a spark line."""
-MOST: Final = 10_000
+MOST: Final = 1000
+"""Reads that are remembered. Each may hold a page of tasks, or a payload."""
+TIDY: Final = 1.0
+"""Seconds after which those that are too old are forgotten."""
 MOST_NAMES: Final = 1000
 
 
@@ -30,14 +33,19 @@ class Looks:
     def __init__(self, gate: Gate) -> None:
         self._gate = gate
         self._found: dict[Any, tuple[float, asyncio.Task[Any]]] = {}
+        self._tidied = 0.0
 
     async def shared(self, key: Any, seconds: float, read: Callable[[], Awaitable[Any]]) -> Any:
         """What `read` returns, or what it returned at most so many seconds ago. Errors are not remembered."""
         now = monotonic()
         until, task = self._found.get(key, (0.0, None))
         if task is None or now >= until or (task.done() and (task.cancelled() or task.exception())):
-            if len(self._found) >= MOST:
+            if now >= self._tidied + TIDY or len(self._found) >= MOST:
                 self._found = {key: one for key, one in self._found.items() if one[0] > now}
+                self._tidied = now
+            while len(self._found) >= MOST:  # the one that was read first; mostly one
+                del self._found[next(iter(self._found))]
+            self._found.pop(key, None)  # so that it is the newest
             task = asyncio.ensure_future(_awaited(read))
             self._found[key] = now + seconds, task
         return await asyncio.shield(task)
