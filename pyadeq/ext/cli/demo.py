@@ -25,17 +25,27 @@ def demo(
     approvals: Annotated[
         bool, typer.Option("--approvals", help="Review and apply ten changes, and kill an applier.")
     ] = False,
+    board: Annotated[
+        bool, typer.Option("--board", help="Serve the board of an installation at work, until Ctrl-C.")
+    ] = False,
     output: Output = Format.table,
 ) -> None:
     """Parse Python's standard library with two workers, kill one half-way, and prove that nothing was lost.
 
     With --approvals, agents propose changes, people review them, and appliers apply what was approved; the proof says
     that they did no more than that. This takes less than a minute. Exits with 1 if the proof fails.
+
+    With --board, it proves nothing: it prints a link to the board, and works until Ctrl-C. Needs the extra server.
     """
+    if approvals and board:
+        raise ConfigError("--board: it is not for --approvals; leave one of them out")
     if approvals and limit is not None:
         raise ConfigError("--limit: it is of the files to parse, and --approvals parses none; leave one of them out")
     if keep is not None and keep.exists() and (not keep.is_dir() or any(keep.iterdir())):
         raise ConfigError(f"--keep: {str(keep)!r} is not empty; name an empty directory, or a new one")
+    if board:
+        _serve_board(keep, limit)
+        return
     with View(stderr()) as view:
         report = run_approvals(view.say, keep=keep) if approvals else run_demo(view, keep=keep, limit=limit)
     if output != Format.table:
@@ -52,6 +62,14 @@ def demo(
             _print_how_to_look(keep, look)
     if not report.ok:
         raise typer.Exit(FAILED)
+
+
+def _serve_board(keep: Path | None, limit: int | None) -> None:
+    try:
+        from pyadeq.ext.demo.board import run_board
+    except ModuleNotFoundError as error:
+        raise ConfigError(f'--board: {error.name} is missing; pip install "pyadeq[server]"') from None
+    run_board(lambda text: print(text, flush=True), keep=keep, limit=limit)
 
 
 def _print_how_to_look(keep: Path, look: str) -> None:
