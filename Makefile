@@ -44,7 +44,7 @@ MODULE = pyadeq@v$(VERSION)
 DOCS_READY := $(VENV)/.docs-ready
 
 .DEFAULT_GOAL := help
-.PHONY: help setup gen noun check test test-slow sizes mutants test-unit test-s3 test-web test-engines test-embedding test-all packages package-python package-npm package-crate package-go simulate soak chaos demo bench bench-peers bench-losses figures performance docs clean
+.PHONY: help setup gen noun check test test-slow sizes mutants test-unit test-s3 test-web pictures test-engines test-embedding test-all packages package-python package-npm package-crate package-go simulate soak chaos demo bench bench-peers bench-losses figures performance docs clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -113,6 +113,9 @@ $(S3_READY): pyproject.toml $(READY)
 
 test-web: $(WEB_READY) ## the service: schemathesis, a generated client, and a browser, in an environment of its own; needs chromium
 	$(WEB)/bin/python -m tests.attempts -n 2 --dist worksteal $(wildcard tests/web tests/browser) $(ARGS)
+
+pictures: $(WEB_READY) ## draw the pictures of the board in docs/assets/board; needs chromium
+	$(WEB)/bin/python -m tests.browser.pictures
 
 $(WEB_READY): pyproject.toml $(READY)
 	@$(PY) -m venv --clear $(WEB)

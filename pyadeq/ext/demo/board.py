@@ -51,7 +51,7 @@ async def _serve(url: str, plan: Plan, say: Callable[[str], None]) -> None:
     service = Server()
     with listening(place_of(HOST, 0)) as at:
         async with AsyncAdeq.from_url(url, source="adeq demo") as adeq:
-            id, _, token = new_token("you", sorted(all_rights()), lifetime=None)
+            id, _, token = new_token("ann", sorted(all_rights()), lifetime=None)
             tokens = Tokens(adeq, more={id: token})
             logins = Logins(adeq, tokens)
             link = f"http://{HOST}:{at.getsockname()[1]}/login?code={await logins.code(id)}"
