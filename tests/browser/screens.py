@@ -8,7 +8,7 @@ from typing import Final
 
 from starlette.routing import Route
 
-from pyadeq.ext.demo.scene import CHANGE, ODD
+from pyadeq.ext.demo.scene import CHANGE, ODD, RATES, REALM
 from pyadeq.ext.server.application import BOARD
 from pyadeq.ext.server.paths import segment
 
@@ -26,6 +26,14 @@ SCREENS: Final = {
     "/queues/{queue}/bulks/new": "/queues/mail/bulks/new?verb=retry&kind=invoice",
     "/queues/{queue}/bulks/{id}": f"/queues/mail/bulks/{BULK}",
     "/workers": "/workers",
+    "/schedules": "/schedules",
+    "/queues/{queue}/schedules/{name}": "/queues/reports/schedules/monthly",
+    "/limits": "/limits",
+    "/rates": "/rates",
+    "/rates/{namespace}": f"/rates/{RATES}?subject=user-1",
+    "/sessions": "/sessions",
+    "/sessions/{realm}": f"/sessions/{REALM}",
+    "/admin/queue": "/admin/queue",
     "/locks": "/locks",
     "/locks/{domain}": "/locks/repos",
     "/locks/{domain}/resources/{resource}": "/locks/repos/resources/repo%3Aweb",
@@ -42,6 +50,9 @@ SCREENS: Final = {
 ALSO: Final = (
     "/?q=imp",
     "/queues/reports",
+    "/workers?queue=imports",
+    "/schedules?queue=reports",
+    "/limits?queue=imports&key=key%3Apartner-api",
     "/queues/mail?past=24h",
     "/queues/imports/dead",
     "/queues/mail/tasks?state=dead&kind=invoice",
