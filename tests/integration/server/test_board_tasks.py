@@ -245,3 +245,15 @@ async def test_a_long_payload_is_cut_and_can_be_downloaded(adeq: Adeq, http: Asy
     assert 'href="/v1/queues/mail/tasks/a" download' in page
     assert page.count("x" * 1000) < 140
     assert "it is not UTF-8" in (await http.get(f"{TASKS}/b")).text
+
+
+async def test_a_task_of_the_far_future_hides_no_other(adeq: Adeq, asking: Ask) -> None:
+    http = asking("operator")
+    for id, zone in (("far", "-12:00"), ("near", "Z")):
+        new = {"payload": 1, "id": id, "run_after": f"9999-12-31T23:59:59{zone}"}
+        assert (await http.post("/v1/queues/mail/tasks", json=new)).status_code == 202
+    page = await http.get("/queues/mail/tasks?state=delayed")
+    assert page.status_code == 200
+    assert "after the year 9999" in page.text
+    assert "9999-12-31 23:59:59 UTC" in page.text
+    assert (await http.get("/queues/mail/tasks/far")).status_code == 200

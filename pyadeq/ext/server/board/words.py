@@ -18,7 +18,10 @@ def time(at: float | None) -> str:
     """HTML: a moment in UTC. The script of the page adds the reader's zone."""
     if at is None:
         return NONE
-    moment = datetime.fromtimestamp(at, UTC)
+    try:
+        moment = datetime.fromtimestamp(at, UTC)
+    except (ValueError, OverflowError, OSError):  # it would be in the year 10000, or later
+        return "after the year 9999"
     return f'<time datetime="{moment.isoformat(timespec="milliseconds")}">{moment:%Y-%m-%d %H:%M:%S} UTC</time>'
 
 
