@@ -145,3 +145,9 @@ async def test_who_reads_gets_no_form_and_is_refused(adeq: Adeq, asking: Ask) ->
     found = await app.get("size")
     assert found
     assert found.json() == 1
+
+
+async def test_versions_with_very_many_lines_are_not_compared(adeq: Adeq, http: AsyncClient) -> None:
+    for first in ("a", "b"):
+        await adeq.config("mail").set("long", f"{first}{chr(10) * 2100}".encode())
+    assert "not shown: it has more than 2,000 lines" in await shown(http, "/configs/mail/long")

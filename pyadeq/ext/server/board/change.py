@@ -173,7 +173,11 @@ async def _diff(access: Access, change: Change, since: int | None) -> Diff | Non
     before = await access.found.get_revision(change.id, since)
     if before is None:
         return Diff(since, None)
-    return Diff(since, {name: list(diff_of(before, change, name)) for name in parts_that_differ(before, change)})
+
+    def lines() -> dict[str, list[str]]:
+        return {name: list(diff_of(before, change, name)) for name in parts_that_differ(before, change)}
+
+    return Diff(since, await asyncio.to_thread(lines))  # of thousands of lines, it takes seconds
 
 
 async def _domain(gate: Gate, looks: Looks, who: Principal, name: str) -> Domain:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from difflib import unified_diff
 from typing import Annotated, Final, NamedTuple
@@ -25,6 +26,8 @@ SHORT: Final = 120
 """Characters of a value in a list."""
 VERSIONS: Final = 30
 """The newest versions of a name that its page shows."""
+MOST_COMPARED: Final = 2000
+"""Lines of a version that is compared. The time grows with their square."""
 MOST_DIFF: Final = 200
 """Lines of the difference between two versions."""
 Observed = Annotated[Access, access("config", "config.observe")]
@@ -96,8 +99,7 @@ async def value(request: Request, access: Observed, name: str) -> Response:
         versions.append(one)
         if len(versions) > VERSIONS:
             break
-    before = [*versions[1:], None]
-    past = [Past(one, _diff(older, one)) for one, older in zip(versions, before, strict=True)][:VERSIONS]
+    past = await asyncio.to_thread(_past, versions)
     return await render(
         request,
         "config_value.html",
@@ -130,10 +132,18 @@ def _flag(value: ConfigValue) -> FlagRow:
     )
 
 
+def _past(versions: list[ConfigVersion]) -> list[Past]:
+    """The versions with their differences. It may take a second, so it is not for the event loop."""
+    before = [*versions[1:], None]
+    return [Past(one, _diff(older, one)) for one, older in zip(versions, before, strict=True)][:VERSIONS]
+
+
 def _diff(before: ConfigVersion | None, after: ConfigVersion) -> list[str]:
     if before is None:
         return []
     old, new = (lines_of(one.value or b"") for one in (before, after))
+    if max(len(old), len(new)) > MOST_COMPARED:
+        return [f"not shown: it has more than {MOST_COMPARED:,} lines"]
     lines = ["…" if line.startswith("@@") else line for line in unified_diff(old, new, lineterm="", n=1)][3:]
     return lines if len(lines) <= MOST_DIFF else [*lines[:MOST_DIFF], f"… {len(lines) - MOST_DIFF:,} more lines"]
 
