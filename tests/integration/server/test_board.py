@@ -69,6 +69,8 @@ async def test_a_form_leads_to_this_service_only(adeq: Adeq, asking: Ask, next: 
         ("x=" + "a" * (2 * 1024 * 1024), 413),
         ("payload:json={", 400),
         ("weight:float=much", 400),
+        ("payload:json=" + "[" * 100_000, 400),
+        ("a." * 5000 + "b=1", 400),
         ("_method=GET", 400),
     ],
 )

@@ -29,6 +29,8 @@ from pyadeq.ext.server.paths import segment
 from pyadeq.ext.server.problems import Problem, Refused
 
 MOST_FIELDS: Final = 200
+MOST_OUTER: Final = 4
+"""Objects around a field, as in `a.b.c`, which has two."""
 MOST_BYTES: Final = 2 * 1024 * 1024
 _FIELD: Final = re.compile(r"\{(\w{1,30})\}")
 METHODS: Final = ("POST", "PUT", "PATCH", "DELETE")
@@ -105,6 +107,8 @@ def typed(fields: dict[str, str]) -> dict[str, Any]:
         if text.strip() == "":
             continue
         *outer, last = word.split(".")
+        if len(outer) > MOST_OUTER:
+            raise Refused(400, "BAD_REQUEST", f"#/{word[:100]}: it is too deep; allowed: {MOST_OUTER} points in a name")
         at = found
         for part in outer:
             at = at.setdefault(part, {})
@@ -112,7 +116,7 @@ def typed(fields: dict[str, str]) -> dict[str, Any]:
                 raise Refused(400, "BAD_REQUEST", f"#/{part}: it is there as a value and as an object; allowed: one")
         try:
             at[last] = _KINDS[kind](text.replace("\r\n", "\n"))
-        except (KeyError, ValueError) as error:
+        except (KeyError, ValueError, RecursionError) as error:
             what = f"JSON: {error}" if kind == "json" else f"a value of type {kind}"
             raise Refused(400, "BAD_REQUEST", f"#/{word}: this is not accepted; allowed: {what}") from None
     return found
