@@ -34,6 +34,8 @@ ROOT = Path(__file__).parents[2]
 SERVER_PORT = "6379"
 OTHER_PORTS = ("7000", "6390", "26379")
 FENCE = re.compile(r"^```(\w+)?(?: title=\"([^\"]+)\")?(?: (\w+))?\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+# Two processes print into one pipe, and a line and its end are two writes: a line of a log may come between them.
+LOG_LINE = re.compile(r"(?<=[^\s])(?=\d{4}-\d\d-\d\dT[\d:.]+Z (?:info|warning|error) )")
 PRINTED = re.compile(r"^\s*print\(.*\)  # (.+)$", re.MULTILINE)
 RUN = {"python", "shell"}
 SHOWN = {"text", "lua", "json", "ini", "toml", "yaml", "javascript", "rust", "go"}
@@ -136,7 +138,7 @@ class Run:
                 compile(text, block.place, "exec")
             return
         output = self._python(block, text) if block.language == "python" else self._bash(block, text)
-        output = self._translated(output, {there: shown for shown, there in self._ports.items()})
+        output = self._translated(LOG_LINE.sub("\n", output), {there: shown for shown, there in self._ports.items()})
         if block.output is not None:
             assert matches(block.output, output), f"{block.place} says\n{block.output}\nand printed\n{output}"
         lines = iter(output.splitlines())
