@@ -10,7 +10,6 @@ import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from time import time
 from typing import Any, NamedTuple
 
 import httpx
@@ -18,12 +17,9 @@ import pytest
 from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
 
 from pyadeq import Adeq, EmbeddedServer
-from pyadeq.ext.demo.scene import fill
-from pyadeq.ext.server.api.bulk_runs import NAMESPACE as BULKS
-from pyadeq.ext.server.api.bulk_runs import Stored
 from pyadeq.ext.server.rights import all_rights
 from pyadeq.ext.server.tokens import NAMESPACE, new_token
-from tests.browser.screens import BULK
+from tests.browser.screens import fill
 from tests.integration.cli import COMMAND, environment
 from tests.waiting import DEADLINE
 
@@ -84,9 +80,6 @@ def installation() -> Iterator[tuple[EmbeddedServer, Adeq, dict[str, str]]]:
         for person, rights in (("ann", sorted(all_rights())), ("eve", ["observer"])):
             id, texts[person], token = new_token(person, rights)
             adeq.config(NAMESPACE).set(id, token.encoded())
-        bulk = Stored(id=BULK, queue="mail", verb="retry", filter={}, actor="ann", created=time() - 2, owner="")
-        bulk = bulk.model_copy(update={"matched": 7, "changed": 6, "skipped": 1}).with_end("done")
-        adeq.config(BULKS).set(BULK, bulk.model_dump_json().encode())
         yield server, adeq, texts
 
 

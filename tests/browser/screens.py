@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from time import time
 from typing import Final
 
 from starlette.routing import Route
 
+from pyadeq import Adeq
+from pyadeq.ext.demo import scene
 from pyadeq.ext.demo.scene import CHANGE, ODD, RATES, REALM
+from pyadeq.ext.server.api.bulk_runs import NAMESPACE, Stored
 from pyadeq.ext.server.application import BOARD
 from pyadeq.ext.server.paths import segment
 
@@ -69,6 +73,14 @@ NO_SCREENS: Final = frozenset(
     {"/static/{digest}/{name}", "/robots.txt", "/queues/{queue}/tasks/{id}/reveal", "/{path}"}
 )
 PATHS: Final = (*SCREENS.values(), *ALSO, *LOST)
+
+
+def fill(adeq: Adeq) -> None:
+    """Put the scene on the server, and a bulk, which only a service can make."""
+    scene.fill(adeq)
+    bulk = Stored(id=BULK, queue="mail", verb="retry", filter={}, actor="ann", created=time() - 2, owner="")
+    bulk = bulk.model_copy(update={"matched": 7, "changed": 6, "skipped": 1}).with_end("done")
+    adeq.config(NAMESPACE).set(BULK, bulk.model_dump_json().encode())
 
 
 def routes() -> Iterator[str]:

@@ -17,9 +17,8 @@ from starlette.types import Receive, Scope, Send
 from pyadeq import Adeq as Sync
 from pyadeq.asyncio import Adeq
 from pyadeq.errors import ConfigError
-from pyadeq.ext.demo.scene import fill
 from pyadeq.ext.server import Principal, app, everything
-from tests.browser.screens import LOST, PATHS
+from tests.browser.screens import LOST, PATHS, fill
 
 pytestmark = pytest.mark.any_engine
 LINK = re.compile(r'(?:href|src|action|formaction)="([^"]*)"')
