@@ -30,7 +30,8 @@ class Forms(HTMLParser):
                 self.found.append((known["action"], self._fields))
         elif self._fields is not None and tag in ("input", "button", "textarea", "select"):
             if "name" in known:
-                self._fields[known["name"]] = known.get("value") or "1"
+                empty = "on" if known.get("type") == "checkbox" else "1"
+                self._fields[known["name"]] = known.get("value") or empty
             if "formaction" in known:
                 self.found.append((known["formaction"], self._fields))
 

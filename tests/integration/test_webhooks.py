@@ -532,3 +532,25 @@ def test_the_process_ends_at_once_if_there_is_nothing_to_do(url: str, base_name:
     with Adeq.from_url(url, prefix=base_name) as client:
         wait_until(lambda: client.client.exists(f"{client.queue(QUEUE).base}:config"))
     assert process.end(signal.SIGINT) == 0
+
+
+@pytest.mark.parametrize(
+    "payload",
+    [
+        {"type": "task.completed", "at": 1.0, "stream": "queue:salaries", "seq": "1-0", "ids": ["s1"]},
+        {"type": "webhook.gap", "at": 1.0, "stream": "queue:salaries"},
+        {"type": "webhook.test", "at": 1.0, "said": "anything"},
+        ["task.completed"],
+    ],
+)
+async def test_a_made_up_message_is_not_signed(client: Adeq, aio: AsyncAdeq, payload: Any) -> None:
+    """Whoever may enqueue into the queue of messages cannot choose what an endpoint gets."""
+    with receiving() as receiver:
+        add(client, "one", receiver, streams=["queue:mail"])
+        client.queue(QUEUE).enqueue(payload, user="one")
+        (lease,) = client.queue(QUEUE).claim(limit=1)
+        async with Deliverer(aio, allowed=allowed(receiver)) as deliverer:
+            with pytest.raises(TaskFailed) as refused:
+                await deliverer.handle(lease)
+        assert (refused.value.reason, refused.value.retryable) == ("unwanted", False)
+        assert receiver.seen == []

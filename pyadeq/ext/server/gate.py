@@ -15,6 +15,7 @@ from pyadeq.asyncio import Adeq
 from pyadeq.ext.server.problems import Refused
 from pyadeq.ext.server.reads import ask
 from pyadeq.ext.server.rights import REVEAL, Principal, Scope
+from pyadeq.ext.webhooks.endpoints import QUEUE
 from pyadeq.keys import PATTERNS
 
 Authenticate = Callable[[Request], Awaitable[Principal | None]]
@@ -22,6 +23,7 @@ Authenticate = Callable[[Request], Awaitable[Principal | None]]
 
 KNOWN_FOR: Final = 10.0
 """Seconds for which it is remembered that a name exists, and whether it has partitions."""
+WRITERS: Final = frozenset({"queue.produce", "queue.work"})
 MOST_KNOWN: Final = 10_000
 OWN: Final = "_"
 """How names begin that belong to the service itself. No path reaches them."""
@@ -132,6 +134,8 @@ async def enter(
     field = field_of(noun)
     gate: Gate = request.app.state.gate
     principal = await gate.principal(request)
+    if (noun, name) == ("queue", QUEUE) and WRITERS.issuperset(rights):
+        raise Refused(403, "FORBIDDEN", f"queue {name!r}: only webhooks write to it, as each of its tasks is signed")
     scopes = [] if name.startswith(OWN) else principal.scopes_of(name)
     fits = [scope for scope in scopes if scope.rights.intersection(rights) and (by_user or scope.user is None)]
     if not scopes:

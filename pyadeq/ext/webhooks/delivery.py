@@ -34,7 +34,7 @@ from pyadeq.ext.webhooks.endpoints import (
     read_endpoint,
     read_failing,
 )
-from pyadeq.ext.webhooks.messages import RETRIES, body_of, tasks_of, webhook_id
+from pyadeq.ext.webhooks.messages import RETRIES, body_of, is_wanted, tasks_of, webhook_id
 from pyadeq.ext.webhooks.sending import NotSent, Sender
 from pyadeq.ext.webhooks.signing import read_secret, sign
 
@@ -91,6 +91,8 @@ class Deliverer:
         found = await self._config.get_many([id, FAILING + id])
         endpoint = _usable(id, found.get(id))
         failing = found.get(FAILING + id)
+        if not is_wanted(lease.payload, endpoint):
+            raise TaskFailed(f"endpoint {id!r} does not want this", reason="unwanted", retryable=False)
         now = self._clock()
         try:
             secrets = [read_secret(where) for where in endpoint.secrets(now)]

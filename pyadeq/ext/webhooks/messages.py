@@ -24,6 +24,8 @@ IDS: Final = 20
 LARGEST: Final = 20_000
 """Bytes of a payload or a result that are sent, at most."""
 KIND: Final = "deliver"
+TEST: Final = "webhook.test"
+GAP: Final = "webhook.gap"
 STATE: Final = ("id", "kind", "state", "attempts", "reason", "created", "started", "ended")
 TIMES: Final = ("created", "started", "ended")
 
@@ -38,7 +40,7 @@ def of_event(id: str, endpoint: Endpoint, stream: str, event: Event) -> Iterator
 
 def of_gap(id: str, endpoint: Endpoint, stream: str, gap: EventGap, now: float) -> Task:
     """Return the message about events that were lost before they could be forwarded."""
-    payload = {"type": "webhook.gap", "at": now, "stream": stream, **gap._asdict()}
+    payload = {"type": GAP, "at": now, "stream": stream, **gap._asdict()}
     return _task(id, endpoint, stream, f"gap-{gap.number}", payload)
 
 
@@ -68,6 +70,18 @@ def tasks_of(payload: dict[str, Any]) -> tuple[str, Sequence[str]] | None:
     """Return the queue and the ids of the tasks that a message is about; None if it is about something else."""
     noun, _, name = payload.get("stream", "").partition(":")
     return (name, payload["ids"]) if noun == "queue" and payload["type"].startswith("task.") else None
+
+
+def is_wanted(payload: Any, endpoint: Endpoint) -> bool:
+    """Whether the endpoint wants this message. It may have changed since, or somebody else has made the message."""
+    if not isinstance(payload, dict):
+        return False
+    type, stream = payload.get("type"), payload.get("stream")
+    if type == TEST:
+        return payload.keys() <= {"type", "at"}
+    if not isinstance(stream, str) or not isinstance(type, str):
+        return False
+    return endpoint.wants_stream(stream) if type == GAP else endpoint.wants(stream, type)
 
 
 def body_of(payload: dict[str, Any], endpoint: Endpoint, tasks: Sequence[TaskView | None], sealed: bool) -> bytes:

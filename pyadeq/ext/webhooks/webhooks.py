@@ -22,7 +22,7 @@ from pyadeq.ext.webhooks.endpoints import (
     read_endpoint,
     read_failing,
 )
-from pyadeq.ext.webhooks.messages import KIND
+from pyadeq.ext.webhooks.messages import KIND, TEST
 from pyadeq.ext.webhooks.replay import Replayed, replay_one, replay_range
 from pyadeq.ids import new_ulid
 from pyadeq.keys import hint
@@ -134,7 +134,7 @@ class Webhooks:
         Raises WaitTimeout if no process sends messages.
         """
         self.get(id)
-        payload = {"type": "webhook.test", "at": self._now()}
+        payload = {"type": TEST, "at": self._now()}
         _, outcome = self._adeq.queue(QUEUE).run_to_end(
             payload, id=f"wh:{id}:test:{new_ulid()}", kind=KIND, user=id, max_attempts=1, wait=wait
         )

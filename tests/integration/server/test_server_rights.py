@@ -49,3 +49,13 @@ async def test_a_user_sees_only_their_own_tasks(adeq: Adeq, asking: Ask) -> None
     made = (await ann.post(TASKS, json={})).json()["id"]
     assert (await ann.get(f"{TASKS}/{made}")).json()["user"] == "ann"
     assert (await ann.get("/v1/queues/mail/stats")).status_code == 403  # of all users
+
+
+async def test_only_webhooks_write_to_their_queue(adeq: Adeq, asking: Ask) -> None:
+    """A message there is signed for its receiver."""
+    await adeq.queue("adeq-webhooks").enqueue({}, id="a")
+    http = asking("operator", "worker")
+    assert (await http.get("/v1/queues/adeq-webhooks/tasks/a")).status_code == 200
+    for path, body in (("/tasks", {}), (":claim", {"worker": "w"}), (":settle", {"acks": []})):
+        assert (await http.post(f"/v1/queues/adeq-webhooks{path}", json=body)).status_code == 403, path
+    assert (await http.post("/inbox?queue=adeq-webhooks", json={})).status_code == 403

@@ -135,7 +135,7 @@ def _flag(value: ConfigValue) -> FlagRow:
 def _past(versions: list[ConfigVersion]) -> list[Past]:
     """The versions with their differences. It may take a second, so it is not for the event loop."""
     before = [*versions[1:], None]
-    return [Past(one, _diff(older, one)) for one, older in zip(versions, before, strict=True)][:VERSIONS]
+    return [Past(one, _diff(older, one)) for one, older in zip(versions, before, strict=False)][:VERSIONS]
 
 
 def _diff(before: ConfigVersion | None, after: ConfigVersion) -> list[str]:
