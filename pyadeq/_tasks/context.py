@@ -315,7 +315,8 @@ class Progress:
                 if statuses[0] == "lease_lost":
                     return
             with suppress(TimeoutError):
-                await asyncio.wait_for(self._hurry.wait(), PAUSE)
+                async with asyncio.timeout(PAUSE):
+                    await self._hurry.wait()
 
     def _take(self) -> list[dict[str, Any]]:
         with self._lock:

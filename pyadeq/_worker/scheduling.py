@@ -58,8 +58,9 @@ class Scheduler:
             self._changed.clear()
             left = min(self._at, self._heard + LOOK_AGAIN) - loop.time()
             if left > 0:
-                with contextlib.suppress(TimeoutError):
-                    await asyncio.wait_for(self._changed.wait(), left)
+                with contextlib.suppress(TimeoutError):  # `wait_for` of Python 3.11 may lose a cancellation
+                    async with asyncio.timeout(left):
+                        await self._changed.wait()
                 continue
             self._at = math.inf
             try:

@@ -10,6 +10,7 @@ import asyncio
 import logging
 import time
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from typing import Final
 
 from pyadeq import Event, EventBatch, Task
@@ -68,10 +69,9 @@ class Forwarder:
                     except AdeqError as error:
                         log.warning("streams and endpoints cannot be read: %s", error)
                         pause = min(pause, PAUSE)
-                    try:
-                        await asyncio.wait_for(self._changed.wait(), pause)
-                    except TimeoutError:
-                        continue
+                    with suppress(TimeoutError):  # `wait_for` of Python 3.11 may lose a cancellation
+                        async with asyncio.timeout(pause):
+                            await self._changed.wait()
             finally:
                 await watch.aclose()
 
