@@ -281,6 +281,7 @@ class Runner:
             except Exception as error:
                 log.warning("bulk %s has failed: %s", self._bulk.id, error)
                 self._bulk, self._is_saved = self._bulk.with_end("failed", str(error)[:500]), False
+                await asyncio.sleep(REST)
 
     async def _next(self) -> Stored:
         """The bulk after its next chunk. After an error, it goes on with the same chunk."""
