@@ -57,10 +57,10 @@ class Connection:
         found = urlsplit(at)
         return cls(*await asyncio.open_connection(found.hostname, found.port), found.netloc)
 
-    async def ask(self, method: str, path: str, body: bytes = b"", wanted: int = 200) -> bytes:
-        """The body of the answer."""
+    async def ask(self, method: str, path: str, body: bytes = b"", wanted: int = 200, more: str = "") -> bytes:
+        """The body of the answer. more: lines of the head, each with its end."""
         head = f"{method} {path} HTTP/1.1\r\nHost: {self._host}\r\nContent-Length: {len(body)}\r\n"
-        self._writer.write(f"{head}Content-Type: application/json\r\n\r\n".encode() + body)
+        self._writer.write(f"{head}{more}Content-Type: application/json\r\n\r\n".encode() + body)
         answer = await self._reader.readuntil(b"\r\n\r\n")
         length = int(answer.lower().partition(b"content-length: ")[2].partition(b"\r\n")[0])
         found = await self._reader.readexactly(length)
