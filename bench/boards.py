@@ -78,8 +78,9 @@ async def measure(service: Service, url: str, boards: int, rounds: int, seconds:
             alone.append(one)
             watched.append(other)
             print(
-                f"round {number + 1}: {one * 1e6:.2f} µs a task alone, {count:,} tasks; {other * 1e6:.2f} µs with "
-                f"{boards} boards, {with_boards:,} tasks; {len(answers):,} answers, median {median(answers) * 1000:.0f} ms; "
+                f"round {number + 1}: {one * 1e6:.2f} µs a task alone, {count:,} tasks; "
+                f"{other * 1e6:.2f} µs with {boards} boards, {with_boards:,} tasks; "
+                f"{len(answers):,} answers, median {median(answers) * 1000:.0f} ms; "
                 f"{of_service:.0%} of a core for the service",
                 flush=True,
             )
