@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 import httpx
 import pytest
-from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, Page, Playwright, sync_playwright
 
 from pyadeq import Adeq, EmbeddedServer
 from pyadeq.ext.server.rights import all_rights
@@ -42,6 +42,14 @@ class Board(NamedTuple):
         """The board as a person's browser asks for it, but for the browser."""
         headers = {"Sec-Fetch-Site": "same-origin"}
         return httpx.Client(base_url=self.at, cookies=self.cookies[person], headers=headers, timeout=DEADLINE)
+
+
+def launched(playwright: Playwright) -> Browser:
+    """The browser of the PATH: chromium, or Chrome where a distribution has chromium only as a snap."""
+    program = shutil.which("chromium") or shutil.which("google-chrome")
+    assert program, "install chromium"
+    sandbox = ["--no-sandbox"] if os.geteuid() == 0 else []
+    return playwright.chromium.launch(executable_path=program, args=sandbox)
 
 
 @contextmanager
@@ -95,12 +103,9 @@ def board(
 
 @pytest.fixture(scope="session")
 def browser() -> Iterator[Browser]:
-    """The distribution's chromium."""
-    program = shutil.which("chromium")
-    assert program, "install chromium"
+    """The distribution's browser."""
     with sync_playwright() as playwright:
-        sandbox = ["--no-sandbox"] if os.geteuid() == 0 else []
-        browser = playwright.chromium.launch(executable_path=program, args=sandbox)
+        browser = launched(playwright)
         yield browser
         browser.close()
 

@@ -5,8 +5,6 @@
 
 from __future__ import annotations
 
-import os
-import shutil
 import tempfile
 from pathlib import Path
 from typing import Final
@@ -17,7 +15,7 @@ from pyadeq import Adeq, EmbeddedServer
 from pyadeq.ext.demo.scene import CHANGE, fill
 from pyadeq.ext.server.rights import all_rights
 from pyadeq.ext.server.tokens import NAMESPACE, new_token
-from tests.browser.conftest import logged_in, serving
+from tests.browser.conftest import launched, logged_in, serving
 
 FOLDER: Final = Path(__file__).parents[2] / "docs/assets/board"
 SIZE: Final = {"width": 1100, "height": 520}
@@ -38,8 +36,7 @@ def main() -> None:
         id, text, token = new_token("ann", sorted(all_rights()))
         adeq.config(NAMESPACE).set(id, token.encoded())
         with serving(server.url, Path(folder) / "log") as at, sync_playwright() as playwright:
-            sandbox = ["--no-sandbox"] if os.geteuid() == 0 else []
-            browser = playwright.chromium.launch(executable_path=shutil.which("chromium"), args=sandbox)
+            browser = launched(playwright)
             context = browser.new_context(
                 base_url=at, viewport=SIZE, color_scheme="light", locale="en-GB", timezone_id="UTC"
             )
