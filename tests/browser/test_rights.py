@@ -19,6 +19,7 @@ class Forms(HTMLParser):
         super().__init__()
         self.found: list[tuple[str, dict[str, str]]] = []
         self._fields: dict[str, str] | None = None
+        self._select = ""
         self.feed(text)
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
@@ -32,8 +33,12 @@ class Forms(HTMLParser):
             if "name" in known:
                 empty = "on" if known.get("type") == "checkbox" else "1"
                 self._fields[known["name"]] = known.get("value") or empty
+            self._select = known.get("name", "") if tag == "select" else ""
             if "formaction" in known:
                 self.found.append((known["formaction"], self._fields))
+
+        elif self._fields is not None and tag == "option" and self._select and "value" in known:
+            self._fields[self._select], self._select = known["value"], ""  # the first one, as a browser would
 
     def handle_endtag(self, tag: str) -> None:
         """Note the end of a form."""
