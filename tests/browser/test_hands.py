@@ -42,6 +42,24 @@ def test_by_keyboard_alone(browser: Browser, board: Board) -> None:
     assert board.adeq.queue("keys").stats().mode == "paused"
 
 
+def test_a_group_of_dead_tasks_is_retried_by_keyboard(browser: Browser, board: Board) -> None:
+    queue = board.adeq.queue("group")
+    for number, reason in enumerate(["timeout", "timeout", "bad_address"]):
+        queue.enqueue(1, id=f"{reason}-{number}", kind="mail")
+        (lease,) = queue.claim(limit=1)
+        queue.fail(lease, "", reason=reason, retryable=False)
+    with opened(browser, board) as (page, wrong):
+        page.goto("/queues/group/dead")
+        tab_to(page, page.get_by_role("row", name="timeout").get_by_role("link", name="Retry…"))
+        page.keyboard.press("Enter")
+        tab_to(page, page.get_by_role("button", name="Retry 2"))
+        page.keyboard.press("Enter")
+        expect(page.locator("main")).to_contain_text("done")
+        assert wrong == []
+    assert [task.id for task in queue.iterate("dead")] == ["bad_address-2"]
+    assert queue.stats().ready == 2
+
+
 def test_a_row_changes_under_the_eyes(browser: Browser, board: Board) -> None:
     """What has the focus keeps it, and what is selected stays so."""
     queue = board.adeq.queue("live")
