@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-import json
 import os
 import shutil
-import signal
-import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import httpx
@@ -20,7 +16,7 @@ from pyadeq import Adeq, EmbeddedServer
 from pyadeq.ext.server.rights import all_rights
 from pyadeq.ext.server.tokens import NAMESPACE, new_token
 from tests.browser.screens import fill
-from tests.integration.cli import COMMAND, environment
+from tests.serving import serving
 from tests.waiting import DEADLINE
 
 SIZE = {"width": 1280, "height": 800}
@@ -52,26 +48,6 @@ def launched(playwright: Playwright) -> Browser:
     return playwright.chromium.launch(executable_path=program, args=sandbox)
 
 
-@contextmanager
-def serving(url: str, log: Path, *words: str) -> Iterator[str]:
-    """The address of `adeq serve`. It must end cleanly, and say nothing of its own errors."""
-    command = [*COMMAND, "serve", "--port", "0", "--url", url, "-o", "json", *words]
-    with (
-        log.open("w") as errors,
-        subprocess.Popen(command, stdout=subprocess.PIPE, stderr=errors, text=True, env=environment()) as process,
-    ):
-        try:
-            assert process.stdout
-            line = process.stdout.readline()
-            assert line, log.read_text()
-            yield json.loads(line)["at"]
-            process.send_signal(signal.SIGTERM)
-            assert process.wait(DEADLINE) == 0, log.read_text()
-            assert "Traceback" not in log.read_text(), log.read_text()
-        finally:
-            process.kill()
-
-
 def logged_in(at: str, text: str) -> dict[str, str]:
     """The cookies of a login."""
     with httpx.Client(base_url=at, headers={"Sec-Fetch-Site": "same-origin"}, timeout=DEADLINE) as http:
@@ -97,7 +73,7 @@ def board(
 ) -> Iterator[Board]:
     """The board of this installation."""
     server, adeq, texts = installation
-    with serving(server.url, tmp_path_factory.mktemp("board") / "log") as at:
+    with serving(tmp_path_factory.mktemp("board") / "log", "--url", server.url) as at:
         yield Board(at, texts, adeq, {person: logged_in(at, text) for person, text in texts.items()})
 
 

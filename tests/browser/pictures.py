@@ -15,7 +15,8 @@ from pyadeq import Adeq, EmbeddedServer
 from pyadeq.ext.demo.scene import CHANGE, fill
 from pyadeq.ext.server.rights import all_rights
 from pyadeq.ext.server.tokens import NAMESPACE, new_token
-from tests.browser.conftest import launched, logged_in, serving
+from tests.browser.conftest import launched, logged_in
+from tests.serving import serving
 
 FOLDER: Final = Path(__file__).parents[2] / "docs/assets/board"
 SIZE: Final = {"width": 1100, "height": 520}
@@ -35,7 +36,7 @@ def main() -> None:
         fill(adeq)
         id, text, token = new_token("ann", sorted(all_rights()))
         adeq.config(NAMESPACE).set(id, token.encoded())
-        with serving(server.url, Path(folder) / "log") as at, sync_playwright() as playwright:
+        with serving(Path(folder) / "log", "--url", server.url) as at, sync_playwright() as playwright:
             browser = launched(playwright)
             context = browser.new_context(
                 base_url=at, viewport=SIZE, color_scheme="light", locale="en-GB", timezone_id="UTC"

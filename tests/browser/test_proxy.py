@@ -14,7 +14,8 @@ import pytest
 from playwright.sync_api import Browser, expect
 
 from pyadeq import Adeq, EmbeddedServer
-from tests.browser.conftest import Board, opened, serving
+from tests.browser.conftest import Board, opened
+from tests.serving import serving
 
 ROOT = "/tasks"
 
@@ -68,7 +69,7 @@ def test_below_a_path_of_a_proxy(
     adeq.queue("below").enqueue(1)
     adeq.queue("below").resume()
     with (
-        serving(server.url, tmp_path / "log", "--root-path", ROOT) as at,
+        serving(tmp_path / "log", "--url", server.url, "--root-path", ROOT) as at,
         proxied(at, strips) as outside,
         opened(browser, Board(outside, texts, adeq, {}), None) as (page, wrong),
     ):
