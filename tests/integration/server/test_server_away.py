@@ -31,3 +31,26 @@ async def test_each_answer_says_that_it_may_be_tried_again(binary: Path) -> None
         assert written.status_code == 503
         assert (await http.get("/ready")).status_code == 503
         assert (await http.get("/live")).status_code == 200
+
+
+async def test_each_page_says_so_and_comes_back(binary: Path, tmp_path: Path) -> None:
+    pages = ("/queues/mail", "/queues/mail/tasks?state=ready", "/queues/mail/tasks/a", "/queues/mail/dead")
+    with EmbeddedServer(tmp_path, binary=binary) as server:
+        adeq = Adeq.from_url(server.url, retry_for=0.2)
+        await adeq.queue("mail").enqueue(1, id="a")
+        service = app(adeq, authenticate=everybody, unmarked=True)
+        async with adeq, AsyncClient(transport=ASGITransport(service), base_url="http://service") as http:
+            for page in ("/", *pages):
+                assert (await http.get(page)).status_code == 200, page
+            server.kill()
+            service.state.looks.forget()
+            for page in pages:
+                answer = await http.get(page)
+                assert (answer.status_code, "<h1>Service Unavailable</h1>" in answer.text) == (503, True), page
+            first = await http.get("/")  # it still knows the names, and says of each what is wrong
+            assert (first.status_code, "the call was not applied" in first.text) == (200, True)
+            refused = await http.post("/do/v1/queues/mail:pause", data={"_next": "/queues/mail"})
+            assert (refused.status_code, "<h1>Service Unavailable</h1>" in refused.text) == (503, True)
+            server.restart()
+            for page in ("/", *pages):
+                assert (await http.get(page)).status_code == 200, page
