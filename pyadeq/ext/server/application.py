@@ -5,11 +5,12 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Iterable
 from contextlib import asynccontextmanager
+from functools import cache
 from typing import Any
 
-from fastapi import FastAPI
+from fastapi import APIRouter, FastAPI
 from starlette.responses import JSONResponse, Response
-from starlette.routing import Route
+from starlette.routing import BaseRoute, Route
 
 from pyadeq import __version__
 from pyadeq.asyncio import Adeq
@@ -126,10 +127,22 @@ def described() -> FastAPI:
         redirect_slashes=False,
         lifespan=_running,
     )
-    for part in API:
-        service.include_router(part.router, prefix="/v1")
-    service.include_router(inbox.router)
+    service.router.routes.extend(_routes(False))
     return service
+
+
+@cache
+def _routes(board: bool) -> list[BaseRoute]:
+    """The routes of the API or of the board. All applications of a process share them: to make them takes 0.2 s."""
+    made = APIRouter()
+    if board:
+        for part in BOARD:
+            made.include_router(part.router)
+    else:
+        for part in API:
+            made.include_router(part.router, prefix="/v1")
+        made.include_router(inbox.router)
+    return made.routes
 
 
 def app(
@@ -160,8 +173,7 @@ def app(
     service.state.logins = logins
     if board:
         service.state.looks = Looks(gate)
-        for part in BOARD:
-            service.include_router(part.router)
+        service.router.routes.extend(_routes(True))
     answer_with_problems(service)
     service.add_middleware(RawPaths)
     service.add_middleware(Guard, hosts=hosts, unmarked=unmarked)  # the outermost: it sees each request first
