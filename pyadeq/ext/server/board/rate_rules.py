@@ -9,8 +9,9 @@ from fastapi import Query, Request, Response
 
 from pyadeq.asyncio import RateRule, RuleAnswer
 from pyadeq.ext.server.board.looks import NUMBERS_FOR, Looks
+from pyadeq.ext.server.board.names import names_page
 from pyadeq.ext.server.board.page import pages, render
-from pyadeq.ext.server.gate import Access, Gate, access
+from pyadeq.ext.server.gate import Access, access
 from pyadeq.models.rate import RateAlgorithm
 
 MOST: Final = 50
@@ -29,12 +30,7 @@ class Row(NamedTuple):
 @router.get("/rates")
 async def namespaces(request: Request, q: Annotated[str, Query(max_length=200)] = "") -> Response:
     """All namespaces that somebody may see."""
-    gate: Gate = request.app.state.gate
-    looks: Looks = request.app.state.looks
-    names = await looks.seen(await gate.principal(request), "rate", q)
-    return await render(
-        request, "names.html", title="Rates", what="Namespaces", path="/rates", names=names, q=q, first="rule"
-    )
+    return await names_page(request, "rate", q, title="Rates", what="Namespaces", path="/rates", first="rule")
 
 
 @router.get("/rates/{namespace:adeq_segment}")

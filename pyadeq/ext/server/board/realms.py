@@ -8,8 +8,9 @@ from fastapi import Query, Request, Response
 
 from pyadeq.asyncio import SessionEntry, SessionUser
 from pyadeq.ext.server.board.looks import NUMBERS_FOR, Looks
+from pyadeq.ext.server.board.names import names_page
 from pyadeq.ext.server.board.page import pages, render
-from pyadeq.ext.server.gate import Access, Gate, access
+from pyadeq.ext.server.gate import Access, access
 
 MOST: Final = 100
 """Sessions of a page."""
@@ -20,12 +21,7 @@ router = pages()
 @router.get("/sessions")
 async def realms(request: Request, q: Annotated[str, Query(max_length=200)] = "") -> Response:
     """All realms that somebody may see."""
-    gate: Gate = request.app.state.gate
-    looks: Looks = request.app.state.looks
-    names = await looks.seen(await gate.principal(request), "session", q)
-    return await render(
-        request, "names.html", title="Sessions", what="Realms", path="/sessions", names=names, q=q, first="login"
-    )
+    return await names_page(request, "session", q, title="Sessions", what="Realms", path="/sessions", first="login")
 
 
 @router.get("/sessions/{realm:adeq_segment}")
