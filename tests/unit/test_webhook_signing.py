@@ -9,7 +9,8 @@ import pytest
 from standardwebhooks.webhooks import Webhook, WebhookVerificationError
 
 from pyadeq.errors import ConfigError
-from pyadeq.ext.webhooks.signing import BadSignature, check_reference, new_secret, read_secret, sign, verify
+from pyadeq.ext.outgoing.references import check_reference
+from pyadeq.ext.webhooks.signing import BadSignature, new_secret, read_secret, sign, verify
 
 VECTORS = [
     (

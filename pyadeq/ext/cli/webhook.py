@@ -32,8 +32,8 @@ from pyadeq.ext.cli.common import (
 from pyadeq.ext.cli.logs import LogFormat, LogLevel, log_format, log_to_stderr
 from pyadeq.ext.cli.tables import print_fields, print_rows
 from pyadeq.ext.cli.tree import noun
+from pyadeq.ext.outgoing.addresses import Allowed
 from pyadeq.ext.webhooks import new_secret
-from pyadeq.ext.webhooks.addresses import Allowed
 from pyadeq.ext.webhooks.endpoints import CONCURRENCY
 from pyadeq.ext.webhooks.webhooks import Known, Webhooks
 

@@ -3,8 +3,6 @@
 | file           | subject                                                         |
 | -------------- | --------------------------------------------------------------- |
 | `signing.py`   | signatures and secrets                                          |
-| `addresses.py` | where messages may go                                           |
-| `sending.py`   | one POST to a checked address                                   |
 | `endpoints.py` | who gets which events                                           |
 | `messages.py`  | ids and bodies                                                  |
 | `forwarder.py` | from events to messages in a queue                              |
@@ -19,7 +17,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from pyadeq.errors import ConfigError
-from pyadeq.ext.webhooks.addresses import Allowed, RefusedTarget
+from pyadeq.ext.outgoing.addresses import Allowed, RefusedTarget
 from pyadeq.ext.webhooks.endpoints import Endpoint
 from pyadeq.ext.webhooks.forwarder import Forwarder
 from pyadeq.ext.webhooks.signing import BadSignature, new_secret, sign, verify

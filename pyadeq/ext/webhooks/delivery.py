@@ -24,7 +24,8 @@ from typing import Any, Final, Self
 from pyadeq import ConfigConflict, ConfigValue, Lease, TaskFailed, TaskView
 from pyadeq.asyncio import Adeq, Queue, Worker
 from pyadeq.errors import AdeqError, ConfigError
-from pyadeq.ext.webhooks.addresses import Allowed, RefusedTarget
+from pyadeq.ext.outgoing.addresses import Allowed, RefusedTarget
+from pyadeq.ext.outgoing.sending import NotSent, Sender
 from pyadeq.ext.webhooks.endpoints import (
     FAILING,
     NAMESPACE,
@@ -35,7 +36,6 @@ from pyadeq.ext.webhooks.endpoints import (
     read_failing,
 )
 from pyadeq.ext.webhooks.messages import RETRIES, body_of, is_wanted, tasks_of, webhook_id
-from pyadeq.ext.webhooks.sending import NotSent, Sender
 from pyadeq.ext.webhooks.signing import read_secret, sign
 
 ACTOR: Final = "adeq-webhooks"

@@ -15,7 +15,7 @@ from pydantic import BaseModel, ValidationError
 
 from pyadeq import library
 from pyadeq.errors import ConfigError
-from pyadeq.ext.webhooks.signing import check_reference
+from pyadeq.ext.outgoing.references import check_reference
 from pyadeq.keys import shown
 
 NAMESPACE: Final = "_webhooks"

@@ -7,16 +7,15 @@ from __future__ import annotations
 
 import binascii
 import hmac
-import os
 import re
 import secrets as random_bytes
 import time
 from base64 import b64decode, b64encode
 from collections.abc import Iterable, Mapping, Sequence
-from pathlib import Path
 from typing import Final
 
 from pyadeq.errors import AdeqError, ConfigError
+from pyadeq.ext.outgoing.references import read_reference
 from pyadeq.keys import shown
 
 PREFIX: Final = "whsec_"
@@ -24,8 +23,6 @@ SHORTEST, LONGEST = 24, 64
 """Bytes of a secret, as the specification allows them."""
 TOLERANCE: Final = 300.0
 """Seconds by which the clocks of a sender and a receiver may differ, and that a message may take."""
-LARGEST_FILE: Final = 1000
-_REFERENCE: Final = re.compile(r"env:[A-Za-z_][A-Za-z0-9_]{0,99}|file:/[^\x00-\x1f]{1,999}")
 
 
 class BadSignature(AdeqError):
@@ -73,27 +70,9 @@ def verify(
     raise BadSignature("webhook-signature: none is of this message and a known secret")
 
 
-def check_reference(field: str, reference: str) -> str:
-    """Return it if it says where a secret is. It is not shown in the error: it may be the secret itself."""
-    if not _REFERENCE.fullmatch(reference):
-        raise ConfigError(f"{field}: this is not accepted; allowed: env:NAME or file:/path, where the secret is")
-    return reference
-
-
 def read_secret(reference: str) -> str:
     """Return the secret that is in the environment or in a file of this machine. Raises ConfigError."""
-    source, _, where = check_reference("secret", reference).partition(":")
-    if source == "env":
-        secret = os.environ.get(where)
-        if secret is None:
-            raise ConfigError(f"secret: {shown(reference)}: this process has no such variable")
-    else:
-        try:
-            with Path(where).open("rb") as file:
-                secret = file.read(LARGEST_FILE).decode(errors="replace")
-        except OSError as error:
-            raise ConfigError(f"secret: {shown(reference)}: {error.strerror}") from None
-    secret = secret.strip()
+    secret = read_reference("secret", reference)
     try:
         _key(secret)
     except ConfigError as error:

@@ -7,7 +7,7 @@ from typing import Final, NamedTuple
 
 from pyadeq import Adeq, ConfigConflict
 from pyadeq.errors import AdeqError, ConfigError
-from pyadeq.ext.webhooks.addresses import Allowed, checked, look_up, target_of
+from pyadeq.ext.outgoing.addresses import Allowed, checked, look_up, target_of
 from pyadeq.ext.webhooks.endpoints import (
     CONCURRENCY,
     FAILING,

@@ -1,4 +1,4 @@
-"""Where a webhook may go. Otherwise whoever names its URL could reach what only this machine reaches (SSRF).
+"""Where a request may go. Otherwise whoever names its URL could reach what only this machine reaches (SSRF).
 
 A host is resolved once. If one of its addresses is forbidden, nothing is sent. The connection goes to an address that
 was checked, so a second answer of the DNS changes nothing.
@@ -85,7 +85,7 @@ _URL: Final = re.compile(r"[!-~]+")
 
 
 class RefusedTarget(ConfigError):
-    """A webhook may not go there."""
+    """A request may not go there."""
 
 
 @dataclass(frozen=True)

@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from pyadeq.ext.webhooks.addresses import Allowed, RefusedTarget
-from pyadeq.ext.webhooks.sending import Answer, NotSent, Sender
+from pyadeq.ext.outgoing.addresses import Allowed, RefusedTarget
+from pyadeq.ext.outgoing.sending import Answer, NotSent, Sender
 from tests.conftest import free_port
 from tests.integration.receivers import certificate_in, raw, receiving, server_tls, status
 

@@ -17,7 +17,7 @@ from typing import Any, Final, NamedTuple
 import h11
 
 from pyadeq import __version__
-from pyadeq.ext.webhooks.addresses import Allowed, Target, checked, look_up, target_of
+from pyadeq.ext.outgoing.addresses import Allowed, Target, checked, look_up, target_of
 
 MOST_READ: Final = 20_000
 """Bytes of an answer that are read. Its body is not kept. More of it would only keep this process busy."""
@@ -53,7 +53,7 @@ class Sender:
         self._allowed = allowed
         self._timeout = timeout
         self._tls = tls or ssl.create_default_context()
-        self._lookups = ThreadPoolExecutor(LOOKUPS, "webhook-dns")
+        self._lookups = ThreadPoolExecutor(LOOKUPS, "outgoing-dns")
 
     async def post(self, url: str, headers: Iterable[tuple[str, str]], body: bytes) -> Answer:
         """Send a message. Raises RefusedTarget if it may not go there, and NotSent."""

@@ -5,7 +5,7 @@ from ipaddress import IPv4Address, ip_address, ip_network
 import pytest
 
 from pyadeq.errors import ConfigError
-from pyadeq.ext.webhooks.addresses import CLOSED, NEVER, Allowed, RefusedTarget, checked, forbidden, look_up, target_of
+from pyadeq.ext.outgoing.addresses import CLOSED, NEVER, Allowed, RefusedTarget, checked, forbidden, look_up, target_of
 
 NOTHING = Allowed()
 FORBIDDEN = """
