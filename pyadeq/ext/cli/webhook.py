@@ -2,34 +2,29 @@
 
 from __future__ import annotations
 
-import asyncio
-import logging
 from enum import StrEnum
 from typing import Annotated, Any
 
 import typer
 
 from pyadeq.asyncio import Adeq as AsyncAdeq
-from pyadeq.errors import AdeqError, ConfigError, TransportError, WaitTimeout
+from pyadeq.errors import AdeqError, ConfigError, WaitTimeout
 from pyadeq.ext.cli.arguments import MOMENT, moment_ago, time_option
 from pyadeq.ext.cli.change_who import Actor, actor_of
 from pyadeq.ext.cli.common import (
     DEFAULT_URL,
     FAILED,
-    PLACE,
     Format,
     Output,
     Url,
-    check_url,
     connected,
     iso,
     print_json,
     print_lines,
     safe,
-    shown_url,
-    unreachable,
 )
-from pyadeq.ext.cli.logs import LogFormat, LogLevel, log_format, log_to_stderr
+from pyadeq.ext.cli.logs import LogFormat, LogLevel
+from pyadeq.ext.cli.outgoing import allow_option, http_option, ports_option, run_sender
 from pyadeq.ext.cli.tables import print_fields, print_rows
 from pyadeq.ext.cli.tree import noun
 from pyadeq.ext.outgoing.addresses import Allowed
@@ -39,7 +34,6 @@ from pyadeq.ext.webhooks.webhooks import Known, Webhooks
 
 COLUMNS = ("id", "url", "state", "events", "streams")
 
-log = logging.getLogger("pyadeq.webhooks")
 app = noun("Webhooks: signed messages about events, to the URLs of others.")
 
 
@@ -61,22 +55,9 @@ Id = Annotated[str, typer.Argument(metavar="ENDPOINT", help="The id of the endpo
 Secret = Annotated[
     str, typer.Option(metavar="WHERE", help="Where senders find the secret: env:NAME, or file:/path. Never its text.")
 ]
-Networks = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--allow",
-        metavar="NETWORK",
-        envvar="ADEQ_WEBHOOK_ALLOW",
-        help="A network that is not public, such as 10.0.0.0/8. Repeat it.",
-    ),
-]
-Http = Annotated[
-    bool, typer.Option("--http", envvar="ADEQ_WEBHOOK_HTTP", help="Also accept plain HTTP, which everybody can read.")
-]
-Ports = Annotated[
-    list[int] | None,
-    typer.Option("--port", metavar="PORT", envvar="ADEQ_WEBHOOK_PORTS", help="A port besides 443. Repeat it."),
-]
+Networks = Annotated[list[str] | None, allow_option("WEBHOOK")]
+Http = Annotated[bool, http_option("WEBHOOK")]
+Ports = Annotated[list[int] | None, ports_option("WEBHOOK")]
 
 
 @app.command()
@@ -277,21 +258,12 @@ def run(
     """
     from pyadeq.ext.webhooks import serve
 
-    check_url(url)
     allowed = Allowed.of(allow or (), http=http, ports=port or ())
-    log_to_stderr(log_level, log_format(log_form, output))
 
-    async def work() -> None:
-        options = {**PLACE.options(), "codec": None}
-        async with AsyncAdeq.from_url(url, **options, source="adeq webhook") as adeq:
-            log.info("webhooks are sent", extra={"fields": {"url": shown_url(url), "concurrency": concurrency}})
-            try:
-                await serve(adeq, concurrency=concurrency, find=find, allowed=allowed, timeout=timeout)
-            except TransportError as error:
-                raise unreachable(url, error) from error
-        log.info("stopped")
+    async def work(adeq: AsyncAdeq) -> None:
+        await serve(adeq, concurrency=concurrency, find=find, allowed=allowed, timeout=timeout)
 
-    asyncio.run(work())
+    run_sender("webhook", work, url, output, log_level, log_form, concurrency=concurrency)
 
 
 @app.command()

@@ -1,8 +1,10 @@
-"""What webhooks and posts share: HTTP requests to addresses that others have chosen.
+"""What webhooks and posts share: from events to HTTP requests to addresses that others have chosen.
 
 | file            | subject                                        |
 | --------------- | ---------------------------------------------- |
 | `addresses.py`  | where requests may go                          |
 | `sending.py`    | one POST to a checked address; needs h11       |
+| `follower.py`   | from events to messages in a queue             |
+| `service.py`    | a worker and a follower in one process         |
 | `references.py` | texts that are read where a reference leads    |
 """

@@ -203,6 +203,16 @@ def look_up(target: Target) -> list[str]:
     return [str(one[4][0]) for one in socket.getaddrinfo(target.host, target.port, type=socket.SOCK_STREAM)]
 
 
+def check_url(url: str, allowed: Allowed) -> None:
+    """Look the host of a URL up, and check where it leads. It blocks. Raises ConfigError."""
+    target = target_of(url, allowed)
+    try:
+        addresses = look_up(target)
+    except (OSError, UnicodeError) as error:
+        raise ConfigError(f"url: the host {target.host!r} cannot be resolved: {error}") from None
+    checked(target.host, addresses, allowed)
+
+
 def _as_v4(ip: Address) -> Address:
     return (ip.ipv4_mapped or ip) if isinstance(ip, IPv6Address) else ip
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import asyncio
 from typing import Any
 
 from pyadeq.asyncio import Adeq
+from pyadeq.ext.outgoing.follower import FIND
+from pyadeq.ext.outgoing.service import run_service
 from pyadeq.ext.webhooks.delivery import CONCURRENCY, Deliverer
-from pyadeq.ext.webhooks.forwarder import FIND, Forwarder
+from pyadeq.ext.webhooks.forwarder import Forwarder
 
 
 async def serve(
@@ -20,17 +21,4 @@ async def serve(
     """
     async with Deliverer(adeq, **options) as deliverer:
         worker = deliverer.worker(concurrency=concurrency)
-        working = asyncio.create_task(worker.run(signals=signals))
-        forwarding = asyncio.create_task(Forwarder(adeq, find=find).run())
-        try:
-            await asyncio.wait([working, forwarding], return_when=asyncio.FIRST_COMPLETED)
-            worker.stop()
-        except asyncio.CancelledError:
-            working.cancel()
-            raise
-        finally:
-            forwarding.cancel()
-            ends = await asyncio.gather(working, forwarding, return_exceptions=True)
-        for end in ends:
-            if isinstance(end, Exception):
-                raise end
+        await run_service(worker, Forwarder(adeq, find=find), signals=signals)

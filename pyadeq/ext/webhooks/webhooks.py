@@ -7,7 +7,8 @@ from typing import Final, NamedTuple
 
 from pyadeq import Adeq, ConfigConflict
 from pyadeq.errors import AdeqError, ConfigError
-from pyadeq.ext.outgoing.addresses import Allowed, checked, look_up, target_of
+from pyadeq.ext.outgoing.addresses import Allowed, check_url
+from pyadeq.ext.outgoing.times import server_time
 from pyadeq.ext.webhooks.endpoints import (
     CONCURRENCY,
     FAILING,
@@ -83,7 +84,7 @@ class Webhooks:
             starts=starts,
             now=self._now(),
         )
-        self._check_url(url)
+        check_url(url, self._allowed)
         try:
             self._config.set(check_id(id), made.encoded(), expect=0, actor=actor, reason="added")
         except ConfigConflict:
@@ -189,18 +190,5 @@ class Webhooks:
     def _unknown(self, id: str) -> AdeqError:
         return AdeqError(f"endpoint: there is no {id!r}{hint(id, [*self.all()])} See adeq webhook ls")
 
-    def _check_url(self, url: str) -> None:
-        target = target_of(url, self._allowed)
-        try:
-            addresses = look_up(target)
-        except (OSError, UnicodeError) as error:
-            raise ConfigError(f"url: the host {target.host!r} cannot be resolved: {error}") from None
-        checked(target.host, addresses, self._allowed)
-
     def _now(self) -> float:
-        """The time of the server, by which events are stamped: in whole milliseconds, as they are.
-
-        Otherwise an endpoint would miss the events of the millisecond in which it was added.
-        """
-        seconds, micros = self._adeq.client.time()
-        return float((seconds * 1000 + micros // 1000) / 1000)
+        return server_time(self._adeq)

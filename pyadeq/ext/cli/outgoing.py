@@ -1,0 +1,62 @@
+"""What `adeq webhook` and `adeq post` share: where messages may go, and the service that sends them."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+import typer
+
+from pyadeq.asyncio import Adeq
+from pyadeq.errors import TransportError
+from pyadeq.ext.cli.common import PLACE, Format, check_url, shown_url, unreachable
+from pyadeq.ext.cli.logs import LogFormat, LogLevel, log_format, log_to_stderr
+
+
+def allow_option(word: str) -> Any:
+    """`--allow`. word: the middle of the variable with its default, `WEBHOOK` in ADEQ_WEBHOOK_ALLOW."""
+    return typer.Option(
+        "--allow",
+        metavar="NETWORK",
+        envvar=f"ADEQ_{word}_ALLOW",
+        help="A network that is not public, such as 10.0.0.0/8. Repeat it.",
+    )
+
+
+def http_option(word: str) -> Any:
+    """`--http`."""
+    return typer.Option("--http", envvar=f"ADEQ_{word}_HTTP", help="Also accept plain HTTP, which everybody can read.")
+
+
+def ports_option(word: str) -> Any:
+    """`--port`."""
+    return typer.Option("--port", metavar="PORT", envvar=f"ADEQ_{word}_PORTS", help="A port besides 443. Repeat it.")
+
+
+def run_sender(
+    noun: str,
+    serve: Callable[[Adeq], Awaitable[None]],
+    url: str,
+    output: Format,
+    log_level: LogLevel,
+    log_form: LogFormat | None,
+    **fields: Any,
+) -> None:
+    """Run a service until a signal. noun: `webhook` or `post`. fields: of its first line in the log."""
+    check_url(url)
+    log_to_stderr(log_level, log_format(log_form, output))
+    log = logging.getLogger(f"pyadeq.{noun}s")
+
+    async def work() -> None:
+        options = {**PLACE.options(), "codec": None}
+        async with Adeq.from_url(url, **options, source=f"adeq {noun}") as adeq:
+            log.info("%ss are sent", noun, extra={"fields": {"url": shown_url(url), **fields}})
+            try:
+                await serve(adeq)
+            except TransportError as error:
+                raise unreachable(url, error) from error
+        log.info("stopped")
+
+    asyncio.run(work())

@@ -1,0 +1,209 @@
+"""From events to messages: a group of each stream that an endpoint wants. Any number of processes may follow.
+
+A batch of events is acknowledged after its messages are enqueued. If a process dies between the two, the events come
+again, and their messages have the ids that exist already.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from typing import Final, Generic, Protocol, TypeVar
+
+from pyadeq import EventBatch, Task
+from pyadeq.asyncio import Adeq, Events
+from pyadeq.errors import AdeqError, ClientClosed, UnknownGroup
+
+PAGE: Final = 100
+"""Events of one batch."""
+HOLD: Final = 60.0
+"""Seconds after which the events of a process that has died come again."""
+WAIT: Final = 10.0
+PAUSE: Final = 1.0
+"""Seconds until something that has failed is tried again."""
+FIND: Final = 30.0
+"""Seconds between two looks for new queues and so on, which scan all keys."""
+OF_ENDPOINT: Final = ":"
+"""What names have that are no endpoints, but are about one."""
+
+
+class Wanting(Protocol):
+    """What a follower needs to know of an endpoint."""
+
+    @property
+    def enabled(self) -> bool:
+        """Whether messages are sent to it."""
+
+    @property
+    def streams(self) -> tuple[str, ...]:
+        """Patterns of the streams that it wants, `<noun>:<name>`."""
+
+    @property
+    def concurrency(self) -> int:
+        """Messages at a time."""
+
+    @property
+    def starts(self) -> int | None:
+        """Messages in a second; None: not limited."""
+
+    def wants_stream(self, stream: str) -> bool:
+        """Whether it wants events of `<noun>:<name>` or `<noun>:<name>/<partition>`."""
+
+
+E = TypeVar("E", bound=Wanting)
+
+
+class Follower(ABC, Generic[E]):
+    """Enqueues messages about the events that endpoints want.
+
+    namespace: the config namespace with the endpoints. queue: where messages are enqueued. group: the group that reads
+    the streams. read: returns an endpoint as it is stored; None if it is of a newer version. find: seconds between two
+    looks for new streams. Their events are read from their beginning.
+    """
+
+    def __init__(
+        self,
+        adeq: Adeq,
+        *,
+        namespace: str,
+        queue: str,
+        group: str,
+        read: Callable[[bytes], E | None],
+        find: float = FIND,
+        hold: float = HOLD,
+    ) -> None:
+        self._adeq = adeq
+        self._config = adeq.config(namespace)
+        self._queue = adeq.queue(queue)
+        self._group = group
+        self._read = read
+        self._find = find
+        self._hold = hold
+        self._log = logging.getLogger(f"pyadeq.{group}")
+        self._followed: dict[str, asyncio.Task[None]] = {}
+        self._changed = asyncio.Event()
+        self._limited: dict[str, tuple[int, int | None]] | None = None
+        self.enqueued = 0
+        """Messages that this process has enqueued."""
+        self.lost = 0
+        """Events of which gaps have told this process. None were forwarded. An unknown number counts as one."""
+
+    @abstractmethod
+    async def messages_of(self, stream: str, batch: EventBatch, endpoints: Mapping[str, E]) -> Sequence[Task]:
+        """Return the messages about some events. The same events give the same ids."""
+
+    async def run(self) -> None:
+        """Forward until it is cancelled. While the server is away, it waits."""
+        async with asyncio.TaskGroup() as group:
+            watch = self._config.watch(on_change=self._notice)
+            await watch.start(wait=0)
+            try:
+                while True:
+                    self._changed.clear()
+                    pause = self._find
+                    try:
+                        await self._look(group)
+                    except ClientClosed:
+                        raise
+                    except AdeqError as error:
+                        self._log.warning("streams and endpoints cannot be read: %s", error)
+                        pause = min(pause, PAUSE)
+                    with suppress(TimeoutError):  # `wait_for` of Python 3.11 may lose a cancellation
+                        async with asyncio.timeout(pause):
+                            await self._changed.wait()
+            finally:
+                await watch.aclose()
+
+    def _notice(self, names: frozenset[str]) -> None:
+        if not all(OF_ENDPOINT in name for name in names):
+            self._changed.set()
+
+    async def endpoints(self) -> dict[str, E]:
+        """Return the endpoints as they are now, by their ids."""
+        found = {}
+        for id, one in (await self._config.all()).items():
+            if OF_ENDPOINT in id:
+                continue
+            if endpoint := self._read(one.value):
+                found[id] = endpoint
+            else:
+                self._log.error("endpoint %s is of a newer version, and gets nothing from this process", id)
+        return found
+
+    async def _look(self, group: asyncio.TaskGroup) -> None:
+        """Begin to follow the streams that are wanted, and leave the others."""
+        endpoints = {id: one for id, one in (await self.endpoints()).items() if one.enabled}
+        await self._set_limits(endpoints)
+        nouns = {pattern.partition(":")[0] for one in endpoints.values() for pattern in one.streams}
+        wanted = set()
+        for noun in sorted(nouns):
+            async for name in self._adeq.names(noun, partitions=True):
+                stream = f"{noun}:{name}"
+                if any(one.wants_stream(stream) for one in endpoints.values()):
+                    wanted.add(stream)
+        for stream in self._followed.keys() - wanted:
+            following = self._followed.pop(stream)
+            following.cancel()
+            await asyncio.wait([following])
+            await self._events(stream).drop(self._group)
+        for stream in wanted - self._followed.keys():
+            self._followed[stream] = group.create_task(self._follow(stream), name=f"{self._group} of {stream}")
+
+    async def _set_limits(self, endpoints: Mapping[str, E]) -> None:
+        """Let each endpoint have its share of the queue, and no more than it wants."""
+        wanted = {f"user:{id}": (one.concurrency, one.starts) for id, one in endpoints.items()}
+        if wanted == self._limited:
+            return
+        await self._queue.configure(fair=True)
+        limits = self._queue.limits
+        for key, (concurrency, starts) in wanted.items():
+            await limits.set(key, concurrency=concurrency, starts=starts, burst=None if starts is None else 1)
+        for limit in await limits.list():
+            if limit.key.startswith("user:") and limit.key not in wanted:
+                await limits.remove(limit.key)
+        self._limited = wanted
+
+    async def _follow(self, stream: str) -> None:
+        events = self._events(stream)
+        while True:
+            try:
+                batch = await events.read(self._group, limit=PAGE, hold=self._hold, wait=WAIT)
+                if batch.events or batch.gap:
+                    await self._forward(stream, events, batch)
+            except UnknownGroup:
+                await self._register(stream, events)
+            except ClientClosed:
+                return
+            except AdeqError as error:
+                self._log.warning("events of %s cannot be forwarded: %s", stream, error)
+                await asyncio.sleep(PAUSE)
+
+    async def _register(self, stream: str, events: Events) -> None:
+        """Begin with the oldest event: each endpoint gets those since it was added."""
+        try:
+            await events.register(self._group)
+        except ClientClosed:
+            return
+        except AdeqError as error:
+            self._log.warning("the events of %s cannot be read: %s", stream, error)
+            await asyncio.sleep(PAUSE)
+
+    async def _forward(self, stream: str, events: Events, batch: EventBatch) -> None:
+        # The endpoints are read after the events: so none is missing that was added before one of them.
+        endpoints = {id: one for id, one in (await self.endpoints()).items() if one.enabled}
+        messages = await self.messages_of(stream, batch, endpoints)
+        if batch.gap:
+            self._log.warning("events of %s were lost before they could be forwarded: %s", stream, batch.gap.lost)
+        if messages:
+            receipts = await self._queue.enqueue_many(messages)
+            self.enqueued += sum(one.status == "created" for one in receipts)
+        await events.ack(self._group, batch)
+        if batch.gap:
+            self.lost += batch.gap.lost or 1
+
+    def _events(self, stream: str) -> Events:
+        noun, _, name = stream.partition(":")
+        return self._adeq.events(noun, name)
