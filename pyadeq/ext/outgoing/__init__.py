@@ -6,5 +6,7 @@
 | `sending.py`    | one POST to a checked address; needs h11       |
 | `follower.py`   | from events to messages in a queue             |
 | `service.py`    | a worker and a follower in one process         |
+| `patterns.py`   | ids, wanted streams, names of the queues       |
+| `times.py`      | the time of the server                         |
 | `references.py` | texts that are read where a reference leads    |
 """

@@ -7,8 +7,9 @@ here: redirects, proxies of the environment, name lookups of its own, connection
 from __future__ import annotations
 
 import asyncio
+import random
 import ssl
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
@@ -27,11 +28,23 @@ TO_CONNECT: Final = 5.0
 """Seconds for one of several addresses."""
 
 
+THROTTLED: Final = (429, 502, 503, 504)
+LONGEST_WAIT: Final = 86_400.0
+"""Seconds of `Retry-After` that are respected, at most."""
+
+
 class Answer(NamedTuple):
     """What a receiver has answered. retry_after: seconds, if it says so."""
 
     status: int
     retry_after: float | None
+
+
+def delay_after(attempt: int, retries: Sequence[float], answer: Answer | None = None) -> float:
+    """Return the seconds until the next attempt, up to 10 % more than `retries` says. A busy receiver may say more."""
+    wait = answer.retry_after if answer and answer.status in THROTTLED else None
+    seconds = retries[min(attempt, len(retries)) - 1] * random.uniform(1.0, 1.1)
+    return max(seconds, min(wait or 0.0, LONGEST_WAIT))
 
 
 class NotSent(Exception):
@@ -55,7 +68,9 @@ class Sender:
         self._tls = tls or ssl.create_default_context()
         self._lookups = ThreadPoolExecutor(LOOKUPS, "outgoing-dns")
 
-    async def post(self, url: str, headers: Iterable[tuple[str, str]], body: bytes) -> Answer:
+    async def post(
+        self, url: str, headers: Iterable[tuple[str, str]], body: bytes, *, media_type: str = "application/json"
+    ) -> Answer:
         """Send a message. Raises RefusedTarget if it may not go there, and NotSent."""
         target = target_of(url, self._allowed)
         try:
@@ -63,7 +78,7 @@ class Sender:
                 addresses = checked(target.host, await self._resolve(target), self._allowed)
                 reader, writer = await self._connect(target, addresses)
                 try:
-                    return await _exchange(reader, writer, target, headers, body)
+                    return await _exchange(reader, writer, target, [("Content-Type", media_type), *headers], body)
                 finally:
                     writer.transport.abort()
         except TimeoutError:
@@ -110,7 +125,6 @@ async def _exchange(
     own = {
         "Host": target.authority,
         "User-Agent": f"pyadeq/{__version__}",
-        "Content-Type": "application/json",
         "Content-Length": str(len(body)),
         "Connection": "close",
     }

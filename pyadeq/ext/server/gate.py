@@ -12,10 +12,10 @@ from fastapi import Depends, Path, Request
 
 from pyadeq import library
 from pyadeq.asyncio import Adeq
+from pyadeq.ext.outgoing.patterns import QUEUES
 from pyadeq.ext.server.problems import Refused
 from pyadeq.ext.server.reads import ask
 from pyadeq.ext.server.rights import REVEAL, Principal, Scope
-from pyadeq.ext.webhooks.endpoints import QUEUE
 from pyadeq.keys import PATTERNS
 
 Authenticate = Callable[[Request], Awaitable[Principal | None]]
@@ -134,8 +134,8 @@ async def enter(
     field = field_of(noun)
     gate: Gate = request.app.state.gate
     principal = await gate.principal(request)
-    if (noun, name) == ("queue", QUEUE) and WRITERS.issuperset(rights):
-        raise Refused(403, "FORBIDDEN", f"queue {name!r}: only webhooks write to it, as each of its tasks is signed")
+    if noun == "queue" and name in QUEUES and WRITERS.issuperset(rights):
+        raise Refused(403, "FORBIDDEN", f"queue {name!r}: only its service writes to it, as each of its tasks is sent")
     scopes = [] if name.startswith(OWN) else principal.scopes_of(name)
     fits = [scope for scope in scopes if scope.rights.intersection(rights) and (by_user or scope.user is None)]
     if not scopes:

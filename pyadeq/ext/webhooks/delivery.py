@@ -13,7 +13,6 @@
 from __future__ import annotations
 
 import logging
-import random
 import ssl
 import time
 from collections.abc import Callable
@@ -25,7 +24,7 @@ from pyadeq import ConfigConflict, ConfigValue, Lease, TaskFailed, TaskView
 from pyadeq.asyncio import Adeq, Queue, Worker
 from pyadeq.errors import AdeqError, ConfigError
 from pyadeq.ext.outgoing.addresses import Allowed, RefusedTarget
-from pyadeq.ext.outgoing.sending import NotSent, Sender
+from pyadeq.ext.outgoing.sending import Answer, NotSent, Sender, delay_after
 from pyadeq.ext.webhooks.endpoints import (
     FAILING,
     NAMESPACE,
@@ -40,9 +39,6 @@ from pyadeq.ext.webhooks.signing import read_secret, sign
 
 ACTOR: Final = "adeq-webhooks"
 GONE: Final = 410
-THROTTLED: Final = (429, 502, 503, 504)
-LONGEST_WAIT: Final = 86_400.0
-"""Seconds of `Retry-After` that are respected, at most."""
 GIVEN_UP: Final = 5 * 86_400.0
 """Seconds of nothing but failures after which an endpoint is disabled."""
 CONCURRENCY: Final = 64
@@ -118,8 +114,7 @@ class Deliverer:
         if answer.status == GONE:
             await self._disable(id, f"{what} Gone")
             raise TaskFailed(what, reason="gone", retryable=False)
-        wait = answer.retry_after if answer.status in THROTTLED else None
-        raise await self._failed(lease, id, failing, f"http_{answer.status}", what, wait=wait)
+        raise await self._failed(lease, id, failing, f"http_{answer.status}", what, answer=answer)
 
     async def _body(self, lease: Lease, endpoint: Endpoint) -> bytes:
         tasks: list[TaskView | None] = []
@@ -141,12 +136,11 @@ class Deliverer:
         message: str,
         *,
         final: bool = False,
-        wait: float | None = None,
+        answer: Answer | None = None,
     ) -> TaskFailed:
         """Return how an attempt ends. An endpoint that has only failed for five days is disabled."""
         await self._fails(id, failing, reason)
-        attempt = min(lease.attempt, len(RETRIES))
-        delay = max(RETRIES[attempt - 1] * random.uniform(1.0, 1.1), min(wait or 0.0, LONGEST_WAIT))
+        delay = delay_after(lease.attempt, RETRIES, answer)
         return TaskFailed(message, reason=reason, retryable=not final, delay=delay)
 
     async def _fails(self, id: str, stored: ConfigValue | None, reason: str) -> None:

@@ -15,20 +15,18 @@ from pydantic import BaseModel, ValidationError
 
 from pyadeq import library
 from pyadeq.errors import ConfigError
+from pyadeq.ext.outgoing.patterns import QUEUES, WEBHOOKS, few, stream_patterns
 from pyadeq.ext.outgoing.references import check_reference
 from pyadeq.keys import shown
 
 NAMESPACE: Final = "_webhooks"
-QUEUE: Final = "adeq-webhooks"
+QUEUE: Final = WEBHOOKS
 FAILING: Final = "failing:"
-OWN: Final = ("events:", f"queue:{QUEUE}")
+OWN: Final = ("events:", *(f"queue:{queue}" for queue in QUEUES))
 """Streams that are never forwarded, besides those of names that begin with `_`, which are records of services."""
 CONCURRENCY: Final = 4
 """Messages to one endpoint at a time, unless it says something else."""
-MOST_PATTERNS: Final = 32
-_ID: Final = re.compile(r"[a-z0-9][a-z0-9-]{0,39}")
 _EVENT: Final = re.compile(r"[a-z_.*]{1,100}")
-_STREAM: Final = re.compile(r"([a-z]+):([A-Za-z0-9._@+*-]{1,100})")
 
 Order = Literal["none", "fifo"]
 Content = Literal["payload", "result"]
@@ -126,7 +124,7 @@ def new_endpoint(
         url=url,
         secret=check_reference("secret", secret),
         events=_event_patterns(events),
-        streams=_stream_patterns(streams),
+        streams=stream_patterns(streams, OWN),
         order=order,
         include=found,
         concurrency=1 if order == "fifo" else concurrency,
@@ -153,13 +151,6 @@ def read_failing(value: bytes) -> Failing | None:
         return None
 
 
-def check_id(id: str) -> str:
-    """Return it if it can be the id of an endpoint: it is a part of ids of messages, which must not have a dot."""
-    if not _ID.fullmatch(id):
-        raise ConfigError(f"endpoint: {shown(id)} is not accepted; allowed: 1 to 40 of a-z 0-9 -, not beginning with -")
-    return id
-
-
 def is_forwarded(stream: str) -> bool:
     """Whether events of `<noun>:<name>` may be sent at all."""
     name = stream.partition(":")[2]
@@ -167,29 +158,11 @@ def is_forwarded(stream: str) -> bool:
 
 
 def _event_patterns(patterns: Iterable[str]) -> tuple[str, ...]:
-    found = _few("events", patterns)
+    found = few("events", patterns)
     known = {event for noun in library().manifest["nouns"].values() for event in noun["events"]}
     for pattern in found:
         if not _EVENT.fullmatch(pattern) or not any(fnmatchcase(event, pattern) for event in known):
             raise ConfigError(
                 f"events: {shown(pattern)} is no event; allowed: task.completed, task.*, change.* and so on"
             )
-    return found
-
-
-def _stream_patterns(patterns: Iterable[str]) -> tuple[str, ...]:
-    found = _few("streams", patterns)
-    nouns = [noun for noun in library().manifest["nouns"] if noun != "events"]
-    for pattern in found:
-        match = _STREAM.fullmatch(pattern)
-        if not match or match[1] not in nouns or match[2].startswith("_") or pattern == f"queue:{QUEUE}":
-            allowed = f"<noun>:<name>, such as queue:mail-*; nouns: {', '.join(nouns)}"
-            raise ConfigError(f"streams: {shown(pattern)} is not accepted; allowed: {allowed}")
-    return found
-
-
-def _few(field: str, patterns: Iterable[str]) -> tuple[str, ...]:
-    found = tuple(dict.fromkeys([patterns] if isinstance(patterns, str) else patterns))
-    if not 1 <= len(found) <= MOST_PATTERNS:
-        raise ConfigError(f"{field}: {len(found)} patterns are not accepted; allowed: 1 to {MOST_PATTERNS}")
     return found

@@ -8,6 +8,7 @@ from typing import Final, NamedTuple
 from pyadeq import Adeq, ConfigConflict
 from pyadeq.errors import AdeqError, ConfigError
 from pyadeq.ext.outgoing.addresses import Allowed, check_url
+from pyadeq.ext.outgoing.patterns import check_id
 from pyadeq.ext.outgoing.times import server_time
 from pyadeq.ext.webhooks.endpoints import (
     CONCURRENCY,
@@ -18,7 +19,6 @@ from pyadeq.ext.webhooks.endpoints import (
     Endpoint,
     Failing,
     Order,
-    check_id,
     new_endpoint,
     read_endpoint,
     read_failing,
