@@ -65,6 +65,29 @@ async def test_a_call_is_a_task_and_its_result_comes_back(queue: Queue) -> None:
         assert await add.run(3, 4) == 7
 
 
+async def test_a_receipt_knows_the_type_of_the_result(adeq: Adeq, queue: Queue) -> None:
+    @queue.task
+    async def post(letter: Letter) -> Letter:
+        return letter
+
+    @queue.task
+    async def cut(data: str) -> bytes:
+        return data.encode()
+
+    async with working(queue, queue.tasks):
+        receipt = await post.enqueue(Letter(to="ann"))
+        assert await receipt.result(DEADLINE) == Letter(to="ann")
+        assert await adeq.queue(queue.name).bind(post).result(receipt.id) == Letter(to="ann"), "also elsewhere"
+        assert await queue.result(receipt.id) == {"to": "ann", "pages": 1}, "only JSON, where the function is not known"
+        assert [update.state async for update in receipt.updates(timeout=DEADLINE)][-1] == "completed"
+        assert await (await cut.enqueue("1")).result(DEADLINE) == b"1"
+    lost = await queue.enqueue({"letter": {"to": "bob"}}, kind="post")
+    (lease,) = await queue.claim("w", 1)
+    await queue.ack(lease, {"of": "another build"})
+    with pytest.raises(AdeqError, match="post: the result is not what the function says it returns"):
+        await post.result(lost.id)
+
+
 async def test_who_knows_only_json_can_enqueue(queue: Queue) -> None:
     @queue.task
     async def post(letter: Letter) -> int:

@@ -13,6 +13,7 @@ import pytest
 from pyadeq import Every, Lease, Task, TaskContext
 from pyadeq.asyncio import Adeq, PartitionedQueue, Tasks, Worker
 from pyadeq.embedded import EmbeddedServer
+from pyadeq.errors import BadArgument
 from tests.conftest import CLUSTER
 from tests.integration.running import at_work
 from tests.integration.servers import ThreePrimaries
@@ -184,3 +185,22 @@ async def test_the_first_partitions_of_a_queue_at_work(adeq: Adeq, base_name: st
         await queue.enqueue_many(range(40))
         await eventually(lambda: has(queue, 45))
     assert (len(runs), set(runs.values()), cancelled) == (45, {1}, [])
+
+
+async def test_a_function_is_bound_to_all_partitions(adeq: Adeq, queue: PartitionedQueue) -> None:
+    tasks = Tasks()
+
+    @tasks.task(version=2)
+    async def half(n: int) -> set[int]:
+        return {n // 2}
+
+    half.upgrade(1)(lambda old: {"n": old["number"]})
+    bound = queue.bind(half)
+    await queue.enqueue({"number": 8}, kind="half", id="old")
+    async with at_work(Worker(adeq.partitioned(queue.name), tasks, unknown_for=600)):
+        assert await bound.run(10) == {5}
+        receipts = [await bound.enqueue(n) for n in range(4)]
+        assert [await one.result(DEADLINE) for one in receipts] == [{0}, {0}, {1}, {1}]
+        assert await bound.result("old", DEADLINE) == {4}
+        with pytest.raises(BadArgument, match="half: n: "):
+            await bound.enqueue("many")  # type: ignore[arg-type]

@@ -57,7 +57,11 @@ def test_options_have_types() -> None:
 def test_a_task_of_a_queue_is_enqueued_and_run_with_types() -> None:
     async def with_await(queue: aio.Queue) -> None:
         posting, crunching = queue.bind(send), queue.bind(crunch)
-        assert_type(await posting.enqueue("ann"), aio.Receipt)
+        assert_type(await posting.enqueue("ann"), aio.Receipt[float])
+        assert_type(await (await posting.enqueue("ann")).result(timeout=30), float)
+        assert_type(await posting.result("id"), float)
+        assert_type(await queue.enqueue("ann"), aio.Receipt)
+        assert_type(await (await queue.enqueue("ann")).result(), Any)
         assert_type(await posting.options(wait=3).run("ann"), float)
         assert_type(await crunching.run(data=[1]), int)
         await posting.enqueue(1)  # type: ignore[arg-type]
@@ -67,7 +71,7 @@ def test_a_task_of_a_queue_is_enqueued_and_run_with_types() -> None:
         async def direct(context: TaskContext, a: str) -> int:
             return len(a)
 
-        assert_type(await direct.enqueue("x"), aio.Receipt)
+        assert_type(await direct.enqueue("x"), aio.Receipt[int])
         assert_type(await direct.run("x"), int)
         await direct.enqueue(context=3, a="x")  # type: ignore[call-arg]
 
@@ -76,7 +80,10 @@ def test_a_task_of_a_queue_is_enqueued_and_run_with_types() -> None:
         def direct(a: str) -> list[int]:
             return [len(a)]
 
-        assert_type(direct.enqueue("x"), Receipt)
+        assert_type(direct.enqueue("x"), Receipt[list[int]])
+        assert_type(direct.enqueue("x").result(), list[int])
+        wrong: str = direct.enqueue("x").result()  # type: ignore[assignment]
+        assert wrong
         assert_type(direct.run("x"), list[int])
         assert_type(queue.bind(send).run("ann"), float)
         direct.enqueue(3)  # type: ignore[arg-type]

@@ -49,9 +49,7 @@ class Queue(QueueAreas):
 
     def bind(self, task: TaskFunction[Q, P, C, T]) -> QueueTask[Q, P, C, T]:
         """Return a function of a free `Tasks`, or of another queue, that enqueues into this queue."""
-        bound: QueueTask[Q, P, C, T] = QueueTask(self, task.function, task._options, task.own)
-        bound.upgrades = task.upgrades
-        return bound
+        return QueueTask[Q, P, C, T].bound(self, task)
 
     def mailbox(
         self,

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass, field
 from time import monotonic
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
+
+from typing_extensions import TypeVar as TypeVarWithDefault
 
 from pyadeq._async.queue.base import QueueBase
 from pyadeq._core.kernel.call import Call
@@ -19,6 +21,7 @@ if TYPE_CHECKING:  # which imports redis-py
     from pyadeq._async.kernel.hints import Ear
 
 T = TypeVar("T")
+R_co = TypeVarWithDefault("R_co", default=Any, covariant=True)
 
 # Seconds between two checks of a task: if its end is published, in case the message is lost; if not, increasing from
 # the first to the last.
@@ -78,10 +81,10 @@ class Awaiting(QueueBase):
         return f"{self.base}:channel:{id}"
 
 
-class Awaited(Protocol):
-    """What a receipt needs of its queue."""
+class Awaited(Protocol[R_co]):
+    """What a receipt needs: the queue, or the task function, which knows the type of the result."""
 
-    async def result(self, id: str, timeout: Seconds = 60.0) -> Any: ...
+    async def result(self, id: str, timeout: Seconds = 60.0) -> R_co: ...
 
     def updates(
         self, id: str, *, timeout: Seconds | None = None, interval: Seconds = 1.0
@@ -89,13 +92,17 @@ class Awaited(Protocol):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Receipt(PlainReceipt):
-    """The answer to an enqueue. It can wait for the result, and follow the task until then."""
+class Receipt(PlainReceipt, Generic[R_co]):
+    """The answer to an enqueue. It can wait for the result, and follow the task until then.
 
-    _queue: Awaited = field(repr=False)
+    A task function returns a `Receipt[T]`: its result has the type that the function returns. `Receipt` alone is
+    `Receipt[Any]`.
+    """
 
-    async def result(self, timeout: Seconds = 60.0) -> Any:
-        """Wait for the task's end and return its result; see `Queue.result`."""
+    _queue: Awaited[R_co] = field(repr=False)
+
+    async def result(self, timeout: Seconds = 60.0) -> R_co:
+        """Wait for the task's end and return its result; see `Queue.result`, or `QueueTask.result`."""
         return await self._queue.result(self.id, timeout)
 
     def updates(self, *, timeout: Seconds | None = None, interval: Seconds = 1.0) -> AsyncIterator[TaskUpdate]:

@@ -6,7 +6,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from time import monotonic
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
+
+from typing_extensions import TypeVar as TypeVarWithDefault
 
 from pyadeq._sync.queue.base import QueueBase
 from pyadeq._core.kernel.call import Call
@@ -20,6 +22,7 @@ if TYPE_CHECKING:  # which imports redis-py
     from pyadeq._sync.kernel.hints import Ear
 
 T = TypeVar("T")
+R_co = TypeVarWithDefault("R_co", default=Any, covariant=True)
 
 # Seconds between two checks of a task: if its end is published, in case the message is lost; if not, increasing from
 # the first to the last.
@@ -79,10 +82,10 @@ class Awaiting(QueueBase):
         return f"{self.base}:channel:{id}"
 
 
-class Awaited(Protocol):
-    """What a receipt needs of its queue."""
+class Awaited(Protocol[R_co]):
+    """What a receipt needs: the queue, or the task function, which knows the type of the result."""
 
-    def result(self, id: str, timeout: Seconds = 60.0) -> Any: ...
+    def result(self, id: str, timeout: Seconds = 60.0) -> R_co: ...
 
     def updates(
         self, id: str, *, timeout: Seconds | None = None, interval: Seconds = 1.0
@@ -90,13 +93,17 @@ class Awaited(Protocol):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Receipt(PlainReceipt):
-    """The answer to an enqueue. It can wait for the result, and follow the task until then."""
+class Receipt(PlainReceipt, Generic[R_co]):
+    """The answer to an enqueue. It can wait for the result, and follow the task until then.
 
-    _queue: Awaited = field(repr=False)
+    A task function returns a `Receipt[T]`: its result has the type that the function returns. `Receipt` alone is
+    `Receipt[Any]`.
+    """
 
-    def result(self, timeout: Seconds = 60.0) -> Any:
-        """Wait for the task's end and return its result; see `Queue.result`."""
+    _queue: Awaited[R_co] = field(repr=False)
+
+    def result(self, timeout: Seconds = 60.0) -> R_co:
+        """Wait for the task's end and return its result; see `Queue.result`, or `QueueTask.result`."""
         return self._queue.result(self.id, timeout)
 
     def updates(self, *, timeout: Seconds | None = None, interval: Seconds = 1.0) -> Iterator[TaskUpdate]:

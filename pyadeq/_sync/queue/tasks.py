@@ -3,13 +3,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Coroutine
-from typing import Any, Concatenate, ParamSpec, TypeVar, Unpack, cast, overload
+from collections.abc import Iterator, Callable, Coroutine
+from typing import Any, Concatenate, ParamSpec, Protocol, Self, TypeVar, Unpack, cast, overload
 
-from pyadeq._sync.queue.produce import Producing
 from pyadeq._sync.queue.results import Receipt, result_of
 from pyadeq._tasks.context import TaskContext
 from pyadeq._tasks.functions import Decorator, DecoratorOptions, FunctionOptions, TaskFunction, TaskOptions
+from pyadeq.models.base import Seconds
+from pyadeq.models.worker import Outcome, TaskUpdate
 
 Q = ParamSpec("Q")
 P = ParamSpec("P")
@@ -20,29 +21,66 @@ LONGEST_RUN = 60.0
 """The default wait of `run`, in seconds."""
 
 
+class Enqueueing(Protocol):
+    """What a task function needs of its queue, which may have partitions."""
+
+    def enqueue(self, *args: Any, **options: Any) -> Receipt: ...
+
+    def run_to_end(self, *args: Any, **options: Any) -> tuple[str, Outcome]: ...
+
+    def ended(self, id: str, timeout: Seconds = 60.0) -> Outcome: ...
+
+    def updates(
+        self, id: str, *, timeout: Seconds | None = None, interval: Seconds = 1.0
+    ) -> Iterator[TaskUpdate]: ...
+
+
 class QueueTask(TaskFunction[Q, P, C, T]):
     """A function whose calls can be tasks of a queue. If you call it, it runs as a normal function.
 
         receipt = send.enqueue("ann@example.org", body="Hello")
         receipt = send.options(delay=60, priority=1).enqueue("bob@example.org")
+        length = receipt.result(timeout=30)
         length = send.run("cleo@example.org")
 
     The arguments are checked against the annotations. BadArgument names an argument that does not fit.
     """
 
-    def __init__(self, queue: Producing, function: Callable[Q, C], options: TaskOptions, own: FunctionOptions) -> None:
+    def __init__(self, queue: Enqueueing, function: Callable[Q, C], options: TaskOptions, own: FunctionOptions) -> None:
         super().__init__(function, options, own)
         self._queue = queue
 
-    def enqueue(self, *args: P.args, **kwargs: P.kwargs) -> Receipt:
-        """Enqueue a call. Answer and errors are those of `Queue.enqueue`."""
+    @classmethod
+    def bound(cls, queue: Enqueueing, task: TaskFunction[Q, P, C, T]) -> Self:
+        """Return the same function, which enqueues into this queue."""
+        bound = cls(queue, task.function, task._options, task.own)
+        bound.upgrades = task.upgrades
+        return bound
+
+    def enqueue(self, *args: P.args, **kwargs: P.kwargs) -> Receipt[T]:
+        """Enqueue a call. Errors are those of `Queue.enqueue`. The receipt knows the type of the result."""
         options = self._without(("wait",))
-        return self._queue.enqueue(self.signature.dump(args, kwargs), kind=self.kind, **cast(Any, options))
+        receipt = self._queue.enqueue(self.signature.dump(args, kwargs), kind=self.kind, **options)
+        return Receipt(receipt.status, receipt.id, self)
 
     def run(self, *args: P.args, **kwargs: P.kwargs) -> T:
         """Enqueue a call and wait for its result, 60 s or `options(wait=…)`. Errors are those of `Queue.result`."""
         options: dict[str, Any] = {"wait": LONGEST_RUN, **self._without(()), "kind": self.kind}
-        id, outcome = self._queue.run_to_end(self.signature.dump(args, kwargs), **options)
+        return self._result(*self._queue.run_to_end(self.signature.dump(args, kwargs), **options))
+
+    def result(self, id: str, timeout: Seconds = 60.0) -> T:
+        """Wait for the end of a call that was enqueued earlier, also by another process, and return its result.
+
+        It is checked by the return annotation: AdeqError says that it does not fit. Other errors are those of
+        `Queue.result`.
+        """
+        return self._result(id, self._queue.ended(id, timeout))
+
+    def updates(self, id: str, *, timeout: Seconds | None = None, interval: Seconds = 1.0) -> Iterator[TaskUpdate]:
+        """Iterate over what happens to a call until it has ended; see `Queue.updates`."""
+        return self._queue.updates(id, timeout=timeout, interval=interval)
+
+    def _result(self, id: str, outcome: Outcome) -> T:
         result_of(id, outcome)
         return cast(T, self.signature.load_result(outcome.data or b""))
 

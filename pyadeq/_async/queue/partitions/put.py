@@ -8,7 +8,7 @@ from typing import Any
 
 from pyadeq._async.queue.partitions.follow import FollowingPart
 from pyadeq._async.queue.produce import as_task, carrying, ids_of
-from pyadeq._async.queue.results import Receipt, bound, bound_or_none
+from pyadeq._async.queue.results import Receipt, bound, bound_or_none, result_of
 from pyadeq._core.kernel.options import refuse_single
 from pyadeq._core.queue.items import item
 from pyadeq._core.queue.partition_delivery import Delivery, Parcel
@@ -16,7 +16,9 @@ from pyadeq._core.queue.partitions import PartitionMap
 from pyadeq._twins import aio_sleep
 from pyadeq.errors import AdeqError, DurabilityError, TransportError, UnknownTask
 from pyadeq.ids import new_ulid
+from pyadeq.models.base import Seconds, to_ms
 from pyadeq.models.queue import Task
+from pyadeq.models.worker import Outcome
 
 LEARNS_FOR = 5.0
 """Seconds to wait for the new map, after a partition has answered with a newer epoch."""
@@ -37,6 +39,16 @@ class Putting(FollowingPart):
         to the next partition in turn.
         """
         return (await self.enqueue_many([Task.model_construct(payload=payload, id=id, **task)], rid=rid))[0]
+
+    async def run(self, payload: Any = None, *, wait: Seconds = 60.0, **options: Any) -> Any:
+        """Enqueue a task and wait for its result, at most `wait` seconds; see `Queue.run`."""
+        return result_of(*await self.run_to_end(payload, wait=wait, **options))
+
+    async def run_to_end(self, payload: Any = None, *, wait: Seconds = 60.0, **options: Any) -> tuple[str, Outcome]:
+        """Enqueue a task and wait for its end, however it ends. Returns its id and its outcome. Raises WaitTimeout."""
+        until = monotonic() + to_ms("wait", wait) / 1000
+        receipt = await self.enqueue(payload, **{"reply": True, **options})
+        return receipt.id, await self.ended(receipt.id, max(until - monotonic(), 0.0))
 
     async def enqueue_many(self, tasks: Iterable[Any], *, rid: str | None = None) -> list[Receipt]:
         """Enqueue many tasks: Task models, or payloads; those of one partition in their order.

@@ -29,10 +29,7 @@ _OF_ONE = "tell the partition: `part(tag)`"
 _WORKER = "a `Worker` does it for all partitions"
 ABSENT = {
     "enqueue_stream": "`enqueue_many`, a part at a time",
-    "run": "`enqueue` and `result`",
-    "run_to_end": "`enqueue` and `ended`",
     "mailbox": "a scope is one lane of one partition: `part(tag).mailbox(scope)`",
-    "bind": "decorate with a free `Tasks`, and enqueue its payload",
     "inspect.get_many": "`get`, one by one",
     "inspect.list": "a page is of one partition: `iterate`, or `part(tag).list()`",
     "workers.register": _WORKER,

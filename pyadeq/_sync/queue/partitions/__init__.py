@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, ParamSpec, TypeVar
 
 from pyadeq._sync.kernel.runner import Runner
 from pyadeq._sync.queue import Queue
@@ -21,13 +21,20 @@ from pyadeq._sync.queue.partitions.areas import (
 from pyadeq._sync.queue.partitions.put import Putting
 from pyadeq._sync.queue.partitions.settings import settle_in
 from pyadeq._sync.queue.partitions.work import TakingPart
+from pyadeq._sync.queue.tasks import QueueTask
 from pyadeq._core.kernel.areas import AreaOf, forward, named
 from pyadeq._core.kernel.options import checked_list
 from pyadeq._core.queue.partitions import WHOLE, PartitionMap, make_tags
+from pyadeq._tasks.functions import TaskFunction
 from pyadeq.errors import ConflictError
 from pyadeq.ids import new_ulid
 from pyadeq.models.partition import Partition
 from pyadeq.models.queue import CancelStatus, State, TaskView
+
+Q = ParamSpec("Q")
+P = ParamSpec("P")
+C = TypeVar("C")
+T = TypeVar("T")
 
 
 @named
@@ -180,6 +187,10 @@ class PartitionedQueue(Putting, TakingPart):
             self._runner.send(self.part(tag).calls.partition(known.epoch, (), new_ulid()))
 
     # Tasks
+
+    def bind(self, task: TaskFunction[Q, P, C, T]) -> QueueTask[Q, P, C, T]:
+        """Return a function of a `Tasks` that enqueues into this queue; see `Queue.bind`."""
+        return QueueTask[Q, P, C, T].bound(self, task)
 
     def cancel(self, id: str, tree: bool = False) -> CancelStatus:
         """Cancel a task. A waiting task is `cancelled` at once, a running task is `cancelling`; see `Queue.cancel`."""
