@@ -506,6 +506,7 @@ def test_diff_of_a_revision_that_is_not_kept(domain: Domain) -> None:
     assert (found["before"], found["diff"], found["now"]) == (None, None, {"description": "Less \u202e"})
 
 
+@pytest.mark.slow
 def test_watch(domain: Domain) -> None:
     changes = domain.client.changes(domain.name)
 

@@ -23,6 +23,7 @@ def cluster(binary: Path) -> Iterator[ThreePrimaries]:
         yield cluster
 
 
+@pytest.mark.slow
 def test_queues_of_all_servers(cluster: ThreePrimaries, tmp_path: Path) -> None:
     file = tmp_path / "tasks"
     file.write_text("{}\n" * 1200)

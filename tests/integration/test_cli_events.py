@@ -40,6 +40,7 @@ def test_events_are_read_and_acknowledged(url: str, base_name: str) -> None:
         assert "has no group 'audit'" in run(url, "events", "read", "audit", *stream).stderr
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("form", ["jsonl", "json", "table"])
 def test_events_that_nobody_could_read_are_not_acknowledged(url: str, base_name: str, form: str) -> None:
     """The program behind the pipe has ended, and Python keeps what is printed until its buffer is full."""

@@ -248,6 +248,7 @@ def test_watch_shows_the_past(url: str, base_name: str) -> None:
         assert "v1.2" in terminal.seen
 
 
+@pytest.mark.slow
 def test_watch_counts_what_happens(url: str, queue: Queue) -> None:
     command = [*COMMAND, "queue", "watch", queue.name, "--interval", "100ms", "--url", url, "-o", "jsonl"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment()) as child:

@@ -345,6 +345,7 @@ def test_watch_keeps_what_the_tier_hides(url: str, queue: Queue) -> None:
         assert "secret" not in ended.stdout
 
 
+@pytest.mark.slow
 def test_watch_of_a_task_whose_record_is_not_kept(url: str, queue: Queue) -> None:
     queue.configure(finished_max=0)
     queue.enqueue(id="t1", reply=True)
@@ -421,6 +422,7 @@ def test_dlq_retry(url: str, queue: Queue) -> None:
     assert (queue.stats().dead, queue.stats().ready) == (0, 3)
 
 
+@pytest.mark.slow
 def test_dlq_abandon(url: str, queue: Queue) -> None:
     ids = die(queue, Task(kind="k1"), Task(kind="k2"), Task(kind="k2"), Task())
     arguments = ["dlq", "abandon", queue.name, "--url", url]

@@ -120,6 +120,7 @@ def test_a_secret_is_random() -> None:
     assert first.startswith("whsec_")
 
 
+@pytest.mark.slow
 def test_try_out_and_replay(client: Adeq, run: Any, url: str, base_name: str, tmp_path: Path) -> None:
     fails = iter([True])
 

@@ -123,6 +123,7 @@ def test_what_contradicts_the_queue_is_refused(
     assert line.startswith(f"adeq: {message}")
 
 
+@pytest.mark.slow
 def test_the_same_said_twice_is_no_contradiction(start: Start, tmp_path: Path, url: str, base_name: str) -> None:
     (tmp_path / "homes.py").write_text(HOMES)
     said = {"ADEQ_URL": url, "ADEQ_QUEUE": base_name, "ADEQ_PREFIX": "own"}
@@ -143,6 +144,7 @@ def test_what_is_no_handler_is_refused(refused: Refused, tmp_path: Path, url: st
     assert refused(f"jobs:{name}", ADEQ_URL=url).startswith(f"adeq: {message}")
 
 
+@pytest.mark.slow
 def test_workers_are_listed_and_shown(start: Start, queue: Queue, place: dict[str, Any]) -> None:
     start(
         "jobs:hang",
@@ -180,6 +182,7 @@ def test_workers_are_listed_and_shown(start: Start, queue: Queue, place: dict[st
     assert "there is no 'nowhere'" in error(1, "worker", "ls", **{**place, "ADEQ_QUEUE": "nowhere"})
 
 
+@pytest.mark.slow
 def test_a_worker_is_quiet_until_it_is_told_to_go_on(start: Start, queue: Queue, place: dict[str, Any]) -> None:
     worker = start("jobs:handle", "--name", "w1", "--health", "0")
     wait_until(lambda: queue.stats().workers == 1)
@@ -207,6 +210,7 @@ def test_workers_are_resized(start: Start, queue: Queue, place: dict[str, Any]) 
     assert answer("worker", "show", "w1", **place)["wanted"] == 3
 
 
+@pytest.mark.slow
 def test_workers_are_stopped(start: Start, queue: Queue, place: dict[str, Any]) -> None:
     first, second = start("jobs:handle", "--name", "w1"), start("jobs:handle", "--name", "w2")
     wait_until(lambda: queue.stats().workers == 2)
@@ -272,6 +276,7 @@ def test_all_are_asked_only_after_a_yes(queue: Queue, place: dict[str, Any]) -> 
     assert "steers all workers of queue" in error(2, "worker", "stop", "--all", **place)
 
 
+@pytest.mark.slow
 def test_a_loop_that_stands_still_is_seen(start: Start, queue: Queue, tmp_path: Path) -> None:
     worker = start("jobs:stand_still", "--health", "0", "--health-after", "1", "--lease", "5")
     wait_until(lambda: probe(worker, "/ready")[0] == 200)

@@ -64,6 +64,7 @@ def test_it_knows_its_queue_and_its_worker(start: Start, queue: Queue) -> None:
     assert get(queue, id).result == f"{queue.name} w1"
 
 
+@pytest.mark.slow
 def test_progress_of_a_program_is_seen_while_it_runs(
     start: Start, client: redis.Redis, queue: Queue, place: dict[str, Any], tmp_path: Path
 ) -> None:
@@ -101,6 +102,7 @@ def test_the_end_of_a_run_ends_its_tree(start: Start, queue: Queue, tmp_path: Pa
     assert not any(map(alive, map(int, pids.read_text().split())))
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not LINUX, reason="elsewhere only the process group is ended")
 def test_nothing_is_left_of_a_killed_worker(start: Start, queue: Queue, tmp_path: Path) -> None:
     script = "(sleep 1000)& echo $! $$ > pids; sleep 1000"

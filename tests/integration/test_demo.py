@@ -104,6 +104,7 @@ def alive(pid: int) -> bool:
         return False
 
 
+@pytest.mark.slow
 @linux
 @pytest.mark.parametrize("number", slow_after(1, [signal.SIGKILL, signal.SIGINT]))
 def test_nothing_outlives_it(number: signal.Signals) -> None:

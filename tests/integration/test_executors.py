@@ -252,6 +252,7 @@ async def test_a_worker_that_is_told_to_stop_kills_its_processes(queue: Queue) -
     assert (await state(queue, "t", "ready")).attempts == 0
 
 
+@pytest.mark.slow
 async def test_a_process_ends_with_its_worker_process(url: str, base_name: str, queue: Queue, tmp_path: Path) -> None:
     program = tmp_path / "program.py"
     program.write_text(

@@ -35,6 +35,7 @@ __all__ = ["adeq", "queue"]  # fixtures
 pytestmark = pytest.mark.any_engine
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("block", "keeping"),
     slow_after(1, [(keep_the_gil, {"process"}), (block_the_loop, {"thread", "process"})]),
@@ -57,6 +58,7 @@ def tells(all_heard: list[Heard], interruption: tuple[str, str]) -> bool:
     return any(interruption in heard.interrupted for heard in all_heard)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("way", WAYS)
 async def test_it_renews_until_a_lease_is_dropped(queue: Queue, way: str) -> None:
     async with renewing(way, queue, ignore) as renewal:

@@ -93,6 +93,7 @@ async def program(url: str, name: str, *arguments: str) -> AsyncIterator[tuple[a
         await process.communicate()
 
 
+@pytest.mark.slow
 async def test_a_worker_that_is_stopped_loses_its_lease(queue: Queue, url: str, base_name: str) -> None:
     (task,) = await queue.enqueue_many(["work"])
     async with program(url, base_name) as (worker, pid, _):
@@ -112,6 +113,7 @@ async def test_a_worker_that_is_stopped_loses_its_lease(queue: Queue, url: str, 
             assert said == b"cancelled\n"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("way", ["alone", "fork"])
 async def test_the_helper_ends_with_a_worker_that_is_killed(queue: Queue, url: str, base_name: str, way: str) -> None:
     await queue.enqueue("work")

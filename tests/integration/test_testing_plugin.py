@@ -166,6 +166,7 @@ def test_is_no_async_test(aio_adeq):
 """
 
 
+@pytest.mark.slow
 def test_what_a_failing_test_shows(project: Project) -> None:
     project.write("test_mail.py", FAILING)
     output = project.run("-p", "no:randomly")

@@ -32,6 +32,7 @@ async def finished(queue: Queue) -> int:
     return (await queue.stats()).finished
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("comes_back", "concurrency"), [(True, 5), (False, 5), (True, 20)])
 async def test_what_runs_is_settled_once_and_nothing_new_is_taken(
     primary: EmbeddedServer, replica: EmbeddedServer, comes_back: bool, concurrency: int

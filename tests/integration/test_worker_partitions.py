@@ -47,6 +47,7 @@ async def finished(queue: PartitionedQueue) -> int:
     return (await queue.stats()).finished
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("renew", slow_after(1, ["process", "loop", "thread"]))
 async def test_each_lease_is_kept_where_it_is(queue: PartitionedQueue, renew: Any) -> None:
     """All run for longer than a lease, at a time."""

@@ -185,6 +185,7 @@ def test_the_first_signal_drains_and_gives_the_rest_back(start: Start, queue: Qu
     assert (queue.stats().workers, queue.stats().running) == (0, 0)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("payload", slow_after(1, [{"hang": True}, {"thread": True}]))
 def test_the_second_signal_gives_all_back_at_once(start: Start, queue: Queue, payload: dict[str, bool]) -> None:
     queue.enqueue(payload, id="long")
@@ -269,6 +270,7 @@ def test_lanes_are_taken_from_the_options(start: Start, queue: Queue) -> None:
     assert get(queue, "other").state == "ready"
 
 
+@pytest.mark.slow
 def test_a_replaced_worker_ends_with_1(start: Start, queue: Queue) -> None:
     worker = start("--name", "w1")
     wait_until(lambda: queue.stats().workers == 1)

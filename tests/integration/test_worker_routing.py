@@ -94,6 +94,7 @@ def test_a_name_has_one_holder(workers: Workers, queue: Queue) -> None:
     assert queue.enqueue(lane="group/pool/inst/box", reply=True).result(DEADLINE) == "box"
 
 
+@pytest.mark.slow
 def test_two_groups_may_each_have_an_instance_of_one_name(workers: Workers, queue: Queue) -> None:
     for group in ("io", "gpu"):
         workers.start(f"{group}:1", "--group", group, "--instance", "1")

@@ -32,6 +32,7 @@ def start(tmp_path: Path, url: str) -> Iterator[Start]:
         yield start
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("handler", slow_after(1, ["jobs:plain", "jobs:queue"]))
 def test_workers_take_care_and_work(start: Start, url: str, tmp_path: Path, handler: str) -> None:
     """Two of them. One is killed."""
@@ -54,6 +55,7 @@ def test_workers_take_care_and_work(start: Start, url: str, tmp_path: Path, hand
         assert "no care" not in workers[1].log
 
 
+@pytest.mark.slow
 def test_a_server_that_comes_back_is_taken_care_of(start: Start, binary: Path, tmp_path: Path) -> None:
     archive = Archive(str(tmp_path / "archive"))
     with EmbeddedServer(binary=binary, appendfsync="always") as server, Adeq.from_url(server.url) as client:

@@ -227,6 +227,7 @@ WRITTEN = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("language", languages())
 def test_a_client_in_another_language_takes_both_bases(
     scripts: Library, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, language: str

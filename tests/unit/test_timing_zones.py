@@ -123,6 +123,7 @@ def found(cron: Cron, begin: int, end: int) -> list[int]:
     return [at // 1000 for at in takewhile(lambda at: at < end * 1000, times(cron, begin * 1000 - 1))]
 
 
+@pytest.mark.slow
 @settings(max_examples=examples(150, 500))
 @given(
     where=st.deferred(lambda: st.sampled_from(unusual())),

@@ -94,6 +94,7 @@ def test_a_lock_is_held_renewed_and_handed_over(off: float, adeq: Adeq, base_nam
         assert heir.result(DEADLINE).fence > grant.fence
 
 
+@pytest.mark.slow
 def test_a_clock_that_steps_while_it_waits_and_holds(
     adeq: Adeq, base_name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -205,6 +205,7 @@ def count_refusals(server: EmbeddedServer) -> int:
     )
 
 
+@pytest.mark.slow
 @every_fault
 def test_a_lock_is_kept_until_it_is_over(server: EmbeddedServer, adeq: Adeq, base_name: str, fault: Fault) -> None:
     locks = adeq.locks(base_name)

@@ -85,6 +85,7 @@ def client(url: str, base_name: str) -> Iterator[Adeq]:
         yield client
 
 
+@pytest.mark.slow
 def test_without_a_token_it_makes_one_for_itself(client: Adeq, place: dict[str, Any]) -> None:
     with serving(*ANY_PORT, **place) as service:
         token = service.said["token"]
@@ -110,6 +111,7 @@ def test_with_a_token_no_other_is_made(client: Adeq, place: dict[str, Any]) -> N
         wait_until(lambda: service.http.get(f"{TASKS}?state=ready", headers=bearer).status_code == 401)
 
 
+@pytest.mark.slow
 def test_rebinding_and_other_sites(place: dict[str, Any]) -> None:
     with serving(*ANY_PORT, "--trusted-host", "*.example.org", **place) as service:
         port = service.said["at"].rpartition(":")[2]
@@ -300,6 +302,7 @@ def test_the_server_away(place: dict[str, Any]) -> None:
     assert done.status == 3
 
 
+@pytest.mark.slow
 def test_headers_without_end_are_refused(place: dict[str, Any]) -> None:
     with serving("--no-auth", *ANY_PORT, **place) as service:
         try:
