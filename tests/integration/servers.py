@@ -167,9 +167,15 @@ class Watched:
         self._stack.close()
 
     def fail_over(self) -> None:
-        """Make the replica the primary, and wait until it is. A sentinel may give up what it has accepted: ask again."""
+        """Make the replica the primary, and wait until it is."""
         with redis.Redis(port=self.sentinel_port) as sentinel:
-            wait_until(lambda: _is_primary(self.replica) or (_accepts(sentinel, "SENTINEL FAILOVER", "adeq") and False))
+
+            def is_over() -> bool:
+                if not _is_primary(self.replica):
+                    _accepts(sentinel, "SENTINEL FAILOVER", "adeq")  # a sentinel may give up what it has accepted
+                return _is_primary(self.replica)
+
+            wait_until(is_over)
 
     def _start_sentinel(self, binary: Path) -> int:
         folder = Path(self._stack.enter_context(tempfile.TemporaryDirectory(prefix="adeq-")))
