@@ -13,9 +13,9 @@ from __future__ import annotations
 import json
 import math
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from socket import AF_INET6, SHUT_RDWR, socket
 from types import TracebackType
@@ -40,6 +40,7 @@ class Health:
     done, failed: how many attempts have ended, and how many of them failed.
     put_aside: how many times a task was put aside because its kind or version is unknown.
     ignored_arguments: how many arguments of tasks were ignored because the function does not have them.
+    loop_blocks: how many times a blocked event loop was reported.
     """
 
     loop_age: float
@@ -51,6 +52,15 @@ class Health:
     failed: int
     put_aside: int = 0
     ignored_arguments: int = 0
+    loop_blocks: int = 0
+
+    @classmethod
+    def together(cls, healths: Sequence[Health]) -> Health:
+        """Return the health of several workers as if they were one: the worst ages, the sums of the numbers."""
+        ages = {name: max(getattr(health, name) for health in healths) for name in ("loop_age", "server_age")}
+        names = [one.name for one in fields(cls) if one.name not in (*ages, "mode")]
+        sums = {name: sum(getattr(health, name) for health in healths) for name in names}
+        return cls(**ages, **sums, mode=next((health.mode for health in healths if health.mode != "run"), "run"))
 
 
 class HealthServer:

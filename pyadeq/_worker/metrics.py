@@ -48,6 +48,9 @@ class HealthCollector(Collector):
             "Arguments of tasks that were ignored because the function does not have them.",
             health["ignored_arguments"],
         )
+        yield CounterMetricFamily(
+            "adeq_worker_loop_blocks", "Times that a blocked event loop was reported.", health["loop_blocks"]
+        )
 
 
 def exposition(health: Mapping[str, Any]) -> bytes:

@@ -73,6 +73,8 @@ class Runs:
         """Those that were cancelled, have no lease any more, and clean up."""
         self.acks: list[Ack] = []
         self.fails: list[Failure] = []
+        self.cut_short = False
+        """Whether a handler was cancelled. Its thread, if it has one, may still run."""
         self.aside: list[Aside] = []
         """Tasks to put aside, because this worker does not know them."""
         self._queue = queue
@@ -275,7 +277,7 @@ class Runs:
         self._cancel(run, "timed_out")
 
     def _cancel(self, run: Run, why: str) -> None:
-        run.cancelled = True
+        run.cancelled = self.cut_short = True
         run.context.interrupt(why)
         run.task.cancel()
 

@@ -1,4 +1,4 @@
-"""Tells when a handler blocks the event loop of its worker, and which one it is, while it does so."""
+"""Reports when something blocks the event loop of workers: which task, and the stack of its thread."""
 
 from __future__ import annotations
 
@@ -6,81 +6,132 @@ import asyncio
 import logging
 import sys
 import threading
-from collections.abc import Callable
-from contextlib import suppress
+import traceback
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from time import monotonic
 
 from pyadeq.models.queue import Lease
 
 PART = 1 / 3
-"""Warn if the loop has been blocked for this fraction of the lease."""
-LEAST = 1.5  # seconds; a healthy loop moves every 0.5
+"""By default, a block is reported when it has lasted for this fraction of the lease."""
+LEAST = 1.5  # seconds, by default; a healthy loop moves every 0.5
 # Seconds between checks, and until the second check of a blocked loop: if the whole process was stopped, the loop has
 # moved by then.
 LOOK, AGAIN = 0.5, 0.1
+MOST_FRAMES = 20
 LIBRARY = str(Path(asyncio.__file__).parent)
 
 log = logging.getLogger("pyadeq.worker")
 
 
-class Watch:
-    """A daemon thread that looks at the event loop in which it was started. It warns of each kind of task once.
+class Watched:
+    """What the watch knows of a worker.
 
-    moved: when the loop moved last, by the monotonic clock. lease: how many seconds leases last. lease_of: the lease of
-    a handler, by its asyncio task.
+    after: how many seconds a block lasts until it is reported; inf: it is not reported. lease_of: the lease of a
+    handler, by its asyncio task.
+    moved: when the loop moved last, by the monotonic clock. blocks: how many blocks were reported.
     """
 
-    def __init__(
-        self,
-        moved: Callable[[], float],
-        lease: Callable[[], float],
-        lease_of: Callable[[asyncio.Task[object]], Lease | None],
-    ) -> None:
-        self._moved = moved
-        self._lease = lease
-        self._lease_of = lease_of
-        self._told: set[str | None] = set()
+    def __init__(self, after: Callable[[], float], lease_of: Callable[[asyncio.Task[object]], Lease | None]) -> None:
+        self.after = after
+        self.lease_of = lease_of
+        self.moved = monotonic()
+        self.blocks = 0
+
+
+class Watch:
+    """A daemon thread that looks at one event loop, while workers run there. It reports each block once."""
+
+    def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
+        self._loop = loop
+        self._thread = threading.get_ident()
+        self._workers: tuple[Watched, ...] = ()
         self._ended = threading.Event()
+        self._moved = 0.0
+        self._timer: asyncio.TimerHandle
+        self._tick()
+        threading.Thread(target=self._look, name="pyadeq-watch", daemon=True).start()
 
-    def start(self) -> None:
-        """Begin to look."""
-        loop, thread = asyncio.get_running_loop(), threading.get_ident()
-        threading.Thread(target=self._look, args=[loop, thread], name="pyadeq-watch", daemon=True).start()
+    def add(self, worker: Watched) -> None:
+        """Watch for this worker, too."""
+        self._workers = (*self._workers, worker)
+        self._timer.cancel()
+        self._tick()
 
-    def stop(self) -> None:
-        """Look no more."""
-        self._ended.set()
+    def remove(self, worker: Watched) -> bool:
+        """Watch for this worker no more. Returns whether the watch has ended, because there is no other."""
+        self._workers = tuple(other for other in self._workers if other is not worker)
+        if not self._workers:
+            self._timer.cancel()
+            self._ended.set()
+        return not self._workers
 
-    def _look(self, loop: asyncio.AbstractEventLoop, thread: int) -> None:
-        while not self._ended.wait(LOOK):
-            moved = self._moved()
+    def _after(self) -> float:
+        return min((worker.after() for worker in self._workers), default=LEAST)
+
+    def _pause(self) -> float:
+        return min(LOOK, self._after() / 4)
+
+    def _tick(self) -> None:
+        self._moved = monotonic()
+        for worker in self._workers:
+            worker.moved = self._moved
+        self._timer = self._loop.call_later(self._pause(), self._tick)
+
+    def _look(self) -> None:
+        reported = 0.0
+        while not self._ended.wait(self._pause()):
+            moved = self._moved
             still = monotonic() - moved
-            if still > max(self._lease() * PART, LEAST) and not self._ended.wait(AGAIN) and self._moved() == moved:
+            if moved == reported or still <= self._after() or self._ended.wait(min(AGAIN, self._pause())):
+                continue
+            if self._moved == moved:
                 with suppress(RuntimeError):  # the set of tasks may change during the iteration
-                    self._tell(loop, thread, still)
+                    self._report(still)
+                    reported = moved
 
-    def _tell(self, loop: asyncio.AbstractEventLoop, thread: int, still: float) -> None:
-        task = asyncio.current_task(loop)
-        lease = self._lease_of(task) if task else None
-        kind = lease.kind if lease else None
-        if kind in self._told:
+    def _report(self, still: float) -> None:
+        frame = sys._current_frames().get(self._thread)
+        task = asyncio.current_task(self._loop)
+        found = [(worker, task and worker.lease_of(task)) for worker in self._workers]
+        if not found:
             return
-        self._told.add(kind)
-        kind_of = f" (kind {lease.kind!r})" if lease and lease.kind else ""
-        whose = f"the handler of task {lease.id}{kind_of}" if lease else "something other than a handler"
+        worker, lease = next((one for one in found if one[1]), found[0])
+        worker.blocks += 1
+        kind = f" (kind {lease.kind!r})" if lease and lease.kind else ""
+        # the stack has names and lines of the source, and no values
         log.warning(
-            "%s has blocked the event loop for %.1f s, at %s: no other task of this worker continues meanwhile; make "
-            "the handler a plain function, which runs in a thread, or run what blocks with asyncio.to_thread",
-            whose,
+            "%s has blocked the event loop for %.1f s: no other task of this process continues meanwhile; make the "
+            "handler a plain function, which runs in a thread, or run what blocks with asyncio.to_thread\n%s",
+            f"the handler of task {lease.id}{kind}" if lease else "something other than a handler",
             still,
-            _place(thread),
+            "".join(traceback.format_list(traceback.extract_stack(frame)[_first(frame) :][-MOST_FRAMES:])).rstrip(),
         )
 
 
-def _place(thread: int) -> str:
-    """Return the innermost line of a thread that is not asyncio's."""
-    frame = sys._current_frames().get(thread)
-    while frame is not None and frame.f_code.co_filename.startswith(LIBRARY):
-        frame = frame.f_back
-    return f"{frame.f_code.co_filename}:{frame.f_lineno}" if frame else "an unknown place"
+def _first(frame: object) -> int:
+    """Return where, in a stack, the event loop ends and its callback begins."""
+    names = []
+    while frame is not None:
+        code = frame.f_code  # type: ignore[attr-defined]
+        names.append(code.co_name == "_run" and code.co_filename.startswith(LIBRARY))
+        frame = frame.f_back  # type: ignore[attr-defined]
+    return len(names) - names.index(True) if True in names else 0
+
+
+_watches: dict[asyncio.AbstractEventLoop, Watch] = {}
+
+
+@contextmanager
+def watched(worker: Watched) -> Iterator[None]:
+    """Watch the running event loop for a worker. All workers of a loop share a watch."""
+    loop = asyncio.get_running_loop()
+    watch = _watches.get(loop) or _watches.setdefault(loop, Watch(loop))
+    watch.add(worker)
+    try:
+        yield
+    finally:
+        if watch.remove(worker):
+            del _watches[loop]

@@ -13,12 +13,14 @@ from functools import partial
 from time import monotonic
 from typing import Any, Literal, TypeAlias
 
+from pyadeq._async.kernel.client import Adeq
 from pyadeq._async.queue import Queue
 from pyadeq._async.queue.partitions import PartitionedQueue
 from pyadeq._core.kernel.options import checked_list
 from pyadeq._core.queue.failures import FAILURES, Failures
 from pyadeq._core.queue.items import MAX_ITEMS, checked_lanes
 from pyadeq._tasks.executors import Executors
+from pyadeq._worker.connections import client_of
 from pyadeq._worker.ends import Ends
 from pyadeq._worker.health import Health
 from pyadeq._worker.listener import Listener
@@ -31,7 +33,7 @@ from pyadeq._worker.runs import Runs
 from pyadeq._worker.scheduling import Scheduler
 from pyadeq._worker.settling import Claims, Pulse, Settling, Wanted
 from pyadeq._worker.unknown import UNKNOWN_FOR, Unknown
-from pyadeq._worker.watch import Watch
+from pyadeq._worker.watch import LEAST, PART, Watched, watched
 from pyadeq.errors import AdeqError, ConfigError, TransportError, WorkerReplaced
 from pyadeq.ids import default_worker_name
 from pyadeq.keys import check_name
@@ -42,7 +44,7 @@ from pyadeq.models.worker import WorkerMode
 Hook: TypeAlias = Callable[[], Any]
 
 CLEAN_UP = 5.0
-TICK = 0.5
+SHORTEST_BLOCK = 0.1
 STOPPING = (signal.SIGTERM, signal.SIGINT)
 log = logging.getLogger("pyadeq.worker")
 # the queue and name of each worker that runs in this process
@@ -71,6 +73,8 @@ class Worker:
     grace: seconds that running handlers have after `stop`. Then they are cancelled and their tasks are returned.
     unknown_for: seconds for which tasks of a kind or version that the handler, a `Tasks`, does not know are put aside
     for other workers. Then they are dead; 0: at once.
+    blocked_after: seconds for which a handler may block the event loop until it is reported, with its stack. 0: never.
+    The default is a third of the lease, but at least 1.5 s.
     middleware: functions that get the lease and the next function to call.
     on_start, on_stop: called before the first claim, and after all tasks are returned. If on_start raises an error,
     `run` does.
@@ -95,6 +99,7 @@ class Worker:
         renew: Literal["thread", "loop", "process"] = "thread",
         failures: Failures = FAILURES,
         unknown_for: Seconds = UNKNOWN_FOR,
+        blocked_after: Seconds | None = None,
         middleware: Sequence[Any] = (),
         on_start: Hook | None = None,
         on_stop: Hook | None = None,
@@ -108,17 +113,15 @@ class Worker:
             handler = handler.tasks
         prepared: Callable[[Lease], Awaitable[Any]] = prepare(handler, middleware)
         self._lease = to_ms("lease", lease) / 1000
-        self._grace = to_ms("grace", grace) / 1000
+        self.grace = _seconds("grace", grace, "0 s and more")
         if self._lease and self._lease < SHORTEST_LEASE:
             raise ConfigError(f"lease: {lease!r} is not accepted; allowed: 0 (the queue's setting), or 1 s and more")
-        own_timeout = to_ms("timeout", timeout) / 1000
-        if own_timeout < 0:
-            raise ConfigError(f"timeout: {timeout!r} is not accepted; allowed: 0 (no limit), or more seconds")
-        if self._grace < 0:
-            raise ConfigError(f"grace: {grace!r} is not accepted; allowed: 0 s and more")
-        unknown_limit = to_ms("unknown_for", unknown_for) / 1000
-        if unknown_limit < 0:
-            raise ConfigError(f"unknown_for: {unknown_for!r} is not accepted; allowed: 0 s (dead at once) and more")
+        own_timeout = _seconds("timeout", timeout, "0 (no limit), or more seconds")
+        unknown_limit = _seconds("unknown_for", unknown_for, "0 s (dead at once) and more")
+        self._blocked_after = None
+        if blocked_after is not None:
+            allowed = f"0 (never), or {SHORTEST_BLOCK} s and more"
+            self._blocked_after = _seconds("blocked_after", blocked_after, allowed, SHORTEST_BLOCK)
         for hook, called in (("on_start", on_start), ("on_stop", on_stop)):
             if called is not None and not callable(called):
                 raise ConfigError(f"{hook}: {called!r} is not accepted; allowed: a function, or None")
@@ -127,6 +130,7 @@ class Worker:
         self.group = group if group is None else check_name("group", group)
         if instance is not None and group is None:
             raise ConfigError("instance: it goes with a group; name the group, too")
+        self.named = name is not None or instance is not None
         name = name or (default_worker_name() if instance is None else f"{group}:{instance}")
         self.name = check_name("name", name, "id")
         self.instance = None if group is None else check_name("instance", instance or name)
@@ -139,7 +143,6 @@ class Worker:
         self._mode: WorkerMode = "run"
         self._heard = Heard()
         self._started = False
-        self._moved = monotonic()
         self._pulse = Pulse()
         self._outage = Outage()
         self._unknown = Unknown(unknown_limit)
@@ -162,7 +165,7 @@ class Worker:
             asked, self.name, claim=self._claim, woken=self._go_on, asked=self._ask, broken=self._break
         )
         self._scheduler = Scheduler(asked)
-        self._watch = Watch(lambda: self._moved, lambda: self._listener.lease, self._runs.lease_of)
+        self._watched = Watched(self._longest_block, self._runs.lease_of)
         claims = Claims(self.name, self.lanes, lane_first, self._lease)
         self._settling = Settling(
             asked,
@@ -187,6 +190,16 @@ class Worker:
         """How many attempts it has settled, including failed ones."""
         return self._settling.done
 
+    @property
+    def adeq(self) -> Adeq:
+        """The client of its queue."""
+        return client_of(self._queue)
+
+    @property
+    def cut_short(self) -> bool:
+        """Whether a handler was cancelled. If it runs in a thread, it may run on after the end of the worker."""
+        return self._runs.cut_short
+
     def stop(self) -> None:
         """Claim no more, let handlers finish within the grace time, return the rest. A second call ends the grace time.
 
@@ -200,7 +213,7 @@ class Worker:
         if self._mode != "restart":
             self._mode = "stop"
         holding = self._runs.busy or self._runs.unsettled
-        grace = self._grace if holding else min(self._grace, LAST_CALL)
+        grace = self.grace if holding else min(self.grace, LAST_CALL)
         asyncio.get_running_loop().call_later(grace, self._end_grace)
         self._give_way()
 
@@ -229,7 +242,7 @@ class Worker:
         """Return its health. It can be called from any thread."""
         now = monotonic()
         return Health(
-            loop_age=now - self._moved,
+            loop_age=now - self._watched.moved,
             server_age=now - self._settling.answered if self._settling.answered else math.inf,
             running=self._runs.busy,
             concurrency=self.concurrency,
@@ -238,6 +251,7 @@ class Worker:
             failed=self._settling.failed,
             put_aside=self._settling.put_aside,
             ignored_arguments=self._unknown.ignored,
+            loop_blocks=self._watched.blocks,
         )
 
     async def run(self, *, signals: bool = False) -> None:
@@ -254,7 +268,7 @@ class Worker:
             raise ConfigError("a Worker runs once; make another")
         self._started = True
         on_start, on_stop = self._hooks
-        with self._alone(), self._signals(signals):
+        with self._alone(), self._signals(signals), watched(self._watched):
             async with Executors():
                 await _call(on_start)
                 try:
@@ -301,9 +315,7 @@ class Worker:
             _running.discard(mine)
 
     async def _live(self) -> None:
-        ticking = asyncio.create_task(self._tick())
         try:
-            self._watch.start()
             await self._renewal.start()
             await self._outage.bear(self._register)
             self._listener.start()
@@ -324,8 +336,6 @@ class Worker:
                 raise
             log.warning("stopped without the server, %d results were not delivered: %s", self._runs.unsettled, error)
         finally:
-            ticking.cancel()
-            self._watch.stop()
             await self._scheduler.stop()
             await self._listener.stop()
             if isinstance(self._queue, Partitions):
@@ -414,15 +424,22 @@ class Worker:
     def _break(self, error: BaseException) -> None:
         self._settling.fail(error)
 
-    async def _tick(self) -> None:
-        while True:
-            self._moved = monotonic()
-            await asyncio.sleep(TICK)
+    def _longest_block(self) -> float:
+        if self._blocked_after is None:
+            return max(self._listener.lease * PART, LEAST)
+        return self._blocked_after or math.inf
 
     def _own_lanes(self) -> list[str]:
         if self.group:
             return [f"group/{self.group}/inst/{self.instance}", f"group/{self.group}", "any"]
         return ["group/default", "any"] if self._default_group else ["any"]
+
+
+def _seconds(name: str, value: Seconds, allowed: str, least: float = 0.0) -> float:
+    seconds = to_ms(name, value) / 1000
+    if seconds < 0 or 0 < seconds < least:
+        raise ConfigError(f"{name}: {value!r} is not accepted; allowed: {allowed}")
+    return seconds
 
 
 def _stop_all(workers: list[Worker]) -> None:

@@ -40,7 +40,7 @@ def refused(tmp_path: Path, base_name: str, monkeypatch: pytest.MonkeyPatch) -> 
     """What a worker says that refuses to start. It runs in this process: to start one takes most of such a test."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(sys, "path", [*sys.path])
-    for name in ("homes", "jobs"):  # what an earlier test has imported
+    for name in ("apps", "homes", "jobs"):  # what an earlier test has imported
         sys.modules.pop(name, None)
 
     def run(*arguments: str, **environment: str) -> str:
@@ -105,13 +105,17 @@ def test_a_queue_is_worked_on_where_it_is(start: Start, tmp_path: Path, url: str
             "--url (or ADEQ_URL): redis://127.0.0.1:1 is not accepted",
         ),
         ([], {"ADEQ_URL": "redis://a:b@c:1"}, "--url (or ADEQ_URL): redis://c:1 is not accepted, because homes:sync"),
-        (["--queue", "x"], {}, "--queue (or ADEQ_QUEUE): 'x' is not accepted, because homes:sync is a queue with "),
+        (["--queue", "x"], {}, "--queue (or ADEQ_QUEUE): 'x' is not accepted, because homes:sync is of a queue with "),
         (
             [],
             {"ADEQ_PREFIX": "ade"},
             "--prefix (or ADEQ_PREFIX): 'ade' is not accepted, because homes:",
         ),
-        ([], {"ADEQ_SLOT": "x"}, "--slot (or ADEQ_SLOT): 'x' is not accepted, because homes:sync is a queue with None"),
+        (
+            [],
+            {"ADEQ_SLOT": "x"},
+            "--slot (or ADEQ_SLOT): 'x' is not accepted, because homes:sync is of a queue with None",
+        ),
         ([], {"ADEQ_CODEC": "homes:work"}, "--codec"),
     ],
 )
@@ -135,13 +139,111 @@ def test_the_same_said_twice_is_no_contradiction(start: Start, tmp_path: Path, u
     [
         ("empty", "handler: 'jobs:empty' has no tasks"),
         ("shout", "handler: 'jobs:shout' is one task; name the Queue or the Tasks"),
-        ("adeq", "handler: 'jobs:adeq' is not a function"),
+        ("adeq", "handler: 'jobs:adeq' is a client; name one of its queues"),
+        (
+            "number",
+            "handler: 'jobs:number' is not a function; define it as `async def number(lease): …`, or name a Queue",
+        ),
         ("absent", "handler: 'jobs' ("),
     ],
 )
 def test_what_is_no_handler_is_refused(refused: Refused, tmp_path: Path, url: str, name: str, message: str) -> None:
     (tmp_path / "jobs.py").write_text(HANDLERS)
     assert refused(f"jobs:{name}", ADEQ_URL=url).startswith(f"adeq: {message}")
+
+
+CONFIGURED = """
+import os
+from pathlib import Path
+from pyadeq.asyncio import Adeq, Failures, Worker
+
+adeq = Adeq.from_url(os.environ["HOME_URL"], prefix="own")
+names = [os.environ["NAME"] + end for end in ("", ".mail", ".fax")]
+first, mail, fax = map(adeq.queue, names)
+failures = Failures().when(LookupError, "bad_input")
+
+def note(word):
+    with Path("notes").open("a") as notes:
+        print(word, file=notes)
+
+async def noted(lease, call_next):
+    note("before")
+    return await call_next(lease)
+
+async def handle(lease):
+    raise LookupError
+
+@mail.task
+async def send(text: str) -> str:
+    return text.upper()
+
+fax.task(send.function)
+worker = Worker(
+    first, handle, name="w1", concurrency=3, failures=failures, middleware=[noted], grace=7,
+    on_start=lambda: note("start"), on_stop=lambda: note("stop"),
+)
+"""
+
+
+@pytest.mark.slow
+def test_a_configured_worker_and_queues_run_in_one_process(
+    start: Start, tmp_path: Path, url: str, base_name: str
+) -> None:
+    """Its middleware, rules and hooks are used. An operator may stop one; a signal stops the others."""
+    (tmp_path / "apps.py").write_text(CONFIGURED)
+    names = {"HOME_URL": url, "ADEQ_URL": "", "ADEQ_QUEUE": ""}
+    worker = start("apps:worker", "apps:mail", "apps:fax", "--health", "0", **names)
+    with Adeq.from_url(url, prefix="own") as client:
+        first, mail, fax = [client.queue(base_name + end) for end in ("", ".mail", ".fax")]
+        dead = first.enqueue(max_attempts=5).id
+        assert mail.run({"text": "hi"}, kind="send", wait=DEADLINE) == "HI"
+        assert fax.run({"text": "hi"}, kind="send", wait=DEADLINE) == "HI"
+        wait_until(lambda: get(first, dead).state == "dead")
+        wait_until(lambda: probe(worker, "/ready")[0] == 200)
+        ready = probe(worker, "/ready")[1]
+        assert (ready["concurrency"], ready["done"], ready["failed"]) == (3 + 10 + 10, 3, 1)
+        first.workers.steer(["w1"], mode="stop")
+        wait_until(lambda: "worker stopped" in worker.log)
+        assert fax.run({"text": "on"}, kind="send", wait=DEADLINE) == "ON"
+    worker.child.send_signal(signal.SIGTERM)
+    assert worker.ended() == 0
+    assert worker.log.count("worker stopped") == 3
+    assert "signal=SIGTERM grace=30s" in worker.log
+    assert (tmp_path / "notes").read_text().split() == ["start", "before", "stop"]
+
+
+@pytest.mark.slow
+def test_a_function_runs_for_several_queues_and_restarts_as_a_whole(start: Start, queue: Queue, url: str) -> None:
+    with Adeq.from_url(url) as client:
+        other = client.queue(f"{queue.name}.b")
+        worker = start("jobs:handle", "--name", "w1", "--queue", queue.name, "--queue", other.name)
+        assert [one.run(1, wait=DEADLINE) for one in (queue, other)] == [1, 1]
+        other.workers.steer(["w1"], mode="restart")
+        wait_until(lambda: worker.log.count("worker started") == 4)
+        assert [one.run(2, wait=DEADLINE) for one in (queue, other)] == [2, 2]
+        queue.register("w1")  # elsewhere: this worker ends with an error, and so does the process
+        queue.enqueue()
+        assert worker.ended() == 1
+        assert "worker stopped queue=" + other.name in worker.log
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["apps:worker", "--lane-first"], "--lane-first: apps:worker is a Worker, which has its own options"),
+        (["apps:worker", "--queue", "x"], "--queue (or ADEQ_QUEUE): 'x' is not accepted, because apps:worker is of"),
+        (["apps:first", "apps:worker"], "apps:worker: another worker of this process has this queue; name each once"),
+        (["apps:handle", "--queue", "a", "--queue", "a"], "apps:handle: another worker of this process has this queue"),
+        (["apps:mail", "--exec", "cat"], "run what? Name MODULE:NAME, or a program with --exec: one of the two"),
+        (["apps:worker", "--tend"], "--tend: a queue of pyadeq.asyncio is not accepted"),
+    ],
+)
+def test_what_contradicts_a_worker_is_refused(
+    refused: Refused, tmp_path: Path, url: str, arguments: list[str], message: str
+) -> None:
+    source = CONFIGURED.replace("fax.task(", "first.task(send.function)\nfax.task(")
+    (tmp_path / "apps.py").write_text(source)
+    assert refused(*arguments, HOME_URL=url, ADEQ_URL="", ADEQ_QUEUE="").startswith(f"adeq: {message}")
 
 
 @pytest.mark.slow

@@ -31,9 +31,10 @@ WELL = Health(
     failed=1,
     put_aside=4,
     ignored_arguments=3,
+    loop_blocks=5,
 )
 FACTS = {"loop_age": 0.01, "server_age": 1.25, "running": 2, "concurrency": 10, "mode": "run", "done": 7, "failed": 1}
-FACTS |= {"put_aside": 4, "ignored_arguments": 3}
+FACTS |= {"put_aside": 4, "ignored_arguments": 3, "loop_blocks": 5}
 
 
 def ask(server: HealthServer, path: str, method: str = "GET") -> tuple[int, Any]:
@@ -93,6 +94,7 @@ def test_numbers_for_prometheus() -> None:
         ("adeq_worker_attempts_total", "failed"): 1,
         ("adeq_worker_put_aside_total",): 4,
         ("adeq_worker_ignored_arguments_total",): 3,
+        ("adeq_worker_loop_blocks_total",): 5,
     }
 
 

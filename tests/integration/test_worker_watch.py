@@ -2,17 +2,19 @@
 
 import asyncio
 import logging
+import threading
 import time
 
 import pytest
 
 from pyadeq.asyncio import Adeq, Lease, Queue, Worker
+from pyadeq.errors import ConfigError
 from tests.waiting import DEADLINE
 
 
 async def worked(queue: Queue, handler: object, kinds: list[str]) -> list[str]:
     """The ids of tasks that a worker has done, one after the other."""
-    ids = [(await queue.enqueue(kind=kind, reply=True)).id for kind in kinds]
+    ids = [(await queue.enqueue("sesame", kind=kind, reply=True)).id for kind in kinds]
     worker = Worker(queue, handler, concurrency=1, lease=1)
     running = asyncio.create_task(worker.run())
     for id in ids:
@@ -44,15 +46,57 @@ async def handle(lease: Lease) -> None:
 async def test_a_handler_that_blocks_the_loop_is_named(
     url: str, base_name: str, caplog: pytest.LogCaptureFixture
 ) -> None:
+    """Once for each block, with the stack, and once if several workers share the loop. No payload is in it."""
     async with Adeq.from_url(url) as adeq:
+        other = Worker(adeq.queue(f"{base_name}.b"), blocks, blocked_after=3600)
+        running = asyncio.create_task(other.run())
         with caplog.at_level(logging.WARNING, "pyadeq.worker"):
             ids = await worked(adeq.queue(base_name), handle, ["asleep", "page", "page", "mail"])
+        assert other.health().loop_blocks == 0
+        other.stop()
+        await running
     found = told(caplog)
-    assert len(found) == 2  # each kind once
-    assert found[0].startswith(f"the handler of task {ids[1]} (kind 'page') has blocked the event loop for ")
-    assert found[1].startswith(f"the handler of task {ids[3]} (kind 'mail') has blocked the event loop for ")
-    assert f", at {__file__}:" in found[0]
-    assert "asyncio.to_thread" in found[0]
+    assert len(found) == 3
+    for text, id, kind in zip(found, ids[1:], ("page", "page", "mail"), strict=True):
+        assert text.startswith(f"the handler of task {id} (kind {kind!r}) has blocked the event loop for ")
+        assert "asyncio.to_thread" in text
+        assert f'File "{__file__}"' in text
+        assert ", in handle\n    blocks(lease)\n" in text
+        assert "sesame" not in text
+
+
+async def test_the_time_after_which_a_block_is_reported_can_be_set(
+    url: str, base_name: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    async with Adeq.from_url(url) as adeq:
+        queue = adeq.queue(base_name)
+        reported = threading.Event()
+        blocked = Worker(queue, waiting_for(reported), blocked_after=0.1)
+        logger = logging.getLogger("pyadeq.worker")
+
+        def see(_: logging.LogRecord) -> bool:
+            reported.set()
+            return True
+
+        logger.addFilter(see)
+        running = asyncio.create_task(blocked.run())
+        try:
+            assert await queue.run(wait=DEADLINE) is True
+        finally:
+            logger.removeFilter(see)
+        assert blocked.health().loop_blocks == 1
+        blocked.stop()
+        await running
+    for refused in (-1, 0.01):
+        with pytest.raises(ConfigError, match=r"allowed: 0 \(never\), or 0.1 s and more"):
+            Worker(queue, blocks, blocked_after=refused)
+
+
+def waiting_for(reported: threading.Event) -> object:
+    async def wait(lease: Lease) -> bool:
+        return reported.wait(DEADLINE)
+
+    return wait
 
 
 async def test_a_function_in_a_thread_is_no_cause_to_warn(

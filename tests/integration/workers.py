@@ -30,6 +30,7 @@ adeq = Adeq.from_url(os.environ["ADEQ_URL"])
 queue = adeq.queue(os.environ["NAME"])
 tasks = Tasks()
 empty = Tasks()
+number = 1
 with Path("imported").open("a") as imported:
     imported.write(f"{os.getpid()}\\n")
 

@@ -1,34 +1,51 @@
-"""A worker of a Queue object connects as that does; what the command line says must not differ."""
+"""A worker of a Queue or Worker object connects as that does; what the command line says must not differ."""
 
 from __future__ import annotations
 
+from typing import Any
 from urllib.parse import urlsplit, urlunsplit
 
 import typer
 
-from pyadeq import Adeq, Queue
-from pyadeq.asyncio import Queue as AsyncQueue
+from pyadeq import Adeq
 from pyadeq.errors import ConfigError
 from pyadeq.ext.cli.common import PLACE, shown_url
 
+OF_WORKERS = [
+    "concurrency",
+    "name",
+    "group",
+    "instance",
+    "default_group",
+    "capability",
+    "lane",
+    "lane_first",
+    "lease",
+    "timeout",
+    "unknown_for",
+    "grace",
+    "renew",
+    "blocked_after",
+    "traces",
+]
 LOCAL = ("localhost", "127.0.0.1", "[::1]")
 
 
-def check_home(context: typer.Context, queue: Queue | AsyncQueue, path: str, url: str) -> None:
+def check_home(context: typer.Context, adeq: Any, queue: str, path: str, url: str) -> None:
     """Raise ConfigError if an option or a variable of the environment says something else than the queue's client.
 
-    path: what names the queue, for the error.
+    adeq, queue: the client, and the name of the queue. path: what names the queue or its worker, for the error.
     """
-    adeq = queue.adeq
 
     def refuse(option: str, given: object, own: object) -> None:
         raise ConfigError(
-            f"--{option} (or ADEQ_{option.upper()}): {given} is not accepted, because {path} is a queue with {own}; "
+            f"--{option} (or ADEQ_{option.upper()}): {given} is not accepted, because {path} is of a queue with {own}; "
             "leave the option out, or create the queue with the same value"
         )
 
-    if _given(context, "queue") and context.params["queue"] and context.params["queue"] != queue.name:
-        refuse("queue", repr(context.params["queue"]), repr(queue.name))
+    names = list(filter(None, context.params["queue"] or []))
+    if _given(context, "queue") and names not in ([], [queue]):
+        refuse("queue", ", ".join(map(repr, names)), repr(queue))
     if _given(context, "url") and _place(url) != _place(adeq.address):
         refuse("url", shown_url(url), adeq.address)
     for option, given, own in (("prefix", PLACE.prefix, adeq.prefix), ("slot", PLACE.slot, adeq.slot)):
@@ -36,6 +53,16 @@ def check_home(context: typer.Context, queue: Queue | AsyncQueue, path: str, url
             refuse(option, repr(given), repr(own))
     if _given(context, "codec") and PLACE.options()["codec"] is not adeq.codec:
         refuse("codec", PLACE.codec, "another codec" if adeq.codec else "none")
+
+
+def check_worker_options(context: typer.Context, path: str) -> None:
+    """Raise ConfigError if an option says how a Worker object should work, which has its own options."""
+    for option in OF_WORKERS:
+        if _given(context, option):
+            raise ConfigError(
+                f"--{option.replace('_', '-')}: {path} is a Worker, which has its own options; leave this one out, or "
+                "create the worker with it"
+            )
 
 
 def _given(context: typer.Context, option: str) -> bool:

@@ -1,4 +1,4 @@
-"""A worker as a process: its signals, its log, its health, its end, and its restart."""
+"""Workers as a process: their signals, log, health, end and restart."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ import logging
 import os
 import signal
 import sys
-from collections.abc import Awaitable, Callable, Mapping
-from contextlib import ExitStack
+from collections.abc import Mapping, Sequence
+from contextlib import AsyncExitStack
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
-from pyadeq import Lease, Queue
-from pyadeq.asyncio import Adeq, HealthServer, Worker, client_for
+from pyadeq import Queue
+from pyadeq.asyncio import Adeq, Health, HealthServer, Worker, client_for
 from pyadeq.asyncio import Queue as AsyncQueue
 from pyadeq.errors import TransportError
 from pyadeq.ext.cli.common import PLACE, shown_url, unreachable
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from pyadeq.ext.archive import Archive
 
 SOURCE = "adeq worker run"
+STOPPING = ("stop", "restart")
 AnyQueue = Queue | AsyncQueue
 
 log = logging.getLogger("pyadeq.worker")
@@ -30,7 +31,7 @@ log = logging.getLogger("pyadeq.worker")
 
 @dataclass(frozen=True)
 class HealthAt:
-    """Where the worker says how it is, and after how many seconds of silence it is not well."""
+    """Where the process says how it is, and after how many seconds of silence it is not well."""
 
     port: int
     host: str
@@ -39,18 +40,23 @@ class HealthAt:
 
 @dataclass(frozen=True)
 class TendAt:
-    """How often the worker takes care of the installation, in seconds, and where it archives."""
+    """How often the process takes care of the installation, in seconds, and where it archives. It does so as home
+    connects, or to url.
+    """
 
     every: float
     archive: Archive | None
+    url: str
+    home: AnyQueue | None
 
 
 @dataclass(frozen=True)
 class Options:
-    """How a worker is run; times are seconds. about: more of it for the log. home: a queue whose client says
-    where to connect and how, in the place of the options of the command line.
+    """How a worker is run; times are seconds. handler: whatever a Worker takes. about: more of it for the log. home: a
+    queue whose client says where to connect and how, in the place of the options of the command line.
     """
 
+    handler: Any
     url: str
     queue: str
     concurrency: int
@@ -66,25 +72,24 @@ class Options:
     unknown_for: float
     grace: float
     renew: Literal["process", "thread", "loop"]
-    health: HealthAt | None
+    blocked_after: float | None
     about: Mapping[str, str]
     traces: bool = False
     home: AnyQueue | None = None
-    tend: TendAt | None = None
 
 
 class Process:
-    """One worker; handler is whatever a Worker takes."""
+    """Workers on one event loop. They stop together, unless an operator stops one of them."""
 
-    def __init__(self, options: Options, handler: Any) -> None:
-        self._options = options
-        self._handler = handler
+    def __init__(self, workers: Sequence[Worker | Options], health: HealthAt | None, tend: TendAt | None) -> None:
+        self._wanted = workers
+        self._health = health
+        self._tend = tend
         self._folder = os.getcwd()
-        self._cut_short = False
-        self._restart = False
+        self._workers: list[Worker] = []
 
     def run(self) -> None:
-        """Work until a signal, or until the worker is to be stopped or restarted.
+        """Work until a signal, or until the workers are to be stopped or restarted.
 
         Raises TransportError for a server that refuses us, WorkerReplaced, ConfigError.
         """
@@ -92,85 +97,106 @@ class Process:
             runner.run(self._work())
             logging.shutdown()
             sys.stdout.flush()
-            if self._restart:
+            if any(worker.restart_wanted for worker in self._workers):
                 os.chdir(self._folder)
                 os.execv(sys.executable, [sys.executable, *sys.orig_argv[1:]])
-            if self._cut_short:
+            if any(worker.cut_short for worker in self._workers):
                 # The thread of a handler that was cut short cannot be ended, and Python would wait for it.
                 os._exit(0)
 
     async def _work(self) -> None:
-        options = self._options
-        async with self._client() as adeq:
-            worker = Worker(
-                adeq.queue(options.queue) if adeq.slot else adeq.partitioned(options.queue),
-                self._handler,
-                name=options.name,
-                group=options.group,
-                instance=options.instance,
-                default_group=options.default_group,
-                capabilities=options.capabilities,
-                concurrency=options.concurrency,
-                lanes=options.lanes,
-                lane_first=options.lane_first,
-                lease=options.lease,
-                timeout=options.timeout,
-                unknown_for=options.unknown_for,
-                grace=options.grace,
-                renew=options.renew,
-                middleware=[self._watch],
-            )
-            self._install_signals(worker)
-            with ExitStack() as stack:
-                about = {"queue": options.queue, "worker": worker.name, "concurrency": options.concurrency}
-                about |= {"pid": os.getpid(), "url": shown_url(options.url)}
-                about |= {name: word for name, word in options.about.items() if word}
-                if health_at := options.health:
-                    health = HealthServer(worker.health, health_at.port, host=health_at.host, after=health_at.after)
-                    about["health"] = stack.enter_context(health).address
-                if tend := options.tend:
-                    stack.enter_context(tending(tend.every, options.url, options.home, tend.archive))
-                _say("worker started", **about)
-                try:
-                    await worker.run()
-                except TransportError as error:
-                    raise unreachable(options.url, error) from error
-            self._restart = worker.restart_wanted
-            word = "worker restarts" if self._restart else "worker stopped"
-            _say(word, queue=options.queue, worker=worker.name, done=worker.done)
+        async with AsyncExitStack() as stack:
+            self._workers = [await self._worker(wanted, stack) for wanted in self._wanted]
+            self._install_signals()
+            common: dict[str, Any] = {"pid": os.getpid()}
+            if health_at := self._health:
+                health = HealthServer(self._state, health_at.port, host=health_at.host, after=health_at.after)
+                common["health"] = stack.enter_context(health).address
+            if tend := self._tend:
+                stack.enter_context(tending(tend.every, tend.url, tend.home, tend.archive))
+            running = [
+                asyncio.create_task(self._run(*pair, common)) for pair in zip(self._workers, self._wanted, strict=True)
+            ]
+            await asyncio.wait(running)
+            for task in running:
+                task.result()
 
-    def _client(self) -> Adeq:
-        if self._options.home is not None:
-            return client_for(self._options.home, SOURCE)
-        trace = None
-        if self._options.traces:
-            from pyadeq.ext.otel import Traces
+    async def _run(self, worker: Worker, wanted: Worker | Options, common: Mapping[str, Any]) -> None:
+        """Run one of the workers. If it fails, or is to be restarted, the process ends, and so do the others."""
+        url = wanted.adeq.address if isinstance(wanted, Worker) else shown_url(wanted.url)
+        names = {"queue": worker.queue.name, "worker": worker.name}
+        about = {} if isinstance(wanted, Worker) else {name: word for name, word in wanted.about.items() if word}
+        _say("worker started", **names, concurrency=worker.concurrency, **{"url": url, **about, **common})
+        try:
+            await worker.run()
+        except TransportError as error:
+            self._stop()
+            raise unreachable(url, error) from error
+        except BaseException:
+            self._stop()
+            raise
+        if worker.restart_wanted:
+            self._stop()
+        _say("worker restarts" if worker.restart_wanted else "worker stopped", **names, done=worker.done)
 
-            trace = Traces()
-        return Adeq.from_url(self._options.url, **PLACE.options(), source=SOURCE, trace=trace)
+    async def _worker(self, wanted: Worker | Options, stack: AsyncExitStack) -> Worker:
+        if isinstance(wanted, Worker):
+            stack.push_async_callback(wanted.adeq.aclose)
+            return wanted
+        adeq = await stack.enter_async_context(_client(wanted))
+        return Worker(
+            adeq.queue(wanted.queue) if adeq.slot else adeq.partitioned(wanted.queue),
+            wanted.handler,
+            name=wanted.name,
+            group=wanted.group,
+            instance=wanted.instance,
+            default_group=wanted.default_group,
+            capabilities=wanted.capabilities,
+            concurrency=wanted.concurrency,
+            lanes=wanted.lanes,
+            lane_first=wanted.lane_first,
+            lease=wanted.lease,
+            timeout=wanted.timeout,
+            unknown_for=wanted.unknown_for,
+            grace=wanted.grace,
+            renew=wanted.renew,
+            blocked_after=wanted.blocked_after,
+        )
 
-    def _install_signals(self, worker: Worker) -> None:
+    def _state(self) -> Health:
+        return Health.together([worker.health() for worker in self._workers])
+
+    def _stop(self, *, at_once: bool = False) -> None:
+        for worker in self._workers:
+            if at_once or worker.health().mode not in STOPPING:
+                worker.stop()
+
+    def _install_signals(self) -> None:
         signals = 0
 
         def on_signal(name: str) -> None:
             nonlocal signals
             signals += 1
-            worker.stop()
+            self._stop(at_once=signals > 1)
             if signals == 1:
-                _say("stopping: running tasks may finish", signal=name, grace=f"{self._options.grace:g}s")
+                grace = max(worker.grace for worker in self._workers)
+                _say("stopping: running tasks may finish", signal=name, grace=f"{grace:g}s")
             elif signals == 2:
                 _say("stopping at once", signal=name)
 
         for number in (signal.SIGTERM, signal.SIGINT):
             asyncio.get_running_loop().add_signal_handler(number, on_signal, number.name)
 
-    async def _watch(self, lease: Lease, call_next: Callable[[Lease], Awaitable[Any]]) -> Any:
-        """See whether a handler is cut short."""
-        try:
-            return await call_next(lease)
-        except asyncio.CancelledError:
-            self._cut_short = True
-            raise
+
+def _client(options: Options) -> Adeq:
+    if options.home is not None:
+        return client_for(options.home, SOURCE)
+    trace = None
+    if options.traces:
+        from pyadeq.ext.otel import Traces
+
+        trace = Traces()
+    return Adeq.from_url(options.url, **PLACE.options(), source=SOURCE, trace=trace)
 
 
 def _say(message: str, **fields: Any) -> None:

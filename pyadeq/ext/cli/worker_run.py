@@ -11,14 +11,14 @@ from typing import Annotated, Any
 import typer
 
 from pyadeq import Queue
-from pyadeq.asyncio import Program
+from pyadeq.asyncio import Program, Worker
 from pyadeq.asyncio import Queue as AsyncQueue
 from pyadeq.errors import ConfigError
 from pyadeq.ext.cli.arguments import time_option
-from pyadeq.ext.cli.common import DEFAULT_URL, Format, Output, Url, check_url
+from pyadeq.ext.cli.common import DEFAULT_URL, PLACE, Format, Output, Url, check_url
 from pyadeq.ext.cli.handlers import load_handler
 from pyadeq.ext.cli.logs import LogFormat, LogLevel, log_format, log_to_stderr
-from pyadeq.ext.cli.worker_home import check_home
+from pyadeq.ext.cli.worker_home import check_home, check_worker_options
 from pyadeq.ext.cli.worker_process import HealthAt, Options, Process, TendAt
 from pyadeq.keys import check_name
 
@@ -46,10 +46,10 @@ def size(text: str) -> int:
 def run(
     context: typer.Context,
     handler: Annotated[
-        str | None,
+        list[str] | None,
         typer.Argument(
-            metavar="[MODULE:FUNCTION]",
-            help="A function with one argument, the lease, async or not; or a Tasks or Queue object.",
+            metavar="[MODULE:NAME]...",
+            help="Worker and Queue objects; or a Tasks object or a function with one argument, the lease.",
         ),
     ] = None,
     program: Annotated[
@@ -59,9 +59,10 @@ def run(
         ),
     ] = None,
     queue: Annotated[
-        str | None, typer.Option(envvar="ADEQ_QUEUE", help=f"The queue to work on. [default: {DEFAULT_QUEUE}]")
+        list[str] | None,
+        typer.Option(envvar="ADEQ_QUEUE", help=f"The queue to work on; repeat it for more. [default: {DEFAULT_QUEUE}]"),
     ] = None,
-    concurrency: Annotated[int, typer.Option(min=1, max=1000, help="Tasks at a time.")] = 10,
+    concurrency: Annotated[int, typer.Option(min=1, max=1000, help="Tasks of each queue at a time.")] = 10,
     name: Annotated[str | None, typer.Option(help="The worker's name. [default: host, pid and a random word]")] = None,
     group: Annotated[str | None, typer.Option(help="The worker's group.")] = None,
     instance: Annotated[
@@ -93,6 +94,13 @@ def run(
     renew: Annotated[
         Renew, typer.Option(help="What renews the leases. Only a process renews while a handler blocks Python.")
     ] = Renew.process,
+    blocked_after: Annotated[
+        float | None,
+        time_option(
+            "Report a handler that blocks the event loop for this time; 0: never. "
+            "[default: a third of the lease, at least 1.5 s]"
+        ),
+    ] = None,
     health: Annotated[
         int | None,
         typer.Option(
@@ -136,14 +144,14 @@ def run(
     url: Url = DEFAULT_URL,
     output: Output = Format.table,
 ) -> None:
-    """Run MODULE:FUNCTION, or a program, for the tasks of a queue.
+    """Run the workers, queues, tasks or function that MODULE:NAME says, or a program, for the tasks of queues.
 
-    A Queue object says which queue it is and where: its server, prefix, slot and codec are used. Options that
-    contradict it are refused.
+    A Worker object has its own options, and a Queue object says which queue it is and where: its server, prefix, slot
+    and codec are used. Options that contradict them are refused. Several of them run together in this process.
 
-    The worker runs until SIGTERM or SIGINT. After the first signal, it stops claiming, lets running tasks finish within
-    the grace time, and returns the others to the queue. A second signal returns the running tasks immediately. While
-    the server is away, the worker waits for it. The log goes to stderr.
+    The process runs until SIGTERM or SIGINT. After the first signal, it stops claiming, lets running tasks finish
+    within the grace time, and returns the others to the queue. A second signal returns the running tasks immediately.
+    While the server is away, it waits for it. The log goes to stderr.
 
     A program gets the payload on its standard input, and facts about the task in its environment (ADEQ_TASK_ID,
     ADEQ_FENCE, …). Its output is the result. An exit status above 0 fails the attempt. When the program ends, its child
@@ -152,8 +160,8 @@ def run(
     check_url(url)
     of_programs = {"output_dir": output_dir, "output_max": output_max, "kill_after": kill_after, "on_exit": on_exit}
     given: dict[str, Any] = {name: value for name, value in of_programs.items() if value is not None}
-    if (handler is None) == (program is None):
-        raise ConfigError("run what? Name MODULE:FUNCTION, or a program with --exec: one of the two")
+    if bool(handler) == (program is not None):
+        raise ConfigError("run what? Name MODULE:NAME, or a program with --exec: one of the two")
     if given and program is None:
         raise ConfigError(f"--{next(iter(given)).replace('_', '-')} goes with --exec, which names a program")
     checked: dict[str, Any] = {
@@ -163,47 +171,76 @@ def run(
         "capabilities": tuple(check_name("--capability", one, "id") for one in capability or ()),
         "lanes": tuple(check_name("--lane", one, "lane") for one in lane) if lane else None,
     }
-    queue_name = None if not queue else check_name("--queue", queue)
+    queues = [check_name("--queue", one) for one in queue or () if one] or [DEFAULT_QUEUE]
     what = Program(program, **{**given, "on_exit": dict(map(_meaning, on_exit or ()))}) if program else None
-    found = what or load_handler(handler or "")
-    home = None
-    if isinstance(found, Queue | AsyncQueue):
-        home, found = found, found.tasks
-        check_home(context, home, handler or "", url)
-        queue_name, url = home.name, home.adeq.address
-        if traces:
-            raise ConfigError(f"--traces: {handler} has a client; write Adeq.from_url(…, trace=Traces()) there")
-    options = Options(
-        url=url,
-        queue=queue_name or DEFAULT_QUEUE,
-        concurrency=concurrency,
-        lane_first=lane_first,
-        lease=lease,
-        timeout=timeout,
-        unknown_for=unknown_for,
-        default_group=default_group,
-        grace=grace,
-        renew=renew.value,
-        health=None if health is None else HealthAt(health, health_host, health_after),
-        tend=_tend_at(tend_every, home) if tend else None,
-        traces=traces,
-        home=home,
-        about={"group": group or "", "program": what.command[0] if what else ""},
-        **checked,
-    )
+
+    def options(handler: Any, queue: str, home: Queue | AsyncQueue | None = None) -> Options:
+        return Options(
+            handler=handler,
+            url=url if home is None else home.adeq.address,
+            queue=queue,
+            concurrency=concurrency,
+            lane_first=lane_first,
+            lease=lease,
+            timeout=timeout,
+            unknown_for=unknown_for,
+            default_group=default_group,
+            grace=grace,
+            renew=renew.value,
+            blocked_after=blocked_after,
+            traces=traces,
+            home=home,
+            about={"group": group or "", "program": what.command[0] if what else ""},
+            **checked,
+        )
+
+    workers: dict[tuple[str, ...], Worker | Options] = {}
+    homes: list[Any] = []
+    for path in handler or [""]:
+        found: list[Worker | Options]
+        match load_handler(path) if path else what:
+            case Queue() | AsyncQueue() as home:
+                check_home(context, home.adeq, home.name, path, url)
+                if traces:
+                    raise ConfigError(f"--traces: {path} has a client; write Adeq.from_url(…, trace=Traces()) there")
+                homes.append(home)
+                found = [options(home.tasks, home.name, home)]
+            case Worker() as worker:
+                check_home(context, worker.adeq, worker.queue.name, path, url)
+                homes.append(worker.queue)
+                found = [worker]
+            case other:
+                found = [options(other, name) for name in queues]
+        for one in found:
+            if workers.setdefault(_place(one), one) is not one:
+                raise ConfigError(f"{path or '--queue'}: another worker of this process has this queue; name each once")
+    if handler and all(isinstance(one, Worker) for one in workers.values()):
+        check_worker_options(context, handler[0])
     log_to_stderr(log_level, log_format(log_form, output))
-    Process(options, found).run()
+    Process(
+        list(workers.values()),
+        None if health is None else HealthAt(health, health_host, health_after),
+        _tend_at(tend_every, url, homes[0] if homes else None) if tend else None,
+    ).run()
 
 
-def _tend_at(every: float, home: Queue | AsyncQueue | None) -> TendAt:
-    if isinstance(home, AsyncQueue):
+def _place(worker: Worker | Options) -> tuple[str, ...]:
+    """What tells the queues of two workers apart."""
+    if isinstance(worker, Worker):
+        return worker.adeq.address, worker.adeq.prefix, worker.queue.name
+    prefix = PLACE.prefix if worker.home is None else worker.home.adeq.prefix
+    return worker.url, prefix, worker.queue
+
+
+def _tend_at(every: float, url: str, home: Any) -> TendAt:
+    if home is not None and not isinstance(home, Queue):
         raise ConfigError("--tend: a queue of pyadeq.asyncio is not accepted; run adeq tend as a process of its own")
     place = os.environ.get("ADEQ_ARCHIVE")
     if not place:
-        return TendAt(every, None)
+        return TendAt(every, None, url, home)
     from pyadeq.ext.archive import Archive
 
-    return TendAt(every, Archive(place))
+    return TendAt(every, Archive(place), url, home)
 
 
 def _meaning(text: str) -> tuple[int, str]:
