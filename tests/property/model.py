@@ -77,7 +77,7 @@ class Model(Kept, Workers):
             spec.lane, spec.fallback, spec.expires, spec.timeout, spec.key,
         )  # fmt: skip
         if stub := self.stubs.pop(spec.id, None):
-            task.settled, task.inherited = stub.settled, stub.settled[0]
+            task.settled_earlier = stub.settled
             task.earlier = (stub.stamp, *stub.earlier)[:8]
             if stub.parent:
                 self._shorten(stub.parent)
@@ -153,7 +153,7 @@ class Model(Kept, Workers):
     def _has_other_result(self, id: str, token: str, result: bytes, first: bytes | None) -> bool:
         """Whether a completed task is known to have another result. first: what it got in this call."""
         task = self.tasks.get(id)
-        if not task or task.settled[0] != token or task.inherited == token:
+        if not task or task.settled[0] != token:
             return False
         if first is not None:
             return first != result

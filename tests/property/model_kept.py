@@ -46,7 +46,8 @@ class Kept(Once, Chains):
             task = self.tasks.pop(id)
             if not task.spec.reply:
                 self.replies.pop(id, None)  # that of an older task of this id
-            stub = Stub(task.stamp, task.settled, at + WINDOW, task.earlier)
+            settled = task.settled if task.settled[0] else task.settled_earlier
+            stub = Stub(task.stamp, settled, at + WINDOW, task.earlier)
             if id in linked:
                 stub = replace(stub, until=FOR_EVER, parent=task.spec.parent, score=task.created, pruned=task.pruned)
                 touched.append(id)

@@ -161,10 +161,12 @@ class State:
         return task if task and task.lease and task.lease.token == token else None
 
     def _settlement(self, id: str, token: str, *answers: str) -> Answer:
-        """What the token's settlement answered, until a later one overwrites it."""
+        """What the token's settlement answered, until a later one of the same task overwrites it."""
         there = self.tasks.get(id) or self.stubs.get(id)
-        by, answer = there.settled if there else ("", LOST)
-        return answer if by == token and answer[0] in answers else LOST
+        known = [there.settled] if there else []
+        if isinstance(there, Task):
+            known.append(there.settled_earlier)
+        return next((answer for by, answer in known if by == token and answer[0] in answers), LOST)
 
     def _note(self, what: str, *tasks: Task) -> None:
         """Count the tasks, and make one event of them all."""

@@ -96,7 +96,7 @@ class Task:
     lease: Lease | None = None
     last: Lease | None = None  # the current lease, or the one before
     settled: tuple[str, Answer] = ("", LOST)  # the last settlement's token and answer
-    inherited: str = ""  # the token by which an older task of this id was settled
+    settled_earlier: tuple[str, Answer] = ("", LOST)  # the same, of an older task of this id
     reason: str | None = None
     error: str | None = None
     exit_code: int | None = None
