@@ -49,7 +49,7 @@ SHARED = {
     "pyadeq.models.partition": "Partition",
     "pyadeq.models.queue": (
         "Backoff Bulk Claimed DeadGroup DeadSummary Failed HistoryPoint Lease Page QueueOverview QueueStats Renewal "
-        "Repair Retried Settings Settled Snoozed Task TaskRepair TaskView"
+        "Repair Retried RunNow Settings Settled Snoozed Task TaskRepair TaskView"
     ),
     "pyadeq.models.rate": "RateAnswer RateRule RuleAnswer",
     "pyadeq.models.schedule": "At Cron Every Fired Firing Schedule SchedulePut",

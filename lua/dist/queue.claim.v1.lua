@@ -1800,6 +1800,16 @@ local function limits_on_claimed(ctx) local limit_lines = KEYS[33]
   ctx.next_ms = ctx.next_ms == 0 and recheck_at_ms or math.min(recheck_at_ms, ctx.next_ms)
 end
 
+-- line_up_last(ctx, by_lane, id, place, lane, priority, user): note a task for make_ready, behind all others of its lane and
+-- priority, and of its user with fair shares. place: a new place, for queues without fair shares.
+local function line_up_last(ctx, by_lane, id, place, lane, priority, user) local task = KEYS[4]
+  lane = lane or 'any'
+  local band = tonumber(priority or 5)
+  if ctx.settings_fair > 0 then place = share_place(ctx, lane, user or '', band) end
+  redis.call('HSET', task .. id, 'ready_ms', ctx.now_text)
+  line_up(by_lane, lane, band * BAND + place, id)
+end
+
 -- promote_due(ctx, limit): put delayed tasks that are due at the end of their lanes, the earliest first, as many as ctx.work
 -- allows. Tasks that crashed again and are due at the same time keep the order that they had before, not that of ids.
 local function promote_due(ctx, limit) local config, task, delayed = KEYS[1], KEYS[4], KEYS[13]
@@ -1821,10 +1831,7 @@ local function promote_due(ctx, limit) local config, task, delayed = KEYS[1], KE
     if not own[1] then
       drop_task(ctx, id)
     else
-      redis.call('HSET', task .. id, 'ready_ms', ctx.now_text)
-      local band = tonumber(own[3] or 5)
-      local own_place = ctx.settings_fair > 0 and share_place(ctx, own[2] or 'any', own[4] or '', band) or place + i
-      line_up(by_lane, own[2] or 'any', band * BAND + own_place, id)
+      line_up_last(ctx, by_lane, id, place + i, own[2], own[3], own[4])
       promoted[#promoted + 1] = id
     end
   end

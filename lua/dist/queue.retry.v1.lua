@@ -31,7 +31,7 @@
 -- EVENT  task.retried
 -- ROLE   operate
 -- REPLAY rid
--- COST   12 + 6n commands, 1 more with fair shares and 2 for each user, O(n log m); at most 17,000 commands, 94,000 steps
+-- COST   12 + 6n commands, 1 more with fair shares and 2 for each user, O(n log m); at most 17,000 commands, 98,000 steps
 
 local LAYOUT = 1
 local MAX_SAFE = 9007199254740991
@@ -282,7 +282,6 @@ local function revive_task(ctx, id, unique, scope) local task, dead = KEYS[2], K
   redis.call('ZREM', dead, id)
   redis.call('HDEL', task .. id, 'attempts', 'crashes', 'expires_at_ms', 'reason', 'error', 'exit_code',
     'progress_ppm', 'progress_text', 'limited_by')  -- which older versions of these scripts left
-  redis.call('HSET', task .. id, 'ready_ms', ctx.now_text)
   if unique then hold_once(ctx, 'unique:' .. unique, id) end
   if scope then hold_once(ctx, 'scope:' .. scope, id) end
 end
@@ -330,7 +329,17 @@ local function share_place(ctx, lane, user, band) local config, weights, shares 
   return place
 end
 
-  arg_made = { share_place = share_place }
+-- line_up_last(ctx, by_lane, id, place, lane, priority, user): note a task for make_ready, behind all others of its lane and
+-- priority, and of its user with fair shares. place: a new place, for queues without fair shares.
+local function line_up_last(ctx, by_lane, id, place, lane, priority, user) local task = KEYS[2]
+  lane = lane or 'any'
+  local band = tonumber(priority or 5)
+  if ctx.settings_fair > 0 then place = share_place(ctx, lane, user or '', band) end
+  redis.call('HSET', task .. id, 'ready_ms', ctx.now_text)
+  line_up(by_lane, lane, band * BAND + place, id)
+end
+
+  arg_made = { line_up_last = line_up_last }
   return arg_made
 end
 
@@ -356,9 +365,7 @@ for i = 1, item_count do
   else
     answers[i], retried = { 'retried' }, retried + 1
     revive_task(ctx, id, row[2], row[3])
-    local band = tonumber(row[5] or 5)
-    local own_place = ctx.settings_fair > 0 and arg_rare().share_place(ctx, row[4] or 'any', row[7] or '', band) or place + i
-    line_up(by_lane, row[4] or 'any', band * BAND + own_place, id)
+    arg_rare().line_up_last(ctx, by_lane, id, place + i, row[4], row[5], row[7])
     if row[6] then await_deadline(ctx, id, ctx.now) end
     emit(ctx, 'task.retried', id, 'reason=by_hand')
   end

@@ -16,7 +16,7 @@
 -- EVENT  task.retried
 -- ROLE   operate
 -- REPLAY rid
--- COST   12 + 6n commands, 1 more with fair shares and 2 for each user, O(n log m); at most 17,000 commands, 94,000 steps
+-- COST   12 + 6n commands, 1 more with fair shares and 2 for each user, O(n log m); at most 17,000 commands, 98,000 steps
 -- EARLY  add_count write_counts await_deadline emit push_due
 
 local ctx, refused = open()
@@ -39,9 +39,7 @@ for i = 1, item_count do
   else
     answers[i], retried = { 'retried' }, retried + 1
     revive_task(ctx, id, row[2], row[3])
-    local band = tonumber(row[5] or 5)
-    local own_place = ctx.settings.fair > 0 and share_place(ctx, row[4] or 'any', row[7] or '', band) or place + i
-    line_up(by_lane, row[4] or 'any', band * BAND + own_place, id)
+    line_up_last(ctx, by_lane, id, place + i, row[4], row[5], row[7])
     if row[6] then await_deadline(ctx, id, ctx.now) end
     emit(ctx, 'task.retried', id, 'reason=by_hand')
   end

@@ -248,6 +248,17 @@ class Retried(Model):
     holder: str | None = None
 
 
+class RunNow(Model):
+    """The answer to `run_now`.
+
+    status: `ready`; `not_delayed`; `expired`: its `expires_at` has passed, so it may not start any more; `not_found`.
+    state: of a task that is not delayed.
+    """
+
+    status: Literal["ready", "not_delayed", "expired", "not_found"]
+    state: State | None = None
+
+
 class Bulk(Model):
     """The answer to a change of many tasks: how many matched the filter, and how many were changed (0 in a dry run)."""
 

@@ -274,7 +274,7 @@ def test_show_says_how_many_runs_are_no_longer_known(url: str, queue: Queue) -> 
     assert "\nruns\n(older runs are no longer known: 3)\nrun " in shown
 
 
-# cancel, retry, watch
+# cancel, retry, run-now, watch
 
 
 def test_cancel(url: str, queue: Queue) -> None:
@@ -301,6 +301,18 @@ def test_retry(url: str, queue: Queue) -> None:
     assert ["conflict", "held", "by", holder] in [
         line.split()[1:] for line in adeq("dlq", "retry", queue.name, first, ADEQ_URL=url).stdout.splitlines()
     ]
+
+
+def test_run_now(url: str, queue: Queue) -> None:
+    queue.enqueue_many([Task(id="a", delay=3600), Task(id="b")])
+    found = answer("task", "run-now", queue.name, "a", "b", "c", status=1, ADEQ_URL=url)
+    assert found["tasks"] == [
+        {"id": "a", "status": "ready"},
+        {"id": "b", "status": "not_delayed", "state": "ready"},
+        {"id": "c", "status": "not_found"},
+    ]
+    queue.enqueue(id="d", delay=3600)
+    assert adeq("task", "run-now", queue.name, "d", "--url", url).status == 0
 
 
 def test_watch_of_a_task(url: str, queue: Queue) -> None:

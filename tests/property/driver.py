@@ -74,6 +74,10 @@ class Driver(Checks):
         answers = self.run(self.calls.retry(ids, rid))
         return [(one.status,) if one.holder is None else (one.status, one.holder) for one in answers]
 
+    def _run_now(self, ids: Sequence[str], rid: str | None = None) -> list[Answer]:
+        answers = self.run(self.calls.run_now(ids, rid))
+        return [(one.status,) if one.state is None else (one.status, one.state) for one in answers]
+
     def _abandon(self, ids: Sequence[str], rid: str | None = None) -> list[Answer]:
         return [(status,) for status in self.run(self.calls.abandon(ids, rid))]
 

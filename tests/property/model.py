@@ -296,6 +296,23 @@ class Model(Kept, Workers):
         places = dict(reversed(taken))  # the first one, where an id is named twice
         return self._for_each(ids, "retry", rid, lambda task: self._retry(task, places[task.id]))
 
+    def run_now(self, ids: Iterable[str], rid: str | None = None) -> list[Answer]:
+        promoted: list[Task] = []
+
+        def act(task: Task) -> Answer:
+            if task.state != "delayed":
+                return ("not_delayed", self.state_of(task))
+            if task.expires_at and task.expires_at <= self.now:
+                return ("expired",)
+            task.place = next(self._places(1))
+            self._line_up(task)
+            promoted.append(task)
+            return ("ready",)
+
+        answers = self._for_each(ids, "run_now", rid, act)
+        self._note("promoted", *promoted)
+        return answers
+
     def abandon(self, ids: Iterable[str], rid: str | None = None) -> list[Answer]:
         return self._for_each(ids, "abandon", rid, self._abandon)
 

@@ -58,6 +58,10 @@ class State:
         late = [(task.deadline, task.id) for task in self.tasks.values() if (task.deadline or self.now + 1) <= self.now]
         return [self.tasks[id] for _, id in sorted(late, key=lambda one: (one[0] or 0, one[1]))]
 
+    def state_of(self, task: Task) -> str:
+        """As clients see it."""
+        return "stalled" if task.state == "running" and task.at <= self.now else task.state
+
     def deadlines(self) -> dict[str, int]:
         return {task.id: task.deadline for task in self.tasks.values() if task.deadline is not None}
 

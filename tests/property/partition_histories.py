@@ -38,7 +38,7 @@ STEPS = 60  # of one history, at the most; then all tasks have their turn
 PARTITIONS = (1, 2, 3, 4, 8)
 CALLS = {
     "enqueue": 10, "claim": 10, "ack": 6, "fail": 3, "release": 2, "snooze": 1, "heartbeat": 1, "cancel": 2, "retry": 1,
-    "get": 2, "limit": 1, "time": 5, "repartition": 1.5, "finish": 1.5, "pause": 0.3,
+    "get": 2, "limit": 1, "time": 5, "repartition": 1.5, "finish": 1.5, "pause": 0.3, "run_now": 1,
 }  # fmt: skip
 
 
@@ -263,6 +263,13 @@ class History:
             assert answer.status != "not_found", f"{id} is not found"
             if answer.status == "retried":
                 one.state, one.retried = "waiting", True
+
+    def run_now(self) -> None:
+        if self.tasks:
+            id = self.random.choice(list(self.tasks))
+            state, status = self.tasks[id].state, self.queue.run_now(id).status
+            assert status != "not_found", f"{id}, {state}, is not found"
+            assert status != "ready" or state == "waiting", f"{id}, {state}, was delayed"
 
     def get(self) -> None:
         for id in self.random.sample(list(self.tasks), k=min(3, len(self.tasks))):

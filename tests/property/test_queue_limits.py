@@ -32,7 +32,7 @@ POLICIES = ("queue", "queue", "queue", "queue", "reject", "cancel_newest", "canc
 OPERATIONS = {
     "enqueue": 8, "claim": 10, "claim_at_once": 4, "settle": 3, "ack": 6, "fail": 2, "release": 2, "snooze": 2,
     "cancel": 2, "tree": 0.5, "purge": 0.2, "purge_lane": 0.2, "purge_all": 0.1, "rule": 2, "time": 6, "heartbeat": 1,
-    "retry": 1, "leave": 0.3, "fair": 0.2,
+    "retry": 1, "run_now": 1, "leave": 0.3, "fair": 0.2,
 }  # fmt: skip
 bases = count()
 
@@ -207,6 +207,10 @@ class History:
             (id,) = self.random.sample(dead, k=1)
             self.expires.pop(id, None)
             self.do(self.calls.retry([id], self.rid()))
+
+    def run_now(self) -> None:
+        if delayed := [*self.picture.zset("delayed")]:
+            self.do(self.calls.run_now([self.random.choice(delayed)], self.rid()))
 
     def fair(self) -> None:
         self.do(self.calls.configure(self.rid(), fair=self.random.random() < 0.5), again=False)

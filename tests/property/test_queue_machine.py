@@ -185,11 +185,14 @@ class QueueMachine(RuleBasedStateMachine):
         ids = [parents[one % len(parents)] for one in at] if parents else self.ids(at)
         self.send("cancel", ids, self.rid(), tree=tree)
 
-    @precondition(lambda self: self.model.of("dead"))
-    @rule(verb=st.sampled_from(["retry", "retry", "abandon"]), at=st.lists(st.integers(0, 5), min_size=1, max_size=2))
-    def look_after_the_dead(self, verb: str, at: list[int]) -> None:
-        dead = [task.id for task in self.model.of("dead")]
-        ids = [dead[one % len(dead)] if one else self.ids([one])[0] for one in at]
+    @precondition(lambda self: self.model.of("dead", "delayed"))
+    @rule(
+        verb=st.sampled_from(["retry", "retry", "abandon", "run_now", "run_now"]),
+        at=st.lists(st.integers(0, 5), min_size=1, max_size=2),
+    )
+    def look_after_those_that_failed_or_wait(self, verb: str, at: list[int]) -> None:
+        some = [task.id for task in self.model.of("delayed" if verb == "run_now" else "dead")]
+        ids = [some[one % len(some)] if one and some else self.ids([one])[0] for one in at]
         self.send(verb, ids, self.rid())
 
     @rule(
@@ -325,7 +328,9 @@ class QueueMachine(RuleBasedStateMachine):
         """The answer is the same, or less where a later call superseded a part of it."""
         again = self.queue.do(sent.verb, *sent.args, **sent.kwargs)
         match sent.verb, sent.answer:
-            case "progress" | "purge" | "pause" | "resume" | "drain" | "cancel" | "retry" | "abandon" | "steer", _:
+            case "pause" | "resume" | "drain" | "cancel" | "retry" | "run_now" | "abandon" | "steer", _:
+                assert again == sent.answer
+            case "progress" | "purge", _:
                 assert again == sent.answer
             case "register" | "deregister", _:
                 assert again in (sent.answer, "stale", "deregistered")

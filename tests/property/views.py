@@ -52,7 +52,7 @@ class Views(Link):
         """What whoever waits for a task is told, from its reply or else from its record."""
         task, left = self.model.tasks.get(id), self.model.replies.get(id)
         if task and task.state not in ENDED:
-            return "waiting", (self.state_of(task), task.spec.reply, None)
+            return "waiting", (self.model.state_of(task), task.spec.reply, None)
         if left and left.until > self.model.now and (not task or task.spec.reply):
             how, value = left.how, left.value
         elif not task:
@@ -111,7 +111,7 @@ class Views(Link):
         matching = set.intersection(*({task.id for task in one} for one in sets))
         return [
             task for task in min(sets, key=len)
-            if task.id in matching and state in (None, self.state_of(task)) and lane in (None, task.lane)
+            if task.id in matching and state in (None, self.model.state_of(task)) and lane in (None, task.lane)
             and kind in (None, task.spec.kind) and reason in (None, task.reason)
         ]  # fmt: skip
 
@@ -121,7 +121,7 @@ class Views(Link):
 
     def compare_stats(self) -> None:
         model, stats = self.model, self.run(self.calls.stats())
-        states = Counter(map(self.state_of, model.tasks.values()))
+        states = Counter(map(self.model.state_of, model.tasks.values()))
         assert stats.mode == model.mode
         assert (stats.ready, stats.delayed, stats.blocked) == (states["ready"], states["delayed"], states["blocked"])
         assert (stats.running, stats.stalled) == (states["running"] + states["stalled"], states["stalled"])
@@ -131,11 +131,8 @@ class Views(Link):
         assert stats.lanes == Counter(task.lane for task in model.of("ready"))
         assert stats.counters == +model.counts
 
-    def state_of(self, task: Task) -> str:
-        return "stalled" if task.state == "running" and task.at <= self.model.now else task.state
-
     def _compare_view(self, task: Task, view: models.TaskView) -> None:
-        spec, state, at, last = task.spec, self.state_of(task), task.at / 1000, task.last
+        spec, state, at, last = task.spec, self.model.state_of(task), task.at / 1000, task.last
         waits = spec.after or spec.gather
         expected = {
             "state": state, "kind": spec.kind, "priority": spec.priority, "lane": task.lane, "user": spec.user,

@@ -93,6 +93,8 @@ class Player:
         match verb:
             case "cancel":
                 await queue.cancel(options["id"])
+            case "run now":
+                await queue.run_now(options["id"])
             case "pause":
                 await real.pause()
             case "resume":

@@ -24,7 +24,7 @@ TO_A_HOST: tuple[tuple[str, float, float], ...] = (  # the fate of a request, an
     ("crash before", 0.1, 5),
     ("crash after", 0.1, 5),
 )
-OPERATIONS = ("cancel", "cancel", "pause", "resume", "retry", "limit", "purge", "trim", "look", "plan")
+OPERATIONS = ("cancel", "cancel", "pause", "resume", "retry", "run now", "limit", "purge", "trim", "look", "plan")
 OVERLAPS = ("skip", "buffer_one", "buffer_all", "cancel_other", "allow")
 AT_ANY_TIME = (("stops", 0.1, 8.0), ("crashes", 0.1, 5.0))  # to a host, wherever it waits then
 EVERY = (
@@ -206,7 +206,7 @@ class _Author:
             steps.append(("sleep", {"seconds": self._pause()}))
             verb = random.choice(OPERATIONS)
             options: dict[str, Any] = {}
-            if verb == "cancel":
+            if verb in ("cancel", "run now"):
                 options = {"id": random.choice(self.ids or ["t0"])}
             elif verb == "plan":
                 options = {"every": random.choice((0.5, 2)), "overlap": random.choice(OVERLAPS)}

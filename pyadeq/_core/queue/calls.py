@@ -45,6 +45,7 @@ from pyadeq.models.queue import (
     Repair,
     Retried,
     RevealStatus,
+    RunNow,
     Settings,
     Settled,
     Snoozed,
@@ -303,6 +304,12 @@ class QueueCalls(NounCalls, ScheduleCalls, LimitCalls, WeightCalls, PartitionCal
             self._scalars(rid=rid, tree=tree),
             {"item": [(id,) for id in ids]},
             decode=replies.statuses,
+        )
+
+    def run_now(self, ids: Sequence[str], rid: str | None = None) -> Call[list[RunNow]]:
+        items = [(id,) for id in ids]
+        return build_call(
+            "queue.run_now.v1", self.base, self._scalars(rid=rid), {"item": items}, decode=replies.run_now
         )
 
     def outcome(self, ids: Sequence[str]) -> Call[list[Outcome]]:

@@ -23,6 +23,7 @@ from pyadeq.models.queue import (
     Renewal,
     Repair,
     Retried,
+    RunNow,
     Settings,
     Settled,
     Snoozed,
@@ -131,6 +132,10 @@ def snoozed(reply: Reply) -> list[Snoozed]:
 
 def retried(reply: Reply) -> list[Retried]:
     return [Retried(status=item[0].decode(), holder=item[1].decode() if len(item) > 1 else None) for item in reply[2]]
+
+
+def run_now(reply: Reply) -> list[RunNow]:
+    return [RunNow(status=item[0].decode(), state=item[1].decode() if len(item) > 1 else None) for item in reply[2]]
 
 
 def removed(reply: Reply) -> tuple[int, bool]:

@@ -17,7 +17,7 @@ from pyadeq._core.queue.items import MAX_ITEMS, EnqueueItem, by_bytes, item, siz
 from pyadeq.errors import BadArgument, UnknownTask
 from pyadeq.ids import new_ulid
 from pyadeq.models.base import Moment, Seconds, to_ms
-from pyadeq.models.queue import AfterWhen, Backoff, CancelStatus, Earlier, Task, Tier
+from pyadeq.models.queue import AfterWhen, Backoff, CancelStatus, Earlier, RunNow, Task, Tier
 from pyadeq.models.queue import Receipt as PlainReceipt
 from pyadeq.models.worker import Outcome
 
@@ -184,6 +184,16 @@ class Producing(Following):
         """Cancel many tasks. Returns a status for each, as `cancel` does."""
         ids = checked_list("ids", ids)
         return self._in_batches(lambda some: self.calls.cancel(some, new_ulid(), tree=tree), ids)
+
+    def run_now(self, id: str) -> RunNow:
+        """Make a delayed task due at once: one that waits for its time or its next attempt, or that was snoozed. It is
+        ready, behind all others. Tasks in other states stay as they are.
+        """
+        return (self.run_now_many([id]))[0]
+
+    def run_now_many(self, ids: Sequence[str]) -> list[RunNow]:
+        """Make many delayed tasks due at once. Returns an answer for each, as `run_now` does."""
+        return self._in_batches(lambda some: self.calls.run_now(some, new_ulid()), checked_list("ids", ids))
 
     def _receipts(self, calls: Iterable[Call[list[PlainReceipt]]]) -> list[Receipt]:
         try:

@@ -22,6 +22,7 @@ from pyadeq.models.queue import (
     ReleaseStatus,
     Renewal,
     Retried,
+    RunNow,
     Settled,
     Snoozed,
 )
@@ -227,6 +228,10 @@ class RecordedQueue:
     async def retry(self, id: str) -> Retried:
         """See `Queue.retry`."""
         return await self._note("retry", {"ids": [id]}, self.queue.retry(id), _statuses)
+
+    async def run_now(self, id: str) -> RunNow:
+        """See `Queue.run_now`."""
+        return await self._note("run_now", {"ids": [id]}, self.queue.run_now(id), _statuses)
 
     def _claiming(self, worker: str | None, limit: int, options: dict[str, Any]) -> dict[str, Any]:
         return {"worker": worker or self.queue.default_worker, "limit": limit, "lanes": options.get("lanes", ["any"])}

@@ -266,7 +266,7 @@ async def _flow(client: Client, owner: str) -> None:
 
 
 async def operate(client: Client) -> None:
-    """Cancel tasks, retry dead ones, and pause the queue for a moment now and then."""
+    """Cancel tasks, retry dead ones, run delayed ones now, and pause the queue for a moment now and then."""
     while not client.stopped.is_set():
         with suppress(TransportError, DurabilityError):
             await _tend(client)
@@ -275,11 +275,15 @@ async def operate(client: Client) -> None:
 
 async def _tend(client: Client) -> None:
     random, chance = client.random, client.random.random()
-    if chance < 0.5:
+    if chance < 0.45:
         state = random.choice(("ready", "delayed", "running", "running"))
         page = await client.plain.list(state, limit=20)  # type: ignore[arg-type]
         for task in random.sample(page.tasks, min(len(page.tasks), 2)):
             await client.attempt(partial(client.queue.cancel, task.id))
+    elif chance < 0.55:
+        page = await client.plain.list("delayed", limit=20)
+        for task in random.sample(page.tasks, min(len(page.tasks), 2)):
+            await client.attempt(partial(client.queue.run_now, task.id))
     elif chance < 0.9:
         page = await client.plain.list("dead", limit=20)
         for task in random.sample(page.tasks, min(len(page.tasks), 3)):

@@ -7,7 +7,6 @@ from typing import Annotated
 
 import typer
 
-from pyadeq import Retried
 from pyadeq.errors import ConfigError
 from pyadeq.ext.cli import task_show
 from pyadeq.ext.cli.arguments import (
@@ -29,6 +28,7 @@ from pyadeq.ext.cli.listing import find_tasks, print_tasks
 from pyadeq.ext.cli.resolve import AnyQueue, existing_queue
 from pyadeq.ext.cli.tables import print_rows
 from pyadeq.ext.cli.tree import noun
+from pyadeq.models.base import Model
 
 app = noun("Dead tasks: show them, run them again, delete them.")
 
@@ -115,7 +115,7 @@ def retry(
     fits = check_choice(ids, filter, all, dry_run)
     with connected(url) as adeq:
         if ids:
-            answer_retried(queue, ids, existing_queue(adeq, queue).retry_many(ids), output)
+            answer_each(queue, ids, existing_queue(adeq, queue).retry_many(ids), ("retried",), output)
             return
         bulk = existing_queue(adeq, queue).retry_dead(dry_run=dry_run, **fits)
     _answer_bulk(queue, "retried", bulk.matched, bulk.done, dry_run, output)
@@ -149,8 +149,7 @@ def abandon(
         dead = existing_queue(adeq, queue)
         if ids:
             confirm(f"This deletes {many(len(ids), 'dead task')} of queue {queue!r} for good.", yes)
-            answers = [(status, None) for status in dead.abandon_many(ids)]
-            answer_each(queue, ids, answers, ("abandoned",), output)
+            answer_each(queue, ids, dead.abandon_many(ids), ("abandoned",), output)
             return
         if not dry_run:
             _confirm_all(dead, fits, yes)
@@ -172,24 +171,28 @@ def check_choice(ids: list[str] | None, filter: dict[str, str | None], all: bool
     return fits
 
 
-def answer_retried(queue: str, ids: list[str], answers: list[Retried], output: Format) -> None:
-    """Print what became of each; exit with 1 if not all are waiting again."""
-    answer_each(queue, ids, [(answer.status, answer.holder) for answer in answers], ("retried",), output)
-
-
 def answer_each(
-    queue: str, ids: list[str], answers: Sequence[tuple[str, str | None]], good: Sequence[str], output: Format
+    queue: str, ids: list[str], answers: Sequence[str | Model], good: Sequence[str], output: Format
 ) -> None:
-    """Print a status for each task, and who stood in its way; exit with 1 unless all statuses are good ones."""
-    rows = [(id, status, holder) for id, (status, holder) in zip(ids, answers, strict=True)]
+    """Print a status for each task, and who stood in its way; exit with 1 unless all statuses are good ones.
+
+    answers: statuses, or objects with a status and the `holder` of a key or the `state` of the task.
+    """
+    tasks = [
+        {"id": id} | (answer.model_dump(exclude_none=True) if isinstance(answer, Model) else {"status": answer})
+        for id, answer in zip(ids, answers, strict=True)
+    ]
     if output == Format.table:
-        shown = [(id, status, f"held by {holder}" if holder else "") for id, status, holder in rows]
-        print_rows(["id", "status", ""], shown)
+        rows = [(task["id"], task["status"], _why(task)) for task in tasks]
+        print_rows(["id", "status", ""], rows)
     else:
-        tasks = [{"id": id, "status": status} | ({"holder": who} if who else {}) for id, status, who in rows]
         print_json({"queue": queue, "tasks": tasks}, output)
-    if any(status not in good for _, status, _ in rows):
+    if any(task["status"] not in good for task in tasks):
         raise typer.Exit(FAILED)
+
+
+def _why(task: dict[str, str]) -> str:
+    return f"held by {task['holder']}" if "holder" in task else task.get("state", "")
 
 
 def _confirm_all(queue: AnyQueue, fits: dict[str, str], yes: bool) -> None:

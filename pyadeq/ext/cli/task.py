@@ -9,7 +9,7 @@ import typer
 from pyadeq.ext.cli import task_enqueue, task_result, task_show, task_tree, task_watch
 from pyadeq.ext.cli.arguments import Kind, Lane, Parent, QueueName, Reason, Source, StateName, Tag, User
 from pyadeq.ext.cli.common import DEFAULT_URL, Format, Output, Url, connected
-from pyadeq.ext.cli.dlq import answer_each, answer_retried
+from pyadeq.ext.cli.dlq import answer_each
 from pyadeq.ext.cli.listing import find_tasks, print_tasks
 from pyadeq.ext.cli.resolve import existing_queue
 from pyadeq.ext.cli.tree import noun
@@ -74,7 +74,7 @@ def cancel(
     cancelled all the same.
     """
     with connected(url) as adeq:
-        answers = [(status, None) for status in existing_queue(adeq, queue).cancel_many(ids, tree)]
+        answers = existing_queue(adeq, queue).cancel_many(ids, tree)
     good = ("cancelled", "cancelling", "finished") if tree else ("cancelled", "cancelling")
     answer_each(queue, ids, answers, good, output)
 
@@ -87,7 +87,18 @@ def retry(queue: QueueName, ids: TaskIds, url: Url = DEFAULT_URL, output: Output
     """
     with connected(url) as adeq:
         answers = existing_queue(adeq, queue).retry_many(ids)
-    answer_retried(queue, ids, answers, output)
+    answer_each(queue, ids, answers, ("retried",), output)
+
+
+@app.command("run-now")
+def run_now(queue: QueueName, ids: TaskIds, url: Url = DEFAULT_URL, output: Output = Format.table) -> None:
+    """Make delayed tasks due at once: those that wait for their time or their next attempt, or that were snoozed.
+
+    Exits with 1 if a task is not delayed, has expired, or does not exist.
+    """
+    with connected(url) as adeq:
+        answers = existing_queue(adeq, queue).run_now_many(ids)
+    answer_each(queue, ids, answers, ("ready",), output)
 
 
 app.command()(task_result.result)

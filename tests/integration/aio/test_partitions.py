@@ -111,7 +111,7 @@ async def test_a_call_that_is_made_again_creates_nothing_twice(queue: Partitione
 
 async def test_a_task_is_found_by_its_id_after_growth(queue: PartitionedQueue) -> None:
     await queue.enqueue("old", id="given")
-    old = await queue.enqueue("old")
+    old = await queue.enqueue("old", delay=3600)
     await queue.repartition(4)
     new = await queue.enqueue("new")
     for id, payload in (("given", "old"), (old.id, "old"), (new.id, "new")):
@@ -120,6 +120,11 @@ async def test_a_task_is_found_by_its_id_after_growth(queue: PartitionedQueue) -
         assert task.payload == payload
     assert await queue.get("unknown") is None
     assert await queue.cancel("unknown") == "not_found"
+    assert [one.status for one in await queue.run_now_many(["unknown", old.id, new.id])] == [
+        "not_found",
+        "ready",
+        "not_delayed",
+    ]
     assert await queue.cancel("given") == "cancelled"
     assert len(await take_all(queue)) == 2
     assert await queue.result(new.id, DEADLINE) == "done"

@@ -134,6 +134,15 @@ def retry(stage: Stage) -> Any:
     return stage.far.retry("a").status
 
 
+def run_now(stage: Stage) -> Any:
+    """The task is snoozed by the time that a late copy comes, and stays so."""
+    stage.near.enqueue("work", id="a", delay=3600)
+    stage.begin()
+    status = stage.far.run_now("a").status
+    (lease,) = stage.near.claim("near")
+    return status, stage.near.snooze(lease, 3600).status
+
+
 QUEUE_STORIES = [
     (enqueue, "enqueue"),
     (enqueue_unique, "enqueue"),
@@ -149,6 +158,7 @@ QUEUE_STORIES = [
     (heartbeat, "heartbeat"),
     (settle, "settle"),
     (retry, "retry"),
+    (run_now, "run_now"),
 ]
 
 

@@ -196,6 +196,9 @@ async def test_forms_change_a_task_and_a_reader_has_none(adeq: Adeq, asking: Ask
 
     await button("retry")
     assert await state("a/1") == "ready"
+    await button("run-now", "b")
+    assert await state("b") == "ready"
+    assert ":run-now" not in (await http.get(f"{TASKS}/b")).text
     await button("cancel", "b")
     assert await state("b") == "cancelled"
     (lease,) = await queue.claim()

@@ -41,6 +41,19 @@ async def test_what_has_ended_cannot_be_cancelled(adeq: Adeq, http: AsyncClient)
     assert (await http.post(f"{TASKS}/none:cancel")).status_code == 404
 
 
+async def test_a_delayed_task_is_run_now_and_others_are_not(adeq: Adeq, http: AsyncClient, asking: Ask) -> None:
+    queue = adeq.queue("mail")
+    await queue.enqueue(1, id="a/1", user="ann", delay=60)
+    own, other = (asking("queue.produce", user=user) for user in ("ann", "bob"))
+    assert (await asking("queue.observe").post(f"{TASKS}/a%2F1:run-now")).status_code == 403
+    assert (await other.post(f"{TASKS}/a%2F1:run-now")).status_code == 404
+    assert (await own.post(f"{TASKS}/a%2F1:run-now")).json() == {"status": "ready", "state": None}
+    refused = await http.post(f"{TASKS}/a%2F1:run-now")
+    assert (refused.status_code, refused.json()["code"]) == (409, "NOT_DELAYED")
+    assert "is ready" in refused.json()["detail"]
+    assert (await http.post(f"{TASKS}/none:run-now")).status_code == 404
+
+
 @pytest.mark.parametrize("id", ["a/b", "a%2Fb:cancel", "..", "x+y@z", "a:cancel"])
 async def test_an_id_is_one_segment(http: AsyncClient, id: str) -> None:
     if "%" in id:  # which no id has: the encoded text must not be decoded twice

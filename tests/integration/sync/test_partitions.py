@@ -112,7 +112,7 @@ def test_a_call_that_is_made_again_creates_nothing_twice(queue: PartitionedQueue
 
 def test_a_task_is_found_by_its_id_after_growth(queue: PartitionedQueue) -> None:
     queue.enqueue("old", id="given")
-    old = queue.enqueue("old")
+    old = queue.enqueue("old", delay=3600)
     queue.repartition(4)
     new = queue.enqueue("new")
     for id, payload in (("given", "old"), (old.id, "old"), (new.id, "new")):
@@ -121,6 +121,11 @@ def test_a_task_is_found_by_its_id_after_growth(queue: PartitionedQueue) -> None
         assert task.payload == payload
     assert queue.get("unknown") is None
     assert queue.cancel("unknown") == "not_found"
+    assert [one.status for one in queue.run_now_many(["unknown", old.id, new.id])] == [
+        "not_found",
+        "ready",
+        "not_delayed",
+    ]
     assert queue.cancel("given") == "cancelled"
     assert len(take_all(queue)) == 2
     assert queue.result(new.id, DEADLINE) == "done"

@@ -144,6 +144,21 @@ def test_dead_tasks_tell_what_happened_and_start_anew(queue: Queue) -> None:
     assert (lease.id, lease.attempt, lease.delivery) == ("t", 1, 2)
 
 
+def test_a_delayed_task_and_a_retry_are_run_now(queue: Queue) -> None:
+    queue.enqueue(1, id="t", delay=3600)
+    assert (queue.run_now("t")).status == "ready"
+    (lease,) = take(queue)
+    queue.fail(lease, "busy", delay=3600)
+    answers = queue.run_now_many(["t", "t", "nobody"])
+    assert [(one.status, one.state) for one in answers] == [
+        ("ready", None),
+        ("not_delayed", "ready"),
+        ("not_found", None),
+    ]
+    (lease,) = take(queue)
+    assert (lease.id, lease.attempt) == ("t", 2)
+
+
 def test_a_task_and_its_events_carry_the_trace_of_the_program(url: str, base_name: str) -> None:
     trace = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"
     with Adeq.from_url(url, trace=lambda: trace) as adeq:

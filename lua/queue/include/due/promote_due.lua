@@ -19,10 +19,7 @@ local function promote_due(ctx, limit)
     if not own[1] then
       drop_task(ctx, id)
     else
-      redis.call('HSET', task .. id, 'ready_ms', ctx.now_text)
-      local band = tonumber(own[3] or 5)
-      local own_place = ctx.settings.fair > 0 and share_place(ctx, own[2] or 'any', own[4] or '', band) or place + i
-      line_up(by_lane, own[2] or 'any', band * BAND + own_place, id)
+      line_up_last(ctx, by_lane, id, place + i, own[2], own[3], own[4])
       promoted[#promoted + 1] = id
     end
   end

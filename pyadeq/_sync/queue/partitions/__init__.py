@@ -29,7 +29,7 @@ from pyadeq._tasks.functions import TaskFunction
 from pyadeq.errors import ConflictError
 from pyadeq.ids import new_ulid
 from pyadeq.models.partition import Partition
-from pyadeq.models.queue import CancelStatus, State, TaskView
+from pyadeq.models.queue import CancelStatus, RunNow, State, TaskView
 
 Q = ParamSpec("Q")
 P = ParamSpec("P")
@@ -199,6 +199,14 @@ class PartitionedQueue(Putting, TakingPart):
     def cancel_many(self, ids: Sequence[str], tree: bool = False) -> list[CancelStatus]:
         """Cancel many tasks, one after the other. Returns a status for each."""
         return [self.cancel(id, tree) for id in checked_list("ids", ids)]
+
+    def run_now(self, id: str) -> RunNow:
+        """Make a delayed task due at once; see `Queue.run_now`."""
+        return self._where_it_is(id, lambda queue: queue.run_now(id), lambda answer: answer.status != "not_found")
+
+    def run_now_many(self, ids: Sequence[str]) -> list[RunNow]:
+        """Make many delayed tasks due at once, one after the other. Returns an answer for each."""
+        return [self.run_now(id) for id in checked_list("ids", ids)]
 
 
 LOOKS: tuple[State, ...] = ("running", "stalled", "blocked", "delayed", "ready", "running", "stalled", "delayed")

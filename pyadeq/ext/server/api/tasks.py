@@ -17,7 +17,7 @@ from pyadeq.ext.server.api.operations import PROBLEMS, operation_id, path_of
 from pyadeq.ext.server.gate import Access, access, described, missing
 from pyadeq.ext.server.problems import Refused
 from pyadeq.ext.server.traces import in_trace_of
-from pyadeq.models.queue import CancelStatus, ReceiptStatus, State, Task
+from pyadeq.models.queue import CancelStatus, ReceiptStatus, RunNow, State, Task
 
 LONGEST_WAIT: Final = 60.0
 """Seconds that a request may wait for a task."""
@@ -249,6 +249,25 @@ async def cancel(access: Produced, id: Id, tree: bool = False) -> Cancelled:
     if status == "finished" and not tree:
         raise Refused(409, "FINISHED", f"task {id!r} has ended")
     return Cancelled(status=status)
+
+
+@router.post(
+    path_of("/queues/{queue}/tasks/{id}:run-now"),
+    responses=PROBLEMS,
+    operation_id=operation_id("task", "run_now"),
+    tags=["task"],
+)
+async def run_now(access: Produced, id: Id) -> RunNow:
+    """Make a delayed task due at once: one that waits for its time or its next attempt, or that was snoozed."""
+    if access.scope.user is not None:
+        await task_of(access, id)
+    answer: RunNow = await access.found.run_now(id)
+    if answer.status == "not_found":
+        raise missing("task", id)
+    if answer.status != "ready":
+        how = "has expired" if answer.status == "expired" else f"is {answer.state}, not delayed"
+        raise Refused(409, answer.status.upper(), f"task {id!r} {how}")
+    return answer
 
 
 async def task_of(access: Access, id: str) -> TaskView:
