@@ -1,5 +1,5 @@
-"""Helpers for tests of programs that use pyadeq: run waiting tasks, inspect them, and run a task twice as after a
-crash.
+"""Helpers for tests of programs that use pyadeq: run waiting tasks, inspect them, wait for results without a worker,
+and run a task twice as after a crash.
 
     def test_a_mail_is_sent_again(adeq, adeq_clock):
         queue = adeq.queue("mail")
@@ -16,5 +16,6 @@ from pyadeq.testing.clock import Clock
 from pyadeq.testing.looking import enqueued
 from pyadeq.testing.running import Run, run_all
 from pyadeq.testing.twice import assert_safe_to_run_twice
+from pyadeq.testing.waiting import worker
 
-__all__ = ["Clock", "Run", "assert_safe_to_run_twice", "enqueued", "override", "run_all"]
+__all__ = ["Clock", "Run", "assert_safe_to_run_twice", "enqueued", "override", "run_all", "worker"]

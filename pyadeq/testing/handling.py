@@ -66,11 +66,14 @@ class Calls:
         if isinstance(queue, Queue) and _is_async(self._function) and asyncio._get_running_loop():
             raise ConfigError("queue: in an async test, an async handler needs a queue of pyadeq.asyncio: aio_adeq's")
 
-    def call(self, lease: Lease) -> Steps[Any]:
+    def context(self, lease: Lease) -> TaskContext:
+        """Return the context for one run."""
+        queue = self._queue
+        return TaskContext(lease, queue) if isinstance(queue, aio.Queue) else _Context(lease, queue)
+
+    def call(self, lease: Lease, context: TaskContext) -> Steps[Any]:
         """Return what the handler returns, or raise what it raises."""
         __tracebackhide__ = True
-        queue = self._queue
-        context = TaskContext(lease, queue) if isinstance(queue, aio.Queue) else _Context(lease, queue)
         before = CURRENT.set(context)
         try:
             answer = self._function(lease)

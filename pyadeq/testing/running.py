@@ -86,10 +86,11 @@ def run_all(
     """
     __tracebackhide__ = True
     calls = Calls(queue, handler)
-    return drive(queue, _run_all(queue, _Runner(queue, calls, failures, raise_errors), advance, limit))
+    return drive(queue, run_some(queue, Runner(queue, calls, failures, raise_errors), advance, limit))
 
 
-def _run_all(queue: Any, runner: _Runner, advance: bool, limit: int) -> Steps[list[Run]]:
+def run_some(queue: Any, runner: Runner, advance: bool, limit: int, enough: int | None = None) -> Steps[list[Run]]:
+    """Run tasks until none is left, or until these are enough."""
     __tracebackhide__ = True
     runs: list[Run] = []
     once_more = True
@@ -100,8 +101,10 @@ def _run_all(queue: Any, runner: _Runner, advance: bool, limit: int) -> Steps[li
         for lease in claimed.leases:
             if len(runs) == limit:
                 yield queue.release(lease)
-                raise AssertionError(_endless(runs, before.pending))
+                raise AssertionError(endless("run_all", runs, before.pending))
             runs.append((yield from runner.run(lease)))
+        if len(runs) == enough:
+            return runs
         if claimed.leases:
             once_more = True
             continue
@@ -120,42 +123,54 @@ def _run_all(queue: Any, runner: _Runner, advance: bool, limit: int) -> Steps[li
         if claimed.next_due > now:  # else the next claim sees to more of what is due
             if not advance:
                 return runs
-            if runner.clock is None:
-                raise ConfigError(_server_time(claimed.next_due - claimed.now))
-            runner.clock.advance_to(min(due for due in (claimed.next_due, claimed.next_firing) if due and due > now))
+            moment = min(due for due in (claimed.next_due, claimed.next_firing) if due and due > now)
+            passed = yield from runner.pass_time(now, moment)
+            if not passed:
+                return runs
         once_more = True
 
 
-class _Runner:
+class Runner:
     """Runs tasks, and settles them as a worker would."""
 
     def __init__(self, queue: Any, calls: Calls, failures: Failures, raise_errors: bool) -> None:
         self.clock: Clock | None = clock_of(queue)
-        self._queue = queue
+        self.queue = queue
         self._calls = calls
         self._failures = failures
         self._raise_errors = raise_errors
 
     def run(self, lease: Lease) -> Steps[Run]:
+        """Run a task and settle it."""
         __tracebackhide__ = True
         about = (lease.id, lease.kind, lease.attempt, lease.delivery)
-        began = self._now()
+        began, context = self._now(), self._calls.context(lease)
         try:
-            result = yield from self._calls.call(lease)
+            result = yield from self._calls.call(lease, context)
             data = self._calls.encode(lease, result)
             if self._late(lease, began):
                 raise TimeoutError(f"the run took longer than the task's timeout of {lease.timeout:g} s")
         except Exception as error:
             late = self._late(lease, began)
-            failure = timed_out(lease, self._failures) if late else failure_of(lease, error, self._failures)
-            (answer,) = yield self._queue.fail_many([failure])
+            failure = (
+                timed_out(lease, self._failures) if late else failure_of(lease, error, self._failures, context.rule)
+            )
+            (answer,) = yield self.queue.fail_many([failure])
             if self._raise_errors and not isinstance(error, Stopped):
                 note = f"task {lease.id}, attempt {lease.attempt}; run_all(…, raise_errors=False) records it"
                 error.add_note(note)
                 raise
             return Run(*about, answer.status, error=error, reason=failure.reason)
-        (status,) = yield self._queue.ack_many([(lease, data)])
+        (status,) = yield self.queue.ack_many([(lease, data)])
         return Run(*about, status, result)
+
+    def pass_time(self, now: float, moment: float) -> Steps[bool]:
+        """Let time pass until something is due. Returns whether it has."""
+        if self.clock is None:
+            raise ConfigError(_server_time(moment - now))
+        self.clock.advance_to(moment)
+        return True
+        yield
 
     def _now(self) -> tuple[float, float]:
         """Return the real time and the time of the virtual clock: both count."""
@@ -167,14 +182,15 @@ class _Runner:
         return any(now - then >= lease.timeout for now, then in zip(self._now(), began, strict=True))
 
 
-def _endless(runs: list[Run], pending: int) -> str:
+def endless(call: str, runs: list[Run], pending: int) -> str:
+    """Return what an error says of a handler that never ends."""
     last = "".join(
         f"\n  {run.id}, kind {run.kind}, attempt {run.attempt}: {run.outcome}"
         + (f", {run.error!r}" if run.error else "")
         for run in runs[-SHOWN:]
     )
     return (
-        f"run_all: {len(runs)} runs, and there are still tasks that wait ({pending}). Does the handler enqueue a task "
+        f"{call}: {len(runs)} runs, and there are still tasks that wait ({pending}). Does the handler enqueue a task "
         f"for each that it ends? limit= allows more runs. The last of them:{last}"
     )
 

@@ -108,7 +108,7 @@ def _run(queue: Any, calls: Calls, lease: Lease) -> Steps[tuple[Any, bytes]]:
     """Return what the handler returns, as it is and encoded."""
     __tracebackhide__ = True
     try:
-        result = yield from calls.call(lease)
+        result = yield from calls.call(lease, calls.context(lease))
         return result, calls.encode(lease, result)
     except Exception as error:
         yield queue.fail(lease, error, retryable=False)
