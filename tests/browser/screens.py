@@ -29,6 +29,7 @@ SCREENS: Final = {
     "/queues/{queue}/bulks": "/queues/mail/bulks",
     "/queues/{queue}/bulks/new": "/queues/mail/bulks/new?verb=retry&kind=invoice",
     "/queues/{queue}/bulks/{id}": f"/queues/mail/bulks/{BULK}",
+    "/act/{verb}/{queue}/{id}": "/act/retry/mail/invoice-smtp_timeout-0",
     "/workers": "/workers",
     "/schedules": "/schedules",
     "/queues/{queue}/schedules/{name}": "/queues/reports/schedules/monthly",

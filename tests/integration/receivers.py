@@ -1,11 +1,13 @@
-"""Receivers of webhooks on loopback, each with its own behaviour."""
+"""Receivers of webhooks and posts on loopback, each with its own behaviour."""
 
+import asyncio
 import datetime
 import ipaddress
 import ssl
+import subprocess
 import threading
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import asynccontextmanager, contextmanager, suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -14,6 +16,9 @@ from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 
+from pyadeq.asyncio import Adeq
+from pyadeq.ext.outgoing.addresses import Allowed
+from tests.integration.cli import COMMAND, environment
 from tests.waiting import DEADLINE
 
 
@@ -108,6 +113,42 @@ def receiving(answer: Callable[[Any], None] | None = None, tls: ssl.SSLContext |
         yield receiver
     finally:
         receiver.close()
+
+
+def allowed(*receivers: Receiver) -> Allowed:
+    """What lets messages go to them."""
+    return Allowed.of(["127.0.0.1"], http=True, ports=[one.port for one in receivers])
+
+
+@asynccontextmanager
+async def serving(serve: Callable[..., Any], aio: Adeq, *receivers: Receiver, **options: Any) -> AsyncIterator[None]:
+    """A service that sends to them, in this process."""
+    given = {"allowed": allowed(*receivers), "find": 0.1, "signals": False, **options}
+    running = asyncio.create_task(serve(aio, **given))
+    try:
+        yield
+        assert not running.done(), running.result()
+    finally:
+        running.cancel()
+        with suppress(asyncio.CancelledError):
+            await running
+
+
+class Process:
+    """`adeq webhook run` or `adeq post run`, as a process of its own."""
+
+    def __init__(self, noun: str, url: str, prefix: str, log: Path, *receivers: Receiver, **environ: str) -> None:
+        ports = [word for one in receivers for word in ("--port", str(one.port))]
+        command = [noun, "run", "--http", "--allow", "127.0.0.1", *ports, "--find", "100ms"]
+        self._log = log.open("wb")
+        env = environment(ADEQ_URL=url, ADEQ_PREFIX=prefix, **environ)
+        self.child = subprocess.Popen([*COMMAND, *command], stderr=self._log, env=env)
+
+    def end(self, number: int) -> int:
+        self.child.send_signal(number)
+        code = self.child.wait(DEADLINE)
+        self._log.close()
+        return code
 
 
 def certificate_in(folder: Path) -> Path:

@@ -14,7 +14,7 @@ from pyadeq import Adeq
 from pyadeq.ext.webhooks import Webhooks, new_secret
 from tests.integration.cli import Ended, adeq
 from tests.integration.receivers import receiving, status
-from tests.integration.test_webhooks import SECRET, Process, do
+from tests.integration.test_webhooks import SECRET, do, process
 from tests.waiting import wait_until
 
 pytestmark = pytest.mark.any_engine
@@ -132,7 +132,7 @@ def test_try_out_and_replay(client: Adeq, run: Any, url: str, base_name: str, tm
         assert add(run, *allowed, url=receiver.url).status == 0
         ended = run("test", "orders", "--wait", "100ms")
         assert (ended.status, "is adeq webhook run running?" in ended.stderr) == (1, True)
-        process = Process(url, base_name, tmp_path / "log", receiver)
+        service = process(url, base_name, tmp_path / "log", receiver)
         wait_until(lambda: len(receiver.seen) == 1)
         assert "webhook.test" in receiver.seen[0].body.decode()
         row = json.loads(run("test", "orders", "-o", "json").stdout)
@@ -145,7 +145,7 @@ def test_try_out_and_replay(client: Adeq, run: Any, url: str, base_name: str, tm
         wait_until(lambda: receiver.ids.count(message) == 2)
         wait_until(lambda: "sent again\n" in run("replay", "orders", "--since", "1h").stdout)
         wait_until(lambda: receiver.ids.count(message) > 2)
-        assert process.end(signal.SIGTERM) == 0
+        assert service.end(signal.SIGTERM) == 0
     assert run("replay", message, "--until", "1h").status == 2
     text = (tmp_path / "log").read_text()
     assert SECRET not in text

@@ -4,7 +4,6 @@ import asyncio
 import contextlib
 import json
 import signal
-import subprocess
 import time
 from collections.abc import AsyncIterator, Iterator
 from functools import partial
@@ -19,19 +18,20 @@ from pyadeq.access import acl_rules
 from pyadeq.asyncio import Adeq as AsyncAdeq
 from pyadeq.embedded import EmbeddedServer
 from pyadeq.errors import AdeqError, ConfigError
-from pyadeq.ext.webhooks import Allowed, Deliverer, Forwarder, Webhooks, delivery, new_secret, serve
+from pyadeq.ext.webhooks import Deliverer, Forwarder, Webhooks, delivery, new_secret, serve
 from pyadeq.ext.webhooks.delivery import GIVEN_UP
 from pyadeq.ext.webhooks.endpoints import QUEUE
 from pyadeq.ext.webhooks.forwarder import GROUP
 from pyadeq.ext.webhooks.messages import RETRIES
-from tests.integration.cli import COMMAND, environment
-from tests.integration.receivers import Receiver, receiving, status
+from tests.integration import receivers
+from tests.integration.receivers import Process, Receiver, allowed, receiving, status
 from tests.integration.servers import ask
-from tests.waiting import DEADLINE, eventually, wait_until
+from tests.waiting import eventually, wait_until
 
 pytestmark = pytest.mark.any_engine
 
 SECRET = new_secret()
+serving = partial(receivers.serving, serve)
 
 
 @pytest.fixture(autouse=True)
@@ -51,27 +51,9 @@ async def aio(url: str, base_name: str) -> AsyncIterator[AsyncAdeq]:
         yield aio
 
 
-def allowed(*receivers: Receiver) -> Allowed:
-    return Allowed.of(["127.0.0.1"], http=True, ports=[one.port for one in receivers])
-
-
 def add(client: Adeq, id: str, receiver: Receiver, **options: Any) -> None:
     given = {"secret": "env:HOOK_SECRET", "events": ["task.completed"], **options}
     Webhooks(client, allowed=allowed(receiver)).add(id, receiver.url, **given)
-
-
-@contextlib.asynccontextmanager
-async def serving(aio: AsyncAdeq, *receivers: Receiver, **options: Any) -> AsyncIterator[None]:
-    """The service, in this process."""
-    given = {"allowed": allowed(*receivers), "find": 0.1, "signals": False, **options}
-    running = asyncio.create_task(serve(aio, **given))
-    try:
-        yield
-        assert not running.done(), running.result()
-    finally:
-        running.cancel()
-        with contextlib.suppress(asyncio.CancelledError):
-            await running
 
 
 @contextlib.asynccontextmanager
@@ -485,21 +467,8 @@ async def test_replay_of_dead_and_of_waiting_messages(client: Adeq, aio: AsyncAd
 # Processes
 
 
-class Process:
-    """`adeq webhook run`, as a process of its own."""
-
-    def __init__(self, url: str, prefix: str, log: Path, *receivers: Receiver) -> None:
-        ports = [word for one in receivers for word in ("--port", str(one.port))]
-        command = ["webhook", "run", "--http", "--allow", "127.0.0.1", *ports, "--find", "100ms"]
-        self._log = log.open("wb")
-        env = environment(ADEQ_URL=url, ADEQ_PREFIX=prefix, HOOK_SECRET=SECRET)
-        self.child = subprocess.Popen([*COMMAND, *command], stderr=self._log, env=env)
-
-    def end(self, number: int) -> int:
-        self.child.send_signal(number)
-        code = self.child.wait(DEADLINE)
-        self._log.close()
-        return code
+def process(url: str, prefix: str, log: Path, *receivers: Receiver) -> Process:
+    return Process("webhook", url, prefix, log, *receivers, HOOK_SECRET=SECRET)
 
 
 @pytest.mark.slow
@@ -511,16 +480,16 @@ def test_killed_processes_lose_and_double_nothing(url: str, base_name: str, clie
         add(client, "second", second)
         do(client, *ids[:100])
         for number, some in enumerate((ids[100:150], ids[150:200], ids[200:250], ids[250:])):
-            process = Process(url, base_name, tmp_path / f"{number}.log", first, second)
+            service = process(url, base_name, tmp_path / f"{number}.log", first, second)
             enough = len(first.seen) + 5
             do(client, *some)
             wait_until(partial(has, first, enough))
-            process.end(signal.SIGKILL)
+            service.end(signal.SIGKILL)
         # What the dead processes have read comes again after a minute; here it is given back at once.
         client.events("queue", "mail").drop(GROUP)
-        process = Process(url, base_name, tmp_path / "last.log", first, second)
+        service = process(url, base_name, tmp_path / "last.log", first, second)
         wait_until(lambda: len(messages(client, "completed")) == 2 * len(ids))
-        assert process.end(signal.SIGTERM) == 0
+        assert service.end(signal.SIGTERM) == 0
     for receiver in (first, second):
         assert set(told(receiver)) == set(ids), "nothing is lost"
         assert len(set(receiver.ids)) == len(ids), "what is sent twice has the same webhook-id"
@@ -528,10 +497,10 @@ def test_killed_processes_lose_and_double_nothing(url: str, base_name: str, clie
 
 
 def test_the_process_ends_at_once_if_there_is_nothing_to_do(url: str, base_name: str, tmp_path: Path) -> None:
-    process = Process(url, base_name, tmp_path / "log")
+    service = process(url, base_name, tmp_path / "log")
     with Adeq.from_url(url, prefix=base_name) as client:
         wait_until(lambda: client.client.exists(f"{client.queue(QUEUE).base}:config"))
-    assert process.end(signal.SIGINT) == 0
+    assert service.end(signal.SIGINT) == 0
 
 
 @pytest.mark.parametrize(

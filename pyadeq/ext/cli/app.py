@@ -45,6 +45,7 @@ class Commands(Root):
         "archive",
         "token",
         "webhook",
+        "post",
     )
     """In the order of the help. Then come the other nouns of the manifest. If such a noun has no module here, its
     commands are made from the manifest."""

@@ -10,9 +10,11 @@ from typing import Any
 import typer
 
 from pyadeq.asyncio import Adeq
-from pyadeq.errors import TransportError
-from pyadeq.ext.cli.common import PLACE, Format, check_url, shown_url, unreachable
+from pyadeq.errors import AdeqError, TransportError, WaitTimeout
+from pyadeq.ext.cli.common import FAILED, PLACE, Format, check_url, print_json, safe, shown_url, unreachable
 from pyadeq.ext.cli.logs import LogFormat, LogLevel, log_format, log_to_stderr
+from pyadeq.ext.cli.tables import print_fields
+from pyadeq.models.worker import Outcome
 
 
 def allow_option(word: str) -> Any:
@@ -33,6 +35,23 @@ def http_option(word: str) -> Any:
 def ports_option(word: str) -> Any:
     """`--port`."""
     return typer.Option("--port", metavar="PORT", envvar=f"ADEQ_{word}_PORTS", help="A port besides 443. Repeat it.")
+
+
+def try_endpoint(noun: str, id: str, test: Callable[[], Outcome], output: Format) -> None:
+    """Have a test message sent, and print how that ended. Exits with 1 if it failed."""
+    try:
+        outcome = test()
+    except WaitTimeout:
+        raise AdeqError(f"no process has sent it in time; is adeq {noun} run running?") from None
+    row = {"endpoint": id, "status": outcome.status, "reason": outcome.reason, "error": outcome.error}
+    if outcome.status == "completed":
+        row["answer"] = outcome.result["status"]
+    if output != Format.table:
+        print_json(row, output)
+    else:
+        print_fields([(name, safe(str(value))) for name, value in row.items() if value is not None])
+    if outcome.status != "completed":
+        raise typer.Exit(FAILED)
 
 
 def run_sender(

@@ -8,12 +8,11 @@ from typing import Annotated, Any
 import typer
 
 from pyadeq.asyncio import Adeq as AsyncAdeq
-from pyadeq.errors import AdeqError, ConfigError, WaitTimeout
+from pyadeq.errors import ConfigError
 from pyadeq.ext.cli.arguments import MOMENT, moment_ago, time_option
 from pyadeq.ext.cli.change_who import Actor, actor_of
 from pyadeq.ext.cli.common import (
     DEFAULT_URL,
-    FAILED,
     Format,
     Output,
     Url,
@@ -24,7 +23,7 @@ from pyadeq.ext.cli.common import (
     safe,
 )
 from pyadeq.ext.cli.logs import LogFormat, LogLevel
-from pyadeq.ext.cli.outgoing import allow_option, http_option, ports_option, run_sender
+from pyadeq.ext.cli.outgoing import allow_option, http_option, ports_option, run_sender, try_endpoint
 from pyadeq.ext.cli.tables import print_fields, print_rows
 from pyadeq.ext.cli.tree import noun
 from pyadeq.ext.outgoing.addresses import Allowed
@@ -191,19 +190,7 @@ def try_out(
 ) -> None:
     """Have a message of type webhook.test sent, by a process that sends messages. Exits with 1 if that fails."""
     with connected(url, codec=None) as adeq:
-        try:
-            outcome = Webhooks(adeq).test(id, wait=wait)
-        except WaitTimeout:
-            raise AdeqError(f"no process has sent it within {wait:g} s; is adeq webhook run running?") from None
-    row = {"endpoint": id, "status": outcome.status, "reason": outcome.reason, "error": outcome.error}
-    if outcome.status == "completed":
-        row["answer"] = outcome.result["status"]
-    if output != Format.table:
-        print_json(row, output)
-    else:
-        print_fields([(name, safe(str(value))) for name, value in row.items() if value is not None])
-    if outcome.status != "completed":
-        raise typer.Exit(FAILED)
+        try_endpoint("webhook", id, lambda: Webhooks(adeq).test(id, wait=wait), output)
 
 
 @app.command()

@@ -33,8 +33,10 @@ from pyadeq.ext.server.api import (
 )
 from pyadeq.ext.server.api.bulk_runs import Bulks
 from pyadeq.ext.server.api.operations import PROBLEMS
+from pyadeq.ext.server.attempts import Attempts
 from pyadeq.ext.server.authentication import first_of
 from pyadeq.ext.server.board import (
+    act,
     admin_queue,
     change,
     config,
@@ -71,6 +73,7 @@ BOARD = (
     files,
     forms,
     login,
+    act,
     overview,
     queue,
     lock_domains,
@@ -171,6 +174,7 @@ def app(
     service.state.gate = gate = Gate(adeq, authenticate if logins is None else first_of(authenticate, logins))
     service.state.bulks = Bulks(adeq, lambda name: gate.find("queue", name, False))
     service.state.logins = logins
+    service.state.attempts = Attempts()
     if board:
         service.state.looks = Looks(gate)
         service.router.routes.extend(_routes(True))

@@ -8,6 +8,7 @@ import pytest
 from httpx import ASGITransport, AsyncClient
 
 from pyadeq.asyncio import Adeq
+from pyadeq.ext.posts.codes import new_codes
 from pyadeq.ext.server import Logins, Tokens, app
 from pyadeq.ext.server.board.forms import filled
 from pyadeq.ext.server.tokens import new_token, read_token, revoked
@@ -163,6 +164,15 @@ async def test_a_code_logs_in_once(adeq: Adeq) -> None:
     board.http.cookies.clear()
     for wrong in (code, code[:-1], "x", "\0", "a" * 5000):
         assert (await board.http.post("/login", data={"code": wrong})).status_code == 401, wrong
+
+
+async def test_a_code_of_a_post_is_no_login(adeq: Adeq) -> None:
+    board = Board(adeq)
+    codes = await new_codes(adeq, "ops", "mail", "m1")
+    assert (await board.http.post("/login", data={"code": codes["retry"]})).status_code == 401
+    assert await adeq.sessions("_codes").get(codes["retry"]), "it is not used up"
+    link = await board.http.get("/act/retry/mail/m1")
+    assert link.headers["location"] == "/login?next=%2Fact%2Fretry%2Fmail%2Fm1"
 
 
 async def test_a_login_at_https_needs_its_own_cookie(adeq: Adeq) -> None:

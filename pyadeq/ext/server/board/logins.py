@@ -1,7 +1,7 @@
 """Logins of the board: sessions of the realm `_board`, whose user is the id of a token. So what a token may do, a login
 may do, and as long: each request asks for the token again.
 
-A one-use code is a session of the realm `_codes`. Whoever ends it first is logged in.
+A one-use code is a session of the realm `_codes`. Whoever ends it first is logged in. Codes of posts are there, too.
 """
 
 from __future__ import annotations
@@ -15,13 +15,14 @@ from urllib.parse import urlsplit
 from fastapi import Request, Response
 
 from pyadeq.asyncio import Adeq
+from pyadeq.ext.posts.codes import ACTOR
+from pyadeq.ext.posts.codes import REALM as CODES
 from pyadeq.ext.server.attempts import Attempts, address_of
 from pyadeq.ext.server.authentication import Tokens
 from pyadeq.ext.server.problems import Refused
 from pyadeq.ext.server.rights import Principal
 
 REALM: Final = "_board"
-CODES: Final = "_codes"
 COOKIE: Final = "adeq_board"
 SECURE: Final = f"__Host-{COOKIE}"
 """The name at https. Browsers take it from nobody but this host."""
@@ -81,7 +82,7 @@ class Logins:
         attempt = address_of(request), CODES
         self._patience(attempt)
         session = await self._codes.get(code)
-        if session is None or not await self._codes.revoke(code):
+        if session is None or session.user.startswith(ACTOR) or not await self._codes.revoke(code):
             self._attempts.failed(attempt)
             return False
         return await self._log_in(request, response, session.user)

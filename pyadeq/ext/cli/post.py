@@ -1,0 +1,208 @@
+"""`adeq post`: posts to chat services about dead tasks and waiting approvals."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import Annotated, Any
+
+import typer
+
+from pyadeq.asyncio import Adeq
+from pyadeq.ext.cli.arguments import time_option
+from pyadeq.ext.cli.change_who import Actor, actor_of
+from pyadeq.ext.cli.common import (
+    DEFAULT_URL,
+    Format,
+    Output,
+    Url,
+    connected,
+    iso,
+    print_json,
+    print_lines,
+    safe,
+)
+from pyadeq.ext.cli.logs import LogFormat, LogLevel
+from pyadeq.ext.cli.outgoing import allow_option, http_option, ports_option, run_sender, try_endpoint
+from pyadeq.ext.cli.tables import print_rows
+from pyadeq.ext.cli.tree import noun
+from pyadeq.ext.outgoing.addresses import Allowed
+from pyadeq.ext.posts.endpoints import DEFAULT, Endpoint
+from pyadeq.ext.posts.posts import Posts
+
+COLUMNS = ("id", "service", "url", "about", "streams")
+
+app = noun("Posts to Zulip, ntfy, Slack and others: dead tasks, and approvals that wait.")
+
+
+class ServiceName(StrEnum):
+    """Where posts go."""
+
+    zulip = "zulip"
+    ntfy = "ntfy"
+    slack = "slack"
+    json = "json"
+
+
+class ActionsName(StrEnum):
+    """What a link to retry or abandon a task asks for."""
+
+    login = "login"
+    code = "code"
+
+
+class AboutName(StrEnum):
+    """What a post is about."""
+
+    dead = "dead"
+    asked = "asked"
+    waiting = "waiting"
+    escalated = "escalated"
+    timeout = "timeout"
+
+
+Id = Annotated[str, typer.Argument(metavar="ENDPOINT", help="The id of the endpoint.")]
+Networks = Annotated[list[str] | None, allow_option("POST")]
+Http = Annotated[bool, http_option("POST")]
+Ports = Annotated[list[int] | None, ports_option("POST")]
+
+
+@app.command()
+def add(
+    id: Id,
+    service: Annotated[
+        ServiceName, typer.Argument(metavar="SERVICE", help="zulip, ntfy, slack, or json for a program of your own.")
+    ],
+    to: Annotated[str, typer.Argument(metavar="URL", help="https://…, or where it is: env:NAME, or file:/path.")],
+    secret: Annotated[
+        str | None,
+        typer.Option(
+            metavar="WHERE",
+            help="Where the token or <user>:<password> is: env:NAME, or file:/path. Zulip: <email>:<API key> of a bot.",
+        ),
+    ] = None,
+    channel: Annotated[str | None, typer.Option(help="The channel of Zulip.")] = None,
+    about: Annotated[
+        list[AboutName] | None, typer.Option(help=f"What posts are about. Repeat it. [{', '.join(DEFAULT)}]")
+    ] = None,
+    queue: Annotated[
+        list[str] | None, typer.Option("--queue", metavar="PATTERN", help="Only these queues. Repeat it. [all]")
+    ] = None,
+    domain: Annotated[
+        list[str] | None, typer.Option(metavar="PATTERN", help="Only changes of these domains. Repeat it. [all]")
+    ] = None,
+    every: Annotated[float, time_option("Time between two digests of a queue, kind and reason.")] = "1m",  # type: ignore[assignment]
+    board: Annotated[
+        str | None, typer.Option(metavar="URL", envvar="ADEQ_BOARD_URL", help="The address of the board, for links.")
+    ] = None,
+    actions: Annotated[
+        ActionsName, typer.Option(help="Links to retry and abandon ask for a login, or have a code that works once.")
+    ] = ActionsName.login,
+    payload: Annotated[
+        bool, typer.Option("--payload", help="Also the beginning of payloads, if their data tier allows it.")
+    ] = False,
+    allow: Networks = None,
+    http: Http = False,
+    port: Ports = None,
+    actor: Actor = None,
+    url: Url = DEFAULT_URL,
+    output: Output = Format.table,
+) -> None:
+    """Add an endpoint. It gets posts about what happens from now on.
+
+    Its host must have public addresses only. That is checked now and before each post.
+    """
+    patterns = [*(f"queue:{one}" for one in queue or ()), *(f"change:{one}" for one in domain or ())]
+    with connected(url, codec=None) as adeq:
+        made = Posts(adeq, allowed=Allowed.of(allow or (), http=http, ports=port or ())).add(
+            id,
+            service.value,
+            to,
+            secret=secret,
+            channel=channel,
+            about=[one.value for one in about or ()] or DEFAULT,
+            streams=patterns or ("queue:*", "change:*"),
+            every=every,
+            board=board,
+            actions=actions.value,
+            payload=payload,
+            actor=actor_of(actor),
+        )
+    if output != Format.table:
+        print_json(_plain(id, made), output)
+    else:
+        print(f"added {id}: {', '.join(made.about)} of {', '.join(made.streams)}")
+
+
+@app.command()
+def ls(url: Url = DEFAULT_URL, output: Output = Format.table) -> None:
+    """List the endpoints."""
+    with connected(url, codec=None) as adeq:
+        rows = [_plain(id, one) for id, one in Posts(adeq).all().items()]
+    if output != Format.table:
+        print_lines(rows, output)
+    else:
+        cells = [[_cell(row[column]) for column in COLUMNS] for row in rows]
+        print_rows(COLUMNS, cells, spare=["streams", "about", "url"])
+
+
+@app.command()
+def rm(id: Id, actor: Actor = None, url: Url = DEFAULT_URL, output: Output = Format.table) -> None:
+    """Remove an endpoint. Posts that wait are not sent any more. Exits with 1 if there is none."""
+    with connected(url, codec=None) as adeq:
+        Posts(adeq).remove(id, actor=actor_of(actor))
+    if output != Format.table:
+        print_json({"endpoint": id, "status": "removed"}, output)
+    else:
+        print(f"removed {id}")
+
+
+@app.command("test")
+def try_out(
+    id: Id,
+    wait: Annotated[float, time_option("Wait for the answer for this time.")] = "30s",  # type: ignore[assignment]
+    url: Url = DEFAULT_URL,
+    output: Output = Format.table,
+) -> None:
+    """Have a test post sent, by a process that sends posts. Exits with 1 if that fails."""
+    with connected(url, codec=None) as adeq:
+        try_endpoint("post", id, lambda: Posts(adeq).test(id, wait=wait), output)
+
+
+@app.command()
+def run(
+    concurrency: Annotated[int, typer.Option("--concurrency", "-c", min=1, metavar="N", help="Posts at a time.")] = 16,
+    timeout: Annotated[float, time_option("The time for one post, from the DNS to the answer.")] = "20s",  # type: ignore[assignment]
+    find: Annotated[float, time_option("Time between two looks for new queues and so on.")] = "30s",  # type: ignore[assignment]
+    allow: Networks = None,
+    http: Http = False,
+    port: Ports = None,
+    log_level: Annotated[LogLevel, typer.Option(help="The lowest level of the log.")] = LogLevel.info,
+    log_form: Annotated[
+        LogFormat | None, typer.Option("--log-format", help="How the log looks. [default: text; with -o json: json]")
+    ] = None,
+    url: Url = DEFAULT_URL,
+    output: Output = Format.table,
+) -> None:
+    """Send posts to the endpoints, until SIGTERM or SIGINT.
+
+    Any number of processes may do it. Each may be killed at any time: no post is lost or enqueued twice. While the
+    server is away, it waits. Proxies of the environment are ignored. Needs the extra webhooks.
+    """
+    from pyadeq.ext.posts import serve
+
+    allowed = Allowed.of(allow or (), http=http, ports=port or ())
+
+    async def work(adeq: Adeq) -> None:
+        await serve(adeq, concurrency=concurrency, find=find, allowed=allowed, timeout=timeout)
+
+    run_sender("post", work, url, output, log_level, log_form, concurrency=concurrency)
+
+
+def _plain(id: str, endpoint: Endpoint) -> dict[str, Any]:
+    """An endpoint as JSON can have it."""
+    shown = endpoint.model_dump(mode="json")
+    return {"id": id, **shown, "since": iso(endpoint.since), "created": iso(endpoint.created)}
+
+
+def _cell(value: Any) -> str:
+    return safe(", ".join(value) if isinstance(value, list) else str(value))

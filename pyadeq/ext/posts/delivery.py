@@ -1,0 +1,138 @@
+"""From posts to chat services: the handler of the queue `adeq-posts`."""
+
+from __future__ import annotations
+
+import ssl
+from types import TracebackType
+from typing import Any, Final, Self
+
+from pydantic import ValidationError
+
+from pyadeq import Lease, TaskFailed
+from pyadeq.asyncio import Adeq, Worker
+from pyadeq.errors import ConfigError
+from pyadeq.ext.outgoing.addresses import Allowed, RefusedTarget
+from pyadeq.ext.outgoing.references import read_reference
+from pyadeq.ext.outgoing.sending import Answer, NotSent, Sender, delay_after
+from pyadeq.ext.posts.codes import new_codes
+from pyadeq.ext.posts.content import Post, of_change, of_changes, of_task, of_tasks, of_test
+from pyadeq.ext.posts.endpoints import NAMESPACE, QUEUE, Endpoint, read_endpoint
+from pyadeq.ext.posts.groups import RETRIES, Message, Period
+from pyadeq.ext.posts.happened import in_period, parts_of
+from pyadeq.ext.posts.services import SERVICES
+from pyadeq.models.queue import TaskView
+
+CONCURRENCY: Final = 16
+WAITS: Final = ("asked", "waiting", "escalated")
+
+
+class Poster:
+    """Sends posts. Use it in an `async with` block.
+
+    allowed: where posts may go, besides public addresses by https. timeout: seconds for one post. tls: what
+    certificates are checked with.
+    """
+
+    def __init__(
+        self,
+        adeq: Adeq,
+        *,
+        allowed: Allowed | None = None,
+        timeout: float = 20.0,
+        tls: ssl.SSLContext | None = None,
+    ) -> None:
+        self._adeq = adeq
+        self._config = adeq.config(NAMESPACE)
+        self._sender = Sender(allowed or Allowed(), timeout=timeout, tls=tls)
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        self._sender.close()
+
+    def worker(self, *, concurrency: int = CONCURRENCY, **options: Any) -> Worker:
+        """Return a worker that sends, up to `concurrency` posts at a time. options: those of Worker."""
+        return Worker(self._adeq.queue(QUEUE), self.handle, concurrency=concurrency, **options)
+
+    async def handle(self, lease: Lease) -> dict[str, Any]:
+        """Send the post of a task. Raises TaskFailed if it is not sent."""
+        id = lease.user or ""
+        stored = await self._config.get(id) if id else None
+        endpoint = read_endpoint(stored.value) if stored else None
+        if endpoint is None or not endpoint.enabled:
+            raise TaskFailed(f"there is no endpoint {id!r}", reason="removed", retryable=False)
+        try:
+            message = Message.model_validate(lease.payload)
+        except ValidationError:
+            raise TaskFailed("this is no post", reason="unwanted", retryable=False) from None
+        if message.post != "test" and not endpoint.wants(message.stream, message.about, max(message.at, message.until)):
+            raise TaskFailed(f"endpoint {id!r} does not want this", reason="unwanted", retryable=False)
+        post = await self._post(id, endpoint, message)
+        if post is None:
+            return {"status": "nothing to say"}
+        answer = await self._send(lease, endpoint, message, post)
+        return {"status": answer.status}
+
+    async def _send(self, lease: Lease, endpoint: Endpoint, message: Message, post: Post) -> Answer:
+        try:
+            secret = None if endpoint.secret is None else read_reference("secret", endpoint.secret)
+            sent = SERVICES[endpoint.service](endpoint, endpoint.address(), secret, message, post)
+            answer = await self._sender.post(sent.url, sent.headers, sent.body, media_type=sent.media_type)
+        except RefusedTarget as error:
+            raise TaskFailed(str(error), reason="refused", retryable=False) from None
+        except ConfigError as error:
+            raise _failed(lease, "secret", str(error)) from None
+        except NotSent as error:
+            raise _failed(lease, error.reason, str(error)) from None
+        if not 200 <= answer.status < 300:
+            raise _failed(lease, f"http_{answer.status}", f"the receiver has answered {answer.status}", answer)
+        return answer
+
+    async def _post(self, id: str, endpoint: Endpoint, message: Message) -> Post | None:
+        """What to say; None if it is not so any more."""
+        if message.post == "test":
+            return of_test()
+        if message.post == "digest":
+            return await self._digest(id, endpoint, message)
+        group = message.group
+        if message.about == "dead":
+            task = await self._task(group.name, message.id)
+            if task is None or task.state != "dead":
+                return None
+            codes = await new_codes(self._adeq, id, group.name, task.id) if endpoint.actions == "code" else {}
+            return of_task(endpoint, group, task, codes, sealed=self._sealed)
+        change = await self._adeq.changes(group.name).get(message.id)
+        is_so = change is not None and (change.state == "reviewing" or message.about not in WAITS)
+        return of_change(endpoint, group, change) if change is not None and is_so else None
+
+    async def _digest(self, id: str, endpoint: Endpoint, message: Message) -> Post | None:
+        group = message.group
+        period = Period(id, group, round(message.since * 1000), round((message.until - message.since) * 1000))
+        first = await self._adeq.queue(QUEUE).get(period.first)
+        told = (first.payload.get("id"), first.payload.get("at")) if first else None
+        happened = await in_period(self._adeq, group, max(message.since, endpoint.since), message.until)
+        found = [one for one in happened if (one.id, one.at) != told]
+        if not found:
+            return None
+        if message.about != "dead":
+            return of_changes(endpoint, message, found, more=first is not None)
+        newest = await self._task(group.name, found[-1].id)
+        return of_tasks(endpoint, message, found, newest, more=first is not None, sealed=self._sealed)
+
+    async def _task(self, queue: str, id: str) -> TaskView | None:
+        """A task, in whichever partition it is."""
+        for part in await parts_of(self._adeq, queue):
+            if (task := await part.get(id)) is not None:
+                return task
+        return None
+
+    @property
+    def _sealed(self) -> bool:
+        return self._adeq.codec is not None
+
+
+def _failed(lease: Lease, reason: str, message: str, answer: Answer | None = None) -> TaskFailed:
+    return TaskFailed(message, reason=reason, delay=delay_after(lease.attempt, RETRIES, answer))

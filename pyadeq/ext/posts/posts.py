@@ -1,0 +1,72 @@
+"""What operators do with endpoints of posts: add, list, remove, test."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pyadeq import Adeq, ConfigConflict
+from pyadeq.errors import AdeqError, ConfigError
+from pyadeq.ext.outgoing.addresses import Allowed, check_url
+from pyadeq.ext.outgoing.patterns import check_id
+from pyadeq.ext.outgoing.times import server_time
+from pyadeq.ext.posts.endpoints import NAMESPACE, QUEUE, Endpoint, Service, is_url, new_endpoint, read_endpoint
+from pyadeq.ext.posts.groups import task
+from pyadeq.ids import new_ulid
+from pyadeq.keys import hint
+from pyadeq.models.base import Seconds
+from pyadeq.models.worker import Outcome
+
+
+class Posts:
+    """The endpoints of posts of an installation.
+
+    allowed: where posts may go, besides public addresses by https. The process that sends checks it again, by its own
+    settings.
+    """
+
+    def __init__(self, adeq: Adeq, *, allowed: Allowed | None = None) -> None:
+        self._adeq = adeq
+        self._config = adeq.config(NAMESPACE)
+        self._allowed = allowed or Allowed()
+
+    def add(self, id: str, service: Service, url: str, *, actor: str | None = None, **options: Any) -> Endpoint:
+        """Add an endpoint. It gets posts about what happens from now on.
+
+        service: `zulip`, `ntfy`, `slack` or `json`. url: its host is checked now and before each post, or only before
+        each post if it is a reference. options: those of Endpoint. Raises ConfigError if something is not accepted, or
+        if the id is taken.
+        """
+        made = new_endpoint(service, url, now=server_time(self._adeq), **options)
+        if is_url(url):
+            check_url(url, self._allowed)
+        try:
+            self._config.set(check_id(id), made.encoded(), expect=0, actor=actor, reason="added")
+        except ConfigConflict:
+            raise ConfigError(f"endpoint: there is one with the id {id!r}; remove it, or choose another id") from None
+        return made
+
+    def all(self) -> dict[str, Endpoint]:
+        """Return all endpoints by their ids."""
+        stored = self._config.all()
+        return {id: one for id in sorted(stored) if (one := read_endpoint(stored[id].value))}
+
+    def remove(self, id: str, *, actor: str | None = None) -> None:
+        """Remove an endpoint. Posts that wait are not sent any more. Raises AdeqError if there is none."""
+        self._known(id)
+        self._config.remove(id, actor=actor, reason="removed")
+
+    def test(self, id: str, *, wait: Seconds = 30.0) -> Outcome:
+        """Have a post sent that says it is a test, and return how that ended. It is tried once.
+
+        Raises WaitTimeout if no process sends posts.
+        """
+        self._known(id)
+        made = task(id, f"post:{id}:test:{new_ulid()}", post="test")
+        _, outcome = self._adeq.queue(QUEUE).run_to_end(
+            made.payload, id=made.id, kind=made.kind, user=id, priority=made.priority, max_attempts=1, wait=wait
+        )
+        return outcome
+
+    def _known(self, id: str) -> None:
+        if self._config.get(check_id(id)) is None:
+            raise AdeqError(f"endpoint: there is no {id!r}{hint(id, [*self.all()])} See adeq post ls")

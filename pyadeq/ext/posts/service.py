@@ -1,0 +1,23 @@
+"""The service that makes and sends posts, until a signal."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pyadeq.asyncio import Adeq
+from pyadeq.ext.outgoing.follower import FIND
+from pyadeq.ext.outgoing.service import run_service
+from pyadeq.ext.posts.delivery import CONCURRENCY, Poster
+from pyadeq.ext.posts.forwarder import Forwarder
+
+
+async def serve(
+    adeq: Adeq, *, concurrency: int = CONCURRENCY, find: float = FIND, signals: bool = True, **options: Any
+) -> None:
+    """Make posts and send them. SIGTERM and SIGINT end it: posts that are being sent have 30 s to end.
+
+    concurrency: posts at a time. find: seconds between two looks for new queues and so on. options: those of Poster.
+    Any number of processes may do it. Each may be killed at any time: nothing is lost.
+    """
+    async with Poster(adeq, **options) as poster:
+        await run_service(poster.worker(concurrency=concurrency), Forwarder(adeq, find=find), signals=signals)
