@@ -38,16 +38,28 @@ S3 := .venv-s3
 S3_READY := $(S3)/.ready
 WEB := .venv-web
 WEB_READY := $(WEB)/.ready
+FRAMEWORKS := .venv-frameworks
+FRAMEWORKS_READY := $(FRAMEWORKS)/.ready
+DJANGO6 := .venv-django6
+DJANGO6_READY := $(DJANGO6)/.ready
+# Django 6 needs Python 3.12: the first on the PATH or of pyenv that runs. Shims of pyenv may be of versions that are not chosen.
+PYTHON_DJANGO6 ?= $(shell \
+	for python in $$(IFS=:; for directory in $$PATH; do echo $$directory/python3.14 $$directory/python3.13 $$directory/python3.12; done) \
+			$${PYENV_ROOT:-$$HOME/.pyenv}/versions/3.1[2-9]*/bin/python; do \
+		[ -x "$$python" ] || continue; \
+		"$$python" -c 'import ensurepip, sqlite3, sys, venv; sys.exit(sys.version_info < (3, 12))' 2>/dev/null || continue; \
+		echo "$$python"; exit; \
+	done)
 BINDINGS := build/bindings
 VERSION = $(shell sed -n 's/^__version__ = "\(.*\)"/\1/p' pyadeq/_version.py)
 MODULE = pyadeq@v$(VERSION)
 DOCS_READY := $(VENV)/.docs-ready
 
 .DEFAULT_GOAL := help
-.PHONY: help setup gen noun check test test-slow sizes mutants test-unit test-s3 test-web pictures test-engines test-embedding test-all packages package-python package-npm package-crate package-go simulate soak chaos demo bench bench-peers bench-losses figures performance docs clean
+.PHONY: help setup gen noun check test test-slow sizes mutants test-unit test-s3 test-web test-frameworks test-django6 pictures test-engines test-embedding test-all packages package-python package-npm package-crate package-go simulate soak chaos demo bench bench-peers bench-losses figures performance docs clean
 
 help: ## list the targets
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 setup: $(READY) ## make .venv with all that the other targets need
 
@@ -114,6 +126,12 @@ $(S3_READY): pyproject.toml $(READY)
 test-web: $(WEB_READY) ## the service: schemathesis, a generated client, and a browser, in an environment of its own; needs chromium
 	$(WEB)/bin/python -m tests.attempts -n 2 --dist worksteal $(wildcard tests/web tests/browser) $(ARGS)
 
+test-frameworks: $(FRAMEWORKS_READY) ## FastAPI, Flask, Django 5.2 and 6, LangGraph and more, in environments of their own
+	$(FRAMEWORKS)/bin/python -m tests.attempts -n 2 --dist worksteal tests/frameworks $(ARGS)
+
+test-django6: $(DJANGO6_READY) ## the backend of django.tasks on Django 6; needs Python 3.12
+	$(DJANGO6)/bin/python -m tests.attempts tests/frameworks/django $(ARGS)
+
 pictures: $(WEB_READY) ## draw the pictures of the board in docs/assets/board; needs chromium
 	$(WEB)/bin/python -m tests.browser.pictures
 
@@ -123,6 +141,21 @@ $(WEB_READY): pyproject.toml $(READY)
 	@$(WEB)/bin/python -m pip install --quiet --disable-pip-version-check --editable '.[cli,embedded,schedules,server]' \
 		'axe-playwright-python>=0.1.4' 'httpx>=0.27' 'hypothesis>=6.120' 'mypy>=1.18' 'openapi-python-client>=0.26' \
 		'playwright>=1.55' 'pytest>=8.3' 'pytest-asyncio>=1.0' 'pytest-xdist>=3.6' 'ruff>=0.14' 'schemathesis>=4.5'
+	@touch $@
+
+$(FRAMEWORKS_READY): pyproject.toml $(READY)
+	@$(PY) -m venv --clear $(FRAMEWORKS)
+	@echo "Installing web frameworks, LangGraph and Sentry into $(FRAMEWORKS), once; this takes a minute and 400 MB"
+	@$(FRAMEWORKS)/bin/python -m pip install --quiet --disable-pip-version-check --editable '.[cli,embedded,schedules,server]' \
+		'django>=5.2,<6' 'django-tasks>=0.12' 'flask>=3.1' 'httpx>=0.27' 'hypothesis>=6.120' 'kubernetes-validate>=1.33' \
+		'langgraph>=1.0' 'langgraph-checkpoint-sqlite>=3.0' 'pytest>=8.3' 'pytest-asyncio>=1.0' 'pytest-xdist>=3.6' 'sentry-sdk>=2.40'
+	@touch $@
+
+$(DJANGO6_READY): pyproject.toml
+	@echo "Installing Django 6 into $(DJANGO6) with $(PYTHON_DJANGO6), once"
+	@'$(PYTHON_DJANGO6)' -m venv --clear $(DJANGO6)
+	@$(DJANGO6)/bin/python -m pip install --quiet --disable-pip-version-check --editable '.[cli,embedded]' \
+		'django>=6.0' 'hypothesis>=6.120' 'pytest>=8.3' 'pytest-asyncio>=1.0'
 	@touch $@
 
 test-engines: $(READY) ## the tests whose outcome depends on the server, on all engines and modes that test leaves out
@@ -143,6 +176,7 @@ test-all: ## everything, for hours: all random histories, stories, mutants, size
 	$(MAKE) test-embedding
 	$(MAKE) test-s3
 	$(MAKE) test-web
+	$(MAKE) test-frameworks
 
 soak: $(READY) ## new random calls and histories, those of locks for SOAK seconds (600), and a hundred thousand stories
 	HYPOTHESIS_PROFILE=soak $(PY) -m pytest -n 2 tests/lua/test_fuzz.py tests/property/test_queue_machine.py tests/property/test_graphs.py $(ARGS)
@@ -231,5 +265,5 @@ $(DOCS_READY): $(READY)
 	@touch $@
 
 clean: ## delete .venv, caches and what was built
-	rm -rf $(VENV) $(S3) $(WEB) build dist site .hypothesis .mypy_cache .pytest_cache .ruff_cache .benchmarks
+	rm -rf $(VENV) $(S3) $(WEB) $(FRAMEWORKS) $(DJANGO6) build dist site .hypothesis .mypy_cache .pytest_cache .ruff_cache .benchmarks
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -45,10 +45,9 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
 CLUSTER = os.environ.get("ADEQ_TEST_CLUSTER") == "1"
 BUS_OFFSET = 10_000  # a cluster node's second port, above its first
 count = itertools.count(1)
-# `make test-web` runs these in an environment of its own.
-collect_ignore = [
-    folder for folder, needs in (("browser", "playwright"), ("web", "schemathesis")) if not find_spec(needs)
-]
+# `make test-web` and `make test-frameworks` run these in environments of their own.
+NEEDS = (("browser", "playwright"), ("web", "schemathesis"), ("frameworks", "django"))
+collect_ignore = [folder for folder, needs in NEEDS if not find_spec(needs)]
 DAMAGED: set[str] = set()  # bases that tests have broken on purpose
 
 for profile in ("dev", "quick", "ci"):

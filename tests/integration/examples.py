@@ -22,12 +22,17 @@ import sys
 import time
 from dataclasses import dataclass
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from types import TracebackType
 from typing import Any, Self
 
+import pytest
+import redis
+
 from pyadeq import Adeq
 from pyadeq.embedded import EmbeddedServer
-from tests.conftest import free_port
+from tests.conftest import CLUSTER, free_port
+from tests.integration.servers import AT_ONCE
 from tests.waiting import DEADLINE
 
 ROOT = Path(__file__).parents[2]
@@ -39,6 +44,8 @@ LOG_LINE = re.compile(r"(?<=[^\s])(?=\d{4}-\d\d-\d\dT[\d:.]+Z (?:info|warning|er
 PRINTED = re.compile(r"^\s*print\(.*\)  # (.+)$", re.MULTILINE)
 RUN = {"python", "shell"}
 SHOWN = {"text", "lua", "json", "ini", "toml", "yaml", "javascript", "rust", "go"}
+# Guides that need what is in the environment of `make test-frameworks` alone, or must run each day.
+IN_FRAMEWORKS = ["guides/flask.md"]
 CLIENTS = ("valkey-cli", "redis-cli")
 TOOLS = {"valkey-cli": CLIENTS, "redis-cli": CLIENTS, "jq": ("jq",), "openssl": ("openssl",)}
 ANYTHING = "…"
@@ -79,6 +86,32 @@ def blocks(page: Path) -> list[Block]:
 def _is_output(text: str, example: re.Match[str], following: re.Match[str]) -> bool:
     between = text[example.end() : following.start()]
     return example[1] in RUN and following[1] == "text" and not between.strip()
+
+
+def executed(found: list[Block]) -> list[Block]:
+    """What is run, and the files that it needs."""
+    return [block for block in found if block.word != "notest" and (block.language in RUN or block.title)]
+
+
+def run_page(page: list[Block], binary: Path) -> None:
+    """Run a page, on a server of its own."""
+    if CLUSTER:
+        pytest.skip("the pages are written for a single server")
+    found = executed(page)
+    # The path of a socket must be short, which pytest's tmp_path is not.
+    with TemporaryDirectory(prefix="adeq-", ignore_cleanup_errors=True) as name:
+        if lacking := link_tools(Path(name), found, binary):
+            pytest.skip(f"the page uses {lacking}, which is not on the PATH")
+        with EmbeddedServer(binary=binary, port=free_port(), config=AT_ONCE) as server, Run(Path(name), server) as run:
+            if any('durability="aof"' in block.text for block in found) and not has_waitaof(server):
+                pytest.skip(f"the page uses durability='aof', for which {server.engine} is too old")
+            for block in found:
+                run.block(block)
+
+
+def has_waitaof(server: EmbeddedServer) -> bool:
+    with redis.Redis.from_url(server.url) as client:
+        return b"waitaof" in client.execute_command("COMMAND LIST")
 
 
 def link_tools(folder: Path, found: list[Block], server: Path) -> str | None:

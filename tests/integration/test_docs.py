@@ -2,17 +2,12 @@
 
 import re
 from pathlib import Path
-from tempfile import TemporaryDirectory
 
 import pytest
-import redis
 
 import pyadeq.asyncio
 from pyadeq import LockSettings, Settings, library
-from pyadeq.embedded import EmbeddedServer
-from tests.conftest import CLUSTER, free_port
-from tests.integration.examples import ROOT, RUN, SHOWN, Block, Run, blocks, link_tools, matches
-from tests.integration.servers import AT_ONCE
+from tests.integration.examples import IN_FRAMEWORKS, ROOT, RUN, SHOWN, blocks, executed, matches, run_page
 from tests.nouns.found import NOUNS
 
 pytestmark = pytest.mark.any_engine
@@ -24,30 +19,12 @@ PAGES = {
 MOST_NOT_RUN = 2
 
 
-def run_all(found: list[Block]) -> list[Block]:
-    """What is run, and the files that it needs."""
-    return [block for block in found if block.word != "notest" and (block.language in RUN or block.title)]
-
-
 @pytest.mark.slow
-@pytest.mark.skipif(CLUSTER, reason="the pages are written for a single server")
-@pytest.mark.parametrize("page", [name for name, found in PAGES.items() if run_all(found)])
+@pytest.mark.parametrize(
+    "page", [name for name, found in PAGES.items() if executed(found) and name not in IN_FRAMEWORKS]
+)
 def test_the_examples_of_a_page_run(page: str, binary: Path) -> None:
-    found = run_all(PAGES[page])
-    # The path of a socket must be short, which pytest's tmp_path is not.
-    with TemporaryDirectory(prefix="adeq-", ignore_cleanup_errors=True) as name:
-        if lacking := link_tools(Path(name), found, binary):
-            pytest.skip(f"the page uses {lacking}, which is not on the PATH")
-        with EmbeddedServer(binary=binary, port=free_port(), config=AT_ONCE) as server, Run(Path(name), server) as run:
-            if any('durability="aof"' in block.text for block in found) and not has_waitaof(server):
-                pytest.skip(f"the page uses durability='aof', for which {server.engine} is too old")
-            for block in found:
-                run.block(block)
-
-
-def has_waitaof(server: EmbeddedServer) -> bool:
-    with redis.Redis.from_url(server.url) as client:
-        return b"waitaof" in client.execute_command("COMMAND LIST")
+    run_page(PAGES[page], binary)
 
 
 def test_every_block_says_what_it_is() -> None:
