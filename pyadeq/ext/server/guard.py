@@ -22,6 +22,8 @@ from pyadeq.keys import shown
 SAFE: Final = frozenset({"GET", "HEAD", "OPTIONS"})
 OWN_SITE: Final = frozenset({"same-origin", "none"})
 """Values of Sec-Fetch-Site: this site, or a person at the address bar."""
+MOST_URL: Final = 64 * 1024
+"""Bytes of the path and the query."""
 _HOST: Final = re.compile(r"(?:\*\.)?[a-z0-9-]+(?:\.[a-z0-9-]+)*|\[[0-9a-f:.]+\]")
 
 
@@ -51,6 +53,8 @@ class Guard:
         hosts = headers.getlist("host")
         if self._hosts is not None and not (len(hosts) == 1 and _is_one_of(_name(hosts[0]), self._hosts)):
             return Refused(421, "UNKNOWN_HOST", "this service does not have the name in the header Host")
+        if len(scope.get("query_string", b"")) + len(scope.get("raw_path") or b"") > MOST_URL:
+            return Refused(414, "URL_TOO_LONG", f"the URL has more than {MOST_URL:,} bytes")
         if TEXT.search(unquote_plus(scope.get("query_string", b"").decode("latin-1"))):
             detail = (
                 "a token in a URL is not accepted, because URLs are logged; revoke it, and send the next in a header"

@@ -1,6 +1,7 @@
 """Names and ids in paths: each is one segment, percent-encoded, and a path is split before it is decoded.
 
 So an id may have a `/`: `GET /v1/queues/mail/tasks/a%2Fb`. Servers decode the whole path first; `RawPaths` undoes it.
+The ids `.` and `..` are encoded twice, `%252E`: browsers and many clients take even `%2E` as a step in the path.
 
 Some proxies refuse a `%2F`. For them, the last segment `-` stands for the parameter `id` of the URL:
 `POST /v1/queues/mail/tasks/-:cancel?id=a/b`.
@@ -22,6 +23,7 @@ from pyadeq.keys import shown
 
 SEGMENT: Final = "adeq_segment"
 _PREFIX: Final = re.compile(r"(?:/[A-Za-z0-9_~-][A-Za-z0-9._~-]*)+")
+_DOTS: Final = {"%2E": ".", "%2E%2E": ".."}
 _STANDS_FOR: Final = re.compile(r"(.*/)-(?=[:/]|$)")
 """A path up to its last segment `-`, which may have a verb behind it: `-:cancel`."""
 
@@ -33,7 +35,8 @@ class Segment(Convertor[str]):
 
     def convert(self, value: str) -> str:
         """From the path."""
-        return unquote(value, errors="replace")
+        text = unquote(value, errors="replace")
+        return _DOTS.get(text, text)
 
     def to_string(self, value: str) -> str:
         """Into a path."""
@@ -58,7 +61,7 @@ def checked_root_path(path: str, names: Collection[str]) -> str:
 
 def segment(text: str) -> str:
     """Encode a name or an id as one segment of a path."""
-    return quote(text, safe="")
+    return quote(text.replace(".", "%2E") if text in (".", "..") else text, safe="")
 
 
 class RawPaths:

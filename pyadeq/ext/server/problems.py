@@ -60,6 +60,9 @@ STATUSES: Final[dict[type[AdeqError], int]] = {
 }
 """Of errors, the more special ones first. All others are 409: the call contradicts what is stored."""
 FULL: Final = "OOM"
+MOST_FAULTS: Final = 20
+"""Values that a problem names."""
+_CODES: Final = {404: "NOT_FOUND", 405: "METHOD_NOT_ALLOWED", 408: "TOO_SLOW", 413: "TOO_LARGE"}
 METHODS: Final = ("GET", "POST", "PUT", "PATCH", "DELETE")
 
 
@@ -165,7 +168,7 @@ async def _refused(_: Request, error: Any) -> Response:
 
 
 def _of_values(error: RequestValidationError) -> Refused:
-    faults = [Fault(pointer=_pointer(one["loc"]), detail=_fault(one)) for one in error.errors()]
+    faults = [Fault(pointer=_pointer(one["loc"]), detail=_fault(one)) for one in error.errors()[:MOST_FAULTS]]
     first = f"{faults[0].pointer}: {faults[0].detail}" if faults else "the request cannot be read"
     return Refused(400, "BAD_REQUEST", first, errors=faults)
 
@@ -189,9 +192,9 @@ async def _of_the_framework(request: Request, error: Any) -> Response:
     status, headers = error.status_code, error.headers
     if status == 405:  # the framework names the methods of the first of several routes
         headers = {"Allow": ", ".join(_methods(request))}
-    code = {404: "NOT_FOUND", 405: "METHOD_NOT_ALLOWED"}.get(status, "BAD_REQUEST" if status < 500 else "FAILED")
+    code = _CODES.get(status, "BAD_REQUEST" if status < 500 else "FAILED")
     detail = "there is no such path" if status == 404 else str(error.detail)
-    return answer_of(Refused(status, code, detail, headers=headers))
+    return answer_of(Refused(status, code, detail, headers=headers, retryable=status == 408))
 
 
 def _methods(request: Request) -> list[str]:

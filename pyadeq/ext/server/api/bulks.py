@@ -8,10 +8,11 @@ from time import time
 from typing import Annotated, Any, Final, Literal
 
 from fastapi import APIRouter, Path, Request, Response
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel
 
 from pyadeq.ext.server.api.bulk_runs import BulkRun, Bulks, Stored, Verb
 from pyadeq.ext.server.api.operations import PROBLEMS, operation_id, path_of
+from pyadeq.ext.server.api.strict import Strict
 from pyadeq.ext.server.api.tasks import IdempotencyKey
 from pyadeq.ext.server.gate import Access, access, missing
 from pyadeq.ext.server.problems import Refused
@@ -24,10 +25,8 @@ MOST_LISTED: Final = 100
 router = APIRouter()
 
 
-class BulkFilter(BaseModel):
+class BulkFilter(Strict):
     """Which tasks: those that match all given conditions. state: only for a cancel, as all others change dead tasks."""
-
-    model_config = ConfigDict(extra="forbid")
 
     state: Literal["ready", "delayed", "blocked", "running", "stalled", "dead"] | None = None
     user: str | None = None
@@ -39,14 +38,12 @@ class BulkFilter(BaseModel):
     lane: str | None = None
 
 
-class NewBulk(BaseModel):
+class NewBulk(Strict):
     """verb: `retry` and `abandon` change dead tasks, `cancel` others. dry_run: only count the tasks.
 
     A cancel needs a state, user, tag or parent. If only the state `ready` is given, the tasks are those of one lane.
     Without a state, it leaves dead tasks as they are.
     """
-
-    model_config = ConfigDict(extra="forbid")
 
     verb: Verb
     filter: BulkFilter = BulkFilter()

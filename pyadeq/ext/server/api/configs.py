@@ -11,6 +11,7 @@ from pydantic import BaseModel
 
 from pyadeq.asyncio import ConfigValue, ConfigVersion, Flag
 from pyadeq.ext.server.api.operations import MOST, PROBLEMS, operation_id, path_of
+from pyadeq.ext.server.api.strict import Strict
 from pyadeq.ext.server.gate import Access, access, missing
 from pyadeq.ext.server.problems import Refused
 from pyadeq.models.base import read_json
@@ -62,7 +63,7 @@ class Version(BaseModel):
     reason: str
 
 
-class Back(BaseModel, extra="forbid"):
+class Back(Strict):
     """To which version a name goes back, and why."""
 
     version: int

@@ -19,7 +19,7 @@ from typing import Annotated, Any, Final, Literal
 
 from fastapi import APIRouter, Depends, Header, Path, Query, Request, Response
 from fastapi.sse import format_sse_event
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, Field
 from starlette.responses import StreamingResponse
 from starlette.types import Send
 
@@ -28,6 +28,7 @@ from pyadeq.asyncio import Adeq, EventBatch, EventGap, EventGroup, Events, Parti
 from pyadeq.errors import AdeqError
 from pyadeq.ext.server.api.live import PAGE, START, Entry, Live, at, newest, read, shown
 from pyadeq.ext.server.api.operations import PROBLEMS, operation_id, path_of
+from pyadeq.ext.server.api.strict import Strict
 from pyadeq.ext.server.gate import OWN, Gate, missing
 from pyadeq.ext.server.problems import Refused
 from pyadeq.ext.server.rights import REVEAL, Principal
@@ -371,12 +372,6 @@ async def _may_still(request: Request, found: Reading) -> bool:
 
 
 # In groups
-
-
-class Strict(BaseModel):
-    """A body. Fields that it does not have are refused."""
-
-    model_config = ConfigDict(extra="forbid")
 
 
 class NewGroup(Strict):

@@ -14,6 +14,7 @@ from pydantic import BaseModel, Field
 from pyadeq.asyncio import LockAdmin, LockInspect, LockRenewal, LockRequest, Locks, RequestState
 from pyadeq.errors import LockMode
 from pyadeq.ext.server.api.operations import PROBLEMS, Operation, add, operation_id, path_of
+from pyadeq.ext.server.api.strict import Strict
 from pyadeq.ext.server.gate import Access, access, missing
 from pyadeq.ext.server.problems import Refused
 from pyadeq.ids import new_ulid
@@ -40,7 +41,7 @@ router = APIRouter()
 add(router, "lock", OPERATIONS)
 
 
-class Wanted(BaseModel, extra="forbid"):
+class Wanted(Strict):
     """What to acquire: one resource, or several, all or none.
 
     owner: one sequential flow of work. agent: the process or user of the flow; by default the owner.

@@ -16,10 +16,11 @@ from types import MappingProxyType, NoneType, UnionType
 from typing import Annotated, Any, Final, Literal, Union, get_args, get_origin
 
 from fastapi import APIRouter, Body, Header, Path, Query
-from pydantic import BaseModel, ConfigDict, create_model
+from pydantic import BaseModel, create_model
 from starlette.responses import Response
 
 from pyadeq.asyncio import ChangeRef, Result
+from pyadeq.ext.server.api.strict import Free, Strict
 from pyadeq.ext.server.etags import answered, refuse_if_match
 from pyadeq.ext.server.gate import Access, access, described, field_of
 from pyadeq.ext.server.paths import SEGMENT
@@ -235,8 +236,7 @@ def _acting(access: Access, given: dict[str, Any]) -> None:
 def _body(name: str, fields: Mapping[str, tuple[Any, Any]], free: bool) -> type[BaseModel]:
     """free: it may have any fields; the client refuses those that do not exist."""
     make: Any = create_model
-    config = ConfigDict(extra="allow") if free else ConfigDict(extra="forbid")
-    made: type[BaseModel] = make(f"{_title(name)}Body", __config__=config, **fields)
+    made: type[BaseModel] = make(f"{_title(name)}Body", __base__=Free if free else Strict, **fields)
     return made
 
 

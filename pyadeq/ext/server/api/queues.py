@@ -24,6 +24,7 @@ from pyadeq.asyncio import (
     Shares,
 )
 from pyadeq.ext.server.api.operations import PROBLEMS, Operation, Unsupported, add, operation_id, path_of
+from pyadeq.ext.server.api.strict import Strict
 from pyadeq.ext.server.api.tasks import NewTask
 from pyadeq.ext.server.etags import expected_rev, refuse_if_match
 from pyadeq.ext.server.gate import Access, access, missing
@@ -106,7 +107,7 @@ class Removed(BaseModel):
     status: Literal["done"]
 
 
-class NewSchedule(BaseModel, extra="forbid"):
+class NewSchedule(Strict):
     """A schedule: when it fires, and the task that it enqueues. See `Schedules.put` in Python."""
 
     timing: Cron | Every | At

@@ -9,11 +9,12 @@ import re
 from typing import Annotated, Any, Final
 
 from fastapi import APIRouter, Header, Path, Query, Request, Response
-from pydantic import BaseModel, Field
+from pydantic import BaseModel, Field, model_validator
 
 from pyadeq import tiers
 from pyadeq.asyncio import LogLine, PartitionedQueue, Queue, TaskRun, TaskView, WaitTimeout
 from pyadeq.ext.server.api.operations import PROBLEMS, operation_id, path_of
+from pyadeq.ext.server.api.strict import few
 from pyadeq.ext.server.gate import Access, access, described, missing
 from pyadeq.ext.server.problems import Refused
 from pyadeq.ext.server.traces import in_trace_of
@@ -32,6 +33,11 @@ class NewTask(Task):
 
     payload: Any = Field(default=None, repr=False, description="Any JSON.")
     after: tuple[str, ...] = Field(default=(), description="Ids of tasks that this one comes after.")
+
+    @model_validator(mode="before")
+    @classmethod
+    def _few(cls, value: Any) -> Any:
+        return few(cls, value)
 
 
 class TaskReceipt(BaseModel):

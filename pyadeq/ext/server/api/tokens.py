@@ -14,6 +14,7 @@ from pydantic import BaseModel, Field
 
 from pyadeq.asyncio import Config, ConfigConflict
 from pyadeq.ext.server.api.operations import MOST, PROBLEMS, operation_id, path_of
+from pyadeq.ext.server.api.strict import Strict
 from pyadeq.ext.server.gate import Gate
 from pyadeq.ext.server.problems import Refused
 from pyadeq.ext.server.rights import MANAGE, Principal
@@ -35,7 +36,7 @@ _ID: Final = re.compile(r"[0-9a-f]{12}")
 router = APIRouter()
 
 
-class NewToken(BaseModel, extra="forbid"):
+class NewToken(Strict):
     """A token to make.
 
     owner: the person or program that uses it. rights: such as `operator` or `queue.produce`. names: patterns of names,

@@ -11,11 +11,12 @@ from collections.abc import Sequence
 from typing import Annotated, Any, Final, Literal
 
 from fastapi import APIRouter, Header, Request
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, Field
 
 from pyadeq.asyncio import Failure, Lease, LeaseLost, PartitionedQueue, PayloadError, Queue
 from pyadeq.ext.server.api.claims import KEY, Asked, Claims, run_and_number
 from pyadeq.ext.server.api.operations import PROBLEMS, operation_id, path_of
+from pyadeq.ext.server.api.strict import Strict
 from pyadeq.ext.server.gate import Access, Gate, access
 from pyadeq.ext.server.problems import Refused
 from pyadeq.models.worker import WorkerMode
@@ -25,12 +26,6 @@ MOST: Final = 1000
 """Leases of one request."""
 
 router = APIRouter()
-
-
-class Strict(BaseModel):
-    """A body. Fields that it does not have are refused."""
-
-    model_config = ConfigDict(extra="forbid")
 
 
 class ClaimBody(Strict):

@@ -26,7 +26,7 @@ from starlette.types import Message
 from pyadeq.ext.server.board import words
 from pyadeq.ext.server.board.page import SAID, pages, problem_page, url
 from pyadeq.ext.server.paths import segment
-from pyadeq.ext.server.problems import Problem, Refused
+from pyadeq.ext.server.problems import PAUSE, Problem, Refused
 
 MOST_FIELDS: Final = 200
 MOST_OUTER: Final = 4
@@ -55,7 +55,7 @@ async def act(request: Request, path: str) -> Response:
     status, body = await ask(request, method, f"/v1/{named(path, own)}", sent, headers=match, query=query)
     answer = json.loads(body) if body else {}
     if status >= 400:
-        refused = Refused(status, "", "")
+        refused = Refused(status, "", "", headers={"Retry-After": str(PAUSE)} if status == 503 else None)
         refused.problem = Problem.model_validate(answer)
         return await problem_page(request, refused, back=local(own["_next"]) if "_next" in own else "")
     request.app.state.looks.forget()
