@@ -35,7 +35,7 @@
 -- EVENT  schedule.created schedule.changed
 -- ROLE   operate
 -- REPLAY rid
--- COST   14 commands, up to 3 more if it is due within 10 s, O(log m); at most 16 commands, 170 steps
+-- COST   14 commands, up to 3 more if it is due within 10 s, O(log m); at most 16 commands, 180 steps
 
 local LAYOUT = 1
 local CREATED = 1
@@ -131,10 +131,7 @@ if #ARGV ~= 13 then
   return redis.error_reply('ADEQ_ARG expected 13 arguments, got ' .. #ARGV)
 end
 
--- create_base(clock): store the layout and the clock of a new base. The clock is `test` or `server` (the default).
-local function create_base(clock) local config = KEYS[1]
-  redis.call('HSET', config, 'layout', CREATED, 'layout_min', CREATED, 'clock', clock == 'test' and 'test' or 'server')
-end
+local arg_rare
 
 -- done_before(ctx, verb): the answer that an earlier call with this verb and rid stored in the last minute, or nil.
 local function done_before(ctx, verb) local once = KEYS[3]
@@ -222,6 +219,41 @@ local function open(clock) local config = KEYS[1]
   return { exists = row[1], now = now, now_text = now_text, settings_events_max = tonumber(row[3] or 100000), settings_epoch = tonumber(row[4] or 0), settings_schedules = row[5] == '1' }
 end
 
+-- store_schedule(ctx, plan): store the schedule of this call. If its plan differs from the stored one, it has a new
+-- revision. If its timing differs, its next time is the one that the caller has computed, unless it is paused. Returns
+-- created, changed or unchanged, and the revision. plan: the six fields that a call puts, each name before its value.
+local function store_schedule(ctx, plan) local config, schedule, runs = KEYS[1], KEYS[6], KEYS[7]
+  local key = schedule .. name
+  local old = redis.call('HMGET', key, plan[1], plan[3], plan[5], plan[7], plan[9], plan[11], 'rev', 'paused')
+  local same = true
+  for i = 1, 6 do same = same and old[i] == plan[2 * i] end
+  if same then return 'unchanged', tonumber(old[7]) end
+  if not ctx.exists then arg_rare().create_base() end
+  local rev = redis.call('HINCRBY', config, 'revisions', 1)
+  redis.call('HSET', key, 'rev', rev, 'changed_ms', ctx.now_text, unpack(plan))  -- at most 12: the plan above
+  if not old[7] then
+    redis.call('HSET', key, 'created_ms', ctx.now_text)
+    local still_open = redis.call('GET', runs .. name)
+    if still_open then
+      redis.call('HSET', key, 'open', still_open)
+      redis.call('DEL', runs .. name)
+    end
+  end
+  if not ctx.settings_schedules then redis.call('HSET', config, 'schedules', '1') end
+  if old[1] ~= plan[2] and not old[8] then arg_rare().plan_firing(ctx, next_ms) end
+  emit(ctx, old[7] and 'schedule.changed' or 'schedule.created', name, 'rev=' .. rev)
+  return old[7] and 'changed' or 'created', rev
+end
+
+local arg_made
+function arg_rare()
+  if arg_made then return arg_made end
+
+-- create_base(clock): store the layout and the clock of a new base. The clock is `test` or `server` (the default).
+local function create_base(clock) local config = KEYS[1]
+  redis.call('HSET', config, 'layout', CREATED, 'layout_min', CREATED, 'clock', clock == 'test' and 'test' or 'server')
+end
+
 -- push_due(lane): push a wake-up token for a due time within the next 10 s (the longest block), because blocked workers
 -- do not know this time. The worker that takes the token claims, sees next_ms, and blocks until then. Also pushed while
 -- the queue is paused. It expires after 60 s.
@@ -246,37 +278,21 @@ local function refuse_epoch(ctx)
     .. ' here: the queue has other partitions now; read which, and send the call to the right one')
 end
 
-local config, schedule, runs = KEYS[1], KEYS[6], KEYS[7]
+  arg_made = { create_base = create_base, plan_firing = plan_firing, refuse_epoch = refuse_epoch }
+  return arg_made
+end
+
+local schedule = KEYS[6]
 
 local ctx, refused = open()
 if refused then return refused end
-local key = schedule .. name
 local before, rev = string.match(done_before(ctx, 'put_schedule') or '', '^(%l+)=(%d+)$')
 if before then return { before, ctx.now, tonumber(rev) } end
 
+if epoch < ctx.settings_epoch and redis.call('EXISTS', schedule .. name) == 0 then return arg_rare().refuse_epoch(ctx) end
 local plan = { 'timing', timing, 'envelope', envelope, 'payload', payload, 'overlap', overlap,
   'catch_up_ms', string.format('%.0f', catch_up_ms), 'jitter_ms', string.format('%.0f', jitter_ms) }
-local old = redis.call('HMGET', key, 'timing', 'envelope', 'payload', 'overlap', 'catch_up_ms', 'jitter_ms', 'rev', 'paused')
-if not old[7] and epoch < ctx.settings_epoch then return refuse_epoch(ctx) end
-local same = true
-for i = 1, 6 do same = same and old[i] == plan[2 * i] end
-local status = same and 'unchanged' or old[7] and 'changed' or 'created'
-rev = tonumber(old[7])
-if not same then
-  if not ctx.exists then create_base() end
-  rev = redis.call('HINCRBY', config, 'revisions', 1)
-  redis.call('HSET', key, 'rev', rev, 'changed_ms', ctx.now_text, unpack(plan))  -- at most 12: the plan above
-  if not old[7] then
-    redis.call('HSET', key, 'created_ms', ctx.now_text)
-    local still_open = redis.call('GET', runs .. name)
-    if still_open then
-      redis.call('HSET', key, 'open', still_open)
-      redis.call('DEL', runs .. name)
-    end
-  end
-  if not ctx.settings_schedules then redis.call('HSET', config, 'schedules', '1') end
-  if old[1] ~= timing and not old[8] then plan_firing(ctx, next_ms) end
-  emit(ctx, old[7] and 'schedule.changed' or 'schedule.created', name, 'rev=' .. rev)
-end
+local status
+status, rev = store_schedule(ctx, plan)
 note_done(ctx, 'put_schedule', status .. '=' .. rev)
 return { status, ctx.now, rev }

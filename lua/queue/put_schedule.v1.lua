@@ -25,37 +25,17 @@
 -- EVENT  schedule.created schedule.changed
 -- ROLE   operate
 -- REPLAY rid
--- COST   14 commands, up to 3 more if it is due within 10 s, O(log m); at most 16 commands, 170 steps
+-- COST   14 commands, up to 3 more if it is due within 10 s, O(log m); at most 16 commands, 180 steps
 
 local ctx, refused = open()
 if refused then return refused end
-local key = schedule .. name
 local before, rev = string.match(done_before(ctx, 'put_schedule') or '', '^(%l+)=(%d+)$')
 if before then return { before, ctx.now, tonumber(rev) } end
 
+if epoch < ctx.settings.epoch and redis.call('EXISTS', schedule .. name) == 0 then return refuse_epoch(ctx) end
 local plan = { 'timing', timing, 'envelope', envelope, 'payload', payload, 'overlap', overlap,
   'catch_up_ms', string.format('%.0f', catch_up_ms), 'jitter_ms', string.format('%.0f', jitter_ms) }
-local old = redis.call('HMGET', key, 'timing', 'envelope', 'payload', 'overlap', 'catch_up_ms', 'jitter_ms', 'rev', 'paused')
-if not old[7] and epoch < ctx.settings.epoch then return refuse_epoch(ctx) end
-local same = true
-for i = 1, 6 do same = same and old[i] == plan[2 * i] end
-local status = same and 'unchanged' or old[7] and 'changed' or 'created'
-rev = tonumber(old[7])
-if not same then
-  if not ctx.exists then create_base() end
-  rev = redis.call('HINCRBY', config, 'revisions', 1)
-  redis.call('HSET', key, 'rev', rev, 'changed_ms', ctx.now_text, unpack(plan))  -- at most 12: the plan above
-  if not old[7] then
-    redis.call('HSET', key, 'created_ms', ctx.now_text)
-    local still_open = redis.call('GET', runs .. name)
-    if still_open then
-      redis.call('HSET', key, 'open', still_open)
-      redis.call('DEL', runs .. name)
-    end
-  end
-  if not ctx.settings.schedules then redis.call('HSET', config, 'schedules', '1') end
-  if old[1] ~= timing and not old[8] then plan_firing(ctx, next_ms) end
-  emit(ctx, old[7] and 'schedule.changed' or 'schedule.created', name, 'rev=' .. rev)
-end
+local status
+status, rev = store_schedule(ctx, plan)
 note_done(ctx, 'put_schedule', status .. '=' .. rev)
 return { status, ctx.now, rev }

@@ -10,7 +10,7 @@ from pydantic import Field, computed_field
 from pyadeq.models.base import Model, Moment, Seconds, read_json
 
 Overlap = Literal["skip", "buffer_one", "buffer_all", "cancel_other", "allow"]
-PutStatus = Literal["created", "changed", "unchanged"]
+PutStatus = Literal["created", "changed", "unchanged", "stale", "not_found"]
 FireStatus = Literal["fired", "exists", "skipped", "missed", "stale", "early", "not_found", "failed"]
 SteerScheduleStatus = Literal["done", "unchanged", "stale", "not_found"]
 
@@ -107,7 +107,10 @@ class Schedule(Model):
 
 
 class SchedulePut(Model):
-    """The answer to a put: `created`, `changed` or `unchanged`, and the schedule's revision."""
+    """The answer to a put: `created`, `changed` or `unchanged`, and the schedule's revision.
+
+    `stale` or `not_found` if the schedule is not as the put expected: nothing has changed. rev: 0 if there is none.
+    """
 
     status: PutStatus
     rev: int

@@ -25,7 +25,7 @@ EARLIER = (START - 3_600_000) / 1000
 
 
 def put(bench: Workbench, name: str = "s", timing: Any = None, rid: str = "r", **own: Any) -> AnyCall:
-    policy = {word: own.pop(word) for word in ("overlap", "catch_up", "jitter") if word in own}
+    policy = {word: own.pop(word) for word in ("overlap", "catch_up", "jitter", "expect") if word in own}
     task = Task(**{"payload": b"x"} | own)
     return bench.calls.put_schedule(name, timing or Every(60), task, rid, bench.now / 1000, **policy)
 
@@ -56,6 +56,11 @@ def running_tasks(bench: Workbench, n: int, overlap: Overlap) -> Schedule:
 
 def draining(bench: Workbench) -> Workbench:
     bench.real(bench.calls.drain())
+    return bench
+
+
+def scheduled(bench: Workbench) -> Workbench:
+    bench.schedule()
     return bench
 
 
@@ -122,6 +127,23 @@ def steer_schedule_that_has_changed_since(bench: Workbench, _: int) -> AnyCall:
 def put_schedule_that_is_the_same_again(bench: Workbench, _: int) -> AnyCall:
     bench.schedule()
     return sent(bench, put(bench))
+
+
+scenarios(
+    change_schedule_in_a_queue_that_does_not_have_it=lambda bench: put(bench, expect=1),
+    change_schedule_that_has_changed_since=lambda bench: put(scheduled(bench), expect=7),
+    change_schedule_that_is_the_same=lambda bench: put(scheduled(bench), expect=1),
+    change_schedule_to_another_task=lambda bench: put(scheduled(bench), payload=b"y", expect=1),
+    change_schedule_again=lambda bench: sent(bench, put(scheduled(bench), payload=b"y", expect=1)),
+    change_schedule_to_all_there_is_to_say=lambda bench: put(
+        scheduled(bench), timing=SOON, overlap="allow", catch_up=5, jitter=5, expect=1, **TIED
+    ),
+)
+
+
+@scenario(0, clock="server")
+def change_schedule_without_a_queue(bench: Workbench, _: int) -> AnyCall:
+    return put(bench, timing=HOUR, expect=1)
 
 
 # fire

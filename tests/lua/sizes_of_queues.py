@@ -307,6 +307,14 @@ def put_schedule_with_a_large_payload(bench: Workbench, _: int) -> AnyCall:
 
 
 @size(1)
+def change_schedule_with_a_large_payload(bench: Workbench, _: int) -> AnyCall:
+    everything(bench)
+    seen = bench.schedule("s", payload=b"y" * 1_000_000)
+    task = Task(payload=b"x" * 1_000_000, headers={"h": "x" * 4000})
+    return bench.calls.put_schedule("s", Every(30), task, "r", bench.now / 1000, expect=seen.rev)
+
+
+@size(1)
 def steer_schedule_that_is_paused(bench: Workbench, _: int) -> AnyCall:
     everything(bench)
     schedule = bench.schedule("s", payload=b"y" * 1_000_000)

@@ -82,7 +82,7 @@ BY_HAND: Mapping[str, list[tuple[Text, Text]]] = {
         ("for _, limit in ipairs(limited) do", "for at = #limited, 1, -1 do local limit = limited[at]")
     ],
     "queue/include/core/join_traces.lua": [("local same = true", "local same = false")],
-    "queue/put_schedule.v1.lua": [("local same = true", "local same = false")],
+    "queue/include/schedules/store_schedule.lua": [("local same = true", "local same = false")],
     "lock/include/grant/admit.lua": [("request.priority * ctx.step_ms", "0")],
 }
 

@@ -103,11 +103,16 @@ class ScheduleModel(Model):
             self._tell("any", self.now)  # while it was drained nobody heard of their times
         return answer
 
-    def put_schedule(self, name: str, rid: str, wish: Wish, now: int) -> Answer:
-        if word := self._done("put_schedule", rid):
+    def put_schedule(self, name: str, rid: str, wish: Wish, expect: int | None, now: int) -> Answer:
+        verb = "put_schedule" if expect is None else "change_schedule"
+        if word := self._done(verb, rid):
             status, rev = word.split("=")
             return status, int(rev)
         plan, status = self.plans.get(name), "changed"
+        if expect is not None and (not plan or plan.rev != expect):
+            refused = ("stale", plan.rev) if plan else ("not_found", 0)
+            self._note_done(verb, rid, "{}={}".format(*refused))
+            return refused
         if not plan:
             plan, status = Plan(name, wish, 0, self.now, 0, open=self.runs.pop(name, [])), "created"
         elif plan.wish == wish:
@@ -119,7 +124,7 @@ class ScheduleModel(Model):
             if again and not plan.paused:
                 self._plan(plan, wish.times.after(now))
             self._tell_of(plan, status)
-        self._note_done("put_schedule", rid, f"{status}={plan.rev}")
+        self._note_done(verb, rid, f"{status}={plan.rev}")
         return status, plan.rev
 
     def steer_schedule(self, verb: str, seen: Plan, rid: str, now: int) -> str:

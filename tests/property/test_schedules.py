@@ -103,8 +103,9 @@ class ScheduleDriver(Driver):
 
     # Verbs
 
-    def _put_schedule(self, name: str, rid: str, wish: Wish, now: int) -> Answer:
+    def _put_schedule(self, name: str, rid: str, wish: Wish, expect: int | None, now: int) -> Answer:
         how: dict[str, Any] = {"overlap": wish.overlap, "catch_up": wish.catch_up / 1000, "jitter": wish.jitter / 1000}
+        how["expect"] = expect
         put = self.run(self.calls.put_schedule(name, to_timing(wish.times), to_task(wish.spec), rid, now / 1000, **how))
         return put.status, put.rev
 
@@ -289,7 +290,8 @@ class History:
         change = choice(["nothing", "overlap", "times", "spec", "catch_up", "jitter", "all"])
         if (old := self.model.plans.get(name)) and change != "all":
             wish = old.wish if change == "nothing" else replace(old.wish, **{change: getattr(wish, change)})
-        self.send("put_schedule", name, self.rid(), wish, now)
+        expect = choice([None, None, old.rev, max(old.rev - 1, 1)]) if old else choice([None, None, None, 1])
+        self.send("put_schedule", name, self.rid(), wish, expect, now)
 
     def steer(self) -> None:
         """Who lets it go on may have read it long ago."""
@@ -449,7 +451,7 @@ def queue(client: redis.Redis, base_name: str) -> Iterator[ScheduleDriver]:
 
 def put(queue: ScheduleDriver, period: int = 1000, overlap: str = "skip", **how: Any) -> Plan:
     wish = Wish(Times(period), Spec("", **how.pop("spec", {})), overlap, **how)
-    queue.do("put_schedule", "s", f"put-{next(numbers)}", wish, queue.model.now)
+    queue.do("put_schedule", "s", f"put-{next(numbers)}", wish, None, queue.model.now)
     queue.check()
     return replace(queue.model.plans["s"])
 

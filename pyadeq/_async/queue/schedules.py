@@ -45,6 +45,7 @@ class Schedules:
         overlap: Overlap = "skip",
         catch_up: Seconds = 3600.0,
         jitter: Seconds = 0.0,
+        expect: int | None = None,
         **task: Any,
     ) -> SchedulePut:
         """Create a schedule, or change the one with that name. The answer is `created`, `changed`, or `unchanged` if it
@@ -60,6 +61,8 @@ class Schedules:
         catch_up: a missed time is made up for if it is not older than this number of seconds. Otherwise it counts as
         missed.
         jitter: each task starts up to this number of seconds later, at random.
+        expect: the `rev` that you have seen. If the schedule has another one, the answer is `stale`, and `not_found` if
+        it does not exist. Nothing has changed then.
         """
         new = _task_of(payload, task)
         found, _, now = await self._runner.send(self._calls.schedules(name=name))
@@ -76,6 +79,7 @@ class Schedules:
             jitter=jitter,
             stored=found[0].sealed if same else None,
             epoch=self._epoch,
+            expect=expect,
         )
         return await self._runner.send(call)
 

@@ -23,6 +23,7 @@ UNFIT = ("id", "run_after", "expires_at", "parent", "after", "after_any", "gathe
 # How many times that came too late are counted in one call.
 MOST_COUNTED = 2_000
 LEAST_CATCH_UP_MS = 1000
+EXPECTED = "the rev of a schedule, 1 and more"
 
 
 class Due(NamedTuple):
@@ -56,8 +57,14 @@ class ScheduleCalls(SealedCalls):
         jitter: Seconds = 0.0,
         stored: bytes | None = None,
         epoch: int = 0,
+        expect: int | None = None,
     ) -> Call[SchedulePut]:
-        """now: the server's time; firing begins with the first time after it. stored: the encrypted payload."""
+        """now: the server's time; firing begins with the first time after it. stored: the encrypted payload.
+
+        expect: change a schedule only if it has this rev.
+        """
+        if expect is not None and expect < 1:
+            raise unfit("expect", expect, EXPECTED)
         text = timing_text(timing)
         if overlap not in get_args(Overlap):
             raise unfit("overlap", overlap, ", ".join(get_args(Overlap)))
@@ -77,9 +84,10 @@ class ScheduleCalls(SealedCalls):
             catch_up_ms=to_ms("catch_up", catch_up),
             jitter_ms=to_ms("jitter", jitter),
             next_ms=next_time(timing, round(now * 1000)),
-            epoch=epoch,
         )
-        return build_call("queue.put_schedule.v1", self.base, scalars, decode=_put)
+        if expect is not None:
+            return build_call("queue.change_schedule.v1", self.base, scalars | {"expect": expect}, decode=_put)
+        return build_call("queue.put_schedule.v1", self.base, scalars | {"epoch": epoch}, decode=_put)
 
     def fire(self, schedule: Schedule, due: Due, id: str, delay_ms: int, rid: str) -> Call[FireStatus]:
         """delay_ms: how much later the task starts, within the schedule's jitter."""
@@ -99,7 +107,7 @@ class ScheduleCalls(SealedCalls):
 
     def remove_schedule(self, name: str, rid: str, expect: int | None = None) -> Call[SteerScheduleStatus]:
         if expect is not None and expect < 1:
-            raise unfit("expect", expect, "the rev of a schedule, 1 and more")
+            raise unfit("expect", expect, EXPECTED)
         return self._steer_schedule(name=name, rid=rid, verb="remove", rev=expect)
 
     def resume_schedule(self, schedule: Schedule, rid: str, now: float) -> Call[SteerScheduleStatus]:

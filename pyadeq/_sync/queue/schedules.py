@@ -46,6 +46,7 @@ class Schedules:
         overlap: Overlap = "skip",
         catch_up: Seconds = 3600.0,
         jitter: Seconds = 0.0,
+        expect: int | None = None,
         **task: Any,
     ) -> SchedulePut:
         """Create a schedule, or change the one with that name. The answer is `created`, `changed`, or `unchanged` if it
@@ -61,6 +62,8 @@ class Schedules:
         catch_up: a missed time is made up for if it is not older than this number of seconds. Otherwise it counts as
         missed.
         jitter: each task starts up to this number of seconds later, at random.
+        expect: the `rev` that you have seen. If the schedule has another one, the answer is `stale`, and `not_found` if
+        it does not exist. Nothing has changed then.
         """
         new = _task_of(payload, task)
         found, _, now = self._runner.send(self._calls.schedules(name=name))
@@ -77,6 +80,7 @@ class Schedules:
             jitter=jitter,
             stored=found[0].sealed if same else None,
             epoch=self._epoch,
+            expect=expect,
         )
         return self._runner.send(call)
 

@@ -46,5 +46,5 @@ def expected_rev(if_match: str | None) -> int | None:
 def refuse_if_match(if_match: str | None) -> None:
     """Refuse a condition that the server cannot check together with the write."""
     if if_match is not None:
-        how = "header If-Match: this path cannot check it; allowed: to remove schedules, and to set values of configs"
+        how = "header If-Match: this path cannot check it; allowed: for schedules, and for values of configs"
         raise Refused(400, "IF_MATCH_UNSUPPORTED", how)

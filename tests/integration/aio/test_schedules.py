@@ -117,14 +117,24 @@ async def test_a_schedule_is_removed_only_as_it_was_seen(queue: Queue, adeq: Ade
     for schedules in (queue.schedules, partitioned.schedules):
         seen = (await schedules.put("s", Every(MINUTE), 1)).rev
         changed = await schedules.put("s", Every(MINUTE), 2)
+        stale = await schedules.put("s", Every(2 * MINUTE), 3, expect=seen)
+        assert (stale.status, stale.rev) == ("stale", changed.rev)
         assert await schedules.remove("s", expect=seen) == "stale"
         found = await schedules.get("s")
         assert found is not None
-        assert found.payload == 2
+        assert (found.payload, found.timing) == (2, Every(MINUTE))
+        changed = await schedules.put("s", Every(MINUTE), 3, expect=changed.rev)
+        assert changed.status == "changed"
+        same = await schedules.put("s", Every(MINUTE), 3, expect=changed.rev)
+        assert (same.status, same.rev) == ("unchanged", changed.rev)
+        with pytest.raises(BadArgument, match="expect: 0 is not accepted"):
+            await schedules.put("s", Every(MINUTE), 3, expect=0)
         with pytest.raises(BadArgument, match="expect: 0 is not accepted"):
             await schedules.remove("s", expect=0)
         assert await schedules.remove("s", expect=changed.rev) == "done"
         assert await schedules.remove("s", expect=changed.rev) == "not_found"
+        gone = await schedules.put("s", Every(MINUTE), 3, expect=changed.rev)
+        assert (gone.status, gone.rev, await schedules.get("s")) == ("not_found", 0, None)
 
 
 @pytest.mark.parametrize(

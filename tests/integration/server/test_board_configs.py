@@ -35,7 +35,7 @@ async def shown(http: AsyncClient, path: str) -> str:
 
 
 def match_of(page: str) -> str:
-    found = re.search(r'name="_match" value="(\d+)"', page)
+    found = re.search(r'name="_match" value="(v\d+)"', page)
     assert found
     return found[1]
 
@@ -88,10 +88,10 @@ async def test_a_value_is_set_only_as_the_page_showed_it(adeq: Adeq, http: Async
     assert (found.json(), found.actor, found.reason) == ({"least": 3}, "ann", f"more & {MARKUP}")
     answer = await http.get("/configs/app/pool%2Fsize")
     assert MARKUP not in answer.text
-    assert (await http.post(at, data=new | {"_match": str(found.version), "_body": "{"})).status_code == 400
+    assert (await http.post(at, data=new | {"_match": f"v{found.version}", "_body": "{"})).status_code == 400
     first = [one async for one in app.history("pool/size")][-1]
-    back = {"version:int": str(first.version), "_match": str(found.version)}
-    assert (await http.post(f"{at}:revert", data=back | {"_match": "1"})).status_code == 412
+    back = {"version:int": str(first.version), "_match": f"v{found.version}"}
+    assert (await http.post(f"{at}:revert", data=back | {"_match": "v1"})).status_code == 412
     assert (await http.post(f"{at}:revert", data=back)).status_code == 303
     assert json.loads((await app.get("pool/size")).value) == {"least": 1, "most": 10}  # type: ignore[union-attr]
     gone = {"_method": "DELETE", "_match": match_of(await shown(http, "/configs/app/pool%2Fsize"))}
@@ -107,7 +107,7 @@ async def test_a_flag_is_switched(adeq: Adeq, http: AsyncClient) -> None:
     page = await shown(http, "/configs/flags")
     assert 'if email ends with "@example.org": new' in page
     rows = dict(re.findall(r'data-id="(flag:\w+)"(.*?)</tr>', page, re.DOTALL))
-    form = re.search(r'name="_match" value="(\d+)"><input type="hidden" name="_body" value="(.*?)">', rows["flag:new"])
+    form = re.search(r'name="_match" value="(v\d+)"><input type="hidden" name="_body" value="(.*?)">', rows["flag:new"])
     assert form
     at, fields = "/do/v1/configs/flags/values/flag%3Anew", {"_method": "PUT", "_reason": "errors"}
     fields |= {"_match": form[1], "_body": form[2]}

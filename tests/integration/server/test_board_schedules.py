@@ -84,9 +84,19 @@ async def test_the_form_for_a_change_holds_the_whole_schedule(adeq: Adeq, asking
     task = html.unescape(area[1])
     assert json.loads(task) == {"payload": {"n": 1}, "kind": "poll", "tags": ["t"], "limits": ["l"]}
     before = await queue.schedules.get("often")
+    assert before
     changed = {"_method": "PUT", "timing.period:float": "900", "task:json": task, "catch_up:float": "60.0"}
     assert (await http.post(f"{API}/often", data=changed)).status_code == 303
     assert await queue.schedules.get("often") == before  # nothing is lost
+    match = re.findall(r'name="_match" value="(r\d+)"', text)
+    assert match
+    assert set(match) == {f"r{before.rev}"}
+    await queue.schedules.put("often", Every(900), 2)  # by another operator
+    for form in (changed, {"_method": "DELETE"}):
+        assert (await http.post(f"{API}/often", data=form | {"_match": match[0]})).status_code == 412
+    seen = await queue.schedules.get("often")
+    assert seen
+    assert seen.payload == 2
     assert "adeq schedule set" in (await http.get("/queues/mail/schedules/late")).text
 
 

@@ -35,23 +35,33 @@ async def test_what_may_not_be_seen_has_no_etag(adeq: Adeq, http: AsyncClient) -
     assert (answer.status_code, "etag" in answer.headers) == (404, False)
 
 
-async def test_a_schedule_is_removed_only_as_it_was_read(http: AsyncClient) -> None:
+async def test_a_schedule_is_changed_and_removed_only_as_it_was_read(http: AsyncClient) -> None:
     await http.put(NIGHTLY, json=NEW)
     old = {"If-Match": (await http.get(NIGHTLY)).headers["etag"]}
-    await http.put(NIGHTLY, json=NEW | {"overlap": "allow"})
-    refused = await http.delete(NIGHTLY, headers=old)
-    assert (refused.status_code, refused.json()["code"], refused.json()["may_have_applied"]) == (412, "STALE", False)
+    changed = await http.put(NIGHTLY, json=NEW | {"overlap": "allow"}, headers=old)
+    assert (changed.status_code, changed.json()["status"]) == (200, "changed")
+    for refused in (await http.put(NIGHTLY, json=NEW, headers=old), await http.delete(NIGHTLY, headers=old)):
+        assert (refused.status_code, refused.json()["code"], refused.json()["may_have_applied"]) == (
+            412,
+            "STALE",
+            False,
+        )
+    assert (await http.get(NIGHTLY)).json()["overlap"] == "allow"
+    await http.put(NIGHTLY, json=NEW | {"jitter": 1}, headers={"If-Match": changed.headers["etag"]})
     seen = {"If-Match": (await http.get(NIGHTLY)).headers["etag"]}
     await http.post(f"{NIGHTLY}:trigger")  # which is no change
     assert (await http.delete(NIGHTLY, headers=seen)).json() == {"status": "done"}
     assert (await http.delete(NIGHTLY, headers=seen)).status_code == 404
+    assert (await http.put(NIGHTLY, json=NEW, headers=seen)).status_code == 412
+    assert (await http.get(NIGHTLY)).status_code == 404
 
 
 @pytest.mark.parametrize("condition", ["12", '"v12"', 'W/"r1"', "*"])
 async def test_conditions_that_mean_nothing_are_refused(http: AsyncClient, condition: str) -> None:
     await http.put(NIGHTLY, json=NEW)
-    refused = await http.delete(NIGHTLY, headers={"If-Match": condition})
-    assert (refused.status_code, refused.json()["code"]) == (400, "BAD_REQUEST")
+    for verb in ("DELETE", "PUT"):
+        refused = await http.request(verb, NIGHTLY, json=NEW, headers={"If-Match": condition})
+        assert (refused.status_code, refused.json()["code"]) == (400, "BAD_REQUEST")
     assert (await http.get(NIGHTLY)).status_code == 200
 
 
@@ -62,9 +72,7 @@ async def test_a_condition_that_cannot_be_checked_is_refused(adeq: Adeq, http: A
         await http.patch(f"{QUEUE}/settings", json={"max_attempts": 9}, headers=old),
         await http.put(f"{QUEUE}/limits/all", json={"concurrency": 1}, headers=old),
         await http.delete(f"{QUEUE}/limits/all", headers=old),
-        await http.put(NIGHTLY, json=NEW, headers=old),
     ):
         assert (answer.status_code, answer.json()["code"]) == (400, "IF_MATCH_UNSUPPORTED")
     assert (await adeq.queue("mail").settings()).max_attempts != 9
     assert await adeq.queue("mail").limits.list() == []
-    assert (await http.get(NIGHTLY)).status_code == 404

@@ -118,14 +118,24 @@ def test_a_schedule_is_removed_only_as_it_was_seen(queue: Queue, adeq: Adeq) -> 
     for schedules in (queue.schedules, partitioned.schedules):
         seen = (schedules.put("s", Every(MINUTE), 1)).rev
         changed = schedules.put("s", Every(MINUTE), 2)
+        stale = schedules.put("s", Every(2 * MINUTE), 3, expect=seen)
+        assert (stale.status, stale.rev) == ("stale", changed.rev)
         assert schedules.remove("s", expect=seen) == "stale"
         found = schedules.get("s")
         assert found is not None
-        assert found.payload == 2
+        assert (found.payload, found.timing) == (2, Every(MINUTE))
+        changed = schedules.put("s", Every(MINUTE), 3, expect=changed.rev)
+        assert changed.status == "changed"
+        same = schedules.put("s", Every(MINUTE), 3, expect=changed.rev)
+        assert (same.status, same.rev) == ("unchanged", changed.rev)
+        with pytest.raises(BadArgument, match="expect: 0 is not accepted"):
+            schedules.put("s", Every(MINUTE), 3, expect=0)
         with pytest.raises(BadArgument, match="expect: 0 is not accepted"):
             schedules.remove("s", expect=0)
         assert schedules.remove("s", expect=changed.rev) == "done"
         assert schedules.remove("s", expect=changed.rev) == "not_found"
+        gone = schedules.put("s", Every(MINUTE), 3, expect=changed.rev)
+        assert (gone.status, gone.rev, schedules.get("s")) == ("not_found", 0, None)
 
 
 @pytest.mark.parametrize(

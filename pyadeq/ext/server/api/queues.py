@@ -23,10 +23,10 @@ from pyadeq.asyncio import (
     Schedules,
     Shares,
 )
-from pyadeq.ext.server.api.operations import PROBLEMS, Operation, Unsupported, add, operation_id, path_of
+from pyadeq.ext.server.api.operations import PROBLEMS, Operation, add, operation_id, path_of
 from pyadeq.ext.server.api.strict import Strict
 from pyadeq.ext.server.api.tasks import NewTask
-from pyadeq.ext.server.etags import expected_rev, refuse_if_match
+from pyadeq.ext.server.etags import expected_rev
 from pyadeq.ext.server.gate import Access, access, missing
 from pyadeq.ext.server.problems import Refused
 from pyadeq.models.base import Seconds
@@ -128,10 +128,13 @@ async def put_schedule(
     name: Annotated[str, Path()],
     schedule: Annotated[NewSchedule, Body()],
     response: Response,
-    if_match: Unsupported = None,
+    if_match: IfMatch = None,
 ) -> SchedulePut:
-    """Create a schedule, or change the one with that name."""
-    refuse_if_match(if_match)
+    """Create a schedule, or change the one with that name.
+
+    With `If-Match`, it is changed only if nobody has changed, paused or removed it since. Otherwise the answer is 412,
+    and nothing has changed. Firing is no change.
+    """
     put: SchedulePut = await access.found.schedules.put(
         name,
         schedule.timing,
@@ -139,7 +142,10 @@ async def put_schedule(
         overlap=schedule.overlap,
         catch_up=schedule.catch_up,
         jitter=schedule.jitter,
+        expect=expected_rev(if_match),
     )
+    if put.status in ("stale", "not_found"):
+        raise _changed_since(name)
     response.headers["ETag"] = f'"r{put.rev}"'
     return put
 
@@ -162,5 +168,9 @@ async def remove_schedule(
     if status == "not_found":
         raise missing("schedule", name)
     if status == "stale":
-        raise Refused(412, "STALE", f"schedule {name!r} has another revision; read it again")
+        raise _changed_since(name)
     return Removed(status=status)
+
+
+def _changed_since(name: str) -> Refused:
+    return Refused(412, "STALE", f"schedule {name!r} has another revision, or none; read it again")

@@ -7,8 +7,8 @@ begin with `_` are about the form itself:
 
 _method: PUT, PATCH or DELETE. _id: a name that the person has written, for the segment `-` of the path. _next: the page
 to show then; `{id}` may be in it, which is the id in the answer. _said: what to tell the person there; `{count}` and
-other fields of the answer may be in it. _body: JSON that is the whole body. _match: the version that the page has
-shown, for If-Match. _reason: why, for the query.
+other fields of the answer may be in it. _body: JSON that is the whole body. _match: the ETag of what the page has
+shown, without its quotes, for If-Match. _reason: why, for the query.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ async def act(request: Request, path: str) -> Response:
     if method not in METHODS:
         raise Refused(400, "BAD_REQUEST", f"#/_method: {method!r} is not accepted; allowed: {', '.join(METHODS)}")
     sent = _json(own["_body"]) if "_body" in own else typed(fields)
-    match = [(b"if-match", f'"v{own["_match"][:20]}"'.encode())] if "_match" in own else []
+    match = [(b"if-match", f'"{own["_match"][:20]}"'.encode())] if "_match" in own else []
     query = urlencode({"reason": own["_reason"]}) if own.get("_reason") else None
     status, body = await ask(request, method, f"/v1/{named(path, own)}", sent, headers=match, query=query)
     answer = json.loads(body) if body else {}

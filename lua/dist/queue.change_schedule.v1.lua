@@ -1,0 +1,276 @@
+#!lua
+-- generated from lua/queue/change_schedule.v1.lua by lua/bundle.py; do not edit
+-- queue.change_schedule.v1: change a schedule, as put_schedule does, but only if its `rev` is still `expect`: so nobody
+-- overwrites a change that they have not seen. If it has another one, the answer is `stale` with this one, and nothing is
+-- changed. Firing is no change. `not_found` has the `rev` 0. If the same call is sent again, it returns the same answer.
+--
+-- KEYS   config    hash          {base}:config
+-- KEYS   wake      prefix/list   {base}:wake:     lane
+-- KEYS   once      hash          {base}:once
+-- KEYS   once_due  zset          {base}:once:due
+-- KEYS   schedules zset          {base}:schedules
+-- KEYS   schedule  prefix/hash   {base}:schedule: name
+-- KEYS   runs      prefix/string {base}:runs:     name
+-- KEYS   events    stream        {base}:events
+-- ARGV   name      name
+-- ARGV   rid       id
+-- ARGV   expect    int 1..
+-- ARGV   timing    bytes 1..4096
+-- ARGV   envelope  bytes 0..16384 ?=
+-- ARGV   payload   bytes 0..1048576 ?=
+-- ARGV   overlap   enum skip|buffer_one|buffer_all|cancel_other|allow ?=skip
+-- ARGV   catch_up_ms int 1000..315360000000 ?=3600000
+-- ARGV   jitter_ms int 0..86400000 ?=0
+-- ARGV   next_ms   int 0..
+-- ARGV   trace     bytes 0..128  ?=
+-- ARGV   source    bytes 0..200  ?=
+-- ARGV   now_ms    int 0..       ?=0
+-- RETURN changed   now_ms:int rev:int
+-- RETURN unchanged now_ms:int rev:int
+-- RETURN stale     now_ms:int rev:int
+-- RETURN not_found now_ms:int rev:int
+-- ERROR  ADEQ_LAYOUT ADEQ_CLOCK
+-- EVENT  schedule.changed
+-- ROLE   operate
+-- REPLAY rid
+-- COST   14 commands, up to 3 more if it is due within 10 s, O(log m); at most 17 commands, 170 steps
+
+local LAYOUT = 1
+local CREATED = 1
+local MAX_SAFE = 9007199254740991
+local unpack = table.unpack or unpack
+local arg_find = string.find
+local function refuse(field, value, want)
+  local got = 'nothing'
+  if type(value) == 'number' then
+    got = string.format('%.0f', value)
+  elseif value then
+    got = "'" .. string.gsub(string.sub(value, 1, 64), '[^ -~]', '?') .. "'"
+  end
+  return redis.error_reply('ADEQ_ARG ' .. field .. ' must be ' .. want .. ', got ' .. got)
+end
+local function arg_uint(v, min, max)
+  if not v or #v > 16 or (v ~= '0' and not arg_find(v, '^[1-9]%d*$')) then return nil end
+  local n = v + 0
+  if n >= min and n <= max then return n end
+end
+
+local KEYS, ARGV = KEYS, ARGV
+if #KEYS ~= 9 then
+  return redis.error_reply('ADEQ_ARG expected 9 keys, got ' .. #KEYS)
+end
+
+local name = ARGV[1]
+if not name or #name > 100 or not arg_find(name, '^[%w._@+-]+$') then
+  return refuse('name', name, 'a name: 1 to 100 of A-Z a-z 0-9 . _ @ + -')
+end
+local rid = ARGV[2]
+if not rid or #rid > 200 or not arg_find(rid, '^[%w._:/@+-]+$') then
+  return refuse('rid', rid, 'an id: 1 to 200 of A-Z a-z 0-9 . _ : / @ + -')
+end
+local expect = ARGV[3]
+expect = arg_uint(expect, 1, 9007199254740991)
+if not expect then return refuse('expect', ARGV[3], 'an integer from 1 to 9007199254740991') end
+local timing = ARGV[4]
+if not timing or #timing < 1 or #timing > 4096 then
+  return refuse('timing', timing and #timing, '1 to 4096 bytes long')
+end
+local envelope = ARGV[5]
+if not envelope or #envelope > 16384 then
+  return refuse('envelope', envelope and #envelope, '0 to 16384 bytes long')
+end
+local payload = ARGV[6]
+if not payload or #payload > 1048576 then
+  return refuse('payload', payload and #payload, '0 to 1048576 bytes long')
+end
+local overlap = ARGV[7]
+if overlap == '' then
+  overlap = 'skip'
+elseif overlap ~= 'skip' and overlap ~= 'buffer_one' and overlap ~= 'buffer_all' and overlap ~= 'cancel_other' and overlap ~= 'allow' then
+  return refuse('overlap', overlap, 'one of skip, buffer_one, buffer_all, cancel_other, allow')
+end
+local catch_up_ms = ARGV[8]
+if catch_up_ms == '' then
+  catch_up_ms = 3600000
+else
+  catch_up_ms = arg_uint(catch_up_ms, 1000, 315360000000)
+  if not catch_up_ms then return refuse('catch_up_ms', ARGV[8], 'an integer from 1000 to 315360000000') end
+end
+local jitter_ms = ARGV[9]
+if jitter_ms == '' then
+  jitter_ms = 0
+else
+  jitter_ms = arg_uint(jitter_ms, 0, 86400000)
+  if not jitter_ms then return refuse('jitter_ms', ARGV[9], 'an integer from 0 to 86400000') end
+end
+local next_ms = ARGV[10]
+next_ms = arg_uint(next_ms, 0, 9007199254740991)
+if not next_ms then return refuse('next_ms', ARGV[10], 'an integer from 0 to 9007199254740991') end
+local trace = ARGV[11]
+if not trace or #trace > 128 then
+  return refuse('trace', trace and #trace, '0 to 128 bytes long')
+end
+local source = ARGV[12]
+if not source or #source > 200 then
+  return refuse('source', source and #source, '0 to 200 bytes long')
+end
+local now_ms = ARGV[13]
+if now_ms == '' then
+  now_ms = 0
+else
+  now_ms = arg_uint(now_ms, 0, 9007199254740991)
+  if not now_ms then return refuse('now_ms', ARGV[13], 'an integer from 0 to 9007199254740991') end
+end
+if #ARGV ~= 13 then
+  return redis.error_reply('ADEQ_ARG expected 13 arguments, got ' .. #ARGV)
+end
+
+-- create_base(clock): store the layout and the clock of a new base. The clock is `test` or `server` (the default).
+local function create_base(clock) local config = KEYS[1]
+  redis.call('HSET', config, 'layout', CREATED, 'layout_min', CREATED, 'clock', clock == 'test' and 'test' or 'server')
+end
+
+-- done_before(ctx, verb): the answer that an earlier call with this verb and rid stored in the last minute, or nil.
+local function done_before(ctx, verb) local once = KEYS[3]
+  if rid == '' then return nil end
+  local word, until_ms = string.match(redis.call('HGET', once, 'done:' .. verb .. ':' .. rid) or '', '^(%S+) (%d+)$')
+  if word and tonumber(until_ms) > ctx.now then return word end
+end
+
+-- emit(ctx, event, id, detail): add an entry to the stream, if the noun keeps events. detail: `name=value` words, or
+-- ''. The trace is ctx.trace, that of the task, or else that of the call.
+local function emit(ctx, event, id, detail) local events = KEYS[8]
+  if ctx.settings_events_max == 0 then return end
+  if detail ~= '' and source == '' and trace == '' and not ctx.trace then
+    redis.call('XADD', events, 'MAXLEN', '~', ctx.settings_events_max, '*', 'event', event, 'timestamp', ctx.now_text, 'id', id,
+      'payload', detail)
+    return
+  end
+  local entry = { 'event', event, 'timestamp', ctx.now_text, 'id', id }
+  if detail ~= '' then entry[7], entry[8] = 'payload', detail end
+  if source ~= '' then entry[#entry + 1] = 'source'; entry[#entry + 1] = source end
+  local traced = ctx.trace or trace
+  if traced ~= '' then entry[#entry + 1] = 'trace'; entry[#entry + 1] = traced end
+  redis.call('XADD', events, 'MAXLEN', '~', ctx.settings_events_max, '*', unpack(entry))  -- at most 12: fields of an event
+end
+
+-- hold_once(ctx, field, id, keep_ms, stamp): make a key of `once` refer to a task, for keep_ms or, without keep_ms,
+-- until it is released. stamp: that of the enqueue that made the task, if its record does not know the key; the key no
+-- longer counts once that was purged.
+local function hold_once(ctx, field, id, keep_ms, stamp) local once, once_due = KEYS[3], KEYS[4]
+  if not keep_ms then
+    redis.call('HSET', once, field, id)
+    return
+  end
+  local until_text = string.format('%.0f', ctx.now + keep_ms)
+  redis.call('HSET', once, field, id .. ' ' .. until_text .. (stamp and ' ' .. stamp or ''))
+  redis.call('ZADD', once_due, until_text, field)
+  ctx.held = (ctx.held or 0) + 1
+end
+
+-- sweep_once(ctx, limit): delete expired fields of `once`, at most limit. Returns the number.
+local function sweep_once(ctx, limit) local once, once_due = KEYS[3], KEYS[4]
+  local fields = redis.call('ZRANGE', once_due, '-inf', ctx.now, 'BYSCORE', 'LIMIT', 0, limit)
+  if #fields == 0 then return 0 end
+  -- at most 4,010: limit, as add_tasks gives it for 1,000 items
+  redis.call('ZREM', once_due, unpack(fields))
+  redis.call('HDEL', once, unpack(fields))
+  return #fields
+end
+
+-- note_done(ctx, verb, word): leave a word for this call, in case it is sent again: a late copy must not undo what came
+-- after it.
+local function note_done(ctx, verb, word)
+  if rid == '' then return end
+  hold_once(ctx, 'done:' .. verb .. ':' .. rid, word, 60000)
+  sweep_once(ctx, 10)
+end
+
+-- read_clock(layout_min, clock, chosen): the time in ms, as a number and as text; or nil and the error to return, if
+-- the layout of these scripts or the clock of the call does not fit the stored data. chosen: the clock of a base that
+-- this call may create.
+local function read_clock(layout_min, clock, chosen)
+  if tonumber(layout_min or LAYOUT) > LAYOUT then
+    return nil, redis.error_reply('ADEQ_LAYOUT this data needs scripts of layout ' .. layout_min
+      .. ' or newer, these are of layout ' .. LAYOUT .. ': upgrade this client')
+  end
+  if ((clock or chosen) == 'test') ~= (now_ms > 0) then
+    if chosen and not clock then return nil, redis.error_reply('ADEQ_CLOCK now_ms goes with clock=test, and only with it') end
+    return nil, redis.error_reply('ADEQ_CLOCK now_ms must be '
+      .. (clock == 'test' and 'sent: this base was created with clock=test'
+        or '0: this base was not created with clock=test'))
+  end
+  if now_ms > 0 then return now_ms, string.format('%.0f', now_ms) end
+  local time = redis.call('TIME')
+  local ms = math.floor(time[2] / 1000)
+  return time[1] * 1000 + ms, string.format('%s%03d', time[1], ms)
+end
+
+-- open(clock): read what every call needs: the time, whether the base exists, and the settings that this script uses as
+-- `ctx.settings_<name>`; or nil and the error to return. lua/tools/opening.py generates which settings these are, and
+-- the first values of the fields of call.toml. clock: for a call that may create the base.
+local function open(clock) local config = KEYS[1]
+  local row = redis.call('HMGET', config, 'layout_min', 'clock', 'events_max', 'schedules')
+  local now, now_text = read_clock(row[1], row[2], clock)
+  if not now then return nil, now_text end
+  return { exists = row[1], now = now, now_text = now_text, settings_events_max = tonumber(row[3] or 100000), settings_schedules = row[4] == '1' }
+end
+
+-- push_due(lane): push a wake-up token for a due time within the next 10 s (the longest block), because blocked workers
+-- do not know this time. The worker that takes the token claims, sees next_ms, and blocks until then. Also pushed while
+-- the queue is paused. It expires after 60 s.
+local function push_due(lane) local wake = KEYS[2]
+  if redis.call('EXISTS', wake .. lane) == 0 then redis.call('LPUSH', wake .. lane, '1') end
+  redis.call('PEXPIRE', wake .. lane, 60000)
+end
+
+-- plan_firing(ctx, next_ms): note when this schedule is due next; 0: never by itself. Blocked workers are woken to
+-- learn of it.
+-- LATE
+local function plan_firing(ctx, next_ms) local schedules, schedule = KEYS[5], KEYS[6]
+  local due_ms = next_ms > 0 and next_ms or MAX_SAFE
+  redis.call('ZADD', schedules, string.format('%.0f', due_ms), name)
+  redis.call('HSET', schedule .. name, 'next_ms', string.format('%.0f', next_ms))
+  if due_ms - ctx.now < 10000 then push_due('any') end
+end
+
+-- store_schedule(ctx, plan): store the schedule of this call. If its plan differs from the stored one, it has a new
+-- revision. If its timing differs, its next time is the one that the caller has computed, unless it is paused. Returns
+-- created, changed or unchanged, and the revision. plan: the six fields that a call puts, each name before its value.
+local function store_schedule(ctx, plan) local config, schedule, runs = KEYS[1], KEYS[6], KEYS[7]
+  local key = schedule .. name
+  local old = redis.call('HMGET', key, plan[1], plan[3], plan[5], plan[7], plan[9], plan[11], 'rev', 'paused')
+  local same = true
+  for i = 1, 6 do same = same and old[i] == plan[2 * i] end
+  if same then return 'unchanged', tonumber(old[7]) end
+  if not ctx.exists then create_base() end
+  local rev = redis.call('HINCRBY', config, 'revisions', 1)
+  redis.call('HSET', key, 'rev', rev, 'changed_ms', ctx.now_text, unpack(plan))  -- at most 12: the plan above
+  if not old[7] then
+    redis.call('HSET', key, 'created_ms', ctx.now_text)
+    local still_open = redis.call('GET', runs .. name)
+    if still_open then
+      redis.call('HSET', key, 'open', still_open)
+      redis.call('DEL', runs .. name)
+    end
+  end
+  if not ctx.settings_schedules then redis.call('HSET', config, 'schedules', '1') end
+  if old[1] ~= plan[2] and not old[8] then plan_firing(ctx, next_ms) end
+  emit(ctx, old[7] and 'schedule.changed' or 'schedule.created', name, 'rev=' .. rev)
+  return old[7] and 'changed' or 'created', rev
+end
+
+local schedule = KEYS[6]
+
+local ctx, refused = open()
+if refused then return refused end
+local before, rev = string.match(done_before(ctx, 'change_schedule') or '', '^([%l_]+)=(%d+)$')
+if before then return { before, ctx.now, tonumber(rev) } end
+
+rev = tonumber(redis.call('HGET', schedule .. name, 'rev') or 0)
+local status = rev == 0 and 'not_found' or 'stale'
+local plan = { 'timing', timing, 'envelope', envelope, 'payload', payload, 'overlap', overlap,
+  'catch_up_ms', string.format('%.0f', catch_up_ms), 'jitter_ms', string.format('%.0f', jitter_ms) }
+if rev == expect then status, rev = store_schedule(ctx, plan) end
+if ctx.exists then note_done(ctx, 'change_schedule', status .. '=' .. rev) end
+return { status, ctx.now, rev }
