@@ -15,7 +15,9 @@ from pyadeq.access import acl_rules
 from pyadeq.asyncio import Adeq as AsyncAdeq
 from pyadeq.embedded import EmbeddedServer
 from pyadeq.ext.posts import Forwarder, Poster, Posts, serve
+from pyadeq.ext.posts.content import of_change
 from pyadeq.ext.posts.endpoints import QUEUE
+from pyadeq.ext.posts.groups import Group
 from pyadeq.models.queue import TaskView
 from tests.integration import receivers
 from tests.integration.receivers import Process, Receiver, allowed, receiving, status
@@ -196,6 +198,36 @@ async def test_changes(client: Adeq, aio: AsyncAdeq) -> None:
         (digest,) = said(receiver, "digest")
         assert digest["title"] == "2 changes more in deploys wait for answers"
         assert digest["facts"]["Changes"] == "c2, c3"
+
+
+async def test_changes_that_wait_escalate_and_time_out(url: str, base_name: str, client: Adeq, aio: AsyncAdeq) -> None:
+    now = [1_000_000]
+    with receiving() as receiver, Adeq.from_url(url, prefix=base_name, clock=lambda: now[0]) as later:
+        add(client, receiver)
+        changes = later.changes("deploys")
+        changes.configure(clock="test")
+        changes.set_policy(
+            "p", required=1, reviewers=["user:bob"], remind=60, escalate=120, escalate_to=["user:eve"], timeout=300
+        )
+        for id in ("c1", "c2"):
+            changes.submit(changes.put(id, type="deploy", description="d", actor="ann"), policy="p", actor="ann")
+        for seconds in (61, 60, 1000):
+            now[0] += seconds * 1000
+            changes.sweep()
+        events = client.events("change", "deploys")
+        events.register("test")
+        batch = events.read("test")
+        anytime = {"ops": (await Forwarder(aio).endpoints())["ops"].model_copy(update={"since": 0.0})}
+        posts = await Forwarder(aio).messages_of("change:deploys", batch, anytime)
+        about = [(one.kind, one.payload.get("about"), one.payload.get("id", "")) for one in posts]
+        assert ("first", "waiting", "c1") in about
+        assert ("first", "escalated", "c1") in about
+        assert ("first", "timeout", "c1") in about
+        assert not [one for one in about if one[1] == "asked"]
+        change = changes.get("c1")
+        assert change
+        post = of_change(anytime["ops"], Group("change:deploys", "timeout"), change)
+    assert "".join(post.title) == "Change c1 in deploys is rejected, as there was no answer in time"
 
 
 async def test_what_is_not_sent(client: Adeq, aio: AsyncAdeq) -> None:
