@@ -16,8 +16,8 @@ from pyadeq.asyncio import Adeq as AsyncAdeq
 from pyadeq.embedded import EmbeddedServer
 from pyadeq.ext.posts import Forwarder, Poster, Posts, serve
 from pyadeq.ext.posts.content import of_change
-from pyadeq.ext.posts.endpoints import QUEUE
-from pyadeq.ext.posts.groups import Group
+from pyadeq.ext.posts.endpoints import QUEUE, read_endpoint
+from pyadeq.ext.posts.groups import Group, digest, period_of
 from pyadeq.models.queue import TaskView
 from tests.integration import receivers
 from tests.integration.receivers import Process, Receiver, allowed, receiving, status
@@ -266,6 +266,57 @@ async def test_the_rights_of_the_guide_suffice(binary: Path) -> None:
 
 
 @pytest.mark.slow
+async def test_a_late_digest_is_about_all_since(client: Adeq, aio: AsyncAdeq) -> None:
+    """The service or the receiver was away for some periods."""
+    config = client.config("_posts")
+    codes = iter([500, 204, 204])
+
+    def answer(handler: Any) -> None:
+        status(next(codes))(handler)
+
+    with receiving(answer) as receiver:
+        add(client, receiver, every=1)
+        stored = config.get("ops")
+        assert stored
+        endpoint = read_endpoint(stored.value)
+        assert endpoint
+        config.set("ops", endpoint.model_copy(update={"since": 0.0}).encoded())
+        fail(client, "a", "b")
+        forwarder, group = Forwarder(aio), Group("queue:mail", "dead", reason="failed")
+        endpoints = await forwarder.endpoints()
+        died = client.queue("mail").get("a")
+        assert died
+        own = period_of("ops", endpoint, group, died.ended or 0)
+        late = digest(own._replace(start=own.start - 60_000))
+        await eventually(lambda: client.queue(QUEUE).list("running", limit=1).now > own.end / 1000 + 2)
+        async with Poster(aio, allowed=allowed(receiver)) as poster:
+            queue = client.queue("copies")
+            queue.enqueue(late.payload, user="ops")
+            (lease,) = queue.claim()
+            with pytest.raises(TaskFailed):
+                await poster.handle(lease)
+            fail(client, "c")
+            assert await poster.handle(lease) == {"status": 204}
+        first, again = said(receiver, "digest")
+        assert first == again, "another attempt says the same"
+        assert first["title"] == "2 tasks in queue mail are dead: failed"
+        assert await send(client, aio, receiver, digest(own).payload) == {"status": "nothing to say"}
+        assert config.all().keys() == {"ops", own.told}
+        events = aio.events("queue", "mail")
+        await events.register("test")
+        batch = await events.read("test")
+        old = batch._replace(events=tuple(one for one in batch.events if one.ids in (("a",), ("b",))))
+        assert {one.kind for one in await forwarder.messages_of("queue:mail", old, endpoints)} == {"digest"}
+        async with Poster(aio) as strict:
+            with pytest.raises(TaskFailed, match="the scheme"):
+                await strict.handle(lease)
+        assert config.all().keys() == {"ops"}, "a dead digest tells nothing"
+        assert await send(client, aio, receiver, digest(own).payload) == {"status": 204}
+        Posts(client).remove("ops")
+        assert config.all() == {}
+
+
+@pytest.mark.slow
 async def test_ten_thousand_dead_tasks_make_one_post_and_one_digest(client: Adeq, aio: AsyncAdeq) -> None:
     queue = client.queue("mail")
     with receiving() as receiver:
@@ -315,4 +366,7 @@ def has_more(receiver: Receiver, number: int) -> bool:
 def is_open(client: Adeq) -> bool:
     """Whether events or posts wait."""
     stats, groups = client.queue(QUEUE).stats(), client.events("queue", "mail").groups().groups
-    return not groups or groups[0].lag + groups[0].pending + stats.ready + stats.delayed + stats.running > 0
+    return (
+        not groups
+        or groups[0].lag + groups[0].pending + stats.ready + stats.delayed + stats.blocked + stats.running > 0
+    )

@@ -17,11 +17,12 @@ from pyadeq.ext.outgoing.sending import Answer, NotSent, Sender, delay_after
 from pyadeq.ext.posts.codes import new_codes
 from pyadeq.ext.posts.content import Post, of_change, of_changes, of_task, of_tasks, of_test
 from pyadeq.ext.posts.endpoints import NAMESPACE, QUEUE, Endpoint, read_endpoint
-from pyadeq.ext.posts.groups import RETRIES, Message, Period
+from pyadeq.ext.posts.groups import GRACE, RETRIES, Message, Told, period_of, read_told
 from pyadeq.ext.posts.happened import in_period, parts_of
 from pyadeq.ext.posts.services import SERVICES
 from pyadeq.models.queue import TaskView
 
+ACTOR: Final = "adeq-posts"
 CONCURRENCY: Final = 16
 WAITS: Final = ("asked", "waiting", "escalated")
 
@@ -70,10 +71,17 @@ class Poster:
             raise TaskFailed("this is no post", reason="unwanted", retryable=False) from None
         if message.post != "test" and not endpoint.wants(message.stream, message.about, max(message.at, message.until)):
             raise TaskFailed(f"endpoint {id!r} does not want this", reason="unwanted", retryable=False)
-        post = await self._post(id, endpoint, message)
-        if post is None:
+        whole = await self._until_now(lease, endpoint, message) if message.post == "digest" else message
+        post = await self._post(id, endpoint, whole) if whole else None
+        if whole is None or post is None:
             return {"status": "nothing to say"}
-        answer = await self._send(lease, endpoint, message, post)
+        try:
+            answer = await self._send(lease, endpoint, whole, post)
+        except TaskFailed as failed:
+            if whole != message and (failed.retryable is False or lease.attempt > len(RETRIES)):
+                # This one dies. The next one is about the periods after its own.
+                await self._config.remove(period_of(id, endpoint, whole.group, whole.since).told, actor=ACTOR)
+            raise
         return {"status": answer.status}
 
     async def _send(self, lease: Lease, endpoint: Endpoint, message: Message, post: Post) -> Answer:
@@ -109,18 +117,34 @@ class Poster:
         return of_change(endpoint, group, change) if change is not None and is_so else None
 
     async def _digest(self, id: str, endpoint: Endpoint, message: Message) -> Post | None:
-        group = message.group
-        period = Period(id, group, round(message.since * 1000), round((message.until - message.since) * 1000))
-        first = await self._adeq.queue(QUEUE).get(period.first)
-        told = (first.payload.get("id"), first.payload.get("at")) if first else None
-        happened = await in_period(self._adeq, group, max(message.since, endpoint.since), message.until)
-        found = [one for one in happened if (one.id, one.at) != told]
+        happened = await in_period(self._adeq, message.group, max(message.since, endpoint.since), message.until)
+        periods = dict.fromkeys(period_of(id, endpoint, message.group, one.at) for one in happened)
+        firsts = await self._adeq.queue(QUEUE).get_many([one.first for one in periods])
+        told = {(one.payload.get("id"), one.payload.get("at")) for one in firsts if one}
+        found = [one for one in happened if (one.id, one.at) not in told]
         if not found:
             return None
         if message.about != "dead":
-            return of_changes(endpoint, message, found, more=first is not None)
-        newest = await self._task(group.name, found[-1].id)
-        return of_tasks(endpoint, message, found, newest, more=first is not None, sealed=self._sealed)
+            return of_changes(endpoint, message, found, more=bool(told))
+        newest = await self._task(message.group.name, found[-1].id)
+        return of_tasks(endpoint, message, found, newest, more=bool(told), sealed=self._sealed)
+
+    async def _until_now(self, lease: Lease, endpoint: Endpoint, message: Message) -> Message | None:
+        """The digest with all periods that have ended since; None if a late digest is about it."""
+        period = period_of(lease.user or "", endpoint, message.group, message.since)
+        stored = await self._config.get(period.told)
+        told = read_told(stored and stored.value)
+        if told.by == lease.id:  # another attempt says the same
+            return message.model_copy(update={"until": told.end / 1000})
+        if told.has(period.start, period.end):
+            return None
+        now = (await self._adeq.queue(QUEUE).list("running", limit=1)).now
+        last = round((now - GRACE) * 1000) // period.length * period.length
+        if last <= period.end or period.end <= told.start:  # the second: a dead digest is sent again
+            return message
+        told = Told(start=period.start, end=last, by=lease.id)
+        await self._config.set(period.told, told.model_dump_json().encode(), actor=ACTOR, reason="late")
+        return message.model_copy(update={"until": last / 1000})
 
     async def _task(self, queue: str, id: str) -> TaskView | None:
         """A task, in whichever partition it is."""

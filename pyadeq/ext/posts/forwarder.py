@@ -9,7 +9,7 @@ from pyadeq import EventBatch, Task
 from pyadeq.asyncio import Adeq
 from pyadeq.ext.outgoing.follower import Follower
 from pyadeq.ext.posts.endpoints import NAMESPACE, QUEUE, Endpoint, read_endpoint
-from pyadeq.ext.posts.groups import digest, first_ones, first_post
+from pyadeq.ext.posts.groups import digest, first_ones, first_post, read_told
 from pyadeq.ext.posts.happened import of_events
 
 GROUP: Final = "posts"
@@ -39,9 +39,12 @@ class Forwarder(Follower[Endpoint]):
         }
         before = [id for period in firsts for id in (period.before.digest, period.before.first)]
         known = {one.id for one in await self._queue.get_many(before) if one is not None} if before else set()
+        told = await self._config.get_many([*{period.told for period in firsts}])
         found: list[Task] = []
         for period, first in firsts.items():  # the oldest first, so what is before is known
-            if known.isdisjoint((period.before.digest, period.before.first)):
+            stored = told.get(period.told)
+            is_quiet = known.isdisjoint((period.before.digest, period.before.first))
+            if is_quiet and not read_told(stored and stored.value).has(period.start, period.end):
                 found.append(first_post(period, first))
             found.append(digest(period))
             known.add(period.digest)

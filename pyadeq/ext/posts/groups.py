@@ -4,6 +4,10 @@ A period begins at a multiple of `every` seconds since the epoch. Posts are task
 ids name the endpoint, the group and the period. So whoever enqueues a post again makes no second one. A digest is
 about all events of its period but the one in the first post, whoever has read them. So it loses and doubles none, and
 no process has to count.
+
+The digests of a group are sent one after the other. One that is late, because the service or the receiver was away, is
+about all periods until now. The name `told:…` in the config `_posts` has these periods before it is sent. So their own
+digests say nothing, and no first posts come later.
 """
 
 from __future__ import annotations
@@ -36,6 +40,23 @@ class Group(NamedTuple):
     def name(self) -> str:
         """The name of the queue or domain."""
         return self.stream.partition(":")[2]
+
+
+class Told(BaseModel, frozen=True):
+    """The periods that a late digest is about. start, end: in ms. by: the id of the digest."""
+
+    start: int = 0
+    end: int = 0
+    by: str = ""
+
+    def has(self, start: int, end: int) -> bool:
+        """Whether all of a time is in it."""
+        return self.start <= start and end <= self.end
+
+
+def read_told(value: bytes | None) -> Told:
+    """The same as it is stored; nothing, if it is not there."""
+    return Told.model_validate_json(value) if value else Told()
 
 
 class Happened(NamedTuple):
@@ -74,10 +95,24 @@ class Period(NamedTuple):
     length: int
 
     @property
+    def key(self) -> str:
+        """What all periods of the group and the endpoint share."""
+        return f"{self.endpoint}:{sha256(chr(0).join(self.group).encode()).hexdigest()[:16]}"
+
+    @property
+    def end(self) -> int:
+        """Its end, in ms."""
+        return self.start + self.length
+
+    @property
     def digest(self) -> str:
         """The id of its digest."""
-        of_group = sha256("\0".join(self.group).encode()).hexdigest()[:16]
-        return f"post:{self.endpoint}:{of_group}:{self.start}"
+        return f"post:{self.key}:{self.start}"
+
+    @property
+    def told(self) -> str:
+        """The name with the periods of a late digest."""
+        return f"told:{self.key}"
 
     @property
     def first(self) -> str:
@@ -111,9 +146,9 @@ def first_post(period: Period, one: Happened) -> Task:
 
 def digest(period: Period) -> Task:
     """Return the post about all others of a period."""
-    since, until = period.start / 1000, (period.start + period.length) / 1000
+    since, until = period.start / 1000, period.end / 1000
     made = task(period.endpoint, period.digest, post="digest", **period.group._asdict(), since=since, until=until)
-    return made.model_copy(update={"run_after": until + GRACE})
+    return made.model_copy(update={"run_after": until + GRACE, "ordering_key": period.key})
 
 
 def task(endpoint: str, task_id: str, **message: Any) -> Task:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Final
 
 from pyadeq import Adeq, ConfigConflict
 from pyadeq.errors import AdeqError, ConfigError
@@ -15,6 +15,9 @@ from pyadeq.ids import new_ulid
 from pyadeq.keys import hint
 from pyadeq.models.base import Seconds
 from pyadeq.models.worker import Outcome
+
+MOST_NAMES: Final = 100
+"""Names that one call changes, at most."""
 
 
 class Posts:
@@ -53,6 +56,9 @@ class Posts:
     def remove(self, id: str, *, actor: str | None = None) -> None:
         """Remove an endpoint. Posts that wait are not sent any more. Raises AdeqError if there is none."""
         self._known(id)
+        told = [name for name in self._config.all() if name.startswith(f"told:{id}:")]
+        for start in range(0, len(told), MOST_NAMES):
+            self._config.set_many({}, remove=told[start : start + MOST_NAMES], actor=actor, reason="removed")
         self._config.remove(id, actor=actor, reason="removed")
 
     def test(self, id: str, *, wait: Seconds = 30.0) -> Outcome:
