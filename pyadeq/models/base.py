@@ -7,7 +7,7 @@ server's clock.
 from __future__ import annotations
 
 import json
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from math import isfinite
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -22,6 +22,8 @@ Moment: TypeAlias = float | datetime
 """Seconds since the epoch, or a datetime with a time zone."""
 
 
+LAST_SECOND = 253_402_300_799.999
+"""The end of the year 9999, after which ISO 8601 as programs read it has no times."""
 MOST_LEVELS = 200
 """How deep a value is searched for what JSON cannot hold."""
 
@@ -48,6 +50,12 @@ def to_epoch_ms(field: str, moment: Moment) -> int:
         read = "; read a text with datetime.fromisoformat" if isinstance(moment, str) else ""
         raise BadArgument("ADEQ_ARG", "pyadeq", what + read)
     return to_ms(field, moment)
+
+
+def iso(seconds: float) -> str:
+    """Return a point in time as ISO 8601 in UTC. A time after the year 9999 becomes the last one of that year."""
+    moment = datetime.fromtimestamp(min(seconds, LAST_SECOND), UTC)
+    return moment.isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
 def encode(value: Any, name: str = "the value") -> bytes:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Any, Final, NamedTuple, Self
 
-from pyadeq.models.base import Model
+from pyadeq.models.base import Model, iso
 
 WORD: Final = re.compile(r"([a-z_]+)=(.*)", re.DOTALL)
 
@@ -35,7 +35,7 @@ class Event(NamedTuple):
 
     def as_json(self) -> dict[str, Any]:
         """Return what an API shows: the time in ISO 8601, in UTC."""
-        at = datetime.fromtimestamp(self.timestamp, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+        at = iso(self.timestamp)
         return {**self._asdict(), "timestamp": at, "ids": list(self.ids), "payload": dict(self.payload)}
 
     @classmethod

@@ -1,8 +1,9 @@
-"""Times as tables of locks tell them."""
+"""Times as tables of locks and JSON tell them."""
 
 import pytest
 
 from pyadeq.ext.cli.lock_listing import ahead, span
+from pyadeq.models.base import iso
 
 
 @pytest.mark.parametrize(
@@ -24,3 +25,8 @@ def test_spans_of_time(seconds: float, text: str) -> None:
     assert span(seconds) == text
     assert ahead(100, 100 + seconds) == f"in {text}"
     assert ahead(100 + seconds, 100) == f"{text} over"
+
+
+def test_a_time_after_the_year_9999_is_its_end() -> None:
+    assert iso(0.001) == "1970-01-01T00:00:00.001Z"
+    assert iso(253_402_300_799.999) == iso(2**53) == "9999-12-31T23:59:59.999Z"

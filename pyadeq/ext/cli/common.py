@@ -7,7 +7,6 @@ import re
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from enum import StrEnum
 from typing import Annotated, Any
 
@@ -19,6 +18,7 @@ from rich.console import Console
 from pyadeq import Adeq
 from pyadeq.errors import AdeqError, ConfigError, TransportError
 from pyadeq.ext.cli.named import load_codec
+from pyadeq.models.base import iso as iso  # noqa: PLC0414  most commands show times
 
 FAILED, USAGE, UNREACHABLE = 1, 2, 3  # exit statuses
 DEFAULT_URL = "redis://127.0.0.1:6379"
@@ -117,11 +117,6 @@ def shown_url(url: str) -> str:
     """A URL without what may be secret in it."""
     scheme, _, rest = re.split("[?#]", url, maxsplit=1)[0].partition("://")
     return f"{scheme}://{rest.rpartition('@')[2]}"
-
-
-def iso(seconds: float) -> str:
-    """A point in time, in seconds since the epoch, as ISO 8601 in UTC."""
-    return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
 def safe(text: str) -> str:

@@ -9,12 +9,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Sequence
-from datetime import UTC, datetime
 from hashlib import sha256
 from typing import Any, Final
 
 from pyadeq import Event, EventGap, Task, tiers
 from pyadeq.ext.webhooks.endpoints import Endpoint
+from pyadeq.models.base import iso
 from pyadeq.models.queue import TaskView
 
 RETRIES: Final = (5, 300, 1800, 7200, 18_000, 36_000, 50_400, 72_000, 86_400)
@@ -116,8 +116,3 @@ def _is_json(data: bytes) -> bool:
     except (ValueError, RecursionError):
         return False
     return True
-
-
-def iso(seconds: float) -> str:
-    """Return a time as ISO 8601 in UTC."""
-    return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
