@@ -16,8 +16,9 @@ from standardwebhooks.webhooks import Webhook
 from pyadeq import Adeq, Event, TaskFailed, TaskView
 from pyadeq.access import acl_rules
 from pyadeq.asyncio import Adeq as AsyncAdeq
+from pyadeq.asyncio import Events
 from pyadeq.embedded import EmbeddedServer
-from pyadeq.errors import AdeqError, ConfigError
+from pyadeq.errors import AdeqError, ConfigError, TransportError
 from pyadeq.ext.webhooks import Deliverer, Forwarder, Webhooks, delivery, new_secret, serve
 from pyadeq.ext.webhooks.delivery import GIVEN_UP
 from pyadeq.ext.webhooks.endpoints import QUEUE
@@ -292,6 +293,30 @@ async def test_limits_and_groups_are_those_of_the_endpoints(client: Adeq, aio: A
             Webhooks(client).remove("two")
             await eventually(lambda: not client.events("queue", "mail").groups().groups)
             await eventually(lambda: not limits.list())
+
+
+async def test_a_group_whose_drop_has_failed_is_dropped_later(
+    client: Adeq, aio: AsyncAdeq, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    drop, fails = Events.drop, iter([True])
+
+    async def lost(events: Events, *args: Any) -> Any:
+        if next(fails, False):
+            raise TransportError("the server is away", retryable=True, may_have_applied=False)
+        return await drop(events, *args)
+
+    monkeypatch.setattr(Events, "drop", lost)
+    with receiving() as receiver:
+        add(client, "one", receiver)
+        do(client, "a")
+        async with forwarding(aio) as forwarder:
+            await eventually(lambda: forwarder.enqueued == 1)
+            Webhooks(client).remove("one")
+            await eventually(lambda: not client.events("queue", "mail").groups().groups)
+            add(client, "one", receiver)
+            do(client, "b")
+            await eventually(lambda: forwarder.enqueued == 2)
+    assert next(fails, None) is None, "the first drop has failed"
 
 
 async def test_the_rights_of_the_guide_suffice(binary: Path) -> None:

@@ -144,13 +144,16 @@ class Follower(ABC, Generic[E]):
                 stream = f"{noun}:{name}"
                 if any(one.wants_stream(stream) for one in endpoints.values()):
                     wanted.add(stream)
+        for stream in wanted:
+            # One that is done was left, and its group is still to be dropped: see below.
+            if stream not in self._followed or self._followed[stream].done():
+                following = self._follow(stream)
+                self._followed[stream] = group.create_task(following, name=f"{self._group} of {stream}")
         for stream in self._followed.keys() - wanted:
-            following = self._followed.pop(stream)
-            following.cancel()
-            await asyncio.wait([following])
+            self._followed[stream].cancel()
+            await asyncio.wait([self._followed[stream]])
             await self._events(stream).drop(self._group)
-        for stream in wanted - self._followed.keys():
-            self._followed[stream] = group.create_task(self._follow(stream), name=f"{self._group} of {stream}")
+            del self._followed[stream]  # only now: if the drop fails, the next look tries it again
 
     async def _set_limits(self, endpoints: Mapping[str, E]) -> None:
         """Let each endpoint have its share of the queue, and no more than it wants."""
