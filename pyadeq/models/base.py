@@ -22,7 +22,7 @@ Moment: TypeAlias = float | datetime
 """Seconds since the epoch, or a datetime with a time zone."""
 
 
-LAST_SECOND = 253_402_300_799.999
+LAST_SECOND = 253_402_300_799.0
 """The end of the year 9999, after which ISO 8601 as programs read it has no times."""
 MOST_LEVELS = 200
 """How deep a value is searched for what JSON cannot hold."""
