@@ -1,4 +1,4 @@
-"""Generate pyadeq/_sync from pyadeq/_async, and tests/integration/sync from tests/integration/aio.
+"""Generate each `_sync` from its `_async`, and tests/integration/sync from tests/integration/aio.
 
     python pyadeq/_unasync.py            write them
     python pyadeq/_unasync.py --check    tell what is missing, extra or different; exit code 1 if anything is
@@ -18,6 +18,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 TREES = (
     ("pyadeq/_async", "pyadeq/_sync", "*.py"),
+    ("pyadeq/ext/webhooks/_async", "pyadeq/ext/webhooks/_sync", "*.py"),
     ("tests/integration/aio", "tests/integration/sync", "*.py"),
 )
 # These have no twin.

@@ -428,6 +428,28 @@ async def test_both_secrets_sign_while_they_are_rotated(
     assert new not in stored
 
 
+async def test_a_sealed_secret_signs(url: str, base_name: str, client: Adeq) -> None:
+    from pyadeq.ext.crypto import Encrypted, new_key
+
+    codec, new = Encrypted([new_key()]), new_secret()
+    with receiving() as receiver:
+        webhooks = Webhooks(client, allowed=allowed(receiver), codec=codec)
+        webhooks.add("one", receiver.url, secret=SECRET, events=["task.completed"])
+        webhooks.rotate("one", new)
+        do(client, "a")
+        async with AsyncAdeq.from_url(url, prefix=base_name, codec=codec) as aio, serving(aio, receiver):
+            await eventually(lambda: receiver.seen)
+            with Adeq.from_url(url, prefix=base_name, codec=codec) as sealing:
+                assert (await asyncio.to_thread(Webhooks(sealing).test, "one")).status == "completed"
+                assert Webhooks(sealing).replay(receiver.seen[0].id) == (1, 0), "messages are not sealed"
+            await eventually(lambda: len(receiver.seen) == 3)
+    for secret in (SECRET, new):
+        Webhook(secret).verify(receiver.seen[0].body, receiver.seen[0].headers)
+    stored = str(client.config("_webhooks").all()) + str([*client.config("_webhooks").history("one")])
+    assert SECRET not in stored
+    assert new not in stored
+
+
 async def test_a_refused_address_is_final(client: Adeq, aio: AsyncAdeq) -> None:
     with receiving() as receiver, receiving() as other:
         add(client, "one", receiver)

@@ -9,8 +9,9 @@ import pytest
 from standardwebhooks.webhooks import Webhook, WebhookVerificationError
 
 from pyadeq.errors import ConfigError
+from pyadeq.ext.crypto import Encrypted, Signed, new_key
 from pyadeq.ext.outgoing.references import check_reference
-from pyadeq.ext.webhooks.signing import BadSignature, new_secret, read_secret, sign, verify
+from pyadeq.ext.webhooks.signing import BadSignature, new_secret, read_secret, sign, stored_secret, verify
 
 VECTORS = [
     (
@@ -72,18 +73,51 @@ def test_secrets_are_read_and_never_shown(tmp_path: Path, monkeypatch: pytest.Mo
     file = tmp_path / "secret"
     file.write_text(f"{secret}\n")
     monkeypatch.setenv("HOOK", secret)
-    assert read_secret("env:HOOK") == read_secret(f"file:{file}") == secret
+    assert read_secret("one", "env:HOOK", None) == read_secret("one", f"file:{file}", None) == secret
     short = "whsec_" + b64encode(b"x" * 23).decode()
     for wrong in (short, "whsec_" + b64encode(b"x" * 65).decode(), secret.removeprefix("whsec_"), "whsec_?"):
         file.write_text(wrong)
         with pytest.raises(ConfigError, match="24 to 64 bytes") as raised:
-            read_secret(f"file:{file}")
+            read_secret("one", f"file:{file}", None)
         assert wrong not in str(raised.value)
     with pytest.raises(ConfigError, match="no such variable"):
-        read_secret("env:HOOK_2")
+        read_secret("one", "env:HOOK_2", None)
     with pytest.raises(ConfigError, match="No such file"):
-        read_secret(f"file:{tmp_path}/none")
+        read_secret("one", f"file:{tmp_path}/none", None)
     for reference in (secret, "file:relative", "env:", "env:A B", "vault:x"):
         with pytest.raises(ConfigError, match="allowed: env:NAME") as raised:
             check_reference("secret", reference)
         assert reference not in str(raised.value).replace("env:NAME", "")
+
+
+def test_a_sealed_secret_opens_for_its_endpoint_only() -> None:
+    secret, old, new = new_secret(), new_key(), new_key()
+    stored = stored_secret("one", secret, Encrypted([old]))
+    assert stored.startswith("sealed:")
+    assert secret not in stored
+    assert read_secret("one", stored, Encrypted([new, old])) == secret
+    for id, codec, why in (
+        ("two", Encrypted([old]), "for something else"),
+        ("one", Encrypted([new]), "with another key"),
+        ("one", None, "no codec to open it"),
+    ):
+        with pytest.raises(ConfigError, match=why) as raised:
+            read_secret(id, stored, codec)
+        assert stored not in str(raised.value)
+    with pytest.raises(ConfigError, match="sealed one"):
+        read_secret("one", "sealed:?", Encrypted([old]))
+
+
+def test_a_secret_is_not_stored_in_clear() -> None:
+    secret = new_secret()
+    for codec, why in (
+        (None, "no codec to seal it"),
+        (Signed([new_key()]), "only signs"),
+        (Encrypted([new_key()], seal=False), "only signs"),
+    ):
+        with pytest.raises(ConfigError, match=why) as raised:
+            stored_secret("one", secret, codec)
+        assert secret not in str(raised.value)
+    for wrong in ("sealed:AAAA", "whsec_AAAA", "x"):
+        with pytest.raises(ConfigError, match=r"accepted|no secret"):
+            stored_secret("one", wrong, Encrypted([new_key()]))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from enum import StrEnum
 from typing import Annotated, Any
 
@@ -13,6 +14,7 @@ from pyadeq.ext.cli.arguments import MOMENT, moment_ago, time_option
 from pyadeq.ext.cli.change_who import Actor, actor_of
 from pyadeq.ext.cli.common import (
     DEFAULT_URL,
+    PLACE,
     Format,
     Output,
     Url,
@@ -27,10 +29,14 @@ from pyadeq.ext.cli.outgoing import allow_option, http_option, ports_option, run
 from pyadeq.ext.cli.tables import print_fields, print_rows
 from pyadeq.ext.cli.tree import noun
 from pyadeq.ext.outgoing.addresses import Allowed
+from pyadeq.ext.outgoing.references import check_reference
 from pyadeq.ext.webhooks import new_secret
+from pyadeq.ext.webhooks._sync.webhooks import Known, Webhooks
 from pyadeq.ext.webhooks.endpoints import CONCURRENCY
-from pyadeq.ext.webhooks.webhooks import Known, Webhooks
+from pyadeq.ext.webhooks.signing import shown_secret
 
+LONGEST = 1000
+"""Characters of a secret that are read."""
 COLUMNS = ("id", "url", "state", "events", "streams")
 
 app = noun("Webhooks: signed messages about events, to the URLs of others.")
@@ -52,7 +58,11 @@ class ContentName(StrEnum):
 
 Id = Annotated[str, typer.Argument(metavar="ENDPOINT", help="The id of the endpoint.")]
 Secret = Annotated[
-    str, typer.Option(metavar="WHERE", help="Where senders find the secret: env:NAME, or file:/path. Never its text.")
+    str,
+    typer.Option(
+        metavar="WHERE",
+        help="Where senders find the secret: env:NAME, or file:/path; @- reads it from stdin, and --codec seals it.",
+    ),
 ]
 Networks = Annotated[list[str] | None, allow_option("WEBHOOK")]
 Http = Annotated[bool, http_option("WEBHOOK")]
@@ -98,12 +108,13 @@ def add(
     Its host must have public addresses only. That is checked now and before each message.
     """
     streams = [*(f"queue:{one}" for one in queue or ()), *(stream or ())] or ["queue:*"]
-    with connected(url, codec=None) as adeq:
+    given = _given(secret)
+    with connected(url) as adeq:
         webhooks = Webhooks(adeq, allowed=Allowed.of(allow or (), http=http, ports=port or ()))
         made = webhooks.add(
             id,
             to,
-            secret=secret,
+            secret=given,
             events=event,
             streams=streams,
             include=[one.value for one in include or ()],
@@ -176,8 +187,9 @@ def rotate(
     output: Output = Format.table,
 ) -> None:
     """Sign with another secret, and for a time also with the old one."""
-    with connected(url, codec=None) as adeq:
-        Webhooks(adeq).rotate(id, secret, keep=keep, actor=actor_of(actor))
+    given = _given(secret)
+    with connected(url) as adeq:
+        Webhooks(adeq).rotate(id, given, keep=keep, actor=actor_of(actor))
     _print_done("rotated", id, output)
 
 
@@ -248,7 +260,8 @@ def run(
     allowed = Allowed.of(allow or (), http=http, ports=port or ())
 
     async def work(adeq: AsyncAdeq) -> None:
-        await serve(adeq, concurrency=concurrency, find=find, allowed=allowed, timeout=timeout)
+        codec = PLACE.options()["codec"]  # only for secrets: what it seals of tasks is not sent
+        await serve(adeq, concurrency=concurrency, find=find, allowed=allowed, timeout=timeout, codec=codec)
 
     run_sender("webhook", work, url, output, log_level, log_form, concurrency=concurrency)
 
@@ -263,6 +276,11 @@ def secret(output: Output = Format.table) -> None:
         print(made)
 
 
+def _given(secret: str) -> str:
+    """A reference, or the text from standard input. As an argument, a text would be in the list of processes."""
+    return sys.stdin.read(LONGEST).strip() if secret == "@-" else check_reference("secret", secret)
+
+
 def _print_done(status: str, id: str, output: Format) -> None:
     if output != Format.table:
         print_json({"endpoint": id, "status": status}, output)
@@ -272,7 +290,7 @@ def _print_done(status: str, id: str, output: Format) -> None:
 
 def _plain(id: str, known: Known) -> dict[str, Any]:
     """An endpoint as JSON can have it, with its state in words."""
-    endpoint, failing = known
+    endpoint, failing, _ = known
     state = "enabled" if endpoint.enabled else f"disabled: {endpoint.disabled_for}"
     if endpoint.enabled and failing:
         state = f"failing since {iso(failing.since)}: {failing.reason}"
@@ -282,6 +300,8 @@ def _plain(id: str, known: Known) -> dict[str, Any]:
         "id": id,
         "state": state,
         **shown,
+        "secret": shown_secret(endpoint.secret),
+        "old_secret": endpoint.old_secret and shown_secret(endpoint.old_secret),
         "since": iso(endpoint.since),
         "created": iso(endpoint.created),
         "old_until": old,

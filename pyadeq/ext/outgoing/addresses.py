@@ -14,6 +14,7 @@ was checked, so a second answer of the DNS changes nothing.
 
 from __future__ import annotations
 
+import asyncio
 import re
 import socket
 from collections.abc import Iterable, Sequence
@@ -211,6 +212,11 @@ def check_url(url: str, allowed: Allowed) -> None:
     except (OSError, UnicodeError) as error:
         raise ConfigError(f"url: the host {target.host!r} cannot be resolved: {error}") from None
     checked(target.host, addresses, allowed)
+
+
+async def aio_check_url(url: str, allowed: Allowed) -> None:
+    """The same for asyncio: it does not block the event loop."""
+    await asyncio.to_thread(check_url, url, allowed)
 
 
 def _as_v4(ip: Address) -> Address:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pyadeq import Adeq
+from pyadeq.asyncio import Adeq as AsyncAdeq
 
 
 def server_time(adeq: Adeq) -> float:
@@ -10,5 +11,13 @@ def server_time(adeq: Adeq) -> float:
 
     Otherwise an endpoint would miss the events of the millisecond in which it was added.
     """
-    seconds, micros = adeq.client.time()
+    return _seconds(*adeq.client.time())
+
+
+async def aio_server_time(adeq: AsyncAdeq) -> float:
+    """The same for asyncio."""
+    return _seconds(*await adeq.client.time())
+
+
+def _seconds(seconds: int, micros: int) -> float:
     return float((seconds * 1000 + micros // 1000) / 1000)

@@ -8,7 +8,7 @@
 | `forwarder.py` | from events to messages in a queue                              |
 | `delivery.py`  | from that queue to the receivers                                |
 | `service.py`   | both in one process                                             |
-| `webhooks.py`  | what operators do, with `replay.py`                             |
+| `_async`       | what operators do; `_sync` is generated from it                 |
 """
 
 from __future__ import annotations
@@ -18,10 +18,11 @@ from typing import TYPE_CHECKING, Any
 
 from pyadeq.errors import ConfigError
 from pyadeq.ext.outgoing.addresses import Allowed, RefusedTarget
+from pyadeq.ext.webhooks._async.webhooks import Webhooks as AsyncWebhooks
+from pyadeq.ext.webhooks._sync.webhooks import Webhooks
 from pyadeq.ext.webhooks.endpoints import Endpoint
 from pyadeq.ext.webhooks.forwarder import Forwarder
 from pyadeq.ext.webhooks.signing import BadSignature, new_secret, sign, verify
-from pyadeq.ext.webhooks.webhooks import Webhooks
 
 if TYPE_CHECKING:
     from pyadeq.ext.webhooks.delivery import Deliverer
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Allowed",
+    "AsyncWebhooks",
     "BadSignature",
     "Deliverer",
     "Endpoint",

@@ -16,14 +16,16 @@ import logging
 import ssl
 import time
 from collections.abc import Callable
-from contextlib import suppress
+from contextlib import AsyncExitStack, suppress
 from types import TracebackType
 from typing import Any, Final, Self
 
 from pyadeq import ConfigConflict, ConfigValue, Lease, TaskFailed, TaskView
 from pyadeq.asyncio import Adeq, Queue, Worker
+from pyadeq.codec import Codec
 from pyadeq.errors import AdeqError, ConfigError
 from pyadeq.ext.outgoing.addresses import Allowed, RefusedTarget
+from pyadeq.ext.outgoing.plain import aio_without_codec
 from pyadeq.ext.outgoing.sending import Answer, NotSent, Sender, delay_after
 from pyadeq.ext.webhooks.endpoints import (
     FAILING,
@@ -51,7 +53,8 @@ class Deliverer:
     """Sends messages. Use it in an `async with` block.
 
     allowed: where messages may go, besides public addresses by https. timeout: seconds for one message. tls: what
-    certificates are checked with. clock: seconds since the epoch.
+    certificates are checked with. codec: opens sealed secrets; None: that of the client. clock: seconds since the
+    epoch.
     """
 
     def __init__(
@@ -61,19 +64,24 @@ class Deliverer:
         allowed: Allowed | None = None,
         timeout: float = 20.0,
         tls: ssl.SSLContext | None = None,
+        codec: Codec | None = None,
         clock: Callable[[], float] = time.time,
     ) -> None:
-        self._adeq = adeq
+        self._given = self._adeq = adeq
+        self._codec = codec or adeq.codec
         self._config = adeq.config(NAMESPACE)
+        self._open = AsyncExitStack()
         self._sender = Sender(allowed or Allowed(), timeout=timeout, tls=tls)
         self._clock = clock
 
     async def __aenter__(self) -> Self:
+        self._adeq = await self._open.enter_async_context(aio_without_codec(self._given))
         return self
 
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
+        await self._open.aclose()
         self._sender.close()
 
     def worker(self, *, concurrency: int = CONCURRENCY, **options: Any) -> Worker:
@@ -91,7 +99,7 @@ class Deliverer:
             raise TaskFailed(f"endpoint {id!r} does not want this", reason="unwanted", retryable=False)
         now = self._clock()
         try:
-            secrets = [read_secret(where) for where in endpoint.secrets(now)]
+            secrets = [read_secret(id, stored, self._codec) for stored in endpoint.secrets(now)]
         except ConfigError as error:
             raise await self._failed(lease, id, failing, "secret", str(error)) from None
         body = await self._body(lease, endpoint)
@@ -121,7 +129,7 @@ class Deliverer:
         if about := tasks_of(lease.payload):
             name, ids = about
             tasks = await self._tasks_queue(name).get_many(ids)
-        return body_of(lease.payload, endpoint, tasks, sealed=self._adeq.codec is not None)
+        return body_of(lease.payload, endpoint, tasks)
 
     def _tasks_queue(self, name: str) -> Queue:
         own, _, tag = name.partition("/")

@@ -6,17 +6,16 @@ The name `failing:<id>` is there while all deliveries to an endpoint fail: since
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from fnmatch import fnmatchcase
 from functools import lru_cache
-from typing import Final, Literal, get_args
+from typing import Any, Final, Literal, TypedDict, Unpack, get_args
 
 from pydantic import BaseModel, ValidationError
 
 from pyadeq import library
 from pyadeq.errors import ConfigError
 from pyadeq.ext.outgoing.patterns import QUEUES, WEBHOOKS, few, stream_patterns
-from pyadeq.ext.outgoing.references import check_reference
 from pyadeq.keys import shown
 
 NAMESPACE: Final = "_webhooks"
@@ -35,8 +34,8 @@ Content = Literal["payload", "result"]
 class Endpoint(BaseModel, frozen=True):
     """What is stored of an endpoint.
 
-    url: where messages go. secret, old_secret: where their secrets are: `env:NAME` or `file:/path`. Messages are also
-    signed with the old one before the time old_until.
+    url: where messages go. secret, old_secret: where their secrets are, `env:NAME` or `file:/path`, or what a codec has
+    made of them, `sealed:…`. Messages are also signed with the old one before the time old_until.
     events: patterns of events, such as `task.*`. streams: patterns of streams, such as `queue:mail-*`. `*` is any text.
     order: `fifo`: one message at a time, in the order of the events. A message that fails holds up those behind it.
     include: what is sent of tasks besides ids, times and states, if their data tier allows it.
@@ -73,6 +72,10 @@ class Endpoint(BaseModel, frozen=True):
         """Where the secrets are that sign a message now."""
         return (self.secret, self.old_secret) if self.old_secret and now < self.old_until else (self.secret,)
 
+    def with_settings(self, **settings: Unpack[Settings]) -> Endpoint:
+        """The same with other settings. Raises ConfigError."""
+        return self.model_copy(update=_checked({"order": self.order, **settings}))
+
     def on(self, now: float) -> Endpoint:
         """It sends events from now on."""
         return self.model_copy(update={"enabled": True, "disabled_for": None, "since": now})
@@ -83,12 +86,23 @@ class Endpoint(BaseModel, frozen=True):
 
     def rotated(self, secret: str, until: float) -> Endpoint:
         """It has a new secret, and signs with the old one, too, until this time."""
-        check_reference("secret", secret)
         return self.model_copy(update={"secret": secret, "old_secret": self.secret, "old_until": until})
 
     def encoded(self) -> bytes:
         """As it is stored."""
         return self.model_dump_json().encode()
+
+
+class Settings(TypedDict, total=False):
+    """What can be changed of an endpoint."""
+
+    url: str
+    events: Sequence[str]
+    streams: Sequence[str]
+    order: Order
+    include: Sequence[Content]
+    concurrency: int
+    starts: int | None
 
 
 class Failing(BaseModel, frozen=True):
@@ -111,27 +125,39 @@ def new_endpoint(
     starts: int | None = None,
 ) -> Endpoint:
     """Return an endpoint, checked except for its URL. Raises ConfigError."""
-    found = tuple(dict.fromkeys(include))
-    for what in found:
-        if what not in get_args(Content):
-            raise ConfigError(f"include: {shown(what)} is not accepted; allowed: {', '.join(get_args(Content))}")
-    if order not in get_args(Order):
-        raise ConfigError(f"order: {shown(order)} is not accepted; allowed: {', '.join(get_args(Order))}")
-    for name, number in (("concurrency", concurrency), ("starts", starts)):
-        if number is not None and not 1 <= number <= 1000:
+    settings: Settings = {
+        "url": url,
+        "events": [events] if isinstance(events, str) else [*events],
+        "streams": [streams] if isinstance(streams, str) else [*streams],
+        "order": order,
+        "include": [*include],
+        "concurrency": concurrency,
+        "starts": starts,
+    }
+    return Endpoint(secret=secret, since=now, created=now, **_checked(settings))
+
+
+def _checked(settings: Settings) -> dict[str, Any]:
+    """The same settings, as an endpoint has them."""
+    found: dict[str, Any] = {**settings}
+    if "include" in settings:
+        found["include"] = tuple(dict.fromkeys(settings["include"]))
+        for what in found["include"]:
+            if what not in get_args(Content):
+                raise ConfigError(f"include: {shown(what)} is not accepted; allowed: {', '.join(get_args(Content))}")
+    if "order" in settings and settings["order"] not in get_args(Order):
+        order = shown(settings["order"])
+        raise ConfigError(f"order: {order} is not accepted; allowed: {', '.join(get_args(Order))}")
+    for name in ("concurrency", "starts"):
+        if (number := found.get(name)) is not None and not 1 <= number <= 1000:
             raise ConfigError(f"{name}: {number} is not accepted; allowed: 1 to 1,000")
-    return Endpoint(
-        url=url,
-        secret=check_reference("secret", secret),
-        events=_event_patterns(events),
-        streams=stream_patterns(streams, OWN),
-        order=order,
-        include=found,
-        concurrency=1 if order == "fifo" else concurrency,
-        starts=starts,
-        since=now,
-        created=now,
-    )
+    if settings.get("order") == "fifo":
+        found["concurrency"] = 1
+    if "events" in settings:
+        found["events"] = _event_patterns(settings["events"])
+    if "streams" in settings:
+        found["streams"] = stream_patterns(settings["streams"], OWN)
+    return found
 
 
 @lru_cache(maxsize=10_000)

@@ -84,15 +84,14 @@ def is_wanted(payload: Any, endpoint: Endpoint) -> bool:
     return endpoint.wants_stream(stream) if type == GAP else endpoint.wants(stream, type)
 
 
-def body_of(payload: dict[str, Any], endpoint: Endpoint, tasks: Sequence[TaskView | None], sealed: bool) -> bytes:
+def body_of(payload: dict[str, Any], endpoint: Endpoint, tasks: Sequence[TaskView | None]) -> bytes:
     """Return what is sent: what has happened, to what, and how these tasks are now.
 
-    sealed: a codec has opened payloads and results, so they stay out.
+    tasks: as a client without a codec reads them.
     """
     data = {name: value for name, value in payload.items() if name not in ("type", "at")}
     if tasks:
-        include = () if sealed else endpoint.include
-        data["tasks"] = [_about(one, include) for one in tasks if one is not None]
+        data["tasks"] = [_about(one, endpoint.include) for one in tasks if one is not None]
     value = {"type": payload["type"], "timestamp": iso(payload["at"]), "data": data}
     return json.dumps(value, separators=(",", ":"), allow_nan=False).encode()
 

@@ -6,6 +6,7 @@ from typing import Any
 
 from pyadeq.asyncio import Adeq
 from pyadeq.ext.outgoing.follower import FIND
+from pyadeq.ext.outgoing.plain import aio_without_codec
 from pyadeq.ext.outgoing.service import run_service
 from pyadeq.ext.webhooks.delivery import CONCURRENCY, Deliverer
 from pyadeq.ext.webhooks.forwarder import Forwarder
@@ -19,6 +20,6 @@ async def serve(
     concurrency: messages at a time. find: seconds between two looks for new queues and so on. options: those of
     Deliverer. Any number of processes may do it. Each may be killed at any time: nothing is lost.
     """
-    async with Deliverer(adeq, **options) as deliverer:
+    async with Deliverer(adeq, **options) as deliverer, aio_without_codec(adeq) as plain:
         worker = deliverer.worker(concurrency=concurrency)
-        await run_service(worker, Forwarder(adeq, find=find), signals=signals)
+        await run_service(worker, Forwarder(plain, find=find), signals=signals)

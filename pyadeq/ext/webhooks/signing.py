@@ -1,6 +1,7 @@
 """Signatures of Standard Webhooks 1.0: HMAC-SHA256 of `<id>.<timestamp>.<body>`, and the secrets that make them.
 
-The server never has a secret. An endpoint names where a process finds it: `env:NAME` or `file:/path`.
+The server never has a secret as a text. An endpoint names where a process finds it, `env:NAME` or `file:/path`; or
+it has the secret as a codec has sealed it, `sealed:<Base64>`.
 """
 
 from __future__ import annotations
@@ -14,11 +15,13 @@ from base64 import b64decode, b64encode
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 
-from pyadeq.errors import AdeqError, ConfigError
-from pyadeq.ext.outgoing.references import read_reference
+from pyadeq.codec import Codec
+from pyadeq.errors import AdeqError, ConfigError, PayloadError
+from pyadeq.ext.outgoing.references import check_reference, read_reference
 from pyadeq.keys import shown
 
 PREFIX: Final = "whsec_"
+SEALED: Final = "sealed:"
 SHORTEST, LONGEST = 24, 64
 """Bytes of a secret, as the specification allows them."""
 TOLERANCE: Final = 300.0
@@ -70,14 +73,50 @@ def verify(
     raise BadSignature("webhook-signature: none is of this message and a known secret")
 
 
-def read_secret(reference: str) -> str:
-    """Return the secret that is in the environment or in a file of this machine. Raises ConfigError."""
-    secret = read_reference("secret", reference)
+def stored_secret(id: str, secret: str, codec: Codec | None) -> str:
+    """Return what is stored of the secret of an endpoint. Raises ConfigError, which does not show it.
+
+    secret: a reference, or its text, which is sealed. It can only be opened for this endpoint.
+    """
+    if not secret.startswith(PREFIX):
+        return check_reference("secret", secret)
+    _key(secret)
+    if codec is None:
+        raise ConfigError("secret: there is no codec to seal it; name one with --codec, or say env:NAME or file:/path")
+    sealed = codec.seal(secret.encode(), _context(id))
+    if secret.encode() in sealed:
+        raise ConfigError(
+            "secret: this codec does not encrypt it, it only signs; allowed: one that encrypts, such as Encrypted"
+        )
+    return SEALED + b64encode(sealed).decode()
+
+
+def read_secret(id: str, stored: str, codec: Codec | None) -> str:
+    """Return the secret of an endpoint, from what is stored of it. Raises ConfigError."""
+    if stored.startswith(SEALED):
+        where = "the sealed one"
+        if codec is None:
+            raise ConfigError("secret: it is sealed, and this process has no codec to open it; name one with --codec")
+        try:
+            secret = codec.open(b64decode(stored.removeprefix(SEALED)), _context(id)).decode()
+        except (PayloadError, ValueError) as error:
+            raise ConfigError(f"secret: {where}: {error}") from None
+    else:
+        where, secret = shown(stored), read_reference("secret", stored)
     try:
         _key(secret)
     except ConfigError as error:
-        raise ConfigError(f"secret: {shown(reference)}: {error}") from None
+        raise ConfigError(f"secret: {where}: {error}") from None
     return secret
+
+
+def shown_secret(stored: str) -> str:
+    """Return what people see of it: a reference, or `sealed`."""
+    return "sealed" if stored.startswith(SEALED) else stored
+
+
+def _context(id: str) -> bytes:
+    return f"webhook:{id}".encode()
 
 
 def _key(secret: str) -> bytes:

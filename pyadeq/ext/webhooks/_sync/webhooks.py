@@ -1,15 +1,20 @@
+# Generated from pyadeq/ext/webhooks/_async/webhooks.py by pyadeq/_unasync.py; do not edit.
 """What operators do with endpoints: add, remove, switch on and off, rotate secrets, test, replay."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, Unpack
 
-from pyadeq import Adeq, ConfigConflict
+from pyadeq import ConfigConflict
+from pyadeq import Adeq
+from pyadeq.codec import Codec
 from pyadeq.errors import AdeqError, ConfigError
 from pyadeq.ext.outgoing.addresses import Allowed, check_url
 from pyadeq.ext.outgoing.patterns import check_id
+from pyadeq.ext.outgoing.plain import without_codec
 from pyadeq.ext.outgoing.times import server_time
+from pyadeq.ext.webhooks._sync.replay import Replayed, replay_one, replay_range
 from pyadeq.ext.webhooks.endpoints import (
     CONCURRENCY,
     FAILING,
@@ -19,12 +24,13 @@ from pyadeq.ext.webhooks.endpoints import (
     Endpoint,
     Failing,
     Order,
+    Settings,
     new_endpoint,
     read_endpoint,
     read_failing,
 )
 from pyadeq.ext.webhooks.messages import KIND, TEST
-from pyadeq.ext.webhooks.replay import Replayed, replay_one, replay_range
+from pyadeq.ext.webhooks.signing import stored_secret
 from pyadeq.ids import new_ulid
 from pyadeq.keys import hint
 from pyadeq.models.base import Moment, Seconds, to_epoch_ms, to_ms
@@ -36,10 +42,14 @@ TRIES: Final = 10
 
 
 class Known(NamedTuple):
-    """An endpoint as it is stored. failing: since when each delivery to it fails; None: they do not."""
+    """An endpoint as it is stored.
+
+    failing: since when each delivery to it fails; None: they do not. version: changes with each change of the endpoint.
+    """
 
     endpoint: Endpoint
     failing: Failing | None
+    version: int = 0
 
 
 class Webhooks:
@@ -47,12 +57,14 @@ class Webhooks:
 
     allowed: where messages may go, besides public addresses by https. The process that sends checks it again, by its
     own settings.
+    codec: seals secrets that are given as texts; None: that of the client.
     """
 
-    def __init__(self, adeq: Adeq, *, allowed: Allowed | None = None) -> None:
+    def __init__(self, adeq: Adeq, *, allowed: Allowed | None = None, codec: Codec | None = None) -> None:
         self._adeq = adeq
         self._config = adeq.config(NAMESPACE)
         self._allowed = allowed or Allowed()
+        self._codec = codec or adeq.codec
 
     def add(
         self,
@@ -70,12 +82,13 @@ class Webhooks:
     ) -> Endpoint:
         """Add an endpoint. It gets the events that happen from now on.
 
-        url: its host is resolved and checked, now and before each message. The other arguments are those of Endpoint.
-        Raises ConfigError if something is not accepted, or if the id is taken.
+        url: its host is resolved and checked, now and before each message. secret: where senders find it, or its text,
+        which the codec seals. The other arguments are those of Endpoint. Raises ConfigError if something is not
+        accepted, or if the id is taken.
         """
         made = new_endpoint(
             url,
-            secret=secret,
+            secret=stored_secret(check_id(id), secret, self._codec),
             events=events,
             streams=streams,
             order=order,
@@ -86,10 +99,21 @@ class Webhooks:
         )
         check_url(url, self._allowed)
         try:
-            self._config.set(check_id(id), made.encoded(), expect=0, actor=actor, reason="added")
+            self._config.set(id, made.encoded(), expect=0, actor=actor, reason="added")
         except ConfigConflict:
             raise ConfigError(f"endpoint: there is one with the id {id!r}; remove it, or choose another id") from None
         return made
+
+    def change(
+        self, id: str, *, expect: int | None = None, actor: str | None = None, **settings: Unpack[Settings]
+    ) -> Endpoint:
+        """Change what an endpoint gets, and where. What is not given stays.
+
+        expect: the version that it has; ConfigConflict if it has another one.
+        """
+        if "url" in settings:
+            check_url(settings["url"], self._allowed)
+        return self._change(id, lambda one: one.with_settings(**settings), actor, "changed", expect=expect)
 
     def get(self, id: str) -> Known:
         """Return an endpoint. Raises AdeqError if there is none with this id."""
@@ -97,23 +121,25 @@ class Webhooks:
         endpoint = read_endpoint(found[id].value) if id in found else None
         if endpoint is None:
             raise self._unknown(id)
-        return Known(endpoint, read_failing(found[FAILING + id].value) if FAILING + id in found else None)
+        failing = read_failing(found[FAILING + id].value) if FAILING + id in found else None
+        return Known(endpoint, failing, found[id].version)
 
     def all(self) -> dict[str, Known]:
         """Return all endpoints by their ids."""
-        values = {name: one.value for name, one in self._config.all().items()}
+        stored = self._config.all()
         found = {}
-        for id in sorted(values):
-            if not id.startswith(FAILING) and (endpoint := read_endpoint(values[id])):
-                failing = values.get(FAILING + id)
-                found[id] = Known(endpoint, None if failing is None else read_failing(failing))
+        for id in sorted(stored):
+            if not id.startswith(FAILING) and (endpoint := read_endpoint(stored[id].value)):
+                failing = stored.get(FAILING + id)
+                found[id] = Known(endpoint, failing and read_failing(failing.value), stored[id].version)
         return found
 
-    def remove(self, id: str, *, actor: str | None = None) -> None:
+    def remove(self, id: str, *, expect: int | None = None, actor: str | None = None) -> None:
         """Remove an endpoint. Messages that wait are not sent any more. Raises AdeqError if there is none."""
         if self._config.get(check_id(id)) is None:
             raise self._unknown(id)
-        self._config.set_many({}, remove=[id, FAILING + id], actor=actor, reason="removed")
+        expected = {} if expect is None else {id: expect}
+        self._config.set_many({}, remove=[id, FAILING + id], expect=expected, actor=actor, reason="removed")
 
     def enable(self, id: str, *, actor: str | None = None) -> Endpoint:
         """Send to it again, what happens from now on. What happened before can be replayed."""
@@ -126,8 +152,9 @@ class Webhooks:
 
     def rotate(self, id: str, secret: str, *, keep: Seconds = DAY, actor: str | None = None) -> Endpoint:
         """Sign with another secret, and for `keep` seconds also with the one before."""
+        new = stored_secret(check_id(id), secret, self._codec)
         until = self._now() + to_ms("keep", keep) / 1000
-        return self._change(id, lambda one: one.rotated(secret, until), actor, "rotated")
+        return self._change(id, lambda one: one.rotated(new, until), actor, "rotated")
 
     def test(self, id: str, *, wait: Seconds = 30.0) -> Outcome:
         """Have a message of type `webhook.test` sent, and return how that ended. It is tried once.
@@ -136,17 +163,19 @@ class Webhooks:
         """
         self.get(id)
         payload = {"type": TEST, "at": self._now()}
-        _, outcome = self._adeq.queue(QUEUE).run_to_end(
-            payload, id=f"wh:{id}:test:{new_ulid()}", kind=KIND, user=id, max_attempts=1, wait=wait
-        )
-        return outcome
+        with without_codec(self._adeq) as plain:
+            _, outcome = plain.queue(QUEUE).run_to_end(
+                payload, id=f"wh:{id}:test:{new_ulid()}", kind=KIND, user=id, max_attempts=1, wait=wait
+            )
+            return outcome
 
     def replay(self, message: str) -> Replayed:
         """Send one message again. It has the same `webhook-id`, so a receiver knows it.
 
         message: its `webhook-id`. A dead one begins again with all its attempts.
         """
-        return replay_one(self._adeq, message)
+        with without_codec(self._adeq) as plain:
+            return replay_one(plain, message)
 
     def replay_range(self, id: str, since: Moment, until: Moment | None = None) -> Replayed:
         """Send the messages about all events since a time again, as far as the server has the events.
@@ -155,7 +184,9 @@ class Webhooks:
         """
         end = self._now() if until is None else to_epoch_ms("until", until) / 1000
         begin = to_epoch_ms("since", since) / 1000
-        return replay_range(self._adeq, id, self.get(id).endpoint, begin, end)
+        known = self.get(id)
+        with without_codec(self._adeq) as plain:
+            return replay_range(plain, id, known.endpoint, begin, end)
 
     def _change(
         self,
@@ -164,6 +195,7 @@ class Webhooks:
         actor: str | None,
         reason: str,
         remove: Iterable[str] = (),
+        expect: int | None = None,
     ) -> Endpoint:
         check_id(id)
         for _ in range(TRIES):
@@ -171,6 +203,8 @@ class Webhooks:
             before = read_endpoint(stored.value) if stored else None
             if stored is None or before is None:
                 raise self._unknown(id)
+            if expect is not None and expect != stored.version:
+                raise ConfigConflict({id: stored.version})
             after = change(before)
             if after == before:
                 return before
@@ -183,7 +217,7 @@ class Webhooks:
                     reason=reason,
                 )
             except ConfigConflict:
-                continue
+                continue  # which raises it again if a version was expected
             return after
         raise AdeqError(f"endpoint: {id!r} was changed by others {TRIES} times; try again")
 

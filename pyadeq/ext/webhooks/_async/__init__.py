@@ -1,0 +1,1 @@
+"""What operators do with endpoints, for asyncio; `_sync` is generated from it."""
