@@ -17,24 +17,28 @@ from pyadeq.ext.cli.tables import print_fields
 from pyadeq.models.worker import Outcome
 
 
-def allow_option(word: str) -> Any:
-    """`--allow`. word: the middle of the variable with its default, `WEBHOOK` in ADEQ_WEBHOOK_ALLOW."""
+def allow_option(word: str, name: str = "--allow") -> Any:
+    """The option for networks. word: the middle of the variable with its default, `WEBHOOK` in ADEQ_WEBHOOK_ALLOW."""
     return typer.Option(
-        "--allow",
+        name,
         metavar="NETWORK",
         envvar=f"ADEQ_{word}_ALLOW",
-        help="A network that is not public, such as 10.0.0.0/8. Repeat it.",
+        help="A network that is not public where messages may go, such as 10.0.0.0/8. Repeat it.",
     )
 
 
-def http_option(word: str) -> Any:
-    """`--http`."""
-    return typer.Option("--http", envvar=f"ADEQ_{word}_HTTP", help="Also accept plain HTTP, which everybody can read.")
+def http_option(word: str, name: str = "--http") -> Any:
+    """The option for plain HTTP."""
+    return typer.Option(
+        name, envvar=f"ADEQ_{word}_HTTP", help="Messages may also go by plain HTTP, which everybody can read."
+    )
 
 
-def ports_option(word: str) -> Any:
-    """`--port`."""
-    return typer.Option("--port", metavar="PORT", envvar=f"ADEQ_{word}_PORTS", help="A port besides 443. Repeat it.")
+def ports_option(word: str, name: str = "--port") -> Any:
+    """The option for ports."""
+    return typer.Option(
+        name, metavar="PORT", envvar=f"ADEQ_{word}_PORTS", help="A port besides 443 where messages may go. Repeat it."
+    )
 
 
 def try_endpoint(noun: str, id: str, test: Callable[[], Outcome], output: Format) -> None:

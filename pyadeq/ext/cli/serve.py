@@ -21,6 +21,8 @@ from pyadeq.errors import ConfigError
 from pyadeq.ext.cli.change_who import actor_of
 from pyadeq.ext.cli.common import PLACE, RETRY_FOR, Format, Output, connected, shown_url
 from pyadeq.ext.cli.logs import Lines, LogFormat
+from pyadeq.ext.cli.outgoing import allow_option, http_option, ports_option
+from pyadeq.ext.outgoing.addresses import Allowed
 
 if TYPE_CHECKING:
     from fastapi import Request
@@ -61,6 +63,9 @@ def serve(
         list[str] | None,
         typer.Option(metavar="RIGHT", help="What its users may do: observer, operator, queue.produce … Repeat it."),
     ] = None,
+    webhook_allow: Annotated[list[str] | None, allow_option("WEBHOOK", "--webhook-allow")] = None,
+    webhook_http: Annotated[bool, http_option("WEBHOOK", "--webhook-http")] = False,
+    webhook_port: Annotated[list[int] | None, ports_option("WEBHOOK", "--webhook-port")] = None,
     data: Annotated[
         Path | None, typer.Option(metavar="DIR", help="Where the private server keeps its data, if no URL is given.")
     ] = None,
@@ -92,6 +97,7 @@ def serve(
         raise ConfigError("--data: it is of the private server, which is started only without --url and ADEQ_URL")
     proxy = _proxy(proxy_user_header, trusted_proxy, proxy_rights)
     place = place_of(host, port)
+    allowed = Allowed.of(webhook_allow or (), http=webhook_http, ports=webhook_port or ())
     if no_auth and (uds is not None or proxy is not None or not place.loopback):
         raise ConfigError("--no-auth: it is only for a loopback address, without --uds and --proxy-user-header")
     own = [] if uds is not None or place.every else [f"[{host}]" if ":" in host else host]
@@ -123,7 +129,15 @@ def serve(
                 logins = None if no_auth else Logins(adeq, tokens)
                 who = anybody if no_auth else first_of(*([] if proxy is None else [proxy]), tokens)
                 code = None if logins is None or text is None else await logins.code(id)
-                service = app(adeq, authenticate=who, hosts=hosts, unmarked=no_auth, logins=logins, root_path=root_path)
+                service = app(
+                    adeq,
+                    authenticate=who,
+                    hosts=hosts,
+                    unmarked=no_auth,
+                    logins=logins,
+                    root_path=root_path,
+                    allowed=allowed,
+                )
                 _print_start(url, at, text, code, output)
                 await server.serve(service, at)
 

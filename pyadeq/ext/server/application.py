@@ -15,6 +15,7 @@ from starlette.routing import BaseRoute, Route
 from pyadeq import __version__
 from pyadeq.asyncio import Adeq
 from pyadeq.errors import TransportError
+from pyadeq.ext.outgoing.addresses import Allowed
 from pyadeq.ext.server.api import (
     bulks,
     changes,
@@ -29,6 +30,7 @@ from pyadeq.ext.server.api import (
     sessions,
     tasks,
     tokens,
+    webhooks,
     work,
 )
 from pyadeq.ext.server.api.bulk_runs import Bulks
@@ -68,7 +70,7 @@ from pyadeq.ext.server.paths import RawPaths, checked_root_path
 from pyadeq.ext.server.problems import MEDIA_TYPE, answer_with_problems
 from pyadeq.ext.server.reads import ask
 
-API = (tasks, queues, bulks, load, work, locks, changes, sessions, rates, configs, tokens, events, names)
+API = (tasks, queues, bulks, load, work, locks, changes, sessions, rates, configs, tokens, webhooks, events, names)
 """The paths of tasks are asked most, so they are compared first."""
 BOARD = (
     files,
@@ -158,6 +160,7 @@ def app(
     board: bool = True,
     logins: Logins | None = None,
     root_path: str = "",
+    allowed: Allowed | None = None,
 ) -> FastAPI:
     """Make the application. It can be mounted in another ASGI application, under any prefix.
 
@@ -170,12 +173,14 @@ def app(
     logins: lets them log in with a token; without, `authenticate` alone says who they are.
     root_path: the path under which a proxy shows the service, such as `/tasks`. The proxy may take it away or not. A
     mounted application knows its own.
+    allowed: where webhooks may go, besides public addresses by https.
     """
     service = described()
     service.state.gate = gate = Gate(adeq, authenticate if logins is None else first_of(authenticate, logins))
     service.state.bulks = Bulks(adeq, lambda name: gate.find("queue", name, False))
     service.state.logins = logins
     service.state.attempts = Attempts()
+    service.state.allowed = allowed
     if board:
         service.state.looks = Looks(gate)
         service.router.routes.extend(_routes(True))

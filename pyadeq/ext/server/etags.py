@@ -5,15 +5,19 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from typing import Any, Final
+from typing import Annotated, Any, Final
 
-from fastapi import Response
+from fastapi import Header, Response
 from fastapi.encoders import jsonable_encoder
 
 from pyadeq.ext.server.problems import Refused
 
 _TAG: Final = re.compile(r'(?:W/)?"([^"]{1,100})"')
 _REV: Final = re.compile(r'\s*"r([1-9]\d{0,15})(?:-[0-9a-f]{1,64})?"\s*')
+_VERSION: Final = re.compile(r'\s*"v(\d{1,16})"\s*')
+IfMatchVersion = Annotated[
+    str | None, Header(description='`"v12"`: only if the value has this version; `"v0"`: if there is none.')
+]
 
 
 def answered(value: Any, response: Response, if_none_match: str | None, rev: int | None = None) -> Any:
@@ -40,6 +44,18 @@ def expected_rev(if_match: str | None) -> int | None:
     found = _REV.fullmatch(if_match)
     if not found:
         raise Refused(400, "BAD_REQUEST", 'header If-Match: this is not accepted; allowed: an ETag, as in "r12-3f9c"')
+    return int(found[1])
+
+
+def expected_version(if_match: str | None) -> int | None:
+    """The version that a write of a config expects; None: any."""
+    if if_match is None:
+        return None
+    found = _VERSION.fullmatch(if_match)
+    if not found:
+        raise Refused(
+            400, "BAD_REQUEST", 'header If-Match: this is not accepted; allowed: "v" and a version, as in "v12"'
+        )
     return int(found[1])
 
 

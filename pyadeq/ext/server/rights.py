@@ -20,6 +20,8 @@ REVEAL: Final = "payload.reveal"
 """To see what the tier of a task hides. No role has it."""
 MANAGE: Final = "tokens.manage"
 """To make tokens that allow no more than one has, to see them and to revoke them. No role has it."""
+WEBHOOKS: Final = "webhooks.manage"
+"""To manage the webhooks of what one may observe. No role has it: webhooks send to the outside."""
 _GENERAL: Final = {
     "observer": ("observe",),
     "producer": ("observe", "produce"),
@@ -32,7 +34,12 @@ def all_rights() -> frozenset[str]:
     """Every right that there is."""
     nouns = library().manifest["nouns"]
     return frozenset(
-        {REVEAL, MANAGE, *(f"{word}.{role}" for word, noun in nouns.items() for role in ("observe", *noun["roles"]))}
+        {
+            REVEAL,
+            MANAGE,
+            WEBHOOKS,
+            *(f"{word}.{role}" for word, noun in nouns.items() for role in ("observe", *noun["roles"])),
+        }
     )
 
 

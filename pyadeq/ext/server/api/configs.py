@@ -2,31 +2,26 @@
 
 from __future__ import annotations
 
-import re
 from time import time
 from typing import Annotated, Any, Final
 
-from fastapi import APIRouter, Body, Header, Path, Query, Response
+from fastapi import APIRouter, Body, Path, Query, Response
 from pydantic import BaseModel
 
 from pyadeq.asyncio import ConfigValue, ConfigVersion, Flag
 from pyadeq.ext.server.api.operations import MOST, PROBLEMS, operation_id, path_of
 from pyadeq.ext.server.api.strict import Strict
+from pyadeq.ext.server.etags import IfMatchVersion, expected_version
 from pyadeq.ext.server.gate import Access, access, missing
-from pyadeq.ext.server.problems import Refused
 from pyadeq.models.base import read_json
 
 PREFIX: Final = "flag:"
-_ETAG: Final = re.compile(r'\s*"v(\d{1,16})"\s*')
 
 router = APIRouter()
 Observed = Annotated[Access, access("config", "config.observe")]
 Operated = Annotated[Access, access("config", "config.operate", create=True)]
 Name = Annotated[str, Path(description="The name of the value.")]
 Reason = Annotated[str, Query(max_length=500, description="Why, for the history.")]
-IfMatch = Annotated[
-    str | None, Header(description='`"v12"`: only if the value has this version; `"v0"`: if there is none.')
-]
 
 
 class Value(BaseModel):
@@ -133,11 +128,11 @@ async def put(
     value: Annotated[Any, Body()],
     response: Response,
     reason: Reason = "",
-    if_match: IfMatch = None,
+    if_match: IfMatchVersion = None,
 ) -> Written:
     """Set the value of a name to any JSON."""
     version = await access.found.set(
-        name, value, expect=_expected(if_match), actor=access.principal.name, reason=reason
+        name, value, expect=expected_version(if_match), actor=access.principal.name, reason=reason
     )
     response.headers["ETag"] = f'"v{version}"'
     return Written(version=version)
@@ -150,9 +145,9 @@ async def put(
     operation_id=operation_id("config", "remove"),
     tags=["config"],
 )
-async def remove(access: Operated, name: Name, reason: Reason = "", if_match: IfMatch = None) -> None:
+async def remove(access: Operated, name: Name, reason: Reason = "", if_match: IfMatchVersion = None) -> None:
     """Remove the value of a name."""
-    expect = _expected(if_match)
+    expect = expected_version(if_match)
     if not await access.found.remove(name, expect=expect, actor=access.principal.name, reason=reason):
         raise missing("value", name)
 
@@ -179,10 +174,12 @@ async def history(access: Observed, name: Name) -> History:
     operation_id=operation_id("config", "revert"),
     tags=["config"],
 )
-async def revert(access: Operated, name: Name, back: Annotated[Back, Body()], if_match: IfMatch = None) -> Written:
+async def revert(
+    access: Operated, name: Name, back: Annotated[Back, Body()], if_match: IfMatchVersion = None
+) -> Written:
     """Set the value that a version had."""
     version = await access.found.revert(
-        name, back.version, expect=_expected(if_match), actor=access.principal.name, reason=back.reason
+        name, back.version, expect=expected_version(if_match), actor=access.principal.name, reason=back.reason
     )
     return Written(version=version)
 
@@ -224,14 +221,3 @@ def _version(found: ConfigVersion) -> Version:
         actor=found.actor,
         reason=found.reason,
     )
-
-
-def _expected(if_match: str | None) -> int | None:
-    if if_match is None:
-        return None
-    found = _ETAG.fullmatch(if_match)
-    if not found:
-        raise Refused(
-            400, "BAD_REQUEST", 'header If-Match: this is not accepted; allowed: "v" and a version, as in "v12"'
-        )
-    return int(found[1])

@@ -34,6 +34,7 @@ from pyadeq.ext.webhooks.signing import stored_secret
 from pyadeq.ids import new_ulid
 from pyadeq.keys import hint
 from pyadeq.models.base import Moment, Seconds, to_epoch_ms, to_ms
+from pyadeq.models.queue import State, TaskView
 from pyadeq.models.worker import Outcome
 
 DAY: Final = 86_400.0
@@ -168,6 +169,21 @@ class Webhooks:
                 payload, id=f"wh:{id}:test:{new_ulid()}", kind=KIND, user=id, max_attempts=1, wait=wait
             )
             return outcome
+
+    def messages(
+        self, id: str, state: State | None = None, *, cursor: str = "", limit: int = 50
+    ) -> tuple[list[TaskView], str]:
+        """Return a page of the messages of an endpoint, as tasks with payloads, and the cursor of the next page."""
+        with without_codec(self._adeq) as plain:
+            queue = plain.queue(QUEUE)
+            page = queue.list(state, user=check_id(id), cursor=cursor, limit=limit)
+            found = queue.get_many([one.id for one in page.tasks])
+            return [one for one in found if one is not None], page.cursor
+
+    def message(self, message: str) -> TaskView | None:
+        """Return one message, by its `webhook-id`, or the id of its task."""
+        with without_codec(self._adeq) as plain:
+            return plain.queue(QUEUE).get(message)
 
     def replay(self, message: str) -> Replayed:
         """Send one message again. It has the same `webhook-id`, so a receiver knows it.

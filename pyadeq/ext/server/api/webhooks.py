@@ -1,0 +1,414 @@
+"""Webhooks by REST. It needs `webhooks.manage`, which no role includes, and the right to observe what an endpoint gets.
+
+Somebody manages the endpoints whose streams they may all observe, for all users. All others do not exist for them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Annotated, Any, Final, Literal, NamedTuple, TypeVar
+
+from fastapi import APIRouter, Body, Depends, Path, Query, Request, Response
+from pydantic import BaseModel, Field
+
+from pyadeq.asyncio import TaskView
+from pyadeq.errors import ConfigConflict, WaitTimeout
+from pyadeq.ext.outgoing.patterns import MOST_PATTERNS, check_id
+from pyadeq.ext.server.api.operations import PROBLEMS, operation_id, path_of
+from pyadeq.ext.server.etags import IfMatchVersion, expected_version
+from pyadeq.ext.server.gate import Gate, described, missing
+from pyadeq.ext.server.problems import Refused
+from pyadeq.ext.server.rights import WEBHOOKS, Principal
+from pyadeq.ext.webhooks import AsyncWebhooks, new_secret
+from pyadeq.ext.webhooks.endpoints import CONCURRENCY, Content, Endpoint, Order
+from pyadeq.ext.webhooks.messages import TEST, webhook_id
+from pyadeq.ext.webhooks.signing import PREFIX, shown_secret
+from pyadeq.models.queue import State
+
+MOST_IN_PAGE: Final = 100
+DAY: Final = 86_400.0
+
+F = TypeVar("F", bound=Callable[..., Any])
+router = APIRouter()
+Words = Annotated[list[str], Field(min_length=1, max_length=MOST_PATTERNS)]
+Secret = Annotated[
+    str | None,
+    Field(
+        max_length=1000,
+        repr=False,
+        description="`env:NAME` or `file:/path`, where senders find it; or its text, `whsec_…`, which the codec of the "
+        "service seals. null: a new one is made, and shown once.",
+    ),
+]
+
+
+class NewEndpoint(BaseModel, extra="forbid"):
+    """What an endpoint gets, and where. Events and streams are patterns, in which `*` is any text.
+
+    secret: of a new endpoint only. order: `fifo`: one message at a time, in the order of the events. include: what is
+    sent of tasks besides ids, times and states. concurrency: messages at a time. starts: messages in a second.
+    """
+
+    url: str = Field(max_length=2000)
+    events: Words
+    streams: Words = ["queue:*"]
+    secret: Secret = None
+    order: Order = "none"
+    include: list[Content] = Field(default=[], max_length=2)
+    concurrency: int = Field(default=CONCURRENCY, ge=1, le=1000)
+    starts: int | None = Field(default=None, ge=1, le=1000)
+
+
+class EndpointView(BaseModel):
+    """An endpoint.
+
+    secret: where it is, or `sealed`. failing: since when all deliveries fail. since: earlier events are not sent.
+    """
+
+    id: str
+    state: Literal["enabled", "failing", "disabled"]
+    reason: str | None
+    failing: float | None
+    url: str
+    events: list[str]
+    streams: list[str]
+    secret: str
+    old_secret: str | None
+    old_until: float | None
+    order: Order
+    include: list[Content]
+    concurrency: int
+    starts: int | None
+    since: float
+    created: float
+    version: int
+
+
+class MadeEndpoint(EndpointView):
+    """An endpoint that was put. new_secret: the text of the secret that was made, which is shown only now."""
+
+    new_secret: str | None = Field(None, repr=False)
+
+
+class Endpoints(BaseModel):
+    """The endpoints that the caller may manage, by their ids."""
+
+    items: list[EndpointView]
+
+
+class Rotation(BaseModel, extra="forbid"):
+    """Another secret. keep: for how many seconds messages have the signature of the old one, too."""
+
+    secret: Secret = None
+    keep: float = Field(default=DAY, ge=0, le=30 * DAY, allow_inf_nan=False)
+
+
+class Trial(BaseModel, extra="forbid"):
+    """wait: seconds, for the answer of the receiver."""
+
+    wait: float = Field(default=2.0, ge=0, le=60, allow_inf_nan=False)
+
+
+class Tested(BaseModel):
+    """How a test has ended. `waiting`: not yet; is there a process that sends? answer: the status of the receiver."""
+
+    status: Literal["completed", "dead", "waiting"]
+    answer: int | None = None
+    reason: str | None = None
+    error: str | None = None
+
+
+class Range(BaseModel, extra="forbid"):
+    """The events of which time: seconds since the epoch. until: null: now."""
+
+    since: float = Field(ge=0, le=1e11, allow_inf_nan=False)
+    until: float | None = Field(default=None, ge=0, le=1e11, allow_inf_nan=False)
+
+
+class ReplayedView(BaseModel):
+    """sent: messages that are sent again. waiting: those that are on their way anyway."""
+
+    sent: int
+    waiting: int
+
+
+class Message(BaseModel):
+    """A message, and how far it is.
+
+    id: of its task. webhook_id: what the receiver knows it by. ids: of what the event was. due: of the next attempt.
+    """
+
+    id: str
+    webhook_id: str
+    type: str
+    stream: str | None
+    seq: str | None
+    ids: list[str]
+    state: State
+    attempts: int
+    reason: str | None
+    error: str | None
+    created: float | None
+    due: float | None
+    ended: float | None
+
+
+class Messages(BaseModel):
+    """Some messages. cursor: for the next page; empty on the last one. A page may be empty although more follow."""
+
+    items: list[Message]
+    cursor: str
+
+
+class Managed(NamedTuple):
+    """Endpoints, for somebody who manages some of them."""
+
+    webhooks: AsyncWebhooks
+    who: Principal
+
+    def refused(self, streams: Iterable[str]) -> str | None:
+        """Why they may not manage an endpoint with these streams. None: they may."""
+        for stream in streams:
+            noun, _, pattern = stream.partition(":")
+            rights = {WEBHOOKS, f"{noun}.observe"}
+            if not any(one.user is None and rights <= one.rights and one.has_all(pattern) for one in self.who.scopes):
+                return f"streams: {stream} is more than you have; needed: {noun}.observe and {WEBHOOKS}, for all users"
+        return None
+
+    async def find(self, id: str) -> EndpointView:
+        """One that they manage. Refused if there is none."""
+        known = (await self.all()).get(id)
+        if known is None:
+            raise missing("endpoint", id)
+        return known
+
+    async def all(self) -> dict[str, EndpointView]:
+        """Those that they manage."""
+        found = (await self.webhooks.all()).items()
+        return {
+            id: _view(id, known.endpoint, known.failing, known.version)
+            for id, known in found
+            if self.refused(known.endpoint.streams) is None
+        }
+
+    def check_secret(self, secret: str | None) -> None:
+        """A reference may be that of another endpoint: what it signs is accepted by the receiver of that."""
+        all_names = any(WEBHOOKS in one.rights and one.user is None and one.has_all("*") for one in self.who.scopes)
+        if secret is not None and not secret.startswith(PREFIX) and not all_names:
+            why = "secret: with your rights in some names only, it cannot be a reference; leave it out"
+            raise Refused(403, "FORBIDDEN", why)
+
+
+async def managed(request: Request) -> Managed:
+    """The endpoints, and who asks. Refused without the right to manage some."""
+    gate: Gate = request.app.state.gate
+    who = await gate.principal(request)
+    if not any(WEBHOOKS in scope.rights for scope in who.scopes):
+        raise Refused(403, "FORBIDDEN", f"{who.name} does not have the right {WEBHOOKS}")
+    return Managed(AsyncWebhooks(gate.adeq, allowed=request.app.state.allowed), who)
+
+
+Manager = Annotated[Managed, Depends(managed)]
+Id = Annotated[str, Path(alias="endpoint", description="The id of the endpoint.", json_schema_extra=described("id"))]
+
+
+def _at(method: str, path: str, name: str, **options: Any) -> Callable[[F], F]:
+    options = {"responses": PROBLEMS, "operation_id": operation_id("webhooks", name), "tags": ["webhooks"], **options}
+    added: Callable[[F], F] = getattr(router, method)(path_of(path), **options)
+    return added
+
+
+@_at("get", "/webhooks", "list")
+async def webhooks(manager: Manager) -> Endpoints:
+    """Return the endpoints of which you may observe all streams. Needs the right `webhooks.manage`, as all of these."""
+    return Endpoints(items=[*(await manager.all()).values()])
+
+
+@_at("get", "/webhooks/{endpoint}", "get")
+async def get(manager: Manager, id: Id, response: Response) -> EndpointView:
+    """Return an endpoint. Its ETag is its version."""
+    return _tagged(await manager.find(id), response)
+
+
+@_at(
+    "put",
+    "/webhooks/{endpoint}",
+    "put",
+    responses={201: {"model": MadeEndpoint, "description": "It is new."}, **PROBLEMS},
+)
+async def put(
+    manager: Manager,
+    id: Id,
+    new: Annotated[NewEndpoint, Body()],
+    response: Response,
+    if_match: IfMatchVersion = None,
+) -> MadeEndpoint:
+    """Add an endpoint, which gets the events from now on; or change what one gets, and where. Its secret stays."""
+    expect, who = expected_version(if_match), manager.who.name
+    check_id(id)
+    if (why := manager.refused(new.streams)) is not None:
+        raise Refused(403, "FORBIDDEN", why)
+    known = (await manager.webhooks.all()).get(id)
+    settings: Any = new.model_dump(exclude={"secret"})
+    made = None
+    if known is None:
+        if expect:
+            raise ConfigConflict({id: 0})
+        manager.check_secret(new.secret)
+        made = new_secret() if new.secret is None else None
+        await manager.webhooks.add(id, secret=new.secret or made or "", actor=who, **settings)
+        response.status_code = 201
+    else:
+        await manager.find(id)
+        if new.secret is not None:
+            raise Refused(400, "BAD_REQUEST", "#/secret: only a new endpoint has it; rotate this one")
+        await manager.webhooks.change(id, expect=expect, actor=who, **settings)
+    return _made(await manager.find(id), made, response)
+
+
+@_at("delete", "/webhooks/{endpoint}", "remove", status_code=204)
+async def remove(manager: Manager, id: Id, if_match: IfMatchVersion = None) -> None:
+    """Remove an endpoint. Messages that wait are not sent any more."""
+    await manager.find(id)
+    await manager.webhooks.remove(id, expect=expected_version(if_match), actor=manager.who.name)
+
+
+@_at("post", "/webhooks/{endpoint}:enable", "enable")
+async def enable(manager: Manager, id: Id, response: Response) -> EndpointView:
+    """Send to it again, what happens from now on. What happened before can be replayed."""
+    await manager.find(id)
+    await manager.webhooks.enable(id, actor=manager.who.name)
+    return _tagged(await manager.find(id), response)
+
+
+@_at("post", "/webhooks/{endpoint}:disable", "disable")
+async def disable(manager: Manager, id: Id, response: Response) -> EndpointView:
+    """Send nothing to it any more. Messages that wait die."""
+    await manager.find(id)
+    await manager.webhooks.disable(id, why=f"switched off by {manager.who.name}", actor=manager.who.name)
+    return _tagged(await manager.find(id), response)
+
+
+@_at("post", "/webhooks/{endpoint}:rotate", "rotate")
+async def rotate(
+    manager: Manager, id: Id, response: Response, rotation: Annotated[Rotation | None, Body()] = None
+) -> MadeEndpoint:
+    """Sign with another secret, and for a day also with the old one."""
+    rotation = rotation or Rotation()
+    await manager.find(id)
+    manager.check_secret(rotation.secret)
+    made = new_secret() if rotation.secret is None else None
+    await manager.webhooks.rotate(id, rotation.secret or made or "", keep=rotation.keep, actor=manager.who.name)
+    return _made(await manager.find(id), made, response)
+
+
+@_at("post", "/webhooks/{endpoint}:test", "test")
+async def try_out(manager: Manager, id: Id, trial: Annotated[Trial | None, Body()] = None) -> Tested:
+    """Have a message of type `webhook.test` sent, by a process that sends messages. It is tried once."""
+    await manager.find(id)
+    try:
+        outcome = await manager.webhooks.test(id, wait=(trial or Trial()).wait)
+    except WaitTimeout:
+        return Tested(status="waiting")
+    if outcome.status != "completed":
+        return Tested(status="dead", reason=outcome.reason, error=outcome.error)
+    return Tested(status="completed", answer=outcome.result["status"])
+
+
+@_at("post", "/webhooks/{endpoint}:replay", "replay")
+async def replay(manager: Manager, id: Id, range: Annotated[Range, Body()]) -> ReplayedView:
+    """Send the messages about all events of a time again, as far as the server has the events."""
+    await manager.find(id)
+    done = await manager.webhooks.replay_range(id, range.since, range.until)
+    return ReplayedView(**done._asdict())
+
+
+@_at("get", "/webhooks/{endpoint}/messages", "messages")
+async def messages(
+    manager: Manager,
+    id: Id,
+    state: State | None = None,
+    cursor: Annotated[str, Query(max_length=500)] = "",
+    limit: Annotated[int, Query(ge=1, le=MOST_IN_PAGE)] = 50,
+) -> Messages:
+    """Return messages of an endpoint, as long as they are kept: delivered (`completed`), failed (`dead`) or waiting."""
+    await manager.find(id)
+    return await read_messages(manager, id, state, cursor, limit)
+
+
+@_at("post", "/webhooks/{endpoint}/messages/{message}:replay", "messages_replay")
+async def replay_message(
+    manager: Manager,
+    id: Id,
+    message: Annotated[str, Path(description="Its webhook-id.", json_schema_extra=described("id"))],
+) -> ReplayedView:
+    """Send a message again. It keeps its `webhook-id`. A dead one begins again with all its attempts."""
+    await manager.find(id)
+    endpoint = (await manager.webhooks.get(id)).endpoint
+    found = await manager.webhooks.message(message)
+    if found is None or _message(found, id, endpoint) is None:
+        raise missing("message", message)
+    return ReplayedView(**(await manager.webhooks.replay(message))._asdict())
+
+
+async def read_messages(manager: Managed, id: str, state: State | None, cursor: str = "", limit: int = 50) -> Messages:
+    """A page of the messages of an endpoint."""
+    endpoint = (await manager.webhooks.get(id)).endpoint
+    found, following = await manager.webhooks.messages(id, state, cursor=cursor, limit=limit)
+    items = [_message(one, id, endpoint) for one in found]
+    return Messages(items=[one for one in items if one is not None], cursor=following)
+
+
+def _message(task: TaskView, id: str, endpoint: Endpoint) -> Message | None:
+    """What a task of the queue says. None if it is of another endpoint, or of a stream that this one has no more."""
+    payload = task.payload
+    if task.user != id or not isinstance(payload, dict):
+        return None
+    type, stream = payload.get("type"), payload.get("stream")
+    if type != TEST and not (isinstance(stream, str) and endpoint.wants_stream(stream)):
+        return None
+    return Message(
+        id=task.id,
+        webhook_id=webhook_id(task.id),
+        type=str(type),
+        stream=stream,
+        seq=payload.get("seq"),
+        ids=payload.get("ids", []),
+        state=task.state,
+        attempts=task.attempts,
+        reason=task.reason,
+        error=task.error,
+        created=task.created,
+        due=task.due if task.state == "delayed" else None,
+        ended=task.ended,
+    )
+
+
+def _view(id: str, endpoint: Endpoint, failing: Any, version: int) -> EndpointView:
+    stored = endpoint.model_dump(exclude={"enabled", "disabled_for"})
+    has_old = bool(endpoint.old_secret)
+    return EndpointView(
+        id=id,
+        state="disabled" if not endpoint.enabled else "failing" if failing else "enabled",
+        reason=endpoint.disabled_for if not endpoint.enabled else failing and failing.reason,
+        failing=failing and failing.since,
+        version=version,
+        **{
+            **stored,
+            "secret": shown_secret(endpoint.secret),
+            "old_secret": shown_secret(endpoint.old_secret or "") if has_old else None,
+            "old_until": endpoint.old_until if has_old else None,
+        },
+    )
+
+
+def _tagged(view: EndpointView, response: Response) -> EndpointView:
+    response.headers["ETag"] = f'"v{view.version}"'
+    return view
+
+
+def _made(view: EndpointView, secret: str | None, response: Response) -> MadeEndpoint:
+    if secret is not None:
+        response.headers["Cache-Control"] = "no-store"
+    _tagged(view, response)
+    return MadeEndpoint(new_secret=secret, **view.model_dump())
