@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from pyadeq import Adeq
+from pyadeq.ext.crypto import Encrypted, new_key
 from pyadeq.ext.webhooks import Webhooks, new_secret
 from tests.integration.cli import Ended, adeq
 from tests.integration.receivers import receiving, status
@@ -20,6 +21,7 @@ from tests.waiting import wait_until
 pytestmark = pytest.mark.any_engine
 
 URL = "https://1.1.1.1/hook"
+CODEC = Encrypted([new_key()])
 
 
 @pytest.fixture
@@ -97,6 +99,20 @@ def test_what_is_wrong_is_refused_before_it_is_stored(client: Adeq, run: Any) ->
     ended = add(run, id="Or.ders")
     assert (ended.status, "allowed: 1 to 40 of a-z 0-9 -" in ended.stderr) == (2, True)
     assert [*Webhooks(client).all()] == ["orders"]
+
+
+def test_a_secret_from_stdin_is_sealed(client: Adeq, run: Any) -> None:
+    secret = new_secret()
+    refused = run("add", "orders", URL, "--event", "task.*", "--secret", "@-", stdin=secret.encode())
+    assert (refused.status, "there is no codec to seal it" in refused.stderr) == (2, True), refused
+    sealing = {"ADEQ_CODEC": f"{__name__}:CODEC", "stdin": f"{secret}\n".encode()}
+    assert run("add", "orders", URL, "--event", "task.*", "--secret", "@-", **sealing).status == 0
+    assert run("rotate", "orders", "--secret", "@-", **sealing).status == 0
+    (row,) = listed(run)
+    assert (row["secret"], row["old_secret"]) == ("sealed", "sealed")
+    stored = client.config("_webhooks").get("orders")
+    assert stored
+    assert secret.encode() not in stored.value
 
 
 def test_allowed_networks_come_from_the_environment(run: Any) -> None:
