@@ -15,6 +15,7 @@ from pyadeq.asyncio import TaskView
 from pyadeq.errors import ConfigConflict, WaitTimeout
 from pyadeq.ext.outgoing.patterns import MOST_PATTERNS, check_id
 from pyadeq.ext.server.api.operations import PROBLEMS, operation_id, path_of
+from pyadeq.ext.server.api.strict import Strict
 from pyadeq.ext.server.etags import IfMatchVersion, expected_version
 from pyadeq.ext.server.gate import Gate, described, missing
 from pyadeq.ext.server.problems import Refused
@@ -42,7 +43,7 @@ Secret = Annotated[
 ]
 
 
-class NewEndpoint(BaseModel, extra="forbid"):
+class NewEndpoint(Strict):
     """What an endpoint gets, and where. Events and streams are patterns, in which `*` is any text.
 
     secret: of a new endpoint only. order: `fifo`: one message at a time, in the order of the events. include: what is
@@ -51,7 +52,7 @@ class NewEndpoint(BaseModel, extra="forbid"):
 
     url: str = Field(max_length=2000)
     events: Words
-    streams: Words = ["queue:*"]
+    streams: Words = Field(default=["queue:*"])
     secret: Secret = None
     order: Order = "none"
     include: list[Content] = Field(default=[], max_length=2)
@@ -96,14 +97,14 @@ class Endpoints(BaseModel):
     items: list[EndpointView]
 
 
-class Rotation(BaseModel, extra="forbid"):
+class Rotation(Strict):
     """Another secret. keep: for how many seconds messages have the signature of the old one, too."""
 
     secret: Secret = None
     keep: float = Field(default=DAY, ge=0, le=30 * DAY, allow_inf_nan=False)
 
 
-class Trial(BaseModel, extra="forbid"):
+class Trial(Strict):
     """wait: seconds, for the answer of the receiver."""
 
     wait: float = Field(default=2.0, ge=0, le=60, allow_inf_nan=False)
@@ -118,7 +119,7 @@ class Tested(BaseModel):
     error: str | None = None
 
 
-class Range(BaseModel, extra="forbid"):
+class Range(Strict):
     """The events of which time: seconds since the epoch. until: null: now."""
 
     since: float = Field(ge=0, le=1e11, allow_inf_nan=False)
