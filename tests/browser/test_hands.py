@@ -60,6 +60,26 @@ def test_a_group_of_dead_tasks_is_retried_by_keyboard(browser: Browser, board: B
     assert queue.stats().ready == 2
 
 
+def test_a_chart_is_read_by_keyboard_and_pointer(browser: Browser, board: Board) -> None:
+    """Also while it changes."""
+    with opened(browser, board) as (page, wrong):
+        page.goto("/queues/mail")
+        chart = page.locator("[data-chart]")
+        tab_to(page, chart)
+        titles = chart.locator(".at title").all_text_contents()
+        assert len(titles) > 20
+        for key, at in (("ArrowLeft", -1), ("ArrowLeft", -2), ("Home", 0), ("ArrowLeft", 0), ("ArrowRight", 1)):
+            page.keyboard.press(key)
+            expect(chart.locator("output")).to_have_text(titles[at])
+        with page.expect_response("**/queues/mail"):
+            expect(chart.locator("[data-here]")).to_have_count(1)
+        expect(chart.locator("output")).to_have_text(titles[1])
+        chart.locator(".at").nth(5).hover()
+        expect(chart.locator("output")).to_have_text(titles[5])
+        expect(chart.locator("[data-here]")).to_have_count(1)
+        assert wrong == []
+
+
 def test_a_row_changes_under_the_eyes(browser: Browser, board: Board) -> None:
     """What has the focus keeps it, and what is selected stays so."""
     queue = board.adeq.queue("live")

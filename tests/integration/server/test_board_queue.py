@@ -45,6 +45,8 @@ async def test_the_chart_has_lines_marks_and_a_table(adeq: Adeq, http: AsyncClie
     assert heights["completed"] == pytest.approx([top + 0.9 * (bottom - top), top], abs=0.1)
     assert heights["dead"] == [bottom, bottom]
     assert chart.count('class="mark"') == 1
+    values = re.findall(r"<title>[^<]* UTC: enqueued ([^,]*), completed ([^,]*), retried 0/s, dead 0/s</title>", chart)
+    assert values == [("10.0/s", "1.0/s"), ("1.0/s", "10.0/s")]
     assert "v1 &lt;b&gt;" in page
     assert re.findall(r'<td class="n">(\d+)</td><td class="n">(\d+)</td>', page)[::2] == [("60", "600"), ("600", "60")]
     for past in ("6h", "24h", "30d"):

@@ -6,9 +6,11 @@ import math
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from html import escape
+from itertools import pairwise
 from typing import Final
 
 from pyadeq.asyncio import HistoryPoint, Mark
+from pyadeq.ext.server.board.words import rate as in_words
 
 WIDTH: Final = 120
 HEIGHT: Final = 24
@@ -119,10 +121,24 @@ def flow(points: Sequence[HistoryPoint], marks: Sequence[Mark], since: float, no
     for name in FLOWS:
         line = " ".join(f"{x(one.at):.1f},{y(one.rate(name)):.1f}" for one in points)
         parts.append(f'<polyline class="line-{name}" points="{line}"/>')
+    wide = (_WIDE - _LEFT) * min((b.at - a.at for a, b in pairwise(points)), default=span) / span
+    parts += [_reading(one, x(one.at), wide) for one in points]
     text = escape(label)
     return (
         f'<svg class="chart" viewBox="0 0 {_WIDE} {_HIGH}" role="img" aria-label="{text}"><title>{text}</title>'
         f"{''.join(parts)}</svg>"
+    )
+
+
+def _reading(point: HistoryPoint, x: float, wide: float) -> str:
+    """What is under the pointer at a point: a line, and the values as its title. A script gives it to the keyboard."""
+    moment = f"{datetime.fromtimestamp(point.at, UTC):%b %d, %H:%M} UTC"
+    values = ", ".join(f"{name} {in_words(point.rate(name))}" for name in FLOWS)
+    high = _HIGH - _TOP - _BOTTOM
+    return (
+        f'<g class="at" data-id="{point.at:.0f}"><title>{moment}: {values}</title>'
+        f'<rect x="{x - wide / 2:.1f}" y="{_TOP}" width="{wide:.1f}" height="{high}"/>'
+        f'<path d="M{x:.1f} {_TOP}v{high}"/></g>'
     )
 
 

@@ -22,7 +22,7 @@ function morph(old, fresh) {
   if (old.nodeType !== 1) return void (old.nodeValue = fresh.nodeValue);
   for (const { name } of [...old.attributes]) if (!fresh.hasAttribute(name) && !kept(old, name)) old.removeAttribute(name);
   for (const { name, value } of fresh.attributes) if (!kept(old, name) && old.getAttribute(name) !== value) old.setAttribute(name, value);
-  if (old.matches("input, textarea, select")) return; // what the reader has written stays
+  if (old.matches("input, textarea, select, output")) return; // what the reader has written stays
   const keyed = new Map([...old.childNodes].filter(keyOf).map((node) => [keyOf(node), node]));
   let at = old.firstChild;
   for (const next of [...fresh.childNodes]) {
@@ -44,7 +44,7 @@ function morph(old, fresh) {
 }
 
 // What the reader has opened or chosen.
-const kept = (node, name) => (name === "open" && node.nodeName === "DETAILS") || name === "tabindex";
+const kept = (node, name) => (name === "open" && node.nodeName === "DETAILS") || name === "tabindex" || name === "data-here";
 
 let stopped = false;
 let failures = 0;
@@ -87,4 +87,26 @@ document.addEventListener("click", async (event) => {
   const before = copy.textContent;
   copy.textContent = "Copied";
   setTimeout(() => (copy.textContent = before), 1500);
+});
+
+// The point of a chart under the pointer, or chosen by arrow keys: its line, and its values below the chart.
+function read(point) {
+  const chart = point.closest("[data-chart]");
+  chart.querySelector("[data-here]")?.removeAttribute("data-here");
+  point.setAttribute("data-here", "");
+  chart.querySelector("output").textContent = point.querySelector("title").textContent;
+}
+
+document.addEventListener("pointerover", (event) => {
+  const point = event.target.closest(".at");
+  if (point) read(point);
+});
+
+document.addEventListener("keydown", (event) => {
+  const points = [...(event.target.closest("[data-chart]")?.querySelectorAll(".at") ?? [])];
+  const step = { ArrowLeft: -1, ArrowRight: 1, Home: -points.length, End: points.length }[event.key];
+  if (!step) return;
+  event.preventDefault();
+  const at = points.findIndex((point) => point.hasAttribute("data-here"));
+  read(points[Math.min(Math.max(at < 0 ? points.length - 1 : at + step, 0), points.length - 1)]);
 });
