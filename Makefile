@@ -128,6 +128,9 @@ test-web: $(WEB_READY) ## the service: schemathesis, a generated client, and a b
 
 test-frameworks: $(FRAMEWORKS_READY) ## FastAPI, Flask, Django 5.2 and 6, LangGraph and more, in environments of their own
 	$(FRAMEWORKS)/bin/python -m tests.attempts -n 2 --dist worksteal tests/frameworks $(ARGS)
+	@python='$(PYTHON_DJANGO6)'; \
+	if [ -z "$$python" ]; then echo "Django 6 is not tested: no Python >= 3.12 is on the PATH or in pyenv"; \
+	else $(MAKE) --no-print-directory test-django6 PYTHON_DJANGO6="$$python"; fi
 
 test-django6: $(DJANGO6_READY) ## the backend of django.tasks on Django 6; needs Python 3.12
 	$(DJANGO6)/bin/python -m tests.attempts tests/frameworks/django $(ARGS)
