@@ -6,7 +6,7 @@ import json
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, Literal, cast
+from typing import Any, Final, Literal, TypedDict, cast
 
 from pydantic import Field, computed_field
 
@@ -24,6 +24,31 @@ ReleaseStatus = Literal["released", "cancelled", "lease_lost"]
 SnoozeStatus = Literal["snoozed", "cancelled", "lease_lost"]
 AbandonStatus = Literal["abandoned", "not_dead", "not_found"]
 CancelStatus = Literal["cancelled", "cancelling", "finished", "not_found"]
+
+
+class TaskFilter(TypedDict, total=False):
+    """A filter for tasks: all given conditions must match. tag: one of the task's tags.
+
+    A new condition is a line here, and an argument of the script `queue.list`. The commands, the REST service and the
+    board make their parameters from these fields.
+    """
+
+    user: str | None
+    tag: str | None
+    parent: str | None
+    kind: str | None
+    reason: str | None
+    source: str | None
+    lane: str | None
+
+
+INDEXED: Final = ("user", "tag", "parent")
+"""Conditions that the server has an index for, as it has one for each state. A list needs one of these, or a state."""
+
+
+def given_conditions(filter: TaskFilter) -> TaskFilter:
+    """The filter without conditions that are None."""
+    return cast("TaskFilter", {name: value for name, value in filter.items() if value is not None})
 
 
 class Backoff(Given):

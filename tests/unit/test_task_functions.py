@@ -11,10 +11,11 @@ from uuid import UUID
 import pytest
 from pydantic import BaseModel, Field, field_validator
 
-from pyadeq import Lease, Task, TaskContext, TaskFailed, Tasks
+from pyadeq import Lease, Task, TaskContext, TaskFailed, Tasks, library
 from pyadeq._tasks.context import running
 from pyadeq._tasks.functions import OF_THE_CALL, TaskOptions
 from pyadeq.errors import BadArgument, ConfigError
+from pyadeq.models.queue import TaskFilter
 
 SECRET = "hunter2"
 
@@ -115,6 +116,11 @@ def test_options_are_those_of_the_function_and_of_the_call(tasks: Tasks) -> None
 
 def test_the_options_are_all_that_can_be_said_of_a_task() -> None:
     assert set(TaskOptions.__annotations__) == set(Task.model_fields) - {"payload", "kind"} | set(OF_THE_CALL)
+
+
+def test_a_filter_has_all_conditions_that_a_list_takes() -> None:
+    known = {one.name for one in library()["queue.list.v1"].args}
+    assert set(TaskFilter.__annotations__) == known - {"state", "cursor", "limit", "now_ms"}
 
 
 @pytest.mark.parametrize(

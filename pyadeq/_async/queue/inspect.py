@@ -4,29 +4,17 @@ from __future__ import annotations
 
 import builtins
 from collections.abc import AsyncIterator, Sequence
-from typing import TypedDict, Unpack
+from typing import Unpack
 
 from pyadeq._async.queue.base import Area
 from pyadeq._core.kernel.options import checked_list, checked_options, unfit
 from pyadeq._core.queue.history import Snapshot, points
 from pyadeq._core.queue.items import MAX_ITEMS, checked_lanes
 from pyadeq.models.base import Moment, Seconds, to_epoch_ms, to_ms
-from pyadeq.models.queue import HistoryPoint, Page, QueueOverview, QueueStats, State, TaskView
+from pyadeq.models.queue import HistoryPoint, Page, QueueOverview, QueueStats, State, TaskFilter, TaskView
 from pyadeq.models.worker import LogLine, Outcome, TaskRun
 
 HOUR, MONTH = 3600, 30 * 86_400
-
-
-class TaskFilter(TypedDict, total=False):
-    """A filter for tasks: all given conditions must match. tag: one of the task's tags."""
-
-    user: str | None
-    tag: str | None
-    parent: str | None
-    kind: str | None
-    reason: str | None
-    source: str | None
-    lane: str | None
 
 
 class QueueInspect(Area):

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Unpack
 
 from pyadeq._core.kernel.call import Call, Reply, build_call
 from pyadeq._core.kernel.nouncalls import NounCalls
@@ -51,6 +51,7 @@ from pyadeq.models.queue import (
     Snoozed,
     State,
     Task,
+    TaskFilter,
     TaskView,
     Tier,
 )
@@ -464,21 +465,8 @@ class QueueCalls(NounCalls, ScheduleCalls, LimitCalls, WeightCalls, PartitionCal
         )
 
     def list(
-        self,
-        state: State | None = None,
-        *,
-        lane: str | None = None,
-        user: str | None = None,
-        tag: str | None = None,
-        parent: str | None = None,
-        kind: str | None = None,
-        reason: str | None = None,
-        source: str | None = None,
-        cursor: str = "",
-        limit: int = 100,
+        self, state: State | None = None, *, cursor: str = "", limit: int = 100, **filter: Unpack[TaskFilter]
     ) -> Call[Page]:
         """At least one of state, user, tag and parent is required."""
-        named = {"lane": lane, "user": user, "tag": tag, "parent": parent, "kind": kind, "reason": reason}
-        named["source"] = source
-        scalars = {"now_ms": self.now_ms(), "state": state, "cursor": cursor, "limit": limit, **named}
+        scalars = {"now_ms": self.now_ms(), "state": state, "cursor": cursor, "limit": limit, **filter}
         return build_call("queue.list.v1", self.base, scalars, decode=replies.page)

@@ -8,14 +8,14 @@ from typing import Any, Unpack
 
 from pyadeq._sync.kernel.runner import Runner
 from pyadeq._sync.queue.base import Area
-from pyadeq._sync.queue.inspect import QueueInspect, TaskFilter
+from pyadeq._sync.queue.inspect import QueueInspect
 from pyadeq._core.kernel.options import checked_list
 from pyadeq._core.queue.calls import QueueCalls
 from pyadeq._core.queue.dead import merged
 from pyadeq._core.queue.items import MAX_ITEMS
 from pyadeq.errors import BadArgument
 from pyadeq.ids import new_ulid
-from pyadeq.models.queue import AbandonStatus, Bulk, DeadGroup, DeadSummary, Retried
+from pyadeq.models.queue import AbandonStatus, Bulk, DeadGroup, DeadSummary, Retried, TaskFilter
 
 
 class QueueDead(Area):

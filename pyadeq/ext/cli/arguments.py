@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import inspect
 import re
 import sys
 import time
+import typing
+from collections.abc import Callable
 from datetime import datetime
 from enum import StrEnum
 from typing import Annotated, Any
@@ -13,6 +16,7 @@ import typer
 
 from pyadeq.errors import AdeqError, ConfigError
 from pyadeq.ext.cli.complete import domain_names, queue_names
+from pyadeq.models.queue import TaskFilter
 
 UNITS = {"": 1, "ms": 0.001, "s": 1, "m": 60, "h": 3600, "d": 86400}
 DURATION = "seconds, or a number with ms, s, m, h or d: 90, 1.5h, 7d"
@@ -101,10 +105,22 @@ Domain = Annotated[
 Resource = Annotated[str, typer.Argument(metavar="RESOURCE", help="The resource.")]
 TaskId = Annotated[str, typer.Argument(metavar="ID", help="The task.")]
 Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")]
-User = Annotated[str | None, typer.Option(metavar="ID", help="Only tasks of this user.")]
-Tag = Annotated[str | None, typer.Option(metavar="ID", help="Only tasks with this tag.")]
-Parent = Annotated[str | None, typer.Option(metavar="ID", help="Only tasks with this parent.")]
-Kind = Annotated[str | None, typer.Option(metavar="ID", help="Only tasks of this kind.")]
-Reason = Annotated[str | None, typer.Option(metavar="NAME", help="Only tasks that ended for this reason.")]
-Source = Annotated[str | None, typer.Option(metavar="TEXT", help="Only tasks from this source.")]
-Lane = Annotated[str | None, typer.Option(metavar="LANE", help="Only tasks in this lane.")]
+
+
+def with_filter(command: Callable[..., None]) -> Callable[..., None]:
+    """A command that takes the conditions of a `TaskFilter` as options, in place of **filter."""
+    own = [one for one in inspect.signature(command, eval_str=True).parameters.values() if one.name != "filter"]
+    kinds = typing.get_type_hints(TaskFilter)
+    conditions = [
+        inspect.Parameter(
+            name,
+            inspect.Parameter.KEYWORD_ONLY,
+            annotation=Annotated[kind, typer.Option(metavar=name.upper(), help=f"Only tasks with this {name}.")],
+            default=None,
+        )
+        for name, kind in kinds.items()
+    ]
+    at = next(at for at, one in enumerate(own) if one.name in ("limit", "all"))
+    made = [one.replace(kind=inspect.Parameter.KEYWORD_ONLY) for one in [*own[:at], *conditions, *own[at:]]]
+    command.__signature__ = inspect.Signature(made)  # type: ignore[attr-defined]
+    return command

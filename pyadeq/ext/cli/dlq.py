@@ -3,25 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Annotated
+from typing import Annotated, Unpack
 
 import typer
 
 from pyadeq.errors import ConfigError
 from pyadeq.ext.cli import task_show
 from pyadeq.ext.cli.arguments import (
-    Kind,
-    Lane,
-    Parent,
     QueueName,
-    Reason,
-    Source,
     StateName,
-    Tag,
-    User,
     Yes,
     confirm,
     many,
+    with_filter,
 )
 from pyadeq.ext.cli.common import DEFAULT_URL, FAILED, Format, Output, Url, connected, iso, print_json
 from pyadeq.ext.cli.listing import find_tasks, print_tasks
@@ -29,6 +23,7 @@ from pyadeq.ext.cli.resolve import AnyQueue, existing_queue
 from pyadeq.ext.cli.tables import print_rows
 from pyadeq.ext.cli.tree import noun
 from pyadeq.models.base import Model
+from pyadeq.models.queue import TaskFilter, given_conditions
 
 app = noun("Dead tasks: show them, run them again, delete them.")
 
@@ -38,33 +33,18 @@ DryRun = Annotated[bool, typer.Option("--dry-run", help="Only count the matching
 
 
 @app.command()
+@with_filter
 def ls(
     queue: QueueName,
-    user: User = None,
-    tag: Tag = None,
-    parent: Parent = None,
-    kind: Kind = None,
-    reason: Reason = None,
-    source: Source = None,
-    lane: Lane = None,
     limit: Annotated[int, typer.Option(min=1, help="List at most this many.")] = 100,
     all: Annotated[bool, typer.Option("--all", help="No limit.")] = False,
     url: Url = DEFAULT_URL,
     output: Output = Format.table,
+    **filter: Unpack[TaskFilter],
 ) -> None:
     """List dead tasks, oldest first. `adeq dlq show` shows the error of one."""
     with connected(url) as adeq:
-        found = find_tasks(
-            existing_queue(adeq, queue),
-            StateName.dead,
-            user=user,
-            tag=tag,
-            parent=parent,
-            kind=kind,
-            reason=reason,
-            source=source,
-            lane=lane,
-        )
+        found = find_tasks(existing_queue(adeq, queue), StateName.dead, **filter)
         print_tasks(found, output, None if all else limit)
 
 
@@ -91,27 +71,20 @@ app.command()(task_show.show)
 
 
 @app.command()
+@with_filter
 def retry(
     queue: QueueName,
     ids: Ids = None,
-    user: User = None,
-    tag: Tag = None,
-    parent: Parent = None,
-    kind: Kind = None,
-    reason: Reason = None,
-    source: Source = None,
-    lane: Lane = None,
     all: All = False,
     dry_run: DryRun = False,
     url: Url = DEFAULT_URL,
     output: Output = Format.table,
+    **filter: Unpack[TaskFilter],
 ) -> None:
     """Make dead tasks ready again, with all their attempts: those named, those that match a filter, or --all.
 
     Exits with 1 if a named task is not dead, or if another task has its unique key or scope now.
     """
-    filter = {"user": user, "tag": tag, "parent": parent, "kind": kind, "reason": reason, "lane": lane}
-    filter["source"] = source
     fits = check_choice(ids, filter, all, dry_run)
     with connected(url) as adeq:
         if ids:
@@ -122,28 +95,21 @@ def retry(
 
 
 @app.command()
+@with_filter
 def abandon(
     queue: QueueName,
     ids: Ids = None,
-    user: User = None,
-    tag: Tag = None,
-    parent: Parent = None,
-    kind: Kind = None,
-    reason: Reason = None,
-    source: Source = None,
-    lane: Lane = None,
     all: All = False,
     dry_run: DryRun = False,
     yes: Yes = False,
     url: Url = DEFAULT_URL,
     output: Output = Format.table,
+    **filter: Unpack[TaskFilter],
 ) -> None:
     """Delete dead tasks for good: those named, those that match a filter, or --all.
 
     Exits with 1 if a named task is not dead.
     """
-    filter = {"user": user, "tag": tag, "parent": parent, "kind": kind, "reason": reason, "lane": lane}
-    filter["source"] = source
     fits = check_choice(ids, filter, all, dry_run)
     with connected(url) as adeq:
         dead = existing_queue(adeq, queue)
@@ -157,9 +123,9 @@ def abandon(
     _answer_bulk(queue, "abandoned", bulk.matched, bulk.done, dry_run, output)
 
 
-def check_choice(ids: list[str] | None, filter: dict[str, str | None], all: bool, dry_run: bool) -> dict[str, str]:
+def check_choice(ids: list[str] | None, filter: TaskFilter, all: bool, dry_run: bool) -> TaskFilter:
     """The filter as it was given. ConfigError unless one of ids, filter and --all, not several, is given."""
-    fits = {name: value for name, value in filter.items() if value is not None}
+    fits = given_conditions(filter)
     if ids and (fits or all):
         raise ConfigError("name tasks, or give a filter, or --all: only one of these")
     if all and fits:
@@ -195,7 +161,7 @@ def _why(task: dict[str, str]) -> str:
     return f"held by {task['holder']}" if "holder" in task else task.get("state", "")
 
 
-def _confirm_all(queue: AnyQueue, fits: dict[str, str], yes: bool) -> None:
+def _confirm_all(queue: AnyQueue, fits: TaskFilter, yes: bool) -> None:
     if not yes:
         count = queue.abandon_dead(dry_run=True, **fits).matched
         confirm(f"This deletes {many(count, 'dead task')} of queue {queue.name!r} for good.", yes)

@@ -8,7 +8,7 @@ import re
 import sys
 from collections.abc import Iterable, Iterator
 from itertools import islice
-from typing import Any
+from typing import Any, Unpack
 
 from rich.console import Console
 from rich.text import Text
@@ -19,7 +19,7 @@ from pyadeq.ext.cli.arguments import StateName
 from pyadeq.ext.cli.common import PLACE, Format, as_json, iso, print_lines, safe
 from pyadeq.ext.cli.resolve import AnyQueue
 from pyadeq.ext.cli.tables import print_fields, print_rows
-from pyadeq.models.queue import State
+from pyadeq.models.queue import INDEXED, State, TaskFilter, given_conditions
 from pyadeq.tiers import shown
 
 RIGHT = ("priority", "runs")
@@ -31,11 +31,11 @@ ORDER: tuple[State, ...] = ("running", "stalled", "ready", "delayed", "blocked",
 COLUMNS = ("id", "state", "priority", "kind", "user", "tags", "runs", "created", "more")
 
 
-def find_tasks(queue: AnyQueue, state: StateName | None, **filter: str | None) -> Iterator[TaskView]:
+def find_tasks(queue: AnyQueue, state: StateName | None, **filter: Unpack[TaskFilter]) -> Iterator[TaskView]:
     """The tasks that fit; where no user, tag or parent is named, those of all states, one state after the other."""
-    fits = {name: value for name, value in filter.items() if value is not None}
+    fits = given_conditions(filter)
     wanted: State | None = None if state is None else state.value
-    if not fits.keys().isdisjoint(("user", "tag", "parent")):
+    if not fits.keys().isdisjoint(INDEXED):
         yield from queue.iterate(wanted, **fits)
         return
     for one in (wanted,) if wanted else ORDER:
@@ -44,7 +44,8 @@ def find_tasks(queue: AnyQueue, state: StateName | None, **filter: str | None) -
             continue
         stats = queue.stats()  # ready tasks are listed by lane
         for lane in stats.lanes:
-            yield from queue.iterate("ready", **{**fits, "lane": lane})
+            of_lane: TaskFilter = {**fits, "lane": lane}
+            yield from queue.iterate("ready", **of_lane)
         if stats.more_lanes:
             print(f"{stats.more_lanes:,} more lanes have tasks: name one with --lane", file=sys.stderr)
 

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Unpack
 
 import typer
 
 from pyadeq.ext.cli import task_enqueue, task_result, task_show, task_tree, task_watch
-from pyadeq.ext.cli.arguments import Kind, Lane, Parent, QueueName, Reason, Source, StateName, Tag, User
+from pyadeq.ext.cli.arguments import QueueName, StateName, with_filter
 from pyadeq.ext.cli.common import DEFAULT_URL, Format, Output, Url, connected
 from pyadeq.ext.cli.dlq import answer_each
 from pyadeq.ext.cli.listing import find_tasks, print_tasks
 from pyadeq.ext.cli.resolve import existing_queue
 from pyadeq.ext.cli.tree import noun
+from pyadeq.models.queue import TaskFilter
 
 app = noun("Tasks: enqueue, show and cancel them.")
 
@@ -23,37 +24,22 @@ app.command()(task_enqueue.enqueue)
 
 
 @app.command()
+@with_filter
 def ls(
     queue: QueueName,
     state: Annotated[StateName | None, typer.Option(help="Only tasks in this state.")] = None,
-    user: User = None,
-    tag: Tag = None,
-    parent: Parent = None,
-    kind: Kind = None,
-    reason: Reason = None,
-    source: Source = None,
-    lane: Lane = None,
     limit: Annotated[int, typer.Option(min=1, help="List at most this many.")] = 100,
     all: Annotated[bool, typer.Option("--all", help="No limit.")] = False,
     url: Url = DEFAULT_URL,
     output: Output = Format.table,
+    **filter: Unpack[TaskFilter],
 ) -> None:
     """List tasks without their payloads: those that match all given conditions, or all of the queue, state by state.
 
     The list is printed while it is read, so any number of tasks takes the memory of one page.
     """
     with connected(url) as adeq:
-        found = find_tasks(
-            existing_queue(adeq, queue),
-            state,
-            user=user,
-            tag=tag,
-            parent=parent,
-            kind=kind,
-            reason=reason,
-            source=source,
-            lane=lane,
-        )
+        found = find_tasks(existing_queue(adeq, queue), state, **filter)
         print_tasks(found, output, None if all else limit)
 
 

@@ -11,6 +11,7 @@ from fastapi import APIRouter, Path, Request, Response
 from pydantic import BaseModel
 
 from pyadeq.ext.server.api.bulk_runs import BulkRun, Bulks, Stored, Verb
+from pyadeq.ext.server.api.filters import with_filter
 from pyadeq.ext.server.api.operations import PROBLEMS, operation_id, path_of
 from pyadeq.ext.server.api.strict import Strict
 from pyadeq.ext.server.api.tasks import IdempotencyKey
@@ -25,17 +26,11 @@ MOST_LISTED: Final = 100
 router = APIRouter()
 
 
+@with_filter
 class BulkFilter(Strict):
     """Which tasks: those that match all given conditions. state: only for a cancel, as all others change dead tasks."""
 
     state: Literal["ready", "delayed", "blocked", "running", "stalled", "dead"] | None = None
-    user: str | None = None
-    tag: str | None = None
-    parent: str | None = None
-    kind: str | None = None
-    reason: str | None = None
-    source: str | None = None
-    lane: str | None = None
 
 
 class NewBulk(Strict):

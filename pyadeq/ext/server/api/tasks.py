@@ -13,12 +13,13 @@ from pydantic import BaseModel, Field, model_validator
 
 from pyadeq import tiers
 from pyadeq.asyncio import LogLine, PartitionedQueue, Queue, TaskRun, TaskView, WaitTimeout
+from pyadeq.ext.server.api.filters import filter_of, with_filter
 from pyadeq.ext.server.api.operations import PROBLEMS, operation_id, path_of
 from pyadeq.ext.server.api.strict import few
 from pyadeq.ext.server.gate import Access, access, described, missing
 from pyadeq.ext.server.problems import Refused
 from pyadeq.ext.server.traces import in_trace_of
-from pyadeq.models.queue import CancelStatus, ReceiptStatus, RunNow, State, Task
+from pyadeq.models.queue import CancelStatus, ReceiptStatus, RunNow, State, Task, TaskFilter
 
 LONGEST_WAIT: Final = 60.0
 """Seconds that a request may wait for a task."""
@@ -56,6 +57,15 @@ class TaskPage(BaseModel):
 
     items: list[TaskView]
     cursor: str = ""
+
+
+@with_filter
+class TaskQuery(BaseModel):
+    """Which tasks, and which page of them."""
+
+    state: State | None = None
+    cursor: str = Field("", max_length=2000)
+    limit: int = Field(50, ge=1, le=MOST_IN_PAGE)
 
 
 class Cancelled(BaseModel):
@@ -145,39 +155,24 @@ async def enqueue(
     operation_id=operation_id("task", "list"),
     tags=["task"],
 )
-async def list_tasks(
-    access: Observed,
-    state: State | None = None,
-    user: str | None = None,
-    tag: str | None = None,
-    parent: str | None = None,
-    kind: str | None = None,
-    reason: str | None = None,
-    source: str | None = None,
-    lane: str | None = None,
-    cursor: Annotated[str, Query(max_length=2000)] = "",
-    limit: Annotated[int, Query(ge=1, le=MOST_IN_PAGE)] = 50,
-) -> TaskPage:
+async def list_tasks(access: Observed, query: Annotated[TaskQuery, Query()]) -> TaskPage:
     """Return a page of the tasks that match all given conditions, without payloads. At least one must be given.
 
     State, user, tag and parent have an index: one of them is needed. A page reads at most 1,000 tasks of the smallest
     index. So with kind, reason, source or lane it may have few tasks, or none, and still a cursor.
     """
+    return await find_tasks(access, query.state, filter_of(query), query.cursor, query.limit)
+
+
+async def find_tasks(
+    access: Access, state: State | None, filter: TaskFilter, cursor: str = "", limit: int = 50
+) -> TaskPage:
+    """A page of the tasks that the scope may know of."""
     if access.scope.user is not None:
-        if user not in (None, access.scope.user):
+        if filter.get("user") not in (None, access.scope.user):
             return TaskPage(items=[])
-        user = access.scope.user
-    filter = {
-        "user": user,
-        "tag": tag,
-        "parent": parent,
-        "kind": kind,
-        "reason": reason,
-        "source": source,
-        "lane": lane,
-    }
-    given = {name: value for name, value in filter.items() if value is not None}
-    page, following = await _page(access.found, state, given, cursor, limit)
+        filter = {**filter, "user": access.scope.user}
+    page, following = await _page(access.found, state, filter, cursor, limit)
     return TaskPage(items=[tiers.shown(task) for task in page], cursor=following)
 
 
@@ -317,7 +312,7 @@ def _once(access: Access, key: str, task: Task) -> tuple[str, str]:
 
 
 async def _page(
-    queue: Queue | PartitionedQueue, state: State | None, filter: dict[str, Any], cursor: str, limit: int
+    queue: Queue | PartitionedQueue, state: State | None, filter: TaskFilter, cursor: str, limit: int
 ) -> tuple[list[TaskView], str]:
     """One page, and the cursor of the next. The partitions of a queue are read one after the other."""
     asked = hashlib.sha256(json.dumps([state, filter], sort_keys=True).encode()).hexdigest()[:16]

@@ -8,11 +8,13 @@ from typing import Annotated, Any, Final
 from urllib.parse import urlencode
 
 from fastapi import Query, Request, Response
+from pydantic import BaseModel
 
 from pyadeq import tiers
 from pyadeq.asyncio import DeadSummary, TaskView
 from pyadeq.ext.server.api import bulks as api
 from pyadeq.ext.server.api.bulk_runs import Verb, parts_of
+from pyadeq.ext.server.api.filters import filter_of, with_filter
 from pyadeq.ext.server.board.forms import ask as ask_api
 from pyadeq.ext.server.board.looks import Looks
 from pyadeq.ext.server.board.page import pages, problem_page, render
@@ -29,8 +31,15 @@ MOST_PARTS: Final = 16
 """Partitions in which the newest ones are looked for."""
 MOST_GROUPS: Final = 200
 
-Word = Annotated[str, Query(max_length=200)]
 router = pages()
+
+
+@with_filter
+class BulkQuery(BaseModel):
+    """What a bulk would change."""
+
+    verb: Verb
+    state: str = ""
 
 
 @router.get("/queues/{queue:adeq_segment}/dead")
@@ -82,28 +91,13 @@ async def bulks(request: Request, access: api.Observed) -> Response:
 async def confirm(
     request: Request,
     access: api.Changing,
-    verb: Verb,
-    state: Word = "",
-    user: Word = "",
-    tag: Word = "",
-    parent: Word = "",
-    kind: Word = "",
-    reason: Word = "",
-    source: Word = "",
-    lane: Word = "",
+    query: Annotated[BulkQuery, Query()],
 ) -> Response:
     """What a bulk would change: the API counts, and changes nothing."""
-    words = {
-        "state": state if verb == "cancel" else "",  # all others change dead tasks
-        "user": user,
-        "tag": tag,
-        "parent": parent,
-        "kind": kind,
-        "reason": reason,
-        "source": source,
-        "lane": lane,
-    }
-    filter = {name: value for name, value in words.items() if value}
+    verb = query.verb
+    filter: dict[str, Any] = {**filter_of(query)}
+    if query.state and verb == "cancel":  # all others change dead tasks
+        filter["state"] = query.state
     at = f"/queues/{segment(access.name)}/bulks"
     status, body = await ask_api(request, "POST", f"/v1{at}", {"verb": verb, "filter": filter, "dry_run": True})
     answer: dict[str, Any] = json.loads(body)

@@ -122,7 +122,7 @@ async def _around(access: Access, task: TaskView) -> Around:
     runs, log, children, waiting = await asyncio.gather(
         access.found.runs(task.id),
         access.found.log(task.id),
-        api.list_tasks(access, parent=task.id, cursor="", limit=MOST),
+        api.find_tasks(access, None, {"parent": task.id}, limit=MOST),
         _waiting(access, task),
     )
     return Around(runs, log, children.items, bool(children.cursor), waiting)
