@@ -232,8 +232,8 @@ def test_a_function_runs_for_several_queues_and_restarts_as_a_whole(start: Start
     [
         (["apps:worker", "--lane-first"], "--lane-first: apps:worker is a Worker, which has its own options"),
         (["apps:worker", "--queue", "x"], "--queue (or ADEQ_QUEUE): 'x' is not accepted, because apps:worker is of"),
-        (["apps:first", "apps:worker"], "apps:worker: another worker of this process has this queue; name each once"),
-        (["apps:handle", "--queue", "a", "--queue", "a"], "apps:handle: another worker of this process has this queue"),
+        (["apps:first", "apps:worker"], "apps:worker: another worker here has this queue; name each once"),
+        (["apps:handle", "--queue", "a", "--queue", "a"], "apps:handle: another worker here has this queue"),
         (["apps:mail", "--exec", "cat"], "run what? Name MODULE:NAME, or a program with --exec: one of the two"),
         (["apps:worker", "--tend"], "--tend: a queue of pyadeq.asyncio is not accepted"),
     ],

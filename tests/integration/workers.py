@@ -5,7 +5,7 @@ import os
 import subprocess
 import urllib.error
 import urllib.request
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import IO, Any
@@ -64,11 +64,14 @@ def whisper(text: str) -> str:
 
 
 class Started:
-    """A worker of the real command line; its log goes to a file."""
+    """A worker of the real command line; its log goes to a file. container: the beginning of the command."""
 
-    def __init__(self, folder: Path, arguments: tuple[str, ...], env: dict[str, str]) -> None:
+    def __init__(
+        self, folder: Path, arguments: tuple[str, ...], env: dict[str, str], container: Sequence[str] = ()
+    ) -> None:
         self._log: IO[bytes] = (folder / f"{len(list(folder.iterdir()))}.log").open("w+b")
-        self.child = subprocess.Popen([*COMMAND, "worker", "run", *arguments], cwd=folder, stderr=self._log, env=env)
+        command = [*container, *COMMAND, "worker", "run", *arguments]
+        self.child = subprocess.Popen(command, cwd=folder, stderr=self._log, env=env)
 
     @property
     def log(self) -> str:
@@ -112,9 +115,9 @@ def starting(tmp_path: Path, url: str, base_name: str) -> Iterator[Start]:
     (tmp_path / "jobs.py").write_text(HANDLERS)
     with ExitStack() as stack:
 
-        def start(*arguments: str, **environment: str) -> Started:
+        def start(*arguments: str, container: Sequence[str] = (), **environment: str) -> Started:
             env = {**os.environ, "PYTHONPATH": str(ROOT), "ADEQ_URL": url, "ADEQ_QUEUE": base_name, "NAME": base_name}
-            started = Started(tmp_path, arguments, env | environment)
+            started = Started(tmp_path, arguments, env | environment, container)
             stack.callback(started.close)
             wait_until(lambda: "worker started" in started.log or started.child.poll() is not None)
             return started

@@ -17,6 +17,8 @@ from pyadeq.asyncio import Adeq, Health, HealthServer, Worker, client_for
 from pyadeq.asyncio import Queue as AsyncQueue
 from pyadeq.errors import TransportError
 from pyadeq.ext.cli.common import PLACE, shown_url, unreachable
+from pyadeq.ext.cli.worker_again import Times, start_again, watching_source
+from pyadeq.ext.cli.worker_processes import HealthAt, Parent
 from pyadeq.ext.cli.worker_tend import tending
 
 if TYPE_CHECKING:
@@ -27,15 +29,6 @@ STOPPING = ("stop", "restart")
 AnyQueue = Queue | AsyncQueue
 
 log = logging.getLogger("pyadeq.worker")
-
-
-@dataclass(frozen=True)
-class HealthAt:
-    """Where the process says how it is, and after how many seconds of silence it is not well."""
-
-    port: int
-    host: str
-    after: float
 
 
 @dataclass(frozen=True)
@@ -79,13 +72,25 @@ class Options:
 
 
 class Process:
-    """Workers on one event loop. They stop together, unless an operator stops one of them."""
+    """Workers on one event loop. They stop together, unless an operator stops one of them.
 
-    def __init__(self, workers: Sequence[Worker | Options], health: HealthAt | None, tend: TendAt | None) -> None:
+    parent: of several such processes. source: the times of the source files; if they change, the process starts again.
+    """
+
+    def __init__(
+        self,
+        workers: Sequence[Worker | Options],
+        health: HealthAt | None = None,
+        tend: TendAt | None = None,
+        parent: Parent | None = None,
+        source: Times | None = None,
+    ) -> None:
         self._wanted = workers
         self._health = health
         self._tend = tend
-        self._folder = os.getcwd()
+        self._parent = parent
+        self._source = source
+        self._again = False
         self._workers: list[Worker] = []
 
     def run(self) -> None:
@@ -95,12 +100,13 @@ class Process:
         """
         with asyncio.Runner() as runner:
             runner.run(self._work())
-            logging.shutdown()
-            sys.stdout.flush()
-            if any(worker.restart_wanted for worker in self._workers):
-                os.chdir(self._folder)
-                os.execv(sys.executable, [sys.executable, *sys.orig_argv[1:]])
+            if self._again or any(worker.restart_wanted for worker in self._workers):
+                if self._parent:
+                    self._parent.keep()
+                start_again()
             if any(worker.cut_short for worker in self._workers):
+                logging.shutdown()
+                sys.stdout.flush()
                 # The thread of a handler that was cut short cannot be ended, and Python would wait for it.
                 os._exit(0)
 
@@ -112,6 +118,12 @@ class Process:
             if health_at := self._health:
                 health = HealthServer(self._state, health_at.port, host=health_at.host, after=health_at.after)
                 common["health"] = stack.enter_context(health).address
+            loop = asyncio.get_running_loop()
+            if self._parent:
+                told = self._parent.told(self._state, self._grace, lambda: loop.call_soon_threadsafe(self._lost))
+                stack.enter_context(told)
+            if self._source is not None:
+                stack.enter_context(watching_source(self._source, lambda: loop.call_soon_threadsafe(self._reload)))
             if tend := self._tend:
                 stack.enter_context(tending(tend.every, tend.url, tend.home, tend.archive))
             running = [
@@ -171,16 +183,28 @@ class Process:
             if at_once or worker.health().mode not in STOPPING:
                 worker.stop()
 
+    @property
+    def _grace(self) -> float:
+        return max(worker.grace for worker in self._workers)
+
+    def _lost(self) -> None:
+        log.warning("the supervisor has ended: stopping, running tasks may finish")
+        self._stop()
+
+    def _reload(self) -> None:
+        self._again = True
+        self._stop()
+
     def _install_signals(self) -> None:
         signals = 0
 
         def on_signal(name: str) -> None:
             nonlocal signals
             signals += 1
+            self._again = False
             self._stop(at_once=signals > 1)
             if signals == 1:
-                grace = max(worker.grace for worker in self._workers)
-                _say("stopping: running tasks may finish", signal=name, grace=f"{grace:g}s")
+                _say("stopping: running tasks may finish", signal=name, grace=f"{self._grace:g}s")
             elif signals == 2:
                 _say("stopping at once", signal=name)
 

@@ -18,8 +18,10 @@ from pyadeq.ext.cli.arguments import time_option
 from pyadeq.ext.cli.common import DEFAULT_URL, PLACE, Format, Output, Url, check_url
 from pyadeq.ext.cli.handlers import load_handler
 from pyadeq.ext.cli.logs import LogFormat, LogLevel, log_format, log_to_stderr
+from pyadeq.ext.cli.worker_again import reloading
 from pyadeq.ext.cli.worker_home import check_home, check_worker_options
-from pyadeq.ext.cli.worker_process import HealthAt, Options, Process, TendAt
+from pyadeq.ext.cli.worker_process import Options, Process, TendAt
+from pyadeq.ext.cli.worker_processes import HealthAt, Processes, parent
 from pyadeq.keys import check_name
 
 DEFAULT_QUEUE = "default"
@@ -132,6 +134,14 @@ def run(
         typer.Option("--tend", help="Also do what adeq tend does. ADEQ_ARCHIVE names the archive for it, if any."),
     ] = False,
     tend_every: Annotated[float, time_option("With --tend: time between two steps.")] = "1m",  # type: ignore[assignment]
+    processes: Annotated[
+        int | None,
+        typer.Option(min=1, max=1000, metavar="N", help="Run N such processes, and start those again that crash."),
+    ] = None,
+    reload: Annotated[
+        bool,
+        typer.Option("--reload", help="For development: start again if a Python file under this folder changes."),
+    ] = False,
     traces: Annotated[
         bool, typer.Option("--traces", help="Make spans, with OpenTelemetry's global provider; needs the extra otel.")
     ] = False,
@@ -162,8 +172,18 @@ def run(
     given: dict[str, Any] = {name: value for name, value in of_programs.items() if value is not None}
     if bool(handler) == (program is not None):
         raise ConfigError("run what? Name MODULE:NAME, or a program with --exec: one of the two")
+    if processes and reload:
+        raise ConfigError("--reload: it is for one process; leave --processes out")
     if given and program is None:
         raise ConfigError(f"--{next(iter(given)).replace('_', '-')} goes with --exec, which names a program")
+    log_to_stderr(log_level, log_format(log_form, output))
+    health_at = None if health is None else HealthAt(health, health_host, health_after)
+    above = parent() if processes else None
+    if processes and above is None:
+        raise typer.Exit(Processes(processes, health_at).run())
+    if above is not None:
+        name, instance, health_at = above.name(name), above.name(instance), None
+        tend = tend and above.number == 1
     checked: dict[str, Any] = {
         "name": None if name is None else check_name("--name", name, "id"),
         "instance": None if instance is None else check_name("--instance", instance),
@@ -194,34 +214,44 @@ def run(
             **checked,
         )
 
-    workers: dict[tuple[str, ...], Worker | Options] = {}
-    homes: list[Any] = []
-    for path in handler or [""]:
-        found: list[Worker | Options]
-        match load_handler(path) if path else what:
-            case Queue() | AsyncQueue() as home:
-                check_home(context, home.adeq, home.name, path, url)
-                if traces:
-                    raise ConfigError(f"--traces: {path} has a client; write Adeq.from_url(…, trace=Traces()) there")
-                homes.append(home)
-                found = [options(home.tasks, home.name, home)]
-            case Worker() as worker:
-                check_home(context, worker.adeq, worker.queue.name, path, url)
-                homes.append(worker.queue)
-                found = [worker]
-            case other:
-                found = [options(other, name) for name in queues]
-        for one in found:
-            if workers.setdefault(_place(one), one) is not one:
-                raise ConfigError(f"{path or '--queue'}: another worker of this process has this queue; name each once")
-    if handler and all(isinstance(one, Worker) for one in workers.values()):
-        check_worker_options(context, handler[0])
-    log_to_stderr(log_level, log_format(log_form, output))
-    Process(
-        list(workers.values()),
-        None if health is None else HealthAt(health, health_host, health_after),
-        _tend_at(tend_every, url, homes[0] if homes else None) if tend else None,
-    ).run()
+    with reloading(reload) as source:
+        workers: dict[tuple[str, ...], Worker | Options] = {}
+        homes: list[Any] = []
+        for path in handler or [""]:
+            found: list[Worker | Options]
+            match load_handler(path) if path else what:
+                case Queue() | AsyncQueue() as home:
+                    check_home(context, home.adeq, home.name, path, url)
+                    if traces:
+                        raise ConfigError(
+                            f"--traces: {path} has a client; write Adeq.from_url(…, trace=Traces()) there"
+                        )
+                    homes.append(home)
+                    found = [options(home.tasks, home.name, home)]
+                case Worker() as worker:
+                    check_home(context, worker.adeq, worker.queue.name, path, url)
+                    if above is not None and worker.named:
+                        raise ConfigError(
+                            f"--processes: {path} has a name, which one process can have; leave the name out"
+                        )
+                    homes.append(worker.queue)
+                    found = [worker]
+                case other:
+                    found = [options(other, name) for name in queues]
+            for one in found:
+                if workers.setdefault(_place(one), one) is not one:
+                    raise ConfigError(
+                        f"{path or '--queue'}: another worker of this process has this queue; name each once"
+                    )
+        if handler and all(isinstance(one, Worker) for one in workers.values()):
+            check_worker_options(context, handler[0])
+        Process(
+            list(workers.values()),
+            health_at,
+            _tend_at(tend_every, url, homes[0] if homes else None) if tend else None,
+            above,
+            source,
+        ).run()
 
 
 def _place(worker: Worker | Options) -> tuple[str, ...]:
