@@ -232,7 +232,7 @@ def run(
                     check_home(context, worker.adeq, worker.queue.name, path, url)
                     if above is not None and worker.named:
                         raise ConfigError(
-                            f"--processes: {path} has a name, which one process can have; leave the name out"
+                            f"--processes: {path} has a name, which only one process can have; leave the name out"
                         )
                     homes.append(worker.queue)
                     found = [worker]
@@ -240,9 +240,7 @@ def run(
                     found = [options(other, name) for name in queues]
             for one in found:
                 if workers.setdefault(_place(one), one) is not one:
-                    raise ConfigError(
-                        f"{path or '--queue'}: another worker of this process has this queue; name each once"
-                    )
+                    raise ConfigError(f"{path or '--queue'}: another worker here has this queue; name each once")
         if handler and all(isinstance(one, Worker) for one in workers.values()):
             check_worker_options(context, handler[0])
         Process(
