@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 
 from pyadeq._importing import load
 
-# Module -> its public names. Type checkers read the imports in `pyadeq` and `pyadeq.asyncio`, which must be the same.
+# Module -> its public names. `make gen` writes them into `pyadeq` and `pyadeq.asyncio`, where type checkers read them.
 SHARED = {
     "pyadeq._core.config.flags": "Flag FlagChoice",
     "pyadeq._core.kernel.call": "Call",

@@ -41,6 +41,7 @@ LAYERS = {
     "_renewer": WORKER,
     "_worker": WORKER,
     "_names": PUBLIC,
+    "_exports": PUBLIC,
     "ext": EXT,
 }
 # These have a folder, or a file, for each noun; no noun imports another.

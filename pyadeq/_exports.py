@@ -1,0 +1,71 @@
+"""Generate what type checkers read in `pyadeq` and `pyadeq.asyncio` from the table of `_names`: imports and `__all__`.
+
+python -m pyadeq._exports            write them
+python -m pyadeq._exports --check    exit code 1 if they are not current
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections import defaultdict
+from pathlib import Path
+
+from pyadeq import _names
+
+ROOT = Path(__file__).parent
+WIDTH = 120
+# From the first import for type checkers to the end of `__all__`.
+PART = re.compile(r"^if TYPE_CHECKING:\n.*?^\]\n", re.MULTILINE | re.DOTALL)
+TWINS = {
+    ROOT / "__init__.py": ({"__version__"}, _names.homes("_sync", {})),
+    ROOT / "asyncio.py": (set[str](), _names.homes("_async", _names.WORKER)),
+}
+
+
+def generate(path: Path) -> str:
+    """The text of a module with the names that it has by the table."""
+    more, homes = TWINS[path]
+    by_module = defaultdict[str, list[str]](list)
+    for name, module in homes.items():
+        by_module[module].append(name)
+    imports = "".join(_import(module, sorted(names, key=_in_imports)) for module, names in sorted(by_module.items()))
+    names = "".join(f'    "{name}",\n' for name in sorted({*homes, *more}, key=_in_all))
+    text, found = PART.subn(lambda _: f"if TYPE_CHECKING:\n{imports}\n__all__ = [\n{names}]\n", path.read_text("utf-8"))
+    assert found == 1, f"{path}: the imports for type checkers and __all__ are not where they were"
+    return text
+
+
+def _import(module: str, names: list[str]) -> str:
+    line = f"    from {module} import {', '.join(names)}\n"
+    if len(line) <= WIDTH + 1:
+        return line
+    return f"    from {module} import (\n" + "".join(f"        {name},\n" for name in names) + "    )\n"
+
+
+def _in_all(name: str) -> tuple[bool, str]:
+    """As ruff sorts `__all__`: classes first."""
+    return not name[0].isupper(), name
+
+
+def _in_imports(name: str) -> tuple[bool, str]:
+    """The same for imports, where case does not matter."""
+    return not name[0].isupper(), name.lower()
+
+
+def main(arguments: list[str]) -> int:
+    if arguments not in ([], ["--check"]):
+        print("usage: python -m pyadeq._exports [--check]", file=sys.stderr)
+        return 2
+    texts = {path: generate(path) for path in TWINS}
+    old = [path for path, text in texts.items() if path.read_text("utf-8") != text]
+    for path in old:
+        if arguments:
+            print(f"{path.relative_to(ROOT.parent)} is not current: run `make gen`.", file=sys.stderr)
+        else:
+            path.write_text(texts[path], "utf-8")
+    return 1 if arguments and old else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
