@@ -43,7 +43,7 @@ FENCE = re.compile(r"^```(\w+)?(?: title=\"([^\"]+)\")?(?: (\w+))?\n(.*?)^```$",
 LOG_LINE = re.compile(r"(?<=[^\s])(?=\d{4}-\d\d-\d\dT[\d:.]+Z (?:info|warning|error) )")
 PRINTED = re.compile(r"^\s*print\(.*\)  # (.+)$", re.MULTILINE)
 RUN = {"python", "shell"}
-SHOWN = {"text", "lua", "json", "ini", "toml", "yaml", "javascript", "rust", "go"}
+SHOWN = {"text", "lua", "json", "dockerfile", "ini", "toml", "yaml", "javascript", "rust", "go"}
 # Guides that need what is in the environment of `make test-frameworks` alone, or must run each day.
 IN_FRAMEWORKS = ["guides/django.md", "guides/flask.md"]
 CLIENTS = ("valkey-cli", "redis-cli")

@@ -10,11 +10,23 @@ from pathlib import Path
 import pytest
 
 from pyadeq import Queue
+from tests.integration.deployments import commands
 from tests.integration.workers import Start, Started, get, probe, starting
 from tests.waiting import wait_until
 
 pytestmark = [pytest.mark.any_engine, pytest.mark.slow]
 
+APP = """
+import os
+from pyadeq.asyncio import Adeq
+from work import handle
+
+mail = Adeq.from_url(os.environ["ADEQ_URL"]).queue(os.environ["NAME"])
+
+@mail.task
+async def send(what: str) -> int:
+    return await handle(what)
+"""
 JOBS = """
 import asyncio
 import os
@@ -24,7 +36,7 @@ from pathlib import Path
 Path(f"import-{os.getpid()}").touch()
 
 async def handle(lease):
-    todo = lease.payload
+    todo = lease if isinstance(lease, str) else lease.payload
     if todo == "crash":
         os._exit(7)
     if todo == "orphan":  # its parent, a shell, ends before it
@@ -36,7 +48,7 @@ async def handle(lease):
         await asyncio.sleep(3600)
     return os.getpid()
 """
-COMMANDS = [["--processes", "2"], ["--concurrency", "4"]]
+COMMANDS = [["work:handle", "--processes", "2"], ["work:handle", "--concurrency", "4"], *commands().values()]
 CONTAINED = ["unshare", "--pid", "--fork", "--kill-child", "--mount-proc"]
 
 
@@ -44,6 +56,7 @@ CONTAINED = ["unshare", "--pid", "--fork", "--kill-child", "--mount-proc"]
 def start(tmp_path: Path, url: str, base_name: str) -> Iterator[Start]:
     with starting(tmp_path, url, base_name) as start:
         (tmp_path / "work.py").write_text(JOBS)
+        (tmp_path / "app.py").write_text(APP)
         yield start
 
 
@@ -64,18 +77,28 @@ def first_of(worker: Started, container: list[str]) -> int:
     return children(worker.child.pid)[0] if container else worker.child.pid
 
 
+def quick(command: list[str], *more: str) -> list[str]:
+    """A command of a page, with a short grace time and any free port."""
+    return ["0" if word == "7000" else word for word in command] + list(more)
+
+
+def enqueue(queue: Queue, command: list[str], what: str) -> str:
+    payload = {"what": what} if command[0] == "app:mail" else what
+    return queue.enqueue(payload, kind="send").id
+
+
 def in_use(queue: Queue, workers: int) -> None:
     wait_until(lambda: queue.stats().workers == workers)
 
 
-@pytest.mark.parametrize("command", COMMANDS)
+@pytest.mark.parametrize("command", COMMANDS, ids=" ".join)
 def test_a_signal_ends_it_within_the_grace_time_and_no_task_is_lost(
     start: Start, queue: Queue, container: list[str], tmp_path: Path, command: list[str]
 ) -> None:
-    worker = start("work:handle", *command, "--grace", "2", container=container)
-    count = int(command[1]) if command[0] == "--processes" else 1
+    worker = start(*quick(command, "--grace", "2"), container=container)
+    count = int(command[command.index("--processes") + 1]) if "--processes" in command else 1
     in_use(queue, count)
-    ids = [queue.enqueue(what).id for what in ("gate", "hang", "x", "x")]
+    ids = [enqueue(queue, command, what) for what in ("gate", "hang", "x", "x")]
     wait_until(lambda: (queue.stats().running, queue.stats().finished) == (2, 2))
     os.kill(first_of(worker, container), signal.SIGTERM)
     wait_until(lambda: worker.log.count("stopping: running tasks may finish signal=SIGTERM grace=2s") >= count)
@@ -85,18 +108,18 @@ def test_a_signal_ends_it_within_the_grace_time_and_no_task_is_lost(
     assert (get(queue, ids[1]).attempts, queue.stats().workers) == (0, 0)
 
 
-@pytest.mark.parametrize("command", COMMANDS)
+@pytest.mark.parametrize("command", COMMANDS, ids=" ".join)
 def test_tasks_of_a_killed_command_are_taken_again(
     start: Start, queue: Queue, container: list[str], command: list[str]
 ) -> None:
-    worker = start("work:handle", *command, "--lease", "1", container=container)
-    id = queue.enqueue("hang").id
+    worker = start(*quick(command, "--lease", "1"), container=container)
+    id = enqueue(queue, command, "hang")
     wait_until(lambda: get(queue, id).state == "running")
     os.kill(first_of(worker, container), signal.SIGKILL)
     worker.ended()
-    if command[0] == "--processes" and not container:
+    if "--processes" in command and not container:
         wait_until(lambda: "the supervisor has ended: stopping" in worker.log)
-    start("work:handle", "--name", "heir")
+    start(command[0], "--name", "heir")
     wait_until(lambda: get(queue, id).worker == "heir")
 
 

@@ -1,0 +1,25 @@
+"""The files of the page on deployment: systemd accepts the unit, and its commands are those that a test runs."""
+
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from tests.integration.deployments import commands, files
+
+pytestmark = pytest.mark.any_engine
+
+
+def test_the_commands_are_found() -> None:
+    assert set(commands()) == {"adeq-mail.service", "Containerfile", "deployment.yaml"}
+    assert all(command[0] == "app:mail" for command in commands().values())
+
+
+@pytest.mark.skipif(not shutil.which("systemd-analyze"), reason="systemd-analyze is not on the PATH")
+def test_systemd_accepts_the_unit(tmp_path: Path) -> None:
+    unit = tmp_path / "adeq-mail.service"
+    unit.write_text(files()[unit.name].replace("/srv/app/.venv/bin/adeq", "/bin/true"))
+    command = ["systemd-analyze", "verify", "--man=no", "--recursive-errors=no", str(unit)]
+    ended = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert (ended.returncode, [line for line in ended.stderr.splitlines() if unit.name in line]) == (0, [])
