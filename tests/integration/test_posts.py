@@ -14,6 +14,7 @@ from pyadeq import Adeq, Task, TaskFailed
 from pyadeq.access import acl_rules
 from pyadeq.asyncio import Adeq as AsyncAdeq
 from pyadeq.embedded import EmbeddedServer
+from pyadeq.errors import WaitTimeout
 from pyadeq.ext.posts import Forwarder, Poster, Posts, serve
 from pyadeq.ext.posts.content import of_change
 from pyadeq.ext.posts.endpoints import QUEUE, read_endpoint
@@ -154,6 +155,12 @@ async def test_tiers_and_codecs_come_first(url: str, base_name: str, client: Ade
         codec = Encrypted([new_key()])
         with Adeq.from_url(url, prefix=base_name, codec=codec) as sealing:
             fail(sealing, "sealed", error="secret")
+            with pytest.raises(WaitTimeout):
+                Posts(sealing).test("ops", wait=0.01)
+            (asked,) = client.queue(QUEUE).iterate("ready")
+            found = client.queue(QUEUE).get(asked.id)
+            assert found
+            assert found.payload == {"post": "test"}, "any service can read it"
         for one in (aio, AsyncAdeq.from_url(url, prefix=base_name, codec=codec)):
             await send(client, one, receiver, first_about("sealed"))
             assert (said(receiver, "first")[-1]["error"], said(receiver, "first")[-1]["payload"]) == (None, None)

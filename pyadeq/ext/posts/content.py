@@ -13,6 +13,7 @@ from pyadeq import tiers
 from pyadeq.ext.change_text import title_of
 from pyadeq.ext.posts.endpoints import About, Endpoint
 from pyadeq.ext.posts.groups import Group, Happened, Message
+from pyadeq.ext.posts.happened import MOST
 from pyadeq.models.change import Change
 from pyadeq.models.queue import TaskView
 
@@ -166,7 +167,7 @@ def _segment(text: str) -> str:
 
 
 def _count(number: int, what: str) -> str:
-    return f"{number:,} {what}{'' if number == 1 else 's'}"
+    return f"{number:,}{'+' if number >= MOST else ''} {what}{'' if number == 1 else 's'}"
 
 
 def ids_of(found: Sequence[Happened]) -> Text:

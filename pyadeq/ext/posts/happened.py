@@ -44,8 +44,8 @@ async def in_period(adeq: Adeq, group: Group, since: float, until: float) -> lis
             async for one in dead_tasks(queue, since, until, kind=group.kind, reason=group.reason):
                 if (made := of_task(group.stream, one)).group == group:
                     found.append(made)
-                if len(found) >= MOST:
-                    break
+                if len(found) == MOST:
+                    return found
     else:
         events = [one async for one in events_between(adeq, group.stream, since, until)]
         found = [one for one in await of_events(adeq, group.stream, events) if one.group == group]

@@ -8,6 +8,7 @@ from pyadeq import Adeq, ConfigConflict
 from pyadeq.errors import AdeqError, ConfigError
 from pyadeq.ext.outgoing.addresses import Allowed, check_url
 from pyadeq.ext.outgoing.patterns import check_id
+from pyadeq.ext.outgoing.plain import without_codec
 from pyadeq.ext.outgoing.times import server_time
 from pyadeq.ext.posts.endpoints import NAMESPACE, QUEUE, Endpoint, Service, is_url, new_endpoint, read_endpoint
 from pyadeq.ext.posts.groups import task
@@ -68,9 +69,10 @@ class Posts:
         """
         self._known(id)
         made = task(id, f"post:{id}:test:{new_ulid()}", post="test")
-        _, outcome = self._adeq.queue(QUEUE).run_to_end(
-            made.payload, id=made.id, kind=made.kind, user=id, priority=made.priority, max_attempts=1, wait=wait
-        )
+        with without_codec(self._adeq) as plain:
+            _, outcome = plain.queue(QUEUE).run_to_end(
+                made.payload, id=made.id, kind=made.kind, user=id, priority=made.priority, max_attempts=1, wait=wait
+            )
         return outcome
 
     def _known(self, id: str) -> None:

@@ -6,6 +6,7 @@ from typing import Any
 
 from pyadeq.asyncio import Adeq
 from pyadeq.ext.outgoing.follower import FIND
+from pyadeq.ext.outgoing.plain import aio_without_codec
 from pyadeq.ext.outgoing.service import run_service
 from pyadeq.ext.posts.delivery import CONCURRENCY, Poster
 from pyadeq.ext.posts.forwarder import Forwarder
@@ -19,5 +20,5 @@ async def serve(
     concurrency: posts at a time. find: seconds between two looks for new queues and so on. options: those of Poster.
     Any number of processes may do it. Each may be killed at any time: nothing is lost.
     """
-    async with Poster(adeq, **options) as poster:
-        await run_service(poster.worker(concurrency=concurrency), Forwarder(adeq, find=find), signals=signals)
+    async with aio_without_codec(adeq) as plain, Poster(plain, **options) as poster:
+        await run_service(poster.worker(concurrency=concurrency), Forwarder(plain, find=find), signals=signals)
