@@ -15,6 +15,8 @@ from pyadeq.ext.demo.scene import CHANGE, ODD, RATES, REALM
 from pyadeq.ext.server.api.bulk_runs import NAMESPACE, Stored
 from pyadeq.ext.server.application import BOARD
 from pyadeq.ext.server.paths import segment
+from pyadeq.ext.webhooks import Webhooks
+from pyadeq.ext.webhooks.endpoints import QUEUE
 
 BULK: Final = "retried"
 """A bulk that has ended."""
@@ -46,6 +48,8 @@ SCREENS: Final = {
     "/changes": "/changes",
     "/changes/{domain}": "/changes/infra",
     "/changes/{domain}/{id}": f"/changes/infra/{CHANGE}",
+    "/webhooks": "/webhooks",
+    "/webhooks/{endpoint}": "/webhooks/orders",
     "/tokens": "/tokens",
     "/configs": "/configs",
     "/configs/{namespace}": "/configs/flags",
@@ -82,6 +86,30 @@ def fill(adeq: Adeq) -> None:
     bulk = Stored(id=BULK, queue="mail", verb="retry", filter={}, actor="ann", created=time() - 2, owner="")
     bulk = bulk.model_copy(update={"matched": 7, "changed": 6, "skipped": 1}).with_end("done")
     adeq.config(NAMESPACE).set(BULK, bulk.model_dump_json().encode())
+    hooks(adeq)
+
+
+def hooks(adeq: Adeq) -> None:
+    """Two endpoints, one of them with messages that were delivered, have failed and are to be tried again."""
+    webhooks = Webhooks(adeq)
+    for id in ("orders", "audit"):
+        webhooks.add(id, "https://1.1.1.1/hook", secret="env:HOOK_SECRET", events=["task.*"])
+    webhooks.disable("audit", why="the receiver has answered 410 Gone")
+    queue = adeq.queue(QUEUE)
+    for number in range(3):
+        payload = {
+            "type": "task.dead",
+            "at": time(),
+            "stream": "queue:mail",
+            "seq": f"{number}-0",
+            "ids": ["invoice-7"],
+        }
+        queue.enqueue(payload, id=f"wh:orders:mail:{number}-0", user="orders", max_attempts=10)
+        (lease,) = queue.claim(limit=1)
+        if number:
+            queue.fail(lease, "the receiver has answered 500", reason="http_500", retryable=number > 1, delay=3000)
+        else:
+            queue.ack(lease, {"status": 204})
 
 
 def routes() -> Iterator[str]:

@@ -61,6 +61,7 @@ from pyadeq.ext.server.board import (
     workers,
 )
 from pyadeq.ext.server.board import inbox as inbox_page
+from pyadeq.ext.server.board import webhooks as webhooks_page
 from pyadeq.ext.server.board.logins import Logins
 from pyadeq.ext.server.board.looks import Looks
 from pyadeq.ext.server.bodies import Bodies
@@ -94,6 +95,7 @@ BOARD = (
     enqueue,
     dead,
     config,
+    webhooks_page,
 )
 
 

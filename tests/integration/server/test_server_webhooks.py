@@ -187,3 +187,74 @@ async def test_a_made_secret_is_shown_once_and_messages_are_replayed(adeq: Adeq,
 async def _is_over(http: AsyncClient) -> bool:
     found = ok(await http.get(f"{HOOKS}/orders/messages"))["items"]
     return all(one["state"] == "completed" for one in found)
+
+
+async def test_the_board_shows_and_changes_what_one_manages(adeq: Adeq, http: AsyncClient, asking: Ask) -> None:
+    form = {"url": "https://1.1.1.1/<b>", "events:list": "task.*", "streams:list": "queue:mail-1"}
+    made = await http.post("/webhooks", data={**form, "id": "orders", "secret": "env:HOOK_SECRET"})
+    assert (made.status_code, "env:HOOK_SECRET" in made.text) == (201, True)
+    taken = await http.post("/webhooks", data={**form, "id": "orders", "secret": "env:HOOK_SECRET"})
+    assert taken.status_code == 412
+    assert "no codec" in (await http.post("/webhooks", data={**form, "id": "new"})).text
+    listed = (await http.get("/webhooks")).text
+    assert 'data-id="orders"' in listed
+    assert (MARKUP in listed, "&lt;b&gt;" in listed) == (False, True)
+    payload = {"type": "task.dead", "at": 1.0, "stream": "queue:mail-1", "seq": "1-0", "ids": [MARKUP]}
+    for id, stream in (("wh:orders:x:1-0", "queue:mail-1"), ("wh:orders:y:1-0", "queue:other")):
+        await adeq.queue("adeq-webhooks").enqueue({**payload, "stream": stream}, id=id, user="orders")
+        (lease,) = await adeq.queue("adeq-webhooks").claim(limit=1)
+        await adeq.queue("adeq-webhooks").fail(lease, MARKUP, reason="http_500", retryable=False)
+    page = (await http.get("/webhooks/orders")).text
+    assert MARKUP not in page
+    assert ('data-id="wh:orders:x:1-0"' in page, "wh:orders:y:1-0" in page) == (True, False), "of a stream it has not"
+    act = "/do/v1/webhooks/orders"
+    version = ok(await http.get(f"{HOOKS}/orders"))["version"]
+    change = {
+        **form,
+        "events:list": "task.dead",
+        "_method": "PUT",
+        "_match": f"v{version}",
+        "_next": "/webhooks/orders",
+    }
+    few = asking(WEBHOOKS, "queue.observe", names=("mail-*",))
+    reader = asking("observer")
+    assert (await reader.get("/webhooks")).status_code == 403
+    assert 'href="/webhooks"' not in (await reader.get("/")).text
+    assert (await reader.post(act, data=change)).status_code == 403
+    assert (await few.post(act, data=change)).status_code == 303
+    assert (await few.post(act, data=change)).status_code == 412, "the page is old"
+    assert ok(await http.get(f"{HOOKS}/orders"))["events"] == ["task.dead"]
+    assert (
+        await few.post(f"{act}/messages/wh%3Aorders%3Ax%3A1-0:replay", data={"_next": "/webhooks"})
+    ).status_code == 303
+    assert (
+        await few.post(f"{act}/messages/wh%3Aorders%3Ay%3A1-0:replay", data={"_next": "/webhooks"})
+    ).status_code == 404
+    assert (await few.post(f"{act}:disable", data={"_next": "/webhooks/orders"})).status_code == 303
+    page = (await few.get("/webhooks/orders")).text
+    assert "switched off by" in page
+    assert ":test" not in page
+    rotated = await http.post("/webhooks/orders/rotate", data={"secret": "env:NEXT"})
+    assert "env:NEXT" in rotated.text
+    assert (await http.get("/webhooks/none")).status_code == 404
+    gone = await few.post(act, data={"_method": "DELETE", "_next": "/webhooks"})
+    assert gone.headers["location"] == "/webhooks"
+    assert "There is no endpoint" in (await http.get("/webhooks")).text
+
+
+async def test_the_board_shows_a_made_secret_once(url: str, base_name: str) -> None:
+    async def anybody(_: Any) -> Principal:
+        return everything("ann")
+
+    async with Adeq.from_url(url, prefix=base_name, codec=Encrypted([new_key()])) as sealing:
+        transport = ASGITransport(app(sealing, authenticate=anybody, unmarked=True))
+        async with AsyncClient(transport=transport, base_url="http://service") as http:
+            form = {"id": "orders", "url": "https://1.1.1.1/", "events:list": "task.*", "streams:list": "queue:*"}
+            made = await http.post("/webhooks", data=form)
+            assert "whsec_" in made.text
+            assert "no-store" in made.headers["cache-control"]
+            for path in ("/webhooks", "/webhooks/orders"):
+                assert "whsec_" not in (await http.get(path)).text
+            rotated = await http.post("/webhooks/orders/rotate", data={"secret": ""})
+            assert "whsec_" in rotated.text
+            assert rotated.text != made.text

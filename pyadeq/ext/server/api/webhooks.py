@@ -261,6 +261,8 @@ async def put(
         response.status_code = 201
     else:
         await manager.find(id)
+        if expect is not None and expect != known.version:
+            raise ConfigConflict({id: known.version})
         if new.secret is not None:
             raise Refused(400, "BAD_REQUEST", "#/secret: only a new endpoint has it; rotate this one")
         await manager.webhooks.change(id, expect=expect, actor=who, **settings)

@@ -19,7 +19,7 @@ from pyadeq.errors import AdeqError
 from pyadeq.ext.server.board import charts, words
 from pyadeq.ext.server.paths import segment
 from pyadeq.ext.server.problems import Refused, refused_of
-from pyadeq.ext.server.rights import MANAGE, Principal
+from pyadeq.ext.server.rights import MANAGE, WEBHOOKS, Principal
 
 HERE: Final = Path(__file__).parent
 POLICY: Final = (
@@ -47,6 +47,7 @@ NAV: Final = (
     ("Sessions", "sessions", "session.observe"),
     ("Rates", "rates", "rate.observe"),
     ("Configs", "configs", "config.observe"),
+    ("Webhooks", "webhooks", WEBHOOKS),
     ("Tokens", "tokens", MANAGE),
 )
 """Title and path of the pages that each page links to, for those who have the right somewhere."""
