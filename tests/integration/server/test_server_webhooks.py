@@ -234,7 +234,7 @@ async def test_the_board_shows_and_changes_what_one_manages(adeq: Adeq, http: As
     page = (await few.get("/webhooks/orders")).text
     assert "switched off by" in page
     assert ":test" not in page
-    rotated = await http.post("/webhooks/orders/rotate", data={"secret": "env:NEXT"})
+    rotated = await http.post("/webhooks/orders", data={"secret": "env:NEXT"})
     assert "env:NEXT" in rotated.text
     assert (await http.get("/webhooks/none")).status_code == 404
     gone = await few.post(act, data={"_method": "DELETE", "_next": "/webhooks"})
@@ -255,6 +255,6 @@ async def test_the_board_shows_a_made_secret_once(url: str, base_name: str) -> N
             assert "no-store" in made.headers["cache-control"]
             for path in ("/webhooks", "/webhooks/orders"):
                 assert "whsec_" not in (await http.get(path)).text
-            rotated = await http.post("/webhooks/orders/rotate", data={"secret": ""})
+            rotated = await http.post("/webhooks/orders", data={"secret": ""})
             assert "whsec_" in rotated.text
             assert rotated.text != made.text

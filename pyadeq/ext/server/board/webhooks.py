@@ -76,7 +76,7 @@ async def add(request: Request) -> Response:
     return await _shown(request, status, body, back="/webhooks")
 
 
-@router.post("/webhooks/{endpoint:adeq_segment}/rotate")
+@router.post("/webhooks/{endpoint:adeq_segment}")
 async def rotate(request: Request, id: Id) -> Response:
     """Rotate the secret by the API, and show a new one."""
     fields, at = typed(await read_form(request)), f"/webhooks/{segment(id)}"
