@@ -45,7 +45,7 @@ PRINTED = re.compile(r"^\s*print\(.*\)  # (.+)$", re.MULTILINE)
 RUN = {"python", "shell"}
 SHOWN = {"text", "lua", "json", "dockerfile", "ini", "toml", "yaml", "javascript", "rust", "go"}
 # Guides that need what is in the environment of `make test-frameworks` alone, or must run each day.
-IN_FRAMEWORKS = ["guides/django.md", "guides/fastapi.md", "guides/flask.md"]
+IN_FRAMEWORKS = ["guides/django.md", "guides/fastapi.md", "guides/flask.md", "guides/langgraph.md"]
 CLIENTS = ("valkey-cli", "redis-cli")
 TOOLS = {"valkey-cli": CLIENTS, "redis-cli": CLIENTS, "jq": ("jq",), "openssl": ("openssl",)}
 ANYTHING = "…"
