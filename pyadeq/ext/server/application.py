@@ -65,6 +65,7 @@ from pyadeq.ext.server.board import webhooks as webhooks_page
 from pyadeq.ext.server.board.logins import Logins
 from pyadeq.ext.server.board.looks import Looks
 from pyadeq.ext.server.bodies import Bodies
+from pyadeq.ext.server.buckets import RateHeaders
 from pyadeq.ext.server.gate import Authenticate, Gate
 from pyadeq.ext.server.guard import Guard
 from pyadeq.ext.server.paths import RawPaths, checked_root_path
@@ -187,6 +188,7 @@ def app(
         service.state.looks = Looks(gate)
         service.router.routes.extend(_routes(True))
     answer_with_problems(service)
+    service.add_middleware(RateHeaders)
     service.add_middleware(RawPaths)
     service.add_middleware(Bodies)
     service.add_middleware(Guard, hosts=hosts, unmarked=unmarked)  # the outermost: it sees each request first

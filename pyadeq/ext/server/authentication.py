@@ -13,7 +13,7 @@ from fastapi import Request
 from pyadeq.asyncio import Adeq
 from pyadeq.errors import ConfigError
 from pyadeq.ext.server.attempts import Attempts, address_of
-from pyadeq.ext.server.buckets import Buckets
+from pyadeq.ext.server.buckets import LEFT, Buckets
 from pyadeq.ext.server.gate import Authenticate
 from pyadeq.ext.server.problems import Refused
 from pyadeq.ext.server.rights import Principal, Scope
@@ -87,10 +87,11 @@ class Tokens:
 
     def _count(self, request: Request, id: str, token: Token) -> None:
         """Count a request, once, also if it asks again later, as a stream of events does. Refused if it is too many."""
-        if token.rate is None or getattr(request.state, "counted", False):
+        if token.rate is None or hasattr(request.state, LEFT):
             return
-        request.state.counted = True
-        if wait := self._buckets.wait(id, token.rate):
+        wait = self._buckets.wait(id, token.rate)
+        setattr(request.state, LEFT, self._buckets.headers(id, token.rate))
+        if wait:
             detail = f"this token may make {token.rate.limit:,} requests in {token.rate.period:g} s"
             raise Refused(429, "TOO_MANY_REQUESTS", detail, headers={"Retry-After": str(wait)}, retryable=True)
 

@@ -11,11 +11,17 @@ from math import ceil
 from time import monotonic
 from typing import TYPE_CHECKING, Final
 
+from starlette.datastructures import MutableHeaders
+
 if TYPE_CHECKING:
+    from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
     from pyadeq.ext.server.tokens import Rate
 
 MOST_KEYS: Final = 10_000
 """Tokens whose requests are counted. The one that was used longest ago is forgotten."""
+LEFT: Final = "rate_headers"
+"""In the state of a request: the headers for its answer."""
 
 
 class Buckets:
@@ -36,3 +42,33 @@ class Buckets:
         if len(self._full_at) > MOST_KEYS:
             self._full_at.popitem(last=False)
         return 0
+
+    def headers(self, key: str, rate: Rate) -> dict[str, str]:
+        """What is left of the rate, as draft-ietf-httpapi-ratelimit-headers says it: t is when all of it is there."""
+        owed = max(self._full_at.get(key, 0.0) - self._clock(), 0.0)
+        left = int((rate.period - owed) * rate.limit / rate.period + 1e-6)
+        return {
+            "RateLimit-Policy": f'"token";q={rate.limit};w={ceil(rate.period)}',
+            "RateLimit": f'"token";r={left};t={ceil(owed)}',
+        }
+
+
+class RateHeaders:
+    """Adds these headers to the answer of each request that was counted."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serve a request."""
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        state = scope.setdefault("state", {})
+
+        async def with_headers(message: Message) -> None:
+            if message["type"] == "http.response.start" and (found := state.get(LEFT)):
+                MutableHeaders(scope=message).update(found)
+            await send(message)
+
+        await self._app(scope, receive, with_headers)

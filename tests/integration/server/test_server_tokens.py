@@ -378,8 +378,13 @@ def test_tombstones_stay_until_the_token_would_have_expired() -> None:
 async def test_a_token_has_its_rate_and_others_have_theirs(service: Service) -> None:
     limited, other = await service.make(rate=(2, 3600)), await service.make()
     await service.adeq.queue("mail").enqueue(1)
-    assert [(await service.get(limited)).status_code for _ in range(2)] == [200, 200]
+    first, last = [await service.get(limited) for _ in range(2)]
+    assert (first.status_code, last.status_code) == (200, 200)
     refused = await service.get(limited)
+    left = [(one.headers["ratelimit-policy"], one.headers["ratelimit"]) for one in (first, last, refused)]
+    assert {policy for policy, _ in left} == {'"token";q=2;w=3600'}
+    assert [rest for _, rest in left] == ['"token";r=1;t=1800', '"token";r=0;t=3600', '"token";r=0;t=3600']
+    assert "ratelimit" not in (await service.get(other)).headers
     assert (refused.status_code, refused.json()["code"]) == (429, "TOO_MANY_REQUESTS")
     assert (refused.json()["retryable"], int(refused.headers["retry-after"])) == (True, 1800)
     assert (await service.get(limited, "/v1/queues/none/stats")).status_code == 429, "nothing is told before"
@@ -399,6 +404,8 @@ def test_a_rate_is_an_even_flow_after_one_period_at_once() -> None:
     assert buckets.wait("b", rate) == 0
     slow = Rate(limit=1, period=60)
     assert (buckets.wait("c", slow), buckets.wait("c", slow)) == (0, 60)
+    left = [buckets.headers(key, rate)["RateLimit"] for key in "abx"]
+    assert left == ['"token";r=0;t=5', '"token";r=9;t=1', '"token";r=10;t=0']
 
 
 def test_only_so_many_flows_are_remembered(monkeypatch: pytest.MonkeyPatch) -> None:
