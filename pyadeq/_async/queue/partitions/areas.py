@@ -280,6 +280,15 @@ class PartitionedAdmin(PartitionedArea):
     drain = each("admin", QueueAdmin.drain)
     resume = each("admin", QueueAdmin.resume)
     snapshot = each("admin", QueueAdmin.snapshot, any)
+    purge = total(
+        "admin",
+        QueueAdmin.purge,
+        sum,
+        """Delete the waiting tasks of all partitions and their idempotency keys; see `Queue.purge`. Returns how many.
+
+        progress: called with the number of tasks deleted so far in each partition, one partition after the other.
+        """,
+    )
 
     async def migrate(self, *, force: bool = False, progress: Callable[[int], object] | None = None) -> Migration:
         """Convert the stored data of every partition to the layout of this release; see `Queue.migrate`."""

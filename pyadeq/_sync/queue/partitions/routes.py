@@ -44,7 +44,6 @@ ABSENT = {
     "leases.progress_many": _WORKER,
     "leases.release_many": "`release`, one by one",
     "leases.snooze_many": "`snooze`, one by one",
-    "admin.purge": _OF_ONE,
     "admin.trim": _OF_ONE,
     "admin.promote": _OF_ONE,
     "admin.expire": _OF_ONE,

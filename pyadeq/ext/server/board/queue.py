@@ -8,7 +8,7 @@ from typing import Annotated, Final, Literal
 from fastapi import Request, Response
 from markupsafe import Markup
 
-from pyadeq.asyncio import HistoryPoint, Mark, Queue, QueueOverview, Settings
+from pyadeq.asyncio import HistoryPoint, Mark, QueueOverview, Settings
 from pyadeq.ext.server.board import charts
 from pyadeq.ext.server.board.dead import counted
 from pyadeq.ext.server.board.looks import Looks
@@ -63,7 +63,6 @@ async def queue(
         lanes=_lanes(now),
         groups=groups,
         settings=_facts(settings),
-        may_purge=isinstance(access.found, Queue),  # with partitions, there is no such operation
     )
 
 
