@@ -20,7 +20,8 @@ from pyadeq.ext.server.api import (
     bulks,
     changes,
     configs,
-    events,
+    event_groups,
+    event_streams,
     inbox,
     load,
     locks,
@@ -28,6 +29,7 @@ from pyadeq.ext.server.api import (
     queues,
     rates,
     sessions,
+    task_events,
     tasks,
     tokens,
     webhooks,
@@ -72,7 +74,24 @@ from pyadeq.ext.server.paths import RawPaths, checked_root_path
 from pyadeq.ext.server.problems import MEDIA_TYPE, answer_with_problems
 from pyadeq.ext.server.reads import ask
 
-API = (tasks, queues, bulks, load, work, locks, changes, sessions, rates, configs, tokens, webhooks, events, names)
+API = (
+    tasks,
+    task_events,
+    queues,
+    bulks,
+    load,
+    work,
+    locks,
+    changes,
+    sessions,
+    rates,
+    configs,
+    tokens,
+    webhooks,
+    event_streams,
+    event_groups,
+    names,
+)
 """The paths of tasks are asked most, so they are compared first."""
 BOARD = (
     files,

@@ -13,8 +13,7 @@ from httpx import AsyncClient, Limits
 
 from pyadeq.asyncio import Adeq
 from pyadeq.ext.server import Principal, Scope, everything, gate, rights_of
-from pyadeq.ext.server.api import events as server_events
-from pyadeq.ext.server.api import live
+from pyadeq.ext.server.api import event_access, event_streams, live
 from tests.integration.server.conftest import Ask
 from tests.integration.server.serving import served
 
@@ -141,7 +140,7 @@ async def test_types_and_ids_are_filtered(adeq: Adeq, http: AsyncClient) -> None
 
 
 async def test_a_quiet_stream_says_where_it_is(adeq: Adeq, http: AsyncClient, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(server_events, "PING", 0.1)
+    monkeypatch.setattr(event_streams, "PING", 0.1)
     queue = adeq.queue("mail")
     await queue.enqueue(1, id="a")
     async with http.stream("GET", EVENTS, params={"types": "none", "after": "0-0"}) as answer:
@@ -245,15 +244,15 @@ async def test_a_slow_reader_is_dropped_and_can_go_on(
 async def test_a_client_that_takes_nothing_is_cut_off(
     url: str, base_name: str, adeq: Adeq, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(server_events, "SLOW", 0.2)
+    monkeypatch.setattr(event_streams, "SLOW", 0.2)
     cut = asyncio.Event()
-    closing = server_events.LiveResponse.stream_response
+    closing = event_streams.LiveResponse.stream_response
 
     async def noted(self: Any, send: Any) -> None:
         await closing(self, send)
         cut.set()
 
-    monkeypatch.setattr(server_events.LiveResponse, "stream_response", noted)
+    monkeypatch.setattr(event_streams.LiveResponse, "stream_response", noted)
     await adeq.queue("mail").enqueue(1, id="t0")
     there = await write_much(adeq, 300)
     async with served(url, base_name) as address, stuck(address, "?after=0-0") as (reader, transport):
@@ -319,7 +318,7 @@ async def people(url: str, base_name: str) -> AsyncIterator[tuple[AsyncClient, d
 async def test_a_stream_ends_when_the_rights_of_its_reader_end(
     adeq: Adeq, people: tuple[AsyncClient, dict[str, Principal]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(server_events, "ASK", 0.2)
+    monkeypatch.setattr(event_streams, "ASK", 0.2)
     http, known = people
     queue = adeq.queue("mail")
     await queue.enqueue(1, id="a")
@@ -338,7 +337,7 @@ async def test_a_stream_ends_when_the_rights_of_its_reader_end(
 
 
 async def test_it_is_asked_twice_in_ten_seconds() -> None:
-    assert 2 * server_events.ASK <= 10
+    assert 2 * event_streams.ASK <= 10
 
 
 @pytest.mark.parametrize(
@@ -438,7 +437,7 @@ async def test_a_gap_is_one_of_a_partition(adeq: Adeq, http: AsyncClient) -> Non
 async def test_a_reader_comes_again_when_there_are_new_partitions(
     adeq: Adeq, http: AsyncClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(server_events, "ASK", 0.05)
+    monkeypatch.setattr(event_streams, "ASK", 0.05)
     monkeypatch.setattr(gate, "KNOWN_FOR", 0.0)
     await adeq.queue("mail").enqueue(1, id="first")
     async with reading(http, "0-0", types="task.*") as reader:
@@ -458,7 +457,7 @@ async def test_a_reader_comes_again_when_there_are_new_partitions(
 async def test_too_many_partitions_are_read_one_by_one(
     adeq: Adeq, http: AsyncClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(server_events, "MOST_MERGED", 2)
+    monkeypatch.setattr(event_access, "MOST_MERGED", 2)
     _, tags = await partitioned(adeq, 2)
     refused = await http.get(EVENTS)
     assert refused.status_code == 400

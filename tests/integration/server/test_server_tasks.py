@@ -12,6 +12,7 @@ from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanE
 from pyadeq.asyncio import Adeq, Task
 from pyadeq.ext.otel import Traces
 from pyadeq.ext.server import Principal, app, everything
+from pyadeq.ext.server.api import task_events
 from tests.integration.server.conftest import Ask
 
 pytestmark = pytest.mark.any_engine
@@ -52,6 +53,42 @@ async def test_a_delayed_task_is_run_now_and_others_are_not(adeq: Adeq, http: As
     assert (refused.status_code, refused.json()["code"]) == (409, "NOT_DELAYED")
     assert "is ready" in refused.json()["detail"]
     assert (await http.post(f"{TASKS}/none:run-now")).status_code == 404
+
+
+async def test_the_events_of_a_task_are_those_that_are_still_stored(
+    adeq: Adeq, http: AsyncClient, asking: Ask, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(task_events, "PAGE", 2)
+    queue = adeq.queue("mail")
+    await queue.enqueue_many([Task(payload=1, id=id, user=id[0], tier="restricted") for id in ("a/1", "b/1")])
+    for lease in await queue.claim(limit=2):
+        await queue.fail(lease, f"secret {lease.id}", retryable=False)
+    at = f"{TASKS}/a%2F1/events"
+    own = (await asking("queue.observe", user="a").get(at)).json()
+    assert [one["event"] for one in own["items"]] == ["task.enqueued", "task.claimed", "task.dead"]
+    assert own["complete"] is True
+    assert {id for one in own["items"] for id in one["ids"]} == {"a/1"}
+    assert "b/1" not in str(own)
+    assert "secret" not in str(own), "the tier hides errors"
+    assert (await asking("queue.observe", user="b").get(at)).status_code == 404
+    assert (await asking("queue.produce").get(at)).status_code == 403
+    few = (await http.get(at, params={"most": 2})).json()
+    assert (len(few["items"]), few["looked"], few["complete"]) == (1, 2, False)
+    assert (await http.get(at, params={"most": 10_001})).status_code == 400
+    await adeq.client.xtrim(f"{queue.base}:events", maxlen=1, approximate=False)
+    late = (await http.get(at)).json()
+    assert (late["looked"], late["complete"]) == (1, False)
+    assert len(late["items"]) <= 1
+
+
+async def test_the_events_of_a_task_are_in_its_partition(adeq: Adeq, http: AsyncClient) -> None:
+    await adeq.queue("mail").enqueue(1, id="old")
+    parts = adeq.partitioned("mail")
+    await parts.repartition(2)
+    receipt = await parts.enqueue(1)
+    for id in ("old", receipt.id):
+        found = (await http.get(f"{TASKS}/{id}/events")).json()
+        assert ([one["event"] for one in found["items"]], found["complete"]) == (["task.enqueued"], True)
 
 
 @pytest.mark.parametrize("id", ["a/b", "a%2Fb:cancel", "..", "x+y@z", "a:cancel"])

@@ -14,6 +14,7 @@ from starlette.responses import RedirectResponse
 from pyadeq import tiers
 from pyadeq.asyncio import LogLine, Queue, TaskRun, TaskView
 from pyadeq.ext.server.api import tasks as api
+from pyadeq.ext.server.api.task_events import TaskEvents, events_of
 from pyadeq.ext.server.board.charts import states
 from pyadeq.ext.server.board.looks import Looks
 from pyadeq.ext.server.board.page import pages, render, url
@@ -33,6 +34,9 @@ WORDS: Final[dict[tiers.What, str]] = {
 }
 """What a tier may hide, for people."""
 _TRACE: Final = re.compile(r"[0-9a-f]{2}-([0-9a-f]{32})-([0-9a-f]{16})-[0-9a-f]{2}")
+EVENTS_FOR: Final = 10.0
+"""Seconds for which the events of a task are remembered: they are looked for in those of the queue."""
+MOST_EVENTS: Final = 1000
 
 router = pages()
 
@@ -91,6 +95,11 @@ async def _page(request: Request, access: Access, found: TaskView, *, revealed: 
     looks: Looks = request.app.state.looks
     key = ("around", access.name, access.scope.user, found.id)
     around: Around = await looks.shared(key, SEEN_FOR, lambda: _around(access, found))
+    events: TaskEvents = await looks.shared(
+        ("events", access.name, access.scope.user, found.id, revealed, found.state, found.deliveries),
+        EVENTS_FOR,
+        lambda: events_of(access, found, MOST_EVENTS, revealed),
+    )
     task = found if revealed else tiers.shown(found)
     hidden = () if revealed else tiers.hidden(found.tier)
     runs = around.runs
@@ -112,6 +121,7 @@ async def _page(request: Request, access: Access, found: TaskView, *, revealed: 
         runs=runs,
         log=around.log if revealed or tiers.may_show(found.tier, "content") else [],
         around=around,
+        events=events,
         trace=trace_url(task),
         open=found.state in ("ready", "delayed", "blocked", "running", "stalled"),
     )

@@ -1,0 +1,111 @@
+"""Whose events one may see: of which object, of which partitions, and with which role.
+
+Events say what has happened to which task, change, session and so on, and never their contents; see `pyadeq.tiers`.
+They do not say whose a task is. So a scope of one user may see only those of single tasks; see `task_events`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Annotated, Any, Final
+
+from fastapi import Depends, Path, Request
+
+from pyadeq import library
+from pyadeq.asyncio import Events, PartitionedQueue
+from pyadeq.ext.server.gate import OWN, Gate, missing
+from pyadeq.ext.server.problems import Refused
+from pyadeq.ext.server.rights import REVEAL, Principal
+
+MOST_MERGED: Final = 32
+"""Partitions whose events one stream may have. Each costs the process a connection to the server."""
+WHOLE: Final = "-"
+"""The tag of the stream without partitions."""
+
+
+@dataclass(frozen=True)
+class Reading:
+    """Access to the events of one of a noun, or of one of its partitions. noun, name: as in the path.
+
+    streams: by the tags of their partitions; several only where they may be merged.
+    """
+
+    gate: Gate
+    noun: str
+    name: str
+    principal: Principal
+    streams: dict[str, Events]
+
+    @property
+    def events(self) -> Events:
+        """Those of the only stream."""
+        (found,) = self.streams.values()
+        return found
+
+    @property
+    def reveals(self) -> bool:
+        """Whether what tiers hide may be shown."""
+        own = self.name.partition("/")[0]
+        return any(REVEAL in scope.rights and scope.user is None for scope in self.principal.scopes_of(own))
+
+
+def reading(role: str = "", merged: bool = False) -> Any:
+    """A dependency: the events that the path names, for somebody who may see them, and has this role in `events`.
+
+    merged: a name without a partition means all partitions.
+    """
+
+    async def find(
+        request: Request,
+        noun: Annotated[str, Path(description="Such as `queue`.")],
+        name: Annotated[
+            str,
+            Path(description="A name. With partitions `name%2Fpartition`; `name%2F` is the one before all partitions."),
+        ],
+    ) -> Reading:
+        gate: Gate = request.app.state.gate
+        principal = await gate.principal(request)
+        own, slash, tag = name.partition("/")
+        if noun == "events" or noun not in library().manifest["nouns"]:
+            raise missing("noun", noun)
+        check(principal, noun, own, role)
+        there = await streams_of(gate, noun, own)
+        if not there:
+            raise missing(noun, own)
+        of = name if tag else own
+        if slash or len(there) == 1:
+            there = [of] if of in there else []
+            if not there:
+                raise missing(noun, name)
+        elif not merged or len(there) > MOST_MERGED:
+            each = ", ".join(one if "/" in one else f"{one}/" for one in sorted(there)[:10])
+            raise Refused(400, "BAD_REQUEST", f"{noun} {own!r} has partitions; read the events of each: {each} …")
+        streams = {one.partition("/")[2] or WHOLE: gate.adeq.events(noun, one) for one in there}
+        return Reading(gate, noun, name, principal, streams)
+
+    find.__annotations__ |= {"request": Request}
+    return Depends(find)
+
+
+def check(principal: Principal, noun: str, name: str, role: str) -> None:
+    """Refuse somebody who may not see the events, or does not have the role."""
+    scopes = [] if name.startswith(OWN) else principal.scopes_of(name)
+    if not scopes:
+        raise missing(noun, name)
+    rights = {right for scope in scopes if scope.user is None for right in scope.rights}
+    for right in (f"{noun}.observe", *([f"events.{role}"] if role else [])):
+        if right not in rights:
+            why = f"{principal.name} does not have the right {right} in {noun} {name!r}"
+            raise Refused(403, "FORBIDDEN", f"{why}, or only for one user")
+
+
+async def streams_of(gate: Gate, noun: str, name: str) -> list[str]:
+    """The names of the streams of an object: its own, or those of its partitions. [] if there is none."""
+    found = await gate.find(noun, name, False)
+    if found is None:
+        return []
+    if isinstance(found, PartitionedQueue):
+        bases = [one.base for one in await found.partitions()]
+    else:
+        bases = list(getattr(found, "bases", (found.base,)))
+    return [base.rpartition(":")[2].removesuffix("}") for base in bases]

@@ -1,0 +1,195 @@
+"""Groups of readers of events: each event goes to one reader of a group, at least once."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from time import monotonic
+from typing import Annotated, Any, Final, Literal
+
+from fastapi import APIRouter, Request, Response
+from pydantic import BaseModel, Field
+
+from pyadeq.asyncio import EventBatch, EventGap, EventGroup
+from pyadeq.ext.server.api.event_access import Reading, reading
+from pyadeq.ext.server.api.live import shown
+from pyadeq.ext.server.api.operations import PROBLEMS, operation_id, path_of
+from pyadeq.ext.server.api.strict import Strict
+from pyadeq.ext.server.gate import missing
+
+LONGEST_WAIT: Final = 60.0
+LOOK: Final = 2.0
+"""Seconds after which a read that waits looks whether its client is still there."""
+MOST: Final = 1000
+
+router = APIRouter()
+
+
+class NewGroup(Strict):
+    """start: the first event to read: the oldest that there is, or the next one."""
+
+    group: str
+    start: Literal["oldest", "now"] = "oldest"
+
+
+class ReadBody(Strict):
+    """limit: how many events at most.
+
+    hold: seconds after which an event is delivered again, unless it is acknowledged. wait: seconds to wait for events.
+    """
+
+    limit: int = Field(default=100, ge=1, le=MOST)
+    hold: float = Field(default=60.0, ge=1, le=86400, allow_inf_nan=False)
+    wait: float = Field(default=0.0, ge=0, le=LONGEST_WAIT, allow_inf_nan=False)
+
+
+class AckBody(Strict):
+    """ids: of events. gap: the number of a gap."""
+
+    ids: list[str] = Field([], max_length=MOST)
+    gap: int | None = Field(None, ge=1)
+
+
+class TrimBody(Strict):
+    """before: delete events before this time; without, those that are older than the setting `keep`."""
+
+    before: datetime | None = None
+
+
+class Gap(BaseModel):
+    """Events that were deleted before the group had read or acknowledged them; see Python's `EventGap`."""
+
+    number: int
+    after: str
+    before: str
+    lost: int | None
+
+
+class OneEvent(BaseModel):
+    """An event; see Python's `Event`. timestamp: ISO 8601, in UTC."""
+
+    id: str
+    event: str
+    timestamp: datetime
+    ids: list[str] = []
+    payload: dict[str, str] = {}
+    source: str = ""
+    trace: str = ""
+    again: bool = False
+
+
+class Batch(BaseModel):
+    """What one read has delivered; see Python's `EventBatch`."""
+
+    events: list[OneEvent]
+    gap: Gap | None = None
+    lag: int
+    due: float | None = None
+
+
+class Group(EventGroup):
+    """A group; see Python's `EventGroup`."""
+
+    gap: Gap | None  # type: ignore[assignment]  # an object, where Python has a tuple
+
+
+class EventGroups(BaseModel):
+    """The groups of a stream. length: how many events it holds. first, last: the ids of its oldest and newest."""
+
+    length: int
+    first: str
+    last: str
+    groups: list[Group]
+
+
+class Registered(BaseModel):
+    """`exists`: the group was there already, and goes on where it is."""
+
+    status: Literal["registered", "exists"]
+
+
+class Acknowledged(BaseModel):
+    """count: how many of the events were still pending."""
+
+    count: int
+
+
+class Trimmed(BaseModel):
+    """removed: how many events were deleted. held_by: the group that keeps older ones; null: no group does."""
+
+    removed: int
+    held_by: str | None
+
+
+Observed = Annotated[Reading, reading("observe")]
+Followed = Annotated[Reading, reading("follow")]
+Operated = Annotated[Reading, reading("operate")]
+GROUPS: Final = "/events/{noun}/{name}/groups"
+
+
+def _documented(word: str) -> dict[str, Any]:
+    return {"responses": PROBLEMS, "operation_id": operation_id("events", word), "tags": ["events"]}
+
+
+@router.get(path_of(GROUPS), **_documented("groups"))
+async def groups(found: Observed) -> EventGroups:
+    """Return the groups that read the stream, with their lag."""
+    there = await found.events.groups()
+    return EventGroups(length=there.length, first=there.first, last=there.last, groups=list(map(_group, there.groups)))
+
+
+@router.post(path_of(GROUPS), **_documented("register"))
+async def register(found: Operated, body: NewGroup) -> Registered:
+    """Register a group. From now on it holds events that it has not acknowledged."""
+    made = await found.events.register(body.group, start=body.start)
+    return Registered(status="registered" if made else "exists")
+
+
+@router.delete(path_of(GROUPS + "/{group}"), status_code=204, response_class=Response, **_documented("drop"))
+async def drop(found: Operated, group: str) -> Response:
+    """Drop a group. It holds no events any more."""
+    if not await found.events.drop(group):
+        raise missing("group", group)
+    return Response(status_code=204)
+
+
+@router.post(path_of(GROUPS + "/{group}") + ":read", **_documented("read"))
+async def read_group(request: Request, found: Followed, group: str, body: ReadBody | None = None) -> Batch:
+    """Read events of a group: first those that were not acknowledged in time, then new ones, in order.
+
+    Each event goes to one reader of the group, and again after `hold` seconds unless it is acknowledged. So an answer
+    that is lost is read again.
+    """
+    body = body or ReadBody()
+    until = monotonic() + body.wait
+    while True:
+        left = until - monotonic()
+        batch = await found.events.read(group, limit=body.limit, hold=body.hold, wait=max(min(left, LOOK), 0))
+        if batch.events or batch.gap or left <= LOOK or await request.is_disconnected():
+            return _batch(batch, found.reveals)
+
+
+@router.post(path_of(GROUPS + "/{group}") + ":ack", **_documented("ack"))
+async def ack(found: Followed, group: str, body: AckBody) -> Acknowledged:
+    """Acknowledge events of a group, and its gap: they are not delivered again. May be repeated."""
+    gap = None if body.gap is None else EventGap(body.gap, "", "", None)
+    return Acknowledged(count=await found.events.ack(group, body.ids, gap=gap))
+
+
+@router.post(path_of("/events/{noun}/{name}") + ":trim", **_documented("trim"))
+async def trim(found: Operated, body: TrimBody | None = None) -> Trimmed:
+    """Delete old events that all groups have acknowledged."""
+    removed, held_by = await found.events.trim(body.before if body else None)
+    return Trimmed(removed=removed, held_by=held_by)
+
+
+def _group(one: EventGroup) -> Group:
+    return Group(**one.model_dump(exclude={"gap"}), gap=_gap(one.gap))
+
+
+def _gap(gap: EventGap | None) -> Gap | None:
+    return gap and Gap(**gap._asdict())
+
+
+def _batch(batch: EventBatch, reveals: bool) -> Batch:
+    found = [OneEvent(**(event if reveals else shown(event)).as_json()) for event in batch.events]
+    return Batch(events=found, gap=_gap(batch.gap), lag=batch.lag, due=batch.due)

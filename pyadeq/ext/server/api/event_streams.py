@@ -1,0 +1,261 @@
+"""Events as they happen, as server-sent events."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+from collections.abc import AsyncGenerator, AsyncIterator, Collection, Mapping
+from contextlib import aclosing
+from fnmatch import fnmatchcase
+from time import monotonic
+from typing import Annotated, Any, Final, Literal
+
+from fastapi import APIRouter, Header, Query, Request, Response
+from fastapi.sse import format_sse_event
+from starlette.responses import StreamingResponse
+from starlette.types import Send
+
+from pyadeq.asyncio import Adeq
+from pyadeq.errors import AdeqError
+from pyadeq.ext.server.api.event_access import WHOLE, Reading, check, reading, streams_of
+from pyadeq.ext.server.api.live import PAGE, START, Entry, Live, at, newest, read
+from pyadeq.ext.server.api.operations import PROBLEMS, operation_id, path_of
+
+log = logging.getLogger("pyadeq.server")
+ASK: Final = 5.0
+"""Seconds after which it is asked again whether the reader may still read."""
+PING: Final = 15.0
+"""Seconds without events after which a stream shows that it lives."""
+SLOW: Final = 30.0
+"""Seconds in which a client takes something. Otherwise its connection is cut."""
+PLACE: Final = (
+    r"^([0-9]{1,16}(-[0-9]{1,19})?|[A-Za-z0-9._@+-]{1,100}:[0-9]{1,16}-[0-9]{1,19}"
+    r"(,[A-Za-z0-9._@+-]{1,100}:[0-9]{1,16}-[0-9]{1,19}){0,511})$"
+)
+"""An id in a stream, or with partitions `tag:id,tag:id`."""
+AHEAD: Final = 100
+"""Events of several partitions that wait for a client, besides those of each."""
+
+router = APIRouter()
+
+
+class Filter:
+    """What a reader wants. types: patterns; none: all. task: only events of this id."""
+
+    def __init__(self, types: str, task: str | None) -> None:
+        self._patterns = [word for word in types.split(",") if word]
+        self._task = task
+        self._wanted: dict[str, bool] = {}
+
+    def has(self, entry: Entry) -> bool:
+        """Whether the reader wants it."""
+        wanted = self._wanted.get(entry.event)
+        if wanted is None:
+            every = not self._patterns
+            wanted = every or any(fnmatchcase(entry.event, pattern) for pattern in self._patterns)
+            self._wanted[entry.event] = wanted
+        return wanted and (self._task is None or self._task in entry.ids)
+
+
+class LiveResponse(StreamingResponse):
+    """Events as they come. A client that takes nothing for a while is cut off."""
+
+    media_type = "text/event-stream"
+
+    async def stream_response(self, send: Send) -> None:
+        """Send all of it."""
+
+        async def in_time(message: Any) -> None:
+            async with asyncio.timeout(SLOW):
+                await send(message)
+
+        body: Any = self.body_iterator
+        try:
+            await super().stream_response(in_time)
+        except TimeoutError:
+            return
+        finally:
+            await body.aclose()
+
+
+@router.get(
+    path_of("/events/{noun}/{name}"),
+    response_class=LiveResponse,
+    responses={200: {"content": {"text/event-stream": {"schema": {"type": "string"}}}}, **PROBLEMS},
+    operation_id=operation_id("events", "stream"),
+    tags=["events"],
+)
+async def stream(
+    request: Request,
+    found: Annotated[Reading, reading(merged=True)],
+    types: Annotated[
+        str, Query(max_length=1000, description="Patterns of events, with commas: `task.*,worker.lost`.")
+    ] = "",
+    task: Annotated[str | None, Query(max_length=200, description="Only events of this id.")] = None,
+    after: Annotated[str | None, Query(pattern=PLACE, description="As `Last-Event-ID`, for the first time.")] = None,
+    last_event_id: Annotated[str | None, Header(pattern=PLACE)] = None,
+) -> Response:
+    """Send events as they happen, as server-sent events: `data` is a JSON object, `id` its place in the stream.
+
+    With partitions, the events of all of them come in one stream, in order in each partition. With `Last-Event-ID`, or
+    `?after=`, begin after that event; `0-0` is the oldest one. Without, begin with the next
+    one. An event `gap` says that events are missing here: they were deleted already (`why` is `trimmed`), or you have
+    read too slowly (`slow`): then the stream ends, and you can go on after the last event that you have. The stream
+    ends within 10 seconds after your rights end.
+    """
+    state = request.app.state
+    if not hasattr(state, "live"):
+        state.live = Live(found.gate.adeq)
+    live: Live = state.live
+    lines = _lines(request, found, live, Filter(types, task), last_event_id or after)
+    first = await anext(lines)  # so that a refusal is still an answer
+
+    async def body() -> AsyncIterator[bytes]:
+        try:
+            yield first
+            async for line in lines:
+                yield line
+        finally:
+            await lines.aclose()
+
+    return LiveResponse(body(), headers={"Cache-Control": "no-store", "X-Accel-Buffering": "no"})
+
+
+async def _lines(
+    request: Request, found: Reading, live: Live, wanted: Filter, after: str | None
+) -> AsyncGenerator[bytes]:
+    asked = said = monotonic()
+    keys = {tag: f"{events.base}:events" for tag, events in found.streams.items()}
+    is_one = len(keys) == 1
+    with live.place():
+        if after:  # a partition that is not named there has come later
+            known = _read_place(after, keys)
+            last = {tag: known.get(tag, START) for tag in keys}
+        else:
+            last = {tag: await newest(found.gate.adeq, key) for tag, key in keys.items()}
+        yield format_sse_event(comment="events follow", retry=1000, id=_place(last))
+        async for tag, entry in _of_all(found.gate.adeq, live, keys, dict(last)):
+            if monotonic() >= asked + ASK:
+                if not await _may_still(request, found):
+                    return
+                asked = monotonic()
+            if isinstance(entry, Entry):
+                last[tag] = entry.id
+                if not wanted.has(entry):
+                    continue
+                yield format_sse_event(data_str=entry.revealed if found.reveals else entry.data, id=_place(last))
+            elif entry is not None:
+                part = {} if is_one else {"partition": tag}
+                yield format_sse_event(
+                    event="gap", data_str=json.dumps({"why": entry, "after": last[tag], **part}, separators=(",", ":"))
+                )
+                if entry == "slow":
+                    return
+            elif monotonic() >= said + PING:
+                yield format_sse_event(comment="ping", id=_place(last))
+            else:
+                continue
+            said = monotonic()
+
+
+Found = Entry | Literal["slow", "trimmed"] | None
+"""An event, or a gap; None: there is none now."""
+
+
+async def _of_all(
+    adeq: Adeq, live: Live, keys: Mapping[str, str], last: Mapping[str, str]
+) -> AsyncGenerator[tuple[str, Found]]:
+    """The events of some streams, each with the tag of its stream. It ends when one of them ends."""
+    if len(keys) == 1:
+        ((tag, key),) = keys.items()
+        async for entry in _entries(adeq, live, key, last[tag]):
+            yield tag, entry
+        return
+    waiting: asyncio.Queue[tuple[str, Found] | None] = asyncio.Queue(AHEAD)
+
+    async def read_one(tag: str, key: str) -> None:
+        try:
+            async with aclosing(_entries(adeq, live, key, last[tag])) as entries:
+                async for entry in entries:
+                    if entry is not None:
+                        await waiting.put((tag, entry))
+        except AdeqError as error:
+            log.warning("the events of %s cannot be read now: %s", key, error)
+        await waiting.put(None)
+
+    readers = [asyncio.create_task(read_one(tag, key)) for tag, key in keys.items()]
+    try:
+        while True:
+            try:
+                async with asyncio.timeout(min(ASK, PING) / 2):
+                    found = await waiting.get()
+            except TimeoutError:
+                found = "", None
+            if found is None:
+                return
+            yield found
+    finally:
+        for reader in readers:
+            reader.cancel()
+        await asyncio.gather(*readers, return_exceptions=True)
+
+
+def _place(last: Mapping[str, str]) -> str:
+    """Where a reader is: the id in the only stream, or that in each of them."""
+    return ",".join(f"{tag}:{id}" for tag, id in last.items()) if len(last) > 1 else next(iter(last.values()))
+
+
+def _read_place(place: str, tags: Collection[str]) -> dict[str, str]:
+    """The ids by tag. A plain id is one of the stream without partitions, which may have got some meanwhile."""
+    if ":" not in place:
+        return {next(iter(tags)) if len(tags) == 1 else WHOLE: place}
+    return dict(one.split(":") for one in place.split(","))
+
+
+async def _entries(adeq: Adeq, live: Live, key: str, last: str) -> AsyncGenerator[Found]:
+    """The events after an id: first those that are stored, then those that come."""
+    is_behind = True
+    while is_behind:
+        entries, gap = await read(adeq, key, last)
+        if gap:
+            yield "trimmed"
+        for entry in entries:
+            last = entry.id
+            yield entry
+        is_behind = len(entries) == PAGE
+    async with live.listen(key) as (listener, begins):
+        while at(last) < at(begins):  # what came meanwhile
+            entries, gap = await read(adeq, key, last)
+            if gap:
+                yield "trimmed"
+            for entry in entries:
+                last = entry.id
+                yield entry
+            if not entries:
+                break
+        while not listener.ended:
+            if listener.lost:
+                yield "slow"
+                return
+            if not listener.entries:
+                yield None
+                await listener.wait(min(ASK, PING) / 2)
+                continue
+            kept = listener.entries.popleft()
+            if kept is None:
+                yield "trimmed"
+            elif at(kept.id) > at(last):
+                last = kept.id
+                yield kept
+
+
+async def _may_still(request: Request, found: Reading) -> bool:
+    """Whether the reader may still read these streams. With a new partition, it has to come again."""
+    own, slash, _ = found.name.partition("/")
+    try:
+        check(await found.gate.principal(request), found.noun, own, "")
+        there = [] if slash else await streams_of(found.gate, found.noun, own)
+    except Exception:  # also if nobody can tell: the reader comes again
+        return False
+    return bool(slash) or {one.partition("/")[2] or WHOLE for one in there} == set(found.streams)
