@@ -28,7 +28,7 @@ CHANGE: Final = "add-index"
 ODD: Final = "a/b..c:d"
 """A task id that paths must encode. Its payload is markup."""
 LONG: Final = 3600.0
-"""Seconds that leases last here: nobody renews them."""
+"""Seconds that leases last and workers count as live here: they renew nothing."""
 
 PAST: Final = {
     MAIL: Past("mailer-1", "welcome", 12, fails=(21, 9)),
@@ -72,7 +72,7 @@ def fill(adeq: Adeq) -> None:
 
 def _mail(adeq: Adeq) -> None:
     queue = adeq.queue(MAIL)
-    queue.configure(lease=LONG, max_attempts=3, backoff=Backoff(base=600, cap=LONG))
+    queue.configure(lease=LONG, presence=LONG, max_attempts=3, backoff=Backoff(base=600, cap=LONG))
     for number in (1, 2):
         queue.register(f"mailer-{number}", capacity=4, group="eu", capabilities=["smtp"], instance=f"host-{number}")
     for kind, reason, error, count in _DEAD:
@@ -112,7 +112,7 @@ def _mail(adeq: Adeq) -> None:
 
 def _imports(adeq: Adeq) -> None:
     queue = adeq.queue(IMPORTS)
-    queue.configure(lease=LONG)
+    queue.configure(lease=LONG, presence=LONG)
     queue.limits.set("key:partner-api", concurrency=1)
     queue.register("importer-1", capacity=8, group="us", instance="host-3")
     queue.enqueue_many(
@@ -124,7 +124,7 @@ def _imports(adeq: Adeq) -> None:
 
 def _reports(adeq: Adeq) -> None:
     queue = adeq.queue(REPORTS)
-    queue.configure(lease=LONG)
+    queue.configure(lease=LONG, presence=LONG)
     queue.register("reporter-1", capacity=2, group="eu", instance="host-1")
     queue.schedules.put("monthly", Cron("0 8 1 * *", tz="Europe/Berlin"), {"of": "month"}, kind="report")
     queue.schedules.put("hourly", Every(3600, offset=300), {"of": "hour"}, kind="report", overlap="skip")
