@@ -70,12 +70,12 @@ def test_a_chart_is_read_by_keyboard_and_pointer(browser: Browser, board: Board)
         assert len(titles) > 20
         for key, at in (("ArrowLeft", -1), ("ArrowLeft", -2), ("Home", 0), ("ArrowLeft", 0), ("ArrowRight", 1)):
             page.keyboard.press(key)
-            expect(chart.locator("output")).to_have_text(titles[at])
+            expect(chart.locator(".reading")).to_have_text(titles[at])
         with page.expect_response("**/queues/mail"):
             expect(chart.locator("[data-here]")).to_have_count(1)
-        expect(chart.locator("output")).to_have_text(titles[1])
+        expect(chart.locator(".reading")).to_have_text(titles[1])
         chart.locator(".at").nth(5).hover()
-        expect(chart.locator("output")).to_have_text(titles[5])
+        expect(chart.locator(".reading")).to_have_text(titles[5])
         expect(chart.locator("[data-here]")).to_have_count(1)
         assert wrong == []
 

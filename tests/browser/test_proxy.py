@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from http.client import HTTPConnection
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -39,9 +39,11 @@ def proxied(at: str, strips: bool) -> Iterator[str]:
             for name, value in answer.getheaders():
                 if name.lower() != "transfer-encoding":
                     self.send_header(name, value)
-            self.end_headers()
-            self.wfile.write(answer.read())
+            text = answer.read()
             connection.close()
+            with suppress(ConnectionError):  # a browser that leaves a page breaks off what the page has asked for
+                self.end_headers()
+                self.wfile.write(text)
 
         do_POST = do_GET
 

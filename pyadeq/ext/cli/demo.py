@@ -35,7 +35,8 @@ def demo(
     With --approvals, agents propose changes, people review them, and appliers apply what was approved; the proof says
     that they did no more than that. This takes less than a minute. Exits with 1 if the proof fails.
 
-    With --board, it proves nothing: it prints a link to the board, and works until Ctrl-C. Needs the extra server.
+    With --board, it proves nothing: it prints a link to the board, and works until Ctrl-C. Needs the extras schedules
+    and server.
     """
     if approvals and board:
         raise ConfigError("--board: it is not for --approvals; leave one of them out")

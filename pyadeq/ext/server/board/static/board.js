@@ -22,7 +22,7 @@ function morph(old, fresh) {
   if (old.nodeType !== 1) return void (old.nodeValue = fresh.nodeValue);
   for (const { name } of [...old.attributes]) if (!fresh.hasAttribute(name) && !kept(old, name)) old.removeAttribute(name);
   for (const { name, value } of fresh.attributes) if (!kept(old, name) && old.getAttribute(name) !== value) old.setAttribute(name, value);
-  if (old.matches("input, textarea, select, output")) return; // what the reader has written stays
+  if (old.matches("input, textarea, select, .reading")) return; // what the reader has written stays
   const keyed = new Map([...old.childNodes].filter(keyOf).map((node) => [keyOf(node), node]));
   let at = old.firstChild;
   for (const next of [...fresh.childNodes]) {
@@ -94,7 +94,7 @@ function read(point) {
   const chart = point.closest("[data-chart]");
   chart.querySelector("[data-here]")?.removeAttribute("data-here");
   point.setAttribute("data-here", "");
-  chart.querySelector("output").textContent = point.querySelector("title").textContent;
+  chart.querySelector(".reading").textContent = point.querySelector("title").textContent;
 }
 
 document.addEventListener("pointerover", (event) => {
