@@ -66,7 +66,9 @@ class EmbeddedServer:
     data_dir: the folder for the data, created if missing; None: a temporary folder, deleted at the end.
     binary: a server, Valkey 7.2 or Redis 7.0 or newer; None: what `find_binary()` finds.
     appendfsync: when the append-only file reaches the disk: always, everysec or no.
-    port: also listen on this TCP port of 127.0.0.1, without a password; None: only on the Unix socket.
+    socket_path: the Unix socket; None: one in a new folder that only the user can enter.
+    port: also listen on this TCP port of 127.0.0.1; None: only on the Unix socket.
+    password: what clients must send; "": nothing.
     config: further server settings, written as in valkey.conf. They override our defaults.
 
     Raises ConfigError for a setting that cannot work.
@@ -78,7 +80,9 @@ class EmbeddedServer:
         *,
         binary: Path | None = None,
         appendfsync: Literal["always", "everysec", "no"] = "everysec",
+        socket_path: Path | None = None,
         port: int | None = None,
+        password: str = "",
         config: Mapping[str, str] | None = None,
     ) -> None:
         if appendfsync not in ("always", "everysec", "no"):
@@ -90,7 +94,13 @@ class EmbeddedServer:
                 raise ConfigError(f"config: {name!r} is set by EmbeddedServer itself; use its parameters")
             if not re.fullmatch(r"[A-Za-z0-9-]+", name) or "\n" in str(value):
                 raise ConfigError(f"config: {name!r} = {value!r} is not one line of a server's configuration")
+        if not re.fullmatch(r"[A-Za-z0-9_-]*", password):
+            raise ConfigError("password: it is not accepted; allowed: letters, digits, - and _")
         self.port = port
+        self._password = password
+        self._socket = None if socket_path is None else Path(socket_path).absolute()
+        if self._socket and len(os.fsencode(self._socket)) > SOCKET_PATH_MAX:
+            raise ConfigError(f"socket_path: {str(self._socket)!r} is longer than {SOCKET_PATH_MAX} bytes")
         self._named_dir = None if data_dir is None else Path(data_dir).absolute()
         self._binary = None if binary is None else Path(binary)
         self._appendfsync = appendfsync
@@ -104,12 +114,23 @@ class EmbeddedServer:
     @property
     def socket_path(self) -> Path:
         """The path of the Unix socket. Raises ConfigError before `start()`."""
-        return self._home / "server.sock"
+        return self._socket or self._home / "server.sock"
 
     @property
     def url(self) -> str:
         """The URL for `redis.Redis.from_url`. Raises ConfigError before `start()`."""
-        return f"unix://{quote(str(self.socket_path))}"
+        return f"unix://{self._login}{quote(str(self.socket_path))}"
+
+    @property
+    def tcp_url(self) -> str:
+        """The same by TCP. Raises ConfigError without a port."""
+        if self.port is None:
+            raise ConfigError("the embedded server has no port; give it one, or use url")
+        return f"redis://{self._login}127.0.0.1:{self.port}"
+
+    @property
+    def _login(self) -> str:
+        return f":{self._password}@" if self._password else ""
 
     @property
     def data_dir(self) -> Path:
@@ -137,6 +158,8 @@ class EmbeddedServer:
         if self._supervisor is not None:
             return self
         binary = self._binary or find_binary()
+        if self._socket and self._ping():  # a server takes the place of another one without asking
+            raise ConfigError(f"socket_path: a server listens on {str(self._socket)!r} already")
         self._started_by = os.getpid()
         self._run_dir = _make_run_dir()
         try:
@@ -147,6 +170,10 @@ class EmbeddedServer:
             self.stop()
             raise
         return self
+
+    def is_running(self) -> bool:
+        """Whether the server has not ended since its last start."""
+        return self._supervisor is not None and not self._ended(timeout=0)
 
     def stop(self) -> None:
         """Stop the server and delete temporary data. Does nothing if it is not started, or in a forked child."""
@@ -214,6 +241,7 @@ class EmbeddedServer:
             "appendfsync": self._appendfsync,
             "save": '""',
             "maxmemory-policy": "noeviction",
+            **({"requirepass": self._password} if self._password else {}),
             **self._config,
         }
         lines = "".join(f"{name} {value}\n" for name, value in settings.items())
@@ -284,9 +312,10 @@ class EmbeddedServer:
         with socket.socket(socket.AF_UNIX) as connection:
             connection.settimeout(START_TIMEOUT)
             connection.connect(str(self.socket_path))
-            connection.sendall(f"{command}\r\nQUIT\r\n".encode())
+            login = f"AUTH {self._password}\r\n" if self._password else ""
+            connection.sendall(f"{login}{command}\r\nQUIT\r\n".encode())
             reply = b"".join(iter(lambda: connection.recv(65536), b"")).decode(errors="replace")
-        return reply.removesuffix("+OK\r\n")
+        return reply.removeprefix("+OK\r\n" if login else "").removesuffix("+OK\r\n")
 
     def _failure(self, what: str) -> ConfigError:
         log = (self._home / "server.log").read_text(errors="replace").splitlines()

@@ -52,7 +52,8 @@ class Place(NamedTuple):
 
 
 def environment(**changes: Any) -> dict[str, str]:
-    return {name: value for name, value in os.environ.items() if not name.startswith("ADEQ_")} | changes
+    kept = {name: value for name, value in os.environ.items() if not name.startswith("ADEQ_")}
+    return {**kept, "ADEQ_CONFIG": os.devnull, **changes}
 
 
 def adeq(*arguments: str, stdin: bytes = b"", **changes: Any) -> Ended:

@@ -211,7 +211,7 @@ COMMANDS: dict[Role, list[str]] = {
     "operator": [
         "queue show Q", "queue pause Q", "queue resume Q", "queue configure Q --backoff-cap 20", "dlq retry Q a",
         "queue trim Q", "limit set user:b --queue Q --concurrency 2", "schedule trigger s --queue Q",
-        "share set ann 50 --queue Q", "lock release door --reason x --yes -d Q", "lock capacity set p 2 -d Q",
+        "share set ann 50 --queue Q", "lock force-release door --reason x --yes -d Q", "lock capacity set p 2 -d Q",
         "task enqueue Q", "queue purge Q --yes", "scripts load", "scripts migrate -q Q -d Q",
     ],
 }  # fmt: skip

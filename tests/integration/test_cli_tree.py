@@ -40,6 +40,9 @@ CREATE = {
     "limit set",
     "share set",
     "lock capacity set",
+    "lock run",
+    "lock acquire",
+    "task claim",
     "change put",
     "change policy set",
 }
@@ -49,6 +52,9 @@ MORE = {  # without these a command has nothing to do
     "dlq abandon": ["--all"],
     **{f"worker {verb}": ["--all"] for verb in ("quiet", "resume", "stop", "restart", "resize")},
 }
+
+
+PROFILES = Path(__file__).with_name("profiles.toml")
 
 
 class Leaf(NamedTuple):
@@ -293,9 +299,13 @@ SLOW = {
     "worker run",
     "webhook run",
     "webhook test",
+    "server",
+    "lock run",
+    *(f"lock {verb}" for verb in ("renew", "release")),
+    *(f"task {verb}" for verb in ("ack", "fail", "release", "heartbeat")),
 }  # they have tests of their own
 PROSE = {"doctor", "scripts acl", "scripts show"}  # text and commands to copy, which lines of 80 would break
-SENTENCES = {"queue pause", "queue drain", "queue watch", "schedule backfill"}
+SENTENCES = {"lock acquire", "task claim", "queue pause", "queue drain", "queue watch", "schedule backfill"}
 WATCH = {
     path: ["--for", "100ms"] for path in ("queue watch", "task watch", "lock watch", "change watch", "config watch")
 }
@@ -313,14 +323,16 @@ VALUES = {  # that are not x
     "scripts acl": ["worker"],
     "schedule add": ["--every", "1h"],
     "task result": ["x", "done"],
+    "task claim": ["x", "--lane", "group/g"],
     "token new": ["ann", "--right", "observer"],
     **{f"token {verb}": ["0123456789ab"] for verb in ("show", "revoke")},
     "webhook add": ["new", "https://1.1.1.1/", "--event", "task.dead", "--secret", "env:HOOK"],
     **{f"webhook {verb}": ["orders"] for verb in ("show", "rm", "enable", "disable")},
     "webhook rotate": ["orders", "--secret", "env:NEW"],
     "webhook replay": ["orders", "--since", "1h"],
+    "profile show": ["laptop"],
     "lock offline": ["--owner", "o1", "--yes"],
-    "lock release": ["database:orders", "--reason", "x", "--yes"],
+    "lock force-release": ["database:orders", "--reason", "x", "--yes"],
     "worker show": ["host-12345-abcdef"],
     "inbox": ["bob"],
     "config show": ["mail/limit"],
@@ -425,7 +437,8 @@ def furnished(url: str, prefix: str, *, changes: bool = True) -> dict[str, Any]:
         client.config("_tokens").set("0123456789ab", token.encoded())
         hook = "https://1.1.1.1/hooks/of-the-orders-service/3f9c0e6b12ad"
         Webhooks(client).add("orders", hook, secret="file:/run/secrets/hook", events=["task.dead", "task.expired"])
-    return {"ADEQ_URL": url, "ADEQ_PREFIX": prefix, "ADEQ_QUEUE": "x", "ADEQ_EVENTS_STREAM": "queue:x"}
+    where = {"ADEQ_URL": url, "ADEQ_PREFIX": prefix, "ADEQ_QUEUE": "x", "ADEQ_EVENTS_STREAM": "queue:x"}
+    return {**where, "ADEQ_CONFIG": str(PROFILES)}
 
 
 def add_changes(client: Adeq, changes: Changes) -> None:
@@ -499,9 +512,9 @@ def test_tables_fit_80_columns(
 VERBS = {
     "ls show set rm stats watch configure pause resume drain",  # the same everywhere
     "purge trim partitions",  # of queues
-    "enqueue cancel retry result tree abandon",  # of tasks
+    "enqueue cancel retry result tree abandon claim ack fail",  # of tasks
     "trigger backfill fire",  # of schedules
-    "domains graph release offline",  # of locks
+    "domains graph acquire renew release force-release offline",  # of locks
     "run quiet stop restart resize",  # of workers
     "load verify acl migrate",  # of scripts
     "put submit withdraw reopen assess begin heartbeat finish sweep deliver diff log",  # of changes

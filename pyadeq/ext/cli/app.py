@@ -13,7 +13,18 @@ import typer
 from pyadeq import __version__, library
 from pyadeq.errors import AdeqError, BadArgument, ConfigError, TransportError
 from pyadeq.ext.cli.common import DEFAULT_URL, FAILED, PLACE, UNREACHABLE, USAGE, Format, Output, Url
-from pyadeq.ext.cli.tree import PLAIN, Cluster, CodecPath, Prefix, ReaderGone, Root, Slot, close_output, with_place
+from pyadeq.ext.cli.tree import (
+    PLAIN,
+    Cluster,
+    CodecPath,
+    Prefix,
+    Profile,
+    ReaderGone,
+    Root,
+    Slot,
+    close_output,
+    with_place,
+)
 
 
 class Commands(Root):
@@ -22,6 +33,7 @@ class Commands(Root):
     verbs: ClassVar = {
         "inbox": "List the changes that wait for your answer, the most urgent first.",
         "mark": "Record a moment that charts show, such as a deployment.",
+        "server": "Run a private server that your terminals share.",
         "serve": "Serve the REST interface of queues, locks, changes and all else.",
         "metrics": "Export metrics for Prometheus.",
         "tend": "Do what has to happen without being asked, for a whole installation.",
@@ -46,6 +58,7 @@ class Commands(Root):
         "token",
         "webhook",
         "post",
+        "profile",
     )
     """In the order of the help. Then come the other nouns of the manifest. If such a noun has no module here, its
     commands are made from the manifest."""
@@ -106,6 +119,7 @@ def root(
     slot: Slot = None,
     cluster: Cluster = False,
     codec: CodecPath = None,
+    profile: Profile = None,
 ) -> None:
     """Queues and locks as versioned Lua on Redis or Valkey. These options may also come after the command."""
 

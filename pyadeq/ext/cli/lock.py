@@ -1,4 +1,4 @@
-"""`adeq lock`: who holds what, who waits for it, and how to take it away."""
+"""`adeq lock`: hold a lock, see who holds what and who waits for it, and take it away."""
 
 from __future__ import annotations
 
@@ -9,7 +9,15 @@ import typer
 
 from pyadeq import Adeq, LockView, RequestView
 from pyadeq.errors import AdeqError
-from pyadeq.ext.cli import lock_capacity, lock_graph, lock_offline, lock_release, lock_settings, lock_watch
+from pyadeq.ext.cli import (
+    lock_capacity,
+    lock_force_release,
+    lock_graph,
+    lock_hold,
+    lock_offline,
+    lock_settings,
+    lock_watch,
+)
 from pyadeq.ext.cli.arguments import Domain, Resource
 from pyadeq.ext.cli.common import DEFAULT_URL, Format, Output, Url, connected, print_json, print_lines, safe, stdout
 from pyadeq.ext.cli.lock_listing import ago, ahead, lock_of, mode_of, print_requests, span, with_iso
@@ -19,9 +27,12 @@ from pyadeq.ext.cli.tree import noun
 from pyadeq.ext.doctor import find_domains
 from pyadeq.keys import check_name
 
-app = noun("Locks: their holders, waiters and wait-for edges.")
+app = noun("Locks: hold one while a command runs; see who holds and waits.")
 COUNTS = ("held", "waiting", "unchecked", "ended", "capacities")
 BATCH = 100  # domains asked for in one pipeline
+
+for verb in (lock_hold.run, lock_hold.acquire, lock_hold.renew, lock_hold.release):
+    app.command()(verb)
 
 
 class Stand(StrEnum):
@@ -182,7 +193,7 @@ def stats(domain: Domain = "default", url: Url = DEFAULT_URL, output: Output = F
 
 
 app.command()(lock_graph.graph)
-app.command()(lock_release.release)
+app.command("force-release")(lock_force_release.force_release)
 app.command()(lock_offline.offline)
 app.command()(lock_watch.watch)
 app.add_typer(lock_capacity.app, name="capacity")

@@ -121,7 +121,8 @@ def rm(resource: Resource, domain: Domain = "default", url: Url = DEFAULT_URL, o
         raise _no_capacity(resource, domain)
     if status == "in_use":
         raise AdeqError(
-            f"resource: permits of {resource!r} are in use; drain it and wait, or take them away with adeq lock release"
+            f"resource: permits of {resource!r} are in use; drain it and wait, or take them away with "
+            "adeq lock force-release"
         )
     if output != Format.table:
         print_json({"domain": domain, "resource": resource, "status": status}, output)

@@ -6,7 +6,7 @@ from typing import Annotated, Unpack
 
 import typer
 
-from pyadeq.ext.cli import task_enqueue, task_result, task_show, task_tree, task_watch
+from pyadeq.ext.cli import task_enqueue, task_lease, task_result, task_show, task_tree, task_watch
 from pyadeq.ext.cli.arguments import QueueName, StateName, with_filter
 from pyadeq.ext.cli.common import DEFAULT_URL, Format, Output, Url, connected
 from pyadeq.ext.cli.dlq import answer_each
@@ -15,7 +15,7 @@ from pyadeq.ext.cli.resolve import existing_queue
 from pyadeq.ext.cli.tree import noun
 from pyadeq.models.queue import TaskFilter
 
-app = noun("Tasks: enqueue, show and cancel them.")
+app = noun("Tasks: enqueue, show and cancel them; claim and end them in scripts.")
 
 TaskIds = Annotated[list[str], typer.Argument(metavar="ID...", help="The tasks.")]
 
@@ -90,3 +90,5 @@ def run_now(queue: QueueName, ids: TaskIds, url: Url = DEFAULT_URL, output: Outp
 app.command()(task_result.result)
 app.command()(task_tree.tree)
 app.command()(task_watch.watch)
+for verb in task_lease.VERBS:
+    app.command()(verb)

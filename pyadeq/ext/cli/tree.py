@@ -10,11 +10,13 @@ from typing import Annotated, Any, ClassVar
 
 import typer
 
+from pyadeq.errors import ConfigError
 from pyadeq.ext.cli.common import PLACE
+from pyadeq.ext.cli.profiles import profile
 from pyadeq.keys import check_name
 
 PLAIN: dict[str, Any] = {"rich_markup_mode": None, "pretty_exceptions_enable": False}
-WITH_VALUE = ("--url", "--output", "-o", "--prefix", "--slot", "--codec", "--queue", "--domain", "-d")
+WITH_VALUE = ("--url", "--output", "-o", "--prefix", "--slot", "--codec", "--profile", "--queue", "--domain", "-d")
 FLAGS = ("--cluster",)
 SHORT = ("-o", "-d")  # the value may follow without a space
 
@@ -27,6 +29,12 @@ CodecPath = Annotated[
     str | None,
     typer.Option(
         envvar="ADEQ_CODEC", metavar="MODULE:NAME", help="What signs or encrypts payloads, results and errors."
+    ),
+]
+Profile = Annotated[
+    str | None,
+    typer.Option(
+        envvar="ADEQ_PROFILE", metavar="NAME", help="The server of a profile in your file, see adeq profile ls --help."
     ),
 ]
 
@@ -129,7 +137,7 @@ def queue_first(args: Sequence[str]) -> list[str]:
 def with_place(command: Any) -> Any:
     """A command that also accepts the options that say where the queues are; its help is not made longer."""
     if not hasattr(command, "list_commands") and all(one.name != "prefix" for one in command.params):
-        command.params = [*command.params, *_place_options()]
+        command.params = [*command.params, _profile_option(), *_place_options()]
     return command
 
 
@@ -143,6 +151,32 @@ def _place_options() -> list[Any]:
         one.expose_value = False
         one.callback = _set
     return options
+
+
+def _profile_option() -> Any:
+    """The option that gives defaults to the others; so it is read before them."""
+    app = typer.Typer(add_completion=False, **PLAIN)
+
+    @app.command()
+    def command(profile: Profile = None) -> None: ...
+
+    (option,) = (one for one in typer.main.get_command(app).params if one.name == "profile")
+    option.hidden = option.is_eager = True  # type: ignore[attr-defined]
+    option.expose_value = False
+    option.callback = _set_profile
+    return option
+
+
+def _set_profile(ctx: Any, param: Any, value: str | None) -> None:
+    """Make a profile the default of all options. An environment that says something else is refused if it was named
+    beside the command.
+    """
+    found = profile(value)
+    given = ctx.get_parameter_source(param.name)
+    for name in found if given is not None and given.name == "COMMANDLINE" else ():
+        if os.environ.get(variable := f"ADEQ_{name.upper()}", str(found[name])) != str(found[name]):
+            raise ConfigError(f"--profile {value}: {variable} is set, and says something else; unset {variable}")
+    ctx.default_map = found
 
 
 def _place(prefix: Prefix = PLACE.prefix, slot: Slot = None, cluster: Cluster = False, codec: CodecPath = None) -> None:

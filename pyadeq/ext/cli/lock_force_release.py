@@ -1,4 +1,4 @@
-"""`adeq lock release`: a lock is taken away from who holds it."""
+"""`adeq lock force-release`: a lock is taken away from who holds it."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ NAMED = 5  # of them in the question
 HEADS = ("owner", "mode", "fence", "since", "agent", "also lost", "purpose")
 
 
-def release(
+def force_release(
     resource: Resource,
     reason: Annotated[str, typer.Option(metavar="TEXT", help="The reason, for the event and the owner.")],
     owner: Annotated[str | None, typer.Option(metavar="ID", help="Only from this owner, not from all.")] = None,

@@ -1,0 +1,173 @@
+"""`adeq task claim`, and what ends or renews its lease: for scripts that run tasks themselves."""
+
+from __future__ import annotations
+
+import base64
+import json
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from pyadeq import Lease
+from pyadeq.errors import AdeqError, ConfigError, PayloadError
+from pyadeq.ext.cli import tickets
+from pyadeq.ext.cli.arguments import QueueName, time_option
+from pyadeq.ext.cli.common import DEFAULT_URL, Format, Output, Url, connected, iso, print_json
+from pyadeq.ext.cli.resolve import existing_queue, parts, queue_or_new
+from pyadeq.ext.cli.tickets import STDIN, TicketFile
+from pyadeq.ids import default_worker_name
+
+FIELDS = ("queue", "id", "token")
+ABOUT = ("kind", "user", "parent", "timeout")
+
+
+def claim(
+    queue: QueueName,
+    wait: Annotated[float, time_option("How long to wait for a task; 0: not at all.")] = "0",  # type: ignore[assignment]
+    lane: Annotated[
+        list[str] | None, typer.Option(metavar="LANE", help="A lane to take it from; repeat it. [default: any]")
+    ] = None,
+    lease: Annotated[float, time_option("How long the lease lasts; 0: the queue's setting.")] = "0",  # type: ignore[assignment]
+    ticket: Annotated[
+        Path | None, typer.Option("--ticket", metavar="PATH", help="Write the ticket to this file, mode 0600.")
+    ] = None,
+    url: Url = DEFAULT_URL,
+    output: Output = Format.table,
+) -> None:
+    """Lease one task, and print its ticket: the payload, and what `ack`, `fail`, `release` and `heartbeat` need.
+
+    End the task before its lease ends, or renew the lease: otherwise another worker gets the task. adeq worker run
+    --exec does all this by itself. Exits with 1 if there is no task.
+    """
+    worker = default_worker_name()
+    with connected(url) as adeq:
+        found = queue_or_new(adeq, queue)
+        leases = found.claim(worker, 1, wait, lanes=lane or ["any"], lease=lease)
+        for part in parts(found):
+            part.workers.deregister(worker)  # nobody has to wait for it: its lease stays
+        if not leases:
+            raise AdeqError(f"queue: {queue!r} has no task that can start now")
+        try:
+            tickets.give(_ticket(queue, leases[0]), ticket, output)
+        except BaseException:
+            found.release(leases[0])
+            raise
+
+
+def _ticket(queue: str, lease: Lease) -> dict[str, Any]:
+    about = {name: value for name in ABOUT if (value := getattr(lease, name)) is not None}
+    made = {
+        "queue": queue,
+        "id": lease.id,
+        "token": lease.token,
+        "fence": lease.fence,
+        "attempt": lease.attempt,
+        "until": iso(lease.deadline),
+        **about,
+        **({"tags": list(lease.tags)} if lease.tags else {}),
+    }
+    try:
+        return {**made, "payload": lease.payload}
+    except PayloadError as error:
+        return {**made, "unreadable": str(error)}
+    except ValueError:
+        return {**made, "payload_base64": base64.b64encode(lease.data).decode()}
+
+
+def ack(
+    ticket: TicketFile = STDIN,
+    result: Annotated[str | None, typer.Option(metavar="JSON", help="The result, as JSON.")] = None,
+    result_file: Annotated[
+        Path | None, typer.Option(metavar="PATH", help="A file with the result, kept as it is; - for standard input.")
+    ] = None,
+    url: Url = DEFAULT_URL,
+    output: Output = Format.table,
+) -> None:
+    """Complete a task that `claim` has leased. Exits with 1 if its lease is over: another worker may have it."""
+    if result is not None and result_file is not None:
+        raise ConfigError("--result, --result-file: give one of them")
+    if result_file == STDIN == ticket:
+        raise ConfigError("--result-file: the ticket comes from standard input; give --ticket PATH")
+    held = tickets.read(ticket, *FIELDS)
+    data = _json(result) if result_file is None else _content(result_file)
+    with connected(url) as adeq:
+        status: str = existing_queue(adeq, held["queue"]).ack(_held(held), data)
+    _answer(held, "completed" if status == "already" else status, None, output)
+
+
+def fail(
+    ticket: TicketFile = STDIN,
+    error: Annotated[str, typer.Option(metavar="TEXT", help="What went wrong.")] = "",
+    reason: Annotated[str, typer.Option(metavar="NAME", help="The same in one word.")] = "error",
+    no_retry: Annotated[
+        bool, typer.Option("--no-retry", help="The task is dead, whatever attempts it has left.")
+    ] = False,
+    delay: Annotated[float | None, time_option("How long until the retry. [default: the backoff]")] = None,
+    url: Url = DEFAULT_URL,
+    output: Output = Format.table,
+) -> None:
+    """End a failed attempt of a task that `claim` has leased. It is retried after a delay, or is dead."""
+    held = tickets.read(ticket, *FIELDS)
+    with connected(url) as adeq:
+        found = existing_queue(adeq, held["queue"])
+        failed = found.fail(_held(held), error, reason=reason, retryable=not no_retry, delay=delay)
+    _answer(held, failed.status, failed.due, output)
+
+
+def release(ticket: TicketFile = STDIN, url: Url = DEFAULT_URL, output: Output = Format.table) -> None:
+    """Return a task that `claim` has leased to its old place. No attempt is spent."""
+    held = tickets.read(ticket, *FIELDS)
+    with connected(url) as adeq:
+        status = existing_queue(adeq, held["queue"]).release(_held(held))
+    _answer(held, status, None, output)
+
+
+def heartbeat(
+    ticket: TicketFile = STDIN,
+    extend: Annotated[float, time_option("How long the lease lasts from now; 0: the queue's setting.")] = "0",  # type: ignore[assignment]
+    url: Url = DEFAULT_URL,
+    output: Output = Format.table,
+) -> None:
+    """Renew the lease of a task that `claim` has leased. Exits with 1 if the task must stop.
+
+    It must stop if its lease is over, if it was cancelled, or if it has run longer than its timeout.
+    """
+    held = tickets.read(ticket, *FIELDS)
+    with connected(url) as adeq:
+        renewal = existing_queue(adeq, held["queue"]).heartbeat(_held(held), extend)
+    if renewal.status != "renewed":
+        why = {"cancelling": "it was cancelled", "timed_out": "it has run longer than its timeout"}
+        raise AdeqError(f"task {held['id']!r} must stop: {why.get(renewal.status, renewal.status)}")
+    _answer(held, "renewed", renewal.deadline, output)
+
+
+def _held(ticket: dict[str, Any]) -> tuple[str, str]:
+    return ticket["id"], ticket["token"]
+
+
+def _answer(ticket: dict[str, Any], status: str, at: float | None, output: Format) -> None:
+    """at: when it is retried, or until when its lease lasts."""
+    name = "until" if status == "renewed" else "due"
+    when = {} if at is None else {name: iso(at)}
+    if output != Format.table:
+        print_json({"queue": ticket["queue"], "id": ticket["id"], "status": status, **when}, output)
+    else:
+        print(f"{ticket['id']} {status}", *(f"{name} {time}" for name, time in when.items()))
+
+
+def _json(text: str | None) -> Any:
+    try:
+        return None if text is None else json.loads(text)
+    except ValueError as error:
+        raise ConfigError(f"--result: it is not JSON ({error}); send it as it is with --result-file") from None
+
+
+def _content(path: Path) -> bytes:
+    try:
+        return typer.get_binary_stream("stdin").read() if path == STDIN else path.read_bytes()
+    except OSError as error:
+        raise ConfigError(f"--result-file: {str(path)!r} cannot be read: {error.strerror}") from None
+
+
+VERBS = (claim, ack, fail, release, heartbeat)

@@ -1,0 +1,244 @@
+"""What shell scripts use: locks over commands, tasks that a script runs itself, a shared server, profiles."""
+
+import json
+import os
+import signal
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pyadeq import Adeq, Queue
+from pyadeq.embedded import EmbeddedServer
+from pyadeq.errors import ConfigError
+from tests.integration.cli import COMMAND, adeq, environment
+from tests.small_server import server, url
+from tests.waiting import DEADLINE, wait_until
+
+__all__ = ["server", "url"]
+pytestmark = pytest.mark.any_engine
+
+
+@pytest.fixture
+def place(url: str, base_name: str) -> dict[str, Any]:
+    return {"ADEQ_URL": url, "ADEQ_PREFIX": base_name}
+
+
+@pytest.fixture
+def client(url: str, base_name: str) -> Any:
+    with Adeq.from_url(url, prefix=base_name) as client:
+        yield client
+
+
+@pytest.fixture
+def queue(client: Adeq) -> Queue:
+    return client.queue("mail")
+
+
+# Locks
+
+
+def test_a_command_runs_while_the_lock_is_held(client: Adeq, place: dict[str, Any], tmp_path: Path) -> None:
+    script = 'echo "$ADEQ_LOCK_RESOURCE $ADEQ_LOCK_FENCE" > told; exit 7'
+    ended = adeq("lock", "run", "deploy", "--owner", "ann", "--", "sh", "-c", f"cd {tmp_path}; {script}", **place)
+    assert (ended.status, ended.stdout, ended.stderr) == (7, "", "")
+    resource, fence = (tmp_path / "told").read_text().split()
+    with client.locks("default").acquire("deploy", owner="bob", wait=0) as grant:
+        assert (resource, grant.fence > int(fence)) == ("deploy", True)
+        for status, more in ((1, []), (75, ["-E", "75"])):
+            ended = adeq("lock", "run", "deploy", "--wait", "0", *more, "--", "touch", str(tmp_path / "ran"), **place)
+            assert ended.status == status
+            assert "deploy" in ended.stderr
+            assert "not free" in ended.stderr
+    assert not (tmp_path / "ran").exists()
+    ended = adeq("lock", "run", "deploy", "--wait", "0", "--", "no-such-program", **place)
+    assert (ended.status, "COMMAND: 'no-such-program' cannot be run" in ended.stderr) == (2, True)
+    assert client.locks("default").stats().held == 0
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL])
+def test_a_signal_ends_the_command_too(
+    number: signal.Signals, client: Adeq, place: dict[str, Any], tmp_path: Path
+) -> None:
+    words = ["lock", "run", "deploy", "--ttl", "1s", "--", "sh", "-c", "echo $$ > pid; exec sleep 1000"]
+    with subprocess.Popen([*COMMAND, *words], env=environment(**place), cwd=tmp_path) as run:
+        wait_until(lambda: (tmp_path / "pid").exists() and (tmp_path / "pid").read_text())
+        pid = int((tmp_path / "pid").read_text())
+        run.send_signal(number)
+        assert run.wait(DEADLINE) == (128 + number if number == signal.SIGTERM else -number)
+    wait_until(lambda: not Path(f"/proc/{pid}").exists() or "Z" in Path(f"/proc/{pid}/stat").read_text())
+    with client.locks("default").acquire("deploy", owner="bob", wait=10):
+        pass
+
+
+@pytest.mark.slow
+def test_a_lost_lock_ends_the_command(client: Adeq, place: dict[str, Any], tmp_path: Path) -> None:
+    words = ["lock", "run", "deploy", "--ttl", "1s", "--", "sh", "-c", "touch ran; exec sleep 1000"]
+    with subprocess.Popen([*COMMAND, *words], env=environment(**place), cwd=tmp_path, stderr=subprocess.PIPE) as run:
+        wait_until((tmp_path / "ran").exists)
+        client.locks("default").force_release("deploy", "a test")
+        assert run.wait(DEADLINE) == 1
+        assert run.stderr
+        assert b"is not held any more" in run.stderr.read()
+
+
+def test_a_lock_over_several_commands(place: dict[str, Any], tmp_path: Path) -> None:
+    ticket = tmp_path / "ticket"
+    assert adeq("lock", "acquire", "db", "--ticket", str(ticket), **place) == (0, "", "")
+    assert ticket.stat().st_mode & 0o777 == 0o600
+    text = ticket.read_bytes()
+    assert adeq("lock", "acquire", "db", "--wait", "0", **place).status == 1
+    assert adeq("lock", "renew", stdin=text, **place).stdout.startswith("db is held until ")
+    assert adeq("lock", "release", "--ticket", str(ticket), **place).stdout == "db is released\n"
+    assert adeq("lock", "renew", stdin=text, **place).status == 1
+    for wrong in (b"", b"{}", b"[1]", b'{"domain": 1, "resource": "db", "request": "r"}'):
+        ended = adeq("lock", "release", stdin=wrong, **place)
+        assert (ended.status, "--ticket: standard input is no ticket" in ended.stderr) == (2, True)
+
+
+# Tasks
+
+
+def test_a_script_runs_a_task(queue: Queue, place: dict[str, Any]) -> None:
+    queue.enqueue({"to": "ann"}, id="t1", kind="welcome")
+    text = adeq("task", "claim", "mail", **place).stdout.encode()
+    assert json.loads(text) | {"token": "", "until": ""} == {
+        "queue": "mail", "id": "t1", "token": "", "fence": 1, "attempt": 1, "until": "", "kind": "welcome",
+        "payload": {"to": "ann"},
+    }  # fmt: skip
+    assert queue.stats().workers == 0
+    assert adeq("task", "claim", "mail", **place).status == 1
+    assert adeq("task", "heartbeat", "--extend", "90", stdin=text, **place).stdout.startswith("t1 renewed until ")
+    failed = adeq("task", "fail", "--error", "no route", "--delay", "0", stdin=text, **place)
+    assert failed.stdout.startswith("t1 retried due ")
+    late = adeq("task", "ack", stdin=text, **place)
+    assert (late.status, "lease of task 't1' is lost" in late.stderr) == (1, True)
+    text = adeq("task", "claim", "mail", **place).stdout.encode()
+    assert adeq("task", "release", stdin=text, **place).stdout == "t1 released\n"
+    text = adeq("task", "claim", "mail", **place).stdout.encode()
+    done = adeq("task", "ack", "--result", '{"sent": 1}', "-o", "json", stdin=text, **place)
+    assert json.loads(done.stdout) == {"queue": "mail", "id": "t1", "status": "completed"}
+    assert queue.result("t1") == {"sent": 1}
+    assert adeq("task", "ack", "--result", '{"sent": 1}', stdin=text, **place).stdout == "t1 completed\n"
+
+
+def test_a_cancelled_task_must_stop(queue: Queue, place: dict[str, Any]) -> None:
+    queue.enqueue(id="t1")
+    text = adeq("task", "claim", "mail", **place).stdout.encode()
+    queue.cancel("t1")
+    ended = adeq("task", "heartbeat", stdin=text, **place)
+    assert (ended.status, ended.stderr) == (1, "adeq: task 't1' must stop: it was cancelled\n")
+
+
+def test_payloads_and_results_that_are_no_json(queue: Queue, place: dict[str, Any], tmp_path: Path) -> None:
+    queue.enqueue(b"\xff", id="t1")
+    (tmp_path / "result").write_bytes(b"\xfe\n")
+    text = adeq("task", "claim", "mail", **place).stdout.encode()
+    assert json.loads(text)["payload_base64"] == "/w=="
+    assert adeq("task", "ack", "--result", "{", stdin=text, **place).status == 2
+    both = adeq("task", "ack", "--result", "1", "--result-file", "x", stdin=text, **place)
+    assert (both.status, both.stderr) == (2, "adeq: --result, --result-file: give one of them\n")
+    assert adeq("task", "ack", "--result-file", "-", stdin=text, **place).status == 2
+    assert adeq("task", "ack", "--result-file", str(tmp_path / "result"), stdin=text, **place).status == 0
+    found = queue.get("t1")
+    assert found
+    assert found.result_data == b"\xfe\n"
+
+
+def test_a_task_of_a_queue_with_partitions(client: Adeq, place: dict[str, Any]) -> None:
+    queue = client.partitioned("mail")
+    queue.repartition(2)
+    queue.enqueue_many(list(range(4)))
+    for _ in range(4):
+        text = adeq("task", "claim", "mail", "--wait", "1s", **place).stdout.encode()
+        assert adeq("task", "ack", stdin=text, **place).status == 0
+    assert (queue.stats().finished, queue.stats().workers) == (4, 0)
+
+
+# A server for several terminals
+
+
+@pytest.mark.slow
+def test_a_server_of_ones_own(tmp_path: Path) -> None:
+    sock, secret = tmp_path / "a.sock", tmp_path / "secret"
+    secret.write_text("s3cret\n")
+    words = ["server", "--socket", str(sock), "--port", "0", "--password-file", str(secret), "-o", "json"]
+    with subprocess.Popen([*COMMAND, *words], env=environment(), stdout=subprocess.PIPE, text=True) as run:
+        try:
+            assert run.stdout
+            said = json.loads("".join(iter(run.stdout.readline, "}\n")) + "}")
+            for place in said["urls"]:
+                assert ":s3cret@" in place
+                assert adeq("task", "enqueue", "mail", ADEQ_URL=place).status == 0
+            without = adeq("queue", "ls", ADEQ_URL=said["urls"][1].replace(":s3cret@", ""))
+            assert (without.status, "password" in without.stderr) == (1, True)
+            second = adeq("server", "--socket", str(sock))
+            assert (second.status, "a server listens on" in second.stderr) == (2, True)
+            os.kill(said["pid"], signal.SIGKILL)
+            assert run.wait(DEADLINE) == 1
+        finally:
+            run.kill()
+
+
+def test_options_of_a_server_that_cannot_be(tmp_path: Path) -> None:
+    assert adeq("server", "--password-file", str(tmp_path / "none")).status == 2
+    assert adeq("server", "--port", "0", "--password-file", str(tmp_path / "none")).status == 2
+    with pytest.raises(ConfigError, match="password: it is not accepted"):
+        EmbeddedServer(password="a b")
+    with pytest.raises(ConfigError, match="longer than 100 bytes"):
+        EmbeddedServer(socket_path=tmp_path / ("x" * 100))
+    with pytest.raises(ConfigError, match="has no port"):
+        EmbeddedServer().tcp_url  # noqa: B018
+
+
+# Profiles
+
+
+def test_a_profile_says_where(place: dict[str, Any], tmp_path: Path, queue: Queue) -> None:
+    queue.enqueue(id="t1")
+    file = tmp_path / "config.toml"
+    file.write_text(
+        f'default = "here"\n[profiles.here]\nurl = "{place["ADEQ_URL"]}"\nprefix = "{place["ADEQ_PREFIX"]}"\n'
+        'output = "jsonl"\n[profiles.there]\nurl = "redis://127.0.0.1:1"\n'
+    )
+    config: dict[str, Any] = {"ADEQ_CONFIG": str(file)}
+    assert json.loads(adeq("queue", "ls", **config).stdout)["queue"] == "mail"
+    assert adeq("queue", "ls", "-o", "table", **config).stdout.startswith("queue ")
+    assert adeq("--profile", "there", "queue", "ls", **config).status == 3
+    assert adeq("queue", "ls", ADEQ_PROFILE="there", **config).status == 3
+    assert json.loads(adeq("queue", "ls", ADEQ_PROFILE="there", **config, **place, ADEQ_OUTPUT="jsonl").stdout)
+    both = adeq("queue", "ls", "--profile", "there", **config, **place)
+    assert (both.status, "ADEQ_URL is set, and says something else" in both.stderr) == (2, True)
+    unknown = adeq("queue", "ls", "--profile", "her", **config)
+    assert (unknown.status, "there are: here, there" in unknown.stderr) == (2, True)
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ("[profiles.x]\nurl = 1", "[profiles.x]: url is not accepted; allowed: url, prefix"),
+        ("[profiles.x]\nqueue = 'q'", "[profiles.x]: queue is not accepted"),
+        ("default = 'y'\n[profiles.x]", "default: there is no profile 'y'; there are: x"),
+        ("profiles = 1", "allowed: default, and tables [profiles.NAME]"),
+        ("[profile.x]", "allowed: default, and tables [profiles.NAME]"),
+        ("x", "it is no TOML"),
+    ],
+)
+def test_a_file_that_cannot_be_used(text: str, why: str, tmp_path: Path) -> None:
+    (tmp_path / "c").write_text(text)
+    ended = adeq("profile", "ls", ADEQ_CONFIG=str(tmp_path / "c"))
+    assert (ended.status, why in ended.stderr) == (2, True), ended
+
+
+def test_a_password_is_for_its_owner_alone(tmp_path: Path) -> None:
+    file = tmp_path / "c"
+    file.write_text('[profiles.x]\nurl = "redis://ann:s3cret@127.0.0.1:1"\n')
+    file.chmod(0o640)
+    ended = adeq("queue", "ls", ADEQ_CONFIG=str(file))
+    assert (ended.status, f"chmod 600 {file}" in ended.stderr, "s3cret" in ended.stderr) == (2, True, False)
+    file.chmod(0o600)
+    for words in (["ls"], ["show", "x"]):
+        shown = adeq("profile", *words, "-o", "json", ADEQ_CONFIG=str(file))
+        assert (shown.status, "s3cret" in shown.stdout, "127.0.0.1:1" in shown.stdout) == (0, False, True)
