@@ -20,6 +20,7 @@ from pyadeq._core.kernel.options import checked_list
 from pyadeq._core.queue.failures import FAILURES, Failures
 from pyadeq._core.queue.items import MAX_ITEMS, checked_lanes
 from pyadeq._tasks.executors import Executors
+from pyadeq._tasks.functions import Tasks
 from pyadeq._worker.connections import client_of
 from pyadeq._worker.ends import Ends
 from pyadeq._worker.health import Health
@@ -27,6 +28,7 @@ from pyadeq._worker.listener import Listener
 from pyadeq._worker.middleware import prepare
 from pyadeq._worker.outage import LAST_CALL, Outage
 from pyadeq._worker.partitions import Partitions, worker_queue
+from pyadeq._worker.publishing import Publishing
 from pyadeq._worker.renewal import renewal_class
 from pyadeq._worker.renewal.base import SHORTEST_LEASE, Heard
 from pyadeq._worker.runs import Runs
@@ -165,6 +167,7 @@ class Worker:
             asked, self.name, claim=self._claim, woken=self._go_on, asked=self._ask, broken=self._break
         )
         self._scheduler = Scheduler(asked)
+        self._publishing = Publishing(asked, handler if isinstance(handler, Tasks) else None)
         self._watched = Watched(self._longest_block, self._runs.lease_of)
         claims = Claims(self.name, self.lanes, lane_first, self._lease)
         self._settling = Settling(
@@ -320,6 +323,7 @@ class Worker:
             await self._outage.bear(self._register)
             self._listener.start()
             self._scheduler.start()
+            self._publishing.start()
             await self._settling.run()
             if await self._listener.rested():
                 await self._settling.run()
@@ -336,6 +340,7 @@ class Worker:
                 raise
             log.warning("stopped without the server, %d results were not delivered: %s", self._runs.unsettled, error)
         finally:
+            await self._publishing.stop()
             await self._scheduler.stop()
             await self._listener.stop()
             if isinstance(self._queue, Partitions):

@@ -340,7 +340,7 @@ def test_a_role_in_one_noun() -> None:
 
 @pytest.mark.parametrize("named", ["queue", "domain", "lock", "memos"])
 def test_names_of_what_there_is_not(named: str) -> None:
-    with pytest.raises(ConfigError, match=f"{named} is not known; allowed: .*domains, queues"):
+    with pytest.raises(ConfigError, match=f"{named} is not known; allowed: .*domains, kind, queues"):
         acl_rules("worker", **{named: ["a"]})  # type: ignore[arg-type]
 
 

@@ -311,6 +311,7 @@ WATCH = {
 }
 ANSWER = ["x", "--rev", "1", "--as", "bob"]
 VALUES = {  # that are not x
+    "kind publish": ['{"id": "x", "version": 1, "schema": "{}"}'],
     "schedule set": ["--every", "1h"],
     "limit set": ["--concurrency", "3"],
     "share set": ["x", "2"],

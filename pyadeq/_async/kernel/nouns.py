@@ -13,6 +13,7 @@ from pyadeq.models.base import Seconds
 if TYPE_CHECKING:
     from pyadeq._async.change import Changes
     from pyadeq._async.config import Config
+    from pyadeq._async.kind import Kinds
     from pyadeq._async.lock import Locks
     from pyadeq._async.queue import Queue
     from pyadeq._async.rate import Rates
@@ -53,6 +54,22 @@ class Nouns(NounSource):
         timeout: seconds; after them, WaitTimeout is raised if keys are left.
         """
         return self.names("config", timeout=timeout)
+
+    def kinds(self, catalog: str) -> Kinds:
+        """Return the catalog of this name, always the same object. The first write creates it."""
+        with IMPORTING:
+            from pyadeq._async.kind import Kinds
+
+        return self._noun("kind", Kinds, catalog)
+
+    def catalogs(self, *, timeout: Seconds | None = None) -> AsyncIterator[str]:
+        """Iterate over the names of the catalogs under the client's prefix and slot: each once, in any order.
+
+        The server keeps no list of catalogs, so this scans all of its keys, in a cluster those of every
+        primary: about a second for a million keys. A catalog that is created meanwhile may be missing.
+        timeout: seconds; after them, WaitTimeout is raised if keys are left.
+        """
+        return self.names("kind", timeout=timeout)
 
     def locks(self, domain: str) -> Locks:
         """Return the lock domain of this name, always the same object. The first write creates it."""

@@ -1,15 +1,18 @@
 """The board's form to enqueue a task."""
 
 import re
+from typing import Literal
 
 import pytest
 from httpx import AsyncClient
+from pydantic import SecretStr
 
-from pyadeq.asyncio import Adeq
+from pyadeq.asyncio import Adeq, Tasks
 from tests.integration.server.conftest import Ask
 
 pytestmark = pytest.mark.any_engine
 FORM = "/queues/mail/enqueue"
+TOKEN = SecretStr("hunter2")
 
 
 def values(page: str) -> dict[str, str]:
@@ -106,3 +109,55 @@ async def test_who_may_enqueue(adeq: Adeq, asking: Ask) -> None:
     task = await adeq.queue("mail").get("a")
     assert task
     assert task.user == "ann"
+
+
+async def test_a_form_of_a_kind_has_its_arguments(adeq: Adeq, http: AsyncClient) -> None:
+    tasks = Tasks()
+
+    @tasks.task(version=2)
+    async def send(
+        to: str,
+        copies: int = 1,
+        *,
+        fast: bool = False,
+        weight: float | None = None,
+        size: Literal["a", "<b>"] = "a",
+        tags: list[str] | None = None,
+        token: SecretStr = TOKEN,
+    ) -> None:
+        """Send a <mail>."""
+
+    @tasks.task
+    def plain() -> None: ...
+
+    await adeq.kinds("mail").publish(
+        [*tasks.schemas().values(), {"kind": "odd", "arguments": {"properties": {"a.b": {}}}}]
+    )
+    assert f'<a href="{FORM}?kind=send">send</a>' in (await http.get(FORM)).text
+    page = (await http.get(FORM, params={"kind": "send"})).text
+    assert "Send a &lt;mail&gt;." in page
+    assert "hunter2" not in page
+    assert 'type="password" id="payload.token"' in page
+    assert "<option>&lt;b&gt;</option>" in page
+    sent = {
+        **dict(re.findall(r'<input type="hidden" name="([^"]+)" value="([^"]*)"', page)),
+        **dict(re.findall(r'<input id="(kind|id)" name="[^"]+" value="([^"]*)"', page)),
+        "payload.to": "ann",
+        "payload.copies:int": "2",
+        "payload.fast:bool": "true",
+        "payload.tags:json": '["x"]',
+        "payload.token": "s3cret",
+    }
+    refused = (await http.post(f"{FORM}?kind=send", data=sent | {"payload.copies:int": "two"})).text
+    assert "payload.copies: this is not accepted" in refused
+    assert 'value="ann"' in refused
+    assert "s3cret" not in refused
+    made = await http.post(f"{FORM}?kind=send", data=sent)
+    assert made.status_code == 303
+    task = await adeq.queue("mail").get(sent["id"])
+    assert task
+    assert (task.kind, task.headers) == ("send", {"_version": 2})
+    assert task.payload == {"to": "ann", "copies": 2, "fast": True, "tags": ["x"], "token": "s3cret"}
+    for kind in ("odd", "none"):
+        assert 'name="payload:json"' in (await http.get(FORM, params={"kind": kind})).text
+    assert "payload" not in re.sub("<script.*", "", (await http.get(FORM, params={"kind": "plain"})).text)

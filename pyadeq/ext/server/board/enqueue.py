@@ -12,6 +12,7 @@ from starlette.responses import RedirectResponse
 from pyadeq import tiers
 from pyadeq.asyncio import TaskView
 from pyadeq.ext.server.api import tasks as api
+from pyadeq.ext.server.api.kinds import kinds_of
 from pyadeq.ext.server.board.forms import ask, read_form, say, typed
 from pyadeq.ext.server.board.page import may, pages, render, url
 from pyadeq.ext.server.board.words import MOST_TEXT
@@ -22,13 +23,15 @@ from pyadeq.ids import new_ulid
 
 
 class Field(NamedTuple):
-    """A field of the form. kind: as in `forms`. choices: the only values."""
+    """A field of the form. kind: as in `forms`. choices: the only values. secret: what was typed is not shown again."""
 
     name: str
     label: str
     kind: str = ""
     help: str = ""
     choices: tuple[str, ...] = ()
+    required: bool = False
+    secret: bool = False
 
     @property
     def key(self) -> str:
@@ -65,32 +68,44 @@ SAID: Final = {
     "deduplicated": "Another task has its key: this one. Nothing was enqueued.",
 }
 
+KEPT: Final = 5.0
+"""Seconds for which the kinds of a queue are shown as they were."""
+MOST_KINDS: Final = 100
+MOST_FIELDS: Final = 50
+MOST_CHOICES: Final = 100
+MOST_NAME: Final = 60
+MOST_HELP: Final = 300
+TYPES: Final = {"string": "", "integer": "int", "number": "float", "boolean": "bool"}
+
 router = pages()
+Known = Annotated[str, Query(max_length=200)]
 
 
 @router.get("/queues/{queue:adeq_segment}/enqueue")
-async def form(request: Request, access: api.Enqueued, like: Annotated[str, Query(max_length=200)] = "") -> Response:
-    """The empty form, or one with what a task has, as far as its tier allows."""
-    values, left_out = {"id": new_ulid()}, ""
+async def form(
+    request: Request, access: api.Enqueued, kind: Known = "", like: Annotated[str, Query(max_length=200)] = ""
+) -> Response:
+    """The empty form, or one with what a task has, as far as its tier allows. kind: with a field for each argument."""
+    values, left_out = {"id": new_ulid()} | ({"kind": kind} if kind else {}), ""
     if like:
         task = await api.task_of(access.with_right("queue.observe", by_user=True), like)
         copied, left_out = _copied(tiers.shown(task))
         values |= copied
-    return await _form(request, access, values, left_out=left_out, like=like)
+    return await _form(request, access, values, kind=kind, left_out=left_out, like=like)
 
 
 @router.post("/queues/{queue:adeq_segment}/enqueue")
-async def enqueue(request: Request, access: api.Enqueued) -> Response:
+async def enqueue(request: Request, access: api.Enqueued, kind: Known = "") -> Response:
     """Enqueue it by the API, and show it. A form that is sent twice has the same id, and so enqueues once."""
     fields = await read_form(request)
     at = f"/queues/{segment(access.name)}"
     try:
         status, body = await ask(request, "POST", f"/v1{at}/tasks", typed(fields))
     except Refused as refused:  # a text that is no value of its type
-        return await _form(request, access, _by_name(fields), refused.problem)
+        return await _form(request, access, _by_name(fields), refused.problem, kind=kind)
     answer = json.loads(body)
     if status >= 400:
-        return await _form(request, access, _by_name(fields), Problem.model_validate(answer))
+        return await _form(request, access, _by_name(fields), Problem.model_validate(answer), kind=kind)
     request.app.state.looks.forget()
     sees = may(access.principal, "queue.observe", access.name, by_user=True)
     to = f"{at}/tasks/{segment(answer['id'])}" if sees else f"{at}/enqueue"
@@ -105,10 +120,15 @@ async def _form(
     values: Mapping[str, str],
     problem: Problem | None = None,
     *,
+    kind: str = "",
     left_out: str = "",
     like: str = "",
 ) -> Response:
     own = access.scope.user
+    kinds = await request.app.state.looks.shared(
+        ("kinds", access.name), KEPT, lambda: kinds_of(access.adeq, access.name)
+    )
+    chosen = next((one for one in kinds if one.kind == kind), None)
     return await render(
         request,
         "enqueue.html",
@@ -124,8 +144,47 @@ async def _form(
         problem=problem,
         left_out=left_out,
         like=like,
+        kinds=kinds[:MOST_KINDS],
+        chosen=chosen,
+        arguments=fields_of(chosen.arguments) if chosen and chosen.arguments else None,
         open=any(values.get(field.name) not in (None, "", "any") for field in MORE if field.name != "id"),
     )
+
+
+def fields_of(schema: Mapping[str, Any]) -> list[Field] | None:
+    """A field for each argument: of the simple types their own, of others one for JSON. None: the form has no room."""
+    properties, required = schema.get("properties") or {}, schema.get("required") or []
+    if not isinstance(properties, dict) or not isinstance(required, list) or len(properties) > MOST_FIELDS:
+        return None
+    if any(not name.isidentifier() or len(name) > MOST_NAME for name in properties):
+        return None  # a name with a point would mean an object
+    return [_field(name, one if isinstance(one, dict) else {}, name in required) for name, one in properties.items()]
+
+
+def _field(name: str, said: Mapping[str, Any], required: bool) -> Field:
+    options = said.get("anyOf")
+    if isinstance(options, list):  # an optional one is also null, which it is if it is left empty
+        others = [one for one in options if one != {"type": "null"}]
+        if len(others) == 1 and len(options) == 2 and isinstance(others[0], dict):
+            said = {**said, **others[0]}
+    wanted = said.get("type")
+    kind = TYPES.get(wanted, "json") if isinstance(wanted, str) else "json"
+    enum = said.get("enum")
+    choices: tuple[str, ...] = ()
+    if kind == "bool":
+        choices = ("true", "false")
+    elif kind == "" and isinstance(enum, list) and all(isinstance(one, str) for one in enum):
+        choices = tuple(enum[:MOST_CHOICES])
+    secret = said.get("writeOnly") is True or said.get("format") == "password"
+    notes = [text for text in (said.get("description"),) if isinstance(text, str)]
+    if "default" in said and not secret:
+        notes.append(f"empty: {json.dumps(said['default'])}")
+    elif not required:
+        notes.append("optional")
+    if kind == "json":
+        notes.append("JSON")
+    help = "; ".join(notes)[:MOST_HELP]
+    return Field(f"payload.{name}", name, kind, help, choices, required, secret)
 
 
 def _faults(problem: Problem) -> dict[str, str]:

@@ -1,0 +1,131 @@
+#!lua
+-- generated from lua/kind/expire.v1.lua by lua/bundle.py; do not edit
+-- kind.expire.v1: delete kinds that no worker has published for long, at most `limit` of them.
+--
+-- KEYS   kind     prefix/hash {base}:kind:    id
+-- KEYS   expiring zset        {base}:expiring
+-- KEYS   config   hash        {base}:config
+-- KEYS   events   stream      {base}:events
+-- ARGV   limit    int 1..1000   ?=100
+-- ARGV   source   bytes 0..200  ?=
+-- ARGV   trace    bytes 0..128  ?=
+-- ARGV   now_ms   int 0..9000000000000 ?=0
+-- RETURN ok       now_ms:int expired:int more:int
+-- ERROR  ADEQ_LAYOUT ADEQ_CLOCK
+-- EVENT  kind.expired
+-- ROLE   work
+-- REPLAY goes_on
+-- COST   3 + 2n commands; at most 1,200 commands, 7,300 steps
+
+local LAYOUT = 1
+local unpack = table.unpack or unpack
+local arg_find = string.find
+local function refuse(field, value, want)
+  local got = 'nothing'
+  if type(value) == 'number' then
+    got = string.format('%.0f', value)
+  elseif value then
+    got = "'" .. string.gsub(string.sub(value, 1, 64), '[^ -~]', '?') .. "'"
+  end
+  return redis.error_reply('ADEQ_ARG ' .. field .. ' must be ' .. want .. ', got ' .. got)
+end
+local function arg_uint(v, min, max)
+  if not v or #v > 16 or (v ~= '0' and not arg_find(v, '^[1-9]%d*$')) then return nil end
+  local n = v + 0
+  if n >= min and n <= max then return n end
+end
+
+local KEYS, ARGV = KEYS, ARGV
+if #KEYS ~= 5 then
+  return redis.error_reply('ADEQ_ARG expected 5 keys, got ' .. #KEYS)
+end
+
+local limit = ARGV[1]
+if limit == '' then
+  limit = 100
+else
+  limit = arg_uint(limit, 1, 1000)
+  if not limit then return refuse('limit', ARGV[1], 'an integer from 1 to 1000') end
+end
+local source = ARGV[2]
+if not source or #source > 200 then
+  return refuse('source', source and #source, '0 to 200 bytes long')
+end
+local trace = ARGV[3]
+if not trace or #trace > 128 then
+  return refuse('trace', trace and #trace, '0 to 128 bytes long')
+end
+local now_ms = ARGV[4]
+if now_ms == '' then
+  now_ms = 0
+else
+  now_ms = arg_uint(now_ms, 0, 9000000000000)
+  if not now_ms then return refuse('now_ms', ARGV[4], 'an integer from 0 to 9000000000000') end
+end
+if #ARGV ~= 4 then
+  return redis.error_reply('ADEQ_ARG expected 4 arguments, got ' .. #ARGV)
+end
+
+-- emit(ctx, event, id, detail): add an entry to the stream, if the noun keeps events. detail: `name=value` words, or
+-- ''. The trace is ctx.trace, that of the task, or else that of the call.
+local function emit(ctx, event, id, detail) local events = KEYS[4]
+  if ctx.settings_events_max == 0 then return end
+  if detail ~= '' and source == '' and trace == '' and not ctx.trace then
+    redis.call('XADD', events, 'MAXLEN', '~', ctx.settings_events_max, '*', 'event', event, 'timestamp', ctx.now_text, 'id', id,
+      'payload', detail)
+    return
+  end
+  local entry = { 'event', event, 'timestamp', ctx.now_text, 'id', id }
+  if detail ~= '' then entry[7], entry[8] = 'payload', detail end
+  if source ~= '' then entry[#entry + 1] = 'source'; entry[#entry + 1] = source end
+  local traced = ctx.trace or trace
+  if traced ~= '' then entry[#entry + 1] = 'trace'; entry[#entry + 1] = traced end
+  redis.call('XADD', events, 'MAXLEN', '~', ctx.settings_events_max, '*', unpack(entry))  -- at most 12: fields of an event
+end
+
+-- read_clock(layout_min, clock, chosen): the time in ms, as a number and as text; or nil and the error to return, if
+-- the layout of these scripts or the clock of the call does not fit the stored data. chosen: the clock of a base that
+-- this call may create.
+local function read_clock(layout_min, clock, chosen)
+  if tonumber(layout_min or LAYOUT) > LAYOUT then
+    return nil, redis.error_reply('ADEQ_LAYOUT this data needs scripts of layout ' .. layout_min
+      .. ' or newer, these are of layout ' .. LAYOUT .. ': upgrade this client')
+  end
+  if ((clock or chosen) == 'test') ~= (now_ms > 0) then
+    if chosen and not clock then return nil, redis.error_reply('ADEQ_CLOCK now_ms goes with clock=test, and only with it') end
+    return nil, redis.error_reply('ADEQ_CLOCK now_ms must be '
+      .. (clock == 'test' and 'sent: this base was created with clock=test'
+        or '0: this base was not created with clock=test'))
+  end
+  if now_ms > 0 then return now_ms, string.format('%.0f', now_ms) end
+  local time = redis.call('TIME')
+  local ms = math.floor(time[2] / 1000)
+  return time[1] * 1000 + ms, string.format('%s%03d', time[1], ms)
+end
+
+-- open(clock): read what every call needs: the time, whether the base exists, and the settings that this script uses as
+-- `ctx.settings_<name>`; or nil and the error to return. lua/tools/opening.py generates which settings these are, and
+-- the first values of the fields of call.toml. clock: for a call that may create the base.
+local function open(clock) local config = KEYS[3]
+  local row = redis.call('HMGET', config, 'layout_min', 'clock', 'events_max')
+  local now, now_text = read_clock(row[1], row[2], clock)
+  if not now then return nil, now_text end
+  return { exists = row[1], now = now, now_text = now_text, settings_events_max = tonumber(row[3] or 1000) }
+end
+
+-- remove_expired(ctx, limit): delete kinds that nobody has published for long, at most `limit`, 1,000 or less. Returns
+-- how many.
+local function remove_expired(ctx, limit) local kind, expiring = KEYS[1], KEYS[2]
+  local ids = redis.call('ZRANGE', expiring, '-inf', ctx.now, 'BYSCORE', 'LIMIT', 0, limit)
+  for _, id in ipairs(ids) do
+    redis.call('DEL', kind .. id)
+    emit(ctx, 'kind.expired', id, '')
+  end
+  if #ids > 0 then redis.call('ZREM', expiring, unpack(ids)) end  -- at most 1,000: limit
+  return #ids
+end
+
+local ctx, refused = open()
+if refused then return refused end
+local expired = remove_expired(ctx, limit)
+return { 'ok', ctx.now, expired, expired == limit and 1 or 0 }

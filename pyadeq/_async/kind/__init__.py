@@ -1,0 +1,46 @@
+"""Kinds of tasks: the schemas of their arguments and results, as workers publish them."""
+
+from __future__ import annotations
+
+import builtins
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from pyadeq._async.kernel.noun import Noun
+from pyadeq._core.kind import read, stored
+
+AT_ONCE = 50
+
+
+class Kinds(Noun):
+    """The kinds of tasks that the workers of a queue know. `adeq.kinds(queue.name)` is the catalog of a queue."""
+
+    noun = "kind"
+
+    async def publish(self, schemas: Iterable[Mapping[str, Any]]) -> dict[str, str]:
+        """Publish kinds: the values of `Tasks.schemas()`. A worker does it when it starts, and every 6 hours.
+
+        Returns the status of each: `published`; `older`, if a newer version is stored; `full`, if the catalog has 500
+        kinds. Of a schema above 16 KiB, only the description is stored; of a secret field, no values.
+        """
+        items = [stored(schema) for schema in schemas]
+        found: dict[str, str] = {}
+        for start in range(0, len(items), AT_ONCE):
+            some = items[start : start + AT_ONCE]
+            answers = (await self._call("publish", item=some)).items
+            found |= {one["id"]: answer.status for one, answer in zip(some, answers, strict=True)}
+        return found
+
+    async def list(self) -> builtins.list[dict[str, Any]]:
+        """Return the kinds in alphabetical order, at most 500.
+
+        Each has `kind`, `version`, `description`, `arguments` and `result` (JSON schemas, or None), and `expires`, a
+        time: then it is forgotten, unless a worker publishes it again.
+        """
+        found = {one.id: read(one.id, one.kind) async for one in self._pages("list")}
+        return [found[id] for id in sorted(found)]
+
+    async def expire(self, limit: int = 100) -> int:
+        """Delete kinds that no worker has published for a day, and return how many. `adeq tend` does it."""
+        expired: int = (await self._call("expire", limit=limit)).expired
+        return expired
