@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 from enum import StrEnum
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -176,10 +177,11 @@ def run(
         raise ConfigError("--reload: it is for one process; leave --processes out")
     if given and program is None:
         raise ConfigError(f"--{next(iter(given)).replace('_', '-')} goes with --exec, which names a program")
-    log_to_stderr(log_level, log_format(log_form, output))
+    begin_log = partial(log_to_stderr, log_level, log_format(log_form, output))
     health_at = None if health is None else HealthAt(health, health_host, health_after)
     above = parent() if processes else None
     if processes and above is None:
+        begin_log()
         raise typer.Exit(Processes(processes, health_at).run())
     if above is not None:
         name, instance, health_at = above.name(name), above.name(instance), None
@@ -214,6 +216,8 @@ def run(
             **checked,
         )
 
+    if reload:
+        begin_log()
     with reloading(reload) as source:
         workers: dict[tuple[str, ...], Worker | Options] = {}
         homes: list[Any] = []
@@ -243,6 +247,7 @@ def run(
                     raise ConfigError(f"{path or '--queue'}: another worker here has this queue; name each once")
         if handler and all(isinstance(one, Worker) for one in workers.values()):
             check_worker_options(context, handler[0])
+        begin_log()
         Process(
             list(workers.values()),
             health_at,
