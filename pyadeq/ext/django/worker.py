@@ -56,6 +56,8 @@ def run(lease: Lease) -> Any:
 
 
 def _run(lease: Lease) -> Any:
+    if HEADER not in (lease.headers or {}):
+        raise TaskFailed(f"{lease.kind!r} is not a task of Django", reason="bad_input", retryable=False)
     backend = task_backends[lease.headers[HEADER]["backend"]]
     result = backend.get_result(lease.id)
     task_started.send(type(backend), task_result=result)

@@ -92,10 +92,12 @@ def test_a_cancelled_task_has_failed(adeq: Adeq) -> None:
     assert (result.status, result.attempts, result.errors) == (TaskResultStatus.FAILED, 0, [])
 
 
-def test_a_task_of_another_program_is_no_result(adeq: Adeq) -> None:
-    adeq.queue("default").enqueue({"n": 1}, id="default:other")
+def test_a_task_of_another_program_is_refused(adeq: Adeq, drain: Drain) -> None:
+    adeq.queue("default").enqueue({"n": 1}, id="default:other", kind="fax")
     with pytest.raises(TaskResultDoesNotExist):
         task_backends["default"].get_result("default:other")
+    (run,) = drain()
+    assert (run.outcome, run.reason, str(run.error)) == ("dead", "bad_input", "'fax' is not a task of Django")
 
 
 @pytest.mark.usefixtures("database")
