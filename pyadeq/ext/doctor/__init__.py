@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from pyadeq import Adeq
-from pyadeq.ext.doctor import events, nouns, service, storage
+from pyadeq.ext.doctor import events, nouns, service, storage, webhooks
 from pyadeq.ext.doctor.facts import Facts, gather
 from pyadeq.ext.doctor.queues import Found, find_domains, find_names, find_queues
 from pyadeq.ext.doctor.repair import Damage, Inspection, inspect
@@ -71,6 +71,8 @@ def check(facts: Facts) -> Report:
         checks.append(Check(name=about["plural"], **nouns.check(about, stored, facts.layout, may)._asdict()))
     if facts.groups:
         checks.append(Check(name="event groups", **events.check(facts.groups)._asdict()))
+    if facts.webhooks:
+        checks.append(Check(name="webhooks", **webhooks.check(facts.webhooks, facts.groups or ())._asdict()))
     return Report(engine=facts.engine, checks=checks)
 
 

@@ -18,6 +18,8 @@ from pyadeq.ext.doctor import events
 from pyadeq.ext.doctor.nouns import Stored, base_at, look, others
 from pyadeq.ext.doctor.queues import find_domains, find_queues
 from pyadeq.ext.doctor.repair import Inspection, inspect
+from pyadeq.ext.webhooks import Known, Webhooks
+from pyadeq.ext.webhooks.endpoints import NAMESPACE
 from pyadeq.keys import hash_slot, lock_base, partition_base, queue_base
 
 T = TypeVar("T")
@@ -91,7 +93,7 @@ class Facts:
     reading: what a read of that queue met with, empty if it went well; tried where `denied` cannot be known. domains:
     not looked for where queues are named; nor are others, the other nouns. other_roles: whose calls this user may
     make there. shards: the primaries of a cluster, with the slots of each. groups: those that
-    read events. inspection: what is damaged in the queues; None where SCAN is not allowed.
+    read events. webhooks: the endpoints. inspection: what is damaged in the queues; None where SCAN is not allowed.
     """
 
     tool: str
@@ -117,6 +119,7 @@ class Facts:
     other_roles: Mapping[str, Sequence[str] | None] = field(default_factory=dict)
     shards: Mapping[str, Sequence[range]] | None = None
     groups: Sequence[events.Read] | None = ()
+    webhooks: Mapping[str, Known] | None = None
     inspection: Inspection | None = None
     layout: int = field(default_factory=lambda: int(library().manifest["layout"]))
 
@@ -174,8 +177,15 @@ def gather(adeq: Adeq, names: Sequence[str]) -> Facts:
         # these last, for they load the scripts that they run
         reading="" if denied is not None else _try_reading(adeq, probed),
         groups=() if names else _ask(lambda: events.look(adeq, SCAN_SECONDS)),
+        webhooks=None if names else _ask(lambda: _endpoints(adeq)),
         inspection=_ask(lambda: inspect(adeq, names, seconds=SCAN_SECONDS)),
     )
+
+
+def _endpoints(adeq: Adeq) -> dict[str, Known]:
+    """The webhooks. Without any, no script is asked: a first call would store it on the server."""
+    base = adeq.config(NAMESPACE).base
+    return Webhooks(adeq).all() if adeq.client.exists(f"{base}:config") else {}
 
 
 def _ask(question: Callable[[], T]) -> T | None:

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 from pyadeq.errors import ConfigError
 from pyadeq.ext.outgoing.addresses import Allowed, RefusedTarget
 from pyadeq.ext.webhooks._async.webhooks import Webhooks as AsyncWebhooks
-from pyadeq.ext.webhooks._sync.webhooks import Webhooks
+from pyadeq.ext.webhooks._sync.webhooks import Known, Webhooks
 from pyadeq.ext.webhooks.endpoints import Endpoint
 from pyadeq.ext.webhooks.forwarder import Forwarder
 from pyadeq.ext.webhooks.signing import BadSignature, new_secret, sign, verify
@@ -35,6 +35,7 @@ __all__ = [
     "Deliverer",
     "Endpoint",
     "Forwarder",
+    "Known",
     "RefusedTarget",
     "Webhooks",
     "new_secret",
