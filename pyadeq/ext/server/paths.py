@@ -15,6 +15,7 @@ from typing import Final
 from urllib.parse import parse_qs, quote, unquote
 
 from starlette.convertors import Convertor, register_url_convertor
+from starlette.requests import Request
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from pyadeq.errors import ConfigError
@@ -62,6 +63,14 @@ def checked_root_path(path: str, names: Collection[str]) -> str:
 def segment(text: str) -> str:
     """Encode a name or an id as one segment of a path."""
     return quote(text.replace(".", "%2E") if text in (".", "..") else text, safe="")
+
+
+def url(request: Request, path: str) -> str:
+    """A path of the board or of the API, below the prefix under which the service is mounted.
+
+    `request.url_for` looks at the routes one by one: that takes 5 to 10 % of the CPU time of an enqueue.
+    """
+    return f"{request.scope.get('root_path', '')}{path}"
 
 
 class RawPaths:

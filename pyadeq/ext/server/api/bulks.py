@@ -16,6 +16,7 @@ from pyadeq.ext.server.api.operations import PROBLEMS, operation_id, path_of
 from pyadeq.ext.server.api.strict import Strict
 from pyadeq.ext.server.api.tasks import IdempotencyKey
 from pyadeq.ext.server.gate import Access, access, missing
+from pyadeq.ext.server.paths import segment, url
 from pyadeq.ext.server.problems import Refused
 from pyadeq.ids import new_ulid
 
@@ -104,7 +105,7 @@ async def begin(
         owner="",
     )
     begun = await bulks.begin(bulk, idempotency_key)
-    response.headers["Location"] = str(request.url_for("get_bulk", queue=access.name, id=id).path)
+    response.headers["Location"] = url(request, f"/v1/queues/{segment(access.name)}/bulks/{segment(id)}")
     return begun
 
 

@@ -17,6 +17,7 @@ from pyadeq.ext.server.api.filters import filter_of, with_filter
 from pyadeq.ext.server.api.operations import PROBLEMS, operation_id, path_of
 from pyadeq.ext.server.api.strict import few
 from pyadeq.ext.server.gate import Access, access, described, missing
+from pyadeq.ext.server.paths import segment, url
 from pyadeq.ext.server.problems import Refused
 from pyadeq.ext.server.traces import in_trace_of
 from pyadeq.models.queue import CancelStatus, ReceiptStatus, RunNow, State, Task, TaskFilter
@@ -136,7 +137,7 @@ async def enqueue(
         receipt = await access.found.enqueue(payload, **fields, rid=rid)
     if receipt.status == "exists" and idempotency_key is not None:
         raise Refused(422, "KEY_REUSED", "Idempotency-Key: another request has this key; send another key")
-    response.headers["Location"] = str(request.url_for("get_task", queue=access.name, id=receipt.id).path)
+    response.headers["Location"] = url(request, f"/v1/queues/{segment(access.name)}/tasks/{segment(receipt.id)}")
     if receipt.status != "created":
         response.status_code = 200
     if wait and (ended := await _ended(access, receipt.id, wait)) is not None:

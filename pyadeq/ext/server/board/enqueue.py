@@ -14,10 +14,10 @@ from pyadeq.asyncio import TaskView
 from pyadeq.ext.server.api import tasks as api
 from pyadeq.ext.server.api.kinds import kinds_of
 from pyadeq.ext.server.board.forms import ask, read_form, say, typed
-from pyadeq.ext.server.board.page import may, pages, render, url
+from pyadeq.ext.server.board.page import may, pages, render
 from pyadeq.ext.server.board.words import MOST_TEXT
 from pyadeq.ext.server.gate import Access
-from pyadeq.ext.server.paths import segment
+from pyadeq.ext.server.paths import segment, url
 from pyadeq.ext.server.problems import Problem, Refused
 from pyadeq.ids import new_ulid
 

@@ -24,8 +24,8 @@ from starlette.responses import RedirectResponse
 from starlette.types import Message
 
 from pyadeq.ext.server.board import words
-from pyadeq.ext.server.board.page import SAID, pages, problem_page, url
-from pyadeq.ext.server.paths import segment
+from pyadeq.ext.server.board.page import SAID, pages, problem_page
+from pyadeq.ext.server.paths import segment, url
 from pyadeq.ext.server.problems import PAUSE, Problem, Refused
 
 MOST_FIELDS: Final = 200

@@ -11,9 +11,9 @@ from pyadeq.asyncio import Edge, LockStats
 from pyadeq.errors import AdeqError
 from pyadeq.ext.server.board.lock_graph import Node, Picture, picture
 from pyadeq.ext.server.board.looks import NUMBERS_FOR, Looks
-from pyadeq.ext.server.board.page import pages, render, url
+from pyadeq.ext.server.board.page import pages, render
 from pyadeq.ext.server.gate import Access, Gate, access
-from pyadeq.ext.server.paths import segment
+from pyadeq.ext.server.paths import segment, url
 
 MOST: Final = 100
 """Domains, requests, holders or waiters of one page."""

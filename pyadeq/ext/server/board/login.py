@@ -7,7 +7,8 @@ from starlette.responses import RedirectResponse
 
 from pyadeq.ext.server.board.forms import local, read_form
 from pyadeq.ext.server.board.logins import Logins
-from pyadeq.ext.server.board.page import pages, render, url
+from pyadeq.ext.server.board.page import pages, render
+from pyadeq.ext.server.paths import url
 from pyadeq.ext.server.problems import Refused
 
 router = pages()

@@ -17,7 +17,7 @@ from starlette.responses import HTMLResponse, RedirectResponse
 
 from pyadeq.errors import AdeqError
 from pyadeq.ext.server.board import charts, words
-from pyadeq.ext.server.paths import segment
+from pyadeq.ext.server.paths import segment, url
 from pyadeq.ext.server.problems import Refused, refused_of
 from pyadeq.ext.server.rights import MANAGE, WEBHOOKS, Principal
 
@@ -111,11 +111,6 @@ async def problem_page(request: Request, refused: Refused, back: str = "") -> Re
     response = await render(request, "problem.html", status=problem.status, problem=problem, back=back)
     response.headers.update(refused.headers)
     return response
-
-
-def url(request: Request, path: str) -> str:
-    """A path of the board or of the API, below the prefix under which the service is mounted."""
-    return f"{request.scope.get('root_path', '')}{path}"
 
 
 @cache

@@ -17,10 +17,10 @@ from pyadeq.ext.server.api import tasks as api
 from pyadeq.ext.server.api.task_events import TaskEvents, events_of
 from pyadeq.ext.server.board.charts import states
 from pyadeq.ext.server.board.looks import Looks
-from pyadeq.ext.server.board.page import pages, render, url
+from pyadeq.ext.server.board.page import pages, render
 from pyadeq.ext.server.board.words import MOST_TEXT
 from pyadeq.ext.server.gate import Access
-from pyadeq.ext.server.paths import segment
+from pyadeq.ext.server.paths import segment, url
 from pyadeq.ext.server.reads import ask
 
 MOST: Final = 20

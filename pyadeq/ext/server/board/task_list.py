@@ -14,9 +14,9 @@ from pyadeq.errors import AdeqError
 from pyadeq.ext.server.api import tasks as api
 from pyadeq.ext.server.api.filters import filter_of, with_filter
 from pyadeq.ext.server.board.looks import Looks
-from pyadeq.ext.server.board.page import pages, render, url
+from pyadeq.ext.server.board.page import pages, render
 from pyadeq.ext.server.gate import Access
-from pyadeq.ext.server.paths import segment
+from pyadeq.ext.server.paths import segment, url
 from pyadeq.ext.server.problems import Refused, refused_of
 from pyadeq.models.queue import INDEXED, State, TaskFilter
 
