@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import os
 import signal
 import subprocess
@@ -15,7 +16,6 @@ from typing import Annotated, Any
 import typer
 
 from pyadeq import Grant
-from pyadeq._supervisor import death_signal
 from pyadeq.errors import AdeqError, ConfigError, DeadlockError, LockUnavailable, RateLimited, WaitTimeout
 from pyadeq.ext.cli import tickets
 from pyadeq.ext.cli.arguments import Domain, Resource, time_option
@@ -25,6 +25,7 @@ from pyadeq.ids import default_worker_name
 from pyadeq.models.lock import LockMode
 
 LOOK = 0.1  # seconds between two looks at the lock while the command runs
+PR_SET_PDEATHSIG = 1
 FORWARDED = (signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT)
 
 Wait = Annotated[float, time_option("How long to wait for the lock; 0: not at all.")]
@@ -101,7 +102,7 @@ def _run(command: list[str], env: dict[str, str], lost: threading.Event, kill_af
     before[signal.SIGINT] = signal.signal(signal.SIGINT, signal.SIG_IGN)  # a terminal sends it to the command, too
     try:
         # If this process is killed, nothing renews the lock: the command must not go on without it.
-        child = subprocess.Popen(command, env=env, preexec_fn=_child(death_signal()))  # noqa: PLW1509
+        child = subprocess.Popen(command, env=env, preexec_fn=_child())  # noqa: PLW1509
         for number in early:
             child.send_signal(number)
         while (status := _status(child)) is None:
@@ -116,12 +117,14 @@ def _run(command: list[str], env: dict[str, str], lost: threading.Event, kill_af
     return status if status >= 0 else 128 - status
 
 
-def _child(die_with_us: Callable[[], object]) -> Callable[[], None]:
-    """What the command does before it begins. It must not inherit that we ignore Ctrl-C."""
+def _child() -> Callable[[], None]:
+    """What the command does before it begins: it ends with us (on Linux), and does not ignore Ctrl-C as we do."""
+    prctl = ctypes.CDLL(None).prctl if sys.platform.startswith("linux") else None
 
-    def begin() -> None:
+    def begin() -> None:  # nothing is imported or loaded here: other threads may hold locks
         signal.signal(signal.SIGINT, signal.SIG_DFL)
-        die_with_us()
+        if prctl:
+            prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
 
     return begin
 
