@@ -371,8 +371,9 @@ def has_more(receiver: Receiver, number: int) -> bool:
 
 
 def is_open(client: Adeq) -> bool:
-    """Whether events or posts wait."""
-    stats, groups = client.queue(QUEUE).stats(), client.events("queue", "mail").groups().groups
+    """Whether events or posts wait. Events are looked at first, because they become posts."""
+    groups = client.events("queue", "mail").groups().groups
+    stats = client.queue(QUEUE).stats()
     return (
         not groups
         or groups[0].lag + groups[0].pending + stats.ready + stats.delayed + stats.blocked + stats.running > 0
