@@ -8,12 +8,10 @@ from collections.abc import Iterator
 from contextlib import suppress
 from typing import Any
 
-from pydantic.errors import PydanticUserError
-
 from pyadeq._async.kind import Kinds
 from pyadeq._tasks.functions import Tasks
 from pyadeq._worker.queue import WorkerQueue
-from pyadeq.errors import AdeqError, ConfigError, TransportError
+from pyadeq.errors import AdeqError, TransportError
 
 EVERY = 6 * 3600.0  # seconds; kinds are kept for a day
 AGAIN = 60.0  # seconds after a lost connection
@@ -56,6 +54,6 @@ def _schemas(tasks: Tasks) -> Iterator[dict[str, Any]]:
     for task in tasks:
         try:
             yield task.schema()
-        except (ConfigError, PydanticUserError) as error:  # not every type has a JSON schema
+        except Exception as error:  # not every type has a JSON schema, and types may make theirs themselves
             log.info("kind %s: its schema was not published: %s", task.kind, error)
             yield {"kind": task.kind, "version": task.version}

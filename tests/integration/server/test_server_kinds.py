@@ -1,6 +1,6 @@
 """The kinds that workers know, by REST."""
 
-from typing import Any
+from typing import Annotated, Any
 
 import pytest
 from httpx import AsyncClient
@@ -46,6 +46,27 @@ async def test_a_worker_publishes_what_it_knows(adeq: Adeq, http: AsyncClient, a
     missing = await http.get("/v1/queues/mail/kinds/other")
     assert (missing.status_code, missing.json()["code"]) == (404, "NOT_FOUND")
     assert (await http.get("/v1/queues/other/kinds")).json() == {"items": [], "complete": True}
+
+
+async def test_a_type_whose_schema_fails(adeq: Adeq) -> None:
+    class Odd:
+        def __get_pydantic_json_schema__(self, *_: Any) -> Any:
+            raise RuntimeError("it has none")
+
+    odd = Tasks()
+
+    @odd.task
+    def take(what: Annotated[int, Odd()]) -> None:
+        """Take it."""
+
+    kinds = adeq.kinds("mail")
+
+    async def known() -> bool:
+        return bool(await kinds.list())
+
+    async with working(adeq.queue("mail"), odd):  # the worker ends as always
+        await eventually(known)
+    assert [(one["kind"], one["arguments"]) for one in await kinds.list()] == [("take", None)]
 
 
 async def test_who_sees_which(adeq: Adeq, asking: Ask) -> None:
