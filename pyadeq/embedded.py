@@ -17,6 +17,7 @@ import select
 import shutil
 import signal
 import socket
+import stat
 import subprocess
 import sys
 import tempfile
@@ -158,8 +159,8 @@ class EmbeddedServer:
         if self._supervisor is not None:
             return self
         binary = self._binary or find_binary()
-        if self._socket and self._ping():  # a server takes the place of another one without asking
-            raise ConfigError(f"socket_path: a server listens on {str(self._socket)!r} already")
+        if self._socket:
+            _check_free(self._socket)
         self._started_by = os.getpid()
         self._run_dir = _make_run_dir()
         try:
@@ -328,3 +329,24 @@ def _make_run_dir() -> Path:
     if len(os.fsencode(base)) + len("/adeq-12345678/server.sock") > SOCKET_PATH_MAX:
         base = "/tmp"
     return Path(tempfile.mkdtemp(prefix="adeq-", dir=base))
+
+
+def _check_free(path: Path) -> None:
+    """A server deletes what is at its path, without asking: a file, or the socket of another program."""
+    try:
+        mode = path.lstat().st_mode
+    except FileNotFoundError:
+        return
+    except OSError as error:
+        raise ConfigError(f"socket_path: {str(path)!r} cannot be used: {error.strerror}") from None
+    if not stat.S_ISSOCK(mode):
+        raise ConfigError(f"socket_path: {str(path)!r} is there, and is no socket; allowed: a path where nothing is")
+    with socket.socket(socket.AF_UNIX) as connection:
+        connection.settimeout(START_TIMEOUT)
+        try:
+            connection.connect(str(path))
+        except ConnectionRefusedError:  # left by a server that was killed
+            return
+        except OSError as error:
+            raise ConfigError(f"socket_path: {str(path)!r} cannot be used: {error.strerror or error}") from None
+    raise ConfigError(f"socket_path: a program listens on {str(path)!r} already")

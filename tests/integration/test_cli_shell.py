@@ -3,6 +3,7 @@
 import json
 import os
 import signal
+import socket
 import subprocess
 from pathlib import Path
 from typing import Any
@@ -175,7 +176,7 @@ def test_a_server_of_ones_own(tmp_path: Path) -> None:
             without = adeq("queue", "ls", ADEQ_URL=said["urls"][1].replace(":s3cret@", ""))
             assert (without.status, "password" in without.stderr) == (1, True)
             second = adeq("server", "--socket", str(sock))
-            assert (second.status, "a server listens on" in second.stderr) == (2, True)
+            assert (second.status, "a program listens on" in second.stderr) == (2, True)
             os.kill(said["pid"], signal.SIGKILL)
             assert run.wait(DEADLINE) == 1
         finally:
@@ -185,6 +186,17 @@ def test_a_server_of_ones_own(tmp_path: Path) -> None:
 def test_options_of_a_server_that_cannot_be(tmp_path: Path) -> None:
     assert adeq("server", "--password-file", str(tmp_path / "none")).status == 2
     assert adeq("server", "--port", "0", "--password-file", str(tmp_path / "none")).status == 2
+    empty = tmp_path / "empty"
+    empty.write_text("\n")
+    assert "is empty" in adeq("server", "--port", "0", "--password-file", str(empty)).stderr
+    with pytest.raises(ConfigError, match="is no socket"):
+        EmbeddedServer(socket_path=empty).start()
+    assert empty.read_text() == "\n"
+    with socket.socket(socket.AF_UNIX) as other:
+        other.bind(str(tmp_path / "other"))
+        other.listen()
+        with pytest.raises(ConfigError, match="a program listens on"):
+            EmbeddedServer(socket_path=tmp_path / "other").start()
     with pytest.raises(ConfigError, match="password: it is not accepted"):
         EmbeddedServer(password="a b")
     with pytest.raises(ConfigError, match="longer than 100 bytes"):

@@ -61,9 +61,12 @@ def _password(path: Path | None) -> str:
     if path is None:
         return secrets.token_urlsafe(24)
     try:
-        return path.read_text().strip()
+        password = path.read_text().strip()
     except (OSError, UnicodeError) as error:
         raise ConfigError(f"--password-file: {str(path)!r} cannot be read: {error}") from None
+    if not password:  # otherwise all users of this machine could connect to the port
+        raise ConfigError(f"--password-file: {str(path)!r} is empty; allowed: letters, digits, - and _")
+    return password
 
 
 def _free_port() -> int:
