@@ -5,6 +5,7 @@ import os
 import signal
 import socket
 import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -76,11 +77,15 @@ def test_a_signal_ends_the_command_too(
 
 @pytest.mark.slow
 def test_a_lost_lock_ends_the_command(client: Adeq, place: dict[str, Any], tmp_path: Path) -> None:
-    words = ["lock", "run", "deploy", "--ttl", "1s", "--", "sh", "-c", "touch ran; exec sleep 1000"]
+    script = "sleep 1000 & echo $! > program; mv program ran; wait; touch after"
+    words = ["lock", "run", "deploy", "--ttl", "1s", "--", "sh", "-c", script]
     with subprocess.Popen([*COMMAND, *words], env=environment(**place), cwd=tmp_path, stderr=subprocess.PIPE) as run:
         wait_until((tmp_path / "ran").exists)
         client.locks("default").force_release("deploy", "a test")
         assert run.wait(DEADLINE) == 1
+        if sys.platform == "linux":  # a shell does not end its programs
+            assert not Path("/proc", (tmp_path / "ran").read_text().strip(), "exe").exists()
+        assert not (tmp_path / "after").exists()
         assert run.stderr
         assert b"is not held any more" in run.stderr.read()
 

@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
-import ctypes
 import os
+import select
 import signal
 import subprocess
 import sys
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
-from typing import Annotated, Any
+from time import monotonic, sleep
+from typing import Annotated, Any, Self
 
 import typer
 
 from pyadeq import Grant
+from pyadeq._supervisor import death_signal
 from pyadeq.errors import AdeqError, ConfigError, DeadlockError, LockUnavailable, RateLimited, WaitTimeout
 from pyadeq.ext.cli import tickets
 from pyadeq.ext.cli.arguments import Domain, Resource, time_option
@@ -25,7 +27,6 @@ from pyadeq.ids import default_worker_name
 from pyadeq.models.lock import LockMode
 
 LOOK = 0.1  # seconds between two looks at the lock while the command runs
-PR_SET_PDEATHSIG = 1
 FORWARDED = (signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT)
 
 Wait = Annotated[float, time_option("How long to wait for the lock; 0: not at all.")]
@@ -60,8 +61,8 @@ def run(
     """Run a command while holding a lock: adeq lock run deploy -- make install.
 
     The lock is renewed while the command runs, and released when it ends. The exit status is that of the command. If
-    the lock is lost, the command is ended. It finds the fence in ADEQ_LOCK_FENCE: systems that it writes to can refuse
-    lower ones.
+    the lock is lost, the command is ended, and on Linux also the programs that it has started. It finds the fence in
+    ADEQ_LOCK_FENCE: systems that it writes to can refuse lower ones.
     """
     lost = threading.Event()
     with _ended_in_order(), connected(url) as adeq:
@@ -102,7 +103,7 @@ def _run(command: list[str], env: dict[str, str], lost: threading.Event, kill_af
     before[signal.SIGINT] = signal.signal(signal.SIGINT, signal.SIG_IGN)  # a terminal sends it to the command, too
     try:
         # If this process is killed, nothing renews the lock: the command must not go on without it.
-        child = subprocess.Popen(command, env=env, preexec_fn=_child())  # noqa: PLW1509
+        child = subprocess.Popen(command, env=env, preexec_fn=_child(death_signal()))  # noqa: PLW1509
         for number in early:
             child.send_signal(number)
         while (status := _status(child)) is None:
@@ -117,14 +118,12 @@ def _run(command: list[str], env: dict[str, str], lost: threading.Event, kill_af
     return status if status >= 0 else 128 - status
 
 
-def _child() -> Callable[[], None]:
-    """What the command does before it begins: it ends with us (on Linux), and does not ignore Ctrl-C as we do."""
-    prctl = ctypes.CDLL(None).prctl if sys.platform.startswith("linux") else None
+def _child(die_with_us: Callable[[], object]) -> Callable[[], None]:
+    """What the command does before it begins. It must not inherit that we ignore Ctrl-C."""
 
-    def begin() -> None:  # nothing is imported or loaded here: other threads may hold locks
+    def begin() -> None:
         signal.signal(signal.SIGINT, signal.SIG_DFL)
-        if prctl:
-            prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+        die_with_us()
 
     return begin
 
@@ -137,12 +136,53 @@ def _status(child: subprocess.Popen[bytes]) -> int | None:
 
 
 def _end(child: subprocess.Popen[bytes], kill_after: float) -> int:
-    child.terminate()
-    try:
-        return child.wait(kill_after)
-    except subprocess.TimeoutExpired:
-        child.kill()
+    """End a command and all that it has started: a shell that ends leaves its programs behind."""
+    with ExitStack() as stack:
+        family = [stack.enter_context(one) for one in _family(child.pid)]
+        child.terminate()  # first: a shell whose program ends would start the next one
+        for one in family:
+            one.signal(signal.SIGTERM)
+        until = monotonic() + kill_after
+        while monotonic() < until and not (child.poll() is not None and all(one.ended() for one in family)):
+            sleep(LOOK)
+        if child.poll() is None:
+            family += [stack.enter_context(one) for one in _family(child.pid)]
+            child.kill()
+        for one in family:
+            one.signal(signal.SIGKILL)
         return child.wait()
+
+
+class _Descendant:
+    """A process below the command. A number alone could be that of another process soon."""
+
+    def __init__(self, pid: int) -> None:
+        self._file = os.pidfd_open(pid)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        os.close(self._file)
+
+    def signal(self, number: int) -> None:
+        with suppress(ProcessLookupError, PermissionError):
+            signal.pidfd_send_signal(self._file, number)
+
+    def ended(self) -> bool:
+        return bool(select.select([self._file], [], [], 0)[0])
+
+
+def _family(pid: int) -> Iterator[_Descendant]:
+    """Yield the processes that a process has started, and theirs. Only Linux tells; elsewhere, none."""
+    pids = [pid]
+    for one in pids:  # it grows meanwhile
+        for path in Path(f"/proc/{one}/task").glob("*/children"):
+            with suppress(OSError):
+                pids += map(int, path.read_text().split())
+    for one in pids[1:]:
+        with suppress(OSError, AttributeError):
+            yield _Descendant(one)
 
 
 def acquire(
