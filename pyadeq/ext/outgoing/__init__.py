@@ -4,6 +4,7 @@
 | --------------- | ---------------------------------------------- |
 | `addresses.py`  | where requests may go                          |
 | `sending.py`    | one POST to a checked address; needs h11       |
+| `delivery.py`   | from messages in a queue to POSTs; needs h11   |
 | `follower.py`   | from events to messages in a queue             |
 | `service.py`    | a worker and a follower in one process         |
 | `patterns.py`   | ids, wanted streams, names of the queues       |

@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-import ssl
-from types import TracebackType
-from typing import Any, Final, Self
+from typing import Any, Final
 
 from pydantic import ValidationError
 
 from pyadeq import Lease, TaskFailed
-from pyadeq.asyncio import Adeq, Worker
-from pyadeq.errors import ConfigError
-from pyadeq.ext.outgoing.addresses import Allowed, RefusedTarget
+from pyadeq.ext.outgoing.delivery import Delivery
 from pyadeq.ext.outgoing.references import read_reference
-from pyadeq.ext.outgoing.sending import Answer, NotSent, Sender, delay_after
+from pyadeq.ext.outgoing.sending import Answer
 from pyadeq.ext.posts.codes import new_codes
 from pyadeq.ext.posts.content import Post, of_change, of_changes, of_task, of_tasks, of_test
 from pyadeq.ext.posts.endpoints import NAMESPACE, QUEUE, Endpoint, read_endpoint
@@ -27,36 +23,14 @@ CONCURRENCY: Final = 16
 WAITS: Final = ("asked", "waiting", "escalated")
 
 
-class Poster:
+class Poster(Delivery):
     """Sends posts. Use it in an `async with` block.
 
     allowed: where posts may go, besides public addresses by https. timeout: seconds for one post. tls: what
     certificates are checked with.
     """
 
-    def __init__(
-        self,
-        adeq: Adeq,
-        *,
-        allowed: Allowed | None = None,
-        timeout: float = 20.0,
-        tls: ssl.SSLContext | None = None,
-    ) -> None:
-        self._adeq = adeq
-        self._config = adeq.config(NAMESPACE)
-        self._sender = Sender(allowed or Allowed(), timeout=timeout, tls=tls)
-
-    async def __aenter__(self) -> Self:
-        return self
-
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
-        self._sender.close()
-
-    def worker(self, *, concurrency: int = CONCURRENCY, **options: Any) -> Worker:
-        """Return a worker that sends, up to `concurrency` posts at a time. options: those of Worker."""
-        return Worker(self._adeq.queue(QUEUE), self.handle, concurrency=concurrency, **options)
+    NAMESPACE, QUEUE, CONCURRENCY, RETRIES = NAMESPACE, QUEUE, CONCURRENCY, RETRIES
 
     async def handle(self, lease: Lease) -> dict[str, Any]:
         """Send the post of a task. Raises TaskFailed if it is not sent."""
@@ -85,18 +59,12 @@ class Poster:
         return {"status": answer.status}
 
     async def _send(self, lease: Lease, endpoint: Endpoint, message: Message, post: Post) -> Answer:
-        try:
+        with self._attempt(lease):
             secret = None if endpoint.secret is None else read_reference("secret", endpoint.secret)
             sent = SERVICES[endpoint.service](endpoint, endpoint.address(), secret, message, post)
             answer = await self._sender.post(sent.url, sent.headers, sent.body, media_type=sent.media_type)
-        except RefusedTarget as error:
-            raise TaskFailed(str(error), reason="refused", retryable=False) from None
-        except ConfigError as error:
-            raise _failed(lease, "secret", str(error)) from None
-        except NotSent as error:
-            raise _failed(lease, error.reason, str(error)) from None
         if not 200 <= answer.status < 300:
-            raise _failed(lease, f"http_{answer.status}", f"the receiver has answered {answer.status}", answer)
+            raise self._refused(lease, answer)
         return answer
 
     async def _post(self, id: str, endpoint: Endpoint, message: Message) -> Post | None:
@@ -156,7 +124,3 @@ class Poster:
     @property
     def _sealed(self) -> bool:
         return self._adeq.codec is not None
-
-
-def _failed(lease: Lease, reason: str, message: str, answer: Answer | None = None) -> TaskFailed:
-    return TaskFailed(message, reason=reason, delay=delay_after(lease.attempt, RETRIES, answer))

@@ -18,15 +18,16 @@ import time
 from collections.abc import Callable
 from contextlib import AsyncExitStack, suppress
 from types import TracebackType
-from typing import Any, Final, Self
+from typing import Final, Self
 
 from pyadeq import ConfigConflict, ConfigValue, Lease, TaskFailed, TaskView
-from pyadeq.asyncio import Adeq, Queue, Worker
+from pyadeq.asyncio import Adeq, Queue
 from pyadeq.codec import Codec
-from pyadeq.errors import AdeqError, ConfigError
-from pyadeq.ext.outgoing.addresses import Allowed, RefusedTarget
+from pyadeq.errors import AdeqError
+from pyadeq.ext.outgoing.addresses import Allowed
+from pyadeq.ext.outgoing.delivery import Delivery
 from pyadeq.ext.outgoing.plain import aio_without_codec
-from pyadeq.ext.outgoing.sending import Answer, NotSent, Sender, delay_after
+from pyadeq.ext.outgoing.sending import Answer
 from pyadeq.ext.webhooks.endpoints import (
     FAILING,
     NAMESPACE,
@@ -49,13 +50,15 @@ TRIES: Final = 10
 log = logging.getLogger("pyadeq.webhooks")
 
 
-class Deliverer:
+class Deliverer(Delivery):
     """Sends messages. Use it in an `async with` block.
 
     allowed: where messages may go, besides public addresses by https. timeout: seconds for one message. tls: what
     certificates are checked with. codec: opens sealed secrets; None: that of the client. clock: seconds since the
     epoch.
     """
+
+    NAMESPACE, QUEUE, CONCURRENCY, RETRIES = NAMESPACE, QUEUE, CONCURRENCY, RETRIES
 
     def __init__(
         self,
@@ -67,26 +70,20 @@ class Deliverer:
         codec: Codec | None = None,
         clock: Callable[[], float] = time.time,
     ) -> None:
-        self._given = self._adeq = adeq
+        super().__init__(adeq, allowed=allowed, timeout=timeout, tls=tls)
         self._codec = codec or adeq.codec
-        self._config = adeq.config(NAMESPACE)
         self._open = AsyncExitStack()
-        self._sender = Sender(allowed or Allowed(), timeout=timeout, tls=tls)
         self._clock = clock
 
     async def __aenter__(self) -> Self:
-        self._adeq = await self._open.enter_async_context(aio_without_codec(self._given))
+        self._adeq = await self._open.enter_async_context(aio_without_codec(self._adeq))
         return self
 
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
         await self._open.aclose()
-        self._sender.close()
-
-    def worker(self, *, concurrency: int = CONCURRENCY, **options: Any) -> Worker:
-        """Return a worker that sends, up to `concurrency` messages at a time. options: those of Worker."""
-        return Worker(self._adeq.queue(QUEUE), self.handle, concurrency=concurrency, **options)
+        await super().__aexit__(kind, error, traceback)
 
     async def handle(self, lease: Lease) -> dict[str, int]:
         """Send the message of a task. Raises TaskFailed if it is not delivered."""
@@ -97,11 +94,24 @@ class Deliverer:
         failing = found.get(FAILING + id)
         if not is_wanted(lease.payload, endpoint):
             raise TaskFailed(f"endpoint {id!r} does not want this", reason="unwanted", retryable=False)
-        now = self._clock()
         try:
+            answer = await self._send(lease, id, endpoint)
+            if answer.status != GONE and not 200 <= answer.status < 300:
+                raise self._refused(lease, answer)
+        except TaskFailed as failed:
+            await self._fails(id, failing, failed.reason)
+            raise
+        if answer.status == GONE:
+            what = f"the receiver has answered {GONE}"
+            await self._disable(id, f"{what} Gone")
+            raise TaskFailed(what, reason="gone", retryable=False)
+        await self._works(id, failing)
+        return {"status": answer.status}
+
+    async def _send(self, lease: Lease, id: str, endpoint: Endpoint) -> Answer:
+        now = self._clock()
+        with self._attempt(lease):
             secrets = [read_secret(id, stored, self._codec) for stored in endpoint.secrets(now)]
-        except ConfigError as error:
-            raise await self._failed(lease, id, failing, "secret", str(error)) from None
         body = await self._body(lease, endpoint)
         message, timestamp = webhook_id(lease.id), int(now)
         headers = [
@@ -109,20 +119,8 @@ class Deliverer:
             ("Webhook-Timestamp", str(timestamp)),
             ("Webhook-Signature", sign(secrets, message, timestamp, body)),
         ]
-        try:
-            answer = await self._sender.post(endpoint.url, headers, body)
-        except RefusedTarget as error:
-            raise await self._failed(lease, id, failing, "refused", str(error), final=True) from None
-        except NotSent as error:
-            raise await self._failed(lease, id, failing, error.reason, str(error)) from None
-        if 200 <= answer.status < 300:
-            await self._works(id, failing)
-            return {"status": answer.status}
-        what = f"the receiver has answered {answer.status}"
-        if answer.status == GONE:
-            await self._disable(id, f"{what} Gone")
-            raise TaskFailed(what, reason="gone", retryable=False)
-        raise await self._failed(lease, id, failing, f"http_{answer.status}", what, answer=answer)
+        with self._attempt(lease):
+            return await self._sender.post(endpoint.url, headers, body)
 
     async def _body(self, lease: Lease, endpoint: Endpoint) -> bytes:
         tasks: list[TaskView | None] = []
@@ -135,24 +133,8 @@ class Deliverer:
         own, _, tag = name.partition("/")
         return self._adeq.partitioned(own).part(tag) if tag else self._adeq.queue(own)
 
-    async def _failed(
-        self,
-        lease: Lease,
-        id: str,
-        failing: ConfigValue | None,
-        reason: str,
-        message: str,
-        *,
-        final: bool = False,
-        answer: Answer | None = None,
-    ) -> TaskFailed:
-        """Return how an attempt ends. An endpoint that has only failed for five days is disabled."""
-        await self._fails(id, failing, reason)
-        delay = delay_after(lease.attempt, RETRIES, answer)
-        return TaskFailed(message, reason=reason, retryable=not final, delay=delay)
-
     async def _fails(self, id: str, stored: ConfigValue | None, reason: str) -> None:
-        """Remember since when it fails. Who was first, counts."""
+        """Remember since when it fails. Who was first, counts. After five days of only failures it is disabled."""
         now = self._clock()
         failing = read_failing(stored.value) if stored else None
         if failing is None:

@@ -1,0 +1,75 @@
+"""From messages in a queue to requests: what the handlers of webhooks and posts share."""
+
+from __future__ import annotations
+
+import ssl
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from types import TracebackType
+from typing import Any, ClassVar, Self
+
+from pyadeq import Lease, TaskFailed
+from pyadeq.asyncio import Adeq, Worker
+from pyadeq.errors import ConfigError
+from pyadeq.ext.outgoing.addresses import Allowed, RefusedTarget
+from pyadeq.ext.outgoing.sending import Answer, NotSent, Sender, delay_after
+
+
+class Delivery(ABC):
+    """Sends the messages of a queue. Use it in an `async with` block.
+
+    allowed: where they may go, besides public addresses by https. timeout: seconds for one. tls: what certificates are
+    checked with.
+    """
+
+    NAMESPACE: ClassVar[str]
+    """The config namespace with the endpoints."""
+    QUEUE: ClassVar[str]
+    CONCURRENCY: ClassVar[int]
+    RETRIES: ClassVar[Sequence[float]]
+    """Seconds until each retry."""
+
+    def __init__(
+        self, adeq: Adeq, *, allowed: Allowed | None = None, timeout: float = 20.0, tls: ssl.SSLContext | None = None
+    ) -> None:
+        self._adeq = adeq
+        self._config = adeq.config(self.NAMESPACE)
+        self._sender = Sender(allowed or Allowed(), timeout=timeout, tls=tls)
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        self._sender.close()
+
+    def worker(self, *, concurrency: int | None = None, **options: Any) -> Worker:
+        """Return a worker that sends, up to `concurrency` messages at a time. options: those of Worker."""
+        concurrency = self.CONCURRENCY if concurrency is None else concurrency
+        return Worker(self._adeq.queue(self.QUEUE), self.handle, concurrency=concurrency, **options)
+
+    @abstractmethod
+    async def handle(self, lease: Lease) -> dict[str, Any]:
+        """Send the message of a task. Raises TaskFailed if it is not sent."""
+
+    @contextmanager
+    def _attempt(self, lease: Lease) -> Iterator[None]:
+        """A block that reads secrets and sends. Its errors end the attempt: they become TaskFailed."""
+        try:
+            yield
+        except RefusedTarget as error:
+            raise TaskFailed(str(error), reason="refused", retryable=False) from None
+        except ConfigError as error:
+            raise self._failed(lease, "secret", str(error)) from None
+        except NotSent as error:
+            raise self._failed(lease, error.reason, str(error)) from None
+
+    def _refused(self, lease: Lease, answer: Answer) -> TaskFailed:
+        """Return how an attempt ends after an answer that is not 2xx."""
+        return self._failed(lease, f"http_{answer.status}", f"the receiver has answered {answer.status}", answer)
+
+    def _failed(self, lease: Lease, reason: str, message: str, answer: Answer | None = None) -> TaskFailed:
+        delay = delay_after(lease.attempt, self.RETRIES, answer)
+        return TaskFailed(message, reason=reason, retryable=True, delay=delay)
