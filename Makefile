@@ -224,6 +224,7 @@ figures: $(READY) ## measure all that docs/performance.md shows, in an hour and 
 	$(PY) -m bench.service -o json > bench/results/service.json
 	$(PY) -m bench.worst_calls -o json > bench/results/worst.json
 	$(PY) -m bench.worker_processes -o json > bench/results/worker_processes.json
+	$(PY) -m bench.webhooks -o json > bench/results/webhooks.json
 	$(PY) -m bench.board
 	$(MAKE) performance
 
