@@ -5,11 +5,13 @@ import shutil
 import signal
 import subprocess
 from collections.abc import Iterator
+from math import inf
 from pathlib import Path
 
 import pytest
 
 from pyadeq import Queue
+from pyadeq.ext.cli.worker_processes import Child
 from tests.integration.deployments import commands
 from tests.integration.workers import Start, Started, get, probe, starting
 from tests.waiting import wait_until
@@ -185,3 +187,14 @@ def test_changed_source_is_loaded(start: Start, queue: Queue, tmp_path: Path) ->
     assert queue.run("x", wait=60) == "new code"
     worker.child.send_signal(signal.SIGINT)
     assert worker.ended() == 0
+
+
+def test_a_process_that_cannot_be_started_now_is_started_later(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: object, **__: object) -> int:
+        raise BlockingIOError("too many processes")
+
+    monkeypatch.setattr(os, "posix_spawn", refuse)
+    child = Child(1)
+    child.start()
+    assert (child.pid, child.pipe) == (0, None)
+    assert child.due < inf

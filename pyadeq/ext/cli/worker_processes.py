@@ -65,6 +65,7 @@ class Child:
 
     def start(self) -> None:
         """Start a process, in a group of its own: the signals of a terminal are for the parent."""
+        self.due, self._began = inf, monotonic()
         self.pipe, theirs = os.pipe()
         os.set_blocking(self.pipe, False)
         os.set_inheritable(theirs, True)
@@ -72,9 +73,12 @@ class Child:
             env = {**os.environ, CHILD: f"{self.number}:{theirs}"}
             command = [sys.executable, *sys.orig_argv[1:]]
             self.pid = os.posix_spawn(sys.executable, command, env, setpgroup=0)
+        except OSError as error:  # for instance, there are too many processes now
+            log.error("a process cannot be started: %s", error, extra={"fields": {"process": self.number}})
         finally:
             os.close(theirs)
-        self.due, self._began = inf, monotonic()
+        if not self.pid:
+            self.end(again=True)
 
     def read(self) -> None:
         """Read what the process has said of itself."""
