@@ -99,7 +99,7 @@ def test_a_lock_over_several_commands(place: dict[str, Any], tmp_path: Path) -> 
     assert adeq("lock", "renew", stdin=text, **place).stdout.startswith("db is held until ")
     assert adeq("lock", "release", "--ticket", str(ticket), **place).stdout == "db is released\n"
     assert adeq("lock", "renew", stdin=text, **place).status == 1
-    for wrong in (b"", b"{}", b"[1]", b'{"domain": 1, "resource": "db", "request": "r"}'):
+    for wrong in (b"", b"{}", b"[1]", b"[" * 100_000, b'{"domain": 1, "resource": "db", "request": "r"}'):
         ended = adeq("lock", "release", stdin=wrong, **place)
         assert (ended.status, "--ticket: standard input is no ticket" in ended.stderr) == (2, True)
 

@@ -46,7 +46,7 @@ def read(path: Path, *fields: str) -> dict[str, Any]:
             found = json.loads(file.read(MOST))
     except OSError as error:
         raise ConfigError(f"--ticket: {where} cannot be read: {error.strerror}") from None
-    except ValueError:
+    except (ValueError, RecursionError):
         found = None
     if not isinstance(found, dict) or not all(isinstance(found.get(field), str) for field in fields):
         raise ConfigError(f"--ticket: {where} is no ticket; allowed: one line, as it was printed")
