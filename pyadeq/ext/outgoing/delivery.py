@@ -46,7 +46,10 @@ class Delivery(ABC):
         self._sender.close()
 
     def worker(self, *, concurrency: int | None = None, **options: Any) -> Worker:
-        """Return a worker that sends, up to `concurrency` messages at a time. options: those of Worker."""
+        """Return a worker that sends.
+
+        concurrency: messages at a time; None: CONCURRENCY of the class. options: those of Worker.
+        """
         concurrency = self.CONCURRENCY if concurrency is None else concurrency
         return Worker(self._adeq.queue(self.QUEUE), self.handle, concurrency=concurrency, **options)
 
