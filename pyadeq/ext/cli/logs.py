@@ -8,7 +8,9 @@ import re
 import sys
 from contextlib import suppress
 from enum import StrEnum
-from typing import Any
+from typing import Annotated, Any
+
+import typer
 
 from pyadeq import TaskContext
 from pyadeq.errors import ConfigError
@@ -22,6 +24,11 @@ class LogFormat(StrEnum):
 
     text = "text"
     json = "json"
+
+
+LogForm = Annotated[
+    LogFormat | None, typer.Option("--log-format", help="How the log looks. [default: text; with -o json: json]")
+]
 
 
 class LogLevel(StrEnum):

@@ -12,7 +12,7 @@ import typer
 from pyadeq.asyncio import Adeq
 from pyadeq.errors import AdeqError, TransportError, WaitTimeout
 from pyadeq.ext.cli.common import FAILED, PLACE, Format, check_url, print_json, safe, shown_url, unreachable
-from pyadeq.ext.cli.logs import LogFormat, LogLevel, log_format, log_to_stderr
+from pyadeq.ext.cli.logs import LogForm, LogLevel, log_format, log_to_stderr
 from pyadeq.ext.cli.tables import print_fields
 from pyadeq.models.worker import Outcome
 
@@ -58,13 +58,21 @@ def try_endpoint(noun: str, id: str, test: Callable[[], Outcome], output: Format
         raise typer.Exit(FAILED)
 
 
+def print_done(status: str, id: str, output: Format) -> None:
+    """Say what was done to an endpoint."""
+    if output != Format.table:
+        print_json({"endpoint": id, "status": status}, output)
+    else:
+        print(f"{status} {id}")
+
+
 def run_sender(
     noun: str,
     serve: Callable[[Adeq], Awaitable[None]],
     url: str,
     output: Format,
     log_level: LogLevel,
-    log_form: LogFormat | None,
+    log_form: LogForm,
     **fields: Any,
 ) -> None:
     """Run a service until a signal. noun: `webhook` or `post`. fields: of its first line in the log."""

@@ -21,8 +21,8 @@ from pyadeq.ext.cli.common import (
     print_lines,
     safe,
 )
-from pyadeq.ext.cli.logs import LogFormat, LogLevel
-from pyadeq.ext.cli.outgoing import allow_option, http_option, ports_option, run_sender, try_endpoint
+from pyadeq.ext.cli.logs import LogForm, LogLevel
+from pyadeq.ext.cli.outgoing import allow_option, http_option, ports_option, print_done, run_sender, try_endpoint
 from pyadeq.ext.cli.tables import print_rows
 from pyadeq.ext.cli.tree import noun
 from pyadeq.ext.outgoing.addresses import Allowed
@@ -150,10 +150,7 @@ def rm(id: Id, actor: Actor = None, url: Url = DEFAULT_URL, output: Output = For
     """Remove an endpoint. Posts that wait are not sent any more. Exits with 1 if there is none."""
     with connected(url, codec=None) as adeq:
         Posts(adeq).remove(id, actor=actor_of(actor))
-    if output != Format.table:
-        print_json({"endpoint": id, "status": "removed"}, output)
-    else:
-        print(f"removed {id}")
+    print_done("removed", id, output)
 
 
 @app.command("test")
@@ -177,9 +174,7 @@ def run(
     http: Http = False,
     port: Ports = None,
     log_level: Annotated[LogLevel, typer.Option(help="The lowest level of the log.")] = LogLevel.info,
-    log_form: Annotated[
-        LogFormat | None, typer.Option("--log-format", help="How the log looks. [default: text; with -o json: json]")
-    ] = None,
+    log_form: LogForm = None,
     url: Url = DEFAULT_URL,
     output: Output = Format.table,
 ) -> None:

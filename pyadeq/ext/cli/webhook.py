@@ -24,8 +24,8 @@ from pyadeq.ext.cli.common import (
     print_lines,
     safe,
 )
-from pyadeq.ext.cli.logs import LogFormat, LogLevel
-from pyadeq.ext.cli.outgoing import allow_option, http_option, ports_option, run_sender, try_endpoint
+from pyadeq.ext.cli.logs import LogForm, LogLevel
+from pyadeq.ext.cli.outgoing import allow_option, http_option, ports_option, print_done, run_sender, try_endpoint
 from pyadeq.ext.cli.tables import print_fields, print_rows
 from pyadeq.ext.cli.tree import noun
 from pyadeq.ext.outgoing.addresses import Allowed
@@ -158,7 +158,7 @@ def rm(id: Id, actor: Actor = None, url: Url = DEFAULT_URL, output: Output = For
     """Remove an endpoint. Messages that wait are not sent any more. Exits with 1 if there is none."""
     with connected(url, codec=None) as adeq:
         Webhooks(adeq).remove(id, actor=actor_of(actor))
-    _print_done("removed", id, output)
+    print_done("removed", id, output)
 
 
 @app.command()
@@ -166,7 +166,7 @@ def enable(id: Id, actor: Actor = None, url: Url = DEFAULT_URL, output: Output =
     """Send to an endpoint again, what happens from now on."""
     with connected(url, codec=None) as adeq:
         Webhooks(adeq).enable(id, actor=actor_of(actor))
-    _print_done("enabled", id, output)
+    print_done("enabled", id, output)
 
 
 @app.command()
@@ -174,7 +174,7 @@ def disable(id: Id, actor: Actor = None, url: Url = DEFAULT_URL, output: Output 
     """Send nothing to an endpoint any more. Messages that wait die."""
     with connected(url, codec=None) as adeq:
         Webhooks(adeq).disable(id, actor=actor_of(actor))
-    _print_done("disabled", id, output)
+    print_done("disabled", id, output)
 
 
 @app.command()
@@ -190,7 +190,7 @@ def rotate(
     given = _given(secret)
     with connected(url) as adeq:
         Webhooks(adeq).rotate(id, given, keep=keep, actor=actor_of(actor))
-    _print_done("rotated", id, output)
+    print_done("rotated", id, output)
 
 
 @app.command("test")
@@ -244,9 +244,7 @@ def run(
     http: Http = False,
     port: Ports = None,
     log_level: Annotated[LogLevel, typer.Option(help="The lowest level of the log.")] = LogLevel.info,
-    log_form: Annotated[
-        LogFormat | None, typer.Option("--log-format", help="How the log looks. [default: text; with -o json: json]")
-    ] = None,
+    log_form: LogForm = None,
     url: Url = DEFAULT_URL,
     output: Output = Format.table,
 ) -> None:
@@ -279,13 +277,6 @@ def secret(output: Output = Format.table) -> None:
 def _given(secret: str) -> str:
     """A reference, or the text from standard input. As an argument, a text would be in the list of processes."""
     return sys.stdin.read(LONGEST).strip() if secret == "@-" else check_reference("secret", secret)
-
-
-def _print_done(status: str, id: str, output: Format) -> None:
-    if output != Format.table:
-        print_json({"endpoint": id, "status": status}, output)
-    else:
-        print(f"{status} {id}")
 
 
 def _plain(id: str, known: Known) -> dict[str, Any]:

@@ -18,7 +18,7 @@ from pyadeq.errors import ConfigError
 from pyadeq.ext.cli.arguments import time_option
 from pyadeq.ext.cli.common import DEFAULT_URL, PLACE, Format, Output, Url, check_url
 from pyadeq.ext.cli.handlers import load_handler
-from pyadeq.ext.cli.logs import LogFormat, LogLevel, log_format, log_to_stderr
+from pyadeq.ext.cli.logs import LogForm, LogLevel, log_format, log_to_stderr
 from pyadeq.ext.cli.worker_again import reloading
 from pyadeq.ext.cli.worker_home import check_home, check_worker_options
 from pyadeq.ext.cli.worker_process import Options, Process, TendAt
@@ -149,9 +149,7 @@ def run(
     log_level: Annotated[
         LogLevel, typer.Option(help="The lowest level of the log. With info, each task has a line at its end.")
     ] = LogLevel.info,
-    log_form: Annotated[
-        LogFormat | None, typer.Option("--log-format", help="How the log looks. [default: text; with -o json: json]")
-    ] = None,
+    log_form: LogForm = None,
     url: Url = DEFAULT_URL,
     output: Output = Format.table,
 ) -> None:
