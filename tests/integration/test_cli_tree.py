@@ -19,6 +19,7 @@ from pyadeq._sync.kernel.partitions import PartitionedNoun
 from pyadeq.ext.archive import Archive
 from pyadeq.ext.cli.app import app
 from pyadeq.ext.cli.tree import behind_the_command, queue_first
+from pyadeq.ext.posts import Posts
 from pyadeq.ext.server.tokens import new_token
 from pyadeq.ext.webhooks import Webhooks
 from tests.integration.cli import COMMAND, adeq, environment, error
@@ -297,8 +298,7 @@ SLOW = {
     "serve",
     "tend",
     "worker run",
-    "webhook run",
-    "webhook test",
+    *(f"{noun} {verb}" for noun in ("webhook", "post") for verb in ("run", "test")),
     "server",
     "lock run",
     *(f"lock {verb}" for verb in ("renew", "release")),
@@ -329,6 +329,8 @@ VALUES = {  # that are not x
     **{f"token {verb}": ["0123456789ab"] for verb in ("show", "revoke")},
     "webhook add": ["new", "https://1.1.1.1/", "--event", "task.dead", "--secret", "env:HOOK"],
     **{f"webhook {verb}": ["orders"] for verb in ("show", "rm", "enable", "disable")},
+    "post add": ["new", "json", "https://1.1.1.1/"],
+    **{f"post {verb}": ["on-call"] for verb in ("show", "rm")},
     "webhook rotate": ["orders", "--secret", "env:NEW"],
     "webhook replay": ["orders", "--since", "1h"],
     "profile show": ["laptop"],
@@ -437,6 +439,9 @@ def furnished(url: str, prefix: str, *, changes: bool = True) -> dict[str, Any]:
         _, _, token = new_token("ann@example.org", ["operator"], names=["mail-*", "news-*"])
         client.config("_tokens").set("0123456789ab", token.encoded())
         hook = "https://1.1.1.1/hooks/of-the-orders-service/3f9c0e6b12ad"
+        Posts(client).add(
+            "on-call", "json", "https://1.1.1.1/posts-of-the-orders-service/3f9c0e6b12ad", streams=["queue:x"]
+        )
         Webhooks(client).add("orders", hook, secret="file:/run/secrets/hook", events=["task.dead", "task.expired"])
     where = {"ADEQ_URL": url, "ADEQ_PREFIX": prefix, "ADEQ_QUEUE": "x", "ADEQ_EVENTS_STREAM": "queue:x"}
     return {**where, "ADEQ_CONFIG": str(PROFILES)}
@@ -513,7 +518,7 @@ def test_tables_fit_80_columns(
 VERBS = {
     "ls show set rm stats watch configure pause resume drain",  # the same everywhere
     "purge trim partitions",  # of queues
-    "enqueue cancel retry result tree abandon claim ack fail",  # of tasks
+    "enqueue cancel retry run-now result tree abandon claim ack fail",  # of tasks
     "trigger backfill fire",  # of schedules
     "domains graph acquire renew release force-release offline",  # of locks
     "run quiet stop restart resize",  # of workers

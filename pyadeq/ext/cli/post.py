@@ -23,7 +23,7 @@ from pyadeq.ext.cli.common import (
 )
 from pyadeq.ext.cli.logs import LogForm, LogLevel
 from pyadeq.ext.cli.outgoing import allow_option, http_option, ports_option, print_done, run_sender, try_endpoint
-from pyadeq.ext.cli.tables import print_rows
+from pyadeq.ext.cli.tables import print_fields, print_rows
 from pyadeq.ext.cli.tree import noun
 from pyadeq.ext.outgoing.addresses import Allowed
 from pyadeq.ext.posts.endpoints import DEFAULT, Endpoint
@@ -143,6 +143,17 @@ def ls(url: Url = DEFAULT_URL, output: Output = Format.table) -> None:
     else:
         cells = [[_cell(row[column]) for column in COLUMNS] for row in rows]
         print_rows(COLUMNS, cells, spare=["streams", "about", "url"])
+
+
+@app.command()
+def show(id: Id, url: Url = DEFAULT_URL, output: Output = Format.table) -> None:
+    """Show an endpoint. Exits with 1 if there is none."""
+    with connected(url, codec=None) as adeq:
+        row = _plain(id, Posts(adeq).get(id))
+    if output != Format.table:
+        print_json(row, output)
+    else:
+        print_fields([(name, _cell(value)) for name, value in row.items() if value not in (None, [])])
 
 
 @app.command()

@@ -54,9 +54,17 @@ class Posts:
         stored = self._config.all()
         return {id: one for id in sorted(stored) if (one := read_endpoint(stored[id].value))}
 
+    def get(self, id: str) -> Endpoint:
+        """Return an endpoint. Raises AdeqError if there is none."""
+        stored = self._config.get(check_id(id))
+        found = stored and read_endpoint(stored.value)
+        if not found:
+            raise AdeqError(f"endpoint: there is no {id!r}{hint(id, [*self.all()])} See adeq post ls")
+        return found
+
     def remove(self, id: str, *, actor: str | None = None) -> None:
         """Remove an endpoint. Posts that wait are not sent any more. Raises AdeqError if there is none."""
-        self._known(id)
+        self.get(id)
         told = [name for name in self._config.all() if name.startswith(f"told:{id}:")]
         for start in range(0, len(told), MOST_NAMES):
             self._config.set_many({}, remove=told[start : start + MOST_NAMES], actor=actor, reason="removed")
@@ -67,14 +75,10 @@ class Posts:
 
         Raises WaitTimeout if no process sends posts.
         """
-        self._known(id)
+        self.get(id)
         made = task(id, f"post:{id}:test:{new_ulid()}", post="test")
         with without_codec(self._adeq) as plain:
             _, outcome = plain.queue(QUEUE).run_to_end(
                 made.payload, id=made.id, kind=made.kind, user=id, priority=made.priority, max_attempts=1, wait=wait
             )
         return outcome
-
-    def _known(self, id: str) -> None:
-        if self._config.get(check_id(id)) is None:
-            raise AdeqError(f"endpoint: there is no {id!r}{hint(id, [*self.all()])} See adeq post ls")
