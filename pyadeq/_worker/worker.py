@@ -409,8 +409,11 @@ class Worker:
         else:
             self._settling.look()
 
-    def _claim(self, seconds: float) -> Awaitable[str | None]:
-        return self._settling.claim_when_woken(seconds)
+    async def _claim(self, seconds: float) -> str | None:
+        heard = await self._settling.claim_when_woken(seconds)
+        if heard is None:  # a control token may be lost, and a worker without tasks sends no other heartbeats
+            self._renewal.ask()
+        return heard
 
     def _go_on(self) -> None:
         self._settling.go_on()

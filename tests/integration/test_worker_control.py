@@ -254,6 +254,16 @@ async def test_what_was_wanted_while_the_connection_was_lost_is_heard_after_it(
         await eventually(lambda: holds(lambda: worker.health().mode == "run"), AT_ONCE)
 
 
+async def test_an_idle_worker_hears_what_is_wanted_though_its_token_is_lost(
+    queue: Queue, client: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(listener, "LONGEST_BLOCK", 0.2)
+    async with registered(queue, forever, name="w") as worker:
+        await eventually(lambda: holds(lambda: worker._listener.awaits_work))
+        client.hset(f"{queue.base}:worker:w", "mode", "quiet")  # as `steer`, but without a token
+        await eventually(lambda: holds(lambda: worker.health().mode == "quiet"), AT_ONCE)
+
+
 async def test_a_quiet_worker_is_seen(queue: Queue, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(listener, "LONGEST_BLOCK", 0.2)
 
