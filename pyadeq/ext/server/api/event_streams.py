@@ -142,9 +142,12 @@ async def _lines(
                 asked = monotonic()
             if isinstance(entry, Entry):
                 last[tag] = entry.id
-                if not wanted.has(entry):
+                if wanted.has(entry):
+                    yield format_sse_event(data_str=entry.revealed if found.reveals else entry.data, id=_place(last))
+                elif monotonic() >= said + PING:  # a busy stream of which the reader wants little
+                    yield format_sse_event(comment="ping", id=_place(last))
+                else:
                     continue
-                yield format_sse_event(data_str=entry.revealed if found.reveals else entry.data, id=_place(last))
             elif entry is not None:
                 part = {} if is_one else {"partition": tag}
                 yield format_sse_event(

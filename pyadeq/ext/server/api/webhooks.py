@@ -265,7 +265,8 @@ async def put(
             raise ConfigConflict({id: known.version})
         if new.secret is not None:
             raise Refused(400, "BAD_REQUEST", "#/secret: only a new endpoint has it; rotate this one")
-        await manager.webhooks.change(id, expect=expect, actor=who, **settings)
+        # What was checked is what is changed, also without If-Match.
+        await manager.webhooks.change(id, expect=known.version, actor=who, **settings)
     return _made(await manager.find(id), made, response)
 
 
