@@ -21,7 +21,6 @@ from pyadeq._core.queue.failures import FAILURES, Failures
 from pyadeq._core.queue.items import MAX_ITEMS, checked_lanes
 from pyadeq._tasks.executors import Executors
 from pyadeq._tasks.functions import Tasks
-from pyadeq._worker.connections import client_of
 from pyadeq._worker.ends import Ends
 from pyadeq._worker.health import Health
 from pyadeq._worker.listener import Listener
@@ -196,7 +195,9 @@ class Worker:
     @property
     def adeq(self) -> Adeq:
         """The client of its queue."""
-        return client_of(self._queue)
+        adeq = self._queue.adeq
+        assert isinstance(adeq, Adeq)
+        return adeq
 
     @property
     def cut_short(self) -> bool:

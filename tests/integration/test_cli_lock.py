@@ -253,7 +253,7 @@ def test_graph_of_a_deadlock(domain: Domain) -> None:
 
 def test_release(busy: Domain) -> None:
     holder = busy.locks.show("db:1").holders[0]
-    found = answer("lock", "release", "db:1", "--reason", "stuck", "--yes", *busy.there)
+    found = answer("lock", "force-release", "db:1", "--reason", "stuck", "--yes", *busy.there)
     (lost,) = found["released"]
     assert (lost["rid"], lost["owner"], lost["agent"]) == (holder.rid, "ann/1", "ann")
     assert lost["locks"][0]["fence"] == holder.locks[0].fence
@@ -264,7 +264,7 @@ def test_release(busy: Domain) -> None:
 
 
 def test_release_of_one_owner(busy: Domain) -> None:
-    text = adeq("lock", "release", "doc:1", "--owner", "dan", "--reason", "stuck", "-y", *busy.there).stdout
+    text = adeq("lock", "force-release", "doc:1", "--owner", "dan", "--reason", "stuck", "-y", *busy.there).stdout
     head, row, empty, last = text.splitlines()
     assert head.split() == ["owner", "mode", "fence", "since", "agent", "also", "lost", "purpose"]
     assert row.split()[:2] == ["dan", "shared"]
@@ -275,21 +275,21 @@ def test_release_of_one_owner(busy: Domain) -> None:
 
 def test_release_tells_what_goes_too(domain: Domain) -> None:
     domain.locks.take_many(["a", "b", "c"], owner="ann", purpose="all of it")
-    row = lines("lock", "release", "b", "--reason", "stuck", "--yes", *domain.there)[1]
+    row = lines("lock", "force-release", "b", "--reason", "stuck", "--yes", *domain.there)[1]
     assert row[0] == "ann"
     assert row[-5:] == ["a", "c", "all", "of", "it"]
     assert domain.locks.stats().held == 0
 
 
 def test_release_needs_a_yes(busy: Domain) -> None:
-    line = error(2, "lock", "release", "db:1", "--reason", "stuck", *busy.there)
+    line = error(2, "lock", "force-release", "db:1", "--reason", "stuck", *busy.there)
     assert line == "adeq: This takes 'db:1' away from ann/1. There is no terminal to ask: add --yes"
     assert held(busy, "db:1") == ["ann/1"]
 
 
 @pytest.mark.parametrize(("reply", "status", "owners"), slow_after(1, [("n", 1, ["ann/1"]), ("y", 0, ["bob"])]))
 def test_release_asks_at_a_terminal(busy: Domain, reply: str, status: int, owners: list[str]) -> None:
-    with Terminal("lock", "release", "db:1", "--reason", "stuck", *busy.there) as terminal:
+    with Terminal("lock", "force-release", "db:1", "--reason", "stuck", *busy.there) as terminal:
         terminal.read_until("Go on? [y/N]: ")
         terminal.enter(f"{reply}\n")
         assert terminal.wait() == status
@@ -310,9 +310,9 @@ def test_offline_needs_one_name(busy: Domain, who: tuple[str, ...]) -> None:
 
 
 def test_release_of_what_is_not_held(busy: Domain) -> None:
-    line = error(1, "lock", "release", "free", "--reason", "x", "--yes", *busy.there)
+    line = error(1, "lock", "force-release", "free", "--reason", "x", "--yes", *busy.there)
     assert line.startswith("adeq: resource: no request holds 'free' in domain ")
-    line = error(1, "lock", "release", "db:1", "--owner", "zoe", "--reason", "x", "--yes", *busy.there)
+    line = error(1, "lock", "force-release", "db:1", "--owner", "zoe", "--reason", "x", "--yes", *busy.there)
     assert line.startswith("adeq: resource: zoe does not hold 'db:1' in domain ")
     assert held(busy, "db:1") == ["ann/1"]
 
@@ -378,7 +378,7 @@ def test_settings(url: str, base_name: str) -> None:
 # What is wrong
 
 
-COMMANDS = "ls; show x; graph; release x --reason r --yes; watch; stats; settings; capacity ls; capacity drain x"
+COMMANDS = "ls; show x; graph; force-release x --reason r --yes; watch; stats; settings; capacity ls; capacity drain x"
 
 
 @pytest.mark.parametrize("command", COMMANDS.split("; "))
@@ -391,7 +391,14 @@ def test_a_domain_that_there_is_not_is_not_made(url: str, base_name: str, comman
 
 @pytest.mark.parametrize(
     "command",
-    ["show a;b", "ls --type a:b", "ls --owner a;b", "release a;b --reason r -y", "watch a;b", "capacity set a;b 1"],
+    [
+        "show a;b",
+        "ls --type a:b",
+        "ls --owner a;b",
+        "force-release a;b --reason r -y",
+        "watch a;b",
+        "capacity set a;b 1",
+    ],
 )
 def test_bad_names(domain: Domain, command: str) -> None:
     line = error(2, "lock", *command.split(), *domain.there)

@@ -128,8 +128,8 @@ def test_what_exit_statuses_mean_can_be_said(start: Start, queue: Queue) -> None
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ([], "run what? Name MODULE:FUNCTION, or a program with --exec"),
-        (["m:f", "--exec", "cat"], "run what? Name MODULE:FUNCTION, or a program with --exec"),
+        ([], "run what? Name MODULE:NAME, or a program with --exec"),
+        (["m:f", "--exec", "cat"], "run what? Name MODULE:NAME, or a program with --exec"),
         (["m:f", "--output-dir", "x"], "--output-dir goes with --exec"),
         (["m:f", "--kill-after", "3"], "--kill-after goes with --exec"),
         (["--exec", "no-such-program"], "command: there is no program 'no-such-program' on the PATH"),

@@ -39,6 +39,8 @@ OF_ARCHIVES = (("archive", "write"), ("archive", "read"), ("archive", "verify"))
 HIDING: tuple[Tier, ...] = ("confidential", "restricted")
 SILENT = {
     *("task enqueue", "task cancel", "task retry", "dlq retry", "dlq abandon", "dlq stats"),
+    *("task run-now", "task ack", "task fail", "task release", "task heartbeat"),
+    "task claim",  # shows all, as whoever claims a task runs it
     *(f"schedule {verb}" for verb in ("set", "add", "pause", "resume", "trigger", "backfill", "fire", "rm")),
 }
 
