@@ -41,6 +41,19 @@ def ports_option(word: str, name: str = "--port") -> Any:
     )
 
 
+def cell(value: Any) -> str:
+    """A field of an endpoint in a table."""
+    return safe(", ".join(value) if isinstance(value, list) else "" if value is None else str(value))
+
+
+def print_endpoint(row: dict[str, Any], output: Format) -> None:
+    """Print an endpoint: a document, or a table of the fields that it has."""
+    if output != Format.table:
+        print_json(row, output)
+    else:
+        print_fields([(name, cell(value)) for name, value in row.items() if value not in (None, [])])
+
+
 def try_endpoint(noun: str, id: str, test: Callable[[], Outcome], output: Format) -> None:
     """Have a test message sent, and print how that ended. Exits with 1 if it failed."""
     try:

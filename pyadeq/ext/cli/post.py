@@ -19,11 +19,19 @@ from pyadeq.ext.cli.common import (
     iso,
     print_json,
     print_lines,
-    safe,
 )
 from pyadeq.ext.cli.logs import LogForm, LogLevel
-from pyadeq.ext.cli.outgoing import allow_option, http_option, ports_option, print_done, run_sender, try_endpoint
-from pyadeq.ext.cli.tables import print_fields, print_rows
+from pyadeq.ext.cli.outgoing import (
+    allow_option,
+    cell,
+    http_option,
+    ports_option,
+    print_done,
+    print_endpoint,
+    run_sender,
+    try_endpoint,
+)
+from pyadeq.ext.cli.tables import print_rows
 from pyadeq.ext.cli.tree import noun
 from pyadeq.ext.outgoing.addresses import Allowed
 from pyadeq.ext.posts.endpoints import DEFAULT, Endpoint
@@ -141,7 +149,7 @@ def ls(url: Url = DEFAULT_URL, output: Output = Format.table) -> None:
     if output != Format.table:
         print_lines(rows, output)
     else:
-        cells = [[_cell(row[column]) for column in COLUMNS] for row in rows]
+        cells = [[cell(row[column]) for column in COLUMNS] for row in rows]
         print_rows(COLUMNS, cells, spare=["streams", "about", "url"])
 
 
@@ -150,10 +158,7 @@ def show(id: Id, url: Url = DEFAULT_URL, output: Output = Format.table) -> None:
     """Show an endpoint. Exits with 1 if there is none."""
     with connected(url, codec=None) as adeq:
         row = _plain(id, Posts(adeq).get(id))
-    if output != Format.table:
-        print_json(row, output)
-    else:
-        print_fields([(name, _cell(value)) for name, value in row.items() if value not in (None, [])])
+    print_endpoint(row, output)
 
 
 @app.command()
@@ -208,7 +213,3 @@ def _plain(id: str, endpoint: Endpoint) -> dict[str, Any]:
     """An endpoint as JSON can have it."""
     shown = endpoint.model_dump(mode="json")
     return {"id": id, **shown, "since": iso(endpoint.since), "created": iso(endpoint.created)}
-
-
-def _cell(value: Any) -> str:
-    return safe(", ".join(value) if isinstance(value, list) else str(value))

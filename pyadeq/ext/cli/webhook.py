@@ -22,11 +22,19 @@ from pyadeq.ext.cli.common import (
     iso,
     print_json,
     print_lines,
-    safe,
 )
 from pyadeq.ext.cli.logs import LogForm, LogLevel
-from pyadeq.ext.cli.outgoing import allow_option, http_option, ports_option, print_done, run_sender, try_endpoint
-from pyadeq.ext.cli.tables import print_fields, print_rows
+from pyadeq.ext.cli.outgoing import (
+    allow_option,
+    cell,
+    http_option,
+    ports_option,
+    print_done,
+    print_endpoint,
+    run_sender,
+    try_endpoint,
+)
+from pyadeq.ext.cli.tables import print_rows
 from pyadeq.ext.cli.tree import noun
 from pyadeq.ext.outgoing.addresses import Allowed
 from pyadeq.ext.outgoing.references import check_reference
@@ -138,7 +146,7 @@ def ls(url: Url = DEFAULT_URL, output: Output = Format.table) -> None:
         print_lines(rows, output)
     else:
         print_rows(
-            COLUMNS, [[_cell(row[column]) for column in COLUMNS] for row in rows], spare=["streams", "events", "url"]
+            COLUMNS, [[cell(row[column]) for column in COLUMNS] for row in rows], spare=["streams", "events", "url"]
         )
 
 
@@ -147,10 +155,7 @@ def show(id: Id, url: Url = DEFAULT_URL, output: Output = Format.table) -> None:
     """Show an endpoint. Exits with 1 if there is none."""
     with connected(url, codec=None) as adeq:
         row = _plain(id, Webhooks(adeq).get(id))
-    if output != Format.table:
-        print_json(row, output)
-    else:
-        print_fields([(name, _cell(value)) for name, value in row.items() if value not in (None, [])])
+    print_endpoint(row, output)
 
 
 @app.command()
@@ -297,7 +302,3 @@ def _plain(id: str, known: Known) -> dict[str, Any]:
         "created": iso(endpoint.created),
         "old_until": old,
     }
-
-
-def _cell(value: Any) -> str:
-    return safe(", ".join(value) if isinstance(value, list) else "" if value is None else str(value))
