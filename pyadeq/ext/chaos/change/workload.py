@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from pyadeq import Adeq
 from pyadeq.asyncio import ChangeRef, Grant
-from pyadeq.errors import CannotApply, ChangeLost, ChangeStopped, DurabilityError, TransportError
+from pyadeq.errors import CannotApply, ChangeLost, ChangeStopped, DurabilityError, OwnerWaits, TransportError
 from pyadeq.ext.chaos.change.recorder import RecordedChanges
 from pyadeq.ext.chaos.part import Play
 from pyadeq.ext.chaos.workload import ANSWERS, PAUSE, WAIT, Client, Scene
@@ -332,11 +332,14 @@ async def _run(client: Client, one: Any) -> None:
 
 
 async def _take_locks(client: Client, id: str, resources: list[str]) -> Grant | None:
-    """Take the locks of a change; None if it needs none, or if they are not to be had."""
+    """Take the locks of a change; None if it needs none, if it cannot have them, or if another applier waits for them."""
     wanted = client.random.sample(resources, max(0, len(resources) - client.chance(0.1)))
     owner = f"{_changes(client).name}/{id}"
     take = partial(client.locks.take_many, wanted, owner=owner, agent=client.name, wait=WAIT)
-    grant: Grant | None = await client.attempt(take) if wanted else None
+    try:
+        grant: Grant | None = await client.attempt(take) if wanted else None
+    except OwnerWaits:  # the owner is the change, and so it is for each applier
+        return None
     return grant
 
 
