@@ -455,6 +455,20 @@ def test_a_call_may_comment_on_a_change_twice() -> None:
     assert convicted(history) == {"one_effect"}
 
 
+def test_a_run_whose_begin_had_no_answer_is_given_back() -> None:
+    story = """
+call 52.5 a1 begin id=f rev=1 digest=f1 agent=a1 rid=k3
+change 52500 change.applying f | rev=1 round=1 by=a1 fence=9
+call 52.6 a1 finish id=f token=k3 result=released rid=u6 -> approved
+change 52600 change.released f | rev=1 round=1 by=a1 why=released
+call 52.7 a1 begin id=f rev=1 digest=f1 agent=a1 rid=k4 -> begun token=k4 fence=10 deadline=54 content_digest=f1
+change 52700 change.applying f | rev=1 round=1 by=a1 fence=10
+call 52.8 a1 finish id=f token=k4 result=released rid=u7 -> approved
+change 52800 change.released f | rev=1 round=1 by=a1 why=released
+"""
+    assert judge(told(CHANGES, story)).ok
+
+
 def test_a_change_in_the_lost_tail_is_counted() -> None:
     """The server forgot a vote and an approval, and the reviewers voted again."""
     lost = without(CHANGES, "change 41600 change.answered c", "change 41600 change.approved c")

@@ -63,8 +63,8 @@ class ChangeCalls:
     """All calls of a history that concern changes.
 
     principals: of each change and actor that have written it. digests: of each change and revision, with the calls that
-    named them. policies: the fields of each version. outbox: which tasks were delivered. again: calls by client,
-    verb and rid, where there are several.
+    named them. policies: the fields of each version. outbox: which tasks were delivered. agents: of each token, also if
+    the answer to its begin is not known. again: calls by client, verb and rid, where there are several.
     """
 
     def __init__(self, ops: Sequence[Op]) -> None:
@@ -75,6 +75,7 @@ class ChangeCalls:
         self.digests: defaultdict[tuple[str, int], dict[str, Op]] = defaultdict(dict)
         self.policies: dict[str, dict[str, Any]] = {}
         self.clients: set[str] = set()
+        self.agents: dict[str, str] = {}
         self.outbox = [op for op in ops if op.verb == "change.outbox" and op.outcome != "refused"]
         self.again: defaultdict[tuple[str, str], list[Op]] = defaultdict(list)
         own = [op for op in ops if op.verb.startswith(VERBS)]
@@ -82,6 +83,8 @@ class ChangeCalls:
             self.clients.add(op.client)
             if rid := op.asked.get("rid"):
                 self.again[op.verb, rid].append(op)
+                if op.verb == "change.begin":  # its rid is the token
+                    self.agents[rid] = op.asked["agent"]
             if op.verb == "change.begin" and op.answer.get("status") == "begun":
                 answer = op.answer
                 self.begun[answer["token"]] = Begun(
@@ -140,8 +143,7 @@ class ChangeCalls:
             yield Effect("change.reassigned", id, by)
         elif verb == "begin" and (unknown or status == "begun"):
             yield Effect("change.applying", id, asked["agent"], rev)
-        elif verb == "finish" and asked["token"] in self.begun:
-            agent = self.begun[asked["token"]].op.asked["agent"]
+        elif verb == "finish" and (agent := self.agents.get(asked["token"])):
             if unknown:
                 events = {*FINISHED.values(), "change.released"}
             else:
