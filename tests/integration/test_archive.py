@@ -9,6 +9,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
+from itertools import cycle, islice
 from pathlib import Path
 from typing import Any
 from unittest import mock
@@ -195,11 +196,13 @@ def test_a_run_that_is_killed_at_any_step_loses_and_doubles_nothing(
 @pytest.mark.slow
 def test_20_000_events_are_read_back(client: Adeq, jobs: Queue, tmp_path: Path) -> None:
     work(jobs, 300)
-    left = 20_000 - len(on_server(client)) - 1
-    for first in range(0, left, 1000):
+    events = client.events("queue", "jobs")
+    calls = cycle((jobs.calls.pause, jobs.calls.resume))
+    # A server that does not know one of the scripts gets its calls after the others: then fewer of them are events.
+    while left := 20_000 - events.groups().length - 1:
         with client.pipeline() as pipe:
-            for number in range(first, min(first + 1000, left)):
-                pipe.add((jobs.calls.resume if number % 2 else jobs.calls.pause)(new_ulid()))
+            for call in islice(calls, min(left, 1000)):
+                pipe.add(call(new_ulid()))
     archive = Archive(str(tmp_path))
     (done,) = archive.write(client)
     assert (done.events, done.tasks, done.gone) == (20_000, 299, 0)
