@@ -49,6 +49,7 @@ if TYPE_CHECKING:
     from pyadeq._sync.queue.mailbox import Batch, Mailbox
     from pyadeq._sync.queue.partitions import PartitionedQueue
     from pyadeq._sync.queue.partitions.areas import PartitionedLimits, PartitionedSchedules, PartitionedShares
+    from pyadeq._sync.queue.partitions.events import PartitionedEvents
     from pyadeq._sync.queue.partitions.waits import Waits
     from pyadeq._sync.queue.results import Receipt
     from pyadeq._sync.queue.schedules import Schedules
@@ -276,6 +277,7 @@ __all__ = [
     "OwnerWaits",
     "Page",
     "Partition",
+    "PartitionedEvents",
     "PartitionedLimits",
     "PartitionedQueue",
     "PartitionedSchedules",

@@ -79,6 +79,7 @@ TWINS = {
     "queue.mailbox": "Batch Mailbox",
     "queue.partitions": "PartitionedQueue",
     "queue.partitions.areas": "PartitionedLimits PartitionedSchedules PartitionedShares",
+    "queue.partitions.events": "PartitionedEvents",
     "queue.partitions.waits": "Waits",
     "queue.results": "Receipt",
     "queue.schedules": "Schedules",

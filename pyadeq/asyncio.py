@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from pyadeq._async.queue.mailbox import Batch, Mailbox
     from pyadeq._async.queue.partitions import PartitionedQueue
     from pyadeq._async.queue.partitions.areas import PartitionedLimits, PartitionedSchedules, PartitionedShares
+    from pyadeq._async.queue.partitions.events import PartitionedEvents
     from pyadeq._async.queue.partitions.waits import Waits
     from pyadeq._async.queue.results import Receipt
     from pyadeq._async.queue.schedules import Schedules
@@ -270,6 +271,7 @@ __all__ = [
     "OwnerWaits",
     "Page",
     "Partition",
+    "PartitionedEvents",
     "PartitionedLimits",
     "PartitionedQueue",
     "PartitionedSchedules",

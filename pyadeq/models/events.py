@@ -15,7 +15,8 @@ WORD: Final = re.compile(r"([a-z_]+)=(.*)", re.DOTALL)
 class Event(NamedTuple):
     """An event of a stream, as a group reads it.
 
-    id: of the event in its stream. A consumer can recognize by it what it has done already.
+    id: of the event in its stream. A consumer can recognize by it what it has done already. From `queue.events` of a
+    partitioned queue it is `<partition>:<id>`; in the partition `-` it is the id alone.
     event: such as `task.completed`.
     timestamp: when it happened.
     ids: of what: the task, for instance. Some calls write one event for several.
@@ -59,6 +60,12 @@ class Event(NamedTuple):
         )
 
 
+def split(id: str) -> tuple[str, str]:
+    """Return the partition of an event, and its id there. An id without a partition is one of `-`."""
+    tag, colon, own = id.rpartition(":")
+    return (tag, own) if colon else ("-", id)
+
+
 def _text(value: bytes | str) -> str:
     return value if isinstance(value, str) else value.decode(errors="replace")
 
@@ -90,6 +97,11 @@ class EventGap(NamedTuple):
     before: str
     lost: int | None
 
+    @property
+    def partition(self) -> str:
+        """Of a partitioned queue; `-` without partitions."""
+        return split(self.after)[0]
+
 
 class EventBatch(NamedTuple):
     """What one read has delivered.
@@ -112,7 +124,8 @@ class EventGroup(Model):
     pending: how many events were delivered and not acknowledged. oldest: the time of the oldest of these.
     lapsed: whether no reader came for so long that the group holds no events.
     lost: how many events the group has lost in all. missed: how many it will have lost when a reader comes.
-    gap: what it has lost and not acknowledged.
+    gap: what it has lost and not acknowledged; with partitions, the first one of a partition.
+    partitions: with partitions, the same group in each. The other numbers are the sums then.
     """
 
     name: str
@@ -126,6 +139,7 @@ class EventGroup(Model):
     lost: int
     missed: int
     gap: EventGap | None
+    partitions: Mapping[str, EventGroup] = {}
 
 
 class EventGroups(NamedTuple):

@@ -84,3 +84,30 @@ def test_where_there_is_nothing(url: str) -> None:
     assert "NOUN:NAME" in run(url, "events", "groups", "--stream", "jobs").stderr
     assert "there is no 'nothing'" in run(url, "events", "groups", "--stream", "queue:nothing").stderr
     assert "noun: 'jobs' is not accepted" in run(url, "events", "groups", "--stream", "jobs:x").stderr
+
+
+def test_a_group_of_a_queue_is_in_all_partitions(url: str, base_name: str) -> None:
+    stream = ("--stream", f"queue:{base_name}")
+    with Adeq.from_url(url) as adeq:
+        queue = adeq.partitioned(base_name)
+        tags = [one.tag for one in queue.repartition(2) if one.current]
+        assert run(url, "events", "register", "audit", *stream).stdout == "registered\n"
+        for number in range(20):
+            queue.enqueue(1, id=f"t{number}")
+        key, client = f"{queue.part(tags[0]).base}:events", adeq.client
+        lost = client.xlen(key) - 2
+        client.xtrim(key, maxlen=2, approximate=False)
+        rows = [line.split()[:4] for line in run(url, "events", "groups", *stream).stdout.splitlines()[1:5]]
+        assert [row[0] for row in rows] == ["audit", *tags, "-"]
+        assert [sum(int(row[at]) for row in rows[1:]) for at in (1, 3)] == [int(rows[0][1]), lost]
+        (found,) = json.loads(run(url, "events", "groups", "-o", "json", *stream).stdout)["groups"]
+        assert found["partitions"][tags[0]]["missed"] == found["missed"] == lost
+        read = run(url, "events", "read", "audit", "-o", "json", *stream)
+        assert read.stderr.startswith(f"gap: {lost} events between {tags[0]}:0-0 and ")
+        ids = [id for one in json.loads(read.stdout) for id in one["ids"] if one["event"] == "task.enqueued"]
+        assert len(set(ids)) == len(ids) == 20 - lost
+        assert run(url, "events", "read", "audit", *stream).stderr == ""
+        run(url, "events", "configure", "--keep", "1d", *stream)
+        assert {queue.events.part(tag).configure()["keep"] for tag in (*tags, "-")} == {86400}
+        run(url, "events", "drop", "audit", *stream)
+        assert not any(queue.events.part(tag).groups().groups for tag in (*tags, "-"))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Iterable
 from time import monotonic
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 from pyadeq._async.kernel.noun import Noun
 from pyadeq._async.kernel.runner import LONGEST_BLOCK
@@ -18,6 +18,17 @@ from pyadeq.models.events import Event, EventBatch, EventGap, EventGroups, Event
 
 PAUSE = 0.1
 """Seconds between two reads of a group whose events are due, or that has too many pending ones."""
+
+
+class Look(NamedTuple):
+    """What one call has delivered.
+
+    last: the newest event that the group has got. rest: seconds until it is time to look again without a newer one.
+    """
+
+    batch: EventBatch
+    last: str
+    rest: float
 
 
 class Events(Noun):
@@ -67,16 +78,28 @@ class Events(Noun):
         """
         until = monotonic() + to_ms("wait", wait) / 1000
         while True:
-            answer = self._known(group, await self._call("read", group=group, limit=limit, hold=hold))
-            found = replies.batch(answer)
+            look = await self._look(group, limit, hold)
             left = until - monotonic()
-            if found.events or found.gap or left <= 0:
-                return found
-            due = left if found.due is None else max(found.due - answer.now, PAUSE)
-            if found.lag:
-                await aio_sleep(min(left, due, PAUSE))  # all that there is may be pending, or was trimmed meanwhile
+            if look.batch.events or look.batch.gap or left <= 0:
+                return look.batch
+            if look.batch.lag:
+                await aio_sleep(min(left, look.rest))
             else:
-                await self._runner.block_on(f"{self.base}:events", answer.last, min(left, due, LONGEST_BLOCK))
+                await self._block(look.last, min(left, look.rest))
+
+    async def _look(self, group: str, limit: int, hold: Seconds, retry_for: float | None = None) -> Look:
+        """Read once."""
+        call = self.calls.build("read", group=group, limit=limit, hold=hold)
+        answer = self._known(group, await self._runner.send(call, retry_for))
+        found = replies.batch(answer)
+        rest = LONGEST_BLOCK if found.due is None else max(found.due - answer.now, PAUSE)
+        if found.lag:  # all that there is may be pending, or was trimmed meanwhile
+            rest = min(rest, PAUSE)
+        return Look(found, answer.last, rest)
+
+    async def _block(self, last: str, seconds: float) -> None:
+        """Wait for an event after this one."""
+        await self._runner.block_on(f"{self.base}:events", last, seconds)
 
     async def ack(
         self, group: str, events: EventBatch | Iterable[Event | str] = (), *, gap: EventGap | None = None

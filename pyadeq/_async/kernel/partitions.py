@@ -7,6 +7,7 @@ from typing import Any
 
 from pyadeq._async.kernel.noun import Noun
 from pyadeq._async.kernel.runner import Runner
+from pyadeq._core.kernel.migration import together
 from pyadeq._core.kernel.nouncalls import NounCalls, Result
 from pyadeq.keys import part_base
 from pyadeq.models.base import Migration
@@ -51,10 +52,4 @@ class PartitionedNoun(Noun):
         Older releases are refused from then on. progress: called after each call with the number of entries converted
         so far.
         """
-        done = [await self._migrate(self.part(tag), progress) for tag in self.tags]
-        stored = [one for one in done if one.layout] or done
-        return Migration(
-            before=min(one.before for one in stored),
-            layout=min(one.layout for one in stored),
-            rewritten=sum(one.rewritten for one in done),
-        )
+        return together([await self._migrate(self.part(tag), progress) for tag in self.tags])

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import NamedTuple, Protocol
 
 from pyadeq._core.kernel.call import Answer, Call, Reply, build_call
 from pyadeq._core.kernel.manifest import library
+from pyadeq.models.base import Migration
 
 
 class Migrating(Protocol):
@@ -55,6 +56,16 @@ def rewriter(noun: str) -> str | None:
 def rewrite(script_id: str, calls: Migrating, cursor: str) -> Call[Step]:
     """Build one call of the rewrite script, from a cursor on."""
     return build_call(script_id, calls.base, {"cursor": cursor, "now_ms": calls.now_ms()}, decode=_step)
+
+
+def together(done: Sequence[Migration]) -> Migration:
+    """What the migrations of several partitions have done. Partitions in which nothing is stored do not count."""
+    stored = [one for one in done if one.layout] or done
+    return Migration(
+        before=min(one.before for one in stored),
+        layout=min(one.layout for one in stored),
+        rewritten=sum(one.rewritten for one in done),
+    )
 
 
 def layout(answer: Answer) -> Layout:

@@ -8,6 +8,7 @@ from typing import Any
 
 from pyadeq._sync.kernel.noun import Noun
 from pyadeq._sync.kernel.runner import Runner
+from pyadeq._core.kernel.migration import together
 from pyadeq._core.kernel.nouncalls import NounCalls, Result
 from pyadeq.keys import part_base
 from pyadeq.models.base import Migration
@@ -52,10 +53,4 @@ class PartitionedNoun(Noun):
         Older releases are refused from then on. progress: called after each call with the number of entries converted
         so far.
         """
-        done = [self._migrate(self.part(tag), progress) for tag in self.tags]
-        stored = [one for one in done if one.layout] or done
-        return Migration(
-            before=min(one.before for one in stored),
-            layout=min(one.layout for one in stored),
-            rewritten=sum(one.rewritten for one in done),
-        )
+        return together([self._migrate(self.part(tag), progress) for tag in self.tags])

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from pyadeq import Adeq, Event, EventGap, EventGroup, Events
+from pyadeq import Adeq, Event, EventGap, EventGroup, Events, PartitionedQueue
 from pyadeq.errors import ConfigError
 from pyadeq.ext.cli.arguments import time_option
 from pyadeq.ext.cli.common import (
@@ -22,7 +22,7 @@ from pyadeq.ext.cli.common import (
     safe,
 )
 from pyadeq.ext.cli.generated import Commands
-from pyadeq.ext.cli.resolve import existing
+from pyadeq.ext.cli.resolve import existing, existing_queue
 from pyadeq.ext.cli.tables import print_rows
 from pyadeq.ext.cli.tree import WITH_VALUE, Group
 
@@ -45,7 +45,7 @@ Stream = Annotated[
         "--stream",
         metavar="NOUN:NAME",
         envvar="ADEQ_EVENTS_STREAM",
-        help="Whose events: queue:default, lock:default, session:web/c7 (a partition).",
+        help="Whose events: queue:default (with all partitions), lock:default, session:web/c7 (a partition).",
     ),
 ]
 GroupName = Annotated[str, typer.Argument(metavar="GROUP", help="The group.")]
@@ -92,7 +92,7 @@ def read(
     """
     with connected(url) as adeq:
         events = _events(adeq, stream)
-        left, seen = limit, list[Event]()
+        left, seen, gaps = limit, list[Event](), list[EventGap]()
         while left:
             batch = events.read(
                 group,
@@ -100,10 +100,13 @@ def read(
                 hold=60.0 if hold is None else hold,
                 wait=(wait or 0.0) if left == limit else 0.0,
             )
-            if batch.gap:
-                typer.echo(f"gap: {_lost(batch.gap)}", err=True)
-            if not batch.events:
+            if not batch.events and (batch.gap is None or batch.gap in gaps):
                 break
+            if batch.gap and batch.gap not in gaps:
+                typer.echo(f"gap: {_lost(batch.gap)}", err=True)
+                gaps.append(batch.gap)
+                if not peek:
+                    events.ack(group, gap=batch.gap)
             seen += batch.events
             left -= len(batch.events)
             if output == Format.jsonl:
@@ -118,7 +121,7 @@ def read(
             print_rows(["time", "event", "ids", "payload"], map(_event, seen), spare=["payload", "ids"])
         if not peek:
             sys.stdout.flush()
-            events.ack(group, seen, gap=batch.gap)
+            events.ack(group, seen)
 
 
 @app.command()
@@ -131,11 +134,11 @@ def groups(
     with connected(url) as adeq:
         found = _events(adeq, stream).groups()
     if output != Format.table:
-        rows = [_plain(one) for one in found.groups]
         about = {"stream": stream, "length": found.length, "first": found.first, "last": found.last}
-        print_json({**about, "groups": rows}, output)
+        print_json({**about, "groups": [_plain(one) for one in found.groups]}, output)
     else:
-        print_rows(COLUMNS, [_row(one) for one in found.groups], right=["lag", "pending", "lost"], spare=["gap"])
+        rows = [row for one in found.groups for row in (_row(one), *_parts(one))]
+        print_rows(COLUMNS, rows, right=["lag", "pending", "lost"], spare=["gap"])
         print(f"\n{found.length:,} events")
 
 
@@ -181,8 +184,19 @@ def drop(
         raise typer.Exit(FAILED)
 
 
+class Settings(Commands):
+    """The command that changes settings: in each partition of a queue."""
+
+    def _parts(self, adeq: Adeq, name: str, found: Events) -> list[Events]:
+        noun, _, own = name.partition(":")
+        if noun != "queue" or "/" in own or adeq.slot is not None:
+            return [found]
+        queue = adeq.partitioned(own)
+        return [queue.events.part(one.tag) for one in queue.partitions()]
+
+
 app.command("configure", help="Change settings of an event stream: how long events are kept, and when a group lapses.")(
-    Commands("events", EXAMPLE).function("configure")
+    Settings("events", EXAMPLE).function("configure")
 )
 
 
@@ -191,6 +205,9 @@ def _events(adeq: Adeq, stream: str) -> Events:
     if not colon:
         raise ConfigError(f"--stream: {stream!r} is not accepted; allowed: NOUN:NAME, such as queue:default")
     owner, _, tag = name.partition("/")
+    if not tag and noun == "queue":
+        queue = existing_queue(adeq, owner)
+        return queue.events if isinstance(queue, PartitionedQueue) else adeq.events(noun, owner)
     if not tag:
         existing(adeq, noun, owner, f"adeq {noun} ls")
     return adeq.events(noun, name)
@@ -212,7 +229,12 @@ def _row(one: EventGroup) -> list[str]:
     return [one.name, f"{one.lag:,}", f"{one.pending:,}", lost, gap, iso(one.read), "no" if one.lapsed else "yes"]
 
 
+def _parts(one: EventGroup) -> list[list[str]]:
+    return [_row(part.model_copy(update={"name": f"  {tag}"})) for tag, part in one.partitions.items()]
+
+
 def _plain(one: EventGroup) -> dict[str, Any]:
     gap = one.gap and one.gap._asdict()
     times = {"read_iso": iso(one.read), "registered_iso": iso(one.registered)}
-    return {**one.model_dump(), **times, "gap": gap}
+    parts = {tag: _plain(part) for tag, part in one.partitions.items()}
+    return {**one.model_dump(), **times, "gap": gap, **({"partitions": parts} if parts else {})}

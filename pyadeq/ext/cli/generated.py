@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from enum import StrEnum
 from functools import cached_property
 from inspect import Parameter, Signature
@@ -79,8 +79,8 @@ class Commands:
         def command(**values: Any) -> None:
             name, url, output = (values.pop(one) for one in (self.field, "url", "output"))
             with connected(url) as adeq:
-                found = self._found(adeq, name, script, values)
-                answer = _run(adeq, found, verb, script, values)
+                for found in self._parts(adeq, name, self._found(adeq, name, script, values)):
+                    answer = _run(adeq, found, verb, script, values)
             entries = next((value for value in answer.values() if isinstance(value, list)), None)
             if output == Format.jsonl and entries is not None:
                 print_lines(entries, output)
@@ -111,6 +111,10 @@ class Commands:
         if self.noun in SERVICE_NOUNS:
             refuse_own(f"--{self.field}", name)
         return adeq.noun(self.noun, name)
+
+    def _parts(self, adeq: Adeq, name: str, found: Any) -> Sequence[Any]:
+        """Which objects get the call. It shows the last answer."""
+        return [found]
 
 
 def _help(script: Script) -> str:

@@ -382,9 +382,9 @@ async def test_partitions_have_a_stream_each(http: AsyncClient, adeq: Adeq) -> N
     for tag in (*tags, ""):
         async with http.stream("GET", f"/v1/events/queue/mail%2F{tag}") as answer:
             assert answer.status_code == 200
-    refused = await http.get(f"{EVENTS}/groups")
-    assert refused.status_code == 400
-    assert all(f"mail/{tag}" in refused.json()["detail"] for tag in tags)
+    await adeq.sessions("mail").create("ann")
+    await adeq.sessions("mail").create("ben")
+    assert (await http.get("/v1/events/session/mail/groups")).status_code == 400
 
 
 async def test_a_stream_has_the_events_of_all_partitions(adeq: Adeq, http: AsyncClient) -> None:
@@ -538,6 +538,39 @@ async def test_a_gap_is_reported_until_it_is_acknowledged(adeq: Adeq, http: Asyn
     assert (await http.post(f"{GROUPS}/g:read")).json()["gap"] is None
     trimmed = (await http.post(f"{EVENTS}:trim", json={"before": "2100-01-01T00:00:00Z"})).json()
     assert trimmed["held_by"] == "g"
+
+
+async def test_a_group_is_in_all_partitions(adeq: Adeq, http: AsyncClient) -> None:
+    queue, tags = await partitioned(adeq, 2)
+    assert (await http.post(GROUPS, json={"group": "g"})).json() == {"status": "registered"}
+    for number in range(20):
+        await queue.enqueue(1, id=f"t{number}")
+    await adeq.client.xtrim(f"{queue.part(tags[0]).base}:events", maxlen=2, approximate=False)
+    (group,) = (await http.get(GROUPS)).json()["groups"]
+    assert set(group["partitions"]) == {*tags, "-"}
+    assert group["missed"] == group["partitions"][tags[0]]["missed"] > 0
+    seen: list[str] = []
+    gaps: list[dict[str, Any]] = []
+    while (batch := (await http.post(f"{GROUPS}/g:read", json={"limit": 3})).json()) and (
+        batch["events"] or batch["gap"]
+    ):
+        ids = [one["id"] for one in batch["events"]]
+        about = {"gap": batch["gap"]["number"], "partition": batch["gap"]["partition"]} if batch["gap"] else {}
+        gaps += [batch["gap"]] if batch["gap"] else []
+        assert (await http.post(f"{GROUPS}/g:ack", json={"ids": ids, **about})).json() == {"count": len(ids)}
+        seen += ids
+    assert [(gap["partition"], gap["lost"]) for gap in gaps] == [(tags[0], group["missed"])]
+    assert {id.partition(":")[0] for id in seen} == set(tags)
+    (group,) = (await http.get(GROUPS)).json()["groups"]
+    assert (group["lag"], group["pending"], group["lost"], group["gap"]) == (0, 0, gaps[0]["lost"], None)
+    for wrong in ({"ids": ["none:1-0"]}, {"gap": 1, "partition": "none"}):
+        assert (await http.post(f"{GROUPS}/g:ack", json=wrong)).status_code == 400
+    one = f"/v1/events/queue/mail%2F{tags[1]}/groups"
+    assert [found["name"] for found in (await http.get(one)).json()["groups"]] == ["g"]
+    assert (await http.post(f"{EVENTS}:trim", json={})).json()["removed"] == 0
+    assert (await http.delete(f"{GROUPS}/g")).status_code == 204
+    assert (await http.get(one)).json()["groups"] == []
+    assert (await http.post(f"{GROUPS}/g:read")).status_code == 404
 
 
 async def test_groups_need_their_roles(adeq: Adeq, asking: Ask) -> None:

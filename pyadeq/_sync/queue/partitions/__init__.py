@@ -18,6 +18,7 @@ from pyadeq._sync.queue.partitions.areas import (
     PartitionedShares,
     PartitionedWorkers,
 )
+from pyadeq._sync.queue.partitions.events import PartitionedEvents
 from pyadeq._sync.queue.partitions.put import Putting
 from pyadeq._sync.queue.partitions.settings import settle_in
 from pyadeq._sync.queue.partitions.work import TakingPart
@@ -75,6 +76,7 @@ class PartitionedQueue(Putting, TakingPart):
         self._limits = PartitionedLimits(self)
         self._shares = PartitionedShares(self)
         self._schedules = PartitionedSchedules(self)
+        self._events = PartitionedEvents(self)
 
     inspect = AreaOf(PartitionedInspect)
     leases = AreaOf(PartitionedLeases)
@@ -85,6 +87,7 @@ class PartitionedQueue(Putting, TakingPart):
     limits = AreaOf(PartitionedLimits)
     shares = AreaOf(PartitionedShares)
     schedules = AreaOf(PartitionedSchedules)
+    events = AreaOf(PartitionedEvents)
 
     get = forward("inspect", PartitionedInspect.get)
     log = forward("inspect", PartitionedInspect.log)
@@ -118,23 +121,24 @@ class PartitionedQueue(Putting, TakingPart):
         """Set the number of partitions, at most 512, while the queue is in use. Returns all partitions that may have
         tasks.
 
-        New partitions get the settings, limits and weights of the first one. No task is moved. Waiting tasks stay where
-        they are. If a task of a key has not ended in an old partition, new tasks of that key still go there. All other
-        tasks go to their new partitions. Repeat the call after an error. Until `finish_repartition`, a repeated call
-        copies the settings to the new partitions again, and overwrites your changes there.
+        New partitions get the settings, limits and weights of the first one, and the groups that read the queue's
+        events. No task is moved. Waiting tasks stay where they are. If a task of a key has not ended in an old
+        partition, new tasks of that key still go there. All other tasks go to their new partitions. Repeat the call
+        after an error. Until `finish_repartition`, a repeated call copies the settings to the new partitions again, and
+        overwrites your changes there.
         """
         known = self._read()
         tags = make_tags(self.name, count)
         if tags == known.tags:
             for tag in known.newest:
-                settle_in(self.part(known.before[-1][0]), self.part(tag))
+                self._set_up(self.part(known.before[-1][0]), self.part(tag))
             return self.partitions()
         model, new = self.part(known.tags[0]), [self.part(tag) for tag in tags if tag not in known.all]
         for queue in new:
-            settle_in(model, queue)
+            self._set_up(model, queue)
         self._publish(known, tags, settle=False)
         for queue in new:  # settings that another client changed meanwhile, without knowing the new partitions
-            settle_in(model, queue)
+            self._set_up(model, queue)
         return self.partitions()
 
     def finish_repartition(self) -> int:
@@ -154,6 +158,10 @@ class PartitionedQueue(Putting, TakingPart):
         if left == 0:
             self._publish(known, known.tags, settle=True)
         return left
+
+    def _set_up(self, model: Queue, new: Queue) -> None:
+        settle_in(model, new)
+        self.events.copy_groups(new)
 
     def _left_in(self, tag: str, known: PartitionMap) -> int:
         """Return how many unfinished tasks of a partition would not be put there now."""

@@ -27,7 +27,7 @@ WHOLE: Final = "-"
 class Reading:
     """Access to the events of one of a noun, or of one of its partitions. noun, name: as in the path.
 
-    streams: by the tags of their partitions; several only where they may be merged.
+    streams: by the tags of their partitions. events: those of all of them, or of the only one.
     """
 
     gate: Gate
@@ -35,12 +35,7 @@ class Reading:
     name: str
     principal: Principal
     streams: dict[str, Events]
-
-    @property
-    def events(self) -> Events:
-        """Those of the only stream."""
-        (found,) = self.streams.values()
-        return found
+    events: Events
 
     @property
     def reveals(self) -> bool:
@@ -52,7 +47,7 @@ class Reading:
 def reading(role: str = "", merged: bool = False) -> Any:
     """A dependency: the events that the path names, for somebody who may see them, and has this role in `events`.
 
-    merged: a name without a partition means all partitions.
+    A queue without a partition means all its partitions. merged: so does each other name, and all are read as one.
     """
 
     async def find(
@@ -69,7 +64,7 @@ def reading(role: str = "", merged: bool = False) -> Any:
         if noun == "events" or noun not in library().manifest["nouns"]:
             raise missing("noun", noun)
         check(principal, noun, own, role)
-        there = await streams_of(gate, noun, own)
+        found, there = await _look(gate, noun, own)
         if not there:
             raise missing(noun, own)
         of = name if tag else own
@@ -77,11 +72,12 @@ def reading(role: str = "", merged: bool = False) -> Any:
             there = [of] if of in there else []
             if not there:
                 raise missing(noun, name)
-        elif not merged or len(there) > MOST_MERGED:
+        elif len(there) > MOST_MERGED if merged else not isinstance(found, PartitionedQueue):
             each = ", ".join(one if "/" in one else f"{one}/" for one in sorted(there)[:10])
             raise Refused(400, "BAD_REQUEST", f"{noun} {own!r} has partitions; read the events of each: {each} …")
         streams = {one.partition("/")[2] or WHOLE: gate.adeq.events(noun, one) for one in there}
-        return Reading(gate, noun, name, principal, streams)
+        of_all = isinstance(found, PartitionedQueue) and len(streams) > 1
+        return Reading(gate, noun, name, principal, streams, found.events if of_all else next(iter(streams.values())))
 
     find.__annotations__ |= {"request": Request}
     return Depends(find)
@@ -101,11 +97,16 @@ def check(principal: Principal, noun: str, name: str, role: str) -> None:
 
 async def streams_of(gate: Gate, noun: str, name: str) -> list[str]:
     """The names of the streams of an object: its own, or those of its partitions. [] if there is none."""
+    return (await _look(gate, noun, name))[1]
+
+
+async def _look(gate: Gate, noun: str, name: str) -> tuple[Any, list[str]]:
+    """The object, and the names of its streams."""
     found = await gate.find(noun, name, False)
     if found is None:
-        return []
+        return None, []
     if isinstance(found, PartitionedQueue):
         bases = [one.base for one in await found.partitions()]
     else:
         bases = list(getattr(found, "bases", (found.base,)))
-    return [base.rpartition(":")[2].removesuffix("}") for base in bases]
+    return found, [base.rpartition(":")[2].removesuffix("}") for base in bases]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from datetime import datetime
 from time import monotonic
 from typing import Annotated, Any, Final, Literal
@@ -10,11 +11,12 @@ from fastapi import APIRouter, Request, Response
 from pydantic import BaseModel, Field
 
 from pyadeq.asyncio import EventBatch, EventGap, EventGroup
-from pyadeq.ext.server.api.event_access import Reading, reading
+from pyadeq.ext.server.api.event_access import WHOLE, Reading, reading
 from pyadeq.ext.server.api.live import shown
 from pyadeq.ext.server.api.operations import PROBLEMS, operation_id, path_of
 from pyadeq.ext.server.api.strict import Strict
 from pyadeq.ext.server.gate import missing
+from pyadeq.ext.server.problems import Refused
 
 LONGEST_WAIT: Final = 60.0
 LOOK: Final = 2.0
@@ -43,10 +45,11 @@ class ReadBody(Strict):
 
 
 class AckBody(Strict):
-    """ids: of events. gap: the number of a gap."""
+    """ids: of events. gap: the number of a gap. partition: of the gap, as `read` has returned it."""
 
     ids: list[str] = Field([], max_length=MOST)
     gap: int | None = Field(None, ge=1)
+    partition: str | None = Field(None, max_length=100)
 
 
 class TrimBody(Strict):
@@ -56,9 +59,13 @@ class TrimBody(Strict):
 
 
 class Gap(BaseModel):
-    """Events that were deleted before the group had read or acknowledged them; see Python's `EventGap`."""
+    """Events that were deleted before the group had read or acknowledged them; see Python's `EventGap`.
+
+    partition: where they were, if the queue has partitions, as `ack` takes it.
+    """
 
     number: int
+    partition: str | None = None
     after: str
     before: str
     lost: int | None
@@ -87,9 +94,10 @@ class Batch(BaseModel):
 
 
 class Group(EventGroup):
-    """A group; see Python's `EventGroup`."""
+    """A group; see Python's `EventGroup`. With partitions, its numbers are sums, and `partitions` has each of them."""
 
     gap: Gap | None  # type: ignore[assignment]  # an object, where Python has a tuple
+    partitions: Mapping[str, Group] = {}
 
 
 class EventGroups(BaseModel):
@@ -132,14 +140,17 @@ def _documented(word: str) -> dict[str, Any]:
 
 @router.get(path_of(GROUPS), **_documented("groups"))
 async def groups(found: Observed) -> EventGroups:
-    """Return the groups that read the stream, with their lag."""
+    """Return the groups that read the events, with their lag. Those of a queue are in all of its partitions."""
     there = await found.events.groups()
     return EventGroups(length=there.length, first=there.first, last=there.last, groups=list(map(_group, there.groups)))
 
 
 @router.post(path_of(GROUPS), **_documented("register"))
 async def register(found: Operated, body: NewGroup) -> Registered:
-    """Register a group. From now on it holds events that it has not acknowledged."""
+    """Register a group, of a queue in all of its partitions. From now on it holds events that it has not acknowledged.
+
+    With partitions, the id of an event is `<partition>:<id>`, and a batch has events of one partition, in its order.
+    """
     made = await found.events.register(body.group, start=body.start)
     return Registered(status="registered" if made else "exists")
 
@@ -171,7 +182,9 @@ async def read_group(request: Request, found: Followed, group: str, body: ReadBo
 @router.post(path_of(GROUPS + "/{group}") + ":ack", **_documented("ack"))
 async def ack(found: Followed, group: str, body: AckBody) -> Acknowledged:
     """Acknowledge events of a group, and its gap: they are not delivered again. May be repeated."""
-    gap = None if body.gap is None else EventGap(body.gap, "", "", None)
+    if body.partition is not None and body.partition not in found.streams:
+        raise Refused(400, "BAD_REQUEST", f"partition: {body.partition!r} is not accepted; allowed: that of the gap")
+    gap = None if body.gap is None else EventGap(body.gap, f"{body.partition or WHOLE}:0-0", "", None)
     return Acknowledged(count=await found.events.ack(group, body.ids, gap=gap))
 
 
@@ -183,11 +196,14 @@ async def trim(found: Operated, body: TrimBody | None = None) -> Trimmed:
 
 
 def _group(one: EventGroup) -> Group:
-    return Group(**one.model_dump(exclude={"gap"}), gap=_gap(one.gap))
+    parts = {tag: _group(part) for tag, part in one.partitions.items()}
+    return Group(**one.model_dump(exclude={"gap", "partitions"}), gap=_gap(one.gap), partitions=parts)
 
 
 def _gap(gap: EventGap | None) -> Gap | None:
-    return gap and Gap(**gap._asdict())
+    if gap is None:
+        return None
+    return Gap(**gap._asdict(), partition=None if gap.partition == WHOLE else gap.partition)
 
 
 def _batch(batch: EventBatch, reveals: bool) -> Batch:

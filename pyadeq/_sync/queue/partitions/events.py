@@ -1,0 +1,183 @@
+# Generated from pyadeq/_async/queue/partitions/events.py by pyadeq/_unasync.py; do not edit.
+"""Events of a partitioned queue: a group is in each of its partitions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from itertools import chain
+from time import monotonic
+from typing import Any, Literal
+
+from pyadeq._sync.events import PAUSE, Events, Look
+from pyadeq._sync.queue import Queue
+from pyadeq._sync.queue.partitions.base import PartitionedBase
+from pyadeq._sync.queue.partitions.waits import Waits
+from pyadeq._core.events.partitions import by_partition, no_events, tagged_batch, total
+from pyadeq._core.kernel.migration import together
+from pyadeq._core.kernel.options import checked_list
+from pyadeq._core.queue.partitions import WHOLE
+from pyadeq.errors import BadArgument, ScriptError, TransportError, UnknownGroup
+from pyadeq.keys import shown
+from pyadeq.models.base import Migration, Moment, Seconds, to_ms
+from pyadeq.models.events import Event, EventBatch, EventGap, EventGroups, EventsTrimmed
+
+
+class PartitionedEvents(Events):
+    """The events of all partitions of a queue, for groups of readers: `queue.events` of a partitioned queue.
+
+    A group is in each partition. A new partition gets the groups of the queue with its first event, so they miss none.
+    A batch has events of one partition, in its order. Between partitions there is no order. `Event.id` names the
+    partition: `<partition>:<id>`.
+    """
+
+    def __init__(self, queue: PartitionedBase) -> None:
+        whole = queue.part(WHOLE)
+        super().__init__(queue._runner, queue.name, whole.base)
+        self._queue = queue
+        self._parts: dict[str, Events] = {}
+        self._turn = 0
+        self._waits = Waits(self._listen, self._forget)
+
+    def part(self, tag: str) -> Events:
+        """Return the events of one partition. Their ids do not name it."""
+        return self._events_of(self._queue.part(tag))
+
+    def _events_of(self, part: Queue) -> Events:
+        known = self._parts.get(part.base)
+        return known or self._parts.setdefault(part.base, Events(self._runner, part.name, part.base))
+
+    # Groups
+
+    def register(self, group: str, *, start: Literal["oldest", "now"] = "oldest") -> bool:
+        """Register a group in each partition; see `Events.register`. False: it exists in all of them."""
+        made = False
+        # The queue's own base comes last: a reader that finds the group there adds it to partitions that lack it.
+        for tag in reversed((self._queue._read()).by_age):
+            made = self.part(tag).register(group, start=start) or made
+        return made
+
+    def drop(self, *groups: str) -> list[str]:
+        """Drop groups in each partition. Returns the names of those that there were."""
+        # The queue's own base comes first: from then on no reader adds the group to a partition.
+        dropped = self._queue._in_each_part(lambda part: self._events_of(part).drop(*groups))
+        there = set(chain.from_iterable(dropped))
+        return [name for name in groups if name in there]
+
+    def groups(self) -> EventGroups:
+        """Return the groups with the sums of their partitions. `partitions` of a group has it in each of them."""
+        return total({tag: self.part(tag).groups() for tag in (self._queue._read()).all})
+
+    def copy_groups(self, part: Queue) -> None:
+        """Register the groups of the queue in a new partition, before it has events.
+
+        Somebody who may not do this leaves it to the readers.
+        """
+        try:
+            for group in (self.part(WHOLE).groups()).groups:
+                if not group.lapsed:
+                    self._events_of(part).register(group.name)
+        except ScriptError as error:
+            if error.code != "NOPERM":
+                raise
+
+    # Reading
+
+    def read(self, group: str, *, limit: int = 100, hold: Seconds = 60.0, wait: Seconds = 0.0) -> EventBatch:
+        """Read events of one partition, and next time of the next one; see `Events.read`.
+
+        `lag` and `due` are those of this partition. Without events, `lag` is the sum. If a partition does not answer,
+        the others are read; TransportError if these have no events.
+        """
+        until = monotonic() + to_ms("wait", wait) / 1000
+        looks: dict[str, Look] = {}
+        tags = self._in_turn()
+        while True:
+            away: TransportError | None = None
+            for tag in tags:
+                try:
+                    look = looks[tag] = self._look_in(tag, group, limit, hold)
+                except TransportError as error:
+                    if not error.retryable:
+                        raise
+                    away = error
+                    continue
+                if look.batch.events or look.batch.gap:
+                    return tagged_batch(tag, look.batch)
+            left = until - monotonic()
+            if left <= 0:
+                if away:
+                    raise away
+                return no_events([one.batch for one in looks.values()])
+            places = [f"{tag} {one.last}" for tag, one in looks.items()]
+            rest = min((one.rest for one in looks.values()), default=PAUSE)
+            heard = self._waits.wait(places, min(left, rest))
+            tags = [place.split(" ")[0] for place in heard] or self._in_turn()
+
+    def _in_turn(self) -> list[str]:
+        """Return all partitions, starting with the next one each time, so that none starves."""
+        known = self._queue._fresh()
+        self._turn = first = (self._turn + 1) % len(known.all)
+        tags = [*known.all[first:], *known.all[:first]]
+        return sorted(tags, key=self._queue._is_away)
+
+    def _look_in(self, tag: str, group: str, limit: int, hold: Seconds) -> Look:
+        events, began = self.part(tag), monotonic()
+        patience = self._queue._patience(self._queue._map.all, None)
+        try:
+            return events._look(group, limit, hold, patience)
+        except TransportError as error:
+            if error.retryable:
+                self._queue._note_away(tag, began)
+            raise
+        except UnknownGroup:
+            known = self.part(WHOLE).groups()
+            if tag == WHOLE or not any(one.name == group for one in known.groups):
+                raise UnknownGroup(self.base, group) from None
+            events.register(group)  # a partition that is newer than the group
+            return events._look(group, limit, hold, patience)
+
+    def _listen(self, place: str, seconds: float) -> str | None:
+        tag, last = place.split(" ")
+        self.part(tag)._block(last, seconds)
+        return "look"
+
+    def _forget(self, place: str, word: str) -> None:
+        """Nobody waits any more. The next read looks everywhere."""
+
+    def ack(
+        self, group: str, events: EventBatch | Iterable[Event | str] = (), *, gap: EventGap | None = None
+    ) -> int:
+        """Acknowledge events of any partitions; see `Events.ack`. `after` of a gap names its partition."""
+        if isinstance(events, EventBatch):
+            gap = gap or events.gap
+        given: Iterable[Event | str] = events.events if isinstance(events, EventBatch) else events
+        ids = by_partition(one.id if isinstance(one, Event) else one for one in checked_list("events", given))
+        if gap:
+            ids.setdefault(gap.partition, [])
+        acked = 0
+        for tag in ids:
+            self._check(tag)
+        for tag, own in (ids or {WHOLE: []}).items():
+            acked += self.part(tag).ack(group, own, gap=gap if gap and tag == gap.partition else None)
+        return acked
+
+    def _check(self, tag: str) -> None:
+        if tag not in (self._queue._fresh()).all and tag not in (self._queue._read()).all:
+            allowed = "<partition>:<id>, as `read` returns it"
+            raise BadArgument("ADEQ_ARG", "pyadeq", f"events: there is no partition {shown(tag)}; allowed: {allowed}")
+
+    # Retention
+
+    def trim(self, before: Moment | None = None) -> EventsTrimmed:
+        """Delete old events in each partition; see `Events.trim`. held_by: a group that keeps older ones in one."""
+        done = self._queue._in_each_part(lambda part: self._events_of(part).trim(before))
+        return EventsTrimmed(sum(one.removed for one in done), next((one.held_by for one in done if one.held_by), None))
+
+    def configure(self, *, clock: str | None = None, **settings: Any) -> dict[str, Any]:
+        """Change settings in each partition, and return those of the last; see `Events.configure`."""
+        change = {"clock": clock, **settings}
+        return (self._queue._in_each_part(lambda part: self._events_of(part).configure(**change)))[-1]
+
+    def migrate(self, *, progress: Callable[[int], object] | None = None) -> Migration:
+        """Convert the stored data of each partition to the layout of this release; see `Events.migrate`."""
+        return together(self._queue._in_each_part(lambda part: self._events_of(part).migrate(progress=progress)))
