@@ -332,7 +332,7 @@ async def _run(client: Client, one: Any) -> None:
 
 
 async def _take_locks(client: Client, id: str, resources: list[str]) -> Grant | None:
-    """Take the locks of a change; None if it needs none, if it cannot have them, or if another applier waits for them."""
+    """Take the locks of a change; None if it needs none, cannot have them, or if another applier waits for them."""
     wanted = client.random.sample(resources, max(0, len(resources) - client.chance(0.1)))
     owner = f"{_changes(client).name}/{id}"
     take = partial(client.locks.take_many, wanted, owner=owner, agent=client.name, wait=WAIT)
