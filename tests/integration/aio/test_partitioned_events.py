@@ -1,6 +1,5 @@
 """Groups that read the events of all partitions of a queue."""
 
-import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
@@ -8,6 +7,7 @@ from typing import Any
 import pytest
 
 from pyadeq import EventBatch, EventGap, EventGroup
+from pyadeq._twins import aio_join, aio_sleep, aio_spawn
 from pyadeq.asyncio import Adeq, PartitionedQueue
 from pyadeq.errors import BadArgument, UnknownGroup
 from tests.waiting import DEADLINE
@@ -127,10 +127,14 @@ async def test_a_read_waits_for_any_partition(queue: PartitionedQueue) -> None:
     await queue.events.register("audit")
     await read_all(queue, "audit")
     for number in range(5):
-        waiting = asyncio.create_task(queue.events.read("audit", wait=DEADLINE))
-        await asyncio.sleep(0)
-        await queue.enqueue(1, id=f"t{number}")
-        batch = await waiting
+
+        async def enqueue(id: str = f"t{number}") -> None:
+            await aio_sleep(0.05)  # meanwhile the read begins to wait
+            await queue.enqueue(1, id=id)
+
+        enqueues = aio_spawn(enqueue)
+        batch = await queue.events.read("audit", wait=DEADLINE)
+        await aio_join(enqueues, DEADLINE)
         assert tasks([batch]) == [f"t{number}"]
         await queue.events.ack("audit", batch)
 

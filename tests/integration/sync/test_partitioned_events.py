@@ -1,7 +1,6 @@
 # Generated from tests/integration/aio/test_partitioned_events.py by pyadeq/_unasync.py; do not edit.
 """Groups that read the events of all partitions of a queue."""
 
-import asyncio
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -9,6 +8,7 @@ from typing import Any
 import pytest
 
 from pyadeq import EventBatch, EventGap, EventGroup
+from pyadeq._twins import join, sleep, spawn
 from pyadeq import Adeq, PartitionedQueue
 from pyadeq.errors import BadArgument, UnknownGroup
 from tests.waiting import DEADLINE
@@ -128,10 +128,14 @@ def test_a_read_waits_for_any_partition(queue: PartitionedQueue) -> None:
     queue.events.register("audit")
     read_all(queue, "audit")
     for number in range(5):
-        waiting = asyncio.create_task(queue.events.read("audit", wait=DEADLINE))
-        asyncio.sleep(0)
-        queue.enqueue(1, id=f"t{number}")
-        batch = waiting
+
+        def enqueue(id: str = f"t{number}") -> None:
+            sleep(0.05)  # meanwhile the read begins to wait
+            queue.enqueue(1, id=id)
+
+        enqueues = spawn(enqueue)
+        batch = queue.events.read("audit", wait=DEADLINE)
+        join(enqueues, DEADLINE)
         assert tasks([batch]) == [f"t{number}"]
         queue.events.ack("audit", batch)
 
