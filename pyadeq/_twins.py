@@ -34,6 +34,7 @@ __all__ = [
     "aio_Home",
     "aio_Lock",
     "aio_Work",
+    "aio_can_read",
     "aio_cancellable",
     "aio_cluster_connections",
     "aio_follow",
@@ -42,6 +43,7 @@ __all__ = [
     "aio_sleep",
     "aio_spawn",
     "aio_takes",
+    "can_read",
     "cancellable",
     "cluster_connections",
     "follow",
@@ -161,6 +163,17 @@ def spawn(work: Work) -> threading.Thread:
     thread = threading.Thread(target=work, name="pyadeq", daemon=True)
     thread.start()
     return thread
+
+
+async def aio_can_read(connection: Any) -> bool:
+    """Whether a connection of redis-py was closed by the server, or has something to read."""
+    look = getattr(connection, "can_read", None) or connection.can_read_destructive  # redis-py 8, and before it
+    return bool(await look())
+
+
+def can_read(connection: Any) -> bool:
+    """Whether a connection of redis-py has something to read. Raises its errors if the server closed it."""
+    return bool(connection.can_read(0))
 
 
 async def aio_hang_up(connection: Any) -> None:

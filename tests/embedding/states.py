@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import chain
 from typing import Any
 
-from pyadeq._core.kernel.call import Wire
+from pyadeq._core.kernel.packing import Wire
 from tests.embedding.vectors import Json, plain, shown
 from tests.lua.bench import stored
 from tests.lua.watched import Server

@@ -83,4 +83,4 @@ def interrupt_at_every_line(url: str, base_name: str, connect: Callable[[str], R
                 break
             for _ in range(2):
                 assert adeq.send(call).ready == 0, interrupter.where
-    assert len(tracers) > 150
+    assert len(tracers) > 120

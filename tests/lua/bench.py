@@ -9,7 +9,8 @@ from typing import Any, ClassVar, TypeVar
 
 import redis
 
-from pyadeq._core.kernel.call import Call, Reply, Wire
+from pyadeq._core.kernel.call import Call, Reply
+from pyadeq._core.kernel.packing import Wire
 from tests.lua.watched import Refused, Server, WatchedClient
 
 T = TypeVar("T")

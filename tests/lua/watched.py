@@ -19,8 +19,9 @@ from hiredis import Reader, pack_command
 from lupa.lua51 import LuaError, LuaRuntime, lua_type
 from redis.connection import DefaultParser
 
-from pyadeq._core.kernel.call import Call, Reply, Wire, parse_reply
+from pyadeq._core.kernel.call import Call, Reply, parse_reply
 from pyadeq._core.kernel.manifest import Field, Key, Library, Script, library
+from pyadeq._core.kernel.packing import Wire
 from pyadeq.errors import AdeqError
 from pyadeq.keys import PATTERNS
 

@@ -11,7 +11,7 @@ from typing import Any, Protocol
 import hiredis
 
 from pyadeq import library
-from pyadeq._core.kernel.sending import pack
+from pyadeq._core.kernel.packing import pack
 from pyadeq.embedded import EmbeddedServer
 
 Command = list[bytes]

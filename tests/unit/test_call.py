@@ -9,6 +9,7 @@ import pytest
 
 from pyadeq._core.kernel.call import MAX_BYTES, Answer, Call, build_call, parse_reply
 from pyadeq._core.kernel.manifest import Library, library
+from pyadeq._core.kernel.packing import pack
 from pyadeq.errors import AdeqError, BadArgument, ConfigError
 
 BASE = "ade:{queue:default}"
@@ -104,6 +105,7 @@ def test_arguments_go_out_in_the_order_of_the_manifest(scripts: Library) -> None
         *(1, "w1", 2, "all", "tag:*"),
     )
     assert call.command() == ("EVALSHA_RO", SCRIPT["sha1"], 2, *call.keys, *call.args)
+    assert call.packed() == call.packed() == pack(*call.command())
     assert call.script.text == TEXT
 
 

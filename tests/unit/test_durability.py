@@ -7,8 +7,9 @@ import pytest
 from pyadeq._core.kernel.call import build_call
 from pyadeq._core.kernel.durability import Durability, check, confirm
 from pyadeq._core.kernel.manifest import library
+from pyadeq._core.kernel.packing import pack
 from pyadeq._core.kernel.refusals import Loss, Refusal
-from pyadeq._core.kernel.sending import Deferred, Parcel, Sending, pack
+from pyadeq._core.kernel.sending import Deferred, Parcel, Sending
 from pyadeq._core.queue.calls import QueueCalls
 from pyadeq.errors import ConfigError, DurabilityError, TransportError
 from pyadeq.models import Task

@@ -9,9 +9,10 @@ import pytest
 
 from pyadeq._core.kernel.call import Call
 from pyadeq._core.kernel.manifest import Library, Script
+from pyadeq._core.kernel.packing import pack
 from pyadeq._core.kernel.refusals import Loss, Refusal
 from pyadeq._core.kernel.routes import Node, SlotMap
-from pyadeq._core.kernel.sending import BATCH_CALLS, MOST_REDIRECTS, Deferred, Parcel, Sending, backoff, pack
+from pyadeq._core.kernel.sending import BATCH_CALLS, MOST_REDIRECTS, Deferred, Parcel, Sending, backoff
 from pyadeq.errors import AdeqError, ConflictError, TransportError
 from pyadeq.keys import hash_slot
 

@@ -16,8 +16,9 @@ from pyadeq._async.kernel.runner import LONGEST_BLOCK
 from pyadeq._core.kernel.call import Call
 from pyadeq._core.kernel.durability import Durability
 from pyadeq._core.kernel.manifest import library
+from pyadeq._core.kernel.packing import pack
 from pyadeq._core.kernel.refusals import Refusal, is_passing, loss_error, refusal_error
-from pyadeq._core.kernel.sending import decoded, pack
+from pyadeq._core.kernel.sending import decoded
 from pyadeq._core.kernel.tracing import Tracing, given_trace, tracing_of
 from pyadeq._importing import IMPORTING
 from pyadeq._twins import aio_sleep
@@ -345,7 +346,7 @@ class Adeq(Nouns):
         Without an answer, the call may have run or not, so send it again. A client with a `durability` other than
         memory does not send it here.
         """
-        more = [] if self._scripts.confirms else [pack(*call.command())]
+        more = [] if self._scripts.confirms else [call.packed()]
         heard, replies = await self._block(keys, seconds, *more)
         if not replies or isinstance(replies[0], Refusal):
             return heard, None

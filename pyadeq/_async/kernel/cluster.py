@@ -10,9 +10,9 @@ from redis.asyncio import ConnectionPool, RedisCluster
 
 from pyadeq._async.kernel.nodes import Nodes
 from pyadeq._async.kernel.pools import address, settings
+from pyadeq._core.kernel.packing import pack
 from pyadeq._core.kernel.refusals import Refusal
 from pyadeq._core.kernel.routes import Address, Node, SlotMap
-from pyadeq._core.kernel.sending import pack
 from pyadeq._twins import aio_cluster_connections
 
 _SLOTS = pack("CLUSTER", "SLOTS")

@@ -23,9 +23,10 @@ from redis import exceptions as redis_errors
 from pyadeq._async.kernel.nodes import Nodes
 from pyadeq._async.kernel.pools import close_pool
 from pyadeq._async.kernel.wire import refusal
+from pyadeq._core.kernel.packing import pack
 from pyadeq._core.kernel.refusals import Refusal, is_passing
 from pyadeq._core.kernel.routes import Node
-from pyadeq._core.kernel.sending import backoff, pack
+from pyadeq._core.kernel.sending import backoff
 from pyadeq._twins import aio_Bell, aio_cancellable, aio_Event, aio_hang_up, aio_Home, aio_join, aio_spawn
 from pyadeq.errors import ClientClosed
 

@@ -7,15 +7,17 @@ from a lost reply.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from contextlib import suppress
 from typing import Any
 
 from redis import exceptions as redis_errors
+from redis.asyncio import ConnectionPool
 
 from pyadeq._async.kernel.pools import SOCKET_TIMEOUT, close_pool, own_pool
 from pyadeq._core.kernel.refusals import Loss, Refusal, told
-from pyadeq._twins import aio_cancellable, aio_Gate, aio_hang_up, aio_is_cancellation
+from pyadeq._twins import aio_can_read, aio_cancellable, aio_Gate, aio_hang_up, aio_is_cancellation
 
 # redis-py removes the error code from the text if it has an exception class for the code.
 _CODES: dict[type[Exception], str] = {
@@ -42,6 +44,54 @@ _ADVICE = {
 }
 
 
+class Connections:
+    """The connections of a pool, for one exchange at a time each.
+
+    Idle ones stay taken out of a plain pool: to put one back and take it out again costs as much as to send a call.
+    Other pools serve waiters, follow a primary, or renew a login when a connection comes back, so they get each one
+    back.
+    """
+
+    def __init__(self, pool: Any) -> None:
+        self.pool = pool
+        self._keeps = type(pool) is ConnectionPool and pool.connection_kwargs.get("credential_provider") is None
+        self._idle: list[tuple[int, Any]] = []
+
+    async def take(self) -> Any:
+        """Return a connection on which nothing is left to read."""
+        while self._idle:
+            try:
+                pid, connection = self._idle.pop()
+            except IndexError:  # another thread took the last one
+                break
+            if pid != os.getpid():  # after a fork, it is a connection of the parent
+                continue
+            fresh = False
+            try:
+                with suppress(redis_errors.RedisError, OSError):
+                    fresh = not await aio_can_read(connection)
+            finally:
+                if not fresh:
+                    await self.give_back(connection, False)
+            if fresh:
+                return connection
+        return await self.pool.get_connection()
+
+    async def give_back(self, connection: Any, reusable: bool) -> None:
+        """Keep a connection for the next exchange, or close it."""
+        if reusable and self._keeps:
+            self._idle.append((os.getpid(), connection))
+            return
+        if not reusable:
+            await aio_hang_up(connection)
+        await self.pool.release(connection)
+
+    async def release(self) -> None:
+        """Return all connections to the pool."""
+        while self._idle:
+            await self.pool.release(self._idle.pop()[1])
+
+
 class Wire:
     """Sends packed commands and reads their replies, on the connections of one pool, which it owns.
 
@@ -50,14 +100,14 @@ class Wire:
     """
 
     def __init__(self, pool: Any, *, in_turn: bool = False) -> None:
-        self._pool = pool
+        self._connections = Connections(pool)
         self._closed = False
         self._gate = aio_Gate(pool.max_connections, getattr(pool, "timeout", SOCKET_TIMEOUT)) if in_turn else None
 
     async def aclose(self) -> None:
         """Close the pool. An exchange that is under way keeps no connection open."""
         self._closed = True
-        await close_pool(self._pool)
+        await close_pool(self._connections.pool)
 
     async def exchange(self, commands: Sequence[bytes]) -> tuple[list[Any], Loss | None]:
         """Send all commands at once and read one reply, or Refusal, for each.
@@ -74,34 +124,36 @@ class Wire:
             self._gate.leave()
 
     async def _exchange(self, commands: Sequence[bytes]) -> tuple[list[Any], Loss | None]:
-        pool = self._pool
+        connections = self._connections
         try:
-            return await self._exchange_on(pool, commands)
+            return await self._exchange_on(connections, commands)
         except BaseException as error:
             if not aio_is_cancellation(error):
-                await self._replace(pool)
+                await self._replace(connections)
             raise
 
-    async def _replace(self, pool: Any) -> None:
+    async def _replace(self, connections: Connections) -> None:
         """Use a new pool from now on. Exchanges that are under way finish on the old one.
 
         A signal handler (Ctrl-C) may raise between any two instructions of redis-py. Then the pool may keep a half-made
         connection and return it again and again, or count a connection that is lost.
         """
-        if self._pool is pool:
-            self._pool = own_pool(pool)
+        if self._connections is connections:
+            self._connections = Connections(own_pool(connections.pool))
         with suppress(Exception):
-            await pool.disconnect(inuse_connections=False)
+            await connections.release()
+            await connections.pool.disconnect(inuse_connections=False)
 
-    async def _exchange_on(self, pool: Any, commands: Sequence[bytes]) -> tuple[list[Any], Loss | None]:
+    async def _exchange_on(self, connections: Connections, commands: Sequence[bytes]) -> tuple[list[Any], Loss | None]:
         replies: list[Any] = []
         connection: Any = None
         reusable = False
         try:
             with aio_cancellable():
-                connection = await pool.get_connection()
+                connection = await connections.take()
             with aio_cancellable():
-                await connection.send_packed_command(list(commands))
+                # As one piece: redis-py would send each command by itself.
+                await connection.send_packed_command([commands[0] if len(commands) == 1 else b"".join(commands)])
             while len(replies) < len(commands):
                 replies.append(await self._read(connection))
             # After a failover a new connection may find the new primary.
@@ -110,9 +162,8 @@ class Wire:
             return replies, _loss(error, sent=connection is not None)
         finally:
             if connection is not None:
-                if not reusable or self._closed:
-                    await aio_hang_up(connection)
-                await pool.release(connection)
+                kept = reusable and not self._closed and connections is self._connections
+                await connections.give_back(connection, kept)
         return replies, None
 
     @staticmethod

@@ -10,12 +10,12 @@ from itertools import chain
 from typing import Any, Final, Generic, NoReturn, TypeVar
 
 from pyadeq._core.kernel.manifest import Argument, Field, Group, Library, Script, library
+from pyadeq._core.kernel.packing import Wire, pack, without_count
 from pyadeq.errors import AdeqError, BadArgument, ConfigError
 from pyadeq.keys import ALLOWED, PATTERNS, hash_slot, no_base, shown
 
 T = TypeVar("T")
 T_co = TypeVar("T_co", covariant=True)
-Wire = bytes | str | int
 Reply = list[Any]
 """A raw reply: a list of bytes, int and such lists."""
 Item = Sequence[Any]
@@ -36,8 +36,24 @@ class Call(Generic[T_co]):
 
     def command(self) -> tuple[Wire, ...]:
         """What goes over the wire: EVALSHA, or EVALSHA_RO for a script that only reads."""
-        verb = "EVALSHA_RO" if self.script.read_only else "EVALSHA"
-        return (verb, self.script.sha1, len(self.keys), *self.keys, *self.args)
+        return (*_head(self.script, self.keys), *self.args)
+
+    def packed(self) -> bytes:
+        """The same in the protocol of Redis. What calls of a script with these keys have in common is packed once."""
+        words, head = _packed_head(self.script, self.keys)
+        count = b"*%d\r\n" % (words + len(self.args))
+        return b"".join((count, head, without_count(pack(*self.args))))
+
+
+def _head(script: Script, keys: tuple[str, ...]) -> tuple[Wire, ...]:
+    return ("EVALSHA_RO" if script.read_only else "EVALSHA", script.sha1, len(keys), *keys)
+
+
+@lru_cache(maxsize=4096)
+def _packed_head(script: Script, keys: tuple[str, ...]) -> tuple[int, bytes]:
+    """Return how many words the head of a command has, and the words as they are sent."""
+    head = _head(script, keys)
+    return len(head), bytes(without_count(pack(*head)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -313,12 +329,12 @@ def _encoder(script: Script) -> Callable[[Mapping[str, Any], Mapping[str, Sequen
     group_names = frozenset(name for name, _ in group_encoders)
 
     def encode(scalars: Mapping[str, Any], groups: Mapping[str, Sequence[Item]]) -> tuple[Wire, ...]:
-        if unknown := sorted((scalars.keys() - scalar_names) | (groups.keys() - group_names)):
-            _refuse(script, unknown[0], "unknown", ", ".join(sorted(scalar_names | group_names)))
-        out: list[Wire] = []
+        if not (scalars.keys() <= scalar_names and groups.keys() <= group_names):
+            unknown = min((scalars.keys() - scalar_names) | (groups.keys() - group_names))
+            _refuse(script, unknown, "unknown", ", ".join(sorted(scalar_names | group_names)))
+        value_of = scalars.get
         try:
-            for name, encode_scalar in scalar_encoders:
-                out.append(encode_scalar(scalars.get(name)))
+            out = [encode_scalar(value_of(name)) for name, encode_scalar in scalar_encoders]
         except _Unfit as unfit:
             _refuse(script, unfit.name, shown(unfit.value), unfit.allowed)
         items = sum([len(group) for group in groups.values()])

@@ -11,7 +11,8 @@ import re
 from dataclasses import dataclass
 from typing import Any, Final, Literal, get_args
 
-from pyadeq._core.kernel.call import Call, Wire, build_call
+from pyadeq._core.kernel.call import Call, build_call
+from pyadeq._core.kernel.packing import Wire
 from pyadeq._core.kernel.refusals import Refusal
 from pyadeq.errors import ConfigError
 from pyadeq.models.base import Seconds, to_ms

@@ -9,11 +9,10 @@ from functools import partial
 from math import inf
 from typing import Any, Final, Generic, TypeVar
 
-from hiredis import pack_command
-
-from pyadeq._core.kernel.call import Call, Reply, Wire
+from pyadeq._core.kernel.call import Call, Reply
 from pyadeq._core.kernel.durability import Durability, confirm
 from pyadeq._core.kernel.manifest import Script
+from pyadeq._core.kernel.packing import pack
 from pyadeq._core.kernel.refusals import (
     Loss,
     Refusal,
@@ -99,7 +98,7 @@ class Sending:
         self._routes = routes or OneServer()
         self._durability = durability or Durability()
         self._now_ms = now_ms
-        self._jobs = [Job(call.script, pack(*call.command()), call, None) for call in calls]
+        self._jobs = [Job(call.script, call.packed(), call, None) for call in calls]
         self._lines: dict[Node, deque[Job]] = {}
         self._missing: dict[Node, dict[str, Script]] = {}
         self._load_errors: dict[tuple[Node, str], AdeqError] = {}
@@ -212,7 +211,7 @@ class Sending:
                 call = confirm(job.call, self._now_ms)
                 calls[call.keys] = (call, job.asking)
         for call, asking in calls.values():
-            parcel.add(pack(*call.command()), partial(self._take_confirm, parcel, call.script), asking)
+            parcel.add(call.packed(), partial(self._take_confirm, parcel, call.script), asking)
         if calls:
             parcel.durable = True
             parcel.add(pack(*self._durability.wait()), partial(self._take_wait, parcel))
@@ -311,14 +310,6 @@ def _obstacle_error(job: Job, obstacle: Loss | Refusal) -> AdeqError:
 
 def _ignore(reply: Any) -> None:
     """Ignore the reply to ASKING: the next reply shows errors."""
-
-
-def pack(*command: Wire) -> bytes:
-    # Not redis-py's packer: this one takes str as UTF-8 whatever encoding the client has.
-    # Ints are converted here: pack_command would crash if a signal handler raised while it reads one.
-    words = [str(int(word)) if isinstance(word, int) else word for word in command]
-    packed: bytes = pack_command(tuple(words))  # type: ignore[arg-type]
-    return packed
 
 
 _ASKING: Final = pack("ASKING")

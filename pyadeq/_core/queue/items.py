@@ -5,6 +5,7 @@ from __future__ import annotations
 import traceback
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from types import SimpleNamespace
 from typing import Any, TypeVar
 
 from pyadeq._core.kernel.options import checked_list, unfit
@@ -67,12 +68,12 @@ class Failure:
         return pairs
 
 
-def item(id: str, task: Task) -> EnqueueItem:
-    """A task as the enqueue script takes it."""
+def item(id: str, task: Task | SimpleNamespace) -> EnqueueItem:
+    """A task as the enqueue script takes it: a Task, or an object with all of its fields."""
     return id, encode(task.payload, "payload"), envelope(task)
 
 
-def envelope(task: Task) -> dict[str, Any]:
+def envelope(task: Task | SimpleNamespace) -> dict[str, Any]:
     """The name/value pairs of a task; what is at its default is left out."""
     pairs: dict[str, Any] = {}
     if task.priority != 5:
@@ -194,7 +195,7 @@ def fallback_pairs(fallback: Any, lane: str) -> dict[str, Any]:
     return {"fallback": lanes or None, "unclaimed": "fail" if len(lanes) < len(names) else None}
 
 
-def after_pairs(task: Task) -> dict[str, Any]:
+def after_pairs(task: Task | SimpleNamespace) -> dict[str, Any]:
     """What a task waits for before it starts."""
     ids = earlier_ids(task.after)
     if not ids and task.gather is None:

@@ -6,9 +6,10 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Final
 
-from pyadeq._core.kernel.call import Call, Reply, Wire, build_call
+from pyadeq._core.kernel.call import Call, Reply, build_call
 from pyadeq._core.kernel.manifest import library
 from pyadeq._core.kernel.options import unfit
+from pyadeq._core.kernel.packing import Wire
 from pyadeq.errors import AdeqError
 from pyadeq.keys import PATTERNS
 from pyadeq.models.rate import RateAnswer, RuleAnswer

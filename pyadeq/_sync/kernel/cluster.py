@@ -11,9 +11,9 @@ from redis import ConnectionPool, RedisCluster
 
 from pyadeq._sync.kernel.nodes import Nodes
 from pyadeq._sync.kernel.pools import address, settings
+from pyadeq._core.kernel.packing import pack
 from pyadeq._core.kernel.refusals import Refusal
 from pyadeq._core.kernel.routes import Address, Node, SlotMap
-from pyadeq._core.kernel.sending import pack
 from pyadeq._twins import cluster_connections
 
 _SLOTS = pack("CLUSTER", "SLOTS")

@@ -24,9 +24,10 @@ from redis import exceptions as redis_errors
 from pyadeq._sync.kernel.nodes import Nodes
 from pyadeq._sync.kernel.pools import close_pool
 from pyadeq._sync.kernel.wire import refusal
+from pyadeq._core.kernel.packing import pack
 from pyadeq._core.kernel.refusals import Refusal, is_passing
 from pyadeq._core.kernel.routes import Node
-from pyadeq._core.kernel.sending import backoff, pack
+from pyadeq._core.kernel.sending import backoff
 from pyadeq._twins import Bell, cancellable, Event, hang_up, Home, join, spawn
 from pyadeq.errors import ClientClosed
 

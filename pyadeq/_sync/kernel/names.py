@@ -9,9 +9,10 @@ from time import monotonic
 from typing import Final
 
 from pyadeq._sync.kernel.nodes import Nodes
+from pyadeq._core.kernel.packing import pack
 from pyadeq._core.kernel.refusals import Loss, Refusal, is_passing, loss_error, refusal_error
 from pyadeq._core.kernel.routes import Node
-from pyadeq._core.kernel.sending import backoff, pack
+from pyadeq._core.kernel.sending import backoff
 from pyadeq._twins import sleep
 from pyadeq.errors import WaitTimeout
 from pyadeq.keys import PATTERNS

@@ -15,9 +15,10 @@ from pyadeq._sync.kernel.nodes import Nodes, Use
 from pyadeq._core.kernel.call import Call
 from pyadeq._core.kernel.durability import CHECK, Durability, check, is_loading
 from pyadeq._core.kernel.manifest import Script
+from pyadeq._core.kernel.packing import pack
 from pyadeq._core.kernel.refusals import Loss, Refusal, is_passing
 from pyadeq._core.kernel.routes import Node
-from pyadeq._core.kernel.sending import Outcome, Parcel, Sending, backoff, pack
+from pyadeq._core.kernel.sending import Outcome, Parcel, Sending, backoff
 from pyadeq._core.kernel.server_info import eviction_warning, read_server
 from pyadeq._twins import sleep
 from pyadeq.errors import AdeqError
@@ -76,7 +77,7 @@ class Scripts:
         if node not in self._looked_at:
             return None
         began = monotonic()
-        replies, loss = self._nodes.exchange(node, [pack(*call.command())], use=use)
+        replies, loss = self._nodes.exchange(node, [call.packed()], use=use)
         return Tried(node, replies, loss, began)
 
     def load(self, scripts: Iterable[Script]) -> None:

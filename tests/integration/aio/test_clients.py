@@ -156,6 +156,20 @@ async def test_a_command_is_not_sent_twice_by_the_client(proxy: Any, base_name: 
     assert (proxy.lost, Counted.count) == (1, before)
 
 
+async def test_an_idle_connection_that_the_server_closed_is_not_used(tcp: EmbeddedServer, base_name: str) -> None:
+    name = base_name.replace(" ", "")
+    async with Redis.from_url(tcp.url, client_name=name) as client, Adeq(client, retry_for=0) as adeq:
+        queue = adeq.queue(base_name)
+        for number in range(3):
+            await queue.enqueue(number)
+            own = await client.client_id()
+            for one in await client.client_list():
+                if one["name"] == name and one["id"] != str(own):
+                    await client.client_kill_filter(_id=one["id"])
+            await client.ping()  # on asyncio, the loop hears of the end of connections meanwhile
+        assert (await queue.inspect.stats()).ready == 3
+
+
 async def test_a_server_that_is_restarted_is_found_again(binary: Any, base_name: str) -> None:
     with servers.start(binary, {}) as server:
         async with by_address(server) as client, Adeq(client, retry_for=LONGEST_RETRY) as adeq:

@@ -9,7 +9,7 @@ import pytest
 from redis.asyncio import Redis, RedisCluster
 
 from pyadeq._async.kernel.hints import Hints
-from pyadeq._core.kernel.sending import pack
+from pyadeq._core.kernel.packing import pack
 from pyadeq.asyncio import Adeq
 from pyadeq.errors import TransportError
 from tests.conftest import CLUSTER, free_port, serve_all_slots

@@ -53,10 +53,10 @@ async def test_all_connections_in_use(url: str, base_name: str) -> None:
         await locks.stats()
         (wire,) = adeq._nodes._wires.values()
         wire._gate = None
-        mine = await wire._pool.get_connection()
+        mine = await wire._connections.take()
         with pytest.raises(TransportError, match="raise max_connections of the client"):
             await locks.stats()
-        await wire._pool.release(mine)
+        await wire._connections.give_back(mine, True)
         await locks.stats()
 
 

@@ -157,6 +157,20 @@ def test_a_command_is_not_sent_twice_by_the_client(proxy: Any, base_name: str) -
     assert (proxy.lost, Counted.count) == (1, before)
 
 
+def test_an_idle_connection_that_the_server_closed_is_not_used(tcp: EmbeddedServer, base_name: str) -> None:
+    name = base_name.replace(" ", "")
+    with Redis.from_url(tcp.url, client_name=name) as client, Adeq(client, retry_for=0) as adeq:
+        queue = adeq.queue(base_name)
+        for number in range(3):
+            queue.enqueue(number)
+            own = client.client_id()
+            for one in client.client_list():
+                if one["name"] == name and one["id"] != str(own):
+                    client.client_kill_filter(_id=one["id"])
+            client.ping()  # on asyncio, the loop hears of the end of connections meanwhile
+        assert (queue.inspect.stats()).ready == 3
+
+
 def test_a_server_that_is_restarted_is_found_again(binary: Any, base_name: str) -> None:
     with servers.start(binary, {}) as server:
         with by_address(server) as client, Adeq(client, retry_for=LONGEST_RETRY) as adeq:

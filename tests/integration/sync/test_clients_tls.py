@@ -10,7 +10,7 @@ import pytest
 from redis import Redis, RedisCluster
 
 from pyadeq._sync.kernel.hints import Hints
-from pyadeq._core.kernel.sending import pack
+from pyadeq._core.kernel.packing import pack
 from pyadeq import Adeq
 from pyadeq.errors import TransportError
 from tests.conftest import CLUSTER, free_port, serve_all_slots

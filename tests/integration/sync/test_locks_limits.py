@@ -54,10 +54,10 @@ def test_all_connections_in_use(url: str, base_name: str) -> None:
         locks.stats()
         (wire,) = adeq._nodes._wires.values()
         wire._gate = None
-        mine = wire._pool.get_connection()
+        mine = wire._connections.take()
         with pytest.raises(TransportError, match="raise max_connections of the client"):
             locks.stats()
-        wire._pool.release(mine)
+        wire._connections.give_back(mine, True)
         locks.stats()
 
 
