@@ -30,7 +30,7 @@ SHARED = {
         "AdeqError BadArgument CannotApply ChangeLost ChangeStopped ClientClosed ClockError ConfigConflict "
         "ConfigError ConfigFull ConflictError DeadlockError DurabilityError "
         "LayoutError LeaseLost LockLost LockUnavailable OwnerWaits PartitionsChanged PayloadError QueueDraining "
-        "RateLimited ScriptError SessionChanged SessionRefused TaskCancelled "
+        "RateLimited ScriptError SessionChanged SessionRefused StaleError TaskCancelled "
         "TaskDead TaskGone TransportError UnknownGroup UnknownTask WaitTimeout WorkerReplaced"
     ),
     "pyadeq.models.base": "Migration",

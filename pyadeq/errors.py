@@ -7,6 +7,7 @@ AdeqError
 │  ├─ LayoutError                   ADEQ_LAYOUT    the stored data needs a newer pyadeq
 │  ├─ ClockError                    ADEQ_CLOCK     now_ms was sent to a base that uses the server's time
 │  ├─ ConflictError                 ADEQ_CONFLICT  the call contradicts what is stored
+│  │  └─ StaleError                 ADEQ_STALE     what is stored is not what `expect` says
 │  ├─ QueueDraining                 ADEQ_DRAINING  the queue takes no new tasks
 │  └─ PartitionsChanged             ADEQ_EPOCH     the queue has other partitions now
 ├─ LeaseLost                        the lease ran out, or the task was settled under another lease
@@ -84,6 +85,10 @@ class ClockError(ScriptError):
 
 class ConflictError(ScriptError):
     """The call contradicts what is stored. Read the state, then decide again."""
+
+
+class StaleError(ConflictError):
+    """What is stored is not what `expect` says, so nothing was changed. Read it again, and decide anew."""
 
 
 class QueueDraining(ScriptError):
@@ -402,6 +407,7 @@ SCRIPT_ERRORS: dict[str, type[ScriptError]] = {
     "ADEQ_LAYOUT": LayoutError,
     "ADEQ_CLOCK": ClockError,
     "ADEQ_CONFLICT": ConflictError,
+    "ADEQ_STALE": StaleError,
     "ADEQ_DRAINING": QueueDraining,
     "ADEQ_EPOCH": PartitionsChanged,
 }

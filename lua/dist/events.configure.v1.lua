@@ -14,7 +14,7 @@
 -- ERROR  ADEQ_LAYOUT ADEQ_CLOCK ADEQ_CONFLICT
 -- ROLE   operate
 -- REPLAY idempotent
--- COST   7 commands; at most 5 commands, 120 steps
+-- COST   7 commands; at most 6 commands, 120 steps
 
 local LAYOUT = 1
 local CREATED = 1

@@ -2,7 +2,8 @@
 -- generated from lua/queue/configure.v1.lua by lua/bundle.py; do not edit
 -- queue.configure.v1: change settings of a queue, and create it if it does not exist. The clock is chosen once, at
 -- creation. If the same call is sent again, it changes nothing. Without settings, it returns the stored ones; all
--- others have their defaults.
+-- others have their defaults. `expect` is the `digest` that the caller has read. If the stored settings have another
+-- one, the call is refused (`ADEQ_STALE`) and nothing is changed.
 --
 -- KEYS   config   hash {base}:config
 -- KEYS   once     hash {base}:once
@@ -11,12 +12,13 @@
 -- ARGV   clock     enum keep|server|test ?=keep
 -- ARGV   now_ms    int 0..       ?=0
 -- SETTINGS settings
+-- PAIR   settings.expect bytes 16..16
 -- GROUP  settings  0..1
 -- RETURN ok        now_ms:int settings:pairs(settings)
--- ERROR  ADEQ_LAYOUT ADEQ_CLOCK ADEQ_CONFLICT
+-- ERROR  ADEQ_LAYOUT ADEQ_CLOCK ADEQ_CONFLICT ADEQ_STALE
 -- ROLE   operate
 -- REPLAY rid
--- COST   10 commands; at most 10 commands, 280 steps
+-- COST   11 commands; at most 13 commands, 410 steps
 
 local LAYOUT = 1
 local CREATED = 1
@@ -69,8 +71,8 @@ local settings_pairs, arg_seen_settings = arg_empty, arg_empty
 if settings_count > 0 then settings_pairs, arg_seen_settings = {}, {} end
 for i = 1, settings_count do
   local size = ARGV[arg_at]
-  size = arg_uint(size, 0, 22)
-  if not size then return refuse('settings[' .. i .. '].pairs', ARGV[arg_at], 'an integer from 0 to 22') end
+  size = arg_uint(size, 0, 23)
+  if not size then return refuse('settings[' .. i .. '].pairs', ARGV[arg_at], 'an integer from 0 to 23') end
   arg_at = arg_at + 1
   local entry, filled = arg_empty, 0
   if size > 0 then entry = {} end
@@ -146,8 +148,12 @@ for i = 1, settings_count do
         return refuse('settings[' .. i .. '].fair', v, '0 or 1')
       end
       v = v == '1'
+    elseif name == 'expect' then
+      if not v or #v < 16 or #v > 16 then
+        return refuse('settings[' .. i .. '].expect', v and #v, '16 to 16 bytes long')
+      end
     else
-      return refuse('settings[' .. i .. '].pairs', name, 'names from lease_ms, max_attempts, max_crashes, backoff_base_ms, backoff_multiplier_pct, backoff_cap_ms, jitter_pct, events_max, events_keep_ms, events_error_max, presence_ms, finished_keep_ms, finished_max, dead_keep_ms, dead_max, result_ms, idempotency_ms, reply_ms, timeout_ms, timeout_grace_ms, tier, fair')
+      return refuse('settings[' .. i .. '].pairs', name, 'names from lease_ms, max_attempts, max_crashes, backoff_base_ms, backoff_multiplier_pct, backoff_cap_ms, jitter_pct, events_max, events_keep_ms, events_error_max, presence_ms, finished_keep_ms, finished_max, dead_keep_ms, dead_max, result_ms, idempotency_ms, reply_ms, timeout_ms, timeout_grace_ms, tier, fair, expect')
     end
     if arg_seen_settings[name] == i then
       return refuse('settings[' .. i .. '].' .. name, 2, 'given at most once')
@@ -169,54 +175,15 @@ end
 
 local arg_rare
 
--- create_base(clock): store the layout and the clock of a new base. The clock is `test` or `server` (the default).
-local function create_base(clock) local config = KEYS[1]
-  redis.call('HSET', config, 'layout', CREATED, 'layout_min', CREATED, 'clock', clock == 'test' and 'test' or 'server')
-end
-
 -- change_settings(ctx, clock, changes): store these settings, the pairs of a call, and create the base if there is none.
 local function change_settings(ctx, clock, changes) local config = KEYS[1]
-  if not ctx.exists then create_base(ctx.settings_clock or clock) end  -- a base that has lost its layout keeps its clock
+  if not ctx.exists then arg_rare().create_base(ctx.settings_clock or clock) end  -- a base that has lost its layout keeps its clock
   if #changes > 0 then redis.call('HSET', config, unpack(changes)) end  -- at most 100: two for each setting
 end
 
--- done_before(ctx, verb): the answer that an earlier call with this verb and rid stored in the last minute, or nil.
-local function done_before(ctx, verb) local once = KEYS[2]
-  if rid == '' then return nil end
-  local word, until_ms = string.match(redis.call('HGET', once, 'done:' .. verb .. ':' .. rid) or '', '^(%S+) (%d+)$')
-  if word and tonumber(until_ms) > ctx.now then return word end
-end
-
--- hold_once(ctx, field, id, keep_ms, stamp): make a key of `once` refer to a task, for keep_ms or, without keep_ms,
--- until it is released. stamp: that of the enqueue that made the task, if its record does not know the key; the key no
--- longer counts once that was purged.
-local function hold_once(ctx, field, id, keep_ms, stamp) local once, once_due = KEYS[2], KEYS[3]
-  if not keep_ms then
-    redis.call('HSET', once, field, id)
-    return
-  end
-  local until_text = string.format('%.0f', ctx.now + keep_ms)
-  redis.call('HSET', once, field, id .. ' ' .. until_text .. (stamp and ' ' .. stamp or ''))
-  redis.call('ZADD', once_due, until_text, field)
-  ctx.held = (ctx.held or 0) + 1
-end
-
--- sweep_once(ctx, limit): delete expired fields of `once`, at most limit. Returns the number.
-local function sweep_once(ctx, limit) local once, once_due = KEYS[2], KEYS[3]
-  local fields = redis.call('ZRANGE', once_due, '-inf', ctx.now, 'BYSCORE', 'LIMIT', 0, limit)
-  if #fields == 0 then return 0 end
-  -- at most 4,010: limit, as add_tasks gives it for 1,000 items
-  redis.call('ZREM', once_due, unpack(fields))
-  redis.call('HDEL', once, unpack(fields))
-  return #fields
-end
-
--- note_done(ctx, verb, word): leave a word for this call, in case it is sent again: a late copy must not undo what came
--- after it.
-local function note_done(ctx, verb, word)
-  if rid == '' then return end
-  hold_once(ctx, 'done:' .. verb .. ':' .. rid, word, 60000)
-  sweep_once(ctx, 10)
+-- digest_of(text): what `expect` compares: 16 hex digits; `none` if nothing is stored.
+local function digest_of(text)
+  return text and string.sub(redis.sha1hex(text), 1, 16) or 'none'
 end
 
 -- read_clock(layout_min, clock, chosen): the time in ms, as a number and as text; or nil and the error to return, if
@@ -262,9 +229,86 @@ local function open_to_configure(clock)
   return ctx
 end
 
+-- settings_digest(): the digest of the stored settings. It is the same for equal settings.
+local function settings_digest() local config = KEYS[1]
+  local row = redis.call('HMGET', config, 'lease_ms', 'max_attempts', 'max_crashes', 'backoff_base_ms', 'backoff_multiplier_pct', 'backoff_cap_ms', 'jitter_pct', 'events_max', 'events_keep_ms', 'events_error_max', 'presence_ms', 'finished_keep_ms', 'finished_max', 'dead_keep_ms', 'dead_max', 'result_ms', 'idempotency_ms', 'reply_ms', 'timeout_ms', 'timeout_grace_ms', 'tier', 'fair')
+  for i = 1, #row do row[i] = row[i] or '' end
+  return digest_of(table.concat(row, ' '))
+end
+
+-- settings_reply(ctx): the answer of a call that returns the settings: what `config` holds, and their digest.
+local function settings_reply(ctx) local config = KEYS[1]
+  local stored = redis.call('HGETALL', config)  -- at most 50: settings, counters and marks
+  stored[#stored + 1] = 'digest'
+  stored[#stored + 1] = settings_digest()
+  return { 'ok', ctx.now, stored }
+end
+
+-- take_expect(changes): take `expect` out of the settings that a call changes; nil if it has none.
+local function take_expect(changes)
+  for i = 1, #changes, 2 do
+    if changes[i] == 'expect' then
+      table.remove(changes, i)
+      return table.remove(changes, i)
+    end
+  end
+end
+
 local arg_made
 function arg_rare()
   if arg_made then return arg_made end
+
+-- create_base(clock): store the layout and the clock of a new base. The clock is `test` or `server` (the default).
+local function create_base(clock) local config = KEYS[1]
+  redis.call('HSET', config, 'layout', CREATED, 'layout_min', CREATED, 'clock', clock == 'test' and 'test' or 'server')
+end
+
+-- done_before(ctx, verb): the answer that an earlier call with this verb and rid stored in the last minute, or nil.
+local function done_before(ctx, verb) local once = KEYS[2]
+  if rid == '' then return nil end
+  local word, until_ms = string.match(redis.call('HGET', once, 'done:' .. verb .. ':' .. rid) or '', '^(%S+) (%d+)$')
+  if word and tonumber(until_ms) > ctx.now then return word end
+end
+
+-- hold_once(ctx, field, id, keep_ms, stamp): make a key of `once` refer to a task, for keep_ms or, without keep_ms,
+-- until it is released. stamp: that of the enqueue that made the task, if its record does not know the key; the key no
+-- longer counts once that was purged.
+local function hold_once(ctx, field, id, keep_ms, stamp) local once, once_due = KEYS[2], KEYS[3]
+  if not keep_ms then
+    redis.call('HSET', once, field, id)
+    return
+  end
+  local until_text = string.format('%.0f', ctx.now + keep_ms)
+  redis.call('HSET', once, field, id .. ' ' .. until_text .. (stamp and ' ' .. stamp or ''))
+  redis.call('ZADD', once_due, until_text, field)
+  ctx.held = (ctx.held or 0) + 1
+end
+
+-- sweep_once(ctx, limit): delete expired fields of `once`, at most limit. Returns the number.
+local function sweep_once(ctx, limit) local once, once_due = KEYS[2], KEYS[3]
+  local fields = redis.call('ZRANGE', once_due, '-inf', ctx.now, 'BYSCORE', 'LIMIT', 0, limit)
+  if #fields == 0 then return 0 end
+  -- at most 4,010: limit, as add_tasks gives it for 1,000 items
+  redis.call('ZREM', once_due, unpack(fields))
+  redis.call('HDEL', once, unpack(fields))
+  return #fields
+end
+
+-- note_done(ctx, verb, word): leave a word for this call, in case it is sent again: a late copy must not undo what came
+-- after it.
+local function note_done(ctx, verb, word)
+  if rid == '' then return end
+  hold_once(ctx, 'done:' .. verb .. ':' .. rid, word, 60000)
+  sweep_once(ctx, 10)
+end
+
+-- refuse_stale(label, expect, found): the error if what is stored is not what the caller has seen; nil if it is. Both are
+-- digests.
+local function refuse_stale(label, expect, found)
+  if expect ~= found then
+    return redis.error_reply('ADEQ_STALE ' .. label .. ': what is stored has the digest ' .. found)
+  end
+end
 
 -- set_fair(ctx, changes): switch fair shares on or off, once: the setting stores the first fair place, or 0 for off.
 -- Tasks that are enqueued after the change are placed behind all waiting tasks. fair_top stays above 0 after switching
@@ -283,7 +327,7 @@ local function set_fair(ctx, changes) local config = KEYS[1]
   end
 end
 
-  arg_made = { set_fair = set_fair }
+  arg_made = { create_base = create_base, done_before = done_before, note_done = note_done, refuse_stale = refuse_stale, set_fair = set_fair }
   return arg_made
 end
 
@@ -292,12 +336,14 @@ local config = KEYS[1]
 local ctx, refused = open_to_configure(clock)
 if refused then return refused end
 local changes = settings_pairs[1] or {}
-if #changes > 0 and done_before(ctx, 'configure') then changes = {} end
+if #changes > 0 and arg_rare().done_before(ctx, 'configure') then changes = {} end
+local expect = take_expect(changes)
+refused = expect and arg_rare().refuse_stale('settings[1].expect', expect, settings_digest())
+if refused then return refused end
 if changes.fair ~= nil then arg_rare().set_fair(ctx, changes) end
 change_settings(ctx, clock, changes)
 if changes.timeout_ms and tonumber(changes.timeout_ms) ~= ctx.settings_timeout_ms then
   redis.call('HSET', config, 'timeout_set_ms', ctx.now_text)
 end
-if #changes > 0 then note_done(ctx, 'configure', 'done') end
--- at most 50: settings, counters and marks
-return { 'ok', ctx.now, redis.call('HGETALL', config) }
+if #changes > 0 then arg_rare().note_done(ctx, 'configure', 'done') end
+return settings_reply(ctx)

@@ -6,7 +6,8 @@
 -- after `burst` at once. `policy`: what happens to a task that may not start yet. It waits, `blocked`, at its place; or
 -- it is dead; or it is cancelled; or, with cancel_oldest, the oldest running task is cancelled. Running tasks do not
 -- count for a new limit. The next claim applies it, also to waiting tasks; if there are many limit queues, later claims
--- continue.
+-- continue. `expect`: the digest of the rule that the caller has read, the first 16 hex digits of its SHA-1; `none` if
+-- there was no rule. If one differs, the call is refused (`ADEQ_STALE`), and no limit is changed.
 --
 -- KEYS   config      hash   {base}:config
 -- KEYS   once        hash   {base}:once
@@ -24,15 +25,16 @@
 -- PAIR   period_ms int 1..2678400000
 -- PAIR   burst     int 1..1000000
 -- PAIR   policy    enum queue|reject|cancel_newest|cancel_oldest ?=queue
+-- PAIR   expect    bytes 4..16
 -- RETURN ok        now_ms:int items:list(item)
 -- EACH   item      set
 -- EACH   item      removed
 -- EACH   item      unchanged
--- ERROR  ADEQ_LAYOUT ADEQ_CLOCK
+-- ERROR  ADEQ_LAYOUT ADEQ_CLOCK ADEQ_STALE
 -- EVENT  limit.set limit.removed
 -- ROLE   operate
 -- REPLAY rid
--- COST   9 + 3n commands, O(n); at most 3,400 commands, 140,000 steps
+-- COST   9 + 3n commands, n more with `expect`, O(n); at most 4,500 commands, 170,000 steps
 
 local LAYOUT = 1
 local CREATED = 1
@@ -110,8 +112,8 @@ for i = 1, item_count do
   item_key[i] = v
   arg_at = arg_at + 1
   local size = ARGV[arg_at]
-  size = arg_uint(size, 0, 5)
-  if not size then return refuse('item[' .. i .. '].pairs', ARGV[arg_at], 'an integer from 0 to 5') end
+  size = arg_uint(size, 0, 6)
+  if not size then return refuse('item[' .. i .. '].pairs', ARGV[arg_at], 'an integer from 0 to 6') end
   arg_at = arg_at + 1
   local entry, filled = arg_empty, 0
   if size > 0 then entry = {} end
@@ -139,8 +141,12 @@ for i = 1, item_count do
         end
         if v == 'queue' then v = nil end
       end
+    elseif name == 'expect' then
+      if not v or #v < 4 or #v > 16 then
+        return refuse('item[' .. i .. '].expect', v and #v, '4 to 16 bytes long')
+      end
     else
-      return refuse('item[' .. i .. '].pairs', name, 'names from concurrency, starts, period_ms, burst, policy')
+      return refuse('item[' .. i .. '].pairs', name, 'names from concurrency, starts, period_ms, burst, policy, expect')
     end
     if arg_seen_item[name] == i then
       return refuse('item[' .. i .. '].' .. name, 2, 'given at most once')
@@ -160,33 +166,13 @@ if #ARGV ~= arg_at - 1 then
   return redis.error_reply('ADEQ_ARG expected ' .. (arg_at - 1) .. ' arguments, got ' .. #ARGV)
 end
 
--- create_base(clock): store the layout and the clock of a new base. The clock is `test` or `server` (the default).
-local function create_base(clock) local config = KEYS[1]
-  redis.call('HSET', config, 'layout', CREATED, 'layout_min', CREATED, 'clock', clock == 'test' and 'test' or 'server')
-end
+local arg_rare
 
 -- done_before(ctx, verb): the answer that an earlier call with this verb and rid stored in the last minute, or nil.
 local function done_before(ctx, verb) local once = KEYS[2]
   if rid == '' then return nil end
   local word, until_ms = string.match(redis.call('HGET', once, 'done:' .. verb .. ':' .. rid) or '', '^(%S+) (%d+)$')
   if word and tonumber(until_ms) > ctx.now then return word end
-end
-
--- emit(ctx, event, id, detail): add an entry to the stream, if the noun keeps events. detail: `name=value` words, or
--- ''. The trace is ctx.trace, that of the task, or else that of the call.
-local function emit(ctx, event, id, detail) local events = KEYS[6]
-  if ctx.settings_events_max == 0 then return end
-  if detail ~= '' and source == '' and trace == '' and not ctx.trace then
-    redis.call('XADD', events, 'MAXLEN', '~', ctx.settings_events_max, '*', 'event', event, 'timestamp', ctx.now_text, 'id', id,
-      'payload', detail)
-    return
-  end
-  local entry = { 'event', event, 'timestamp', ctx.now_text, 'id', id }
-  if detail ~= '' then entry[7], entry[8] = 'payload', detail end
-  if source ~= '' then entry[#entry + 1] = 'source'; entry[#entry + 1] = source end
-  local traced = ctx.trace or trace
-  if traced ~= '' then entry[#entry + 1] = 'trace'; entry[#entry + 1] = traced end
-  redis.call('XADD', events, 'MAXLEN', '~', ctx.settings_events_max, '*', unpack(entry))  -- at most 12: fields of an event
 end
 
 -- hold_once(ctx, field, id, keep_ms, stamp): make a key of `once` refer to a task, for keep_ms or, without keep_ms,
@@ -269,6 +255,49 @@ local function replayed_answers(ctx, verb, count)
   if #answers == count then return answers end
 end
 
+local arg_made
+function arg_rare()
+  if arg_made then return arg_made end
+
+-- create_base(clock): store the layout and the clock of a new base. The clock is `test` or `server` (the default).
+local function create_base(clock) local config = KEYS[1]
+  redis.call('HSET', config, 'layout', CREATED, 'layout_min', CREATED, 'clock', clock == 'test' and 'test' or 'server')
+end
+
+-- digest_of(text): what `expect` compares: 16 hex digits; `none` if nothing is stored.
+local function digest_of(text)
+  return text and string.sub(redis.sha1hex(text), 1, 16) or 'none'
+end
+
+-- emit(ctx, event, id, detail): add an entry to the stream, if the noun keeps events. detail: `name=value` words, or
+-- ''. The trace is ctx.trace, that of the task, or else that of the call.
+local function emit(ctx, event, id, detail) local events = KEYS[6]
+  if ctx.settings_events_max == 0 then return end
+  if detail ~= '' and source == '' and trace == '' and not ctx.trace then
+    redis.call('XADD', events, 'MAXLEN', '~', ctx.settings_events_max, '*', 'event', event, 'timestamp', ctx.now_text, 'id', id,
+      'payload', detail)
+    return
+  end
+  local entry = { 'event', event, 'timestamp', ctx.now_text, 'id', id }
+  if detail ~= '' then entry[7], entry[8] = 'payload', detail end
+  if source ~= '' then entry[#entry + 1] = 'source'; entry[#entry + 1] = source end
+  local traced = ctx.trace or trace
+  if traced ~= '' then entry[#entry + 1] = 'trace'; entry[#entry + 1] = traced end
+  redis.call('XADD', events, 'MAXLEN', '~', ctx.settings_events_max, '*', unpack(entry))  -- at most 12: fields of an event
+end
+
+-- refuse_stale(label, expect, found): the error if what is stored is not what the caller has seen; nil if it is. Both are
+-- digests.
+local function refuse_stale(label, expect, found)
+  if expect ~= found then
+    return redis.error_reply('ADEQ_STALE ' .. label .. ': what is stored has the digest ' .. found)
+  end
+end
+
+  arg_made = { create_base = create_base, digest_of = digest_of, emit = emit, refuse_stale = refuse_stale }
+  return arg_made
+end
+
 local config, limits, limit_lines = KEYS[1], KEYS[4], KEYS[5]
 
 local ctx, refused = open()
@@ -295,7 +324,12 @@ end
 local answers = replayed_answers(ctx, 'set_limits', item_count)
 if answers then return { 'ok', ctx.now, answers } end
 answers = {}
-if not ctx.exists then create_base() end
+for i, key in ipairs(item_key) do
+  local expect = item_pairs[i].expect
+  refused = expect and arg_rare().refuse_stale('item[' .. i .. '].expect', expect, arg_rare().digest_of(redis.call('HGET', limits, key)))
+  if refused then return refused end
+end
+if not ctx.exists then arg_rare().create_base() end
 local changed_ms, kinds, looks = 1, false, {}
 for i, key in ipairs(item_key) do
   local old = redis.call('HGET', limits, key) or nil
@@ -304,12 +338,12 @@ for i, key in ipairs(item_key) do
   elseif rules[i] then
     answers[i] = { 'set' }
     redis.call('HSET', limits, key, rules[i])
-    emit(ctx, 'limit.set', key, (string.gsub(rules[i], '^(%S+) (%S+) (%S+) (%S+)$',
+    arg_rare().emit(ctx, 'limit.set', key, (string.gsub(rules[i], '^(%S+) (%S+) (%S+) (%S+)$',
       'concurrency=%1 policy=%2 interval_ms=%3 burst=%4')))
   else
     answers[i] = { 'removed' }
     redis.call('HDEL', limits, key)
-    emit(ctx, 'limit.removed', key, '')
+    arg_rare().emit(ctx, 'limit.removed', key, '')
   end
   if answers[i][1] ~= 'unchanged' then
     if string.find(key, '*', 1, true) then

@@ -1,13 +1,14 @@
 #!lua flags=no-writes
 -- generated from lua/queue/settings.v1.lua by lua/bundle.py; do not edit
--- queue.settings.v1: return all stored settings of a queue; all others have their defaults.
+-- queue.settings.v1: return all stored settings of a queue; all others have their defaults. `digest` is that of the
+-- settings: `configure` takes it as `expect`.
 --
 -- KEYS   config hash {base}:config
 -- ARGV   now_ms    int 0..       ?=0
 -- RETURN ok        now_ms:int settings:pairs(settings)
 -- ERROR  ADEQ_LAYOUT ADEQ_CLOCK
 -- FLAGS  no-writes
--- COST   3 commands; at most 3 commands, 31 steps
+-- COST   4 commands; at most 4 commands, 69 steps
 
 local LAYOUT = 1
 local arg_find = string.find
@@ -42,6 +43,11 @@ if #ARGV ~= 1 then
   return redis.error_reply('ADEQ_ARG expected 1 arguments, got ' .. #ARGV)
 end
 
+-- digest_of(text): what `expect` compares: 16 hex digits; `none` if nothing is stored.
+local function digest_of(text)
+  return text and string.sub(redis.sha1hex(text), 1, 16) or 'none'
+end
+
 -- read_clock(layout_min, clock, chosen): the time in ms, as a number and as text; or nil and the error to return, if
 -- the layout of these scripts or the clock of the call does not fit the stored data. chosen: the clock of a base that
 -- this call may create.
@@ -72,8 +78,21 @@ local function open(clock) local config = KEYS[1]
   return { exists = row[1], now = now, now_text = now_text,  }
 end
 
-local config = KEYS[1]
+-- settings_digest(): the digest of the stored settings. It is the same for equal settings.
+local function settings_digest() local config = KEYS[1]
+  local row = redis.call('HMGET', config, 'lease_ms', 'max_attempts', 'max_crashes', 'backoff_base_ms', 'backoff_multiplier_pct', 'backoff_cap_ms', 'jitter_pct', 'events_max', 'events_keep_ms', 'events_error_max', 'presence_ms', 'finished_keep_ms', 'finished_max', 'dead_keep_ms', 'dead_max', 'result_ms', 'idempotency_ms', 'reply_ms', 'timeout_ms', 'timeout_grace_ms', 'tier', 'fair')
+  for i = 1, #row do row[i] = row[i] or '' end
+  return digest_of(table.concat(row, ' '))
+end
+
+-- settings_reply(ctx): the answer of a call that returns the settings: what `config` holds, and their digest.
+local function settings_reply(ctx) local config = KEYS[1]
+  local stored = redis.call('HGETALL', config)  -- at most 50: settings, counters and marks
+  stored[#stored + 1] = 'digest'
+  stored[#stored + 1] = settings_digest()
+  return { 'ok', ctx.now, stored }
+end
 
 local ctx, refused = open()
 if refused then return refused end
-return { 'ok', ctx.now, redis.call('HGETALL', config) }  -- at most 50: settings, counters and marks
+return settings_reply(ctx)

@@ -10,7 +10,7 @@
 -- ERROR  ADEQ_LAYOUT ADEQ_CLOCK ADEQ_CONFLICT
 -- ROLE   operate
 -- REPLAY idempotent
--- COST   7 commands; at most 5 commands, 120 steps
+-- COST   7 commands; at most 6 commands, 120 steps
 
 local ctx, refused = open_to_configure(clock)
 if refused then return refused end

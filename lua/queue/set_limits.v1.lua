@@ -4,7 +4,8 @@
 -- after `burst` at once. `policy`: what happens to a task that may not start yet. It waits, `blocked`, at its place; or
 -- it is dead; or it is cancelled; or, with cancel_oldest, the oldest running task is cancelled. Running tasks do not
 -- count for a new limit. The next claim applies it, also to waiting tasks; if there are many limit queues, later claims
--- continue.
+-- continue. `expect`: the digest of the rule that the caller has read, the first 16 hex digits of its SHA-1; `none` if
+-- there was no rule. If one differs, the call is refused (`ADEQ_STALE`), and no limit is changed.
 --
 -- ARGV   rid       id
 -- ARGV   trace     bytes 0..128  ?=
@@ -16,15 +17,16 @@
 -- PAIR   period_ms int 1..2678400000
 -- PAIR   burst     int 1..1000000
 -- PAIR   policy    enum queue|reject|cancel_newest|cancel_oldest ?=queue
+-- PAIR   expect    bytes 4..16
 -- RETURN ok        now_ms:int items:list(item)
 -- EACH   item      set
 -- EACH   item      removed
 -- EACH   item      unchanged
--- ERROR  ADEQ_LAYOUT ADEQ_CLOCK
+-- ERROR  ADEQ_LAYOUT ADEQ_CLOCK ADEQ_STALE
 -- EVENT  limit.set limit.removed
 -- ROLE   operate
 -- REPLAY rid
--- COST   9 + 3n commands, O(n); at most 3,400 commands, 140,000 steps
+-- COST   9 + 3n commands, n more with `expect`, O(n); at most 4,500 commands, 170,000 steps
 
 local ctx, refused = open()
 if refused then return refused end
@@ -50,6 +52,11 @@ end
 local answers = replayed_answers(ctx, 'set_limits', item_count)
 if answers then return { 'ok', ctx.now, answers } end
 answers = {}
+for i, key in ipairs(item_key) do
+  local expect = item_pairs[i].expect
+  refused = expect and refuse_stale('item[' .. i .. '].expect', expect, digest_of(redis.call('HGET', limits, key)))
+  if refused then return refused end
+end
 if not ctx.exists then create_base() end
 local changed_ms, kinds, looks = 1, false, {}
 for i, key in ipairs(item_key) do

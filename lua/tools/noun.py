@@ -27,7 +27,9 @@ _TABLES = (
 )  # fmt: skip
 _NEEDED = ("word", "plural", "title", "method", "field")
 _MAY = ("lua", "seams")
-_CONSTANT = re.compile(r"\b(?:(?:DEFAULT|WAIT)_[a-z0-9_]+|(?:[a-z_]+__)?(?:SETTING_NAMES|CTX_FIELDS)|NOUN_FIELD)\b")
+_CONSTANT = re.compile(
+    r"\b(?:(?:DEFAULT|WAIT)_[a-z0-9_]+|(?:[a-z_]+__)?(?:SETTING_NAMES|CTX_FIELDS)|NOUN_FIELD|ALL_SETTINGS)\b"
+)
 
 # In the generated scripts the settings are fields of ctx, with this before their names: a table of its own takes time.
 SETTINGS = "settings_"
@@ -53,8 +55,11 @@ class Noun:
 
     @property
     def constants(self) -> dict[str, str]:
-        """What stands in the generated scripts for DEFAULT_<setting>, WAIT_<wait> and NOUN_FIELD."""
-        found = {"NOUN_FIELD": f"'{self.facts['field']}'"}
+        """What stands in the generated scripts for DEFAULT_<setting>, WAIT_<wait>, NOUN_FIELD and ALL_SETTINGS."""
+        found = {
+            "NOUN_FIELD": f"'{self.facts['field']}'",
+            "ALL_SETTINGS": ", ".join(f"'{arg.name}'" for arg in self.settings),
+        }
         found |= {f"DEFAULT_{arg.name}": literal(arg) for arg in self.settings if arg.default}
         waits = self.shared.get("waits", {}) | self.facts["waits"]
         return found | {f"WAIT_{name}": str(wait[0]) for name, wait in waits.items()}

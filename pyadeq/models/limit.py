@@ -22,6 +22,7 @@ class Limit(Model):
     policy: what happens to a task that may not start yet. `queue`: it waits. `reject`: it is dead. `cancel_newest`: it
     is cancelled. `cancel_oldest`: it waits, and the oldest running task is cancelled. If as many tasks already wait as
     may run, the first waiting task is cancelled instead.
+    digest: of all this, for `expect` of `limits.set` and `limits.remove`.
     """
 
     key: str
@@ -29,6 +30,7 @@ class Limit(Model):
     rate: float | None = None
     burst: int | None = None
     policy: Policy = "queue"
+    digest: str = ""
 
 
 class LimitUse(Model):
@@ -45,6 +47,11 @@ class LimitUse(Model):
     waiting: int
     limit: Limit | None = None
     next_start: float | None = None
+
+    @property
+    def digest(self) -> str:
+        """For `expect`: the digest of the limit that is set for this very key; `none` if there is none."""
+        return self.limit.digest if self.limit is not None and self.limit.key == self.key else "none"
 
     @classmethod
     def in_all(cls, of_part: Sequence[LimitUse]) -> LimitUse:

@@ -575,6 +575,7 @@ class Settings(Model):
     timeout_grace: how long a task that timed out is still renewed.
     fair: users take turns, see `queue.shares`.
     tier: the data tier of new tasks that name none, see `pyadeq.tiers`.
+    digest: of what `settings.change` can change, for its `expect`.
     """
 
     clock: Literal["server", "test"] = "server"
@@ -599,3 +600,4 @@ class Settings(Model):
     timeout_grace: float = 10.0
     fair: bool = False
     tier: Tier = "internal"
+    digest: str = ""

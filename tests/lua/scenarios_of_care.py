@@ -521,6 +521,24 @@ def configure_again(bench: Workbench, _: int) -> AnyCall:
 
 
 @scenario(0)
+def configure_what_was_seen(bench: Workbench, _: int) -> AnyCall:
+    seen = bench.real(bench.calls.configure(lease=1)).digest
+    return bench.calls.configure("r", lease=2, expect=seen)
+
+
+@scenario(0)
+def configure_what_was_seen_again(bench: Workbench, _: int) -> AnyCall:
+    return sent(bench, configure_what_was_seen(bench, 0))
+
+
+@scenario(0)
+def configure_what_others_have_changed(bench: Workbench, _: int) -> AnyCall:
+    call = configure_what_was_seen(bench, 0)
+    bench.real(bench.calls.configure("other", timeout=9))
+    return call
+
+
+@scenario(0)
 def configure_another_clock(bench: Workbench, _: int) -> AnyCall:
     return bench.calls.configure(clock="server")
 

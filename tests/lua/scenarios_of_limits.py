@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from pyadeq._core.queue.limits import rule_digest
 from pyadeq.models import Lease, Task
 from tests.lua.scenario import TIES, AnyCall, acks, claim, fails, scenario, scenarios, sent, settle, tasks
 from tests.lua.workbench import START, Workbench
@@ -92,6 +93,22 @@ def set_limits_to_none_where_none_is(bench: Workbench, n: int) -> AnyCall:
 @scenario(1, 100)
 def set_limits_again(bench: Workbench, n: int) -> AnyCall:
     return sent(bench, bench.calls.set_limits([(f"user:u{at}", {"concurrency": 1}) for at in range(n)], "r"))
+
+
+@scenario(1, 100)
+def set_limits_that_were_seen(bench: Workbench, n: int) -> AnyCall:
+    for at in range(n):
+        bench.limit(f"user:u{at}", concurrency=1)
+    seen = rule_digest("1 queue 0 1")
+    items = [(f"user:u{at}", {"concurrency": 2, "expect": seen}) for at in range(n)]
+    return bench.calls.set_limits([*items, ("all", {"concurrency": 9, "expect": "none"})], "r")
+
+
+@scenario(1)
+def set_limits_that_others_have_changed(bench: Workbench, n: int) -> AnyCall:
+    call = set_limits_that_were_seen(bench, n)
+    bench.limit("all", concurrency=8)
+    return call
 
 
 @scenario(1, clock="server")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from pyadeq._core.queue.items import Failure
+from pyadeq._core.queue.limits import rule_digest
 from pyadeq.models import Task
 from pyadeq.schedule_models import Every
 from tests.lua.scenario import acks
@@ -180,7 +181,8 @@ def pause_10_000_lanes(bench: Workbench, _: int) -> AnyCall:
 @size(1)
 def configure_everything(bench: Workbench, _: int) -> AnyCall:
     everything(bench)
-    return bench.calls.configure("r", fair=False, max_attempts=5, finished_keep=60, dead_keep=60, lease=5)
+    seen = bench.run(bench.calls.settings()).digest
+    return bench.calls.configure("r", fair=False, max_attempts=5, finished_keep=60, dead_keep=60, lease=5, expect=seen)
 
 
 @size(1)
@@ -225,7 +227,7 @@ def migrate_a_full_queue(bench: Workbench, _: int) -> AnyCall:
 
 @size(1, 1000)
 def set_limits_of_many_keys(bench: Workbench, n: int) -> AnyCall:
-    rule = {"concurrency": 5, "starts": 7, "period_ms": 1_000, "burst": 3}
+    rule = {"concurrency": 5, "starts": 7, "period_ms": 1_000, "burst": 3, "expect": rule_digest("1 queue 0 1")}
     keys = [f"user:{long(str(at))}" for at in range(n)]
     bench.real(bench.calls.set_limits([(key, {"concurrency": 1}) for key in keys], "before"))
     return bench.calls.set_limits([(key, rule) for key in keys], "r")

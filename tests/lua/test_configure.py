@@ -8,7 +8,10 @@ from tests.lua.workbench import START, MakeBench, Workbench
 
 
 def configure(bench: Workbench, **changes: object) -> Settings:
-    return bench.run(bench.calls.configure(**changes))  # type: ignore[arg-type]
+    """The settings after a change, without their digest."""
+    found = bench.run(bench.calls.configure(**changes))  # type: ignore[arg-type]
+    assert found == bench.run(bench.calls.settings())
+    return found.model_copy(update={"digest": ""})
 
 
 def test_a_queue_is_created_with_the_servers_clock(make_bench: MakeBench) -> None:
@@ -19,9 +22,8 @@ def test_a_queue_is_created_with_the_servers_clock(make_bench: MakeBench) -> Non
 
 def test_settings_are_looked_at_without_a_change(make_bench: MakeBench) -> None:
     bench = make_bench("server")
-    assert bench.run(bench.calls.settings()) == Settings()
+    assert bench.run(bench.calls.settings()).model_copy(update={"digest": ""}) == Settings()
     assert bench.dump() == {}
-    assert configure(bench, lease=20, fair=True) == bench.run(bench.calls.settings())
 
 
 @pytest.mark.parametrize("clock", ["server", None])
@@ -93,6 +95,24 @@ def test_settings_are_kept_and_answered(bench: Workbench) -> None:
     assert configure(bench, **changes) == expected
     assert configure(bench) == expected
     assert configure(bench, clock="test") == expected
+
+
+def test_expect_is_the_digest_of_all_that_can_be_changed(bench: Workbench) -> None:
+    seen = bench.run(bench.calls.settings()).digest
+    assert configure(bench, expect=seen, lease=30).lease == 30
+    bench.fill(1)
+    bench.real(bench.calls.pause("p"))
+    again = bench.run(bench.calls.settings()).digest
+    assert configure(bench, expect=again, fair=True).fair
+    digests = {seen, again, bench.run(bench.calls.settings()).digest}
+    for change in ({"tier": "public"}, {"timeout": 7}, {"result_ttl": 7}, {"backoff": Backoff(jitter=0)}):
+        digests.add(bench.run(bench.calls.configure(**change)).digest)
+    assert len(digests) == 7
+    before = bench.dump()
+    for stale in digests - {bench.run(bench.calls.settings()).digest}:
+        with pytest.raises(Refused, match="ADEQ_STALE"):
+            bench.run(bench.calls.configure("s", expect=stale, lease=9))
+    assert bench.dump() == before
 
 
 def test_what_is_not_named_stays_as_it_is(bench: Workbench) -> None:

@@ -32,6 +32,9 @@ UNREACHABLE: Final = {
         "queue/include/settle/return_leases.lua: no round over `ids`",
         "queue/include/claim/window_left.lua: no round over `wanted`",
     ],
+    "a queue has settings": [
+        "queue/include/settings/settings_digest.lua: no round over `#row`",
+    ],
     "an entry of the history has 16 numbers": [
         "queue/history.v1.lua: no round over `string.gmatch(text, '%S+')`",
     ],

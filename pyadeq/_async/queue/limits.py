@@ -30,6 +30,7 @@ class Limits:
         period: Seconds = 1.0,
         burst: int | None = None,
         policy: Policy = "queue",
+        expect: str | None = None,
     ) -> SetLimitStatus:
         """Limit the tasks of a key. `user:*` applies to each user without a limit of their own. The same holds for
         `tag:*` and `key:*`.
@@ -43,14 +44,19 @@ class Limits:
         policy: what happens to a task that may not start yet. `queue`: it is blocked until its turn. `reject`: it moves
         to the dead set. `cancel_newest`: it is cancelled. `cancel_oldest`: it waits, and the oldest running task is
         cancelled. If as many tasks already wait as may run, the first waiting task is cancelled instead.
+        expect: the `digest` that you have read; `none` if the key had no limit. If there is another limit now, nothing
+        changes, and StaleError is raised.
         """
-        pairs = limit_pairs(concurrency, starts, period, burst, policy)
+        pairs = limit_pairs(concurrency, starts, period, burst, policy, expect)
         (status,) = await self._runner.send(self._calls.set_limits([(key, pairs)], new_ulid()))
         return status
 
-    async def remove(self, key: str) -> SetLimitStatus:
-        """Remove a limit. Tasks that waited for it start within 5 seconds. Returns `removed` or `unchanged`."""
-        (status,) = await self._runner.send(self._calls.set_limits([(key, {})], new_ulid()))
+    async def remove(self, key: str, *, expect: str | None = None) -> SetLimitStatus:
+        """Remove a limit. Tasks that waited for it start within 5 seconds. Returns `removed` or `unchanged`.
+
+        expect: as for `set`.
+        """
+        (status,) = await self._runner.send(self._calls.set_limits([(key, {"expect": expect})], new_ulid()))
         return status
 
     async def list(self) -> list[Limit]:

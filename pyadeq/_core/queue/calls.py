@@ -432,6 +432,7 @@ class QueueCalls(NounCalls, ScheduleCalls, LimitCalls, WeightCalls, PartitionCal
         timeout_grace: Seconds | None = None,
         fair: bool | None = None,
         tier: Tier | None = None,
+        expect: str | None = None,
     ) -> Call[Settings]:
         """Values that are None stay unchanged. clock: `server` or `test`, when the queue is created."""
         seconds = {
@@ -458,6 +459,7 @@ class QueueCalls(NounCalls, ScheduleCalls, LimitCalls, WeightCalls, PartitionCal
             "dead_max": dead_max,
             "fair": fair,
             "tier": tier,
+            "expect": expect,
         }
         settings |= backoff_pairs(backoff)
         given = any(value is not None for value in settings.values())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable, Sequence
 from typing import Any, cast
 
@@ -69,7 +70,12 @@ def weight_pct(weight: float) -> int:
 
 
 def limit_pairs(
-    concurrency: int | None, starts: int | None, period: Seconds, burst: int | None, policy: Policy
+    concurrency: int | None,
+    starts: int | None,
+    period: Seconds,
+    burst: int | None,
+    policy: Policy,
+    expect: str | None = None,
 ) -> dict[str, Any]:
     """What `set_limits` takes for a key."""
     if concurrency is None and starts is None:
@@ -81,7 +87,12 @@ def limit_pairs(
     if isinstance(starts, int) and 0 < 100 * to_ms("period", period) < starts:
         raise unfit("starts", starts, "100 for each ms of the period")
     rate = {} if starts is None else {"starts": starts, "period_ms": to_ms("period", period), "burst": burst}
-    return {"concurrency": concurrency, **rate, "policy": policy}
+    return {"concurrency": concurrency, **rate, "policy": policy, "expect": expect}
+
+
+def rule_digest(rule: str) -> str:
+    """What `expect` compares, of a stored rule."""
+    return hashlib.sha1(rule.encode(), usedforsecurity=False).hexdigest()[:16]
 
 
 def _limits(reply: Reply, keys: Sequence[str]) -> tuple[list[Limit], str, list[LimitUse]]:
@@ -104,6 +115,7 @@ def _limit(key: str, rule: str) -> Limit:
         rate=1000 / float(interval_ms) if rated else None,
         burst=int(burst) if rated else None,
         policy=cast(Policy, policy),
+        digest=rule_digest(rule),
     )
 
 

@@ -47,7 +47,13 @@ class QueueSettings(Area):
         """Return all settings of the queue; the defaults if the queue does not exist yet."""
         return self._runner.send(self._calls.settings())
 
-    def change(self, *, clock: str | None = None, **settings: Unpack[SettingsChange]) -> Settings:
-        """Change settings of the queue and return all of them. Settings that are not given stay unchanged."""
-        checked_options(settings, SettingsChange.__annotations__, besides=("clock",))
-        return self._runner.send(self._calls.configure(new_ulid(), clock=clock, **settings))
+    def change(
+        self, *, clock: str | None = None, expect: str | None = None, **settings: Unpack[SettingsChange]
+    ) -> Settings:
+        """Change settings of the queue and return all of them. Settings that are not given stay unchanged.
+
+        expect: the `digest` of the settings that you have read. If they have changed since, nothing changes, and
+        StaleError is raised. A pause or a drain is no change.
+        """
+        checked_options(settings, SettingsChange.__annotations__, besides=("clock", "expect"))
+        return self._runner.send(self._calls.configure(new_ulid(), clock=clock, expect=expect, **settings))

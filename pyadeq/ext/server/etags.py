@@ -14,22 +14,23 @@ from pyadeq.ext.server.problems import Refused
 
 _TAG: Final = re.compile(r'(?:W/)?"([^"]{1,100})"')
 _REV: Final = re.compile(r'\s*"r([1-9]\d{0,15})(?:-[0-9a-f]{1,64})?"\s*')
+_DIGEST: Final = re.compile(r'\s*"([0-9a-f]{16}|none)(?:-[0-9a-f]{1,64})?"\s*')
 _VERSION: Final = re.compile(r'\s*"v(\d{1,16})"\s*')
 IfMatchVersion = Annotated[
     str | None, Header(description='`"v12"`: only if the value has this version; `"v0"`: if there is none.')
 ]
 
 
-def answered(value: Any, response: Response, if_none_match: str | None, rev: int | None = None) -> Any:
+def answered(value: Any, response: Response, if_none_match: str | None, begins: str = "") -> Any:
     """The answer to a read, with its ETag, or 304 if the reader has it already.
 
-    The ETag is made of the content, without the time `now`. rev: is in it, too, for `If-Match`.
+    The ETag is made of the content, without the time `now`. begins: how it begins, for `If-Match`.
     """
     content = jsonable_encoder(value)
     if isinstance(content, dict):
         content.pop("now", None)
     digest = hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()[:32]
-    tag = digest if rev is None else f"r{rev}-{digest}"
+    tag = f"{begins}-{digest}" if begins else digest
     headers = {"ETag": f'"{tag}"'}
     if if_none_match is not None and (if_none_match.strip() == "*" or tag in _TAG.findall(if_none_match)):
         return Response(status_code=304, headers=headers)
@@ -47,6 +48,18 @@ def expected_rev(if_match: str | None) -> int | None:
     return int(found[1])
 
 
+def expected_digest(if_match: str | None) -> str | None:
+    """The digest that a write of settings or a limit expects; None: any."""
+    if if_match is None:
+        return None
+    found = _DIGEST.fullmatch(if_match)
+    if not found:
+        raise Refused(
+            400, "BAD_REQUEST", "header If-Match: this is not accepted; allowed: the ETag of what you have read"
+        )
+    return found[1]
+
+
 def expected_version(if_match: str | None) -> int | None:
     """The version that a write of a config expects; None: any."""
     if if_match is None:
@@ -62,5 +75,5 @@ def expected_version(if_match: str | None) -> int | None:
 def refuse_if_match(if_match: str | None) -> None:
     """Refuse a condition that the server cannot check together with the write."""
     if if_match is not None:
-        how = "header If-Match: this path cannot check it; allowed: for schedules, and for values of configs"
+        how = "header If-Match: this path cannot check it; allowed: where a read has an ETag"
         raise Refused(400, "IF_MATCH_UNSUPPORTED", how)

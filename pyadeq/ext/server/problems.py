@@ -32,6 +32,7 @@ from pyadeq.errors import (
     ScriptError,
     SessionChanged,
     SessionRefused,
+    StaleError,
     TransportError,
     UnknownGroup,
     UnknownTask,
@@ -43,6 +44,7 @@ PAUSE: Final = 1
 """Seconds that a client should wait before it asks a server again that was away."""
 STATUSES: Final[dict[type[AdeqError], int]] = {
     LayoutError: 503,
+    StaleError: 412,
     ConflictError: 409,
     QueueDraining: 409,
     PartitionsChanged: 409,

@@ -1,6 +1,7 @@
 """The page of limits: what is in use, who holds and who waits, and the forms that set limits and weights."""
 
 import html
+import re
 
 import pytest
 
@@ -63,6 +64,28 @@ async def test_forms_set_and_remove_limits_and_weights(adeq: Adeq, asking: Ask) 
     assert (await http.post(f"{API}/shares/-", data=weight)).status_code == 303
     assert await queue.shares.all() == {"ann": 2.5}
     assert '<td class="n">2.5</td>' in (await http.get("/limits?queue=mail")).text
+
+
+async def test_two_operators_do_not_overwrite_each_other(adeq: Adeq, asking: Ask) -> None:
+    queue = await full(adeq)
+    await queue.limits.set("tag:x", starts=3, burst=5)
+    http, at = asking("operator"), "/limits?queue=mail"
+    text = (await http.get(at)).text
+    assert re.search('name="starts:int"[^>]* value="30"', text)  # of user:*, 30 in 60 seconds
+    seen = re.search('action="/do/v1/queues/mail/limits/tag%3Ax"[^§]*?name="_match" value="(.*?)"', text)
+    assert seen
+    form = {"_method": "PUT", "_match": seen[1], "_next": at, "starts:int": "3", "period:float": "1", "burst:int": "9"}
+    assert (await http.post(f"{API}/limits/tag%3Ax", data=form)).status_code == 303
+    for late in (form | {"burst:int": "7"}, {"_method": "DELETE", "_match": seen[1], "_next": at}):
+        refused = await http.post(f"{API}/limits/tag%3Ax", data=late)
+        assert refused.status_code == 412
+        assert "Back to the page, as it is now" in refused.text
+    new = {"_method": "PUT", "_match": "none", "_id": "tag:x", "concurrency:int": "1"}
+    assert (await http.post(f"{API}/limits/-", data=new)).status_code == 412
+    limit = (await queue.limits.inspect("tag:x")).limit
+    assert limit
+    assert (limit.concurrency, round(limit.rate or 0, 3), limit.burst) == (None, 3, 9)
+    assert 'value="9"' in (await http.get(at)).text
 
 
 async def test_a_reader_sets_no_limit(adeq: Adeq, asking: Ask) -> None:

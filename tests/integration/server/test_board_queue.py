@@ -94,3 +94,19 @@ async def test_a_queue_is_drained_and_purged_by_forms(adeq: Adeq, asking: Ask) -
     await http.post("/do/v1/queues/parts:purge", data={**purged, "_next": "/queues/parts"})
     assert "8 tasks are deleted." in (await http.get("/queues/parts")).text
     assert [await parts.get(id) for id in ids] == [None] * 8
+
+
+async def test_settings_are_changed_only_as_the_page_has_shown_them(adeq: Adeq, asking: Ask) -> None:
+    queue = adeq.queue("mail")
+    await queue.settings.change(lease=20, timeout=0.5)
+    http, api = asking("operator"), "/do/v1/queues/mail/settings"
+    text = (await http.get(QUEUE)).text
+    form = text[text.index(f'action="{api}"') :]
+    fields = dict(re.findall(r'name="([\w:]+)"[^>]* value="([^"]*)"', form[: form.index("</form>")]))
+    assert (fields["lease:float"], fields["timeout:float"], fields["max_attempts:int"]) == ("20.0", "0.5", "3")
+    assert (await http.post(api, data=fields | {"lease:float": "30"})).status_code == 303
+    late = await http.post(api, data=fields | {"lease:float": "40"})
+    assert (late.status_code, "Back to the page" in late.text) == (412, True)
+    assert (await queue.settings()).lease == 30
+    assert 'value="30.0"' in (await http.get(QUEUE)).text
+    assert api not in (await asking("observer").get(QUEUE)).text

@@ -1,9 +1,11 @@
 """ETags: reads that have changed nothing are 304, and writes that have seen something old are 412."""
 
+import asyncio
+
 import pytest
 from httpx import AsyncClient
 
-from pyadeq.asyncio import Adeq, Every
+from pyadeq.asyncio import Adeq, Every, StaleError
 
 pytestmark = pytest.mark.any_engine
 QUEUE = "/v1/queues/mail"
@@ -65,14 +67,60 @@ async def test_conditions_that_mean_nothing_are_refused(http: AsyncClient, condi
     assert (await http.get(NIGHTLY)).status_code == 200
 
 
+async def test_settings_and_limits_are_changed_only_as_they_were_read(adeq: Adeq, http: AsyncClient) -> None:
+    queue, settings, limit = adeq.queue("mail"), f"{QUEUE}/settings", f"{QUEUE}/limits/all"
+    await queue.enqueue(1)
+    old = {at: {"If-Match": (await http.get(at)).headers["etag"]} for at in (settings, limit)}
+    await queue.enqueue(2)
+    await queue.pause()  # no change of a setting
+    assert (await http.patch(settings, json={"lease": 20}, headers=old[settings])).json()["lease"] == 20
+    assert (await http.put(limit, json={"concurrency": 2}, headers=old[limit])).json() == {"status": "set"}
+    for answer in (
+        await http.patch(settings, json={"lease": 30}, headers=old[settings]),
+        await http.patch(settings, headers=old[settings]),
+        await http.put(limit, json={"concurrency": 3}, headers=old[limit]),
+        await http.delete(limit, headers=old[limit]),
+    ):
+        assert (answer.status_code, answer.json()["code"], answer.json()["may_have_applied"]) == (
+            412,
+            "ADEQ_STALE",
+            False,
+        )
+    assert ((await queue.settings()).lease, (await queue.limits.inspect("all")).limit.concurrency) == (20, 2)  # type: ignore[union-attr]
+    seen = {"If-Match": (await http.get(limit)).headers["etag"]}
+    assert (await http.delete(limit, headers=seen)).json() == {"status": "removed"}
+    assert (await http.delete(limit, headers=seen)).status_code == 412
+    for condition in ("*", f"W/{seen['If-Match']}", f'"{"0" * 16}", "{"1" * 16}"', f'"{"0" * 32}"', '"r1"', ""):
+        for at, verb in ((settings, "PATCH"), (limit, "PUT"), (limit, "DELETE")):
+            refused = await http.request(verb, at, json={}, headers={"If-Match": condition})
+            assert (refused.status_code, refused.json()["code"]) == (400, "BAD_REQUEST"), condition
+
+
+async def test_of_many_writers_at_once_one_wins(adeq: Adeq, http: AsyncClient) -> None:
+    many = adeq.partitioned("many")
+    await many.repartition(3)
+    for name, queue in (("mail", adeq.queue("mail")), ("many", many)):
+        await queue.enqueue(1)
+        at = f"/v1/queues/{name}/settings"
+        seen = {"If-Match": (await http.get(at)).headers["etag"]}
+        answers = await asyncio.gather(
+            *(http.patch(at, json={"max_attempts": most}, headers=seen) for most in range(10, 18))
+        )
+        assert sorted(answer.status_code for answer in answers) == [200] + 7 * [412], name
+        won = next(answer.json()["max_attempts"] for answer in answers if answer.status_code == 200)
+        assert (await queue.settings()).max_attempts == won
+    parts = [many.part(one.tag) for one in await many.partitions()]
+    assert {(await part.settings()).max_attempts for part in parts} == {won}
+    none = (await many.limits.inspect("all")).digest
+    assert none == "none"
+    assert await many.limits.set("all", concurrency=3, expect=none) == "set"
+    with pytest.raises(StaleError):
+        await many.limits.remove("all", expect=none)
+    assert {(await part.limits.inspect("all")).limit.concurrency for part in parts} == {3}  # type: ignore[union-attr]
+
+
 async def test_a_condition_that_cannot_be_checked_is_refused(adeq: Adeq, http: AsyncClient) -> None:
     await adeq.queue("mail").enqueue(1)
-    old = {"If-Match": (await http.get(f"{QUEUE}/settings")).headers["etag"]}
-    for answer in (
-        await http.patch(f"{QUEUE}/settings", json={"max_attempts": 9}, headers=old),
-        await http.put(f"{QUEUE}/limits/all", json={"concurrency": 1}, headers=old),
-        await http.delete(f"{QUEUE}/limits/all", headers=old),
-    ):
-        assert (answer.status_code, answer.json()["code"]) == (400, "IF_MATCH_UNSUPPORTED")
-    assert (await adeq.queue("mail").settings()).max_attempts != 9
-    assert await adeq.queue("mail").limits.list() == []
+    answer = await http.put(f"{QUEUE}/shares/ann", json={"weight": 2}, headers={"If-Match": '"x"'})
+    assert (answer.status_code, answer.json()["code"]) == (400, "IF_MATCH_UNSUPPORTED")
+    assert await adeq.queue("mail").shares.all() == {}

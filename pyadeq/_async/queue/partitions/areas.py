@@ -264,11 +264,20 @@ class PartitionedSettings(PartitionedArea):
 
     get = first("settings", QueueSettings.get)
 
-    async def change(self, *, clock: str | None = None, **settings: Unpack[SettingsChange]) -> Settings:
-        """Change settings of every partition and return those of the first. Settings not given stay unchanged."""
+    async def change(
+        self, *, clock: str | None = None, expect: str | None = None, **settings: Unpack[SettingsChange]
+    ) -> Settings:
+        """Change settings of every partition and return those of the first. Settings not given stay unchanged.
+
+        expect: as for `QueueSettings.change`. The first partition decides: if it refuses, no other is changed.
+        """
         if clock is not None:  # set the clock first: the other calls already use it
             await self._queue.part(WHOLE).configure(clock=clock)
-        await self._queue._in_each_part(lambda queue: queue.configure(clock=clock, **settings))
+
+        async def change(queue: Queue, expect: str | None = None) -> Settings:
+            return await queue.settings.change(clock=clock, expect=expect, **settings)
+
+        await self._queue._in_each_part(change, None if expect is None else lambda queue: change(queue, expect))
         return await self.get()
 
 

@@ -96,10 +96,20 @@ class PartitionedBase:
         """Return every partition that may have tasks."""
         return [self.part(tag) for tag in (await self._fresh()).all]
 
-    async def _in_each_part(self, act: Callable[[Queue], Awaitable[T]]) -> list[T]:
-        """Call it for every partition, the earliest first, also for partitions that are added meanwhile."""
+    async def _in_each_part(
+        self, act: Callable[[Queue], Awaitable[T]], decide: Callable[[Queue], Awaitable[T]] | None = None
+    ) -> list[T]:
+        """Call it for every partition, the earliest first, also for partitions that are added meanwhile.
+
+        decide: the call for the partition whose settings and limits are shown. It comes first, so if it is refused,
+        nothing has changed.
+        """
         answers: list[T] = []
         done = set[str]()
+        if decide is not None:
+            shown = (await self._read()).all[0]
+            answers.append(await decide(self.part(shown)))
+            done.add(shown)
         while todo := [tag for tag in (await self._read()).by_age if tag not in done]:
             for tag in todo:
                 answers.append(await act(self.part(tag)))

@@ -97,10 +97,20 @@ class PartitionedBase:
         """Return every partition that may have tasks."""
         return [self.part(tag) for tag in (self._fresh()).all]
 
-    def _in_each_part(self, act: Callable[[Queue], T]) -> list[T]:
-        """Call it for every partition, the earliest first, also for partitions that are added meanwhile."""
+    def _in_each_part(
+        self, act: Callable[[Queue], T], decide: Callable[[Queue], T] | None = None
+    ) -> list[T]:
+        """Call it for every partition, the earliest first, also for partitions that are added meanwhile.
+
+        decide: the call for the partition whose settings and limits are shown. It comes first, so if it is refused,
+        nothing has changed.
+        """
         answers: list[T] = []
         done = set[str]()
+        if decide is not None:
+            shown = (self._read()).all[0]
+            answers.append(decide(self.part(shown)))
+            done.add(shown)
         while todo := [tag for tag in (self._read()).by_age if tag not in done]:
             for tag in todo:
                 answers.append(act(self.part(tag)))

@@ -4,7 +4,8 @@
 A row is one line in the class of an area: `pause = each("admin", QueueAdmin.pause)`.
 
     first         the first partition
-    each          every partition, the earliest first, including partitions that are added during the call
+    each          every partition, the earliest first, including partitions that are added during the call. `expect` is
+                  for the first partition of the queue: if it refuses the call, no other partition gets it
     total         every partition; the answers are added up
     chain         every partition, one after the other: an iterator over all
     where_it_is   the partition that has the task: the first whose answer is `found`
@@ -77,9 +78,10 @@ def first(area: str, method: Callable[Concatenate[Any, P], R]) -> Callable[Conca
 def each(
     area: str, method: Callable[Concatenate[Any, P], R], merge: Callable[[Sequence[Any]], Any] = lambda answers: None
 ) -> Callable[Concatenate[Any, P], R]:
-    def ask(of: PartitionedArea, /, *args: Any, **kwargs: Any) -> Any:
+    def ask(of: PartitionedArea, /, *args: Any, expect: str | None = None, **kwargs: Any) -> Any:
         args = _for_each(args)
-        return merge(of._queue._in_each_part(lambda part: act(part, *args, **kwargs)))
+        decide = None if expect is None else lambda part: act(part, *args, expect=expect, **kwargs)
+        return merge(of._queue._in_each_part(lambda part: act(part, *args, **kwargs), decide))
 
     act = _act(area, method)
     return _row("each", method, ask)

@@ -21,7 +21,7 @@ from starlette.responses import Response
 
 from pyadeq.asyncio import ChangeRef, Result
 from pyadeq.ext.server.api.strict import Free, Strict
-from pyadeq.ext.server.etags import answered, refuse_if_match
+from pyadeq.ext.server.etags import answered, expected_digest, refuse_if_match
 from pyadeq.ext.server.gate import Access, access, described, field_of
 from pyadeq.ext.server.paths import SEGMENT
 from pyadeq.ext.server.problems import Problem, Refused
@@ -32,8 +32,8 @@ PROBLEMS: Final[dict[int | str, dict[str, Any]]] = {
     "4XX": {"model": Problem, "description": "The request is refused."},
     "5XX": {"model": Problem, "description": "The service or its server has failed."},
 }
-_LEFT_OUT: Final = {"self", "progress", "retry_for", "rid"}
-"""Arguments that are functions, or that a caller of another process has no use for."""
+_LEFT_OUT: Final = {"self", "progress", "retry_for", "rid", "expect"}
+"""Arguments that are functions, or that a caller of another process has no use for. `expect` is `If-Match`."""
 
 
 @dataclass(frozen=True)
@@ -113,6 +113,7 @@ def _add(router: APIRouter, noun: str, operation: Operation) -> None:
     read = operation.verb == "GET"
     name = operation.name or "_".join([*operation.area.split("."), operation.method.__name__]).strip("_")
     free = any(one.annotation is Any for one in operation.signature.parameters.values() if one.kind == one.VAR_KEYWORD)
+    expects = "expect" in operation.signature.parameters
     body = None if read or not (rest or free) else _body(f"{noun}_{name}", rest, free)
     parameters = [inspect.Parameter("access", KEYWORD, annotation=Annotated[Access, _access(noun, operation)])]
     parameters += [
@@ -140,7 +141,9 @@ def _add(router: APIRouter, noun: str, operation: Operation) -> None:
             inspect.Parameter("if_none_match", KEYWORD, annotation=IfNoneMatch, default=None),
         ]
     elif operation.verb in ("PUT", "PATCH", "DELETE"):
-        parameters.append(inspect.Parameter("if_match", KEYWORD, annotation=Unsupported, default=None))
+        parameters.append(
+            inspect.Parameter("if_match", KEYWORD, annotation=IfMatch if expects else Unsupported, default=None)
+        )
     word = operation.method.__name__
     answer = _answer_of(operation)
 
@@ -152,7 +155,10 @@ def _add(router: APIRouter, noun: str, operation: Operation) -> None:
         if_match: str | None = None,
         **given: Any,
     ) -> Any:
-        refuse_if_match(if_match)
+        if expects:
+            given["expect"] = expected_digest(if_match)
+        else:
+            refuse_if_match(if_match)
         if body is not None:
             given |= {name: getattr(body, name) for name in body.model_fields_set}  # those of `free`, too
         if operation.one_of and sum(given.get(name) is not None for name in operation.one_of) != 1:
@@ -164,7 +170,7 @@ def _add(router: APIRouter, noun: str, operation: Operation) -> None:
         found = getattr(attrgetter(operation.area)(access.found) if operation.area else access.found, word)(**given)
         value = await found if inspect.isawaitable(found) else [one async for one in _first(found)]
         shown = answer(await operation.show(access, value) if operation.show and value is not None else value)
-        return answered(shown, response, if_none_match, getattr(value, "rev", None)) if operation.etag else shown
+        return answered(shown, response, if_none_match, _condition(value)) if operation.etag else shown
 
     handle.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
     nothing = operation.signature.return_annotation in (None, NoneType)
@@ -184,6 +190,12 @@ def _add(router: APIRouter, noun: str, operation: Operation) -> None:
     )
 
 
+def _condition(value: Any) -> str:
+    """How the ETag of a value begins: with what `If-Match` of a write compares."""
+    rev = getattr(value, "rev", None)
+    return getattr(value, "digest", "") if rev is None else f"r{rev}"
+
+
 def _in_path(name: str) -> Any:
     return Path(json_schema_extra=described("id") if name == "id" else None)
 
@@ -191,6 +203,9 @@ def _in_path(name: str) -> Any:
 UNCHANGED: Final[dict[int | str, dict[str, Any]]] = {304: {"description": "It is as in the ETag of `If-None-Match`."}}
 KEYWORD: Final = inspect.Parameter.KEYWORD_ONLY
 IfNoneMatch = Annotated[str | None, Header(max_length=2000, description="An ETag: 304 if the answer is still that.")]
+IfMatch = Annotated[
+    str | None, Header(description="The ETag of what you have read. If it has changed since: 412, and nothing is done.")
+]
 Unsupported = Annotated[str | None, Header(include_in_schema=False)]
 
 

@@ -16,6 +16,8 @@ MOST: Final = 100
 """Limits, and users with a weight, of a queue."""
 MOST_TASKS: Final = 200
 """Running and blocked tasks that are looked at for a key."""
+PERIODS: Final = (1, 60, 3600, 86_400)
+"""Seconds."""
 EACH: Final = ":*"
 """The end of a limit that applies to each key of a kind."""
 
@@ -27,6 +29,18 @@ class Row(NamedTuple):
 
     limit: Limit
     use: LimitUse | None
+
+    @property
+    def pace(self) -> tuple[object, object]:
+        """Its rate as starts in a period of seconds, for a form; empty if it has none."""
+        rate = self.limit.rate
+        if rate is None:
+            return "", ""
+        for period in PERIODS:
+            starts = round(rate * period)
+            if starts and abs(rate * period - starts) < 1e-6 * starts:
+                return starts, period
+        return 1, round(1 / rate, 3)
 
 
 class Rules(NamedTuple):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from typing import Annotated, Final, Literal
+from typing import Annotated, Final, Literal, get_args
 
 from fastapi import Request, Response
 from markupsafe import Markup
@@ -14,6 +14,7 @@ from pyadeq.ext.server.board.dead import counted
 from pyadeq.ext.server.board.looks import Looks
 from pyadeq.ext.server.board.page import pages, render
 from pyadeq.ext.server.gate import Access, access
+from pyadeq.models.queue import Tier
 
 STATES = ("ready", "running", "delayed", "blocked", "stalled", "finished", "dead")
 Span = Literal["30m", "6h", "24h", "30d"]
@@ -63,6 +64,8 @@ async def queue(
         lanes=_lanes(now),
         groups=groups,
         settings=_facts(settings),
+        stored=settings,
+        tiers=get_args(Tier),
     )
 
 
@@ -99,6 +102,6 @@ def _facts(settings: Settings) -> dict[str, object]:
     return {
         name: getattr(settings, name)
         for name in Settings.model_fields
-        if name not in ("clock", "layout", "mode")
+        if name not in ("clock", "layout", "mode", "digest")
         and (name in often or getattr(settings, name) != getattr(usual, name))
     }

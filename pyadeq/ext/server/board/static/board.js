@@ -20,6 +20,7 @@ function morph(old, fresh) {
   if (old.isEqualNode(fresh)) return;
   if (old.nodeType !== fresh.nodeType || old.nodeName !== fresh.nodeName) return void old.replaceWith(fresh);
   if (old.nodeType !== 1) return void (old.nodeValue = fresh.nodeValue);
+  if (old.matches("form[data-edited]")) return; // it is sent as its reader has seen it
   for (const { name } of [...old.attributes]) if (!fresh.hasAttribute(name) && !kept(old, name)) old.removeAttribute(name);
   for (const { name, value } of fresh.attributes) if (!kept(old, name) && old.getAttribute(name) !== value) old.setAttribute(name, value);
   if (old.matches("input, textarea, select, .reading")) return; // what the reader has written stays
@@ -88,6 +89,8 @@ document.addEventListener("click", async (event) => {
   copy.textContent = "Copied";
   setTimeout(() => (copy.textContent = before), 1500);
 });
+
+document.addEventListener("input", (event) => event.target.form?.toggleAttribute("data-edited", true));
 
 // The point of a chart under the pointer, or chosen by arrow keys: its line, and its values below the chart.
 function read(point) {
