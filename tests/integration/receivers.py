@@ -50,7 +50,9 @@ class Receiver:
             timeout = DEADLINE
 
             def do_POST(self) -> None:
-                body = self.rfile.read(int(self.headers["content-length"]))
+                size = int(self.headers["content-length"])
+                if len(body := self.rfile.read(size)) < size:
+                    return  # the sender was killed
                 receiver.seen.append(Message(self.path, {k.lower(): v for k, v in self.headers.items()}, body))
                 receiver.released.wait(DEADLINE)
                 (answer or status(204))(self)

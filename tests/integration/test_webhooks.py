@@ -19,6 +19,8 @@ from pyadeq.asyncio import Adeq as AsyncAdeq
 from pyadeq.asyncio import Events
 from pyadeq.embedded import EmbeddedServer
 from pyadeq.errors import AdeqError, ConfigError, TransportError
+from pyadeq.ext.doctor.webhooks import stuck_in
+from pyadeq.ext.outgoing import follower
 from pyadeq.ext.webhooks import Deliverer, Forwarder, Webhooks, delivery, new_secret, serve
 from pyadeq.ext.webhooks.delivery import GIVEN_UP
 from pyadeq.ext.webhooks.endpoints import QUEUE
@@ -259,6 +261,43 @@ async def test_a_gap_is_told(client: Adeq, aio: AsyncAdeq) -> None:
     (gap,) = [json.loads(one.body) for one in receiver.seen if b"webhook.gap" in one.body]
     assert (gap["type"], gap["data"]["stream"], gap["data"]["lost"]) == ("webhook.gap", "queue:mail", forwarder.lost)
     assert 400 <= forwarder.lost + len(receiver.seen) - 1 <= 401, "the first event was that of the group"
+
+
+async def test_a_failure_ends_no_follower(
+    client: Adeq, aio: AsyncAdeq, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """A bug or an event that this version cannot read: it is logged and stored, and tried again."""
+    monkeypatch.setattr(follower, "PAUSE", 0.01)
+    broken = [True]
+    messages_of, names = Forwarder.messages_of, AsyncAdeq.names
+
+    async def fail(self: Forwarder, stream: str, *args: Any) -> Any:
+        if broken and stream == "queue:mail":
+            raise KeyError("odd")
+        return await messages_of(self, stream, *args)
+
+    def no_names(*args: Any, **options: Any) -> Any:
+        if broken:
+            raise RuntimeError("no names")
+        return names(*args, **options)
+
+    def says(stream: str, error: str) -> bool:
+        stuck = stuck_in(client, "_webhooks")
+        return stuck is not None and (stuck.stream, stuck.error) == (stream, error)
+
+    monkeypatch.setattr(Forwarder, "messages_of", fail)
+    with receiving() as receiver:
+        add(client, "hook", receiver)
+        do(client, "a")
+        do(client, "b", queue="print")
+        async with forwarding(aio, hold=1):
+            await eventually(lambda: len(messages(client)) == 1)
+            await eventually(lambda: says("queue:mail", "KeyError: 'odd'"))
+            monkeypatch.setattr(AsyncAdeq, "names", no_names)
+            await eventually(lambda: says("", "RuntimeError: no names"))
+            assert "Traceback" in caplog.text
+            broken.clear()
+            await eventually(lambda: len(messages(client)) == 2)
 
 
 async def test_in_order(client: Adeq, aio: AsyncAdeq, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -18,6 +18,9 @@ from pyadeq.ext.doctor import events
 from pyadeq.ext.doctor.nouns import Stored, base_at, look, others
 from pyadeq.ext.doctor.queues import find_domains, find_queues
 from pyadeq.ext.doctor.repair import Inspection, inspect
+from pyadeq.ext.doctor.webhooks import PostFacts, post_facts, stuck_in
+from pyadeq.ext.outgoing.follower import Stuck
+from pyadeq.ext.posts.endpoints import NAMESPACE as POSTS
 from pyadeq.ext.webhooks import Known, Webhooks
 from pyadeq.ext.webhooks.endpoints import NAMESPACE
 from pyadeq.keys import hash_slot, lock_base, partition_base, queue_base
@@ -93,7 +96,8 @@ class Facts:
     reading: what a read of that queue met with, empty if it went well; tried where `denied` cannot be known. domains:
     not looked for where queues are named; nor are others, the other nouns. other_roles: whose calls this user may
     make there. shards: the primaries of a cluster, with the slots of each. groups: those that
-    read events. webhooks: the endpoints. inspection: what is damaged in the queues; None where SCAN is not allowed.
+    read events. webhooks, webhooks_stuck, posts: of the services that send. inspection: what is damaged in the queues;
+    None where SCAN is not allowed.
     """
 
     tool: str
@@ -120,6 +124,8 @@ class Facts:
     shards: Mapping[str, Sequence[range]] | None = None
     groups: Sequence[events.Read] | None = ()
     webhooks: Mapping[str, Known] | None = None
+    webhooks_stuck: Stuck | None = None
+    posts: PostFacts | None = None
     inspection: Inspection | None = None
     layout: int = field(default_factory=lambda: int(library().manifest["layout"]))
 
@@ -178,14 +184,19 @@ def gather(adeq: Adeq, names: Sequence[str]) -> Facts:
         reading="" if denied is not None else _try_reading(adeq, probed),
         groups=() if names else _ask(lambda: events.look(adeq, SCAN_SECONDS)),
         webhooks=None if names else _ask(lambda: _endpoints(adeq)),
+        webhooks_stuck=None if names or not _has_config(adeq, NAMESPACE) else _ask(lambda: stuck_in(adeq, NAMESPACE)),
+        posts=None if names or not _has_config(adeq, POSTS) else _ask(lambda: post_facts(adeq)),
         inspection=_ask(lambda: inspect(adeq, names, seconds=SCAN_SECONDS)),
     )
 
 
 def _endpoints(adeq: Adeq) -> dict[str, Known]:
-    """The webhooks. Without any, no script is asked: a first call would store it on the server."""
-    base = adeq.config(NAMESPACE).base
-    return Webhooks(adeq).all() if adeq.client.exists(f"{base}:config") else {}
+    return Webhooks(adeq).all() if _has_config(adeq, NAMESPACE) else {}
+
+
+def _has_config(adeq: Adeq, namespace: str) -> bool:
+    """Whether there are endpoints. Without any, no script is asked: a first call would store it on the server."""
+    return bool(_ask(lambda: adeq.client.exists(f"{adeq.config(namespace).base}:config")))
 
 
 def _ask(question: Callable[[], T]) -> T | None:

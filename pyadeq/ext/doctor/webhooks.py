@@ -1,12 +1,18 @@
-"""Webhooks: endpoints that get nothing, and a service that does not forward."""
+"""Webhooks and posts: endpoints that get nothing, and a service that does not forward."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Final
+from typing import Final, NamedTuple
 
+from pyadeq import Adeq
 from pyadeq.ext.doctor.events import Read
 from pyadeq.ext.doctor.report import Finding, ok, warn
+from pyadeq.ext.outgoing.follower import HOLD, STUCK, Stuck, read_stuck
+from pyadeq.ext.outgoing.times import server_time
+from pyadeq.ext.posts import Posts
+from pyadeq.ext.posts.endpoints import NAMESPACE, QUEUE
+from pyadeq.ext.posts.forwarder import GROUP as POSTS
 from pyadeq.ext.webhooks import Endpoint
 from pyadeq.ext.webhooks.endpoints import Failing
 from pyadeq.ext.webhooks.forwarder import GROUP
@@ -14,7 +20,22 @@ from pyadeq.ext.webhooks.forwarder import GROUP
 BEHIND: Final = 600.0  # seconds that an event may wait to be forwarded
 
 
-def check(endpoints: Mapping[str, tuple[Endpoint, Failing | None, int]], reads: Sequence[Read]) -> Finding:
+RECENT: Final = 3 * HOLD  # seconds: a service that cannot forward says so in this time
+NEVER_WANTED: Final = ("removed", "unwanted")
+"""Reasons of dead posts that nobody misses."""
+
+
+class PostFacts(NamedTuple):
+    """What the check of posts needs: how many endpoints, how many dead posts, why events are not forwarded."""
+
+    endpoints: int
+    dead: int
+    stuck: Stuck | None
+
+
+def check(
+    endpoints: Mapping[str, tuple[Endpoint, Failing | None, int]], reads: Sequence[Read], stuck: Stuck | None = None
+) -> Finding:
     """Does each endpoint get its messages?"""
     for id, (endpoint, failing, _) in endpoints.items():
         if endpoint.enabled and failing and failing.reason == "secret":
@@ -24,13 +45,8 @@ def check(endpoints: Mapping[str, tuple[Endpoint, Failing | None, int]], reads: 
                 "give the service the variable, the file or the codec",
                 f"adeq webhook show {id}",
             )
-    for stream, group, age in reads:
-        if group.name == GROUP and age > BEHIND:
-            return warn(
-                f"events of {stream} have waited {age / 60:,.0f} min to be forwarded to webhooks",
-                "Receivers learn of them too late, or not at all if they are deleted before.",
-                "start a service, or more of them: adeq webhook run",
-            )
+    if behind := _forwarded(GROUP, "adeq webhook run", reads, stuck):
+        return behind
     for id, (endpoint, failing, _) in endpoints.items():
         if endpoint.enabled and failing:
             return warn(
@@ -45,4 +61,56 @@ def check(endpoints: Mapping[str, tuple[Endpoint, Failing | None, int]], reads: 
                 "Nothing is sent to it.",
                 f"adeq webhook enable {id}, and replay what it has missed; or adeq webhook rm {id}",
             )
-    return ok(f"{len(endpoints):,} endpoint{'' if len(endpoints) == 1 else 's'}")
+    return ok(_count(len(endpoints), "endpoint"))
+
+
+def check_posts(facts: PostFacts, reads: Sequence[Read]) -> Finding:
+    """Does each endpoint get its posts?"""
+    if behind := _forwarded(POSTS, "adeq post run", reads, facts.stuck):
+        return behind
+    if facts.dead:
+        return warn(
+            f"{_count(facts.dead, 'post')} could not be sent",
+            "People have not learned of what they say.",
+            f"adeq dlq ls {QUEUE}",
+            f"adeq dlq retry {QUEUE} --all, or: adeq dlq abandon {QUEUE} --all",
+        )
+    return ok(_count(facts.endpoints, "endpoint"))
+
+
+def post_facts(adeq: Adeq) -> PostFacts:
+    """Ask for it."""
+    summary = adeq.queue(QUEUE).dead.summary()
+    dead = sum(one.count for one in summary.groups if one.reason not in NEVER_WANTED)
+    return PostFacts(len(Posts(adeq).all()), dead, stuck_in(adeq, NAMESPACE))
+
+
+def stuck_in(adeq: Adeq, namespace: str) -> Stuck | None:
+    """Why the service with this config has not forwarded events lately; None if it has."""
+    stored = adeq.config(namespace).get(STUCK)
+    stuck = read_stuck(stored.value) if stored else None
+    return stuck if stuck and server_time(adeq) - stuck.at < RECENT else None
+
+
+def _forwarded(name: str, command: str, reads: Sequence[Read], stuck: Stuck | None) -> Finding | None:
+    """What is wrong with forwarding events. name: of the group, and of what is sent."""
+    if stuck:
+        return warn(
+            f"{name}: events of {stuck.stream} cannot be forwarded: {stuck.error}"
+            if stuck.stream
+            else f"{name}: streams and endpoints cannot be read: {stuck.error}",
+            "The service tries it again, at least once a minute.",
+            f"look at the log of {command}; all processes should have the same version of pyadeq",
+        )
+    for stream, group, age in reads:
+        if group.name == name and age > BEHIND:
+            return warn(
+                f"events of {stream} have waited {age / 60:,.0f} min to be forwarded to {name}",
+                "Receivers learn of them too late, or not at all if they are deleted before.",
+                f"start a service, or more of them: {command}",
+            )
+    return None
+
+
+def _count(number: int, what: str) -> str:
+    return f"{number:,} {what}{'' if number == 1 else 's'}"

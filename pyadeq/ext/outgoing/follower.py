@@ -8,14 +8,17 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from typing import Final, Generic, Protocol, TypeVar
 
+from pydantic import BaseModel, ValidationError
+
 from pyadeq import EventBatch, Task
 from pyadeq.asyncio import Adeq, Events
-from pyadeq.errors import AdeqError, ClientClosed, UnknownGroup
+from pyadeq.errors import AdeqError, ClientClosed, TransportError, UnknownGroup
 
 PAGE: Final = 100
 """Events of one batch."""
@@ -26,8 +29,14 @@ PAUSE: Final = 1.0
 """Seconds until something that has failed is tried again."""
 FIND: Final = 30.0
 """Seconds between two looks for new queues and so on, which scan all keys."""
+LONGEST_PAUSE: Final = 60.0
 OF_ENDPOINT: Final = ":"
-"""What names have that are no endpoints, but are about one."""
+"""Names with this character are not endpoints: they store facts about endpoints and the service."""
+STUCK: Final = "stuck:forwarder"
+"""The name with the last failure that was not an error of the connection, see `Stuck`. Events that failed come again
+after `hold` seconds, so while a stream is stuck, its time is not older than that.
+"""
+MOST_ERROR: Final = 500
 
 
 class Wanting(Protocol):
@@ -51,6 +60,22 @@ class Wanting(Protocol):
 
     def wants_stream(self, stream: str) -> bool:
         """Whether it wants events of `<noun>:<name>` or `<noun>:<name>/<partition>`."""
+
+
+class Stuck(BaseModel, frozen=True):
+    """Why events are not forwarded. stream: empty if endpoints cannot be read. at: seconds since the epoch."""
+
+    stream: str
+    error: str
+    at: float
+
+
+def read_stuck(value: bytes) -> Stuck | None:
+    """The same as it is stored; None if this version cannot read it."""
+    try:
+        return Stuck.model_validate_json(value)
+    except ValidationError:
+        return None
 
 
 E = TypeVar("E", bound=Wanting)
@@ -89,7 +114,7 @@ class Follower(ABC, Generic[E]):
         self.enqueued = 0
         """Messages that this process has enqueued."""
         self.lost = 0
-        """Events of which gaps have told this process. None were forwarded. An unknown number counts as one."""
+        """Events that were deleted before this process could forward them. An unknown number counts as one."""
 
     @abstractmethod
     async def messages_of(self, stream: str, batch: EventBatch, endpoints: Mapping[str, E]) -> Sequence[Task]:
@@ -100,6 +125,7 @@ class Follower(ABC, Generic[E]):
         async with asyncio.TaskGroup() as group:
             watch = self._config.watch(on_change=self._notice)
             await watch.start(wait=0)
+            failures = 0
             try:
                 while True:
                     self._changed.clear()
@@ -108,9 +134,12 @@ class Follower(ABC, Generic[E]):
                         await self._look(group)
                     except ClientClosed:
                         raise
-                    except AdeqError as error:
-                        self._log.warning("streams and endpoints cannot be read: %s", error)
-                        pause = min(pause, PAUSE)
+                    except Exception as error:
+                        failures += 1
+                        await self._fails("streams and endpoints cannot be read", error)
+                        pause = min(pause, _pause(error, failures))
+                    else:
+                        failures = 0
                     with suppress(TimeoutError):  # `wait_for` of Python 3.11 may lose a cancellation
                         async with asyncio.timeout(pause):
                             await self._changed.wait()
@@ -170,29 +199,36 @@ class Follower(ABC, Generic[E]):
         self._limited = wanted
 
     async def _follow(self, stream: str) -> None:
-        events = self._events(stream)
+        """Forward the events of a stream. Whatever fails is tried again: one bad event must not silence a stream."""
+        events, failures = self._events(stream), 0
         while True:
             try:
-                batch = await events.read(self._group, limit=PAGE, hold=self._hold, wait=WAIT)
-                if batch.events or batch.gap:
-                    await self._forward(stream, events, batch)
-            except UnknownGroup:
-                await self._register(stream, events)
+                await self._step(stream, events)
+                failures = 0
             except ClientClosed:
                 return
-            except AdeqError as error:
-                self._log.warning("events of %s cannot be forwarded: %s", stream, error)
-                await asyncio.sleep(PAUSE)
+            except Exception as error:
+                failures += 1
+                await self._fails(f"events of {stream} cannot be forwarded", error, stream)
+                await asyncio.sleep(_pause(error, failures))
 
-    async def _register(self, stream: str, events: Events) -> None:
-        """Begin with the oldest event: each endpoint gets those since it was added."""
+    async def _step(self, stream: str, events: Events) -> None:
         try:
+            batch = await events.read(self._group, limit=PAGE, hold=self._hold, wait=WAIT)
+        except UnknownGroup:  # begin with the oldest event: each endpoint gets those since it was added
             await events.register(self._group)
-        except ClientClosed:
             return
-        except AdeqError as error:
-            self._log.warning("the events of %s cannot be read: %s", stream, error)
-            await asyncio.sleep(PAUSE)
+        if batch.events or batch.gap:
+            await self._forward(stream, events, batch)
+
+    async def _fails(self, what: str, error: Exception, stream: str = "") -> None:
+        """Log it, and store it for the doctor. Errors of the server are expected: they have no traceback."""
+        self._log.warning("%s: %s", what, error, exc_info=None if isinstance(error, AdeqError) else error)
+        if isinstance(error, TransportError):
+            return
+        stuck = Stuck(stream=stream, error=f"{type(error).__name__}: {error}"[:MOST_ERROR], at=time.time())
+        with suppress(AdeqError):
+            await self._config.set(STUCK, stuck.model_dump_json().encode(), actor=self._group, reason="failed")
 
     async def _forward(self, stream: str, events: Events, batch: EventBatch) -> None:
         # The endpoints are read after the events: so none is missing that was added before one of them.
@@ -210,3 +246,8 @@ class Follower(ABC, Generic[E]):
     def _events(self, stream: str) -> Events:
         noun, _, name = stream.partition(":")
         return self._adeq.events(noun, name)
+
+
+def _pause(error: Exception, failures: int) -> float:
+    """Seconds until the next attempt. The server may be back at any time, so its absence needs no longer pauses."""
+    return PAUSE if isinstance(error, TransportError) else min(PAUSE * 2.0 ** min(failures - 1, 6), LONGEST_PAUSE)
