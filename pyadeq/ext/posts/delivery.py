@@ -78,7 +78,7 @@ class Poster(Delivery):
             task = await self._task(group.name, message.id)
             if task is None or task.state != "dead":
                 return None
-            codes = await new_codes(self._adeq, id, group.name, task.id) if endpoint.actions == "code" else {}
+            codes = await new_codes(self._adeq, id, group.name, task) if endpoint.actions == "code" else {}
             return of_task(endpoint, group, task, codes, sealed=self._sealed)
         change = await self._adeq.changes(group.name).get(message.id)
         is_so = change is not None and (change.state == "reviewing" or message.about not in WAITS)

@@ -168,7 +168,10 @@ async def test_a_code_logs_in_once(adeq: Adeq) -> None:
 
 async def test_a_code_of_a_post_is_no_login(adeq: Adeq) -> None:
     board = Board(adeq)
-    codes = await new_codes(adeq, "ops", "mail", "m1")
+    await adeq.queue("mail").enqueue({}, id="m1")
+    task = await adeq.queue("mail").get("m1")
+    assert task
+    codes = await new_codes(adeq, "ops", "mail", task)
     assert (await board.http.post("/login", data={"code": codes["retry"]})).status_code == 401
     assert await adeq.sessions("_codes").get(codes["retry"]), "it is not used up"
     link = await board.http.get("/act/retry/mail/m1")

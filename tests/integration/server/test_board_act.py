@@ -1,10 +1,18 @@
 """The pages that links of posts lead to: what a code allows, once, and what a login allows."""
 
+import asyncio
+import json
+import time
+from collections.abc import Mapping
+from typing import Any
+
 import pytest
 from httpx import AsyncClient
 
 from pyadeq.asyncio import Adeq
+from pyadeq.errors import TransportError
 from pyadeq.ext.posts.codes import new_codes
+from pyadeq.ext.server.board import act as board
 from tests.integration.server.conftest import Ask
 
 pytestmark = pytest.mark.any_engine
@@ -24,10 +32,16 @@ async def state(adeq: Adeq, id: str = "a/1") -> str | None:
     return found.state if found else None
 
 
+async def codes_of(adeq: Adeq) -> Mapping[str, str]:
+    task = await adeq.queue("mail").get("a/1")
+    assert task
+    return await new_codes(adeq, "ops", "mail", task)
+
+
 async def test_a_code_acts_once_on_a_click(adeq: Adeq, asking: Ask) -> None:
     nobody = asking(None)
     await dead(adeq)
-    codes = await new_codes(adeq, "ops", "mail", "a/1")
+    codes = await codes_of(adeq)
     link = f"{ACT}?code={codes['retry']}"
     for _ in range(3):
         page = await nobody.get(link)  # as a preview of a chat service does
@@ -51,15 +65,82 @@ async def test_a_code_acts_once_on_a_click(adeq: Adeq, asking: Ask) -> None:
     (retried,) = [one for one in (await events.read("test")).events if one.event == "task.retried"]
     assert (retried.ids, retried.source) == (("a/1",), "post:ops")
     gone = await nobody.post("/act/abandon/mail/a%2F1", data={"code": codes["abandon"]})
+    assert "The task is not dead any more" in gone.text, "this was about its former death"
+    codes = await codes_of(adeq)
+    gone = await nobody.post("/act/abandon/mail/a%2F1", data={"code": codes["abandon"]})
     assert "The task is deleted." in gone.text
     assert await state(adeq) is None
+
+
+async def test_a_click_that_fails_can_be_repeated(adeq: Adeq, asking: Ask, monkeypatch: pytest.MonkeyPatch) -> None:
+    nobody = asking(None)
+    await dead(adeq, unique="u")
+    await adeq.queue("mail").enqueue("other", id="other", unique="u")
+    code = {"code": (await codes_of(adeq))["retry"]}
+    assert "Another task has the same unique key" in (await nobody.post(ACT, data=code)).text
+    await adeq.queue("mail").cancel("other")
+    with monkeypatch.context() as patch:
+
+        async def away(*_: object) -> str:
+            raise TransportError("the server is away", retryable=True, may_have_applied=False)
+
+        patch.setattr("pyadeq.ext.server.board.act._act", away)
+        assert (await nobody.post(ACT, data=code)).status_code == 503
+    assert await state(adeq) == "dead"
+    both = await asyncio.gather(*[nobody.post(ACT, data=code) for _ in range(5)])
+    assert await state(adeq) == "ready"
+    done = ["The task is ready again." in one.text for one in both]
+    assert done.count(True) == 1
+    assert {one.status_code for one in both} <= {200, 403, 409}
+    events = adeq.events("queue", "mail")
+    await events.register("test")
+    assert [one.ids for one in (await events.read("test")).events if one.event == "task.retried"] == [("a/1",)]
+
+
+async def test_of_two_clicks_only_one_enters(adeq: Adeq, asking: Ask, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The task dies again between two clicks: the second one must not retry it."""
+    nobody, died, clicked = asking(None), asyncio.Event(), asyncio.Event()
+    await dead(adeq)
+    code = {"code": (await codes_of(adeq))["retry"]}
+    act = board._act
+
+    async def slow(*args: Any) -> str:
+        status = await act(*args)
+        (lease,) = await adeq.queue("mail").claim()
+        await adeq.queue("mail").fail(lease, retryable=False)
+        died.set()
+        await clicked.wait()
+        return status
+
+    monkeypatch.setattr("pyadeq.ext.server.board.act._act", slow)
+    first = asyncio.create_task(nobody.post(ACT, data=code))
+    await died.wait()
+    second = await nobody.post(ACT, data=code)
+    assert (second.status_code, await state(adeq)) == (409, "dead")
+    clicked.set()
+    assert "The task is ready again." in (await first).text
+    assert (await nobody.post(ACT, data=code)).status_code == 403
+    assert await state(adeq) == "dead"
+
+
+async def test_a_click_whose_process_has_died_can_be_repeated(adeq: Adeq, asking: Ask) -> None:
+    nobody = asking(None)
+    await dead(adeq)
+    code = {"code": (await codes_of(adeq))["retry"]}
+    sessions = adeq.sessions("_codes")
+    for ago, says in ((1, "another click"), (61, "The task is ready again.")):
+        session = await sessions.get(code["code"])
+        assert session
+        begun = time.time() - ago
+        await sessions.update(session, data=json.dumps([*json.loads(session.data)[:4], begun]))
+        assert says in (await nobody.post(ACT, data=code)).text
 
 
 async def test_a_code_allows_nothing_else(adeq: Adeq, asking: Ask) -> None:
     nobody = asking(None)
     await dead(adeq)
     await dead(adeq, "b")
-    codes = await new_codes(adeq, "ops", "mail", "a/1")
+    codes = await codes_of(adeq)
     login = (await adeq.sessions("_codes").create("0" * 12)).id
     forged = (await adeq.sessions("_board").create("post:ops", data='["retry", "mail", "a/1"]')).id
     for path, code in (
