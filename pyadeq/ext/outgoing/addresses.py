@@ -1,4 +1,4 @@
-"""Where a request may go. Otherwise whoever names its URL could reach what only this machine reaches (SSRF).
+"""Where a request may go. A person who adds a URL must not reach hosts that only this machine reaches (SSRF).
 
 A host is resolved once. If one of its addresses is forbidden, nothing is sent. The connection goes to an address that
 was checked, so a second answer of the DNS changes nothing.

@@ -1,7 +1,7 @@
 """The formats of chat services: what is sent for a post.
 
-Texts of others come without their markup: in Zulip and Slack as code, in ntfy as plain text. In code, neither service
-mentions people or makes links.
+Names, ids and errors must not act as markup. Zulip and Slack get them as code, which does not notify people and makes
+no links. ntfy gets plain text.
 """
 
 from __future__ import annotations
@@ -129,7 +129,7 @@ def _slack_block(text: str) -> str:
 
 
 def _slack_escaped(text: str, *, code: bool = False) -> str:
-    """As Slack's documentation says it. Nothing escapes a backtick, so in code another character stands for it."""
+    """As Slack's documentation says it. A backtick cannot be escaped, so in code another character replaces it."""
     text = text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
     return text.replace("`", "\N{MODIFIER LETTER GRAVE ACCENT}") if code else text
 

@@ -134,7 +134,7 @@ class Deliverer(Delivery):
         return self._adeq.partitioned(own).part(tag) if tag else self._adeq.queue(own)
 
     async def _fails(self, id: str, stored: ConfigValue | None, reason: str) -> None:
-        """Remember since when it fails. Who was first, counts. After five days of only failures it is disabled."""
+        """Store since when the endpoint fails, unless it is stored. After five days of only failures, disable it."""
         now = self._clock()
         failing = read_failing(stored.value) if stored else None
         if failing is None:

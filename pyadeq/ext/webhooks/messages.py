@@ -1,8 +1,8 @@
 """Messages: what is enqueued for an endpoint, and the body that is sent.
 
-A message is a task of the queue `adeq-webhooks`. Its id is made of the endpoint, the stream and the event, so whoever
-enqueues it again makes no second one. It is also the `webhook-id`. A replay has the same `webhook-id`, and is another
-task: `<webhook-id>+<replay>`.
+A message is a task of the queue `adeq-webhooks`. Its id names the endpoint, the stream and the event. So if a process
+enqueues the message again, there is no second task. The id is also the `webhook-id`. A replay is another task with the
+same `webhook-id`: `<webhook-id>+<replay>`.
 """
 
 from __future__ import annotations
@@ -73,7 +73,7 @@ def tasks_of(payload: dict[str, Any]) -> tuple[str, Sequence[str]] | None:
 
 
 def is_wanted(payload: Any, endpoint: Endpoint) -> bool:
-    """Whether the endpoint wants this message. It may have changed since, or somebody else has made the message."""
+    """Whether the endpoint wants this message. The endpoint may have changed, or another program made the message."""
     if not isinstance(payload, dict):
         return False
     type, stream = payload.get("type"), payload.get("stream")

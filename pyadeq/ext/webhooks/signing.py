@@ -1,7 +1,7 @@
 """Signatures of Standard Webhooks 1.0: HMAC-SHA256 of `<id>.<timestamp>.<body>`, and the secrets that make them.
 
-The server never has a secret as a text. An endpoint names where a process finds it, `env:NAME` or `file:/path`; or
-it has the secret as a codec has sealed it, `sealed:<Base64>`.
+The server never stores the text of a secret. An endpoint says where a process finds it, `env:NAME` or `file:/path`, or
+has the sealed form that a codec has made, `sealed:<Base64>`.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ TOLERANCE: Final = 300.0
 
 
 class BadSignature(AdeqError):
-    """A message is not from somebody who knows the secret, or it is too old."""
+    """The signature of a message was not made with the secret, or the message is too old."""
 
 
 def new_secret() -> str:
