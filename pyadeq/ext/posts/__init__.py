@@ -3,7 +3,7 @@
 | file           | subject                                                     |
 | -------------- | ----------------------------------------------------------- |
 | `endpoints.py` | where posts go, and what they are about                     |
-| `groups.py`    | the first post, and one digest for each period of a group   |
+| `groups.py`    | first posts and rounds of digests, and their bounds         |
 | `happened.py`  | what has happened, from events and from what is stored      |
 | `forwarder.py` | from events to posts in a queue                             |
 | `content.py`   | what a post says                                            |

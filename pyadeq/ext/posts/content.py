@@ -40,6 +40,7 @@ CHANGES: Final[dict[About, tuple[str, str]]] = {
     ),
 }
 """What has become of a change, and of several."""
+NAMES: Final = {"queue": "queue", "change": "domain"}
 
 
 class Theirs(str):
@@ -71,9 +72,13 @@ class Post(NamedTuple):
     payload: Theirs | None = None
     links: Sequence[Link] = ()
 
+    def with_notes(self, notes: Sequence[str]) -> Post:
+        """The same, with what people should know about this digest."""
+        return self._replace(facts=[*self.facts, ("Note", (" ".join(notes),))]) if notes else self
+
 
 def of_test() -> Post:
-    """A post that somebody has asked for."""
+    """The post of `adeq post test`."""
     return Post(("This is a test of adeq.",))
 
 
@@ -150,6 +155,37 @@ def of_changes(endpoint: Endpoint, message: Message, found: Sequence[Happened], 
     )
 
 
+def of_others(endpoint: Endpoint, message: Message, groups: Mapping[Group, Sequence[Happened]]) -> Post:
+    """Return the post about all groups that have no digest of their own in a round. groups: the largest first."""
+    largest: list[str] = []
+    for group, found in [*groups.items()][:SHOWN]:
+        largest += ["; "] if largest else []
+        largest += [f"{_count(len(found), _noun(group))}", *_described(group)]
+    if len(groups) > SHOWN:
+        largest.append(f"; and {len(groups) - SHOWN:,} more")
+    nouns = {_noun(group) for group in groups}
+    counted = _count(message.count, nouns.pop()) if len(nouns) == 1 else f"{message.count:,} tasks and changes"
+    noun, _, name = message.stream.partition(":")
+    pages = {"queue": f"/queues/{_segment(name)}/dead", "change": f"/changes/{_segment(name)}"}
+    return Post(
+        (f"{_count(len(groups), 'other group')} with {counted}",),
+        [("Time", (period_text(message),)), ("Largest", tuple(largest))],
+        links=_links(endpoint, ("Show", pages.get(noun, "/"))),
+    )
+
+
+def of_lost(endpoint: Endpoint, message: Message) -> Post:
+    """Return the post about events that were deleted before they could be read."""
+    noun, _, name = message.stream.partition(":")
+    where: Text = (" of ", NAMES[noun], " ", word(name)) if message.stream else (" of other queues and domains",)
+    counted = _count(message.count, "event") if message.count else "Some events"
+    missing = "dead tasks are still in digests" if noun == "queue" else "posts about changes may be missing"
+    return Post(
+        (counted, *where, " were lost before they could be read; ", missing),
+        [("Fix", ("run more processes of adeq post run, or raise events_max",))],
+    )
+
+
 def task_links(endpoint: Endpoint, queue: str, id: str, codes: Mapping[str, str]) -> list[Link]:
     """Links to a task, and to the pages that retry and abandon it."""
     name, task = _segment(queue), _segment(id)
@@ -164,6 +200,17 @@ def _links(endpoint: Endpoint, *links: tuple[str, str]) -> list[Link]:
 
 def _segment(text: str) -> str:
     return quote(text, safe="")
+
+
+def _noun(group: Group) -> str:
+    return "task" if group.about == "dead" else "change"
+
+
+def _described(group: Group) -> Text:
+    if group.about != "dead":
+        return (" in ", word(group.name), f": {CHANGES[group.about][1]}")
+    kind: Text = (" of kind ", word(group.kind)) if group.kind else ()
+    return (*kind, " in queue ", word(group.name), ": ", word(group.reason or "unknown"))
 
 
 def _count(number: int, what: str) -> str:

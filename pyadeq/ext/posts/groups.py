@@ -1,31 +1,38 @@
-"""Groups of events: the first one of a group makes a post at once, the others a digest when their period ends.
+"""First posts, and rounds of digests.
 
-A period begins at a multiple of `every` seconds since the epoch. Posts are tasks of the queue `adeq-posts`, and their
-ids name the endpoint, the group and the period. So whoever enqueues a post again makes no second one. A digest is
-about all events of its period but the one in the first post, whoever has read them. So it loses and doubles none, and
-no process has to count.
+A group is the dead tasks of a queue with one kind and reason, or the changes of a domain with one event. A period
+begins at a multiple of `every` seconds since the epoch.
 
-The digests of a group are sent one after the other. One that is late, because the service or the receiver was away, is
-about all periods until now. The name `told:…` in the config `_posts` has these periods before it is sent. So their own
-digests say nothing, and no first posts come later.
+A first post is about the first event of a group that was quiet in the period before. It is sent at once. Its task id
+names the endpoint, the period, and a number below 10. So each endpoint gets at most 10 of them in a period, whatever
+the number of groups and of processes.
+
+A round is one task for each endpoint and period with events. When the period ends, the round reads what has happened
+since the last round, except what first posts have said. It sends a digest for each of the 10 largest groups, and one
+for all other groups together. The name `told:<endpoint>` in the config `_posts` has the time until which rounds have
+told everything. So nothing is lost or told twice, a late round tells all periods until now, and no process counts.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from hashlib import sha256
 from typing import Any, Final, Literal, NamedTuple
 
-from pydantic import BaseModel
+from pydantic import BaseModel, ValidationError
 
 from pyadeq import Task
 from pyadeq.ext.posts.endpoints import About, Endpoint
 
 RETRIES: Final = (5, 30, 120, 600, 1800, 3600, 7200, 14_400, 28_800)
 """Seconds between the attempts of a post: with the first one, ten in about 16 hours."""
-GRACE: Final = 1.0
-"""Seconds between the end of a period and its digest: the clocks of several servers differ."""
-PRIORITY: Final = {"first": 4, "digest": 5, "test": 4}
+GRACE: Final = 1000
+"""Milliseconds between the end of a period and its round: the clocks of several servers differ."""
+FIRSTS: Final = 10
+"""First posts of an endpoint in one period, at most."""
+DIGESTS: Final = 10
+"""Groups that have a digest of their own in one round, at most."""
+PRIORITY: Final = {"first": 4, "lost": 4, "round": 5, "test": 4}
+TOLD: Final = "told:"
 
 
 class Group(NamedTuple):
@@ -41,22 +48,39 @@ class Group(NamedTuple):
         """The name of the queue or domain."""
         return self.stream.partition(":")[2]
 
+    @property
+    def key(self) -> str:
+        """A short text that differs from those of other groups."""
+        return sha256(chr(0).join(self).encode()).hexdigest()[:16]
+
 
 class Told(BaseModel, frozen=True):
-    """The periods that a late digest is about. start, end: in ms. by: the id of the digest."""
+    """Until when rounds have told everything, in ms.
 
-    start: int = 0
-    end: int = 0
+    epoch: a part of task ids. It rises if the endpoint is added anew, or if the clock of the server goes back.
+    since, by, done: of the last round: what it is about begins here, its task id, and the keys of the groups that have
+    had their digest.
+    """
+
+    epoch: int = 0
+    since: int = 0
+    until: int = 0
     by: str = ""
+    done: tuple[str, ...] = ()
 
-    def has(self, start: int, end: int) -> bool:
-        """Whether all of a time is in it."""
-        return self.start <= start and end <= self.end
+    def encoded(self) -> bytes:
+        """As it is stored."""
+        return self.model_dump_json().encode()
 
 
-def read_told(value: bytes | None) -> Told:
-    """The same as it is stored; nothing, if it is not there."""
-    return Told.model_validate_json(value) if value else Told()
+def read_told(value: bytes | None, endpoint: Endpoint) -> Told:
+    """The same as it is stored. Of a new endpoint, everything before it was added is told."""
+    try:
+        told = Told.model_validate_json(value) if value else Told()
+    except ValidationError:  # of another version: better told twice than not at all
+        told = Told()
+    epoch, until = max(told.epoch, round(endpoint.created * 1000)), max(told.until, round(endpoint.since * 1000))
+    return told.model_copy(update={"epoch": epoch, "until": until})
 
 
 class Happened(NamedTuple):
@@ -68,9 +92,13 @@ class Happened(NamedTuple):
 
 
 class Message(BaseModel, frozen=True, extra="forbid"):
-    """The payload of a post. id, at: of the event in a first post. since, until: the period of a digest."""
+    """What a post is about; of `first`, `lost`, `round` and `test`, it is the payload of a task.
 
-    post: Literal["first", "digest", "test"]
+    id, at: of the event in a first post; of a gap, its number. count: of lost events; 0: not known.
+    since, until: of a digest.
+    """
+
+    post: Literal["first", "lost", "round", "digest", "others", "test"]
     stream: str = ""
     about: About = "dead"
     kind: str = ""
@@ -79,25 +107,26 @@ class Message(BaseModel, frozen=True, extra="forbid"):
     at: float = 0.0
     since: float = 0.0
     until: float = 0.0
+    count: int = 0
 
     @property
     def group(self) -> Group:
         """What it is about."""
         return Group(self.stream, self.about, self.kind, self.reason)
 
+    @property
+    def topic(self) -> tuple[str, ...]:
+        """What two first posts of a period never share."""
+        return (self.post, *self.group, self.id if self.post == "lost" else "")
+
 
 class Period(NamedTuple):
-    """A period of a group, for one endpoint. start, length: in ms."""
+    """A period of an endpoint. start, length: in ms."""
 
     endpoint: str
-    group: Group
+    epoch: int
     start: int
     length: int
-
-    @property
-    def key(self) -> str:
-        """What all periods of the group and the endpoint share."""
-        return f"{self.endpoint}:{sha256(chr(0).join(self.group).encode()).hexdigest()[:16]}"
 
     @property
     def end(self) -> int:
@@ -105,50 +134,40 @@ class Period(NamedTuple):
         return self.start + self.length
 
     @property
-    def digest(self) -> str:
-        """The id of its digest."""
-        return f"post:{self.key}:{self.start}"
+    def round(self) -> str:
+        """The task id of its round."""
+        return f"post:{self.endpoint}:{self.epoch:x}:{self.start}"
 
     @property
-    def told(self) -> str:
-        """The name with the periods of a late digest."""
-        return f"told:{self.key}"
+    def firsts(self) -> list[str]:
+        """The task ids of its first posts."""
+        return [f"{self.round}:{number}" for number in range(FIRSTS)]
 
     @property
-    def first(self) -> str:
-        """The id of its first post, if it has one."""
-        return f"{self.digest}:first"
+    def lost(self) -> str:
+        """The task id of the post about all gaps that do not find a place among the first posts."""
+        return f"{self.round}:lost"
 
-    @property
-    def before(self) -> Period:
-        """The period before it."""
-        return self._replace(start=self.start - self.length)
+    def next(self, number: int) -> Period:
+        """A later period, or an earlier one."""
+        return self._replace(start=self.start + number * self.length)
 
 
-def period_of(id: str, endpoint: Endpoint, group: Group, at: float) -> Period:
-    """Return the period of a time. id: of the endpoint."""
+def period_of(id: str, endpoint: Endpoint, told: Told, at: int) -> Period:
+    """Return the period of a time in ms. id: of the endpoint."""
     length = round(endpoint.every * 1000)
-    return Period(id, group, round(at * 1000) // length * length, length)
+    return Period(id, told.epoch, at // length * length, length)
 
 
-def first_ones(id: str, endpoint: Endpoint, happened: Iterable[Happened]) -> dict[Period, Happened]:
-    """Return the first event of each period and group, the oldest period first."""
-    found: dict[Period, Happened] = {}
-    for one in sorted(happened, key=lambda one: one.at):
-        found.setdefault(period_of(id, endpoint, one.group, one.at), one)
-    return found
+def is_timely(period: Period, created: float) -> bool:
+    """Whether a first post was enqueued before the round of its period could run. If not, the round tells the event."""
+    return round(created * 1000) < period.end + GRACE
 
 
-def first_post(period: Period, one: Happened) -> Task:
-    """Return the post about the first event of a group that was quiet in the period before."""
-    return task(period.endpoint, period.first, post="first", **period.group._asdict(), id=one.id, at=one.at)
-
-
-def digest(period: Period) -> Task:
-    """Return the post about all others of a period."""
-    since, until = period.start / 1000, period.end / 1000
-    made = task(period.endpoint, period.digest, post="digest", **period.group._asdict(), since=since, until=until)
-    return made.model_copy(update={"run_after": until + GRACE, "ordering_key": period.key})
+def round_of(period: Period) -> Task:
+    """Return the round of a period."""
+    made = task(period.endpoint, period.round, post="round", since=period.start / 1000, until=period.end / 1000)
+    return made.model_copy(update={"run_after": (period.end + GRACE) / 1000, "ordering_key": period.endpoint})
 
 
 def task(endpoint: str, task_id: str, **message: Any) -> Task:

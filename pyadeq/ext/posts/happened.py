@@ -1,4 +1,4 @@
-"""What has happened: from events, and again from what is stored when the post is made.
+"""What has happened: from events, and again from what is stored when a round reads it.
 
 Dead tasks are read from the set of dead tasks, which is in the order of their deaths, and has their kinds and reasons.
 A task that is not dead any more is in no post. Of changes, the events are read.
@@ -7,16 +7,17 @@ A task that is not dead any more is in no post. Of changes, the events are read.
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Iterable, Sequence
+from heapq import heapify, heappop, heapreplace
 from typing import Any, Final
 
 from pyadeq import Event
 from pyadeq.asyncio import Adeq, Queue, TaskView
-from pyadeq.ext.posts.endpoints import EVENTS, about_of
+from pyadeq.ext.posts.endpoints import NOUNS, QUEUE, About, Endpoint, about_of
 from pyadeq.ext.posts.groups import Group, Happened
 
 PAGE: Final = 1000
 MOST: Final = 100_000
-"""Tasks of a digest that are counted, and events that are read for it."""
+"""What a round counts, and events that it reads from one stream, at most."""
 FIRST_ID: Final = "!"
 """No id is before it in the order of a set."""
 
@@ -29,27 +30,61 @@ async def of_events(adeq: Adeq, stream: str, events: Iterable[Event]) -> list[Ha
     if not found:
         return []
     if noun != "queue":
-        return [Happened(Group(own, about), id, event.timestamp) for about, event in found for id in event.ids]
-    times = [event.timestamp for _, event in found]
+        return [one for about, event in found for one in of_change(own, about, event)]
+    times = [round(event.timestamp * 1000) for _, event in found]
     died = {(id, event.timestamp) for _, event in found for id in event.ids}
-    tasks = [one async for one in dead_tasks(queue_of(adeq, name), min(times), max(times) + 0.001)]
+    tasks = [one async for one in dead_tasks(queue_of(adeq, name), min(times), max(times) + 1)]
     return [of_task(own, one) for one in tasks if (one.id, one.ended) in died]
 
 
-async def in_period(adeq: Adeq, group: Group, since: float, until: float) -> list[Happened]:
-    """Return what belongs to a group and has happened in a time, the oldest first; the first 100,000."""
+async def all_in(adeq: Adeq, endpoint: Endpoint, since: int, until: int) -> list[Happened]:
+    """Return what has happened in a time that an endpoint wants; at most 100,000 events. since, until: in ms."""
     found: list[Happened] = []
-    if group.stream.startswith("queue:"):
-        for queue in await parts_of(adeq, group.name):
-            async for one in dead_tasks(queue, since, until, kind=group.kind, reason=group.reason):
-                if (made := of_task(group.stream, one)).group == group:
-                    found.append(made)
+    for noun in sorted({NOUNS[about] for about in endpoint.about}):
+        for stream in sorted({f"{noun}:{name}" async for name in adeq.names(noun)}):
+            if not endpoint.wants_stream(stream):
+                continue
+            async for one in happened_in(adeq, stream, since, until):
+                if endpoint.wants(stream, one.group.about, one.at):
+                    found.append(one)
                 if len(found) == MOST:
                     return found
+    return found
+
+
+async def happened_in(adeq: Adeq, stream: str, since: int, until: int) -> AsyncIterator[Happened]:
+    """Yield what has happened in a queue or domain in a time, the oldest first. since, until: in ms."""
+    noun, _, name = stream.partition(":")
+    if noun == "queue":
+        parts = [dead_tasks(part, since, until) for part in await parts_of(adeq, name)]
+        async for task in by_death(parts):
+            yield of_task(stream, task)
     else:
-        events = [one async for one in events_between(adeq, group.stream, since, until)]
-        found = [one for one in await of_events(adeq, group.stream, events) if one.group == group]
-    return sorted(found, key=lambda one: (one.at, one.id))
+        async for event in events_between(adeq, stream, since, until):
+            if about := about_of(noun, event):
+                for one in of_change(stream, about, event):
+                    yield one
+
+
+async def by_death(parts: Sequence[AsyncIterator[TaskView]]) -> AsyncIterator[TaskView]:
+    """Merge the dead tasks of partitions, the oldest first."""
+    heads: list[tuple[float, str, int, TaskView]] = []
+    for number, part in enumerate(parts):
+        if task := await anext(part, None):
+            heads.append((task.ended or 0.0, task.id, number, task))
+    heapify(heads)
+    while heads:
+        *_, number, task = heads[0]
+        yield task
+        if following := await anext(parts[number], None):
+            heapreplace(heads, (following.ended or 0.0, following.id, number, following))
+        else:
+            heappop(heads)
+
+
+def of_change(stream: str, about: About, event: Event) -> list[Happened]:
+    """Return what an event says of changes."""
+    return [Happened(Group(stream, about), id, event.timestamp) for id in event.ids]
 
 
 def of_task(stream: str, task: TaskView) -> Happened:
@@ -71,33 +106,39 @@ async def parts_of(adeq: Adeq, name: str) -> Sequence[Queue]:
     return [queue.part(one.tag) for one in await queue.partitions()] or [adeq.queue(name)]
 
 
-async def dead_tasks(
-    queue: Queue, since: float, until: float, *, kind: str = "", reason: str = ""
-) -> AsyncIterator[TaskView]:
+async def server_now(adeq: Adeq) -> int:
+    """The time of the server that has the posts, in ms."""
+    return round((await adeq.queue(QUEUE).list("running", limit=1)).now * 1000)
+
+
+async def dead_tasks(queue: Queue, since: int, until: int) -> AsyncIterator[TaskView]:
     """Yield the tasks of one partition that have died in a time, the oldest first, without payloads and errors.
 
     A cursor is the place of the last task: its set, the time of its death in ms, its id.
     """
-    cursor, end = f"state {round(since * 1000)} {FIRST_ID}", round(until * 1000)
-    while cursor and int(cursor.split(" ")[1]) < end:
-        page = await queue.list("dead", cursor=cursor, limit=PAGE, kind=kind or None, reason=reason or None)
+    cursor = f"state {since} {FIRST_ID}"
+    while cursor and int(cursor.split(" ")[1]) < until:
+        page = await queue.list("dead", cursor=cursor, limit=PAGE)
         for one in page.tasks:
-            if one.ended is None or round(one.ended * 1000) >= end:
+            if one.ended is None or round(one.ended * 1000) >= until:
                 return
             yield one
         cursor = page.cursor
 
 
-async def events_between(adeq: Adeq, stream: str, since: float, until: float) -> AsyncIterator[Event]:
-    """Yield the events of a stream in a time that can be about posts, as far as the server has them."""
+async def events_between(adeq: Adeq, stream: str, since: int, until: int) -> AsyncIterator[Event]:
+    """Yield the events of a stream in a time, as far as the server has them; it reads 100,000.
+
+    An id is never before the time of its event. It may be after it: if the clock of the server goes back, ids do not.
+    """
     noun, _, name = stream.partition(":")
     key = f"{adeq.events(noun, name).base}:events"
-    start, read = f"{round(since * 1000)}", 0
+    start, read = f"{since}", 0
     while read < MOST:
-        entries: Any = await adeq.client.xrange(key, start, f"({round(until * 1000)}", PAGE)
+        entries: Any = await adeq.client.xrange(key, start, "+", PAGE)
         for entry, fields in entries:
             event = Event.from_entry(entry, fields)
-            if (noun, event.event) in EVENTS:
+            if since <= round(event.timestamp * 1000) < until:
                 yield event
         if len(entries) < PAGE:
             return

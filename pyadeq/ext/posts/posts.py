@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Any
 
 from pyadeq import Adeq, ConfigConflict
 from pyadeq.errors import AdeqError, ConfigError
@@ -11,14 +11,11 @@ from pyadeq.ext.outgoing.patterns import check_id
 from pyadeq.ext.outgoing.plain import without_codec
 from pyadeq.ext.outgoing.times import server_time
 from pyadeq.ext.posts.endpoints import NAMESPACE, QUEUE, Endpoint, Service, is_url, new_endpoint, read_endpoint
-from pyadeq.ext.posts.groups import task
+from pyadeq.ext.posts.groups import TOLD, task
 from pyadeq.ids import new_ulid
 from pyadeq.keys import hint
 from pyadeq.models.base import Seconds
 from pyadeq.models.worker import Outcome
-
-MOST_NAMES: Final = 100
-"""Names that one call changes, at most."""
 
 
 class Posts:
@@ -65,10 +62,7 @@ class Posts:
     def remove(self, id: str, *, actor: str | None = None) -> None:
         """Remove an endpoint. Posts that wait are not sent any more. Raises AdeqError if there is none."""
         self.get(id)
-        told = [name for name in self._config.all() if name.startswith(f"told:{id}:")]
-        for start in range(0, len(told), MOST_NAMES):
-            self._config.set_many({}, remove=told[start : start + MOST_NAMES], actor=actor, reason="removed")
-        self._config.remove(id, actor=actor, reason="removed")
+        self._config.set_many({}, remove=[id, TOLD + id], actor=actor, reason="removed")
 
     def test(self, id: str, *, wait: Seconds = 30.0) -> Outcome:
         """Have a post sent that says it is a test, and return how that ended. It is tried once.
