@@ -21,8 +21,8 @@ from pyadeq.ext.cli.common import (
     print_json,
     print_lines,
 )
-from pyadeq.ext.cli.migrate import migrate
 from pyadeq.ext.cli.resolve import Only, names_by_noun
+from pyadeq.ext.cli.scripts_migrate import migrate
 from pyadeq.ext.cli.tables import print_rows
 from pyadeq.ext.cli.tree import noun
 from pyadeq.keys import check_name
