@@ -42,6 +42,8 @@ FRAMEWORKS := .venv-frameworks
 FRAMEWORKS_READY := $(FRAMEWORKS)/.ready
 DJANGO6 := .venv-django6
 DJANGO6_READY := $(DJANGO6)/.ready
+CELERY := .venv-celery
+CELERY_READY := $(CELERY)/.ready
 # Django 6 needs Python 3.12: the first on the PATH or of pyenv that runs. Shims of pyenv may be of versions that are not chosen.
 PYTHON_DJANGO6 ?= $(shell \
 	for python in $$(IFS=:; for directory in $$PATH; do echo $$directory/python3.14 $$directory/python3.13 $$directory/python3.12; done) \
@@ -56,7 +58,7 @@ MODULE = pyadeq@v$(VERSION)
 DOCS_READY := $(VENV)/.docs-ready
 
 .DEFAULT_GOAL := help
-.PHONY: help setup gen noun check test test-slow sizes mutants test-unit test-s3 test-web test-frameworks test-django6 pictures test-engines test-embedding test-all packages package-python package-npm package-crate package-go simulate soak chaos demo bench bench-peers bench-losses figures performance docs clean
+.PHONY: help setup gen noun check test test-slow sizes mutants test-unit test-s3 test-web test-frameworks test-django6 test-migrate pictures test-engines test-embedding test-all packages package-python package-npm package-crate package-go simulate soak chaos demo bench bench-peers bench-losses figures performance docs clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -137,6 +139,9 @@ test-frameworks: $(FRAMEWORKS_READY) ## FastAPI, Flask, Django 5.2 and 6, LangGr
 test-django6: $(DJANGO6_READY) ## the backend of django.tasks on Django 6; needs Python 3.12
 	$(DJANGO6)/bin/python -m tests.attempts tests/frameworks/django $(ARGS)
 
+test-migrate: $(CELERY_READY) ## moving from Celery, with the real package, in an environment of its own
+	$(CELERY)/bin/python -m tests.attempts -n 2 tests/migrate $(ARGS)
+
 pictures: $(WEB_READY) ## draw the pictures of the board in docs/assets/board; needs chromium
 	$(WEB)/bin/python -m tests.browser.pictures
 
@@ -154,6 +159,13 @@ $(FRAMEWORKS_READY): pyproject.toml $(READY)
 	@$(FRAMEWORKS)/bin/python -m pip install --quiet --disable-pip-version-check --editable '.[cli,embedded,schedules,server]' \
 		'django>=5.2,<6' 'django-tasks>=0.12' 'flask>=3.1' 'httpx>=0.27' 'hypothesis>=6.120' 'kubernetes-validate>=1.33' \
 		'langgraph>=1.0' 'langgraph-checkpoint-sqlite>=3.0' 'pytest>=8.3' 'pytest-asyncio>=1.0' 'pytest-xdist>=3.6' 'sentry-sdk>=2.40'
+	@touch $@
+
+$(CELERY_READY): pyproject.toml
+	@$(PY) -m venv --clear $(CELERY)
+	@echo "Installing Celery into $(CELERY), once"
+	@$(CELERY)/bin/python -m pip install --quiet --disable-pip-version-check --editable '.[cli,embedded]' \
+		'celery>=5.5,<6' 'hypothesis>=6.120' 'pytest>=8.3' 'pytest-asyncio>=1.0' 'pytest-xdist>=3.6' 'pyyaml>=6'
 	@touch $@
 
 $(DJANGO6_READY): pyproject.toml
@@ -182,6 +194,7 @@ test-all: ## everything, for hours: all random histories, stories, mutants, size
 	$(MAKE) test-s3
 	$(MAKE) test-web
 	$(MAKE) test-frameworks
+	$(MAKE) test-migrate
 
 soak: $(READY) ## new random calls and histories, those of locks for SOAK seconds (600), and a hundred thousand stories
 	HYPOTHESIS_PROFILE=soak $(PY) -m pytest -n 2 tests/lua/test_fuzz.py tests/property/test_queue_machine.py tests/property/test_graphs.py $(ARGS)

@@ -45,8 +45,8 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
 CLUSTER = os.environ.get("ADEQ_TEST_CLUSTER") == "1"
 BUS_OFFSET = 10_000  # a cluster node's second port, above its first
 count = itertools.count(1)
-# `make test-web` and `make test-frameworks` run these in environments of their own.
-NEEDS = (("browser", "playwright"), ("web", "schemathesis"), ("frameworks", "django"))
+# `make test-web`, `make test-frameworks` and `make test-migrate` run these in environments of their own.
+NEEDS = (("browser", "playwright"), ("web", "schemathesis"), ("frameworks", "django"), ("migrate", "celery"))
 collect_ignore = [folder for folder, needs in NEEDS if not find_spec(needs)]
 DAMAGED: set[str] = set()  # bases that tests have broken on purpose
 

@@ -46,6 +46,8 @@ RUN = {"python", "shell"}
 SHOWN = {"text", "lua", "json", "dockerfile", "ini", "toml", "yaml", "javascript", "rust", "go"}
 # Guides that need what is in the environment of `make test-frameworks` alone, or must run each day.
 IN_FRAMEWORKS = ["guides/django.md", "guides/fastapi.md", "guides/flask.md", "guides/langgraph.md"]
+# Guides that need what is in the environment of `make test-migrate`.
+IN_MIGRATE = ["guides/from-celery.md"]
 CLIENTS = ("valkey-cli", "redis-cli")
 TOOLS = {"valkey-cli": CLIENTS, "redis-cli": CLIENTS, "jq": ("jq",), "openssl": ("openssl",)}
 ANYTHING = "…"

@@ -320,6 +320,7 @@ VALUES = {  # that are not x
     "flag set": ["x", "enabled"],
     "bindings": ["go", "pyadeq"],
     **{f"archive {verb}": ["archive"] for verb in ("write", "read", "verify")},
+    **{f"migrate {verb}": ["celery"] for verb in ("plan", "move", "status", "rollback", "cleanup")},
     "scripts show": ["lock.stats.v1"],
     "scripts acl": ["worker"],
     "schedule add": ["--every", "1h"],
@@ -444,7 +445,7 @@ def furnished(url: str, prefix: str, *, changes: bool = True) -> dict[str, Any]:
         )
         Webhooks(client).add("orders", hook, secret="file:/run/secrets/hook", events=["task.dead", "task.expired"])
     where = {"ADEQ_URL": url, "ADEQ_PREFIX": prefix, "ADEQ_QUEUE": "x", "ADEQ_EVENTS_STREAM": "queue:x"}
-    return {**where, "ADEQ_CONFIG": str(PROFILES)}
+    return {**where, "ADEQ_CONFIG": str(PROFILES), "ADEQ_FROM": url}
 
 
 def add_changes(client: Adeq, changes: Changes) -> None:
@@ -531,6 +532,7 @@ VERBS = {
     "on off",  # of flags
     "write",  # of archives
     "new",  # of tokens
+    "plan move status rollback cleanup",  # of migrations
     "add enable disable rotate secret test replay",  # of webhooks
     "approve reject request-changes abstain retract comment delegate take-back reassign override",  # of their reviewers
 }

@@ -7,7 +7,7 @@ import pytest
 
 import pyadeq.asyncio
 from pyadeq import LockSettings, Settings, library
-from tests.integration.examples import IN_FRAMEWORKS, ROOT, RUN, SHOWN, blocks, executed, matches, run_page
+from tests.integration.examples import IN_FRAMEWORKS, IN_MIGRATE, ROOT, RUN, SHOWN, blocks, executed, matches, run_page
 from tests.nouns.found import NOUNS
 
 pytestmark = pytest.mark.any_engine
@@ -21,7 +21,7 @@ MOST_NOT_RUN = 2
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    "page", [name for name, found in PAGES.items() if executed(found) and name not in IN_FRAMEWORKS]
+    "page", [name for name, found in PAGES.items() if executed(found) and name not in IN_FRAMEWORKS + IN_MIGRATE]
 )
 def test_the_examples_of_a_page_run(page: str, binary: Path) -> None:
     run_page(PAGES[page], binary)

@@ -55,6 +55,7 @@ class Commands(Root):
         "change",
         "flag",
         "archive",
+        "migrate",
         "token",
         "webhook",
         "post",

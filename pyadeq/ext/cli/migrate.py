@@ -1,0 +1,320 @@
+"""`adeq migrate`: the waiting tasks of another queue move into pyadeq, and back."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import asdict
+from enum import StrEnum
+from typing import TYPE_CHECKING, Annotated, Any
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+
+import typer
+from redis import Redis
+from redis.exceptions import RedisError
+
+from pyadeq import Tasks
+from pyadeq.errors import ConfigError, TransportError
+from pyadeq.ext.cli.arguments import many
+from pyadeq.ext.cli.common import (
+    DEFAULT_URL,
+    FAILED,
+    PLACE,
+    Format,
+    Output,
+    Url,
+    check_url,
+    connected,
+    print_json,
+    safe,
+    shown_url,
+)
+from pyadeq.ext.cli.named import load_named
+from pyadeq.ext.cli.progress import Bar
+from pyadeq.ext.cli.tables import print_rows
+from pyadeq.ext.cli.tree import noun
+
+if TYPE_CHECKING:
+    from pyadeq.ext.migrate import Migration, Place, Reasons, Source
+
+app = noun("Migrations: waiting tasks of another queue move into pyadeq, and back.")
+SHOWN_IDS = 3
+NOTHING = "nothing was moved yet; see adeq migrate plan"
+
+
+class SourceName(StrEnum):
+    """Where tasks come from."""
+
+    celery = "celery"
+
+
+class UnsureChoice(StrEnum):
+    """What happens to messages that may have been moved before."""
+
+    enqueue = "enqueue"
+    done = "done"
+
+
+From = Annotated[SourceName, typer.Argument(metavar="SOURCE", help="Where the tasks are: celery.")]
+Old = Annotated[
+    str, typer.Option("--from", envvar="ADEQ_FROM", metavar="URL", help="The old server: broker_url of Celery.")
+]
+Queues = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--queue", "-q", metavar="OLD[=NEW]", help="Only this queue, and its name in pyadeq if another. Repeatable."
+    ),
+]
+TasksPath = Annotated[
+    str | None,
+    typer.Option(
+        "--tasks",
+        metavar="MODULE:NAME",
+        help="The Tasks or the Queue with the new functions: arguments become an object by name, and are checked.",
+    ),
+]
+KeyPrefix = Annotated[
+    str, typer.Option("--key-prefix", metavar="TEXT", help="global_keyprefix of Celery, if it has one.")
+]
+Zone = Annotated[
+    str | None, typer.Option("--timezone", metavar="ZONE", help="Of times that name none: timezone of Celery.")
+]
+
+
+@app.command()
+def plan(
+    source: From,
+    old: Old,
+    queue: Queues = None,
+    tasks: TasksPath = None,
+    key_prefix: KeyPrefix = "",
+    timezone: Zone = None,
+    url: Url = DEFAULT_URL,
+    output: Output = Format.table,
+) -> None:
+    """Show what would move, and what cannot move and why. Nothing is written."""
+    with _migration(old, _celery(tasks, key_prefix, timezone), queue, url, "Reading") as migration:
+        found = migration.plan()
+    rows = [
+        {**_row(one.place, one.to), "moves": one.moves, "delayed": one.delayed, "left": one.left}
+        for one in found.places
+    ]
+    about = {"source": migration.name, **found.others}
+    if output != Format.table:
+        print_json({**about, "queues": rows, "left": found.left.as_json(), "digest": found.digest}, output)
+        return
+    _print_table(rows, "no task is waiting")
+    _print_left(found.left, "would be left")
+    _print_others(found.others)
+
+
+@app.command()
+def move(
+    source: From,
+    old: Old,
+    queue: Queues = None,
+    tasks: TasksPath = None,
+    key_prefix: KeyPrefix = "",
+    timezone: Zone = None,
+    unsure: Annotated[
+        UnsureChoice | None,
+        typer.Option(
+            "--unsure",
+            help="Messages that may have been moved more than a day ago, by a command that was killed: enqueue them "
+            "again, or count them as done.",
+        ),
+    ] = None,
+    url: Url = DEFAULT_URL,
+    output: Output = Format.table,
+) -> None:
+    """Move all waiting tasks. The command may be killed and repeated at any time; no task is created twice.
+
+    Let producers enqueue into pyadeq first. Old workers may run meanwhile. What cannot be moved is put back, and the
+    old workers run it. The old server keeps every moved message until `adeq migrate cleanup`.
+    """
+    with _migration(old, _celery(tasks, key_prefix, timezone), queue, url, "Moving") as migration:
+        done = migration.move(unsure=unsure.value if unsure else None)
+    if output != Format.table:
+        print_json({**asdict(done), "left": done.left.as_json(), "source": migration.name}, output)
+    else:
+        speed = f", {done.moved / done.seconds:,.0f}/s" if done.moved >= 1000 else ""
+        print(f"{many(done.moved, 'task')} moved in {done.seconds:.1f} s{speed}")
+        if done.again:
+            print(
+                f"{many(done.again, 'message')} of tasks that had moved before: the old system had delivered them again"
+            )
+        _print_left(done.left, "left")
+    if done.unsure:
+        typer.echo(
+            f"{many(done.unsure, 'message')} may have been moved by a command that was killed too long ago to be sure; "
+            "look for their tasks, then repeat with --unsure enqueue or --unsure done",
+            err=True,
+        )
+        raise typer.Exit(FAILED)
+
+
+@app.command()
+def status(
+    source: From,
+    old: Old,
+    key_prefix: KeyPrefix = "",
+    url: Url = DEFAULT_URL,
+    output: Output = Format.table,
+) -> None:
+    """Show how far a migration is: what waits on the old server, and the messages that it keeps."""
+    from pyadeq.ext.migrate import State
+
+    with _migration(old, _celery(None, key_prefix, None), None, url, "Reading") as migration:
+        found = migration.status()
+    if found is None:
+        if output != Format.table:
+            print_json({"source": migration.name, "queues": []}, output)
+        else:
+            print(NOTHING)
+        return
+    rows = [
+        {
+            **_row(place, to),
+            "waiting": waiting,
+            "moved": counts[State.moved] + counts[State.again],
+            "left": counts[State.kept],
+            "in progress": counts[State.taken] + counts[State.held] + counts[State.rollback],
+            "unsure": counts[State.unsure],
+            "put back": counts[State.back],
+            "stayed": counts[State.done],
+        }
+        for place, to, waiting, counts in found.places
+    ]
+    if output != Format.table:
+        about = {"source": migration.name, "to": found.to, "phase": found.phase or "move"}
+        print_json({**about, **found.others, "queues": rows}, output)
+        return
+    _print_table(rows, NOTHING)
+    _print_others(found.others)
+    if found.phase == "rollback":
+        print("\nA rollback has begun. Finish it: adeq migrate rollback")
+    elif sum(row["in progress"] for row in rows):
+        print("\nA command runs, or was killed. Then repeat it: nothing is created twice.")
+
+
+@app.command()
+def rollback(
+    source: From,
+    old: Old,
+    key_prefix: KeyPrefix = "",
+    url: Url = DEFAULT_URL,
+    output: Output = Format.table,
+) -> None:
+    """Put all moved tasks that have not begun back into their lists, in the old order.
+
+    The queues of pyadeq are paused meanwhile. Tasks that have begun stay there, and are reported. The command may be
+    killed and repeated at any time.
+    """
+    with _migration(old, _celery(None, key_prefix, None), None, url, "Putting back") as migration:
+        done = migration.rollback()
+    if output != Format.table:
+        print_json({**asdict(done), "stayed": done.stayed.as_json(), "source": migration.name}, output)
+        return
+    print(f"{many(done.back, 'message')} put back")
+    _print_left(done.stayed, "stayed in pyadeq")
+
+
+@app.command()
+def cleanup(
+    source: From,
+    old: Old,
+    name: Annotated[
+        str | None,
+        typer.Option("--name", metavar="NAME", help="Do not ask: the name of the source, as status shows it."),
+    ] = None,
+    key_prefix: KeyPrefix = "",
+    url: Url = DEFAULT_URL,
+    output: Output = Format.table,
+) -> None:
+    """Delete the messages that the old server keeps. After that there is no rollback."""
+    with _migration(old, _celery(None, key_prefix, None), None, url, "Deleting") as migration:
+        if name is None and migration.status() is not None:
+            name = typer.prompt(f"This deletes all moved messages for good. Type the name {migration.name!r}", err=True)
+        if name is not None and name != migration.name:
+            raise ConfigError(f"--name: {name!r} is not accepted; the name is {migration.name!r}; nothing was deleted")
+        count = migration.cleanup()
+    if output != Format.table:
+        print_json({"source": migration.name, "deleted": count}, output)
+    else:
+        print(f"{many(count, 'message')} deleted")
+
+
+@contextmanager
+def _migration(
+    old: str, source: Callable[[Redis], Source], queues: Iterable[str] | None, url: str, label: str
+) -> Iterator[Migration]:
+    from pyadeq.ext.migrate import Migration
+
+    try:
+        check_url(old)
+    except ConfigError as error:
+        raise ConfigError(str(error).replace("--url", "--from")) from None
+    to = f"{shown_url(url)} (prefix {PLACE.prefix})"
+    with connected(url) as adeq, Redis.from_url(old) as client, Bar(label, None, "messages") as bar:
+        try:
+            if client.info("cluster").get("cluster_enabled"):
+                raise ConfigError(
+                    "--from: a Redis Cluster is not accepted; allowed: a single server, or its replica set"
+                )
+        except RedisError as error:
+            raise TransportError(
+                f"--from: {shown_url(old)} does not answer: {error}", retryable=True, may_have_applied=False
+            ) from None
+        try:
+            yield Migration(adeq, source(client), to=to, queues=_mapping(queues or ()), progress=bar.update)
+        except RedisError as error:
+            raise TransportError(
+                f"--from: {shown_url(old)}: {error}; repeat the command: it continues where this one ended",
+                retryable=True,
+                may_have_applied=True,
+            ) from error
+
+
+def _celery(tasks: str | None, prefix: str, zone: str | None) -> Callable[[Redis], Source]:
+    from pyadeq.ext.migrate import CeleryQueues
+
+    functions = None if tasks is None else load_named("--tasks", tasks, "mailing:queue")
+    functions = getattr(functions, "tasks", functions)
+    if functions is not None and not isinstance(functions, Tasks):
+        raise ConfigError(f"--tasks: {tasks!r} is not accepted; allowed: a Tasks, or a Queue with tasks")
+    try:
+        found = None if zone is None else ZoneInfo(zone)
+    except (ZoneInfoNotFoundError, ValueError):
+        raise ConfigError(f"--timezone: {zone!r} is not accepted; allowed: a name such as Europe/Berlin") from None
+    return lambda client: CeleryQueues(client, tasks=functions, prefix=prefix, zone=found)
+
+
+def _mapping(queues: Iterable[str]) -> dict[str, str]:
+    pairs = [one.partition("=") for one in queues]
+    return {old: new or old for old, _, new in pairs}
+
+
+def _row(place: Place, to: str) -> dict[str, Any]:
+    return {"queue": place.queue, "priority": place.priority, "to": to}
+
+
+def _print_table(rows: list[dict[str, Any]], nothing: str) -> None:
+    if not rows:
+        print(nothing)
+        return
+    heads = list(rows[0])
+    cells = [[safe(f"{value:,}" if isinstance(value, int) else value) for value in row.values()] for row in rows]
+    print_rows(heads, cells, right=[head for head in heads if head not in ("queue", "to")])
+
+
+def _print_left(left: Reasons, what: str) -> None:
+    for one in left.as_json():
+        more = ", …" if one["count"] > SHOWN_IDS else ""
+        ids = f" ({', '.join(one['ids'][:SHOWN_IDS])}{more})" if one["ids"] else ""
+        print(safe(f"{one['count']:,} {what}: {one['why']}{ids}"))
+
+
+def _print_others(others: dict[str, int]) -> None:
+    for what, count in others.items():
+        if count:
+            print(f"{many(count, 'task')} {what}: not moved")

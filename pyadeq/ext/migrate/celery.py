@@ -1,0 +1,194 @@
+"""Celery with a Redis broker, as kombu stores its messages. Celery itself is not needed."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+import re
+import uuid
+import zlib
+from collections.abc import Mapping, Sequence
+from datetime import date, datetime, time
+from decimal import Decimal
+from typing import Any, Final
+from zoneinfo import ZoneInfo
+
+from redis import Redis
+
+from pyadeq import Task, Tasks
+from pyadeq.errors import BadArgument
+from pyadeq.ext.migrate.source import Left, Moving, Place
+
+SEPARATOR: Final = "\x06\x16"
+"""In the names of lists with a priority, and in the members of bindings."""
+STEPS: Final = 10
+"""A list's priority is below that. Celery uses 0, 3, 6 and 9, unless `priority_steps` says otherwise."""
+BINDING: Final = "_kombu.binding."
+CONTROL: Final = re.compile(r"(^|\.)(celeryev|pidbox)(\.|$)")
+"""Exchanges of Celery itself: remote control and events. Their messages are no tasks."""
+MOST_INFLATED: Final = 1 << 20
+"""Bytes of a body that was compressed. A payload of pyadeq has at most 1 MiB."""
+GZIP: Final = frozenset({"application/x-gzip", "gzip", "zlib"})
+TYPES: Final[Mapping[str, Any]] = {
+    "bytes": str.encode,
+    "base64": base64.b64decode,
+    "datetime": datetime.fromisoformat,
+    "date": lambda text: date.fromisoformat(text[:10]),
+    "time": time.fromisoformat,
+    "decimal": Decimal,
+    "uuid": lambda value: uuid.UUID(**value),
+}
+"""Values that kombu marks in JSON as {"__type__": …, "__value__": …}."""
+
+
+class CeleryQueues:
+    """The waiting tasks of Celery.
+
+    tasks: task functions by the names of Celery's tasks. The payload is then an object of the arguments by name, and
+    arguments that do not fit are found before anything moves. None: the payload is {"args": […], "kwargs": {…}}.
+    prefix: of the keys, `global_keyprefix` in Celery.
+    zone: the time zone of times that name none, `timezone` in Celery. None: tasks with such times are left.
+    """
+
+    def __init__(
+        self, client: Redis, *, tasks: Tasks | None = None, prefix: str = "", zone: ZoneInfo | None = None
+    ) -> None:
+        self.client = client
+        self.name = f"celery:{prefix}" if prefix else "celery"
+        self._prefix, self._tasks, self._zone = prefix, tasks, zone
+
+    def places(self, queues: Sequence[str]) -> list[Place]:
+        """Return the lists of these queues, or of all that an exchange is bound to."""
+        names = sorted(dict.fromkeys(queues)) or self._bound()
+        keys = [(name, step) for name in names for step in range(STEPS)]
+        with self.client.pipeline(transaction=False) as pipe:
+            for name, step in keys:
+                pipe.type(self._key(name, step))
+            kinds = pipe.execute()
+        found = [pair for pair, kind in zip(keys, kinds, strict=True) if kind == b"list"]
+        return [Place(self._key(name, step), name, step) for name, step in found]
+
+    def read(self, place: Place, messages: Sequence[bytes]) -> list[Moving | Left]:
+        """Return what each message is."""
+        return [self._read(place, message) for message in messages]
+
+    def others(self) -> dict[str, int]:
+        """Return the number of tasks that workers have fetched: they run, or wait for their time in the worker."""
+        return {"fetched by workers": int(self.client.hlen(f"{self._prefix}unacked"))}
+
+    def _key(self, queue: str, step: int) -> str:
+        return f"{self._prefix}{queue}{SEPARATOR}{step}" if step else f"{self._prefix}{queue}"
+
+    def _bound(self) -> list[str]:
+        start, names = f"{self._prefix}{BINDING}", set()
+        for key in self.client.scan_iter(match=f"{_escaped(start)}*", count=1000):
+            if not CONTROL.search(key.decode().removeprefix(start)):
+                for member in self.client.sscan_iter(key, count=1000):
+                    names.add(member.decode().rpartition(SEPARATOR)[2])
+        return sorted(names)
+
+    def _read(self, place: Place, message: bytes) -> Moving | Left:
+        id = ""
+        try:
+            envelope = json.loads(message)
+            headers, properties = envelope["headers"], envelope["properties"]
+            id = str(headers.get("id") or properties.get("correlation_id") or "")
+            body = _body(envelope, headers, properties)
+            if "task" in headers:
+                about, (args, kwargs, embed) = headers, json.loads(body)
+            else:  # protocol 1
+                about = embed = json.loads(body)
+                args, kwargs, id = about["args"], about["kwargs"], str(about["id"])
+            return self._moving(place, id, about, args, kwargs, embed, body)
+        except _Unmovable as error:
+            return Left(id, str(error))
+        except BadArgument as error:
+            return Left(id, error.message)
+        except (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError, zlib.error):
+            return Left(id, "it is no task message of Celery")
+
+    def _moving(
+        self, place: Place, id: str, about: Any, args: Any, kwargs: Any, embed: Any, body: bytes
+    ) -> Moving | Left:
+        kind, retries, limits = (
+            str(about["task"]),
+            int(about.get("retries") or 0),
+            about.get("timelimit") or (None, None),
+        )
+        for what in ("chord", "chain", "callbacks", "errbacks"):
+            if embed.get(what) or about.get(what):
+                raise _Unmovable(f"other tasks depend on it ({what})")
+        function = None
+        if self._tasks is None:
+            task = Task(payload={"args": args, "kwargs": kwargs})
+        else:
+            if (function := self._tasks.get(kind)) is None:
+                raise _Unmovable(f"its task {kind!r} is not in --tasks")
+            task = function.item(*map(_value, args), **{name: _value(value) for name, value in kwargs.items()})
+        changes: dict[str, Any] = {"id": id, "kind": kind, "priority": place.priority}
+        if eta := about.get("eta"):
+            changes["run_after"] = self._moment(eta)
+        if expires := about.get("expires"):
+            changes["expires_at"] = self._moment(expires)
+        if timeout := limits[0] or limits[1]:
+            changes["timeout"] = float(timeout)
+        if about.get("ignore_result"):
+            changes["result_ttl"] = 0.0
+        if retries and task.max_attempts is not None:
+            changes["max_attempts"] = max(1, task.max_attempts - retries)
+        origin = {"retries": retries, "group": about.get("group"), "parent": about.get("parent_id")}
+        if (root := about.get("root_id")) != id:
+            origin["root"] = root
+        if origin := {name: value for name, value in origin.items() if value}:
+            changes["headers"] = {**(task.headers or {}), "celery": origin}
+        told = [kind, str(retries), str(eta), str(expires)]
+        digest = hashlib.sha1("\0".join(told).encode() + b"\0" + body, usedforsecurity=False).hexdigest()
+        return Moving(task.model_copy(update=changes), digest)
+
+    def _moment(self, text: str) -> float:
+        found = datetime.fromisoformat(text)
+        if found.tzinfo is None:
+            if self._zone is None:
+                raise _Unmovable("a time of it has no time zone: name that of Celery with --timezone")
+            found = found.replace(tzinfo=self._zone)
+        return found.timestamp()
+
+
+class _Unmovable(Exception):
+    """Why a message stays where it is."""
+
+
+def _body(envelope: Any, headers: Any, properties: Any) -> bytes:
+    """Return the body as it was serialized. Only JSON is read."""
+    if (kind := envelope["content-type"]) != "application/json":
+        raise _Unmovable(f"its body is {str(kind)[:60]}, which is never loaded; only JSON is")
+    body: bytes = (
+        base64.b64decode(envelope["body"], validate=True)
+        if properties.get("body_encoding") == "base64"
+        else envelope["body"].encode()
+    )
+    if packed := headers.get("compression"):
+        if packed not in GZIP:
+            raise _Unmovable(f"its body is compressed with {str(packed)[:60]}; only zlib is read")
+        unpacking = zlib.decompressobj()
+        body = unpacking.decompress(body, MOST_INFLATED)
+        if unpacking.unconsumed_tail:
+            raise _Unmovable("its body is larger than 1 MiB")
+    return body
+
+
+def _value(found: Any) -> Any:
+    """Return a value of JSON with the types that kombu has marked."""
+    if isinstance(found, list):
+        return [_value(one) for one in found]
+    if isinstance(found, dict):
+        if found.keys() == {"__type__", "__value__"} and (read := TYPES.get(str(found["__type__"]))) is not None:
+            return read(found["__value__"])
+        return {name: _value(value) for name, value in found.items()}
+    return found
+
+
+def _escaped(text: str) -> str:
+    """Return a text as a pattern of SCAN that matches only it."""
+    return re.sub(r"([*?\[\]\\^])", r"\\\1", text)

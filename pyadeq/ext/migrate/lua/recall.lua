@@ -1,0 +1,36 @@
+-- recall.lua: take messages that were put back (`kept`) out of their list again, as far as they are still the first
+-- ones that a worker would take. What is between them in the escrow, but not in the list, was taken by a worker.
+--
+-- KEYS    about, messages, states, place
+-- ARGV    fence; state: after this, `taken` or `held`; bytes: if the messages have more, the others stay for the next
+--         call; then 1 to 200 numbers of kept messages, rising
+-- RETURN  how many of the numbers are done; fewer than all means: call again with the rest. -1: no further one is at
+--         the end of the list
+-- COST    4 + 6n commands; at most 1,204 commands
+
+redis.call('HSET', KEYS[1], 'taken_ms', string.format('%.0f', redis.call('TIME')[1] * 1000))
+local size, at, last = 0, 4, math.min(#ARGV, 203)
+while at <= last do  -- at most 200: the numbers
+  if size >= tonumber(ARGV[3]) then return at - 4 end
+  local message = redis.call('LINDEX', KEYS[4], -1)
+  if not message then return -1 end
+  local digest, found = redis.sha1hex(message), nil
+  for i = at, last do
+    if redis.call('GETRANGE', KEYS[3], ARGV[i], ARGV[i]) == 'k' and redis.call('HGET', KEYS[2], ARGV[i]) == digest then
+      found = i
+      break
+    end
+  end
+  if not found then return -1 end
+  redis.call('RPOP', KEYS[4])
+  redis.call('HSET', KEYS[2], ARGV[found], message)
+  redis.call('SETRANGE', KEYS[3], ARGV[found], ARGV[2])
+  for i = at, found - 1 do
+    if redis.call('GETRANGE', KEYS[3], ARGV[i], ARGV[i]) == 'k' then
+      redis.call('SETRANGE', KEYS[3], ARGV[i], 'g')
+      redis.call('HDEL', KEYS[2], ARGV[i])
+    end
+  end
+  size, at = size + #message, found + 1
+end
+return at - 4

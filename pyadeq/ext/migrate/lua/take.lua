@@ -1,0 +1,29 @@
+-- take.lua: move messages from the right end of a list, which is where the old workers take them, into the escrow. If
+-- the escrow already has messages that the caller does not know, return these and take none: so a repeated call gets
+-- the same answer, and whoever continues after a kill gets what was left.
+--
+-- KEYS    about, messages: by their number, a hash; states: one letter for each, a string; place: the list
+-- ARGV    fence; known: how many messages of the place the caller knows; most: messages, 1 to 200; bytes: if the
+--         messages have more, no further one is taken
+-- RETURN  the messages, first the one that a worker would have taken first
+-- COST    6 + n commands; at most 206 commands
+
+local known, most, bytes = tonumber(ARGV[2]), math.min(tonumber(ARGV[3]), 200), tonumber(ARGV[4])
+local count = redis.call('STRLEN', KEYS[3])
+if count > known then
+  local names = {}
+  for i = known, math.min(count, known + most) - 1 do names[#names + 1] = i end
+  return redis.call('HMGET', KEYS[2], unpack(names))  -- at most 200: most
+end
+local taken, pairs_, size = {}, {}, 0
+while #taken < most and size < bytes do  -- at most 200: most
+  local message = redis.call('RPOP', KEYS[4])
+  if not message then break end
+  taken[#taken + 1], size = message, size + #message
+  pairs_[#pairs_ + 1], pairs_[#pairs_ + 2] = count + #taken - 1, message
+end
+if #taken == 0 then return taken end
+redis.call('HSET', KEYS[2], unpack(pairs_))  -- at most 400: two for each message
+redis.call('APPEND', KEYS[3], string.rep('t', #taken))
+redis.call('HSET', KEYS[1], 'taken_ms', string.format('%.0f', redis.call('TIME')[1] * 1000))
+return taken

@@ -1,0 +1,348 @@
+"""Tasks of Celery move into pyadeq and back, with a kill between each two steps. The messages are recorded."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import pytest
+from redis import Redis
+
+from pyadeq import Adeq, Queue
+from pyadeq.embedded import EmbeddedServer
+from pyadeq.errors import AdeqError
+from pyadeq.ext.migrate import CeleryQueues, Migration, State, escrow
+from tests.integration.cli import adeq as command
+from tests.integration.cli import answer, error
+from tests.quick import slow_after
+
+pytestmark = pytest.mark.any_engine
+
+PLAIN = json.loads((Path(__file__).parents[1] / "unit" / "celery_messages.json").read_text(encoding="utf-8"))
+BACK = ["paused", "taken", "enqueued", "marked", "recalled", "rollback marked", "cancelled", "put back", "resumed"]
+LEFT = ("pickle", "chain")
+
+
+class Killed(Exception):
+    """In place of a kill."""
+
+
+def message(name: str, id: str) -> bytes:
+    """A recorded message with another id."""
+    found = json.loads(PLAIN[name])
+    found["headers"] |= {"id": id, "root_id": id}
+    found["properties"] |= {"correlation_id": id, "delivery_tag": f"tag-{id}"}
+    return json.dumps(found).encode()
+
+
+class Old:
+    """The old server, with queues of one test."""
+
+    def __init__(self, client: Redis, url: str, prefix: str) -> None:
+        self.client, self.url, self.prefix = client, url, prefix
+
+    def put(self, *names: tuple[str, str], queue: str = "work", step: int = 0) -> None:
+        """Add messages, as Celery's producers do. names: each of a recorded message, and its id."""
+        key = f"{self.prefix}{queue}"
+        self.client.sadd(f"{self.prefix}_kombu.binding.{queue}", f"{queue}\x06\x16\x06\x16{queue}")
+        self.client.lpush(f"{key}\x06\x16{step}" if step else key, *(message(name, id) for name, id in names))
+
+    def layout(self) -> dict[bytes, list[bytes]]:
+        """All lists with what is in them."""
+        found: dict[bytes, list[bytes]] = {}
+        for key in sorted(self.client.scan_iter(match=f"{self.prefix}*")):
+            if self.client.type(key) == b"list":
+                found[key] = self.client.lrange(key, 0, -1)  # type: ignore[assignment]
+        return found
+
+    def ids(self, queue: str = "work") -> list[str]:
+        """The ids that wait in a list, first the next one."""
+        found: Any = self.client.lrange(f"{self.prefix}{queue}", 0, -1)
+        return [json.loads(one)["headers"]["id"] for one in reversed(found)]
+
+
+@pytest.fixture(scope="module")
+def old_server(binary: Path) -> Iterator[EmbeddedServer]:
+    with EmbeddedServer(binary=binary) as server:
+        yield server
+
+
+@pytest.fixture
+def old(old_server: EmbeddedServer, base_name: str) -> Iterator[Old]:
+    with Redis.from_url(old_server.url) as client:
+        yield Old(client, old_server.url, f"{base_name}.")
+
+
+@pytest.fixture
+def few(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Three messages in each call."""
+    monkeypatch.setattr(escrow, "MOST", 3)
+
+
+@pytest.fixture
+def migrate(queue: Queue, old: Old, url: str) -> Iterator[Callable[..., Migration]]:
+    with Adeq.from_url(url) as adeq:
+
+        def made(**options: Any) -> Migration:
+            source = CeleryQueues(old.client, prefix=old.prefix)
+            return Migration(adeq, source, to="here", **{"queues": {"work": queue.name}, **options})
+
+        yield made
+
+
+def killed_at(step: str, nth: int) -> Callable[[str], None]:
+    """Raise at a step when it comes for the nth time."""
+    left = nth
+
+    def at(name: str) -> None:
+        nonlocal left
+        left -= name == step
+        if name == step and left == 0:
+            raise Killed(step)
+
+    return at
+
+
+def fill(old: Old) -> list[str]:
+    """Eight tasks, two of which cannot move. Returns the ids of those that can."""
+    old.put(("plain", "a1"), ("pickle", "p1"), ("plain", "a2"), ("plain", "a3"), ("later", "l1"))
+    old.put(("chain", "c1"), ("plain", "a4"), ("plain", "a5"))
+    return ["a1", "a2", "a3", "l1", "a4", "a5"]
+
+
+def ids_in(queue: Queue) -> list[str]:
+    """The ids of the waiting tasks, in their order."""
+    return [task.id for state in ("ready", "delayed") for task in queue.iterate(state)]
+
+
+def test_plan_counts_what_moves_and_names_what_does_not(old: Old, migrate: Callable[..., Migration]) -> None:
+    fill(old)
+    old.put(("plain", "b1"), step=3)
+    old.client.hset(f"{old.prefix}unacked", "tag", "[]")
+    before = old.layout()
+    plan = migrate().plan()
+    assert [(one.place.priority, one.moves, one.delayed, one.left) for one in plan.places] == [
+        (0, 6, 1, 2),
+        (3, 1, 0, 0),
+    ]
+    assert sorted(id for ids in plan.left.ids.values() for id in ids) == ["c1", "p1"]
+    assert plan.others == {"fetched by workers": 1}
+    assert old.layout() == before
+
+
+def test_a_move_keeps_order_priority_and_what_cannot_move(
+    old: Old, queue: Queue, migrate: Callable[..., Migration], few: None
+) -> None:
+    old.put(("plain", "low"), step=9)
+    moved = fill(old)
+    done = migrate().move()
+    assert (done.moved, done.again, done.unsure, sum(done.left.counts.values())) == (7, 0, 0, 2)
+    assert ids_in(queue) == [*(id for id in moved if id != "l1"), "low", "l1"]
+    assert old.ids() == ["p1", "c1"]
+    task = queue.get("a1")
+    assert task is not None
+    assert (task.kind, task.payload, task.priority) == ("app.add", {"args": [1, 2], "kwargs": {"z": 3}}, 0)
+    later = queue.get("l1")
+    assert later is not None
+    assert (later.due, later.expires_at) == (1_896_080_400, 1_896_084_000)
+    old.put(("plain", "a6"))
+    again = migrate().move()
+    assert (again.moved, again.again, sum(again.left.counts.values())) == (1, 0, 2)
+    assert old.ids() == ["p1", "c1"]
+    assert migrate().cleanup() == 10
+    assert not old.client.keys("adeq:migrate:{celery:" + old.prefix + "*")
+
+
+@pytest.mark.parametrize("step", slow_after(1, ["enqueued", "taken", "recalled", "marked", "given back"]))
+def test_a_killed_move_goes_on_and_can_be_rolled_back(
+    step: str, old: Old, queue: Queue, migrate: Callable[..., Migration], few: None
+) -> None:
+    expected, before = fill(old), old.layout()
+    digest = migrate().plan().digest
+    for nth in (1, 2):
+        with pytest.raises(Killed) if nth == 1 else suppress(Killed):  # some steps come once
+            migrate(at=killed_at(step, nth)).move()
+        for at in BACK:  # the rollback is killed, too
+            with suppress(Killed):
+                migrate(at=killed_at(at, 1)).rollback()
+        result = migrate().rollback()
+        assert (old.layout(), result.digest, result.stayed.as_json()) == (before, digest, [])
+        assert (ids_in(queue), queue.inspect.stats().mode) == ([], "running")
+        with suppress(Killed):
+            migrate(at=killed_at(step, nth)).move()
+        migrate().move()
+        assert [id.partition("+")[0] for id in ids_in(queue)] == [*(id for id in expected if id != "l1"), "l1"]
+        assert old.ids() == ["p1", "c1"]
+        assert migrate().rollback().stayed.as_json() == []
+        assert old.layout() == before
+
+
+def test_a_task_that_ran_and_was_deleted_before_the_move_goes_on_does_not_run_again(
+    old: Old, queue: Queue, migrate: Callable[..., Migration], few: None
+) -> None:
+    fill(old)
+    queue.configure(finished_max=0)
+    with pytest.raises(Killed):
+        migrate(at=killed_at("enqueued", 1)).move()
+    for lease in queue.claim(limit=10):
+        queue.ack(lease)
+    assert queue.get("a1") is None
+    assert migrate().move().moved == 6
+    assert [lease.id for lease in queue.claim(limit=10)] == ["a3", "a4", "a5"]
+
+
+def test_what_may_have_been_forgotten_is_not_guessed(
+    old: Old, queue: Queue, migrate: Callable[..., Migration], few: None
+) -> None:
+    fill(old)
+    queue.configure(idempotency=1)
+    with pytest.raises(Killed):
+        migrate(at=killed_at("enqueued", 1)).move()
+    done = migrate().move()
+    assert (done.moved, done.unsure) == (4, 3)
+    with pytest.raises(AdeqError, match="3 messages are only in the escrow"):
+        migrate().cleanup()
+    done = migrate().move(unsure="enqueue")  # two of them are there already, one cannot move
+    assert (done.moved, done.unsure, done.left.counts.total()) == (2, 0, 2)
+    status = migrate().status()
+    assert status
+    assert status.count(State.unsure) == 0
+
+
+def test_a_rollback_leaves_what_has_begun(old: Old, queue: Queue, migrate: Callable[..., Migration], few: None) -> None:
+    fill(old)
+    migrate().move()
+    first, second = queue.claim(limit=2)
+    queue.ack(first)
+    old.put(("plain", "new"))
+    result = migrate().rollback()
+    assert old.ids() == ["p1", "a3", "l1", "c1", "a4", "a5", "new"]
+    assert {one["why"]: one["ids"] for one in result.stayed.as_json()} == {"running": ["a2"], "completed": ["a1"]}
+    assert queue.ack(second) == "completed"
+    assert queue.claim() == []
+    assert migrate().cleanup() == 8
+
+
+def test_old_workers_take_what_was_put_back(
+    old: Old, queue: Queue, migrate: Callable[..., Migration], few: None
+) -> None:
+    fill(old)
+    migrate().move()
+    old.client.rpop(f"{old.prefix}work")  # p1
+    migrate().move()
+    assert old.ids() == ["c1"]
+    migrate().rollback()
+    assert old.ids() == ["a1", "a2", "a3", "l1", "c1", "a4", "a5"]
+
+
+def test_an_id_that_is_taken_is_reported_and_another_delivery_is_not_run(
+    old: Old, queue: Queue, migrate: Callable[..., Migration]
+) -> None:
+    queue.enqueue("mine", id="a1")
+    old.put(("plain", "a1"), ("plain", "a2"), ("plain", "a2"), ("later", "bad id"))
+    done = migrate().move()
+    assert (done.moved, done.again) == (1, 1)
+    (own, taken) = sorted(done.left.as_json(), key=lambda one: str(one["why"]))
+    assert own["ids"] == ["bad id"]
+    assert own["why"].startswith("id: 'bad id' is not accepted; allowed: 1 to 200")
+    assert (taken["ids"], taken["why"]) == (["a1"], "pyadeq has another task with its id")
+    assert old.ids() == ["a1", "bad id"]
+    task = queue.get("a1")
+    assert task is not None
+    assert task.payload == "mine"
+
+
+def test_one_command_at_a_time_and_one_destination(
+    old: Old, url: str, migrate: Callable[..., Migration], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    old.put(("plain", "a1"))
+    told = []
+
+    def at(step: str) -> None:
+        if step == "taken":
+            with pytest.raises(AdeqError, match="another command is migrating"):
+                migrate().move()
+            other = escrow.Escrow(old.client, f"celery:{old.prefix}")
+            with pytest.raises(AdeqError, match="moves tasks to here, not to there"):
+                other.begin("there")
+            other.begin("here")  # as if the lock had been lost
+            told.append(step)
+
+    with monkeypatch.context() as short:
+        short.setattr("pyadeq.ext.migrate.move.PATIENCE", 0.0)
+        with pytest.raises(AdeqError, match="another command of this migration has begun since"):
+            migrate(at=at).move()
+    assert told == ["taken"]
+    assert migrate().move().moved == 1
+
+
+def test_the_commands(old: Old, queue: Queue, url: str) -> None:
+    fill(old)
+    where = "celery", "--from", old.url, "--key-prefix", old.prefix, "--url", url
+    plan = answer("migrate", "plan", *where, "-q", f"work={queue.name}")
+    assert [(row["queue"], row["to"], row["moves"], row["left"]) for row in plan["queues"]] == [
+        ("work", queue.name, 6, 2)
+    ]
+    assert answer("migrate", "status", *where)["queues"] == []
+    moved = command("migrate", "move", *where, "-q", f"work={queue.name}")
+    assert moved.status == 0, moved
+    assert moved.stdout.startswith("6 tasks moved in ")
+    assert (
+        "1 left: its body is application/x-python-serialize, which is never loaded; only JSON is (p1)" in moved.stdout
+    )
+    status = answer("migrate", "status", *where)
+    assert [(row["moved"], row["left"], row["waiting"]) for row in status["queues"]] == [(6, 2, 2)]
+    assert answer("migrate", "rollback", *where)["digest"] == plan["digest"]
+    assert "--name: 'celery' is not accepted" in error(2, "migrate", "cleanup", *where, "--name", "celery")
+    assert answer("migrate", "cleanup", *where, "--name", f"celery:{old.prefix}")["deleted"] == 8
+    assert command("migrate", "status", *where).stdout == "nothing was moved yet; see adeq migrate plan\n"
+    for arguments, text in [
+        (("--from", "http://x"), "--from: this value is not accepted"),
+        (("--from", "redis://127.0.0.1:1"), "--from: redis://127.0.0.1:1 does not answer"),
+        (("--timezone", "Mars"), "--timezone: 'Mars' is not accepted"),
+        (("--tasks", "json:dumps"), "--tasks: 'json:dumps' is not accepted"),
+    ]:
+        assert text in command("migrate", "plan", *where, *arguments).stderr
+
+
+@pytest.mark.slow
+def test_a_process_that_is_killed_at_each_step(old: Old, queue: Queue, url: str) -> None:
+    code = """
+import os, signal, sys
+from redis import Redis
+from pyadeq import Adeq
+from pyadeq.ext.migrate import CeleryQueues, Migration, escrow, move
+url, old, prefix, name, last, verb = sys.argv[1:]
+escrow.MOST, move.LEASE, steps = 3, 1.0, 0
+def at(step):
+    global steps
+    steps += 1
+    if steps == int(last):
+        os.kill(os.getpid(), signal.SIGKILL)
+with Adeq.from_url(url) as adeq, Redis.from_url(old) as client:
+    source = CeleryQueues(client, prefix=prefix)
+    getattr(Migration(adeq, source, to="here", queues={"work": name}, at=at), verb)()
+"""
+
+    def run(verb: str, last: int) -> int:
+        call = [sys.executable, "-c", code, url, old.url, old.prefix, queue.name, str(last), verb]
+        return subprocess.run(call, check=False, env=os.environ).returncode
+
+    expected, before = fill(old), old.layout()
+    ended = 0
+    for last in range(3, 12, 4):
+        ended += run("move", last)
+        ended += run("rollback", last)
+        assert run("rollback", 0) == 0
+        assert old.layout() == before
+    assert ended == 6 * -signal.SIGKILL
+    assert run("move", 0) == 0
+    assert [id.partition("+")[0] for id in ids_in(queue)] == [*(id for id in expected if id != "l1"), "l1"]
+    assert old.ids() == ["p1", "c1"]
