@@ -2,6 +2,8 @@
 
 import json
 import os
+import re
+import shlex
 import signal
 import socket
 import subprocess
@@ -11,9 +13,12 @@ from typing import Any
 
 import pytest
 
-from pyadeq import Adeq, Queue
+from pyadeq import Adeq, PartitionedQueue, Queue
+from pyadeq._sync.queue.leases import QueueLeases
+from pyadeq._sync.queue.workers import QueueWorkers
 from pyadeq.embedded import EmbeddedServer
 from pyadeq.errors import ConfigError
+from pyadeq.ext.cli import tickets
 from tests.integration.cli import COMMAND, adeq, environment
 from tests.small_server import server, url
 from tests.waiting import DEADLINE, wait_until
@@ -73,6 +78,39 @@ def test_a_signal_ends_the_command_too(
     wait_until(lambda: not Path(f"/proc/{pid}").exists() or "Z" in Path(f"/proc/{pid}/stat").read_text())
     with client.locks("default").acquire("deploy", owner="bob", wait=10):
         pass
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGHUP])
+def test_a_command_ignores_what_we_ignore(number: signal.Signals, place: dict[str, Any], tmp_path: Path) -> None:
+    def begin() -> None:  # as nohup and `&` of a script do
+        signal.signal(number, signal.SIG_IGN)
+
+    script = "trap 'exit 7' TERM; echo $$ > pid; mv pid on; while :; do sleep 0.05; done"
+    words = ["lock", "run", "deploy", "--", "sh", "-c", script]
+    run = subprocess.Popen([*COMMAND, *words], env=environment(**place), cwd=tmp_path, preexec_fn=begin)  # noqa: PLW1509
+    with run:
+        wait_until((tmp_path / "on").exists)
+        for pid in (run.pid, int((tmp_path / "on").read_text())):
+            os.kill(pid, number)
+        run.send_signal(signal.SIGTERM)
+        assert run.wait(DEADLINE) == 7
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("number", "words"), [(signal.SIGHUP, ["lock", "acquire", "db"]), (signal.SIGINT, ["task", "claim", "mail"])]
+)
+def test_who_waits_leaves_at_a_signal(
+    number: signal.Signals, words: list[str], client: Adeq, queue: Queue, place: dict[str, Any]
+) -> None:
+    locks = client.locks("default")
+    with locks.acquire("db", owner="ann"):
+        with subprocess.Popen([*COMMAND, *words, "--wait", "10m"], env=environment(**place)) as run:
+            wait_until(lambda: locks.stats().waiting or queue.stats().workers)
+            run.send_signal(number)
+            assert run.wait(DEADLINE) == 128 + number
+        assert (locks.stats().waiting, queue.stats().workers) == (0, 0)
 
 
 @pytest.mark.slow
@@ -151,6 +189,71 @@ def test_payloads_and_results_that_are_no_json(queue: Queue, place: dict[str, An
     found = queue.get("t1")
     assert found
     assert found.result_data == b"\xfe\n"
+
+
+@pytest.mark.parametrize("partitions", [1, 2])
+def test_a_claim_that_comes_with_a_signal_is_given_back(
+    partitions: int, client: Adeq, place: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    queue: Any = client.partitioned("mail")
+    if partitions > 1:
+        queue.repartition(partitions)
+    queue.enqueue()
+
+    def signalled(act: Any) -> Any:
+        def acts(*args: Any, **options: Any) -> Any:
+            done = act(*args, **options)
+            signal.raise_signal(signal.SIGTERM)
+            return done
+
+        return acts
+
+    for owner, name in (
+        (QueueLeases if partitions == 1 else PartitionedQueue, "claim"),
+        (QueueWorkers, "deregister"),
+        (tickets, "as_json"),
+    ):
+        with monkeypatch.context() as patch:
+            patch.setattr(owner, name, signalled(getattr(owner, name)))
+            ended = adeq("task", "claim", "mail", "--wait", "1m", "--ticket", str(tmp_path / "t"), **place)
+        stats = queue.stats()
+        assert (ended, stats.ready, stats.running, stats.workers) == ((143, "", ""), 1, 0, 0), name
+    assert signal.getsignal(signal.SIGTERM) == signal.SIG_DFL
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("place_of_output", "why"), [("> /dev/full", "cannot be written: No space left"), (">&-", "is closed; name a file")]
+)
+def test_a_claim_that_cannot_be_printed_is_given_back(
+    place_of_output: str, why: str, queue: Queue, place: dict[str, Any]
+) -> None:
+    queue.enqueue()
+    script = shlex.join([*COMMAND, "task", "claim", "mail"])
+    run = subprocess.run(
+        ["sh", "-c", f"{script} {place_of_output}"],
+        env=environment(**place),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert run.returncode == 2
+    assert re.fullmatch(f"adeq: --ticket: standard output {why}.*\n", run.stderr)
+    assert queue.stats().ready == 1
+
+
+def test_a_result_that_is_too_long_is_not_read(queue: Queue, place: dict[str, Any], tmp_path: Path) -> None:
+    queue.enqueue(id="t1")
+    text = adeq("task", "claim", "mail", **place).stdout.encode()
+    most, long = 1024 * 1024, tmp_path / "long"
+    long.write_bytes(b"x" * (most + 1))
+    for file in ("/dev/zero", str(long)):
+        ended = adeq("task", "ack", "--result-file", file, stdin=text, **place)
+        assert (ended.status, f"{file!r} has more than 1,048,576 bytes" in ended.stderr) == (2, True), ended
+    ended = adeq("task", "ack", "--ticket", "/dev/zero", **place)
+    assert (ended.status, "--ticket: '/dev/zero' has more than" in ended.stderr) == (2, True), ended
+    long.write_bytes(b"x" * most)
+    assert adeq("task", "ack", "--result-file", str(long), stdin=text, **place).status == 0
 
 
 def test_a_task_of_a_queue_with_partitions(client: Adeq, place: dict[str, Any]) -> None:

@@ -8,8 +8,10 @@ import sys
 import time
 import typing
 from collections.abc import Callable
+from contextlib import nullcontext
 from datetime import datetime
 from enum import StrEnum
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -20,6 +22,8 @@ from pyadeq.models.queue import TaskFilter
 
 UNITS = {"": 1, "ms": 0.001, "s": 1, "m": 60, "h": 3600, "d": 86400}
 DURATION = "seconds, or a number with ms, s, m, h or d: 90, 1.5h, 7d"
+STDIN = Path("-")
+MOST_CONTENT = 16 * 1024 * 1024  # bytes: what one call may have together
 MOMENT = "an ISO 8601 time with a zone, 2030-01-31T09:00:00Z, or seconds since the epoch"
 
 
@@ -76,6 +80,21 @@ def _epoch(text: str) -> float:
     if time.tzinfo is None:
         raise ValueError
     return time.timestamp()
+
+
+def content_of_file(option: str, path: Path, most: int = MOST_CONTENT) -> bytes:
+    """What is in a file, or in standard input for `-`. ConfigError if it has more bytes; they are not read."""
+    where = "standard input" if path == STDIN else f"{str(path)!r}"
+    if path == STDIN and sys.stdin is None:
+        raise ConfigError(f"{option}: {where} is closed; name a file")
+    try:
+        with nullcontext(sys.stdin.buffer) if path == STDIN else path.open("rb") as file:
+            data = file.read(most + 1)
+    except OSError as error:
+        raise ConfigError(f"{option}: {where} cannot be read: {error.strerror}") from None
+    if len(data) > most:
+        raise ConfigError(f"{option}: {where} has more than {most:,} bytes, which is the most that is accepted")
+    return data
 
 
 def confirm(question: str, yes: bool, no: str = "nothing was deleted") -> None:

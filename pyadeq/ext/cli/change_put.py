@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any
@@ -10,7 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from pyadeq.errors import ConfigError
-from pyadeq.ext.cli.arguments import time_option
+from pyadeq.ext.cli.arguments import content_of_file, time_option
 from pyadeq.ext.cli.change_asking import Domain, ask, existing_changes, read
 from pyadeq.ext.cli.change_refusals import moved, refusal
 from pyadeq.ext.cli.change_who import Actor, Kind, Principal, who
@@ -131,7 +130,4 @@ def content_of(option: str, text: str | None) -> bytes | None:
     """The bytes of an option: the text itself, or of @FILE what is in the file."""
     if text is None or not text.startswith("@"):
         return None if text is None else text.encode(errors="surrogateescape")
-    try:
-        return sys.stdin.buffer.read() if text == "@-" else Path(text[1:]).read_bytes()
-    except OSError as error:
-        raise ConfigError(f"{option}: {text[1:]!r} cannot be read: {error.strerror}") from None
+    return content_of_file(option, Path(text[1:]))

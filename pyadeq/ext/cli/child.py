@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack, suppress
 from pathlib import Path
 from time import monotonic, sleep
-from typing import Self
+from typing import Any, Self
 
 from pyadeq.errors import ConfigError
 
@@ -33,11 +33,12 @@ def run_command(command: list[str], env: dict[str, str], lost: threading.Event, 
     def forward(number: int, _: object) -> None:
         early.append(number) if child is None else child.send_signal(number)
 
-    before = {number: signal.signal(number, forward) for number in FORWARDED}
+    # A signal that is ignored stays ignored, here and in the command: nohup, and `&` in a script, rely on it.
+    before = {one: signal.signal(one, forward) for one in FORWARDED if signal.getsignal(one) != signal.SIG_IGN}
     before[signal.SIGINT] = signal.signal(signal.SIGINT, signal.SIG_IGN)  # a terminal sends it to the command, too
     try:
         # If this process is killed, nothing renews the lock: the command must not go on without it.
-        child = subprocess.Popen(command, env=env, preexec_fn=_child())  # noqa: PLW1509
+        child = subprocess.Popen(command, env=env, preexec_fn=_child(before[signal.SIGINT]))  # noqa: PLW1509
         for number in early:
             child.send_signal(number)
         while (status := _status(child)) is None:
@@ -52,12 +53,16 @@ def run_command(command: list[str], env: dict[str, str], lost: threading.Event, 
     return status if status >= 0 else 128 - status
 
 
-def _child() -> Callable[[], None]:
-    """What the command does before it begins: it ends with us (on Linux), and does not ignore Ctrl-C as we do."""
+def _child(ctrl_c: Any) -> Callable[[], None]:
+    """What the command does before it begins: it ends with us (on Linux), and ignores Ctrl-C only if we did before.
+
+    ctrl_c: what we did before.
+    """
+    handler = signal.SIG_IGN if ctrl_c == signal.SIG_IGN else signal.SIG_DFL
     prctl = ctypes.CDLL(None).prctl if sys.platform.startswith("linux") else None
 
     def begin() -> None:  # nothing is imported or loaded here: other threads may hold locks
-        signal.signal(signal.SIGINT, signal.SIG_DFL)
+        signal.signal(signal.SIGINT, handler)
         if prctl:
             prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
 

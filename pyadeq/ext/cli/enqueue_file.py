@@ -25,14 +25,13 @@ from pyadeq.errors import (
     TransportError,
     UnknownTask,
 )
-from pyadeq.ext.cli.arguments import DURATION, duration, many
+from pyadeq.ext.cli.arguments import DURATION, STDIN, duration, many
 from pyadeq.ext.cli.checkpoint import SUFFIX, Checkpoint, Place, Run
 from pyadeq.ext.cli.progress import Bar
 from pyadeq.ids import new_ulid
 from pyadeq.keys import shown
 from pyadeq.models.queue import Receipt
 
-STDIN = Path("-")
 BATCH_LINES = 1000
 BATCH_BYTES = 4 * 1024 * 1024
 LONGEST_LINE = 8 * 1024 * 1024  # a payload may have 1 MiB, and JSON may take six bytes for each of them

@@ -3,11 +3,7 @@
 from __future__ import annotations
 
 import os
-import signal
-import sys
 import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -16,10 +12,11 @@ import typer
 from pyadeq import Grant
 from pyadeq.errors import AdeqError, ConfigError, DeadlockError, LockUnavailable, RateLimited, WaitTimeout
 from pyadeq.ext.cli import tickets
-from pyadeq.ext.cli.arguments import Domain, Resource, time_option
+from pyadeq.ext.cli.arguments import STDIN, Domain, Resource, time_option
 from pyadeq.ext.cli.child import run_command
 from pyadeq.ext.cli.common import DEFAULT_URL, Format, Output, Url, connected, iso, print_json
-from pyadeq.ext.cli.tickets import STDIN, TicketFile
+from pyadeq.ext.cli.ending import ended_in_order
+from pyadeq.ext.cli.tickets import TicketFile
 from pyadeq.ids import default_worker_name
 from pyadeq.models.lock import LockMode
 
@@ -59,25 +56,16 @@ def run(
     ADEQ_LOCK_FENCE: systems that it writes to can refuse lower ones.
     """
     lost = threading.Event()
-    with _ended_in_order(), connected(url) as adeq:
+    with ended_in_order() as ending, connected(url) as adeq:
         wanted = _wanted(shared, permits, ttl, owner, purpose)
         try:
             with adeq.locks(domain).acquire(resource, wait=wait, on_lost=lambda _: lost.set(), **wanted) as grant:
                 status = run_command(command, _environment(domain, grant), lost, kill_after)
+                ending.at_once = False  # the command has ended: only the release is left
         except (WaitTimeout, DeadlockError, LockUnavailable, RateLimited) as error:
             typer.echo(f"adeq: {error}", err=True)
             status = conflict_exit_code
     raise typer.Exit(status)
-
-
-@contextmanager
-def _ended_in_order() -> Iterator[None]:
-    """Leave the line of waiters also if SIGTERM ends us."""
-    before = signal.signal(signal.SIGTERM, lambda number, _: sys.exit(128 + number))
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGTERM, before)
 
 
 def _environment(domain: str, grant: Grant) -> dict[str, str]:
@@ -104,7 +92,7 @@ def acquire(
 
     adeq lock run does all three, and is better where one command is enough. Exits with 1 if the lock is not free.
     """
-    with _ended_in_order(), connected(url) as adeq:
+    with ended_in_order(), connected(url) as adeq:
         grant = adeq.locks(domain).take(resource, wait=wait, **_wanted(shared, permits, ttl, owner, purpose))
         made = {
             "domain": domain,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import json
 from pathlib import Path
+from time import monotonic
 from typing import Annotated, Any
 
 import typer
@@ -12,14 +13,17 @@ import typer
 from pyadeq import Lease
 from pyadeq.errors import AdeqError, ConfigError, PayloadError
 from pyadeq.ext.cli import tickets
-from pyadeq.ext.cli.arguments import QueueName, time_option
-from pyadeq.ext.cli.common import DEFAULT_URL, Format, Output, Url, connected, iso, print_json
+from pyadeq.ext.cli.arguments import MOST_CONTENT, STDIN, QueueName, content_of_file, time_option
+from pyadeq.ext.cli.common import DEFAULT_URL, PLACE, Format, Output, Url, connected, iso, print_json
+from pyadeq.ext.cli.ending import ended_in_order
 from pyadeq.ext.cli.resolve import existing_queue, parts, queue_or_new
-from pyadeq.ext.cli.tickets import STDIN, TicketFile
+from pyadeq.ext.cli.tickets import TicketFile
 from pyadeq.ids import default_worker_name
 
 FIELDS = ("queue", "id", "token")
 ABOUT = ("kind", "user", "parent", "timeout")
+MOST_RESULT = 1024 * 1024  # bytes that queue.ack.v1 accepts; a codec may make more of them fit
+LOOK = 1.0  # seconds for which a signal that ends `claim` may be put off
 
 
 def claim(
@@ -41,18 +45,30 @@ def claim(
     --exec does all this by itself. Exits with 1 if there is no task.
     """
     worker = default_worker_name()
-    with connected(url) as adeq:
+    until = monotonic() + wait
+    with ended_in_order(at_once=False) as ending, connected(url) as adeq:
         found = queue_or_new(adeq, queue)
-        leases = found.claim(worker, 1, wait, lanes=lane or ["any"], lease=lease)
-        for part in parts(found):
-            part.workers.deregister(worker)  # nobody has to wait for it: its lease stays
-        if not leases:
-            raise AdeqError(f"queue: {queue!r} has no task that can start now")
+        while True:  # until the time is up
+            left = max(until - monotonic(), 0)
+            leases = found.claim(worker, 1, min(left, LOOK), lanes=lane or ["any"], lease=lease)
+            if leases or ending.asked or left <= LOOK:
+                break
+        given = False
         try:
-            tickets.give(_ticket(queue, leases[0]), ticket, output)
-        except BaseException:
-            found.release(leases[0])
-            raise
+            for part in parts(found):
+                part.workers.deregister(worker)  # nobody has to wait for it: its lease stays
+            if leases and not ending.asked:
+                ending.at_once = True  # the reader of a pipe may be slow
+                tickets.give(_ticket(queue, leases[0]), ticket, output)
+                given = True
+        finally:
+            ending.at_once = False
+            if leases and not given:
+                found.release(leases[0])
+    if ending.asked and not given:
+        ending.leave()
+    if not leases:
+        raise AdeqError(f"queue: {queue!r} has no task that can start now")
 
 
 def _ticket(queue: str, lease: Lease) -> dict[str, Any]:
@@ -90,7 +106,10 @@ def ack(
     if result_file == STDIN == ticket:
         raise ConfigError("--result-file: the ticket comes from standard input; give --ticket PATH")
     held = tickets.read(ticket, *FIELDS)
-    data = _json(result) if result_file is None else _content(result_file)
+    if result_file is None:
+        data = _json(result)
+    else:
+        data = content_of_file("--result-file", result_file, MOST_CONTENT if PLACE.codec else MOST_RESULT)
     with connected(url) as adeq:
         status: str = existing_queue(adeq, held["queue"]).ack(_held(held), data)
     _answer(held, "completed" if status == "already" else status, None, output)
@@ -161,13 +180,6 @@ def _json(text: str | None) -> Any:
         return None if text is None else json.loads(text)
     except ValueError as error:
         raise ConfigError(f"--result: it is not JSON ({error}); send it as it is with --result-file") from None
-
-
-def _content(path: Path) -> bytes:
-    try:
-        return typer.get_binary_stream("stdin").read() if path == STDIN else path.read_bytes()
-    except OSError as error:
-        raise ConfigError(f"--result-file: {str(path)!r} cannot be read: {error.strerror}") from None
 
 
 VERBS = (claim, ack, fail, release, heartbeat)

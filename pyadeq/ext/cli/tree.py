@@ -90,7 +90,7 @@ def reader() -> Iterator[None]:
 
 def close_output() -> None:
     """Write what is left. Python would complain at exit about a reader that went away."""
-    for stream in (sys.stdout, sys.stderr):
+    for stream in filter(None, (sys.stdout, sys.stderr)):  # None: it was closed when the command began
         try:
             stream.flush()
         except BrokenPipeError:
