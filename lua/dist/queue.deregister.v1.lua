@@ -187,13 +187,18 @@ local function open(clock) local config = KEYS[1]
   return { exists = row[1], now = now, now_text = now_text, settings_events_max = tonumber(row[3] or 100000), settings_finished_max = tonumber(row[4] or 100000), settings_fair = tonumber(row[5] or 0), settings_mode = row[6], settings_limits = tonumber(row[7] or 0), settings_fair_top = tonumber(row[8] or 0), counts = {}, ended = 0, work = 300, told = 0, next_ms = false, limit = row[7] and {}, steps = 100 }
 end
 
--- retire_worker(name): remove the current incarnation of a worker name. The last eight incarnations are remembered for
--- 2 minutes, so that a late repeated `register` of one of them is not accepted as new.
-local function retire_worker(name) local worker_hash = KEYS[19]
-  local row = redis.call('HMGET', worker_hash .. name, 'incarnation', 'replaced')
-  local replaced = string.match((row[1] or '') .. ' ' .. (row[2] or ''), '^ ?(' .. string.rep('%S* ?', 8) .. ')')
+-- retire_worker(name, killed): remove the current incarnation of a worker name. The last eight incarnations are remembered
+-- for 2 minutes, so that a late repeated `register` of one of them is not accepted as new. If it was killed, as far as is
+-- known, its successor gets a request that it has not heard. A restart is then `run`: the successor has started anew.
+local function retire_worker(name, killed) local worker_hash = KEYS[19]
+  local row = redis.call('HMGET', worker_hash .. name, 'incarnation', 'replaced', 'heard', 'mode', 'wanted')
+  local kept = { 'replaced', string.match((row[1] or '') .. ' ' .. (row[2] or ''), '^ ?(' .. string.rep('%S* ?', 8) .. ')') }
+  if killed and row[3] == '0' then
+    kept[3], kept[4], kept[5], kept[6] = 'heard', '0', 'mode', row[4] == 'restart' and 'run' or row[4] or 'run'
+    if row[5] then kept[7], kept[8] = 'wanted', row[5] end
+  end
   redis.call('DEL', worker_hash .. name)
-  redis.call('HSET', worker_hash .. name, 'replaced', replaced)
+  redis.call('HSET', worker_hash .. name, unpack(kept))  -- at most 8: four fields
   redis.call('PEXPIRE', worker_hash .. name, 120000)
 end
 
@@ -1101,6 +1106,6 @@ end
 if row[1] ~= incarnation then return { 'stale' } end
 
 redis.call('ZREM', workers, worker)
-retire_worker(worker)
+retire_worker(worker, false)
 emit(ctx, 'worker.deregistered', worker, 'reason=' .. reason)
 return { 'deregistered', ctx.now }

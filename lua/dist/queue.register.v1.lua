@@ -2,7 +2,8 @@
 -- generated from lua/queue/register.v1.lua by lua/bundle.py; do not edit
 -- queue.register.v1: register a worker under a new incarnation of its name. The newest incarnation owns the name. From
 -- then on, calls of an older incarnation return `stale`, and so does a late repetition of its registration. A worker
--- that waits under the name is notified, so that it learns this.
+-- that waits under the name is notified, so that it learns this. A request that the older incarnation has not heard is in
+-- force for the newest one, which sends `heartbeat` before its first claim to get it.
 --
 -- KEYS   config      hash        {base}:config
 -- KEYS   workers     zset        {base}:workers
@@ -237,13 +238,18 @@ local function push_control(ctx, name) local control = KEYS[4]
   redis.call('PEXPIRE', control .. name, 60000)
 end
 
--- retire_worker(name): remove the current incarnation of a worker name. The last eight incarnations are remembered for
--- 2 minutes, so that a late repeated `register` of one of them is not accepted as new.
-local function retire_worker(name) local worker_hash = KEYS[3]
-  local row = redis.call('HMGET', worker_hash .. name, 'incarnation', 'replaced')
-  local replaced = string.match((row[1] or '') .. ' ' .. (row[2] or ''), '^ ?(' .. string.rep('%S* ?', 8) .. ')')
+-- retire_worker(name, killed): remove the current incarnation of a worker name. The last eight incarnations are remembered
+-- for 2 minutes, so that a late repeated `register` of one of them is not accepted as new. If it was killed, as far as is
+-- known, its successor gets a request that it has not heard. A restart is then `run`: the successor has started anew.
+local function retire_worker(name, killed) local worker_hash = KEYS[3]
+  local row = redis.call('HMGET', worker_hash .. name, 'incarnation', 'replaced', 'heard', 'mode', 'wanted')
+  local kept = { 'replaced', string.match((row[1] or '') .. ' ' .. (row[2] or ''), '^ ?(' .. string.rep('%S* ?', 8) .. ')') }
+  if killed and row[3] == '0' then
+    kept[3], kept[4], kept[5], kept[6] = 'heard', '0', 'mode', row[4] == 'restart' and 'run' or row[4] or 'run'
+    if row[5] then kept[7], kept[8] = 'wanted', row[5] end
+  end
   redis.call('DEL', worker_hash .. name)
-  redis.call('HSET', worker_hash .. name, 'replaced', replaced)
+  redis.call('HSET', worker_hash .. name, unpack(kept))  -- at most 8: four fields
   redis.call('PEXPIRE', worker_hash .. name, 120000)
 end
 
@@ -256,7 +262,7 @@ if string.find(' ' .. (row[2] or '') .. ' ', ' ' .. incarnation .. ' ', 1, true)
 
 redis.call('ZADD', workers, ctx.now_text, worker)
 if row[1] ~= incarnation then
-  retire_worker(worker)
+  retire_worker(worker, true)
   redis.call('HSET', worker_hash .. worker, 'incarnation', incarnation, 'registered_ms', ctx.now_text,
     unpack(about_pairs[1] or {}))  -- at most 16: two for each pair
   redis.call('PERSIST', worker_hash .. worker)

@@ -2,8 +2,8 @@
 -- generated from lua/queue/steer.v1.lua by lua/bundle.py; do not edit
 -- queue.steer.v1: send a request to live workers: to claim tasks or to be quiet, to stop, to restart, or to run another
 -- number of tasks at a time (0: unchanged). Each worker is notified at once, and gets it with its next heartbeat. The
--- request stays in force until it is changed or the worker registers again. If the same call is sent again, it changes
--- nothing and returns the same answer.
+-- request stays in force until it is changed, or until the worker has heard it and registers again. If the same call is
+-- sent again, it changes nothing and returns the same answer.
 --
 -- KEYS   config      hash        {base}:config
 -- KEYS   workers     zset        {base}:workers

@@ -36,6 +36,6 @@ end
 if row[1] ~= incarnation then return { 'stale' } end
 
 redis.call('ZREM', workers, worker)
-retire_worker(worker)
+retire_worker(worker, false)
 emit(ctx, 'worker.deregistered', worker, 'reason=' .. reason)
 return { 'deregistered', ctx.now }

@@ -1,6 +1,7 @@
 -- queue.register.v1: register a worker under a new incarnation of its name. The newest incarnation owns the name. From
 -- then on, calls of an older incarnation return `stale`, and so does a late repetition of its registration. A worker
--- that waits under the name is notified, so that it learns this.
+-- that waits under the name is notified, so that it learns this. A request that the older incarnation has not heard is in
+-- force for the newest one, which sends `heartbeat` before its first claim to get it.
 --
 -- ARGV   worker    id
 -- ARGV   incarnation name
@@ -33,7 +34,7 @@ if string.find(' ' .. (row[2] or '') .. ' ', ' ' .. incarnation .. ' ', 1, true)
 
 redis.call('ZADD', workers, ctx.now_text, worker)
 if row[1] ~= incarnation then
-  retire_worker(worker)
+  retire_worker(worker, true)
   redis.call('HSET', worker_hash .. worker, 'incarnation', incarnation, 'registered_ms', ctx.now_text,
     unpack(about_pairs[1] or {}))  -- at most 16: two for each pair
   redis.call('PERSIST', worker_hash .. worker)

@@ -322,6 +322,7 @@ class Worker:
         try:
             await self._renewal.start()
             await self._outage.bear(self._register)
+            await self._ask_first()
             self._listener.start()
             self._scheduler.start()
             self._publishing.start()
@@ -357,6 +358,11 @@ class Worker:
             capabilities=self.capabilities,
             lanes=self.lanes,
         )
+
+    async def _ask_first(self) -> None:
+        """Hear, before the first claim, what a killed worker of this name was asked: its tasks may have killed it."""
+        heard = await self._outage.bear(partial(self._queue.beat, [], worker=self.name, busy=0))
+        self._hear(Heard([], heard.mode, heard.capacity))
 
     async def _leave(self) -> None:
         """Settle ended tasks, return the held ones, and deregister."""

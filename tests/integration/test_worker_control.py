@@ -238,6 +238,18 @@ async def test_a_worker_runs_as_many_at_a_time_as_is_wanted(queue: Queue) -> Non
         worker.resize(0)
 
 
+async def test_what_a_killed_worker_was_asked_is_heard_before_the_first_claim(queue: Queue) -> None:
+    """Its tasks may kill each worker before the first heartbeat."""
+    await queue.enqueue(id="deadly")
+    await queue.register("w")  # and is killed
+    assert await queue.steer(["w"], mode="stop") == ["w"]
+    worker = Worker(queue, forever, name="w")
+    await asyncio.wait_for(worker.run(), DEADLINE)
+    task = await queue.get("deadly")
+    assert task is not None
+    assert (worker.health().mode, task.state, task.deliveries, await queue.worker("w")) == ("stop", "ready", 0, None)
+
+
 async def test_what_was_wanted_while_the_connection_was_lost_is_heard_after_it(
     queue: Queue, client: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:

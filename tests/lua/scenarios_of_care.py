@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from pyadeq._core.queue.items import Failure
 from pyadeq.models import Backoff, Task
 from tests.lua.scenario import TIES, AnyCall, acks, scenario, scenarios, sent
@@ -454,6 +456,20 @@ scenarios(
 def register_replacing(bench: Workbench, _: int) -> AnyCall:
     bench.worker(incarnation="before")
     return bench.calls.register("w", "i")
+
+
+def unheard(bench: Workbench, mode: Any, capacity: int = 0) -> AnyCall:
+    """A successor of a worker that was killed before it heard a request."""
+    bench.worker(incarnation="before")
+    bench.real(bench.calls.steer(["w"], mode, capacity))
+    return bench.calls.register("w", "i")
+
+
+scenarios(
+    register_after_unheard_quiet=lambda bench: unheard(bench, "quiet", 3),
+    register_after_unheard_restart=lambda bench: unheard(bench, "restart"),
+    register_after_unheard_capacity=lambda bench: unheard(bench, "keep", 3),
+)
 
 
 @scenario(0)

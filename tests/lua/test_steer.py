@@ -109,7 +109,7 @@ def test_each_worker_has_its_own_answer_and_nobody_is_made_up(bench: Workbench) 
     assert beat(bench, "nobody") == Heartbeat(mode="run", capacity=0, renewals=[])
 
 
-def test_what_was_wanted_ends_with_the_incarnation(bench: Workbench) -> None:
+def test_what_was_heard_ends_with_the_incarnation(bench: Workbench) -> None:
     register(bench)
     steer(bench, mode="quiet", capacity=3)
     register(bench)  # the same: a late registration
@@ -117,6 +117,37 @@ def test_what_was_wanted_ends_with_the_incarnation(bench: Workbench) -> None:
     register(bench, incarnation="new")
     assert beat(bench) == Heartbeat(mode="run", capacity=0, renewals=[])
     assert control(bench) == 1  # for the one that is replaced
+
+
+@pytest.mark.parametrize("lost", [False, True])
+@pytest.mark.parametrize(("mode", "capacity"), [("quiet", 3), ("stop", 0), ("restart", 0), ("restart", 3), ("keep", 3)])
+def test_what_a_killed_worker_has_not_heard_is_for_its_successor(
+    bench: Workbench, mode: Any, capacity: int, lost: bool
+) -> None:
+    register(bench)
+    steer(bench, mode=mode, capacity=capacity)
+    for incarnation in ("second", "third"):  # the second is killed before it asks
+        if lost:
+            bench.pass_time(30_000)
+            bench.real(bench.calls.reap())
+            assert (shown(bench), steer(bench, mode="run")) == (None, ["not_found"])
+        register(bench, incarnation=incarnation, pid=7)
+        worker = shown(bench)
+        assert worker
+        told = {"restart": "run", "keep": "run"}.get(mode, mode)
+        assert (worker.mode, worker.wanted, worker.heard, worker.pid) == (told, capacity or None, False, 7)
+    assert beat(bench) == Heartbeat(mode=told, capacity=capacity, renewals=[])
+    register(bench, incarnation="fourth")
+    assert beat(bench) == Heartbeat(mode="run", capacity=0, renewals=[])
+    check_queue(bench)
+
+
+def test_a_worker_that_ends_by_itself_leaves_no_request(bench: Workbench) -> None:
+    register(bench)
+    steer(bench, mode="stop")
+    bench.run(bench.calls.deregister("w", "i"))
+    register(bench, incarnation="new")
+    assert beat(bench).mode == "run"
 
 
 def test_a_worker_that_comes_anew_where_nobody_was_is_told_nothing(bench: Workbench) -> None:

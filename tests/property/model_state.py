@@ -31,6 +31,7 @@ class State:
         self.workers: dict[str, Worker] = {}
         self.replies: dict[str, Reply] = {}
         self.control: set[str] = set()  # workers with a token that has them ask
+        self.unheard: dict[str, Worker] = {}  # what a killed worker was asked, for its successor
         self.ended: set[tuple[str, str]] = set()  # workers' incarnations that were replaced, lost or stopped
         self.wake: set[str] = set()  # lanes with a wake-up token
         self.perhaps: set[str] = set()  # those of them whose token may be gone

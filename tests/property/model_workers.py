@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 
 from tests.property.model_once import Once
 from tests.property.records import Answer, Worker
@@ -19,7 +20,8 @@ class Workers(Once):
             if known:
                 self.ended.add((worker, known.incarnation))
                 self.control.add(worker)
-            self.workers[worker] = Worker(incarnation, self.now)
+                self._bequeath(worker, known)
+            self.workers[worker] = replace(self.unheard.pop(worker, Worker()), incarnation=incarnation, seen=self.now)
             self.events.append(("worker.registered", worker, self.now))
         return "registered"
 
@@ -60,8 +62,15 @@ class Workers(Once):
 
     def _forget_silent(self) -> None:
         for name in self.silent():
+            self._bequeath(name, self.workers[name])
             self._forget(name, "worker.lost")
             self.counts["workers_lost"] += 1
+
+    def _bequeath(self, name: str, worker: Worker) -> None:
+        """What a killed worker has not heard is for its successor; to start anew is done by then."""
+        if not worker.heard:
+            mode = "run" if worker.mode == "restart" else worker.mode
+            self.unheard[name] = Worker(mode=mode, wanted=worker.wanted, heard=False)
 
     def _forget(self, name: str, event: str) -> None:
         self.ended.add((name, self.workers.pop(name).incarnation))

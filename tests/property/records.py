@@ -193,8 +193,8 @@ class Reply:
 
 @dataclass
 class Worker:
-    incarnation: str
-    seen: int
+    incarnation: str = ""
+    seen: int = 0
     mode: str = "run"  # what is wanted of it
     wanted: int | None = None  # tasks at a time
     heard: bool = True

@@ -66,7 +66,9 @@ async def test_steered_workers_are_called_and_hear_what_is_wanted(queue: Queue) 
     assert (heard.mode, heard.capacity) == ("run", 7)
     await queue.steer(["a"], mode="stop")
     await queue.register("a")
-    assert (await queue.beat([], worker="a")).mode == "run", "that was wanted of the one before"
+    assert (await queue.beat([], worker="a")).mode == "stop", "the one before has not heard it"
+    await queue.register("a")
+    assert (await queue.beat([], worker="a")).mode == "run", "the one before has heard it"
     for nobody in ({}, {"workers": ["a"], "everybody": True}):
         with pytest.raises(BadArgument, match="one of these"):
             await queue.steer(mode="run", **nobody)  # type: ignore[arg-type]

@@ -7,7 +7,7 @@ local function sweep_workers(ctx)
   ctx.work = ctx.work - 6 * #gone
   for _, name in ipairs(gone) do
     redis.call('ZREM', workers, name)
-    retire_worker(name)
+    retire_worker(name, true)
     emit(ctx, 'worker.lost', name, '')
   end
   if #gone > 0 then add_count(ctx, 'workers_lost', #gone) end
