@@ -7,6 +7,7 @@ import contextlib
 import logging
 import math
 import random
+from collections.abc import Callable
 
 from pyadeq._worker.queue import WorkerQueue
 from pyadeq.errors import AdeqError, QueueDraining
@@ -14,16 +15,22 @@ from pyadeq.models.queue import Claimed
 
 # Seconds after which a worker that claims nothing looks for schedules that are new.
 LOOK_AGAIN = 10.0
+# Seconds by which the answer of a claim that waits for work may come after that: it says the same.
+LATE = 1.0
 # Seconds between two looks where the first could not fire what is due.
 PATIENCE = (1.0, 3.0)
 log = logging.getLogger("pyadeq.worker")
 
 
 class Scheduler:
-    """Fires due schedules while it runs. It gets the due times from claims and from its own calls."""
+    """Fires due schedules while it runs. It gets the due times from claims and from its own calls.
 
-    def __init__(self, queue: WorkerQueue) -> None:
+    claims: whether a claim waits for work.
+    """
+
+    def __init__(self, queue: WorkerQueue, claims: Callable[[], bool]) -> None:
         self._queue = queue
+        self._claims = claims
         self._at = math.inf  # on the loop's clock
         self._heard = 0.0
         self._changed = asyncio.Event()
@@ -56,7 +63,8 @@ class Scheduler:
         loop = asyncio.get_running_loop()
         while True:
             self._changed.clear()
-            left = min(self._at, self._heard + LOOK_AGAIN) - loop.time()
+            look_at = self._heard + LOOK_AGAIN + (LATE if self._claims() else 0.0)
+            left = min(self._at, look_at) - loop.time()
             if left > 0:
                 with contextlib.suppress(TimeoutError):  # `wait_for` of Python 3.11 may lose a cancellation
                     async with asyncio.timeout(left):

@@ -165,7 +165,7 @@ class Worker:
         self._listener = Listener(
             asked, self.name, claim=self._claim, woken=self._go_on, asked=self._ask, broken=self._break
         )
-        self._scheduler = Scheduler(asked)
+        self._scheduler = Scheduler(asked, lambda: self._listener.awaits_work)
         self._publishing = Publishing(asked, handler if isinstance(handler, Tasks) else None)
         self._watched = Watched(self._longest_block, self._runs.lease_of)
         claims = Claims(self.name, self.lanes, lane_first, self._lease)

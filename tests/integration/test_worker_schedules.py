@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 import pyadeq
-from pyadeq._worker import scheduling
-from pyadeq.asyncio import Adeq, At, Every, Lease, Queue, Schedule, Task, Tasks
+from pyadeq._worker import listener, scheduling
+from pyadeq.asyncio import Adeq, At, Every, Lease, Queue, Schedule, Schedules, Task, Tasks, Worker
 from pyadeq.embedded import EmbeddedServer
 from tests.integration.conftest import Clock
 from tests.integration.running import adeq, queue, registered
@@ -105,6 +105,25 @@ async def test_while_all_its_slots_are_busy(queue: Queue) -> None:
 async def _all_ended(queue: Queue) -> bool:
     stats = await queue.stats()
     return not stats.pending and not stats.running
+
+
+async def test_an_idle_worker_does_not_ask_what_its_claims_say(queue: Queue, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(scheduling, "LOOK_AGAIN", 0.1)
+    monkeypatch.setattr(listener, "LONGEST_BLOCK", 0.2)
+    fire_due, looks = Schedules.fire_due, []
+
+    async def looking(schedules: Schedules) -> Any:
+        looks.append(schedules)
+        return await fire_due(schedules)
+
+    monkeypatch.setattr(Schedules, "fire_due", looking)
+    async with registered(queue, echo) as worker:
+        await eventually(lambda: _has_claimed(worker, 6))
+    assert len(looks) <= 2  # one is made at the start
+
+
+async def _has_claimed(worker: Worker, number: int) -> bool:
+    return worker._listener.wakings >= number
 
 
 async def test_one_that_is_put_while_all_its_slots_are_busy(queue: Queue, monkeypatch: pytest.MonkeyPatch) -> None:
