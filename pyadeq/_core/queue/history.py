@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
+from functools import partial
 from itertools import pairwise
 from typing import Any
 
@@ -12,6 +13,7 @@ from pyadeq.models.queue import HistoryPoint
 EVENTS = ("enqueued", "claimed", "completed", "retried", "dead", "cancelled", "stalled")
 SUMS = {"waited": "wait_ms_sum", "ran": "run_ms_sum"}
 STATES = ("ready", "delayed", "blocked", "running", "buried", "workers")
+MINUTE = 60
 Snapshot = tuple[float, Mapping[str, int]]
 """When it was taken, and its numbers."""
 
@@ -38,11 +40,17 @@ def points(snapshots: Sequence[Snapshot], step: float) -> list[HistoryPoint]:
 
 
 def together(parts: Iterable[Sequence[HistoryPoint]]) -> list[HistoryPoint]:
-    """The history of a queue in partitions. A partition without a snapshot in a step counts with its last states."""
+    """The history of a queue in partitions. A partition without a snapshot in a step counts with its last states.
+
+    A newest minute is left out while partitions that have the one before lack it: its rates would be too low.
+    """
     histories = [{point.at: point for point in part} for part in parts]
     last: list[HistoryPoint | None] = [None] * len(histories)
     found: list[HistoryPoint] = []
-    for at in sorted({at for history in histories for at in history}):
+    steps = sorted({at for history in histories for at in history})
+    if len(steps) > 1 and steps[-1] - steps[-2] <= MINUTE and any(map(partial(_lags, steps), histories)):
+        steps.pop()
+    for at in steps:
         now = [history.get(at) for history in histories]
         last = [new or old for new, old in zip(now, last, strict=True)]
         events = [point for point in now if point]
@@ -52,6 +60,10 @@ def together(parts: Iterable[Sequence[HistoryPoint]]) -> list[HistoryPoint]:
         fields["workers"] = max(point.workers for point in states)  # a worker is known in each
         found.append(HistoryPoint(at=at, seconds=max(point.seconds for point in events), **fields))
     return found
+
+
+def _lags(steps: Sequence[float], history: Mapping[float, HistoryPoint]) -> bool:
+    return steps[-2] in history and steps[-1] not in history
 
 
 def _joined(first: HistoryPoint, second: HistoryPoint) -> HistoryPoint:

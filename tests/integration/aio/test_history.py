@@ -69,10 +69,11 @@ async def test_partitions_are_added_up(adeq: Adeq, clock: Clock) -> None:
     await queue.snapshot()
     (point,) = await queue.history()
     assert (point.enqueued, point.ready, point.seconds) == (20, 20, 60)
-    clock.tick(60)
     first, *_ = [queue.part(part.tag) for part in await queue.partitions()]
-    await first.snapshot()
-    assert [point.ready for point in await queue.history()] == [20, 20]
+    for _ in range(2):
+        clock.tick(60)
+        await first.snapshot()
+    assert [point.ready for point in await queue.history()] == [20, 20, 20]
 
 
 async def test_marks(url: str, base_name: str) -> None:
@@ -87,3 +88,18 @@ async def test_marks(url: str, base_name: str) -> None:
         for text in ("", "x" * 201):
             with pytest.raises(BadArgument, match="allowed: 1 to 200"):
                 await adeq.mark(text)
+
+
+async def test_a_minute_of_partitions_is_left_out_until_all_have_it(adeq: Adeq, clock: Clock) -> None:
+    queue = adeq.partitioned("jobs")
+    await queue.configure(clock="test")
+    parts = [queue.part(one.tag) for one in await queue.repartition(2) if one.current]
+    for _ in range(3):
+        for part in parts:
+            await part.snapshot()
+        clock.tick(60)
+    await parts[0].snapshot()
+    ends = [point.at for point in await queue.history()]
+    assert ends == [point.at for point in await parts[1].history()]
+    await parts[1].snapshot()
+    assert [point.at for point in await queue.history()] == [point.at for point in await parts[0].history()]

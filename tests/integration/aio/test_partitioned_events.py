@@ -81,6 +81,7 @@ async def test_numbers_of_a_group_are_the_sums_of_its_partitions(queue: Partitio
 async def test_a_new_partition_is_read_from_its_beginning(queue: PartitionedQueue, adeq: Adeq, url: str) -> None:
     await queue.events.register("audit")
     await queue.events.register("late", start="now")
+    await queue.events.configure(keep=86400)
     async with other_client(adeq, url) as other:
         elsewhere = other.partitioned(queue.name)
         await elsewhere.repartition(8)
@@ -91,6 +92,7 @@ async def test_a_new_partition_is_read_from_its_beginning(queue: PartitionedQueu
     for group in ("audit", "late"):
         assert sorted(tasks(await read_all(queue, group))) == sorted(ids)
         assert len((await of(queue, group)).partitions) == 9
+    assert {(await queue.events.part(one.tag).configure())["keep"] for one in await queue.partitions()} == {86400}
 
 
 async def test_a_group_that_a_partition_lacks_comes_with_the_next_read(queue: PartitionedQueue) -> None:

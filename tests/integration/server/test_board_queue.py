@@ -110,3 +110,38 @@ async def test_settings_are_changed_only_as_the_page_has_shown_them(adeq: Adeq, 
     assert (await queue.settings()).lease == 30
     assert 'value="30.0"' in (await http.get(QUEUE)).text
     assert api not in (await asking("observer").get(QUEUE)).text
+
+
+async def test_partitions_and_readers_of_events(adeq: Adeq, asking: Ask) -> None:
+    queue = adeq.partitioned("mail")
+    tags = [one.tag for one in await queue.repartition(2) if one.current]
+    await queue.events.register("audit")
+    for number in range(20):
+        await queue.enqueue(1, id=f"t{number}", user="ann")
+    await queue.limits.set("user:ann", concurrency=5)
+    await queue.claim("w", 8)
+    ready = {tag: (await queue.part(tag).stats()).ready for tag in tags}
+    http = asking("operator", "events.operate")
+    page = (await http.get(QUEUE)).text
+    rows: dict[str, str] = {}
+    for tag, count in re.findall(r'<tr data-id="(\d-\d+|-)"><th scope="row">.*?</th><td class="n">(\d+)</td>', page):
+        rows[tag] = count
+    assert rows == {tags[0]: str(ready[tags[0]]), tags[1]: str(ready[tags[1]]), "-": "0"}
+    assert f'data-id="ready"><b>{sum(ready.values())}</b>' in page
+    lags = [int(lag) for lag in re.findall(r"<li>[^:]*: (\d+) to read", page)]
+    (group,) = (await queue.events.groups()).groups
+    assert len(lags) == 3
+    assert sum(lags) == group.lag
+    assert f'</th><td class="n">{group.lag}</td>' in page
+    assert "Drop…" not in (await asking("observer").get(QUEUE)).text
+    drop = re.search(r'action="(/do/v1/events[^"]+)"', page)
+    assert drop
+    refused = await asking("observer").post(drop[1], data={"_method": "DELETE", "_next": QUEUE})
+    assert refused.status_code == 403
+    await http.post(drop[1], data={"_method": "DELETE", "_next": QUEUE})
+    assert (await queue.events.groups()).groups == ()
+    limits = (await http.get("/limits", params={"queue": "mail"})).text
+    assert "Each of the 3 partitions counts its own tasks" in limits
+    full = [tag for tag in tags if (await queue.part(tag).limits.inspect("user:ann")).running >= 5]
+    assert (f"full in {len(full)}" in limits) == bool(full)
+    assert "one after the other" in (await http.get(f"{QUEUE}/tasks?state=ready")).text

@@ -70,10 +70,11 @@ def test_partitions_are_added_up(adeq: Adeq, clock: Clock) -> None:
     queue.snapshot()
     (point,) = queue.history()
     assert (point.enqueued, point.ready, point.seconds) == (20, 20, 60)
-    clock.tick(60)
     first, *_ = [queue.part(part.tag) for part in queue.partitions()]
-    first.snapshot()
-    assert [point.ready for point in queue.history()] == [20, 20]
+    for _ in range(2):
+        clock.tick(60)
+        first.snapshot()
+    assert [point.ready for point in queue.history()] == [20, 20, 20]
 
 
 def test_marks(url: str, base_name: str) -> None:
@@ -88,3 +89,18 @@ def test_marks(url: str, base_name: str) -> None:
         for text in ("", "x" * 201):
             with pytest.raises(BadArgument, match="allowed: 1 to 200"):
                 adeq.mark(text)
+
+
+def test_a_minute_of_partitions_is_left_out_until_all_have_it(adeq: Adeq, clock: Clock) -> None:
+    queue = adeq.partitioned("jobs")
+    queue.configure(clock="test")
+    parts = [queue.part(one.tag) for one in queue.repartition(2) if one.current]
+    for _ in range(3):
+        for part in parts:
+            part.snapshot()
+        clock.tick(60)
+    parts[0].snapshot()
+    ends = [point.at for point in queue.history()]
+    assert ends == [point.at for point in parts[1].history()]
+    parts[1].snapshot()
+    assert [point.at for point in queue.history()] == [point.at for point in parts[0].history()]

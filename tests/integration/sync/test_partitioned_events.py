@@ -82,6 +82,7 @@ def test_numbers_of_a_group_are_the_sums_of_its_partitions(queue: PartitionedQue
 def test_a_new_partition_is_read_from_its_beginning(queue: PartitionedQueue, adeq: Adeq, url: str) -> None:
     queue.events.register("audit")
     queue.events.register("late", start="now")
+    queue.events.configure(keep=86400)
     with other_client(adeq, url) as other:
         elsewhere = other.partitioned(queue.name)
         elsewhere.repartition(8)
@@ -92,6 +93,7 @@ def test_a_new_partition_is_read_from_its_beginning(queue: PartitionedQueue, ade
     for group in ("audit", "late"):
         assert sorted(tasks(read_all(queue, group))) == sorted(ids)
         assert len((of(queue, group)).partitions) == 9
+    assert {(queue.events.part(one.tag).configure())["keep"] for one in queue.partitions()} == {86400}
 
 
 def test_a_group_that_a_partition_lacks_comes_with_the_next_read(queue: PartitionedQueue) -> None:

@@ -6,7 +6,7 @@ from typing import Annotated, Final, NamedTuple
 
 from fastapi import Query, Request, Response
 
-from pyadeq.asyncio import Limit, LimitUse, TaskView
+from pyadeq.asyncio import Limit, LimitUse, Queue, TaskView
 from pyadeq.ext.server.board.page import pages, render
 from pyadeq.ext.server.board.per_queue import Chosen, Page, first_tasks, of_queues, parts_of
 from pyadeq.ext.server.gate import Access
@@ -25,10 +25,14 @@ router = pages()
 
 
 class Row(NamedTuple):
-    """A limit, and its use. None for one that applies to each key of a kind: each is counted by itself."""
+    """A limit, and its use. None for one that applies to each key of a kind: each is counted by itself.
+
+    full: the partitions in which no more tasks may run.
+    """
 
     limit: Limit
     use: LimitUse | None
+    full: int
 
     @property
     def pace(self) -> tuple[object, object]:
@@ -44,13 +48,17 @@ class Row(NamedTuple):
 
 
 class Rules(NamedTuple):
-    """The limits and weights of a queue. limits, users: how many there are. fair: whether the weights apply."""
+    """The limits and weights of a queue. limits, users: how many there are. fair: whether the weights apply.
+
+    partitions: of the queue; each has the limits for its own tasks.
+    """
 
     rows: list[Row]
     limits: int
     weights: dict[str, float]
     users: int
     fair: bool
+    partitions: int
 
 
 class Use(NamedTuple):
@@ -60,6 +68,7 @@ class Use(NamedTuple):
     now: float
     running: list[TaskView]
     waiting: list[TaskView]
+    partitions: int
 
 
 @router.get("/limits")
@@ -82,22 +91,29 @@ async def limits(
 async def _rules(access: Access) -> Rules:
     limits, weights = await access.found.limits.list(), await access.found.shares.all()
     shown = limits[:MOST]
-    uses = await _uses(access, [limit.key for limit in shown if not limit.key.endswith(EACH)])
+    of_parts = await parts_of(access.found)
+    uses = await _uses(access, of_parts, [limit.key for limit in shown if not limit.key.endswith(EACH)])
     return Rules(
-        [Row(limit, uses.get(limit.key)) for limit in shown],
+        [uses.get(limit.key) or Row(limit, None, 0) for limit in shown],
         len(limits),
         dict(list(weights.items())[:MOST]),
         len(weights),
         (await access.found.settings()).fair,
+        len(of_parts),
     )
 
 
-async def _uses(access: Access, keys: list[str]) -> dict[str, LimitUse]:
-    """The use of some keys, in all partitions of the queue together."""
+async def _uses(access: Access, parts: list[Queue], keys: list[str]) -> dict[str, Row]:
+    """The use of some keys that have a limit, in all partitions of the queue together."""
     if not keys:
         return {}
-    by_part = [(await access.adeq.send(part.calls.limits(keys)))[2] for part in await parts_of(access.found)]
-    return {of_part[0].key: LimitUse.in_all(of_part) for of_part in zip(*by_part, strict=True)}
+    by_part = [(await access.adeq.send(part.calls.limits(keys)))[2] for part in parts]
+    together = [(LimitUse.in_all(of_part), sum(map(_is_full, of_part))) for of_part in zip(*by_part, strict=True)]
+    return {use.key: Row(use.limit, use, full) for use, full in together if use.limit}
+
+
+def _is_full(use: LimitUse) -> bool:
+    return use.limit is not None and use.limit.concurrency is not None and use.running >= use.limit.concurrency
 
 
 async def _use(access: Access, key: str) -> Use:
@@ -108,6 +124,7 @@ async def _use(access: Access, key: str) -> Use:
         (await access.found.inspect.stats()).now,
         [task for task in running if _counts(task, key)],
         [task for task in blocked if task.limited_by == key],
+        len(await parts_of(access.found)),
     )
 
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-from typing import Annotated, Final, Literal, get_args
+from typing import Annotated, Final, Literal, NamedTuple, get_args
 
 from fastapi import Request, Response
 from markupsafe import Markup
 
-from pyadeq.asyncio import HistoryPoint, Mark, QueueOverview, Settings
+from pyadeq.asyncio import EventGroup, HistoryPoint, Mark, PartitionedQueue, QueueOverview, Settings
 from pyadeq.ext.server.board import charts
 from pyadeq.ext.server.board.dead import counted
 from pyadeq.ext.server.board.looks import Looks
@@ -31,8 +31,20 @@ ASKED_FOR: Final = 5.0
 """The same of the settings."""
 MOST_LANES: Final = 50
 MOST_MARKS: Final = 20
+MOST_PARTITIONS: Final = 64
+LATELY: Final = 180.0
+"""Seconds of the past of a partition in which its newest snapshot is looked for."""
 
 router = pages()
+
+
+class Part(NamedTuple):
+    """A partition. is_current: new tasks go there. rate: finished tasks in a second."""
+
+    tag: str
+    is_current: bool
+    now: QueueOverview
+    rate: float
 
 
 @router.get("/queues/{queue:adeq_segment}")
@@ -43,10 +55,12 @@ async def queue(
     looks: Looks = request.app.state.looks
     now = await looks.overview(access.found)
     words, seconds, _ = SPANS[past]
-    (points, marks, since), settings, groups = await asyncio.gather(
+    (points, marks, since), settings, groups, (partitions, others), readers = await asyncio.gather(
         _past(looks, access, past, now.now),
         looks.shared(("settings", access.name), ASKED_FOR, access.found.settings),
         _dead(looks, access, now),
+        looks.shared(("partitions", access.name), ASKED_FOR, lambda: _partitions(access.found)),
+        looks.shared(("readers", access.name), ASKED_FOR, lambda: _readers(access)),
     )
     label = f"In a second, the last {words}: {', '.join(charts.FLOWS)}"
     return await render(
@@ -66,6 +80,9 @@ async def queue(
         settings=_facts(settings),
         stored=settings,
         tiers=get_args(Tier),
+        partitions=partitions,
+        others=others,
+        readers=readers,
     )
 
 
@@ -87,6 +104,27 @@ async def _past(looks: Looks, access: Access, past: Span, now: float) -> tuple[l
 async def _dead(looks: Looks, access: Access, now: QueueOverview) -> list[object]:
     """The largest groups of dead tasks."""
     return list((await counted(looks, access)).groups[:5]) if now.dead else []
+
+
+async def _partitions(queue: object) -> tuple[list[Part], int]:
+    """The partitions, if there are several, and how many more there are."""
+    if not isinstance(queue, PartitionedQueue):
+        return [], 0
+    known = await queue.partitions()
+    found = []
+    for one in known[:MOST_PARTITIONS]:
+        part = queue.part(one.tag)
+        now = await part.overview()
+        past = await part.history(now.now - LATELY)
+        found.append(Part(one.tag, one.current, now, past[-1].rate("completed") if past else 0.0))
+    return found, len(known) - len(found)
+
+
+async def _readers(access: Access) -> list[EventGroup]:
+    """The groups that read the events."""
+    queue = access.found
+    events = queue.events if isinstance(queue, PartitionedQueue) else access.adeq.events("queue", access.name)
+    return list((await events.groups()).groups)
 
 
 def _lanes(now: QueueOverview) -> list[tuple[str, int, float | None]]:

@@ -92,6 +92,7 @@ async def tasks(request: Request, access: api.Observed, query: Annotated[ListQue
         name=access.name,
         own=own,
         now=now,
+        one=isinstance(access.found, Queue),
         states=STATES,
         counts={name: getattr(now, name) for name in (*OPEN, "dead")} if now else {},
         asked=asked,
