@@ -137,11 +137,13 @@ async def serving(serve: Callable[..., Any], aio: Adeq, *receivers: Receiver, **
 
 
 class Process:
-    """`adeq webhook run` or `adeq post run`, as a process of its own."""
+    """`adeq webhook run`, `adeq post run` or `adeq send`, as a process of its own. words: of the command."""
 
-    def __init__(self, noun: str, url: str, prefix: str, log: Path, *receivers: Receiver, **environ: str) -> None:
-        ports = [word for one in receivers for word in ("--port", str(one.port))]
-        command = [noun, "run", "--http", "--allow", "127.0.0.1", *ports, "--find", "100ms"]
+    def __init__(self, words: str, url: str, prefix: str, log: Path, *receivers: Receiver, **environ: str) -> None:
+        for name in ("WEBHOOK", "POST"):
+            environ |= {f"ADEQ_{name}_HTTP": "1", f"ADEQ_{name}_ALLOW": "127.0.0.1"}
+            environ[f"ADEQ_{name}_PORTS"] = " ".join(str(one.port) for one in receivers)
+        command = [*words.split(), "--find", "100ms"]
         self._log = log.open("wb")
         env = environment(ADEQ_URL=url, ADEQ_PREFIX=prefix, **environ)
         self.child = subprocess.Popen([*COMMAND, *command], stderr=self._log, env=env)

@@ -69,7 +69,7 @@ def test_try_out(client: Adeq, run: Any, url: str, base_name: str, tmp_path: Pat
         assert run("add", "ops", "ntfy", receiver.url, *at, "--secret", "env:TOKEN").status == 0
         ended = run("test", "ops", "--wait", "100ms")
         assert (ended.status, "is adeq post run running?" in ended.stderr) == (1, True)
-        service = Process("post", url, base_name, tmp_path / "log", receiver, TOKEN="tk_s3cret")
+        service = Process("post run", url, base_name, tmp_path / "log", receiver, TOKEN="tk_s3cret")
         wait_until(lambda: len(receiver.seen) == 1)
         assert receiver.seen[0].headers["authorization"] == "Bearer tk_s3cret"
         assert json.loads(receiver.seen[0].body)["title"] == "This is a test of adeq."

@@ -296,6 +296,7 @@ SLOW = {
     "demo",
     "metrics",
     "serve",
+    "send",
     "tend",
     "worker run",
     *(f"{noun} {verb}" for noun in ("webhook", "post") for verb in ("run", "test")),

@@ -17,8 +17,9 @@ def test_the_commands_are_found() -> None:
 
 
 @pytest.mark.skipif(not shutil.which("systemd-analyze"), reason="systemd-analyze is not on the PATH")
-def test_systemd_accepts_the_unit(tmp_path: Path) -> None:
-    unit = tmp_path / "adeq-mail.service"
+@pytest.mark.parametrize("name", ["adeq-mail.service", "adeq-send.service"])
+def test_systemd_accepts_the_unit(name: str, tmp_path: Path) -> None:
+    unit = tmp_path / name
     unit.write_text(files()[unit.name].replace("/srv/app/.venv/bin/adeq", "/bin/true"))
     command = ["systemd-analyze", "verify", "--man=no", "--recursive-errors=no", str(unit)]
     ended = subprocess.run(command, capture_output=True, text=True, check=False)

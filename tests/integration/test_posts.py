@@ -294,7 +294,7 @@ async def test_ten_thousand_dead_tasks_make_one_post_and_one_digest(client: Adeq
 @pytest.mark.slow
 def test_killed_processes_lose_and_double_no_task(url: str, base_name: str, client: Adeq, tmp_path: Path) -> None:
     client.queue(QUEUE).configure(lease=1.0)
-    start = partial(Process, "post", url, base_name)
+    start = partial(Process, "post run", url, base_name)
     with receiving() as receiver:
         add(client, receiver, every=5)
         for number in range(4):

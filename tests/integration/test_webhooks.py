@@ -554,7 +554,7 @@ async def test_replay_of_dead_and_of_waiting_messages(client: Adeq, aio: AsyncAd
 
 
 def process(url: str, prefix: str, log: Path, *receivers: Receiver) -> Process:
-    return Process("webhook", url, prefix, log, *receivers, HOOK_SECRET=SECRET)
+    return Process("webhook run", url, prefix, log, *receivers, HOOK_SECRET=SECRET)
 
 
 @pytest.mark.slow

@@ -36,6 +36,7 @@ class Commands(Root):
         "server": "Run a private server that your terminals share.",
         "serve": "Serve the REST interface of queues, locks, changes and all else.",
         "metrics": "Export metrics for Prometheus.",
+        "send": "Send webhooks and posts.",
         "tend": "Do what has to happen without being asked, for a whole installation.",
         "doctor": "Check a server's settings and say what to change, why and how.",
         "chaos": "Test whether this deployment loses anything when it fails.",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from typing import Any
 
 import typer
@@ -80,7 +80,7 @@ def print_done(status: str, id: str, output: Format) -> None:
 
 
 def run_sender(
-    noun: str,
+    nouns: Sequence[str],
     serve: Callable[[Adeq], Awaitable[None]],
     url: str,
     output: Format,
@@ -88,19 +88,20 @@ def run_sender(
     log_form: LogForm,
     **fields: Any,
 ) -> None:
-    """Run a service until a signal. noun: `webhook` or `post`. fields: of its first line in the log."""
+    """Run a service until a signal. nouns: `webhook`, `post`, or both. fields: of its first line in the log."""
     check_url(url)
     log_to_stderr(log_level, log_format(log_form, output))
-    log = logging.getLogger(f"pyadeq.{noun}s")
+    logs = {noun: logging.getLogger(f"pyadeq.{noun}s") for noun in nouns}
 
     async def work() -> None:
         options = {**PLACE.options(), "codec": None}
-        async with Adeq.from_url(url, **options, source=f"adeq {noun}") as adeq:
-            log.info("%ss are sent", noun, extra={"fields": {"url": shown_url(url), **fields}})
+        async with Adeq.from_url(url, **options, source=f"adeq {nouns[0] if len(nouns) == 1 else 'send'}") as adeq:
+            for noun, log in logs.items():
+                log.info("%ss are sent", noun, extra={"fields": {"url": shown_url(url), **fields}})
             try:
                 await serve(adeq)
             except TransportError as error:
                 raise unreachable(url, error) from error
-        log.info("stopped")
+        logs[nouns[-1]].info("stopped")
 
     asyncio.run(work())

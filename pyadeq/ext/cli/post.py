@@ -206,7 +206,7 @@ def run(
     async def work(adeq: Adeq) -> None:
         await serve(adeq, concurrency=concurrency, find=find, allowed=allowed, timeout=timeout)
 
-    run_sender("post", work, url, output, log_level, log_form, concurrency=concurrency)
+    run_sender(["post"], work, url, output, log_level, log_form, concurrency=concurrency)
 
 
 def _plain(id: str, endpoint: Endpoint) -> dict[str, Any]:

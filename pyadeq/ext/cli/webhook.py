@@ -266,7 +266,7 @@ def run(
         codec = PLACE.options()["codec"]  # only for secrets: what it seals of tasks is not sent
         await serve(adeq, concurrency=concurrency, find=find, allowed=allowed, timeout=timeout, codec=codec)
 
-    run_sender("webhook", work, url, output, log_level, log_form, concurrency=concurrency)
+    run_sender(["webhook"], work, url, output, log_level, log_form, concurrency=concurrency)
 
 
 @app.command()
