@@ -35,7 +35,7 @@ _GATES: Final[dict[Role, tuple[str, ...]]] = {
 # What clients send in addition to scripts: their own, those of redis-py, events, hints, and the command line's.
 _LOOK = (
     "asking client|setname cluster|shards cluster|slots command evalsha_ro exists hscan ping readonly scan "
-    "script|exists select ssubscribe subscribe sunsubscribe unsubscribe xrange xread xrevrange"
+    "script|exists select ssubscribe subscribe sunsubscribe unsubscribe xrange xread xrevrange zmscore"
 )
 _LOAD = "script|load"
 _WRITE = "evalsha info wait"

@@ -11,7 +11,7 @@ import pytest
 from fastapi import Request
 from httpx import AsyncClient, Limits
 
-from pyadeq.asyncio import Adeq
+from pyadeq.asyncio import Adeq, Task
 from pyadeq.ext.server import Principal, Scope, everything, gate, rights_of
 from pyadeq.ext.server.api import event_access, event_streams, live
 from tests.integration.server.conftest import Ask
@@ -347,7 +347,8 @@ async def test_it_is_asked_twice_in_ten_seconds() -> None:
         (Scope(rights_of(["queue.observe"]), ("mail",)), 200),
         (Scope(rights_of(["queue.observe"]), ("news",)), 404),
         (Scope(rights_of(["lock.observe", "events.observe", "queue.work"])), 403),
-        (Scope(rights_of(["queue.observe"]), user="ann"), 403),
+        (Scope(rights_of(["queue.observe"]), user="ann"), 200),
+        (Scope(rights_of(["queue.produce"]), user="ann"), 403),
     ],
 )
 async def test_each_stream_needs_its_right(
@@ -360,6 +361,80 @@ async def test_each_stream_needs_its_right(
         assert answer.status_code == status
     async with http.stream("GET", EVENTS) as answer:
         assert answer.status_code == 401
+
+
+async def all_of(http: AsyncClient, queue: Any, who: str, last: str = "0-0") -> list[str]:
+    """What one may read, each event as `task.enqueued a`, up to 30 new tasks, of which each partition has some."""
+    ends = {f"end-{who}{number}.{last[0]}" for number in range(30)}
+    await queue.enqueue_many([Task(payload=1, id=id, user=who) for id in ends])
+    http.headers["authorization"] = who
+    found: list[str] = []
+    async with reading(http, last) as reader:
+        while ends:
+            one = await reader.next()
+            ids = set(one.get("ids", []))
+            ends -= ids
+            assert who == "bob" or "of-bob" not in json.dumps(one)
+            if not any(id.startswith("end-") for id in ids):
+                found.append(" ".join([one.get("event", one["kind"]), *sorted(ids)]))
+    return found
+
+
+@pytest.mark.parametrize("count", [1, 3])
+async def test_a_scope_of_one_user_gets_the_events_of_its_tasks_only(
+    adeq: Adeq, people: tuple[AsyncClient, dict[str, Principal]], count: int
+) -> None:
+    http, known = people
+    for user in ("ann", "bob"):
+        known[user] = Principal(user, (Scope(rights_of(["observer"]), user=user),))
+    queue = adeq.partitioned("mail")
+    if count > 1:
+        await queue.repartition(count)
+    tasks = [Task(payload=1, id=f"{user}{number}", user=user) for number in range(8) for user in ("ann", "bob")]
+    await queue.enqueue_many(tasks)
+    await queue.enqueue_many([Task(payload=1, id="nobodys"), Task(payload=1, id="again", user="bob", delay=60)])
+    for lease in await queue.claim("w", 30):
+        if lease.id.startswith("ann"):
+            await queue.ack(lease)
+        else:
+            await queue.fail(lease, "text", retryable=False, reason="of-bob")
+    await queue.admin.purge()  # which deletes `again`
+    await queue.enqueue(1, id="again", user="ann")  # an id that had a task of bob
+    seen = await all_of(http, queue, "ann")
+    assert {id for one in seen for id in one.split()[1:]} == {"again", *(f"ann{number}" for number in range(8))}
+    assert [one for one in seen if "again" in one] == ["task.enqueued again"], "nothing of the deleted task of bob"
+    assert sum(one.startswith("task.completed ann") for one in seen) == 8
+    of_bob = {id for one in await all_of(http, queue, "bob") for id in one.split()[1:]}
+    assert of_bob == {f"bob{number}" for number in range(8)}
+    tags = [one.tag for one in await queue.partitions()]
+    for tag in tags:
+        await adeq.client.xtrim(f"{queue.part(tag).base}:events", maxlen=2, approximate=False)
+    left = await all_of(http, queue, "ann", "1-0" if count == 1 else ",".join(f"{tag}:1-0" for tag in tags))
+    assert "gap" in left
+    assert {one for one in left if one != "gap"} <= set(seen)
+
+
+async def test_a_live_event_of_several_tasks_is_cut_to_those_of_the_user(
+    adeq: Adeq, people: tuple[AsyncClient, dict[str, Principal]]
+) -> None:
+    http, known = people
+    known["ann"] = Principal("ann", (Scope(rights_of(["observer"]), user="ann"),))
+    http.headers["authorization"] = "ann"
+    queue = adeq.queue("mail")
+    await queue.pause()
+    async with reading(http) as reader:
+        await queue.enqueue_many([Task(payload=1, id=f"{user}", user=user) for user in ("bob", "ann", "eve")])
+        await queue.limits.set("user:ann", concurrency=1)  # `limit.set`, about no task
+        await queue.resume()
+        leases = await queue.claim("w", 3)
+        await queue.leases.ack_many([(lease, None) for lease in leases])
+        for event in ("task.enqueued", "task.claimed", "task.completed"):
+            one = await reader.next()
+            assert (one["event"], one["ids"], one["payload"], one["trace"]) == (event, ["ann"], {}, "")
+            assert not {"bob", "eve"} & set(json.dumps(one).replace('"', " ").split())
+    for refused in ("/v1/events/lock/mail", f"{EVENTS}/groups", "/v1/events/change/mail"):
+        assert (await http.get(refused)).status_code in (403, 404)
+    known["ann"] = everything("ann")
 
 
 async def test_streams_that_there_are_not(http: AsyncClient, adeq: Adeq) -> None:

@@ -1,7 +1,8 @@
 """Whose events one may see: of which object, of which partitions, and with which role.
 
 Events say what has happened to which task, change, session and so on, and never their contents; see `pyadeq.tiers`.
-They do not say whose a task is. So a scope of one user may see only those of single tasks; see `task_events`.
+They do not say whose a task is. So for a scope of one user the server is asked, see `event_streams`. Such a scope gets
+only the live events of tasks.
 """
 
 from __future__ import annotations
@@ -27,7 +28,8 @@ WHOLE: Final = "-"
 class Reading:
     """Access to the events of one of a noun, or of one of its partitions. noun, name: as in the path.
 
-    streams: by the tags of their partitions. events: those of all of them, or of the only one.
+    streams: by the tags of their partitions. events: those of all of them, or of the only one. users: of whose tasks
+    they may be; None: all events.
     """
 
     gate: Gate
@@ -36,6 +38,7 @@ class Reading:
     principal: Principal
     streams: dict[str, Events]
     events: Events
+    users: frozenset[str] | None
 
     @property
     def reveals(self) -> bool:
@@ -44,10 +47,11 @@ class Reading:
         return any(REVEAL in scope.rights and scope.user is None for scope in self.principal.scopes_of(own))
 
 
-def reading(role: str = "", merged: bool = False) -> Any:
+def reading(role: str = "", merged: bool = False, by_user: bool = False) -> Any:
     """A dependency: the events that the path names, for somebody who may see them, and has this role in `events`.
 
     A queue without a partition means all its partitions. merged: so does each other name, and all are read as one.
+    by_user: the operation keeps to `users`. All others refuse scopes of one user.
     """
 
     async def find(
@@ -63,7 +67,7 @@ def reading(role: str = "", merged: bool = False) -> Any:
         own, slash, tag = name.partition("/")
         if noun == "events" or noun not in library().manifest["nouns"]:
             raise missing("noun", noun)
-        check(principal, noun, own, role)
+        users = check(principal, noun, own, role, by_user)
         found, there = await _look(gate, noun, own)
         if not there:
             raise missing(noun, own)
@@ -77,22 +81,30 @@ def reading(role: str = "", merged: bool = False) -> Any:
             raise Refused(400, "BAD_REQUEST", f"{noun} {own!r} has partitions; read the events of each: {each} …")
         streams = {one.partition("/")[2] or WHOLE: gate.adeq.events(noun, one) for one in there}
         of_all = isinstance(found, PartitionedQueue) and len(streams) > 1
-        return Reading(gate, noun, name, principal, streams, found.events if of_all else next(iter(streams.values())))
+        events = found.events if of_all else next(iter(streams.values()))
+        return Reading(gate, noun, name, principal, streams, events, users)
 
     find.__annotations__ |= {"request": Request}
     return Depends(find)
 
 
-def check(principal: Principal, noun: str, name: str, role: str) -> None:
-    """Refuse somebody who may not see the events, or does not have the role."""
+def check(principal: Principal, noun: str, name: str, role: str, by_user: bool) -> frozenset[str] | None:
+    """Refuse somebody who may not see the events, or does not have the role.
+
+    Returns the users of whose tasks they may see events, which is only allowed `by_user`; None: all events.
+    """
     scopes = [] if name.startswith(OWN) else principal.scopes_of(name)
     if not scopes:
         raise missing(noun, name)
     rights = {right for scope in scopes if scope.user is None for right in scope.rights}
+    users = frozenset(scope.user for scope in scopes if scope.user is not None and f"{noun}.observe" in scope.rights)
     for right in (f"{noun}.observe", *([f"events.{role}"] if role else [])):
         if right not in rights:
+            if by_user and noun == "queue" and users:
+                return users
             why = f"{principal.name} does not have the right {right} in {noun} {name!r}"
             raise Refused(403, "FORBIDDEN", f"{why}, or only for one user")
+    return None
 
 
 async def streams_of(gate: Gate, noun: str, name: str) -> list[str]:

@@ -5,8 +5,9 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
-from collections.abc import AsyncGenerator, AsyncIterator, Collection, Mapping
+from collections.abc import AsyncGenerator, AsyncIterator, Collection, Mapping, Sequence
 from contextlib import aclosing
+from dataclasses import replace
 from fnmatch import fnmatchcase
 from time import monotonic
 from typing import Annotated, Any, Final, Literal
@@ -16,11 +17,11 @@ from fastapi.sse import format_sse_event
 from starlette.responses import StreamingResponse
 from starlette.types import Send
 
-from pyadeq.asyncio import Adeq
 from pyadeq.errors import AdeqError
 from pyadeq.ext.server.api.event_access import WHOLE, Reading, check, reading, streams_of
-from pyadeq.ext.server.api.live import PAGE, START, Entry, Live, at, newest, read
+from pyadeq.ext.server.api.live import PAGE, START, Entry, Live, at, newest, only, read
 from pyadeq.ext.server.api.operations import PROBLEMS, operation_id, path_of
+from pyadeq.ext.server.reads import ask
 
 log = logging.getLogger("pyadeq.server")
 ASK: Final = 5.0
@@ -34,6 +35,8 @@ PLACE: Final = (
     r"(,[A-Za-z0-9._@+-]{1,100}:[0-9]{1,16}-[0-9]{1,19}){0,511})$"
 )
 """An id in a stream, or with partitions `tag:id,tag:id`."""
+MOST_ASKED: Final = 1000
+"""Ids of tasks in one question to the server."""
 AHEAD: Final = 100
 """Events of several partitions that wait for a client, besides those of each."""
 
@@ -50,6 +53,8 @@ class Filter:
 
     def has(self, entry: Entry) -> bool:
         """Whether the reader wants it."""
+        if not entry.event:  # the reader may not see it
+            return False
         wanted = self._wanted.get(entry.event)
         if wanted is None:
             every = not self._patterns
@@ -88,7 +93,7 @@ class LiveResponse(StreamingResponse):
 )
 async def stream(
     request: Request,
-    found: Annotated[Reading, reading(merged=True)],
+    found: Annotated[Reading, reading(merged=True, by_user=True)],
     types: Annotated[
         str, Query(max_length=1000, description="Patterns of events, with commas: `task.*,worker.lost`.")
     ] = "",
@@ -103,6 +108,9 @@ async def stream(
     one. An event `gap` says that events are missing here: they were deleted already (`why` is `trimmed`), or you have
     read too slowly (`slow`): then the stream ends, and you can go on after the last event that you have. The stream
     ends within 10 seconds after your rights end.
+
+    With rights for one user only, you get the events of tasks of this user that still exist, and nothing else: an event
+    of several tasks names only these, without its payload.
     """
     state = request.app.state
     if not hasattr(state, "live"):
@@ -135,7 +143,7 @@ async def _lines(
         else:
             last = {tag: await newest(found.gate.adeq, key) for tag, key in keys.items()}
         yield format_sse_event(comment="events follow", retry=1000, id=_place(last))
-        async for tag, entry in _of_all(found.gate.adeq, live, keys, dict(last)):
+        async for tag, entry in _of_all(found, live, keys, dict(last)):
             if monotonic() >= asked + ASK:
                 if not await _may_still(request, found):
                     return
@@ -167,19 +175,19 @@ Found = Entry | Literal["slow", "trimmed"] | None
 
 
 async def _of_all(
-    adeq: Adeq, live: Live, keys: Mapping[str, str], last: Mapping[str, str]
+    reading: Reading, live: Live, keys: Mapping[str, str], last: Mapping[str, str]
 ) -> AsyncGenerator[tuple[str, Found]]:
     """The events of some streams, each with the tag of its stream. It ends when one of them ends."""
     if len(keys) == 1:
         ((tag, key),) = keys.items()
-        async for entry in _entries(adeq, live, key, last[tag]):
+        async for entry in _entries(reading, live, key, last[tag]):
             yield tag, entry
         return
     waiting: asyncio.Queue[tuple[str, Found] | None] = asyncio.Queue(AHEAD)
 
     async def read_one(tag: str, key: str) -> None:
         try:
-            async with aclosing(_entries(adeq, live, key, last[tag])) as entries:
+            async with aclosing(_entries(reading, live, key, last[tag])) as entries:
                 async for entry in entries:
                     if entry is not None:
                         await waiting.put((tag, entry))
@@ -216,14 +224,44 @@ def _read_place(place: str, tags: Collection[str]) -> dict[str, str]:
     return dict(one.split(":") for one in place.split(","))
 
 
-async def _entries(adeq: Adeq, live: Live, key: str, last: str) -> AsyncGenerator[Found]:
+async def _of_users(reading: Reading, key: str, entries: Sequence[Entry | None]) -> Sequence[Entry | None]:
+    """The events that the reader may see; in place of each other one, one without any content.
+
+    The index of a user's tasks says when each was created. An event from before that is about an earlier task with the
+    same id, perhaps of another user. A deleted task is in no index, so its events are withheld.
+    """
+    if reading.users is None:
+        return entries
+    ids = [*{id for entry in entries if entry and entry.event.startswith("task.") for id in entry.ids}]
+    since: dict[str, float] = {}
+    base = key.removesuffix(":events")
+    for user in reading.users:
+        for first in range(0, len(ids), MOST_ASKED):
+            part = ids[first : first + MOST_ASKED]
+            scores = await ask(reading.gate.adeq, "zmscore", f"{base}:by:user:{user}", part)
+            since |= {id: score for id, score in zip(part, scores, strict=True) if score is not None}
+    return [entry and _seen(entry, since) for entry in entries]
+
+
+def _seen(entry: Entry, since: Mapping[str, float]) -> Entry:
+    """The event as far as it is about these tasks. since: when each was created (ms)."""
+    at_ms = round(entry.whole.timestamp * 1000)
+    own = tuple(id for id in entry.ids if id in since and since[id] <= at_ms)
+    if not own or not entry.event.startswith("task."):
+        return replace(entry, event="", ids=(), data="", revealed="")
+    return entry if own == entry.ids else Entry.from_event(only(entry.whole, own))
+
+
+async def _entries(reading: Reading, live: Live, key: str, last: str) -> AsyncGenerator[Found]:
     """The events after an id: first those that are stored, then those that come."""
+    adeq = reading.gate.adeq
     is_behind = True
     while is_behind:
         entries, gap = await read(adeq, key, last)
         if gap:
             yield "trimmed"
-        for entry in entries:
+        for entry in await _of_users(reading, key, entries):
+            assert entry
             last = entry.id
             yield entry
         is_behind = len(entries) == PAGE
@@ -232,7 +270,8 @@ async def _entries(adeq: Adeq, live: Live, key: str, last: str) -> AsyncGenerato
             entries, gap = await read(adeq, key, last)
             if gap:
                 yield "trimmed"
-            for entry in entries:
+            for entry in await _of_users(reading, key, entries):
+                assert entry
                 last = entry.id
                 yield entry
             if not entries:
@@ -245,19 +284,22 @@ async def _entries(adeq: Adeq, live: Live, key: str, last: str) -> AsyncGenerato
                 yield None
                 await listener.wait(min(ASK, PING) / 2)
                 continue
-            kept = listener.entries.popleft()
-            if kept is None:
-                yield "trimmed"
-            elif at(kept.id) > at(last):
-                last = kept.id
-                yield kept
+            waiting = [*listener.entries]
+            listener.entries.clear()
+            for kept in await _of_users(reading, key, waiting):
+                if kept is None:
+                    yield "trimmed"
+                elif at(kept.id) > at(last):
+                    last = kept.id
+                    yield kept
 
 
 async def _may_still(request: Request, found: Reading) -> bool:
     """Whether the reader may still read these streams. With a new partition, it has to come again."""
     own, slash, _ = found.name.partition("/")
     try:
-        check(await found.gate.principal(request), found.noun, own, "")
+        if check(await found.gate.principal(request), found.noun, own, "", by_user=True) != found.users:
+            return False
         there = [] if slash else await streams_of(found.gate, found.noun, own)
     except Exception:  # also if nobody can tell: the reader comes again
         return False

@@ -50,12 +50,17 @@ class Entry:
     ids: tuple[str, ...]
     data: str
     revealed: str
+    whole: Event
 
     @classmethod
     def of(cls, id: Any, fields: Any) -> Entry:
         """From what the server has."""
-        event = Event.from_entry(id, fields)
-        return cls(event.id, event.event, event.ids, _json(shown(event)), _json(event))
+        return cls.from_event(Event.from_entry(id, fields))
+
+    @classmethod
+    def from_event(cls, event: Event) -> Entry:
+        """Of an event."""
+        return cls(event.id, event.event, event.ids, _json(shown(event)), _json(event), event)
 
 
 def shown(event: Event) -> Event:
@@ -63,6 +68,16 @@ def shown(event: Event) -> Event:
     if event.event != "task.limited":
         return event
     return event._replace(payload={name: text for name, text in event.payload.items() if name != "limit"})
+
+
+def only(event: Event, ids: tuple[str, ...]) -> Event:
+    """The event as far as it is about these of its tasks: what it says of several together may be about the others."""
+    if ids == event.ids:
+        return event
+    traces = event.trace.split(" ")
+    each = dict(zip(event.ids, traces, strict=True)) if len(traces) == len(event.ids) else {}
+    own = {each.get(id, "") for id in ids}
+    return event._replace(ids=ids, payload={}, trace=own.pop() if len(own) == 1 else "")
 
 
 class Listener:

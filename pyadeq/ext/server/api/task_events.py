@@ -9,7 +9,7 @@ from pydantic import BaseModel
 
 from pyadeq.asyncio import Event, Queue, TaskView
 from pyadeq.ext.server.api.event_groups import OneEvent
-from pyadeq.ext.server.api.live import PAGE, shown
+from pyadeq.ext.server.api.live import PAGE, only, shown
 from pyadeq.ext.server.api.operations import PROBLEMS, operation_id, path_of
 from pyadeq.ext.server.api.tasks import Id, Observed, task_of
 from pyadeq.ext.server.gate import Access
@@ -69,7 +69,6 @@ async def events_of(access: Access, task: TaskView, most: int, reveals: bool) ->
 
 def _of_task(access: Access, task: TaskView, event: Event, reveals: bool) -> OneEvent:
     """The event without what belongs to other tasks, and without what the tier hides."""
-    payload = (event if reveals else shown(event)).payload
-    if access.scope.user is not None and len(event.ids) > 1:  # it may be about tasks of others
-        payload = {}
-    return OneEvent(**event._replace(ids=(task.id,), payload=payload).as_json())
+    event = event if reveals else shown(event)
+    event = event._replace(ids=(task.id,)) if access.scope.user is None else only(event, (task.id,))
+    return OneEvent(**event.as_json())
