@@ -5,6 +5,7 @@
 
 import asyncio
 import inspect
+import os
 import selectors
 import socket
 import threading
@@ -15,7 +16,7 @@ from contextlib import contextmanager, suppress
 from contextlib import nullcontext as cancellable
 from threading import Event, Lock
 from time import sleep
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 from pyadeq.errors import ConfigError
 
@@ -26,18 +27,21 @@ __all__ = [
     "Event",
     "Gate",
     "Home",
+    "Later",
     "Lock",
     "Work",
     "aio_Bell",
     "aio_Event",
     "aio_Gate",
     "aio_Home",
+    "aio_Later",
     "aio_Lock",
     "aio_Work",
     "aio_can_read",
     "aio_cancellable",
     "aio_cluster_connections",
     "aio_follow",
+    "aio_here",
     "aio_is_cancellation",
     "aio_join",
     "aio_sleep",
@@ -47,12 +51,15 @@ __all__ = [
     "cancellable",
     "cluster_connections",
     "follow",
+    "here",
     "is_cancellation",
     "join",
     "sleep",
     "spawn",
     "takes",
 ]
+
+T = TypeVar("T")
 
 # Messages about asyncio are the same in both twins. In `_async` the rewriting would change them.
 CLIENTS = "Redis or RedisCluster from redis for pyadeq.Adeq, from redis.asyncio for pyadeq.asyncio.Adeq"
@@ -141,6 +148,59 @@ class aio_Event:
             async with asyncio.timeout(timeout):
                 await self._event.wait()
         return self._event.is_set()
+
+
+def aio_here() -> asyncio.AbstractEventLoop:
+    """Where a caller can wait for others: its event loop."""
+    return asyncio.get_running_loop()
+
+
+def here() -> int:
+    """Where a caller can wait for others: its process. A forked child has none of the threads of its parent."""
+    return os.getpid()
+
+
+class aio_Later(Generic[T]):
+    """A value that one task waits for, and another one sets."""
+
+    def __init__(self) -> None:
+        self._loop = asyncio.get_running_loop()
+        self._future: asyncio.Future[T] = self._loop.create_future()
+
+    def set(self, value: T) -> None:
+        """Set it, unless that is done."""
+        if not self._future.done():
+            self._future.set_result(value)
+
+    async def get(self, patience: float, late: Callable[[], object]) -> T:
+        """Return the value once it is set. Call `late` if that takes longer than so many seconds."""
+        timer = self._loop.call_later(patience, late)
+        try:
+            return await self._future
+        finally:
+            timer.cancel()
+
+
+class Later(Generic[T]):
+    """A value that one thread waits for, and another one sets."""
+
+    def __init__(self) -> None:
+        self._values: list[T] = []
+        self._unset = Lock()
+        self._unset.acquire()
+
+    def set(self, value: T) -> None:
+        """Set it, unless that is done."""
+        if not self._values:
+            self._values.append(value)
+            self._unset.release()
+
+    def get(self, patience: float, late: Callable[[], object]) -> T:
+        """Return the value once it is set. Call `late` if that takes longer than so many seconds."""
+        if not self._unset.acquire(timeout=patience):
+            late()
+            self._unset.acquire()
+        return self._values[0]
 
 
 aio_Work = Callable[[], Coroutine[Any, Any, None]]

@@ -1,6 +1,8 @@
 """A client that goes through a fork: parent and child are two workers."""
 
 import os
+from threading import Thread
+from typing import Any
 
 import redis
 
@@ -28,6 +30,30 @@ def test_parent_and_child_claim_different_tasks(url: str, base_name: str) -> Non
             seen.delete(f"{base_name}:child")
         assert (len(mine), len(theirs), mine & theirs) == (3, 3, set())
         assert queue.stats().workers == 2
+
+
+def test_a_child_does_not_wait_for_a_batch_of_its_parent(proxy: Any, base_name: str) -> None:
+    with Adeq.from_url(proxy.url, batch=True) as adeq:
+        queue = adeq.queue(base_name)
+        queue.enqueue("first")
+        proxy.hold.clear()
+        callers = [Thread(target=queue.enqueue, args=(number,), daemon=True) for number in range(5)]
+        for caller in callers:
+            caller.start()
+        assert proxy.held.wait(DEADLINE)
+        child = os.fork()
+        if child == 0:
+            status = 1
+            try:
+                queue.enqueue("child")
+                status = 0
+            finally:
+                os._exit(status)
+        proxy.hold.set()
+        assert os.waitpid(child, 0)[1] == 0
+        for caller in callers:
+            caller.join(DEADLINE)
+        assert queue.inspect.stats().ready == 7
 
 
 def test_parent_and_child_hear_on_connections_of_their_own(url: str, client: redis.Redis, base_name: str) -> None:

@@ -11,6 +11,7 @@ from pyadeq._core.kernel.tracing import Tracing
 from pyadeq.codec import Codec
 
 if TYPE_CHECKING:  # which imports redis-py
+    from pyadeq._async.kernel.batching import Batching
     from pyadeq._async.kernel.hints import Hints
 
 T = TypeVar("T")
@@ -40,6 +41,9 @@ class Runner(Protocol):
 
     @property
     def tracing(self) -> Tracing | None: ...
+
+    @property
+    def batching(self) -> Batching | None: ...
 
     async def send(self, call: Call[T], retry_for: float | None = None) -> T: ...
 

@@ -103,16 +103,24 @@ class Producing(Following):
             headers=headers,
             tier=tier,
         )
+        joins = rid is None
         rid = rid or new_ulid()
         own_id = id or rid
         if (tracing := self._runner.tracing) is None:
-            return bound(self, await self._runner.send(self.calls.enqueue([(own_id, task)], rid)))[0]
+            return bound(self, await self._enqueue_one(item(own_id, task), rid, joins))[0]
         with tracing.enqueue(self.name, [own_id], kind) as sending:
             if sending.carries:
                 task.headers = with_carry(headers, sending.carry(id, kind))
-            receipts = await self._runner.send(self.calls.enqueue([(own_id, task)], rid))
+            receipts = await self._enqueue_one(item(own_id, task), rid, joins)
             sending.receipts(receipts)
             return bound(self, receipts)[0]
+
+    async def _enqueue_one(self, one: EnqueueItem, rid: str, joins: bool) -> list[PlainReceipt]:
+        """joins: the task may be sent in a call with others, which has another rid."""
+        call = self.calls.enqueue_items([one], rid)
+        if not joins or (batching := self._runner.batching) is None:
+            return await self._runner.send(call)
+        return await batching.send(call, size_of(one[1], one[2]))
 
     async def run(self, payload: Any = None, *, wait: Seconds = 60.0, **options: Any) -> Any:
         """Enqueue a task and wait for its result, at most `wait` seconds. The options are those of `enqueue`.

@@ -130,7 +130,9 @@ def size_of(payload: bytes, envelope: Mapping[str, Any]) -> int:
     """Return the size of a task for `by_bytes`: its payload, and a share for each part, so that a batch exceeds neither
     limit.
     """
-    parts = sum(len(envelope.get(name) or ()) for name in ("tags", "limits", "after"))
+    if not envelope:
+        return len(payload)
+    parts = sum([len(envelope.get(name) or ()) for name in ("tags", "limits", "after")])
     return len(payload) + parts * -(-MAX_BATCH_BYTES // MAX_PARTS)
 
 

@@ -32,6 +32,7 @@ from pyadeq.models.config import Mark
 if TYPE_CHECKING:  # redis-py is imported when a client is made; the modules of a noun when it is first used
     from redis import Redis, RedisCluster
 
+    from pyadeq._sync.kernel.batching import Batching
     from pyadeq._sync.lock.acquire import AcquireOptions
     from pyadeq._sync.lock.across import WantedThere
     from pyadeq._sync.lock.grant import Grant
@@ -66,6 +67,8 @@ class Adeq(Nouns):
     (`everysec` is refused). ConfigError otherwise. `replica`: when `replicas` replicas have it.
     durability_timeout: seconds until DurabilityError, if there is no confirmation.
     codec: signs or encrypts payloads, results and errors of tasks; see `pyadeq.ext.crypto`.
+    batch: `enqueue` calls that threads or asyncio tasks make at the same time are sent together. Each has its own
+    receipt or error.
     """
 
     def __init__(
@@ -82,8 +85,10 @@ class Adeq(Nouns):
         replicas: int = 1,
         durability_timeout: Seconds = 1.0,
         codec: Codec | None = None,
+        batch: bool = False,
     ) -> None:
         with IMPORTING:
+            from pyadeq._sync.kernel.batching import Batching
             from pyadeq._sync.kernel.connect import nodes_of
             from pyadeq._sync.kernel.hints import Hints
             from pyadeq._sync.kernel.scripts import Scripts
@@ -103,6 +108,7 @@ class Adeq(Nouns):
         longest_wait = wanted.timeout_ms / 1000 + LATE if wanted else 0.0
         self._nodes = nodes_of(client, longest_wait, LONGEST_BLOCK + LATE)
         self._scripts = Scripts(self._nodes, retry_for, wanted, self.now_ms)
+        self._batching = Batching(self._scripts.send) if batch else None
         self.hints = Hints(self._nodes)
         self.closed = self._has_ended = False
         self._options: dict[str, Any] = {  # to make another client with the same options
@@ -116,6 +122,7 @@ class Adeq(Nouns):
             "replicas": replicas,
             "durability_timeout": durability_timeout,
             "codec": codec,
+            "batch": batch,
         }
         self._owns_client = False
         self._partitioned: dict[str, PartitionedQueue] = {}
@@ -136,6 +143,7 @@ class Adeq(Nouns):
         replicas: int = 1,
         durability_timeout: Seconds = 1.0,
         codec: Codec | None = None,
+        batch: bool = False,
         **options: Any,
     ) -> Self:
         """Connect to a `redis://`, `rediss://` or `unix://` URL. Other options go to redis-py.
@@ -158,6 +166,7 @@ class Adeq(Nouns):
             replicas=replicas,
             durability_timeout=durability_timeout,
             codec=codec,
+            batch=batch,
         )
         adeq._owns_client = True
         return adeq
@@ -278,6 +287,11 @@ class Adeq(Nouns):
             if one.value is not None:
                 found.append(Mark(one.at, one.value.decode(errors="replace"), one.actor))
         return found[::-1]
+
+    @property
+    def batching(self) -> Batching | None:
+        """Return what sends calls together, with `batch`."""
+        return self._batching
 
     def send(self, call: Call[T], retry_for: float | None = None) -> T:
         """Send one call. Raises its ScriptError, TransportError without an answer in `retry_for`, or DurabilityError.

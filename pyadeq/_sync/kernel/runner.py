@@ -12,6 +12,7 @@ from pyadeq._core.kernel.tracing import Tracing
 from pyadeq.codec import Codec
 
 if TYPE_CHECKING:  # which imports redis-py
+    from pyadeq._sync.kernel.batching import Batching
     from pyadeq._sync.kernel.hints import Hints
 
 T = TypeVar("T")
@@ -41,6 +42,9 @@ class Runner(Protocol):
 
     @property
     def tracing(self) -> Tracing | None: ...
+
+    @property
+    def batching(self) -> Batching | None: ...
 
     def send(self, call: Call[T], retry_for: float | None = None) -> T: ...
 

@@ -9,6 +9,7 @@ from pyadeq._async.kernel.hints import Hints
 from pyadeq._core.kernel.call import Answer, Call, build_call, parse_reply
 from pyadeq._core.kernel.manifest import library
 from pyadeq.asyncio import Adeq
+from pyadeq.errors import TransportError
 from pyadeq.keys import queue_base
 from tests.waiting import DEADLINE, eventually
 
@@ -35,6 +36,40 @@ async def test_cancelled_while_waiting_for_replies(proxy: Any, base_name: str, c
         proxy.hold.set()
         for _ in range(3):
             assert (await adeq.send(read(base, "stats")))["ready"] == 0
+
+
+async def test_a_caller_of_a_batch_that_is_cancelled_takes_nothing_with_it(proxy: Any, base_name: str) -> None:
+    async with Adeq.from_url(proxy.url, batch=True) as adeq:
+        queue = adeq.queue(base_name)
+        await queue.enqueue("first")
+        proxy.hold.clear()
+        sent = [asyncio.create_task(queue.enqueue(n, id=f"sent{n}")) for n in range(10)]
+        await asyncio.to_thread(proxy.held.wait, 30)
+        waiting = [asyncio.create_task(queue.enqueue(n, id=f"waiting{n}")) for n in range(10)]
+        await asyncio.sleep(0)
+        for task in [*sent[::2], *waiting[::2]]:
+            task.cancel()
+        proxy.hold.set()
+        await asyncio.gather(*sent, *waiting, return_exceptions=True)
+        assert [task.cancelled() for task in [*sent, *waiting]] == [True, False] * 10
+        assert [task.result().id for task in waiting[1::2]] == [f"waiting{n}" for n in range(1, 10, 2)]
+        assert (await queue.inspect.stats()).ready == 1 + 10 + 5
+
+
+async def test_what_sends_a_batch_is_cancelled(proxy: Any, base_name: str) -> None:
+    async with Adeq.from_url(proxy.url, batch=True) as adeq:
+        queue = adeq.queue(base_name)
+        await queue.enqueue("first")
+        proxy.hold.clear()
+        callers = [asyncio.create_task(queue.enqueue(n)) for n in range(10)]
+        await asyncio.to_thread(proxy.held.wait, 30)
+        mine = {asyncio.current_task(), *callers}
+        for task in asyncio.all_tasks() - mine:
+            task.cancel()
+        proxy.hold.set()
+        _, *errors = await asyncio.gather(*callers, return_exceptions=True)
+        assert [isinstance(one, TransportError) and one.may_have_applied for one in errors] == [True] * 9
+        assert (await queue.enqueue("next")).status == "created"
 
 
 async def test_cancelled_at_every_step(url: str, base_name: str) -> None:
