@@ -35,6 +35,9 @@ FITTING = {
 }  # fmt: skip
 
 
+OF_QUEUES = {"set_limits.expect": [b"none"], "configure.expect": [b"dd238c0678a2246a"]}  # the digest of no settings
+
+
 def noun_of(script: Script) -> str:
     return script.id.partition(".")[0]
 
@@ -46,7 +49,9 @@ def arguments_of(script: Script) -> Iterator[Argument]:
 
 
 def forms_of(script: Script, argument: Argument) -> list[bytes]:
-    forms: dict[str, list[bytes]] = own(noun_of(script), "arguments", "FORMS", {})
+    forms: dict[str, list[bytes]] = own(
+        noun_of(script), "arguments", "FORMS", OF_QUEUES if noun_of(script) == "queue" else {}
+    )
     return forms.get(f"{script.id.split('.')[1]}.{argument.name}") or forms.get(argument.name, [])
 
 

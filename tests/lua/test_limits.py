@@ -546,7 +546,7 @@ def test_the_limits_that_are_set_are_shown(bench: Workbench) -> None:
     bench.limit("key:k", concurrency=1, starts=4, period_ms=1_000, burst=2, policy="cancel_oldest")
     found, cursor, uses = bench.run(bench.calls.limits())
     assert (cursor, uses) == ("", [])
-    assert sorted(found, key=lambda one: one.key) == [
+    assert [one.model_copy(update={"digest": ""}) for one in sorted(found, key=lambda one: one.key)] == [
         Limit(key="all", concurrency=3, policy="reject"),
         Limit(key="key:k", concurrency=1, rate=4.0, burst=2, policy="cancel_oldest"),
         Limit(key="user:*", rate=0.5, burst=30),

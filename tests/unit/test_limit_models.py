@@ -10,7 +10,7 @@ from pyadeq import BadArgument, Limit, LimitUse, Task
 from pyadeq._core.kernel.sending import decoded
 from pyadeq._core.queue.calls import QueueCalls
 from pyadeq._core.queue.items import envelope
-from pyadeq._core.queue.limits import limit_pairs, weight_pct
+from pyadeq._core.queue.limits import limit_pairs, rule_digest, weight_pct
 from pyadeq.models import TaskView
 
 CALLS = QueueCalls("ade:{queue:a}")
@@ -65,7 +65,8 @@ def test_a_limit_of_nothing_is_refused(given: Any, text: str) -> None:
 def test_what_is_read_of_a_limit(rule: bytes, limit: dict[str, Any]) -> None:
     call = CALLS.limits()
     found, cursor, uses = decoded(call, answers(cursor=b"17", rules=(b"user:*", rule)))
-    assert (found, cursor, uses) == ([Limit(key="user:*", **limit)], "17", [])
+    digest = rule_digest(rule.decode())
+    assert (found, cursor, uses) == ([Limit(key="user:*", digest=digest, **limit)], "17", [])
 
 
 def test_what_is_read_of_a_key() -> None:
@@ -78,9 +79,17 @@ def test_what_is_read_of_a_key() -> None:
     ]
     _, cursor, uses = decoded(call, answers(*items))
     assert cursor == ""
+    digests = [rule_digest(rule) for rule in ("2 queue 0 1", "0 queue 250.000000 1")]
+    assert [use.digest for use in uses] == [digests[0], "none", "none"]
     assert uses == [
-        LimitUse(key="user:a", running=2, waiting=9, limit=Limit(key="user:a", concurrency=2)),
-        LimitUse(key="user:b", running=0, waiting=3, limit=Limit(key="user:*", rate=4.0, burst=1), next_start=5.25),
+        LimitUse(key="user:a", running=2, waiting=9, limit=Limit(key="user:a", concurrency=2, digest=digests[0])),
+        LimitUse(
+            key="user:b",
+            running=0,
+            waiting=3,
+            limit=Limit(key="user:*", rate=4.0, burst=1, digest=digests[1]),
+            next_start=5.25,
+        ),
         LimitUse(key="all", running=0, waiting=1),
     ]
 

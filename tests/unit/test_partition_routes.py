@@ -31,7 +31,7 @@ class Area(PartitionedArea):
 @pytest.mark.parametrize("route", ["total", "each"])
 def test_every_partition_gets_all_of_an_iterator(route: str) -> None:
     parts = [Part(), Part(), Part()]
-    queue: Any = SimpleNamespace(_parts_now=lambda: parts, _in_each_part=lambda act: [act(part) for part in parts])
+    queue: Any = SimpleNamespace(_parts_now=lambda: parts, _in_each_part=lambda act, _: [act(part) for part in parts])
     assert getattr(Area(queue), route)(one for one in "ab") == [2, 2, 2]
 
 
