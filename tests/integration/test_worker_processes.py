@@ -11,10 +11,12 @@ from pathlib import Path
 import pytest
 
 from pyadeq import Queue
+from pyadeq.ext.cli.ending import ending_signals
 from pyadeq.ext.cli.worker_processes import Child
+from tests.integration.cli import COMMAND, environment
 from tests.integration.deployments import commands
 from tests.integration.workers import Start, Started, get, probe, starting
-from tests.waiting import wait_until
+from tests.waiting import DEADLINE, wait_until
 
 pytestmark = [pytest.mark.any_engine, pytest.mark.slow]
 
@@ -162,7 +164,7 @@ def test_a_second_signal_returns_the_tasks_of_all_processes(start: Start, queue:
     in_use(queue, 2)
     ids = [queue.enqueue("hang").id for _ in range(2)]
     wait_until(lambda: queue.stats().running == 2)
-    worker.child.send_signal(signal.SIGINT)
+    worker.child.send_signal(signal.SIGHUP)  # as a terminal that closes does
     wait_until(lambda: worker.log.count("stopping: running") == 3)
     worker.child.send_signal(signal.SIGINT)
     assert worker.ended() == 0
@@ -185,8 +187,26 @@ def test_changed_source_is_loaded(start: Start, queue: Queue, tmp_path: Path) ->
     assert "module 'work' cannot be imported: SyntaxError" in worker.log
     (tmp_path / "work.py").write_text("async def handle(lease): return 'new code'")
     assert queue.run("x", wait=60) == "new code"
-    worker.child.send_signal(signal.SIGINT)
+    worker.child.send_signal(signal.SIGHUP)
     assert worker.ended() == 0
+    assert "stopping: running tasks may finish signal=SIGHUP" in worker.log
+
+
+def test_a_signal_ends_it_before_its_processes_have_begun(tmp_path: Path) -> None:
+    (tmp_path / "slow.py").write_text("import pathlib, time; pathlib.Path('import').touch(); time.sleep(3600)")
+    words = [*COMMAND, "worker", "run", "slow:handle", "--processes", "2"]
+    with subprocess.Popen(words, cwd=tmp_path, env=environment(), stderr=subprocess.PIPE, text=True) as run:
+        wait_until((tmp_path / "import").exists)
+        run.send_signal(signal.SIGTERM)
+        _, log = run.communicate(timeout=DEADLINE)
+    assert (run.returncode, "status=-15" in log) == (0, True), log
+
+
+def test_a_signal_that_is_ignored_ends_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    """nohup ignores SIGHUP, and a shell ignores SIGINT for what it runs in the background."""
+    monkeypatch.setattr(signal, "getsignal", lambda _: signal.SIG_IGN)
+    assert ending_signals() == []
+    assert ending_signals(signal.SIGTERM, signal.SIGINT) == [signal.SIGTERM, signal.SIGINT]
 
 
 def test_a_process_that_cannot_be_started_now_is_started_later(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -11,6 +11,11 @@ from types import FrameType
 SIGNALS = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
 
 
+def ending_signals(*always: signal.Signals) -> list[signal.Signals]:
+    """Those that end a command. A signal that is ignored, as by nohup, stays ignored, except for these."""
+    return [one for one in SIGNALS if one in always or signal.getsignal(one) != signal.SIG_IGN]
+
+
 class Ending:
     """The first signal that asks the command to end.
 
@@ -36,11 +41,9 @@ class Ending:
 
 @contextmanager
 def ended_in_order(*, at_once: bool = True) -> Iterator[Ending]:
-    """Handle the signals that end a command. A signal that is ignored, as by nohup, stays ignored."""
+    """Handle the signals that end a command."""
     ending = Ending(at_once)
-    before = {one: signal.getsignal(one) for one in SIGNALS if signal.getsignal(one) != signal.SIG_IGN}
-    for one in before:
-        signal.signal(one, ending.hear)
+    before = {one: signal.signal(one, ending.hear) for one in ending_signals()}
     try:
         yield ending
     finally:

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 
 from pyadeq.errors import AdeqError
+from pyadeq.ext.cli.tree import close_output
 
 FOLDER = os.getcwd()
 POLL = 0.5  # seconds
@@ -22,7 +23,7 @@ log = logging.getLogger("pyadeq.worker")
 def start_again() -> None:
     """Replace this process by a new one with the same arguments. It does not return."""
     logging.shutdown()
-    sys.stdout.flush()
+    close_output()
     os.chdir(FOLDER)
     os.execv(sys.executable, [sys.executable, *sys.orig_argv[1:]])
 

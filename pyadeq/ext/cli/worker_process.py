@@ -6,7 +6,6 @@ import asyncio
 import logging
 import os
 import signal
-import sys
 from collections.abc import Mapping, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
@@ -17,6 +16,8 @@ from pyadeq.asyncio import Adeq, Health, HealthServer, Worker, client_for
 from pyadeq.asyncio import Queue as AsyncQueue
 from pyadeq.errors import TransportError
 from pyadeq.ext.cli.common import PLACE, shown_url, unreachable
+from pyadeq.ext.cli.ending import ending_signals
+from pyadeq.ext.cli.tree import close_output
 from pyadeq.ext.cli.worker_again import Times, start_again, watching_source
 from pyadeq.ext.cli.worker_processes import HealthAt, Parent
 from pyadeq.ext.cli.worker_tend import tending
@@ -106,7 +107,7 @@ class Process:
                 start_again()
             if any(worker.cut_short for worker in self._workers):
                 logging.shutdown()
-                sys.stdout.flush()
+                close_output()
                 # The thread of a handler that was cut short cannot be ended, and Python would wait for it.
                 os._exit(0)
 
@@ -208,7 +209,7 @@ class Process:
             elif signals == 2:
                 _say("stopping at once", signal=name)
 
-        for number in (signal.SIGTERM, signal.SIGINT):
+        for number in ending_signals(signal.SIGTERM, signal.SIGINT):
             asyncio.get_running_loop().add_signal_handler(number, on_signal, number.name)
 
 

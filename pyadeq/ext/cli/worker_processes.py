@@ -23,6 +23,7 @@ from time import monotonic
 
 from pyadeq.asyncio import Health, HealthServer
 from pyadeq.ext.cli.common import FAILED, USAGE
+from pyadeq.ext.cli.ending import ending_signals
 
 CHILD = "ADEQ_WORKER_PROCESS"
 """In the environment of a child: its number, from 1, and where it writes its state."""
@@ -32,7 +33,6 @@ LASTING = 60.0  # seconds after which a process counts as well, so that the next
 LONGEST_WAIT = 1.0
 CLEAN_UP = 15.0  # seconds, after the grace time, in which a process ends. Then it is killed
 STARTING = Health(0.0, inf, 0, 0, "run", 0, 0)
-STOPPING = (signal.SIGTERM, signal.SIGINT)
 
 log = logging.getLogger("pyadeq.worker")
 
@@ -224,6 +224,8 @@ class Processes:
             log.warning("a process has ended: starting it again", extra={"fields": {**fields, "in": f"{pause:g}s"}})
             return
         _say("a process has ended", **fields)
+        if self._stops and status == -signal.SIGTERM:  # it was starting, and had nothing to end
+            return
         if status:
             self._status = status if status > 0 else FAILED
 
@@ -235,7 +237,8 @@ def _wakings(numbers: list[int]) -> Iterator[int]:
     for end in (woken, wake):
         os.set_blocking(end, False)
     before = signal.set_wakeup_fd(wake, warn_on_full_buffer=False)
-    handlers = {number: signal.signal(number, lambda one, _: numbers.append(one)) for number in STOPPING}
+    ending = ending_signals(signal.SIGTERM, signal.SIGINT)
+    handlers = {number: signal.signal(number, lambda one, _: numbers.append(one)) for number in ending}
     handlers[signal.SIGCHLD] = signal.signal(signal.SIGCHLD, lambda *_: None)
     try:
         yield woken

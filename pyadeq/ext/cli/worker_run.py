@@ -158,9 +158,9 @@ def run(
     A Worker object has its own options, and a Queue object says which queue it is and where: its server, prefix, slot
     and codec are used. Options that contradict them are refused. Several of them run together in this process.
 
-    The process runs until SIGTERM or SIGINT. After the first signal, it stops claiming, lets running tasks finish
-    within the grace time, and returns the others to the queue. A second signal returns the running tasks immediately.
-    While the server is away, it waits for it. The log goes to stderr.
+    The process runs until SIGTERM, SIGINT or SIGHUP. After the first signal, it stops claiming, lets running tasks
+    finish within the grace time, and returns the others to the queue. A second signal returns the running tasks
+    immediately. While the server is away, it waits for it. The log goes to stderr.
 
     A program gets the payload on its standard input, and facts about the task in its environment (ADEQ_TASK_ID,
     ADEQ_FENCE, …). Its output is the result. An exit status above 0 fails the attempt. When the program ends, its child
