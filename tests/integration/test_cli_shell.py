@@ -352,6 +352,12 @@ def test_a_file_that_cannot_be_used(text: str, why: str, tmp_path: Path) -> None
     assert (ended.status, why in ended.stderr) == (2, True), ended
 
 
+def test_a_user_without_a_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(os.path, "expanduser", lambda path: path)  # the name of the user is unknown
+    monkeypatch.chdir(tmp_path)
+    assert adeq("profile", "ls", "-o", "jsonl", ADEQ_CONFIG="", HOME="") == (0, "", "")
+
+
 def test_a_password_is_for_its_owner_alone(tmp_path: Path) -> None:
     file = tmp_path / "c"
     file.write_text('[profiles.x]\nurl = "redis://ann:s3cret@127.0.0.1:1"\n')

@@ -29,7 +29,9 @@ def config_path() -> Path:
     """Where the file is, whether it exists or not."""
     if named := os.environ.get("ADEQ_CONFIG"):
         return Path(named)
-    home = os.environ.get("XDG_CONFIG_HOME") or Path("~/.config").expanduser()
+    home = os.environ.get("XDG_CONFIG_HOME") or os.path.expanduser("~/.config")
+    if home.startswith("~"):  # a container may run as a user that has no home
+        return Path(os.devnull)
     return Path(home) / "adeq" / "config.toml"
 
 
@@ -38,9 +40,9 @@ def load() -> tuple[dict[str, dict[str, Any]], str | None]:
     path = config_path()
     try:
         found = tomllib.loads(path.read_text())
-    except (FileNotFoundError, NotADirectoryError):
-        return {}, None
     except OSError as error:
+        if not os.path.exists(path):  # also if this user may not look into the folder, such as /root
+            return {}, None
         raise ConfigError(f"{path}: it cannot be read: {error.strerror}") from None
     except ValueError as error:
         raise ConfigError(f"{path}: it is no TOML: {error}") from None
