@@ -550,6 +550,27 @@ async def test_replay_of_dead_and_of_waiting_messages(client: Adeq, aio: AsyncAd
         assert webhooks.replay_range("one", 0) == (1, 1), "b waits, and a is sent once more"
 
 
+def test_a_replay_of_many_events_goes_on_with_a_cursor(client: Adeq, monkeypatch: pytest.MonkeyPatch) -> None:
+    webhooks = Webhooks(client)
+    for name, value in (("PAGE", 2), ("MOST", 3), ("A_STREAM", 1)):
+        monkeypatch.setattr(f"pyadeq.ext.webhooks._sync.replay.{name}", value)
+    with receiving() as receiver:
+        add(client, "one", receiver)
+        for queue in ("jobs", "more"):
+            do(client, *(f"t{number}" for number in range(4)), queue=queue)
+        done, cursor, parts = *webhooks.replay_part("one", 0), 1
+        total = done
+        while cursor:
+            done, cursor = webhooks.replay_part("one", 0, None, cursor)
+            assert sum(done) <= 4
+            total, parts = total.and_also(done), parts + 1
+        assert parts > 4
+        assert len(messages(client, "ready")) == sum(total) == 8
+        assert webhooks.replay_range("one", 0) == (0, sum(total))
+        with pytest.raises(ConfigError, match="cursor"):
+            webhooks.replay_part("one", 0, None, "0 0-0")
+
+
 # Processes
 
 

@@ -33,6 +33,7 @@ from pyadeq.ext.server.api import (
     task_events,
     tasks,
     tokens,
+    webhook_messages,
     webhooks,
     work,
 )
@@ -90,6 +91,7 @@ API = (
     configs,
     tokens,
     webhooks,
+    webhook_messages,
     event_streams,
     event_groups,
     names,

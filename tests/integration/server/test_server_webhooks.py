@@ -174,12 +174,15 @@ async def test_a_made_secret_is_shown_once_and_messages_are_replayed(adeq: Adeq,
                 await eventually(lambda: len(receiver.seen) == 3)
                 await eventually(lambda: _is_over(http))
                 again = ok(await http.post(f"{HOOKS}/orders:replay", json={"since": 0}))
-                assert again == {"sent": 1, "waiting": 0}
+                assert again == {"sent": 1, "waiting": 0, "status": "done", "cursor": ""}
                 await eventually(lambda: len(receiver.seen) == 4)
             assert [one.id for one in receiver.seen[1:]] == [dead["webhook_id"]] * 3
             await adeq.queue("adeq-webhooks").enqueue(json.loads(receiver.seen[1].body), id="wh:other", user="other")
             assert problem(await http.post(f"{HOOKS}/orders/messages/wh:other:replay"))[0] == 404
             ok(await http.post(f"{HOOKS}/orders:disable"))
+            for cursor in ("x", "1 1 ../x", "1700000000000 (1-0 queue:mail\n"):
+                body = {"since": 0, "cursor": cursor}
+                assert problem(await http.post(f"{HOOKS}/orders:replay", json=body))[0] == 400
             assert "enable it first" in (await http.post(f"{HOOKS}/orders:replay", json={"since": 0})).json()["detail"]
             await http.aclose()
 

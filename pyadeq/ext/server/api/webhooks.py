@@ -8,11 +8,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Annotated, Any, Final, Literal, NamedTuple, TypeVar
 
-from fastapi import APIRouter, Body, Depends, Path, Query, Request, Response
+from fastapi import APIRouter, Body, Depends, Path, Request, Response
 from pydantic import BaseModel, Field
 
-from pyadeq.asyncio import TaskView
-from pyadeq.errors import ConfigConflict, WaitTimeout
+from pyadeq.errors import ConfigConflict
 from pyadeq.ext.outgoing.patterns import MOST_PATTERNS, check_id
 from pyadeq.ext.server.api.operations import PROBLEMS, operation_id, path_of
 from pyadeq.ext.server.api.strict import Strict
@@ -22,11 +21,8 @@ from pyadeq.ext.server.problems import Refused
 from pyadeq.ext.server.rights import WEBHOOKS, Principal
 from pyadeq.ext.webhooks import AsyncWebhooks, new_secret
 from pyadeq.ext.webhooks.endpoints import CONCURRENCY, Content, Endpoint, Order
-from pyadeq.ext.webhooks.messages import TEST, webhook_id
 from pyadeq.ext.webhooks.signing import PREFIX, shown_secret
-from pyadeq.models.queue import State
 
-MOST_IN_PAGE: Final = 100
 DAY: Final = 86_400.0
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -104,63 +100,6 @@ class Rotation(Strict):
     keep: float = Field(default=DAY, ge=0, le=30 * DAY, allow_inf_nan=False)
 
 
-class Trial(Strict):
-    """wait: seconds, for the answer of the receiver."""
-
-    wait: float = Field(default=2.0, ge=0, le=60, allow_inf_nan=False)
-
-
-class Tested(BaseModel):
-    """How a test has ended. `waiting`: not yet; is there a process that sends? answer: the status of the receiver."""
-
-    status: Literal["completed", "dead", "waiting"]
-    answer: int | None = None
-    reason: str | None = None
-    error: str | None = None
-
-
-class Range(Strict):
-    """The events of which time: seconds since the epoch. until: null: now."""
-
-    since: float = Field(ge=0, le=1e11, allow_inf_nan=False)
-    until: float | None = Field(default=None, ge=0, le=1e11, allow_inf_nan=False)
-
-
-class ReplayedView(BaseModel):
-    """sent: messages that are sent again. waiting: those that are on their way anyway."""
-
-    sent: int
-    waiting: int
-
-
-class Message(BaseModel):
-    """A message, and how far it is.
-
-    id: of its task. webhook_id: what the receiver knows it by. ids: of what the event was. due: of the next attempt.
-    """
-
-    id: str
-    webhook_id: str
-    type: str
-    stream: str | None
-    seq: str | None
-    ids: list[str]
-    state: State
-    attempts: int
-    reason: str | None
-    error: str | None
-    created: float | None
-    due: float | None
-    ended: float | None
-
-
-class Messages(BaseModel):
-    """Some messages. cursor: for the next page; empty on the last one. A page may be empty although more follow."""
-
-    items: list[Message]
-    cursor: str
-
-
 class Managed(NamedTuple):
     """Endpoints, for somebody who manages some of them."""
 
@@ -213,25 +152,27 @@ Manager = Annotated[Managed, Depends(managed)]
 Id = Annotated[str, Path(alias="endpoint", description="The id of the endpoint.", json_schema_extra=described("id"))]
 
 
-def _at(method: str, path: str, name: str, **options: Any) -> Callable[[F], F]:
+def at(router: APIRouter, method: str, path: str, name: str, **options: Any) -> Callable[[F], F]:
+    """Add a handler of webhooks to a router."""
     options = {"responses": PROBLEMS, "operation_id": operation_id("webhooks", name), "tags": ["webhooks"], **options}
     added: Callable[[F], F] = getattr(router, method)(path_of(path), **options)
     return added
 
 
-@_at("get", "/webhooks", "list")
+@at(router, "get", "/webhooks", "list")
 async def webhooks(manager: Manager) -> Endpoints:
     """Return the endpoints of which you may observe all streams. Needs the right `webhooks.manage`, as all of these."""
     return Endpoints(items=[*(await manager.all()).values()])
 
 
-@_at("get", "/webhooks/{endpoint}", "get")
+@at(router, "get", "/webhooks/{endpoint}", "get")
 async def get(manager: Manager, id: Id, response: Response) -> EndpointView:
     """Return an endpoint. Its ETag is its version."""
     return _tagged(await manager.find(id), response)
 
 
-@_at(
+@at(
+    router,
     "put",
     "/webhooks/{endpoint}",
     "put",
@@ -270,14 +211,14 @@ async def put(
     return _made(await manager.find(id), made, response)
 
 
-@_at("delete", "/webhooks/{endpoint}", "remove", status_code=204)
+@at(router, "delete", "/webhooks/{endpoint}", "remove", status_code=204)
 async def remove(manager: Manager, id: Id, if_match: IfMatchVersion = None) -> None:
     """Remove an endpoint. Messages that wait are not sent any more."""
     await manager.find(id)
     await manager.webhooks.remove(id, expect=expected_version(if_match), actor=manager.who.name)
 
 
-@_at("post", "/webhooks/{endpoint}:enable", "enable")
+@at(router, "post", "/webhooks/{endpoint}:enable", "enable")
 async def enable(manager: Manager, id: Id, response: Response) -> EndpointView:
     """Send to it again, what happens from now on. What happened before can be replayed."""
     await manager.find(id)
@@ -285,7 +226,7 @@ async def enable(manager: Manager, id: Id, response: Response) -> EndpointView:
     return _tagged(await manager.find(id), response)
 
 
-@_at("post", "/webhooks/{endpoint}:disable", "disable")
+@at(router, "post", "/webhooks/{endpoint}:disable", "disable")
 async def disable(manager: Manager, id: Id, response: Response) -> EndpointView:
     """Send nothing to it any more. Messages that wait die."""
     await manager.find(id)
@@ -293,7 +234,7 @@ async def disable(manager: Manager, id: Id, response: Response) -> EndpointView:
     return _tagged(await manager.find(id), response)
 
 
-@_at("post", "/webhooks/{endpoint}:rotate", "rotate")
+@at(router, "post", "/webhooks/{endpoint}:rotate", "rotate")
 async def rotate(
     manager: Manager, id: Id, response: Response, rotation: Annotated[Rotation | None, Body()] = None
 ) -> MadeEndpoint:
@@ -304,88 +245,6 @@ async def rotate(
     made = new_secret() if rotation.secret is None else None
     await manager.webhooks.rotate(id, rotation.secret or made or "", keep=rotation.keep, actor=manager.who.name)
     return _made(await manager.find(id), made, response)
-
-
-@_at("post", "/webhooks/{endpoint}:test", "test")
-async def try_out(manager: Manager, id: Id, trial: Annotated[Trial | None, Body()] = None) -> Tested:
-    """Have a message of type `webhook.test` sent, by a process that sends messages. It is tried once."""
-    await manager.find(id)
-    try:
-        outcome = await manager.webhooks.test(id, wait=(trial or Trial()).wait)
-    except WaitTimeout:
-        return Tested(status="waiting")
-    if outcome.status != "completed":
-        return Tested(status="dead", reason=outcome.reason, error=outcome.error)
-    return Tested(status="completed", answer=outcome.result["status"])
-
-
-@_at("post", "/webhooks/{endpoint}:replay", "replay")
-async def replay(manager: Manager, id: Id, range: Annotated[Range, Body()]) -> ReplayedView:
-    """Send the messages about all events of a time again, as far as the server has the events."""
-    await manager.find(id)
-    done = await manager.webhooks.replay_range(id, range.since, range.until)
-    return ReplayedView(**done._asdict())
-
-
-@_at("get", "/webhooks/{endpoint}/messages", "messages")
-async def messages(
-    manager: Manager,
-    id: Id,
-    state: State | None = None,
-    cursor: Annotated[str, Query(max_length=500)] = "",
-    limit: Annotated[int, Query(ge=1, le=MOST_IN_PAGE)] = 50,
-) -> Messages:
-    """Return messages of an endpoint, as long as they are kept: delivered (`completed`), failed (`dead`) or waiting."""
-    await manager.find(id)
-    return await read_messages(manager, id, state, cursor, limit)
-
-
-@_at("post", "/webhooks/{endpoint}/messages/{message}:replay", "messages_replay")
-async def replay_message(
-    manager: Manager,
-    id: Id,
-    message: Annotated[str, Path(description="Its webhook-id.", json_schema_extra=described("id"))],
-) -> ReplayedView:
-    """Send a message again. It keeps its `webhook-id`. A dead one begins again with all its attempts."""
-    await manager.find(id)
-    endpoint = (await manager.webhooks.get(id)).endpoint
-    found = await manager.webhooks.message(message)
-    if found is None or _message(found, id, endpoint) is None:
-        raise missing("message", message)
-    return ReplayedView(**(await manager.webhooks.replay(message))._asdict())
-
-
-async def read_messages(manager: Managed, id: str, state: State | None, cursor: str = "", limit: int = 50) -> Messages:
-    """A page of the messages of an endpoint."""
-    endpoint = (await manager.webhooks.get(id)).endpoint
-    found, following = await manager.webhooks.messages(id, state, cursor=cursor, limit=limit)
-    items = [_message(one, id, endpoint) for one in found]
-    return Messages(items=[one for one in items if one is not None], cursor=following)
-
-
-def _message(task: TaskView, id: str, endpoint: Endpoint) -> Message | None:
-    """What a task of the queue says. None if it is of another endpoint, or of a stream that this one has no more."""
-    payload = task.payload
-    if task.user != id or not isinstance(payload, dict):
-        return None
-    type, stream = payload.get("type"), payload.get("stream")
-    if type != TEST and not (isinstance(stream, str) and endpoint.wants_stream(stream)):
-        return None
-    return Message(
-        id=task.id,
-        webhook_id=webhook_id(task.id),
-        type=str(type),
-        stream=stream,
-        seq=payload.get("seq"),
-        ids=payload.get("ids", []),
-        state=task.state,
-        attempts=task.attempts,
-        reason=task.reason,
-        error=task.error,
-        created=task.created,
-        due=task.due if task.state == "delayed" else None,
-        ended=task.ended,
-    )
 
 
 def _view(id: str, endpoint: Endpoint, failing: Any, version: int) -> EndpointView:

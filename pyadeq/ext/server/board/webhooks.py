@@ -9,7 +9,8 @@ from typing import Any, Final, get_args
 
 from fastapi import Request, Response
 
-from pyadeq.ext.server.api.webhooks import DAY, Id, Manager, read_messages
+from pyadeq.ext.server.api.webhook_messages import read_messages
+from pyadeq.ext.server.api.webhooks import DAY, Id, Manager
 from pyadeq.ext.server.board.forms import ask, read_form, typed
 from pyadeq.ext.server.board.looks import NUMBERS_FOR, Looks
 from pyadeq.ext.server.board.page import pages, problem_page, render

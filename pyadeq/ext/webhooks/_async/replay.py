@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Sequence
+import re
+from collections.abc import Sequence
 from typing import Any, Final, NamedTuple
 
 from pyadeq import Event, Task
@@ -14,6 +15,11 @@ from pyadeq.ids import new_ulid
 
 PAGE: Final = 1000
 TASKS: Final = 100
+MOST: Final = 5000
+"""Events of one part. It may have a page more."""
+A_STREAM: Final = 10
+"""As how many events a stream counts, for it may have none."""
+_CURSOR: Final = re.compile(r"(\d{1,14}) (\(?\d{1,14}(?:-\d{1,20})?) ([a-z_]+:[\w./@+:-]{1,300})", re.ASCII)
 
 
 class Replayed(NamedTuple):
@@ -44,40 +50,51 @@ async def replay_one(adeq: Adeq, id: str) -> Replayed:
     return await _replay(adeq, [same])
 
 
-async def replay_range(adeq: Adeq, id: str, endpoint: Endpoint, since: float, until: float) -> Replayed:
-    """Send the messages about all events of a time that the endpoint wants."""
+async def replay_part(
+    adeq: Adeq, id: str, endpoint: Endpoint, since: float, until: float, cursor: str = ""
+) -> tuple[Replayed, str]:
+    """Send the messages about some events of a time that the endpoint wants. Returns also the cursor of the next part.
+
+    cursor: of the part before, which also knows `until`; empty at first, and after the last part.
+    """
     if not endpoint.enabled:
         raise ConfigError(f"endpoint: {id!r} is disabled; enable it first")
-    if not 0 <= since < until:
+    end, begin, first = f"{round(until * 1000)}", f"{round(since * 1000)}", ""
+    if cursor:
+        known = _CURSOR.fullmatch(cursor)
+        if not known:
+            raise ConfigError("cursor: this is not accepted; allowed: that of the answer before, or none")
+        end, after, first = known.groups()
+    elif not 0 <= since < until:
         raise ConfigError("since: it is not before until")
-    done, some = Replayed(), list[Task]()
-    async for message in _messages(adeq, id, endpoint, since, until):
-        some.append(message)
-        if len(some) == TASKS:
-            done, some = done.and_also(await _replay(adeq, some)), []
-    return done.and_also(await _replay(adeq, some)) if some else done
+    done, looked = Replayed(), 0
+    for stream in await _streams(adeq, endpoint):
+        if stream < first:
+            continue
+        start = after if stream == first else begin
+        noun, _, name = stream.partition(":")
+        key = f"{adeq.events(noun, name).base}:events"
+        while True:
+            page: Any = await adeq.client.xrange(key, start, f"({end}", PAGE)
+            events = [Event.from_entry(entry, fields) for entry, fields in page]
+            wanted = [event for event in events if endpoint.wants(stream, event.event)]
+            messages = [message for event in wanted for message in of_event(id, endpoint, stream, event)]
+            for at in range(0, len(messages), TASKS):
+                done = done.and_also(await _replay(adeq, messages[at : at + TASKS]))
+            start = f"({events[-1].id}" if events else start
+            looked += len(page) + A_STREAM
+            if looked >= MOST:
+                return done, f"{end} {start} {stream}"
+            if len(page) < PAGE:
+                break
+    return done, ""
 
 
-async def _messages(adeq: Adeq, id: str, endpoint: Endpoint, since: float, until: float) -> AsyncIterator[Task]:
-    for noun in sorted({pattern.partition(":")[0] for pattern in endpoint.streams}):
-        for name in sorted([name async for name in adeq.names(noun, partitions=True)]):
-            if endpoint.wants_stream(stream := f"{noun}:{name}"):
-                async for event in _events(adeq, noun, name, since, until):
-                    if endpoint.wants(stream, event.event):
-                        for message in of_event(id, endpoint, stream, event):
-                            yield message
-
-
-async def _events(adeq: Adeq, noun: str, name: str, since: float, until: float) -> AsyncIterator[Event]:
-    key = f"{adeq.events(noun, name).base}:events"
-    start = f"{round(since * 1000)}"
-    while True:
-        page: Any = await adeq.client.xrange(key, start, f"({round(until * 1000)}", PAGE)
-        for entry, fields in page:
-            yield Event.from_entry(entry, fields)
-        if len(page) < PAGE:
-            return
-        start = f"({page[-1][0].decode()}"
+async def _streams(adeq: Adeq, endpoint: Endpoint) -> list[str]:
+    """The streams that the endpoint wants, in order."""
+    nouns = sorted({pattern.partition(":")[0] for pattern in endpoint.streams})
+    found = [f"{noun}:{name}" for noun in nouns async for name in adeq.names(noun, partitions=True)]
+    return sorted(stream for stream in found if endpoint.wants_stream(stream))
 
 
 async def _replay(adeq: Adeq, messages: Sequence[Task]) -> Replayed:

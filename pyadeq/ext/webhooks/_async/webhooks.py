@@ -13,7 +13,7 @@ from pyadeq.ext.outgoing.addresses import Allowed, aio_check_url
 from pyadeq.ext.outgoing.patterns import check_id
 from pyadeq.ext.outgoing.plain import aio_without_codec
 from pyadeq.ext.outgoing.times import aio_server_time
-from pyadeq.ext.webhooks._async.replay import Replayed, replay_one, replay_range
+from pyadeq.ext.webhooks._async.replay import Replayed, replay_one, replay_part
 from pyadeq.ext.webhooks.endpoints import (
     CONCURRENCY,
     FAILING,
@@ -197,11 +197,24 @@ class Webhooks:
 
         They have the same `webhook-id` as before. Messages that are on their way are left alone. until: None: now.
         """
+        done, cursor = await self.replay_part(id, since, until)
+        while cursor:
+            more, cursor = await self.replay_part(id, since, until, cursor)
+            done = done.and_also(more)
+        return done
+
+    async def replay_part(
+        self, id: str, since: Moment, until: Moment | None = None, cursor: str = ""
+    ) -> tuple[Replayed, str]:
+        """As `replay_range`, but look at some 5,000 events only. Returns also a cursor for the next call.
+
+        The cursor is empty after the last part.
+        """
         end = await self._now() if until is None else to_epoch_ms("until", until) / 1000
         begin = to_epoch_ms("since", since) / 1000
         known = await self.get(id)
         async with aio_without_codec(self._adeq) as plain:
-            return await replay_range(plain, id, known.endpoint, begin, end)
+            return await replay_part(plain, id, known.endpoint, begin, end, cursor)
 
     async def _change(
         self,
