@@ -2,11 +2,12 @@
 -- generated from lua/kind/list.v1.lua by lua/bundle.py; do not edit
 -- kind.list.v1: a page of the kinds with their schemas, in the order in which they expire. `cursor` is what the last page
 -- answered, empty to begin; an empty cursor in the answer means that there is no more. A kind that is published
--- meanwhile is listed, in rare cases twice.
+-- meanwhile is listed, in rare cases twice. With an `id`, only this kind is returned, and no cursor.
 --
 -- KEYS   kind     prefix/hash {base}:kind:    id
 -- KEYS   expiring zset        {base}:expiring
 -- KEYS   config   hash        {base}:config
+-- ARGV   id       id            ?=
 -- ARGV   cursor   bytes 0..300  ?=
 -- ARGV   limit    int 1..50     ?=20
 -- ARGV   now_ms   int 0..9000000000000 ?=0
@@ -14,7 +15,7 @@
 -- EACH   item     found id:id kind:pairs(kind)
 -- ERROR  ADEQ_LAYOUT ADEQ_CLOCK
 -- FLAGS  no-writes
--- COST   4 + n commands; at most 59 commands, 160 steps
+-- COST   4 + n commands; at most 59 commands, 170 steps
 
 local LAYOUT = 1
 local arg_find = string.find
@@ -38,26 +39,30 @@ if #KEYS ~= 3 then
   return redis.error_reply('ADEQ_ARG expected 3 keys, got ' .. #KEYS)
 end
 
-local cursor = ARGV[1]
+local id = ARGV[1]
+if id ~= '' and (not id or #id > 200 or not arg_find(id, '^[%w._:/@+-]+$')) then
+  return refuse('id', id, 'an id: 1 to 200 of A-Z a-z 0-9 . _ : / @ + -')
+end
+local cursor = ARGV[2]
 if not cursor or #cursor > 300 then
   return refuse('cursor', cursor and #cursor, '0 to 300 bytes long')
 end
-local limit = ARGV[2]
+local limit = ARGV[3]
 if limit == '' then
   limit = 20
 else
   limit = arg_uint(limit, 1, 50)
-  if not limit then return refuse('limit', ARGV[2], 'an integer from 1 to 50') end
+  if not limit then return refuse('limit', ARGV[3], 'an integer from 1 to 50') end
 end
-local now_ms = ARGV[3]
+local now_ms = ARGV[4]
 if now_ms == '' then
   now_ms = 0
 else
   now_ms = arg_uint(now_ms, 0, 9000000000000)
-  if not now_ms then return refuse('now_ms', ARGV[3], 'an integer from 0 to 9000000000000') end
+  if not now_ms then return refuse('now_ms', ARGV[4], 'an integer from 0 to 9000000000000') end
 end
-if #ARGV ~= 3 then
-  return redis.error_reply('ADEQ_ARG expected 3 arguments, got ' .. #ARGV)
+if #ARGV ~= 4 then
+  return redis.error_reply('ADEQ_ARG expected 4 arguments, got ' .. #ARGV)
 end
 
 -- read_clock(layout_min, clock, chosen): the time in ms, as a number and as text; or nil and the error to return, if
@@ -109,6 +114,10 @@ local kind, expiring = KEYS[1], KEYS[2]
 
 local ctx, refused = open()
 if refused then return refused end
+if id ~= '' then
+  local is_known = tonumber(redis.call('ZSCORE', expiring, id) or 0) > ctx.now
+  return { 'ok', ctx.now, '', { is_known and { 'found', id, redis.call('HGETALL', kind .. id) } or nil } }  -- at most 6: fields of a kind
+end
 local start = redis.call('ZCOUNT', expiring, '-inf', ctx.now_text)  -- what has expired is listed no more
 if cursor ~= '' then
   local score, id = string.match(cursor, '^(%d+) (%S+)$')

@@ -1,7 +1,8 @@
 -- kind.list.v1: a page of the kinds with their schemas, in the order in which they expire. `cursor` is what the last page
 -- answered, empty to begin; an empty cursor in the answer means that there is no more. A kind that is published
--- meanwhile is listed, in rare cases twice.
+-- meanwhile is listed, in rare cases twice. With an `id`, only this kind is returned, and no cursor.
 --
+-- ARGV   id       id            ?=
 -- ARGV   cursor   bytes 0..300  ?=
 -- ARGV   limit    int 1..50     ?=20
 -- ARGV   now_ms   int 0..9000000000000 ?=0
@@ -9,10 +10,14 @@
 -- EACH   item     found id:id kind:pairs(kind)
 -- ERROR  ADEQ_LAYOUT ADEQ_CLOCK
 -- FLAGS  no-writes
--- COST   4 + n commands; at most 59 commands, 160 steps
+-- COST   4 + n commands; at most 59 commands, 170 steps
 
 local ctx, refused = open()
 if refused then return refused end
+if id ~= '' then
+  local is_known = tonumber(redis.call('ZSCORE', expiring, id) or 0) > ctx.now
+  return { 'ok', ctx.now, '', { is_known and { 'found', id, redis.call('HGETALL', kind .. id) } or nil } }  -- at most 6: fields of a kind
+end
 local start = redis.call('ZCOUNT', expiring, '-inf', ctx.now_text)  -- what has expired is listed no more
 if cursor ~= '' then
   local score, id = string.match(cursor, '^(%d+) (%S+)$')

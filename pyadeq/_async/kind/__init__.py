@@ -40,6 +40,11 @@ class Kinds(Noun):
         found = {one.id: read(one.id, one.kind) async for one in self._pages("list")}
         return [found[id] for id in sorted(found)]
 
+    async def get(self, id: str) -> dict[str, Any] | None:
+        """Return a kind as `list` does; None if no worker knows it."""
+        found = (await self._call("list", id=id)).items
+        return read(found[0].id, found[0].kind) if found else None
+
     async def expire(self, limit: int = 100) -> int:
         """Delete kinds that no worker has published for a day, and return how many. `adeq tend` does it."""
         expired: int = (await self._call("expire", limit=limit)).expired

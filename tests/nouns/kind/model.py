@@ -33,7 +33,10 @@ class Model:
         self.kinds[id] = {"version": version, "schema": schema, "expires": expires}
         return Result("published", {"expires": expires})
 
-    def list(self, limit: int = 20) -> Told:
+    def list(self, limit: int = 20, id: str = "") -> Told:
+        if id:
+            is_known = id in self.kinds and self.kinds[id]["expires"] > self.now
+            return "ok", {"items": [Result("found", {"id": id, "kind": self.kinds[id]})] if is_known else []}
         order = sorted((one["expires"], id) for id, one in self.kinds.items() if one["expires"] > self.now)
         return "ok", {"items": [Result("found", {"id": id, "kind": self.kinds[id]}) for _, id in order[:limit]]}
 

@@ -121,3 +121,21 @@ def kind(number: int, schema: str = "[]", version: int = 1) -> dict[str, object]
 def fill(bench: NounBench, n: int, schema: str = "[]") -> None:
     for start in range(0, n, 50):
         bench.put("publish", item=[kind(number, schema) for number in range(start, min(n, start + 50))])
+
+
+@scenario(0)
+def list_one(bench: NounBench, _: int) -> AnyCall:
+    fill(bench, 3)
+    return bench.call("list", id=kind(1)["id"])
+
+
+@scenario(0)
+def list_one_that_has_expired(bench: NounBench, _: int) -> AnyCall:
+    fill(bench, 1)
+    bench.pass_time(86_400_000)
+    return bench.call("list", id=kind(0)["id"])
+
+
+@scenario(0)
+def list_one_that_there_is_not(bench: NounBench, _: int) -> AnyCall:
+    return bench.call("list", id="none")

@@ -88,7 +88,7 @@ async def kinds(access: Seen) -> Kinds:
 )
 async def kind(access: Seen, kind: Annotated[str, Path(description="The kind.")]) -> Kind:
     """One kind of a queue."""
-    for one in await kinds_of(access.adeq, access.name):
-        if one.kind == kind:
-            return one
-    raise missing("kind", kind)
+    found = await access.adeq.kinds(access.name).get(kind)
+    if found is None:
+        raise missing("kind", kind)
+    return Kind(queue=access.name, **found)
