@@ -24,6 +24,23 @@ def cluster(binary: Path) -> Iterator[ThreePrimaries]:
 
 
 @pytest.mark.slow
+def test_a_group_of_a_queue_on_all_servers(cluster: ThreePrimaries) -> None:
+    stream = ("--stream", "queue:spread", "--url", cluster.url)
+    with Adeq.from_url(cluster.url, cluster=True) as client:
+        queue = client.partitioned("spread")
+        queue.repartition(6)
+        answer("--cluster", "events", "register", "audit", *stream)
+        for number in range(30):
+            queue.enqueue(1, id=f"t{number}")
+    wrong = [adeq("events", "groups", "--stream", f"queue:{name}", "--url", cluster.url).stderr for name in QUEUES]
+    assert any("add --cluster" in line for line in wrong)
+    read = answer("--cluster", "events", "read", "audit", *stream)
+    assert {id for one in read if one["event"] == "task.enqueued" for id in one["ids"]} == {f"t{n}" for n in range(30)}
+    (group,) = answer("--cluster", "events", "groups", *stream)["groups"]
+    assert (group["lag"], group["pending"], len(group["partitions"])) == (0, 0, 7)
+
+
+@pytest.mark.slow
 def test_queues_of_all_servers(cluster: ThreePrimaries, tmp_path: Path) -> None:
     file = tmp_path / "tasks"
     file.write_text("{}\n" * 1200)

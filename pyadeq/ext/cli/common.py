@@ -12,7 +12,7 @@ from typing import Annotated, Any
 
 import typer
 from redis import Redis
-from redis.exceptions import AuthenticationError, RedisError, ResponseError
+from redis.exceptions import AskError, AuthenticationError, RedisError, ResponseError
 from rich.console import Console
 
 from pyadeq import Adeq
@@ -107,6 +107,8 @@ def unreachable(url: str, error: Exception) -> AdeqError:
     said = re.sub(r"\.(?=;|$)", "", str(error))  # more is to follow
     if isinstance(cause, AuthenticationError):
         return AdeqError(f"{said}; name a user and a password in the URL: redis://USER:PASSWORD@HOST:PORT")
+    if isinstance(cause, AskError):  # or MovedError, which is one
+        return AdeqError("this is a node of a cluster, and another one has the key; add --cluster, or ADEQ_CLUSTER=1")
     if cause is None or isinstance(cause, ResponseError):
         return AdeqError(str(error))
     advice = f"start a server at {shown_url(url)}, or name another with --url or ADEQ_URL"

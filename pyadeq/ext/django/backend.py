@@ -13,7 +13,7 @@ from django.db import transaction
 from django.utils import timezone
 from django.utils.module_loading import import_string
 
-from pyadeq import Adeq, Queue, TaskRun, TaskView
+from pyadeq import Adeq, PartitionedQueue, TaskRun, TaskView
 from pyadeq.errors import ConfigError
 from pyadeq.ext.django.api import (
     BaseTaskBackend,
@@ -28,7 +28,7 @@ from pyadeq.ext.django.api import (
 from pyadeq.ids import new_ulid
 from pyadeq.keys import check_name
 
-OPTIONS = ("url", "prefix", "max_attempts", "enqueue_on_commit")
+OPTIONS = ("url", "prefix", "cluster", "max_attempts", "enqueue_on_commit")
 HEADER = "django"
 """The header with what only Django knows of a task."""
 
@@ -42,9 +42,9 @@ STATUS = {
 
 
 @cache
-def client(url: str, prefix: str) -> Adeq:
+def client(url: str, prefix: str, cluster: bool) -> Adeq:
     """The client of the process. Django makes a backend for each thread; a client serves them all."""
-    return Adeq.from_url(url, prefix=prefix, source="django")
+    return Adeq.from_url(url, prefix=prefix, cluster=cluster, source="django")
 
 
 def level(priority: int) -> int:
@@ -62,6 +62,7 @@ class AdeqBackend(BaseTaskBackend):  # type: ignore[misc]  # the stubs are not i
 
     url: the server; by default `ADEQ_URL`, or `redis://localhost:6379`.
     prefix: the first part of all keys, `ade`.
+    cluster: whether the server is a node of a cluster.
     max_attempts: how often a task that raises is run. The default is 1, as in Django: an exception is the end.
     enqueue_on_commit: in a transaction, enqueue when it commits. The default is True.
     """
@@ -78,12 +79,13 @@ class AdeqBackend(BaseTaskBackend):  # type: ignore[misc]  # the stubs are not i
                 raise ImproperlyConfigured(f"TASKS: {name!r} is not an option; allowed: {', '.join(OPTIONS)}")
         self.url: str = self.options.get("url") or os.environ.get("ADEQ_URL") or "redis://localhost:6379"
         self.prefix: str = self.options.get("prefix", "ade")
+        self.cluster: bool = self.options.get("cluster", False)
         self.max_attempts: int = self.options.get("max_attempts", 1)
         self.enqueue_on_commit: bool = self.options.get("enqueue_on_commit", True)
 
-    def queue(self, name: str) -> Queue:
-        """The queue of pyadeq for a queue name of Django. It has the same name."""
-        return client(self.url, self.prefix).queue(name)
+    def queue(self, name: str) -> PartitionedQueue:
+        """The queue of pyadeq for a queue name of Django, with all its partitions. It has the same name."""
+        return client(self.url, self.prefix, self.cluster).partitioned(name)
 
     def validate_task(self, task: Task) -> None:
         """Raise InvalidTask for a task that cannot be enqueued."""

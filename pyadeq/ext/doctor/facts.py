@@ -168,7 +168,7 @@ def gather(adeq: Adeq, names: Sequence[str]) -> Facts:
         slow=_ask(lambda: list(_slow(adeq))),
         scripts=len(library()),
         missing=_ask(lambda: _missing(adeq)),
-        queues=None if found is None else _ask(lambda: [_layout(adeq, name) for name in found[:MOST_QUEUES]]),
+        queues=None if found is None else _ask(lambda: _layouts(adeq, found[:MOST_QUEUES])),
         all_queues=complete and len(found or []) <= MOST_QUEUES,
         user=user,
         probed=probed,
@@ -281,6 +281,14 @@ def _missing(adeq: Adeq) -> list[str]:
     scripts = [library()[id] for id in library()]
     there = adeq.client.script_exists(*[script.sha1 for script in scripts])
     return [script.id for script, loaded in zip(scripts, there, strict=True) if not loaded]
+
+
+def _layouts(adeq: Adeq, names: Sequence[str]) -> list[Layout]:
+    layouts = []
+    for name in names:
+        with suppress(MovedError):  # a partition is here, and the list of them on another node, to be asked there
+            layouts.append(_layout(adeq, name))
+    return layouts
 
 
 def _layout(adeq: Adeq, name: str) -> Layout:

@@ -11,6 +11,7 @@ from datetime import timedelta
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 import pytest
 from django.core.exceptions import ImproperlyConfigured
@@ -23,8 +24,12 @@ from pyadeq import Adeq
 from pyadeq.embedded import EmbeddedServer
 from pyadeq.ext.django.api import InvalidTask, TaskResultDoesNotExist, TaskResultStatus, task_backends
 from pyadeq.ext.django.backend import level
+from pyadeq.ext.django.management.commands import adeq_worker
+from pyadeq.ext.django.worker import run
+from tests.conftest import server_binary
 from tests.frameworks.django import functions
 from tests.frameworks.django.conftest import BACKEND, Drain
+from tests.integration.servers import ThreePrimaries
 from tests.integration.workers import ROOT
 from tests.waiting import wait_until
 
@@ -212,3 +217,34 @@ def test_a_killed_worker_loses_no_task(
     assert (result.status, result.return_value, result.attempts) == (TaskResultStatus.SUCCESSFUL, 2, 2)
     assert [error.traceback for error in result.errors] == ["stalled"]
     assert "worker stopped" in second.log.read_text()
+
+
+def run_in_partitions(adeq: Adeq) -> None:
+    """Run tasks of a queue that gets partitions in between, and look each result up."""
+    queue = adeq.partitioned("default")
+    results = [functions.own_id.enqueue()]
+    queue.repartition(3)
+    results += [functions.own_id.enqueue() for _ in range(20)]
+    while leases := queue.claim(limit=10):
+        for lease in leases:
+            queue.ack(lease, run(lease))
+    for result in results:
+        result.refresh()
+        assert (result.status, result.return_value) == (TaskResultStatus.SUCCESSFUL, result.id)
+    assert all(queue.part(one.tag).stats().finished for one in queue.partitions())
+
+
+def test_a_queue_with_partitions(adeq: Adeq) -> None:
+    run_in_partitions(adeq)
+
+
+@pytest.mark.slow
+def test_a_cluster(monkeypatch: pytest.MonkeyPatch) -> None:
+    with ThreePrimaries(server_binary()) as cluster, Adeq.from_url(cluster.url, cluster=True) as adeq:
+        options = {"url": cluster.url, "cluster": True}
+        with override_settings(TASKS={"default": {"BACKEND": BACKEND, "OPTIONS": options}}):
+            run_in_partitions(adeq)
+            monkeypatch.setattr("sys.argv", [])
+            with mock.patch.object(adeq_worker, "main"):
+                call_command("adeq_worker")
+            assert sys.argv[:4] == ["adeq", "--prefix", "ade", "--cluster"]

@@ -8,6 +8,7 @@ import pytest
 
 from pyadeq import EventBatch, EventGap, EventGroup
 from pyadeq._twins import aio_join, aio_sleep, aio_spawn
+from pyadeq.access import acl_rules
 from pyadeq.asyncio import Adeq, PartitionedQueue
 from pyadeq.errors import BadArgument, UnknownGroup
 from tests.waiting import DEADLINE
@@ -104,6 +105,23 @@ async def test_a_group_that_a_partition_lacks_comes_with_the_next_read(queue: Pa
     tag = (await queue.partitions())[0].tag
     await queue.events.part(tag).drop("audit")
     assert sorted(tasks(await read_all(queue, "audit"))) == sorted(ids)
+
+
+async def test_who_may_not_register_groups_may_add_partitions(
+    queue: PartitionedQueue, adeq: Adeq, url: str, base_name: str
+) -> None:
+    await queue.events.register("audit")
+    client: Any = adeq.client
+    await client.execute_command("ACL", "SETUSER", base_name, "on", ">secret", *acl_rules("queue.operate"))
+    async with Adeq.from_url(url, prefix=adeq.prefix, username=base_name, password="secret") as operator:
+        await operator.partitioned(queue.name).repartition(5)
+    assert len((await of(queue, "audit")).partitions) == 4
+    ids = [f"t{number}" for number in range(40)]
+    await queue.partitions()
+    for id in ids:
+        await queue.enqueue(1, id=id)
+    assert sorted(tasks(await read_all(queue, "audit"))) == sorted(ids)
+    assert len((await of(queue, "audit")).partitions) == 6
 
 
 async def test_gaps_of_partitions_are_acknowledged_one_by_one(queue: PartitionedQueue, adeq: Adeq) -> None:

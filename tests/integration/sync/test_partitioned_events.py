@@ -9,6 +9,7 @@ import pytest
 
 from pyadeq import EventBatch, EventGap, EventGroup
 from pyadeq._twins import join, sleep, spawn
+from pyadeq.access import acl_rules
 from pyadeq import Adeq, PartitionedQueue
 from pyadeq.errors import BadArgument, UnknownGroup
 from tests.waiting import DEADLINE
@@ -105,6 +106,23 @@ def test_a_group_that_a_partition_lacks_comes_with_the_next_read(queue: Partitio
     tag = (queue.partitions())[0].tag
     queue.events.part(tag).drop("audit")
     assert sorted(tasks(read_all(queue, "audit"))) == sorted(ids)
+
+
+def test_who_may_not_register_groups_may_add_partitions(
+    queue: PartitionedQueue, adeq: Adeq, url: str, base_name: str
+) -> None:
+    queue.events.register("audit")
+    client: Any = adeq.client
+    client.execute_command("ACL", "SETUSER", base_name, "on", ">secret", *acl_rules("queue.operate"))
+    with Adeq.from_url(url, prefix=adeq.prefix, username=base_name, password="secret") as operator:
+        operator.partitioned(queue.name).repartition(5)
+    assert len((of(queue, "audit")).partitions) == 4
+    ids = [f"t{number}" for number in range(40)]
+    queue.partitions()
+    for id in ids:
+        queue.enqueue(1, id=id)
+    assert sorted(tasks(read_all(queue, "audit"))) == sorted(ids)
+    assert len((of(queue, "audit")).partitions) == 6
 
 
 def test_gaps_of_partitions_are_acknowledged_one_by_one(queue: PartitionedQueue, adeq: Adeq) -> None:

@@ -32,5 +32,5 @@ class Command(BaseCommand):  # type: ignore[misc]  # the stubs are not installed
         if found.queues and queue not in found.queues:
             raise CommandError(f"queue: {queue!r} is not one of {', '.join(sorted(found.queues))}")
         run = ["worker", "run", "pyadeq.ext.django.worker:run", "--url", found.url, "--queue", queue]
-        sys.argv = ["adeq", "--prefix", found.prefix, *run, *options]
+        sys.argv = ["adeq", "--prefix", found.prefix, *(["--cluster"] if found.cluster else []), *run, *options]
         main()
