@@ -45,27 +45,39 @@ def worker(
     limit: AssertionError after this many runs.
     """
     client: Any = queue._runner
-    before, calls = client.hints, Calls(queue, handler)
+    calls = Calls(queue, handler)
     runs: list[Run] = []
     held: dict[str, Lease] = {}
-    client.hints = _Hints(before, f"{queue.base}:channel:", lambda: _Wait(queue, calls, failures, runs, limit, held))
+    mine = _Hints(client.hints, f"{queue.base}:channel:", lambda: _Wait(queue, calls, failures, runs, limit, held))
+    client.hints = mine
     try:
         yield runs
     finally:
-        client.hints = before
+        _take_off(client, mine)
+
+
+def _take_off(client: Any, hints: _Hints) -> None:
+    """Take the hints of a block away. Blocks of asyncio tasks or threads may end in any order."""
+    if client.hints is hints:
+        client.hints = hints.below
+        return
+    above = client.hints
+    while above.below is not hints:
+        above = above.below
+    above.below = hints.below
 
 
 class _Hints:
     """Hints of a client; but nobody needs to tell when a task of the queue ends."""
 
     def __init__(self, hints: Any, channels: str, wait: Any) -> None:
-        self._hints, self._channels, self._wait = hints, channels, wait
+        self.below, self._channels, self._wait = hints, channels, wait
 
     def listening(self, channel: str) -> Any:
-        return self._wait() if channel.startswith(self._channels) else self._hints.listening(channel)
+        return self._wait() if channel.startswith(self._channels) else self.below.listening(channel)
 
     def __getattr__(self, name: str) -> Any:
-        return getattr(self._hints, name)
+        return getattr(self.below, name)
 
 
 class _Wait(Runner):

@@ -93,3 +93,21 @@ async def test_on_the_servers_time(aio_adeq: aio.Adeq) -> None:
         assert await flaky.run() == "nested"
         with pytest.raises(WaitTimeout, match="is delayed"):
             await flaky.options(wait=0.01, delay=60).run()
+
+
+async def test_blocks_that_end_in_any_order(aio_adeq: aio.Adeq) -> None:
+    """Blocks of several asyncio tasks."""
+    hints, leave = aio_adeq.hints, [asyncio.Event() for _ in range(3)]
+
+    async def block(number: int) -> set[int]:
+        queue = aio_adeq.queue(f"work{number}")
+        with worker(queue, tasks):
+            await leave[number].wait()
+            return await queue.bind(halve).run(2 * number)
+
+    running = [asyncio.create_task(block(number)) for number in range(3)]
+    for number in (1, 0, 2):  # not as they began
+        await asyncio.sleep(0)
+        leave[number].set()
+        assert await running[number] == {number}
+    assert aio_adeq.hints is hints
