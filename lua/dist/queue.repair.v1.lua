@@ -395,6 +395,14 @@ local function chains_on_end(ctx, id, own, how) local task = KEYS[4]
   note_end(ctx, well and 'c' or 'f', id, own.gathered and own.parent .. ' ' .. own.gathered)
 end
 
+-- count_existing(prefix, names): how many of the keys with this prefix and one of these names exist.
+local function count_existing(prefix, names)
+  local keys, found = {}, 0
+  for i, name in ipairs(names) do keys[i] = prefix .. name end
+  for first = 1, #keys, 7000 do found = found + redis.call('EXISTS', unpack(keys, first, math.min(first + 6999, #keys))) end
+  return found
+end
+
 -- delay_until(ctx, due_ms, id, lane): make a task delayed until due_ms. If that is within 10 s, wake a worker of the
 -- lane.
 local function delay_until(ctx, due_ms, id, lane) local delayed = KEYS[13]
@@ -656,46 +664,48 @@ end
 -- about a task may be sent again for 60 s after the task's time in `since` (none: now). Until then a stub remembers its
 -- rid and last settlement. The stub of a child that has children stays as long as they do, so that a cancelled tree
 -- finds them. most: about how many commands it may send, at least 1, or nil. Returns how many tasks, and what is left
--- of `most`.
+-- of `most`. To delete a key costs up to three searches outside the CPU caches, even if there is no such key. So it deletes
+-- only keys that may exist: without `progress_ms` there is no log, and without `deliveries` there are no ended runs.
 local function remove_tasks(ctx, ids, since, why, most) local task, payload, result, log, ended_runs, reply, by_user, by_tag, children = KEYS[4], KEYS[5], KEYS[6], KEYS[7], KEYS[8], KEYS[9], KEYS[19], KEYS[20], KEYS[21]
   if #ids == 0 then return 0, most end
-  local keys, by_index, stubs, families, touched, count, left = {}, {}, {}, {}, {}, 0, most or math.huge
+  local keys, others, by_index, stubs, touched, count, left = {}, {}, {}, {}, {}, 0, most or math.huge
   local function leave(index, id)
     local members = by_index[index]
     if not members then members, left = {}, left - 1 end
     if members[#members] ~= id then members[#members + 1] = id end  -- a tag may be given twice
     by_index[index] = members
   end
-  for i, id in ipairs(ids) do families[i] = children .. id end
-  local some_have = 0  -- children
-  for first = 1, #families, 7000 do
-    some_have = some_have + redis.call('EXISTS', unpack(families, first, math.min(first + 6999, #families)))
-  end
+  local some_have  -- children; known once a task has a parent
   for i, id in ipairs(ids) do
     if left <= 0 then break end
     count, left = i, left - 1
-    local own, at = redis.call('HMGET', task .. id, 'user', 'tags', 'parent', 'rid', 'settled', 'reply', 'earlier',
-      'settled_earlier', 'pruned'), #keys
-    local parent = own[3]
-    local linked = some_have > 0 and parent and parent ~= id and redis.call('EXISTS', families[i]) == 1
-    keys[at + 1], keys[at + 2], keys[at + 3], keys[at + 4] = task .. id, payload .. id, result .. id, log .. id
-    keys[at + 5] = ended_runs .. id
-    if not own[6] then keys[at + 6] = reply .. id end  -- that of an older task of this id
-    if own[1] then leave(by_user .. own[1], id) end
-    for tag in string.gmatch(own[2] or '', '[^,]+') do leave(by_tag .. tag, id) end
+    local own = redis.call('HMGET', task .. id, 'rid', 'settled', 'user', 'tags', 'parent', 'reply', 'progress_ms',
+      'deliveries', 'earlier', 'settled_earlier', 'pruned')
+    local parent, at = own[5], #keys
+    if parent and some_have == nil then some_have = count_existing(children, ids) > 0 end
+    local linked = parent and some_have and parent ~= id and redis.call('EXISTS', children .. id) == 1
+    keys[at + 1], keys[at + 2], others[#others + 1] = task .. id, payload .. id, result .. id
+    if not own[6] then others[#others + 1] = reply .. id end  -- that of an older task of this id
+    if own[7] or not own[1] then keys[#keys + 1] = log .. id end  -- without a rid, the record is lost
+    if own[8] or not own[1] then keys[#keys + 1] = ended_runs .. id end
+    if own[3] then leave(by_user .. own[3], id) end
+    for tag in string.gmatch(own[4] or '', '[^,]+') do leave(by_tag .. tag, id) end
     if parent and not linked then leave(children .. parent, id) end
     if linked then touched[#touched + 1] = id end
     if parent and touched[#touched] ~= parent then touched[#touched + 1] = parent end
     local left_ms = math.min(60000, (since[i] or ctx.now) + 60000 - ctx.now)
-    if (left_ms > 0 or linked) and own[4] then
+    if (left_ms > 0 or linked) and own[1] then
       left = left - 2
-      local stub = { task .. id, 'gone', why, 'rid', own[4] }
-      if own[5] or own[8] then stub[6], stub[7] = 'settled', own[5] or own[8] end
-      if own[7] then stub[#stub + 1], stub[#stub + 2] = 'earlier', own[7] end
+      local stub = { task .. id, 'gone', why, 'rid', own[1] }
+      if own[2] or own[10] then stub[6], stub[7] = 'settled', own[2] or own[10] end
+      if own[9] then stub[#stub + 1], stub[#stub + 2] = 'earlier', own[9] end
       if linked then stub[#stub + 1], stub[#stub + 2] = 'link', parent end
-      if linked and own[9] then stub[#stub + 1], stub[#stub + 2] = 'pruned', own[9] end
+      if linked and own[11] then stub[#stub + 1], stub[#stub + 2] = 'pruned', own[11] end
       stubs[#stubs + 1] = { not linked and string.format('%.0f', left_ms), stub }
     end
+  end
+  if count_existing('', others) > 0 then
+    for _, key in ipairs(others) do keys[#keys + 1] = key end
   end
   for first = 1, #keys, 7000 do redis.call('DEL', unpack(keys, first, math.min(first + 6999, #keys))) end
   for index, members in pairs(by_index) do
@@ -936,11 +946,13 @@ local function trim_set(ctx, set, keep_ms, max, limit) local dead = KEYS[17]
 end
 
 -- retain(ctx): after tasks have ended, delete the oldest ended tasks above the maximum number. trim_ended handles the
--- maximum age.
+-- maximum age. A deletion has costs of its own, which single ends share: it waits for up to 100 finished tasks, at most a
+-- twentieth of the maximum. Claims delete the rest once a second.
 local function retain(ctx) local config, finished, dead = KEYS[1], KEYS[16], KEYS[17]
   ctx.work = math.max(ctx.work, 50) + 25 * (ctx.ended + (ctx.counts.dead or 0))  -- as many go as come, whatever they have
-  if ctx.ended > 0 and redis.call('ZCARD', finished) > ctx.settings_finished_max then
-    trim_set(ctx, finished, nil, ctx.settings_finished_max, 100 + ctx.ended)
+  local max = ctx.settings_finished_max
+  if ctx.ended > 0 and redis.call('ZCARD', finished) > max + math.min(100, math.floor(max / 20)) then
+    trim_set(ctx, finished, nil, max, 100 + ctx.ended)
   end
   if ctx.counts.dead then
     local max = tonumber(redis.call('HGET', config, 'dead_max') or 100000)

@@ -175,6 +175,32 @@ def test_a_smaller_number_takes_effect_with_the_next_end_a_hundred_at_a_time(ben
     assert len(ended(bench, "finished")) == 10
 
 
+def test_single_ends_are_deleted_in_portions(bench: Workbench) -> None:
+    bench.real(bench.calls.configure(finished_max=100))
+    finish(bench, 100)
+    sizes = []
+    for _ in range(8):
+        finish(bench, 1)
+        sizes.append(len(ended(bench, "finished")))
+    assert sizes == [101, 102, 103, 104, 105, 100, 101, 102]
+    bench.pass_time(1_000)
+    bench.claim(1)
+    assert len(ended(bench, "finished")) == 100
+
+
+def test_a_deleted_task_leaves_only_its_stub(bench: Workbench) -> None:
+    bench.real(bench.calls.configure(finished_max=0))
+    (lease,) = bench.lease(1)
+    bench.real(bench.calls.progress([(lease, {"line": "half"})], "p"))
+    bench.real(bench.calls.fail([Failure(lease, delay=0)], [0]))
+    (again,) = bench.claim(1)
+    names = [f":{name}:{lease.id}" for name in ("task", "payload", "result", "log", "ended_runs")]
+    assert bench.ask("EXISTS", *names) == 4
+    bench.real(bench.calls.ack([(again, b"r")]))
+    assert [bench.ask("EXISTS", name) for name in names] == [1, 0, 0, 0, 0]
+    assert bench.record(lease.id).keys() == {"gone", "rid", "settled"}
+
+
 def test_trim_takes_its_limit_of_each(bench: Workbench) -> None:
     finish(bench, 5)
     bench.die(5)
