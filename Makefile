@@ -217,6 +217,7 @@ bench: $(READY) ## the time of each operation; the server's CPU and memory for t
 	$(PY) -m bench.queue_flow
 	$(PY) -m bench.lock_cpu
 	$(PY) -m bench.session_cpu
+	$(PY) -m bench.client_calls
 	$(PY) -m bench.flags
 	$(PY) -m bench.rate_cpu
 	$(PY) -m bench.lock_contended
@@ -234,6 +235,7 @@ figures: $(READY) ## measure all that docs/performance.md shows, in an hour and 
 	$(PY) -m bench.peers --measure throughput latency server -o json > bench/results/peers.json
 	$(PY) -m bench.rate_cpu -o json > bench/results/rates.json
 	$(PY) -m bench.session_cpu -o json > bench/results/sessions.json
+	$(PY) -m bench.client_calls -o json > bench/results/client_calls.json
 	$(PY) -m bench.service -o json > bench/results/service.json
 	$(PY) -m bench.worst_calls -o json > bench/results/worst.json
 	$(PY) -m bench.worker_processes -o json > bench/results/worker_processes.json

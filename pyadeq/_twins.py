@@ -11,7 +11,7 @@ import socket
 import threading
 from asyncio import Lock as aio_Lock
 from asyncio import sleep as aio_sleep
-from collections.abc import Callable, Coroutine, Iterator
+from collections.abc import Callable, Coroutine, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from contextlib import nullcontext as cancellable
 from threading import Event, Lock
@@ -19,6 +19,8 @@ from time import sleep
 from typing import Any, Generic, TypeVar
 
 from pyadeq.errors import ConfigError
+
+_CHAIN_S = 0.05  # the longest wait of a thread for the one before it to wake it
 
 __all__ = [
     "CLIENTS",
@@ -44,6 +46,7 @@ __all__ = [
     "aio_here",
     "aio_is_cancellation",
     "aio_join",
+    "aio_set_all",
     "aio_sleep",
     "aio_spawn",
     "aio_takes",
@@ -54,6 +57,7 @@ __all__ = [
     "here",
     "is_cancellation",
     "join",
+    "set_all",
     "sleep",
     "spawn",
     "takes",
@@ -186,21 +190,45 @@ class Later(Generic[T]):
 
     def __init__(self) -> None:
         self._values: list[T] = []
+        self._next: Later[T] | None = None
         self._unset = Lock()
         self._unset.acquire()
 
-    def set(self, value: T) -> None:
-        """Set it, unless that is done."""
-        if not self._values:
-            self._values.append(value)
-            self._unset.release()
-
     def get(self, patience: float, late: Callable[[], object]) -> T:
         """Return the value once it is set. Call `late` if that takes longer than so many seconds."""
-        if not self._unset.acquire(timeout=patience):
+        if not self._unset.acquire(timeout=patience) and not self._values:
             late()
-            self._unset.acquire()
+            # A signal handler may keep the one before from waking this one, so it does not rely on that.
+            while not self._unset.acquire(timeout=patience) and not self._values:
+                pass
+        if self._next is not None:
+            self._next._unset.release()
         return self._values[0]
+
+
+async def aio_set_all(values: Sequence[tuple[aio_Later[T], T]]) -> None:
+    """Set several values, except those that are set, and let the tasks run that waited for them."""
+    for later, value in values:
+        later.set(value)
+    await aio_sleep(0)
+
+
+def set_all(values: Sequence[tuple[Later[T], T]]) -> None:
+    """Set several values, except those that are set, and let the threads run that waited for them.
+
+    Each wakes the next one, and the last one this thread. If all woke at once, they would hinder each other, because
+    only one of them can run.
+    """
+    last: Later[Any] = Later()
+    last._values.append(None)
+    first = last
+    for later, value in reversed(values):
+        if not later._values:
+            later._next = first
+            later._values.append(value)
+            first = later
+    first._unset.release()
+    last.get(_CHAIN_S, lambda: None)
 
 
 aio_Work = Callable[[], Coroutine[Any, Any, None]]

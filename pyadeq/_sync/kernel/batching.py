@@ -11,7 +11,7 @@ from typing import Any, Final, TypeVar
 from pyadeq._core.kernel.call import MAX_ITEMS, Call
 from pyadeq._core.kernel.joined import batches, joined, parts
 from pyadeq._core.kernel.sending import Outcome, decoded
-from pyadeq._twins import here, Later, sleep, spawn
+from pyadeq._twins import here, Later, set_all, spawn
 from pyadeq.errors import AdeqError, ScriptError, TransportError
 from pyadeq.ids import new_ulid
 
@@ -76,8 +76,8 @@ class Batching:
             line = self._line = _Line()
         if line.alone or line.sending:
             one = _Waiting(call, size)
-            line.waiting.append(one)
             try:
+                line.waiting.append(one)
                 if line.sending or self._start(line) or not _withdraw(line, one):
                     return decoded(call, _raised(one.later.get(PATIENCE, lambda: self._hurry(line, one))))
             except BaseException:
@@ -114,7 +114,6 @@ class Batching:
                 if taken := line.take():
                     self._answer(taken)
                     taken = []
-                    sleep(0)  # callers that were just answered may call again, and go into the next batch
                     continue
                 line.sending = line.alone = False  # a signal handler may have kept `alone` from its end
                 if not line.waiting:  # a call that came meanwhile saw that something sends
@@ -122,31 +121,28 @@ class Batching:
                 line.sending = True
         except BaseException:
             line.sending = False
-            for one in taken:
-                one.later.set(_stopped(one, True))
-            for one in line.take():
-                one.later.set(_stopped(one, False))
+            set_all([(one.later, _stopped(one, True)) for one in taken])
+            set_all([(one.later, _stopped(one, False)) for one in line.take()])
             raise
 
     def _answer(self, taken: list[_Waiting]) -> None:
         """Send calls, and give each its outcome. If a joined call is refused, each of its calls is sent by itself."""
         groups = batches(taken)
         refused: list[_Waiting] = []
+        answers: list[tuple[Later[Outcome | BaseException], Outcome | BaseException]] = []
         outcomes = self._outcomes([_call_of(group) for group in groups])
         for group, outcome in zip(groups, outcomes, strict=True):
-            if len(group) == 1:
-                group[0].later.set(outcome)
+            if len(group) == 1 or not isinstance(outcome, list | AdeqError):
+                answers += [(one.later, outcome) for one in group]
             elif isinstance(outcome, ScriptError) and not outcome.may_have_applied:
                 refused += group
-            elif isinstance(outcome, list | AdeqError):
-                for one, part in zip(group, parts(outcome, len(group)), strict=True):
-                    one.later.set(part)
             else:
-                for one in group:
-                    one.later.set(outcome)
+                replies = parts(outcome, len(group))
+                answers += [(one.later, part) for one, part in zip(group, replies, strict=True)]
+        set_all(answers)
         if refused:
-            for one, outcome in zip(refused, self._outcomes([one.call for one in refused]), strict=True):
-                one.later.set(outcome)
+            outcomes = self._outcomes([one.call for one in refused])
+            set_all([(one.later, outcome) for one, outcome in zip(refused, outcomes, strict=True)])
 
     def _outcomes(self, calls: list[Call[Any]]) -> Sequence[Outcome | BaseException]:
         try:
