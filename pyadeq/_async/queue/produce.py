@@ -118,9 +118,9 @@ class Producing(Following):
     async def _enqueue_one(self, one: EnqueueItem, rid: str, joins: bool) -> list[PlainReceipt]:
         """joins: the task may be sent in a call with others, which has another rid."""
         call = self.calls.enqueue_items([one], rid)
-        if not joins or (batching := self._runner.batching) is None:
+        if not joins or self._batching is None:
             return await self._runner.send(call)
-        return await batching.send(call, size_of(one[1], one[2]))
+        return await self._batching.send(call, size_of(one[1], one[2]))
 
     async def run(self, payload: Any = None, *, wait: Seconds = 60.0, **options: Any) -> Any:
         """Enqueue a task and wait for its result, at most `wait` seconds. The options are those of `enqueue`.

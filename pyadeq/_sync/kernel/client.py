@@ -88,7 +88,6 @@ class Adeq(Nouns):
         batch: bool = False,
     ) -> None:
         with IMPORTING:
-            from pyadeq._sync.kernel.batching import Batching
             from pyadeq._sync.kernel.connect import nodes_of
             from pyadeq._sync.kernel.hints import Hints
             from pyadeq._sync.kernel.scripts import Scripts
@@ -108,7 +107,7 @@ class Adeq(Nouns):
         longest_wait = wanted.timeout_ms / 1000 + LATE if wanted else 0.0
         self._nodes = nodes_of(client, longest_wait, LONGEST_BLOCK + LATE)
         self._scripts = Scripts(self._nodes, retry_for, wanted, self.now_ms)
-        self._batching = Batching(self._scripts.send) if batch else None
+        self._batch = batch
         self.hints = Hints(self._nodes)
         self.closed = self._has_ended = False
         self._options: dict[str, Any] = {  # to make another client with the same options
@@ -288,10 +287,14 @@ class Adeq(Nouns):
                 found.append(Mark(one.at, one.value.decode(errors="replace"), one.actor))
         return found[::-1]
 
-    @property
     def batching(self) -> Batching | None:
-        """Return what sends calls together, with `batch`."""
-        return self._batching
+        """Return what sends the calls of one queue together, with `batch`. Queues do not wait for each other."""
+        if not self._batch:
+            return None
+        with IMPORTING:
+            from pyadeq._sync.kernel.batching import Batching
+
+        return Batching(self._scripts.send)
 
     def send(self, call: Call[T], retry_for: float | None = None) -> T:
         """Send one call. Raises its ScriptError, TransportError without an answer in `retry_for`, or DurabilityError.

@@ -67,6 +67,7 @@ class QueueBase(Area):
         self.base = base
         self.calls = QueueCalls(base, runner.now_ms, runner.source, runner.trace, runner.codec)
         super().__init__(runner, self.calls)
+        self._batching = runner.batching()
         self._identities = Identities(runner, self.calls)
 
     @property

@@ -119,9 +119,9 @@ class Producing(Following):
     def _enqueue_one(self, one: EnqueueItem, rid: str, joins: bool) -> list[PlainReceipt]:
         """joins: the task may be sent in a call with others, which has another rid."""
         call = self.calls.enqueue_items([one], rid)
-        if not joins or (batching := self._runner.batching) is None:
+        if not joins or self._batching is None:
             return self._runner.send(call)
-        return batching.send(call, size_of(one[1], one[2]))
+        return self._batching.send(call, size_of(one[1], one[2]))
 
     def run(self, payload: Any = None, *, wait: Seconds = 60.0, **options: Any) -> Any:
         """Enqueue a task and wait for its result, at most `wait` seconds. The options are those of `enqueue`.

@@ -10,8 +10,8 @@ import pytest
 from pyadeq import traced
 from pyadeq._async.kernel import batching
 from pyadeq._core.kernel.call import Call
-from pyadeq._twins import aio_join, aio_sleep, aio_spawn
-from pyadeq.asyncio import Adeq
+from pyadeq._twins import aio_Event, aio_join, aio_sleep, aio_spawn
+from pyadeq.asyncio import Adeq, Queue
 from pyadeq.errors import AdeqError, BadArgument, ClientClosed, DurabilityError, QueueDraining, UnknownTask
 from tests.waiting import DEADLINE
 
@@ -30,9 +30,9 @@ async def batched(proxy: Any, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[
 class Crowd:
     """Callers that make calls at the same time, and what is sent for them."""
 
-    def __init__(self, adeq: Adeq) -> None:
-        assert adeq.batching is not None
-        self.batching, self.send = adeq.batching, adeq.batching._send
+    def __init__(self, queue: Queue) -> None:
+        assert queue._batching is not None
+        self.batching, self.send = queue._batching, queue._batching._send
         self.batching._send = self._noted
         self.sent: list[Call[Any]] = []
         self.answers: dict[int, Any] = {}
@@ -79,7 +79,7 @@ def told(answers: Sequence[Any]) -> list[Any]:
 async def test_each_caller_gets_its_own_answer(batched: Adeq, proxy: Any, base_name: str) -> None:
     queue = batched.queue(base_name)
     await queue.enqueue(0, id="first", unique="key")
-    crowd = Crowd(batched)
+    crowd = Crowd(queue)
     proxy.hold.clear()
     good: list[Work] = [partial(queue.enqueue, number, id=f"t{number}") for number in range(20)]
     await crowd.come(good, 20)
@@ -113,7 +113,7 @@ async def test_each_caller_gets_its_own_answer(batched: Adeq, proxy: Any, base_n
 
 async def test_what_the_server_refuses_concerns_one_caller(batched: Adeq, proxy: Any, base_name: str) -> None:
     queue = batched.queue(base_name)
-    crowd = Crowd(batched)
+    crowd = Crowd(queue)
     proxy.hold.clear()
     await crowd.come([partial(queue.enqueue, number) for number in range(3)], 3)
     bad = partial(queue.enqueue, 1, id="bad", ordering_key="k", after="first")
@@ -127,9 +127,28 @@ async def test_what_the_server_refuses_concerns_one_caller(batched: Adeq, proxy:
     assert (await queue.inspect.stats()).ready == 5
 
 
+async def test_queues_do_not_wait_for_each_other(batched: Adeq, base_name: str) -> None:
+    hangs, other = batched.queue(base_name), batched.queue(f"{base_name}-other")
+    await hangs.enqueue(1)
+    crowd = Crowd(hangs)
+    gate = aio_Event()
+
+    async def wait_first(calls: Sequence[Call[Any]]) -> list[Any]:
+        await gate.wait(DEADLINE)
+        return await send(calls)
+
+    send, crowd.send = crowd.send, wait_first
+    await crowd.come([partial(hangs.enqueue, number) for number in range(3)], 3)
+    others = Crowd(other)
+    await others.come([partial(other.enqueue, number) for number in range(3)], 3)
+    assert [one.status for one in await others.end()] == ["created"] * 3
+    gate.set()
+    assert [one.status for one in await crowd.end()] == ["created"] * 3
+
+
 async def test_replies_that_are_lost_double_nothing(batched: Adeq, proxy: Any, base_name: str) -> None:
     queue = batched.queue(base_name)
-    crowd = Crowd(batched)
+    crowd = Crowd(queue)
     for number in range(4):
         proxy.hold.clear()
         await crowd.come([partial(queue.enqueue, one, id=f"{number}.{one}") for one in range(10)], 10)
@@ -149,7 +168,7 @@ async def test_traces_are_those_of_the_callers(batched: Adeq, proxy: Any, base_n
         with traced(trace):
             return await queue.enqueue(1)
 
-    crowd = Crowd(batched)
+    crowd = Crowd(queue)
     proxy.hold.clear()
     traces = [None, TRACE, TRACE.replace("b7", "b8"), TRACE]
     await crowd.come([partial(traced_enqueue, trace) for trace in traces], 4)
@@ -162,7 +181,7 @@ async def test_traces_are_those_of_the_callers(batched: Adeq, proxy: Any, base_n
 async def test_a_queue_that_drains_refuses_each(batched: Adeq, proxy: Any, base_name: str) -> None:
     queue = batched.queue(base_name)
     await queue.admin.drain()
-    crowd = Crowd(batched)
+    crowd = Crowd(queue)
     proxy.hold.clear()
     await crowd.come([partial(queue.enqueue, number) for number in range(5)], 5)
     proxy.hold.set()
@@ -175,7 +194,7 @@ async def test_unconfirmed_receipts_are_those_of_the_caller(proxy: Any, base_nam
     options: dict[str, Any] = {"durability": "replica", "durability_timeout": 0.01}
     async with Adeq.from_url(proxy.url, batch=True, **options) as adeq:
         queue = adeq.queue(base_name)
-        crowd = Crowd(adeq)
+        crowd = Crowd(queue)
         proxy.hold.clear()
         await crowd.come([partial(queue.enqueue, number, id=f"t{number}") for number in range(5)], 5)
         proxy.hold.set()
@@ -187,7 +206,7 @@ async def test_unconfirmed_receipts_are_those_of_the_caller(proxy: Any, base_nam
 async def test_callers_that_wait_when_the_client_is_closed(batched: Adeq, proxy: Any, base_name: str) -> None:
     queue = batched.queue(base_name)
     await queue.enqueue(1)
-    crowd = Crowd(batched)
+    crowd = Crowd(queue)
     proxy.hold.clear()
     await crowd.come([partial(queue.enqueue, number) for number in range(5)], 5)
     await crowd.come([partial(queue.enqueue, number) for number in range(5)], 5)
@@ -202,7 +221,7 @@ async def test_an_exchange_that_takes_long_keeps_nobody(proxy: Any, base_name: s
     async with Adeq.from_url(proxy.url, batch=True) as adeq:
         queue = adeq.queue(base_name)
         await queue.enqueue(1)
-        crowd = Crowd(adeq)
+        crowd = Crowd(queue)
         proxy.hold.clear()
         await crowd.come([partial(queue.enqueue, number) for number in range(5)], 5)
         await crowd.come([partial(queue.enqueue, number) for number in range(5)], 5)
@@ -221,7 +240,7 @@ async def test_many_callers_while_replies_are_lost(proxy: Any, base_name: str) -
         async def work(caller: int) -> list[str]:
             return [(await queue.enqueue(n, id=f"{caller}.{n}")).status for n in range(50)]
 
-        crowd = Crowd(adeq)
+        crowd = Crowd(queue)
         await crowd.come([partial(work, caller) for caller in range(40)], 40)
         answers = await crowd.end()
         proxy.lose_every = 0

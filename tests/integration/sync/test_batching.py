@@ -11,8 +11,8 @@ import pytest
 from pyadeq import traced
 from pyadeq._sync.kernel import batching
 from pyadeq._core.kernel.call import Call
-from pyadeq._twins import join, sleep, spawn
-from pyadeq import Adeq
+from pyadeq._twins import Event, join, sleep, spawn
+from pyadeq import Adeq, Queue
 from pyadeq.errors import AdeqError, BadArgument, ClientClosed, DurabilityError, QueueDraining, UnknownTask
 from tests.waiting import DEADLINE
 
@@ -31,9 +31,9 @@ def batched(proxy: Any, monkeypatch: pytest.MonkeyPatch) -> Iterator[Adeq]:
 class Crowd:
     """Callers that make calls at the same time, and what is sent for them."""
 
-    def __init__(self, adeq: Adeq) -> None:
-        assert adeq.batching is not None
-        self.batching, self.send = adeq.batching, adeq.batching._send
+    def __init__(self, queue: Queue) -> None:
+        assert queue._batching is not None
+        self.batching, self.send = queue._batching, queue._batching._send
         self.batching._send = self._noted
         self.sent: list[Call[Any]] = []
         self.answers: dict[int, Any] = {}
@@ -80,7 +80,7 @@ def told(answers: Sequence[Any]) -> list[Any]:
 def test_each_caller_gets_its_own_answer(batched: Adeq, proxy: Any, base_name: str) -> None:
     queue = batched.queue(base_name)
     queue.enqueue(0, id="first", unique="key")
-    crowd = Crowd(batched)
+    crowd = Crowd(queue)
     proxy.hold.clear()
     good: list[Work] = [partial(queue.enqueue, number, id=f"t{number}") for number in range(20)]
     crowd.come(good, 20)
@@ -114,7 +114,7 @@ def test_each_caller_gets_its_own_answer(batched: Adeq, proxy: Any, base_name: s
 
 def test_what_the_server_refuses_concerns_one_caller(batched: Adeq, proxy: Any, base_name: str) -> None:
     queue = batched.queue(base_name)
-    crowd = Crowd(batched)
+    crowd = Crowd(queue)
     proxy.hold.clear()
     crowd.come([partial(queue.enqueue, number) for number in range(3)], 3)
     bad = partial(queue.enqueue, 1, id="bad", ordering_key="k", after="first")
@@ -128,9 +128,28 @@ def test_what_the_server_refuses_concerns_one_caller(batched: Adeq, proxy: Any, 
     assert (queue.inspect.stats()).ready == 5
 
 
+def test_queues_do_not_wait_for_each_other(batched: Adeq, base_name: str) -> None:
+    hangs, other = batched.queue(base_name), batched.queue(f"{base_name}-other")
+    hangs.enqueue(1)
+    crowd = Crowd(hangs)
+    gate = Event()
+
+    def wait_first(calls: Sequence[Call[Any]]) -> list[Any]:
+        gate.wait(DEADLINE)
+        return send(calls)
+
+    send, crowd.send = crowd.send, wait_first
+    crowd.come([partial(hangs.enqueue, number) for number in range(3)], 3)
+    others = Crowd(other)
+    others.come([partial(other.enqueue, number) for number in range(3)], 3)
+    assert [one.status for one in others.end()] == ["created"] * 3
+    gate.set()
+    assert [one.status for one in crowd.end()] == ["created"] * 3
+
+
 def test_replies_that_are_lost_double_nothing(batched: Adeq, proxy: Any, base_name: str) -> None:
     queue = batched.queue(base_name)
-    crowd = Crowd(batched)
+    crowd = Crowd(queue)
     for number in range(4):
         proxy.hold.clear()
         crowd.come([partial(queue.enqueue, one, id=f"{number}.{one}") for one in range(10)], 10)
@@ -150,7 +169,7 @@ def test_traces_are_those_of_the_callers(batched: Adeq, proxy: Any, base_name: s
         with traced(trace):
             return queue.enqueue(1)
 
-    crowd = Crowd(batched)
+    crowd = Crowd(queue)
     proxy.hold.clear()
     traces = [None, TRACE, TRACE.replace("b7", "b8"), TRACE]
     crowd.come([partial(traced_enqueue, trace) for trace in traces], 4)
@@ -163,7 +182,7 @@ def test_traces_are_those_of_the_callers(batched: Adeq, proxy: Any, base_name: s
 def test_a_queue_that_drains_refuses_each(batched: Adeq, proxy: Any, base_name: str) -> None:
     queue = batched.queue(base_name)
     queue.admin.drain()
-    crowd = Crowd(batched)
+    crowd = Crowd(queue)
     proxy.hold.clear()
     crowd.come([partial(queue.enqueue, number) for number in range(5)], 5)
     proxy.hold.set()
@@ -176,7 +195,7 @@ def test_unconfirmed_receipts_are_those_of_the_caller(proxy: Any, base_name: str
     options: dict[str, Any] = {"durability": "replica", "durability_timeout": 0.01}
     with Adeq.from_url(proxy.url, batch=True, **options) as adeq:
         queue = adeq.queue(base_name)
-        crowd = Crowd(adeq)
+        crowd = Crowd(queue)
         proxy.hold.clear()
         crowd.come([partial(queue.enqueue, number, id=f"t{number}") for number in range(5)], 5)
         proxy.hold.set()
@@ -188,7 +207,7 @@ def test_unconfirmed_receipts_are_those_of_the_caller(proxy: Any, base_name: str
 def test_callers_that_wait_when_the_client_is_closed(batched: Adeq, proxy: Any, base_name: str) -> None:
     queue = batched.queue(base_name)
     queue.enqueue(1)
-    crowd = Crowd(batched)
+    crowd = Crowd(queue)
     proxy.hold.clear()
     crowd.come([partial(queue.enqueue, number) for number in range(5)], 5)
     crowd.come([partial(queue.enqueue, number) for number in range(5)], 5)
@@ -203,7 +222,7 @@ def test_an_exchange_that_takes_long_keeps_nobody(proxy: Any, base_name: str) ->
     with Adeq.from_url(proxy.url, batch=True) as adeq:
         queue = adeq.queue(base_name)
         queue.enqueue(1)
-        crowd = Crowd(adeq)
+        crowd = Crowd(queue)
         proxy.hold.clear()
         crowd.come([partial(queue.enqueue, number) for number in range(5)], 5)
         crowd.come([partial(queue.enqueue, number) for number in range(5)], 5)
@@ -222,7 +241,7 @@ def test_many_callers_while_replies_are_lost(proxy: Any, base_name: str) -> None
         def work(caller: int) -> list[str]:
             return [(queue.enqueue(n, id=f"{caller}.{n}")).status for n in range(50)]
 
-        crowd = Crowd(adeq)
+        crowd = Crowd(queue)
         crowd.come([partial(work, caller) for caller in range(40)], 40)
         answers = crowd.end()
         proxy.lose_every = 0
