@@ -131,3 +131,25 @@ def test_a_page_asks_only_while_it_is_looked_at(browser: Browser, board: Board) 
         with page.expect_response("**/queues/mail"):
             passing(page, 30)
         assert wrong == []
+
+
+def test_a_form_that_one_has_begun_is_sent_as_it_was_read(browser: Browser, board: Board) -> None:
+    """Another operator changes the settings meanwhile, and the page shows it."""
+    queue = board.adeq.queue("two")
+    queue.enqueue(1)
+    with opened(browser, board) as (page, wrong):
+        page.clock.install()
+        page.goto("/queues/two")
+        page.get_by_text("Change settings…").click()
+        page.get_by_label("Seconds of a lease").fill("33")
+        queue.settings.change(lease=44)
+        while "44" not in page.locator("dl.facts").inner_text():
+            passing(page, 2)
+        page.get_by_role("button", name="Change the settings").click()
+        expect(page.locator("main")).to_contain_text("412")
+        page.get_by_text("Back to the page, as it is now").click()
+        page.get_by_text("Change settings…").click()
+        expect(page.get_by_label("Seconds of a lease")).to_have_value("44.0")
+        wrong[:] = [one for one in wrong if "412" not in one]
+        assert wrong == []
+    assert queue.settings().lease == 44
