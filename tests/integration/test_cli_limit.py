@@ -57,7 +57,7 @@ def test_set_and_ls(place: Place) -> None:
     )
     everybody = {"key": "user:*", "concurrency": 2, "rate": 10 / 60, "burst": 3, "policy": "queue"}
     found = answer("limit", "ls", *place.there)
-    assert found == [
+    assert [{name: value for name, value in one.items() if name != "digest"} for one in found] == [
         {"key": "all", "concurrency": 2000, "rate": None, "burst": None, "policy": "cancel_oldest"},
         {"key": "key:api", "concurrency": None, "rate": 5.0, "burst": 5, "policy": "cancel_newest"},
         everybody,
@@ -78,9 +78,22 @@ def test_set_says_whether_it_was_so_already(place: Place) -> None:
     status = {"queue": place.queue.name, "key": "user:ann", "concurrency": 2, "burst": 10, "policy": "reject"}
     for said in ("set", "unchanged"):
         found = answer("limit", "set", *rule, *place.there)
-        assert found == {**status, "status": said, "rate": pytest.approx(1 / 6)}
+        digest = place.queue.limits.inspect("user:ann").digest
+        assert found == {**status, "status": said, "rate": pytest.approx(1 / 6), "digest": digest}
     assert limit(place, "set", *rule).stdout == "unchanged user:ann: 2 at a time, 10 in 1 min; reject\n"
     assert limit(place, "set", "user:ann", "--concurrency", "2").stdout == "set user:ann: 2 at a time; queue\n"
+
+
+def test_limits_and_settings_are_set_only_as_they_were_seen(place: Place) -> None:
+    new = ("limit", "set", "all", *place.there, "--expect", "none", "--concurrency")
+    assert answer(*new, "2")["status"] == "set"
+    assert "ADEQ_STALE" in error(1, *new, "3")
+    seen = place.queue.limits.inspect("all").digest
+    assert limit(place, "set", "all", "--concurrency", "4", "--expect", seen).stdout.startswith("set all: 4")
+    configure = ("queue", "configure", place.queue.name, "--url", place.url)
+    digest = answer(*configure, "--lease", "20")["settings"]["digest"]
+    assert answer(*configure, "--backoff-base", "2", "--expect", digest)["settings"]["backoff"]["base"] == 2
+    assert "ADEQ_STALE" in error(1, *configure, "--lease", "30", "--expect", digest)
 
 
 def test_where_no_limit_is_set(url: str, place: Place) -> None:

@@ -137,6 +137,10 @@ def set_(
             help="A task that may not start yet waits, is dead, is cancelled, or the oldest running task is cancelled."
         ),
     ] = Policy.queue,
+    expect: Annotated[
+        str | None,
+        typer.Option(metavar="DIGEST", help="Change nothing if the key has another limit by now; none: if it has one."),
+    ] = None,
     queue: QueueOption = DEFAULT_QUEUE,
     url: Url = DEFAULT_URL,
     output: Output = Format.table,
@@ -152,7 +156,7 @@ def set_(
     """
     check_name("key", key, "limit")
     _check(concurrency, starts, burst, policy)
-    given: dict[str, Any] = {"concurrency": concurrency, "burst": burst, "policy": policy.name}
+    given: dict[str, Any] = {"concurrency": concurrency, "burst": burst, "policy": policy.name, "expect": expect}
     if starts is not None:
         given |= {"starts": starts.starts, "period": starts.period}
     with connected(url) as adeq:

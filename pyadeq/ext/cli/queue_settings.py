@@ -48,6 +48,9 @@ def configure(
         bool | None, typer.Option("--fair/--no-fair", help="Users take turns. For weights, see adeq share.")
     ] = None,
     tier: Annotated[Tier | None, typer.Option(help="The data tier of new tasks that name none.")] = None,
+    expect: Annotated[
+        str | None, typer.Option(metavar="DIGEST", help="Change nothing if the settings have another digest by now.")
+    ] = None,
     url: Url = DEFAULT_URL,
     output: Output = Format.table,
 ) -> None:
@@ -81,8 +84,9 @@ def configure(
     with connected(url) as adeq:
         queue = queue_or_new(adeq, name) if changed else existing_queue(adeq, name)
         if of_backoff:
-            given["backoff"] = _backoff({**queue.settings().backoff.model_dump(), **of_backoff})
-        settings = queue.configure(**given) if changed else queue.settings()
+            stored = queue.settings()
+            given["backoff"], expect = _backoff({**stored.backoff.model_dump(), **of_backoff}), expect or stored.digest
+        settings = queue.configure(expect=expect, **given) if changed else queue.settings()
     if output != Format.table:
         print_json({"queue": name, "settings": settings.model_dump()}, output)
     else:
