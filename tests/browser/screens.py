@@ -20,6 +20,7 @@ from pyadeq.ext.webhooks.endpoints import QUEUE
 
 BULK: Final = "retried"
 """A bulk that has ended."""
+PARTITIONED: Final = "parcels"
 SCREENS: Final = {
     "/": "/",
     "/login": "/login",
@@ -70,8 +71,10 @@ ALSO: Final = (
     "/queues/mail/tasks/letter-1",
     "/queues/reports/tasks/render",
     "/changes/infra/open-ssh",
+    f"/queues/{PARTITIONED}",
+    f"/limits?queue={PARTITIONED}&key=all",
 )
-"""Further states of them: filtered, paused, dead, hidden, in a chain, rejected."""
+"""Further states of them: filtered, paused, dead, hidden, in a chain, rejected, in partitions."""
 LOST: Final = ("/queues/none", "/nothing")
 """What does not exist."""
 NO_SCREENS: Final = frozenset(
@@ -87,6 +90,20 @@ def fill(adeq: Adeq) -> None:
     bulk = bulk.model_copy(update={"matched": 7, "changed": 6, "skipped": 1}).with_end("done")
     adeq.config(NAMESPACE).set(BULK, bulk.model_dump_json().encode())
     hooks(adeq)
+    partitions(adeq)
+
+
+def partitions(adeq: Adeq) -> None:
+    """A queue with partitions, and with a group that reads its events."""
+    queue = adeq.partitioned(PARTITIONED)
+    queue.repartition(3)
+    queue.events.register("audit")
+    queue.limits.set("user:*", concurrency=1)
+    queue.limits.set("all", concurrency=1)
+    for number in range(20):
+        queue.enqueue(number, kind="pack", user=f"user-{number % 3}")
+    for lease in queue.claim("packer", 4)[:2]:
+        queue.fail(lease, "too heavy", reason="too_heavy", retryable=False)
 
 
 def hooks(adeq: Adeq) -> None:
