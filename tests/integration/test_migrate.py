@@ -14,13 +14,16 @@ from typing import Any
 
 import pytest
 from redis import Redis
+from redis.backoff import NoBackoff
+from redis.retry import Retry
 
 from pyadeq import Adeq, Queue
 from pyadeq.embedded import EmbeddedServer
-from pyadeq.errors import AdeqError
+from pyadeq.errors import AdeqError, ConfigError
 from pyadeq.ext.migrate import CeleryQueues, Migration, State, escrow
 from tests.integration.cli import adeq as command
 from tests.integration.cli import answer, error
+from tests.integration.conftest import Proxy
 from tests.quick import slow_after
 
 pytestmark = pytest.mark.any_engine
@@ -317,6 +320,8 @@ def test_a_process_that_is_killed_at_each_step(old: Old, queue: Queue, url: str)
     code = """
 import os, signal, sys
 from redis import Redis
+from redis.backoff import NoBackoff
+from redis.retry import Retry
 from pyadeq import Adeq
 from pyadeq.ext.migrate import CeleryQueues, Migration, escrow, move
 url, old, prefix, name, last, verb = sys.argv[1:]
@@ -346,3 +351,37 @@ with Adeq.from_url(url) as adeq, Redis.from_url(old) as client:
     assert run("move", 0) == 0
     assert [id.partition("+")[0] for id in ids_in(queue)] == [*(id for id in expected if id != "l1"), "l1"]
     assert old.ids() == ["p1", "c1"]
+
+
+def test_lost_replies_of_the_old_server_change_nothing(
+    proxy: Proxy, url: str, queue: Queue, base_name: str, few: None
+) -> None:
+    retry = Retry(NoBackoff(), 3)
+    with Redis.from_url(url) as direct, Redis.from_url(proxy.url, retry=retry) as client, Adeq.from_url(url) as adeq:
+        old = Old(direct, url, f"{base_name}.")
+        moved, before = fill(old), old.layout()
+        source = CeleryQueues(client, prefix=old.prefix)
+        migration = Migration(adeq, source, to="here", queues={"work": queue.name})
+        proxy.lose_every = 7
+        assert migration.move().left.counts.total() == 2
+        assert sorted(ids_in(queue)) == sorted(moved)
+        assert old.ids() == ["p1", "c1"]
+        migration.rollback()
+        assert old.layout() == before
+        assert proxy.lost > 5
+        proxy.lose_every = 0
+        migration.cleanup()
+        direct.delete(*direct.keys(f"{old.prefix}*"))  # the audit knows no such keys
+
+
+def test_a_queue_with_partitions_is_refused(
+    old: Old, url: str, base_name: str, migrate: Callable[..., Migration]
+) -> None:
+    with Adeq.from_url(url) as adeq:
+        adeq.partitioned(f"{base_name}-p").repartition(2)
+    fill(old)
+    before = old.layout()
+    for act in ("plan", "move"):
+        with pytest.raises(ConfigError, match=r"has partitions, .*; move into a queue without partitions"):
+            getattr(migrate(queues={"work": f"{base_name}-p"}), act)()
+    assert old.layout() == before

@@ -11,7 +11,9 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 import typer
 from redis import Redis
+from redis.backoff import ExponentialBackoff
 from redis.exceptions import RedisError
+from redis.retry import Retry
 
 from pyadeq import Tasks
 from pyadeq.errors import ConfigError, TransportError
@@ -255,7 +257,8 @@ def _migration(
     except ConfigError as error:
         raise ConfigError(str(error).replace("--url", "--from")) from None
     to = f"{shown_url(url)} (prefix {PLACE.prefix})"
-    with connected(url) as adeq, Redis.from_url(old) as client, Bar(label, None, "messages") as bar:
+    retry = Retry(ExponentialBackoff(cap=0.5), 3)  # each call may be sent again
+    with connected(url) as adeq, Redis.from_url(old, retry=retry) as client, Bar(label, None, "messages") as bar:
         try:
             if client.info("cluster").get("cluster_enabled"):
                 raise ConfigError(

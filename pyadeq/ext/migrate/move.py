@@ -17,7 +17,7 @@ from time import monotonic
 from typing import Any, Final, Literal
 
 from pyadeq import Adeq, BadArgument, Receipt, Task
-from pyadeq.errors import AdeqError, WaitTimeout
+from pyadeq.errors import AdeqError, ConfigError, WaitTimeout
 from pyadeq.ext.migrate.escrow import IN_ESCROW, MOST, Escrow, State, batches
 from pyadeq.ext.migrate.source import Left, Moving, Place, Source
 from pyadeq.ids import new_ulid
@@ -141,8 +141,8 @@ class Migration:
         """Return what a move would do. Nothing is written."""
         plan = Plan([], Reasons(), self._source.others(), "")
         digest = hashlib.sha256()
-        for place in self._source.places([*self._queues]):
-            planned = Planned(place, self._target(place))
+        for place, to in self._targets().items():
+            planned = Planned(place, to)
             for messages in self._messages(place, digest):
                 for one in self._source.read(place, messages):
                     self._plan(planned, plan.left, one)
@@ -162,15 +162,14 @@ class Migration:
         how: `enqueue` them again, or count them as `done`.
         """
         begun, moved = monotonic(), Moved()
-        found = self._source.places([*self._queues])
-        if not found and self.status() is None:
+        places = self._targets()
+        if not places and self.status() is None:
             return moved
         with self._command() as about:
             if about.get("phase") == "rollback":
                 raise AdeqError("a rollback has begun; finish it with: adeq migrate rollback")
             if about.get("phase") == "back":
                 self._run = self._escrow.begin_run()["run"]
-            places = {place: self._target(place) for place in found}
             for place, to in places.items():
                 self._escrow.add_place(place, to)
             for place, to in {**self._escrow.places(), **places}.items():
@@ -259,8 +258,16 @@ class Migration:
                 f"another command is migrating {self._source.name}; wait for it: adeq lock ls --domain {DOMAIN}"
             ) from None
 
-    def _target(self, place: Place) -> str:
-        return self._queues.get(place.queue, place.queue)
+    def _targets(self) -> dict[Place, str]:
+        """Return the places on the old server, each with its queue in pyadeq."""
+        places = {place: self._queues.get(place.queue, place.queue) for place in self._source.places([*self._queues])}
+        for to in {*places.values()} if self._adeq.slot is None else ():
+            if len(self._adeq.partitioned(to).partitions()) > 1:
+                raise ConfigError(
+                    f"queue {to!r} has partitions, in which a task cannot have an id and an idempotency key; move into "
+                    "a queue without partitions"
+                )
+        return places
 
     def _tell(self, count: int) -> None:
         self._done += count
