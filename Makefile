@@ -42,8 +42,8 @@ FRAMEWORKS := .venv-frameworks
 FRAMEWORKS_READY := $(FRAMEWORKS)/.ready
 DJANGO6 := .venv-django6
 DJANGO6_READY := $(DJANGO6)/.ready
-CELERY := .venv-celery
-CELERY_READY := $(CELERY)/.ready
+MIGRATE := .venv-migrate
+MIGRATE_READY := $(MIGRATE)/.ready
 # Django 6 needs Python 3.12: the first on the PATH or of pyenv that runs. Shims of pyenv may be of versions that are not chosen.
 PYTHON_DJANGO6 ?= $(shell \
 	for python in $$(IFS=:; for directory in $$PATH; do echo $$directory/python3.14 $$directory/python3.13 $$directory/python3.12; done) \
@@ -139,8 +139,8 @@ test-frameworks: $(FRAMEWORKS_READY) ## FastAPI, Flask, Django 5.2 and 6, LangGr
 test-django6: $(DJANGO6_READY) ## the backend of django.tasks on Django 6; needs Python 3.12
 	$(DJANGO6)/bin/python -m tests.attempts tests/frameworks/django $(ARGS)
 
-test-migrate: $(CELERY_READY) ## moving from Celery, with the real package, in an environment of its own
-	$(CELERY)/bin/python -m tests.attempts -n 2 tests/migrate $(ARGS)
+test-migrate: $(MIGRATE_READY) ## moving from Celery and RQ, with the real packages, in an environment of their own
+	$(MIGRATE)/bin/python -m tests.attempts -n 2 tests/migrate $(ARGS)
 
 pictures: $(WEB_READY) ## draw the pictures of the board in docs/assets/board; needs chromium
 	$(WEB)/bin/python -m tests.browser.pictures
@@ -161,11 +161,11 @@ $(FRAMEWORKS_READY): pyproject.toml $(READY)
 		'langgraph>=1.0' 'langgraph-checkpoint-sqlite>=3.0' 'pytest>=8.3' 'pytest-asyncio>=1.0' 'pytest-xdist>=3.6' 'sentry-sdk>=2.40'
 	@touch $@
 
-$(CELERY_READY): pyproject.toml
-	@$(PY) -m venv --clear $(CELERY)
-	@echo "Installing Celery into $(CELERY), once"
-	@$(CELERY)/bin/python -m pip install --quiet --disable-pip-version-check --editable '.[cli,embedded]' \
-		'celery>=5.5,<6' 'hypothesis>=6.120' 'pytest>=8.3' 'pytest-asyncio>=1.0' 'pytest-xdist>=3.6' 'pyyaml>=6'
+$(MIGRATE_READY): pyproject.toml
+	@$(PY) -m venv --clear $(MIGRATE)
+	@echo "Installing Celery and RQ into $(MIGRATE), once"
+	@$(MIGRATE)/bin/python -m pip install --quiet --disable-pip-version-check --editable '.[cli,embedded]' \
+		'celery>=5.5,<6' 'hypothesis>=6.120' 'pytest>=8.3' 'pytest-asyncio>=1.0' 'pytest-xdist>=3.6' 'pyyaml>=6' 'rq>=2.6,<3'
 	@touch $@
 
 $(DJANGO6_READY): pyproject.toml

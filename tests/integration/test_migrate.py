@@ -298,7 +298,7 @@ def test_the_commands(old: Old, queue: Queue, url: str) -> None:
     assert moved.status == 0, moved
     assert moved.stdout.startswith("6 tasks moved in ")
     assert (
-        "1 left: its body is application/x-python-serialize, which is never loaded; only JSON is (p1)" in moved.stdout
+        "1 left: it is a pickle, which is only loaded with --trust-pickle (p1)" in moved.stdout
     )
     status = answer("migrate", "status", *where)
     assert [(row["moved"], row["left"], row["waiting"]) for row in status["queues"]] == [(6, 2, 2)]

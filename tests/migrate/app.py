@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import time
 
 from celery import Celery
 from redis import Redis
@@ -18,4 +19,5 @@ ran = Redis.from_url(URL)
 @app.task(name="app.note")
 def note(number: int, size: int = 0) -> None:
     """Record that a task has run."""
+    time.sleep(0.01)  # so that there is a backlog
     ran.rpush("ran", number)

@@ -9,61 +9,24 @@ import subprocess
 import sys
 import threading
 from collections import Counter
-from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import pytest
 from redis import Redis
 
-from pyadeq import Adeq, Queue, Tasks
+from pyadeq import Tasks
 from pyadeq.embedded import EmbeddedServer
 from tests.integration.examples import IN_MIGRATE, ROOT, blocks, run_page
+from tests.migrate.moving import KILLS, TASKS, New, drain, drain_into, ran_in, run
 from tests.waiting import DEADLINE, wait_until
 
-TASKS = int(os.environ.get("ADEQ_MIGRATE_TASKS", "2000"))
-KILLS = int(os.environ.get("ADEQ_MIGRATE_KILLS", "5"))
-CODE = """
-import os, signal, sys
-from redis import Redis
-from pyadeq import Adeq
-from pyadeq.ext.migrate import CeleryQueues, Migration, move
-from tests.migrate.test_celery import tasks
-url, old, last, verb = sys.argv[1:]
-steps, move.LEASE = 0, 1.0
-def at(step):
-    global steps
-    steps += 1
-    if steps == int(last):
-        os.kill(os.getpid(), signal.SIGKILL)
-with Adeq.from_url(url) as adeq, Redis.from_url(old) as client:
-    getattr(Migration(adeq, CeleryQueues(client, tasks=tasks), to="here", at=at), verb)()
-"""
 tasks = Tasks()
 
 
 @tasks.task(name="app.note")
 def note(number: int, size: int = 0) -> None: ...
-
-
-@pytest.fixture
-def old(binary: Path) -> Iterator[EmbeddedServer]:
-    with EmbeddedServer(binary=binary) as server:
-        yield server
-
-
-class New(NamedTuple):
-    """pyadeq, on a server of its own."""
-
-    url: str
-    queue: Queue
-
-
-@pytest.fixture
-def new(binary: Path) -> Iterator[New]:
-    with EmbeddedServer(binary=binary) as server, Adeq.from_url(server.url) as adeq:
-        yield New(server.url, adeq.queue("work"))
 
 
 @pytest.fixture
@@ -92,32 +55,6 @@ class Worker:
         self.process.communicate(timeout=DEADLINE)
 
 
-def drain_into(queue: Queue, ran: list[int]) -> int:
-    """Run what is ready, and return how many tasks are still delayed."""
-    ran += drain(queue)
-    return queue.stats().pending
-
-
-def drain(queue: Queue) -> list[int]:
-    """Run everything that is ready in pyadeq. Returns the numbers of the tasks."""
-    ran: list[int] = []
-    while leases := queue.claim(limit=100):
-        ran += [lease.payload["number"] for lease in leases]
-        queue.ack_many([(lease, None) for lease in leases])
-    return ran
-
-
-def run(old: EmbeddedServer, new: New, verb: str = "move", last: int = 0) -> int:
-    """Run a command in a process, which is killed at the step with this number, if any."""
-    return subprocess.run([sys.executable, "-c", CODE, new.url, old.url, str(last), verb], check=False).returncode
-
-
-def ran_in(old: Redis) -> list[int]:
-    """The numbers of the tasks that Celery has run."""
-    found: Any = old.lrange("ran", 0, -1)
-    return [int(one) for one in found]
-
-
 def test_nothing_is_lost_or_run_twice_under_load(old: EmbeddedServer, new: New, app: Any) -> None:
     begun = datetime.now(UTC)
 
@@ -127,13 +64,14 @@ def test_nothing_is_lost_or_run_twice_under_load(old: EmbeddedServer, new: New, 
             bad = {"serializer": "yaml"} if number % 50 == 1 else {}
             app.send_task("app.note", args=[number], priority=number % 10, ignore_result=True, **late, **bad)
 
-    parts = [range(first, TASKS, 2) for first in (0, 1)]
+    produce(range(TASKS // 2))
+    parts = [range(TASKS // 2 + first, TASKS, 2) for first in (0, 1)]
     producers = [threading.Thread(target=produce, args=[part]) for part in parts]
     moved_ran: list[int] = []
     with Redis.from_url(old.url) as client, Worker(old):
         for producer in producers:
             producer.start()
-        wait_until(lambda: len(ran_in(client)) > 20)
+        wait_until(lambda: len(ran_in(client)) > 0)
         ended = Counter(run(old, new, last=3 + 5 * number) for number in range(KILLS))
         moved_ran += drain(new.queue)
         for producer in producers:

@@ -112,8 +112,8 @@ def test_types_that_kombu_marks_in_json() -> None:
 @pytest.mark.parametrize(
     ("name", "why"),
     [
-        ("pickle", "its body is application/x-python-serialize, which is never loaded; only JSON is"),
-        ("yaml", "its body is application/x-yaml, which is never loaded; only JSON is"),
+        ("pickle", "it is a pickle, which is only loaded with --trust-pickle"),
+        ("yaml", "its body is application/x-yaml; only JSON is read"),
         ("bzip2", "its body is compressed with application/x-bz2; only zlib is read"),
         ("unknown", "its task 'app.unknown' is not in --tasks"),
         ("misfit", "app.add: a: Input should be a valid integer"),
@@ -149,6 +149,13 @@ def test_what_cannot_move_is_named_without_its_content(name: str, why: str) -> N
 )
 def test_other_messages_are_left(message: str | bytes) -> None:
     assert isinstance(read(message, tasks), Left)
+
+
+def test_a_pickle_is_loaded_only_if_it_is_trusted() -> None:
+    source = CeleryQueues(Redis(), tasks=tasks, trust_pickle=True)
+    (found,) = source.read(PLACE, [MESSAGES["pickle"].encode()])
+    assert isinstance(found, Moving), found
+    assert json.loads(found.task.payload) == {"a": 1, "b": 2}
 
 
 def test_the_digest_is_the_same_for_another_delivery_only() -> None:

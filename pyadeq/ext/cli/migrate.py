@@ -48,6 +48,7 @@ class SourceName(StrEnum):
     """Where tasks come from."""
 
     celery = "celery"
+    rq = "rq"
 
 
 class UnsureChoice(StrEnum):
@@ -57,9 +58,10 @@ class UnsureChoice(StrEnum):
     done = "done"
 
 
-From = Annotated[SourceName, typer.Argument(metavar="SOURCE", help="Where the tasks are: celery.")]
+From = Annotated[SourceName, typer.Argument(metavar="SOURCE", help="Where the tasks are: celery or rq.")]
 Old = Annotated[
-    str, typer.Option("--from", envvar="ADEQ_FROM", metavar="URL", help="The old server: broker_url of Celery.")
+    str,
+    typer.Option("--from", envvar="ADEQ_FROM", metavar="URL", help="The old server: where the old workers connect."),
 ]
 Queues = Annotated[
     list[str] | None,
@@ -78,6 +80,12 @@ TasksPath = Annotated[
 KeyPrefix = Annotated[
     str, typer.Option("--key-prefix", metavar="TEXT", help="global_keyprefix of Celery, if it has one.")
 ]
+Trust = Annotated[
+    bool,
+    typer.Option(
+        "--trust-pickle", help="Load pickles. They may run any code: only if nobody else can write to the old server."
+    ),
+]
 Zone = Annotated[
     str | None, typer.Option("--timezone", metavar="ZONE", help="Of times that name none: timezone of Celery.")
 ]
@@ -91,11 +99,14 @@ def plan(
     tasks: TasksPath = None,
     key_prefix: KeyPrefix = "",
     timezone: Zone = None,
+    trust_pickle: Trust = False,
     url: Url = DEFAULT_URL,
     output: Output = Format.table,
 ) -> None:
     """Show what would move, and what cannot move and why. Nothing is written."""
-    with _migration(old, _celery(tasks, key_prefix, timezone), queue, url, "Reading") as migration:
+    with _migration(
+        old, _source(source, tasks, key_prefix, timezone, trust_pickle), queue, url, "Reading"
+    ) as migration:
         found = migration.plan()
     rows = [
         {**_row(one.place, one.to), "moves": one.moves, "delayed": one.delayed, "left": one.left}
@@ -118,6 +129,7 @@ def move(
     tasks: TasksPath = None,
     key_prefix: KeyPrefix = "",
     timezone: Zone = None,
+    trust_pickle: Trust = False,
     unsure: Annotated[
         UnsureChoice | None,
         typer.Option(
@@ -134,7 +146,7 @@ def move(
     Let producers enqueue into pyadeq first. Old workers may run meanwhile. What cannot be moved is put back, and the
     old workers run it. The old server keeps every moved message until `adeq migrate cleanup`.
     """
-    with _migration(old, _celery(tasks, key_prefix, timezone), queue, url, "Moving") as migration:
+    with _migration(old, _source(source, tasks, key_prefix, timezone, trust_pickle), queue, url, "Moving") as migration:
         done = migration.move(unsure=unsure.value if unsure else None)
     if output != Format.table:
         print_json({**asdict(done), "left": done.left.as_json(), "source": migration.name}, output)
@@ -166,7 +178,7 @@ def status(
     """Show how far a migration is: what waits on the old server, and the messages that it keeps."""
     from pyadeq.ext.migrate import State
 
-    with _migration(old, _celery(None, key_prefix, None), None, url, "Reading") as migration:
+    with _migration(old, _source(source, None, key_prefix), None, url, "Reading") as migration:
         found = migration.status()
     if found is None:
         if output != Format.table:
@@ -212,7 +224,7 @@ def rollback(
     The queues of pyadeq are paused meanwhile. Tasks that have begun stay there, and are reported. The command may be
     killed and repeated at any time.
     """
-    with _migration(old, _celery(None, key_prefix, None), None, url, "Putting back") as migration:
+    with _migration(old, _source(source, None, key_prefix), None, url, "Putting back") as migration:
         done = migration.rollback()
     if output != Format.table:
         print_json({**asdict(done), "stayed": done.stayed.as_json(), "source": migration.name}, output)
@@ -234,7 +246,7 @@ def cleanup(
     output: Output = Format.table,
 ) -> None:
     """Delete the messages that the old server keeps. After that there is no rollback."""
-    with _migration(old, _celery(None, key_prefix, None), None, url, "Deleting") as migration:
+    with _migration(old, _source(source, None, key_prefix), None, url, "Deleting") as migration:
         if name is None and migration.status() is not None:
             name = typer.prompt(f"This deletes all moved messages for good. Type the name {migration.name!r}", err=True)
         if name is not None and name != migration.name:
@@ -278,18 +290,25 @@ def _migration(
             ) from error
 
 
-def _celery(tasks: str | None, prefix: str, zone: str | None) -> Callable[[Redis], Source]:
-    from pyadeq.ext.migrate import CeleryQueues
+def _source(
+    name: SourceName, tasks: str | None, prefix: str, zone: str | None = None, trust_pickle: bool = False
+) -> Callable[[Redis], Source]:
+    from pyadeq.ext.migrate import CeleryQueues, RqQueues
 
     functions = None if tasks is None else load_named("--tasks", tasks, "mailing:queue")
     functions = getattr(functions, "tasks", functions)
     if functions is not None and not isinstance(functions, Tasks):
         raise ConfigError(f"--tasks: {tasks!r} is not accepted; allowed: a Tasks, or a Queue with tasks")
+    if name == SourceName.rq:
+        if prefix or zone:
+            raise ConfigError("--key-prefix and --timezone: they are options for celery, not for rq")
+        return lambda client: RqQueues(client, tasks=functions, trust_pickle=trust_pickle)
     try:
         found = None if zone is None else ZoneInfo(zone)
     except (ZoneInfoNotFoundError, ValueError):
         raise ConfigError(f"--timezone: {zone!r} is not accepted; allowed: a name such as Europe/Berlin") from None
-    return lambda client: CeleryQueues(client, tasks=functions, prefix=prefix, zone=found)
+    options: dict[str, Any] = {"tasks": functions, "prefix": prefix, "zone": found, "trust_pickle": trust_pickle}
+    return lambda client: CeleryQueues(client, **options)
 
 
 def _mapping(queues: Iterable[str]) -> dict[str, str]:

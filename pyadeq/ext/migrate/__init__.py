@@ -3,6 +3,7 @@
 from pyadeq.ext.migrate.celery import CeleryQueues
 from pyadeq.ext.migrate.escrow import State
 from pyadeq.ext.migrate.move import Migration, Moved, Plan, Reasons, RolledBack, Status
+from pyadeq.ext.migrate.rq import RqQueues
 from pyadeq.ext.migrate.source import Left, Moving, Place, Source
 
 __all__ = [
@@ -15,6 +16,7 @@ __all__ = [
     "Plan",
     "Reasons",
     "RolledBack",
+    "RqQueues",
     "Source",
     "State",
     "Status",

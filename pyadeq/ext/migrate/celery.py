@@ -5,10 +5,11 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
+import pickle
 import re
 import uuid
 import zlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import date, datetime, time
 from decimal import Decimal
 from typing import Any, Final
@@ -18,7 +19,7 @@ from redis import Redis
 
 from pyadeq import Task, Tasks
 from pyadeq.errors import BadArgument
-from pyadeq.ext.migrate.source import Left, Moving, Place
+from pyadeq.ext.migrate.source import Left, Moving, Place, Unmovable
 
 SEPARATOR: Final = "\x06\x16"
 """In the names of lists with a priority, and in the members of bindings."""
@@ -49,14 +50,21 @@ class CeleryQueues:
     arguments that do not fit are found before anything moves. None: the payload is {"args": […], "kwargs": {…}}.
     prefix: of the keys, `global_keyprefix` in Celery.
     zone: the time zone of times that name none, `timezone` in Celery. None: tasks with such times are left.
+    trust_pickle: load pickles. A pickle may run any code, so do that only if nobody else can write to the old server.
     """
 
     def __init__(
-        self, client: Redis, *, tasks: Tasks | None = None, prefix: str = "", zone: ZoneInfo | None = None
+        self,
+        client: Redis,
+        *,
+        tasks: Tasks | None = None,
+        prefix: str = "",
+        zone: ZoneInfo | None = None,
+        trust_pickle: bool = False,
     ) -> None:
         self.client = client
         self.name = f"celery:{prefix}" if prefix else "celery"
-        self._prefix, self._tasks, self._zone = prefix, tasks, zone
+        self._prefix, self._tasks, self._zone, self._trusted = prefix, tasks, zone, trust_pickle
 
     def places(self, queues: Sequence[str]) -> list[Place]:
         """Return the lists of these queues, or of all that an exchange is bound to."""
@@ -72,6 +80,9 @@ class CeleryQueues:
     def read(self, place: Place, messages: Sequence[bytes]) -> list[Moving | Left]:
         """Return what each message is."""
         return [self._read(place, message) for message in messages]
+
+    def forget(self, messages: Sequence[bytes]) -> None:
+        """Do nothing: a message is all that there is."""
 
     def others(self) -> dict[str, int]:
         """Return the number of tasks that workers have fetched: they run, or wait for their time in the worker."""
@@ -94,19 +105,29 @@ class CeleryQueues:
             envelope = json.loads(message)
             headers, properties = envelope["headers"], envelope["properties"]
             id = str(headers.get("id") or properties.get("correlation_id") or "")
+            loads = self._loader(str(envelope["content-type"]))
             body = _body(envelope, headers, properties)
             if "task" in headers:
-                about, (args, kwargs, embed) = headers, json.loads(body)
+                about, (args, kwargs, embed) = headers, loads(body)
             else:  # protocol 1
-                about = embed = json.loads(body)
+                about = embed = loads(body)
                 args, kwargs, id = about["args"], about["kwargs"], str(about["id"])
             return self._moving(place, id, about, args, kwargs, embed, body)
-        except _Unmovable as error:
+        except Unmovable as error:
             return Left(id, str(error))
         except BadArgument as error:
             return Left(id, error.message)
-        except (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError, zlib.error):
+        except Exception:  # whatever a body raises that was made on purpose
             return Left(id, "it is no task message of Celery")
+
+    def _loader(self, kind: str) -> Callable[[bytes], Any]:
+        if kind == "application/json":
+            return json.loads
+        if kind == "application/x-python-serialize":
+            if self._trusted:
+                return pickle.loads
+            raise Unmovable("it is a pickle, which is only loaded with --trust-pickle")
+        raise Unmovable(f"its body is {kind[:60]}; only JSON is read")
 
     def _moving(
         self, place: Place, id: str, about: Any, args: Any, kwargs: Any, embed: Any, body: bytes
@@ -118,13 +139,13 @@ class CeleryQueues:
         )
         for what in ("chord", "chain", "callbacks", "errbacks"):
             if embed.get(what) or about.get(what):
-                raise _Unmovable(f"other tasks depend on it ({what})")
+                raise Unmovable(f"other tasks depend on it ({what})")
         function = None
         if self._tasks is None:
             task = Task(payload={"args": args, "kwargs": kwargs})
         else:
             if (function := self._tasks.get(kind)) is None:
-                raise _Unmovable(f"its task {kind!r} is not in --tasks")
+                raise Unmovable(f"its task {kind!r} is not in --tasks")
             task = function.item(*map(_value, args), **{name: _value(value) for name, value in kwargs.items()})
         changes: dict[str, Any] = {"id": id, "kind": kind, "priority": place.priority}
         if eta := about.get("eta"):
@@ -150,19 +171,13 @@ class CeleryQueues:
         found = datetime.fromisoformat(text)
         if found.tzinfo is None:
             if self._zone is None:
-                raise _Unmovable("a time of it has no time zone: name that of Celery with --timezone")
+                raise Unmovable("a time of it has no time zone: name that of Celery with --timezone")
             found = found.replace(tzinfo=self._zone)
         return found.timestamp()
 
 
-class _Unmovable(Exception):
-    """Why a message stays where it is."""
-
-
 def _body(envelope: Any, headers: Any, properties: Any) -> bytes:
-    """Return the body as it was serialized. Only JSON is read."""
-    if (kind := envelope["content-type"]) != "application/json":
-        raise _Unmovable(f"its body is {str(kind)[:60]}, which is never loaded; only JSON is")
+    """Return the body as it was serialized."""
     body: bytes = (
         base64.b64decode(envelope["body"], validate=True)
         if properties.get("body_encoding") == "base64"
@@ -170,11 +185,11 @@ def _body(envelope: Any, headers: Any, properties: Any) -> bytes:
     )
     if packed := headers.get("compression"):
         if packed not in GZIP:
-            raise _Unmovable(f"its body is compressed with {str(packed)[:60]}; only zlib is read")
+            raise Unmovable(f"its body is compressed with {str(packed)[:60]}; only zlib is read")
         unpacking = zlib.decompressobj()
         body = unpacking.decompress(body, MOST_INFLATED)
         if unpacking.unconsumed_tail:
-            raise _Unmovable("its body is larger than 1 MiB")
+            raise Unmovable("its body is larger than 1 MiB")
     return body
 
 

@@ -5,6 +5,7 @@ Each list of messages (a place) has a hash of messages by their number and a str
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Sequence
 from enum import StrEnum
 from functools import cache
@@ -72,8 +73,8 @@ class Escrow:
     def places(self) -> dict[Place, str]:
         """Return the places from which messages were taken, each with its queue in pyadeq."""
         found: Any = self._client.hgetall(self._places)
-        rows = [(key.decode(), *value.decode().split("\n")) for key, value in found.items()]
-        return {Place(key, old, int(priority)): new for key, priority, new, old in sorted(rows)}
+        rows = sorted((key.decode(), json.loads(value)) for key, value in found.items())
+        return {Place(key, **row["place"]): row["to"] for key, row in rows}
 
     def begin(self, to: str) -> dict[str, str]:
         """Begin a command: all that were begun before can write nothing more. Returns what is known of the migration.
@@ -101,7 +102,8 @@ class Escrow:
 
     def add_place(self, place: Place, queue: str) -> None:
         """Remember a place. Raises AdeqError if its tasks go to another queue already."""
-        self._client.hsetnx(self._places, place.key, f"{place.priority}\n{queue}\n{place.queue}")
+        about = {name: value for name, value in place._asdict().items() if name != "key"}
+        self._client.hsetnx(self._places, place.key, json.dumps({"to": queue, "place": about}))
         known = {one.key: new for one, new in self.places().items()}[place.key]
         if known != queue:
             raise AdeqError(f"queue {place.queue!r}: its tasks go to {known!r} already, not to {queue!r}")
@@ -118,8 +120,8 @@ class Escrow:
 
     def take(self, place: Place, known: int) -> list[bytes]:
         """Take messages out of their list; [] if none is left. known: how many messages of it the caller knows."""
-        keys = [self._key(place, "messages"), self._key(place, "states"), place.key]
-        found: list[bytes] = self._call("take", keys, known, MOST, BYTES)
+        keys = [*self._keys(place), place.guard or place.key]
+        found: list[bytes] = self._call("take", keys, place.kind, known, MOST, BYTES)
         return found
 
     def mark(self, place: Place, first: int, states: str) -> None:
@@ -127,19 +129,19 @@ class Escrow:
         self._call("mark", [self._key(place, "states")], first, states)
 
     def give_back(self, place: Place, numbers: Sequence[int], state: State) -> None:
-        """Put messages that are held, or in a rollback, back at the end of their list. numbers: rising."""
-        keys = [self._key(place, "messages"), self._key(place, "states"), place.key]
+        """Put messages that are held, or in a rollback, back where workers take them. numbers: rising."""
+        keys = self._keys(place)
         falling = [*reversed(numbers)]
         while falling:
-            done = self._call("give", keys, state.value, BYTES, *falling[:MOST])
+            done = self._call("give", keys, place.kind, state.value, BYTES, *falling[:MOST])
             falling = falling[done:]
 
     def recall(self, place: Place, state: State) -> None:
         """Take the kept messages of a place out of its list again, as far as they are the next ones there."""
         kept = [number for number, state in enumerate(self.states(place)) if state == State.kept]
-        keys = [self._key(place, "messages"), self._key(place, "states"), place.key]
+        keys = self._keys(place)
         while kept:
-            done = self._call("recall", keys, state.value, BYTES, *kept[:MOST])
+            done = self._call("recall", keys, place.kind, state.value, BYTES, *kept[:MOST])
             if done < 0:
                 return
             kept = kept[done:]
@@ -149,6 +151,9 @@ class Escrow:
         for place in self.places():
             self._client.unlink(self._key(place, "messages"), self._key(place, "states"))
         self._client.unlink(self._places, self._about)
+
+    def _keys(self, place: Place) -> list[str]:
+        return [self._key(place, "messages"), self._key(place, "states"), place.key]
 
     def _key(self, place: Place, what: str) -> str:
         return f"{self.base}:{place.key}:{what}"
@@ -167,7 +172,7 @@ class Escrow:
 @cache
 def _source(name: str) -> str:
     folder = Path(__file__).parent / "lua"
-    return "".join((folder / f"{one}.lua").read_text(encoding="utf-8") for one in ("fence", name))
+    return "".join((folder / f"{one}.lua").read_text(encoding="utf-8") for one in ("fence", "ends", name))
 
 
 def batches(numbers: Sequence[int]) -> Iterator[list[int]]:

@@ -241,6 +241,10 @@ class Migration:
                     f"{rest:,} messages are only in the escrow; finish with adeq migrate move, or go back with adeq "
                     "migrate rollback"
                 )
+            for place in self._escrow.places():
+                states = self._escrow.states(place)
+                for numbers in batches(_numbers(states, State.moved, State.again, State.done)):
+                    self._source.forget(self._escrow.read(place, numbers))
             self._escrow.delete()
         return sum(sum(counts.values()) for _, _, _, counts in status.places)
 
@@ -274,16 +278,24 @@ class Migration:
         self._progress(self._done)
 
     def _length(self, place: Place) -> int:
-        return int(self._source.client.llen(place.key))
+        client = self._source.client
+        return int(client.zcard(place.key) if place.kind == "times" else client.llen(place.key))
 
     def _messages(self, place: Place, digest: Any) -> Iterator[list[bytes]]:
         """Yield the waiting messages, first the next one, and add them to a digest."""
         digest.update(f"{place.key}\n".encode())
-        for last in range(-1, -self._length(place) - 1, -MOST):
-            found: Any = self._source.client.lrange(place.key, last - MOST + 1, last)
-            for message in reversed(found):
+        client = self._source.client
+        for start in range(0, self._length(place), MOST):
+            if place.kind == "times":
+                rows: Any = client.zrange(place.key, start, start + MOST - 1, withscores=True)
+                found = [f"{score!r} ".encode() + member for member, score in rows]
+            elif place.kind == "left":
+                found = client.lrange(place.key, start, start + MOST - 1)
+            else:
+                found = client.lrange(place.key, -start - MOST, -start - 1)[::-1]
+            for message in found:
                 digest.update(hashlib.sha256(message).digest())
-            yield found[::-1]
+            yield found
 
     def _plan(self, planned: Planned, left: Reasons, one: Moving | Left) -> None:
         if isinstance(one, Moving):

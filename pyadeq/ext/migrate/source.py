@@ -3,22 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple, Protocol
+from typing import Literal, NamedTuple, Protocol
 
 from redis import Redis
 
 from pyadeq import Task
 
+Kind = Literal["right", "left", "times"]
+
 
 class Place(NamedTuple):
-    """A list of waiting messages on the old server. Workers take from its right end.
+    """A key of the old server with waiting messages.
 
     queue: the old queue. priority: of its tasks in pyadeq, 0 (first) to 9.
+    kind: `right` or `left`, a list from that end of which workers take; or `times`, a sorted set by the time in
+    seconds, whose messages are `<score> <member>`.
+    guard: a key that exists while a program enqueues what is due in that sorted set.
     """
 
     key: str
     queue: str
     priority: int
+    kind: Kind = "right"
+    guard: str = ""
 
 
 class Moving(NamedTuple):
@@ -38,6 +45,10 @@ class Left(NamedTuple):
     why: str
 
 
+class Unmovable(Exception):
+    """Why a message stays where it is."""
+
+
 class Source(Protocol):
     """A system from which tasks come.
 
@@ -54,6 +65,10 @@ class Source(Protocol):
 
     def read(self, place: Place, messages: Sequence[bytes]) -> list[Moving | Left]:
         """Return what each message is. Nothing in it is executed."""
+        ...
+
+    def forget(self, messages: Sequence[bytes]) -> None:
+        """Delete what else the old server has of moved messages, at most 200, at a cleanup."""
         ...
 
     def others(self) -> dict[str, int]:

@@ -1,36 +1,50 @@
--- recall.lua: take messages that were put back (`kept`) out of their list again, as far as they are still the first
--- ones that a worker would take. What is between them in the escrow, but not in the list, was taken by a worker.
+-- recall.lua: take messages that were put back (`kept`) out of their place again. In a list, only as far as they are the
+-- first ones that a worker would take; what is between them in the escrow, but not in the list, was taken by a worker.
 --
 -- KEYS    about, messages, states, place
--- ARGV    fence; state: after this, `taken` or `held`; bytes: if the messages have more, the others stay for the next
---         call; then 1 to 200 numbers of kept messages, rising
+-- ARGV    fence; kind: of the place; state: after this, `taken` or `held`; bytes: if the messages have more, the others
+--         stay for the next call; then 1 to 200 numbers of kept messages, rising
 -- RETURN  how many of the numbers are done; fewer than all means: call again with the rest. -1: no further one is at
 --         the end of the list
 -- COST    4 + 6n commands; at most 1,204 commands
 
 redis.call('HSET', KEYS[1], 'taken_ms', string.format('%.0f', redis.call('TIME')[1] * 1000))
-local size, at, last = 0, 4, math.min(#ARGV, 203)
+local size, at, last = 0, 5, math.min(#ARGV, 204)
+
+local function is_kept(i)
+  return redis.call('GETRANGE', KEYS[3], ARGV[i], ARGV[i]) == 'k'
+end
+
+while not TOP[ARGV[2]] and at <= last do  -- at most 200: the numbers
+  local score, member = string.match(redis.call('HGET', KEYS[2], ARGV[at]) or '', '^(%S+) (.*)$')
+  if is_kept(at) and member then
+    local there = redis.call('ZSCORE', KEYS[4], member) == score
+    if there then redis.call('ZREM', KEYS[4], member) end
+    redis.call('SETRANGE', KEYS[3], ARGV[at], there and ARGV[3] or 'g')
+  end
+  at = at + 1
+end
 while at <= last do  -- at most 200: the numbers
-  if size >= tonumber(ARGV[3]) then return at - 4 end
-  local message = redis.call('LINDEX', KEYS[4], -1)
+  if size >= tonumber(ARGV[4]) then return at - 5 end
+  local message = redis.call('LINDEX', KEYS[4], TOP[ARGV[2]])
   if not message then return -1 end
   local digest, found = redis.sha1hex(message), nil
   for i = at, last do
-    if redis.call('GETRANGE', KEYS[3], ARGV[i], ARGV[i]) == 'k' and redis.call('HGET', KEYS[2], ARGV[i]) == digest then
+    if is_kept(i) and redis.call('HGET', KEYS[2], ARGV[i]) == digest then
       found = i
       break
     end
   end
   if not found then return -1 end
-  redis.call('RPOP', KEYS[4])
+  pop(ARGV[2], KEYS[4])
   redis.call('HSET', KEYS[2], ARGV[found], message)
-  redis.call('SETRANGE', KEYS[3], ARGV[found], ARGV[2])
+  redis.call('SETRANGE', KEYS[3], ARGV[found], ARGV[3])
   for i = at, found - 1 do
-    if redis.call('GETRANGE', KEYS[3], ARGV[i], ARGV[i]) == 'k' then
+    if is_kept(i) then
       redis.call('SETRANGE', KEYS[3], ARGV[i], 'g')
       redis.call('HDEL', KEYS[2], ARGV[i])
     end
   end
   size, at = size + #message, found + 1
 end
-return at - 4
+return at - 5

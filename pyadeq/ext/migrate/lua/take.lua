@@ -1,14 +1,14 @@
--- take.lua: move messages from the right end of a list, which is where the old workers take them, into the escrow. If
--- the escrow already has messages that the caller does not know, return these and take none: so a repeated call gets
+-- take.lua: move messages from their place into the escrow, first those that the old workers would take first. If the
+-- escrow already has messages that the caller does not know, return these and take none: so a repeated call gets
 -- the same answer, and whoever continues after a kill gets what was left.
 --
--- KEYS    about, messages: by their number, a hash; states: one letter for each, a string; place: the list
--- ARGV    fence; known: how many messages of the place the caller knows; most: messages, 1 to 200; bytes: if the
+-- KEYS    about, messages: by their number, a hash; states: one letter for each, a string; place; guard
+-- ARGV    fence; kind: of the place; known: how many messages of the place the caller knows; most: messages, 1 to 200; bytes: if the
 --         messages have more, no further one is taken
 -- RETURN  the messages, first the one that a worker would have taken first
--- COST    6 + n commands; at most 206 commands
+-- COST    6 + n commands, 6 + 4n for a sorted set; at most 806 commands
 
-local known, most, bytes = tonumber(ARGV[2]), math.min(tonumber(ARGV[3]), 200), tonumber(ARGV[4])
+local known, most, bytes = tonumber(ARGV[3]), math.min(tonumber(ARGV[4]), 200), tonumber(ARGV[5])
 local count = redis.call('STRLEN', KEYS[3])
 if count > known then
   local names = {}
@@ -17,7 +17,7 @@ if count > known then
 end
 local taken, pairs_, size = {}, {}, 0
 while #taken < most and size < bytes do  -- at most 200: most
-  local message = redis.call('RPOP', KEYS[4])
+  local message = pop(ARGV[2], KEYS[4], KEYS[5])
   if not message then break end
   taken[#taken + 1], size = message, size + #message
   pairs_[#pairs_ + 1], pairs_[#pairs_ + 2] = count + #taken - 1, message

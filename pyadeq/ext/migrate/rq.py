@@ -1,0 +1,170 @@
+"""RQ: lists of job ids, sorted sets of scheduled ones, and a hash for each job. RQ itself is not needed."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import pickle
+import zlib
+from collections.abc import Sequence
+from time import time
+from typing import Any, Final
+
+from redis import Redis
+
+from pyadeq import Backoff, Task, Tasks
+from pyadeq.errors import BadArgument
+from pyadeq.ext.migrate.source import Left, Moving, Place, Unmovable
+
+QUEUE, JOB = "rq:queue:", "rq:job:"
+MOST_INFLATED: Final = 1 << 20
+"""Bytes of a call. A payload of pyadeq has at most 1 MiB."""
+PRIORITY: Final = 5
+"""RQ has none: its workers take from one queue before another."""
+UNMOVABLE: Final = {
+    "success_callback_name": "it has a callback",
+    "failure_callback_name": "it has a callback",
+    "stopped_callback_name": "it has a callback",
+    "webhooks": "it has webhooks",
+    "repeats_left": "it repeats: make a schedule of it",
+}
+Job = dict[str, bytes]
+
+
+class RqQueues:
+    """The waiting and the scheduled jobs of RQ.
+
+    tasks: task functions by the paths of RQ's functions, as for Celery.
+    trust_pickle: load the pickles that RQ makes unless it has a JSONSerializer. A pickle may run any code, so do that
+    only if nobody else can write to the old server.
+    """
+
+    name = "rq"
+
+    def __init__(self, client: Redis, *, tasks: Tasks | None = None, trust_pickle: bool = False) -> None:
+        self.client = client
+        self._tasks, self._trusted = tasks, trust_pickle
+
+    def places(self, queues: Sequence[str]) -> list[Place]:
+        """Return for each queue its list, and the sorted set of what is scheduled."""
+        known: Any = self.client.smembers("rq:queues")
+        names = sorted(dict.fromkeys(queues)) or sorted(key.decode().removeprefix(QUEUE) for key in known)
+        places = []
+        for name in names:
+            places.append(Place(f"{QUEUE}{name}", name, PRIORITY, "left"))
+            guard = f"rq:scheduler-lock:{name}"
+            places.append(Place(f"rq:scheduled:{name}", name, PRIORITY, "times", guard))
+        with self.client.pipeline(transaction=False) as pipe:
+            for place in places:
+                pipe.exists(place.key)
+            return [place for place, exists in zip(places, pipe.execute(), strict=True) if exists]
+
+    def read(self, place: Place, messages: Sequence[bytes]) -> list[Moving | Left]:
+        """Return what each job is."""
+        rows = [_id_and_time(place, message) for message in messages]
+        with self.client.pipeline(transaction=False) as pipe:
+            for id, _ in rows:
+                pipe.hgetall(f"{JOB}{id}")
+                pipe.pttl(f"{JOB}{id}")
+                pipe.exists(f"{JOB}{id}:dependents")
+            replies = pipe.execute()
+        return [self._read(id, at, *replies[3 * i : 3 * i + 3]) for i, (id, at) in enumerate(rows)]
+
+    def forget(self, messages: Sequence[bytes]) -> None:
+        """Delete the hashes of moved jobs: no list names them any more."""
+        ids = [message.decode().rpartition(" ")[2] for message in messages]
+        self.client.unlink(*(f"{JOB}{id}" for id in ids))
+
+    def others(self) -> dict[str, int]:
+        """Return the number of jobs that run, and that wait for others."""
+        known: Any = self.client.smembers("rq:queues")
+        names = [key.decode().removeprefix(QUEUE) for key in known]
+        with self.client.pipeline(transaction=False) as pipe:
+            for name in names:
+                pipe.zcard(f"rq:wip:{name}")
+                pipe.zcard(f"rq:deferred:{name}")
+            counts = pipe.execute()
+        return {"running in workers": sum(counts[::2]), "waiting for other jobs": sum(counts[1::2])}
+
+    def _read(self, id: str, at: float | None, row: dict[bytes, bytes], ttl_ms: int, dependents: int) -> Moving | Left:
+        job = {name.decode(): value for name, value in row.items()}
+        try:
+            if not job:
+                raise Unmovable("its job no longer exists")
+            if dependents:
+                raise Unmovable("other jobs depend on it")
+            for name, why in UNMOVABLE.items():
+                if job.get(name):
+                    raise Unmovable(why)
+            return self._moving(id, at, job, ttl_ms)
+        except Unmovable as error:
+            return Left(id, str(error))
+        except BadArgument as error:
+            return Left(id, error.message)
+        except Exception:  # whatever a pickle raises
+            return Left(id, "it is no job of RQ")
+
+    def _moving(self, id: str, at: float | None, job: Job, ttl_ms: int) -> Moving:
+        data = _inflated(job["data"])
+        kind, instance, args, kwargs = self._loaded(data)
+        if instance is not None:
+            raise Unmovable("it is a method of an object")
+        retries = int(job.get("retries_left", b"0"))
+        if self._tasks is None:
+            json.dumps([args, kwargs])  # a TypeError for what is no JSON
+            task = Task(payload={"args": args, "kwargs": kwargs}, max_attempts=retries + 1)
+        elif (function := self._tasks.get(kind)) is None:
+            raise Unmovable(f"its function {kind!r} is not in --tasks")
+        else:
+            task = function.item(*args, **kwargs)
+        changes: dict[str, Any] = {"id": id, "kind": kind, "priority": PRIORITY}
+        if at is not None:
+            changes["run_after"] = at
+        if retries:
+            changes |= {"max_attempts": retries + 1, "backoff": _backoff(job)}
+        if (timeout := int(job.get("timeout", b"-1"))) > 0:
+            changes["timeout"] = float(timeout)
+        if (result_ttl := int(job.get("result_ttl", b"-1"))) >= 0:
+            changes["result_ttl"] = float(result_ttl)
+        if ttl_ms > 0:
+            changes["expires_at"] = time() + ttl_ms / 1000
+        origin: dict[str, Any] = {"group": job["group_id"].decode()} if job.get("group_id") else {}
+        if job.get("meta"):
+            origin["meta"] = self._loaded(job["meta"])
+            json.dumps(origin)
+        if origin:
+            changes["headers"] = {**(task.headers or {}), "rq": origin}
+        digest = hashlib.sha1(b"%d " % retries + data, usedforsecurity=False).hexdigest()
+        return Moving(task.model_copy(update=changes), digest)
+
+    def _loaded(self, data: bytes) -> Any:
+        if data[:1] == b"\x80":  # the protocol of a pickle, from version 2 on
+            if not self._trusted:
+                raise Unmovable("it is a pickle, which is only loaded with --trust-pickle")
+            return pickle.loads(data)
+        return json.loads(data)
+
+
+def _id_and_time(place: Place, message: bytes) -> tuple[str, float | None]:
+    if place.kind != "times":
+        return message.decode(errors="replace"), None
+    score, _, id = message.decode(errors="replace").partition(" ")
+    return id, float(score)
+
+
+def _inflated(data: bytes) -> bytes:
+    unpacking = zlib.decompressobj()
+    try:
+        found = unpacking.decompress(data, MOST_INFLATED)
+    except zlib.error:  # jobs of old releases are not compressed
+        return data
+    if unpacking.unconsumed_tail:
+        raise Unmovable("its call is larger than 1 MiB")
+    return found
+
+
+def _backoff(job: Job) -> Backoff:
+    """Return the intervals of a job. If they differ, pyadeq doubles them from the first to the longest."""
+    intervals = [float(one) for one in json.loads(job.get("retry_intervals") or b"[0]")]
+    multiplier = 1.0 if len({*intervals}) == 1 else 2.0
+    return Backoff(base=intervals[0], multiplier=multiplier, cap=max(intervals), jitter=0.0)

@@ -1,0 +1,197 @@
+"""Jobs of RQ move into pyadeq and back. The jobs are recorded: tests/migrate/record_rq.py."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import pytest
+from redis import Redis
+
+from pyadeq import Adeq, Queue, Tasks
+from pyadeq.embedded import EmbeddedServer
+from pyadeq.ext.migrate import Left, Migration, Moving, RqQueues, State, escrow
+from tests.integration.cli import answer, error
+from tests.integration.test_migrate import BACK, Killed, ids_in, killed_at
+from tests.quick import slow_after
+
+pytestmark = pytest.mark.any_engine
+
+JOBS = json.loads((Path(__file__).parents[1] / "unit" / "rq_jobs.json").read_text(encoding="utf-8"))
+LIST, SET, LOCK = "rq:queue:default", "rq:scheduled:default", "rq:scheduler-lock:default"
+LATER = 4_102_444_800.125
+tasks = Tasks()
+
+
+@tasks.task(name="app.add", max_attempts=9)
+def add(a: int, b: int, z: int = 0) -> int:
+    return a + b + z
+
+
+@pytest.fixture(scope="module")
+def old_server(binary: Path) -> Iterator[EmbeddedServer]:
+    with EmbeddedServer(binary=binary) as server:
+        yield server
+
+
+@pytest.fixture
+def old(old_server: EmbeddedServer) -> Iterator[Redis]:
+    with Redis.from_url(old_server.url) as client:
+        client.flushall()
+        client.sadd("rq:queues", LIST)
+        yield client
+
+
+@pytest.fixture
+def migrate(queue: Queue, old: Redis, url: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., Migration]]:
+    monkeypatch.setattr(escrow, "MOST", 3)
+    with Adeq.from_url(url) as adeq:
+        yield lambda **options: Migration(adeq, RqQueues(old), to="here", queues={"default": queue.name}, **options)
+
+
+def put(old: Redis, *names: tuple[str, str], at: float | None = None) -> None:
+    """Add jobs, as RQ does: each of a recorded job, and its id."""
+    for name, id in names:
+        old.hset(f"rq:job:{id}", mapping={key: value.encode("latin-1") for key, value in JOBS[name].items()})
+        if at is None:
+            old.rpush(LIST, id)
+        else:
+            old.zadd(SET, {id: at})
+
+
+def fill(old: Redis) -> None:
+    put(old, ("plain", "a1"), ("pickle", "p1"), ("plain", "a2"), ("plain", "a3"), ("callback", "c1"), ("plain", "a4"))
+    put(old, ("plain", "s1"), ("repeats", "r1"), ("plain", "s2"), ("plain", "s3"), at=LATER)
+
+
+def layout(old: Redis) -> dict[bytes, Any]:
+    """Everything that is on the old server, but for the escrow."""
+    keys: list[Any] = [key for key in old.scan_iter() if not key.startswith(b"adeq:")]
+    return {key: old.dump(key) if key == b"rq:queues" else contents(old, key) for key in sorted(keys)}
+
+
+def contents(old: Redis, key: bytes) -> Any:
+    kind = old.type(key)
+    if kind == b"list":
+        return old.lrange(key, 0, -1)
+    return old.zrange(key, 0, -1, withscores=True) if kind == b"zset" else old.hgetall(key)
+
+
+def read(old: Redis, name: str, **options: Any) -> Moving | Left:
+    source = RqQueues(old, **options)
+    put(old, (name, name))
+    (place,) = source.places([])
+    (found,) = source.read(place, [name.encode()])
+    return found
+
+
+BASIS = {"kind": "app.add", "payload": {"args": [1, 2], "kwargs": {"z": 3}}, "timeout": 180.0, "max_attempts": 1}
+
+
+@pytest.mark.parametrize(
+    ("name", "options"),
+    [
+        ("plain", {}),
+        ("options", {"timeout": 60.0, "result_ttl": 0.0, "headers": {"rq": {"meta": {"user": "ann"}}}}),
+        ("retries", {"max_attempts": 4, "backoff": {"base": 10.0, "multiplier": 1.0, "cap": 10.0, "jitter": 0.0}}),
+        ("intervals", {"max_attempts": 4, "backoff": {"base": 10.0, "cap": 60.0, "jitter": 0.0}}),
+    ],
+)
+def test_what_a_job_becomes(name: str, options: dict[str, Any], old: Redis) -> None:
+    found = read(old, name)
+    assert isinstance(found, Moving), found
+    assert found.task.model_dump(exclude_defaults=True) == {"id": name, **BASIS, **options}
+
+
+@pytest.mark.parametrize(
+    ("name", "why"),
+    [
+        ("pickle", "it is a pickle, which is only loaded with --trust-pickle"),
+        ("callback", "it has a callback"),
+        ("repeats", "it repeats: make a schedule of it"),
+        ("unknown", "its function 'app.unknown' is not in --tasks"),
+    ],
+)
+def test_what_cannot_move(name: str, why: str, old: Redis) -> None:
+    assert read(old, name, tasks=tasks) == Left(name, why)
+
+
+def test_jobs_that_others_depend_on_or_that_are_damaged_are_left(old: Redis) -> None:
+    old.sadd("rq:job:plain:dependents", "x")
+    assert read(old, "plain") == Left("plain", "other jobs depend on it")
+    old.hset("rq:job:retries", "data", b"\x80 no pickle")
+    old.delete("rq:job:unknown")
+    source = RqQueues(old, trust_pickle=True)
+    found = source.read(source.places([])[0], [b"unknown", b"\xff", b"retries"])
+    assert [one.why for one in found if isinstance(one, Left)] == [
+        "its job no longer exists",
+        "its job no longer exists",
+        "it is no job of RQ",
+    ]
+
+
+def test_a_pickle_that_is_trusted_and_a_time_to_live(old: Redis) -> None:
+    put(old, ("pickle", "p"))
+    old.expire("rq:job:p", 100)
+    source = RqQueues(old, tasks=tasks, trust_pickle=True)
+    (found,) = source.read(source.places([])[0], [b"p"])
+    assert isinstance(found, Moving), found
+    assert (json.loads(found.task.payload), found.task.max_attempts) == ({"a": 1, "b": 2, "z": 3}, 9)
+    assert isinstance(found.task.expires_at, float)
+    assert 90 < found.task.expires_at - time.time() <= 100
+
+
+@pytest.mark.parametrize("step", slow_after(1, ["enqueued", "taken", "recalled", "marked", "given back"]))
+def test_a_killed_move_goes_on_and_can_be_rolled_back(
+    step: str, old: Redis, queue: Queue, migrate: Callable[..., Migration]
+) -> None:
+    fill(old)
+    before, digest = layout(old), migrate().plan().digest
+    for nth in (1, 2, 3):
+        with suppress(Killed):
+            migrate(at=killed_at(step, nth)).move()
+        for at in BACK:
+            with suppress(Killed):
+                migrate(at=killed_at(at, nth)).rollback()
+        result = migrate().rollback()
+        assert (layout(old), result.digest, result.stayed.as_json(), ids_in(queue)) == (before, digest, [], [])
+        with suppress(Killed):
+            migrate(at=killed_at(step, nth)).move()
+        migrate().move()
+        assert [id.partition("+")[0] for id in ids_in(queue)] == ["a1", "a2", "a3", "a4", "s1", "s2", "s3"]
+        assert (old.lrange(LIST, 0, -1), old.zrange(SET, 0, -1)) == ([b"p1", b"c1"], [b"r1"])
+        migrate().rollback()
+
+
+def test_a_scheduler_of_rq_keeps_what_is_due(old: Redis, queue: Queue, migrate: Callable[..., Migration]) -> None:
+    put(old, ("plain", "due"), at=time.time() - 1)
+    put(old, ("plain", "soon"), at=time.time() + 5)
+    put(old, ("plain", "later"), at=LATER)
+    old.set(LOCK, "scheduler")
+    assert migrate().move().moved == 1
+    assert old.zrange(SET, 0, -1) == [b"due", b"soon"]
+    task = queue.get("later")
+    assert task is not None
+    assert task.due == LATER
+    old.delete(LOCK)
+    assert migrate().move().moved == 2
+    status = migrate().status()
+    assert status
+    assert status.count(State.moved) == 3
+
+
+def test_the_commands_and_a_cleanup(old: Redis, old_server: EmbeddedServer, queue: Queue, url: str) -> None:
+    fill(old)
+    where = "rq", "--from", old_server.url, "--url", url
+    moved = answer("migrate", "move", *where, "-q", f"default={queue.name}", "--trust-pickle")
+    assert (moved["moved"], sorted(one["why"] for one in moved["left"])) == (
+        8,
+        ["it has a callback", "it repeats: make a schedule of it"],
+    )
+    assert answer("migrate", "cleanup", *where, "--name", "rq")["deleted"] == 10
+    assert sorted(old.keys()) == [b"rq:job:c1", b"rq:job:r1", LIST.encode(), b"rq:queues", SET.encode()]
+    assert "options for celery, not for rq" in error(2, "migrate", "plan", *where, "--timezone", "UTC")
