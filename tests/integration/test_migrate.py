@@ -297,9 +297,7 @@ def test_the_commands(old: Old, queue: Queue, url: str) -> None:
     moved = command("migrate", "move", *where, "-q", f"work={queue.name}")
     assert moved.status == 0, moved
     assert moved.stdout.startswith("6 tasks moved in ")
-    assert (
-        "1 left: it is a pickle, which is only loaded with --trust-pickle (p1)" in moved.stdout
-    )
+    assert "1 left: it is a pickle, which is only loaded with --trust-pickle (p1)" in moved.stdout
     status = answer("migrate", "status", *where)
     assert [(row["moved"], row["left"], row["waiting"]) for row in status["queues"]] == [(6, 2, 2)]
     assert answer("migrate", "rollback", *where)["digest"] == plan["digest"]
