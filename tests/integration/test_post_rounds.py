@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from pyadeq import EventGap
+from pyadeq import EventGap, Failure, Task
 from pyadeq.asyncio import Adeq as AsyncAdeq
 from pyadeq.ext.posts import Forwarder, Posts
 from pyadeq.ext.posts.endpoints import QUEUE, new_endpoint
@@ -48,6 +48,24 @@ async def test_many_reasons_make_few_posts(world: Posting) -> None:
     assert others["facts"]["Largest"].endswith(f"; and {number - 5} more")
     assert others["links"] == {"show": f"{BOARD}/queues/mail/dead"}
     assert sum(map(counted, digests)) + number + 10 == 40 + sum(range(35, 40)), "each task is in one post"
+
+
+@pytest.mark.slow
+async def test_ten_thousand_reasons(world: Posting) -> None:
+    queue = world.client.queue("mail")
+    queue.configure(clock="test")
+    with receiving() as receiver:
+        world.add(receiver)
+        for begin in range(0, 10_000, 200):
+            world.now += 10
+            queue.enqueue_many([Task(id=f"t{begin + n}") for n in range(200)])
+            leases = queue.claim(limit=200)
+            queue.fail_many([Failure(one, reason=f"r{one.id}", retryable=False) for one in leases])
+        await asyncio.gather(world.forward(), world.forward(forwarder=Forwarder(world.aio)))
+        await world.minute(receiver)
+    assert len(receiver.seen) == 21
+    (others,) = said(receiver, "others")
+    assert others["title"] == "9,980 other groups with 9,980 tasks"
 
 
 async def test_two_endpoints_each_have_their_posts(world: Posting) -> None:
@@ -194,7 +212,9 @@ async def test_a_gap_is_told(world: Posting, caplog: pytest.LogCaptureFixture) -
     assert titles[-1].startswith("Some events of other queues and domains were lost")
 
 
-@pytest.mark.parametrize("jump", [-3_600_000, -70_000, -5_000, 3_600_000])
+@pytest.mark.parametrize(
+    "jump", [-3_600_000, *(pytest.param(jump, marks=pytest.mark.slow) for jump in (-70_000, -5_000, 3_600_000))]
+)
 async def test_the_clock_jumps(world: Posting, jump: int, caplog: pytest.LogCaptureFixture) -> None:
     with receiving() as receiver:
         world.now += 2 * 3_600_000

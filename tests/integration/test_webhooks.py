@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from standardwebhooks.webhooks import Webhook
 
-from pyadeq import Adeq, Event, TaskFailed, TaskView
+from pyadeq import Adeq, Event, EventBatch, TaskFailed, TaskView
 from pyadeq.access import acl_rules
 from pyadeq.asyncio import Adeq as AsyncAdeq
 from pyadeq.asyncio import Events
@@ -271,10 +271,10 @@ async def test_a_failure_ends_no_follower(
     broken = [True]
     messages_of, names = Forwarder.messages_of, AsyncAdeq.names
 
-    async def fail(self: Forwarder, stream: str, *args: Any) -> Any:
-        if broken and stream == "queue:mail":
+    async def fail(self: Forwarder, stream: str, batch: EventBatch, *args: Any) -> Any:
+        if broken and any(one.ids == ("a",) for one in batch.events):
             raise KeyError("odd")
-        return await messages_of(self, stream, *args)
+        return await messages_of(self, stream, batch, *args)
 
     def no_names(*args: Any, **options: Any) -> Any:
         if broken:
@@ -288,16 +288,16 @@ async def test_a_failure_ends_no_follower(
     monkeypatch.setattr(Forwarder, "messages_of", fail)
     with receiving() as receiver:
         add(client, "hook", receiver)
-        do(client, "a")
-        do(client, "b", queue="print")
+        do(client, "b", "a", "c")
+        do(client, "d", queue="print")
         async with forwarding(aio, hold=1):
-            await eventually(lambda: len(messages(client)) == 1)
+            await eventually(lambda: len(messages(client)) == 3)
             await eventually(lambda: says("queue:mail", "KeyError: 'odd'"))
             monkeypatch.setattr(AsyncAdeq, "names", no_names)
             await eventually(lambda: says("", "RuntimeError: no names"))
             assert "Traceback" in caplog.text
             broken.clear()
-            await eventually(lambda: len(messages(client)) == 2)
+            await eventually(lambda: len(messages(client)) == 4)
 
 
 async def test_in_order(client: Adeq, aio: AsyncAdeq, monkeypatch: pytest.MonkeyPatch) -> None:

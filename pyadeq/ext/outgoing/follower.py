@@ -218,8 +218,30 @@ class Follower(ABC, Generic[E]):
         except UnknownGroup:  # begin with the oldest event: each endpoint gets those since it was added
             await events.register(self._group)
             return
-        if batch.events or batch.gap:
+        if not batch.events and not batch.gap:
+            return
+        try:
             await self._forward(stream, events, batch)
+        except AdeqError:
+            raise
+        except Exception:
+            if len(batch.events) == 1:
+                raise
+            await self._forward_each(stream, events, batch)
+
+    async def _forward_each(self, stream: str, events: Events, batch: EventBatch) -> None:
+        """Forward the events one by one. Raises the last error, after all events that can be forwarded are."""
+        failed: Exception | None = None
+        for event in batch.events:
+            try:
+                await self._forward(stream, events, batch._replace(events=(event,)))
+                batch = batch._replace(gap=None)
+            except AdeqError:
+                raise
+            except Exception as error:
+                failed = error
+        if failed:
+            raise failed
 
     async def _fails(self, what: str, error: Exception, stream: str = "") -> None:
         """Log it, and store it for the doctor. Errors of the server are expected: they have no traceback."""
