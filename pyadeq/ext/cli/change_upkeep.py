@@ -13,7 +13,7 @@ from pyadeq.ext.cli.change_words import plain
 from pyadeq.ext.cli.common import DEFAULT_URL, Format, Output, Url, connected, print_json, print_lines
 from pyadeq.ext.cli.lock_listing import ago, span
 from pyadeq.ext.cli.tables import print_rows
-from pyadeq.ext.doctor import find_names
+from pyadeq.ext.finding import find_names
 from pyadeq.keys import check_name
 
 DAY = 86400

@@ -24,7 +24,7 @@ from pyadeq.ext.cli.lock_listing import ago, ahead, lock_of, mode_of, print_requ
 from pyadeq.ext.cli.resolve import existing_domain
 from pyadeq.ext.cli.tables import print_rows
 from pyadeq.ext.cli.tree import noun
-from pyadeq.ext.doctor import find_domains
+from pyadeq.ext.finding import find_domains
 from pyadeq.keys import check_name
 
 app = noun("Locks: hold one while a command runs; see who holds and waits.")

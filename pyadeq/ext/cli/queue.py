@@ -15,7 +15,7 @@ from pyadeq.ext.cli.common import DEFAULT_URL, Format, Output, Url, connected, i
 from pyadeq.ext.cli.resolve import existing_queue
 from pyadeq.ext.cli.tables import print_rows
 from pyadeq.ext.cli.tree import noun
-from pyadeq.ext.doctor import find_queues
+from pyadeq.ext.finding import find_queues
 
 app = noun("Queues: their contents, mode and settings.")
 STATES = ("ready", "delayed", "blocked", "running", "stalled", "finished", "dead")

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from difflib import get_close_matches
-from typing import Annotated, Any
+from typing import Annotated, Any, TypeAlias
 
 import typer
 
-from pyadeq import Adeq, Locks, PartitionedQueue, PartitionedSchedules, Queue, Schedules, library
+import pyadeq
+from pyadeq import Adeq, library
 from pyadeq.errors import AdeqError, ConfigError
-from pyadeq.ext.doctor import find_names
+from pyadeq.ext.finding import find_names
 
-AnyQueue = Queue | PartitionedQueue
-AnySchedules = Schedules | PartitionedSchedules
+# As text, and by their module: a command imports only what it uses.
+AnyQueue: TypeAlias = "pyadeq.Queue | pyadeq.PartitionedQueue"
+AnySchedules: TypeAlias = "pyadeq.Schedules | pyadeq.PartitionedSchedules"
 LOOK = 1.0  # seconds to look for other names
 NAMED = 5  # names in an error
 Only = Annotated[
@@ -37,9 +39,9 @@ def queue_or_new(adeq: Adeq, name: str) -> AnyQueue:
     return queue if len(queue.partitions()) > 1 else adeq.queue(name)
 
 
-def existing_domain(adeq: Adeq, name: str) -> Locks:
+def existing_domain(adeq: Adeq, name: str) -> pyadeq.Locks:
     """The lock domain. AdeqError, with the domains that exist, if there is none of that name."""
-    locks: Locks = existing(adeq, "lock", name, "adeq lock domains")
+    locks: pyadeq.Locks = existing(adeq, "lock", name, "adeq lock domains")
     return locks
 
 
@@ -88,15 +90,17 @@ def names_by_noun(
     return found
 
 
-def parts(queue: AnyQueue) -> list[Queue]:
+def parts(queue: AnyQueue) -> list[pyadeq.Queue]:
     """The partitions of a queue, or the queue itself."""
-    return [queue.part(one.tag) for one in queue.partitions()] if isinstance(queue, PartitionedQueue) else [queue]
+    return (
+        [queue.part(one.tag) for one in queue.partitions()] if isinstance(queue, pyadeq.PartitionedQueue) else [queue]
+    )
 
 
-def holder(adeq: Adeq, name: str, id: str) -> Queue:
+def holder(adeq: Adeq, name: str, id: str) -> pyadeq.Queue:
     """The partition that a task is in, or the queue itself."""
     queue = existing_queue(adeq, name)
-    return queue.part_of(id) or adeq.queue(name) if isinstance(queue, PartitionedQueue) else queue
+    return queue.part_of(id) or adeq.queue(name) if isinstance(queue, pyadeq.PartitionedQueue) else queue
 
 
 def _missing(adeq: Adeq, what: str, name: str, base: str, noun: str, command: str, first: str = "") -> AdeqError:

@@ -23,7 +23,7 @@ from pyadeq.ext.cli.resolve import (
     stored_bases,
 )
 from pyadeq.ext.cli.tables import print_rows
-from pyadeq.ext.doctor import find_names
+from pyadeq.ext.finding import find_names
 
 Move = Callable[[Callable[[int], object]], Migration]
 EVENTS = "events"

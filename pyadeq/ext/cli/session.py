@@ -27,7 +27,7 @@ from pyadeq.ext.cli.complete import names_of
 from pyadeq.ext.cli.resolve import existing, refuse_own
 from pyadeq.ext.cli.tables import print_fields, print_rows
 from pyadeq.ext.cli.tree import WITH_VALUE, Group
-from pyadeq.ext.doctor import find_names
+from pyadeq.ext.finding import find_names
 from pyadeq.models.session import SessionEntry
 
 COLUMNS = ("handle", "user", "name", "created", "active", "ends", "address", "agent")

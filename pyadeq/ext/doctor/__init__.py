@@ -9,9 +9,9 @@ from typing import Any
 from pyadeq import Adeq
 from pyadeq.ext.doctor import events, nouns, service, storage, webhooks
 from pyadeq.ext.doctor.facts import Facts, gather
-from pyadeq.ext.doctor.queues import Found, find_domains, find_names, find_queues
 from pyadeq.ext.doctor.repair import Damage, Inspection, inspect
 from pyadeq.ext.doctor.report import Check, Finding, Report
+from pyadeq.ext.finding import Found, find_domains, find_names, find_queues
 
 __all__ = [
     "CHECKS",

@@ -16,9 +16,9 @@ from redis.exceptions import MasterDownError, MovedError, NoPermissionError, Res
 from pyadeq import Adeq, AdeqError, ConfigError, TransportError, library
 from pyadeq.ext.doctor import events
 from pyadeq.ext.doctor.nouns import Stored, base_at, look, others
-from pyadeq.ext.doctor.queues import find_domains, find_queues
 from pyadeq.ext.doctor.repair import Inspection, inspect
 from pyadeq.ext.doctor.webhooks import PostFacts, post_facts, stuck_in
+from pyadeq.ext.finding import find_domains, find_queues
 from pyadeq.ext.outgoing.follower import Stuck
 from pyadeq.ext.posts.endpoints import NAMESPACE as POSTS
 from pyadeq.ext.webhooks import Known, Webhooks

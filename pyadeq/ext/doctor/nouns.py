@@ -11,8 +11,8 @@ from typing import Any, Final, NamedTuple
 
 from pyadeq import Adeq, library
 from pyadeq.ext.doctor import changes, configs
-from pyadeq.ext.doctor.queues import find_names
 from pyadeq.ext.doctor.report import Finding, fail, ok, unknown, warn
+from pyadeq.ext.finding import find_names
 from pyadeq.keys import base_of, part_base
 
 EVENTS: Final = "events"  # in the bases of the others
