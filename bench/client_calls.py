@@ -1,10 +1,11 @@
-"""The client's own CPU for single calls, and many callers of one process at a time.
+"""The client's own CPU for single calls, many callers of one process at a time, and the start of a process.
 
     python -m bench.client_calls [--calls 5000] [--rounds 7] [--engine PATH] [-o json]
 
 Append-only file off, unix socket, 200-byte payloads. Everything takes turns in each round. `cpu` is microseconds of the
 process's CPU for one call, what the kernel does for its socket included. `callers` is enqueued tasks per second, the
 99th percentile of the time for a call, and again the client's CPU, by one caller and by 50, with and without `batch`.
+`starts` is milliseconds until a process has ended, and its CPU.
 Server and client share the machine. If other programs use it too, the rate falls, but the CPU stays nearly the same.
 """
 
@@ -14,10 +15,11 @@ import argparse
 import asyncio
 import json
 import os
-import statistics
+import resource
+import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -34,6 +36,8 @@ WARM = 100  # calls before each measurement
 CALLERS = (1, 50)
 AIMS = {"asyncio": 30_000, "threads": 20_000}
 AIM_US = 75.0  # of the client's CPU, for an enqueue
+STARTS = {"import pyadeq": ["-c", "import pyadeq"], "adeq queue ls": ["-m", "pyadeq.ext.cli", "queue", "ls"]}
+AIMS_MS = {"import pyadeq": 150, "adeq queue ls": 250}
 
 
 def main() -> None:
@@ -54,9 +58,11 @@ def main() -> None:
         return
     print(report["engine"])
     for name, runs in report["cpu"].items():
-        print(f"{name:28} {statistics.median(runs):7.1f} µs of the client's CPU")
+        print(f"{name:28} {min(runs):7.1f} µs of the client's CPU")
+    for name, one in report["starts"].items():
+        print(f"{name:28} {min(one['ms']):7.0f} ms, {min(one['cpu_ms']):.0f} ms of CPU")
     for one in report["callers"]:
-        rate, p99, us = (statistics.median(one[name]) for name in ("per_second", "p99_ms", "cpu_us"))
+        rate, p99, us = max(one["per_second"]), min(one["p99_ms"]), min(one["cpu_us"])
         batch = "batch" if one["batch"] else "alone"
         print(f"{one['callers']:3} × {one['of']:8} {batch:6} {rate:9,.0f}/s, p99 {p99:6.2f} ms, {us:5.1f} µs of CPU")
 
@@ -70,12 +76,17 @@ def measure(client: redis.Redis, url: str, calls: int, rounds: int) -> dict[str,
         for number in CALLERS
         for batch in (False, True)
     ]
+    starts: dict[str, dict[str, list[float]]] = {name: {"ms": [], "cpu_ms": []} for name in STARTS}
     for round in range(rounds):
         print(f"\rround {round + 1} of {rounds}", end="", file=sys.stderr, flush=True)
         client.flushall()
         with Adeq.from_url(url) as adeq:
             for name, call in kinds_of(adeq).items():
                 cpu.setdefault(name, []).append(cpu_of(call, calls))
+        for name, words in STARTS.items():
+            ms, cpu_ms = start(words, url)
+            starts[name]["ms"].append(ms)
+            starts[name]["cpu_ms"].append(cpu_ms)
         for one in callers:
             client.flushall()
             work = of_tasks if one["of"] == "asyncio" else of_threads
@@ -85,7 +96,8 @@ def measure(client: redis.Redis, url: str, calls: int, rounds: int) -> dict[str,
             one["cpu_us"].append((time.process_time() - before) / len(times) * 1e6)
             one["p99_ms"].append(quantile(times, 0.99) * 1000)
     print(file=sys.stderr)
-    return {"cpu": cpu, "callers": callers, "aims": {"enqueue_us": AIM_US, "per_second": AIMS}}
+    aims = {"enqueue_us": AIM_US, "per_second": AIMS, "start_ms": AIMS_MS}
+    return {"cpu": cpu, "callers": callers, "starts": starts, "aims": aims}
 
 
 def kinds_of(adeq: Adeq) -> dict[str, Callable[[], Any]]:
@@ -118,6 +130,15 @@ def cpu_of(call: Callable[[], Any], calls: int) -> float:
     for _ in range(calls):
         call()
     return (time.process_time() - before) / calls * 1e6
+
+
+def start(words: Sequence[str], url: str) -> tuple[float, float]:
+    """Milliseconds until a process of Python has ended, and of its CPU."""
+    began, before = time.perf_counter(), resource.getrusage(resource.RUSAGE_CHILDREN)
+    environment = {**os.environ, "ADEQ_URL": url}
+    subprocess.run([sys.executable, *words], env=environment, check=True, stdout=subprocess.DEVNULL)
+    ms, after = (time.perf_counter() - began) * 1000, resource.getrusage(resource.RUSAGE_CHILDREN)
+    return ms, (after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime) * 1000
 
 
 def of_threads(url: str, batch: bool, callers: int, each: int) -> list[float]:
