@@ -15,9 +15,10 @@ from tests.waiting import DEADLINE, wait_until
 READER = """
 import sys
 from pyadeq import Adeq
-url, name, path = sys.argv[1:]
+url, name, path, partitions = sys.argv[1:]
 with Adeq.from_url(url) as adeq, open(path, "a") as done:
-    for batch in adeq.events("queue", name).follow("audit", limit=7, hold=1):
+    events = adeq.partitioned(name).events if partitions == "True" else adeq.events("queue", name)
+    for batch in events.follow("audit", limit=7, hold=1):
         for event in batch.events:
             print(event.id, *event.ids, file=done, flush=True)
 """
@@ -36,17 +37,22 @@ def test_a_reader_waits_for_an_event(url: str, base_name: str) -> None:
 
 
 @pytest.mark.slow
-def test_killed_readers_lose_nothing(url: str, base_name: str, tmp_path: str) -> None:
+@pytest.mark.parametrize("partitions", [False, True])
+def test_killed_readers_lose_nothing(url: str, base_name: str, tmp_path: str, partitions: bool) -> None:
+    """Neither do they if partitions are added meanwhile."""
     path = os.path.join(tmp_path, "done")
     with Adeq.from_url(url) as adeq:
-        queue, events = adeq.queue(base_name), adeq.events("queue", base_name)
+        queue = adeq.partitioned(base_name)
+        events = queue.events if partitions else adeq.events("queue", base_name)
         queue.configure()
         events.register("audit")
         ids = {f"t{number}" for number in range(400)}
-        command = [sys.executable, "-c", READER, url, base_name, path]
+        command = [sys.executable, "-c", READER, url, base_name, path, str(partitions)]
         readers = [subprocess.Popen(command) for _ in range(2)]
         try:
             for round, first in enumerate(range(0, 400, 80)):
+                if partitions:
+                    queue.repartition(2 + round)
                 for number in range(first, first + 80):
                     queue.enqueue("x", id=f"t{number}")
                 wait_until(lambda first=first: len(seen(path)) > first)  # type: ignore[misc]
