@@ -80,7 +80,7 @@ def old_server(binary: Path) -> Iterator[EmbeddedServer]:
 @pytest.fixture
 def old(old_server: EmbeddedServer, base_name: str) -> Iterator[Old]:
     with Redis.from_url(old_server.url) as client:
-        yield Old(client, old_server.url, f"{base_name}.")
+        yield Old(client, old_server.url, f"{base_name} .")
 
 
 @pytest.fixture
@@ -233,6 +233,21 @@ def test_a_rollback_leaves_what_has_begun(old: Old, queue: Queue, migrate: Calla
     assert migrate().cleanup() == 8
 
 
+def test_a_rollback_out_of_a_queue_that_is_drained(
+    old: Old, queue: Queue, migrate: Callable[..., Migration], few: None
+) -> None:
+    fill(old)
+    before = old.layout()
+    with pytest.raises(Killed):
+        migrate(at=killed_at("taken", 2)).move()
+    queue.drain()
+    with pytest.raises(Killed):
+        migrate(at=killed_at("cancelled", 1)).rollback()
+    assert queue.inspect.stats().mode == "paused"
+    migrate().rollback()
+    assert (old.layout(), queue.inspect.stats().mode) == (before, "draining")
+
+
 def test_old_workers_take_what_was_put_back(
     old: Old, queue: Queue, migrate: Callable[..., Migration], few: None
 ) -> None:
@@ -301,6 +316,7 @@ def test_the_commands(old: Old, queue: Queue, url: str) -> None:
     status = answer("migrate", "status", *where)
     assert [(row["moved"], row["left"], row["waiting"]) for row in status["queues"]] == [(6, 2, 2)]
     assert answer("migrate", "rollback", *where)["digest"] == plan["digest"]
+    assert "add --name 'celery:" in error(2, "migrate", "cleanup", *where)
     assert "--name: 'celery' is not accepted" in error(2, "migrate", "cleanup", *where, "--name", "celery")
     assert answer("migrate", "cleanup", *where, "--name", f"celery:{old.prefix}")["deleted"] == 8
     assert command("migrate", "status", *where).stdout == "nothing was moved yet; see adeq migrate plan\n"

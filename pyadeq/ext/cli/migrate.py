@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict
@@ -248,6 +249,8 @@ def cleanup(
     """Delete the messages that the old server keeps. After that there is no rollback."""
     with _migration(old, _source(source, None, key_prefix), None, url, "Deleting") as migration:
         if name is None and migration.status() is not None:
+            if not sys.stdin.isatty():
+                raise ConfigError(f"this deletes all moved messages for good; to say so, add --name {migration.name!r}")
             name = typer.prompt(f"This deletes all moved messages for good. Type the name {migration.name!r}", err=True)
         if name is not None and name != migration.name:
             raise ConfigError(f"--name: {name!r} is not accepted; the name is {migration.name!r}; nothing was deleted")

@@ -94,9 +94,9 @@ class CeleryQueues:
     def _bound(self) -> list[str]:
         start, names = f"{self._prefix}{BINDING}", set()
         for key in self.client.scan_iter(match=f"{_escaped(start)}*", count=1000):
-            if not CONTROL.search(key.decode().removeprefix(start)):
+            if not CONTROL.search(key.decode(errors="replace").removeprefix(start)):
                 for member in self.client.sscan_iter(key, count=1000):
-                    names.add(member.decode().rpartition(SEPARATOR)[2])
+                    names.add(member.decode(errors="replace").rpartition(SEPARATOR)[2])
         return sorted(names)
 
     def _read(self, place: Place, message: bytes) -> Moving | Left:

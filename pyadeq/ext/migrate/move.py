@@ -8,6 +8,7 @@ an idempotency key after that.
 from __future__ import annotations
 
 import hashlib
+import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -251,8 +252,11 @@ class Migration:
     @contextmanager
     def _command(self) -> Iterator[dict[str, str]]:
         try:
+            resource = re.sub(r"[^A-Za-z0-9._:/@+-]", "_", self._source.name)[
+                :200
+            ]  # a prefix may have other characters
             with self._adeq.locks(DOMAIN).acquire(
-                self._source.name, owner=f"migrate-{new_ulid()}", ttl=LEASE, wait=PATIENCE, purpose="adeq migrate"
+                resource, owner=f"migrate-{new_ulid()}", ttl=LEASE, wait=PATIENCE, purpose="adeq migrate"
             ):
                 about = self._escrow.begin(self._to)
                 self._run = about["run"]
@@ -433,14 +437,18 @@ class Migration:
     def _pause(self, queues: set[str]) -> None:
         for name in sorted(queues):
             queue = self._adeq.queue(name)
-            if queue.inspect.stats().mode == "running":
-                self._escrow.note(**{f"paused:{name}": "1"})  # first: a killed rollback must not leave it paused
+            if (mode := queue.inspect.stats().mode) != "paused":
+                self._escrow.note(**{f"paused:{name}": mode})  # first: a killed rollback must not leave it paused
                 queue.admin.pause()
 
     def _resume(self) -> None:
         for name, value in self._escrow.about().items():
             if name.startswith("paused:") and value:
-                self._adeq.queue(name.removeprefix("paused:")).admin.resume()
+                admin = self._adeq.queue(name.removeprefix("paused:")).admin
+                if value == "draining":
+                    admin.drain()
+                else:
+                    admin.resume()
                 self._escrow.note(**{name: ""})
 
     def _put_back(self, place: Place, to: str, result: RolledBack) -> None:
