@@ -624,12 +624,18 @@ local function oldest_beyond(ctx, set, keep_ms, max, limit)
   return ids, since
 end
 
--- count_existing(prefix, names): how many of the keys with this prefix and one of these names exist.
-local function count_existing(prefix, names)
-  local keys, found = {}, 0
-  for i, name in ipairs(names) do keys[i] = prefix .. name end
+-- count_existing(keys): how many of these keys exist.
+local function count_existing(keys)
+  local found = 0
   for first = 1, #keys, 7000 do found = found + redis.call('EXISTS', unpack(keys, first, math.min(first + 6999, #keys))) end
   return found
+end
+
+-- have_children(ids): whether some of these tasks have children.
+local function have_children(ids) local children = KEYS[24]
+  local keys = {}
+  for i, id in ipairs(ids) do keys[i] = children .. id end
+  return count_existing(keys) > 0
 end
 
 -- shorten_family(ctx, id): remove links that are no longer needed. If a task is removed before its children, its stub
@@ -667,6 +673,17 @@ local function shorten_family(ctx, id) local task, children, ends = KEYS[4], KEY
   end
 end
 
+-- stub_of(key, own, why, linked): the arguments of the HSET that writes the stub of a deleted task. own: the fields of its
+-- record, as remove_tasks reads them. linked: the stub is a link.
+local function stub_of(key, own, why, linked)
+  local settled = own[2] or own[10] or nil
+  local stub = { key, 'gone', why, 'rid', own[1], settled and 'settled', settled }
+  if own[9] then stub[#stub + 1], stub[#stub + 2] = 'earlier', own[9] end
+  if linked then stub[#stub + 1], stub[#stub + 2] = 'link', own[5] end
+  if linked and own[11] then stub[#stub + 1], stub[#stub + 2] = 'pruned', own[11] end
+  return stub
+end
+
 -- remove_tasks(ctx, ids, since, why, most): delete tasks that are in no set any more, with their index entries. A call
 -- about a task may be sent again for 60 s after the task's time in `since` (none: now). Until then a stub remembers its
 -- rid and last settlement. The stub of a child that has children stays as long as they do, so that a cancelled tree
@@ -675,7 +692,7 @@ end
 -- only keys that may exist: without `progress_ms` there is no log, and without `deliveries` there are no ended runs.
 local function remove_tasks(ctx, ids, since, why, most) local task, payload, result, log, ended_runs, reply, by_user, by_tag, children = KEYS[4], KEYS[5], KEYS[6], KEYS[7], KEYS[8], KEYS[9], KEYS[22], KEYS[23], KEYS[24]
   if #ids == 0 then return 0, most end
-  local keys, others, by_index, stubs, touched, count, left = {}, {}, {}, {}, {}, 0, most or math.huge
+  local keys, others, by_index, stubs, expiries, texts, touched, count, left = {}, {}, {}, {}, {}, {}, {}, 0, most or math.huge
   local function leave(index, id)
     local members = by_index[index]
     if not members then members, left = {}, left - 1 end
@@ -686,41 +703,43 @@ local function remove_tasks(ctx, ids, since, why, most) local task, payload, res
   for i, id in ipairs(ids) do
     if left <= 0 then break end
     count, left = i, left - 1
-    local own = redis.call('HMGET', task .. id, 'rid', 'settled', 'user', 'tags', 'parent', 'reply', 'progress_ms',
+    local key = task .. id
+    local own = redis.call('HMGET', key, 'rid', 'settled', 'user', 'tags', 'parent', 'reply', 'progress_ms',
       'deliveries', 'earlier', 'settled_earlier', 'pruned')
     local parent, at = own[5], #keys
-    if parent and some_have == nil then some_have = count_existing(children, ids) > 0 end
+    if parent and some_have == nil then some_have = have_children(ids) end
     local linked = parent and some_have and parent ~= id and redis.call('EXISTS', children .. id) == 1
-    keys[at + 1], keys[at + 2], others[#others + 1] = task .. id, payload .. id, result .. id
+    keys[at + 1], keys[at + 2], others[#others + 1] = key, payload .. id, result .. id
     if not own[6] then others[#others + 1] = reply .. id end  -- that of an older task of this id
     if own[7] or not own[1] then keys[#keys + 1] = log .. id end  -- without a rid, the record is lost
     if own[8] or not own[1] then keys[#keys + 1] = ended_runs .. id end
     if own[3] then leave(by_user .. own[3], id) end
-    for tag in string.gmatch(own[4] or '', '[^,]+') do leave(by_tag .. tag, id) end
+    if own[4] then
+      for tag in string.gmatch(own[4], '[^,]+') do leave(by_tag .. tag, id) end
+    end
     if parent and not linked then leave(children .. parent, id) end
     if linked then touched[#touched + 1] = id end
     if parent and touched[#touched] ~= parent then touched[#touched + 1] = parent end
     local left_ms = math.min(60000, (since[i] or ctx.now) + 60000 - ctx.now)
     if (left_ms > 0 or linked) and own[1] then
       left = left - 2
-      local stub = { task .. id, 'gone', why, 'rid', own[1] }
-      if own[2] or own[10] then stub[6], stub[7] = 'settled', own[2] or own[10] end
-      if own[9] then stub[#stub + 1], stub[#stub + 2] = 'earlier', own[9] end
-      if linked then stub[#stub + 1], stub[#stub + 2] = 'link', parent end
-      if linked and own[11] then stub[#stub + 1], stub[#stub + 2] = 'pruned', own[11] end
-      stubs[#stubs + 1] = { not linked and string.format('%.0f', left_ms), stub }
+      stubs[#stubs + 1] = stub_of(key, own, why, linked)
+      if not linked then
+        texts[left_ms] = texts[left_ms] or string.format('%.0f', left_ms)  -- a conversion costs as much as a command
+        expiries[#stubs] = texts[left_ms]
+      end
     end
   end
-  if count_existing('', others) > 0 then
+  if count_existing(others) > 0 then
     for _, key in ipairs(others) do keys[#keys + 1] = key end
   end
   for first = 1, #keys, 7000 do redis.call('DEL', unpack(keys, first, math.min(first + 6999, #keys))) end
   for index, members in pairs(by_index) do
     for first = 1, #members, 7000 do redis.call('ZREM', index, unpack(members, first, math.min(first + 6999, #members))) end
   end
-  for _, one in ipairs(stubs) do
-    redis.call('HSET', unpack(one[2]))  -- at most 13: the fields above
-    if one[1] then redis.call('PEXPIRE', one[2][1], one[1]) end
+  for at, stub in ipairs(stubs) do
+    redis.call('HSET', unpack(stub))  -- at most 13: the fields above
+    if expiries[at] then redis.call('PEXPIRE', stub[1], expiries[at]) end
   end
   for _, id in ipairs(touched) do shorten_family(ctx, id) end
   return count, left

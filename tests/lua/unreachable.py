@@ -96,7 +96,7 @@ UNREACHABLE: Final = {
         "queue/include/due/reap_expired.lua: no round over `ids`",
         "queue/include/fair/set_fair.lua: no round over `#changes`",
         "queue/include/retention/count_existing.lua: no round over `#keys`",
-        "queue/include/retention/count_existing.lua: no round over `names`",
+        "queue/include/retention/have_children.lua: no round over `ids`",
         "queue/include/retention/remove_tasks.lua: no round over `others`",
         "queue/include/retention/remove_tasks.lua: no round over `#keys`",
         "queue/include/retention/remove_tasks.lua: no round over `ids`",
