@@ -21,12 +21,17 @@ def run(bench: Bench, name: str, before: str, after: str, length: int) -> None:
             "local function emit(_, event, ids) sent[#sent + 1] = event .. ' ' .. ids end",
             "local function list(make) local all = {} for i = 1, length do make(all, i) end return all end",
             before,
-            next(one.text for one in sources().includes if one.name == name),
+            include(name),
             after,
         ]
     )
     client: redis.Redis = bench.client
     client.eval(text, 1, bench.base, length)
+
+
+def include(name: str) -> str:
+    """The text of an include."""
+    return next(one.text for one in sources().includes if one.name == name)
 
 
 @pytest.mark.parametrize("length", LENGTHS)
@@ -56,10 +61,11 @@ def test_remove_tasks(make_any: MakeAny, length: int) -> None:
     with bench.client.pipeline(transaction=False) as pipe:
         for i in range(1, length + 1):
             pipe.hset(f"{bench.base}:task:{i}", mapping={"user": "u", "created_ms": 1})
+            pipe.set(f"{bench.base}:result:{i}", "")
             pipe.zadd(f"{bench.base}:by:user:u", {str(i): 1})
         pipe.execute()
     names = ["task", "payload", "result", "log", "reply", "by_user", "by_tag", "children"]
-    before = "ctx.now = 1\nlocal ended_runs = base .. ':ended_runs:'\n"
+    before = f"{include('count_existing')}\nctx.now = 1\nlocal ended_runs = base .. ':ended_runs:'\n"
     before += "\n".join(f"local {one} = base .. ':{one.replace('_', ':')}:'" for one in names)
     after = "remove_tasks(ctx, list(function(all, i) all[i] = '' .. i end), {}, 'purged')"
     run(bench, "remove_tasks", before, after, length)

@@ -148,7 +148,7 @@ async def test_who_may_change_dead_tasks(adeq: Adeq, asking: Ask) -> None:
     ann = asking("queue.observe", "queue.produce", "queue.operate", user="ann")
     assert (await ann.get(DEAD)).status_code == 403
     assert (await ann.get("/queues/mail/bulks/new?verb=abandon")).status_code == 403
-    assert "Cancel 1 tasks?" in (await ann.get("/queues/mail/bulks/new?verb=cancel&state=ready")).text
+    assert "Cancel 1 task?" in (await ann.get("/queues/mail/bulks/new?verb=cancel&state=ready")).text
     assert (await ann.get("/queues/mail/bulks/new?verb=cancel&user=bob")).status_code == 403
     assert (await asking().get("/queues/mail/bulks/new?verb=purge")).status_code == 400
     assert (await asking().get("/queues/mail/bulks/new?verb=cancel&kind=a")).status_code == 400
