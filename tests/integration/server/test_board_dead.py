@@ -79,13 +79,13 @@ async def test_a_group_is_counted_retried_and_its_progress_shown(adeq: Adeq, htt
 
 async def test_the_newest_errors_are_shown_by_tier(adeq: Adeq, http: AsyncClient) -> None:
     queue = adeq.queue("mail")
-    for n in range(12):
-        await die(queue, Task(payload="a payload", id=f"a/{n}"), error=f"error-{n} <b>")
+    for n in range(12):  # ids in their order: several may die in the same millisecond
+        await die(queue, Task(payload="a payload", id=f"a/{n:02}"), error=f"error-{n} <b>")
     await die(queue, Task(id="b", tier="confidential"), error="of-b")
     await die(queue, Task(id="c", tier="restricted"), error="of-c")
     page = (await http.get(DEAD)).text
     found = re.findall(r'<th scope="row"><a class="id" href="/queues/mail/tasks/([^"]+)"', page)
-    assert found == ["c", "b", *[f"a%2F{n}" for n in range(11, 3, -1)]]
+    assert found == ["c", "b", *[f"a%2F{n:02}" for n in range(11, 3, -1)]]
     assert "of-b" in page
     assert "error-4 &lt;b&gt;" in page
     assert not [text for text in ("of-c", "<b>", "a payload") if text in page]
