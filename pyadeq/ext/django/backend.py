@@ -83,9 +83,14 @@ class AdeqBackend(BaseTaskBackend):  # type: ignore[misc]  # the stubs are not i
         self.max_attempts: int = self.options.get("max_attempts", 1)
         self.enqueue_on_commit: bool = self.options.get("enqueue_on_commit", True)
 
+    @property
+    def adeq(self) -> Adeq:
+        """The client."""
+        return client(self.url, self.prefix, self.cluster)
+
     def queue(self, name: str) -> PartitionedQueue:
         """The queue of pyadeq for a queue name of Django, with all its partitions. It has the same name."""
-        return client(self.url, self.prefix, self.cluster).partitioned(name)
+        return self.adeq.partitioned(name)
 
     def validate_task(self, task: Task) -> None:
         """Raise InvalidTask for a task that cannot be enqueued."""
