@@ -195,12 +195,10 @@ class Later(Generic[T]):
         self._unset.acquire()
 
     def get(self, patience: float, late: Callable[[], object]) -> T:
-        """Return the value once it is set. Call `late` if that takes longer than so many seconds."""
-        if not self._unset.acquire(timeout=patience) and not self._values:
+        """Return the value once it is set. Call `late` each time that so many seconds have passed."""
+        # A signal handler may keep the one before from waking this one, so it does not rely on that.
+        while not self._unset.acquire(timeout=patience) and not self._values:
             late()
-            # A signal handler may keep the one before from waking this one, so it does not rely on that.
-            while not self._unset.acquire(timeout=patience) and not self._values:
-                pass
         if self._next is not None:
             self._next._unset.release()
         return self._values[0]

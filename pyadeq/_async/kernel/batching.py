@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Awaitable, Callable, Sequence
+from contextlib import suppress
 from functools import partial
+from itertools import islice
 from typing import Any, Final, TypeVar
 
 from pyadeq._core.kernel.call import MAX_ITEMS, Call
@@ -31,6 +33,10 @@ class _Waiting:
         self.left = self.taken = False
 
 
+class _Withdrawn(Exception):
+    """A call was taken out of the line, because nothing can send it from there."""
+
+
 class _Line:
     """The calls of one process, or of one event loop. What another one left behind is not touched.
 
@@ -42,18 +48,13 @@ class _Line:
         self.waiting: deque[_Waiting] = deque()
         self.alone = self.sending = False
 
-    def take(self) -> list[_Waiting]:
-        """Take calls out of the line, at most 1,000."""
-        taken: list[_Waiting] = []
-        while len(taken) < MAX_ITEMS:
-            try:
-                one = self.waiting.popleft()
-            except IndexError:
-                break
-            if not one.left:
-                one.taken = True
-                taken.append(one)
-        return taken
+    def take(self, taken: list[_Waiting]) -> None:
+        """Move calls out of the line into this list, at most 1,000."""
+        with suppress(IndexError):  # in one step, which a signal handler cannot interrupt: no call is in neither
+            taken.extend(islice(iter(self.waiting.popleft, None), MAX_ITEMS))
+        taken[:] = [one for one in taken if not one.left]
+        for one in taken:
+            one.taken = True
 
 
 class Batching:
@@ -79,6 +80,8 @@ class Batching:
                 line.waiting.append(one)
                 if line.sending or self._start(line) or not _withdraw(line, one):
                     return decoded(call, _raised(await one.later.get(PATIENCE, lambda: self._hurry(line, one))))
+            except _Withdrawn:
+                pass
             except BaseException:
                 one.left = True
                 raise
@@ -103,14 +106,15 @@ class Batching:
 
     def _hurry(self, line: _Line, one: _Waiting) -> None:
         """Do not wait for an exchange that takes long: the time for which a call is tried again has begun."""
-        if not one.taken:
-            self._start(line)
+        if not one.taken and not self._start(line) and _withdraw(line, one):
+            raise _Withdrawn
 
     async def _send_all(self, line: _Line) -> None:
         taken: list[_Waiting] = []
         try:
             while True:
-                if taken := line.take():
+                line.take(taken)
+                if taken:
                     await self._answer(taken)
                     taken = []
                     continue
@@ -121,7 +125,10 @@ class Batching:
         except BaseException:
             line.sending = False
             await aio_set_all([(one.later, _stopped(one, True)) for one in taken])
-            await aio_set_all([(one.later, _stopped(one, False)) for one in line.take()])
+            unsent: list[_Waiting] = []
+            while line.waiting:
+                line.take(unsent)
+            await aio_set_all([(one.later, _stopped(one, False)) for one in unsent])
             raise
 
     async def _answer(self, taken: list[_Waiting]) -> None:
