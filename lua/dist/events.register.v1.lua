@@ -1,7 +1,7 @@
 #!lua
 -- generated from lua/events/register.v1.lua by lua/bundle.py; do not edit
--- events.register.v1: register a group that reads the events of this base. It begins with the oldest event that there is, or with the next
--- one. From now on no event is trimmed by age before the group has acknowledged it. A group that exists goes on where it is.
+-- events.register.v1: register a group that reads the events of this base. It begins with the oldest event that there is; with the next
+-- one (`now`); or with the very first one (`first`), so that what has been trimmed is a gap. From now on no event is trimmed by age before the group has acknowledged it. A group that exists goes on where it is.
 --
 -- KEYS   config   hash        {base}:events:config
 -- KEYS   groups   zset        {base}:events:groups
@@ -9,7 +9,7 @@
 -- KEYS   home     hash        {base}:config
 -- KEYS   events   stream      {base}:events
 -- ARGV   group    name
--- ARGV   start    enum oldest|now ?=oldest
+-- ARGV   start    enum oldest|now|first ?=oldest
 -- ARGV   now_ms   int 0..9000000000000 ?=0
 -- RETURN registered now_ms:int
 -- RETURN exists   now_ms:int
@@ -19,7 +19,7 @@
 -- EVENT  group.registered
 -- ROLE   operate
 -- REPLAY state
--- COST   10 commands; at most 13 commands, 93 steps
+-- COST   10 commands; at most 13 commands, 96 steps
 
 local LAYOUT = 1
 local CREATED = 1
@@ -52,8 +52,8 @@ end
 local start = ARGV[2]
 if start == '' then
   start = 'oldest'
-elseif start ~= 'oldest' and start ~= 'now' then
-  return refuse('start', start, 'one of oldest, now')
+elseif start ~= 'oldest' and start ~= 'now' and start ~= 'first' then
+  return refuse('start', start, 'one of oldest, now, first')
 end
 local now_ms = ARGV[3]
 if now_ms == '' then
@@ -149,6 +149,7 @@ note_keep(ctx)
 local stream = look_stream()
 local last, seen = '0-0', stream.removed
 if start == 'now' then last, seen = stream.last, stream.added end
+if start == 'first' then seen = 0 end
 redis.call('ZADD', groups, ctx.now_text, group)
 redis.call('HSET', group_at .. group, 'last', last, 'seen', seen, 'read_ms', ctx.now_text)
 hold_events(ctx, ctx.settings_lapse_ms)

@@ -53,6 +53,14 @@ def test_a_group_that_registers_where_events_were_trimmed_has_lost_nothing(bench
     assert gap_of(bench) is None
 
 
+def test_a_group_that_begins_with_the_first_event_has_lost_what_was_trimmed(bench: Bench) -> None:
+    ids = bench.add_events(5)
+    bench.trim_to(2)
+    bench.register("a", start="first")
+    assert about(bench)["missed"] == 3
+    assert gap_of(bench) == (1, "0-0", ids[3], 3)
+
+
 def test_what_is_lost_is_one_gap_with_its_ends(bench: Bench) -> None:
     ids = bench.add_events(2)
     bench.register("a")

@@ -42,12 +42,13 @@ class Events(Noun):
 
     # Groups
 
-    async def register(self, group: str, *, start: Literal["oldest", "now"] = "oldest") -> bool:
+    async def register(self, group: str, *, start: Literal["oldest", "now", "first"] = "oldest") -> bool:
         """Register a group. False: it exists already, and goes on where it is.
 
         From now on no event is trimmed by age before the group has acknowledged it. The bound of memory (`events_max`
         of the noun) holds all the same: what a group loses to it is reported as a gap.
-        start: the first event to read: the oldest that there is, or the next one.
+        start: the first event to read: the oldest that there is; the next one (`now`); or the very first one, so that
+        what has been trimmed is a gap (`first`).
         """
         status = (await self._call("register", group=group, start=start)).status
         if status == "missing":

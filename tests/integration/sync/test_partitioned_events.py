@@ -108,6 +108,20 @@ def test_a_group_that_a_partition_lacks_comes_with_the_next_read(queue: Partitio
     assert sorted(tasks(read_all(queue, "audit"))) == sorted(ids)
 
 
+def test_what_a_partition_trimmed_before_it_got_a_group_is_a_gap(queue: PartitionedQueue, adeq: Adeq) -> None:
+    queue.events.register("audit")
+    for number in range(40):
+        queue.enqueue(1, id=f"t{number}")
+    tag = (queue.partitions())[0].tag
+    queue.events.part(tag).drop("audit")
+    client: Any = adeq.client
+    key = f"{queue.part(tag).base}:events"
+    added = (client.xinfo_stream(key))["entries-added"]
+    client.xtrim(key, maxlen=2, approximate=False)
+    gaps = [batch.gap for batch in read_all(queue, "audit") if batch.gap]
+    assert [(gap.partition, gap.lost) for gap in gaps] == [(tag, added - 2)]
+
+
 def test_who_may_not_register_groups_may_add_partitions(
     queue: PartitionedQueue, adeq: Adeq, url: str, base_name: str
 ) -> None:

@@ -38,6 +38,13 @@ def register_for_those_to_come(bench: Bench, _: int) -> AnyCall:
 
 
 @scenario(0)
+def register_for_the_first_event_that_ever_was(bench: Bench, _: int) -> AnyCall:
+    bench.add_events(3)
+    bench.trim_to(2)
+    return bench.call("register", group="a", start="first")
+
+
+@scenario(0)
 def register_without_a_stream(bench: Bench, _: int) -> AnyCall:
     return bench.call("register", group="a")
 

@@ -47,7 +47,7 @@ class PartitionedEvents(Events):
 
     # Groups
 
-    async def register(self, group: str, *, start: Literal["oldest", "now"] = "oldest") -> bool:
+    async def register(self, group: str, *, start: Literal["oldest", "now", "first"] = "oldest") -> bool:
         """Register a group in each partition; see `Events.register`. False: it exists in all of them."""
         made = False
         # The queue's own base comes last: a reader that finds the group there adds it to partitions that lack it.
@@ -86,7 +86,7 @@ class PartitionedEvents(Events):
             settings = await self.part(WHOLE).configure()
             await events.configure(**{name: settings[name] for name in ("clock", "keep", "lapse")})
         for group in groups:
-            await events.register(group)
+            await events.register(group, start="first")  # what was trimmed before a reader comes is a gap
 
     # Reading
 

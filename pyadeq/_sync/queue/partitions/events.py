@@ -48,7 +48,7 @@ class PartitionedEvents(Events):
 
     # Groups
 
-    def register(self, group: str, *, start: Literal["oldest", "now"] = "oldest") -> bool:
+    def register(self, group: str, *, start: Literal["oldest", "now", "first"] = "oldest") -> bool:
         """Register a group in each partition; see `Events.register`. False: it exists in all of them."""
         made = False
         # The queue's own base comes last: a reader that finds the group there adds it to partitions that lack it.
@@ -87,7 +87,7 @@ class PartitionedEvents(Events):
             settings = self.part(WHOLE).configure()
             events.configure(**{name: settings[name] for name in ("clock", "keep", "lapse")})
         for group in groups:
-            events.register(group)
+            events.register(group, start="first")  # what was trimmed before a reader comes is a gap
 
     # Reading
 
