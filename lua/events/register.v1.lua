@@ -1,5 +1,6 @@
--- events.register.v1: register a group that reads the events of this base. It begins with the oldest event that there is; with the next
--- one (`now`); or with the very first one (`first`), so that what has been trimmed is a gap. From now on no event is trimmed by age before the group has acknowledged it. A group that exists goes on where it is.
+-- events.register.v1: register a group that reads the events of this base. It begins with the oldest event that there is;
+-- with the next one (`now`); or with the very first one (`first`), so that what has been trimmed is a gap. From now on no
+-- event is trimmed by age before the group has acknowledged it. A group that exists goes on where it is.
 --
 -- ARGV   group    name
 -- ARGV   start    enum oldest|now|first ?=oldest
