@@ -219,6 +219,26 @@ def test_what_may_have_been_forgotten_is_not_guessed(
     assert status.count(State.unsure) == 0
 
 
+def test_what_is_taken_from_one_list_says_nothing_about_another(
+    old: Old, queue: Queue, migrate: Callable[..., Migration]
+) -> None:
+    old.put(("plain", "b1"), step=3)
+    queue.configure(finished_max=0)
+    with pytest.raises(Killed):
+        migrate(at=killed_at("enqueued", 1)).move()
+    queue.ack(queue.claim(limit=1)[0])
+    assert queue.get("b1") is None
+    about = escrow.Escrow(old.client, f"celery:{old.prefix}").base + ":about"
+    fields: Any = old.client.hkeys(about)
+    for name in fields:
+        if name.startswith(b"taken_ms"):
+            old.client.hincrby(about, name, -86_400_000)  # a day ago
+    old.put(("plain", "a1"))  # the list that comes first
+    done = migrate().move()
+    assert (done.moved, done.unsure) == (1, 1)
+    assert ids_in(queue) == ["a1"]
+
+
 def test_a_rollback_leaves_what_has_begun(old: Old, queue: Queue, migrate: Callable[..., Migration], few: None) -> None:
     fill(old)
     migrate().move()

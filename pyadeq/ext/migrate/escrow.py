@@ -146,6 +146,11 @@ class Escrow:
                 return
             kept = kept[done:]
 
+    def taken_ms(self, place: Place) -> int:
+        """Return when messages of a place were last taken, by the clock of the old server. 0: never."""
+        found: Any = self._client.hget(self._about, f"taken_ms:{place.key}")
+        return int(found or 0)
+
     def delete(self) -> None:
         """Delete everything, the list of what there is last."""
         for place in self.places():

@@ -344,7 +344,7 @@ class Migration:
     def _settle_taken(self, place: Place, to: str, moved: Moved) -> None:
         """Move what a killed command has taken and not marked."""
         for numbers in batches(_numbers(self._escrow.states(place), State.taken)):
-            if self._forgotten(to):
+            if self._forgotten(place, to):
                 self._mark(place, dict.fromkeys(numbers, State.unsure))
                 moved.unsure += len(numbers)
             else:
@@ -357,12 +357,11 @@ class Migration:
             else:
                 self._enqueue(place, to, numbers, self._escrow.read(place, numbers), moved, resumed=True)
 
-    def _forgotten(self, to: str) -> bool:
-        """Whether pyadeq may have forgotten a task that was enqueued and has ended since the last batch was taken."""
+    def _forgotten(self, place: Place, to: str) -> bool:
+        """Whether pyadeq may have forgotten a task of the last batch of a place, which was enqueued and has ended."""
         now: Any = self._source.client.time()
-        taken_ms = int(self._escrow.about().get("taken_ms", 0))
         kept_ms = self._adeq.queue(to).settings.get().idempotency * 1000
-        return bool(now[0] * 1000 - taken_ms > kept_ms - MARGIN_MS)
+        return bool(now[0] * 1000 - self._escrow.taken_ms(place) > kept_ms - MARGIN_MS)
 
     def _enqueue(
         self, place: Place, to: str, numbers: Sequence[int], messages: Sequence[bytes], moved: Moved, *, resumed: bool

@@ -8,7 +8,7 @@
 --         the end of the list
 -- COST    4 + 6n commands; at most 1,204 commands
 
-redis.call('HSET', KEYS[1], 'taken_ms', string.format('%.0f', redis.call('TIME')[1] * 1000))
+redis.call('HSET', KEYS[1], 'taken_ms:' .. KEYS[4], string.format('%.0f', redis.call('TIME')[1] * 1000))
 local size, at, last = 0, 5, math.min(#ARGV, 204)
 
 local function is_kept(i)

@@ -25,5 +25,5 @@ end
 if #taken == 0 then return taken end
 redis.call('HSET', KEYS[2], unpack(pairs_))  -- at most 400: two for each message
 redis.call('APPEND', KEYS[3], string.rep('t', #taken))
-redis.call('HSET', KEYS[1], 'taken_ms', string.format('%.0f', redis.call('TIME')[1] * 1000))
+redis.call('HSET', KEYS[1], 'taken_ms:' .. KEYS[4], string.format('%.0f', redis.call('TIME')[1] * 1000))
 return taken
