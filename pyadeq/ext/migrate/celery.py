@@ -81,9 +81,6 @@ class CeleryQueues:
         """Return what each message is."""
         return [self._read(place, message) for message in messages]
 
-    def forget(self, messages: Sequence[bytes]) -> None:
-        """Do nothing: a message is all that there is."""
-
     def others(self) -> dict[str, int]:
         """Return the number of tasks that workers have fetched: they run, or wait for their time in the worker."""
         return {"fetched by workers": int(self.client.hlen(f"{self._prefix}unacked"))}

@@ -242,10 +242,6 @@ class Migration:
                     f"{rest:,} messages are only in the escrow; finish with adeq migrate move, or go back with adeq "
                     "migrate rollback"
                 )
-            for place in self._escrow.places():
-                states = self._escrow.states(place)
-                for numbers in batches(_numbers(states, State.moved, State.again, State.done)):
-                    self._source.forget(self._escrow.read(place, numbers))
             self._escrow.delete()
         return sum(sum(counts.values()) for _, _, _, counts in status.places)
 

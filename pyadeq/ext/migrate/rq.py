@@ -70,11 +70,6 @@ class RqQueues:
             replies = pipe.execute()
         return [self._read(id, at, *replies[3 * i : 3 * i + 3]) for i, (id, at) in enumerate(rows)]
 
-    def forget(self, messages: Sequence[bytes]) -> None:
-        """Delete the hashes of moved jobs: no list names them any more."""
-        ids = [message.decode().rpartition(" ")[2] for message in messages]
-        self.client.unlink(*(f"{JOB}{id}" for id in ids))
-
     def others(self) -> dict[str, int]:
         """Return the number of jobs that run, and that wait for others."""
         known: Any = self.client.smembers("rq:queues")

@@ -67,10 +67,6 @@ class Source(Protocol):
         """Return what each message is. Nothing in it is executed."""
         ...
 
-    def forget(self, messages: Sequence[bytes]) -> None:
-        """Delete what else the old server has of moved messages, at most 200, at a cleanup."""
-        ...
-
     def others(self) -> dict[str, int]:
         """Return how many tasks there are that a migration only reports, by what they do: `running`."""
         ...
