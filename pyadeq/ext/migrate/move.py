@@ -17,7 +17,7 @@ from functools import cached_property
 from time import monotonic
 from typing import Any, Final, Literal
 
-from pyadeq import Adeq, BadArgument, Receipt, Task
+from pyadeq import Adeq, BadArgument, Queue, Receipt, Task, TaskView
 from pyadeq.errors import AdeqError, ConfigError, WaitTimeout
 from pyadeq.ext.migrate.escrow import IN_ESCROW, MOST, Escrow, State, batches
 from pyadeq.ext.migrate.source import Left, Moving, Place, Source
@@ -452,10 +452,9 @@ class Migration:
         wanted = _numbers(states, State.moved, State.again, State.held, State.rollback)
         for numbers in batches(wanted[::-1]):
             numbers.reverse()
-            found = self._source.read(place, self._escrow.read(place, numbers))
-            ids = [one.id if isinstance(one, Left) else one.task.id or "" for one in found]
+            found = dict(zip(numbers, self._source.read(place, self._escrow.read(place, numbers)), strict=True))
             before = {number: State(states[number]) for number in numbers}
-            after = self._cancelled(place, to, before, dict(zip(numbers, ids, strict=True)), result)
+            after = self._cancelled(place, to, before, found, result)
             back = [number for number in numbers if after[number] in {State.held, State.rollback}]
             self._escrow.give_back(place, back, State.back)
             self._at("put back")
@@ -463,22 +462,23 @@ class Migration:
             self._tell(len(numbers))
 
     def _cancelled(
-        self, place: Place, to: str, before: Mapping[int, State], ids: Mapping[int, str], result: RolledBack
+        self, place: Place, to: str, before: Mapping[int, State], found: Mapping[int, Moving | Left], result: RolledBack
     ) -> dict[int, State]:
         """Cancel the tasks of these messages that have not begun. Returns the states of all."""
         after = dict(before)
+        ids = {number: one.id if isinstance(one, Left) else one.task.id or "" for number, one in found.items()}
         queue = self._adeq.queue(to)
-        asked = [number for number, state in before.items() if state in {State.moved, State.rollback}]
-        views = dict(zip(asked, queue.inspect.get_many([ids[number] for number in asked]), strict=True))
-        again = [number for number in asked if _origin(views[number]).get("run") not in {None, self._run}]
-        second = queue.inspect.get_many([self._second_id(ids[number]) for number in again])
-        views |= dict(zip(again, second, strict=True))
+        asked = [n for n, state in before.items() if state in {State.moved, State.rollback}]
+        views = self._views(queue, asked, ids)
         to_cancel = {}
         for number, state in before.items():
             view = views.get(number)
             if state == State.again:
                 after[number] = State.done
                 result.stayed.add("delivered twice by the old system", ids[number])
+            elif view and found[number].digest not in {None, _origin(view).get("digest")}:
+                after[number] = State.done
+                result.stayed.add(f"{view.state}; its job on the old server was replaced or deleted", ids[number])
             elif number in views and view is not None and view.state in WAITING and not view.deliveries:
                 after[number], to_cancel[number] = State.rollback, view.id
             elif number in views and (
@@ -499,6 +499,14 @@ class Migration:
                 self._mark(place, dict.fromkeys(late, State.done))
         self._at("cancelled")
         return after
+
+    def _views(self, queue: Queue, numbers: Sequence[int], ids: Mapping[int, str]) -> dict[int, TaskView | None]:
+        """Return the tasks of moved messages. None: it was deleted, or its id is that of a task from elsewhere."""
+        views = dict(zip(numbers, queue.inspect.get_many([ids[n] for n in numbers]), strict=True))
+        again = [n for n, view in views.items() if _origin(view).get("run") not in {None, self._run}]
+        second = queue.inspect.get_many([self._second_id(ids[n]) for n in again])
+        views |= dict(zip(again, second, strict=True))
+        return {n: view if _origin(view).get("from") == self._source.name else None for n, view in views.items()}
 
     @cached_property
     def name(self) -> str:

@@ -83,6 +83,7 @@ class RqQueues:
 
     def _read(self, id: str, at: float | None, row: dict[bytes, bytes], ttl_ms: int, dependents: int) -> Moving | Left:
         job = {name.decode(): value for name, value in row.items()}
+        digest = _digest(job)
         try:
             if not job:
                 raise Unmovable("its job no longer exists")
@@ -91,17 +92,16 @@ class RqQueues:
             for name, why in UNMOVABLE.items():
                 if job.get(name):
                     raise Unmovable(why)
-            return self._moving(id, at, job, ttl_ms)
+            return Moving(self._task(id, at, job, ttl_ms), digest)
         except Unmovable as error:
-            return Left(id, str(error))
+            return Left(id, str(error), digest)
         except BadArgument as error:
-            return Left(id, error.message)
+            return Left(id, error.message, digest)
         except Exception:  # whatever a pickle raises
-            return Left(id, "it is no job of RQ")
+            return Left(id, "it is no job of RQ", digest)
 
-    def _moving(self, id: str, at: float | None, job: Job, ttl_ms: int) -> Moving:
-        data = _inflated(job["data"])
-        kind, instance, args, kwargs = self._loaded(data)
+    def _task(self, id: str, at: float | None, job: Job, ttl_ms: int) -> Task:
+        kind, instance, args, kwargs = self._loaded(_inflated(job["data"]))
         if instance is not None:
             raise Unmovable("it is a method of an object")
         retries = int(job.get("retries_left", b"0"))
@@ -129,8 +129,7 @@ class RqQueues:
             json.dumps(origin)
         if origin:
             changes["headers"] = {**(task.headers or {}), "rq": origin}
-        digest = hashlib.sha1(b"%d " % retries + data, usedforsecurity=False).hexdigest()
-        return Moving(task.model_copy(update=changes), digest)
+        return task.model_copy(update=changes)
 
     def _loaded(self, data: bytes) -> Any:
         if data[:1] == b"\x80":  # the protocol of a pickle, from version 2 on
@@ -145,6 +144,14 @@ def _id_and_time(place: Place, message: bytes) -> tuple[str, float | None]:
         return message.decode(errors="replace"), None
     score, _, id = message.decode(errors="replace").partition(" ")
     return id, float(score)
+
+
+def _digest(job: Job) -> str:
+    """Return what tells this job from another with its id, also from the same call that was enqueued again."""
+    if not job:
+        return ""
+    told = b"\0".join(job.get(name, b"") for name in ("retries_left", "created_at", "enqueued_at", "data"))
+    return hashlib.sha1(told, usedforsecurity=False).hexdigest()
 
 
 def _inflated(data: bytes) -> bytes:

@@ -39,10 +39,14 @@ class Moving(NamedTuple):
 
 
 class Left(NamedTuple):
-    """A message that cannot be moved. id: of its task, "" if it names none. why: without any content of it."""
+    """A message that cannot be moved. id: of its task, "" if it names none. why: without any content of it.
+
+    digest: as in Moving, if what the old system would run is not in the message and may have changed: "" if it is gone.
+    """
 
     id: str
     why: str
+    digest: str | None = None
 
 
 class Unmovable(Exception):
