@@ -277,7 +277,8 @@ def test_old_workers_take_what_was_put_back(
     migrate().move()
     assert old.ids() == ["c1"]
     migrate().rollback()
-    assert old.ids() == ["a1", "a2", "a3", "l1", "c1", "a4", "a5"]
+    assert old.ids() == ["a1", "a2", "a3", "l1", "a4", "a5", "p9", "a6"]
+    assert migrate().cleanup() == 17
 
 
 def test_an_id_that_is_taken_is_reported_and_another_delivery_is_not_run(
@@ -297,6 +298,9 @@ def test_an_id_that_is_taken_is_reported_and_another_delivery_is_not_run(
     assert task.payload == "mine"
 
 
+    old.put(*(("pickle", f"p{n}") for n in range(2, 10)), ("plain", "a6"))
+    migrate().move()
+    old.client.rpop(f"{old.prefix}work", 8)  # all but the last one: more than a call handles
 def test_one_command_at_a_time_and_one_destination(
     old: Old, url: str, migrate: Callable[..., Migration], monkeypatch: pytest.MonkeyPatch
 ) -> None:

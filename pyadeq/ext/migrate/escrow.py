@@ -5,6 +5,7 @@ Each list of messages (a place) has a hash of messages by their number and a str
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections.abc import Iterator, Sequence
 from enum import StrEnum
@@ -138,13 +139,33 @@ class Escrow:
 
     def recall(self, place: Place, state: State) -> None:
         """Take the kept messages of a place out of its list again, as far as they are the next ones there."""
-        kept = [number for number, state in enumerate(self.states(place)) if state == State.kept]
+        kept = self._kept(place)
         keys = self._keys(place)
         while kept:
             done = self._call("recall", keys, place.kind, state.value, BYTES, *kept[:MOST])
-            if done < 0:
-                return
-            kept = kept[done:]
+            kept = kept[done:] if done >= 0 else self._kept_from_top(place)
+
+    def _kept(self, place: Place) -> list[int]:
+        return [number for number, state in enumerate(self.states(place)) if state == State.kept]
+
+    def _kept_from_top(self, place: Place) -> list[int]:
+        """Return the kept messages from the first one of the list on; [] if that is none of them.
+
+        Workers have taken those before it, which are marked so.
+        """
+        top: Any = self._client.lindex(place.key, -1 if place.kind == "right" else 0)
+        if top is None:
+            return []
+        digest = hashlib.sha1(top, usedforsecurity=False).hexdigest().encode()
+        kept = self._kept(place)
+        for done, numbers in enumerate(batches(kept)):
+            if digest in (found := self.read(place, numbers)):
+                at = done * MOST + found.index(digest)
+                if at:
+                    states = self.states(place)[: kept[at]].replace(State.kept, State.gone)
+                    self.mark(place, 0, states)
+                return kept[at:]
+        return []
 
     def taken_ms(self, place: Place) -> int:
         """Return when messages of a place were last taken, by the clock of the old server. 0: never."""

@@ -4,8 +4,8 @@
 -- KEYS    about, messages, states, place
 -- ARGV    fence; kind: of the place; state: after this, `taken` or `held`; bytes: if the messages have more, the others
 --         stay for the next call; then 1 to 200 numbers of kept messages, rising
--- RETURN  how many of the numbers are done; fewer than all means: call again with the rest. -1: no further one is at
---         the end of the list
+-- RETURN  how many of the numbers are done; fewer than all means: call again with the rest. -1: the first message of the
+--         list is none of those that are still kept
 -- COST    4 + 6n commands; at most 1,204 commands
 
 redis.call('HSET', KEYS[1], 'taken_ms:' .. KEYS[4], string.format('%.0f', redis.call('TIME')[1] * 1000))
