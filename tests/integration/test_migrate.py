@@ -219,6 +219,27 @@ def test_what_may_have_been_forgotten_is_not_guessed(
     assert status.count(State.unsure) == 0
 
 
+@pytest.mark.parametrize(("unsure", "back"), [("back", ["a1", "p1"]), ("done", [])])
+def test_a_rollback_settles_what_is_unsure(
+    unsure: Any, back: list[str], old: Old, queue: Queue, migrate: Callable[..., Migration], few: None
+) -> None:
+    fill(old)
+    queue.configure(idempotency=1, finished_max=0)
+    with pytest.raises(Killed):
+        migrate(at=killed_at("enqueued", 1)).move()
+    queue.ack(queue.claim(limit=1)[0])  # a1 ran and was deleted; a2 waits, p1 was never moved
+    others = ["a3", "l1", "c1", "a4", "a5"]
+    assert (migrate().rollback().unsure, old.ids()) == (3, others)
+    with pytest.raises(AdeqError, match=r"3 are unsure: add --unsure .* or back\|done to rollback"):
+        migrate().cleanup()
+    with suppress(Killed):
+        migrate(at=killed_at("rollback marked", 1)).rollback(unsure=unsure)
+    result = migrate().rollback(unsure=unsure)
+    assert (result.unsure, sorted(old.ids())) == (0, sorted([*back, "a2", *others]))
+    assert ids_in(queue) == []
+    assert migrate().cleanup() == 3
+
+
 def test_what_is_taken_from_one_list_says_nothing_about_another(
     old: Old, queue: Queue, migrate: Callable[..., Migration]
 ) -> None:
@@ -276,6 +297,9 @@ def test_old_workers_take_what_was_put_back(
     old.client.rpop(f"{old.prefix}work")  # p1
     migrate().move()
     assert old.ids() == ["c1"]
+    old.put(*(("pickle", f"p{n}") for n in range(2, 10)), ("plain", "a6"))
+    migrate().move()
+    old.client.rpop(f"{old.prefix}work", 8)  # all but the last one: more than a call handles
     migrate().rollback()
     assert old.ids() == ["a1", "a2", "a3", "l1", "a4", "a5", "p9", "a6"]
     assert migrate().cleanup() == 17
@@ -298,9 +322,6 @@ def test_an_id_that_is_taken_is_reported_and_another_delivery_is_not_run(
     assert task.payload == "mine"
 
 
-    old.put(*(("pickle", f"p{n}") for n in range(2, 10)), ("plain", "a6"))
-    migrate().move()
-    old.client.rpop(f"{old.prefix}work", 8)  # all but the last one: more than a call handles
 def test_one_command_at_a_time_and_one_destination(
     old: Old, url: str, migrate: Callable[..., Migration], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -339,7 +360,7 @@ def test_the_commands(old: Old, queue: Queue, url: str) -> None:
     assert "1 left: it is a pickle, which is only loaded with --trust-pickle (p1)" in moved.stdout
     status = answer("migrate", "status", *where)
     assert [(row["moved"], row["left"], row["waiting"]) for row in status["queues"]] == [(6, 2, 2)]
-    assert answer("migrate", "rollback", *where)["digest"] == plan["digest"]
+    assert answer("migrate", "rollback", *where, "--unsure", "back")["digest"] == plan["digest"]
     assert "add --name 'celery:" in error(2, "migrate", "cleanup", *where)
     assert "--name: 'celery' is not accepted" in error(2, "migrate", "cleanup", *where, "--name", "celery")
     assert answer("migrate", "cleanup", *where, "--name", f"celery:{old.prefix}")["deleted"] == 8

@@ -59,6 +59,13 @@ class UnsureChoice(StrEnum):
     done = "done"
 
 
+class UnsureBackChoice(StrEnum):
+    """The same at a rollback."""
+
+    back = "back"
+    done = "done"
+
+
 From = Annotated[SourceName, typer.Argument(metavar="SOURCE", help="Where the tasks are: celery or rq.")]
 Old = Annotated[
     str,
@@ -159,13 +166,7 @@ def move(
                 f"{many(done.again, 'message')} of tasks that had moved before: the old system had delivered them again"
             )
         _print_left(done.left, "left")
-    if done.unsure:
-        typer.echo(
-            f"{many(done.unsure, 'message')} may have been moved by a command that was killed too long ago to be sure; "
-            "look for their tasks, then repeat with --unsure enqueue or --unsure done",
-            err=True,
-        )
-        raise typer.Exit(FAILED)
+    _check_unsure(done.unsure, "enqueue")
 
 
 @app.command()
@@ -217,6 +218,14 @@ def rollback(
     source: From,
     old: Old,
     key_prefix: KeyPrefix = "",
+    unsure: Annotated[
+        UnsureBackChoice | None,
+        typer.Option(
+            "--unsure",
+            help="Messages that may have been moved more than a day ago, by a command that was killed: put back those "
+            "whose tasks pyadeq does not have, or count these as done.",
+        ),
+    ] = None,
     url: Url = DEFAULT_URL,
     output: Output = Format.table,
 ) -> None:
@@ -226,12 +235,13 @@ def rollback(
     killed and repeated at any time.
     """
     with _migration(old, _source(source, None, key_prefix), None, url, "Putting back") as migration:
-        done = migration.rollback()
+        done = migration.rollback(unsure=unsure.value if unsure else None)
     if output != Format.table:
         print_json({**asdict(done), "stayed": done.stayed.as_json(), "source": migration.name}, output)
-        return
-    print(f"{many(done.back, 'message')} put back")
-    _print_left(done.stayed, "stayed in pyadeq")
+    else:
+        print(f"{many(done.back, 'message')} put back")
+        _print_left(done.stayed, "stayed in pyadeq")
+    _check_unsure(done.unsure, "back")
 
 
 @app.command()
@@ -337,6 +347,16 @@ def _print_left(left: Reasons, what: str) -> None:
         more = ", …" if one["count"] > SHOWN_IDS else ""
         ids = f" ({', '.join(one['ids'][:SHOWN_IDS])}{more})" if one["ids"] else ""
         print(safe(f"{one['count']:,} {what}: {one['why']}{ids}"))
+
+
+def _check_unsure(count: int, choice: str) -> None:
+    if count:
+        typer.echo(
+            f"{many(count, 'message')} may have been moved by a command that was killed too long ago to be sure; "
+            f"look for their tasks, then repeat with --unsure {choice} or --unsure done",
+            err=True,
+        )
+        raise typer.Exit(FAILED)
 
 
 def _print_others(others: dict[str, int]) -> None:

@@ -34,6 +34,7 @@ IDS: Final = 100
 MARGIN_MS: Final = 60_000
 WAITING: Final = ("ready", "delayed", "blocked")
 Unsure = Literal["enqueue", "done"]
+UnsureBack = Literal["back", "done"]
 
 
 @dataclass
@@ -196,10 +197,13 @@ class Migration:
         ]
         return Status(about["to"], about.get("phase", ""), places, self._source.others())
 
-    def rollback(self) -> RolledBack:
+    def rollback(self, *, unsure: UnsureBack | None = None) -> RolledBack:
         """Put all moved tasks that have not begun back into their lists, in the old order.
 
         The queues of pyadeq are paused meanwhile, so that no task begins. Tasks that have begun stay in pyadeq.
+
+        unsure: of messages that may have been moved before (see `move`), put `back` those whose tasks pyadeq does not
+        have, or count these as `done`. Otherwise they stay in the escrow.
         """
         result = RolledBack()
         if self.status() is None:
@@ -213,7 +217,7 @@ class Migration:
                 self._settle_taken(place, to, Moved())
                 self._escrow.recall(place, State.held)
                 self._at("recalled")
-                self._put_back(place, to, result)
+                self._put_back(place, to, result, unsure)
                 result.unsure += len(_numbers(self._escrow.states(place), State.unsure))
             self._resume()
             self._at("resumed")
@@ -238,10 +242,10 @@ class Migration:
             if status.phase == "rollback":
                 raise AdeqError("a rollback has begun; finish it with: adeq migrate rollback")
             if rest := status.count(*IN_ESCROW):
-                raise AdeqError(
-                    f"{rest:,} messages are only in the escrow; finish with adeq migrate move, or go back with adeq "
-                    "migrate rollback"
-                )
+                how = "with adeq migrate move, or go back with adeq migrate rollback"
+                if unsure := status.count(State.unsure):
+                    how += f"; {unsure:,} are unsure: add --unsure enqueue|done to move, or back|done to rollback"
+                raise AdeqError(f"{rest:,} messages are only in the escrow; finish {how}")
             self._escrow.delete()
         return sum(sum(counts.values()) for _, _, _, counts in status.places)
 
@@ -401,8 +405,8 @@ class Migration:
             origin = _origin(view)
             if view is None or (origin.get("digest"), origin.get("run")) == (moving[i].digest, self._run):
                 continue
-            if origin.get("digest") == moving[i].digest and view.state == "cancelled" and not view.deliveries:
-                second.append(i)  # cancelled by an earlier rollback
+            if origin.get("digest") == moving[i].digest and _was_put_back(view):
+                second.append(i)
             else:
                 answers[i] = "pyadeq has another task with its id"
         receipts = self._send(to, [self._named(moving[i], second=True) for i in second])
@@ -446,10 +450,14 @@ class Migration:
                     admin.resume()
                 self._escrow.note(**{name: ""})
 
-    def _put_back(self, place: Place, to: str, result: RolledBack) -> None:
+    def _put_back(self, place: Place, to: str, result: RolledBack, unsure: UnsureBack | None) -> None:
         """Put the messages of a place back, the last ones first."""
         states = self._escrow.states(place)
+        if unsure == "done":
+            states = states.replace(State.unsure, State.moved)
         wanted = _numbers(states, State.moved, State.again, State.held, State.rollback)
+        if unsure == "back":
+            wanted = sorted([*wanted, *_numbers(states, State.unsure)])
         for numbers in batches(wanted[::-1]):
             numbers.reverse()
             found = dict(zip(numbers, self._source.read(place, self._escrow.read(place, numbers)), strict=True))
@@ -468,21 +476,25 @@ class Migration:
         after = dict(before)
         ids = {number: one.id if isinstance(one, Left) else one.task.id or "" for number, one in found.items()}
         queue = self._adeq.queue(to)
-        asked = [n for n, state in before.items() if state in {State.moved, State.rollback}]
+        asked = [n for n, state in before.items() if state in {State.moved, State.rollback, State.unsure}]
         views = self._views(queue, asked, ids)
         to_cancel = {}
         for number, state in before.items():
             view = views.get(number)
+            same = view is None or found[number].digest in {None, _origin(view).get("digest")}
             if state == State.again:
                 after[number] = State.done
                 result.stayed.add("delivered twice by the old system", ids[number])
-            elif view and found[number].digest not in {None, _origin(view).get("digest")}:
+            elif state == State.unsure and (view is None or not same):
+                after[number] = State.held  # it is put back, whatever its id has in pyadeq
+            elif view and not same:
                 after[number] = State.done
                 result.stayed.add(f"{view.state}; its job on the old server was replaced or deleted", ids[number])
             elif number in views and view is not None and view.state in WAITING and not view.deliveries:
                 after[number], to_cancel[number] = State.rollback, view.id
             elif number in views and (
-                state == State.moved or (view is not None and (view.state != "cancelled" or view.deliveries))
+                state in {State.moved, State.unsure}
+                or (view is not None and (view.state != "cancelled" or view.deliveries))
             ):
                 after[number] = State.done
                 result.stayed.add("deleted" if view is None else view.state, ids[number])
@@ -503,7 +515,9 @@ class Migration:
     def _views(self, queue: Queue, numbers: Sequence[int], ids: Mapping[int, str]) -> dict[int, TaskView | None]:
         """Return the tasks of moved messages. None: it was deleted, or its id is that of a task from elsewhere."""
         views = dict(zip(numbers, queue.inspect.get_many([ids[n] for n in numbers]), strict=True))
-        again = [n for n, view in views.items() if _origin(view).get("run") not in {None, self._run}]
+        again = [
+            n for n, view in views.items() if _origin(view).get("run") not in {None, self._run} and _was_put_back(view)
+        ]
         second = queue.inspect.get_many([self._second_id(ids[n]) for n in again])
         views |= dict(zip(again, second, strict=True))
         return {n: view if _origin(view).get("from") == self._source.name else None for n, view in views.items()}
@@ -516,6 +530,11 @@ class Migration:
 
 def _numbers(states: str, *wanted: State) -> list[int]:
     return [number for number, state in enumerate(states) if state in wanted]
+
+
+def _was_put_back(view: TaskView | None) -> bool:
+    """Whether a moved task was cancelled by an earlier rollback."""
+    return view is not None and view.state == "cancelled" and not view.deliveries
 
 
 def _origin(view: Any) -> dict[str, Any]:
