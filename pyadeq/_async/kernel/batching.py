@@ -105,7 +105,7 @@ class Batching:
         return line.sending
 
     def _hurry(self, line: _Line, one: _Waiting) -> None:
-        """Do not wait for an exchange that takes long: the time for which a call is tried again has begun."""
+        """Do not wait for a slow exchange: the retries of this call are limited in time, and that time runs already."""
         if not one.taken and not self._start(line) and _withdraw(line, one):
             raise _Withdrawn
 

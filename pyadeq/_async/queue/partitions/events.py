@@ -69,7 +69,7 @@ class PartitionedEvents(Events):
     async def copy_groups(self, part: Queue) -> None:
         """Register the groups of the queue in a new partition, before it has events.
 
-        Somebody who may not do this leaves it to the readers.
+        If the user may not do this, the next reader does it.
         """
         try:
             groups = [one.name for one in (await self.part(WHOLE).groups()).groups if not one.lapsed]
