@@ -199,6 +199,7 @@ def test_a_claim_that_comes_with_a_signal_is_given_back(
     if partitions > 1:
         queue.repartition(partitions)
     queue.enqueue()
+    handler = signal.getsignal(signal.SIGTERM)
 
     def signalled(act: Any) -> Any:
         def acts(*args: Any, **options: Any) -> Any:
@@ -218,7 +219,7 @@ def test_a_claim_that_comes_with_a_signal_is_given_back(
             ended = adeq("task", "claim", "mail", "--wait", "1m", "--ticket", str(tmp_path / "t"), **place)
         stats = queue.stats()
         assert (ended, stats.ready, stats.running, stats.workers) == ((143, "", ""), 1, 0, 0), name
-    assert signal.getsignal(signal.SIGTERM) == signal.SIG_DFL
+    assert signal.getsignal(signal.SIGTERM) == handler
 
 
 @pytest.mark.slow

@@ -45,8 +45,7 @@ def server(
         raise ConfigError("--password-file: it is of --port; give --port, or leave it out")
     password = "" if port is None else _password(password_file)
     number = _free_port() if port == 0 else port
-    signal.signal(signal.SIGTERM, signal.default_int_handler)
-    signal.signal(signal.SIGHUP, signal.default_int_handler)
+    before = {one: signal.signal(one, signal.default_int_handler) for one in (signal.SIGTERM, signal.SIGHUP)}
     try:
         with EmbeddedServer(data, socket_path=socket, port=number, password=password) as running:
             _print_start(running, output)
@@ -55,6 +54,9 @@ def server(
             raise AdeqError("the server has ended; see its log above")
     except KeyboardInterrupt:
         return
+    finally:
+        for one, handler in before.items():
+            signal.signal(one, handler)
 
 
 def _password(path: Path | None) -> str:
