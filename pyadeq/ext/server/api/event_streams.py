@@ -224,43 +224,73 @@ def _read_place(place: str, tags: Collection[str]) -> dict[str, str]:
     return dict(one.split(":") for one in place.split(","))
 
 
-async def _of_users(reading: Reading, key: str, entries: Sequence[Entry | None]) -> Sequence[Entry | None]:
-    """The events that the reader may see; in place of each other one, one without any content.
+class _View:
+    """What one reader may see of a stream's events.
 
-    The index of a user's tasks says when each was created. An event from before that is about an earlier task with the
-    same id, perhaps of another user. A deleted task is in no index, so its events are withheld.
+    The index of a user's tasks says in which millisecond each was created. Events before that are about an earlier task
+    with the same id, perhaps of another user. In that millisecond, those from the last `task.enqueued` on are the
+    task's. A deleted task is in no index, so its events are withheld.
     """
-    if reading.users is None:
-        return entries
-    ids = [*{id for entry in entries if entry and entry.event.startswith("task.") for id in entry.ids}]
-    since: dict[str, float] = {}
-    base = key.removesuffix(":events")
-    for user in reading.users:
-        for first in range(0, len(ids), MOST_ASKED):
-            part = ids[first : first + MOST_ASKED]
-            scores = await ask(reading.gate.adeq, "zmscore", f"{base}:by:user:{user}", part)
-            since |= {id: score for id, score in zip(part, scores, strict=True) if score is not None}
-    return [entry and _seen(entry, since) for entry in entries]
+
+    def __init__(self, reading: Reading, key: str) -> None:
+        self._reading = reading
+        self._base = key.removesuffix(":events")
+        self._first: dict[str, tuple[int, tuple[int, int]]] = {}  # by id: the millisecond, and the place in the stream
+
+    async def of(self, entries: Sequence[Entry | None]) -> Sequence[Entry | None]:
+        """The events that the reader may see; in place of each other one, one without any content."""
+        if self._reading.users is None:
+            return entries
+        found = [entry for entry in entries if entry and entry.event.startswith("task.")]
+        since = await self._created([*{id for entry in found for id in entry.ids}])
+        for entry in found:
+            if entry.event == "task.enqueued":
+                at_ms = _at_ms(entry)
+                self._first |= {id: (at_ms, at(entry.id)) for id in entry.ids if since.get(id) == at_ms}
+        seen = [entry and self._part(entry, since) for entry in entries]
+        last_ms = max(map(_at_ms, found), default=0)
+        self._first = {id: first for id, first in self._first.items() if first[0] >= last_ms}
+        return seen
+
+    async def _created(self, ids: Sequence[str]) -> dict[str, float]:
+        """When each of the users' tasks was created (ms)."""
+        since: dict[str, float] = {}
+        for user in self._reading.users or ():
+            for first in range(0, len(ids), MOST_ASKED):
+                part = ids[first : first + MOST_ASKED]
+                scores = await ask(self._reading.gate.adeq, "zmscore", f"{self._base}:by:user:{user}", part)
+                since |= {id: score for id, score in zip(part, scores, strict=True) if score is not None}
+        return since
+
+    def _part(self, entry: Entry, since: Mapping[str, float]) -> Entry:
+        """The event as far as it is about these tasks."""
+        at_ms = _at_ms(entry)
+
+        def is_own(id: str) -> bool:
+            if id in since and since[id] == at_ms:
+                return id in self._first and self._first[id][1] <= at(entry.id)
+            return id in since and since[id] < at_ms
+
+        own = tuple(id for id in entry.ids if is_own(id)) if entry.event.startswith("task.") else ()
+        if not own:
+            return replace(entry, event="", ids=(), data="", revealed="")
+        return entry if own == entry.ids else Entry.from_event(only(entry.whole, own))
 
 
-def _seen(entry: Entry, since: Mapping[str, float]) -> Entry:
-    """The event as far as it is about these tasks. since: when each was created (ms)."""
-    at_ms = round(entry.whole.timestamp * 1000)
-    own = tuple(id for id in entry.ids if id in since and since[id] <= at_ms)
-    if not own or not entry.event.startswith("task."):
-        return replace(entry, event="", ids=(), data="", revealed="")
-    return entry if own == entry.ids else Entry.from_event(only(entry.whole, own))
+def _at_ms(entry: Entry) -> int:
+    return round(entry.whole.timestamp * 1000)
 
 
 async def _entries(reading: Reading, live: Live, key: str, last: str) -> AsyncGenerator[Found]:
     """The events after an id: first those that are stored, then those that come."""
     adeq = reading.gate.adeq
+    view = _View(reading, key)
     is_behind = True
     while is_behind:
         entries, gap = await read(adeq, key, last)
         if gap:
             yield "trimmed"
-        for entry in await _of_users(reading, key, entries):
+        for entry in await view.of(entries):
             assert entry
             last = entry.id
             yield entry
@@ -270,7 +300,7 @@ async def _entries(reading: Reading, live: Live, key: str, last: str) -> AsyncGe
             entries, gap = await read(adeq, key, last)
             if gap:
                 yield "trimmed"
-            for entry in await _of_users(reading, key, entries):
+            for entry in await view.of(entries):
                 assert entry
                 last = entry.id
                 yield entry
@@ -286,7 +316,7 @@ async def _entries(reading: Reading, live: Live, key: str, last: str) -> AsyncGe
                 continue
             waiting = [*listener.entries]
             listener.entries.clear()
-            for kept in await _of_users(reading, key, waiting):
+            for kept in await view.of(waiting):
                 if kept is None:
                     yield "trimmed"
                 elif at(kept.id) > at(last):
