@@ -151,7 +151,7 @@ class PartitionedEvents(Events):
         return "look"
 
     def _forget(self, place: str, word: str) -> None:
-        """Nobody waits any more. The next read looks everywhere."""
+        """Called when no read is left that waits. The next read looks in all partitions."""
 
     def ack(
         self, group: str, events: EventBatch | Iterable[Event | str] = (), *, gap: EventGap | None = None

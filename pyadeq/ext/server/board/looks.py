@@ -51,7 +51,7 @@ class Looks:
         return await asyncio.shield(task)
 
     def forget(self) -> None:
-        """Read all anew, but for names: somebody has changed something, and wants to see it."""
+        """Read all anew, but for names: somebody has changed something and wants to see it."""
         self._found = {key: one for key, one in self._found.items() if key[0] == "names"}
 
     async def names(self, noun: str) -> list[str]:
