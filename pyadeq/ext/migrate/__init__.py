@@ -2,7 +2,8 @@
 
 from pyadeq.ext.migrate.celery import CeleryQueues
 from pyadeq.ext.migrate.escrow import State
-from pyadeq.ext.migrate.move import Migration, Moved, Plan, Reasons, RolledBack, Status
+from pyadeq.ext.migrate.move import Migration
+from pyadeq.ext.migrate.reports import Moved, Plan, Reasons, RolledBack, Status
 from pyadeq.ext.migrate.rq import RqQueues
 from pyadeq.ext.migrate.source import Left, Moving, Place, Source
 

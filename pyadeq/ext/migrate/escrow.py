@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from enum import StrEnum
 from functools import cache
 from itertools import islice
@@ -125,8 +125,15 @@ class Escrow:
         found: list[bytes] = self._call("take", keys, place.kind, known, MOST, BYTES)
         return found
 
-    def mark(self, place: Place, first: int, states: str) -> None:
-        """Write the states of messages that follow each other."""
+    def mark(self, place: Place, states: Mapping[int, State]) -> None:
+        """Write the states of messages. The states between them stay the same: no other command writes any."""
+        first, last = min(states), max(states)
+        if len(states) <= last - first:
+            now = self.states(place)
+            states = {number: states.get(number, State(now[number])) for number in range(first, last + 1)}
+        self._mark(place, first, "".join(states[number] for number in range(first, last + 1)))
+
+    def _mark(self, place: Place, first: int, states: str) -> None:
         self._call("mark", [self._key(place, "states")], first, states)
 
     def give_back(self, place: Place, numbers: Sequence[int], state: State) -> None:
@@ -163,7 +170,7 @@ class Escrow:
                 at = done * MOST + found.index(digest)
                 if at:
                     states = self.states(place)[: kept[at]].replace(State.kept, State.gone)
-                    self.mark(place, 0, states)
+                    self._mark(place, 0, states)
                 return kept[at:]
         return []
 
@@ -199,6 +206,11 @@ class Escrow:
 def _source(name: str) -> str:
     folder = Path(__file__).parent / "lua"
     return "".join((folder / f"{one}.lua").read_text(encoding="utf-8") for one in ("fence", "ends", name))
+
+
+def numbers_of(states: str, *wanted: State) -> list[int]:
+    """Return the numbers of the messages in these states."""
+    return [number for number, state in enumerate(states) if state in wanted]
 
 
 def batches(numbers: Sequence[int]) -> Iterator[list[int]]:

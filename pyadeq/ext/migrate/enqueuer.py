@@ -1,0 +1,89 @@
+"""Tasks of a migration in pyadeq: each is created once, whatever was killed or lost."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from typing import Any
+
+from pyadeq import Adeq, BadArgument, Receipt, Task, TaskView
+from pyadeq.ext.migrate.escrow import State
+from pyadeq.ext.migrate.source import Moving
+
+
+class Enqueuer:
+    """Enqueues tasks of a source. name: of the source. run: of the migration; after a rollback there is a new one."""
+
+    def __init__(self, adeq: Adeq, name: str) -> None:
+        self._adeq, self._name, self.run = adeq, name, ""
+
+    def named(self, one: Moving, second: bool = False) -> Task:
+        """Return a task by which a repeated call finds itself again. second: its id has an end; see `second_id`."""
+        id = one.task.id or ""
+        key = hashlib.sha1(f"{id}\n{one.digest}".encode(), usedforsecurity=False).hexdigest()
+        origin = {"from": self._name, "run": self.run, "digest": one.digest}
+        return one.task.model_copy(
+            update={
+                "id": self.second_id(id) if second else id,
+                "idempotency_key": f"migrate:{self.run}:{key}",
+                "headers": {**(one.task.headers or {}), "migrated": origin},
+            }
+        )
+
+    def second_id(self, id: str) -> str:
+        """Return the id of a task that is moved again after a rollback, if the cancelled task has its id."""
+        return f"{id}+{self.run}"
+
+    def enqueue(self, to: str, moving: Sequence[Moving], resumed: bool) -> list[State | str]:
+        """Enqueue tasks. Returns the state of each message, or why it cannot be moved."""
+        known = State.moved if resumed else State.again
+        receipts = self._send(to, [self.named(one) for one in moving])
+        answers: list[State | str] = [
+            receipt if isinstance(receipt, str) else State.moved if receipt.status == "created" else known
+            for receipt in receipts
+        ]
+        taken = [i for i, one in enumerate(receipts) if not isinstance(one, str) and one.status == "exists"]
+        if not taken:
+            return answers
+        views = self._adeq.queue(to).inspect.get_many([moving[i].task.id or "" for i in taken])
+        second = []
+        for i, view in zip(taken, views, strict=True):
+            origin = origin_of(view)
+            if view is None or (origin.get("digest"), origin.get("run")) == (moving[i].digest, self.run):
+                continue
+            if origin.get("digest") == moving[i].digest and was_put_back(view):
+                second.append(i)
+            else:
+                answers[i] = "pyadeq has another task with its id"
+        receipts = self._send(to, [self.named(moving[i], second=True) for i in second])
+        for i, receipt in zip(second, receipts, strict=True):
+            answers[i] = receipt if isinstance(receipt, str) else State.moved if receipt.status == "created" else known
+        return answers
+
+    def _send(self, to: str, tasks: Sequence[Task]) -> list[Receipt | str]:
+        """Enqueue tasks. Returns a receipt for each, or why it is refused."""
+        if not tasks:
+            return []
+        try:
+            return [*self._adeq.queue(to).enqueue_many(tasks)]
+        except BadArgument as error:
+            if len(tasks) == 1:
+                return [short(error)]
+        return [answer for task in tasks for answer in self._send(to, [task])]
+
+
+def was_put_back(view: TaskView | None) -> bool:
+    """Whether a moved task was cancelled by an earlier rollback."""
+    return view is not None and view.state == "cancelled" and not view.deliveries
+
+
+def origin_of(view: Any) -> dict[str, Any]:
+    """Return what a moved task says about where it comes from."""
+    headers = view.headers if view is not None else None
+    origin = headers.get("migrated") if isinstance(headers, dict) else None
+    return origin if isinstance(origin, dict) else {}
+
+
+def short(error: BadArgument) -> str:
+    """Return what is wrong with a task, without its place in the call."""
+    return error.message.removeprefix("item[0].")

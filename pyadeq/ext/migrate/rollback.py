@@ -1,0 +1,124 @@
+"""The way back: tasks that have not begun are cancelled in pyadeq, and their messages are put back."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Final, Literal
+
+from pyadeq import Adeq, Queue, TaskView
+from pyadeq.ext.migrate.enqueuer import Enqueuer, origin_of, was_put_back
+from pyadeq.ext.migrate.escrow import Escrow, State, batches, numbers_of
+from pyadeq.ext.migrate.reports import RolledBack
+from pyadeq.ext.migrate.source import Left, Moving, Place, Source
+
+WAITING: Final = ("ready", "delayed", "blocked")
+UnsureBack = Literal["back", "done"]
+
+
+class Rollback:
+    """The steps of a rollback. at, tell: see `Migration`."""
+
+    def __init__(
+        self,
+        adeq: Adeq,
+        source: Source,
+        escrow: Escrow,
+        enqueuer: Enqueuer,
+        at: Callable[[str], object],
+        tell: Callable[[int], object],
+    ) -> None:
+        self._adeq, self._source, self._escrow, self._enqueuer = adeq, source, escrow, enqueuer
+        self._at, self._tell = at, tell
+
+    def pause(self, queues: set[str]) -> None:
+        """Pause queues of pyadeq, and remember how they were."""
+        for name in sorted(queues):
+            queue = self._adeq.queue(name)
+            if (mode := queue.inspect.stats().mode) != "paused":
+                self._escrow.note(**{f"paused:{name}": mode})  # first: a killed rollback must not leave it paused
+                queue.admin.pause()
+
+    def resume(self) -> None:
+        """Let them be as they were."""
+        for name, value in self._escrow.about().items():
+            if name.startswith("paused:") and value:
+                admin = self._adeq.queue(name.removeprefix("paused:")).admin
+                if value == "draining":
+                    admin.drain()
+                else:
+                    admin.resume()
+                self._escrow.note(**{name: ""})
+
+    def put_back(self, place: Place, to: str, result: RolledBack, unsure: UnsureBack | None) -> None:
+        """Put the messages of a place back, the last ones first."""
+        states = self._escrow.states(place)
+        if unsure == "done":
+            states = states.replace(State.unsure, State.moved)
+        wanted = numbers_of(states, State.moved, State.again, State.held, State.rollback)
+        if unsure == "back":
+            wanted = sorted([*wanted, *numbers_of(states, State.unsure)])
+        for numbers in batches(wanted[::-1]):
+            numbers.reverse()
+            found = dict(zip(numbers, self._source.read(place, self._escrow.read(place, numbers)), strict=True))
+            before = {number: State(states[number]) for number in numbers}
+            after = self._cancelled(place, to, before, found, result)
+            back = [number for number in numbers if after[number] in {State.held, State.rollback}]
+            self._escrow.give_back(place, back, State.back)
+            self._at("put back")
+            result.back += len(back)
+            self._tell(len(numbers))
+
+    def _cancelled(
+        self, place: Place, to: str, before: Mapping[int, State], found: Mapping[int, Moving | Left], result: RolledBack
+    ) -> dict[int, State]:
+        """Cancel the tasks of these messages that have not begun. Returns the states of all."""
+        after = dict(before)
+        ids = {number: one.id if isinstance(one, Left) else one.task.id or "" for number, one in found.items()}
+        queue = self._adeq.queue(to)
+        asked = [n for n, state in before.items() if state in {State.moved, State.rollback, State.unsure}]
+        views = self._views(queue, asked, ids)
+        to_cancel = {}
+        for number, state in before.items():
+            view = views.get(number)
+            same = view is None or found[number].digest in {None, origin_of(view).get("digest")}
+            if state == State.again:
+                after[number] = State.done
+                result.stayed.add("delivered twice by the old system", ids[number])
+            elif state == State.unsure and (view is None or not same):
+                after[number] = State.held  # it is put back, whatever its id has in pyadeq
+            elif view and not same:
+                after[number] = State.done
+                result.stayed.add(f"{view.state}; its job on the old server was replaced or deleted", ids[number])
+            elif number in views and view is not None and view.state in WAITING and not view.deliveries:
+                after[number], to_cancel[number] = State.rollback, view.id
+            elif number in views and (
+                state in {State.moved, State.unsure}
+                or (view is not None and (view.state != "cancelled" or view.deliveries))
+            ):
+                after[number] = State.done
+                result.stayed.add("deleted" if view is None else view.state, ids[number])
+        if after != before:
+            self._escrow.mark(place, after)
+        self._at("rollback marked")
+        if to_cancel:
+            answers = queue.cancel_many([*to_cancel.values()])
+            late = {n: answer for n, answer in zip(to_cancel, answers, strict=True) if answer != "cancelled"}
+            for number, answer in late.items():
+                after[number] = State.done
+                result.stayed.add(answer, ids[number])
+            if late:
+                self._escrow.mark(place, dict.fromkeys(late, State.done))
+        self._at("cancelled")
+        return after
+
+    def _views(self, queue: Queue, numbers: Sequence[int], ids: Mapping[int, str]) -> dict[int, TaskView | None]:
+        """Return the tasks of moved messages. None: it was deleted, or its id is that of a task from elsewhere."""
+        views = dict(zip(numbers, queue.inspect.get_many([ids[n] for n in numbers]), strict=True))
+        again = [
+            n
+            for n, view in views.items()
+            if origin_of(view).get("run") not in {None, self._enqueuer.run} and was_put_back(view)
+        ]
+        second = queue.inspect.get_many([self._enqueuer.second_id(ids[n]) for n in again])
+        views |= dict(zip(again, second, strict=True))
+        return {n: view if origin_of(view).get("from") == self._source.name else None for n, view in views.items()}
