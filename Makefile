@@ -139,7 +139,7 @@ test-frameworks: $(FRAMEWORKS_READY) ## FastAPI, Flask, Django 5.2 and 6, LangGr
 test-django6: $(DJANGO6_READY) ## the backend of django.tasks on Django 6; needs Python 3.12
 	$(DJANGO6)/bin/python -m tests.attempts tests/frameworks/django $(ARGS)
 
-test-migrate: $(MIGRATE_READY) ## moving from Celery and RQ, with the real packages, in an environment of their own
+test-migrate: $(MIGRATE_READY) ## moving from Celery and RQ, with the real packages, and from older layouts, in an environment of their own
 	$(MIGRATE)/bin/python -m tests.attempts -n 2 tests/migrate $(ARGS)
 
 pictures: $(WEB_READY) ## draw the pictures of the board in docs/assets/board; needs chromium

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict
 from enum import StrEnum
+from time import sleep
 from typing import TYPE_CHECKING, Annotated, Any
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
@@ -38,7 +39,7 @@ from pyadeq.ext.cli.tables import print_rows
 from pyadeq.ext.cli.tree import noun
 
 if TYPE_CHECKING:
-    from pyadeq.ext.migrate import Migration, Place, Reasons, Source
+    from pyadeq.ext.migrate import Migration, Mirrored, Moved, Place, Reasons, Source
 
 app = noun("Migrations: waiting tasks of another queue move into pyadeq, and back.")
 SHOWN_IDS = 3
@@ -50,6 +51,15 @@ class SourceName(StrEnum):
 
     celery = "celery"
     rq = "rq"
+    stream = "stream"
+    lists = "lists"
+
+
+class OldLayoutName(StrEnum):
+    """Sources whose producers can write both layouts."""
+
+    stream = "stream"
+    lists = "lists"
 
 
 class UnsureChoice(StrEnum):
@@ -66,7 +76,8 @@ class UnsureBackChoice(StrEnum):
     done = "done"
 
 
-From = Annotated[SourceName, typer.Argument(metavar="SOURCE", help="Where the tasks are: celery or rq.")]
+From = Annotated[SourceName, typer.Argument(metavar="SOURCE", help="Where the tasks are: celery, rq, stream or lists.")]
+OldLayout = Annotated[OldLayoutName, typer.Argument(metavar="SOURCE", help="The old layout: stream or lists.")]
 Old = Annotated[
     str,
     typer.Option("--from", envvar="ADEQ_FROM", metavar="URL", help="The old server: where the old workers connect."),
@@ -94,6 +105,15 @@ Trust = Annotated[
         "--trust-pickle", help="Load pickles. They may run any code: only if nobody else can write to the old server."
     ),
 ]
+UnsureOption = Annotated[
+    UnsureChoice | None,
+    typer.Option(
+        "--unsure",
+        help="Messages that may have been moved more than a day ago, by a command that was killed: enqueue them "
+        "again, or count them as done.",
+    ),
+]
+Follow = Annotated[bool, typer.Option("--follow", help="Repeat it each second, until you interrupt it.")]
 Zone = Annotated[
     str | None, typer.Option("--timezone", metavar="ZONE", help="Of times that name none: timezone of Celery.")
 ]
@@ -138,14 +158,7 @@ def move(
     key_prefix: KeyPrefix = "",
     timezone: Zone = None,
     trust_pickle: Trust = False,
-    unsure: Annotated[
-        UnsureChoice | None,
-        typer.Option(
-            "--unsure",
-            help="Messages that may have been moved more than a day ago, by a command that was killed: enqueue them "
-            "again, or count them as done.",
-        ),
-    ] = None,
+    unsure: UnsureOption = None,
     url: Url = DEFAULT_URL,
     output: Output = Format.table,
 ) -> None:
@@ -156,17 +169,77 @@ def move(
     """
     with _migration(old, _source(source, tasks, key_prefix, timezone, trust_pickle), queue, url, "Moving") as migration:
         done = migration.move(unsure=unsure.value if unsure else None)
-    if output != Format.table:
-        print_json({**asdict(done), "left": done.left.as_json(), "source": migration.name}, output)
-    else:
-        speed = f", {done.moved / done.seconds:,.0f}/s" if done.moved >= 1000 else ""
-        print(f"{many(done.moved, 'task')} moved in {done.seconds:.1f} s{speed}")
-        if done.again:
-            print(
-                f"{many(done.again, 'message')} of tasks that had moved before: the old system had delivered them again"
-            )
-        _print_left(done.left, "left")
+    _print_moved(done, migration.name, output)
     _check_unsure(done.unsure, "enqueue")
+
+
+@app.command()
+def mirror(
+    source: OldLayout,
+    old: Old,
+    queue: Queues = None,
+    follow: Follow = False,
+    url: Url = DEFAULT_URL,
+    output: Output = Format.table,
+) -> None:
+    """Copy all waiting tasks into paused queues, where no worker takes them. Old workers go on.
+
+    From now on producers with a writer of pyadeq write both. The command may be killed and repeated at any time: it
+    copies what has come since, and deletes the copies of tasks that no longer wait.
+    """
+    with _migration(old, _source(SourceName(source), None, ""), queue, url, "Copying") as migration:
+        for first in _rounds(follow):
+            found = migration.mirror()
+            if first or found.copied or found.ended:
+                _print_mirrored(found, migration.name, output)
+
+
+@app.command()
+def shadow(
+    source: OldLayout, old: Old, queue: Queues = None, url: Url = DEFAULT_URL, output: Output = Format.table
+) -> None:
+    """Compare all waiting tasks with their copies, and report each difference. The status is 1 if there is any."""
+    with _migration(old, _source(SourceName(source), None, ""), queue, url, "Comparing") as migration:
+        found = migration.shadow()
+        _print_mirrored(found, migration.name, output)
+    if found.differences.counts:
+        raise typer.Exit(FAILED)
+
+
+@app.command()
+def cutover(
+    source: OldLayout,
+    old: Old,
+    queue: Queues = None,
+    unsure: UnsureOption = None,
+    follow: Follow = False,
+    publish: Annotated[
+        bool,
+        typer.Option(
+            "--publish-failures", help="Publish moved tasks that are dead where the old workers did (stream)."
+        ),
+    ] = False,
+    url: Url = DEFAULT_URL,
+    output: Output = Format.table,
+) -> None:
+    """Let producers write to pyadeq alone, move all waiting tasks, and delete the copies.
+
+    With --follow it goes on to move what other programs write in the old layout. The command may be killed and
+    repeated at any time; no task is created twice.
+    """
+    from pyadeq.ext.migrate.stream import publish_failures
+
+    name = SourceName(source)
+    if publish and name != SourceName.stream:
+        raise ConfigError("--publish-failures: it is an option for stream")
+    with _migration(old, _source(name, None, ""), queue, url, "Moving") as migration:
+        for first in _rounds(follow):
+            done = migration.cutover(unsure=unsure.value if unsure else None)
+            if first or done.moved:
+                _print_moved(done, migration.name, output)
+            for to in migration.queues() if publish else ():
+                publish_failures(migration.adeq, migration.source.client, to)
+            _check_unsure(done.unsure, "enqueue")
 
 
 @app.command()
@@ -178,7 +251,7 @@ def status(
     output: Output = Format.table,
 ) -> None:
     """Show how far a migration is: what waits on the old server, and the messages that it keeps."""
-    from pyadeq.ext.migrate import State
+    from pyadeq.ext.migrate import IN_PROGRESS, State
 
     with _migration(old, _source(source, None, key_prefix), None, url, "Reading") as migration:
         found = migration.status()
@@ -194,7 +267,7 @@ def status(
             "waiting": waiting,
             "moved": counts[State.moved] + counts[State.again],
             "left": counts[State.kept],
-            "in progress": counts[State.taken] + counts[State.held] + counts[State.rollback],
+            "in progress": sum(counts[state] for state in IN_PROGRESS),
             "unsure": counts[State.unsure],
             "put back": counts[State.back],
             "stayed": counts[State.done],
@@ -205,6 +278,8 @@ def status(
         about = {"source": migration.name, "to": found.to, "phase": found.phase or "move"}
         print_json({**about, **found.others, "queues": rows}, output)
         return
+    if found.phase not in ("", "back"):
+        print(f"phase: {found.phase}")
     _print_table(rows, NOTHING)
     _print_others(found.others)
     if found.phase == "rollback":
@@ -306,15 +381,19 @@ def _migration(
 def _source(
     name: SourceName, tasks: str | None, prefix: str, zone: str | None = None, trust_pickle: bool = False
 ) -> Callable[[Redis], Source]:
-    from pyadeq.ext.migrate import CeleryQueues, RqQueues
+    from pyadeq.ext.migrate import CeleryQueues, ListQueues, RqQueues, StreamQueue
 
     functions = None if tasks is None else load_named("--tasks", tasks, "mailing:queue")
     functions = getattr(functions, "tasks", functions)
     if functions is not None and not isinstance(functions, Tasks):
         raise ConfigError(f"--tasks: {tasks!r} is not accepted; allowed: a Tasks, or a Queue with tasks")
+    if name != SourceName.celery and (prefix or zone):
+        raise ConfigError(f"--key-prefix and --timezone: they are options for celery, not for {name.value}")
+    if name in (SourceName.stream, SourceName.lists):
+        if tasks or trust_pickle:
+            raise ConfigError(f"--tasks and --trust-pickle: they are options for celery and rq, not for {name.value}")
+        return StreamQueue if name == SourceName.stream else ListQueues
     if name == SourceName.rq:
-        if prefix or zone:
-            raise ConfigError("--key-prefix and --timezone: they are options for celery, not for rq")
         return lambda client: RqQueues(client, tasks=functions, trust_pickle=trust_pickle)
     try:
         found = None if zone is None else ZoneInfo(zone)
@@ -347,6 +426,37 @@ def _print_left(left: Reasons, what: str) -> None:
         more = ", …" if one["count"] > SHOWN_IDS else ""
         ids = f" ({', '.join(one['ids'][:SHOWN_IDS])}{more})" if one["ids"] else ""
         print(safe(f"{one['count']:,} {what}: {one['why']}{ids}"))
+
+
+def _print_moved(done: Moved, name: str, output: Format) -> None:
+    if output != Format.table:
+        reasons = {"left": done.left.as_json(), "delivered": done.delivered.as_json()}
+        print_json({**asdict(done), **reasons, "source": name}, output)
+        return
+    speed = f", {done.moved / done.seconds:,.0f}/s" if done.moved >= 1000 else ""
+    print(f"{many(done.moved, 'task')} moved in {done.seconds:.1f} s{speed}")
+    if done.again:
+        print(f"{many(done.again, 'message')} of tasks that had moved before: the old system had delivered them again")
+    _print_left(done.delivered, "to look at")
+    _print_left(done.left, "left")
+
+
+def _print_mirrored(found: Mirrored, name: str, output: Format) -> None:
+    if output != Format.table:
+        print_json({**asdict(found), "differences": found.differences.as_json(), "source": name}, output)
+        return
+    print(f"{many(found.equal + found.copied, 'task')} with a copy, {found.copied:,} of them copied now")
+    if found.ended:
+        print(f"{found.ended:,} copies of tasks that no longer wait on the old server")
+    _print_left(found.differences, "different")
+
+
+def _rounds(follow: bool) -> Iterator[bool]:
+    """Yield True, and then again and again False each second until the process is interrupted."""
+    yield True
+    while follow:
+        sleep(1)
+        yield False
 
 
 def _check_unsure(count: int, choice: str) -> None:

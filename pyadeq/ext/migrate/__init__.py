@@ -1,16 +1,23 @@
 """Moving waiting tasks from other queues into pyadeq: `adeq migrate`."""
 
 from pyadeq.ext.migrate.celery import CeleryQueues
-from pyadeq.ext.migrate.escrow import State
+from pyadeq.ext.migrate.escrow import IN_PROGRESS, State
+from pyadeq.ext.migrate.lists import ListQueues, ListWriter
 from pyadeq.ext.migrate.move import Migration
-from pyadeq.ext.migrate.reports import Moved, Plan, Reasons, RolledBack, Status
+from pyadeq.ext.migrate.reports import Mirrored, Moved, Plan, Reasons, RolledBack, Status
 from pyadeq.ext.migrate.rq import RqQueues
 from pyadeq.ext.migrate.source import Left, Moving, Place, Source
+from pyadeq.ext.migrate.stream import StreamQueue, StreamWriter
+from pyadeq.ext.migrate.writer import Writer
 
 __all__ = [
+    "IN_PROGRESS",
     "CeleryQueues",
     "Left",
+    "ListQueues",
+    "ListWriter",
     "Migration",
+    "Mirrored",
     "Moved",
     "Moving",
     "Place",
@@ -21,4 +28,7 @@ __all__ = [
     "Source",
     "State",
     "Status",
+    "StreamQueue",
+    "StreamWriter",
+    "Writer",
 ]

@@ -37,7 +37,7 @@ class Enqueuer:
     def enqueue(self, to: str, moving: Sequence[Moving], resumed: bool) -> list[State | str]:
         """Enqueue tasks. Returns the state of each message, or why it cannot be moved."""
         known = State.moved if resumed else State.again
-        receipts = self._send(to, [self.named(one) for one in moving])
+        receipts = self.send(to, [self.named(one) for one in moving])
         answers: list[State | str] = [
             receipt if isinstance(receipt, str) else State.moved if receipt.status == "created" else known
             for receipt in receipts
@@ -55,12 +55,12 @@ class Enqueuer:
                 second.append(i)
             else:
                 answers[i] = "pyadeq has another task with its id"
-        receipts = self._send(to, [self.named(moving[i], second=True) for i in second])
+        receipts = self.send(to, [self.named(moving[i], second=True) for i in second])
         for i, receipt in zip(second, receipts, strict=True):
             answers[i] = receipt if isinstance(receipt, str) else State.moved if receipt.status == "created" else known
         return answers
 
-    def _send(self, to: str, tasks: Sequence[Task]) -> list[Receipt | str]:
+    def send(self, to: str, tasks: Sequence[Task]) -> list[Receipt | str]:
         """Enqueue tasks. Returns a receipt for each, or why it is refused."""
         if not tasks:
             return []
@@ -69,7 +69,7 @@ class Enqueuer:
         except BadArgument as error:
             if len(tasks) == 1:
                 return [short(error)]
-        return [answer for task in tasks for answer in self._send(to, [task])]
+        return [answer for task in tasks for answer in self.send(to, [task])]
 
 
 def was_put_back(view: TaskView | None) -> bool:

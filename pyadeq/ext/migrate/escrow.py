@@ -12,15 +12,17 @@ from enum import StrEnum
 from functools import cache
 from itertools import islice
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, NamedTuple, TypeVar
 
 from redis import Redis
 from redis.exceptions import ResponseError
 
 from pyadeq.errors import AdeqError
 from pyadeq.ext.migrate.source import Place
+from pyadeq.ext.migrate.waiting import first_waiting
 from pyadeq.ids import new_ulid
 
+T = TypeVar("T")
 MOST: Final = 200
 """Messages that one script call handles."""
 BYTES: Final = 256 * 1024
@@ -32,6 +34,8 @@ class State(StrEnum):
 
     taken = "t"
     """It is only here. The next command moves it."""
+    written = "w"
+    """A producer has put it here, and enqueues it. If the producer was killed, the next command enqueues it."""
     moved = "m"
     """Its task is in pyadeq."""
     again = "d"
@@ -52,8 +56,17 @@ class State(StrEnum):
     """The rollback has left it in pyadeq, because its task had begun there."""
 
 
-IN_ESCROW: Final = frozenset({State.taken, State.held, State.rollback, State.unsure})
+IN_ESCROW: Final = frozenset({State.taken, State.written, State.held, State.rollback, State.unsure})
 """States of messages that are only in the escrow: a cleanup would lose them."""
+IN_PROGRESS: Final = IN_ESCROW - {State.unsure}
+
+
+class Written(NamedTuple):
+    """What `Escrow.write` did. phase, run: of the migration. number: of the message in the escrow, or -1."""
+
+    phase: str
+    run: str
+    number: int
 
 
 class Escrow:
@@ -103,11 +116,10 @@ class Escrow:
 
     def add_place(self, place: Place, queue: str) -> None:
         """Remember a place. Raises AdeqError if its tasks go to another queue already."""
-        about = {name: value for name, value in place._asdict().items() if name != "key"}
-        self._client.hsetnx(self._places, place.key, json.dumps({"to": queue, "place": about}))
+        self._client.hsetnx(self._places, place.key, _entry(place, queue))
         known = {one.key: new for one, new in self.places().items()}[place.key]
         if known != queue:
-            raise AdeqError(f"queue {place.queue!r}: its tasks go to {known!r} already, not to {queue!r}")
+            raise _goes_elsewhere(place, known, queue)
 
     def states(self, place: Place) -> str:
         """Return the state of each message of a place, one letter each."""
@@ -119,11 +131,41 @@ class Escrow:
         found: Any = self._client.hmget(self._key(place, "messages"), [str(one) for one in numbers])
         return [one or b"" for one in found]
 
-    def take(self, place: Place, known: int) -> list[bytes]:
-        """Take messages out of their list; [] if none is left. known: how many messages of it the caller knows."""
+    def take(self, place: Place, known: int) -> tuple[list[bytes], bool]:
+        """Take messages out of their list; [] if none is left. known: how many messages of it the caller knows.
+
+        The second value says whether this call has taken them: False if they were in the escrow already.
+        """
         keys = [*self._keys(place), place.guard or place.key]
-        found: list[bytes] = self._call("take", keys, place.kind, known, MOST, BYTES)
-        return found
+        fresh, *found = self._call("take", keys, place.kind, known, MOST, BYTES)
+        return found, bool(fresh)
+
+    def write(
+        self, places: Sequence[Place], to: str, message: bytes, call_id: str, record: str, fields: Mapping[str, Any]
+    ) -> Written:
+        """Write a message as the producers of the old system do, or into the escrow after a cutover.
+
+        places: all get the message; the escrow is that of the first one. call_id: of repeated calls.
+        record: the key of a hash that gets these fields.
+
+        Raises AdeqError if the tasks of the first place go to another queue already.
+        """
+        first, *others = places
+        keys = [self._about, *self._keys(first), f"{self.base}:wrote:{call_id}", self._places, record or first.key]
+        values = [one for pair in fields.items() for one in pair]
+        arguments = [message, _entry(first, to), *(place.kind for place in places), *values]
+        script = self._client.register_script(_source("ends", "write"))
+        try:
+            phase, run, number = script([*keys, *(place.key for place in others)], arguments)
+        except ResponseError as error:
+            if str(error).startswith("OTHER "):
+                raise _goes_elsewhere(first, self.places()[first], to) from None
+            raise
+        return Written(phase.decode(), run.decode(), number)
+
+    def mark_written(self, place: Place, number: int) -> None:
+        """Note that a producer has enqueued its message."""
+        self._client.register_script(_source("written"))([self._key(place, "states")], [number])
 
     def mark(self, place: Place, states: Mapping[int, State]) -> None:
         """Write the states of messages. The states between them stay the same: no other command writes any."""
@@ -139,10 +181,10 @@ class Escrow:
     def give_back(self, place: Place, numbers: Sequence[int], state: State) -> None:
         """Put messages that are held, or in a rollback, back where workers take them. numbers: rising."""
         keys = self._keys(place)
-        falling = [*reversed(numbers)]
-        while falling:
-            done = self._call("give", keys, place.kind, state.value, BYTES, *falling[:MOST])
-            falling = falling[done:]
+        order = [*numbers] if place.kind == "stream" else [*reversed(numbers)]
+        while order:
+            done = self._call("give", keys, place.kind, state.value, BYTES, *order[:MOST])
+            order = order[done:]
 
     def recall(self, place: Place, state: State) -> None:
         """Take the kept messages of a place out of its list again, as far as they are the next ones there."""
@@ -160,7 +202,7 @@ class Escrow:
 
         Workers have taken those before it, which are marked so.
         """
-        top: Any = self._client.lindex(place.key, -1 if place.kind == "right" else 0)
+        top = first_waiting(self._client, place)
         if top is None:
             return []
         digest = hashlib.sha1(top, usedforsecurity=False).hexdigest().encode()
@@ -179,11 +221,14 @@ class Escrow:
         found: Any = self._client.hget(self._about, f"taken_ms:{place.key}")
         return int(found or 0)
 
-    def delete(self) -> None:
-        """Delete everything, the list of what there is last."""
+    def delete(self, *, keep_phase: bool = False) -> None:
+        """Delete everything, the list of what there is last. keep_phase: producers still need to know it."""
         for place in self.places():
             self._client.unlink(self._key(place, "messages"), self._key(place, "states"))
-        self._client.unlink(self._places, self._about)
+            self._client.hdel(self._about, f"taken_ms:{place.key}")
+        self._client.unlink(self._places)
+        if not keep_phase:
+            self._client.unlink(self._about)
 
     def _keys(self, place: Place) -> list[str]:
         return [self._key(place, "messages"), self._key(place, "states"), place.key]
@@ -193,7 +238,8 @@ class Escrow:
 
     def _call(self, script: str, keys: Sequence[str], *arguments: Any) -> Any:
         try:
-            return self._client.register_script(_source(script))([self._about, *keys], [self._fence, *arguments])
+            found = self._client.register_script(_source("fence", "ends", script))
+            return found([self._about, *keys], [self._fence, *arguments])
         except ResponseError as error:
             if "OVERTAKEN" in str(error):
                 raise AdeqError(
@@ -202,10 +248,19 @@ class Escrow:
             raise
 
 
+def _entry(place: Place, queue: str) -> str:
+    about = {name: value for name, value in place._asdict().items() if name != "key"}
+    return json.dumps({"to": queue, "place": about})
+
+
+def _goes_elsewhere(place: Place, known: str, queue: str) -> AdeqError:
+    return AdeqError(f"queue {place.queue!r}: its tasks go to {known!r} already, not to {queue!r}")
+
+
 @cache
-def _source(name: str) -> str:
+def _source(*names: str) -> str:
     folder = Path(__file__).parent / "lua"
-    return "".join((folder / f"{one}.lua").read_text(encoding="utf-8") for one in ("fence", "ends", name))
+    return "".join((folder / f"{one}.lua").read_text(encoding="utf-8") for one in names)
 
 
 def numbers_of(states: str, *wanted: State) -> list[int]:
@@ -213,8 +268,8 @@ def numbers_of(states: str, *wanted: State) -> list[int]:
     return [number for number, state in enumerate(states) if state in wanted]
 
 
-def batches(numbers: Sequence[int]) -> Iterator[list[int]]:
-    """Yield numbers in parts that one call may handle."""
-    rest = iter(numbers)
+def batches(items: Sequence[T]) -> Iterator[list[T]]:
+    """Yield items in parts that one call may handle."""
+    rest = iter(items)
     while some := list(islice(rest, MOST)):
         yield some

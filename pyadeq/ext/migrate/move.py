@@ -18,9 +18,11 @@ from typing import Any, Final, Literal
 
 from pyadeq import Adeq, BadArgument
 from pyadeq.errors import AdeqError, ConfigError, WaitTimeout
+from pyadeq.ext.migrate import waiting
 from pyadeq.ext.migrate.enqueuer import Enqueuer, short
-from pyadeq.ext.migrate.escrow import IN_ESCROW, MOST, Escrow, State, batches, numbers_of
-from pyadeq.ext.migrate.reports import Moved, Plan, Planned, Reasons, RolledBack, Status
+from pyadeq.ext.migrate.escrow import IN_ESCROW, Escrow, State, batches, numbers_of
+from pyadeq.ext.migrate.mirror import Mirror
+from pyadeq.ext.migrate.reports import Mirrored, Moved, Plan, Planned, Reasons, RolledBack, Status
 from pyadeq.ext.migrate.rollback import Rollback, UnsureBack
 from pyadeq.ext.migrate.source import Left, Moving, Place, Source
 from pyadeq.ids import new_ulid
@@ -32,7 +34,29 @@ LEASE: Final = 10.0
 PATIENCE: Final = 12.0
 """Seconds for which a command waits for that lock: longer than such a lease."""
 MARGIN_MS: Final = 60_000
+PHASES: Final = {
+    "": "tasks were moved without a mirror; go on with move",
+    "mirror": "a mirror has begun; go on with shadow, or go back with rollback",
+    "shadow": "a mirror has begun; go on with cutover, or go back with rollback",
+    "cutover": "producers write to pyadeq; go on with cutover, or go back with rollback",
+    "rollback": "a rollback has begun; finish it with: adeq migrate rollback",
+    "back": "it was rolled back; begin again with move or mirror",
+    "done": "it was cleaned up, so there is no way back; move what is left with move",
+}
+"""What each phase of a migration means for whoever runs a command that it does not allow."""
+ALLOWED: Final = {
+    "move": {"", "back", "done"},
+    "mirror": {"", "back", "mirror", "shadow"},
+    "shadow": {"mirror", "shadow"},
+    "cutover": {"shadow", "cutover"},
+    "rollback": {*PHASES} - {"done"},
+    "cleanup": {*PHASES} - {"rollback"},
+}
 Unsure = Literal["enqueue", "done"]
+
+
+Digests = dict[str, Any]
+"""Of the messages of each place that has any, by its key."""
 
 
 class Migration:
@@ -54,7 +78,7 @@ class Migration:
         progress: Callable[[int], object] = lambda _: None,
         at: Callable[[str], object] = lambda _: None,
     ) -> None:
-        self._adeq, self._source, self._to, self._queues = adeq, source, to, dict(queues or {})
+        self.adeq, self.source, self._to, self._queues = adeq, source, to, dict(queues or {})
         self._progress, self._at = progress, at
         self._escrow = Escrow(source.client, source.name)
         self._enqueuer = Enqueuer(adeq, source.name)
@@ -62,16 +86,16 @@ class Migration:
 
     def plan(self) -> Plan:
         """Return what a move would do. Nothing is written."""
-        plan = Plan([], Reasons(), self._source.others(), "")
-        digest = hashlib.sha256()
+        plan = Plan([], Reasons(), self.source.others(), "")
+        digests: Digests = {}
         for place, to in self._targets().items():
             planned = Planned(place, to)
-            for messages in self._messages(place, digest):
-                for one in self._source.read(place, messages):
+            for messages in self._messages(place, digests):
+                for one in self.source.read(place, messages):
                     self._plan(planned, plan.left, one)
                 self._tell(len(messages))
             plan.places.append(planned)
-        plan.digest = digest.hexdigest()
+        plan.digest = _combined(digests)
         return plan
 
     def move(self, *, unsure: Unsure | None = None) -> Moved:
@@ -89,22 +113,54 @@ class Migration:
         if not places and self.status() is None:
             return moved
         with self._command() as about:
-            if about.get("phase") == "rollback":
-                raise AdeqError("a rollback has begun; finish it with: adeq migrate rollback")
+            self._check_phase(about, "move")
             if about.get("phase") == "back":
                 self._enqueuer.run = self._escrow.begin_run()["run"]
+            self._move(places, unsure, moved)
+        moved.seconds = monotonic() - begun
+        return moved
+
+    def mirror(self) -> Mirrored:
+        """Copy all waiting tasks into paused queues, `<queue>.mirror`, where no worker takes them.
+
+        From now on `Writer` writes there, too. The old workers go on. A repeated call copies what has come since, and
+        deletes copies of tasks that no longer wait.
+        """
+        places = self._targets()
+        with self._command() as about:
+            self._check_phase(about, "mirror")
+            if about.get("phase") == "back":
+                self._escrow.begin_run()
+            self._escrow.note(phase="mirror")
+            self._at("noted")
             for place, to in places.items():
                 self._escrow.add_place(place, to)
-            for place, to in {**self._escrow.places(), **places}.items():
-                if unsure:
-                    self._settle_unsure(place, to, unsure, moved)
-                self._settle_taken(place, to, moved)
-                self._escrow.recall(place, State.taken)  # they may be accepted now
-                self._at("recalled")
-                self._take_all(place, to, moved)
-                held = numbers_of(self._escrow.states(place), State.held)
-                self._escrow.give_back(place, held, State.kept)
-                self._at("given back")
+            return self._mirror().copy({**places, **self._escrow.places()})
+
+    def shadow(self) -> Mirrored:
+        """Compare all waiting tasks with their copies. Nothing is changed, except that a cutover is allowed then."""
+        places = self._targets()
+        with self._command() as about:
+            self._check_phase(about, "shadow")
+            self._escrow.note(phase="shadow")
+            self._at("noted")
+            return self._mirror().compare({**places, **self._escrow.places()})
+
+    def cutover(self, *, unsure: Unsure | None = None) -> Moved:
+        """Let producers write to pyadeq, move all that waits on the old server, and delete the copies.
+
+        From the first moment, `Writer` enqueues into pyadeq alone. Repeated calls move what other programs still write
+        in the old layout. unsure: see `move`.
+        """
+        begun, moved = monotonic(), Moved()
+        places = self._targets()
+        with self._command() as about:
+            self._check_phase(about, "cutover")
+            self._escrow.note(phase="cutover")
+            self._at("noted")
+            self._move(places, unsure, moved)
+            self._mirror().delete(self.queues())
+            self._at("copies deleted")
         moved.seconds = monotonic() - begun
         return moved
 
@@ -113,10 +169,10 @@ class Migration:
         if not (about := self._escrow.about()):
             return None
         places = [
-            (place, to, self._length(place), Counter(map(State, self._escrow.states(place))))
+            (place, to, waiting.length(self.source.client, place), Counter(map(State, self._escrow.states(place))))
             for place, to in self._escrow.places().items()
         ]
-        return Status(about["to"], about.get("phase", ""), places, self._source.others())
+        return Status(about["to"], about.get("phase", ""), places, self.source.others())
 
     def rollback(self, *, unsure: UnsureBack | None = None) -> RolledBack:
         """Put all moved tasks that have not begun back into their lists, in the old order.
@@ -129,12 +185,14 @@ class Migration:
         result = RolledBack()
         if self.status() is None:
             return result
-        with self._command():
+        with self._command() as about:
+            self._check_phase(about, "rollback")
             self._escrow.note(phase="rollback")
             places = self._escrow.places()
-            back = Rollback(self._adeq, self._source, self._escrow, self._enqueuer, self._at, self._tell)
+            back = Rollback(self.adeq, self.source, self._escrow, self._enqueuer, self._at, self._tell)
             back.pause({*places.values()})
             self._at("paused")
+            back.load(places)
             for place, to in places.items():
                 self._settle_taken(place, to, Moved())
                 self._escrow.recall(place, State.held)
@@ -143,12 +201,13 @@ class Migration:
                 result.unsure += len(numbers_of(self._escrow.states(place), State.unsure))
             back.resume()
             self._at("resumed")
+            self._mirror().delete(places.values())
             self._escrow.note(phase="back")
-        digest = hashlib.sha256()
-        for place in self._source.places([*self._queues]):
-            for _ in self._messages(place, digest):
+        digests: Digests = {}
+        for place in {place.key: place for place in [*self.source.places([*self._queues]), *places]}.values():
+            for _ in self._messages(place, digests):
                 pass
-        result.digest = digest.hexdigest()
+        result.digest = _combined(digests)
         return result
 
     def cleanup(self) -> int:
@@ -161,23 +220,49 @@ class Migration:
         with self._command():
             status = self.status()
             assert status
-            if status.phase == "rollback":
-                raise AdeqError("a rollback has begun; finish it with: adeq migrate rollback")
+            self._check_phase({"phase": status.phase}, "cleanup")
             if rest := status.count(*IN_ESCROW):
                 how = "with adeq migrate move, or go back with adeq migrate rollback"
                 if unsure := status.count(State.unsure):
                     how += f"; {unsure:,} are unsure: add --unsure enqueue|done to move, or back|done to rollback"
                 raise AdeqError(f"{rest:,} messages are only in the escrow; finish {how}")
-            self._escrow.delete()
+            self._mirror().delete({to for _, to, _, _ in status.places})
+            if stays := status.phase in ("cutover", "done"):
+                self._escrow.note(phase="done")
+                for place, to in self._escrow.places().items():
+                    self._settle_taken(place, to, Moved())  # of a producer that was killed before this phase
+            self._at("copies deleted")
+            self._escrow.delete(keep_phase=stays)
         return sum(sum(counts.values()) for _, _, _, counts in status.places)
+
+    def _move(self, places: Mapping[Place, str], unsure: Unsure | None, moved: Moved) -> None:
+        for place, to in places.items():
+            self._escrow.add_place(place, to)
+        for place, to in {**places, **self._escrow.places()}.items():
+            if unsure:
+                self._settle_unsure(place, to, unsure, moved)
+            self._settle_taken(place, to, moved)
+            self._escrow.recall(place, State.taken)  # they may be accepted now
+            self._at("recalled")
+            self._take_all(place, to, moved)
+            held = numbers_of(self._escrow.states(place), State.held)
+            self._escrow.give_back(place, held, State.kept)
+            self._at("given back")
+
+    def _mirror(self) -> Mirror:
+        return Mirror(self.adeq, self.source, self._enqueuer, self._at, self._tell)
+
+    def _check_phase(self, about: Mapping[str, str], command: str) -> None:
+        """Raise AdeqError if a command is not allowed in the phase of the migration."""
+        phase = about.get("phase", "")
+        if phase not in ALLOWED[command]:
+            raise AdeqError(f"{command} is not possible now: {PHASES[phase]}")
 
     @contextmanager
     def _command(self) -> Iterator[dict[str, str]]:
         try:
-            resource = re.sub(r"[^A-Za-z0-9._:/@+-]", "_", self._source.name)[
-                :200
-            ]  # a prefix may have other characters
-            with self._adeq.locks(DOMAIN).acquire(
+            resource = re.sub(r"[^A-Za-z0-9._:/@+-]", "_", self.source.name)[:200]  # a prefix may have other characters
+            with self.adeq.locks(DOMAIN).acquire(
                 resource, owner=f"migrate-{new_ulid()}", ttl=LEASE, wait=PATIENCE, purpose="adeq migrate"
             ):
                 about = self._escrow.begin(self._to)
@@ -185,14 +270,14 @@ class Migration:
                 yield about
         except WaitTimeout:
             raise AdeqError(
-                f"another command is migrating {self._source.name}; wait for it: adeq lock ls --domain {DOMAIN}"
+                f"another command is migrating {self.source.name}; wait for it: adeq lock ls --domain {DOMAIN}"
             ) from None
 
     def _targets(self) -> dict[Place, str]:
         """Return the places on the old server, each with its queue in pyadeq."""
-        places = {place: self._queues.get(place.queue, place.queue) for place in self._source.places([*self._queues])}
-        for to in {*places.values()} if self._adeq.slot is None else ():
-            if len(self._adeq.partitioned(to).partitions()) > 1:
+        places = {place: self._queues.get(place.queue, place.queue) for place in self.source.places([*self._queues])}
+        for to in {*places.values()} if self.adeq.slot is None else ():
+            if len(self.adeq.partitioned(to).partitions()) > 1:
                 raise ConfigError(
                     f"queue {to!r} has partitions, in which a task cannot have an id and an idempotency key; move into "
                     "a queue without partitions"
@@ -203,30 +288,17 @@ class Migration:
         self._done += count
         self._progress(self._done)
 
-    def _length(self, place: Place) -> int:
-        client = self._source.client
-        return int(client.zcard(place.key) if place.kind == "times" else client.llen(place.key))
-
-    def _messages(self, place: Place, digest: Any) -> Iterator[list[bytes]]:
-        """Yield the waiting messages, first the next one, and add them to a digest."""
-        digest.update(f"{place.key}\n".encode())
-        client = self._source.client
-        for start in range(0, self._length(place), MOST):
-            if place.kind == "times":
-                rows: Any = client.zrange(place.key, start, start + MOST - 1, withscores=True)
-                found = [f"{score!r} ".encode() + member for member, score in rows]
-            elif place.kind == "left":
-                found = client.lrange(place.key, start, start + MOST - 1)
-            else:
-                found = client.lrange(place.key, -start - MOST, -start - 1)[::-1]
+    def _messages(self, place: Place, digests: Digests) -> Iterator[list[bytes]]:
+        """Yield the waiting messages, first the next one, and add them to the digest of their place."""
+        for found in waiting.messages(self.source.client, place):
             for message in found:
-                digest.update(hashlib.sha256(message).digest())
+                digests.setdefault(place.key, hashlib.sha256()).update(hashlib.sha256(message).digest())
             yield found
 
     def _plan(self, planned: Planned, left: Reasons, one: Moving | Left) -> None:
         if isinstance(one, Moving):
             try:
-                self._adeq.queue(planned.to).calls.enqueue([(one.task.id or "", self._enqueuer.named(one))], "plan")
+                self.adeq.queue(planned.to).calls.enqueue([(one.task.id or "", self._enqueuer.named(one))], "plan")
             except BadArgument as error:
                 one = Left(one.task.id or "", short(error))
         if isinstance(one, Left):
@@ -241,14 +313,17 @@ class Migration:
         for numbers in batches(numbers_of(states, State.taken)):
             self._enqueue(place, to, numbers, self._escrow.read(place, numbers), moved, resumed=False)
         known = len(states)
-        while messages := self._escrow.take(place, known):
+        messages, fresh = self._escrow.take(place, known)
+        while messages:
             self._at("taken")
-            self._enqueue(place, to, range(known, known + len(messages)), messages, moved, resumed=False)
+            # those of a producer that writes just now are not fresh, and it may have enqueued them
+            self._enqueue(place, to, range(known, known + len(messages)), messages, moved, resumed=not fresh)
             known += len(messages)
+            messages, fresh = self._escrow.take(place, known)
 
     def _settle_taken(self, place: Place, to: str, moved: Moved) -> None:
-        """Move what a killed command has taken and not marked."""
-        for numbers in batches(numbers_of(self._escrow.states(place), State.taken)):
+        """Move what a killed command or producer has put into the escrow and not marked."""
+        for numbers in batches(numbers_of(self._escrow.states(place), State.taken, State.written)):
             if self._forgotten(place, to):
                 self._escrow.mark(place, dict.fromkeys(numbers, State.unsure))
                 moved.unsure += len(numbers)
@@ -264,15 +339,15 @@ class Migration:
 
     def _forgotten(self, place: Place, to: str) -> bool:
         """Whether pyadeq may have forgotten a task of the last batch of a place, which was enqueued and has ended."""
-        now: Any = self._source.client.time()
-        kept_ms = self._adeq.queue(to).settings.get().idempotency * 1000
+        now: Any = self.source.client.time()
+        kept_ms = self.adeq.queue(to).settings.get().idempotency * 1000
         return bool(now[0] * 1000 - self._escrow.taken_ms(place) > kept_ms - MARGIN_MS)
 
     def _enqueue(
         self, place: Place, to: str, numbers: Sequence[int], messages: Sequence[bytes], moved: Moved, *, resumed: bool
     ) -> None:
         """Enqueue messages of the escrow, and mark them."""
-        found = self._source.read(place, messages)
+        found = self.source.read(place, messages)
         moving = [(number, one) for number, one in zip(numbers, found, strict=True) if isinstance(one, Moving)]
         answers = self._enqueuer.enqueue(to, [one for _, one in moving], resumed)
         self._at("enqueued")
@@ -281,6 +356,10 @@ class Migration:
         for (number, one), answer in zip(moving, answers, strict=True):
             if isinstance(answer, State):
                 states[number] = answer
+                if answer == State.again:
+                    moved.delivered.add("the old system has delivered it twice", one.task.id or "")
+                elif one.delivered and answer == State.moved:
+                    moved.delivered.add("the old system had delivered it before", one.task.id or "")
             else:
                 left[number] = Left(one.task.id or "", answer)
         for number, one_left in left.items():
@@ -293,7 +372,16 @@ class Migration:
         moved.again += counts[State.again]
         self._tell(len(messages))
 
+    def queues(self) -> list[str]:
+        """Return the queues of pyadeq that tasks go to."""
+        return sorted({*self._escrow.places().values()})
+
     @cached_property
     def name(self) -> str:
         """The name of the source, which `cleanup` asks for."""
-        return self._source.name
+        return self.source.name
+
+
+def _combined(digests: Digests) -> str:
+    rows = [f"{key}\n{digest.hexdigest()}\n" for key, digest in sorted(digests.items())]
+    return hashlib.sha256("".join(rows).encode()).hexdigest()

@@ -54,13 +54,30 @@ class Plan:
 
 @dataclass
 class Moved:
-    """What a move did. again: messages of tasks that were moved before. unsure: see `Migration.move`."""
+    """What a move did. again: messages of tasks that were moved before. unsure: see `Migration.move`.
+
+    delivered: tasks that the old system has delivered twice, or before, so that they may have run there.
+    """
 
     moved: int = 0
     again: int = 0
+    delivered: Reasons = field(default_factory=Reasons)
     unsure: int = 0
     left: Reasons = field(default_factory=Reasons)
     seconds: float = 0.0
+
+
+@dataclass
+class Mirrored:
+    """What a mirror or a shadow found. equal: tasks with the same copy on both sides. copied: copies made now.
+
+    differences: waiting tasks without an equal copy. ended: copies of tasks that no longer wait on the old server.
+    """
+
+    equal: int = 0
+    copied: int = 0
+    differences: Reasons = field(default_factory=Reasons)
+    ended: int = 0
 
 
 @dataclass
@@ -75,7 +92,10 @@ class RolledBack:
 
 @dataclass
 class Status:
-    """How far a migration is. phase: "" or `rollback` (begun) or `back` (done).
+    """How far a migration is.
+
+    phase: "" (a move), `mirror`, `shadow`, `cutover`, `rollback` (begun), `back` (rolled back) or `done` (cleaned up
+    after a cutover).
 
     places: each with its queue in pyadeq, the number of messages in its list, and the number of messages in the escrow
     by state.

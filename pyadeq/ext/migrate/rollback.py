@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Final, Literal
 
 from pyadeq import Adeq, Queue, TaskView
 from pyadeq.ext.migrate.enqueuer import Enqueuer, origin_of, was_put_back
 from pyadeq.ext.migrate.escrow import Escrow, State, batches, numbers_of
 from pyadeq.ext.migrate.reports import RolledBack
-from pyadeq.ext.migrate.source import Left, Moving, Place, Source
+from pyadeq.ext.migrate.source import Left, Moving, Place, Source, id_of
 
 WAITING: Final = ("ready", "delayed", "blocked")
 UnsureBack = Literal["back", "done"]
@@ -29,6 +29,7 @@ class Rollback:
     ) -> None:
         self._adeq, self._source, self._escrow, self._enqueuer = adeq, source, escrow, enqueuer
         self._at, self._tell = at, tell
+        self._back: set[str] = set()
 
     def pause(self, queues: set[str]) -> None:
         """Pause queues of pyadeq, and remember how they were."""
@@ -49,16 +50,29 @@ class Rollback:
                     admin.resume()
                 self._escrow.note(**{name: ""})
 
+    def load(self, places: Iterable[Place]) -> None:
+        """Read which tasks a killed rollback has cancelled, if the old system had delivered any task twice.
+
+        Then all messages of such a task are put back.
+        """
+        states = {place: self._escrow.states(place) for place in places}
+        if not any(State.again in found for found in states.values()):
+            return
+        for place, found in states.items():
+            for numbers in batches(numbers_of(found, State.rollback, State.back)):
+                self._back |= {id_of(one) for one in self._source.read(place, self._escrow.read(place, numbers))}
+
     def put_back(self, place: Place, to: str, result: RolledBack, unsure: UnsureBack | None) -> None:
-        """Put the messages of a place back, the last ones first."""
+        """Put the messages of a place back, the last ones first, or the first ones if they are appended."""
         states = self._escrow.states(place)
         if unsure == "done":
             states = states.replace(State.unsure, State.moved)
         wanted = numbers_of(states, State.moved, State.again, State.held, State.rollback)
         if unsure == "back":
             wanted = sorted([*wanted, *numbers_of(states, State.unsure)])
-        for numbers in batches(wanted[::-1]):
-            numbers.reverse()
+        appended = place.kind == "stream"  # else a message that is put back comes before the others
+        for numbers in batches(wanted if appended else wanted[::-1]):
+            numbers.sort()
             found = dict(zip(numbers, self._source.read(place, self._escrow.read(place, numbers)), strict=True))
             before = {number: State(states[number]) for number in numbers}
             after = self._cancelled(place, to, before, found, result)
@@ -73,15 +87,18 @@ class Rollback:
     ) -> dict[int, State]:
         """Cancel the tasks of these messages that have not begun. Returns the states of all."""
         after = dict(before)
-        ids = {number: one.id if isinstance(one, Left) else one.task.id or "" for number, one in found.items()}
+        ids = {number: id_of(one) for number, one in found.items()}
         queue = self._adeq.queue(to)
-        asked = [n for n, state in before.items() if state in {State.moved, State.rollback, State.unsure}]
+        asked = [n for n, state in before.items() if state != State.held]
         views = self._views(queue, asked, ids)
         to_cancel = {}
         for number, state in before.items():
             view = views.get(number)
             same = view is None or found[number].digest in {None, origin_of(view).get("digest")}
-            if state == State.again:
+            waiting = view is not None and view.state in WAITING and not view.deliveries
+            if state in {State.moved, State.again} and ids[number] in self._back and was_put_back(view):
+                after[number] = State.rollback
+            elif state == State.again and not (waiting and same):
                 after[number] = State.done
                 result.stayed.add("delivered twice by the old system", ids[number])
             elif state == State.unsure and (view is None or not same):
@@ -89,7 +106,7 @@ class Rollback:
             elif view and not same:
                 after[number] = State.done
                 result.stayed.add(f"{view.state}; its job on the old server was replaced or deleted", ids[number])
-            elif number in views and view is not None and view.state in WAITING and not view.deliveries:
+            elif view is not None and waiting:
                 after[number], to_cancel[number] = State.rollback, view.id
             elif number in views and (
                 state in {State.moved, State.unsure}
@@ -101,8 +118,10 @@ class Rollback:
             self._escrow.mark(place, after)
         self._at("rollback marked")
         if to_cancel:
-            answers = queue.cancel_many([*to_cancel.values()])
-            late = {n: answer for n, answer in zip(to_cancel, answers, strict=True) if answer != "cancelled"}
+            cancelled = [*dict.fromkeys(to_cancel.values())]
+            answers = dict(zip(cancelled, queue.cancel_many(cancelled), strict=True))
+            late = {n: answers[id] for n, id in to_cancel.items() if answers[id] != "cancelled"}
+            self._back |= {ids[number] for number in to_cancel.keys() - late.keys()}
             for number, answer in late.items():
                 after[number] = State.done
                 result.stayed.add(answer, ids[number])

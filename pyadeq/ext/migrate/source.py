@@ -9,15 +9,15 @@ from redis import Redis
 
 from pyadeq import Task
 
-Kind = Literal["right", "left", "times"]
+Kind = Literal["right", "left", "times", "ms", "stream"]
 
 
 class Place(NamedTuple):
     """A key of the old server with waiting messages.
 
     queue: the old queue. priority: of its tasks in pyadeq, 0 (first) to 9.
-    kind: `right` or `left`, a list from that end of which workers take; or `times`, a sorted set by the time in
-    seconds, whose messages are `<score> <member>`.
+    kind: `right` or `left`, a list from that end of which workers take; `times` or `ms`, a sorted set by the time in
+    seconds or milliseconds, whose messages are `<score> <member>`; `stream`, whose messages are fields (`fields_of`).
     guard: a key that exists while a program enqueues what is due in that sorted set.
     """
 
@@ -32,10 +32,12 @@ class Moving(NamedTuple):
     """A task to be moved. Its id is the old one.
 
     digest: of all that the old system would run. It tells another delivery of the task from another task.
+    delivered: whether the old system had delivered it before, so that a part of it may have run.
     """
 
     task: Task
     digest: str
+    delivered: bool = False
 
 
 class Left(NamedTuple):
@@ -47,6 +49,11 @@ class Left(NamedTuple):
     id: str
     why: str
     digest: str | None = None
+
+
+def id_of(one: Moving | Left) -> str:
+    """Return the id of a task, "" if its message names none."""
+    return one.id if isinstance(one, Left) else one.task.id or ""
 
 
 class Unmovable(Exception):

@@ -5,7 +5,7 @@
 -- KEYS    about, messages: by their number, a hash; states: one letter for each, a string; place; guard
 -- ARGV    fence; kind: of the place; known: how many messages of the place the caller knows; most: messages, 1 to 200; bytes: if the
 --         messages have more, no further one is taken
--- RETURN  the messages, first the one that a worker would have taken first
+-- RETURN  1 if this call has taken them, else 0; then the messages, first the one that a worker would have taken first
 -- COST    6 + n commands, 6 + 4n for a sorted set; at most 806 commands
 
 local known, most, bytes = tonumber(ARGV[3]), math.min(tonumber(ARGV[4]), 200), tonumber(ARGV[5])
@@ -13,7 +13,7 @@ local count = redis.call('STRLEN', KEYS[3])
 if count > known then
   local names = {}
   for i = known, math.min(count, known + most) - 1 do names[#names + 1] = i end
-  return redis.call('HMGET', KEYS[2], unpack(names))  -- at most 200: most
+  return { 0, unpack(redis.call('HMGET', KEYS[2], unpack(names))) }  -- at most 200: most
 end
 local taken, pairs_, size = {}, {}, 0
 while #taken < most and size < bytes do  -- at most 200: most
@@ -22,8 +22,8 @@ while #taken < most and size < bytes do  -- at most 200: most
   taken[#taken + 1], size = message, size + #message
   pairs_[#pairs_ + 1], pairs_[#pairs_ + 2] = count + #taken - 1, message
 end
-if #taken == 0 then return taken end
+if #taken == 0 then return { 1 } end
 redis.call('HSET', KEYS[2], unpack(pairs_))  -- at most 400: two for each message
 redis.call('APPEND', KEYS[3], string.rep('t', #taken))
 redis.call('HSET', KEYS[1], 'taken_ms:' .. KEYS[4], string.format('%.0f', redis.call('TIME')[1] * 1000))
-return taken
+return { 1, unpack(taken) }  -- at most 200: most

@@ -1,0 +1,143 @@
+"""Copies of waiting tasks in paused queues, beside the old system: they show what a cutover would bring.
+
+A copy is never run. A cutover moves the messages of the old server, and deletes the copies. So no copy can get
+a task lost or run twice, however late it is written.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Final, Literal
+
+from pyadeq import Adeq, Queue, Task
+from pyadeq.ext.migrate import waiting
+from pyadeq.ext.migrate.enqueuer import Enqueuer, origin_of
+from pyadeq.ext.migrate.escrow import batches
+from pyadeq.ext.migrate.reports import Mirrored
+from pyadeq.ext.migrate.source import Left, Moving, Place, Source
+
+PENDING: Final[Sequence[Literal["ready", "delayed", "blocked"]]] = ("ready", "delayed", "blocked")
+
+
+def mirror_of(adeq: Adeq, queue: str) -> Queue:
+    """Return the queue with the copies of tasks for a queue."""
+    return adeq.queue(f"{queue}.mirror")
+
+
+def copy_of(one: Moving, source: str) -> Task:
+    """Return a copy of a task. All are in one lane, where they can be listed."""
+    origin = {"from": source, "digest": one.digest}
+    return one.task.model_copy(update={"lane": "any", "headers": {**(one.task.headers or {}), "migrated": origin}})
+
+
+class Mirror:
+    """The copies of one source. at, tell: see `Migration`."""
+
+    def __init__(
+        self,
+        adeq: Adeq,
+        source: Source,
+        enqueuer: Enqueuer,
+        at: Callable[[str], object],
+        tell: Callable[[int], object],
+    ) -> None:
+        self._adeq, self._source, self._enqueuer, self._at, self._tell = adeq, source, enqueuer, at, tell
+
+    def copy(self, places: Mapping[Place, str]) -> Mirrored:
+        """Make the copies that lack, and delete those whose tasks no longer wait."""
+        result = Mirrored()
+        for to in sorted({*places.values()}):
+            queue = mirror_of(self._adeq, to)
+            queue.configure(finished_max=0)  # a copy that is cancelled is deleted at once
+            queue.pause()
+            self._at("paused")
+            copies = self._copies(queue)
+            for place in [place for place, queue_of in places.items() if queue_of == to]:
+                for messages in waiting.messages(self._source.client, place):
+                    self._copy(to, self._source.read(place, messages), copies, result)
+                    self._at("copied")
+                    self._tell(len(messages))
+            ended = [id for id, digest in copies.items() if digest]
+            result.ended += len(ended)
+            self._cancel(queue, ended)
+            self._at("ended")
+        return result
+
+    def compare(self, places: Mapping[Place, str]) -> Mirrored:
+        """Report each difference."""
+        result = Mirrored()
+        for to in sorted({*places.values()}):
+            queue = mirror_of(self._adeq, to)
+            copies = self._copies(queue)
+            for place in [place for place, queue_of in places.items() if queue_of == to]:
+                for messages in waiting.messages(self._source.client, place):
+                    self._compare(queue, self._source.read(place, messages), copies, result)
+                    self._at("compared")
+                    self._tell(len(messages))
+            result.ended += sum(1 for digest in copies.values() if digest)
+        return result
+
+    def delete(self, queues: Iterable[str]) -> None:
+        """Delete all copies of tasks for these queues."""
+        for to in sorted({*queues}):
+            queue = mirror_of(self._adeq, to)
+            if queue.inspect.stats().pending:
+                queue.purge()
+
+    def _copy(self, to: str, found: Sequence[Moving | Left], copies: dict[str, str], result: Mirrored) -> None:
+        queue, missing = mirror_of(self._adeq, to), []
+        for one in found:
+            if isinstance(one, Left):
+                result.differences.add(one.why, one.id)
+                continue
+            id = one.task.id or ""
+            if copies.get(id) in (one.digest, ""):
+                result.equal += copies[id] != ""
+                copies[id] = ""  # seen; a second message of it is no second task
+                continue
+            if id in copies:
+                self._cancel(queue, [id])
+            copies[id] = ""
+            missing.append(one)
+        answers = self._enqueuer.send(queue.name, [copy_of(one, self._source.name) for one in missing])
+        for one, answer in zip(missing, answers, strict=True):
+            if isinstance(answer, str):
+                result.differences.add(answer, one.task.id or "")
+            else:
+                result.copied += 1
+
+    def _compare(self, queue: Queue, found: Sequence[Moving | Left], copies: dict[str, str], result: Mirrored) -> None:
+        differing = []
+        for one in found:
+            if isinstance(one, Left):
+                result.differences.add(one.why, one.id)
+                continue
+            id = one.task.id or ""
+            if copies.get(id) in (one.digest, ""):
+                result.equal += copies[id] != ""
+            else:
+                differing.append(one)
+            copies[id] = ""
+        # a producer may have written both while this command read one side and then the other
+        views = queue.inspect.get_many([one.task.id or "" for one in differing]) if differing else []
+        for one, view in zip(differing, views, strict=True):
+            digest = origin_of(view).get("digest") if view is not None and view.state in PENDING else None
+            if digest == one.digest:
+                result.equal += 1
+            else:
+                why = "it has no copy" if digest is None else "its copy is another task"
+                result.differences.add(why, one.task.id or "")
+
+    def _copies(self, queue: Queue) -> dict[str, str]:
+        """Return the digests of this source's copies by their ids."""
+        ids = [view.id for state in PENDING for view in queue.iterate(state)]
+        found = {}
+        for some in batches(ids):
+            for view in queue.inspect.get_many(some):
+                if view is not None and (origin := origin_of(view)).get("from") == self._source.name:
+                    found[view.id] = str(origin["digest"])
+        return found
+
+    def _cancel(self, queue: Queue, ids: Sequence[str]) -> None:
+        for some in batches(ids):
+            queue.cancel_many(some)

@@ -1,0 +1,82 @@
+"""The messages that wait on the old server, read and not taken."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import chain
+from typing import Any, Final
+
+from redis import Redis
+
+from pyadeq.ext.migrate.source import Place
+
+PAGE: Final = 200
+"""Messages that one call reads."""
+GROUP: Final = "ade-workers"
+"""The consumer group of a stream. Entries that it was given do not wait. `lua/ends.lua` has it, too."""
+
+
+def messages(client: Redis, place: Place) -> Iterator[list[bytes]]:
+    """Yield the waiting messages of a place in parts, first the next one."""
+    if place.kind == "stream":
+        yield from _entries(client, place)
+        return
+    for start in range(0, length(client, place), PAGE):
+        if place.kind in ("times", "ms"):
+            rows: Any = client.zrange(place.key, start, start + PAGE - 1, withscores=True)
+            yield [_score(score) + b" " + member for member, score in rows]
+        elif place.kind == "left":
+            yield client.lrange(place.key, start, start + PAGE - 1)  # type: ignore[misc]
+        else:
+            found: Any = client.lrange(place.key, -start - PAGE, -start - 1)
+            yield found[::-1]
+
+
+def length(client: Redis, place: Place) -> int:
+    """Return how many messages wait in a place."""
+    if place.kind == "stream":
+        return sum(map(len, _entries(client, place)))
+    found: Any = client.zcard(place.key) if place.kind in ("times", "ms") else client.llen(place.key)
+    return int(found)
+
+
+def first_waiting(client: Redis, place: Place) -> bytes | None:
+    """Return the next message of a list or a stream."""
+    if place.kind == "stream":
+        return next(chain.from_iterable(_entries(client, place)), None)
+    found: Any = client.lindex(place.key, -1 if place.kind == "right" else 0)
+    return found  # type: ignore[no-any-return]
+
+
+def packed(fields: Sequence[bytes]) -> bytes:
+    """Return the fields of an entry, names and values in turn, as a message."""
+    return b"".join(b"%d:%s" % (len(field), field) for field in fields)
+
+
+def fields_of(message: bytes) -> dict[bytes, bytes]:
+    """Return the fields of the entry of a stream."""
+    found, at = [], 0
+    while at < len(message):
+        colon = message.index(b":", at)
+        end = colon + 1 + int(message[at:colon])
+        found.append(message[colon + 1 : end])
+        at = end
+    return dict(zip(found[::2], found[1::2], strict=True))
+
+
+def _entries(client: Redis, place: Place) -> Iterator[list[bytes]]:
+    start = "-"
+    groups: Any = client.xinfo_groups(place.key) if client.exists(place.key) else []
+    for group in groups:
+        if group["name"] == GROUP.encode():
+            start = f"({group['last-delivered-id'].decode()}"
+    while True:
+        rows: Any = client.xrange(place.key, min=start, count=PAGE)
+        if not rows:
+            return
+        yield [packed([one for pair in fields.items() for one in pair]) for _, fields in rows]
+        start = f"({rows[-1][0].decode()}"
+
+
+def _score(score: float) -> bytes:
+    return f"{score!r}".encode()

@@ -1,0 +1,396 @@
+"""The older layouts: what their readers find, and each step of a migration with a kill."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import pytest
+from redis import Redis
+
+from pyadeq import Adeq, BadArgument, Queue
+from pyadeq.embedded import EmbeddedServer
+from pyadeq.errors import AdeqError
+from pyadeq.ext.migrate import Migration, Moving, State, escrow, lists, stream
+from tests.integration.cli import adeq as command
+from tests.integration.cli import answer, error
+from tests.integration.test_migrate import BACK, Killed, killed_at
+from tests.migrate.older import LAYOUTS
+
+pytestmark = pytest.mark.any_engine
+
+STEPS = {
+    "mirror": ["noted", "paused", "copied", "ended"],
+    "shadow": ["noted", "compared"],
+    "cutover": ["noted", "recalled", "taken", "enqueued", "marked", "given back", "copies deleted"],
+    "rollback": BACK,
+}
+LATER = 4_102_444_800.0
+
+
+@pytest.fixture(scope="module")
+def old_server(binary: Path) -> Iterator[EmbeddedServer]:
+    with EmbeddedServer(binary=binary) as server:
+        yield server
+
+
+@pytest.fixture
+def old(old_server: EmbeddedServer) -> Iterator[Redis]:
+    with Redis.from_url(old_server.url) as client:
+        client.flushall()
+        yield client
+
+
+class Case:
+    """A layout with a queue in pyadeq."""
+
+    def __init__(self, name: str, old: Redis, adeq: Adeq, queue: Queue) -> None:
+        self.old, self.adeq, self.queue, self.layout = old, adeq, queue, LAYOUTS[name](old)
+
+    def migration(self, **options: Any) -> Migration:
+        """A new command."""
+        queues = {self.layout.queue: self.queue.name}
+        return Migration(self.adeq, self.layout.source(self.old), to="here", queues=queues, **options)
+
+    def to_cutover(self) -> None:
+        """Run all steps up to the cutover."""
+        self.migration().mirror()
+        assert not self.migration().shadow().differences.counts
+        self.migration().cutover()
+
+    def write(self, number: int) -> None:
+        """Enqueue a task by the writer of pyadeq."""
+        self.layout.write(self.adeq, self.old, number, self.queue.name)
+
+    def copies(self) -> int:
+        """The number of copies."""
+        return self.adeq.queue(f"{self.queue.name}.mirror").stats().pending
+
+    def waiting(self) -> list[int]:
+        """The numbers of the tasks that wait in pyadeq, in their order."""
+        lanes = [*self.queue.stats().lanes]
+        ids = [task.id for lane in lanes for task in self.queue.iterate("ready", lane=lane)]
+        ids += [task.id for task in self.queue.iterate("delayed")]
+        return [self.layout.number(task.payload) for task in self.queue.inspect.get_many(ids) if task]
+
+
+@pytest.fixture
+def case(queue: Queue, old: Redis, url: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[str], Case]]:
+    monkeypatch.setattr(escrow, "MOST", 3)
+    with Adeq.from_url(url) as adeq:
+        yield lambda name: Case(name, old, adeq, queue)
+        with suppress(AdeqError):
+            adeq.queue(f"{queue.name}.mirror").purge(all=True)
+
+
+def layout_of(old: Redis) -> dict[bytes, Any]:
+    """All that waits: the lists, the sorted sets, and the entries of the stream without their ids."""
+    found: dict[bytes, Any] = {}
+    for key in old.scan_iter():
+        if (kind := old.type(key)) == b"list":
+            found[key] = old.lrange(key, 0, -1)
+        elif kind == b"zset":
+            found[key] = old.zrange(key, 0, -1, withscores=True)
+        elif kind == b"stream":
+            rows: Any = old.xrange(key)
+            found[key] = [fields for _, fields in rows]
+    return found
+
+
+def fill(one: Case) -> list[int]:
+    """Seven tasks, and one that is due much later if the layout has such. Returns their numbers."""
+    for number in range(1, 8):
+        one.layout.put(one.old, number)
+    if one.layout.name != "stream":
+        return [*range(1, 8)]
+    one.layout.put(one.old, 4_000)
+    one.old.zadd(stream.DELAYED, {"task-4000": LATER * 1000})
+    return [*range(1, 8), 4_000]
+
+
+@pytest.mark.parametrize("name", LAYOUTS)
+def test_each_step_is_killed_and_repeated_and_a_rollback_restores_the_layout(
+    name: str, case: Callable[[str], Case]
+) -> None:
+    one = case(name)
+    numbers = fill(one)
+    before, digest = layout_of(one.old), one.migration().plan().digest
+    for verb, steps in STEPS.items():
+        for step in steps:
+            with suppress(Killed):
+                getattr(one.migration(at=killed_at(step, 1)), verb)()
+        done = getattr(one.migration(), verb)()
+        if verb in ("mirror", "shadow"):
+            assert (done.equal, done.differences.as_json()) == (len(numbers), [])
+            assert (layout_of(one.old), one.copies(), one.waiting()) == (before, len(numbers), [])
+        elif verb == "cutover":
+            assert (sorted(one.waiting()), one.copies()) == (numbers, 0)
+    assert (layout_of(one.old), done.digest, done.stayed.as_json()) == (before, digest, [])
+    assert (one.waiting(), one.copies()) == ([], 0)
+    one.to_cutover()
+    assert sorted(one.waiting()) == numbers
+
+
+@pytest.mark.parametrize("name", LAYOUTS)
+def test_a_writer_writes_what_the_phase_says_and_a_rollback_returns_all(name: str, case: Callable[[str], Case]) -> None:
+    one = case(name)
+    one.write(1)
+    assert (one.old.exists(f"adeq:migrate:{{{name}}}:about"), one.copies(), one.waiting()) == (0, 0, [])
+    one.migration().mirror()
+    one.write(2)
+    assert (one.copies(), one.waiting()) == (2, [])
+    assert one.migration().shadow().equal == 2
+    one.migration().cutover()
+    before = layout_of(one.old)
+    one.write(3)
+    one.write(4)
+    assert (layout_of(one.old), one.copies(), sorted(one.waiting())) == (before, 0, [1, 2, 3, 4])
+    status = one.migration().status()
+    assert status
+    assert (status.phase, status.count(State.moved) >= 4) == ("cutover", True)
+    one.queue.ack(one.queue.claim(limit=1)[0])
+    assert one.migration().rollback().back == status.count(State.moved, State.again) - 1
+    one.write(5)
+    assert one.waiting() == []
+    one.to_cutover()
+    assert len(one.waiting()) == 4
+    one.migration().cleanup()
+    one.write(6)
+    assert len(one.waiting()) == 5
+    assert [key for key in one.old.scan_iter("adeq:*") if b":wrote:" not in key] == [
+        b"adeq:migrate:{%s}:about" % name.encode()
+    ]
+    with pytest.raises(AdeqError, match="rollback is not possible now: it was cleaned up"):
+        one.migration().rollback()
+
+
+@pytest.mark.parametrize("name", LAYOUTS)
+def test_a_task_of_a_producer_that_was_killed_after_the_cutover_is_enqueued_by_the_next_command(
+    name: str, case: Callable[[str], Case], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    one = case(name)
+    fill(one)
+    one.to_cutover()
+    known = len(one.waiting())
+
+    def killed(*_: Any, **__: Any) -> None:
+        raise Killed
+
+    with monkeypatch.context() as dies:
+        dies.setattr("pyadeq.ext.migrate.writer.Enqueuer.enqueue", killed)
+        for number in (11, 12, 13):
+            with pytest.raises(Killed):
+                one.write(number)
+    assert (len(one.waiting()), one.migration().status().count(State.written)) == (known, 3)  # type: ignore[union-attr]
+    with pytest.raises(AdeqError, match="3 messages are only in the escrow"):
+        one.migration().cleanup()
+    one.migration().cutover()
+    assert len(one.waiting()) == known + 3
+
+
+def test_the_phases_come_in_their_order(case: Callable[[str], Case]) -> None:
+    one = case("stream")
+    for verb in ("shadow", "cutover"):
+        with pytest.raises(AdeqError, match=f"{verb} is not possible now: tasks were moved without a mirror"):
+            getattr(one.migration(), verb)()
+    one.migration().mirror()
+    for verb, what in (("cutover", "go on with shadow"), ("move", "a mirror has begun")):
+        with pytest.raises(AdeqError, match=f"{verb} is not possible now: .*{what}"):
+            getattr(one.migration(), verb)()
+    one.migration().shadow()
+    one.migration().cutover()
+    with pytest.raises(AdeqError, match="mirror is not possible now: producers write to pyadeq"):
+        one.migration().mirror()
+
+
+@pytest.mark.parametrize("name", LAYOUTS)
+def test_a_shadow_reports_each_difference_and_the_next_mirror_ends_it(name: str, case: Callable[[str], Case]) -> None:
+    one = case(name)
+    numbers = fill(one)
+    one.migration().mirror()
+    one.layout.put(one.old, 8)
+    for _ in range(10):  # takes all that is due
+        one.layout.work(one.old)
+    one.layout.put(one.old, 9)
+    found = one.migration().shadow()
+    (difference,) = found.differences.as_json()
+    assert (difference["why"], difference["count"]) == ("it has no copy", 1)
+    ran: Any = one.old.llen("ran")  # also 8, which had no copy; one task of the stream has failed and waits again
+    assert (found.ended, found.equal) == (ran - 1, len(numbers) - ran + 1)
+    again = one.migration().mirror()
+    assert (again.copied, again.ended, again.equal) == (1, found.ended, found.equal)
+    assert not one.migration().shadow().differences.counts
+
+
+def test_what_the_stream_has(case: Callable[[str], Case]) -> None:
+    one = case("stream")
+    one.layout.put(one.old, 26)
+    one.layout.put(one.old, 27)
+    one.layout.work(one.old)  # 26 fails at its first attempt, and is delayed
+    one.old.zadd(stream.DELAYED, {"task-26": LATER * 1000})
+    for number in (1, 2, 3, 4, 5):
+        one.layout.put(one.old, number)
+    one.old.hset("ade:task:task-1", mapping={"priority": 0, "maxAttempts": 5, "parentTaskId": "p1", "kind": "overlay"})
+    one.old.delete("ade:task:task-2")
+    one.old.hset("ade:task:task-3", "status", "cancelled")
+    one.old.hset("ade:task:task-4", "payload", "no JSON")
+    source = one.layout.source(one.old)
+    plan = one.migration().plan()
+    assert [(planned.moves, planned.delayed, planned.left) for planned in plan.places] == [(2, 0, 3), (1, 1, 0)]
+    assert {row["why"]: row["ids"] for row in plan.left.as_json()} == {
+        "its hash no longer exists": ["task-2"],
+        "its status is cancelled": ["task-3"],
+        "its hash is not that of a task": ["task-4"],
+    }
+    (moving,) = source.read(stream.PLACES[stream.DELAYED], [f"{LATER * 1000} task-26".encode()])
+    assert isinstance(moving, Moving)
+    assert (moving.delivered, moving.task.run_after, moving.task.max_attempts) == (True, LATER, 2)
+    done = one.migration().move()
+    assert {row["why"]: row["ids"] for row in done.delivered.as_json()} == {
+        "the old system had delivered it before": ["task-26"]
+    }
+    task = one.queue.get("task-1")
+    assert task
+    assert (task.kind, task.priority, task.max_attempts, task.payload) == ("overlay", 0, 5, {"number": 1})
+    assert task.headers
+    assert task.headers["stream"]["parentTaskId"] == "p1"
+    rows: Any = one.old.xrange(stream.STREAM)
+    assert [fields[b"taskId"] for _, fields in rows][-3:] == [b"task-2", b"task-3", b"task-4"]
+
+
+def test_what_workers_promote_soon_is_left_to_them(case: Callable[[str], Case]) -> None:
+    one = case("stream")
+    one.old.hset(stream.WORKERS, "w1", "{}")
+    for number, seconds in ((10, 1), (20, 30), (30, 90)):
+        one.layout.put(one.old, number)
+        now: Any = one.old.time()
+        one.old.zadd(stream.DELAYED, {f"task-{number}": (now[0] + seconds) * 1000})
+    assert one.migration().move().moved == 1
+    one.layout.stop(one.old)
+    assert one.migration().move().moved == 2
+
+
+def test_what_the_lists_have(case: Callable[[str], Case]) -> None:
+    one = case("lists")
+    keys = [
+        lists.work_queue("osis", "default", "1"),
+        lists.work_queue("osis", "io"),
+        lists.work_queue("osis", priority=2),
+        lists.actor_work_queue("osis"),
+    ]
+    for number, key in enumerate(keys):
+        one.old.hset(lists.job_hash(f"j{number}"), mapping={"status": "Dispatched", "script": "x"})
+        one.old.lpush(key, f"j{number}")
+    one.old.hset(lists.job_hash("done"), "status", "finished")
+    one.old.lpush(keys[2], "done", "lost")
+    one.old.lpush(lists.actor_jobs("unnamed"), "j1")  # a list with the name of a job's hash
+    one.old.lpush(lists.control_queue("osis"), "stop")
+    one.old.lpush(lists.reply_queue("j9"), "4")
+    plan = one.migration().plan()
+    assert [(planned.place.key, planned.moves, planned.left) for planned in plan.places] == [
+        (keys[2], 1, 2),
+        (keys[0], 1, 0),
+        (keys[1], 1, 0),
+        (keys[3], 1, 0),
+    ]
+    assert plan.others == {
+        "in lists of actors that are no type (name each with --queue)": 1,
+        "in control queues": 1,
+    }
+    hashes = {key: one.old.hgetall(key) for key in one.old.scan_iter("hero:job:j?")}
+    assert one.migration().move().moved == 4
+    assert {key: one.old.hgetall(key) for key in hashes} == hashes
+    views = one.queue.inspect.get_many(["j0", "j1", "j2", "j3"])
+    assert [(view.lane, view.priority) for view in views if view] == [
+        ("group/default/inst/1", 5),
+        ("group/io", 5),
+        ("any", 2),
+        ("any", 5),
+    ]
+    assert views[0]
+    assert views[0].payload == {"job_id": "j0", "job": {"status": "Dispatched", "script": "x"}}
+    assert one.old.lrange(keys[2], 0, -1) == [b"lost", b"done"]
+
+
+def test_the_keys_of_the_lists() -> None:
+    assert lists.consumed("sal", "io", "3", priorities=[0], legacy=[lists.actor_queue("sal")]) == [
+        "hero:q:work:type:sal:group:io:inst:3:prio:0",
+        "hero:q:work:type:sal:group:io:prio:0",
+        "hero:q:work:type:sal:prio:0",
+        "hero:q:work:type:sal:group:io:inst:3",
+        "hero:q:work:type:sal:group:io",
+        "hero:q:work:type:sal",
+        "hero:job:actor_queue:sal",
+    ]
+    assert lists.control_queue("sal", "io", "3") == "hero:q:ctl:type:sal:group:io:inst:3"
+    assert lists.presence("sal", "io", "3") == "hero:meta:actor:inst:sal:io:3"
+    assert (lists.reply_queue("j"), lists.queue_stats("q")) == ("hero:q:reply:j", "hero:meta:queue:stats:q")
+    with pytest.raises(BadArgument, match="group: None is not accepted with the instance '3'"):
+        lists.work_queue("sal", instance="3")
+
+
+def test_failures_are_published_where_the_old_workers_did(case: Callable[[str], Case]) -> None:
+    one = case("stream")
+    one.layout.put(one.old, 1)
+    one.migration().move()
+    with one.old.pubsub() as listener:  # type: ignore[no-untyped-call]
+        listener.subscribe(stream.FAILURES)
+        while (listener.get_message(timeout=5) or {}).get("type") != "subscribe":
+            pass
+        one.queue.fail(one.queue.claim()[0], "bad input", retryable=False)
+        assert stream.publish_failures(one.adeq, one.old, one.queue.name) == 1
+        found: Any = listener.get_message(timeout=5)
+        assert json.loads(found["data"]) == {"taskId": "task-1", "error": "bad input", "totalAttempts": 1}
+    assert stream.publish_failures(one.adeq, one.old, one.queue.name) == 0
+
+
+def test_a_writer_checks_before_it_writes(case: Callable[[str], Case]) -> None:
+    one = case("stream")
+    writer = stream.StreamWriter(one.adeq, one.old, queue=one.queue.name)
+    with pytest.raises(BadArgument, match="id: 'bad id' is not accepted"):
+        writer.enqueue({}, id="bad id")
+    with pytest.raises(AdeqError, match="priority: 12 is not accepted"):
+        writer.enqueue({}, priority=12)
+    assert layout_of(one.old) == {stream.STREAM.encode(): []}
+    fill(one)
+    one.to_cutover()
+    other = stream.StreamWriter(one.adeq, one.old, queue="other")
+    with pytest.raises(AdeqError, match=f"its tasks go to '{one.queue.name}' already, not to 'other'"):
+        other.enqueue({})
+
+
+def test_a_repeated_write_has_no_effect(case: Callable[[str], Case]) -> None:
+    one = case("lists")
+    source = escrow.Escrow(one.old, "lists")
+    place = lists.place_of(lists.work_queue("osis"))
+    assert place
+    for _ in range(2):
+        assert source.write([place], one.queue.name, b"j1", "same", "", {}) == ("", "", -1)
+    assert one.old.lrange(place.key, 0, -1) == [b"j1"]
+
+
+def test_the_commands_of_a_mirror(case: Callable[[str], Case], old_server: EmbeddedServer, url: str) -> None:
+    one = case("stream")
+    fill(one)
+    where = "stream", "--from", old_server.url, "--url", url
+    to = "--queue", f"tasks={one.queue.name}"
+    assert "shadow is not possible now" in command("migrate", "shadow", *where, *to).stderr
+    assert command("migrate", "mirror", *where, *to).stdout == "8 tasks with a copy, 8 of them copied now\n"
+    one.layout.put(one.old, 8)
+    differs = command("migrate", "shadow", *where, *to)
+    assert (differs.status, differs.stdout) == (
+        1,
+        "8 tasks with a copy, 0 of them copied now\n1 different: it has no copy (task-8)\n",
+    )
+    assert answer("migrate", "cutover", *where, *to, "--publish-failures")["moved"] == 9
+    assert answer("migrate", "status", *where)["phase"] == "cutover"
+    assert "phase: cutover\n" in command("migrate", "status", *where).stdout
+    assert answer("migrate", "rollback", *where)["back"] == 9
+    assert answer("migrate", "cleanup", *where, "--name", "stream")["deleted"] == 9
+    lists_ = "lists", "--from", old_server.url, "--url", url
+    only = error(2, "migrate", "cutover", *lists_, "--publish-failures")
+    assert "--publish-failures: it is an option for stream" in only
+    assert "options for celery and rq, not for lists" in error(2, "migrate", "plan", *lists_, "--trust-pickle")
