@@ -304,6 +304,7 @@ SLOW = {
     "lock run",
     *(f"lock {verb}" for verb in ("renew", "release")),
     *(f"task {verb}" for verb in ("ack", "fail", "release", "heartbeat")),
+    *(f"migrate {verb}" for verb in ("mirror", "shadow", "cutover")),
 }  # they have tests of their own
 PROSE = {"doctor", "scripts acl", "scripts show"}  # text and commands to copy, which lines of 80 would break
 SENTENCES = {"lock acquire", "task claim", "queue pause", "queue drain", "queue watch", "schedule backfill"}
@@ -533,7 +534,7 @@ VERBS = {
     "on off",  # of flags
     "write",  # of archives
     "new",  # of tokens
-    "plan move status rollback cleanup",  # of migrations
+    "plan mirror shadow cutover move status rollback cleanup",  # of migrations
     "add enable disable rotate secret test replay",  # of webhooks
     "approve reject request-changes abstain retract comment delegate take-back reassign override",  # of their reviewers
 }
