@@ -63,6 +63,10 @@ def test_its_worker_and_its_locks(project: Path, private_url: str) -> None:
     run(project, "node", "--test", "worker.test.js", URL=private_url)
 
 
+def test_its_queue_runtime(project: Path, private_url: str) -> None:
+    run(project, "node", "--test", "queue-runtime.test.js", URL=private_url)
+
+
 @pytest.mark.parametrize("library", ["ioredis", "node-redis"])
 def test_it_sends_and_reads_what_the_vectors_say(project: Path, private_url: str, library: str) -> None:
     run(project, "node", "replay.js", library, private_url, str(VECTORS))

@@ -1,0 +1,21 @@
+"""Interfaces of older programs on a queue, so that these programs keep their code. All of them are for asyncio."""
+
+from pyadeq.ext.adapters.queue_runtime import DequeuedBatch, OldRuntime, QueueItem, QueueRuntime
+from pyadeq.ext.adapters.task_queue import LANES, Task, TaskQueue, TaskStatus, TaskSummary
+from pyadeq.ext.adapters.task_tool import NOTIFICATION, OUTBOX, TaskResult, TaskTool
+
+__all__ = [
+    "LANES",
+    "NOTIFICATION",
+    "OUTBOX",
+    "DequeuedBatch",
+    "OldRuntime",
+    "QueueItem",
+    "QueueRuntime",
+    "Task",
+    "TaskQueue",
+    "TaskResult",
+    "TaskStatus",
+    "TaskSummary",
+    "TaskTool",
+]

@@ -1,0 +1,183 @@
+"""`QueueRuntime`: the messages that an agent reads in batches, where a program had a queue in memory."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, fields
+from typing import Any, Final, Literal, Protocol, cast
+
+from pyadeq.asyncio import Batch, Lease, Mailbox, Queue
+from pyadeq.errors import AdeqError, BadArgument, QueueDraining
+from pyadeq.ids import new_ulid
+from pyadeq.models.base import Seconds
+
+Kind = Literal["message", "task_notification", "approval_result", "overlay_action"]
+ALONE: Final = ("task_notification", "approval_result", "overlay_action")
+"""Kinds of items that are not merged with others."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class QueueItem:
+    """What an agent reads. content: of a message. text: of the other kinds. enqueued_at: seconds, by the server."""
+
+    kind: Kind
+    id: str = ""
+    source: str = "user"
+    agent_id: str | None = None
+    conversation_id: str | None = None
+    client_message_id: str | None = None
+    content: Any = None
+    text: str | None = None
+    enqueued_at: float | None = None
+
+
+FIELDS: Final = {one.name for one in fields(QueueItem)} - {"id", "enqueued_at"}
+"""What is stored of an item. The server knows the rest."""
+
+
+@dataclass(frozen=True)
+class DequeuedBatch:
+    """Items of one conversation that were taken together. held: settles them, unless they were settled at once."""
+
+    batch_id: str
+    items: list[QueueItem]
+    merged_count: int
+    queue_len_after: int
+    held: Batch | None = field(default=None, repr=False)
+
+
+class OldRuntime(Protocol):
+    """The queue in memory that is to be replaced."""
+
+    def enqueue(self, item: QueueItem) -> object | None:
+        """Add an item with its id. None: it was not accepted."""
+
+    def try_dequeue(self, blocked_reason: str | None) -> DequeuedBatch | None:
+        """Take the next batch."""
+
+
+class QueueRuntime:
+    """The waiting items of conversations. Each conversation is a mailbox of the queue.
+
+    conversations: (agent id, conversation id) of those that this process reads. Those that it enqueues for are added.
+    window: seconds for which the first item waits for more.
+    settle_at_once: as a queue in memory does: a batch that was taken is done. Otherwise settle `batch.held`.
+    on_blocked: gets the reason and the number of waiting items, if nothing may be taken.
+    old: a queue in memory that is still read, while all items are also written here. An item that it gives out is
+    cancelled here, so that nothing is delivered again after the change.
+    on_difference: gets the ids of items that `old` has, or gave out, and that do not wait here.
+    """
+
+    def __init__(
+        self,
+        queue: Queue,
+        conversations: Sequence[tuple[str | None, str | None]] = (),
+        *,
+        window: Seconds = 0.05,
+        max_items: int = 100,
+        settle_at_once: bool = True,
+        alone_kinds: Sequence[str] = ALONE,
+        on_blocked: Callable[[str, int], object] | None = None,
+        old: OldRuntime | None = None,
+        on_difference: Callable[[list[str]], object] | None = None,
+    ) -> None:
+        self._queue = queue
+        self._options: dict[str, Any] = {
+            "window": window,
+            "max_items": max_items,
+            "settle_at_once": settle_at_once,
+            "alone_kinds": alone_kinds,
+        }
+        self._on_blocked = on_blocked
+        self._old = old
+        self._on_difference = on_difference
+        self._boxes: dict[str, Mailbox] = {}  # the next to be read first
+        for agent, conversation in conversations:
+            self._box(agent, conversation)
+
+    async def enqueue(self, item: QueueItem, *, priority: int = 5) -> QueueItem | None:
+        """Add an item. None if it is not accepted: the queue drains, or it has an item with this `client_message_id`.
+
+        With `old`, that one decides. An error here is then a difference.
+        """
+        box = self._box(item.agent_id, item.conversation_id)
+        stored = {name: value for name, value in vars(item).items() if name in FIELDS}
+        item = QueueItem(**stored, id=item.id or new_ulid())
+        if self._old is not None and self._old.enqueue(item) is None:
+            return None
+        key = item.client_message_id and f"{box.scope}/{item.client_message_id}"
+        try:
+            receipt = await box.enqueue(stored, id=item.id, kind=item.kind, priority=priority, idempotency_key=key)
+        except AdeqError as error:
+            if self._old is not None:
+                self._tell_difference([item.id])
+                return item
+            if isinstance(error, QueueDraining):
+                return None
+            raise
+        return item if receipt.status == "created" or self._old is not None else None
+
+    async def try_dequeue(self, blocked_reason: str | None) -> DequeuedBatch | None:
+        """Return the next batch; None if there is none, if its window is open, or with a reason why nothing may be
+        taken.
+        """
+        if self._old is not None:
+            return await self._from_old(self._old, blocked_reason)
+        if blocked_reason is not None:
+            if self._on_blocked and (waiting := await self.length()):
+                self._on_blocked(blocked_reason, waiting)
+            return None
+        for scope, box in list(self._boxes.items()):
+            batch = await box.try_dequeue()
+            if batch is not None:
+                self._boxes[scope] = self._boxes.pop(scope)  # the others are next
+                return _taken(batch)
+        return None
+
+    async def length(self) -> int:
+        """Return how many items wait."""
+        lanes = [box.lane for box in self._boxes.values()]
+        return sum(await self._queue.length(lanes)) if lanes else 0
+
+    async def clear(self, reason: str = "") -> int:
+        """Delete the waiting items, and return how many."""
+        return sum([await box.clear(reason) for box in self._boxes.values()])
+
+    async def _from_old(self, old: OldRuntime, blocked_reason: str | None) -> DequeuedBatch | None:
+        batch = old.try_dequeue(blocked_reason)
+        if batch is not None:
+            ids = [item.id for item in batch.items]
+            statuses = await self._queue.cancel_many(ids)
+            missing = [id for id, status in zip(ids, statuses, strict=True) if status != "cancelled"]
+            self._tell_difference(missing)
+        return batch
+
+    def _tell_difference(self, ids: list[str]) -> None:
+        if ids and self._on_difference:
+            self._on_difference(ids)
+
+    def _box(self, agent: str | None, conversation: str | None) -> Mailbox:
+        for name, value in (("agent_id", agent), ("conversation_id", conversation)):
+            if value is not None and "+" in value:
+                raise BadArgument("ADEQ_ARG", "pyadeq", f"{name}: {value!r} is not accepted; allowed: no +")
+        scope = f"{agent or ''}+{conversation or ''}"
+        if scope not in self._boxes:
+            self._boxes[scope] = self._queue.mailbox(scope, **self._options)
+        return self._boxes[scope]
+
+
+def _taken(batch: Batch) -> DequeuedBatch:
+    items = [_item(payload, lease) for payload, lease in zip(batch.items, batch.leases, strict=True)]
+    return DequeuedBatch(batch.id, items, batch.merged_count, batch.queue_len_after, None if batch.settled else batch)
+
+
+def _item(payload: Any, lease: Lease) -> QueueItem:
+    """Return an item as it was enqueued. What came in another way, such as a notification, is its content."""
+    about: dict[str, Any] = {"id": lease.id, "enqueued_at": _time(lease.record.get("created_ms"))}
+    if isinstance(payload, dict) and payload.keys() == FIELDS:
+        return QueueItem(**payload, **about)
+    return QueueItem(kind=cast("Kind", lease.kind or "message"), content=payload, **about)
+
+
+def _time(ms: bytes | None) -> float | None:
+    return None if ms is None else int(ms) / 1000

@@ -1,0 +1,144 @@
+"""`TaskTool`: an agent has a subagent work, at once or as a task of a queue."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+from uuid import UUID, uuid4
+
+from pyadeq.asyncio import Lease, Queue, Receipt
+from pyadeq.asyncio import Task as QueueTask
+from pyadeq.ext.adapters.task_queue import LAST, Task, TaskQueue, TaskStatus, as_queue_task
+from pyadeq.models.base import Seconds
+
+NOTIFICATION: Final = "task_notification"
+OUTBOX: Final = "group/outbox"
+"""The lane of notifications for a queue in another slot. A worker with the handler `TaskTool.forward` serves it."""
+
+
+@dataclass(frozen=True)
+class TaskResult:
+    """How far a task is. output_file: the transcript, on the machine of the worker. exit_code: of the subagent."""
+
+    task_id: UUID
+    status: TaskStatus
+    result: Any = None
+    error: str | None = None
+    exit_code: int | None = None
+    output_file: str | None = None
+
+
+class TaskTool:
+    """Runs subagents.
+
+    run_now: what runs a task at once, as the program did before it had a queue.
+    inbox: the queue whose mailboxes get the notifications; None: the same queue. If it is another one, a worker of the
+    queue must serve the lane `OUTBOX` with the handler `forward`.
+    """
+
+    def __init__(
+        self, queue: Queue, run_now: Callable[[Task], Awaitable[TaskResult]], *, inbox: Queue | None = None
+    ) -> None:
+        self.tasks = TaskQueue(queue)
+        self._queue = queue
+        self._run_now = run_now
+        self._inbox = inbox or queue
+
+    async def run(
+        self,
+        prompt: str,
+        subagent_type: str,
+        *,
+        description: str = "",
+        system_prompt: str | None = None,
+        model: str | None = None,
+        persist: bool = False,
+        priority: int = LAST,
+        tags: Sequence[str] | None = None,
+        user_id: str = "agent",
+        parent: str | None = None,
+        parent_task: UUID | None = None,
+        silent: bool = False,
+        timeout: Seconds | None = None,
+        task_id: UUID | None = None,
+    ) -> TaskResult:
+        """Run a subagent at once; with `persist`, enqueue its task and return the id.
+
+        parent: the mailbox of the agent that waits. It gets a notification when the task has ended, however it did,
+        unless `silent`.
+        timeout: seconds for a run, with `persist`.
+        task_id: your own; then the same call may be made again.
+        """
+        task = Task(
+            subagent_type=subagent_type,
+            prompt=prompt,
+            system_prompt=system_prompt,
+            model=model,
+            priority=priority,
+            tags=list(tags or ()),
+            user_id=user_id,
+            parent_task=parent_task,
+            id=task_id or uuid4(),
+        )
+        if not persist:
+            return await self._run_now(task)
+        wanted = [as_queue_task(task).model_copy(update={"timeout": timeout})]
+        if parent is not None and not silent:
+            wanted.append(self._notification(task, parent, description or subagent_type))
+        await self._queue.enqueue_many(wanted)  # one call: both or none
+        return TaskResult(task.id, TaskStatus.PENDING)
+
+    async def result(self, task_id: UUID) -> TaskResult:
+        """Return how far a task is. Raises TaskGone if there is none."""
+        task = await self.tasks.get(task_id)
+        view = await self._queue.get(str(task_id))
+        return TaskResult(
+            task.id,
+            task.status,
+            task.result,
+            task.error,
+            0 if task.status == TaskStatus.COMPLETED else task.exit_code,
+            f"{view.output}/stdout" if view and view.output else None,
+        )
+
+    async def wait(self, task_id: UUID, timeout: Seconds = 60.0) -> TaskResult:
+        """Return how a task has ended. Raises WaitTimeout."""
+        await self._queue.ended(str(task_id), timeout)
+        return await self.result(task_id)
+
+    async def notification(self, item: dict[str, Any]) -> str:
+        """Return the text of a notification, for the agent to read. item: from a mailbox."""
+        found = await self.result(UUID(item["task_id"]))
+        lines = [f"Agent {item['description']!r}: {found.status.value} (task {found.task_id})"]
+        lines += [f"{name}: {value}" for name, value in _told(found) if value is not None]
+        return "\n".join(lines)
+
+    async def forward(self, lease: Lease) -> str:
+        """Handle the lane `OUTBOX`: put a notification into the mailbox of its agent. A second run adds nothing."""
+        item = lease.payload
+        receipt: Receipt = await self._inbox.enqueue(
+            item, id=lease.id, kind=NOTIFICATION, lane=f"group/{item['parent']}"
+        )
+        return receipt.status
+
+    def _notification(self, task: Task, parent: str, description: str) -> QueueTask:
+        """A task that waits for the other one, and is ready in the same step in which that one ends."""
+        mailbox = self._inbox.mailbox(parent)  # refuses a bad name
+        return QueueTask(
+            id=f"{task.id}.ended",
+            kind=NOTIFICATION,
+            payload={"kind": NOTIFICATION, "task_id": str(task.id), "description": description, "parent": parent},
+            lane=mailbox.lane if self._inbox is self._queue else OUTBOX,
+            after=[str(task.id)],
+            after_when="ended",
+        )
+
+
+def _told(found: TaskResult) -> list[tuple[str, Any]]:
+    return [
+        ("result", found.result),
+        ("error", found.error),
+        ("exit status", found.exit_code),
+        ("transcript", found.output_file),
+    ]

@@ -1,0 +1,116 @@
+"""The interfaces that older programs use, for the type checker: pyadeq.ext.adapters must fit them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Protocol, TypeVar
+from uuid import UUID
+
+from pyadeq.ext.adapters import QueueItem, QueueRuntime, Task, TaskQueue, TaskTool
+
+Given_contra = TypeVar("Given_contra", contravariant=True)
+
+
+class Status(Protocol):
+    @property
+    def value(self) -> str: ...
+
+
+class DesignTask(Protocol):
+    """What workers read of a task."""
+
+    id: UUID
+    subagent_type: str
+    prompt: str
+    system_prompt: str | None
+    model: str | None
+    priority: int
+    retry_count: int
+    max_retries: int
+    error: str | None
+    exit_code: int | None
+    tags: list[str]
+    user_id: str
+    parent_task: UUID | None
+
+    @property
+    def status(self) -> Status: ...
+
+
+class DesignSummary(Protocol):
+    @property
+    def id(self) -> UUID: ...
+    @property
+    def status(self) -> Status: ...
+
+
+class DesignTaskQueue(Protocol[Given_contra]):
+    async def enqueue(self, task: Given_contra) -> UUID: ...
+    async def dequeue(self, worker_id: UUID, timeout_ms: int = 5000) -> DesignTask | None: ...
+    async def complete(self, task_id: UUID, result: dict[str, Any]) -> None: ...
+    async def fail(self, task_id: UUID, error: str, retryable: bool = True) -> None: ...
+    async def cancel(self, task_id: UUID) -> None: ...
+    async def retry(self, task_id: UUID) -> None: ...
+    async def requeue_stalled(self, max_age_ms: int = 60000) -> int: ...
+    async def get_status(self, task_id: UUID) -> Status: ...
+    async def list_by_user(self, user_id: str, status: str | None) -> Sequence[DesignSummary]: ...
+    async def register_worker(self, agent_id: UUID, capacity: int) -> None: ...
+    async def heartbeat(self, agent_id: UUID) -> object: ...
+    async def unregister_worker(self, agent_id: UUID, reason: str) -> None: ...
+
+
+class DesignTaskResult(Protocol):
+    @property
+    def task_id(self) -> UUID: ...
+    @property
+    def status(self) -> Status: ...
+
+
+class DesignTaskTool(Protocol):
+    async def run(
+        self,
+        prompt: str,
+        subagent_type: str,
+        *,
+        system_prompt: str | None = None,
+        model: str | None = None,
+        persist: bool = False,
+        priority: int = 100,
+        tags: list[str] | None = None,
+    ) -> DesignTaskResult: ...
+
+
+class DesignItem(Protocol):
+    @property
+    def id(self) -> str: ...
+    @property
+    def kind(self) -> str: ...
+    @property
+    def agent_id(self) -> str | None: ...
+    @property
+    def conversation_id(self) -> str | None: ...
+    @property
+    def client_message_id(self) -> str | None: ...
+
+
+class DesignBatch(Protocol):
+    @property
+    def batch_id(self) -> str: ...
+    @property
+    def items(self) -> Sequence[DesignItem]: ...
+    @property
+    def merged_count(self) -> int: ...
+    @property
+    def queue_len_after(self) -> int: ...
+
+
+class DesignQueueRuntime(Protocol[Given_contra]):
+    async def enqueue(self, item: Given_contra) -> DesignItem | None: ...
+    async def try_dequeue(self, blocked_reason: str | None) -> DesignBatch | None: ...
+
+
+def fitting(
+    tasks: TaskQueue, tool: TaskTool, runtime: QueueRuntime
+) -> tuple[DesignTaskQueue[Task], DesignTaskTool, DesignQueueRuntime[QueueItem]]:
+    """Never called: `make check` fails if an adapter does not fit."""
+    return tasks, tool, runtime

@@ -1,0 +1,383 @@
+"""Programs that know only the interfaces of older designs, on a queue."""
+
+from __future__ import annotations
+
+import json
+from collections import deque
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+from uuid import uuid4
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from pyadeq import Adeq as PlainAdeq
+from pyadeq._twins import aio_join, aio_spawn
+from pyadeq.asyncio import Adeq, Program, Queue, Worker
+from pyadeq.errors import BadArgument, LeaseLost, TaskGone, TransportError
+from pyadeq.ext.adapters import (
+    LANES,
+    NOTIFICATION,
+    OUTBOX,
+    DequeuedBatch,
+    QueueItem,
+    QueueRuntime,
+    Task,
+    TaskQueue,
+    TaskResult,
+    TaskStatus,
+    TaskTool,
+)
+from pyadeq.ext.adapters.task_queue import as_queue_task, place_of, priority_of
+from tests.integration.conftest import Clock, Proxy
+from tests.quick import examples
+from tests.waiting import DEADLINE
+
+pytestmark = pytest.mark.any_engine
+
+AGENT = "a+17"
+
+
+@pytest.fixture
+def clock() -> Clock:
+    return Clock()
+
+
+@pytest.fixture
+async def adeq(url: str, clock: Clock) -> AsyncIterator[Adeq]:
+    async with Adeq.from_url(url, clock=clock) as adeq:
+        yield adeq
+
+
+@pytest.fixture
+async def queue(adeq: Adeq, base_name: str) -> Queue:
+    """A queue whose time is the test's."""
+    queue = adeq.queue(base_name)
+    await queue.configure(clock="test")
+    return queue
+
+
+def task(priority: int = 100, **fields: Any) -> Task:
+    return Task(subagent_type="coder", prompt="p", user_id="ann", priority=priority, **fields)
+
+
+async def run_now(wanted: Task) -> TaskResult:
+    return TaskResult(wanted.id, TaskStatus.COMPLETED, wanted.prompt.upper(), exit_code=0)
+
+
+def test_no_two_old_priorities_change_places() -> None:
+    places = [place_of(old) for old in range(101)]
+    order = [(priority, LANES.index(lane)) for priority, lane in places]
+    assert order == sorted(set(order))
+    assert {priority for priority, _ in places} == set(range(10))
+    assert places[100] == (9, "any")
+    assert [priority_of(*place) for place in places] == [*range(101)]
+
+
+@pytest.mark.parametrize("bad", [-1, 101, True, 1.0, "5", None])
+def test_other_priorities_are_refused(bad: Any) -> None:
+    with pytest.raises(BadArgument, match=r"priority: .* is not accepted; allowed: 0 to 100"):
+        place_of(bad)
+
+
+@given(st.lists(st.integers(0, 100), min_size=1, max_size=30), st.integers(1, 30))
+@settings(max_examples=examples(40, 400), suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_tasks_come_in_the_order_of_the_old_priorities(url: str, priorities: list[int], released: int) -> None:
+    with PlainAdeq.from_url(url) as adeq:
+        plain = adeq.queue(f"old-order-{uuid4()}")
+        receipts = plain.enqueue_many([as_queue_task(task(old)) for old in priorities])
+        wanted = [receipts[place].id for place in sorted(range(len(receipts)), key=lambda place: priorities[place])]
+        plain.release_many(plain.claim("w", released, lanes=LANES))
+        assert [lease.id for lease in plain.claim("w", 100, lanes=LANES)] == wanted
+
+
+async def test_a_worker_gets_the_old_order(queue: Queue) -> None:
+    tasks, worker = TaskQueue(queue), uuid4()
+    old = [55, 100, 50, 0, 99, 45, 50, 10, 11, 100, 1, 56]
+    ids = [await tasks.enqueue(task(priority)) for priority in old]
+    wanted = [ids[place] for place in sorted(range(len(old)), key=lambda place: old[place])]
+    first = await tasks.dequeue(worker, 0)
+    assert first
+    await tasks.unregister_worker(worker, "restart")  # the task is at its old place again
+    got = [await tasks.dequeue(worker, 0) for _ in old]
+    assert [one and one.id for one in got] == wanted
+    assert [one and one.priority for one in got] == sorted(old)
+    assert await tasks.dequeue(worker, 0) is None
+
+
+async def test_the_life_of_a_task(queue: Queue, clock: Clock) -> None:
+    tasks, worker, above = TaskQueue(queue), uuid4(), uuid4()
+    await tasks.register_worker(worker, 3)
+    given = task(tags=["x"], system_prompt="s", model="m", parent_task=above, max_retries=1)
+    assert await tasks.enqueue(given) == await tasks.enqueue(given) == given.id
+    assert await tasks.get_status(given.id) == TaskStatus.PENDING
+
+    taken = await tasks.dequeue(worker)
+    assert taken
+    fields = ("prompt", "system_prompt", "model", "subagent_type", "user_id", "tags", "parent_task", "max_retries")
+    assert [getattr(taken, name) for name in fields] == [getattr(given, name) for name in fields]
+    assert (taken.status, taken.retry_count, taken.agent_id) == (TaskStatus.RUNNING, 0, worker)
+    await tasks.fail(given.id, "no")
+    assert await tasks.get_status(given.id) == TaskStatus.PENDING
+
+    clock.tick(10)
+    again = await tasks.dequeue(worker)
+    assert again
+    assert again.retry_count == 1
+    await tasks.fail(given.id, "no")
+    failed = await tasks.get(given.id)
+    assert (failed.status, failed.error) == (TaskStatus.FAILED, "no")
+
+    await tasks.retry(given.id)
+    with pytest.raises(BadArgument, match=r"not_dead; allowed: a failed task"):
+        await tasks.retry(given.id)
+    assert await tasks.dequeue(worker)
+    await tasks.complete(given.id, {"ok": True})
+    done = await tasks.get(given.id)
+    assert (done.status, done.result) == (TaskStatus.COMPLETED, {"ok": True})
+    with pytest.raises(LeaseLost, match="was not dequeued here, or has ended"):
+        await tasks.complete(given.id, {})
+
+    other = await tasks.enqueue(task())
+    await tasks.cancel(other)
+    listed = [(one.id, one.status) for one in await tasks.list_by_user("ann")]
+    assert sorted(listed) == sorted([(given.id, TaskStatus.COMPLETED), (other, TaskStatus.CANCELLED)])
+    assert [one.id for one in await tasks.list_by_user("ann", "cancelled")] == [other]
+    assert await tasks.list_by_user("bob") == []
+    for call in (tasks.cancel, tasks.retry, tasks.get_status):
+        with pytest.raises(TaskGone, match="there is no task"):
+            await call(uuid4())
+    await tasks.unregister_worker(worker, "it is done")
+    assert await queue.workers() == []
+
+
+async def test_a_task_whose_worker_is_silent_runs_again(queue: Queue, clock: Clock) -> None:
+    tasks, silent, alive = TaskQueue(queue), uuid4(), uuid4()
+    lost, kept = await tasks.enqueue(task(1)), await tasks.enqueue(task(2))
+    await tasks.dequeue(silent)
+    await tasks.dequeue(alive)
+    clock.tick(40)
+    assert await tasks.heartbeat(alive) == []
+    clock.tick(30)
+    assert await tasks.get_status(lost) == TaskStatus.STALLED
+    with pytest.raises(BadArgument, match=r"max_age_ms: 1000 is not accepted; allowed: 60000"):
+        await tasks.requeue_stalled(1000)
+    assert [await tasks.requeue_stalled(60000), await tasks.requeue_stalled()] == [1, 0]
+    assert [await tasks.get_status(one) for one in (lost, kept)] == [TaskStatus.PENDING, TaskStatus.RUNNING]
+    with pytest.raises(LeaseLost):
+        await tasks.complete(lost, {})
+    await tasks.cancel(kept)
+    assert await tasks.heartbeat(alive) == [kept]
+
+
+async def test_a_task_of_another_program_is_dead(queue: Queue) -> None:
+    tasks = TaskQueue(queue)
+    ids = [(await queue.enqueue(payload, id=id)).id for id, payload in (("a", {}), (str(uuid4()), "text"))]
+    mine = await tasks.enqueue(task())
+    assert [await tasks.dequeue(uuid4(), 0), await tasks.dequeue(uuid4(), 0)] == [None, None]
+    assert [found and (found.state, found.reason) for found in await queue.get_many(ids)] == [("dead", "bad_input")] * 2
+    found = await tasks.dequeue(uuid4(), 0)
+    assert found
+    assert found.id == mine
+
+
+async def test_a_call_is_made_again_after_an_error_of_the_connection(proxy: Proxy, base_name: str) -> None:
+    async with Adeq.from_url(proxy.url, retry_for=0) as adeq:
+        tasks = TaskQueue(adeq.queue(base_name))
+        id = await tasks.enqueue(task())
+        assert await tasks.dequeue(uuid4())
+        proxy.lose = 1
+        with pytest.raises(TransportError):
+            await tasks.complete(id, {"ok": 1})
+        await tasks.complete(id, {"ok": 1})
+        assert (await tasks.get(id)).result == {"ok": 1}
+
+
+async def test_a_subagent_runs_at_once_or_as_a_task(queue: Queue) -> None:
+    tool = TaskTool(queue, run_now)
+    assert (await tool.run("hi", "coder")).result == "HI"
+    assert (await queue.stats()).pending == 0
+    own = uuid4()
+    for _ in range(2):  # a second sending adds nothing
+        pending = await tool.run("hi", "coder", persist=True, priority=7, tags=["t"], parent=AGENT, task_id=own)
+        assert pending == TaskResult(own, TaskStatus.PENDING)
+    stats = await queue.stats()
+    assert (stats.ready, stats.blocked) == (1, 1)
+    with pytest.raises(BadArgument, match="priority"):
+        await tool.run("hi", "coder", persist=True, priority=101)
+
+
+@pytest.mark.parametrize("end", ["completed", "failed", "cancelled"])
+async def test_the_parent_is_notified_in_the_step_in_which_its_task_ends(queue: Queue, end: str) -> None:
+    tool, runtime = TaskTool(queue, run_now), QueueRuntime(queue, [("a", "17")], window=0)
+    id = (await tool.run("hi", "coder", persist=True, description="Look", parent=AGENT)).task_id
+    await tool.run("hi", "coder", persist=True, parent=AGENT, silent=True)
+    assert await queue.length([f"group/{AGENT}"]) == [0]
+    assert await tool.tasks.dequeue(uuid4())
+    if end == "completed":
+        await tool.tasks.complete(id, {"ok": 1})
+    elif end == "failed":
+        await tool.tasks.fail(id, "why", retryable=False)
+    else:
+        await tool.tasks.cancel(id)
+        await tool.tasks.fail(id, "stopped")
+    batch = await runtime.try_dequeue(None)
+    assert batch
+    assert [(one.kind, one.id) for one in batch.items] == [(NOTIFICATION, f"{id}.ended")]
+    text = await tool.notification(batch.items[0].content)
+    assert text.startswith(f"Agent 'Look': {end} (task {id})")
+    assert ("result: {'ok': 1}" in text, "error: why" in text) == (end == "completed", end == "failed")
+    assert await runtime.try_dequeue(None) is None
+
+
+async def test_a_parent_in_another_slot_is_notified_once(adeq: Adeq, queue: Queue) -> None:
+    inbox = adeq.queue(f"{queue.name}-inbox")
+    await inbox.configure(clock="test")
+    tool = TaskTool(queue, run_now, inbox=inbox)
+    id = (await tool.run("hi", "coder", persist=True, parent=AGENT)).task_id
+    assert await tool.tasks.dequeue(uuid4())
+    await tool.tasks.complete(id, {})
+    (lease,) = await queue.claim(lanes=[OUTBOX])
+    assert [await tool.forward(lease), await tool.forward(lease)] == ["created", "exists"]  # a killed run comes again
+    batch = await QueueRuntime(inbox, [("a", "17")], window=0).try_dequeue(None)
+    assert batch
+    assert await tool.notification(batch.items[0].content) == (
+        f"Agent 'coder': completed (task {id})\nresult: {{}}\nexit status: 0"
+    )
+    assert await inbox.length([f"group/{AGENT}"]) == [0]
+
+
+@pytest.mark.slow
+async def test_a_worker_runs_the_subagent_as_a_program(url: str, base_name: str, tmp_path: Path) -> None:
+    """The error table of the design is that of failure classes: a signal is a crash, 65 is bad input."""
+    async with Adeq.from_url(url) as adeq:
+        queue = adeq.queue(base_name)
+        tool = TaskTool(queue, run_now)
+        script = 'read p; echo "$p"; case "$p" in *final*) exit 65;; *crash*) kill -9 $$;; esac'
+        program = Program(["sh", "-c", script], output_dir=tmp_path)
+        worker = Worker(queue, program, lanes=LANES)
+        running = aio_spawn(worker.run)
+        try:
+            good = (await tool.run("fine", "coder", persist=True, model="m")).task_id
+            bad = (await tool.run("final", "coder", persist=True)).task_id
+            crash = (await tool.run("crash", "coder", persist=True)).task_id
+            done, failed = await tool.wait(good), await tool.wait(bad)
+            assert (done.status, done.exit_code, done.result["model"]) == (TaskStatus.COMPLETED, 0, "m")
+            assert done.output_file
+            assert json.loads(Path(done.output_file).read_text())["prompt"] == "fine"
+            assert (failed.status, failed.exit_code) == (TaskStatus.FAILED, 65)
+            async for update in queue.updates(str(crash), interval=0.05):
+                if update.task and update.task.state == "delayed":
+                    break
+            retried = await tool.result(crash)
+            assert (retried.status, retried.exit_code) == (TaskStatus.PENDING, 137)
+        finally:
+            worker.stop()
+            await aio_join(running, DEADLINE)
+
+
+def message(text: str, **fields: Any) -> QueueItem:
+    return QueueItem(**{"kind": "message", "agent_id": "a", "conversation_id": "17", "content": text, **fields})
+
+
+async def test_messages_of_a_conversation_are_merged_and_others_are_not(queue: Queue, clock: Clock) -> None:
+    blocked: list[tuple[str, int]] = []
+    runtime = QueueRuntime(queue, on_blocked=lambda *what: blocked.append(what))
+    items = [
+        message("1", client_message_id="c1"),
+        message("2"),
+        QueueItem(kind="approval_result", agent_id="a", conversation_id="17", text="yes"),
+        message("3"),
+        message("other", conversation_id="18"),
+    ]
+    added = [await runtime.enqueue(one) for one in items]
+    assert all(added)
+    assert await runtime.enqueue(items[0]) is None  # the client has sent it again
+    assert await runtime.try_dequeue("a tool runs") is None
+    assert blocked == [("a tool runs", 5)]
+    assert await runtime.try_dequeue(None) is None  # the window of 50 ms is open
+    clock.tick(0.06)
+    batches = [batch async for batch in _all(runtime)]
+    assert sorted([one.content or one.text for one in batch.items] for batch in batches) == [
+        ["1", "2"], ["3"], ["other"], ["yes"],
+    ]  # fmt: skip
+    merged = next(batch for batch in batches if len(batch.items) == 2)
+    assert (merged.merged_count, merged.queue_len_after, merged.held) == (2, 2, None)
+    assert [one.id for one in merged.items] == [one.id for one in added[:2] if one]
+    assert len({batch.batch_id for batch in batches}) == 4
+    await runtime.try_dequeue("again")
+    assert len(blocked) == 1  # nothing waits
+
+
+async def test_a_batch_that_is_not_settled_comes_again(queue: Queue, clock: Clock) -> None:
+    runtime = QueueRuntime(queue, window=0, settle_at_once=False)
+    await runtime.enqueue(message("1"))
+    batch = await runtime.try_dequeue(None)
+    assert batch
+    assert batch.held
+    await batch.held.release()
+    again = await runtime.try_dequeue(None)
+    assert again
+    assert again.held
+    await again.held.done()
+    assert await runtime.length() == 0
+
+
+async def test_a_full_or_draining_queue_gives_null_and_clear_deletes(queue: Queue) -> None:
+    runtime = QueueRuntime(queue)
+    assert await runtime.length() == 0
+    await runtime.enqueue(message("1"))
+    await queue.drain()
+    assert await runtime.enqueue(message("2")) is None
+    await queue.resume()
+    assert [await runtime.clear(), await runtime.length()] == [1, 0]
+    with pytest.raises(BadArgument, match=r"agent_id: 'a\+b' is not accepted"):
+        await runtime.enqueue(message("1", agent_id="a+b"))
+
+
+class InMemory:
+    """The old side, which takes three items at most."""
+
+    def __init__(self) -> None:
+        self.items: deque[QueueItem] = deque()
+
+    def enqueue(self, item: QueueItem) -> QueueItem | None:
+        if len(self.items) == 3:
+            return None
+        self.items.append(item)
+        return item
+
+    def try_dequeue(self, blocked_reason: str | None) -> DequeuedBatch | None:
+        if blocked_reason or not self.items:
+            return None
+        item = self.items.popleft()
+        return DequeuedBatch(item.id, [item], 1, len(self.items))
+
+
+async def test_the_old_queue_is_read_until_the_change_and_nothing_comes_twice(queue: Queue) -> None:
+    different: list[str] = []
+    both = QueueRuntime(queue, old=InMemory(), window=0, on_difference=different.extend)
+    added = [await both.enqueue(message(text)) for text in "abcd"]
+    assert [one and one.content for one in added] == ["a", "b", "c", None]
+    first = await both.try_dequeue(None)
+    assert first
+    assert [one.content for one in first.items] == ["a"]
+    assert added[1]
+    await queue.ack((await queue.claim(limit=1, lanes=[f"group/{AGENT}"]))[0])
+    await both.try_dequeue(None)
+    assert different == [added[1].id]
+    await queue.drain()
+    late = await both.enqueue(message("e"))
+    assert late
+    assert different == [added[1].id, late.id]  # the old side has it, and decides
+    # The process ends. Its memory is lost, and what it has not given out is in the queue.
+    batch = await QueueRuntime(queue, [("a", "17")], window=0).try_dequeue(None)
+    assert batch
+    assert [one.content for one in batch.items] == ["c"]
+
+
+async def _all(runtime: QueueRuntime) -> AsyncIterator[DequeuedBatch]:
+    while batch := await runtime.try_dequeue(None):
+        yield batch
