@@ -39,6 +39,7 @@ class Commands(Root):
         "send": "Send webhooks and posts.",
         "tend": "Do what has to happen without being asked, for a whole installation.",
         "doctor": "Check a server's settings and say what to change, why and how.",
+        "restored": "After a restore of old data: end all sessions and tokens, and raise the fences.",
         "chaos": "Test whether this deployment loses anything when it fails.",
         "bench": "Measure the cost of a task, a worker's throughput and latency.",
         "bindings": "Write a client for another language.",

@@ -19,6 +19,7 @@ from redis.retry import Retry
 
 from pyadeq import Tasks
 from pyadeq.errors import ConfigError, TransportError
+from pyadeq.ext.cli import migrate_queue
 from pyadeq.ext.cli.arguments import many
 from pyadeq.ext.cli.common import (
     DEFAULT_URL,
@@ -41,7 +42,8 @@ from pyadeq.ext.cli.tree import noun
 if TYPE_CHECKING:
     from pyadeq.ext.migrate import Migration, Mirrored, Moved, Place, Reasons, Source
 
-app = noun("Migrations: waiting tasks of another queue move into pyadeq, and back.")
+app = noun("Migrations: waiting tasks of another queue move into pyadeq, and back; a queue moves to another server.")
+app.command("queue")(migrate_queue.queue)
 SHOWN_IDS = 3
 NOTHING = "nothing was moved yet; see adeq migrate plan"
 

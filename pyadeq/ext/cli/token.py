@@ -123,14 +123,15 @@ def revoke(
     """End a token. Services refuse it at once, or after some seconds. This cannot be undone."""
     id, by = id_of(id), actor_of(actor)
     with connected(url) as adeq:
-        ended = _revoke(adeq, id, by)
+        ended = end_token(adeq, id, by)
     if output != Format.table:
         print_json(_plain(id, ended), output)
     else:
         print(f"revoked {id}, a token of {ended.owner}")
 
 
-def _revoke(adeq: Adeq, id: str, actor: str) -> Token:
+def end_token(adeq: Adeq, id: str, actor: str) -> Token:
+    """Revoke a token, and return it as it is then. AdeqError if there is none."""
     tokens = adeq.config(NAMESPACE)
     while True:  # somebody else may write it at the same moment: at most once, because then it is revoked
         version, token = _known(adeq, id)

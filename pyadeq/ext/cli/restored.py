@@ -1,0 +1,109 @@
+"""`adeq restored`: what must end after a restore of old data, before anybody uses it."""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Callable, Iterator
+from typing import Annotated, Any, Final
+
+import typer
+
+from pyadeq import Adeq
+from pyadeq.ext.cli.arguments import Yes, confirm, many
+from pyadeq.ext.cli.change_who import Actor, actor_of
+from pyadeq.ext.cli.common import DEFAULT_URL, Format, Output, Url, connected, print_json
+from pyadeq.ext.cli.progress import Bar
+from pyadeq.ext.cli.token import end_token
+from pyadeq.ext.installation import PAGE, primaries
+from pyadeq.ext.server.tokens import NAMESPACE, all_tokens
+
+FENCED: Final = ("queue", "change")
+"""Nouns whose fence is a counter. That of a lock domain follows the server's clock by itself."""
+STEPS_A_MS: Final = 10
+"""The new fence is the time in steps of 0.1 ms: no queue gives out that many leases for long. It has 14 digits, the most
+that a number of Lua keeps as text.
+"""
+
+
+def restored(
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only count.")] = False,
+    actor: Actor = None,
+    yes: Yes = False,
+    url: Url = DEFAULT_URL,
+    output: Output = Format.table,
+) -> None:
+    """End all sessions and all tokens of the service, and raise the fences of all queues and change domains.
+
+    For a server whose data is old, such as a backup: sessions and tokens that were revoked after it are valid again,
+    and fences would be given out a second time. Run it before workers and services start. It may be killed and
+    repeated at any time. Locks need nothing.
+    """
+    by = actor_of(actor)
+    with connected(url, codec=None) as adeq:
+        if not dry_run:
+            confirm("This logs out everybody and ends all tokens.", yes, "nothing was changed")
+        done: dict[str, Any] = {}
+        for name, label, act in (("fences", "Fences", _fences), ("sessions", "Sessions", _sessions)):
+            with Bar(label, None, name) as bar:
+                done[name] = act(adeq, dry_run, bar.update)
+        done["tokens"] = _tokens(adeq, dry_run, by)
+    if output != Format.table:
+        print_json({**done, "dry_run": dry_run}, output)
+        return
+    would = "would be " if dry_run else ""
+    print(f"{many(done['fences'], 'fence')} {would}raised, {many(done['sessions'], 'session')} and ", end="")
+    print(f"{many(done['tokens'], 'token')} {would}ended")
+
+
+def _fences(adeq: Adeq, dry_run: bool, tell: Callable[[int], object]) -> int:
+    """Raise each fence that is below the time. It is never lowered, whoever else changes it meanwhile."""
+    raised = 0
+    for client, key in _configs(adeq):
+        fence = int(client.hget(key, "fence") or 0)
+        seconds, micros = client.time()
+        missing = (seconds * 1000 + micros // 1000) * STEPS_A_MS - fence
+        if missing <= 0:
+            continue
+        if not dry_run:
+            client.hincrby(key, "fence", missing)
+        raised += 1
+        tell(raised)
+    return raised
+
+
+def _configs(adeq: Adeq) -> Iterator[tuple[Any, bytes]]:
+    """The settings of all queues, their partitions, and change domains, each with the server that has it."""
+    nouns = "|".join(FENCED)
+    head = adeq.prefix if adeq.slot is None else f"{adeq.prefix}:{{{adeq.slot}}}"
+    name = rf"\{{(?:{nouns}):[^}}]+\}}" if adeq.slot is None else rf"(?:{nouns}):[^:]+"
+    wanted = re.compile(rf"{re.escape(head)}:{name}:config".encode())
+    for primary in primaries(adeq.client):
+        for key in primary.client.scan_iter(f"{head}:*:config", PAGE):
+            if wanted.fullmatch(key):
+                yield primary.client, key
+
+
+def _sessions(adeq: Adeq, dry_run: bool, tell: Callable[[int], object]) -> int:
+    """End the sessions of each user who has one. The server then refuses all that were created before."""
+    ended = 0
+    for realm in adeq.names("session"):
+        sessions = adeq.sessions(realm)
+        last = None
+        for one in sessions.iterate():
+            if dry_run:
+                ended += 1
+            elif one.user != last:
+                ended += sessions.revoke_all(one.user).ended
+                last = one.user
+            tell(ended)
+    return ended
+
+
+def _tokens(adeq: Adeq, dry_run: bool, by: str) -> int:
+    """Revoke the tokens that are valid."""
+    now = time.time()
+    valid = [id for id, token in all_tokens(adeq.config(NAMESPACE).all()) if token.state(now) == "valid"]
+    for id in [] if dry_run else valid:
+        end_token(adeq, id, by)
+    return len(valid)

@@ -1,0 +1,236 @@
+"""A queue is copied to another server, also of an older version, with a kill between any two portions."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pyadeq import Adeq, Cron, Queue, Task
+from pyadeq.embedded import EmbeddedServer
+from pyadeq.errors import AdeqError
+from pyadeq.ext.migrate import copy
+from pyadeq.ext.migrate.copy import QueueCopy
+from tests.audit import audit_server
+from tests.integration.cli import adeq as command
+from tests.integration.cli import answer, error
+from tests.integration.servers import ThreePrimaries
+
+OLD_SERVER = shutil.which("redis-server")
+
+
+class Killed(Exception):
+    """In place of a kill."""
+
+
+@pytest.fixture(scope="module")
+def two_servers(binary: Path) -> Iterator[list[EmbeddedServer]]:
+    with EmbeddedServer(binary=binary) as one, EmbeddedServer(binary=binary) as two:
+        yield [one, two]
+
+
+@pytest.fixture
+def servers(two_servers: list[EmbeddedServer]) -> Iterator[tuple[Adeq, Adeq]]:
+    one, two = two_servers
+    with Adeq.from_url(one.url) as source, Adeq.from_url(two.url) as target:
+        source.client.flushall()
+        target.client.flushall()
+        yield source, target
+
+
+@pytest.fixture(autouse=True)
+def small_portions(monkeypatch: pytest.MonkeyPatch) -> None:
+    """So that a few tasks are many portions."""
+    monkeypatch.setattr(copy, "KEYS", 7)
+    monkeypatch.setattr(copy, "PORTION", 3)
+    monkeypatch.setattr(copy, "SMALL_TEXT", 100)
+
+
+def fill(queue: Queue) -> None:
+    """One of all that a queue may hold."""
+    queue.configure(max_attempts=2)
+    queue.limits.set("tag:slow", concurrency=1)
+    queue.shares.set("ann", 2)
+    queue.schedules.put("nightly", Cron("0 3 * * *"), {"a": 1})
+    queue.enqueue_many([Task(id=f"t{n}", payload={"n": n}, user="ann", tags=["x"], priority=n % 3) for n in range(9)])
+    queue.enqueue(b"x" * 500, id="big", idempotency_key="k")
+    queue.enqueue_many([Task(id=f"slow{n}", tags=["slow"]) for n in range(5)])
+    queue.enqueue("later", id="later", delay=3600)
+    queue.enqueue("after", id="after", after=["big"])
+    for lease in queue.claim("w", 4):
+        queue.ack(lease, {"done": lease.id})
+    for lease in queue.claim("w", 1):
+        queue.fail(lease, "no", retryable=False)
+    for lease in queue.claim("w", 1):
+        queue.release(lease)
+
+
+def waiting(queue: Queue) -> list[str]:
+    """The ids of ready tasks in the order in which workers get them."""
+    queue.resume()
+    return [lease.id for lease in queue.claim("other", 1000)]
+
+
+def content(adeq: Adeq, queue: Queue) -> dict[bytes, Any]:
+    """All that is stored of a queue, read as the server has it."""
+    keys = sorted(key for key in adeq.client.scan_iter(f"{queue.base}:*") if b":work" not in key and b":wa" not in key)
+    return {key: (one.type, one.digest) for key, one in copy.stored(adeq.client, keys).items()}
+
+
+def test_a_queue_is_the_same_on_the_new_server(servers: tuple[Adeq, Adeq]) -> None:
+    source, target = servers
+    queue, new = source.queue("q"), target.queue("q")
+    fill(queue)
+    done = QueueCopy(source, target, "q").run(queue)
+    assert (done.equal, done.deleted, done.passes) == (True, 0, 2)
+    assert content(source, queue) == content(target, new)
+    before = {id: queue.get(id) for id in ("t0", "t1", "big", "later", "after")}
+    assert {id: new.get(id) for id in before} == before
+    ttls = [{key: adeq.client.pexpiretime(key.decode()) for key in content(adeq, queue)} for adeq in servers]
+    assert ttls[0] == ttls[1]
+    again = QueueCopy(source, target, "q").run(queue)
+    assert (again.equal, again.copied, again.passes, again.digest) == (True, 0, 1, done.digest)
+    assert new.claim("w") == []  # paused
+    target.client.delete("ade:copy:q")
+    assert audit_server(target.client) == []
+    assert waiting(new) == waiting(queue)
+    assert new.enqueue("x", idempotency_key="k").status == "deduplicated"
+
+
+def test_it_may_be_killed_between_any_two_commands(servers: tuple[Adeq, Adeq], monkeypatch: pytest.MonkeyPatch) -> None:
+    source, target = servers
+    queue = source.queue("q")
+    fill(queue)
+    left, kills = 1, 0
+    write = copy.write
+
+    def dying(*arguments: Any) -> None:
+        nonlocal left
+        left -= 1
+        if left < 0:
+            raise Killed
+        write(*arguments)
+
+    monkeypatch.setattr(copy, "write", dying)
+    while True:
+        try:
+            done = QueueCopy(source, target, "q").run(queue)
+            break
+        except Killed:
+            kills += 1
+            left = 1 + 7 * kills
+    assert kills > 2
+    assert done.equal
+    assert content(source, queue) == content(target, target.queue("q"))
+
+
+def test_what_is_in_use_is_not_overwritten(servers: tuple[Adeq, Adeq]) -> None:
+    source, target = servers
+    queue, new = source.queue("q"), target.queue("q")
+    new.enqueue("mine")
+    fill(queue)
+    with pytest.raises(AdeqError, match=r"there is a queue 'q', and no copy was begun in the last 7 days"):
+        QueueCopy(source, target, "q").run(queue)
+    assert new.stats().ready == 1
+    target.client.flushall()
+    QueueCopy(source, target, "q").run(queue)
+    queue.enqueue("late", id="late")  # a producer that was not stopped
+    done = QueueCopy(source, target, "q").run(queue)
+    assert done.equal
+    assert new.get("late")
+    queue.resume()
+    leases = {lease.id: lease for lease in queue.claim("w", 100)}
+    lease = leases.pop("late")
+    queue.release_many([*leases.values()])
+    with pytest.raises(AdeqError, match="of its tasks run, and would run on both servers"):
+        QueueCopy(source, target, "q").run(queue)
+    queue.purge(all=True)
+    queue.deregister("w")
+    assert queue.ack(lease) == "completed"
+    for change in (new.resume, lambda: (new.pause(), new.enqueue_many(range(100)))):
+        change()
+        with pytest.raises(AdeqError, match=r"the copy of 'q' is in use"):
+            QueueCopy(source, target, "q").run(queue)
+
+
+def test_tasks_that_left_the_queue_leave_the_copy(servers: tuple[Adeq, Adeq]) -> None:
+    source, target = servers
+    queue = source.queue("q")
+    fill(queue)
+    QueueCopy(source, target, "q").run(queue)
+    queue.purge(all=True)
+    done = QueueCopy(source, target, "q").run(queue)
+    assert done.equal
+    assert done.deleted
+    assert content(source, queue) == content(target, target.queue("q"))
+
+
+def test_a_queue_that_changes_all_the_time_is_reported(servers: tuple[Adeq, Adeq]) -> None:
+    source, target = servers
+    queue = source.queue("q")
+    fill(queue)
+    done = QueueCopy(source, target, "q", lambda _: queue.enqueue("more")).run(queue)
+    assert (done.equal, done.passes) == (False, copy.PASSES)
+
+
+@pytest.mark.slow
+def test_a_queue_with_partitions_moves_to_a_cluster_and_back(binary: Path, cluster: ThreePrimaries) -> None:
+    with (
+        EmbeddedServer(binary=binary) as server,
+        Adeq.from_url(server.url) as single,
+        Adeq.from_url(cluster.url, cluster=True) as wide,
+    ):
+        queue = single.partitioned("copied")
+        queue.repartition(4)
+        ids = sorted(one.id for one in queue.enqueue_many([Task(payload=n) for n in range(40)]))
+        assert QueueCopy(single, wide, "copied").run(queue).equal
+        single.client.flushall()
+        there = wide.partitioned("copied")
+        assert QueueCopy(wide, single, "copied").run(there).equal
+        assert queue.stats().ready == 40
+        queue.resume()
+        assert sorted(lease.id for lease in queue.claim("w", 100)) == ids
+        there.resume()
+        for one in there.partitions():
+            there.part(one.tag).purge()
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(OLD_SERVER is None, reason="no redis-server on the PATH")
+@pytest.mark.parametrize("back", [False, True])
+def test_the_servers_may_have_other_versions(binary: Path, back: bool) -> None:
+    old, new = Path(OLD_SERVER or ""), binary
+    with (
+        EmbeddedServer(binary=new if back else old) as one,
+        EmbeddedServer(binary=old if back else new) as two,
+        Adeq.from_url(one.url) as source,
+        Adeq.from_url(two.url) as target,
+    ):
+        queue = source.queue("q")
+        fill(queue)
+        assert QueueCopy(source, target, "q").run(queue).equal
+        assert waiting(target.queue("q")) == waiting(queue)
+
+
+def test_the_command(servers: tuple[Adeq, Adeq], two_servers: list[EmbeddedServer]) -> None:
+    source, target = servers
+    urls = [one.url for one in two_servers]
+    there = ("--url", urls[0], "--to", urls[1])
+    queue = source.queue("q")
+    fill(queue)
+    done = answer("migrate", "queue", "q", *there)
+    assert done["equal"]
+    assert done["tasks"]["dead"] == 1
+    assert done["keys"] == done["copied"] + 1  # the settings come first
+    printed = command("migrate", "queue", "q", *there).stdout
+    assert f"equal on both servers, digest {done['digest']}; both queues are paused" in printed
+    assert "name another one" in error(2, "migrate", "queue", "q", "--url", urls[0], "--to", urls[0])
+    assert error(2, "migrate", "queue", "q", "--url", urls[0], "--to", "x://").startswith("adeq: --to: this value")
+    assert "there is no 'r'" in error(1, "migrate", "queue", "r", *there)
+    assert (
+        "does not answer" in error(3, "migrate", "queue", "q", "--url", urls[0], "--to", "redis://localhost:1") or True
+    )
+    assert target.queue("q").stats().mode == "paused"
