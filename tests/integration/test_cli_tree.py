@@ -301,6 +301,7 @@ SLOW = {
     "worker run",
     *(f"{noun} {verb}" for noun in ("webhook", "post") for verb in ("run", "test")),
     "server",
+    "migrate queue",
     "lock run",
     *(f"lock {verb}" for verb in ("renew", "release")),
     *(f"task {verb}" for verb in ("ack", "fail", "release", "heartbeat")),
@@ -534,7 +535,7 @@ VERBS = {
     "on off",  # of flags
     "write",  # of archives
     "new",  # of tokens
-    "plan mirror shadow cutover move status rollback cleanup",  # of migrations
+    "plan mirror shadow cutover move queue status rollback cleanup",  # of migrations
     "add enable disable rotate secret test replay",  # of webhooks
     "approve reject request-changes abstain retract comment delegate take-back reassign override",  # of their reviewers
 }
