@@ -104,6 +104,7 @@ def test_it_may_be_killed_between_any_two_commands(servers: tuple[Adeq, Adeq], m
     source, target = servers
     queue = source.queue("q")
     fill(queue)
+    source.client.xtrim(f"{queue.base}:events", maxlen=0, approximate=False)
     left, kills = 1, 0
     write = copy.write
 

@@ -21,8 +21,8 @@ from pyadeq.ext.server.tokens import NAMESPACE, all_tokens
 FENCED: Final = ("queue", "change")
 """Nouns whose fence is a counter. That of a lock domain follows the server's clock by itself."""
 STEPS_A_MS: Final = 10
-"""The new fence is the time in steps of 0.1 ms: no queue gives out that many leases for long. It has 14 digits, the most
-that a number of Lua keeps as text.
+"""The new fence is the time in steps of 0.1 ms: no queue gives out so many leases for long. It has 14 digits, the most
+that Lua writes of a number.
 """
 
 

@@ -159,8 +159,10 @@ class QueueCopy:
             if one.value is None:
                 self._target.client.unlink(key)
                 for portion in portions(self._source.client, key, one.type):
-                    write(self._target.client, key, one.type, portion)
-                expire(self._target.client, key, one)
+                    with self._target.client.pipeline(transaction=False) as pipe:
+                        write(pipe, key, one.type, portion)
+                        expire(pipe, key, one)
+                        pipe.execute()
 
 
 def stored(client: Any, keys: Sequence[bytes]) -> dict[bytes, Stored]:
@@ -232,7 +234,7 @@ def portions(client: Any, key: bytes, type: str) -> Iterator[list[Any]]:
                 yield [(id, fields) for id, fields in some]
                 after = b"(" + some[-1][0]
             if last := client.xinfo_stream(key).get("last-generated-id"):
-                yield [(last, None)]
+                yield [(last, {} if after == "-" else None)]  # {}: all entries have been trimmed
         case _:
             value = client.get(key)
             yield [] if value is None else [(value,)]
@@ -266,10 +268,12 @@ def write(client: Any, key: bytes, type: str, portion: Sequence[Any]) -> None:
             client.sadd(key, *(one for (one,) in portion))
         case "stream":
             for id, fields in portion:
-                if fields is not None:
-                    client.xadd(key, fields, id=id)
-                else:
+                if fields is None:
                     client.execute_command("XSETID", key, id)
+                else:
+                    client.xadd(key, fields or {b"-": b"-"}, id=id)
+                if fields == {}:
+                    client.xdel(key, id)
         case _:
             client.set(key, portion[0][0])
 
