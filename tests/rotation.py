@@ -7,6 +7,7 @@ DAY   the number of the day: `$(($(date +%s) / 86400))`. On the following days t
 | clients in other languages: marker `rotates`  | 4 |
 | engines besides the newest and the oldest     | 3; with each third of the slow tests: 9 |
 | the two modes of the oldest engine            | 2; with each third of the slow tests: 6 |
+| moving from Celery, RQ, BullMQ 5 and 6        | 4 |
 | narrow, zoomed and script-less screens        | 3 |
 | mutants                                       | as many as MUTANTS says |
 """

@@ -47,7 +47,7 @@ SHOWN = {"text", "lua", "json", "dockerfile", "ini", "toml", "yaml", "javascript
 # Guides that need what is in the environment of `make test-frameworks` alone, or must run each day.
 IN_FRAMEWORKS = ["guides/django.md", "guides/fastapi.md", "guides/flask.md", "guides/langgraph.md"]
 # Guides that need what is in the environment of `make test-migrate`.
-IN_MIGRATE = ["guides/from-celery.md", "guides/from-rq.md", "guides/from-older-layouts.md"]
+IN_MIGRATE = [f"guides/from-{name}.md" for name in ("celery", "rq", "bullmq", "older-layouts")]
 CLIENTS = ("valkey-cli", "redis-cli")
 TOOLS = {"valkey-cli": CLIENTS, "redis-cli": CLIENTS, "jq": ("jq",), "openssl": ("openssl",)}
 ANYTHING = "…"

@@ -14,10 +14,11 @@ app.conf.task_default_queue = "work"
 app.conf.accept_content = ["json", "yaml"]
 app.conf.broker_connection_retry_on_startup = True
 ran = Redis.from_url(URL)
+PAUSE = float(os.environ.get("ADEQ_MIGRATE_PAUSE", "0.05"))
 
 
 @app.task(name="app.note")
 def note(number: int, size: int = 0) -> None:
     """Record that a task has run."""
-    time.sleep(0.01)  # so that there is a backlog
+    time.sleep(PAUSE)
     ran.rpush("ran", number)

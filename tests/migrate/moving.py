@@ -1,38 +1,57 @@
-"""Moving in a process that is killed, and what ran where.
+"""Tasks move while producers and workers of both sides are at work, and the mover is killed at each of its steps.
 
 ADEQ_MIGRATE_TASKS, ADEQ_MIGRATE_KILLS: how many tasks and kills
+ADEQ_MIGRATE_PAUSE: seconds that a task takes in an old worker, so that there is a backlog
 """
 
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import sys
-from typing import Any, NamedTuple
+import threading
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from itertools import cycle, islice
+from typing import Any, Final, NamedTuple
 
 from redis import Redis
 
-from pyadeq import Queue
+from pyadeq import Adeq, Queue
 from pyadeq.embedded import EmbeddedServer
+from pyadeq.ext.migrate import Migration, Source
+from tests.migrate.sides import QUEUE, Side
+from tests.waiting import wait_until
 
-TASKS = int(os.environ.get("ADEQ_MIGRATE_TASKS", "2000"))
-KILLS = int(os.environ.get("ADEQ_MIGRATE_KILLS", "5"))
-CODE = """
+MOVE: Final = ("recalled", "taken", "enqueued", "marked", "given back")
+BACK: Final = ("paused", "recalled", "rollback marked", "cancelled", "put back", "resumed")
+STEPS: Final = (*(("move", step) for step in MOVE), *(("rollback", step) for step in BACK))
+CODE: Final = """
 import os, signal, sys
 from redis import Redis
 from pyadeq import Adeq
-from pyadeq.ext.migrate import CeleryQueues, Migration, RqQueues, move
-from tests.migrate import {module}
-url, old, last, verb = sys.argv[1:]
-steps, move.LEASE = 0, 1.0
-def at(step):
-    global steps
-    steps += 1
-    if steps == int(last):
+from pyadeq.ext.migrate import Migration, move
+from tests.migrate.sides import SIDES
+name, url, old, verb, step, nth = sys.argv[1:]
+move.LEASE, left = 0.5, int(nth)
+def at(now):
+    global left
+    left -= now == step
+    if now == step and not left:
         os.kill(os.getpid(), signal.SIGKILL)
 with Adeq.from_url(url) as adeq, Redis.from_url(old) as client:
-    getattr(Migration(adeq, {queues}(client, tasks={module}.tasks), to="here", at=at), verb)()
+    getattr(Migration(adeq, SIDES[name].source(client), to="here", at=at), verb)()
 """
+
+
+TASKS: Final = int(os.environ.get("ADEQ_MIGRATE_TASKS", "2000"))
+TRIES: Final = 5
+"""So often a step is tried until it comes."""
+PATIENCE: Final = 300.0
+"""Seconds for the old workers to run what is left to them."""
+KILLS: Final = int(os.environ.get("ADEQ_MIGRATE_KILLS", str(len(STEPS))))
 
 
 class New(NamedTuple):
@@ -42,10 +61,22 @@ class New(NamedTuple):
     queue: Queue
 
 
-def drain_into(queue: Queue, ran: list[int]) -> int:
-    """Run what is ready, and return how many tasks are still delayed."""
-    ran += drain(queue)
-    return queue.stats().pending
+@dataclass
+class Judged:
+    """What came of the tasks. made: how many. kills: of each step, as `move: taken`. lost, twice: numbers of tasks."""
+
+    made: int = 0
+    kills: Counter[str] = field(default_factory=Counter)
+    in_old: list[int] = field(default_factory=list)
+    in_new: list[int] = field(default_factory=list)
+    lost: list[int] = field(default_factory=list)
+    twice: dict[int, int] = field(default_factory=dict)
+
+
+def run(side: Side, old: EmbeddedServer, new: New, verb: str = "move", step: str = "", nth: int = 1) -> int:
+    """Run a command in a process, which is killed when it is at this step for the nth time."""
+    call = [sys.executable, "-c", CODE, side.name, new.url, old.url, verb, step, str(nth)]
+    return subprocess.run(call, check=False).returncode
 
 
 def drain(queue: Queue) -> list[int]:
@@ -57,13 +88,99 @@ def drain(queue: Queue) -> list[int]:
     return ran
 
 
-def run(old: EmbeddedServer, new: New, verb: str = "move", last: int = 0, source: str = "celery") -> int:
-    """Run a command in a process, which is killed at the step with this number, if any."""
-    code = CODE.format(module=f"test_{source}", queues=f"{source.title()}Queues")
-    return subprocess.run([sys.executable, "-c", code, new.url, old.url, str(last), verb], check=False).returncode
-
-
 def ran_in(old: Redis) -> list[int]:
-    """The numbers of the tasks that Celery has run."""
+    """The numbers of the tasks that the old workers have run."""
     found: Any = old.lrange("ran", 0, -1)
     return [int(one) for one in found]
+
+
+def drain_all(queue: Queue, ran: list[int]) -> None:
+    """Run everything that is in pyadeq, also what is for later."""
+    queue.run_now_many([task.id for task in queue.iterate("delayed")])
+
+    def is_empty() -> bool:
+        ran.extend(drain(queue))
+        return queue.stats().pending == 0
+
+    wait_until(is_empty)
+
+
+def is_busy(source: Source) -> bool:
+    """Whether the old system has waiting tasks, or runs some: what it runs is the first of the other tasks."""
+    if next(iter(source.others().values())):
+        return True
+    client: Any = source.client
+    ends = [(place.key, [key for key, _ in place.lists]) for place in source.places([])]
+    return any(client.llen(key) for _, lists in ends for key in lists) or any(
+        client.zcard(key) for key, lists in ends if not lists
+    )
+
+
+class NewWorker(threading.Thread):
+    """Runs some tasks of pyadeq until it is stopped: a context manager."""
+
+    def __init__(self, url: str, ran: list[int]) -> None:
+        super().__init__()
+        self._url, self._ran, self._end = url, ran, threading.Event()
+
+    def run(self) -> None:
+        """Run tasks."""
+        with Adeq.from_url(self._url) as adeq:
+            while not self._end.wait(0.02):
+                queue = adeq.queue(QUEUE)
+                leases = queue.claim(limit=1)
+                self._ran += [lease.payload["number"] for lease in leases]
+                queue.ack_many([(lease, None) for lease in leases])
+
+    def __enter__(self) -> NewWorker:
+        self.start()
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self._end.set()
+        self.join()
+
+
+def move_under_fire(
+    side: Side, old: EmbeddedServer, new: New, tasks: int, kills: int, tell: Callable[[str], object] = lambda _: None
+) -> Judged:
+    """Make so many tasks or more while both sides run theirs, and kill the mover so many times.
+
+    A move is killed at each of its steps, then a rollback of what a move has moved, and so on. A step may not come, for
+    instance if the workers have just run everything: then it is tried again with more tasks.
+    """
+    judged, made, more = Judged(), tasks // 2, max(1, tasks // 2 // kills)
+    side.produce(old, range(made))
+    with Redis.from_url(old.url) as client, Adeq.from_url(new.url) as adeq:
+        source = side.source(client)
+        migration = Migration(adeq, source, to="here")
+        with side.worker(old), NewWorker(new.url, judged.in_new):
+            wait_until(lambda: client.llen("ran"))
+            for number, (verb, step) in enumerate(islice(cycle(STEPS), kills)):
+                nth, status = 1 + number // len(STEPS) % 4, 0
+                for _ in range(TRIES):
+                    producer = threading.Thread(target=side.produce, args=(old, range(made, made + more)))
+                    producer.start()
+                    made += more
+                    if verb == "rollback":
+                        producer.join()
+                        migration.move()
+                    status = run(side, old, new, verb, step, nth)
+                    if verb == "rollback":
+                        migration.rollback()
+                    producer.join()
+                    if status == -signal.SIGKILL:
+                        break
+                    nth = 1
+                judged.kills[f"{verb}: {step}"] += status == -signal.SIGKILL
+                tell(f"{judged.kills.total()} kills")
+        migration.move()
+        with side.worker(old):  # what cannot be moved is left to it
+            wait_until(lambda: not is_busy(source), PATIENCE)
+        drain_all(new.queue, judged.in_new)
+        judged.in_old = ran_in(client)
+    counts = Counter(judged.in_old + judged.in_new)
+    judged.made = made
+    judged.twice = {number: count for number, count in counts.items() if count > 1}
+    judged.lost = [number for number in range(made) if number not in counts]
+    return judged

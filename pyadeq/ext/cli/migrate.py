@@ -53,6 +53,7 @@ class SourceName(StrEnum):
 
     celery = "celery"
     rq = "rq"
+    bullmq = "bullmq"
     stream = "stream"
     lists = "lists"
 
@@ -78,7 +79,9 @@ class UnsureBackChoice(StrEnum):
     done = "done"
 
 
-From = Annotated[SourceName, typer.Argument(metavar="SOURCE", help="Where the tasks are: celery, rq, stream or lists.")]
+From = Annotated[
+    SourceName, typer.Argument(metavar="SOURCE", help="Where the tasks are: celery, rq, bullmq, stream or lists.")
+]
 OldLayout = Annotated[OldLayoutName, typer.Argument(metavar="SOURCE", help="The old layout: stream or lists.")]
 Old = Annotated[
     str,
@@ -99,7 +102,10 @@ TasksPath = Annotated[
     ),
 ]
 KeyPrefix = Annotated[
-    str, typer.Option("--key-prefix", metavar="TEXT", help="global_keyprefix of Celery, if it has one.")
+    str,
+    typer.Option(
+        "--key-prefix", metavar="TEXT", help="Of the old keys: global_keyprefix of Celery, or prefix of BullMQ."
+    ),
 ]
 Trust = Annotated[
     bool,
@@ -383,12 +389,17 @@ def _migration(
 def _source(
     name: SourceName, tasks: str | None, prefix: str, zone: str | None = None, trust_pickle: bool = False
 ) -> Callable[[Redis], Source]:
-    from pyadeq.ext.migrate import CeleryQueues, ListQueues, RqQueues, StreamQueue
+    from pyadeq.ext.migrate import BullQueues, CeleryQueues, ListQueues, RqQueues, StreamQueue
 
     functions = None if tasks is None else load_named("--tasks", tasks, "mailing:queue")
     functions = getattr(functions, "tasks", functions)
     if functions is not None and not isinstance(functions, Tasks):
         raise ConfigError(f"--tasks: {tasks!r} is not accepted; allowed: a Tasks, or a Queue with tasks")
+    if name == SourceName.bullmq:
+        if zone or trust_pickle:
+            raise ConfigError("--timezone and --trust-pickle: BullMQ has neither zones nor pickles; leave them out")
+        given = {"prefix": prefix} if prefix else {}
+        return lambda client: BullQueues(client, tasks=functions, **given)
     if name != SourceName.celery and (prefix or zone):
         raise ConfigError(f"--key-prefix and --timezone: they are options for celery, not for {name.value}")
     if name in (SourceName.stream, SourceName.lists):
@@ -411,7 +422,7 @@ def _mapping(queues: Iterable[str]) -> dict[str, str]:
 
 
 def _row(place: Place, to: str) -> dict[str, Any]:
-    return {"queue": place.queue, "priority": place.priority, "to": to}
+    return {"queue": place.queue, "priority": place.priority if place.priority is not None else "each", "to": to}
 
 
 def _print_table(rows: list[dict[str, Any]], nothing: str) -> None:

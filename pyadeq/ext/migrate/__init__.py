@@ -1,5 +1,6 @@
 """Moving waiting tasks from other queues into pyadeq: `adeq migrate`."""
 
+from pyadeq.ext.migrate.bullmq import BullQueues
 from pyadeq.ext.migrate.celery import CeleryQueues
 from pyadeq.ext.migrate.escrow import IN_PROGRESS, State
 from pyadeq.ext.migrate.lists import ListQueues, ListWriter
@@ -12,6 +13,7 @@ from pyadeq.ext.migrate.writer import Writer
 
 __all__ = [
     "IN_PROGRESS",
+    "BullQueues",
     "CeleryQueues",
     "Left",
     "ListQueues",

@@ -19,7 +19,7 @@ from redis import Redis
 
 from pyadeq import Task, Tasks
 from pyadeq.errors import BadArgument
-from pyadeq.ext.migrate.source import Left, Moving, Place, Unmovable
+from pyadeq.ext.migrate.source import Left, Moving, Place, Unmovable, escaped
 
 SEPARATOR: Final = "\x06\x16"
 """In the names of lists with a priority, and in the members of bindings."""
@@ -90,7 +90,7 @@ class CeleryQueues:
 
     def _bound(self) -> list[str]:
         start, names = f"{self._prefix}{BINDING}", set()
-        for key in self.client.scan_iter(match=f"{_escaped(start)}*", count=1000):
+        for key in self.client.scan_iter(match=f"{escaped(start)}*", count=1000):
             if not CONTROL.search(key.decode(errors="replace").removeprefix(start)):
                 for member in self.client.sscan_iter(key, count=1000):
                     names.add(member.decode(errors="replace").rpartition(SEPARATOR)[2])
@@ -199,8 +199,3 @@ def _value(found: Any) -> Any:
             return read(found["__value__"])
         return {name: _value(value) for name, value in found.items()}
     return found
-
-
-def _escaped(text: str) -> str:
-    """Return a text as a pattern of SCAN that matches only it."""
-    return re.sub(r"([*?\[\]\\^])", r"\\\1", text)

@@ -158,7 +158,9 @@ class ListQueues:
             group, instance = (named["group"], named["inst"]) if named else (None, None)
             lane = f"group/{group}/inst/{instance}" if instance else f"group/{group}" if group else "any"
             payload: dict[str, Any] = {"job_id": id, "job": job}
-            return Moving(Task(payload=payload, id=id, kind=place.queue, priority=place.priority, lane=lane), digest)
+            return Moving(
+                Task(payload=payload, id=id, kind=place.queue, priority=place.priority or 0, lane=lane), digest
+            )
         except Unmovable as error:
             return Left(id, str(error), digest)
         except BadArgument as error:

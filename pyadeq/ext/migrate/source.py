@@ -2,30 +2,40 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
-from typing import Literal, NamedTuple, Protocol
+from typing import Final, Literal, NamedTuple, Protocol
 
 from redis import Redis
 
 from pyadeq import Task
 
-Kind = Literal["right", "left", "times", "ms", "stream"]
+ENDS: Final[tuple[Literal["right", "left"], ...]] = ("right", "left")
+Kind = Literal["right", "left", "times", "ms", "stream", "wait", "prioritized", "delayed"]
 
 
 class Place(NamedTuple):
     """A key of the old server with waiting messages.
 
-    queue: the old queue. priority: of its tasks in pyadeq, 0 (first) to 9.
+    queue: the old queue. priority: of its tasks in pyadeq, 0 (first) to 9. None: each has its own.
     kind: `right` or `left`, a list from that end of which workers take; `times` or `ms`, a sorted set by the time in
     seconds or milliseconds, whose messages are `<score> <member>`; `stream`, whose messages are fields (`fields_of`).
+    `wait`, `prioritized` and `delayed` are those of BullMQ: two lists, and two sorted sets.
     guard: a key that exists while a program enqueues what is due in that sorted set.
     """
 
     key: str
     queue: str
-    priority: int
+    priority: int | None
     kind: Kind = "right"
     guard: str = ""
+
+    @property
+    def lists(self) -> list[tuple[str, Literal["right", "left"]]]:
+        """Its keys, if they are lists: first that of which workers take first. Each with the end of which they take."""
+        if self.kind == "wait":
+            return [(self.key.removesuffix("wait") + "paused", "right"), (self.key, "right")]
+        return [(self.key, end) for end in ENDS if end == self.kind]
 
 
 class Moving(NamedTuple):
@@ -81,3 +91,8 @@ class Source(Protocol):
     def others(self) -> dict[str, int]:
         """Return how many tasks there are that a migration only reports, by what they do: `running`."""
         ...
+
+
+def escaped(text: str) -> str:
+    """Return a text as a pattern of SCAN that matches only it."""
+    return re.sub(r"([*?\[\]\\^])", r"\\\1", text)

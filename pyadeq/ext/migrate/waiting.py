@@ -21,31 +21,34 @@ def messages(client: Redis, place: Place) -> Iterator[list[bytes]]:
     if place.kind == "stream":
         yield from _entries(client, place)
         return
-    for start in range(0, length(client, place), PAGE):
-        if place.kind in ("times", "ms"):
+    if not place.lists:
+        for start in range(0, length(client, place), PAGE):
             rows: Any = client.zrange(place.key, start, start + PAGE - 1, withscores=True)
             yield [_score(score) + b" " + member for member, score in rows]
-        elif place.kind == "left":
-            yield client.lrange(place.key, start, start + PAGE - 1)  # type: ignore[misc]
-        else:
-            found: Any = client.lrange(place.key, -start - PAGE, -start - 1)
-            yield found[::-1]
+    for key, end in place.lists:
+        for start in range(0, int(client.llen(key)), PAGE):
+            if end == "left":
+                yield client.lrange(key, start, start + PAGE - 1)  # type: ignore[misc]
+            else:
+                found: Any = client.lrange(key, -start - PAGE, -start - 1)
+                yield found[::-1]
 
 
 def length(client: Redis, place: Place) -> int:
     """Return how many messages wait in a place."""
     if place.kind == "stream":
         return sum(map(len, _entries(client, place)))
-    found: Any = client.zcard(place.key) if place.kind in ("times", "ms") else client.llen(place.key)
-    return int(found)
+    if place.lists:
+        return sum(int(client.llen(key)) for key, _ in place.lists)
+    return int(client.zcard(place.key))
 
 
 def first_waiting(client: Redis, place: Place) -> bytes | None:
     """Return the next message of a list or a stream."""
     if place.kind == "stream":
         return next(chain.from_iterable(_entries(client, place)), None)
-    found: Any = client.lindex(place.key, -1 if place.kind == "right" else 0)
-    return found  # type: ignore[no-any-return]
+    ends: Any = (client.lindex(key, -1 if end == "right" else 0) for key, end in place.lists)
+    return next((one for one in ends if one is not None), None)
 
 
 def packed(fields: Sequence[bytes]) -> bytes:

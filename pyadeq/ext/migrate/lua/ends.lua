@@ -3,9 +3,49 @@
 -- kind `ms` by that in milliseconds; their messages are `<score> <member>`. While the key `guard` exists, a program of
 -- the old system enqueues what is due. So only what is due in more than a minute is taken then.
 -- One of the kind `stream` is a stream. Its messages are the fields of the entries that GROUP was not yet given.
+-- `wait`, `prioritized` and `delayed` are those of BullMQ: see `queue_of`.
 
 local GROUP = 'ade-workers'
-local POP, PUSH, TOP = { right = 'RPOP', left = 'LPOP' }, { right = 'RPUSH', left = 'LPUSH' }, { right = -1, left = 0 }
+local POP = { right = 'RPOP', left = 'LPOP', wait = 'RPOP' }
+local PUSH = { right = 'RPUSH', left = 'LPUSH', wait = 'RPUSH' }
+local TOP = { right = -1, left = 0, wait = -1 }
+local BULL = { wait = true, prioritized = true, delayed = true }
+
+-- The start of all keys of a queue of BullMQ. If it is paused, BullMQ 5 renames `wait` to `paused`, and a later resume
+-- overwrites `wait`. BullMQ 6 only keeps what an older one has paused. So jobs are taken from both, and go back to the
+-- one that is in use.
+local function queue_of(place) return string.match(place, '^(.*:)[^:]*$') end
+
+local function lists_of(kind, place)
+  if kind == 'wait' then return { queue_of(place) .. 'paused', place } end
+  return { place }
+end
+
+local function list_in_use(kind, place)
+  if kind ~= 'wait' then return place end
+  local about = redis.call('HMGET', queue_of(place) .. 'meta', 'paused', 'version')
+  local version = tonumber(string.match(about[2] or '', ':(%d+)') or 5)
+  return about[1] and version < 6 and queue_of(place) .. 'paused' or place
+end
+
+-- The key by which BullMQ finds out that a job is a duplicate of this one. While pyadeq has the job, no other may be
+-- ignored because of it.
+local function free_deduplication(place, id)
+  local name = redis.call('HGET', queue_of(place) .. id, 'deid')
+  local key = queue_of(place) .. 'de:' .. (name or '')
+  if name and redis.call('GET', key) == id then redis.call('DEL', key) end
+end
+
+local function deduplicate(place, id)
+  local job = redis.call('HMGET', queue_of(place) .. id, 'deid', 'opts', 'timestamp')
+  if not job[1] then return end
+  local key, known, options = queue_of(place) .. 'de:' .. job[1], pcall(cjson.decode, job[2] or '')
+  local ttl = known and type(options) == 'table' and type(options.de) == 'table' and tonumber(options.de.ttl)
+  if not ttl or ttl <= 0 then return redis.call('SET', key, id, 'NX') end
+  local now = redis.call('TIME')
+  local rest = (tonumber(job[3]) or 0) + ttl - now[1] * 1000 - now[2] / 1000
+  if rest >= 1 then redis.call('SET', key, id, 'NX', 'PX', string.format('%.0f', rest)) end
+end
 
 -- Each field as <length>:<bytes>.
 local function packed(fields)
@@ -16,7 +56,7 @@ end
 
 local function unpacked(message)
   local fields, at = {}, 1
-  while at <= #message do  -- at most the bytes of a message
+  while at <= #message do  -- at most 1,000: fields of an entry
     local colon = string.find(message, ':', at, true)
     local last = colon + tonumber(string.sub(message, at, colon - 1))
     fields[#fields + 1] = string.sub(message, colon + 1, last)
@@ -43,17 +83,34 @@ local function first_entry(place)
 end
 
 local function is_set(kind)
-  return kind == 'times' or kind == 'ms'
+  return not POP[kind] and kind ~= 'stream'
 end
 
 local function top(kind, place)
-  if kind ~= 'stream' then return redis.call('LINDEX', place, TOP[kind]) end
-  local id, fields = first_entry(place)
-  return id and packed(fields)
+  if kind == 'stream' then
+    local id, fields = first_entry(place)
+    return id and packed(fields)
+  end
+  for _, list in ipairs(lists_of(kind, place)) do
+    local message = redis.call('LINDEX', list, TOP[kind])
+    if message then return message end
+  end
+end
+
+local function remove(kind, place, member)
+  redis.call('ZREM', place, member)
+  if BULL[kind] then free_deduplication(place, member) end
 end
 
 local function pop(kind, place, guard)
-  if POP[kind] then return redis.call(POP[kind], place) end
+  if POP[kind] then
+    for _, list in ipairs(lists_of(kind, place)) do
+      local message = redis.call(POP[kind], list)
+      if message and BULL[kind] then free_deduplication(place, message) end
+      if message then return message end
+    end
+    return false
+  end
   if kind == 'stream' then
     local id, fields = first_entry(place)
     if not id or #fields > 1000 then return false end  -- an entry of another program: it stays, and what is behind it
@@ -61,21 +118,33 @@ local function pop(kind, place, guard)
     return packed(fields)
   end
   local from = '-inf'
-  if redis.call('EXISTS', guard) == 1 then
+  if guard ~= place and redis.call('EXISTS', guard) == 1 then
     from = string.format('(%.0f', (redis.call('TIME')[1] + 60) * (kind == 'ms' and 1000 or 1))
   end
   local found = redis.call('ZRANGEBYSCORE', place, from, '+inf', 'WITHSCORES', 'LIMIT', 0, 1)
   if not found[1] then return false end
-  redis.call('ZREM', place, found[1])
+  remove(kind, place, found[1])
   return found[2] .. ' ' .. found[1]
 end
 
 local function push(kind, place, message)
-  if PUSH[kind] then return redis.call(PUSH[kind], place, message) end
   if kind == 'stream' then
     local fields = unpacked(message)
     return redis.call('XADD', place, '*', unpack(fields))  -- at most 1,000: entries with more are not taken
   end
-  local score, member = string.match(message, '^(%S+) (.*)$')
-  redis.call('ZADD', place, score, member)
+  local score, member = nil, message
+  if is_set(kind) then score, member = string.match(message, '^(%S+) (.*)$') end
+  -- BullMQ would run a job without a hash, for instance one that was removed meanwhile.
+  if BULL[kind] and redis.call('EXISTS', queue_of(place) .. member) == 0 then return end
+  if score then
+    redis.call('ZADD', place, score, member)
+  else
+    redis.call(PUSH[kind], list_in_use(kind, place), message)
+  end
+  if not BULL[kind] then return end
+  deduplicate(place, member)
+  redis.call('ZADD', queue_of(place) .. 'marker', 0, '0')  -- it wakes a worker
+  local counter = queue_of(place) .. 'pc'  -- new jobs come after this one, if their priority is the same
+  local number = kind == 'prioritized' and tonumber(score) % 0x100000000 or 0
+  if number > tonumber(redis.call('GET', counter) or 0) then redis.call('SET', counter, string.format('%.0f', number)) end
 end

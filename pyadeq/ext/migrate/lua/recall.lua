@@ -6,7 +6,7 @@
 --         stay for the next call; then 1 to 200 numbers of kept messages, rising
 -- RETURN  how many of the numbers are done; fewer than all means: call again with the rest. -1: the first message of the
 --         list is none of those that are still kept
--- COST    4 + 6n commands, 4 + 11n for a stream; at most 2,204 commands
+-- COST    4 + 6n commands, 4 + 11n for a stream or BullMQ; at most 2,204 commands
 
 redis.call('HSET', KEYS[1], 'taken_ms:' .. KEYS[4], string.format('%.0f', redis.call('TIME')[1] * 1000))
 local size, at, last = 0, 5, math.min(#ARGV, 204)
@@ -19,7 +19,7 @@ while is_set(ARGV[2]) and at <= last do  -- at most 200: the numbers
   local score, member = string.match(redis.call('HGET', KEYS[2], ARGV[at]) or '', '^(%S+) (.*)$')
   if is_kept(at) and member then
     local there = redis.call('ZSCORE', KEYS[4], member) == score
-    if there then redis.call('ZREM', KEYS[4], member) end
+    if there then remove(ARGV[2], KEYS[4], member) end
     redis.call('SETRANGE', KEYS[3], ARGV[at], there and ARGV[3] or 'g')
   end
   at = at + 1

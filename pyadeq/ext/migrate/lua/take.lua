@@ -6,7 +6,7 @@
 -- ARGV    fence; kind: of the place; known: how many messages of the place the caller knows; most: messages, 1 to 200; bytes: if the
 --         messages have more, no further one is taken
 -- RETURN  1 if this call has taken them, else 0; then the messages, first the one that a worker would have taken first
--- COST    6 + n commands, 6 + 4n for a sorted set; at most 806 commands
+-- COST    6 + n commands, 6 + 4n for a sorted set, 6 + 7n for BullMQ; at most 1,406 commands
 
 local known, most, bytes = tonumber(ARGV[3]), math.min(tonumber(ARGV[4]), 200), tonumber(ARGV[5])
 local count = redis.call('STRLEN', KEYS[3])

@@ -1,0 +1,263 @@
+"""Jobs of BullMQ 5 and 6 move into pyadeq and back. The jobs are recorded: tests/migrate/record_bullmq.py."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import pytest
+from redis import Redis
+
+from pyadeq import Adeq, Queue, Tasks
+from pyadeq.embedded import EmbeddedServer
+from pyadeq.ext.migrate import BullQueues, Left, Migration, Moving, escrow
+from tests.integration.cli import adeq as command
+from tests.integration.cli import answer, error
+from tests.integration.test_migrate import BACK, Killed, ids_in, killed_at
+from tests.quick import slow_after
+
+pytestmark = pytest.mark.any_engine
+
+RECORDED = json.loads((Path(__file__).parents[1] / "unit" / "bullmq_jobs.json").read_text(encoding="utf-8"))
+FLOW, SCHEDULER = "it is a child in a flow", "it is of a job scheduler: make a schedule of it"
+WAITING = "first 1 plain exponential fixed custom at-once unknown misfit list once throttled"
+MOVED = f"{WAITING} p3 p3-second p300 p-last later later-p2"
+tasks = Tasks()
+
+
+@tasks.task(name="app.add", max_attempts=9)
+def add(a: int, b: int) -> int:
+    return a + b
+
+
+@pytest.fixture(scope="module")
+def old_server(binary: Path) -> Iterator[EmbeddedServer]:
+    with EmbeddedServer(binary=binary) as server:
+        yield server
+
+
+@pytest.fixture(params=["5", "6"])
+def old(old_server: EmbeddedServer, request: pytest.FixtureRequest) -> Iterator[Redis]:
+    with Redis.from_url(old_server.url) as client:
+        client.flushall()
+        with client.pipeline() as pipe:
+            for key, value in RECORDED[request.param].items():
+                if isinstance(value, str):
+                    pipe.set(key, value)
+                elif isinstance(value, list):
+                    pipe.rpush(key, *value)
+                elif "scores" in value:
+                    pipe.zadd(key, dict(value["scores"]))
+                else:
+                    pipe.hset(key, mapping=value)
+            pipe.hset("bull:work:throttled", "timestamp", str(int(time.time() * 1000)))
+            pipe.execute()
+        yield client
+
+
+@pytest.fixture
+def migrate(queue: Queue, old: Redis, url: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., Migration]]:
+    monkeypatch.setattr(escrow, "MOST", 4)
+    with Adeq.from_url(url) as adeq:
+
+        def made(**options: Any) -> Migration:
+            return Migration(adeq, BullQueues(old), to="here", **{"queues": {"work": queue.name}, **options})
+
+        yield made
+
+
+def layout(old: Redis) -> dict[bytes, Any]:
+    """Everything that is on the old server, but for the escrow."""
+    found: dict[bytes, Any] = {}
+    for key in sorted(one for one in old.scan_iter() if not one.startswith(b"adeq:")):
+        kind = old.type(key)
+        if kind == b"zset":
+            found[key] = old.zrange(key, 0, -1, withscores=True)
+        elif kind == b"list":
+            found[key] = old.lrange(key, 0, -1)
+        else:
+            found[key] = old.hgetall(key) if kind == b"hash" else old.get(key)
+    return found
+
+
+def read(old: Redis, id: str, functions: Tasks | None = None) -> Moving | Left:
+    source = BullQueues(old, tasks=functions)
+    for place in source.places(["work"]):
+        score = old.zscore(place.key, id) if not place.lists else None
+        if place.lists and id.encode() in old.lrange(place.key, 0, -1):
+            return source.read(place, [id.encode()])[0]
+        if score is not None:
+            return source.read(place, [f"{score!r} {id}".encode()])[0]
+    raise AssertionError(id)
+
+
+BASIS = {"kind": "app.add", "payload": b'{"a":1,"b":2}', "priority": 0, "max_attempts": 1}
+EXPONENTIAL = {"base": 0.75, "cap": 604800.0, "jitter": 0.25 / 0.75}
+
+
+@pytest.mark.parametrize(
+    ("id", "options"),
+    [
+        ("plain", {}),
+        ("exponential", {"max_attempts": 3, "backoff": EXPONENTIAL}),
+        (
+            "fixed",
+            {
+                "max_attempts": 2,
+                "backoff": {"base": 5.0, "multiplier": 1.0, "cap": 5.0, "jitter": 0.0},
+                "result_ttl": 60.0,
+            },
+        ),
+        ("custom", {"max_attempts": 2, "result_ttl": 0.0}),
+        ("at-once", {"max_attempts": 2, "backoff": {"base": 0.0, "jitter": 0.0}}),
+        ("once", {"unique": "d1"}),
+        ("throttled", {}),
+        ("p3", {"priority": 3}),
+        ("p300", {"priority": 9}),
+        ("p-last", {"priority": 9}),
+    ],
+)
+def test_what_a_job_becomes(id: str, options: dict[str, Any], old: Redis) -> None:
+    found = read(old, id)
+    assert isinstance(found, Moving), found
+    assert found.task.model_dump(exclude_defaults=True) == {"id": id, **BASIS, **options}
+
+
+def test_a_delayed_job_has_its_time_and_its_priority(old: Redis) -> None:
+    found = read(old, "later-p2")
+    assert isinstance(found, Moving), found
+    job = old.hmget("bull:work:later-p2", "timestamp", "delay")
+    assert found.task.run_after == sum(int(one or 0) for one in job) / 1000
+    assert found.task.priority == 2
+
+
+def test_a_job_that_was_tried_before_has_the_rest_of_its_attempts(old: Redis) -> None:
+    old.hset("bull:work:exponential", mapping={"atm": 1})
+    found = read(old, "exponential")
+    assert isinstance(found, Moving), found
+    assert (found.task.max_attempts, found.task.headers) == (2, {"bullmq": {"attempts": 1}})
+    assert found.task.backoff
+    assert found.task.backoff.base == 1.5
+
+
+@pytest.mark.parametrize(
+    ("id", "why"),
+    [
+        ("child", FLOW),
+        ("repeat:nightly:", SCHEDULER),
+        ("unknown", "its name 'app.unknown' is not in --tasks"),
+        ("misfit", "app.add: a: Input should be a valid integer"),
+        ("list", "its data are no object, so they are no arguments by name"),
+    ],
+)
+def test_what_cannot_move(id: str, why: str, old: Redis) -> None:
+    if id.endswith(":"):
+        delayed: Any = old.zrange("bull:work:delayed", 0, -1)
+        (id,) = (one.decode() for one in delayed if one.startswith(id.encode()))
+    found = read(old, id, tasks)
+    assert isinstance(found, Left), found
+    assert found.id == id
+    assert found.why.startswith(why)
+
+
+def test_damaged_jobs_are_left(old: Redis) -> None:
+    place = BullQueues(old).places(["work"])[0]
+    old.sadd("bull:work:plain:processed", "x")
+    old.hset("bull:work:fixed", "defa", "child failed")
+    old.hset("bull:work:once", "opts", "[" * 100_000)
+    old.hset("bull:work:1", "data", "no JSON")
+    found = BullQueues(old).read(place, [b"none", b"\xff", b"plain", b"fixed", b"once", b"1"])
+    assert [one.why for one in found if isinstance(one, Left)] == [
+        "its job no longer exists",
+        "its job no longer exists",
+        "it is the parent in a flow",
+        "a child of it has failed, so it is about to fail",
+        "it is no job of BullMQ",
+        "it is no job of BullMQ",
+    ]
+
+
+def test_a_move_keeps_the_order_and_everything_comes_back(
+    old: Redis, queue: Queue, migrate: Callable[..., Migration]
+) -> None:
+    before = layout(old)
+    assert migrate().move().moved == len(MOVED.split())
+    assert ids_in(queue) == MOVED.split()
+    assert old.lrange("bull:work:wait", 0, -1) == [b"child"]
+    assert not old.exists("bull:work:de:d1", "bull:work:de:d2")
+    migrate().rollback()
+    assert layout(old) == before
+    assert 3_000_000 < old.pttl("bull:work:de:d2") <= 3_600_000
+
+
+@pytest.mark.parametrize("step", slow_after(1, ["enqueued", "taken", "recalled", "marked", "given back"]))
+def test_a_killed_move_goes_on_and_can_be_rolled_back(
+    step: str, old: Redis, queue: Queue, migrate: Callable[..., Migration]
+) -> None:
+    before, digest = layout(old), migrate().plan().digest
+    for nth in (1, 2, 3):
+        with suppress(Killed):
+            migrate(at=killed_at(step, nth)).move()
+        for at in BACK:
+            with suppress(Killed):
+                migrate(at=killed_at(at, nth)).rollback()
+        result = migrate().rollback()
+        assert (layout(old), result.digest, result.stayed.as_json(), ids_in(queue)) == (before, digest, [], [])
+        with suppress(Killed):
+            migrate(at=killed_at(step, nth)).move()
+        migrate().move()
+        assert [id.partition("+")[0] for id in ids_in(queue)] == MOVED.split()
+        migrate().rollback()
+
+
+def test_paused_jobs_move_and_come_back_to_where_the_old_workers_look(
+    old: Redis, queue: Queue, migrate: Callable[..., Migration]
+) -> None:
+    before = layout(old)
+    later = {"queues": {"later": queue.name}}
+    assert migrate(**later).move().moved == 2
+    assert ids_in(queue) == ["one", "two"]
+    migrate(**later).rollback()
+    assert layout(old) == before | {b"bull:later:marker": [(b"0", 0.0)]}
+    migrate(**later).move()
+    old.hdel("bull:later:meta", "paused")  # as BullMQ resumes a queue without waiting jobs
+    migrate(**later).rollback()
+    assert (old.lrange("bull:later:wait", 0, -1), old.exists("bull:later:paused")) == ([b"two", b"one"], 0)
+
+
+def test_later_jobs_of_the_same_priority_come_after_those_that_were_put_back(
+    old: Redis, migrate: Callable[..., Migration]
+) -> None:
+    migrate().move()
+    old.delete("bull:work:pc")  # as workers do if no prioritized job waits
+    migrate().rollback()
+    assert old.get("bull:work:pc") == b"4"
+
+
+def test_a_job_that_was_removed_meanwhile_is_not_put_back(
+    old: Redis, queue: Queue, migrate: Callable[..., Migration]
+) -> None:
+    migrate().move()
+    old.delete("bull:work:p3")
+    queue.cancel("p3")
+    migrate().rollback()
+    assert b"p3" not in old.zrange("bull:work:prioritized", 0, -1)
+    assert b"p3-second" in old.zrange("bull:work:prioritized", 0, -1)
+
+
+def test_the_commands(old: Redis, old_server: EmbeddedServer, queue: Queue, url: str) -> None:
+    where = "bullmq", "--from", old_server.url, "--url", url
+    name = f"work={queue.name}"
+    plan = answer("migrate", "plan", *where, "-q", name)
+    assert (plan["waiting for their children"], plan["of job schedulers"]) == (1, 1)
+    assert [row["priority"] for row in plan["queues"]] == [0, "each", "each"]
+    assert answer("migrate", "move", *where, "-q", name)["moved"] == len(MOVED.split())
+    assert "each" in command("migrate", "status", *where).stdout
+    assert answer("migrate", "cleanup", *where, "--name", "bullmq")["deleted"] == len(MOVED.split()) + 2
+    assert not old.keys("adeq:*")
+    assert "BullMQ has neither zones nor pickles" in error(2, "migrate", "plan", *where, "--trust-pickle")
+    assert answer("migrate", "plan", *where, "--key-prefix", "other")["source"] == "bullmq:other"
