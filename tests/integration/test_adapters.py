@@ -278,6 +278,26 @@ async def test_a_worker_runs_the_subagent_as_a_program(url: str, base_name: str,
             await aio_join(running, DEADLINE)
 
 
+@pytest.mark.slow
+async def test_a_worker_forwards_notifications_to_another_queue(url: str, base_name: str) -> None:
+    async with Adeq.from_url(url) as adeq:
+        queue, inbox = adeq.queue(base_name), adeq.queue(f"{base_name}-inbox")
+        tool = TaskTool(queue, run_now, inbox=inbox)
+        worker = Worker(queue, tool.forward, lanes=[OUTBOX])
+        running = aio_spawn(worker.run)
+        try:
+            id = (await tool.run("hi", "coder", persist=True, parent=AGENT)).task_id
+            await tool.tasks.dequeue(uuid4())
+            await tool.tasks.complete(id, {})
+            batch = await inbox.mailbox(AGENT, window=0).dequeue(DEADLINE)
+            assert batch
+            assert [item["task_id"] for item in batch.items] == [str(id)]
+            await batch.done()
+        finally:
+            worker.stop()
+            await aio_join(running, DEADLINE)
+
+
 def message(text: str, **fields: Any) -> QueueItem:
     return QueueItem(**{"kind": "message", "agent_id": "a", "conversation_id": "17", "content": text, **fields})
 

@@ -157,6 +157,22 @@ def test_what_is_in_use_is_not_overwritten(servers: tuple[Adeq, Adeq]) -> None:
             QueueCopy(source, target, "q").run(queue)
 
 
+def test_a_producer_that_is_too_early_loses_nothing(servers: tuple[Adeq, Adeq]) -> None:
+    source, target = servers
+    queue, new = source.queue("q"), target.queue("q")
+    fill(queue)
+
+    def enqueue(keys: int) -> None:
+        new.enqueue_many([Task(id=f"early{keys}.{n}") for n in range(50)])
+
+    with pytest.raises(AdeqError, match="the copy of 'q' is in use"):
+        QueueCopy(source, target, "q", enqueue).run(queue)
+    assert new.repair(["early7.0"]).tasks[0].status == "repaired"
+    found = new.get("early7.0")
+    assert found
+    assert found.state == "ready"
+
+
 def test_tasks_that_left_the_queue_leave_the_copy(servers: tuple[Adeq, Adeq]) -> None:
     source, target = servers
     queue = source.queue("q")
@@ -225,7 +241,7 @@ def test_the_command(servers: tuple[Adeq, Adeq], two_servers: list[EmbeddedServe
     done = answer("migrate", "queue", "q", *there)
     assert done["equal"]
     assert done["tasks"]["dead"] == 1
-    assert done["keys"] == done["copied"] + 1  # the settings come first
+    assert done["keys"] == done["copied"] + 1  # the settings are written before
     printed = command("migrate", "queue", "q", *there).stdout
     assert f"equal on both servers, digest {done['digest']}; both queues are paused" in printed
     assert "name another one" in error(2, "migrate", "queue", "q", "--url", urls[0], "--to", urls[0])

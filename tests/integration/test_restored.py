@@ -42,6 +42,7 @@ def is_revoked(adeq: Adeq, id: str) -> bool:
 def test_all_sessions_and_tokens_end_and_fences_rise(place: dict[str, Any]) -> None:
     with Adeq.from_url(place["ADEQ_URL"], prefix=place["ADEQ_PREFIX"]) as adeq:
         queue, wide = adeq.queue("q"), adeq.partitioned("wide")
+        queue.limits.set("all", concurrency=2)
         queue.enqueue_many(["a", "b"])
         (first,) = queue.claim("w", 1)
         wide.repartition(2)

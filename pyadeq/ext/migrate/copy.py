@@ -78,11 +78,11 @@ class QueueCopy:
         bases = [one.base for one in queue.partitions()] if isinstance(queue, PartitionedQueue) else [queue.base]
         home = self._source.queue(self._name).base
         bases = [home, *(base for base in bases if base != home)]
-        self._check(bases)
         done = Copied(
             tasks={name: getattr(stats, name) for name in ("ready", "delayed", "blocked", "finished", "dead")}
         )
         for _ in range(PASSES):
+            self._check(bases)
             before = done.copied + done.deleted
             self._pass(bases, done)
             done.passes += 1
@@ -103,13 +103,17 @@ class QueueCopy:
             used = any(int(theirs.get(name, 0)) > int(ours.get(name, 0)) for name in (b"place", b"fence"))
             if theirs and (used or theirs.get(b"mode") != b"paused"):
                 raise AdeqError(
-                    f"--to: the copy of {self._name!r} is in use, so it is not overwritten; nothing was written"
+                    f"--to: the copy of {self._name!r} is in use, so it is not overwritten; if producers were early, "
+                    "run `adeq doctor --repair` there, and enqueue their tasks into the old queue"
                 )
         self._target.client.set(self._mark, b"1", ex=MARK_SECONDS)
         for base, theirs in configs.items():
-            # First, so that no program of the new server gets a task before all are there.
-            if not theirs and (ours := self._config(self._source, base)):
+            # Before all else, so that no program of the new server gets a task. And not in the middle: a producer that
+            # is too early is seen by its place.
+            if (ours := self._config(self._source, base)) and ours != theirs:
                 self._target.client.hset(f"{base}:config", mapping=ours)
+                if gone := theirs.keys() - ours.keys():
+                    self._target.client.hdel(f"{base}:config", *gone)
 
     def _config(self, adeq: Adeq, base: str) -> dict[Any, Any]:
         found: dict[Any, Any] = adeq.client.hgetall(f"{base}:config")
@@ -118,14 +122,16 @@ class QueueCopy:
     def _pass(self, bases: Sequence[str], done: Copied) -> None:
         """Compare all keys once, and copy those that differ."""
         done.keys, total = 0, 0
+        configs = {f"{base}:config".encode() for base in bases}  # `_check` writes these
         for keys in self._keys(self._source, bases):
             ours, theirs = stored(self._source.client, keys), stored(self._target.client, keys)
             changed = [one for one in keys if ours[one].digest not in (0, theirs[one].digest)]
-            self._write({key: ours[key] for key in changed})
+            self._write({key: ours[key] for key in changed if key not in configs})
             done.copied += len(changed)
             total += sum(_sum(key, ours[key].digest.to_bytes(32)) for key in keys)
             done.keys += len(keys)
             self._progress(done.keys)
+        self._check(bases)
         for keys in self._keys(self._target, bases):
             with self._source.client.pipeline(transaction=False) as pipe:
                 for key in keys:
