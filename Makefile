@@ -6,6 +6,7 @@
 # SOAK=…          seconds for `make soak`
 # MUTANTS=…       every so manyeth mutant for `make mutants` (1: all); JOBS=…  its processes (2)
 # CHAOS=…         seconds for `make chaos` (600)
+# COMMIT=…        the version that `make before-after` compares with
 # SEED=…          what `make chaos` draws by
 # PACKAGES=…      where `make packages` writes to (build/packages)
 # SEEDS=…         how many stories `make simulate` plays (1000)
@@ -59,7 +60,7 @@ MODULE = pyadeq@v$(VERSION)
 DOCS_READY := $(VENV)/.docs-ready
 
 .DEFAULT_GOAL := help
-.PHONY: help setup gen noun check test test-slow sizes mutants test-unit test-s3 test-web test-frameworks test-django6 test-migrate pictures test-engines test-embedding test-all packages package-python package-npm package-crate package-go simulate soak chaos demo bench bench-peers bench-losses figures performance docs clean
+.PHONY: help setup gen noun check test test-slow sizes mutants test-unit test-s3 test-web test-frameworks test-django6 test-migrate pictures test-engines test-embedding test-all packages package-python package-npm package-crate package-go simulate soak chaos demo bench bench-peers bench-losses before-after figures performance docs clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -234,6 +235,12 @@ bench: $(READY) ## the time of each operation; the server's CPU and memory for t
 
 bench-peers: $(READY) ## one worker beside BullMQ, Celery, RQ and eight more; needs Node; ARGS='--rounds 1 --tasks 2000'
 	$(PY) -m bench.peers $(ARGS)
+
+before-after: $(READY) ## single calls, the steady state and more, beside the version at COMMIT and beside peers, in 15 minutes; needs Node
+	@[ -n "$(COMMIT)" ] || { echo "Name the version before: make before-after COMMIT=…" >&2; exit 1; }
+	$(PY) -m bench.before_after $(COMMIT) $(ARGS) -o json > build/before_after.json
+	mv build/before_after.json bench/results/before_after.json
+	$(MAKE) performance
 
 figures: $(READY) ## measure all that docs/performance.md shows, in an hour and a half on an idle machine; needs Node and Redis
 	$(PY) -m bench.lock_contended -o json > bench/results/locks.json

@@ -3,9 +3,10 @@
     python -m bench.page
 
 `bench.peers` writes peers.json, `bench.lock_contended` locks.json, `bench.rate_cpu` rates.json, `bench.session_cpu`
-sessions.json, `bench.client_calls` client_calls.json, `bench.service` service.json, `bench.worst_calls` worst.json.
-`adeq bench` writes the others: valkey.json and changes.json, redis.json and changes_redis.json, and memory.json without
-an append-only file. `make figures` measures them all again. The instruction counts are the recorded ones of tests/lua.
+sessions.json, `bench.client_calls` client_calls.json, `bench.service` service.json, `bench.worst_calls` worst.json,
+and `bench.before_after` before_after.json. `adeq bench` writes the others: valkey.json and changes.json, redis.json and
+changes_redis.json, and memory.json without an append-only file. `make figures` measures all but before_after.json
+again. The instruction counts are the recorded ones of tests/lua.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from statistics import median as median_of
 
+from bench.page_before import of_before
 from bench.page_calls import of_calls
 from bench.page_changes import of_changes
 from bench.page_figures import COUNTED, FLOOR, LIFE, OWN, Json, Rows, count, figure, met, of, table
@@ -59,6 +61,7 @@ def page(found: dict[str, Json]) -> str:
     }
     words |= of_the_worst(found["worst"]) | {
         "changes": of_changes(found.get("changes"), found.get("changes_redis")),
+        "before": of_before(found.get("before_after")),
         "calls": of_calls(found.get("client_calls")),
         "requests": of_requests(found.get("rates"), found.get("sessions")),
         "service": of_service(found.get("service")),

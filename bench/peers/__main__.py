@@ -1,7 +1,8 @@
 """pyadeq beside its peers: one worker process of each, no-op handlers, 100 at a time, the peer's defaults.
 
-    python -m bench.peers [--peers pyadeq arq] [--rounds 5] [--tasks 50000] [--samples 200]
-                          [--measure throughput latency recovery server] [--engine PATH] [-o json]
+    python -m bench.peers [--peers pyadeq arq] [--rounds 5] [--tasks 50000] [--samples 200] [--calls 5000]
+                          [--measure throughput calls steady latency recovery server] [--before COMMIT]
+                          [--engine PATH] [-o json]
 
 What the peers need is installed into build/peers, once. Each measurement has a server of its own, with the same
 settings for all, reached over TCP on the loopback. In each round every peer has its turn, each round begins with
@@ -12,6 +13,13 @@ says how long that took. The server is asked every 10 ms how many are completed 
 a tenth of them to all, or to what is done 20 s later. A handler returns two letters, so that who keeps results has one
 to keep. By its own accounts, what the server did for each task: to enqueue it, and for the worker from its start, by
 the tasks that are done in the end.
+Calls: one process enqueues tasks by calls of one task each: one after the other, and by 50 callers at a time, threads
+or tasks of asyncio, as the peer offers it. No worker runs, and all tasks must wait in the end. The rate, the CPU of
+the server and of the client for a task, and the 99th percentile of the time of a call.
+Steady: each peer deletes ended tasks, by its own means: those beyond a number, or after 2 s. The queue is filled with
+more than that. Then as many tasks as are kept are enqueued in bulk and completed, and as many are deleted, until no
+part of them is left. What the server did for each task, and how much more it holds afterwards, divided by the tasks:
+no keys, and few bytes, if the state is steady. Once, at the end.
 Latency: an idle worker, one task at a time, 50 to 250 ms apart; from just before it is enqueued to the beginning of its
 handler, by the clock that all processes of a machine share. The samples of all rounds count together.
 Recovery: a worker that runs a task is killed while another is idle; the seconds until that one begins the task. Once,
@@ -36,12 +44,13 @@ from typing import Any, NamedTuple, ParamSpec, TypeVar
 
 from bench.peers import measures
 from bench.peers.contract import CONCURRENCY
-from bench.peers.environments import NAMES, NODE, OURS, Peer, prepare
+from bench.peers.environments import NAMES, NODE, OURS, Peer, earlier, prepare
 from pyadeq import EmbeddedServer
 
 P = ParamSpec("P")
 T = TypeVar("T")
-MEASURES = ("throughput", "latency", "recovery", "server")
+MEASURES = ("throughput", "calls", "steady", "latency", "recovery", "server")
+CALLERS = (1, 50)
 LONGEST = 20.0
 LIVES = 20_000  # tasks of each measurement of `server`
 PYTHON = [name for name in NAMES if name not in (OURS, NODE)]
@@ -74,6 +83,8 @@ def main() -> None:
     parser.add_argument("--peers", nargs="+", choices=NAMES, default=list(NAMES), metavar="PEER", help=", ".join(NAMES))
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--tasks", type=int, default=50_000, help="for throughput, in each round")
+    parser.add_argument("--calls", type=int, default=5000, help="tasks for calls, and those kept for steady")
+    parser.add_argument("--before", metavar="COMMIT", help="measure ours as it was at a commit, too")
     parser.add_argument("--samples", type=int, default=200, help="for latency, of all rounds together")
     parser.add_argument(
         "--measure", nargs="+", choices=MEASURES, default=list(MEASURES), metavar="WHAT", help=", ".join(MEASURES)
@@ -81,7 +92,8 @@ def main() -> None:
     parser.add_argument("--engine", type=Path, help="a server binary; the one of the wheel if left out")
     parser.add_argument("-o", "--output", choices=["table", "json"], default="table")
     arguments = parser.parse_args()
-    report = measure([prepare(name) for name in arguments.peers], arguments)
+    peers = [prepare(name) for name in arguments.peers]
+    report = measure(peers + ([earlier(arguments.before)] if arguments.before else []), arguments)
     print(json.dumps(report, indent=2) if arguments.output == "json" else table(report))
 
 
@@ -100,6 +112,12 @@ def measure(peers: list[Peer], arguments: argparse.Namespace) -> dict[str, Any]:
             ):
                 say(f"  {flow.per_second:,.0f} tasks/s, {flow.enqueue_per_second:,.0f} enqueued/s")
                 one.flows.append(flow)
+            if "calls" in wanted:
+                for way, callers in ((way, callers) for callers in CALLERS for way in peer.ways):
+                    if calls := one.attempt(measures.calls, peer, arguments.calls, callers, way, binary):
+                        rate = f"{calls.per_second:,.0f} enqueued/s, {calls.server_us:.0f} µs of the server"
+                        say(f"  {callers} × {way}: {rate}, {calls.client_us:.0f} of the client")
+                        one.calls.setdefault((way, callers), []).append(calls)
             if "latency" in wanted:
                 share = len(range(number, arguments.samples, arguments.rounds))
                 one.waits += one.attempt(measures.latency, peer, share, binary) or []
@@ -108,6 +126,12 @@ def measure(peers: list[Peer], arguments: argparse.Namespace) -> dict[str, Any]:
                     if us := one.attempt(measures.life, peer, LIVES, batch, events, binary):
                         say(f"  {us:.2f} µs of the server, {named(batch, events)}")
                         runs.append(us)
+    if "steady" in wanted:
+        for peer in peers:
+            say(f"steady: {peer.name}")
+            if steady := found[peer.name].attempt(measures.steady, peer, arguments.calls, binary):
+                say(f"  {steady.us:.1f} µs of the server; {steady.bytes:.0f} bytes and {steady.keys:.2f} keys left")
+                found[peer.name].steady = steady
     if "recovery" in wanted:
         for peer in peers:
             say(f"recovery: {peer.name}")
@@ -115,13 +139,21 @@ def measure(peers: list[Peer], arguments: argparse.Namespace) -> dict[str, Any]:
                 say(f"  {seconds:.1f} s" if seconds < math.inf else f"  not within {measures.RECOVERY:g} s")
                 found[peer.name].recovery = seconds
     results = [
-        {"peer": peer.name, "versions": peer.versions, "mode": peer.mode, **found[peer.name].told()} for peer in peers
+        {
+            "peer": peer.name,
+            "versions": peer.versions,
+            "mode": peer.mode,
+            "kept": peer.kept,
+            **found[peer.name].told(),
+        }
+        for peer in peers
     ]
     batches = [{"batch": batch, "events": events, **spread(us)} for (batch, events), us in lives.items() if us]
     return {
         "server": f"{engine(binary)}, appendonly yes, appendfsync {measures.APPENDFSYNC}, TCP on the loopback",
         "machine": f"{platform.platform()}, {os.cpu_count()} CPUs, load {load:.1f} before",
         "tasks": arguments.tasks,
+        "calls": arguments.calls,
         "concurrency": CONCURRENCY,
         "rounds": arguments.rounds,
         "results": results,
@@ -135,6 +167,8 @@ class Found:
 
     def __init__(self) -> None:
         self.flows: list[measures.Flow] = []
+        self.calls: dict[tuple[str, int], list[measures.Calls]] = {}
+        self.steady: measures.Steady | None = None
         self.waits: list[float] = []
         self.recovery: float | None = None
         self.failures: list[str] = []
@@ -154,6 +188,12 @@ class Found:
             told["per_second"] = spread([flow.per_second for flow in self.flows])
             told["enqueue_per_second"] = spread([flow.enqueue_per_second for flow in self.flows])
             told["server"] = self._server()
+        if self.calls:
+            told["calls"] = [
+                {"way": way, "callers": callers, **spreads(runs)} for (way, callers), runs in self.calls.items()
+            ]
+        if self.steady:
+            told["steady"] = self.steady._asdict()
         if len(self.waits) > 1:
             told["start_ms"] = {"p50": self._wait(50), "p99": self._wait(99), "samples": len(self.waits)}
         if self.recovery is not None:
@@ -166,10 +206,7 @@ class Found:
             "work": [flow.work for flow in self.flows],
             "whole": [measures.Usage(*map(sum, zip(flow.enqueue, flow.work, strict=True))) for flow in self.flows],
         }
-        return {
-            phase: {field: spread([getattr(use, field) for use in uses]) for field in measures.Usage._fields}
-            for phase, uses in phases.items()
-        }
+        return {phase: spreads(uses) for phase, uses in phases.items()}
 
     def _wait(self, percent: int) -> float:
         return statistics.quantiles(self.waits, n=100, method="inclusive")[percent - 1] * 1000
@@ -212,24 +249,26 @@ def spread(values: list[float]) -> dict[str, Any]:
     return {"median": statistics.median(values), "rounds": values}
 
 
+def spreads(runs: Sequence[Any]) -> dict[str, Any]:
+    """Of each field of the rounds."""
+    return {field: spread([getattr(one, field) for one in runs]) for field in runs[0]._fields}
+
+
 def table(report: dict[str, Any]) -> str:
     """The figures as lines of text."""
     about = f"{report['tasks']:,} tasks, {report['concurrency']} at a time, {report['rounds']} rounds"
     heads = ("tasks/s", "lowest", "highest", "enqueue/s", "server µs", "p50 ms", "p99 ms", "recovery s")
-    lines = [
-        report["server"],
-        f"{report['machine']}; {about}",
-        "",
-        f"{'':14}" + "".join(f"{head:>12}" for head in heads),
-    ]
-    for one in report["results"]:
+    flows = [one for one in report["results"] if one.keys() & {"per_second", "start_ms", "recovery_s"}]
+    lines = [report["server"], f"{report['machine']}; {about}", ""]
+    lines += [f"{'':14}" + "".join(f"{head:>12}" for head in heads)] if flows else []
+    for one in flows:
         cells, waits = flow_cells(one), one.get("start_ms")
         cells += [f"{waits['p50']:.2f}", f"{waits['p99']:.2f}"] if waits else [""] * 2
         if "recovery_s" in one:
             cells.append(f"> {measures.RECOVERY:g}" if one["recovery_s"] is None else f"{one['recovery_s']:.1f}")
         failed = f"   {len(one['failures'])} failed" if one["failures"] else ""
         lines.append(f"{one['peer']:14}" + "".join(f"{cell:>12}" for cell in cells) + failed)
-    lines.append("")
+    lines += ["", *calls_table(report["results"]), *steady_table(report["results"]), ""]
     for one in report["batches"]:
         lowest, highest = (pick(one["rounds"]) for pick in (min, max))
         us = f"{one['median']:.2f} ({lowest:.2f} to {highest:.2f}) µs of the server for a task"
@@ -247,6 +286,29 @@ def table(report: dict[str, Any]) -> str:
         versions = ", ".join(f"{name} {version}" for name, version in one["versions"].items())
         lines.append(f"{one['peer']:14}{one['mode']} ({versions})")
     return "\n".join(lines)
+
+
+def calls_table(results: list[dict[str, Any]]) -> list[str]:
+    """Enqueueing by single calls; nothing if that was not measured."""
+    rows = [(one["peer"], calls) for one in results for calls in one.get("calls", [])]
+    heads = ("callers", "enqueue/s", "server µs", "client µs", "p99 ms")
+    fields = (("per_second", ",.0f"), ("server_us", ".1f"), ("client_us", ".1f"), ("p99_ms", ".2f"))
+    lines = [f"{'':20}{'':22}" + "".join(f"{head:>12}" for head in heads)] if rows else []
+    for name, calls in sorted(rows, key=lambda row: row[1]["callers"]):
+        cells = "".join(f"{calls[field]['median']:>12{form}}" for field, form in fields)
+        lines.append(f"{name:20}{calls['way']:22}{calls['callers']:>12}{cells}")
+    return lines
+
+
+def steady_table(results: list[dict[str, Any]]) -> list[str]:
+    """A task's life with as many deleted as end; nothing if that was not measured."""
+    rows = [one for one in results if "steady" in one]
+    heads = ("server µs", "commands", "bytes left", "keys left")
+    lines = ["", f"{'steady state':20}" + "".join(f"{head:>12}" for head in heads)] if rows else []
+    for one in rows:
+        us, commands, size, keys = one["steady"].values()
+        lines.append(f"{one['peer']:20}{us:>12.1f}{commands:>12.1f}{size:>12.0f}{keys:>12.2f}   {one['kept']}")
+    return lines
 
 
 def flow_cells(result: dict[str, Any]) -> list[str]:

@@ -27,8 +27,8 @@ NAMES = (OURS, NODE, "bullmq-python", "taskiq", "streaq", "saq", "arq", "docket"
 class Peer:
     """A peer that is installed.
 
-    command: what runs its script. versions: of it and of what it runs on. mode: which of its ways was chosen.
-    done: Lua that returns how many of ARGV[1] tasks are completed and acknowledged.
+    command: what runs its script. path: where its Python finds packages first. versions: of it and of what it runs on.
+    The others are those of `contract.Peer`.
     """
 
     name: str
@@ -36,10 +36,20 @@ class Peer:
     versions: dict[str, str]
     mode: str
     done: str
+    ways: list[str]
+    kept: str
+    leaves: float
+    path: str = ""
 
     def start(self, *arguments: str, output: Any, errors: Any) -> subprocess.Popen[bytes]:
         """Its script, as a process of its own."""
-        return subprocess.Popen([*self.command, *arguments], cwd=ROOT, env=ENVIRONMENT, stdout=output, stderr=errors)
+        return subprocess.Popen(
+            [*self.command, *arguments], cwd=ROOT, env=environment(self.path), stdout=output, stderr=errors
+        )
+
+
+def environment(path: str) -> dict[str, str]:
+    return ENVIRONMENT | {"PYTHONPATH": path} if path else ENVIRONMENT
 
 
 ENVIRONMENT = {**os.environ, "NODE_PATH": str(BUILD / "node" / "node_modules")}
@@ -47,9 +57,33 @@ ENVIRONMENT = {**os.environ, "NODE_PATH": str(BUILD / "node" / "node_modules")}
 
 def prepare(name: str) -> Peer:
     """Install it if need be. Exits with what is missing."""
-    command = (node() if name == NODE else python(name), *script(name))
-    about = json.loads(run(*command, "about", cwd=ROOT, env=ENVIRONMENT))
-    return Peer(name, command, about["versions"], about["mode"], about["done"])
+    return described(name, (node() if name == NODE else python(name), *script(name)))
+
+
+def earlier(commit: str) -> Peer:
+    """Ours as it was at a commit, beside ours."""
+    path = f"{exported(commit)}{os.pathsep}{ROOT}"
+    return described(f"{OURS} at {commit}", (sys.executable, "-P", *script(OURS)), path)
+
+
+def exported(commit: str) -> Path:
+    """The package as it was at a commit."""
+    place = BUILD / "earlier" / commit
+    if not place.is_dir():
+        place.mkdir(parents=True)
+        archive = ["git", "archive", commit, "pyadeq", "lua/dist", "lua/manifest.json"]
+        with subprocess.Popen(archive, cwd=ROOT, stdout=subprocess.PIPE) as packed:
+            taken = subprocess.run(["tar", "-x", "-C", str(place)], stdin=packed.stdout, check=False).returncode
+        if packed.returncode or taken:
+            shutil.rmtree(place)
+            raise SystemExit(f"--before {commit}: this is not a commit of the repository in {ROOT}")
+    return place
+
+
+def described(name: str, command: tuple[str, ...], path: str = "") -> Peer:
+    """What its script says of itself."""
+    about = json.loads(run(*command, "about", cwd=ROOT, env=environment(path)))
+    return Peer(name=name, command=command, path=path, **about)
 
 
 def script(name: str) -> list[str]:

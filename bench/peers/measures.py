@@ -15,6 +15,7 @@ from typing import Any, Literal, NamedTuple, TypeVar
 
 import redis
 
+from bench.peers.contract import KEEP_SECONDS, WARM
 from bench.peers.environments import Peer
 from pyadeq import EmbeddedServer
 from pyadeq.errors import AdeqError
@@ -32,6 +33,7 @@ FILL = 600.0  # for putting the tasks in line
 WARM_UP = 5  # reports that are not counted
 HOLD = 600  # seconds that the task runs whose worker is killed
 RECOVERY = 150.0
+MORE = 1.2  # times as many tasks as are kept fill a queue
 
 
 class Failed(Exception):
@@ -41,8 +43,9 @@ class Failed(Exception):
 class Run:
     """A server and the processes of one measurement; all of them end with it."""
 
-    def __init__(self, peer: Peer, stack: contextlib.ExitStack, binary: Path | None) -> None:
+    def __init__(self, peer: Peer, stack: contextlib.ExitStack, binary: Path | None, keep: int = 0) -> None:
         self.peer = peer
+        self._keep = ("--keep", str(keep)) if keep else ()
         self._stack = stack
         port = free_port()
         server = stack.enter_context(EmbeddedServer(port=port, binary=binary, appendfsync=APPENDFSYNC, config=SETTINGS))
@@ -60,12 +63,29 @@ class Run:
         producer.wait(FILL)
         return float(producer.printed())
 
+    def call(self, tasks: int, callers: int, way: str) -> tuple[float, float, float]:
+        """Put tasks in line, each by a call of its own; the seconds, µs of the client per task, and ms."""
+        producer = self._start("call", tasks, callers, way)
+        producer.wait(FILL)
+        seconds, cpu, p99 = map(float, producer.printed().split())
+        return seconds, cpu, p99
+
+    def counter(self) -> Callable[[int], int]:
+        """Of so many tasks that were put in line: how many are completed and acknowledged."""
+        script = self.client.register_script(self.peer.done)
+
+        def done(tasks: int) -> int:
+            answer: Any = script(args=[tasks])
+            return int(answer)
+
+        return done
+
     def send(self, count: int, hold: int = 0) -> None:
         """Send reports, one at a time, to a worker that runs."""
         self._start("send", count, hold).wait(DEADLINE + count)
 
-    def _start(self, command: str, *numbers: int) -> Process:
-        return self._stack.enter_context(process(self.peer, command, self.url, *map(str, numbers)))
+    def _start(self, command: str, *words: object) -> Process:
+        return self._stack.enter_context(process(self.peer, command, self.url, *map(str, words), *self._keep))
 
 
 class Report(NamedTuple):
@@ -96,6 +116,28 @@ class Flow(NamedTuple):
     enqueue_per_second: float
     enqueue: Usage
     work: Usage
+
+
+class Calls(NamedTuple):
+    """Tasks that callers put in line, each by a call of its own: how fast, what each cost, and the slowest calls."""
+
+    per_second: float
+    client_us: float
+    p99_ms: float
+    server_us: float
+    server_commands: float
+
+
+class Steady(NamedTuple):
+    """A task's whole life while as many tasks are deleted as end: what the server did for it, and what it left there.
+
+    bytes, keys: how much more the server holds after the life of a task than before, divided by the tasks.
+    """
+
+    us: float
+    commands: float
+    bytes: float
+    keys: float
 
 
 class Process:
@@ -159,9 +201,9 @@ def process(peer: Peer, *arguments: str) -> Iterator[Process]:
 
 
 @contextlib.contextmanager
-def run(peer: Peer, binary: Path | None) -> Iterator[Run]:
+def run(peer: Peer, binary: Path | None, keep: int = 0) -> Iterator[Run]:
     with contextlib.ExitStack() as stack:
-        yield Run(peer, stack, binary)
+        yield Run(peer, stack, binary, keep)
 
 
 def throughput(peer: Peer, tasks: int, longest: float, binary: Path | None) -> Flow:
@@ -174,14 +216,10 @@ def throughput(peer: Peer, tasks: int, longest: float, binary: Path | None) -> F
         empty = usage(one.client)
         seconds = one.enqueue(tasks)
         filled = usage(one.client)
-        script = one.client.register_script(peer.done)
-
-        def done() -> int:
-            answer: Any = script(args=[tasks])
-            return int(answer)
+        done = one.counter()
 
         def more(than: int) -> int | None:
-            count = done()
+            count = done(tasks)
             return count if count > than else None
 
         def reach(goal: int, count: int) -> tuple[int, float]:
@@ -192,7 +230,7 @@ def throughput(peer: Peer, tasks: int, longest: float, binary: Path | None) -> F
                 count = worker.until(partial(more, count), DEADLINE, f"a task after {count}")
             return count, time.monotonic()
 
-        if before := done():
+        if before := done(tasks):
             raise Failed(f"{peer.name}: counts {before} tasks as done before there is a worker")
         worker = one.work()
         first, began = reach(tasks // 10, 0)
@@ -205,6 +243,51 @@ def throughput(peer: Peer, tasks: int, longest: float, binary: Path | None) -> F
             enqueue=for_each(tasks, empty, filled),
             work=for_each(last, filled, usage(one.client)),
         )
+
+
+def calls(peer: Peer, tasks: int, callers: int, way: str, binary: Path | None) -> Calls:
+    """Enqueue by single calls, with no worker. All tasks must then wait on the server."""
+    with run(peer, binary) as one:
+        before = usage(one.client)
+        seconds, cpu, p99 = one.call(tasks, callers, way)
+        used = for_each(tasks + WARM, before, usage(one.client))
+        if done := one.counter()(tasks + WARM):
+            raise Failed(f"{peer.name}: {done} of {tasks + WARM} tasks do not wait after {callers} callers, {way}")
+        return Calls(tasks / seconds, cpu, p99, used.us, used.commands)
+
+
+def steady(peer: Peer, tasks: int, binary: Path | None) -> Steady:
+    """Fill the retention. Then enqueue as many tasks as it keeps, let a worker end them, and see as many deleted."""
+    with run(peer, binary, keep=tasks) as one:
+        first = round(tasks * MORE)
+        lives(one, first, first, KEEP_SECONDS)
+        before, held = usage(one.client), holds(one.client)
+        lives(one, tasks, first + tasks, peer.leaves)
+        used = for_each(tasks, before, usage(one.client))
+        keys, size = (after - there for after, there in zip(holds(one.client), held, strict=True))
+        return Steady(used.us, used.commands, size / tasks, keys / tasks)
+
+
+def lives(one: Run, tasks: int, whole: int, rest: float) -> None:
+    """Put tasks in line, start a worker, and kill it some time after all are done.
+
+    whole: how many tasks the server has seen by then. rest: seconds in which what is kept by age goes.
+    """
+    one.enqueue(tasks)
+    done = one.counter()
+    if (before := done(whole)) > whole - tasks:
+        raise Failed(f"{one.peer.name}: counts {before} of {whole} tasks as done before the worker starts")
+    worker = one.work()
+    worker.until(lambda: done(whole) >= whole or None, FILL, f"{tasks} tasks")
+    time.sleep(rest + 1)
+    worker.kill()
+
+
+def holds(client: redis.Redis) -> tuple[int, int]:
+    """How many keys the server has, and bytes."""
+    memory: Any = client.info("memory")
+    size: Any = client.dbsize()
+    return size, memory["used_memory"]
 
 
 def life(peer: Peer, tasks: int, batch: int, events: bool, binary: Path | None) -> float:

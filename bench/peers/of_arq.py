@@ -8,7 +8,7 @@ from typing import Any
 from arq.connections import RedisSettings, create_pool
 from arq.worker import Worker, func
 
-from bench.peers.contract import CONCURRENCY, PAYLOAD, Peer, main, noop, repeat, report
+from bench.peers.contract import CONCURRENCY, KEEP_SECONDS, PAYLOAD, Peer, main, noop, repeat, report
 
 
 class Arq(Peer):
@@ -21,14 +21,19 @@ class Arq(Peer):
         stack.push_async_callback(self.pool.aclose)
 
     async def enqueue(self, count: int) -> None:
-        await repeat(count, lambda: self.pool.enqueue_job("noop", PAYLOAD))
+        await repeat(count, self.put)
+
+    def put(self) -> Any:
+        return self.pool.enqueue_job("noop", PAYLOAD)
 
     async def send(self, sent: int, hold: int) -> None:
         await self.pool.enqueue_job("report", sent, hold)
 
     async def work(self) -> None:
         functions = [func(do_noop, name="noop"), func(do_report, name="report")]
-        await Worker(functions, redis_settings=RedisSettings.from_dsn(self.url), max_jobs=CONCURRENCY).async_run()
+        keep: Any = {"keep_result": KEEP_SECONDS} if self.keep else {}
+        settings = RedisSettings.from_dsn(self.url)
+        await Worker(functions, redis_settings=settings, max_jobs=CONCURRENCY, **keep).async_run()
 
 
 async def do_noop(context: dict[Any, Any], payload: str) -> str:

@@ -13,7 +13,9 @@ from bench.peers.contract import CONCURRENCY, PAYLOAD, Peer, bulks, main, noop, 
 class BullmqPython(Peer):
     packages = ("bullmq", "redis", "hiredis")
     mode = "locks, renewed; events; results kept"
-    done = "return redis.call('ZCARD', 'bull:bench:completed')"
+    done = "return ARGV[1] - redis.call('LLEN', 'bull:bench:wait') - redis.call('LLEN', 'bull:bench:active')"
+    kept = "removeOnComplete: a number"
+    leaves = 0
 
     async def open(self, stack: AsyncExitStack) -> None:
         self.queue = Queue("bench", {"connection": self.url})
@@ -23,11 +25,17 @@ class BullmqPython(Peer):
         for size in bulks(count):
             await self.queue.addBulk([{"name": "noop", "data": {"payload": PAYLOAD}} for _ in range(size)])
 
+    def put(self) -> Any:
+        return self.queue.add("noop", {"payload": PAYLOAD})
+
     async def send(self, sent: int, hold: int) -> None:
         await self.queue.add("report", {"sent": sent, "hold": hold})
 
     async def work(self) -> None:
-        worker = Worker("bench", handle, {"connection": self.url, "concurrency": CONCURRENCY, "autorun": False})
+        options: Any = {"connection": self.url, "concurrency": CONCURRENCY, "autorun": False}
+        if self.keep:
+            options["removeOnComplete"] = {"count": self.keep}
+        worker = Worker("bench", handle, options)
         await worker.run()
 
 

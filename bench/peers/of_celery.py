@@ -7,7 +7,7 @@ import os
 
 from celery import Celery
 
-from bench.peers.contract import CONCURRENCY, PAYLOAD, Peer, blocking_noop, blocking_report, main
+from bench.peers.contract import CONCURRENCY, KEEP_SECONDS, PAYLOAD, Peer, blocking_noop, blocking_report, main
 
 
 class OfCelery(Peer):
@@ -15,11 +15,14 @@ class OfCelery(Peer):
     mode = "acks_late; a pool of 100 threads; visible again after an hour; Redis result backend, results for a day"
     # what is popped and not yet noted as unacknowledged counts too early: one task at most, for there is one reader
     done = "return ARGV[1] - redis.call('LLEN', 'celery') - redis.call('HLEN', 'unacked')"
+    ways = ("threads",)
 
     def __init__(self, url: str) -> None:
         super().__init__(url)
         self.app = Celery("bench", broker=url, backend=url)
         self.app.conf.update(task_acks_late=True, worker_redirect_stdouts=False)
+        if self.keep:
+            self.app.conf.result_expires = KEEP_SECONDS
         self.noop = self.app.task(blocking_noop, name="noop")
         self.report = self.app.task(blocking_report, name="report")
 
@@ -28,6 +31,9 @@ class OfCelery(Peer):
         with self.app.producer_or_acquire() as producer, producer.batch():
             for _ in range(count):
                 self.noop.apply_async((PAYLOAD,), producer=producer)
+
+    def put(self) -> None:
+        self.noop.delay(PAYLOAD)
 
     async def send(self, sent: int, hold: int) -> None:
         self.report.delay(sent, hold)

@@ -10,24 +10,38 @@ from dramatiq.brokers.redis import RedisBroker
 from dramatiq.results import Results
 from dramatiq.results.backends import RedisBackend
 
-from bench.peers.contract import CONCURRENCY, PAYLOAD, Peer, blocking_noop, blocking_report, main, repeat_in_threads
+from bench.peers.contract import (
+    CONCURRENCY,
+    KEEP_SECONDS,
+    PAYLOAD,
+    Peer,
+    blocking_noop,
+    blocking_report,
+    main,
+    repeat_in_threads,
+)
 
 
 class Dramatiq(Peer):
     packages = ("dramatiq", "redis", "hiredis")
     mode = "100 threads; acknowledged after the result; a heartbeat; Results for ten minutes; max_connections=1000"
+    ways = ("threads",)
     done = "return ARGV[1] - redis.call('HLEN', 'dramatiq:default.msgs')"
 
     def __init__(self, url: str) -> None:
         # redis-py 8 has a pool of 100; 100 threads and what reads for them may need more, and would wait for seconds
         super().__init__(f"{url}?max_connections=1000")
         self.broker = RedisBroker(url=self.url)
-        self.broker.add_middleware(Results(backend=RedisBackend(url=self.url), store_results=True))
+        ttl = KEEP_SECONDS * 1000 if self.keep else None
+        self.broker.add_middleware(Results(backend=RedisBackend(url=self.url), store_results=True, result_ttl=ttl))
         self.noop = dramatiq.actor(blocking_noop, broker=self.broker)
         self.report = dramatiq.actor(blocking_report, broker=self.broker)
 
     async def enqueue(self, count: int) -> None:
-        repeat_in_threads(count, lambda: self.noop.send(PAYLOAD))
+        repeat_in_threads(count, self.put)
+
+    def put(self) -> None:
+        self.noop.send(PAYLOAD)
 
     async def send(self, sent: int, hold: int) -> None:
         self.report.send(sent, hold)

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from contextlib import AsyncExitStack
+from typing import Any
 
+import pyadeq
 from bench.peers.contract import CONCURRENCY, PAYLOAD, Peer, bulks, main, noop, report
 from pyadeq.asyncio import Adeq, Lease, Task, Worker
 
@@ -11,17 +13,32 @@ from pyadeq.asyncio import Adeq, Lease, Task, Worker
 class Pyadeq(Peer):
     packages = ("pyadeq", "redis", "hiredis")
     mode = "leases, renewed; events; results"
+    ways = ("asyncio", "asyncio, batch=True", "threads", "threads, batch=True")
+    kept = "finished_max: a number"
+    leaves = 60
     done = """
         local base = 'ade:{queue:bench}'
         return ARGV[1] - redis.call('ZCARD', base .. ':ready:any') - redis.call('ZCARD', base .. ':leases')"""
 
     def __init__(self, url: str) -> None:
         super().__init__(url)
-        self.adeq = Adeq.from_url(url)
+        batch = self.way.endswith("batch=True")
+        self.adeq = Adeq.from_url(url, batch=batch)
         self.queue = self.adeq.queue("bench")
+        self.blocking = pyadeq.Adeq.from_url(url, batch=batch)
+        self.blocking_queue = self.blocking.queue("bench")
 
     async def open(self, stack: AsyncExitStack) -> None:
+        stack.enter_context(self.blocking)
         await stack.enter_async_context(self.adeq)
+        if self.keep:
+            await self.queue.configure(finished_max=self.keep)
+
+    def put(self) -> Any:
+        if self.way.startswith("asyncio"):
+            return self.queue.enqueue(PAYLOAD, kind="noop")
+        self.blocking_queue.enqueue(PAYLOAD, kind="noop")
+        return None
 
     async def enqueue(self, count: int) -> None:
         for size in bulks(count):

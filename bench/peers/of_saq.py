@@ -7,7 +7,7 @@ from typing import Any
 
 from saq import Queue, Worker
 
-from bench.peers.contract import CONCURRENCY, PAYLOAD, Peer, main, noop, repeat, report
+from bench.peers.contract import CONCURRENCY, KEEP_SECONDS, PAYLOAD, Peer, main, noop, repeat, report
 
 
 class Saq(Peer):
@@ -23,7 +23,10 @@ class Saq(Peer):
         stack.push_async_callback(self.queue.disconnect)
 
     async def enqueue(self, count: int) -> None:
-        await repeat(count, lambda: self.queue.enqueue("noop", payload=PAYLOAD))
+        await repeat(count, self.put)
+
+    def put(self) -> Any:
+        return self.queue.enqueue("noop", payload=PAYLOAD, **({"ttl": KEEP_SECONDS} if self.keep else {}))
 
     async def send(self, sent: int, hold: int) -> None:
         await self.queue.enqueue("report", sent=sent, hold=hold)

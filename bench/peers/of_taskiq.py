@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from contextlib import AsyncExitStack
+from typing import Any
 
 from taskiq.api import run_receiver_task
 from taskiq_redis import RedisAsyncResultBackend, RedisStreamBroker
 
-from bench.peers.contract import CONCURRENCY, PAYLOAD, Peer, main, noop, repeat, report
+from bench.peers.contract import CONCURRENCY, KEEP_SECONDS, PAYLOAD, Peer, main, noop, repeat, report
 
 
 class Taskiq(Peer):
     packages = ("taskiq", "taskiq-redis", "redis", "hiredis")
     mode = "RedisStreamBroker, acknowledged after the result; RedisAsyncResultBackend"
+    kept = f"results for {KEEP_SECONDS} s; maxlen of the stream"
     # what was read by the one consumer group, less what it has not acknowledged
     done = """
         local group = redis.call('XINFO', 'GROUPS', 'taskiq')[1]
@@ -22,7 +24,10 @@ class Taskiq(Peer):
 
     def __init__(self, url: str) -> None:
         super().__init__(url)
-        self.broker = RedisStreamBroker(url).with_result_backend(RedisAsyncResultBackend(url))
+        ttl: Any = {"result_ex_time": KEEP_SECONDS} if self.keep else {}
+        backend: Any = RedisAsyncResultBackend(url, **ttl)
+        # the stream keeps what is acknowledged; it must not lose what is not
+        self.broker = RedisStreamBroker(url, maxlen=self.keep or None).with_result_backend(backend)
         self.noop = self.broker.register_task(noop, task_name="noop")
         self.report = self.broker.register_task(report, task_name="report")
 
@@ -31,7 +36,10 @@ class Taskiq(Peer):
         stack.push_async_callback(self.broker.shutdown)
 
     async def enqueue(self, count: int) -> None:
-        await repeat(count, lambda: self.noop.kiq(PAYLOAD))
+        await repeat(count, self.put)
+
+    def put(self) -> Any:
+        return self.noop.kiq(PAYLOAD)
 
     async def send(self, sent: int, hold: int) -> None:
         await self.report.kiq(sent, hold)
