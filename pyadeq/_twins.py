@@ -11,6 +11,7 @@ import socket
 import threading
 from asyncio import Lock as aio_Lock
 from asyncio import sleep as aio_sleep
+from collections import deque
 from collections.abc import Callable, Coroutine, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from contextlib import nullcontext as cancellable
@@ -19,8 +20,6 @@ from time import sleep
 from typing import Any, Generic, TypeVar
 
 from pyadeq.errors import ConfigError
-
-_CHAIN_S = 0.05  # the longest wait of a thread for the one before it to wake it
 
 __all__ = [
     "CLIENTS",
@@ -31,6 +30,7 @@ __all__ = [
     "Home",
     "Later",
     "Lock",
+    "Patience",
     "Work",
     "aio_Bell",
     "aio_Event",
@@ -38,6 +38,7 @@ __all__ = [
     "aio_Home",
     "aio_Later",
     "aio_Lock",
+    "aio_Patience",
     "aio_Work",
     "aio_can_read",
     "aio_cancellable",
@@ -164,40 +165,80 @@ def here() -> int:
     return os.getpid()
 
 
+class aio_Patience:
+    """How long several waits of one event loop may last before something is called. One timer serves all of them."""
+
+    def __init__(self, seconds: float) -> None:
+        self.loop = asyncio.get_running_loop()
+        self._seconds = seconds
+        self._waits: deque[tuple[float, asyncio.Future[Any], Callable[[], object]]] = deque()
+        self._set = False
+
+    def watch(self, future: asyncio.Future[Any], late: Callable[[], object]) -> None:
+        """Call `late` if the future is not done in time."""
+        self._waits.append((self.loop.time() + self._seconds, future, late))
+        if not self._set:
+            self._set = True
+            self.loop.call_later(self._seconds, self._look)
+
+    def _look(self) -> None:
+        now, waits = self.loop.time(), self._waits
+        self._set = False
+        try:
+            while waits and (waits[0][0] <= now or waits[0][1].done()):
+                _, future, late = waits.popleft()
+                if not future.done():
+                    late()
+        finally:
+            if waits:
+                self._set = True
+                self.loop.call_at(waits[0][0], self._look)
+
+
+class Patience:
+    """How long a wait of a thread may last before something is called. Each thread watches its own wait."""
+
+    def __init__(self, seconds: float) -> None:
+        self.seconds = seconds
+
+
+_CHAIN = Patience(0.05)  # the longest wait of a thread for the one before it to wake it
+
+
 class aio_Later(Generic[T]):
     """A value that one task waits for, and another one sets."""
 
-    def __init__(self) -> None:
-        self._loop = asyncio.get_running_loop()
-        self._future: asyncio.Future[T] = self._loop.create_future()
+    __slots__ = ("_future", "_patience")
+
+    def __init__(self, patience: aio_Patience) -> None:
+        self._patience = patience
+        self._future: asyncio.Future[T] = patience.loop.create_future()
 
     def set(self, value: T) -> None:
         """Set it, unless that is done."""
         if not self._future.done():
             self._future.set_result(value)
 
-    async def get(self, patience: float, late: Callable[[], object]) -> T:
-        """Return the value once it is set. Call `late` if that takes longer than so many seconds."""
-        timer = self._loop.call_later(patience, late)
-        try:
-            return await self._future
-        finally:
-            timer.cancel()
+    async def get(self, late: Callable[[], object]) -> T:
+        """Return the value once it is set. Call `late` if that takes too long."""
+        self._patience.watch(self._future, late)
+        return await self._future
 
 
 class Later(Generic[T]):
     """A value that one thread waits for, and another one sets."""
 
-    def __init__(self) -> None:
+    def __init__(self, patience: Patience) -> None:
+        self._patience = patience
         self._values: list[T] = []
         self._next: Later[T] | None = None
         self._unset = Lock()
         self._unset.acquire()
 
-    def get(self, patience: float, late: Callable[[], object]) -> T:
-        """Return the value once it is set. Call `late` each time that so many seconds have passed."""
+    def get(self, late: Callable[[], object]) -> T:
+        """Return the value once it is set. Call `late` each time that the wait has lasted too long again."""
         # A signal handler may keep the one before from waking this one, so it does not rely on that.
-        while not self._unset.acquire(timeout=patience) and not self._values:
+        while not self._unset.acquire(timeout=self._patience.seconds) and not self._values:
             late()
         if self._next is not None:
             self._next._unset.release()
@@ -217,7 +258,7 @@ def set_all(values: Sequence[tuple[Later[T], T]]) -> None:
     Each wakes the next one, and the last one this thread. If all woke at once, they would hinder each other, because
     only one of them can run.
     """
-    last: Later[Any] = Later()
+    last: Later[Any] = Later(_CHAIN)
     last._values.append(None)
     first = last
     for later, value in reversed(values):
@@ -226,7 +267,7 @@ def set_all(values: Sequence[tuple[Later[T], T]]) -> None:
             later._values.append(value)
             first = later
     first._unset.release()
-    last.get(_CHAIN_S, lambda: None)
+    last.get(lambda: None)
 
 
 aio_Work = Callable[[], Coroutine[Any, Any, None]]

@@ -9,6 +9,7 @@ import time
 
 _CROCKFORD = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
 _PAIRS = [a + b for a in _CROCKFORD for b in _CROCKFORD]
+_latest = [(-1, "")]  # a millisecond, and how its ULIDs begin
 
 
 def new_ulid() -> str:
@@ -16,8 +17,16 @@ def new_ulid() -> str:
 
     The time comes from this machine. It only makes ids sort well; nothing depends on it.
     """
-    number = (time.time_ns() // 1_000_000) << 80 | int.from_bytes(os.urandom(10))
-    return "".join([_PAIRS[number >> shift & 1023] for shift in range(120, -10, -10)])
+    ms, prefix = _latest[0]
+    if (now := time.time_ns() // 1_000_000) != ms:
+        prefix = "".join([_PAIRS[now >> shift & 1023] for shift in range(40, -10, -10)])
+        _latest[0] = now, prefix  # in one step: threads may read it meanwhile
+    random, pairs = os.urandom(10), _PAIRS
+    high, low = int.from_bytes(random[:5]), int.from_bytes(random[5:])
+    return (
+        f"{prefix}{pairs[high >> 30]}{pairs[high >> 20 & 1023]}{pairs[high >> 10 & 1023]}{pairs[high & 1023]}"
+        f"{pairs[low >> 30]}{pairs[low >> 20 & 1023]}{pairs[low >> 10 & 1023]}{pairs[low & 1023]}"
+    )
 
 
 def new_incarnation() -> str:

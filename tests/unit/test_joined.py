@@ -3,10 +3,13 @@
 from dataclasses import dataclass
 from typing import Any
 
+import pytest
+
 from pyadeq import QueueCalls, Task
 from pyadeq._core.kernel.call import MAX_ITEMS, Call
 from pyadeq._core.kernel.joined import MAX_SIZE, batches, joined, parts
-from pyadeq.errors import DurabilityError, QueueDraining, TransportError
+from pyadeq._core.queue.items import item, plain_item
+from pyadeq.errors import BadArgument, DurabilityError, QueueDraining, TransportError
 
 CALLS = QueueCalls("ade:{queue:a}")
 TASKS = [Task(payload=f"p{number}", user="ann" if number % 2 else None, tags=["x"]) for number in range(4)]
@@ -68,3 +71,14 @@ def test_each_call_gets_an_error_of_its_own() -> None:
         [b"ok", 7, [[b"created"]]],
         [b"ok", 7, [[b"exists"]]],
     ]
+
+
+def test_a_task_without_further_options_is_encoded_as_any_other() -> None:
+    for kind, user in ((None, None), ("mail", None), (None, "ann"), ("mail", "ann")):
+        assert plain_item("t", {"n": 1}, kind, user) == item("t", Task(payload={"n": 1}, kind=kind, user=user))
+
+
+@pytest.mark.parametrize(("source", "rid", "named"), [(["ann"], "r", "source"), ("ann", "no spaces", "rid")])
+def test_what_calls_have_in_common_is_checked_as_the_rest(source: Any, rid: str, named: str) -> None:
+    with pytest.raises(BadArgument, match=f"{named}: "):
+        QueueCalls("ade:{queue:a}", source=source).enqueue([("t", TASKS[0])], rid)

@@ -12,7 +12,7 @@ from typing import Any, Final, TypeVar
 from pyadeq._core.kernel.call import MAX_ITEMS, Call
 from pyadeq._core.kernel.joined import batches, joined, parts
 from pyadeq._core.kernel.sending import Outcome, decoded
-from pyadeq._twins import aio_here, aio_Later, aio_set_all, aio_spawn
+from pyadeq._twins import aio_here, aio_Later, aio_Patience, aio_set_all, aio_spawn
 from pyadeq.errors import AdeqError, ScriptError, TransportError
 from pyadeq.ids import new_ulid
 
@@ -26,10 +26,10 @@ class _Waiting:
 
     __slots__ = ("call", "later", "left", "size", "taken")
 
-    def __init__(self, call: Call[Any], size: int) -> None:
+    def __init__(self, call: Call[Any], size: int, patience: aio_Patience) -> None:
         self.call = call
         self.size = size
-        self.later: aio_Later[Outcome | BaseException] = aio_Later()
+        self.later: aio_Later[Outcome | BaseException] = aio_Later(patience)
         self.left = self.taken = False
 
 
@@ -45,6 +45,7 @@ class _Line:
 
     def __init__(self) -> None:
         self.home = aio_here()
+        self.patience = aio_Patience(PATIENCE)
         self.waiting: deque[_Waiting] = deque()
         self.alone = self.sending = False
 
@@ -75,11 +76,11 @@ class Batching:
         if line is None or line.home != aio_here():
             line = self._line = _Line()
         if line.alone or line.sending:
-            one = _Waiting(call, size)
+            one = _Waiting(call, size, line.patience)
             try:
                 line.waiting.append(one)
                 if line.sending or self._start(line) or not _withdraw(line, one):
-                    return decoded(call, _raised(await one.later.get(PATIENCE, lambda: self._hurry(line, one))))
+                    return decoded(call, _raised(await one.later.get(lambda: self._hurry(line, one))))
             except _Withdrawn:
                 pass
             except BaseException:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence, Set
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cache, lru_cache
@@ -88,7 +88,40 @@ def build_call(
         keys = _keys_of_nouns(script, base, tuple(sorted((bases or {}).items())))
     else:
         keys = _keys(script, base)
-    return Call(script, keys, _encoder(script)(scalars, groups or {}), decode)
+    encoder = _encoder(script)
+    return Call(script, keys, encoder.groups(encoder.scalars(scalars), groups or {}), decode)
+
+
+def template(script_id: str, base: str, **scalars: Any) -> Template:
+    """What calls of a script have in common that differ only in their rids and groups, checked and encoded once."""
+    try:
+        return _template(script_id, base, **scalars)
+    except TypeError:  # a list, for instance, which cannot be looked up: encoding names the field
+        return _template.__wrapped__(script_id, base, **scalars)
+
+
+@lru_cache(maxsize=1024, typed=True)
+def _template(script_id: str, base: str, **scalars: Any) -> Template:
+    script = library()[script_id]
+    keys = _keys_of_nouns(script, base, ()) if script.uses else _keys(script, base)
+    return Template(script, keys, tuple(_encoder(script).scalars({**scalars, "rid": "-"})), script.rid_at)
+
+
+@dataclass(frozen=True, slots=True)
+class Template:
+    """A script with its keys and its encoded scalars, except the rid."""
+
+    script: Script
+    keys: tuple[str, ...]
+    head: tuple[Wire, ...]
+    rid_at: int
+
+    def call(self, rid: str, groups: Mapping[str, Sequence[Item]], decode: Callable[[Reply], T]) -> Call[T]:
+        """Check and encode the rest of a call, as `build_call` does."""
+        encoder = _encoder(self.script)
+        args = list(self.head)
+        args[self.rid_at] = encoder.scalar(self.rid_at, rid)
+        return Call(self.script, self.keys, encoder.groups(args, groups), decode)
 
 
 @lru_cache(maxsize=4096)
@@ -321,33 +354,52 @@ def _group_encoder(script: Script, group: Group) -> Callable[[list[Wire], Sequen
     return add
 
 
-@cache
-def _encoder(script: Script) -> Callable[[Mapping[str, Any], Mapping[str, Sequence[Item]]], tuple[Wire, ...]]:
-    scalar_encoders = tuple((argument.name, _encode_argument(argument)) for argument in script.args)
-    group_encoders = tuple((group.name, _group_encoder(script, group)) for group in script.groups)
-    scalar_names = frozenset(name for name, _ in scalar_encoders)
-    group_names = frozenset(name for name, _ in group_encoders)
+class _Encoder:
+    """Checks and encodes the arguments of one script."""
 
-    def encode(scalars: Mapping[str, Any], groups: Mapping[str, Sequence[Item]]) -> tuple[Wire, ...]:
-        if not (scalars.keys() <= scalar_names and groups.keys() <= group_names):
-            unknown = min((scalars.keys() - scalar_names) | (groups.keys() - group_names))
-            _refuse(script, unknown, "unknown", ", ".join(sorted(scalar_names | group_names)))
+    def __init__(self, script: Script) -> None:
+        self._script = script
+        self._scalars = tuple((argument.name, _encode_argument(argument)) for argument in script.args)
+        self._groups = tuple((group.name, _group_encoder(script, group)) for group in script.groups)
+        self._scalar_names = frozenset(name for name, _ in self._scalars)
+        self._group_names = frozenset(name for name, _ in self._groups)
+
+    def scalars(self, scalars: Mapping[str, Any]) -> list[Wire]:
+        """Encode all scalars, in order."""
+        if not scalars.keys() <= self._scalar_names:
+            self._refuse_unknown(scalars.keys() - self._scalar_names)
         value_of = scalars.get
         try:
-            out = [encode_scalar(value_of(name)) for name, encode_scalar in scalar_encoders]
+            return [encode(value_of(name)) for name, encode in self._scalars]
         except _Unfit as unfit:
-            _refuse(script, unfit.name, shown(unfit.value), unfit.allowed)
+            _refuse(self._script, unfit.name, shown(unfit.value), unfit.allowed)
+
+    def scalar(self, at: int, value: Any) -> Wire:
+        """Encode one scalar, by its place."""
+        try:
+            return self._scalars[at][1](value)
+        except _Unfit as unfit:
+            _refuse(self._script, unfit.name, shown(unfit.value), unfit.allowed)
+
+    def groups(self, out: list[Wire], groups: Mapping[str, Sequence[Item]]) -> tuple[Wire, ...]:
+        """Encode all groups behind the scalars."""
+        if not groups.keys() <= self._group_names:
+            self._refuse_unknown(groups.keys() - self._group_names)
         items = sum([len(group) for group in groups.values()])
         if items > MAX_ITEMS:
-            _refuse(script, "items", str(items), f"{MAX_ITEMS} items in one call; send smaller batches")
-        for name, add in group_encoders:
+            _refuse(self._script, "items", str(items), f"{MAX_ITEMS} items in one call; send smaller batches")
+        for name, add in self._groups:
             add(out, groups.get(name, ()))
         size = sum([len(arg) for arg in out if not isinstance(arg, int)])
         if size > MAX_BYTES:
-            _refuse(script, "arguments", f"{size} bytes", f"{MAX_BYTES} bytes in one call; send smaller batches")
+            _refuse(self._script, "arguments", f"{size} bytes", f"{MAX_BYTES} bytes in one call; send smaller batches")
         return tuple(out)
 
-    return encode
+    def _refuse_unknown(self, names: Set[str]) -> NoReturn:
+        _refuse(self._script, min(names), "unknown", ", ".join(sorted(self._scalar_names | self._group_names)))
+
+
+_encoder = cache(_Encoder)
 
 
 def _refuse(script: Script, name: str, value: str, allowed: str) -> NoReturn:

@@ -10,7 +10,6 @@ from collections.abc import Sequence
 from typing import Any, Final, Protocol, TypeVar
 
 from pyadeq._core.kernel.call import MAX_ITEMS, Call, Reply
-from pyadeq._core.kernel.manifest import Script
 from pyadeq._core.kernel.sending import Outcome
 from pyadeq.errors import AdeqError, DurabilityError
 
@@ -47,7 +46,7 @@ def joined(calls: Sequence[Call[Any]], rid: str) -> Call[Reply]:
     first = calls[0]
     head = len(first.script.args)
     args = [*first.args[:head], len(calls)]
-    args[_rid_at(first.script)] = rid
+    args[first.script.rid_at] = rid
     for call in calls:
         args += call.args[head + 1 :]
     return Call(first.script, first.keys, tuple(args), lambda reply: reply)
@@ -75,9 +74,5 @@ def _copy(error: AdeqError) -> AdeqError:
 
 def _kind_of(call: Call[Any]) -> Any:
     """Return what joined calls have in common: the script, the keys, and arguments other than the rid."""
-    at = _rid_at(call.script)
+    at = call.script.rid_at
     return call.script, call.keys, call.args[:at], call.args[at + 1 : len(call.script.args)]
-
-
-def _rid_at(script: Script) -> int:
-    return next(at for at, argument in enumerate(script.args) if argument.name == "rid")

@@ -95,6 +95,11 @@ class Script:
     text: str = field(repr=False)
     uses: tuple[str, ...] = ()
 
+    @property
+    def rid_at(self) -> int:
+        """The place of the rid among the arguments."""
+        return next(at for at, argument in enumerate(self.args) if argument.name == "rid")
+
 
 class _Once(Generic[T]):
     """`functools.cached_property` without the lock of Python 3.11: a forked child could wait forever for this lock.

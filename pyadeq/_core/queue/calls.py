@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from types import SimpleNamespace
 from typing import Any, Unpack
 
-from pyadeq._core.kernel.call import Call, Reply, build_call
+from pyadeq._core.kernel.call import Call, Reply, build_call, template
 from pyadeq._core.kernel.nouncalls import NounCalls
 from pyadeq._core.kernel.options import checked_list
 from pyadeq._core.queue import replies
@@ -96,12 +96,11 @@ class QueueCalls(NounCalls, ScheduleCalls, LimitCalls, WeightCalls, PartitionCal
         moved: the tasks belong to another partition by that map. A task is created here only if its key or family has
         an unfinished task here. Otherwise its receipt says `moved`.
         """
-        return build_call(
-            "queue.enqueue.v1",
-            self.base,
-            self._scalars(rid=rid, epoch=epoch, moved=moved),
+        alike = template("queue.enqueue.v1", self.base, **self._scalars(epoch=epoch, moved=moved))
+        return alike.call(
+            rid,
             {"item": self.sealing.items(items)},
-            decode=lambda reply: replies.receipts(reply, [id for id, _, _ in items]),
+            lambda reply: replies.receipts(reply, [id for id, _, _ in items]),
         )
 
     def claim(

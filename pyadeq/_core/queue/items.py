@@ -73,6 +73,16 @@ def item(id: str, task: Task | SimpleNamespace) -> EnqueueItem:
     return id, encode(task.payload, "payload"), envelope(task)
 
 
+def plain_item(id: str, payload: Any, kind: str | None, user: str | None) -> EnqueueItem:
+    """The same for a task with no other options."""
+    pairs: dict[str, Any] = {}
+    if kind is not None:
+        pairs["kind"] = kind
+    if user is not None:
+        pairs["user"] = user
+    return id, encode(payload, "payload"), pairs
+
+
 def envelope(task: Task | SimpleNamespace) -> dict[str, Any]:
     """The name/value pairs of a task; what is at its default is left out."""
     pairs: dict[str, Any] = {}

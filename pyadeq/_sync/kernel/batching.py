@@ -13,7 +13,7 @@ from typing import Any, Final, TypeVar
 from pyadeq._core.kernel.call import MAX_ITEMS, Call
 from pyadeq._core.kernel.joined import batches, joined, parts
 from pyadeq._core.kernel.sending import Outcome, decoded
-from pyadeq._twins import here, Later, set_all, spawn
+from pyadeq._twins import here, Later, Patience, set_all, spawn
 from pyadeq.errors import AdeqError, ScriptError, TransportError
 from pyadeq.ids import new_ulid
 
@@ -27,10 +27,10 @@ class _Waiting:
 
     __slots__ = ("call", "later", "left", "size", "taken")
 
-    def __init__(self, call: Call[Any], size: int) -> None:
+    def __init__(self, call: Call[Any], size: int, patience: Patience) -> None:
         self.call = call
         self.size = size
-        self.later: Later[Outcome | BaseException] = Later()
+        self.later: Later[Outcome | BaseException] = Later(patience)
         self.left = self.taken = False
 
 
@@ -46,6 +46,7 @@ class _Line:
 
     def __init__(self) -> None:
         self.home = here()
+        self.patience = Patience(PATIENCE)
         self.waiting: deque[_Waiting] = deque()
         self.alone = self.sending = False
 
@@ -76,11 +77,11 @@ class Batching:
         if line is None or line.home != here():
             line = self._line = _Line()
         if line.alone or line.sending:
-            one = _Waiting(call, size)
+            one = _Waiting(call, size, line.patience)
             try:
                 line.waiting.append(one)
                 if line.sending or self._start(line) or not _withdraw(line, one):
-                    return decoded(call, _raised(one.later.get(PATIENCE, lambda: self._hurry(line, one))))
+                    return decoded(call, _raised(one.later.get(lambda: self._hurry(line, one))))
             except _Withdrawn:
                 pass
             except BaseException:
