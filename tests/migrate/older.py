@@ -170,6 +170,28 @@ class ListLayout:
         return id
 
 
+class OldLocks:
+    """Locks as an old program takes them: the hash with a time to live, in a transaction."""
+
+    def __init__(self, old: Redis, prefix: str = "lock:") -> None:
+        self._old, self._prefix = old, prefix
+
+    def take(self, name: str, agent: str, ttl: int = 30) -> bool:
+        """Take an exclusive lock. Returns whether it was free."""
+        key, field = self._prefix + name, "holder_agent_id" if name.startswith("task:") else "exclusive_holder"
+        with self._old.pipeline() as pipe:
+            pipe.hsetnx(key, field, agent)
+            pipe.expire(key, ttl, nx=True)
+            taken: bool = pipe.execute()[0]
+        return taken
+
+    def release(self, name: str, agent: str) -> None:
+        """Release it if the agent still has it."""
+        key = self._prefix + name
+        script = "if redis.call('HGET', KEYS[1], ARGV[1]) == ARGV[2] then redis.call('DEL', KEYS[1]) end"
+        self._old.eval(script, 1, key, "holder_agent_id" if name.startswith("task:") else "exclusive_holder", agent)
+
+
 LAYOUTS: dict[str, Any] = {"stream": StreamLayout, "lists": ListLayout}
 
 

@@ -65,6 +65,14 @@ class OldLayoutName(StrEnum):
     lists = "lists"
 
 
+class ShadowName(StrEnum):
+    """What can be compared."""
+
+    stream = "stream"
+    lists = "lists"
+    locks = "locks"
+
+
 class UnsureChoice(StrEnum):
     """What happens to messages that may have been moved before."""
 
@@ -204,13 +212,29 @@ def mirror(
 
 @app.command()
 def shadow(
-    source: OldLayout, old: Old, queue: Queues = None, url: Url = DEFAULT_URL, output: Output = Format.table
+    source: Annotated[ShadowName, typer.Argument(metavar="SOURCE", help="The old layout: stream, lists or locks.")],
+    old: Old,
+    queue: Queues = None,
+    domain: Annotated[str, typer.Option("--domain", metavar="NAME", help="The lock domain, for locks.")] = "default",
+    key_prefix: Annotated[
+        str, typer.Option("--key-prefix", metavar="TEXT", help="Of the old keys of locks.")
+    ] = "lock:",
+    url: Url = DEFAULT_URL,
+    output: Output = Format.table,
 ) -> None:
-    """Compare all waiting tasks with their copies, and report each difference. The status is 1 if there is any."""
-    with _migration(old, _source(SourceName(source), None, ""), queue, url, "Comparing") as migration:
-        found = migration.shadow()
-        _print_mirrored(found, migration.name, output)
-    if found.differences.counts:
+    """Compare all waiting tasks with their copies, or all locks, and report each difference.
+
+    The status is 1 if a task has no equal copy, or a lock is held in the old layout alone.
+    """
+    name = ShadowName.stream if source == ShadowName.locks else source
+    with _migration(old, _source(SourceName(name), None, ""), queue, url, "Comparing") as migration:
+        if source == ShadowName.locks:
+            differs = _compare_locks(migration, domain, key_prefix, output)
+        else:
+            found = migration.shadow()
+            _print_mirrored(found, migration.name, output)
+            differs = bool(found.differences.counts)
+    if differs:
         raise typer.Exit(FAILED)
 
 
@@ -462,6 +486,20 @@ def _print_mirrored(found: Mirrored, name: str, output: Format) -> None:
     if found.ended:
         print(f"{found.ended:,} copies of tasks that no longer wait on the old server")
     _print_left(found.differences, "different")
+
+
+def _compare_locks(migration: Migration, domain: str, prefix: str, output: Format) -> bool:
+    """Print which locks are held where. Returns whether any is held in the old layout alone."""
+    from pyadeq.ext.migrate import LockBridge
+
+    found = LockBridge(migration.adeq, migration.source.client, domain=domain, prefix=prefix).compare()
+    if output != Format.table:
+        print_json({"both": found.both, "old": found.old.as_json(), "new": found.new.as_json()}, output)
+    else:
+        print(f"{many(found.both, 'lock')} held in both")
+        _print_left(found.old, "held")
+        _print_left(found.new, "held")
+    return bool(found.old.counts)
 
 
 def _rounds(follow: bool) -> Iterator[bool]:
