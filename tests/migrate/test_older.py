@@ -9,8 +9,10 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 from collections import Counter
 from itertools import islice
+from pathlib import Path
 
 import pytest
 from redis import Redis
@@ -20,11 +22,12 @@ from pyadeq.embedded import EmbeddedServer
 from pyadeq.ext.migrate import Migration
 from tests.migrate.moving import New, ran_in
 from tests.migrate.older import LAYOUTS, Working
-from tests.waiting import wait_until
+from tests.waiting import DEADLINE, wait_until
 
 TASKS = int(os.environ.get("ADEQ_MIGRATE_OLDER_TASKS", "500"))
 KILLS = int(os.environ.get("ADEQ_MIGRATE_OLDER_KILLS", "1"))
-VERBS = ("mirror", "shadow", "cutover", "rollback")
+VERBS = {"mirror": 3, "shadow": 2, "cutover": 4, "rollback": 4}
+"""At which step the first kill comes."""
 CODE = """
 import os, signal, sys
 from redis import Redis
@@ -53,14 +56,16 @@ def test_nothing_is_lost_or_run_twice_under_load(name: str, old: EmbeddedServer,
     with Redis.from_url(old.url) as client, Adeq.from_url(new.url) as adeq:
         layout = LAYOUTS[name](client)
         moved_ran: list[int] = []
-        numbers = iter(range(TASKS))
+        numbers, one_by_one = iter(range(TASKS)), threading.Lock()
 
         def run(verb: str) -> None:
             migration = Migration(adeq, layout.source(client), to="here", queues={layout.queue: "work"})
             getattr(migration, verb)()
 
         def produce(most: int) -> None:
-            for number in islice(numbers, most):
+            with one_by_one:
+                some = [*islice(numbers, most)]
+            for number in some:
                 if number % 2:
                     layout.put(client, number)
                 else:
@@ -79,16 +84,14 @@ def test_nothing_is_lost_or_run_twice_under_load(name: str, old: EmbeddedServer,
 
         ended: Counter[int] = Counter()
         produce(TASKS // 2)
-        with Working(lambda: layout.work(client)), Working(lambda: work(1)):
+        workers = Working(lambda: layout.work(client)), Working(lambda: work(1))
+        with workers[0], workers[1], Working(lambda: produce(1)):
             for number in range(KILLS):
-                for verb in VERBS:
-                    produce(TASKS // (20 * KILLS))
-                    ended[killed(verb, 2 + number % 9)] += 1
-                    produce(TASKS // (20 * KILLS))
+                for verb, first in VERBS.items():
+                    ended[killed(verb, first + number % 7)] += 1
                     run(verb)
-            for verb in VERBS[:3]:
+            for verb in ("mirror", "shadow", "cutover"):
                 run(verb)
-                produce(TASKS // 50)
         produce(TASKS)
         layout.stop(client)
         run("cutover")
@@ -99,3 +102,27 @@ def test_nothing_is_lost_or_run_twice_under_load(name: str, old: EmbeddedServer,
     assert {*range(TASKS)}.difference(in_old, moved_ran) == set()
     assert {number for number in twice if not layout.delivers_again(number)} == set()
     assert min(len(in_old), len(moved_ran)) > TASKS // 20
+
+
+def test_a_cutover_that_follows_moves_what_old_producers_still_write(old: EmbeddedServer, new: New) -> None:
+    with Redis.from_url(old.url) as client, Adeq.from_url(new.url) as adeq:
+        layout = LAYOUTS["stream"](client)
+        layout.put(client, 1)
+        call = [str(Path(sys.executable).with_name("adeq")), "migrate"]
+
+        def pending(count: int) -> None:
+            wait_until(lambda: adeq.queue("work").stats().pending == count)
+
+        place = ["stream", "--from", old.url, "--url", new.url, "--queue", f"{layout.queue}=work"]
+        for verb in ("mirror", "shadow"):
+            subprocess.run([*call, verb, *place], check=True, stdout=subprocess.DEVNULL)
+        following = subprocess.Popen([*call, "cutover", *place, "--follow"], stdout=subprocess.DEVNULL)
+        try:
+            for number in (2, 3, 4):
+                pending(number - 1)
+                layout.put(client, number)
+            pending(4)
+        finally:
+            following.send_signal(signal.SIGINT)
+            following.wait(DEADLINE)
+        assert following.returncode == 130
