@@ -11,6 +11,7 @@ import hashlib
 import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from functools import cached_property
 from time import monotonic
@@ -309,33 +310,50 @@ class Migration:
             planned.delayed += one.task.run_after is not None
 
     def _take_all(self, place: Place, to: str, moved: Moved) -> None:
+        """Move messages. While a batch is enqueued, the next one is taken and read."""
         states = self._escrow.states(place)
         for numbers in batches(numbers_of(states, State.taken)):
-            self._enqueue(place, to, numbers, self._escrow.read(place, numbers), moved, resumed=False)
-        known = len(states)
-        messages, fresh = self._escrow.take(place, known)
-        while messages:
-            self._at("taken")
-            # those of a producer that writes just now are not fresh, and it may have enqueued them
-            self._enqueue(place, to, range(known, known + len(messages)), messages, moved, resumed=not fresh)
-            known += len(messages)
+            self._enqueue(place, to, numbers, self._read(place, numbers), moved, resumed=False)
+        known, before = len(states), None
+        with ThreadPoolExecutor(1) as enqueuing:
             messages, fresh = self._escrow.take(place, known)
+            while messages:
+                self._at("taken")
+                found = self.source.read(place, messages)
+                if before:
+                    before.result()
+                numbers = [*range(known, known + len(messages))]
+                # those of a producer that writes just now are not fresh, and it may have enqueued them
+                before = enqueuing.submit(self._enqueue, place, to, numbers, found, moved, resumed=not fresh)
+                known += len(messages)
+                messages, fresh = self._escrow.take(place, known)
+            if before:
+                before.result()
+
+    def _read(self, place: Place, numbers: Sequence[int]) -> list[Moving | Left]:
+        return self.source.read(place, self._escrow.read(place, numbers))
 
     def _settle_taken(self, place: Place, to: str, moved: Moved) -> None:
-        """Move what a killed command or producer has put into the escrow and not marked."""
-        for numbers in batches(numbers_of(self._escrow.states(place), State.taken, State.written)):
-            if self._forgotten(place, to):
-                self._escrow.mark(place, dict.fromkeys(numbers, State.unsure))
-                moved.unsure += len(numbers)
-            else:
-                self._enqueue(place, to, numbers, self._escrow.read(place, numbers), moved, resumed=True)
+        """Move what a killed command or producer has put into the escrow and not marked.
+
+        A command enqueues its batches one after the other, so only the first one may have been enqueued already.
+        """
+        states = self._escrow.states(place)
+        taken, written = numbers_of(states, State.taken), numbers_of(states, State.written)
+        if (taken or written) and self._forgotten(place, to):
+            unsure = [*next(batches(taken), []), *written]
+            self._escrow.mark(place, dict.fromkeys(unsure, State.unsure))
+            moved.unsure += len(unsure)
+            taken, written = taken[len(unsure) - len(written) :], []
+        for numbers in batches(sorted([*taken, *written])):
+            self._enqueue(place, to, numbers, self._read(place, numbers), moved, resumed=True)
 
     def _settle_unsure(self, place: Place, to: str, how: Unsure, moved: Moved) -> None:
         for numbers in batches(numbers_of(self._escrow.states(place), State.unsure)):
             if how == "done":
                 self._escrow.mark(place, dict.fromkeys(numbers, State.moved))
             else:
-                self._enqueue(place, to, numbers, self._escrow.read(place, numbers), moved, resumed=True)
+                self._enqueue(place, to, numbers, self._read(place, numbers), moved, resumed=True)
 
     def _forgotten(self, place: Place, to: str) -> bool:
         """Whether pyadeq may have forgotten a task of the last batch of a place, which was enqueued and has ended."""
@@ -344,10 +362,16 @@ class Migration:
         return bool(now[0] * 1000 - self._escrow.taken_ms(place) > kept_ms - MARGIN_MS)
 
     def _enqueue(
-        self, place: Place, to: str, numbers: Sequence[int], messages: Sequence[bytes], moved: Moved, *, resumed: bool
+        self,
+        place: Place,
+        to: str,
+        numbers: Sequence[int],
+        found: Sequence[Moving | Left],
+        moved: Moved,
+        *,
+        resumed: bool,
     ) -> None:
         """Enqueue messages of the escrow, and mark them."""
-        found = self.source.read(place, messages)
         moving = [(number, one) for number, one in zip(numbers, found, strict=True) if isinstance(one, Moving)]
         answers = self._enqueuer.enqueue(to, [one for _, one in moving], resumed)
         self._at("enqueued")
@@ -370,7 +394,7 @@ class Migration:
         counts = Counter(states.values())
         moved.moved += counts[State.moved]
         moved.again += counts[State.again]
-        self._tell(len(messages))
+        self._tell(len(numbers))
 
     def queues(self) -> list[str]:
         """Return the queues of pyadeq that tasks go to."""

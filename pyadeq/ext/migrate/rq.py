@@ -71,15 +71,23 @@ class RqQueues:
         return [self._read(id, at, *replies[3 * i : 3 * i + 3]) for i, (id, at) in enumerate(rows)]
 
     def others(self) -> dict[str, int]:
-        """Return the number of jobs that run, and that wait for others."""
+        """Return the number of jobs that run, and that wait for others.
+
+        A worker that stops between taking a job and beginning it leaves the job behind. RQ fails it after some minutes.
+        """
         known: Any = self.client.smembers("rq:queues")
         names = [key.decode().removeprefix(QUEUE) for key in known]
         with self.client.pipeline(transaction=False) as pipe:
             for name in names:
                 pipe.zcard(f"rq:wip:{name}")
+                pipe.llen(f"{QUEUE}{name}:intermediate")
                 pipe.zcard(f"rq:deferred:{name}")
             counts = pipe.execute()
-        return {"running in workers": sum(counts[::2]), "waiting for other jobs": sum(counts[1::2])}
+        return {
+            "running in workers": sum(counts[::3]),
+            "taken by workers that have not begun them": sum(counts[1::3]),
+            "waiting for other jobs": sum(counts[2::3]),
+        }
 
     def _read(self, id: str, at: float | None, row: dict[bytes, bytes], ttl_ms: int, dependents: int) -> Moving | Left:
         job = {name.decode(): value for name, value in row.items()}
