@@ -1,6 +1,6 @@
 """Tasks move while producers and workers of both sides are at work, and the mover is killed at each of its steps.
 
-ADEQ_MIGRATE_TASKS, ADEQ_MIGRATE_KILLS: how many tasks and kills
+ADEQ_MIGRATE_TASKS, ADEQ_MIGRATE_KILLS: how many tasks, at least, and how many kills
 ADEQ_MIGRATE_PAUSE: seconds that a task takes in an old worker, so that there is a backlog
 """
 
@@ -13,6 +13,7 @@ import sys
 import threading
 from collections import Counter
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, field
 from itertools import cycle, islice
 from typing import Any, Final, NamedTuple
@@ -21,7 +22,7 @@ from redis import Redis
 
 from pyadeq import Adeq, Queue
 from pyadeq.embedded import EmbeddedServer
-from pyadeq.ext.migrate import Migration, Source
+from pyadeq.ext.migrate import Migration, Source, waiting
 from tests.migrate.sides import QUEUE, Side
 from tests.waiting import wait_until
 
@@ -107,13 +108,13 @@ def drain_all(queue: Queue, ran: list[int]) -> None:
 
 def is_busy(source: Source) -> bool:
     """Whether the old system has waiting tasks, or runs some: what it runs is the first of the other tasks."""
-    if next(iter(source.others().values())):
-        return True
-    client: Any = source.client
-    ends = [(place.key, [key for key, _ in place.lists]) for place in source.places([])]
-    return any(client.llen(key) for _, lists in ends for key in lists) or any(
-        client.zcard(key) for key, lists in ends if not lists
-    )
+    client = source.client
+    running = next(iter(source.others().values())) or client.llen(f"rq:queue:{QUEUE}:intermediate")
+    return bool(running) or any(waiting.length(client, place) for place in source.places([]))
+
+
+class BrokenOffError(Exception):
+    """A move was broken off."""
 
 
 class NewWorker(threading.Thread):
@@ -142,15 +143,22 @@ class NewWorker(threading.Thread):
 
 
 def move_under_fire(
-    side: Side, old: EmbeddedServer, new: New, tasks: int, kills: int, tell: Callable[[str], object] = lambda _: None
+    side: Side,
+    old: EmbeddedServer,
+    new: New,
+    made: int,
+    more: int,
+    kills: int,
+    tell: Callable[[str], object] = lambda _: None,
 ) -> Judged:
-    """Make so many tasks or more while both sides run theirs, and kill the mover so many times.
+    """Let both sides run tasks, and kill the mover so many times.
 
     A move is killed at each of its steps, then a rollback of what a move has moved, and so on. A step may not come, for
-    instance if the workers have just run everything: then it is tried again with more tasks.
+    instance if the workers have just run everything: then it is tried again.
+
+    made: how many tasks wait already. more: so many are made for each kill.
     """
-    judged, made, more = Judged(), tasks // 2, max(1, tasks // 2 // kills)
-    side.produce(old, range(made))
+    judged = Judged()
     with Redis.from_url(old.url) as client, Adeq.from_url(new.url) as adeq:
         source = side.source(client)
         migration = Migration(adeq, source, to="here")
@@ -164,7 +172,7 @@ def move_under_fire(
                     made += more
                     if verb == "rollback":
                         producer.join()
-                        migration.move()
+                        move_some(adeq, source)
                     status = run(side, old, new, verb, step, nth)
                     if verb == "rollback":
                         migration.rollback()
@@ -174,9 +182,11 @@ def move_under_fire(
                     nth = 1
                 judged.kills[f"{verb}: {step}"] += status == -signal.SIGKILL
                 tell(f"{judged.kills.total()} kills")
+        tell("moving the rest")
         migration.move()
-        with side.worker(old):  # what cannot be moved is left to it
-            wait_until(lambda: not is_busy(source), PATIENCE)
+        while is_busy(source):  # what cannot be moved is left to the old worker
+            with side.worker(old):
+                wait_until(lambda: not is_busy(source), PATIENCE)
         drain_all(new.queue, judged.in_new)
         judged.in_old = ran_in(client)
     counts = Counter(judged.in_old + judged.in_new)
@@ -184,3 +194,17 @@ def move_under_fire(
     judged.twice = {number: count for number, count in counts.items() if count > 1}
     judged.lost = [number for number in range(made) if number not in counts]
     return judged
+
+
+def move_some(adeq: Adeq, source: Source) -> None:
+    """Begin a move, and break it off after some batches."""
+    left = 5
+
+    def at(step: str) -> None:
+        nonlocal left
+        left -= step == "marked"
+        if not left:
+            raise BrokenOffError
+
+    with suppress(BrokenOffError):
+        Migration(adeq, source, to="here", at=at).move()

@@ -107,6 +107,9 @@ def rq_worker(old: EmbeddedServer) -> Iterator[None]:
         yield
     with Redis.from_url(old.url) as client:
         client.delete(f"rq:scheduler-lock:{QUEUE}")  # instead of waiting for a minute
+        key = f"rq:queue:{QUEUE}"
+        while client.lmove(f"{key}:intermediate", key):  # which the worker had taken and not begun: RQ would fail it
+            pass
 
 
 def bull_side(major: str) -> Side:
