@@ -394,3 +394,21 @@ def test_the_commands_of_a_mirror(case: Callable[[str], Case], old_server: Embed
     only = error(2, "migrate", "cutover", *lists_, "--publish-failures")
     assert "--publish-failures: it is an option for stream" in only
     assert "options for celery and rq, not for lists" in error(2, "migrate", "plan", *lists_, "--trust-pickle")
+
+
+@pytest.mark.parametrize(
+    "payload",
+    ['{"backoffMultiplier": {}}', '{"maxBackoffMs": 1%s}' % ("0" * 400), "[" * 100_000],
+    ids=["wrong type", "too large a number", "too deep"],
+)
+def test_a_payload_that_no_reader_expects_does_not_stop_the_others(case: Callable[[str], Case], payload: str) -> None:
+    one = case("stream")
+    one.layout.put(one.old, 1)
+    one.layout.put(one.old, 2)
+    one.old.hset("ade:task:task-1", "payload", payload)
+    done = one.migration().move()
+    assert (done.moved, done.left.as_json()) == (
+        1,
+        [{"why": "its hash is not that of a task", "count": 1, "ids": ["task-1"]}],
+    )
+    assert one.migration().rollback().back == 1

@@ -80,7 +80,7 @@ class StreamQueue:
             return Left(id, str(error), "")
         except BadArgument as error:
             return Left(id, error.message, _digest(row))
-        except (ValueError, KeyError):
+        except (ValueError, KeyError, TypeError, OverflowError, RecursionError):
             return Left(id, "its hash is not that of a task", _digest(row))
 
     def others(self) -> dict[str, int]:
