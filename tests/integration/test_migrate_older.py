@@ -398,7 +398,7 @@ def test_the_commands_of_a_mirror(case: Callable[[str], Case], old_server: Embed
 
 @pytest.mark.parametrize(
     "payload",
-    ['{"backoffMultiplier": {}}', '{"maxBackoffMs": 1%s}' % ("0" * 400), "[" * 100_000],
+    ['{"backoffMultiplier": {"a": 1}}', '{"maxBackoffMs": 1%s}' % ("0" * 400), "[" * 100_000],
     ids=["wrong type", "too large a number", "too deep"],
 )
 def test_a_payload_that_no_reader_expects_does_not_stop_the_others(case: Callable[[str], Case], payload: str) -> None:
@@ -411,4 +411,27 @@ def test_a_payload_that_no_reader_expects_does_not_stop_the_others(case: Callabl
         1,
         [{"why": "its hash is not that of a task", "count": 1, "ids": ["task-1"]}],
     )
-    assert one.migration().rollback().back == 1
+    assert one.migration().rollback().back == 2
+
+
+def test_a_queue_with_the_name_of_a_mirror_keeps_its_tasks(case: Callable[[str], Case]) -> None:
+    one = case("stream")
+    fill(one)
+    mine = one.adeq.queue(f"{one.queue.name}.mirror")
+    mine.enqueue("mine")
+    mine.enqueue("mine", lane="group/a")
+    with pytest.raises(AdeqError, match="2 tasks are in it that are not all copies; nothing was changed"):
+        one.migration().mirror()
+    one.migration().move()
+    one.migration().rollback()
+    one.migration().move()
+    one.migration().cleanup()
+    assert (mine.stats().pending, mine.stats().mode) == (2, "running")
+
+
+def test_copies_cannot_be_claimed_if_a_writer_makes_the_first_one(case: Callable[[str], Case]) -> None:
+    one = case("lists")  # a list without jobs does not exist, so the mirror finds no place
+    one.migration().mirror()
+    one.write(1)
+    mirror = one.adeq.queue(f"{one.queue.name}.mirror")
+    assert (mirror.stats().ready, mirror.claim()) == (1, [])

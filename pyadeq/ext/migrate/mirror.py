@@ -6,10 +6,11 @@ a task lost or run twice, however late it is written.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Final, Literal
 
-from pyadeq import Adeq, Queue, Task
+from pyadeq import Adeq, Queue, Task, TaskView
+from pyadeq.errors import AdeqError
 from pyadeq.ext.migrate import waiting
 from pyadeq.ext.migrate.enqueuer import Enqueuer, origin_of
 from pyadeq.ext.migrate.escrow import batches
@@ -22,6 +23,12 @@ PENDING: Final[Sequence[Literal["ready", "delayed", "blocked"]]] = ("ready", "de
 def mirror_of(adeq: Adeq, queue: str) -> Queue:
     """Return the queue with the copies of tasks for a queue."""
     return adeq.queue(f"{queue}.mirror")
+
+
+def prepare(queue: Queue) -> None:
+    """Let no worker take a copy, and delete a copy that is cancelled at once."""
+    queue.configure(finished_max=0)
+    queue.pause()
 
 
 def copy_of(one: Moving, source: str) -> Task:
@@ -43,13 +50,22 @@ class Mirror:
     ) -> None:
         self._adeq, self._source, self._enqueuer, self._at, self._tell = adeq, source, enqueuer, at, tell
 
+    def check(self, queues: Iterable[str]) -> None:
+        """Raise AdeqError if a queue that is to get copies has other tasks: it would be paused."""
+        for to in sorted({*queues}):
+            queue = mirror_of(self._adeq, to)
+            if (pending := queue.inspect.stats().pending) > sum("from" in origin_of(one) for one in self._all(queue)):
+                raise AdeqError(
+                    f"queue {queue.name!r} would get the copies, but {pending:,} tasks are in it that are not all copies; "
+                    "nothing was changed"
+                )
+
     def copy(self, places: Mapping[Place, str]) -> Mirrored:
         """Make the copies that lack, and delete those whose tasks no longer wait."""
         result = Mirrored()
         for to in sorted({*places.values()}):
             queue = mirror_of(self._adeq, to)
-            queue.configure(finished_max=0)  # a copy that is cancelled is deleted at once
-            queue.pause()
+            prepare(queue)
             self._at("paused")
             copies = self._copies(queue)
             for place in [place for place, queue_of in places.items() if queue_of == to]:
@@ -78,11 +94,11 @@ class Mirror:
         return result
 
     def delete(self, queues: Iterable[str]) -> None:
-        """Delete all copies of tasks for these queues."""
+        """Delete all copies of tasks for these queues. A queue with such a name may have other tasks, which stay."""
         for to in sorted({*queues}):
             queue = mirror_of(self._adeq, to)
             if queue.inspect.stats().pending:
-                queue.purge()
+                self._cancel(queue, [*self._copies(queue)])
 
     def _copy(self, to: str, found: Sequence[Moving | Left], copies: dict[str, str], result: Mirrored) -> None:
         queue, missing = mirror_of(self._adeq, to), []
@@ -130,13 +146,13 @@ class Mirror:
 
     def _copies(self, queue: Queue) -> dict[str, str]:
         """Return the digests of this source's copies by their ids."""
+        origins = ((view.id, origin_of(view)) for view in self._all(queue))
+        return {id: str(origin["digest"]) for id, origin in origins if origin.get("from") == self._source.name}
+
+    def _all(self, queue: Queue) -> Iterator[TaskView]:
         ids = [view.id for state in PENDING for view in queue.iterate(state)]
-        found = {}
         for some in batches(ids):
-            for view in queue.inspect.get_many(some):
-                if view is not None and (origin := origin_of(view)).get("from") == self._source.name:
-                    found[view.id] = str(origin["digest"])
-        return found
+            yield from (view for view in queue.inspect.get_many(some) if view is not None)
 
     def _cancel(self, queue: Queue, ids: Sequence[str]) -> None:
         for some in batches(ids):

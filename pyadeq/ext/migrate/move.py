@@ -130,6 +130,8 @@ class Migration:
         places = self._targets()
         with self._command() as about:
             self._check_phase(about, "mirror")
+            if about.get("phase") not in ("mirror", "shadow"):
+                self._mirror().check(places.values())
             if about.get("phase") == "back":
                 self._escrow.begin_run()
             self._escrow.note(phase="mirror")

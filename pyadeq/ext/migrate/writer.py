@@ -10,7 +10,7 @@ from pyadeq import Adeq
 from pyadeq.errors import AdeqError
 from pyadeq.ext.migrate.enqueuer import Enqueuer
 from pyadeq.ext.migrate.escrow import Escrow, State
-from pyadeq.ext.migrate.mirror import copy_of, mirror_of
+from pyadeq.ext.migrate.mirror import copy_of, mirror_of, prepare
 from pyadeq.ext.migrate.source import Left, Moving, Place, Source
 from pyadeq.ids import new_ulid
 
@@ -29,6 +29,7 @@ class Writer:
     def __init__(self, adeq: Adeq, source: Source, *, queues: Mapping[str, str] | None = None) -> None:
         self._adeq, self._source, self._queues = adeq, source, dict(queues or {})
         self._escrow = Escrow(source.client, source.name)
+        self._paused: set[str] = set()
 
     def write(
         self,
@@ -50,7 +51,11 @@ class Writer:
         phase, run, number = self._escrow.write(places, to, message, new_ulid(), record, fields or {})
         if phase in ("mirror", "shadow"):
             with suppress(AdeqError):  # then there is no copy, which a shadow reports
-                mirror_of(self._adeq, to).enqueue_many([copy_of(one, self._source.name)])
+                mirror = mirror_of(self._adeq, to)
+                if to not in self._paused:  # the command found no task of this queue, or has only just begun
+                    prepare(mirror)
+                    self._paused.add(to)
+                mirror.enqueue_many([copy_of(one, self._source.name)])
         elif phase in ("cutover", "done"):
             enqueuer = Enqueuer(self._adeq, self._source.name)
             enqueuer.run = run
