@@ -194,8 +194,9 @@ def test_a_task_of_a_producer_that_was_killed_after_the_cutover_is_enqueued_by_t
 def test_the_phases_come_in_their_order(case: Callable[[str], Case]) -> None:
     one = case("stream")
     for verb in ("shadow", "cutover"):
-        with pytest.raises(AdeqError, match=f"{verb} is not possible now: tasks were moved without a mirror"):
+        with pytest.raises(AdeqError, match=f"{verb} is not possible now: nothing has begun; begin with mirror"):
             getattr(one.migration(), verb)()
+    assert one.migration().status() is None  # so it may go to another installation
     one.migration().mirror()
     for verb, what in (("cutover", "go on with shadow"), ("move", "a mirror has begun")):
         with pytest.raises(AdeqError, match=f"{verb} is not possible now: .*{what}"):
@@ -435,3 +436,28 @@ def test_copies_cannot_be_claimed_if_a_writer_makes_the_first_one(case: Callable
     one.write(1)
     mirror = one.adeq.queue(f"{one.queue.name}.mirror")
     assert (mirror.stats().ready, mirror.claim()) == (1, [])
+
+
+def test_a_command_that_was_overtaken_changes_no_phase_and_deletes_nothing(case: Callable[[str], Case]) -> None:
+    one = case("stream")
+    fill(one)
+    one.migration().mirror()
+    one.migration().shadow()
+    stale, later = one.migration(), escrow.Escrow(one.old, "stream")
+
+    def overtake(verb: str) -> None:
+        """Let another command begin when this one has begun, as if the lock of this one had ended."""
+        with pytest.raises(AdeqError, match="another command of this migration has begun since"), stale._command(verb):
+            later.begin("here")
+            later.note(phase="rollback" if verb == "cutover" else "cutover")
+            if verb == "cutover":
+                stale._escrow.note(phase="cutover")
+            else:
+                stale._escrow.delete()
+
+    overtake("cutover")
+    assert later.about()["phase"] == "rollback"
+    one.migration().rollback()
+    one.to_cutover()
+    overtake("cleanup")
+    assert one.migration().status().count(State.moved) == 8  # type: ignore[union-attr]

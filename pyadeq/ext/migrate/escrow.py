@@ -111,8 +111,8 @@ class Escrow:
         return self.about()
 
     def note(self, **fields: str) -> None:
-        """Remember facts about the migration."""
-        self._client.hset(self._about, mapping=fields)  # type: ignore[arg-type]
+        """Remember one or two facts about the migration."""
+        self._call("note", [], *(one for pair in fields.items() for one in pair))
 
     def add_place(self, place: Place, queue: str) -> None:
         """Remember a place. Raises AdeqError if its tasks go to another queue already."""
@@ -224,11 +224,10 @@ class Escrow:
     def delete(self, *, keep_phase: bool = False) -> None:
         """Delete everything, the list of what there is last. keep_phase: producers still need to know it."""
         for place in self.places():
-            self._client.unlink(self._key(place, "messages"), self._key(place, "states"))
-            self._client.hdel(self._about, f"taken_ms:{place.key}")
-        self._client.unlink(self._places)
+            self._call("drop", self._keys(place)[:2], f"taken_ms:{place.key}")
+        self._call("drop", [self._places])
         if not keep_phase:
-            self._client.unlink(self._about)
+            self._call("drop", [self._about])
 
     def _keys(self, place: Place) -> list[str]:
         return [self._key(place, "messages"), self._key(place, "states"), place.key]

@@ -113,8 +113,7 @@ class Migration:
         places = self._targets()
         if not places and self.status() is None:
             return moved
-        with self._command() as about:
-            self._check_phase(about, "move")
+        with self._command("move") as about:
             if about.get("phase") == "back":
                 self._enqueuer.run = self._escrow.begin_run()["run"]
             self._move(places, unsure, moved)
@@ -128,8 +127,7 @@ class Migration:
         deletes copies of tasks that no longer wait.
         """
         places = self._targets()
-        with self._command() as about:
-            self._check_phase(about, "mirror")
+        with self._command("mirror") as about:
             if about.get("phase") not in ("mirror", "shadow"):
                 self._mirror().check(places.values())
             if about.get("phase") == "back":
@@ -143,8 +141,7 @@ class Migration:
     def shadow(self) -> Mirrored:
         """Compare all waiting tasks with their copies. Nothing is changed, except that a cutover is allowed then."""
         places = self._targets()
-        with self._command() as about:
-            self._check_phase(about, "shadow")
+        with self._command("shadow"):
             self._escrow.note(phase="shadow")
             self._at("noted")
             return self._mirror().compare({**places, **self._escrow.places()})
@@ -157,8 +154,7 @@ class Migration:
         """
         begun, moved = monotonic(), Moved()
         places = self._targets()
-        with self._command() as about:
-            self._check_phase(about, "cutover")
+        with self._command("cutover"):
             self._escrow.note(phase="cutover")
             self._at("noted")
             self._move(places, unsure, moved)
@@ -188,8 +184,7 @@ class Migration:
         result = RolledBack()
         if self.status() is None:
             return result
-        with self._command() as about:
-            self._check_phase(about, "rollback")
+        with self._command("rollback"):
             self._escrow.note(phase="rollback")
             places = self._escrow.places()
             back = Rollback(self.adeq, self.source, self._escrow, self._enqueuer, self._at, self._tell)
@@ -220,10 +215,9 @@ class Migration:
         """
         if self.status() is None:
             return 0
-        with self._command():
+        with self._command("cleanup"):
             status = self.status()
             assert status
-            self._check_phase({"phase": status.phase}, "cleanup")
             if rest := status.count(*IN_ESCROW):
                 how = "with adeq migrate move, or go back with adeq migrate rollback"
                 if unsure := status.count(State.unsure):
@@ -255,19 +249,22 @@ class Migration:
     def _mirror(self) -> Mirror:
         return Mirror(self.adeq, self.source, self._enqueuer, self._at, self._tell)
 
-    def _check_phase(self, about: Mapping[str, str], command: str) -> None:
+    def _check_phase(self, command: str) -> None:
         """Raise AdeqError if a command is not allowed in the phase of the migration."""
+        about = self._escrow.about()
         phase = about.get("phase", "")
         if phase not in ALLOWED[command]:
-            raise AdeqError(f"{command} is not possible now: {PHASES[phase]}")
+            why = PHASES[phase] if about else "nothing has begun; begin with mirror"
+            raise AdeqError(f"{command} is not possible now: {why}")
 
     @contextmanager
-    def _command(self) -> Iterator[dict[str, str]]:
+    def _command(self, name: str) -> Iterator[dict[str, str]]:
         try:
             resource = re.sub(r"[^A-Za-z0-9._:/@+-]", "_", self.source.name)[:200]  # a prefix may have other characters
             with self.adeq.locks(DOMAIN).acquire(
                 resource, owner=f"migrate-{new_ulid()}", ttl=LEASE, wait=PATIENCE, purpose="adeq migrate"
             ):
+                self._check_phase(name)  # before anything is written
                 about = self._escrow.begin(self._to)
                 self._enqueuer.run = about["run"]
                 yield about
