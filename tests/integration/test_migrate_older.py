@@ -461,3 +461,21 @@ def test_a_command_that_was_overtaken_changes_no_phase_and_deletes_nothing(case:
     one.to_cutover()
     overtake("cleanup")
     assert one.migration().status().count(State.moved) == 8  # type: ignore[union-attr]
+
+
+def test_what_pyadeq_refuses_of_a_writer_never_reaches_the_old_workers(
+    case: Callable[[str], Case], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    one = case("stream")
+    one.to_cutover()
+    one.write(1)
+    for killed in (False, True):
+        with monkeypatch.context() as dies:
+            if killed:
+                dies.setattr(escrow.Escrow, "mark_written", lambda *_: None)
+            with pytest.raises(AdeqError, match="pyadeq has another task with its id"):
+                one.write(1)  # its hash has another time of creation, so it is another task
+        one.migration().cutover()
+        assert (one.old.xlen(stream.STREAM), len(one.waiting())) == (0, 1)
+    assert one.migration().status().count(State.gone) == 2  # type: ignore[union-attr]
+    one.migration().cleanup()

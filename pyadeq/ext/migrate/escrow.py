@@ -45,7 +45,7 @@ class State(StrEnum):
     kept = "k"
     """It cannot be moved and is in its list. Here is only its digest."""
     gone = "g"
-    """It was kept, and an old worker has taken it since."""
+    """It was kept, and an old worker has taken it since. Or a producer has put it here, and pyadeq has refused it."""
     unsure = "u"
     """Its task may have been moved and have ended, longer ago than pyadeq remembers."""
     rollback = "r"
@@ -163,9 +163,9 @@ class Escrow:
             raise
         return Written(phase.decode(), run.decode(), number)
 
-    def mark_written(self, place: Place, number: int) -> None:
-        """Note that a producer has enqueued its message."""
-        self._client.register_script(_source("written"))([self._key(place, "states")], [number])
+    def mark_written(self, place: Place, number: int, state: State) -> None:
+        """Note that a producer has enqueued its message, or that pyadeq has refused it."""
+        self._client.register_script(_source("written"))([self._key(place, "states")], [number, state.value])
 
     def mark(self, place: Place, states: Mapping[int, State]) -> None:
         """Write the states of messages. The states between them stay the same: no other command writes any."""

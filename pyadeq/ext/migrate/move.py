@@ -385,8 +385,12 @@ class Migration:
                     moved.delivered.add("the old system had delivered it before", one.task.id or "")
             else:
                 left[number] = Left(one.task.id or "", answer)
+        before = self._escrow.states(place) if left else ""
+        refused = {number for number, _ in moving}
         for number, one_left in left.items():
-            states[number] = State.held
+            # the producer of a written one gets the error, and no old worker must run its task
+            by_producer = before[number] in (State.written, State.gone) and number in refused
+            states[number] = State.gone if by_producer else State.held
             moved.left.add(one_left.why, one_left.id)
         self._escrow.mark(place, states)
         self._at("marked")

@@ -60,10 +60,10 @@ class Writer:
             enqueuer = Enqueuer(self._adeq, self._source.name)
             enqueuer.run = run
             (answer,) = enqueuer.enqueue(to, [one], resumed=True)
+            if number >= 0:
+                self._escrow.mark_written(place, number, answer if isinstance(answer, State) else State.gone)
             if not isinstance(answer, State):
                 raise AdeqError(f"task {one.task.id!r}: {answer}")
-            if number >= 0:
-                self._escrow.mark_written(place, number)
         return phase
 
 
