@@ -56,8 +56,8 @@ class Mirror:
             queue = mirror_of(self._adeq, to)
             if (pending := queue.inspect.stats().pending) > sum("from" in origin_of(one) for one in self._all(queue)):
                 raise AdeqError(
-                    f"queue {queue.name!r} would get the copies, but {pending:,} tasks are in it that are not all copies; "
-                    "nothing was changed"
+                    f"queue {queue.name!r} would get the copies, but {pending:,} tasks are in it that are not all "
+                    "copies; nothing was changed"
                 )
 
     def copy(self, places: Mapping[Place, str]) -> Mirrored:
