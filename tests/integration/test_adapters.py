@@ -169,18 +169,23 @@ async def test_a_task_whose_worker_is_silent_runs_again(queue: Queue, clock: Clo
     with pytest.raises(LeaseLost):
         await tasks.complete(lost, {})
     await tasks.cancel(kept)
-    assert await tasks.heartbeat(alive) == [kept]
+    for _ in range(3):  # the worker goes on, and never settles it
+        assert await tasks.heartbeat(alive) == [kept]
+        clock.tick(25)
+    await tasks.requeue_stalled()
+    assert await tasks.get_status(kept) == TaskStatus.CANCELLED
 
 
 async def test_a_task_of_another_program_is_dead(queue: Queue) -> None:
-    tasks = TaskQueue(queue)
-    ids = [(await queue.enqueue(payload, id=id)).id for id, payload in (("a", {}), (str(uuid4()), "text"))]
+    tasks, other = TaskQueue(queue), uuid4()
+    payloads: tuple[tuple[str, Any], ...] = (("a", {}), (str(other), "text"), (str(uuid4()), {}))
+    ids = [(await queue.enqueue(payload, id=id)).id for id, payload in payloads]
     mine = await tasks.enqueue(task())
-    assert [await tasks.dequeue(uuid4(), 0), await tasks.dequeue(uuid4(), 0)] == [None, None]
-    assert [found and (found.state, found.reason) for found in await queue.get_many(ids)] == [("dead", "bad_input")] * 2
-    found = await tasks.dequeue(uuid4(), 0)
+    found = await tasks.dequeue(uuid4(), 0)  # it does not end the loop of a worker
     assert found
     assert found.id == mine
+    assert [found and (found.state, found.reason) for found in await queue.get_many(ids)] == [("dead", "bad_input")] * 3
+    assert await tasks.get_status(other) == TaskStatus.FAILED
 
 
 async def test_a_call_is_made_again_after_an_error_of_the_connection(proxy: Proxy, base_name: str) -> None:
@@ -247,6 +252,17 @@ async def test_a_parent_in_another_slot_is_notified_once(adeq: Adeq, queue: Queu
         f"Agent 'coder': completed (task {id})\nresult: {{}}\nexit status: 0"
     )
     assert await inbox.length([f"group/{AGENT}"]) == [0]
+    ended = await queue.get(f"{id}.ended")
+    assert ended
+    assert ended.max_attempts == 1000
+    text = await tool.notification({**batch.items[0].content, "task_id": str(uuid4())})
+    assert text.endswith("and is no longer stored")
+
+
+@pytest.mark.parametrize("parent", ["priority-3", "outbox"])
+async def test_a_parent_has_no_name_that_a_worker_of_tasks_serves(queue: Queue, parent: str) -> None:
+    with pytest.raises(BadArgument, match=f"parent: '{parent}' is not accepted"):
+        await TaskTool(queue, run_now).run("hi", "coder", persist=True, parent=parent)
 
 
 @pytest.mark.slow

@@ -7,6 +7,7 @@ import re
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
+from time import monotonic
 from typing import Any, Final, Protocol
 from uuid import UUID, uuid4
 
@@ -118,6 +119,7 @@ class TaskQueue:
         self.queue = queue
         self._max_age_ms = max_age_ms
         self._held: dict[UUID, tuple[UUID, Lease]] = {}
+        self._told: set[UUID] = set()  # of those: a heartbeat has said that they must stop
 
     async def enqueue(self, task: Wanted) -> UUID:
         """Add a task. The same task again, with its id, changes nothing."""
@@ -129,18 +131,19 @@ class TaskQueue:
 
         A task that another program has enqueued without the fields of this interface is dead, with `bad_input`.
         """
-        leases = await self.queue.claim(
-            str(worker_id), 1, timeout_ms / 1000, lanes=LANES, lease=self._max_age_ms / 1000
-        )
-        if not leases:
-            return None
-        try:
-            task = _leased(leases[0], worker_id)
-        except (AttributeError, PayloadError, ValueError) as error:
-            await self.queue.fail(leases[0], error, reason="bad_input", retryable=False)
-            return None
-        self._held[task.id] = worker_id, leases[0]
-        return task
+        until = monotonic() + timeout_ms / 1000
+        while leases := await self.queue.claim(
+            str(worker_id), 1, max(until - monotonic(), 0), lanes=LANES, lease=self._max_age_ms / 1000
+        ):
+            try:
+                task = _leased(leases[0], worker_id)
+            except (PayloadError, ValueError) as error:
+                await self.queue.fail(leases[0], error, reason="bad_input", retryable=False)
+            else:
+                self._forget(task.id)
+                self._held[task.id] = worker_id, leases[0]
+                return task
+        return None
 
     async def complete(self, task_id: UUID, result: dict[str, Any]) -> None:
         """End a task with its result. Raises LeaseLost if it is no longer this program's."""
@@ -179,14 +182,17 @@ class TaskQueue:
 
     async def get_status(self, task_id: UUID) -> TaskStatus:
         """Return where a task is. Raises TaskGone if there is none."""
-        return (await self.get(task_id)).status
+        return STATUS[(await self._view(task_id)).state]
 
     async def get(self, task_id: UUID) -> Task:
         """Return a task with its result or error. Raises TaskGone if there is none."""
+        return _seen(await self._view(task_id))
+
+    async def _view(self, task_id: UUID) -> TaskView:
         found = await self.queue.get(str(task_id))
         if found is None:
             raise _gone(task_id)
-        return _seen(found)
+        return found
 
     async def list_by_user(self, user_id: str, status: str | None = None) -> builtins.list[TaskSummary]:
         """Return all tasks of a user that are stored, or those with a status such as `pending`. Raises ValueError."""
@@ -202,17 +208,22 @@ class TaskQueue:
         await self.queue.register(str(agent_id), capacity=capacity, lanes=LANES)
 
     async def heartbeat(self, agent_id: UUID) -> builtins.list[UUID]:
-        """Renew all leases of a worker. Returns the tasks that it must stop: cancelled, timed out or lost."""
-        held = [(id, lease) for id, (worker, lease) in self._held.items() if worker == agent_id]
+        """Renew all leases of a worker. Returns the tasks that it must stop: cancelled, timed out or lost.
+
+        The lease of a task that must stop is not renewed again: it ends, also if the worker never settles the task.
+        """
+        mine = [(id, lease) for id, (worker, lease) in self._held.items() if worker == agent_id]
+        stops = [id for id, _ in mine if id in self._told]
+        held = [(id, lease) for id, lease in mine if id not in self._told]
         heard = await self.queue.beat(
-            [lease for _, lease in held], worker=str(agent_id), extend=self._max_age_ms / 1000, busy=len(held)
+            [lease for _, lease in held], worker=str(agent_id), extend=self._max_age_ms / 1000, busy=len(mine)
         )
-        stops = []
         for (id, _), renewal in zip(held, heard.renewals, strict=True):
             if renewal.status != "renewed":
                 stops.append(id)
+                self._told.add(id)
             if renewal.status == "lease_lost":
-                self._held.pop(id, None)
+                self._forget(id)
         return stops
 
     async def unregister_worker(self, agent_id: UUID, reason: str) -> None:
@@ -221,7 +232,7 @@ class TaskQueue:
         reason = re.sub(r"[^A-Za-z0-9._@+-]+", "_", reason)[:100] or "stopped"  # a queue takes one word
         await self.queue.deregister(str(agent_id), reason, [lease for _, lease in held])
         for id, _ in held:
-            self._held.pop(id, None)
+            self._forget(id)
 
     async def _settle(self, task_id: UUID, call: Callable[[Lease], Awaitable[object]]) -> None:
         """After an error of the connection, the lease stays: the call may be made again."""
@@ -230,9 +241,13 @@ class TaskQueue:
         try:
             await call(self._held[task_id][1])
         except LeaseLost:
-            self._held.pop(task_id, None)
+            self._forget(task_id)
             raise
+        self._forget(task_id)
+
+    def _forget(self, task_id: UUID) -> None:
         self._held.pop(task_id, None)
+        self._told.discard(task_id)
 
 
 def as_queue_task(task: Wanted) -> QueueTask:
@@ -266,9 +281,11 @@ def priority_of(priority: int, lane: str) -> int:
 
 
 def _leased(lease: Lease, worker: UUID) -> Task:
-    record = lease.record
+    record, about = lease.record, _about(lease.payload)
+    if not isinstance(about["prompt"], str):
+        raise ValueError("its payload has no prompt")
     return Task(
-        **_about(lease.payload),
+        **about,
         id=UUID(lease.id),
         subagent_type=lease.kind or "",
         user_id=lease.user or "",
@@ -317,6 +334,7 @@ def _summary(found: TaskView) -> TaskSummary:
 
 
 def _about(payload: Any) -> dict[str, Any]:
+    payload = payload if isinstance(payload, dict) else {}  # of another program
     return {name: payload.get(name) for name in ("prompt", "system_prompt", "model")}
 
 

@@ -9,12 +9,16 @@ from uuid import UUID, uuid4
 
 from pyadeq.asyncio import Lease, Queue, Receipt
 from pyadeq.asyncio import Task as QueueTask
-from pyadeq.ext.adapters.task_queue import LAST, Task, TaskQueue, TaskStatus, as_queue_task
+from pyadeq.errors import BadArgument, TaskGone
+from pyadeq.ext.adapters.task_queue import LANES, LAST, Task, TaskQueue, TaskStatus, as_queue_task
 from pyadeq.models.base import Seconds
 
 NOTIFICATION: Final = "task_notification"
 OUTBOX: Final = "group/outbox"
 """The lane of notifications for a queue in another slot. A worker with the handler `TaskTool.forward` serves it."""
+
+FORWARDS: Final = 1000
+"""Attempts to forward a notification: the other queue may drain or be away for days."""
 
 
 @dataclass(frozen=True)
@@ -109,7 +113,10 @@ class TaskTool:
 
     async def notification(self, item: dict[str, Any]) -> str:
         """Return the text of a notification, for the agent to read. item: from a mailbox."""
-        found = await self.result(UUID(item["task_id"]))
+        try:
+            found = await self.result(UUID(item["task_id"]))
+        except TaskGone:  # the agent reads it after the retention of the queue
+            return f"Agent {item['description']!r}: ended (task {item['task_id']}), and is no longer stored"
         lines = [f"Agent {item['description']!r}: {found.status.value} (task {found.task_id})"]
         lines += [f"{name}: {value}" for name, value in _told(found) if value is not None]
         return "\n".join(lines)
@@ -125,11 +132,17 @@ class TaskTool:
     def _notification(self, task: Task, parent: str, description: str) -> QueueTask:
         """A task that waits for the other one, and is ready in the same step in which that one ends."""
         mailbox = self._inbox.mailbox(parent)  # refuses a bad name
+        if mailbox.lane in (*LANES, OUTBOX):
+            raise BadArgument(
+                "ADEQ_ARG", "pyadeq", f"parent: {parent!r} is not accepted; allowed: no name of a lane of tasks"
+            )
+        forwarded = self._inbox is not self._queue
         return QueueTask(
             id=f"{task.id}.ended",
             kind=NOTIFICATION,
             payload={"kind": NOTIFICATION, "task_id": str(task.id), "description": description, "parent": parent},
-            lane=mailbox.lane if self._inbox is self._queue else OUTBOX,
+            lane=OUTBOX if forwarded else mailbox.lane,
+            max_attempts=FORWARDS if forwarded else None,
             after=[str(task.id)],
             after_when="ended",
         )
