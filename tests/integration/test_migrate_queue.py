@@ -128,6 +128,20 @@ def test_it_may_be_killed_between_any_two_commands(servers: tuple[Adeq, Adeq], m
     assert content(source, queue) == content(target, target.queue("q"))
 
 
+def test_a_key_whose_end_was_not_copied_is_copied_again(servers: tuple[Adeq, Adeq]) -> None:
+    source, target = servers
+    queue = source.queue("q")
+    queue.configure(result_ttl=600)
+    queue.enqueue("x", id="t")
+    queue.ack(queue.claim("w")[0], {"ok": 1})
+    QueueCopy(source, target, "q").run(queue)
+    key = f"{queue.base}:result:t"
+    assert target.client.persist(key)  # as after a kill between the value and its end
+    again = QueueCopy(source, target, "q").run(queue)
+    assert (again.equal, again.copied) == (True, 1)
+    assert target.client.pexpiretime(key) == source.client.pexpiretime(key)
+
+
 def test_what_is_in_use_is_not_overwritten(servers: tuple[Adeq, Adeq]) -> None:
     source, target = servers
     queue, new = source.queue("q"), target.queue("q")

@@ -48,6 +48,10 @@ class Stored(NamedTuple):
     expires_ms: int
     value: list[Any] | None
 
+    def differs(self, other: Stored) -> bool:
+        """Whether it has to be copied."""
+        return (self.digest, self.expires_ms) != (other.digest, other.expires_ms)
+
 
 SIZES: Final = {"hash": "HLEN", "zset": "ZCARD", "list": "LLEN", "set": "SCARD", "string": "STRLEN", "stream": "XLEN"}
 SMALL_TEXT: Final = 16 * 1024
@@ -125,7 +129,7 @@ class QueueCopy:
         configs = {f"{base}:config".encode() for base in bases}  # `_check` writes these
         for keys in self._keys(self._source, bases):
             ours, theirs = stored(self._source.client, keys), stored(self._target.client, keys)
-            changed = [one for one in keys if ours[one].digest not in (0, theirs[one].digest)]
+            changed = [one for one in keys if ours[one].digest and ours[one].differs(theirs[one])]
             self._write({key: ours[key] for key in changed if key not in configs})
             done.copied += len(changed)
             total += sum(_sum(key, ours[key].digest.to_bytes(32)) for key in keys)
