@@ -265,7 +265,7 @@ def test_what_the_stream_has(case: Callable[[str], Case]) -> None:
 def test_what_workers_promote_soon_is_left_to_them(case: Callable[[str], Case]) -> None:
     one = case("stream")
     one.old.hset(stream.WORKERS, "w1", "{}")
-    for number, seconds in ((10, 1), (20, 30), (30, 90)):
+    for number, seconds in ((10, 1), (20, 30), (30, 900)):
         one.layout.put(one.old, number)
         now: Any = one.old.time()
         one.old.zadd(stream.DELAYED, {f"task-{number}": (now[0] + seconds) * 1000})
