@@ -405,7 +405,7 @@ local function claim_tasks(ctx, wanted, limit, seen_ms) local config, running, l
     numbers[from[i]] = (numbers[from[i]] or 0) + 1
     if not since_ms then
       arg_rare().drop_task(ctx, id)
-    elseif not waits and tied and arg_rare().start_tied(ctx, id) then
+    elseif not waits and tied and arg_rare().start_tied(ctx, id, record) then
       redis.call('HSET', task .. id, 'reason', 'expired')
       arg_rare().move_to_dead(ctx, 'task.expired', id, 'expired', tied)
       for _, limit in ipairs(limited or {}) do ctx.spared[#ctx.spared + 1] = limit.key end
@@ -446,7 +446,7 @@ end
 
 -- on_close(ctx): generated from lua/queue/noun.toml: calls the hooks of chains.
 local function on_close(ctx)
-  if ctx.noted then arg_rare().chains_on_close(ctx) end
+  if ctx.notes then arg_rare().chains_on_close(ctx) end
 end
 
 -- retain(ctx): after tasks have ended, delete the oldest ended tasks above the maximum number. trim_ended handles the
@@ -535,13 +535,13 @@ end
 
 -- sweep(ctx): process everything that is due: expired leases, deadlines, delayed tasks, notes of ends (at most 100
 -- each) and limit queues (at most 40 + limit). Returns the next due time, without limit queues, or 0.
-local function sweep(ctx) local leases, delayed, deadlines, ends = KEYS[3], KEYS[13], KEYS[15], KEYS[28]
+local function sweep(ctx) local leases, delayed, deadlines = KEYS[3], KEYS[13], KEYS[15]
   if ctx.settings_limits > 0 then ctx.steps = math.max(20, math.min(100, 40 + limit, ctx.steps)) end  -- less for few tasks, or after an ack that has opened lines
   local next_ms = next_due(ctx, leases)
   if redis.call('EXISTS', deadlines, delayed) > 0 then
     next_ms = math.min(next_ms, next_due(ctx, deadlines), next_due(ctx, delayed))
   end
-  if ctx.settings_chains then next_ms = math.min(next_ms, next_due(ctx, ends)) end
+  if ctx.settings_chains then next_ms = math.min(next_ms, arg_rare().next_end(ctx)) end
   if ctx.settings_limits > 0 then arg_rare().drain_due_limit_queues(ctx) end
   return next_ms < MAX_SAFE and next_ms or 0
 end
@@ -565,15 +565,20 @@ local function answer_waiters(ctx, id, how, value) local config, reply, channel 
   redis.pcall('SPUBLISH', channel .. id, how)
 end
 
--- note_end(ctx, how, id, parent, stamp): note what propagate_ends has to do for a task. `c`, `f`: report that it
--- completed or failed to its gathering parent, '<id> <its place>', and to the tasks that wait for it by now. Later
--- tasks wait for another task with that id. `o`: report it to the next task of its ordering key, in place of a parent.
--- `t`: cancel its children, under a stamp.
-local function note_end(ctx, how, id, parent, stamp) local config, ends = KEYS[1], KEYS[28]
+-- keep_note(ctx, note, parent_only): keep a note for the end of this call. parent_only: no task waits for its task but
+-- the parent.
+local function keep_note(ctx, note, parent_only)
+  ctx.notes = ctx.notes or {}
+  if ctx.notes[note] == nil then ctx.notes[#ctx.notes + 1], ctx.notes[note] = note, parent_only or false end
+end
+
+-- note_end(ctx, how, id, parent, stamp, parent_only): note what propagate_ends has to do for a task. `c`, `f`: report
+-- that it completed or failed to its gathering parent, '<id> <its place>', and to the tasks that wait for it by now.
+-- Later tasks wait for another task with that id. `o`: report it to the next task of its ordering key, in place of a
+-- parent. `t`: cancel its children, under a stamp. The caller ends with on_close or store_notes.
+local function note_end(ctx, how, id, parent, stamp, parent_only) local config = KEYS[1]
   ctx.last_place = ctx.last_place or redis.call('HGET', config, 'place') or 0
-  redis.call('ZADD', ends, ctx.now_text,
-    how .. ' ' .. id .. ' ' .. (parent or '- 0') .. ' ' .. (stamp or ctx.last_place))
-  ctx.noted = true
+  keep_note(ctx, how .. ' ' .. id .. ' ' .. (parent or '- 0') .. ' ' .. (stamp or ctx.last_place), parent_only)
 end
 
 -- chains_on_end(ctx, id, own, how): note the end for the parent that gathers the task, and for the tasks that wait for it.
@@ -582,13 +587,14 @@ end
 local function chains_on_end(ctx, id, own, how) local task = KEYS[4]
   redis.call('HDEL', task .. id, 'awaited', 'gathered')
   local well = how == 'completed' or how == 'result_dropped'
-  note_end(ctx, well and 'c' or 'f', id, own.gathered and own.parent .. ' ' .. own.gathered)
+  note_end(ctx, well and 'c' or 'f', id, own.gathered and own.parent .. ' ' .. own.gathered, nil, not own.awaited)
 end
 
 -- holds_on_end(ctx, id, own): end what a task holds while it waits or runs: its deadline, its unique key and its scope.
--- READS unique scope
+-- READS unique scope expires_at_ms fallback_after_ms
+-- WHEN own.unique or own.scope or own.expires_at_ms or own.fallback_after_ms
 local function holds_on_end(ctx, id, own) local deadlines, once = KEYS[15], KEYS[21]
-  redis.call('ZREM', deadlines, id)
+  if own.expires_at_ms or own.fallback_after_ms then redis.call('ZREM', deadlines, id) end
   if not (own.unique or own.scope) then return end
   local unique, scope = 'unique:' .. (own.unique or ''), 'scope:' .. (own.scope or '')
   local held = redis.call('HMGET', once, unique, scope)
@@ -616,9 +622,9 @@ end
 
 -- on_end(ctx, id, how, value): generated from lua/queue/noun.toml: calls the hooks of holds, chains, order, replies.
 local function on_end(ctx, id, how, value) local task = KEYS[4]
-  local row = redis.call('HMGET', task .. id, 'unique', 'scope', 'awaited', 'gathered', 'parent', 'ordering_key', 'reply', 'result_ms')
-  local own = { unique = row[1], scope = row[2], awaited = row[3], gathered = row[4], parent = row[5], ordering_key = row[6], reply = row[7], result_ms = row[8] }
-  holds_on_end(ctx, id, own)
+  local row = redis.call('HMGET', task .. id, 'unique', 'scope', 'expires_at_ms', 'fallback_after_ms', 'awaited', 'gathered', 'parent', 'ordering_key', 'reply', 'result_ms')
+  local own = { unique = row[1], scope = row[2], expires_at_ms = row[3], fallback_after_ms = row[4], awaited = row[5], gathered = row[6], parent = row[7], ordering_key = row[8], reply = row[9], result_ms = row[10] }
+  if own.unique or own.scope or own.expires_at_ms or own.fallback_after_ms then holds_on_end(ctx, id, own) end
   if own.awaited or own.gathered then chains_on_end(ctx, id, own, how) end
   if own.ordering_key then order_on_end(ctx, id, own) end
   if own.reply and value then replies_on_end(ctx, id, how, value) end
@@ -1005,6 +1011,36 @@ local function make_ready(ctx, by_lane) local ready, lanes, shares = KEYS[10], K
   for first = 1, #names, 7000 do redis.call('SADD', lanes, unpack(names, first, math.min(first + 6999, #names))) end
 end
 
+-- line_up_freed(ctx, batch): put the tasks that no longer wait for others into their lanes.
+local function line_up_freed(ctx, batch)
+  if not batch.freed[1] then return end
+  make_ready(ctx, batch.by_lane)
+  for first = 1, #batch.freed, 1000 do
+    emit(ctx, 'task.unblocked', table.concat(batch.freed, ' ', first, math.min(first + 999, #batch.freed)), '')
+  end
+  batch.by_lane, batch.freed = {}, {}
+end
+
+-- store_notes(ctx): store the notes of this call that were not carried out. A later call goes on.
+local function store_notes(ctx) local ends = KEYS[28]
+  local rows = {}
+  for i, note in ipairs(ctx.notes or {}) do rows[2 * i - 1], rows[2 * i] = ctx.now_text, note end
+  for first = 1, #rows, 7000 do redis.call('ZADD', ends, unpack(rows, first, math.min(first + 6999, #rows))) end
+  ctx.notes = nil
+end
+
+-- read_notes(ctx, limit): the oldest notes that are stored, with their times, at most limit, and whether there are any. If
+-- so, those of this call are stored, too, to get their turn. As a rule there are none: the notes of a call are carried
+-- out without being stored.
+local function read_notes(ctx, limit) local ends = KEYS[28]
+  local stored = redis.call('ZRANGE', ends, 0, limit - 1, 'WITHSCORES')
+  if stored[1] and ctx.notes then
+    store_notes(ctx)
+    stored = redis.call('ZRANGE', ends, 0, limit - 1, 'WITHSCORES')
+  end
+  return stored, stored[1] ~= nil
+end
+
 -- delay_until(ctx, due_ms, id, lane): make a task delayed until due_ms. If that is within 10 s, wake a worker of the
 -- lane.
 local function delay_until(ctx, due_ms, id, lane) local delayed = KEYS[13]
@@ -1048,22 +1084,14 @@ local function share_place(ctx, lane, user, band) local config, weights, shares 
   return place
 end
 
--- tell_waiting(ctx, id, place, how, batch): report to a waiting task that a task it waits for has ended. It continues
--- or ends at once if this end decides, and otherwise when the last one has ended (it may wait for all of them, or for
--- any). What becomes ready goes into the batch. A task that is not blocked at this place no longer waits, or is another
--- task with that id.
-local function tell_waiting(ctx, id, place, how, batch) local task, blocked = KEYS[4], KEYS[14]
-  local score = redis.call('ZSCORE', blocked, id)
-  if not score or score % BAND ~= tonumber(place) then return end
-  local own = redis.call('HMGET', task .. id, 'after_when', 'after_any', 'lane', 'delay_ms', 'run_after_ms', 'ties', 'user', 'limited_by')
-  if own[8] then return end  -- it no longer waits for tasks, only for a limit
-  local good = own[1] == 'ended' or (how == 'c') == (own[1] ~= 'failed')
-  local decisive = good == (own[2] == '1')
-  if not decisive and redis.call('HINCRBY', task .. id, 'awaits', -1) > 0 then return end
-  redis.call('ZREM', blocked, id)
+-- end_wait(ctx, id, good, one, batch): let a task that waited for others continue (good), or end it. one: its
+-- score, the fields that tell_waiting has read (own) and for how many it still waits, if that has changed (awaits). What
+-- becomes ready goes into the batch. The caller takes it out of `blocked`.
+local function end_wait(ctx, id, good, one, batch) local task = KEYS[4]
+  local own, score, awaits = one.own, one.score, one.awaits and 'awaits'
   if good then
     local due_ms = math.max(ctx.now + (own[4] or 0), tonumber(own[5] or 0))
-    redis.call('HSET', task .. id, 'ready_ms', ctx.now_text)
+    redis.call('HSET', task .. id, 'ready_ms', ctx.now_text, awaits or 'ready_ms', one.awaits or ctx.now_text)
     if due_ms > ctx.now then
       delay_until(ctx, due_ms, id, own[3] or 'any')
     else
@@ -1074,61 +1102,110 @@ local function tell_waiting(ctx, id, place, how, batch) local task, blocked = KE
     if own[6] then await_deadline(ctx, id, due_ms) end
     batch.freed[#batch.freed + 1] = id
   elseif own[1] == 'failed' then
+    if awaits then redis.call('HSET', task .. id, awaits, one.awaits) end
     cancel_task(ctx, id, own[6])
   else
-    redis.call('HSET', task .. id, 'reason', 'after_failed')
+    redis.call('HSET', task .. id, 'reason', 'after_failed', awaits or 'reason', one.awaits or 'after_failed')
     move_to_dead(ctx, 'task.dead', id, 'after_failed', own[6])
   end
+end
+
+-- tell_waiting(ctx, batch): report to waiting tasks that tasks they wait for have ended: batch.tells, { id, place, how }
+-- each. A waiting task continues or ends at once if an end decides, and otherwise when the last one has ended (it may wait for
+-- all of them, or for any). A task that is not blocked at this place no longer waits, or is another task with that id.
+-- What each of them needs is read and written once. What becomes ready goes into the batch.
+local function tell_waiting(ctx, batch) local task, blocked = KEYS[4], KEYS[14]
+  local tells = batch.tells
+  if not tells[1] then return end
+  batch.tells = {}
+  local waits, ids, over = {}, {}, {}
+  for _, tell in ipairs(tells) do
+    if not waits[tell[1]] then ids[#ids + 1], waits[tell[1]] = tell[1], {} end
+  end
+  for i, score in ipairs(redis.call('ZMSCORE', blocked, unpack(ids))) do waits[ids[i]].score = score end  -- at most 2,000: two for each of the limit of propagate_ends
+  for _, tell in ipairs(tells) do
+    local id, how = tell[1], tell[3]
+    local one = waits[id]
+    if one.score and one.score % BAND == tonumber(tell[2]) then
+      one.own = one.own or redis.call('HMGET', task .. id, 'after_when', 'after_any', 'lane', 'delay_ms', 'run_after_ms', 'ties',
+        'user', 'limited_by', 'awaits')
+      local own = one.own
+      if not own[8] then  -- else it waits only for a limit
+        local good = own[1] == 'ended' or (how == 'c') == (own[1] ~= 'failed')
+        local decisive = good == (own[2] == '1')
+        if not decisive then one.awaits = (one.awaits or tonumber(own[9]) or 0) - 1 end
+        if decisive or one.awaits <= 0 then
+          end_wait(ctx, id, good, one, batch)
+          over[#over + 1], one.score = id, nil
+        end
+      end
+    end
+  end
+  for _, id in ipairs(ids) do
+    local one = waits[id]
+    if one.score and one.awaits then redis.call('HSET', task .. id, 'awaits', one.awaits) end
+  end
+  if over[1] then redis.call('ZREM', blocked, unpack(over)) end  -- at most 2,000: as above
 end
 
 -- propagate_ends(ctx, limit): carry out what ended tasks mean for others, oldest first, for at most limit of them. `c`,
 -- `f`: report to the waiting tasks and to the gathering parent. `o`: report to the next task of the ordering key. `t`:
 -- cancel the children. The rest stays noted. Returns how many were reported.
 local function propagate_ends(ctx, limit) local dependents, ends = KEYS[26], KEYS[28]
-  local batch, told = { by_lane = {}, freed = {} }, 0
-  local function line_up_freed()
-    make_ready(ctx, batch.by_lane)
-    for first = 1, #batch.freed, 1000 do
-      emit(ctx, 'task.unblocked', table.concat(batch.freed, ' ', first, math.min(first + 999, #batch.freed)), '')
-    end
-    batch = { by_lane = {}, freed = {} }
-  end
-  local function follow(note, at_ms)
+  local batch, told, may_be_stored = { by_lane = {}, freed = {}, tells = {} }, 0, true
+  local function follow(note, parent_only)
     local how, id, other, at, upto = string.match(note, '^(%l) (%S+) (%S+) (%d+) (%d+)$')
-    local count, rest = 0, '- 0'
-    redis.call('ZREM', ends, note)
+    local count, rest, tells = 0, '- 0', batch.tells
     if how == 't' then
-      line_up_freed()  -- cancel_children must see the tasks that became ready
+      tell_waiting(ctx, batch)
+      line_up_freed(ctx, batch)  -- cancel_children must see the tasks that became ready
       count, rest = cancel_children(ctx, id, other, at, upto, limit - told)
     elseif how then  -- else the note is damaged
-      if at ~= '0' then tell_waiting(ctx, other, at, how, batch) end
-      local waiting = how == 'o' and {}
+      if at ~= '0' then tells[#tells + 1] = { other, at, how } end
+      local waiting = (how == 'o' or parent_only) and {}
         or redis.call('ZRANGE', dependents .. id, '-inf', upto, 'BYSCORE', 'LIMIT', 0, limit - told, 'WITHSCORES')
       count = #waiting / 2
       if count > 0 then redis.call('ZREMRANGEBYRANK', dependents .. id, 0, count - 1) end
-      for i = 1, #waiting, 2 do tell_waiting(ctx, waiting[i], waiting[i + 1], how, batch) end
+      for i = 1, #waiting, 2 do tells[#tells + 1] = { waiting[i], waiting[i + 1], how } end
     end
-    if count == limit - told then redis.call('ZADD', ends, at_ms, how .. ' ' .. id .. ' ' .. rest .. ' ' .. upto) end
+    local left = count == limit - told and how .. ' ' .. id .. ' ' .. rest .. ' ' .. upto or nil
     told = told + math.max(count, 1)
+    return left
   end
   while told < limit do  -- at most 1,000: limit
-    local notes = redis.call('ZRANGE', ends, 0, limit - told - 1, 'WITHSCORES')
-    if #notes == 0 then break end
-    for i = 1, #notes, 2 do
-      if told < limit then follow(notes[i], notes[i + 1]) end
+    local stored, notes, parent_only, left = {}, {}, {}, nil
+    if may_be_stored then stored, may_be_stored = read_notes(ctx, limit - told) end
+    for i = 1, #stored, 2 do notes[#notes + 1] = stored[i] end
+    if not stored[1] and ctx.notes then
+      notes, parent_only, ctx.notes = ctx.notes, ctx.notes, nil
+      table.sort(notes)
     end
+    local last = 0
+    while notes[last + 1] and told < limit do  -- at most 1,000: limit
+      last = last + 1
+      left = follow(notes[last], parent_only[notes[last]])
+    end
+    if last == 0 then break end
+    if stored[1] then
+      redis.call('ZREM', ends, unpack(notes, 1, last))  -- at most 1,000: limit
+      if left then redis.call('ZADD', ends, stored[2 * last], left) end
+    else
+      for i = last + 1, #notes do keep_note(ctx, notes[i], parent_only[notes[i]]) end
+      if left then keep_note(ctx, left) end
+    end
+    tell_waiting(ctx, batch)
   end
-  ctx.noted = nil
-  line_up_freed()
+  line_up_freed(ctx, batch)
   return told
 end
 
 -- chains_on_close(ctx): report the ends of this call to the tasks that wait for them: at most 100, less those that its
 -- sweep has reported. If more are left, the time of the next claim is now.
--- WHEN ctx.noted
+-- WHEN ctx.notes
 local function chains_on_close(ctx) local ends = KEYS[28]
   local left = 100 - ctx.told
   local all = left > 0 and propagate_ends(ctx, left) < left
+  store_notes(ctx)
   if ctx.next_ms and not all and redis.call('EXISTS', ends) == 1 then ctx.next_ms = ctx.now end
 end
 
@@ -1973,13 +2050,20 @@ end
 
 -- move_due(ctx, set): process due entries of a set: at most 100, limited by ctx.work, but always a few, so that no set
 -- starves.
-local function move_due(ctx, set) local leases, delayed, deadlines, ends = KEYS[3], KEYS[13], KEYS[15], KEYS[28]
-  local moves = {
-    [leases] = reap_expired, [deadlines] = expire_waiting, [delayed] = promote_due, [ends] = propagate_ends,
-  }
+local function move_due(ctx, set) local leases, delayed, deadlines = KEYS[3], KEYS[13], KEYS[15]
+  local moves = { [leases] = reap_expired, [deadlines] = expire_waiting, [delayed] = promote_due }
   ctx.work = math.max(ctx.work, 50)
-  local moved = moves[set](ctx, 100)
-  if set == ends then ctx.told = moved end
+  moves[set](ctx, 100)
+end
+
+-- next_end(ctx): report the ends that are noted, at most 100; the time of those that are left, or MAX_SAFE.
+local function next_end(ctx) local ends = KEYS[28]
+  local head = redis.call('ZRANGE', ends, 0, 0, 'WITHSCORES')
+  local at_ms = tonumber(head[2] or MAX_SAFE)
+  if at_ms > ctx.now and not ctx.notes then return at_ms end
+  ctx.told = propagate_ends(ctx, 100)
+  if ctx.notes then return ctx.now end
+  return tonumber(head[1] and redis.call('ZRANGE', ends, 0, 0, 'WITHSCORES')[2] or MAX_SAFE)
 end
 
 -- next_firing(ctx): the time of the next firing of any schedule; 0 if there is none, or if the queue is draining.
@@ -2008,14 +2092,21 @@ local function reclaim_tasks(ctx, given) local running, leases = KEYS[2], KEYS[3
   return deadline_ms, leased
 end
 
--- start_tied(ctx, id): at the first lease of a task with ties: delete its scope and its deadline. Returns true if the
--- task has expired.
-local function start_tied(ctx, id) local task, deadlines, once = KEYS[4], KEYS[15], KEYS[21]
-  local own = redis.call('HMGET', task .. id, 'scope', 'expires_at_ms', 'deliveries')
-  redis.call('ZREM', deadlines, id)
-  local field = own[1] and 'scope:' .. own[1]
-  if field and redis.call('HGET', once, field) == id then redis.call('HDEL', once, field) end
-  return not own[3] and tonumber(own[2] or MAX_SAFE) <= ctx.now
+-- start_tied(ctx, id, record): at the first lease of a task with ties: delete its scope and its deadline. record: as
+-- read_task reads it. Returns true if the task has expired.
+local function start_tied(ctx, id, record) local deadlines, once = KEYS[15], KEYS[21]
+  local scope, expires_at_ms, timer, leased
+  for f = 1, #record, 2 do
+    local name = record[f]
+    if name == 'scope' then scope = 'scope:' .. record[f + 1]
+    elseif name == 'expires_at_ms' then expires_at_ms = tonumber(record[f + 1])
+    elseif name == 'fallback_after_ms' then timer = true
+    elseif name == 'deliveries' then leased = true
+    end
+  end
+  if timer or expires_at_ms then redis.call('ZREM', deadlines, id) end
+  if scope and redis.call('HGET', once, scope) == id then redis.call('HDEL', once, scope) end
+  return not leased and (expires_at_ms or MAX_SAFE) <= ctx.now
 end
 
 -- window_left(ctx, wanted, window_ms, limit): for how many more ms the first waiting tasks of these lanes wait for
@@ -2039,7 +2130,7 @@ local function window_left(ctx, wanted, window_ms, limit) local task, ready = KE
   return left_ms or 0
 end
 
-  arg_made = { move_to_dead = move_to_dead, apply_limits = apply_limits, chains_on_close = chains_on_close, comes_alone = comes_alone, drain_due_limit_queues = drain_due_limit_queues, drop_task = drop_task, fair_on_take = fair_on_take, give_timeout = give_timeout, hold_limits = hold_limits, trim_set = trim_set, housekeep = housekeep, join_traces = join_traces, limits_on_claimed = limits_on_claimed, move_due = move_due, next_firing = next_firing, reclaim_tasks = reclaim_tasks, start_tied = start_tied, window_left = window_left }
+  arg_made = { move_to_dead = move_to_dead, apply_limits = apply_limits, chains_on_close = chains_on_close, comes_alone = comes_alone, drain_due_limit_queues = drain_due_limit_queues, drop_task = drop_task, fair_on_take = fair_on_take, give_timeout = give_timeout, hold_limits = hold_limits, trim_set = trim_set, housekeep = housekeep, join_traces = join_traces, limits_on_claimed = limits_on_claimed, move_due = move_due, next_end = next_end, next_firing = next_firing, reclaim_tasks = reclaim_tasks, start_tied = start_tied, window_left = window_left }
   return arg_made
 end
 

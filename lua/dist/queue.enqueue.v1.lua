@@ -494,8 +494,7 @@ end
 -- or in the queue of a limit if others wait there already.
 -- EARLY
 local function place_task(ctx, id, own, place, by_lane)
-  if own.parent and (ctx.settings_chains or ctx.has_chains) then arg_rare().join_gathering(ctx, id, own.parent) end
-  if own.after or own.gather or own.behind then return arg_rare().await_others(ctx, id, own, place) end
+  if own.awaits then return end  -- for other tasks: join_chains has placed it
   local due_ms = math.max(ctx.now + (own.delay_ms or 0), own.run_after_ms or 0)
   local tied = own.fallback_after_ms or own.expires_at_ms
   if due_ms > ctx.now then
@@ -535,7 +534,8 @@ local function write_record(id, stamp, ctx, own, size) local task, children = KE
   end
   if size > 1024 then redis.call('HSET', key, 'size', size) end
   if trace ~= '' then redis.call('HSET', key, 'trace', trace) end
-  if own.unique or own.scope or own.ordering_key or own.fallback_after_ms or own.expires_at_ms or own.timeout_ms or own.result_ms or own.reply then
+  if own.unique or own.scope or own.ordering_key or own.fallback_after_ms or own.expires_at_ms or own.timeout_ms or own.result_ms or own.reply
+    or own.gathered then
     redis.call('HSET', key, 'ties', '1')
   end
   if old[1] then
@@ -553,7 +553,7 @@ end
 local function add_tasks(ctx, ids, data, envelopes, stamps) local config, payload, ready, shares = KEYS[1], KEYS[5], KEYS[7], KEYS[28]
   local last = redis.call('HINCRBY', config, 'place', #ids)
   local place = last - #ids
-  ctx.there, ctx.lined, ctx.aside, ctx.last_place = {}, {}, {}, string.format('%.0f', last)
+  ctx.there, ctx.gathers, ctx.lined, ctx.aside, ctx.last_place = {}, {}, {}, {}, string.format('%.0f', last)
   local new, answers, created, seen, payloads, by_lane, by_index = { 'created' }, {}, {}, {}, {}, {}, {}
   for i, id in ipairs(ids) do
     local own, known, twin, by, later, later_twin = envelopes[i], nil, nil, nil, false, false
@@ -575,13 +575,14 @@ local function add_tasks(ctx, ids, data, envelopes, stamps) local config, payloa
     elseif known then
       answers[i], seen[id] = { known }, true
     else
-      answers[i], seen[id], created[#created + 1] = new, true, id
+      answers[i], seen[id], ctx.there[id], created[#created + 1] = new, true, 'new', id
       if own.scope then
         redis.call('SET', payload .. id, data[i])  -- because a later item of the same scope may replace the payload
       else
         payloads[#payloads + 1], payloads[#payloads + 2] = payload .. id, data[i]
       end
       if own.ordering_key then arg_rare().join_order(id, own, place + i) end
+      if own.after or own.gather or own.behind or own.parent then arg_rare().join_chains(ctx, id, own, place + i, by_index) end
       write_record(id, stamps[i], ctx, own, #data[i])
       if keyed then arg_rare().hold_keys(ctx, id, own, false) end
       index_task(ctx, by_index, id, own)
@@ -621,7 +622,7 @@ end
 
 -- on_close(ctx): generated from lua/queue/noun.toml: calls the hooks of chains.
 local function on_close(ctx)
-  if ctx.noted then arg_rare().chains_on_close(ctx) end
+  if ctx.notes then arg_rare().chains_on_close(ctx) end
 end
 
 -- read_clock(layout_min, clock, chosen): the time in ms, as a number and as text; or nil and the error to return, if
@@ -724,37 +725,45 @@ local function begin_chains(ctx) local config = KEYS[1]
   ctx.has_chains = true
 end
 
--- note_end(ctx, how, id, parent, stamp): note what propagate_ends has to do for a task. `c`, `f`: report that it
--- completed or failed to its gathering parent, '<id> <its place>', and to the tasks that wait for it by now. Later
--- tasks wait for another task with that id. `o`: report it to the next task of its ordering key, in place of a parent.
--- `t`: cancel its children, under a stamp.
-local function note_end(ctx, how, id, parent, stamp) local config, ends = KEYS[1], KEYS[23]
+-- keep_note(ctx, note, parent_only): keep a note for the end of this call. parent_only: no task waits for its task but
+-- the parent.
+local function keep_note(ctx, note, parent_only)
+  ctx.notes = ctx.notes or {}
+  if ctx.notes[note] == nil then ctx.notes[#ctx.notes + 1], ctx.notes[note] = note, parent_only or false end
+end
+
+-- note_end(ctx, how, id, parent, stamp, parent_only): note what propagate_ends has to do for a task. `c`, `f`: report
+-- that it completed or failed to its gathering parent, '<id> <its place>', and to the tasks that wait for it by now.
+-- Later tasks wait for another task with that id. `o`: report it to the next task of its ordering key, in place of a
+-- parent. `t`: cancel its children, under a stamp. The caller ends with on_close or store_notes.
+local function note_end(ctx, how, id, parent, stamp, parent_only) local config = KEYS[1]
   ctx.last_place = ctx.last_place or redis.call('HGET', config, 'place') or 0
-  redis.call('ZADD', ends, ctx.now_text,
-    how .. ' ' .. id .. ' ' .. (parent or '- 0') .. ' ' .. (stamp or ctx.last_place))
-  ctx.noted = true
+  keep_note(ctx, how .. ' ' .. id .. ' ' .. (parent or '- 0') .. ' ' .. (stamp or ctx.last_place), parent_only)
 end
 
 -- make_awaited(ctx, id): mark a task that other tasks wait for: from now on it has ties. If it has ended already, note
--- its end for all waiting tasks that this call adds.
+-- its end for all waiting tasks that this call adds. One that this call has made waits itself.
 local function make_awaited(ctx, id) local running, task, finished, dead = KEYS[2], KEYS[4], KEYS[13], KEYS[14]
-  if ctx.there[id] == 'awaited' then return end
+  local there = ctx.there[id]
+  if there == 'awaited' then return end
   ctx.there[id] = 'awaited'
-  local failed = redis.call('ZSCORE', dead, id) or redis.call('HEXISTS', task .. id, 'cancelled_ms') == 1
-  if failed or redis.call('ZSCORE', finished, id) then
-    return note_end(ctx, failed and 'f' or 'c', id)
+  if there ~= 'new' then
+    local failed = redis.call('ZSCORE', dead, id) or redis.call('HEXISTS', task .. id, 'cancelled_ms') == 1
+    if failed or redis.call('ZSCORE', finished, id) then
+      return note_end(ctx, failed and 'f' or 'c', id)
+    end
   end
   redis.call('HSET', task .. id, 'awaited', '1', 'ties', '1')
-  local held = redis.call('HGET', running, id)
+  local held = there ~= 'new' and redis.call('HGET', running, id)
   if held and not string.find(held, ' ties[^|]*|') then
     redis.call('HSET', running, id, (string.gsub(held, '^(%S+ %d+ [^ |]+)', '%1 ties')))
   end
 end
 
--- await_others(ctx, id, own, place): let a new task wait until others have ended: the tasks of `after`, which exist;
--- `gather` children, which may come later; or the earlier tasks of its ordering key. An end from before is noted as if
--- it happened now.
-local function await_others(ctx, id, own, place) local task, blocked, deadlines, dependents = KEYS[4], KEYS[11], KEYS[12], KEYS[21]
+-- await_others(ctx, id, own, place, by_index): let a new task wait until others have ended: the tasks of `after`, which
+-- exist; `gather` children, which may come later; or the earlier tasks of its ordering key. An end from before is noted
+-- as if it happened now. Notes its place in `blocked` for the caller's ZADD. Returns for how many ends it waits.
+local function await_others(ctx, id, own, place, by_index) local blocked, deadlines, dependents = KEYS[11], KEYS[12], KEYS[21]
   local seen, awaits = {}, own.gather or (own.behind and 1 or 0)
   for _, other in ipairs(own.after or {}) do
     if not seen[other] then
@@ -763,10 +772,10 @@ local function await_others(ctx, id, own, place) local task, blocked, deadlines,
       make_awaited(ctx, other)
     end
   end
-  redis.call('HSET', task .. id, 'awaits', awaits)
-  redis.call('ZADD', blocked, (own.priority or 5) * BAND + place, id)
+  line_up(by_index, blocked, (own.priority or 5) * BAND + place, id)
   if own.expires_at_ms then redis.call('ZADD', deadlines, own.expires_at_ms, id) end
   begin_chains(ctx)
+  return awaits
 end
 
 -- chains_on_end(ctx, id, own, how): note the end for the parent that gathers the task, and for the tasks that wait for it.
@@ -775,13 +784,14 @@ end
 local function chains_on_end(ctx, id, own, how) local task = KEYS[4]
   redis.call('HDEL', task .. id, 'awaited', 'gathered')
   local well = how == 'completed' or how == 'result_dropped'
-  note_end(ctx, well and 'c' or 'f', id, own.gathered and own.parent .. ' ' .. own.gathered)
+  note_end(ctx, well and 'c' or 'f', id, own.gathered and own.parent .. ' ' .. own.gathered, nil, not own.awaited)
 end
 
 -- holds_on_end(ctx, id, own): end what a task holds while it waits or runs: its deadline, its unique key and its scope.
--- READS unique scope
+-- READS unique scope expires_at_ms fallback_after_ms
+-- WHEN own.unique or own.scope or own.expires_at_ms or own.fallback_after_ms
 local function holds_on_end(ctx, id, own) local deadlines, once = KEYS[12], KEYS[16]
-  redis.call('ZREM', deadlines, id)
+  if own.expires_at_ms or own.fallback_after_ms then redis.call('ZREM', deadlines, id) end
   if not (own.unique or own.scope) then return end
   local unique, scope = 'unique:' .. (own.unique or ''), 'scope:' .. (own.scope or '')
   local held = redis.call('HMGET', once, unique, scope)
@@ -809,9 +819,9 @@ end
 
 -- on_end(ctx, id, how, value): generated from lua/queue/noun.toml: calls the hooks of holds, chains, order, replies.
 local function on_end(ctx, id, how, value) local task = KEYS[4]
-  local row = redis.call('HMGET', task .. id, 'unique', 'scope', 'awaited', 'gathered', 'parent', 'ordering_key', 'reply', 'result_ms')
-  local own = { unique = row[1], scope = row[2], awaited = row[3], gathered = row[4], parent = row[5], ordering_key = row[6], reply = row[7], result_ms = row[8] }
-  holds_on_end(ctx, id, own)
+  local row = redis.call('HMGET', task .. id, 'unique', 'scope', 'expires_at_ms', 'fallback_after_ms', 'awaited', 'gathered', 'parent', 'ordering_key', 'reply', 'result_ms')
+  local own = { unique = row[1], scope = row[2], expires_at_ms = row[3], fallback_after_ms = row[4], awaited = row[5], gathered = row[6], parent = row[7], ordering_key = row[8], reply = row[9], result_ms = row[10] }
+  if own.unique or own.scope or own.expires_at_ms or own.fallback_after_ms then holds_on_end(ctx, id, own) end
   if own.awaited or own.gathered then chains_on_end(ctx, id, own, how) end
   if own.ordering_key then order_on_end(ctx, id, own) end
   if own.reply and value then replies_on_end(ctx, id, how, value) end
@@ -956,6 +966,36 @@ local function cancel_children(ctx, id, last_id, last_score, stamp, limit) local
   return #page / 2, #page > 0 and page[#page - 1] .. ' ' .. page[#page]
 end
 
+-- line_up_freed(ctx, batch): put the tasks that no longer wait for others into their lanes.
+local function line_up_freed(ctx, batch)
+  if not batch.freed[1] then return end
+  make_ready(ctx, batch.by_lane)
+  for first = 1, #batch.freed, 1000 do
+    emit(ctx, 'task.unblocked', table.concat(batch.freed, ' ', first, math.min(first + 999, #batch.freed)), '')
+  end
+  batch.by_lane, batch.freed = {}, {}
+end
+
+-- store_notes(ctx): store the notes of this call that were not carried out. A later call goes on.
+local function store_notes(ctx) local ends = KEYS[23]
+  local rows = {}
+  for i, note in ipairs(ctx.notes or {}) do rows[2 * i - 1], rows[2 * i] = ctx.now_text, note end
+  for first = 1, #rows, 7000 do redis.call('ZADD', ends, unpack(rows, first, math.min(first + 6999, #rows))) end
+  ctx.notes = nil
+end
+
+-- read_notes(ctx, limit): the oldest notes that are stored, with their times, at most limit, and whether there are any. If
+-- so, those of this call are stored, too, to get their turn. As a rule there are none: the notes of a call are carried
+-- out without being stored.
+local function read_notes(ctx, limit) local ends = KEYS[23]
+  local stored = redis.call('ZRANGE', ends, 0, limit - 1, 'WITHSCORES')
+  if stored[1] and ctx.notes then
+    store_notes(ctx)
+    stored = redis.call('ZRANGE', ends, 0, limit - 1, 'WITHSCORES')
+  end
+  return stored, stored[1] ~= nil
+end
+
 -- delay_until(ctx, due_ms, id, lane): make a task delayed until due_ms. If that is within 10 s, wake a worker of the
 -- lane.
 local function delay_until(ctx, due_ms, id, lane) local delayed = KEYS[10]
@@ -996,22 +1036,14 @@ local function share_place(ctx, lane, user, band) local config, weights, shares 
   return place
 end
 
--- tell_waiting(ctx, id, place, how, batch): report to a waiting task that a task it waits for has ended. It continues
--- or ends at once if this end decides, and otherwise when the last one has ended (it may wait for all of them, or for
--- any). What becomes ready goes into the batch. A task that is not blocked at this place no longer waits, or is another
--- task with that id.
-local function tell_waiting(ctx, id, place, how, batch) local task, blocked = KEYS[4], KEYS[11]
-  local score = redis.call('ZSCORE', blocked, id)
-  if not score or score % BAND ~= tonumber(place) then return end
-  local own = redis.call('HMGET', task .. id, 'after_when', 'after_any', 'lane', 'delay_ms', 'run_after_ms', 'ties', 'user', 'limited_by')
-  if own[8] then return end  -- it no longer waits for tasks, only for a limit
-  local good = own[1] == 'ended' or (how == 'c') == (own[1] ~= 'failed')
-  local decisive = good == (own[2] == '1')
-  if not decisive and redis.call('HINCRBY', task .. id, 'awaits', -1) > 0 then return end
-  redis.call('ZREM', blocked, id)
+-- end_wait(ctx, id, good, one, batch): let a task that waited for others continue (good), or end it. one: its
+-- score, the fields that tell_waiting has read (own) and for how many it still waits, if that has changed (awaits). What
+-- becomes ready goes into the batch. The caller takes it out of `blocked`.
+local function end_wait(ctx, id, good, one, batch) local task = KEYS[4]
+  local own, score, awaits = one.own, one.score, one.awaits and 'awaits'
   if good then
     local due_ms = math.max(ctx.now + (own[4] or 0), tonumber(own[5] or 0))
-    redis.call('HSET', task .. id, 'ready_ms', ctx.now_text)
+    redis.call('HSET', task .. id, 'ready_ms', ctx.now_text, awaits or 'ready_ms', one.awaits or ctx.now_text)
     if due_ms > ctx.now then
       delay_until(ctx, due_ms, id, own[3] or 'any')
     else
@@ -1022,61 +1054,110 @@ local function tell_waiting(ctx, id, place, how, batch) local task, blocked = KE
     if own[6] then await_deadline(ctx, id, due_ms) end
     batch.freed[#batch.freed + 1] = id
   elseif own[1] == 'failed' then
+    if awaits then redis.call('HSET', task .. id, awaits, one.awaits) end
     cancel_task(ctx, id, own[6])
   else
-    redis.call('HSET', task .. id, 'reason', 'after_failed')
+    redis.call('HSET', task .. id, 'reason', 'after_failed', awaits or 'reason', one.awaits or 'after_failed')
     move_to_dead(ctx, 'task.dead', id, 'after_failed', own[6])
   end
+end
+
+-- tell_waiting(ctx, batch): report to waiting tasks that tasks they wait for have ended: batch.tells, { id, place, how }
+-- each. A waiting task continues or ends at once if an end decides, and otherwise when the last one has ended (it may wait for
+-- all of them, or for any). A task that is not blocked at this place no longer waits, or is another task with that id.
+-- What each of them needs is read and written once. What becomes ready goes into the batch.
+local function tell_waiting(ctx, batch) local task, blocked = KEYS[4], KEYS[11]
+  local tells = batch.tells
+  if not tells[1] then return end
+  batch.tells = {}
+  local waits, ids, over = {}, {}, {}
+  for _, tell in ipairs(tells) do
+    if not waits[tell[1]] then ids[#ids + 1], waits[tell[1]] = tell[1], {} end
+  end
+  for i, score in ipairs(redis.call('ZMSCORE', blocked, unpack(ids))) do waits[ids[i]].score = score end  -- at most 2,000: two for each of the limit of propagate_ends
+  for _, tell in ipairs(tells) do
+    local id, how = tell[1], tell[3]
+    local one = waits[id]
+    if one.score and one.score % BAND == tonumber(tell[2]) then
+      one.own = one.own or redis.call('HMGET', task .. id, 'after_when', 'after_any', 'lane', 'delay_ms', 'run_after_ms', 'ties',
+        'user', 'limited_by', 'awaits')
+      local own = one.own
+      if not own[8] then  -- else it waits only for a limit
+        local good = own[1] == 'ended' or (how == 'c') == (own[1] ~= 'failed')
+        local decisive = good == (own[2] == '1')
+        if not decisive then one.awaits = (one.awaits or tonumber(own[9]) or 0) - 1 end
+        if decisive or one.awaits <= 0 then
+          end_wait(ctx, id, good, one, batch)
+          over[#over + 1], one.score = id, nil
+        end
+      end
+    end
+  end
+  for _, id in ipairs(ids) do
+    local one = waits[id]
+    if one.score and one.awaits then redis.call('HSET', task .. id, 'awaits', one.awaits) end
+  end
+  if over[1] then redis.call('ZREM', blocked, unpack(over)) end  -- at most 2,000: as above
 end
 
 -- propagate_ends(ctx, limit): carry out what ended tasks mean for others, oldest first, for at most limit of them. `c`,
 -- `f`: report to the waiting tasks and to the gathering parent. `o`: report to the next task of the ordering key. `t`:
 -- cancel the children. The rest stays noted. Returns how many were reported.
 local function propagate_ends(ctx, limit) local dependents, ends = KEYS[21], KEYS[23]
-  local batch, told = { by_lane = {}, freed = {} }, 0
-  local function line_up_freed()
-    make_ready(ctx, batch.by_lane)
-    for first = 1, #batch.freed, 1000 do
-      emit(ctx, 'task.unblocked', table.concat(batch.freed, ' ', first, math.min(first + 999, #batch.freed)), '')
-    end
-    batch = { by_lane = {}, freed = {} }
-  end
-  local function follow(note, at_ms)
+  local batch, told, may_be_stored = { by_lane = {}, freed = {}, tells = {} }, 0, true
+  local function follow(note, parent_only)
     local how, id, other, at, upto = string.match(note, '^(%l) (%S+) (%S+) (%d+) (%d+)$')
-    local count, rest = 0, '- 0'
-    redis.call('ZREM', ends, note)
+    local count, rest, tells = 0, '- 0', batch.tells
     if how == 't' then
-      line_up_freed()  -- cancel_children must see the tasks that became ready
+      tell_waiting(ctx, batch)
+      line_up_freed(ctx, batch)  -- cancel_children must see the tasks that became ready
       count, rest = cancel_children(ctx, id, other, at, upto, limit - told)
     elseif how then  -- else the note is damaged
-      if at ~= '0' then tell_waiting(ctx, other, at, how, batch) end
-      local waiting = how == 'o' and {}
+      if at ~= '0' then tells[#tells + 1] = { other, at, how } end
+      local waiting = (how == 'o' or parent_only) and {}
         or redis.call('ZRANGE', dependents .. id, '-inf', upto, 'BYSCORE', 'LIMIT', 0, limit - told, 'WITHSCORES')
       count = #waiting / 2
       if count > 0 then redis.call('ZREMRANGEBYRANK', dependents .. id, 0, count - 1) end
-      for i = 1, #waiting, 2 do tell_waiting(ctx, waiting[i], waiting[i + 1], how, batch) end
+      for i = 1, #waiting, 2 do tells[#tells + 1] = { waiting[i], waiting[i + 1], how } end
     end
-    if count == limit - told then redis.call('ZADD', ends, at_ms, how .. ' ' .. id .. ' ' .. rest .. ' ' .. upto) end
+    local left = count == limit - told and how .. ' ' .. id .. ' ' .. rest .. ' ' .. upto or nil
     told = told + math.max(count, 1)
+    return left
   end
   while told < limit do  -- at most 1,000: limit
-    local notes = redis.call('ZRANGE', ends, 0, limit - told - 1, 'WITHSCORES')
-    if #notes == 0 then break end
-    for i = 1, #notes, 2 do
-      if told < limit then follow(notes[i], notes[i + 1]) end
+    local stored, notes, parent_only, left = {}, {}, {}, nil
+    if may_be_stored then stored, may_be_stored = read_notes(ctx, limit - told) end
+    for i = 1, #stored, 2 do notes[#notes + 1] = stored[i] end
+    if not stored[1] and ctx.notes then
+      notes, parent_only, ctx.notes = ctx.notes, ctx.notes, nil
+      table.sort(notes)
     end
+    local last = 0
+    while notes[last + 1] and told < limit do  -- at most 1,000: limit
+      last = last + 1
+      left = follow(notes[last], parent_only[notes[last]])
+    end
+    if last == 0 then break end
+    if stored[1] then
+      redis.call('ZREM', ends, unpack(notes, 1, last))  -- at most 1,000: limit
+      if left then redis.call('ZADD', ends, stored[2 * last], left) end
+    else
+      for i = last + 1, #notes do keep_note(ctx, notes[i], parent_only[notes[i]]) end
+      if left then keep_note(ctx, left) end
+    end
+    tell_waiting(ctx, batch)
   end
-  ctx.noted = nil
-  line_up_freed()
+  line_up_freed(ctx, batch)
   return told
 end
 
 -- chains_on_close(ctx): report the ends of this call to the tasks that wait for them: at most 100, less those that its
 -- sweep has reported. If more are left, the time of the next claim is now.
--- WHEN ctx.noted
+-- WHEN ctx.notes
 local function chains_on_close(ctx) local ends = KEYS[23]
   local left = 100 - ctx.told
   local all = left > 0 and propagate_ends(ctx, left) < left
+  store_notes(ctx)
   if ctx.next_ms and not all and redis.call('EXISTS', ends) == 1 then ctx.next_ms = ctx.now end
 end
 
@@ -1217,14 +1298,28 @@ local function is_here(own) local task, order = KEYS[4], KEYS[22]
   return other and redis.call('HEXISTS', task .. other, 'created_ms') == 1
 end
 
--- join_gathering(ctx, id, parent): if the parent waits for its children, note that this child counts, and the place of
--- the parent, because a later task may have the same id.
-local function join_gathering(ctx, id, parent) local task, blocked = KEYS[4], KEYS[11]
-  local score = redis.call('ZSCORE', blocked, parent)
-  local own = score and redis.call('HMGET', task .. parent, 'gather', 'limited_by') or {}
-  if own[1] and not own[2] then
-    redis.call('HSET', task .. id, 'gathered', string.format('%.0f', score % BAND), 'ties', '1')
+-- join_gathering(ctx, own, parent): if the parent waits for its children, note in the record of a new child that it
+-- counts, and the place of the parent, because a later task may have the same id. A call looks at each parent once.
+local function join_gathering(ctx, own, parent) local task, blocked = KEYS[4], KEYS[11]
+  if ctx.gathers[parent] == nil then
+    local score = redis.call('ZSCORE', blocked, parent)
+    local row = score and redis.call('HMGET', task .. parent, 'gather', 'limited_by') or {}
+    ctx.gathers[parent] = row[1] and not row[2] and string.format('%.0f', score % BAND) or false
   end
+  if ctx.gathers[parent] then
+    own.gathered = true
+    own[#own + 1], own[#own + 2] = 'gathered', ctx.gathers[parent]
+  end
+end
+
+-- join_chains(ctx, id, own, place, by_index): what a new task and others mean for each other, before its record is
+-- written: its parent may gather it, and it may wait for others itself (own.awaits).
+local function join_chains(ctx, id, own, place, by_index)
+  if own.parent and (ctx.settings_chains or ctx.has_chains) then join_gathering(ctx, own, own.parent) end
+  if not (own.after or own.gather or own.behind) then return end
+  own.awaits = await_others(ctx, id, own, place, by_index)
+  own[#own + 1], own[#own + 2] = 'awaits', own.awaits
+  ctx.gathers[id] = own.gather and string.format('%.0f', place)
 end
 
 -- join_limit(ctx, id, score, limit, recheck_at_ms, tied): put a task into the queue of a limit, by its place.
@@ -1344,7 +1439,7 @@ local function sweep_once(ctx, limit) local once, once_due = KEYS[16], KEYS[17]
   return #fields
 end
 
-  arg_made = { await_deadline = await_deadline, await_others = await_others, delay_until = delay_until, share_place = share_place, chains_on_close = chains_on_close, create_base = create_base, find_duplicate = find_duplicate, find_line = find_line, find_missing = find_missing, full_score = full_score, hold_keys = hold_keys, is_here = is_here, join_gathering = join_gathering, join_limit = join_limit, join_order = join_order, known_as = known_as, merge_task = merge_task, refuse_epoch = refuse_epoch, refuse_new = refuse_new, shorten_family = shorten_family, sweep_once = sweep_once }
+  arg_made = { await_deadline = await_deadline, delay_until = delay_until, share_place = share_place, chains_on_close = chains_on_close, create_base = create_base, find_duplicate = find_duplicate, find_line = find_line, find_missing = find_missing, full_score = full_score, hold_keys = hold_keys, is_here = is_here, join_chains = join_chains, join_limit = join_limit, join_order = join_order, known_as = known_as, merge_task = merge_task, refuse_epoch = refuse_epoch, refuse_new = refuse_new, shorten_family = shorten_family, sweep_once = sweep_once }
   return arg_made
 end
 

@@ -218,15 +218,20 @@ local arg_made
 function arg_rare()
   if arg_made then return arg_made end
 
--- note_end(ctx, how, id, parent, stamp): note what propagate_ends has to do for a task. `c`, `f`: report that it
--- completed or failed to its gathering parent, '<id> <its place>', and to the tasks that wait for it by now. Later
--- tasks wait for another task with that id. `o`: report it to the next task of its ordering key, in place of a parent.
--- `t`: cancel its children, under a stamp.
-local function note_end(ctx, how, id, parent, stamp) local config, ends = KEYS[1], KEYS[11]
+-- keep_note(ctx, note, parent_only): keep a note for the end of this call. parent_only: no task waits for its task but
+-- the parent.
+local function keep_note(ctx, note, parent_only)
+  ctx.notes = ctx.notes or {}
+  if ctx.notes[note] == nil then ctx.notes[#ctx.notes + 1], ctx.notes[note] = note, parent_only or false end
+end
+
+-- note_end(ctx, how, id, parent, stamp, parent_only): note what propagate_ends has to do for a task. `c`, `f`: report
+-- that it completed or failed to its gathering parent, '<id> <its place>', and to the tasks that wait for it by now.
+-- Later tasks wait for another task with that id. `o`: report it to the next task of its ordering key, in place of a
+-- parent. `t`: cancel its children, under a stamp. The caller ends with on_close or store_notes.
+local function note_end(ctx, how, id, parent, stamp, parent_only) local config = KEYS[1]
   ctx.last_place = ctx.last_place or redis.call('HGET', config, 'place') or 0
-  redis.call('ZADD', ends, ctx.now_text,
-    how .. ' ' .. id .. ' ' .. (parent or '- 0') .. ' ' .. (stamp or ctx.last_place))
-  ctx.noted = true
+  keep_note(ctx, how .. ' ' .. id .. ' ' .. (parent or '- 0') .. ' ' .. (stamp or ctx.last_place), parent_only)
 end
 
 -- chains_on_drop(ctx, id): tell the tasks that wait for this one that it has failed.
@@ -304,7 +309,15 @@ local function line_up_last(ctx, by_lane, id, place, lane, priority, user) local
   line_up(by_lane, lane, band * BAND + place, id)
 end
 
-  arg_made = { drop_task = drop_task, first_due = first_due, line_up_last = line_up_last }
+-- store_notes(ctx): store the notes of this call that were not carried out. A later call goes on.
+local function store_notes(ctx) local ends = KEYS[11]
+  local rows = {}
+  for i, note in ipairs(ctx.notes or {}) do rows[2 * i - 1], rows[2 * i] = ctx.now_text, note end
+  for first = 1, #rows, 7000 do redis.call('ZADD', ends, unpack(rows, first, math.min(first + 6999, #rows))) end
+  ctx.notes = nil
+end
+
+  arg_made = { drop_task = drop_task, first_due = first_due, line_up_last = line_up_last, store_notes = store_notes }
   return arg_made
 end
 
@@ -313,5 +326,6 @@ if refused then return refused end
 
 ctx.work = 15 * limit
 local promoted = promote_due(ctx, limit)
+if ctx.notes then arg_rare().store_notes(ctx) end
 write_counts(ctx)
 return { 'ok', ctx.now, promoted }

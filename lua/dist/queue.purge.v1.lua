@@ -330,15 +330,20 @@ local function add_count(ctx, name, n)
   ctx.counts[name] = (ctx.counts[name] or 0) + n
 end
 
--- note_end(ctx, how, id, parent, stamp): note what propagate_ends has to do for a task. `c`, `f`: report that it
--- completed or failed to its gathering parent, '<id> <its place>', and to the tasks that wait for it by now. Later
--- tasks wait for another task with that id. `o`: report it to the next task of its ordering key, in place of a parent.
--- `t`: cancel its children, under a stamp.
-local function note_end(ctx, how, id, parent, stamp) local config, ends = KEYS[1], KEYS[22]
+-- keep_note(ctx, note, parent_only): keep a note for the end of this call. parent_only: no task waits for its task but
+-- the parent.
+local function keep_note(ctx, note, parent_only)
+  ctx.notes = ctx.notes or {}
+  if ctx.notes[note] == nil then ctx.notes[#ctx.notes + 1], ctx.notes[note] = note, parent_only or false end
+end
+
+-- note_end(ctx, how, id, parent, stamp, parent_only): note what propagate_ends has to do for a task. `c`, `f`: report
+-- that it completed or failed to its gathering parent, '<id> <its place>', and to the tasks that wait for it by now.
+-- Later tasks wait for another task with that id. `o`: report it to the next task of its ordering key, in place of a
+-- parent. `t`: cancel its children, under a stamp. The caller ends with on_close or store_notes.
+local function note_end(ctx, how, id, parent, stamp, parent_only) local config = KEYS[1]
   ctx.last_place = ctx.last_place or redis.call('HGET', config, 'place') or 0
-  redis.call('ZADD', ends, ctx.now_text,
-    how .. ' ' .. id .. ' ' .. (parent or '- 0') .. ' ' .. (stamp or ctx.last_place))
-  ctx.noted = true
+  keep_note(ctx, how .. ' ' .. id .. ' ' .. (parent or '- 0') .. ' ' .. (stamp or ctx.last_place), parent_only)
 end
 
 -- chains_on_end(ctx, id, own, how): note the end for the parent that gathers the task, and for the tasks that wait for it.
@@ -347,7 +352,7 @@ end
 local function chains_on_end(ctx, id, own, how) local task = KEYS[2]
   redis.call('HDEL', task .. id, 'awaited', 'gathered')
   local well = how == 'completed' or how == 'result_dropped'
-  note_end(ctx, well and 'c' or 'f', id, own.gathered and own.parent .. ' ' .. own.gathered)
+  note_end(ctx, well and 'c' or 'f', id, own.gathered and own.parent .. ' ' .. own.gathered, nil, not own.awaited)
 end
 
 -- have_children(ids): whether some of these tasks have children.
@@ -358,9 +363,10 @@ local function have_children(ids) local children = KEYS[20]
 end
 
 -- holds_on_end(ctx, id, own): end what a task holds while it waits or runs: its deadline, its unique key and its scope.
--- READS unique scope
+-- READS unique scope expires_at_ms fallback_after_ms
+-- WHEN own.unique or own.scope or own.expires_at_ms or own.fallback_after_ms
 local function holds_on_end(ctx, id, own) local deadlines, once = KEYS[13], KEYS[16]
-  redis.call('ZREM', deadlines, id)
+  if own.expires_at_ms or own.fallback_after_ms then redis.call('ZREM', deadlines, id) end
   if not (own.unique or own.scope) then return end
   local unique, scope = 'unique:' .. (own.unique or ''), 'scope:' .. (own.scope or '')
   local held = redis.call('HMGET', once, unique, scope)
@@ -388,9 +394,9 @@ end
 
 -- on_end(ctx, id, how, value): generated from lua/queue/noun.toml: calls the hooks of holds, chains, order, replies.
 local function on_end(ctx, id, how, value) local task = KEYS[2]
-  local row = redis.call('HMGET', task .. id, 'unique', 'scope', 'awaited', 'gathered', 'parent', 'ordering_key', 'reply', 'result_ms')
-  local own = { unique = row[1], scope = row[2], awaited = row[3], gathered = row[4], parent = row[5], ordering_key = row[6], reply = row[7], result_ms = row[8] }
-  holds_on_end(ctx, id, own)
+  local row = redis.call('HMGET', task .. id, 'unique', 'scope', 'expires_at_ms', 'fallback_after_ms', 'awaited', 'gathered', 'parent', 'ordering_key', 'reply', 'result_ms')
+  local own = { unique = row[1], scope = row[2], expires_at_ms = row[3], fallback_after_ms = row[4], awaited = row[5], gathered = row[6], parent = row[7], ordering_key = row[8], reply = row[9], result_ms = row[10] }
+  if own.unique or own.scope or own.expires_at_ms or own.fallback_after_ms then holds_on_end(ctx, id, own) end
   if own.awaited or own.gathered then chains_on_end(ctx, id, own, how) end
   if own.ordering_key then order_on_end(ctx, id, own) end
   if own.reply and value then replies_on_end(ctx, id, how, value) end
@@ -432,6 +438,14 @@ local function shorten_family(ctx, id) local task, children, ends = KEYS[2], KEY
   end
 end
 
+-- store_notes(ctx): store the notes of this call that were not carried out. A later call goes on.
+local function store_notes(ctx) local ends = KEYS[22]
+  local rows = {}
+  for i, note in ipairs(ctx.notes or {}) do rows[2 * i - 1], rows[2 * i] = ctx.now_text, note end
+  for first = 1, #rows, 7000 do redis.call('ZADD', ends, unpack(rows, first, math.min(first + 6999, #rows))) end
+  ctx.notes = nil
+end
+
 -- stub_of(key, own, why, linked): the arguments of the HSET that writes the stub of a deleted task. own: the fields of its
 -- record, as remove_tasks reads them. linked: the stub is a link.
 local function stub_of(key, own, why, linked)
@@ -443,7 +457,7 @@ local function stub_of(key, own, why, linked)
   return stub
 end
 
-  arg_made = { add_count = add_count, have_children = have_children, on_end = on_end, shorten_family = shorten_family, stub_of = stub_of }
+  arg_made = { add_count = add_count, have_children = have_children, on_end = on_end, shorten_family = shorten_family, store_notes = store_notes, stub_of = stub_of }
   return arg_made
 end
 
@@ -490,6 +504,7 @@ for i, set in ipairs(sets) do
   if ids[1] then redis.call('ZREM', set, unpack(ids)) end  -- at most 1,000: limit
   if in_line[i] and redis.call('EXISTS', set) == 0 then lane_emptied(ctx, in_line[i]) end
 end
+if ctx.notes then arg_rare().store_notes(ctx) end
 remove_tasks(ctx, gone, {}, 'purged')
 if #gone > 0 then emit(ctx, 'task.removed', table.concat(gone, ' '), 'reason=purged') end
 if #gone > 0 then arg_rare().add_count(ctx, 'purged', #gone) end

@@ -341,37 +341,57 @@ local function begin_chains(ctx) local config = KEYS[1]
   ctx.has_chains = true
 end
 
--- note_end(ctx, how, id, parent, stamp): note what propagate_ends has to do for a task. `c`, `f`: report that it
--- completed or failed to its gathering parent, '<id> <its place>', and to the tasks that wait for it by now. Later
--- tasks wait for another task with that id. `o`: report it to the next task of its ordering key, in place of a parent.
--- `t`: cancel its children, under a stamp.
-local function note_end(ctx, how, id, parent, stamp) local config, ends = KEYS[1], KEYS[24]
+-- line_up(by_lane, lane, score, id): note a task for make_ready.
+-- EARLY
+local function line_up(by_lane, lane, score, id)
+  local members = by_lane[lane]
+  if not members then
+    members = {}
+    by_lane[lane] = members
+  end
+  members[#members + 1] = score
+  members[#members + 1] = id
+end
+
+-- keep_note(ctx, note, parent_only): keep a note for the end of this call. parent_only: no task waits for its task but
+-- the parent.
+local function keep_note(ctx, note, parent_only)
+  ctx.notes = ctx.notes or {}
+  if ctx.notes[note] == nil then ctx.notes[#ctx.notes + 1], ctx.notes[note] = note, parent_only or false end
+end
+
+-- note_end(ctx, how, id, parent, stamp, parent_only): note what propagate_ends has to do for a task. `c`, `f`: report
+-- that it completed or failed to its gathering parent, '<id> <its place>', and to the tasks that wait for it by now.
+-- Later tasks wait for another task with that id. `o`: report it to the next task of its ordering key, in place of a
+-- parent. `t`: cancel its children, under a stamp. The caller ends with on_close or store_notes.
+local function note_end(ctx, how, id, parent, stamp, parent_only) local config = KEYS[1]
   ctx.last_place = ctx.last_place or redis.call('HGET', config, 'place') or 0
-  redis.call('ZADD', ends, ctx.now_text,
-    how .. ' ' .. id .. ' ' .. (parent or '- 0') .. ' ' .. (stamp or ctx.last_place))
-  ctx.noted = true
+  keep_note(ctx, how .. ' ' .. id .. ' ' .. (parent or '- 0') .. ' ' .. (stamp or ctx.last_place), parent_only)
 end
 
 -- make_awaited(ctx, id): mark a task that other tasks wait for: from now on it has ties. If it has ended already, note
--- its end for all waiting tasks that this call adds.
+-- its end for all waiting tasks that this call adds. One that this call has made waits itself.
 local function make_awaited(ctx, id) local running, task, finished, dead = KEYS[2], KEYS[4], KEYS[16], KEYS[17]
-  if ctx.there[id] == 'awaited' then return end
+  local there = ctx.there[id]
+  if there == 'awaited' then return end
   ctx.there[id] = 'awaited'
-  local failed = redis.call('ZSCORE', dead, id) or redis.call('HEXISTS', task .. id, 'cancelled_ms') == 1
-  if failed or redis.call('ZSCORE', finished, id) then
-    return note_end(ctx, failed and 'f' or 'c', id)
+  if there ~= 'new' then
+    local failed = redis.call('ZSCORE', dead, id) or redis.call('HEXISTS', task .. id, 'cancelled_ms') == 1
+    if failed or redis.call('ZSCORE', finished, id) then
+      return note_end(ctx, failed and 'f' or 'c', id)
+    end
   end
   redis.call('HSET', task .. id, 'awaited', '1', 'ties', '1')
-  local held = redis.call('HGET', running, id)
+  local held = there ~= 'new' and redis.call('HGET', running, id)
   if held and not string.find(held, ' ties[^|]*|') then
     redis.call('HSET', running, id, (string.gsub(held, '^(%S+ %d+ [^ |]+)', '%1 ties')))
   end
 end
 
--- await_others(ctx, id, own, place): let a new task wait until others have ended: the tasks of `after`, which exist;
--- `gather` children, which may come later; or the earlier tasks of its ordering key. An end from before is noted as if
--- it happened now.
-local function await_others(ctx, id, own, place) local task, blocked, deadlines, dependents = KEYS[4], KEYS[14], KEYS[15], KEYS[22]
+-- await_others(ctx, id, own, place, by_index): let a new task wait until others have ended: the tasks of `after`, which
+-- exist; `gather` children, which may come later; or the earlier tasks of its ordering key. An end from before is noted
+-- as if it happened now. Notes its place in `blocked` for the caller's ZADD. Returns for how many ends it waits.
+local function await_others(ctx, id, own, place, by_index) local blocked, deadlines, dependents = KEYS[14], KEYS[15], KEYS[22]
   local seen, awaits = {}, own.gather or (own.behind and 1 or 0)
   for _, other in ipairs(own.after or {}) do
     if not seen[other] then
@@ -380,10 +400,10 @@ local function await_others(ctx, id, own, place) local task, blocked, deadlines,
       make_awaited(ctx, other)
     end
   end
-  redis.call('HSET', task .. id, 'awaits', awaits)
-  redis.call('ZADD', blocked, (own.priority or 5) * BAND + place, id)
+  line_up(by_index, blocked, (own.priority or 5) * BAND + place, id)
   if own.expires_at_ms then redis.call('ZADD', deadlines, own.expires_at_ms, id) end
   begin_chains(ctx)
+  return awaits
 end
 
 -- chains_on_end(ctx, id, own, how): note the end for the parent that gathers the task, and for the tasks that wait for it.
@@ -392,7 +412,7 @@ end
 local function chains_on_end(ctx, id, own, how) local task = KEYS[4]
   redis.call('HDEL', task .. id, 'awaited', 'gathered')
   local well = how == 'completed' or how == 'result_dropped'
-  note_end(ctx, well and 'c' or 'f', id, own.gathered and own.parent .. ' ' .. own.gathered)
+  note_end(ctx, well and 'c' or 'f', id, own.gathered and own.parent .. ' ' .. own.gathered, nil, not own.awaited)
 end
 
 -- count_existing(keys): how many of these keys exist.
@@ -421,9 +441,10 @@ local function drop_lease(ctx, id, held) local running, leases, holding, limit_l
 end
 
 -- holds_on_end(ctx, id, own): end what a task holds while it waits or runs: its deadline, its unique key and its scope.
--- READS unique scope
+-- READS unique scope expires_at_ms fallback_after_ms
+-- WHEN own.unique or own.scope or own.expires_at_ms or own.fallback_after_ms
 local function holds_on_end(ctx, id, own) local deadlines, once = KEYS[15], KEYS[18]
-  redis.call('ZREM', deadlines, id)
+  if own.expires_at_ms or own.fallback_after_ms then redis.call('ZREM', deadlines, id) end
   if not (own.unique or own.scope) then return end
   local unique, scope = 'unique:' .. (own.unique or ''), 'scope:' .. (own.scope or '')
   local held = redis.call('HMGET', once, unique, scope)
@@ -451,9 +472,9 @@ end
 
 -- on_end(ctx, id, how, value): generated from lua/queue/noun.toml: calls the hooks of holds, chains, order, replies.
 local function on_end(ctx, id, how, value) local task = KEYS[4]
-  local row = redis.call('HMGET', task .. id, 'unique', 'scope', 'awaited', 'gathered', 'parent', 'ordering_key', 'reply', 'result_ms')
-  local own = { unique = row[1], scope = row[2], awaited = row[3], gathered = row[4], parent = row[5], ordering_key = row[6], reply = row[7], result_ms = row[8] }
-  holds_on_end(ctx, id, own)
+  local row = redis.call('HMGET', task .. id, 'unique', 'scope', 'expires_at_ms', 'fallback_after_ms', 'awaited', 'gathered', 'parent', 'ordering_key', 'reply', 'result_ms')
+  local own = { unique = row[1], scope = row[2], expires_at_ms = row[3], fallback_after_ms = row[4], awaited = row[5], gathered = row[6], parent = row[7], ordering_key = row[8], reply = row[9], result_ms = row[10] }
+  if own.unique or own.scope or own.expires_at_ms or own.fallback_after_ms then holds_on_end(ctx, id, own) end
   if own.awaited or own.gathered then chains_on_end(ctx, id, own, how) end
   if own.ordering_key then order_on_end(ctx, id, own) end
   if own.reply and value then replies_on_end(ctx, id, how, value) end
@@ -527,18 +548,6 @@ local function leave_line(id, key) local task, waiting, limit_lines = KEYS[4], K
   redis.call('HDEL', task .. id, 'limited_by')
   redis.call('ZREM', waiting .. key, id)
   if redis.call('EXISTS', waiting .. key) == 0 then redis.call('ZREM', limit_lines, key) end
-end
-
--- line_up(by_lane, lane, score, id): note a task for make_ready.
--- EARLY
-local function line_up(by_lane, lane, score, id)
-  local members = by_lane[lane]
-  if not members then
-    members = {}
-    by_lane[lane] = members
-  end
-  members[#members + 1] = score
-  members[#members + 1] = id
 end
 
 -- push_wake(ctx, lane): push a wake-up token for a blocked worker. One is enough: it is a hint, not a task.
@@ -835,7 +844,7 @@ end
 
 -- restore_wait(ctx, id, record, score): let a task wait again where it did: for other tasks, for its time, or in its
 -- lane at its old place, which the score, its ordering key or a set of dependents may still know. Returns the state.
-local function restore_wait(ctx, id, record, score) local task, once, dependents, order, waiting = KEYS[4], KEYS[18], KEYS[22], KEYS[23], KEYS[26]
+local function restore_wait(ctx, id, record, score) local task, blocked, once, dependents, order, waiting = KEYS[4], KEYS[14], KEYS[18], KEYS[22], KEYS[23], KEYS[26]
   local key, lane, band = task .. id, record.lane or 'any', tonumber(record.priority) or 5
   local status, number = string.match(record.settled or '', '^%S+ (%l+) (%d+)$')
   local place = score and score % BAND or status == 'released' and tonumber(number) or nil
@@ -870,8 +879,10 @@ local function restore_wait(ctx, id, record, score) local task, once, dependents
   if left > 0 then own.gather = left end
   if fresh and #others > 0 and tonumber(record.awaits or 0) > 0 then own.after = others end
   if own.behind or own.gather or own.after then
+    local by_set = {}
     ctx.there = {}
-    await_others(ctx, id, own, place)
+    redis.call('HSET', key, 'awaits', await_others(ctx, id, own, place, by_set))
+    redis.call('ZADD', blocked, unpack(by_set[blocked]))  -- at most 2: this task
     return 'blocked'
   end
   local due_ms = (status == 'retried' or status == 'snoozed') and tonumber(number) or 0
@@ -979,6 +990,14 @@ local function retain(ctx) local config, finished, dead = KEYS[1], KEYS[16], KEY
   end
 end
 
+-- store_notes(ctx): store the notes of this call that were not carried out. A later call goes on.
+local function store_notes(ctx) local ends = KEYS[24]
+  local rows = {}
+  for i, note in ipairs(ctx.notes or {}) do rows[2 * i - 1], rows[2 * i] = ctx.now_text, note end
+  for first = 1, #rows, 7000 do redis.call('ZADD', ends, unpack(rows, first, math.min(first + 6999, #rows))) end
+  ctx.notes = nil
+end
+
 -- write_counts(ctx): add what this call has counted to the totals, once a call and not once a task. A number is added to its counter,
 -- a table of buckets to one counter for each bucket, and the sum of its values to another.
 local function write_counts(ctx) local counters = KEYS[31]
@@ -994,7 +1013,7 @@ local function write_counts(ctx) local counters = KEYS[31]
   end
 end
 
-  arg_made = { repair_lane = repair_lane, repair_line = repair_line, repair_task = repair_task, retain = retain, write_counts = write_counts }
+  arg_made = { repair_lane = repair_lane, repair_line = repair_line, repair_task = repair_task, retain = retain, store_notes = store_notes, write_counts = write_counts }
   return arg_made
 end
 
@@ -1017,6 +1036,7 @@ for i, kind in ipairs(task_count > 0 and find_damage(task_id) or {}) do
 end
 for i = 1, lane_count do by_name[i] = { arg_rare().repair_lane(ctx, lane_name[i]) } end
 for i = 1, line_count do by_key[i] = arg_rare().repair_line(ctx, line_key[i], line_from[i]) end
+if ctx.notes then arg_rare().store_notes(ctx) end
 if ctx.counts.repaired then
   arg_rare().retain(ctx)
   arg_rare().write_counts(ctx)

@@ -18,5 +18,6 @@ if refused then return refused end
 
 ctx.work = 15 * limit
 local promoted = promote_due(ctx, limit)
+if ctx.notes then store_notes(ctx) end
 write_counts(ctx)
 return { 'ok', ctx.now, promoted }

@@ -59,6 +59,7 @@ for i, set in ipairs(sets) do
   if ids[1] then redis.call('ZREM', set, unpack(ids)) end  -- at most 1,000: limit
   if in_line[i] and redis.call('EXISTS', set) == 0 then lane_emptied(ctx, in_line[i]) end
 end
+if ctx.notes then store_notes(ctx) end
 remove_tasks(ctx, gone, {}, 'purged')
 if #gone > 0 then emit(ctx, 'task.removed', table.concat(gone, ' '), 'reason=purged') end
 if #gone > 0 then add_count(ctx, 'purged', #gone) end

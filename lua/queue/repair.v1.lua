@@ -48,6 +48,7 @@ for i, kind in ipairs(task_count > 0 and find_damage(task_id) or {}) do
 end
 for i = 1, lane_count do by_name[i] = { repair_lane(ctx, lane_name[i]) } end
 for i = 1, line_count do by_key[i] = repair_line(ctx, line_key[i], line_from[i]) end
+if ctx.notes then store_notes(ctx) end
 if ctx.counts.repaired then
   retain(ctx)
   write_counts(ctx)

@@ -186,6 +186,30 @@ def ack_with_followers_of_any(bench: Workbench, n: int) -> AnyCall:
 
 
 @scenario(1, 100)
+def ack_with_followers_of_any_that_want_a_failure(bench: Workbench, n: int) -> AnyCall:
+    leases = bench.lease(2)
+    bench.fill(n, after=[lease.id for lease in leases], after_any=True, after_when="failed")
+    return bench.calls.ack(acks(leases))
+
+
+@scenario(1, 100)
+def fail_with_followers_of_any(bench: Workbench, n: int) -> AnyCall:
+    leases = bench.lease(2)
+    bench.fill(n, after=[lease.id for lease in leases], after_any=True)
+    return bench.calls.fail(**fails(leases, retryable=False))
+
+
+@scenario(1, 100)
+def ack_while_an_earlier_end_is_not_passed_on(bench: Workbench, n: int) -> AnyCall:
+    """Those of this call wait for their turn."""
+    leases = followed(bench, n)
+    (first,) = bench.lease(1)
+    bench.fill(101, after=[first.id])
+    bench.real(bench.calls.ack([(first, None)]))
+    return bench.calls.ack(acks(leases))
+
+
+@scenario(1, 100)
 def ack_with_followers_that_wait_on(bench: Workbench, n: int) -> AnyCall:
     return bench.calls.ack(acks(followed(bench, n, delay=1, **FALLBACK)))
 
@@ -315,6 +339,13 @@ def cancel_trees_again(bench: Workbench, n: int) -> AnyCall:
     for root in roots:
         bench.fill(1, parent=root)
     return sent(bench, bench.calls.cancel(roots, "r", tree=True))
+
+
+@scenario(1, 100)
+def cancel_a_tree_named_twice(bench: Workbench, n: int) -> AnyCall:
+    (root,) = bench.fill(1)
+    bench.fill(n, parent=root)
+    return bench.calls.cancel([root, root], "r", tree=True)
 
 
 @scenario(1, clock="server")

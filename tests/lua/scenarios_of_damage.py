@@ -128,6 +128,14 @@ def claim_damaged_notes_of_ends(bench: Workbench, n: int) -> AnyCall:
 
 
 @scenario(1)
+def ack_with_a_damaged_follower(bench: Workbench, n: int) -> AnyCall:
+    leases = bench.lease(n)
+    for id in bench.fill(1, after=[lease.id for lease in leases]):
+        bench.ask("HDEL", f":task:{id}", "awaits")
+    return bench.calls.ack(acks(leases))
+
+
+@scenario(1)
 def retry_what_one_without_record_stands_for(bench: Workbench, n: int) -> AnyCall:
     ids = bench.die(n, unique="k")
     forget(bench, *bench.fill(1, unique="k"))

@@ -4,5 +4,5 @@
 local function chains_on_end(ctx, id, own, how)
   redis.call('HDEL', task .. id, 'awaited', 'gathered')
   local well = how == 'completed' or how == 'result_dropped'
-  note_end(ctx, well and 'c' or 'f', id, own.gathered and own.parent .. ' ' .. own.gathered)
+  note_end(ctx, well and 'c' or 'f', id, own.gathered and own.parent .. ' ' .. own.gathered, nil, not own.awaited)
 end

@@ -20,7 +20,7 @@ local function claim_tasks(ctx, wanted, limit, seen_ms)
     numbers[from[i]] = (numbers[from[i]] or 0) + 1
     if not since_ms then
       drop_task(ctx, id)
-    elseif not waits and tied and start_tied(ctx, id) then
+    elseif not waits and tied and start_tied(ctx, id, record) then
       redis.call('HSET', task .. id, 'reason', 'expired')
       move_to_dead(ctx, 'task.expired', id, 'expired', tied)
       for _, limit in ipairs(limited or {}) do ctx.spared[#ctx.spared + 1] = limit.key end

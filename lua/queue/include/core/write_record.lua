@@ -19,7 +19,8 @@ local function write_record(id, stamp, ctx, own, size)
   end
   if size > 1024 then redis.call('HSET', key, 'size', size) end
   if trace ~= '' then redis.call('HSET', key, 'trace', trace) end
-  if own.unique or own.scope or own.ordering_key or own.fallback_after_ms or own.expires_at_ms or own.timeout_ms or own.result_ms or own.reply then
+  if own.unique or own.scope or own.ordering_key or own.fallback_after_ms or own.expires_at_ms or own.timeout_ms or own.result_ms or own.reply
+    or own.gathered then
     redis.call('HSET', key, 'ties', '1')
   end
   if old[1] then

@@ -6,7 +6,7 @@ local function sweep(ctx)
   if redis.call('EXISTS', deadlines, delayed) > 0 then
     next_ms = math.min(next_ms, next_due(ctx, deadlines), next_due(ctx, delayed))
   end
-  if ctx.settings.chains then next_ms = math.min(next_ms, next_due(ctx, ends)) end
+  if ctx.settings.chains then next_ms = math.min(next_ms, next_end(ctx)) end
   if ctx.settings.limits > 0 then drain_due_limit_queues(ctx) end
   return next_ms < MAX_SAFE and next_ms or 0
 end

@@ -4,7 +4,7 @@
 local function add_tasks(ctx, ids, data, envelopes, stamps)
   local last = redis.call('HINCRBY', config, 'place', #ids)
   local place = last - #ids
-  ctx.there, ctx.lined, ctx.aside, ctx.last_place = {}, {}, {}, string.format('%.0f', last)
+  ctx.there, ctx.gathers, ctx.lined, ctx.aside, ctx.last_place = {}, {}, {}, {}, string.format('%.0f', last)
   local new, answers, created, seen, payloads, by_lane, by_index = { 'created' }, {}, {}, {}, {}, {}, {}
   for i, id in ipairs(ids) do
     local own, known, twin, by, later, later_twin = envelopes[i], nil, nil, nil, false, false
@@ -26,13 +26,14 @@ local function add_tasks(ctx, ids, data, envelopes, stamps)
     elseif known then
       answers[i], seen[id] = { known }, true
     else
-      answers[i], seen[id], created[#created + 1] = new, true, id
+      answers[i], seen[id], ctx.there[id], created[#created + 1] = new, true, 'new', id
       if own.scope then
         redis.call('SET', payload .. id, data[i])  -- because a later item of the same scope may replace the payload
       else
         payloads[#payloads + 1], payloads[#payloads + 2] = payload .. id, data[i]
       end
       if own.ordering_key then join_order(id, own, place + i) end
+      if own.after or own.gather or own.behind or own.parent then join_chains(ctx, id, own, place + i, by_index) end
       write_record(id, stamps[i], ctx, own, #data[i])
       if keyed then hold_keys(ctx, id, own, false) end
       index_task(ctx, by_index, id, own)

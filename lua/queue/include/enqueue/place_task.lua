@@ -2,8 +2,7 @@
 -- or in the queue of a limit if others wait there already.
 -- EARLY
 local function place_task(ctx, id, own, place, by_lane)
-  if own.parent and (ctx.settings.chains or ctx.has_chains) then join_gathering(ctx, id, own.parent) end
-  if own.after or own.gather or own.behind then return await_others(ctx, id, own, place) end
+  if own.awaits then return end  -- for other tasks: join_chains has placed it
   local due_ms = math.max(ctx.now + (own.delay_ms or 0), own.run_after_ms or 0)
   local tied = own.fallback_after_ms or own.expires_at_ms
   if due_ms > ctx.now then

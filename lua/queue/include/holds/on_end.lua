@@ -1,7 +1,8 @@
 -- holds_on_end(ctx, id, own): end what a task holds while it waits or runs: its deadline, its unique key and its scope.
--- READS unique scope
+-- READS unique scope expires_at_ms fallback_after_ms
+-- WHEN own.unique or own.scope or own.expires_at_ms or own.fallback_after_ms
 local function holds_on_end(ctx, id, own)
-  redis.call('ZREM', deadlines, id)
+  if own.expires_at_ms or own.fallback_after_ms then redis.call('ZREM', deadlines, id) end
   if not (own.unique or own.scope) then return end
   local unique, scope = 'unique:' .. (own.unique or ''), 'scope:' .. (own.scope or '')
   local held = redis.call('HMGET', once, unique, scope)

@@ -1,9 +1,16 @@
--- start_tied(ctx, id): at the first lease of a task with ties: delete its scope and its deadline. Returns true if the
--- task has expired.
-local function start_tied(ctx, id)
-  local own = redis.call('HMGET', task .. id, 'scope', 'expires_at_ms', 'deliveries')
-  redis.call('ZREM', deadlines, id)
-  local field = own[1] and 'scope:' .. own[1]
-  if field and redis.call('HGET', once, field) == id then redis.call('HDEL', once, field) end
-  return not own[3] and tonumber(own[2] or MAX_SAFE) <= ctx.now
+-- start_tied(ctx, id, record): at the first lease of a task with ties: delete its scope and its deadline. record: as
+-- read_task reads it. Returns true if the task has expired.
+local function start_tied(ctx, id, record)
+  local scope, expires_at_ms, timer, leased
+  for f = 1, #record, 2 do
+    local name = record[f]
+    if name == 'scope' then scope = 'scope:' .. record[f + 1]
+    elseif name == 'expires_at_ms' then expires_at_ms = tonumber(record[f + 1])
+    elseif name == 'fallback_after_ms' then timer = true
+    elseif name == 'deliveries' then leased = true
+    end
+  end
+  if timer or expires_at_ms then redis.call('ZREM', deadlines, id) end
+  if scope and redis.call('HGET', once, scope) == id then redis.call('HDEL', once, scope) end
+  return not leased and (expires_at_ms or MAX_SAFE) <= ctx.now
 end

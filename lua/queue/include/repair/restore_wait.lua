@@ -35,8 +35,10 @@ local function restore_wait(ctx, id, record, score)
   if left > 0 then own.gather = left end
   if fresh and #others > 0 and tonumber(record.awaits or 0) > 0 then own.after = others end
   if own.behind or own.gather or own.after then
+    local by_set = {}
     ctx.there = {}
-    await_others(ctx, id, own, place)
+    redis.call('HSET', key, 'awaits', await_others(ctx, id, own, place, by_set))
+    redis.call('ZADD', blocked, unpack(by_set[blocked]))  -- at most 2: this task
     return 'blocked'
   end
   local due_ms = (status == 'retried' or status == 'snoozed') and tonumber(number) or 0
