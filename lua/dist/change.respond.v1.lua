@@ -737,6 +737,7 @@ local function queue__add_tasks(ctx, ids, data, envelopes, stamps) local queue__
     if redis.call('EXISTS', queue__ready .. lane) == 0 then redis.call('EXPIRE', queue__shares .. lane, 2592000) end
   end
   queue__emit(ctx, 'task.enqueued', table.concat(created, ' '), '')
+  if #ctx.lined > 0 then arg_rare().queue__write_joins(ctx) end
   if #ctx.lined > 0 then queue__emit(ctx, 'task.limited', table.concat(ctx.lined, ' '), '') end
   ctx.counts.enqueued = #created
   return answers
@@ -1170,11 +1171,11 @@ local function queue__push_due(lane) local queue__wake = KEYS[28]
   redis.call('PEXPIRE', queue__wake .. lane, 60000)
 end
 
--- await_deadline(ctx, id, since_ms, due, own): store the next deadline of a waiting task: its move to the next lane (or
+-- await_deadline(ctx, id, since_ms, due): store the next deadline of a waiting task: its move to the next lane (or
 -- its failure in the last lane), counted from since_ms, or its expiry if it was never leased; the earlier one. due: a
--- list for the ZADD of the caller. own: what this reads of the record, if that is known.
-local function queue__await_deadline(ctx, id, since_ms, due, own) local queue__task, queue__deadlines = KEYS[23], KEYS[31]
-  own = own or redis.call('HMGET', queue__task .. id, 'fallback_after_ms', 'fallback', 'expires_at_ms', 'deliveries')
+-- list for the ZADD of the caller.
+local function queue__await_deadline(ctx, id, since_ms, due) local queue__task, queue__deadlines = KEYS[23], KEYS[31]
+  local own = redis.call('HMGET', queue__task .. id, 'fallback_after_ms', 'fallback', 'expires_at_ms', 'deliveries')
   local at_ms = MAX_SAFE
   if own[1] then
     at_ms = since_ms + own[1]
@@ -1676,7 +1677,7 @@ local function queue__read_limits(ctx, keys) local queue__limits = KEYS[43]
 end
 
 -- limits_of(ctx, user, tags, words): the limits that apply to a task: `all`, its user, its tags, its limit keys. tags,
--- words: separated by commas, or ''.
+-- words: separated by commas, or ''. held_as: the keys that a lease holds. rated: some limits have rates.
 local function queue__limits_of(ctx, user, tags, words)
   local known = user .. ' ' .. tags .. ' ' .. words
   if not ctx.limited[known] then
@@ -1687,7 +1688,12 @@ local function queue__limits_of(ctx, user, tags, words)
         if not seen[key] then keys[#keys + 1], seen[key] = key, true end
       end
     end
-    ctx.limited[known] = queue__read_limits(ctx, keys)
+    local limited, held = queue__read_limits(ctx, keys), {}
+    for _, limit in ipairs(limited) do
+      if limit.most then held[#held + 1] = limit.key end
+      limited.rated = limited.rated or limit.interval_ms
+    end
+    ctx.limited[known], limited.held_as = limited, table.concat(held, ',')
   end
   return ctx.limited[known]
 end
@@ -1695,7 +1701,7 @@ end
 -- find_line(ctx, own): for a new task: the first of its limits whose queue is not empty. The task joins this queue at
 -- once.
 local function queue__find_line(ctx, own) local queue__waiting = KEYS[44]
-  local limited = queue__limits_of(ctx, own.user or '', table.concat(own.tags or {}, ','), table.concat(own.limits or {}, ','))
+  local limited = queue__limits_of(ctx, own.user or '', own.tags and table.concat(own.tags, ',') or '', own.limits and table.concat(own.limits, ',') or '')
   for _, limit in ipairs(limited) do
     if ctx.in_line[limit.key] == nil then ctx.in_line[limit.key] = redis.call('EXISTS', queue__waiting .. limit.key) == 1 end
     if ctx.in_line[limit.key] and limit.policy == 'queue' then return limit end
@@ -1786,11 +1792,16 @@ end
 
 -- join_limit(ctx, id, score, limit, recheck_at_ms, tied): put a task into the queue of a limit, by its place.
 -- recheck_at_ms: the new score of the queue in limit_lines, unless it is due earlier. The task may still expire. Its
--- fallback timer stops while it waits for the limit.
-local function queue__join_limit(ctx, id, score, limit, recheck_at_ms, tied) local queue__task, queue__blocked, queue__deadlines, queue__waiting, queue__limit_lines = KEYS[23], KEYS[30], KEYS[31], KEYS[44], KEYS[45]
-  redis.call('ZADD', queue__blocked, score, id)
-  redis.call('ZADD', queue__waiting .. limit.key, score, id)
-  redis.call('ZADD', queue__limit_lines, 'LT', recheck_at_ms, limit.key)
+-- fallback timer stops while it waits for the limit. write_joins stores where it waits.
+local function queue__join_limit(ctx, id, score, limit, recheck_at_ms, tied) local queue__task, queue__deadlines = KEYS[23], KEYS[31]
+  local line = ctx.joins[limit.key]
+  if not line then
+    line = { due_ms = recheck_at_ms, rows = {} }
+    ctx.joins[limit.key], ctx.joins[#ctx.joins + 1] = line, limit.key
+  end
+  line.due_ms = math.min(line.due_ms, recheck_at_ms)
+  local rows, at = line.rows, #line.rows
+  rows[at + 1], rows[at + 2] = score, id
   redis.call('HSET', queue__task .. id, 'limited_by', limit.key)
   ctx.in_line[limit.key] = true
   if not tied then return end
@@ -1867,7 +1878,7 @@ local function queue__open(clock) local queue__config = KEYS[20]
   local row = redis.call('HMGET', queue__config, 'layout_min', 'clock', 'events_max', 'tier', 'fair', 'mode', 'epoch', 'partitions', 'chains', 'limits', 'fair_top')
   local now, now_text = queue__read_clock(row[1], row[2], clock)
   if not now then return nil, now_text end
-  return { exists = row[1], now = now, now_text = now_text, settings_events_max = tonumber(row[3] or 100000), settings_tier = row[4] or 'internal', settings_fair = tonumber(row[5] or 0), settings_mode = row[6], settings_epoch = tonumber(row[7] or 0), settings_partitions = row[8], settings_chains = row[9] == '1', settings_limits = tonumber(row[10] or 0), settings_fair_top = tonumber(row[11] or 0), counts = {}, ended = 0, told = 0, next_ms = false, limit = row[10] and {}, limited = row[10] and {}, in_line = row[10] and {} }
+  return { exists = row[1], now = now, now_text = now_text, settings_events_max = tonumber(row[3] or 100000), settings_tier = row[4] or 'internal', settings_fair = tonumber(row[5] or 0), settings_mode = row[6], settings_epoch = tonumber(row[7] or 0), settings_partitions = row[8], settings_chains = row[9] == '1', settings_limits = tonumber(row[10] or 0), settings_fair_top = tonumber(row[11] or 0), counts = {}, ended = 0, told = 0, next_ms = false, limit = row[10] and {}, limited = row[10] and {}, in_line = row[10] and {}, joins = row[10] and {} }
 end
 
 -- shorten_family(ctx, id): remove links that are no longer needed. If a task is removed before its children, its stub
@@ -1933,6 +1944,26 @@ local function queue__write_counts(ctx) local queue__counters = KEYS[49]
       end
     end
   end
+end
+
+-- write_joins(ctx, told): store which tasks have joined which limit queues since the last time. told: one event for each
+-- queue says so.
+local function queue__write_joins(ctx, told) local queue__blocked, queue__waiting, queue__limit_lines = KEYS[30], KEYS[44], KEYS[45]
+  local all, looks = {}, {}
+  for i, key in ipairs(ctx.joins) do
+    local rows, ids = ctx.joins[key].rows, {}
+    for at = 1, #rows, 2 do
+      all[#all + 1], all[#all + 2], ids[#ids + 1] = rows[at], rows[at + 1], rows[at + 1]
+    end
+    redis.call('ZADD', queue__waiting .. key, unpack(rows))  -- at most 2,200: two for each task of a call, or that a claim looks at
+    if told then queue__emit(ctx, 'task.limited', table.concat(ids, ' '), 'limit=' .. key) end
+    looks[2 * i - 1], looks[2 * i] = ctx.joins[key].due_ms, key
+  end
+  if not looks[1] then return end
+  -- at most 2,200: as above
+  redis.call('ZADD', queue__blocked, unpack(all))
+  redis.call('ZADD', queue__limit_lines, 'LT', unpack(looks))
+  ctx.joins = {}
 end
 
 -- reject(ctx, own, by, why): the change is rejected: by `rejections`, because the quorum is `unreachable`, or by `timeout`.
@@ -2020,7 +2051,7 @@ local function take_due(ctx, own)
   end
 end
 
-  arg_made = { leave_away = leave_away, approve = approve, comment = comment, escalate = escalate, put_out = put_out, queue__await_deadline = queue__await_deadline, queue__delay_until = queue__delay_until, queue__on_end = queue__on_end, queue__share_place = queue__share_place, queue__find_duplicate = queue__find_duplicate, queue__find_line = queue__find_line, queue__find_missing = queue__find_missing, queue__full_score = queue__full_score, queue__hold_keys = queue__hold_keys, queue__is_here = queue__is_here, queue__join_chains = queue__join_chains, queue__join_limit = queue__join_limit, queue__join_order = queue__join_order, queue__known_as = queue__known_as, queue__merge_task = queue__merge_task, queue__shorten_family = queue__shorten_family, queue__sweep_once = queue__sweep_once, reject = reject, retract = retract, send_follows = send_follows, take_due = take_due }
+  arg_made = { leave_away = leave_away, approve = approve, comment = comment, escalate = escalate, put_out = put_out, queue__await_deadline = queue__await_deadline, queue__delay_until = queue__delay_until, queue__on_end = queue__on_end, queue__share_place = queue__share_place, queue__find_duplicate = queue__find_duplicate, queue__find_line = queue__find_line, queue__find_missing = queue__find_missing, queue__full_score = queue__full_score, queue__hold_keys = queue__hold_keys, queue__is_here = queue__is_here, queue__join_chains = queue__join_chains, queue__join_limit = queue__join_limit, queue__join_order = queue__join_order, queue__known_as = queue__known_as, queue__merge_task = queue__merge_task, queue__shorten_family = queue__shorten_family, queue__sweep_once = queue__sweep_once, queue__write_joins = queue__write_joins, reject = reject, retract = retract, send_follows = send_follows, take_due = take_due }
   return arg_made
 end
 

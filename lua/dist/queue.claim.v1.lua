@@ -417,8 +417,7 @@ local function claim_tasks(ctx, wanted, limit, seen_ms) local config, running, l
       bytes = bytes + size
       if alone then limit = 1 end
       if traced and string.find(traced, '[^!-{}~]') then traced = nil end  -- it would not fit into an entry of `running`
-      if traced then traces = traces or {} end
-      if traced then traces[at] = traced end
+      if traced then traces = traces or {}; traces[at] = traced end
       ids[at], taken[at], leased[at] = id, i, { 'leased', id, token, fence + i, attempt, delivery, '', record }
       held[2 * at - 1] = id
       held[2 * at] = write_lease(ctx, token, scores[i], wanted[from[i]], tied, holds, traced, runs, fence + i, worker)
@@ -426,6 +425,7 @@ local function claim_tasks(ctx, wanted, limit, seen_ms) local config, running, l
       observe(ctx, 'wait_ms', ctx.now - since_ms)
     end
   end
+  if ctx.settings_limits > 0 then arg_rare().write_limits(ctx) end
   remove_ready(ctx, wanted, numbers, there)
   on_take(ctx, wanted, from, scores, taken)
   redis.call('HSET', worker_hash .. worker, 'slot:' .. slot,
@@ -530,7 +530,7 @@ local function open(clock) local config = KEYS[1]
   local row = redis.call('HMGET', config, 'layout_min', 'clock', 'lease_ms', 'events_max', 'finished_max', 'timeout_ms', 'fair', 'mode', 'chains', 'schedules', 'limits', 'fair_top')
   local now, now_text = read_clock(row[1], row[2], clock)
   if not now then return nil, now_text end
-  return { exists = row[1], now = now, now_text = now_text, settings_lease_ms = tonumber(row[3] or 15000), settings_events_max = tonumber(row[4] or 100000), settings_finished_max = tonumber(row[5] or 100000), settings_timeout_ms = tonumber(row[6] or 0), settings_fair = tonumber(row[7] or 0), settings_mode = row[8], settings_chains = row[9] == '1', settings_schedules = row[10] == '1', settings_limits = tonumber(row[11] or 0), settings_fair_top = tonumber(row[12] or 0), counts = {}, ended = 0, work = 300, told = 0, next_ms = false, lease_ms = false, fence = false, limit = row[11] and {}, limited = row[11] and {}, in_line = row[11] and {}, victims = row[11] and {}, spared = row[11] and {}, timed = row[11] and {}, started = row[11] and {}, met = 0, steps = 100 }
+  return { exists = row[1], now = now, now_text = now_text, settings_lease_ms = tonumber(row[3] or 15000), settings_events_max = tonumber(row[4] or 100000), settings_finished_max = tonumber(row[5] or 100000), settings_timeout_ms = tonumber(row[6] or 0), settings_fair = tonumber(row[7] or 0), settings_mode = row[8], settings_chains = row[9] == '1', settings_schedules = row[10] == '1', settings_limits = tonumber(row[11] or 0), settings_fair_top = tonumber(row[12] or 0), counts = {}, ended = 0, work = 300, told = 0, next_ms = false, lease_ms = false, fence = false, limit = row[11] and {}, limited = row[11] and {}, in_line = row[11] and {}, joins = row[11] and {}, holds = row[11] and {}, victims = row[11] and {}, spared = row[11] and {}, timed = row[11] and {}, started = row[11] and {}, met = 0, steps = 100 }
 end
 
 -- sweep(ctx): process everything that is due: expired leases, deadlines, delayed tasks, notes of ends (at most 100
@@ -695,7 +695,7 @@ end
 -- find_full(ctx, limited): the first of these limits that is full now, and the score of its queue in limit_lines; nil
 -- if none is full.
 local function find_full(ctx, limited)
-  read_rates(limited)
+  if limited.rated then read_rates(limited) end
   for _, limit in ipairs(limited) do
     local room, recheck_at_ms = room_left(ctx, limit)
     if room == 0 then return limit, recheck_at_ms end
@@ -704,11 +704,16 @@ end
 
 -- join_limit(ctx, id, score, limit, recheck_at_ms, tied): put a task into the queue of a limit, by its place.
 -- recheck_at_ms: the new score of the queue in limit_lines, unless it is due earlier. The task may still expire. Its
--- fallback timer stops while it waits for the limit.
-local function join_limit(ctx, id, score, limit, recheck_at_ms, tied) local task, blocked, deadlines, waiting, limit_lines = KEYS[4], KEYS[14], KEYS[15], KEYS[32], KEYS[33]
-  redis.call('ZADD', blocked, score, id)
-  redis.call('ZADD', waiting .. limit.key, score, id)
-  redis.call('ZADD', limit_lines, 'LT', recheck_at_ms, limit.key)
+-- fallback timer stops while it waits for the limit. write_joins stores where it waits.
+local function join_limit(ctx, id, score, limit, recheck_at_ms, tied) local task, deadlines = KEYS[4], KEYS[15]
+  local line = ctx.joins[limit.key]
+  if not line then
+    line = { due_ms = recheck_at_ms, rows = {} }
+    ctx.joins[limit.key], ctx.joins[#ctx.joins + 1] = line, limit.key
+  end
+  line.due_ms = math.min(line.due_ms, recheck_at_ms)
+  local rows, at = line.rows, #line.rows
+  rows[at + 1], rows[at + 2] = score, id
   redis.call('HSET', task .. id, 'limited_by', limit.key)
   ctx.in_line[limit.key] = true
   if not tied then return end
@@ -740,7 +745,7 @@ local function read_limits(ctx, keys) local limits = KEYS[30]
 end
 
 -- limits_of(ctx, user, tags, words): the limits that apply to a task: `all`, its user, its tags, its limit keys. tags,
--- words: separated by commas, or ''.
+-- words: separated by commas, or ''. held_as: the keys that a lease holds. rated: some limits have rates.
 local function limits_of(ctx, user, tags, words)
   local known = user .. ' ' .. tags .. ' ' .. words
   if not ctx.limited[known] then
@@ -751,7 +756,12 @@ local function limits_of(ctx, user, tags, words)
         if not seen[key] then keys[#keys + 1], seen[key] = key, true end
       end
     end
-    ctx.limited[known] = read_limits(ctx, keys)
+    local limited, held = read_limits(ctx, keys), {}
+    for _, limit in ipairs(limited) do
+      if limit.most then held[#held + 1] = limit.key end
+      limited.rated = limited.rated or limit.interval_ms
+    end
+    ctx.limited[known], limited.held_as = limited, table.concat(held, ',')
   end
   return ctx.limited[known]
 end
@@ -798,6 +808,33 @@ local function preempt_oldest(ctx, limit) local blocked, holding, waiting = KEYS
   end
 end
 
+-- write_joins(ctx, told): store which tasks have joined which limit queues since the last time. told: one event for each
+-- queue says so.
+local function write_joins(ctx, told) local blocked, waiting, limit_lines = KEYS[14], KEYS[32], KEYS[33]
+  local all, looks = {}, {}
+  for i, key in ipairs(ctx.joins) do
+    local rows, ids = ctx.joins[key].rows, {}
+    for at = 1, #rows, 2 do
+      all[#all + 1], all[#all + 2], ids[#ids + 1] = rows[at], rows[at + 1], rows[at + 1]
+    end
+    redis.call('ZADD', waiting .. key, unpack(rows))  -- at most 2,200: two for each task of a call, or that a claim looks at
+    if told then emit(ctx, 'task.limited', table.concat(ids, ' '), 'limit=' .. key) end
+    looks[2 * i - 1], looks[2 * i] = ctx.joins[key].due_ms, key
+  end
+  if not looks[1] then return end
+  -- at most 2,200: as above
+  redis.call('ZADD', blocked, unpack(all))
+  redis.call('ZADD', limit_lines, 'LT', unpack(looks))
+  ctx.joins = {}
+end
+
+-- write_limits(ctx): store what this claim has found out about limits so far: which tasks hold them, and which wait.
+local function write_limits(ctx) local holding = KEYS[31]
+  for key, rows in pairs(ctx.holds) do redis.call('ZADD', holding .. key, unpack(rows)) end  -- at most 2,000: two for each lease
+  ctx.holds = {}
+  if ctx.joins[1] then write_joins(ctx, true) end
+end
+
 -- apply_limits(ctx, id, record, score, tied): check the limits of a task at its claim. If one is full, put the task
 -- into its queue, or end it, by the policy, and return true. Otherwise return false and the limits that the task will
 -- hold. ctx.met counts all limits.
@@ -813,6 +850,7 @@ local function apply_limits(ctx, id, record, score, tied) local task = KEYS[4]
   local limited = limits_of(ctx, user, tags, words)
   ctx.met = ctx.met + #limited
   local full, recheck_at_ms = find_full(ctx, limited)
+  if full and full.policy ~= 'queue' then write_limits(ctx) end  -- what follows reads it
   -- A task that would end for others that run, while these may have been lost: a line is mended in time, but these have none.
   -- at most 26: each limit of a task once
   while full and full.policy ~= 'queue' and full.policy ~= 'cancel_oldest' and full.most and full.held >= full.most
@@ -830,7 +868,6 @@ local function apply_limits(ctx, id, record, score, tied) local task = KEYS[4]
   else
     if full.policy == 'cancel_oldest' and full.held >= full.most then preempt_oldest(ctx, full) end
     join_limit(ctx, id, score, full, recheck_at_ms, tied)
-    emit(ctx, 'task.limited', id, 'limit=' .. full.key)
     if recheck_at_ms < BAND then ctx.timed[ctx.lane] = true end
   end
   for _, other in ipairs(limited) do  -- where it may have been let go, and another may start instead
@@ -847,11 +884,11 @@ local function push_due(lane) local wake = KEYS[12]
   redis.call('PEXPIRE', wake .. lane, 60000)
 end
 
--- await_deadline(ctx, id, since_ms, due, own): store the next deadline of a waiting task: its move to the next lane (or
+-- await_deadline(ctx, id, since_ms, due): store the next deadline of a waiting task: its move to the next lane (or
 -- its failure in the last lane), counted from since_ms, or its expiry if it was never leased; the earlier one. due: a
--- list for the ZADD of the caller. own: what this reads of the record, if that is known.
-local function await_deadline(ctx, id, since_ms, due, own) local task, deadlines = KEYS[4], KEYS[15]
-  own = own or redis.call('HMGET', task .. id, 'fallback_after_ms', 'fallback', 'expires_at_ms', 'deliveries')
+-- list for the ZADD of the caller.
+local function await_deadline(ctx, id, since_ms, due) local task, deadlines = KEYS[4], KEYS[15]
+  local own = redis.call('HMGET', task .. id, 'fallback_after_ms', 'fallback', 'expires_at_ms', 'deliveries')
   local at_ms = MAX_SAFE
   if own[1] then
     at_ms = since_ms + own[1]
@@ -1241,14 +1278,13 @@ local function drain_limit_queue(ctx, key, line, batch) local task, waiting = KE
     local id, score = first[passed + 1], first[passed + 2]
     passed = passed + 2
     -- else an older version of these scripts has left it here
-    local own = line.scores[id] == score and redis.call('HMGET', task .. id, 'fallback_after_ms', 'fallback', 'expires_at_ms',
-      'deliveries', 'lane', 'ties', 'limited_by') or {}  -- the first as await_deadline has them
-    if own[7] == key then
+    local own = line.scores[id] == score and redis.call('HMGET', task .. id, 'limited_by', 'lane', 'ties') or {}
+    if own[1] == key then
       most = most - 1
       redis.call('HDEL', task .. id, 'limited_by')
       redis.call('HSET', task .. id, 'ready_ms', ctx.now_text)
-      line_up(batch.by_lane, own[5] or 'any', score, id)
-      if own[6] then await_deadline(ctx, id, ctx.now, batch.due, own) end
+      line_up(batch.by_lane, own[2] or 'any', score, id)
+      if own[3] then await_deadline(ctx, id, ctx.now, batch.due) end
       batch.freed[#batch.freed + 1] = id
     end
   end
@@ -1619,14 +1655,13 @@ local function history_on_housekeep(ctx)
 end
 
 -- hold_limits(ctx, id, limited, fence): count a task that starts in its concurrency limits, until its lease ends, and
--- in its rates (note_starts stores them). Returns the keys of the concurrency limits, for the lease.
-local function hold_limits(ctx, id, limited, fence) local holding = KEYS[31]
-  local keys = {}
+-- in its rates (note_starts and write_limits store them). Returns the keys of the concurrency limits, for the lease.
+local function hold_limits(ctx, id, limited, fence)
   for _, limit in ipairs(limited) do
     if limit.most then
-      redis.call('ZADD', holding .. limit.key, fence, id)
+      local rows = ctx.holds[limit.key] or {}
+      rows[#rows + 1], rows[#rows + 2], ctx.holds[limit.key] = fence, id, rows
       limit.held = limit.held + 1
-      keys[#keys + 1] = limit.key
     end
     if limit.interval_ms then
       ctx.timed[ctx.lane] = true
@@ -1634,7 +1669,7 @@ local function hold_limits(ctx, id, limited, fence) local holding = KEYS[31]
       if not limit.started then ctx.started[#ctx.started + 1], limit.started = limit, true end
     end
   end
-  return table.concat(keys, ',')
+  return limited.held_as
 end
 
 -- limits_on_housekeep(ctx): forget rates that let a full burst start by now, 100 of them. Then look at 25 lines whose limit was
@@ -2130,7 +2165,7 @@ local function window_left(ctx, wanted, window_ms, limit) local task, ready = KE
   return left_ms or 0
 end
 
-  arg_made = { move_to_dead = move_to_dead, apply_limits = apply_limits, chains_on_close = chains_on_close, comes_alone = comes_alone, drain_due_limit_queues = drain_due_limit_queues, drop_task = drop_task, fair_on_take = fair_on_take, give_timeout = give_timeout, hold_limits = hold_limits, trim_set = trim_set, housekeep = housekeep, join_traces = join_traces, limits_on_claimed = limits_on_claimed, move_due = move_due, next_end = next_end, next_firing = next_firing, reclaim_tasks = reclaim_tasks, start_tied = start_tied, window_left = window_left }
+  arg_made = { move_to_dead = move_to_dead, write_limits = write_limits, apply_limits = apply_limits, chains_on_close = chains_on_close, comes_alone = comes_alone, drain_due_limit_queues = drain_due_limit_queues, drop_task = drop_task, fair_on_take = fair_on_take, give_timeout = give_timeout, hold_limits = hold_limits, trim_set = trim_set, housekeep = housekeep, join_traces = join_traces, limits_on_claimed = limits_on_claimed, move_due = move_due, next_end = next_end, next_firing = next_firing, reclaim_tasks = reclaim_tasks, start_tied = start_tied, window_left = window_left }
   return arg_made
 end
 

@@ -245,11 +245,11 @@ local function push_due(lane) local wake = KEYS[12]
   redis.call('PEXPIRE', wake .. lane, 60000)
 end
 
--- await_deadline(ctx, id, since_ms, due, own): store the next deadline of a waiting task: its move to the next lane (or
+-- await_deadline(ctx, id, since_ms, due): store the next deadline of a waiting task: its move to the next lane (or
 -- its failure in the last lane), counted from since_ms, or its expiry if it was never leased; the earlier one. due: a
--- list for the ZADD of the caller. own: what this reads of the record, if that is known.
-local function await_deadline(ctx, id, since_ms, due, own) local task, deadlines = KEYS[4], KEYS[15]
-  own = own or redis.call('HMGET', task .. id, 'fallback_after_ms', 'fallback', 'expires_at_ms', 'deliveries')
+-- list for the ZADD of the caller.
+local function await_deadline(ctx, id, since_ms, due) local task, deadlines = KEYS[4], KEYS[15]
+  local own = redis.call('HMGET', task .. id, 'fallback_after_ms', 'fallback', 'expires_at_ms', 'deliveries')
   local at_ms = MAX_SAFE
   if own[1] then
     at_ms = since_ms + own[1]
@@ -1003,14 +1003,13 @@ local function drain_limit_queue(ctx, key, line, batch) local task, waiting = KE
     local id, score = first[passed + 1], first[passed + 2]
     passed = passed + 2
     -- else an older version of these scripts has left it here
-    local own = line.scores[id] == score and redis.call('HMGET', task .. id, 'fallback_after_ms', 'fallback', 'expires_at_ms',
-      'deliveries', 'lane', 'ties', 'limited_by') or {}  -- the first as await_deadline has them
-    if own[7] == key then
+    local own = line.scores[id] == score and redis.call('HMGET', task .. id, 'limited_by', 'lane', 'ties') or {}
+    if own[1] == key then
       most = most - 1
       redis.call('HDEL', task .. id, 'limited_by')
       redis.call('HSET', task .. id, 'ready_ms', ctx.now_text)
-      line_up(batch.by_lane, own[5] or 'any', score, id)
-      if own[6] then await_deadline(ctx, id, ctx.now, batch.due, own) end
+      line_up(batch.by_lane, own[2] or 'any', score, id)
+      if own[3] then await_deadline(ctx, id, ctx.now, batch.due) end
       batch.freed[#batch.freed + 1] = id
     end
   end

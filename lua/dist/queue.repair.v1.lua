@@ -313,11 +313,11 @@ local function push_due(lane) local wake = KEYS[12]
   redis.call('PEXPIRE', wake .. lane, 60000)
 end
 
--- await_deadline(ctx, id, since_ms, due, own): store the next deadline of a waiting task: its move to the next lane (or
+-- await_deadline(ctx, id, since_ms, due): store the next deadline of a waiting task: its move to the next lane (or
 -- its failure in the last lane), counted from since_ms, or its expiry if it was never leased; the earlier one. due: a
--- list for the ZADD of the caller. own: what this reads of the record, if that is known.
-local function await_deadline(ctx, id, since_ms, due, own) local task, deadlines = KEYS[4], KEYS[15]
-  own = own or redis.call('HMGET', task .. id, 'fallback_after_ms', 'fallback', 'expires_at_ms', 'deliveries')
+-- list for the ZADD of the caller.
+local function await_deadline(ctx, id, since_ms, due) local task, deadlines = KEYS[4], KEYS[15]
+  local own = redis.call('HMGET', task .. id, 'fallback_after_ms', 'fallback', 'expires_at_ms', 'deliveries')
   local at_ms = MAX_SAFE
   if own[1] then
     at_ms = since_ms + own[1]

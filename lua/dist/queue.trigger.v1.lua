@@ -511,6 +511,7 @@ local function add_tasks(ctx, ids, data, envelopes, stamps) local config, payloa
     if redis.call('EXISTS', ready .. lane) == 0 then redis.call('EXPIRE', shares .. lane, 2592000) end
   end
   emit(ctx, 'task.enqueued', table.concat(created, ' '), '')
+  if #ctx.lined > 0 then arg_rare().write_joins(ctx) end
   if #ctx.lined > 0 then emit(ctx, 'task.limited', table.concat(ctx.lined, ' '), '') end
   ctx.counts.enqueued = #created
   return answers
@@ -571,7 +572,7 @@ local function open(clock) local config = KEYS[1]
   local row = redis.call('HMGET', config, 'layout_min', 'clock', 'events_max', 'finished_max', 'tier', 'fair', 'mode', 'chains', 'limits', 'fair_top')
   local now, now_text = read_clock(row[1], row[2], clock)
   if not now then return nil, now_text end
-  return { exists = row[1], now = now, now_text = now_text, settings_events_max = tonumber(row[3] or 100000), settings_finished_max = tonumber(row[4] or 100000), settings_tier = row[5] or 'internal', settings_fair = tonumber(row[6] or 0), settings_mode = row[7], settings_chains = row[8] == '1', settings_limits = tonumber(row[9] or 0), settings_fair_top = tonumber(row[10] or 0), counts = {}, ended = 0, work = 300, told = 0, next_ms = false, limit = row[9] and {}, limited = row[9] and {}, in_line = row[9] and {} }
+  return { exists = row[1], now = now, now_text = now_text, settings_events_max = tonumber(row[3] or 100000), settings_finished_max = tonumber(row[4] or 100000), settings_tier = row[5] or 'internal', settings_fair = tonumber(row[6] or 0), settings_mode = row[7], settings_chains = row[8] == '1', settings_limits = tonumber(row[9] or 0), settings_fair_top = tonumber(row[10] or 0), counts = {}, ended = 0, work = 300, told = 0, next_ms = false, limit = row[9] and {}, limited = row[9] and {}, in_line = row[9] and {}, joins = row[9] and {} }
 end
 
 local arg_made
@@ -601,11 +602,11 @@ local function push_due(lane) local wake = KEYS[12]
   redis.call('PEXPIRE', wake .. lane, 60000)
 end
 
--- await_deadline(ctx, id, since_ms, due, own): store the next deadline of a waiting task: its move to the next lane (or
+-- await_deadline(ctx, id, since_ms, due): store the next deadline of a waiting task: its move to the next lane (or
 -- its failure in the last lane), counted from since_ms, or its expiry if it was never leased; the earlier one. due: a
--- list for the ZADD of the caller. own: what this reads of the record, if that is known.
-local function await_deadline(ctx, id, since_ms, due, own) local task, deadlines = KEYS[4], KEYS[15]
-  own = own or redis.call('HMGET', task .. id, 'fallback_after_ms', 'fallback', 'expires_at_ms', 'deliveries')
+-- list for the ZADD of the caller.
+local function await_deadline(ctx, id, since_ms, due) local task, deadlines = KEYS[4], KEYS[15]
+  local own = redis.call('HMGET', task .. id, 'fallback_after_ms', 'fallback', 'expires_at_ms', 'deliveries')
   local at_ms = MAX_SAFE
   if own[1] then
     at_ms = since_ms + own[1]
@@ -1127,7 +1128,7 @@ local function read_limits(ctx, keys) local limits = KEYS[28]
 end
 
 -- limits_of(ctx, user, tags, words): the limits that apply to a task: `all`, its user, its tags, its limit keys. tags,
--- words: separated by commas, or ''.
+-- words: separated by commas, or ''. held_as: the keys that a lease holds. rated: some limits have rates.
 local function limits_of(ctx, user, tags, words)
   local known = user .. ' ' .. tags .. ' ' .. words
   if not ctx.limited[known] then
@@ -1138,7 +1139,12 @@ local function limits_of(ctx, user, tags, words)
         if not seen[key] then keys[#keys + 1], seen[key] = key, true end
       end
     end
-    ctx.limited[known] = read_limits(ctx, keys)
+    local limited, held = read_limits(ctx, keys), {}
+    for _, limit in ipairs(limited) do
+      if limit.most then held[#held + 1] = limit.key end
+      limited.rated = limited.rated or limit.interval_ms
+    end
+    ctx.limited[known], limited.held_as = limited, table.concat(held, ',')
   end
   return ctx.limited[known]
 end
@@ -1146,7 +1152,7 @@ end
 -- find_line(ctx, own): for a new task: the first of its limits whose queue is not empty. The task joins this queue at
 -- once.
 local function find_line(ctx, own) local waiting = KEYS[29]
-  local limited = limits_of(ctx, own.user or '', table.concat(own.tags or {}, ','), table.concat(own.limits or {}, ','))
+  local limited = limits_of(ctx, own.user or '', own.tags and table.concat(own.tags, ',') or '', own.limits and table.concat(own.limits, ',') or '')
   for _, limit in ipairs(limited) do
     if ctx.in_line[limit.key] == nil then ctx.in_line[limit.key] = redis.call('EXISTS', waiting .. limit.key) == 1 end
     if ctx.in_line[limit.key] and limit.policy == 'queue' then return limit end
@@ -1304,11 +1310,16 @@ end
 
 -- join_limit(ctx, id, score, limit, recheck_at_ms, tied): put a task into the queue of a limit, by its place.
 -- recheck_at_ms: the new score of the queue in limit_lines, unless it is due earlier. The task may still expire. Its
--- fallback timer stops while it waits for the limit.
-local function join_limit(ctx, id, score, limit, recheck_at_ms, tied) local task, blocked, deadlines, waiting, limit_lines = KEYS[4], KEYS[14], KEYS[15], KEYS[29], KEYS[30]
-  redis.call('ZADD', blocked, score, id)
-  redis.call('ZADD', waiting .. limit.key, score, id)
-  redis.call('ZADD', limit_lines, 'LT', recheck_at_ms, limit.key)
+-- fallback timer stops while it waits for the limit. write_joins stores where it waits.
+local function join_limit(ctx, id, score, limit, recheck_at_ms, tied) local task, deadlines = KEYS[4], KEYS[15]
+  local line = ctx.joins[limit.key]
+  if not line then
+    line = { due_ms = recheck_at_ms, rows = {} }
+    ctx.joins[limit.key], ctx.joins[#ctx.joins + 1] = line, limit.key
+  end
+  line.due_ms = math.min(line.due_ms, recheck_at_ms)
+  local rows, at = line.rows, #line.rows
+  rows[at + 1], rows[at + 2] = score, id
   redis.call('HSET', task .. id, 'limited_by', limit.key)
   ctx.in_line[limit.key] = true
   if not tied then return end
@@ -1528,7 +1539,27 @@ local function retain(ctx) local config, finished, dead = KEYS[1], KEYS[16], KEY
   end
 end
 
-  arg_made = { await_deadline = await_deadline, delay_until = delay_until, share_place = share_place, chains_on_close = chains_on_close, done_before = done_before, find_duplicate = find_duplicate, find_line = find_line, find_missing = find_missing, known_as = known_as, fire_once = fire_once, full_score = full_score, hold_keys = hold_keys, is_here = is_here, join_chains = join_chains, join_limit = join_limit, join_order = join_order, merge_task = merge_task, sweep_once = sweep_once, note_done = note_done, refuse_new = refuse_new, shorten_family = shorten_family, retain = retain }
+-- write_joins(ctx, told): store which tasks have joined which limit queues since the last time. told: one event for each
+-- queue says so.
+local function write_joins(ctx, told) local blocked, waiting, limit_lines = KEYS[14], KEYS[29], KEYS[30]
+  local all, looks = {}, {}
+  for i, key in ipairs(ctx.joins) do
+    local rows, ids = ctx.joins[key].rows, {}
+    for at = 1, #rows, 2 do
+      all[#all + 1], all[#all + 2], ids[#ids + 1] = rows[at], rows[at + 1], rows[at + 1]
+    end
+    redis.call('ZADD', waiting .. key, unpack(rows))  -- at most 2,200: two for each task of a call, or that a claim looks at
+    if told then emit(ctx, 'task.limited', table.concat(ids, ' '), 'limit=' .. key) end
+    looks[2 * i - 1], looks[2 * i] = ctx.joins[key].due_ms, key
+  end
+  if not looks[1] then return end
+  -- at most 2,200: as above
+  redis.call('ZADD', blocked, unpack(all))
+  redis.call('ZADD', limit_lines, 'LT', unpack(looks))
+  ctx.joins = {}
+end
+
+  arg_made = { await_deadline = await_deadline, delay_until = delay_until, share_place = share_place, chains_on_close = chains_on_close, done_before = done_before, find_duplicate = find_duplicate, find_line = find_line, find_missing = find_missing, known_as = known_as, fire_once = fire_once, full_score = full_score, hold_keys = hold_keys, is_here = is_here, join_chains = join_chains, join_limit = join_limit, join_order = join_order, merge_task = merge_task, sweep_once = sweep_once, note_done = note_done, refuse_new = refuse_new, shorten_family = shorten_family, retain = retain, write_joins = write_joins }
   return arg_made
 end
 

@@ -32,8 +32,7 @@ local function claim_tasks(ctx, wanted, limit, seen_ms)
       bytes = bytes + size
       if alone then limit = 1 end
       if traced and string.find(traced, '[^!-{}~]') then traced = nil end  -- it would not fit into an entry of `running`
-      if traced then traces = traces or {} end
-      if traced then traces[at] = traced end
+      if traced then traces = traces or {}; traces[at] = traced end
       ids[at], taken[at], leased[at] = id, i, { 'leased', id, token, fence + i, attempt, delivery, '', record }
       held[2 * at - 1] = id
       held[2 * at] = write_lease(ctx, token, scores[i], wanted[from[i]], tied, holds, traced, runs, fence + i, worker)
@@ -41,6 +40,7 @@ local function claim_tasks(ctx, wanted, limit, seen_ms)
       observe(ctx, 'wait_ms', ctx.now - since_ms)
     end
   end
+  if ctx.settings.limits > 0 then write_limits(ctx) end
   remove_ready(ctx, wanted, numbers, there)
   on_take(ctx, wanted, from, scores, taken)
   redis.call('HSET', worker_hash .. worker, 'slot:' .. slot,

@@ -50,6 +50,7 @@ local function add_tasks(ctx, ids, data, envelopes, stamps)
     if redis.call('EXISTS', ready .. lane) == 0 then redis.call('EXPIRE', shares .. lane, 2592000) end
   end
   emit(ctx, 'task.enqueued', table.concat(created, ' '), '')
+  if #ctx.lined > 0 then write_joins(ctx) end
   if #ctx.lined > 0 then emit(ctx, 'task.limited', table.concat(ctx.lined, ' '), '') end
   ctx.counts.enqueued = #created
   return answers

@@ -13,6 +13,7 @@ local function apply_limits(ctx, id, record, score, tied)
   local limited = limits_of(ctx, user, tags, words)
   ctx.met = ctx.met + #limited
   local full, recheck_at_ms = find_full(ctx, limited)
+  if full and full.policy ~= 'queue' then write_limits(ctx) end  -- what follows reads it
   -- A task that would end for others that run, while these may have been lost: a line is mended in time, but these have none.
   -- at most 26: each limit of a task once
   while full and full.policy ~= 'queue' and full.policy ~= 'cancel_oldest' and full.most and full.held >= full.most
@@ -30,7 +31,6 @@ local function apply_limits(ctx, id, record, score, tied)
   else
     if full.policy == 'cancel_oldest' and full.held >= full.most then preempt_oldest(ctx, full) end
     join_limit(ctx, id, score, full, recheck_at_ms, tied)
-    emit(ctx, 'task.limited', id, 'limit=' .. full.key)
     if recheck_at_ms < BAND then ctx.timed[ctx.lane] = true end
   end
   for _, other in ipairs(limited) do  -- where it may have been let go, and another may start instead

@@ -10,14 +10,13 @@ local function drain_limit_queue(ctx, key, line, batch)
     local id, score = first[passed + 1], first[passed + 2]
     passed = passed + 2
     -- else an older version of these scripts has left it here
-    local own = line.scores[id] == score and redis.call('HMGET', task .. id, 'fallback_after_ms', 'fallback', 'expires_at_ms',
-      'deliveries', 'lane', 'ties', 'limited_by') or {}  -- the first as await_deadline has them
-    if own[7] == key then
+    local own = line.scores[id] == score and redis.call('HMGET', task .. id, 'limited_by', 'lane', 'ties') or {}
+    if own[1] == key then
       most = most - 1
       redis.call('HDEL', task .. id, 'limited_by')
       redis.call('HSET', task .. id, 'ready_ms', ctx.now_text)
-      line_up(batch.by_lane, own[5] or 'any', score, id)
-      if own[6] then await_deadline(ctx, id, ctx.now, batch.due, own) end
+      line_up(batch.by_lane, own[2] or 'any', score, id)
+      if own[3] then await_deadline(ctx, id, ctx.now, batch.due) end
       batch.freed[#batch.freed + 1] = id
     end
   end

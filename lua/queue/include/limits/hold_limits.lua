@@ -1,12 +1,11 @@
 -- hold_limits(ctx, id, limited, fence): count a task that starts in its concurrency limits, until its lease ends, and
--- in its rates (note_starts stores them). Returns the keys of the concurrency limits, for the lease.
+-- in its rates (note_starts and write_limits store them). Returns the keys of the concurrency limits, for the lease.
 local function hold_limits(ctx, id, limited, fence)
-  local keys = {}
   for _, limit in ipairs(limited) do
     if limit.most then
-      redis.call('ZADD', holding .. limit.key, fence, id)
+      local rows = ctx.holds[limit.key] or {}
+      rows[#rows + 1], rows[#rows + 2], ctx.holds[limit.key] = fence, id, rows
       limit.held = limit.held + 1
-      keys[#keys + 1] = limit.key
     end
     if limit.interval_ms then
       ctx.timed[ctx.lane] = true
@@ -14,5 +13,5 @@ local function hold_limits(ctx, id, limited, fence)
       if not limit.started then ctx.started[#ctx.started + 1], limit.started = limit, true end
     end
   end
-  return table.concat(keys, ',')
+  return limited.held_as
 end

@@ -1,10 +1,15 @@
 -- join_limit(ctx, id, score, limit, recheck_at_ms, tied): put a task into the queue of a limit, by its place.
 -- recheck_at_ms: the new score of the queue in limit_lines, unless it is due earlier. The task may still expire. Its
--- fallback timer stops while it waits for the limit.
+-- fallback timer stops while it waits for the limit. write_joins stores where it waits.
 local function join_limit(ctx, id, score, limit, recheck_at_ms, tied)
-  redis.call('ZADD', blocked, score, id)
-  redis.call('ZADD', waiting .. limit.key, score, id)
-  redis.call('ZADD', limit_lines, 'LT', recheck_at_ms, limit.key)
+  local line = ctx.joins[limit.key]
+  if not line then
+    line = { due_ms = recheck_at_ms, rows = {} }
+    ctx.joins[limit.key], ctx.joins[#ctx.joins + 1] = line, limit.key
+  end
+  line.due_ms = math.min(line.due_ms, recheck_at_ms)
+  local rows, at = line.rows, #line.rows
+  rows[at + 1], rows[at + 2] = score, id
   redis.call('HSET', task .. id, 'limited_by', limit.key)
   ctx.in_line[limit.key] = true
   if not tied then return end
