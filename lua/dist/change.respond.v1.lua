@@ -1804,6 +1804,7 @@ local function queue__join_limit(ctx, id, score, limit, recheck_at_ms, tied) loc
   rows[at + 1], rows[at + 2] = score, id
   redis.call('HSET', queue__task .. id, 'limited_by', limit.key)
   ctx.in_line[limit.key] = true
+  if ctx.lane and recheck_at_ms < BAND then ctx.timed[ctx.lane] = true end
   if not tied then return end
   local own = redis.call('HMGET', queue__task .. id, 'expires_at_ms', 'deliveries')
   redis.call('ZREM', queue__deadlines, id)
@@ -1878,7 +1879,7 @@ local function queue__open(clock) local queue__config = KEYS[20]
   local row = redis.call('HMGET', queue__config, 'layout_min', 'clock', 'events_max', 'tier', 'fair', 'mode', 'epoch', 'partitions', 'chains', 'limits', 'fair_top')
   local now, now_text = queue__read_clock(row[1], row[2], clock)
   if not now then return nil, now_text end
-  return { exists = row[1], now = now, now_text = now_text, settings_events_max = tonumber(row[3] or 100000), settings_tier = row[4] or 'internal', settings_fair = tonumber(row[5] or 0), settings_mode = row[6], settings_epoch = tonumber(row[7] or 0), settings_partitions = row[8], settings_chains = row[9] == '1', settings_limits = tonumber(row[10] or 0), settings_fair_top = tonumber(row[11] or 0), counts = {}, ended = 0, told = 0, next_ms = false, limit = row[10] and {}, limited = row[10] and {}, in_line = row[10] and {}, joins = row[10] and {} }
+  return { exists = row[1], now = now, now_text = now_text, settings_events_max = tonumber(row[3] or 100000), settings_tier = row[4] or 'internal', settings_fair = tonumber(row[5] or 0), settings_mode = row[6], settings_epoch = tonumber(row[7] or 0), settings_partitions = row[8], settings_chains = row[9] == '1', settings_limits = tonumber(row[10] or 0), settings_fair_top = tonumber(row[11] or 0), counts = {}, ended = 0, told = 0, next_ms = false, limit = row[10] and {}, limited = row[10] and {}, in_line = row[10] and {}, joins = row[10] and {}, timed = row[10] and {} }
 end
 
 -- shorten_family(ctx, id): remove links that are no longer needed. If a task is removed before its children, its stub

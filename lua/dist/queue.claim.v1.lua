@@ -318,28 +318,6 @@ local function peek_ready(wanted, limit) local ready = KEYS[10]
   return ids, scores, from, there
 end
 
--- read_task(id): read a task for a claim: its record as a flat list; its attempts, crashes and deliveries; since when
--- it was ready, nil if the record is gone; about how many bytes it takes in a reply, with its payload; whether it has
--- ties; and the trace of its enqueue, if any. A payload above 1 KiB has its size in the record.
-local function read_task(id) local task = KEYS[4]
-  local record = redis.call('HGETALL', task .. id)  -- at most 70: fields of a record
-  local attempts, crashes, deliveries, created_ms, ready_ms, bytes, tied, traced = 0, 0, 0, nil, nil, 2048, false, nil
-  for f = 1, #record, 2 do
-    local name, value = record[f], record[f + 1]
-    bytes = bytes + #value
-    if name == 'created_ms' then created_ms = tonumber(value)
-    elseif name == 'ready_ms' then ready_ms = tonumber(value)
-    elseif name == 'attempts' then attempts = tonumber(value)
-    elseif name == 'crashes' then crashes = tonumber(value)
-    elseif name == 'deliveries' then deliveries = tonumber(value)
-    elseif name == 'ties' then tied = true
-    elseif name == 'size' then bytes = bytes + value
-    elseif name == 'trace' then traced = value
-    end
-  end
-  return record, attempts, crashes, deliveries, created_ms and (ready_ms or created_ms), bytes, tied, traced
-end
-
 -- lane_emptied(ctx, lane): note that no task waits in this lane any more. Its wake token is deleted, but a token for a
 -- due time expires by itself.
 local function lane_emptied(ctx, lane) local lanes, wake, delayed, deadlines, shares = KEYS[11], KEYS[12], KEYS[13], KEYS[15], KEYS[36]
@@ -392,18 +370,20 @@ local function claim_tasks(ctx, wanted, limit, seen_ms) local config, running, l
   local next_ids, scores, from, there = peek_ready(wanted, ctx.settings_limits > 0 and limit + 100 or limit)
   local fence = #next_ids > 0 and redis.call('HINCRBY', config, 'fence', #next_ids) - #next_ids or 0
   ctx.fence = fence
-  local deadline_ms = ctx.now + ctx.lease_ms
-  local deadline_text = string.format('%.0f', deadline_ms)
+  local deadline_ms, deadline_text = ctx.now + ctx.lease_ms, string.format('%.0f', ctx.now + ctx.lease_ms)
   local token_start = incarnation .. '.' .. slot .. '.' .. n .. '/'
   local leased, ids, held, ending, taken, numbers, bytes, traces = {}, {}, {}, {}, {}, {}, 0, nil
   for i, id in ipairs(next_ids) do
-    local record, failed, crashes, delivered, since_ms, size, tied, traced = read_task(id)
-    local waits, limited, alone = nil, nil, ctx.alone and arg_rare().comes_alone(ctx, record)
-    if #leased == limit or ctx.met > 500 + 5 * limit or ((alone or bytes + size > 4194304) and #leased > 0) then break end
+    if #leased == limit or ctx.met > 500 + 5 * limit then break end
     if ctx.settings_limits > 0 then ctx.lane = wanted[from[i]] end
+    local waits, limited = ctx.joins and ctx.joins[1] and not ctx.alone and arg_rare().joins_at_once(ctx, id, scores[i]), nil
+    local record, failed, crashes, delivered, since_ms, size, tied, traced
+    if not waits then record, failed, crashes, delivered, since_ms, size, tied, traced = arg_rare().read_task(id) end
+    local alone = ctx.alone and arg_rare().comes_alone(ctx, record)
+    if not waits and (alone or bytes + size > 4194304) and #leased > 0 then break end
     if ctx.settings_limits > 0 and since_ms then waits, limited = arg_rare().apply_limits(ctx, id, record, scores[i], tied) end
     numbers[from[i]] = (numbers[from[i]] or 0) + 1
-    if not since_ms then
+    if not (waits or since_ms) then
       arg_rare().drop_task(ctx, id)
     elseif not waits and tied and arg_rare().start_tied(ctx, id, record) then
       redis.call('HSET', task .. id, 'reason', 'expired')
@@ -414,13 +394,11 @@ local function claim_tasks(ctx, wanted, limit, seen_ms) local config, running, l
       local token = token_start .. at
       local runs = delivery == 1 and '1 1 0' or attempt .. ' ' .. delivery .. ' ' .. crashes
       local holds = limited and arg_rare().hold_limits(ctx, id, limited, fence + i) or ''
-      bytes = bytes + size
-      if alone then limit = 1 end
+      bytes, limit = bytes + size, alone and 1 or limit
       if traced and string.find(traced, '[^!-{}~]') then traced = nil end  -- it would not fit into an entry of `running`
       if traced then traces = traces or {}; traces[at] = traced end
       ids[at], taken[at], leased[at] = id, i, { 'leased', id, token, fence + i, attempt, delivery, '', record }
-      held[2 * at - 1] = id
-      held[2 * at] = write_lease(ctx, token, scores[i], wanted[from[i]], tied, holds, traced, runs, fence + i, worker)
+      held[2 * at - 1], held[2 * at] = id, write_lease(ctx, token, scores[i], wanted[from[i]], tied, holds, traced, runs, fence + i, worker)
       ending[2 * at - 1], ending[2 * at] = deadline_text, id
       observe(ctx, 'wait_ms', ctx.now - since_ms)
     end
@@ -716,6 +694,7 @@ local function join_limit(ctx, id, score, limit, recheck_at_ms, tied) local task
   rows[at + 1], rows[at + 2] = score, id
   redis.call('HSET', task .. id, 'limited_by', limit.key)
   ctx.in_line[limit.key] = true
+  if ctx.lane and recheck_at_ms < BAND then ctx.timed[ctx.lane] = true end
   if not tied then return end
   local own = redis.call('HMGET', task .. id, 'expires_at_ms', 'deliveries')
   redis.call('ZREM', deadlines, id)
@@ -808,6 +787,14 @@ local function preempt_oldest(ctx, limit) local blocked, holding, waiting = KEYS
   end
 end
 
+-- spare_others(ctx, limited, full): note the limits of a task that do not let it start because another one is full: it may
+-- have been let go for them, and another task may start instead.
+local function spare_others(ctx, limited, full)
+  for _, other in ipairs(limited) do
+    if other ~= full then ctx.spared[#ctx.spared + 1] = other.key end
+  end
+end
+
 -- write_joins(ctx, told): store which tasks have joined which limit queues since the last time. told: one event for each
 -- queue says so.
 local function write_joins(ctx, told) local blocked, waiting, limit_lines = KEYS[14], KEYS[32], KEYS[33]
@@ -868,11 +855,8 @@ local function apply_limits(ctx, id, record, score, tied) local task = KEYS[4]
   else
     if full.policy == 'cancel_oldest' and full.held >= full.most then preempt_oldest(ctx, full) end
     join_limit(ctx, id, score, full, recheck_at_ms, tied)
-    if recheck_at_ms < BAND then ctx.timed[ctx.lane] = true end
   end
-  for _, other in ipairs(limited) do  -- where it may have been let go, and another may start instead
-    if other ~= full then ctx.spared[#ctx.spared + 1] = other.key end
-  end
+  spare_others(ctx, limited, full)
   return true
 end
 
@@ -1273,8 +1257,8 @@ end
 -- lease, because the limit was full at score - BAND.
 local function drain_limit_queue(ctx, key, line, batch) local task, waiting = KEYS[4], KEYS[32]
   local first, most = line.first, math.min(line.room, 100, ctx.steps)
-  local passed, full, left = 0, 2 * most + 20, line.room - most
-  while most > 0 and passed < full and first[passed + 1] do  -- at most 110: as many more as may start, and 10
+  local passed, left = 0, line.room - most
+  while most > 0 and first[passed + 1] do  -- at most 110: as many as may start, and 10
     local id, score = first[passed + 1], first[passed + 2]
     passed = passed + 2
     -- else an older version of these scripts has left it here
@@ -1306,14 +1290,38 @@ local function drain_limit_queue(ctx, key, line, batch) local task, waiting = KE
   end
 end
 
+-- read_line(line, key, more): read the first tasks of a limit queue: as many as may start, and some more.
+local function read_line(line, key, more) local waiting = KEYS[32]
+  if line.most > 0 then line.first = redis.call('ZRANGE', waiting .. key, 0, line.most + more - 1, 'WITHSCORES') end
+  line.whole = #line.first < 2 * (line.most + more)
+end
+
+-- read_places(lines, scores): read which scores the first tasks of these limit queues have in `blocked`. False if there
+-- are tasks that do not wait there.
+local function read_places(lines, scores) local blocked = KEYS[14]
+  local ids, stand, right = {}, {}, true
+  for _, line in pairs(lines) do
+    for i = 1, #line.first, 2 do ids[#ids + 1], stand[#stand + 1] = line.first[i], line.first[i + 1] end
+  end
+  for first = 1, #ids, 7000 do
+    local found = redis.call('ZMSCORE', blocked, unpack(ids, first, math.min(first + 6999, #ids)))
+    for i, score in ipairs(found) do
+      scores[ids[first + i - 1]] = score
+      right = right and score == stand[first + i - 1]
+    end
+  end
+  return right
+end
+
 -- peek_lines(ctx, keys, from, again): read what drain_limit_queue needs of the queues of these limits, from index
 -- `from` on, at most 100 and as many as ctx.steps allows: how many may start now (room), when to look again, the first
 -- tasks, whether these are all, and the scores of those that are still blocked. again: some were released 5 s ago. If
--- there is still room, the workers of their lane may be gone, so more are released (paced). By key.
-local function peek_lines(ctx, keys, from, again) local blocked, waiting = KEYS[14], KEYS[32]
+-- there is still room, the workers of their lane may be gone, so more are released (paced). By key. It reads one task
+-- more than may start; where an older version has left others among them, ten more.
+local function peek_lines(ctx, keys, from, again)
   local page = { unpack(keys, from, math.min(from + 99, #keys)) }  -- at most 100: a page
   read_rates(read_limits(ctx, page))
-  local lines, ids, scores, steps = {}, {}, {}, ctx.steps
+  local lines, scores, steps = {}, {}, ctx.steps
   for _, key in ipairs(page) do
     if steps <= 0 then break end
     local limit, room, recheck_at_ms, paced = ctx.limit[key], MAX_SAFE, ctx.now, false
@@ -1321,17 +1329,14 @@ local function peek_lines(ctx, keys, from, again) local blocked, waiting = KEYS[
       room, recheck_at_ms = room_left(ctx, limit)
       if again and room > 0 and limit.policy == 'queue' and (limit.idle or not limit.interval_ms) then room, paced = 100, true end
     end
-    local most = math.min(room, 100, steps)
-    local first = most > 0 and redis.call('ZRANGE', waiting .. key, 0, most + 9, 'WITHSCORES') or {}
-    for i = 1, #first, 2 do ids[#ids + 1] = first[i] end
-    lines[key] = {
-      room = room, recheck_at_ms = recheck_at_ms, paced = paced, first = first, whole = #first < 2 * most + 20, scores = scores,
-    }
-    steps = steps - 1 - math.min(most, #first / 2)
+    local line = { room = room, recheck_at_ms = recheck_at_ms, paced = paced, most = math.min(room, 100, steps), first = {}, scores = scores }
+    lines[key] = line
+    read_line(line, key, 1)
+    steps = steps - 1 - math.min(line.most, #line.first / 2)
   end
-  for first = 1, #ids, 7000 do
-    local found = redis.call('ZMSCORE', blocked, unpack(ids, first, math.min(first + 6999, #ids)))
-    for i, score in ipairs(found) do scores[ids[first + i - 1]] = score end
+  if not read_places(lines, scores) then
+    for key, line in pairs(lines) do read_line(line, key, 10) end
+    read_places(lines, scores)
   end
   return lines
 end
@@ -1916,6 +1921,20 @@ local function join_traces(traces, count)
   return same and traces[1] or table.concat(traces, ' ')
 end
 
+-- joins_at_once(ctx, id, score): for a claim that has put tasks into limit queues: put the next one into one, too, if its
+-- limit is full, without reading all of its record. Whether it did.
+local function joins_at_once(ctx, id, score) local task = KEYS[4]
+  local own = redis.call('HMGET', task .. id, 'created_ms', 'user', 'tags', 'limits', 'ties')
+  if not own[1] then return false end
+  local limited = limits_of(ctx, own[2] or '', own[3] or '', own[4] or '')
+  local full, recheck_at_ms = find_full(ctx, limited)
+  if not full or full.policy ~= 'queue' then return false end
+  ctx.met = ctx.met + #limited
+  join_limit(ctx, id, score, full, recheck_at_ms, own[5])
+  spare_others(ctx, limited, full)
+  return true
+end
+
 -- note_starts(ctx): store the GCRA times of all rates that this claim has used.
 local function note_starts(ctx) local rates = KEYS[34]
   local due = {}
@@ -2109,6 +2128,28 @@ local function next_firing(ctx) local schedules = KEYS[29]
   return due_ms < MAX_SAFE and due_ms or 0
 end
 
+-- read_task(id): read a task for a claim: its record as a flat list; its attempts, crashes and deliveries; since when
+-- it was ready, nil if the record is gone; about how many bytes it takes in a reply, with its payload; whether it has
+-- ties; and the trace of its enqueue, if any. A payload above 1 KiB has its size in the record.
+local function read_task(id) local task = KEYS[4]
+  local record = redis.call('HGETALL', task .. id)  -- at most 70: fields of a record
+  local attempts, crashes, deliveries, created_ms, ready_ms, bytes, tied, traced = 0, 0, 0, nil, nil, 2048, false, nil
+  for f = 1, #record, 2 do
+    local name, value = record[f], record[f + 1]
+    bytes = bytes + #value
+    if name == 'created_ms' then created_ms = tonumber(value)
+    elseif name == 'ready_ms' then ready_ms = tonumber(value)
+    elseif name == 'attempts' then attempts = tonumber(value)
+    elseif name == 'crashes' then crashes = tonumber(value)
+    elseif name == 'deliveries' then deliveries = tonumber(value)
+    elseif name == 'ties' then tied = true
+    elseif name == 'size' then bytes = bytes + value
+    elseif name == 'trace' then traced = value
+    end
+  end
+  return record, attempts, crashes, deliveries, created_ms and (ready_ms or created_ms), bytes, tied, traced
+end
+
 -- reclaim_tasks(ctx, given): the answer to a repeated claim: the tasks of the first answer that still have the same
 -- token.
 local function reclaim_tasks(ctx, given) local running, leases = KEYS[2], KEYS[3]
@@ -2165,7 +2206,7 @@ local function window_left(ctx, wanted, window_ms, limit) local task, ready = KE
   return left_ms or 0
 end
 
-  arg_made = { move_to_dead = move_to_dead, write_limits = write_limits, apply_limits = apply_limits, chains_on_close = chains_on_close, comes_alone = comes_alone, drain_due_limit_queues = drain_due_limit_queues, drop_task = drop_task, fair_on_take = fair_on_take, give_timeout = give_timeout, hold_limits = hold_limits, trim_set = trim_set, housekeep = housekeep, join_traces = join_traces, limits_on_claimed = limits_on_claimed, move_due = move_due, next_end = next_end, next_firing = next_firing, reclaim_tasks = reclaim_tasks, start_tied = start_tied, window_left = window_left }
+  arg_made = { move_to_dead = move_to_dead, write_limits = write_limits, apply_limits = apply_limits, chains_on_close = chains_on_close, comes_alone = comes_alone, drain_due_limit_queues = drain_due_limit_queues, drop_task = drop_task, fair_on_take = fair_on_take, give_timeout = give_timeout, hold_limits = hold_limits, trim_set = trim_set, housekeep = housekeep, join_traces = join_traces, joins_at_once = joins_at_once, limits_on_claimed = limits_on_claimed, move_due = move_due, next_end = next_end, next_firing = next_firing, read_task = read_task, reclaim_tasks = reclaim_tasks, start_tied = start_tied, window_left = window_left }
   return arg_made
 end
 

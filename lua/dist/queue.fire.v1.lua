@@ -592,7 +592,7 @@ local function open(clock) local config = KEYS[1]
   local row = redis.call('HMGET', config, 'layout_min', 'clock', 'events_max', 'finished_max', 'tier', 'fair', 'mode', 'chains', 'limits', 'fair_top')
   local now, now_text = read_clock(row[1], row[2], clock)
   if not now then return nil, now_text end
-  return { exists = row[1], now = now, now_text = now_text, settings_events_max = tonumber(row[3] or 100000), settings_finished_max = tonumber(row[4] or 100000), settings_tier = row[5] or 'internal', settings_fair = tonumber(row[6] or 0), settings_mode = row[7], settings_chains = row[8] == '1', settings_limits = tonumber(row[9] or 0), settings_fair_top = tonumber(row[10] or 0), counts = {}, ended = 0, work = 300, told = 0, next_ms = false, limit = row[9] and {}, limited = row[9] and {}, in_line = row[9] and {}, joins = row[9] and {} }
+  return { exists = row[1], now = now, now_text = now_text, settings_events_max = tonumber(row[3] or 100000), settings_finished_max = tonumber(row[4] or 100000), settings_tier = row[5] or 'internal', settings_fair = tonumber(row[6] or 0), settings_mode = row[7], settings_chains = row[8] == '1', settings_limits = tonumber(row[9] or 0), settings_fair_top = tonumber(row[10] or 0), counts = {}, ended = 0, work = 300, told = 0, next_ms = false, limit = row[9] and {}, limited = row[9] and {}, in_line = row[9] and {}, joins = row[9] and {}, timed = row[9] and {} }
 end
 
 local arg_made
@@ -1335,6 +1335,7 @@ local function join_limit(ctx, id, score, limit, recheck_at_ms, tied) local task
   rows[at + 1], rows[at + 2] = score, id
   redis.call('HSET', task .. id, 'limited_by', limit.key)
   ctx.in_line[limit.key] = true
+  if ctx.lane and recheck_at_ms < BAND then ctx.timed[ctx.lane] = true end
   if not tied then return end
   local own = redis.call('HMGET', task .. id, 'expires_at_ms', 'deliveries')
   redis.call('ZREM', deadlines, id)

@@ -935,8 +935,8 @@ end
 -- lease, because the limit was full at score - BAND.
 local function drain_limit_queue(ctx, key, line, batch) local task, waiting = KEYS[4], KEYS[30]
   local first, most = line.first, math.min(line.room, 100, ctx.steps)
-  local passed, full, left = 0, 2 * most + 20, line.room - most
-  while most > 0 and passed < full and first[passed + 1] do  -- at most 110: as many more as may start, and 10
+  local passed, left = 0, line.room - most
+  while most > 0 and first[passed + 1] do  -- at most 110: as many as may start, and 10
     local id, score = first[passed + 1], first[passed + 2]
     passed = passed + 2
     -- else an older version of these scripts has left it here
@@ -988,6 +988,29 @@ local function read_limits(ctx, keys) local limits = KEYS[28]
     found[#found + 1] = limit
   end
   return found
+end
+
+-- read_line(line, key, more): read the first tasks of a limit queue: as many as may start, and some more.
+local function read_line(line, key, more) local waiting = KEYS[30]
+  if line.most > 0 then line.first = redis.call('ZRANGE', waiting .. key, 0, line.most + more - 1, 'WITHSCORES') end
+  line.whole = #line.first < 2 * (line.most + more)
+end
+
+-- read_places(lines, scores): read which scores the first tasks of these limit queues have in `blocked`. False if there
+-- are tasks that do not wait there.
+local function read_places(lines, scores) local blocked = KEYS[14]
+  local ids, stand, right = {}, {}, true
+  for _, line in pairs(lines) do
+    for i = 1, #line.first, 2 do ids[#ids + 1], stand[#stand + 1] = line.first[i], line.first[i + 1] end
+  end
+  for first = 1, #ids, 7000 do
+    local found = redis.call('ZMSCORE', blocked, unpack(ids, first, math.min(first + 6999, #ids)))
+    for i, score in ipairs(found) do
+      scores[ids[first + i - 1]] = score
+      right = right and score == stand[first + i - 1]
+    end
+  end
+  return right
 end
 
 -- read_rates(limited): read the rates of these limits in one command. room_left would read one at a time.
@@ -1043,11 +1066,12 @@ end
 -- peek_lines(ctx, keys, from, again): read what drain_limit_queue needs of the queues of these limits, from index
 -- `from` on, at most 100 and as many as ctx.steps allows: how many may start now (room), when to look again, the first
 -- tasks, whether these are all, and the scores of those that are still blocked. again: some were released 5 s ago. If
--- there is still room, the workers of their lane may be gone, so more are released (paced). By key.
-local function peek_lines(ctx, keys, from, again) local blocked, waiting = KEYS[14], KEYS[30]
+-- there is still room, the workers of their lane may be gone, so more are released (paced). By key. It reads one task
+-- more than may start; where an older version has left others among them, ten more.
+local function peek_lines(ctx, keys, from, again)
   local page = { unpack(keys, from, math.min(from + 99, #keys)) }  -- at most 100: a page
   read_rates(read_limits(ctx, page))
-  local lines, ids, scores, steps = {}, {}, {}, ctx.steps
+  local lines, scores, steps = {}, {}, ctx.steps
   for _, key in ipairs(page) do
     if steps <= 0 then break end
     local limit, room, recheck_at_ms, paced = ctx.limit[key], MAX_SAFE, ctx.now, false
@@ -1055,17 +1079,14 @@ local function peek_lines(ctx, keys, from, again) local blocked, waiting = KEYS[
       room, recheck_at_ms = room_left(ctx, limit)
       if again and room > 0 and limit.policy == 'queue' and (limit.idle or not limit.interval_ms) then room, paced = 100, true end
     end
-    local most = math.min(room, 100, steps)
-    local first = most > 0 and redis.call('ZRANGE', waiting .. key, 0, most + 9, 'WITHSCORES') or {}
-    for i = 1, #first, 2 do ids[#ids + 1] = first[i] end
-    lines[key] = {
-      room = room, recheck_at_ms = recheck_at_ms, paced = paced, first = first, whole = #first < 2 * most + 20, scores = scores,
-    }
-    steps = steps - 1 - math.min(most, #first / 2)
+    local line = { room = room, recheck_at_ms = recheck_at_ms, paced = paced, most = math.min(room, 100, steps), first = {}, scores = scores }
+    lines[key] = line
+    read_line(line, key, 1)
+    steps = steps - 1 - math.min(line.most, #line.first / 2)
   end
-  for first = 1, #ids, 7000 do
-    local found = redis.call('ZMSCORE', blocked, unpack(ids, first, math.min(first + 6999, #ids)))
-    for i, score in ipairs(found) do scores[ids[first + i - 1]] = score end
+  if not read_places(lines, scores) then
+    for key, line in pairs(lines) do read_line(line, key, 10) end
+    read_places(lines, scores)
   end
   return lines
 end

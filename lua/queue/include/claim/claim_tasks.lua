@@ -7,18 +7,20 @@ local function claim_tasks(ctx, wanted, limit, seen_ms)
   local next_ids, scores, from, there = peek_ready(wanted, ctx.settings.limits > 0 and limit + 100 or limit)
   local fence = #next_ids > 0 and redis.call('HINCRBY', config, 'fence', #next_ids) - #next_ids or 0
   ctx.fence = fence
-  local deadline_ms = ctx.now + ctx.lease_ms
-  local deadline_text = string.format('%.0f', deadline_ms)
+  local deadline_ms, deadline_text = ctx.now + ctx.lease_ms, string.format('%.0f', ctx.now + ctx.lease_ms)
   local token_start = incarnation .. '.' .. slot .. '.' .. n .. '/'
   local leased, ids, held, ending, taken, numbers, bytes, traces = {}, {}, {}, {}, {}, {}, 0, nil
   for i, id in ipairs(next_ids) do
-    local record, failed, crashes, delivered, since_ms, size, tied, traced = read_task(id)
-    local waits, limited, alone = nil, nil, ctx.alone and comes_alone(ctx, record)
-    if #leased == limit or ctx.met > 500 + 5 * limit or ((alone or bytes + size > 4194304) and #leased > 0) then break end
+    if #leased == limit or ctx.met > 500 + 5 * limit then break end
     if ctx.settings.limits > 0 then ctx.lane = wanted[from[i]] end
+    local waits, limited = ctx.joins and ctx.joins[1] and not ctx.alone and joins_at_once(ctx, id, scores[i]), nil
+    local record, failed, crashes, delivered, since_ms, size, tied, traced
+    if not waits then record, failed, crashes, delivered, since_ms, size, tied, traced = read_task(id) end
+    local alone = ctx.alone and comes_alone(ctx, record)
+    if not waits and (alone or bytes + size > 4194304) and #leased > 0 then break end
     if ctx.settings.limits > 0 and since_ms then waits, limited = apply_limits(ctx, id, record, scores[i], tied) end
     numbers[from[i]] = (numbers[from[i]] or 0) + 1
-    if not since_ms then
+    if not (waits or since_ms) then
       drop_task(ctx, id)
     elseif not waits and tied and start_tied(ctx, id, record) then
       redis.call('HSET', task .. id, 'reason', 'expired')
@@ -29,13 +31,11 @@ local function claim_tasks(ctx, wanted, limit, seen_ms)
       local token = token_start .. at
       local runs = delivery == 1 and '1 1 0' or attempt .. ' ' .. delivery .. ' ' .. crashes
       local holds = limited and hold_limits(ctx, id, limited, fence + i) or ''
-      bytes = bytes + size
-      if alone then limit = 1 end
+      bytes, limit = bytes + size, alone and 1 or limit
       if traced and string.find(traced, '[^!-{}~]') then traced = nil end  -- it would not fit into an entry of `running`
       if traced then traces = traces or {}; traces[at] = traced end
       ids[at], taken[at], leased[at] = id, i, { 'leased', id, token, fence + i, attempt, delivery, '', record }
-      held[2 * at - 1] = id
-      held[2 * at] = write_lease(ctx, token, scores[i], wanted[from[i]], tied, holds, traced, runs, fence + i, worker)
+      held[2 * at - 1], held[2 * at] = id, write_lease(ctx, token, scores[i], wanted[from[i]], tied, holds, traced, runs, fence + i, worker)
       ending[2 * at - 1], ending[2 * at] = deadline_text, id
       observe(ctx, 'wait_ms', ctx.now - since_ms)
     end

@@ -31,10 +31,7 @@ local function apply_limits(ctx, id, record, score, tied)
   else
     if full.policy == 'cancel_oldest' and full.held >= full.most then preempt_oldest(ctx, full) end
     join_limit(ctx, id, score, full, recheck_at_ms, tied)
-    if recheck_at_ms < BAND then ctx.timed[ctx.lane] = true end
   end
-  for _, other in ipairs(limited) do  -- where it may have been let go, and another may start instead
-    if other ~= full then ctx.spared[#ctx.spared + 1] = other.key end
-  end
+  spare_others(ctx, limited, full)
   return true
 end

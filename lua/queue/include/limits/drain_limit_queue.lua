@@ -5,8 +5,8 @@
 -- lease, because the limit was full at score - BAND.
 local function drain_limit_queue(ctx, key, line, batch)
   local first, most = line.first, math.min(line.room, 100, ctx.steps)
-  local passed, full, left = 0, 2 * most + 20, line.room - most
-  while most > 0 and passed < full and first[passed + 1] do  -- at most 110: as many more as may start, and 10
+  local passed, left = 0, line.room - most
+  while most > 0 and first[passed + 1] do  -- at most 110: as many as may start, and 10
     local id, score = first[passed + 1], first[passed + 2]
     passed = passed + 2
     -- else an older version of these scripts has left it here

@@ -12,6 +12,7 @@ local function join_limit(ctx, id, score, limit, recheck_at_ms, tied)
   rows[at + 1], rows[at + 2] = score, id
   redis.call('HSET', task .. id, 'limited_by', limit.key)
   ctx.in_line[limit.key] = true
+  if ctx.lane and recheck_at_ms < BAND then ctx.timed[ctx.lane] = true end
   if not tied then return end
   local own = redis.call('HMGET', task .. id, 'expires_at_ms', 'deliveries')
   redis.call('ZREM', deadlines, id)
