@@ -1960,7 +1960,6 @@ local function queue__write_joins(ctx, told) local queue__blocked, queue__waitin
     if told then queue__emit(ctx, 'task.limited', table.concat(ids, ' '), 'limit=' .. key) end
     looks[2 * i - 1], looks[2 * i] = ctx.joins[key].due_ms, key
   end
-  if not looks[1] then return end
   -- at most 2,200: as above
   redis.call('ZADD', queue__blocked, unpack(all))
   redis.call('ZADD', queue__limit_lines, 'LT', unpack(looks))

@@ -237,14 +237,16 @@ local function add_payloads(leased) local payload = KEYS[5]
   return missing
 end
 
--- check_slot(): compare this call with the last call of its slot: 'fresh', with the time of the slot's last
--- housekeeping; 'replay', with the ids that the call got before; 'stale'; or 'unregistered'.
-local function check_slot() local worker_hash = KEYS[19]
-  local row = redis.call('HMGET', worker_hash .. worker, 'incarnation', 'slot:' .. slot)
+-- check_slot(ctx): compare this call with the last call of its slot: 'fresh', with the time of the slot's last
+-- housekeeping; 'replay', with the ids that the call got before; 'stale'; or 'unregistered'. The token of a request
+-- that the worker has not heard may be lost: it is left again, so an idle worker need not ask.
+local function check_slot(ctx) local worker_hash = KEYS[19]
+  local row = redis.call('HMGET', worker_hash .. worker, 'incarnation', 'slot:' .. slot, 'heard')
   if not row[1] then return 'unregistered' end
   local last, seen_ms, given = string.match(row[2] or '0 0 ', '^(%d+) (%d+) (.*)$')
   last = tonumber(last)
   if row[1] ~= incarnation or n < last then return 'stale' end
+  if row[3] == '0' then arg_rare().push_control(ctx, worker) end
   if n == last then return 'replay', given end
   return 'fresh', tonumber(seen_ms)
 end
@@ -808,7 +810,6 @@ local function write_joins(ctx, told) local blocked, waiting, limit_lines = KEYS
     if told then emit(ctx, 'task.limited', table.concat(ids, ' '), 'limit=' .. key) end
     looks[2 * i - 1], looks[2 * i] = ctx.joins[key].due_ms, key
   end
-  if not looks[1] then return end
   -- at most 2,200: as above
   redis.call('ZADD', blocked, unpack(all))
   redis.call('ZADD', limit_lines, 'LT', unpack(looks))
@@ -2206,14 +2207,14 @@ local function window_left(ctx, wanted, window_ms, limit) local task, ready = KE
   return left_ms or 0
 end
 
-  arg_made = { move_to_dead = move_to_dead, write_limits = write_limits, apply_limits = apply_limits, chains_on_close = chains_on_close, comes_alone = comes_alone, drain_due_limit_queues = drain_due_limit_queues, drop_task = drop_task, fair_on_take = fair_on_take, give_timeout = give_timeout, hold_limits = hold_limits, trim_set = trim_set, housekeep = housekeep, join_traces = join_traces, joins_at_once = joins_at_once, limits_on_claimed = limits_on_claimed, move_due = move_due, next_end = next_end, next_firing = next_firing, read_task = read_task, reclaim_tasks = reclaim_tasks, start_tied = start_tied, window_left = window_left }
+  arg_made = { move_to_dead = move_to_dead, write_limits = write_limits, apply_limits = apply_limits, push_control = push_control, chains_on_close = chains_on_close, comes_alone = comes_alone, drain_due_limit_queues = drain_due_limit_queues, drop_task = drop_task, fair_on_take = fair_on_take, give_timeout = give_timeout, hold_limits = hold_limits, trim_set = trim_set, housekeep = housekeep, join_traces = join_traces, joins_at_once = joins_at_once, limits_on_claimed = limits_on_claimed, move_due = move_due, next_end = next_end, next_firing = next_firing, read_task = read_task, reclaim_tasks = reclaim_tasks, start_tied = start_tied, window_left = window_left }
   return arg_made
 end
 
 local ctx, refused = open()
 if refused then return refused end
 ctx.lease_ms = lease_ms > 0 and lease_ms or ctx.settings_lease_ms
-local standing, known = check_slot()
+local standing, known = check_slot(ctx)
 if standing == 'stale' then return { 'stale' } end
 if standing == 'unregistered' then return { 'unregistered' } end
 

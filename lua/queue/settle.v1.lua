@@ -55,7 +55,7 @@
 local ctx, refused = open()
 if refused then return refused end
 ctx.lease_ms = lease_ms > 0 and lease_ms or ctx.settings.lease_ms
-local standing, known = check_slot()
+local standing, known = check_slot(ctx)
 if standing == 'stale' then return { 'stale' } end
 if standing == 'unregistered' then return { 'unregistered' } end
 

@@ -418,7 +418,7 @@ class Worker:
 
     async def _claim(self, seconds: float) -> str | None:
         heard = await self._settling.claim_when_woken(seconds)
-        if heard is None:  # a control token may be lost, and a worker without tasks sends no other heartbeats
+        if heard is None and self._queue.base is None:  # other partitions hear nothing of this claim
             self._renewal.ask()
         return heard
 

@@ -272,8 +272,25 @@ async def test_an_idle_worker_hears_what_is_wanted_though_its_token_is_lost(
     monkeypatch.setattr(listener, "LONGEST_BLOCK", 0.2)
     async with registered(queue, forever, name="w") as worker:
         await eventually(lambda: holds(lambda: worker._listener.awaits_work))
-        client.hset(f"{queue.base}:worker:w", "mode", "quiet")  # as `steer`, but without a token
+        # as `steer`, but without a token
+        client.hset(f"{queue.base}:worker:w", mapping={"mode": "quiet", "heard": "0"})
         await eventually(lambda: holds(lambda: worker.health().mode == "quiet"), AT_ONCE)
+
+
+async def test_an_idle_worker_claims_and_sends_no_heartbeats(
+    queue: Queue, client: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(listener, "LONGEST_BLOCK", 0.1)
+    sent, beat = list[object](), queue.beat
+
+    async def send(leases: Any, **how: Any) -> Any:
+        sent.append(leases)
+        return await beat(leases, **how)
+
+    monkeypatch.setattr(queue, "beat", send)
+    async with registered(queue, forever, name="w") as worker:
+        await eventually(lambda: holds(lambda: worker._listener.wakings > 3))
+        assert sent == [[]]  # before the first claim
 
 
 async def test_a_quiet_worker_is_seen(queue: Queue, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -293,6 +293,29 @@ def claim_under_a_full_limit(bench: Workbench, n: int) -> AnyCall:
 
 
 @scenario(1, 100)
+def claim_alone_under_a_full_limit(bench: Workbench, n: int) -> AnyCall:
+    running(bench, 1)
+    bench.fill(1 + n, user="u", kind="k")
+    return bench.calls.claim("w", "i", 0, 10**6, limit=n, lanes=("any",), alone_kinds=["k"])
+
+
+@scenario(1, 100)
+def claim_under_a_full_limit_with_one_without_record(bench: Workbench, n: int) -> AnyCall:
+    running(bench, 1)
+    _, second, *_ = bench.fill(1 + n, user="u")
+    bench.ask("DEL", f":task:{second}")
+    return claim(bench, n)
+
+
+@scenario(1, 20)
+def ack_before_a_line_with_old_entries(bench: Workbench, n: int) -> AnyCall:
+    leases = running(bench, n)
+    left_in_line(bench, in_line(bench, 1))
+    in_line(bench, n + 5)
+    return bench.calls.ack(acks(leases))
+
+
+@scenario(1, 100)
 def claim_under_a_full_limit_with_ties(bench: Workbench, n: int) -> AnyCall:
     running(bench, 1)
     bench.fill(n, **TIES)

@@ -93,6 +93,24 @@ def test_who_is_wanted_to_do_something_else_has_not_heard_it_until_its_heartbeat
     assert worker.heard
 
 
+def test_a_claim_leaves_the_token_again_until_the_request_is_heard(bench: Workbench) -> None:
+    register(bench)
+    bench.run(bench.calls.claim("w", "i", 0, 1))
+    assert control(bench) == 0
+    steer(bench, mode="quiet")
+    bench.ask("DEL", ":control:w")  # with a connection
+    bench.run(bench.calls.claim("w", "other", 0, 2))  # of a process that was replaced
+    assert control(bench) == 0
+    for n in (2, 2, 3):  # the second one is sent again
+        bench.run(bench.calls.claim("w", "i", 0, n))
+        assert control(bench) == 1
+        bench.ask("DEL", ":control:w")
+    beat(bench)
+    bench.run(bench.calls.settle("w", "i", 0, 4, limit=1))
+    assert control(bench) == 0
+    check_queue(bench)
+
+
 @pytest.mark.parametrize(("ms", "answer"), [(29_999, "asked"), (30_000, "not_found")])
 def test_who_is_silent_is_not_there(bench: Workbench, ms: int, answer: str) -> None:
     register(bench)

@@ -11,7 +11,6 @@ local function write_joins(ctx, told)
     if told then emit(ctx, 'task.limited', table.concat(ids, ' '), 'limit=' .. key) end
     looks[2 * i - 1], looks[2 * i] = ctx.joins[key].due_ms, key
   end
-  if not looks[1] then return end
   -- at most 2,200: as above
   redis.call('ZADD', blocked, unpack(all))
   redis.call('ZADD', limit_lines, 'LT', unpack(looks))
