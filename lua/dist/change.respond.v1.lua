@@ -720,7 +720,8 @@ local function queue__add_tasks(ctx, ids, data, envelopes, stamps) local queue__
         payloads[#payloads + 1], payloads[#payloads + 2] = queue__payload .. id, data[i]
       end
       if own.ordering_key then arg_rare().queue__join_order(id, own, place + i) end
-      if own.after or own.gather or own.behind or own.parent then arg_rare().queue__join_chains(ctx, id, own, place + i, by_index) end
+      if own.parent and (ctx.settings_chains or ctx.has_chains) then arg_rare().queue__join_gathering(ctx, own, own.parent) end
+      if own.after or own.gather or own.behind then arg_rare().queue__join_chains(ctx, id, own, place + i, by_index) end
       queue__write_record(id, stamps[i], ctx, own, #data[i])
       if keyed then arg_rare().queue__hold_keys(ctx, id, own, false) end
       queue__index_task(ctx, by_index, id, own)
@@ -1766,6 +1767,13 @@ local function queue__is_here(own) local queue__task, queue__order = KEYS[23], K
   return other and redis.call('HEXISTS', queue__task .. other, 'created_ms') == 1
 end
 
+-- join_chains(ctx, id, own, place, by_index): let a new task wait for others (own.awaits). Its record is not written yet.
+local function queue__join_chains(ctx, id, own, place, by_index)
+  own.awaits = queue__await_others(ctx, id, own, place, by_index)
+  own[#own + 1], own[#own + 2] = 'awaits', own.awaits
+  ctx.gathers[id] = own.gather and string.format('%.0f', place)
+end
+
 -- join_gathering(ctx, own, parent): if the parent waits for its children, note in the record of a new child that it
 -- counts, and the place of the parent, because a later task may have the same id. A call looks at each parent once.
 local function queue__join_gathering(ctx, own, parent) local queue__task, queue__blocked = KEYS[23], KEYS[30]
@@ -1778,16 +1786,6 @@ local function queue__join_gathering(ctx, own, parent) local queue__task, queue_
     own.gathered = true
     own[#own + 1], own[#own + 2] = 'gathered', ctx.gathers[parent]
   end
-end
-
--- join_chains(ctx, id, own, place, by_index): what a new task and others mean for each other, before its record is
--- written: its parent may gather it, and it may wait for others itself (own.awaits).
-local function queue__join_chains(ctx, id, own, place, by_index)
-  if own.parent and (ctx.settings_chains or ctx.has_chains) then queue__join_gathering(ctx, own, own.parent) end
-  if not (own.after or own.gather or own.behind) then return end
-  own.awaits = queue__await_others(ctx, id, own, place, by_index)
-  own[#own + 1], own[#own + 2] = 'awaits', own.awaits
-  ctx.gathers[id] = own.gather and string.format('%.0f', place)
 end
 
 -- join_limit(ctx, id, score, limit, recheck_at_ms, tied): put a task into the queue of a limit, by its place.
@@ -2051,7 +2049,7 @@ local function take_due(ctx, own)
   end
 end
 
-  arg_made = { leave_away = leave_away, approve = approve, comment = comment, escalate = escalate, put_out = put_out, queue__await_deadline = queue__await_deadline, queue__delay_until = queue__delay_until, queue__on_end = queue__on_end, queue__share_place = queue__share_place, queue__find_duplicate = queue__find_duplicate, queue__find_line = queue__find_line, queue__find_missing = queue__find_missing, queue__full_score = queue__full_score, queue__hold_keys = queue__hold_keys, queue__is_here = queue__is_here, queue__join_chains = queue__join_chains, queue__join_limit = queue__join_limit, queue__join_order = queue__join_order, queue__known_as = queue__known_as, queue__merge_task = queue__merge_task, queue__shorten_family = queue__shorten_family, queue__sweep_once = queue__sweep_once, queue__write_joins = queue__write_joins, reject = reject, retract = retract, send_follows = send_follows, take_due = take_due }
+  arg_made = { leave_away = leave_away, approve = approve, comment = comment, escalate = escalate, put_out = put_out, queue__await_deadline = queue__await_deadline, queue__delay_until = queue__delay_until, queue__on_end = queue__on_end, queue__share_place = queue__share_place, queue__find_duplicate = queue__find_duplicate, queue__find_line = queue__find_line, queue__find_missing = queue__find_missing, queue__full_score = queue__full_score, queue__hold_keys = queue__hold_keys, queue__is_here = queue__is_here, queue__join_chains = queue__join_chains, queue__join_gathering = queue__join_gathering, queue__join_limit = queue__join_limit, queue__join_order = queue__join_order, queue__known_as = queue__known_as, queue__merge_task = queue__merge_task, queue__shorten_family = queue__shorten_family, queue__sweep_once = queue__sweep_once, queue__write_joins = queue__write_joins, reject = reject, retract = retract, send_follows = send_follows, take_due = take_due }
   return arg_made
 end
 

@@ -514,7 +514,8 @@ local function add_tasks(ctx, ids, data, envelopes, stamps) local config, payloa
         payloads[#payloads + 1], payloads[#payloads + 2] = payload .. id, data[i]
       end
       if own.ordering_key then arg_rare().join_order(id, own, place + i) end
-      if own.after or own.gather or own.behind or own.parent then arg_rare().join_chains(ctx, id, own, place + i, by_index) end
+      if own.parent and (ctx.settings_chains or ctx.has_chains) then arg_rare().join_gathering(ctx, own, own.parent) end
+      if own.after or own.gather or own.behind then arg_rare().join_chains(ctx, id, own, place + i, by_index) end
       write_record(id, stamps[i], ctx, own, #data[i])
       if keyed then arg_rare().hold_keys(ctx, id, own, false) end
       index_task(ctx, by_index, id, own)
@@ -1297,6 +1298,13 @@ local function is_here(own) local task, order = KEYS[4], KEYS[25]
   return other and redis.call('HEXISTS', task .. other, 'created_ms') == 1
 end
 
+-- join_chains(ctx, id, own, place, by_index): let a new task wait for others (own.awaits). Its record is not written yet.
+local function join_chains(ctx, id, own, place, by_index)
+  own.awaits = await_others(ctx, id, own, place, by_index)
+  own[#own + 1], own[#own + 2] = 'awaits', own.awaits
+  ctx.gathers[id] = own.gather and string.format('%.0f', place)
+end
+
 -- join_gathering(ctx, own, parent): if the parent waits for its children, note in the record of a new child that it
 -- counts, and the place of the parent, because a later task may have the same id. A call looks at each parent once.
 local function join_gathering(ctx, own, parent) local task, blocked = KEYS[4], KEYS[14]
@@ -1309,16 +1317,6 @@ local function join_gathering(ctx, own, parent) local task, blocked = KEYS[4], K
     own.gathered = true
     own[#own + 1], own[#own + 2] = 'gathered', ctx.gathers[parent]
   end
-end
-
--- join_chains(ctx, id, own, place, by_index): what a new task and others mean for each other, before its record is
--- written: its parent may gather it, and it may wait for others itself (own.awaits).
-local function join_chains(ctx, id, own, place, by_index)
-  if own.parent and (ctx.settings_chains or ctx.has_chains) then join_gathering(ctx, own, own.parent) end
-  if not (own.after or own.gather or own.behind) then return end
-  own.awaits = await_others(ctx, id, own, place, by_index)
-  own[#own + 1], own[#own + 2] = 'awaits', own.awaits
-  ctx.gathers[id] = own.gather and string.format('%.0f', place)
 end
 
 -- join_limit(ctx, id, score, limit, recheck_at_ms, tied): put a task into the queue of a limit, by its place.
@@ -1574,7 +1572,7 @@ local function write_joins(ctx, told) local blocked, waiting, limit_lines = KEYS
   ctx.joins = {}
 end
 
-  arg_made = { await_deadline = await_deadline, delay_until = delay_until, share_place = share_place, chains_on_close = chains_on_close, find_duplicate = find_duplicate, find_line = find_line, find_missing = find_missing, known_as = known_as, fire_once = fire_once, full_score = full_score, hold_keys = hold_keys, is_here = is_here, join_chains = join_chains, join_limit = join_limit, join_order = join_order, merge_task = merge_task, plan_firing = plan_firing, refuse_new = refuse_new, shorten_family = shorten_family, retain = retain, sweep_once = sweep_once, write_joins = write_joins }
+  arg_made = { await_deadline = await_deadline, delay_until = delay_until, share_place = share_place, chains_on_close = chains_on_close, find_duplicate = find_duplicate, find_line = find_line, find_missing = find_missing, known_as = known_as, fire_once = fire_once, full_score = full_score, hold_keys = hold_keys, is_here = is_here, join_chains = join_chains, join_gathering = join_gathering, join_limit = join_limit, join_order = join_order, merge_task = merge_task, plan_firing = plan_firing, refuse_new = refuse_new, shorten_family = shorten_family, retain = retain, sweep_once = sweep_once, write_joins = write_joins }
   return arg_made
 end
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from pyadeq.models import Lease
-from tests.lua.scenario import TIES, AnyCall, fails, scenario, scenarios, sent, settle
+from tests.lua.scenario import TIES, AnyCall, claim, fails, scenario, scenarios, sent, settle
 from tests.lua.workbench import Workbench
 
 TRACE = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
@@ -268,3 +268,14 @@ def deregister_with_lost_leases(bench: Workbench, n: int) -> AnyCall:
     leases = bench.lease(n)
     bench.pass_time(15_000)
     return bench.calls.deregister("w", "i", leases=leases)
+
+
+# claim
+
+
+@scenario(1)
+def claim_before_a_request_is_heard(bench: Workbench, n: int) -> AnyCall:
+    call = claim(bench, n)
+    bench.real(bench.calls.steer(["w"], "quiet", rid="s"))
+    bench.ask("DEL", ":control:w")
+    return call

@@ -152,7 +152,6 @@ UNREACHABLE: Final = {
         "queue/include/repair/find_damage.lua: no round over `#sets`",
         "queue/include/repair/find_damage.lua: no round over `sets`",
         "queue/include/holds/find_duplicate.lua: no round over `names`",
-        "queue/include/limits/apply_limits.lua: no round over `limited`",
         "queue/include/lanes/make_ready.lua: no round over `#members`",
         "queue/include/limits/peek_lines.lua: no round over `page`",
         "queue/include/fair/on_take.lua: no round over `bands`",

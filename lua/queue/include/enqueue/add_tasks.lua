@@ -33,7 +33,8 @@ local function add_tasks(ctx, ids, data, envelopes, stamps)
         payloads[#payloads + 1], payloads[#payloads + 2] = payload .. id, data[i]
       end
       if own.ordering_key then join_order(id, own, place + i) end
-      if own.after or own.gather or own.behind or own.parent then join_chains(ctx, id, own, place + i, by_index) end
+      if own.parent and (ctx.settings.chains or ctx.has_chains) then join_gathering(ctx, own, own.parent) end
+      if own.after or own.gather or own.behind then join_chains(ctx, id, own, place + i, by_index) end
       write_record(id, stamps[i], ctx, own, #data[i])
       if keyed then hold_keys(ctx, id, own, false) end
       index_task(ctx, by_index, id, own)
