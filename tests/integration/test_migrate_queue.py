@@ -181,7 +181,7 @@ def test_a_producer_that_is_too_early_loses_nothing(servers: tuple[Adeq, Adeq]) 
 
     with pytest.raises(AdeqError, match="the copy of 'q' is in use"):
         QueueCopy(source, target, "q", enqueue).run(queue)
-    assert new.repair(["early7.0"]).tasks[0].status == "repaired"
+    new.repair(["early7.0"])  # it is sound if its lane had been copied before: keys are scanned in any order
     found = new.get("early7.0")
     assert found
     assert found.state == "ready"
