@@ -55,6 +55,15 @@ MORE = {  # without these a command has nothing to do
 }
 
 
+def test_the_list_of_commands_has_the_help_of_each() -> None:
+    root: Any = typer.main.get_command(app)
+    with typer.Context(root) as context, root._only_listed():
+        listed = {name: root.get_command(context, name).get_short_help_str(200) for name in root.list_commands(context)}
+    with typer.Context(root) as context:
+        own = {name: root.get_command(context, name).get_short_help_str(200) for name in listed}
+    assert listed == own
+
+
 PROFILES = Path(__file__).with_name("profiles.toml")
 
 

@@ -30,6 +30,12 @@ def test_it_names_the_extra(module: str, arguments: list[str]) -> None:
 
 
 def test_what_else_is_missing_is_not_hidden() -> None:
-    ended = run_without("redis")
+    ended = run_without("redis", "queue", "ls")
     assert ended.returncode == 1
     assert "ModuleNotFoundError: import of redis halted" in ended.stderr
+
+
+@pytest.mark.parametrize("arguments", [["--help"], ["--version"], ["queues"]])
+def test_what_asks_no_server_needs_no_client(arguments: list[str]) -> None:
+    ended = run_without("redis", *arguments)
+    assert ended.returncode == (2 if arguments == ["queues"] else 0), ended.stderr

@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import cache
 from importlib import import_module
 from importlib.util import find_spec
 from typing import Annotated, Any, ClassVar, NoReturn
 
 import typer
+from typer.core import TyperCommand
 
 from pyadeq import __version__, library
 from pyadeq.errors import AdeqError, BadArgument, ConfigError, TransportError
 from pyadeq.ext.cli.common import DEFAULT_URL, FAILED, PLACE, UNREACHABLE, USAGE, Format, Output, Url
 from pyadeq.ext.cli.tree import (
+    NOUNS,
     PLAIN,
     Cluster,
     CodecPath,
@@ -23,6 +27,7 @@ from pyadeq.ext.cli.tree import (
     Root,
     Slot,
     close_output,
+    made_help,
     with_place,
 )
 
@@ -66,17 +71,46 @@ class Commands(Root):
     """In the order of the help. Then come the other nouns of the manifest. If such a noun has no module here, its
     commands are made from the manifest."""
     last = "scripts"
+    listed = False
 
     def list_commands(self, ctx: Any) -> list[str]:
         """In the order of the help."""
         others = [word for word in library().manifest["nouns"] if word not in (*self.nouns, self.last)]
         return [*self.verbs, *self.nouns, *others, self.last]
 
+    def format_commands(self, ctx: Any, formatter: Any) -> None:
+        """The list of commands in the help."""
+        with self._only_listed():
+            super().format_commands(ctx, formatter)
+
+    def shell_complete(self, ctx: Any, incomplete: str) -> Any:
+        """The commands that begin like this."""
+        with self._only_listed():
+            return super().shell_complete(ctx, incomplete)
+
+    @contextmanager
+    def _only_listed(self) -> Iterator[None]:
+        """Answer with commands that have a name and a help, and import none of them."""
+        self.listed = True
+        try:
+            yield
+        finally:
+            self.listed = False
+
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
         """None if there is no such command."""
         if cmd_name not in self.list_commands(ctx):
             return None
+        if self.listed:
+            return TyperCommand(cmd_name, help=help_of(cmd_name), short_help=self.verbs.get(cmd_name))
         return command_of(cmd_name)
+
+
+def help_of(name: str) -> str:
+    """The help of a command or a noun, as far as lists show it."""
+    if found := Commands.verbs.get(name) or NOUNS.get(name):
+        return found
+    return made_help(library().manifest["nouns"][name]["plural"])
 
 
 @cache

@@ -26,12 +26,12 @@ from pyadeq.ext.cli.common import (
 )
 from pyadeq.ext.cli.progress import Bar
 from pyadeq.ext.cli.tables import print_fields, print_rows
-from pyadeq.ext.cli.tree import noun
+from pyadeq.ext.cli.tree import NOUNS, noun
 
 if TYPE_CHECKING:
     from pyadeq.ext.archive import Archive, Archived, Written
 
-app = noun("Archives: events, ended tasks and changes, in a folder or a bucket.")
+app = noun(NOUNS["archive"])
 
 Place = Annotated[
     str, typer.Argument(metavar="PLACE", help="A folder, or a URL that fsspec knows: s3://bucket/folder.")

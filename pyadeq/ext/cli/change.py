@@ -19,9 +19,9 @@ from pyadeq.ext.cli import (
     change_upkeep,
     generated,
 )
-from pyadeq.ext.cli.tree import noun
+from pyadeq.ext.cli.tree import NOUNS, noun
 
-app = noun("Changes: put, review and apply them. A reviewer begins with adeq inbox.")
+app = noun(NOUNS["change"])
 
 app.command()(change_listing.ls)
 app.command()(change_show.show)

@@ -8,18 +8,20 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from redis import Redis
-from redis.exceptions import AskError, AuthenticationError, RedisError, ResponseError
-from rich.console import Console
 
-from pyadeq import Adeq
 from pyadeq.errors import AdeqError, ConfigError, TransportError
 from pyadeq.ext.cli.named import load_codec
 from pyadeq.models.base import iso as iso  # noqa: PLC0414  most commands show times
 
+if TYPE_CHECKING:
+    from pyadeq import Adeq
+    from pyadeq.ext.cli.screen import Screen
+
+# What needs long to import is imported where it is used: redis-py in `connected`, rich in `stdout` and `stderr`. Help,
+# completion and wrong options need neither, and answers as JSON no rich.
 FAILED, USAGE, UNREACHABLE = 1, 2, 3  # exit statuses
 DEFAULT_URL = "redis://127.0.0.1:6379"
 RETRY_FOR = 2.0  # seconds: a person may be waiting at a terminal
@@ -83,6 +85,10 @@ Output = Annotated[
 @contextmanager
 def connected(url: str, **options: Any) -> Iterator[Adeq]:
     """A client of the server. ConfigError for an invalid URL, TransportError with advice if no server answers."""
+    from redis import RedisError
+
+    from pyadeq import Adeq
+
     check_url(url)
     try:
         with Adeq.from_url(url, **{**PLACE.options(), "source": "adeq", "retry_for": RETRY_FOR, **options}) as adeq:
@@ -93,6 +99,8 @@ def connected(url: str, **options: Any) -> Iterator[Adeq]:
 
 def check_url(url: str) -> None:
     """Raise ConfigError if this is not the URL of a server. The URL is not shown: it may hold a password."""
+    from redis import Redis
+
     try:
         Redis.from_url(url).close()
     except ValueError:
@@ -103,6 +111,8 @@ def check_url(url: str) -> None:
 
 def unreachable(url: str, error: Exception) -> AdeqError:
     """The error that says what to do; one that the server itself gave says it already."""
+    from redis.exceptions import AskError, AuthenticationError, ResponseError
+
     cause = error.__cause__ if isinstance(error, TransportError) else error
     said = re.sub(r"\.(?=;|$)", "", str(error))  # more is to follow
     if isinstance(cause, AuthenticationError):
@@ -126,25 +136,18 @@ def safe(text: str) -> str:
     return CONTROLS.sub("\N{REPLACEMENT CHARACTER}", text)
 
 
-class Screen(Console):
-    """A console without automatic colours. A reader that goes away is left to `run`, which exits with 0."""
-
-    def __init__(self, **options: Any) -> None:
-        super().__init__(highlight=False, **options)
-
-    def on_broken_pipe(self) -> None:
-        """Do not exit with 1, as rich would."""
-        raise BrokenPipeError
-
-
 def stdout() -> Screen:
     """The terminal, or the file or pipe in its place."""
+    from pyadeq.ext.cli.screen import Screen
+
     console = Screen()
     return console if console.is_terminal else Screen(width=NO_TERMINAL_WIDTH)
 
 
 def stderr() -> Screen:
     """The terminal for what is not the answer."""
+    from pyadeq.ext.cli.screen import Screen
+
     return Screen(stderr=True)
 
 

@@ -31,7 +31,7 @@ from pyadeq.ext.cli.complete import names_of
 from pyadeq.ext.cli.generated import Commands
 from pyadeq.ext.cli.resolve import existing, refuse_own
 from pyadeq.ext.cli.tables import print_fields, print_rows
-from pyadeq.ext.cli.tree import WITH_VALUE, Group
+from pyadeq.ext.cli.tree import NOUNS, WITH_VALUE, Group
 from pyadeq.keys import check_name, hint
 
 COLUMNS = ("name", "value", "set", "by", "version")
@@ -44,7 +44,7 @@ class ConfigGroup(Group):
     with_value = (*WITH_VALUE, "--namespace")
 
 
-app = typer.Typer(cls=ConfigGroup, help="Configs: versioned values of names.", no_args_is_help=True)
+app = typer.Typer(cls=ConfigGroup, help=NOUNS["config"], no_args_is_help=True)
 app.callback()(lambda: None)
 
 Namespace = Annotated[

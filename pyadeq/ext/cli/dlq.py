@@ -21,11 +21,11 @@ from pyadeq.ext.cli.common import DEFAULT_URL, FAILED, Format, Output, Url, conn
 from pyadeq.ext.cli.listing import find_tasks, print_tasks
 from pyadeq.ext.cli.resolve import AnyQueue, existing_queue
 from pyadeq.ext.cli.tables import print_rows
-from pyadeq.ext.cli.tree import noun
+from pyadeq.ext.cli.tree import NOUNS, noun
 from pyadeq.models.base import Model
 from pyadeq.models.queue import TaskFilter, given_conditions
 
-app = noun("Dead tasks: show them, run them again, delete them.")
+app = noun(NOUNS["dlq"])
 
 Ids = Annotated[list[str] | None, typer.Argument(metavar="[ID]...", help="Dead tasks.")]
 All = Annotated[bool, typer.Option("--all", help="All dead tasks.")]

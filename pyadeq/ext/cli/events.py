@@ -24,7 +24,7 @@ from pyadeq.ext.cli.common import (
 from pyadeq.ext.cli.generated import Commands
 from pyadeq.ext.cli.resolve import existing, existing_queue
 from pyadeq.ext.cli.tables import print_rows
-from pyadeq.ext.cli.tree import WITH_VALUE, Group
+from pyadeq.ext.cli.tree import NOUNS, WITH_VALUE, Group
 
 COLUMNS = ("group", "lag", "pending", "lost", "gap", "read", "holds")
 EXAMPLE = "adeq events groups --stream queue:default"
@@ -36,7 +36,7 @@ class EventsGroup(Group):
     with_value = (*WITH_VALUE, "--stream")
 
 
-app = typer.Typer(cls=EventsGroup, help="Events: groups that read them, at least once.", no_args_is_help=True)
+app = typer.Typer(cls=EventsGroup, help=NOUNS["events"], no_args_is_help=True)
 app.callback()(lambda: None)
 
 Stream = Annotated[

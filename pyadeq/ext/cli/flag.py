@@ -16,7 +16,7 @@ from pyadeq.ext.cli.common import DEFAULT_URL, Format, Output, Url, connected, i
 from pyadeq.ext.cli.complete import names_of
 from pyadeq.ext.cli.resolve import existing, refuse_own
 from pyadeq.ext.cli.tables import print_fields, print_rows
-from pyadeq.ext.cli.tree import WITH_VALUE, Group
+from pyadeq.ext.cli.tree import NOUNS, WITH_VALUE, Group
 
 PREFIX = "flag:"
 TRIES = 5
@@ -31,9 +31,7 @@ class FlagGroup(Group):
     with_value = (*WITH_VALUE, "--namespace")
 
 
-app = typer.Typer(
-    cls=FlagGroup, help="Feature flags: which variant a program gets, and for whom.", no_args_is_help=True
-)
+app = typer.Typer(cls=FlagGroup, help=NOUNS["flag"], no_args_is_help=True)
 app.callback()(lambda: None)
 
 Namespace = Annotated[

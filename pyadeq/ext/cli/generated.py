@@ -19,7 +19,7 @@ from pyadeq.ext.cli.complete import names_of
 from pyadeq.ext.cli.resolve import existing, refuse_own
 from pyadeq.ext.cli.scripts import first_sentence
 from pyadeq.ext.cli.tables import print_fields, print_rows
-from pyadeq.ext.cli.tree import WITH_VALUE, Group
+from pyadeq.ext.cli.tree import WITH_VALUE, Group, made_help
 from pyadeq.ids import new_ulid
 
 OTHERWISE = ("confirm", "migrate", "rewrite")  # the client and `adeq scripts migrate` call them
@@ -45,8 +45,7 @@ class Commands:
         class Own(Group):
             with_value = (*WITH_VALUE, option)
 
-        help = f"{self.plural.capitalize()}: made from the scripts of this release."
-        app = typer.Typer(cls=Own, help=help, no_args_is_help=True)
+        app = typer.Typer(cls=Own, help=made_help(self.plural), no_args_is_help=True)
         app.callback()(lambda: None)
         scripts = [script for script in map(library().__getitem__, library()) if self._has(script)]
         for verb, script in {one.id.split(".")[1]: one for one in scripts}.items():

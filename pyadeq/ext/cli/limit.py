@@ -26,11 +26,11 @@ from pyadeq.ext.cli.limit_words import MOST, Rate, at_a_time, policy_of, rate, r
 from pyadeq.ext.cli.lock_listing import ahead
 from pyadeq.ext.cli.resolve import existing_queue, parts, queue_or_new
 from pyadeq.ext.cli.tables import print_rows
-from pyadeq.ext.cli.tree import noun
+from pyadeq.ext.cli.tree import NOUNS, noun
 from pyadeq.ext.cli.worker_look import DEFAULT_QUEUE, QueueOption
 from pyadeq.keys import check_name
 
-app = noun("Limits: how many tasks run at a time, and start per period.")
+app = noun(NOUNS["limit"])
 COLUMNS = ("key", "concurrency", "rate", "policy")
 FULL = "when one ends"
 OF_USE = ("key", "running", "waiting", "next", "concurrency", "rate", "policy")

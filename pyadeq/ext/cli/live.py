@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 from types import TracebackType
-from typing import Self
-
-from rich import live
-from rich.console import RenderableType
-from rich.text import Text
+from typing import TYPE_CHECKING, Self
 
 from pyadeq.ext.cli.common import stdout
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
 
 
 class Live:
     """Shows one thing that changes, on stdout; a context manager. The last picture stays."""
 
     def __init__(self) -> None:
+        from rich import live
+
         console = stdout()
         in_place = console.is_terminal and not console.is_dumb_terminal
         self._live = live.Live(console=console, auto_refresh=False) if in_place else None
@@ -33,7 +34,7 @@ class Live:
     def say(self, line: str) -> None:
         """Print a line that stays, above the picture."""
         if self._live:
-            self._live.console.print(Text(line), soft_wrap=True)
+            self._live.console.print(line, soft_wrap=True, markup=False, emoji=False)
         else:
             print(line, flush=True)
 

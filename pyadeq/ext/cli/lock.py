@@ -23,11 +23,11 @@ from pyadeq.ext.cli.common import DEFAULT_URL, Format, Output, Url, connected, p
 from pyadeq.ext.cli.lock_listing import ago, ahead, lock_of, mode_of, print_requests, span, with_iso
 from pyadeq.ext.cli.resolve import existing_domain
 from pyadeq.ext.cli.tables import print_rows
-from pyadeq.ext.cli.tree import noun
+from pyadeq.ext.cli.tree import NOUNS, noun
 from pyadeq.ext.finding import find_domains
 from pyadeq.keys import check_name
 
-app = noun("Locks: hold one while a command runs; see who holds and waits.")
+app = noun(NOUNS["lock"])
 COUNTS = ("held", "waiting", "unchecked", "ended", "capacities")
 BATCH = 100  # domains asked for in one pipeline
 

@@ -37,12 +37,12 @@ from pyadeq.ext.cli.common import (
 from pyadeq.ext.cli.named import load_named
 from pyadeq.ext.cli.progress import Bar
 from pyadeq.ext.cli.tables import print_rows
-from pyadeq.ext.cli.tree import noun
+from pyadeq.ext.cli.tree import NOUNS, noun
 
 if TYPE_CHECKING:
     from pyadeq.ext.migrate import Migration, Mirrored, Moved, Place, Reasons, Source
 
-app = noun("Migrations: waiting tasks of another queue move into pyadeq, and back; a queue moves to another server.")
+app = noun(NOUNS["migrate"])
 app.command("queue")(migrate_queue.queue)
 SHOWN_IDS = 3
 NOTHING = "nothing was moved yet; see adeq migrate plan"

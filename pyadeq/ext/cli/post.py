@@ -32,14 +32,14 @@ from pyadeq.ext.cli.outgoing import (
     try_endpoint,
 )
 from pyadeq.ext.cli.tables import print_rows
-from pyadeq.ext.cli.tree import noun
+from pyadeq.ext.cli.tree import NOUNS, noun
 from pyadeq.ext.outgoing.addresses import Allowed
 from pyadeq.ext.posts.endpoints import DEFAULT, Endpoint
 from pyadeq.ext.posts.posts import Posts
 
 COLUMNS = ("id", "service", "url", "about", "streams")
 
-app = noun("Posts to Zulip, ntfy, Slack and others: dead tasks, and approvals that wait.")
+app = noun(NOUNS["post"])
 
 
 class ServiceName(StrEnum):

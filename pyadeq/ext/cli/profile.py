@@ -9,9 +9,9 @@ import typer
 from pyadeq.ext.cli.common import Format, Output, print_json, print_lines, shown_url
 from pyadeq.ext.cli.profiles import KEYS, config_path, load, profile
 from pyadeq.ext.cli.tables import print_rows
-from pyadeq.ext.cli.tree import noun
+from pyadeq.ext.cli.tree import NOUNS, noun
 
-app = noun("Profiles: names of servers, for --profile.")
+app = noun(NOUNS["profile"])
 
 
 @app.command()

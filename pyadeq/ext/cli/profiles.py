@@ -17,8 +17,6 @@ import tomllib
 from pathlib import Path
 from typing import Any
 
-from redis import Redis
-
 from pyadeq.errors import ConfigError
 
 KEYS = ("url", "prefix", "slot", "cluster", "codec", "output")
@@ -82,6 +80,8 @@ def _check(path: Path, name: str, profile: dict[str, Any]) -> None:
 
 
 def _has_password(url: str) -> bool:
+    from redis import Redis
+
     try:
         with Redis.from_url(url) as client:
             return bool(client.connection_pool.connection_kwargs.get("password"))

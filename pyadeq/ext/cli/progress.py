@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from time import monotonic
 from types import TracebackType
-from typing import Self
-
-from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
+from typing import TYPE_CHECKING, Self
 
 from pyadeq.ext.cli.common import stderr
+
+if TYPE_CHECKING:
+    from rich.progress import Progress
 
 LINE_EVERY = 5.0  # seconds between two lines where there is no terminal
 
@@ -26,6 +27,8 @@ class Bar:
         self._begun = self._told = monotonic()
         self._progress: Progress | None = None
         if self._console.is_terminal and not self._console.is_dumb_terminal:
+            from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
+
             self._progress = Progress(
                 TextColumn("{task.description}"),
                 BarColumn(),

@@ -14,10 +14,10 @@ from pyadeq.ext.cli.arguments import QueueName, many
 from pyadeq.ext.cli.common import DEFAULT_URL, Format, Output, Url, connected, iso, print_json, print_lines, stdout
 from pyadeq.ext.cli.resolve import existing_queue
 from pyadeq.ext.cli.tables import print_rows
-from pyadeq.ext.cli.tree import noun
+from pyadeq.ext.cli.tree import NOUNS, noun
 from pyadeq.ext.finding import find_queues
 
-app = noun("Queues: their contents, mode and settings.")
+app = noun(NOUNS["queue"])
 STATES = ("ready", "delayed", "blocked", "running", "stalled", "finished", "dead")
 QUANTILES = (0.5, 0.9, 0.99)
 BATCH = 100  # queues asked for in one pipeline

@@ -8,10 +8,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from math import inf
 from time import monotonic, sleep
-from typing import Annotated, Any
-
-from rich.console import Group, RenderableType
-from rich.text import Text
+from typing import TYPE_CHECKING, Annotated, Any
 
 from pyadeq import HistoryPoint, Mark, QueueStats
 from pyadeq.ext.cli.arguments import QueueName, many, time_option
@@ -21,6 +18,9 @@ from pyadeq.ext.cli.queue_history import read_marks
 from pyadeq.ext.cli.resolve import AnyQueue, existing_queue
 from pyadeq.ext.cli.spark import spark
 from pyadeq.ext.cli.tables import columns
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
 
 STATES = ("ready", "delayed", "blocked", "running", "stalled", "finished", "dead")
 FLOWS = ("enqueued", "claimed", "completed", "retried", "dead")
@@ -118,6 +118,9 @@ def _line(look: Look) -> str:
 
 
 def _picture(look: Look) -> RenderableType:
+    from rich.console import Group
+    from rich.text import Text
+
     stats = look.stats
     head = Text.assemble((look.queue, "bold"), f"  {stats.mode}  {many(stats.workers, 'worker')}  {iso(stats.now)}")
     states = [(name, f"{getattr(stats, name):,}", _signed(look.change(name))) for name in STATES]

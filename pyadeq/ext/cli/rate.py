@@ -17,7 +17,7 @@ from pyadeq.ext.cli.limit_words import MOST, Rate, rate
 from pyadeq.ext.cli.lock_listing import span
 from pyadeq.ext.cli.resolve import existing, stored_bases
 from pyadeq.ext.cli.tables import print_rows
-from pyadeq.ext.cli.tree import WITH_VALUE, Group
+from pyadeq.ext.cli.tree import NOUNS, WITH_VALUE, Group
 from pyadeq.keys import check_name, hint
 from pyadeq.models.rate import RateAnswer, RateRule, RuleAnswer
 
@@ -31,9 +31,7 @@ class RateGroup(Group):
     with_value = (*WITH_VALUE, "--namespace")
 
 
-app = typer.Typer(
-    cls=RateGroup, help="Rates: how often something may happen, or how much at a time.", no_args_is_help=True
-)
+app = typer.Typer(cls=RateGroup, help=NOUNS["rate"], no_args_is_help=True)
 app.callback()(lambda: None)
 
 Namespace = Annotated[

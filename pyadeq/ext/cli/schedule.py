@@ -40,11 +40,11 @@ from pyadeq.ext.cli.schedule_listing import (
     words,
 )
 from pyadeq.ext.cli.tables import print_fields, print_rows
-from pyadeq.ext.cli.tree import noun
+from pyadeq.ext.cli.tree import NOUNS, noun
 from pyadeq.ext.cli.worker_look import DEFAULT_QUEUE, QueueOption
 from pyadeq.tiers import shown_schedule
 
-app = noun("Schedules: tasks that are enqueued at certain times.")
+app = noun(NOUNS["schedule"])
 COLUMNS = ("name", "timing", "next", "in", "state", "overlap", "fired", "skipped", "missed", "last")
 RIGHT = ("in", "fired", "skipped", "missed")
 SPARE = ("last", "overlap", "missed", "skipped", "next", "fired")

@@ -24,10 +24,10 @@ from pyadeq.ext.cli.common import (
 from pyadeq.ext.cli.resolve import Only, names_by_noun
 from pyadeq.ext.cli.scripts_migrate import migrate
 from pyadeq.ext.cli.tables import print_rows
-from pyadeq.ext.cli.tree import noun
+from pyadeq.ext.cli.tree import NOUNS, noun
 from pyadeq.keys import check_name
 
-app = noun("Scripts: the Lua code of this release.")
+app = noun(NOUNS["scripts"])
 
 
 def _ids(incomplete: str) -> list[str]:

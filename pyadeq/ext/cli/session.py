@@ -26,7 +26,7 @@ from pyadeq.ext.cli.common import (
 from pyadeq.ext.cli.complete import names_of
 from pyadeq.ext.cli.resolve import existing, refuse_own
 from pyadeq.ext.cli.tables import print_fields, print_rows
-from pyadeq.ext.cli.tree import WITH_VALUE, Group
+from pyadeq.ext.cli.tree import NOUNS, WITH_VALUE, Group
 from pyadeq.ext.finding import find_names
 from pyadeq.models.session import SessionEntry
 
@@ -39,7 +39,7 @@ class SessionGroup(Group):
     with_value = (*WITH_VALUE, "--realm")
 
 
-app = typer.Typer(cls=SessionGroup, help="Sessions: who is logged in, and logins to end.", no_args_is_help=True)
+app = typer.Typer(cls=SessionGroup, help=NOUNS["session"], no_args_is_help=True)
 app.callback()(lambda: None)
 
 Realm = Annotated[

@@ -9,11 +9,11 @@ import typer
 from pyadeq.ext.cli.common import DEFAULT_URL, Format, Output, Url, connected, print_json, print_lines
 from pyadeq.ext.cli.resolve import existing_queue, queue_or_new
 from pyadeq.ext.cli.tables import print_rows
-from pyadeq.ext.cli.tree import noun
+from pyadeq.ext.cli.tree import NOUNS, noun
 from pyadeq.ext.cli.worker_look import DEFAULT_QUEUE, QueueOption
 from pyadeq.keys import check_name
 
-app = noun("Fair shares: the weights of users.")
+app = noun(NOUNS["share"])
 
 User = Annotated[str, typer.Argument(metavar="USER", help="The user.")]
 

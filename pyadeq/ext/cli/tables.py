@@ -7,11 +7,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from itertools import islice
 from math import inf
 from textwrap import wrap
-
-from rich.table import Table
-from rich.text import Text
+from typing import TYPE_CHECKING
 
 from pyadeq.ext.cli.common import PLACE, stdout
+
+if TYPE_CHECKING:  # most answers as JSON need no rich
+    from rich.table import Table
+    from rich.text import Text
 
 CHUNK = 1000  # rows whose widths are made to fit each other
 GAP = "  "
@@ -46,7 +48,7 @@ def print_rows(
         natural = [max(map(len, column)) for column in zip(heads, *cells, strict=True)]
         widths = _cut(heads, [max(pair) for pair in zip(widths, natural, strict=True)], right, limit)
         if first:
-            console.print(Text(_line(heads, heads, widths, right), style="bold"), soft_wrap=True)
+            console.print(_line(heads, heads, widths, right), style="bold", soft_wrap=True, markup=False, emoji=False)
         for row in cells:
             if styles and console.is_terminal:
                 console.print(_styled(row, heads, widths, right, styles), soft_wrap=True)
@@ -61,7 +63,8 @@ def print_fields(fields: Iterable[tuple[str, object]], heads: tuple[str, str] = 
     rows = [(name, str(value)) for name, value in fields]
     console = stdout()
     width = max(len(name) for name, _ in [heads, *rows])
-    console.print(Text(f"{heads[0]:<{width}}{GAP}{heads[1]}", style="bold"), soft_wrap=True)
+    head = f"{heads[0]:<{width}}{GAP}{heads[1]}"
+    console.print(head, style="bold", soft_wrap=True, markup=False, emoji=False)
     left = max(console.width - width - len(GAP), SHORTEST)
     for name, value in rows:
         lines = wrap(value, left, break_on_hyphens=False) if console.is_terminal and not PLACE.wide else [value]
@@ -71,6 +74,9 @@ def print_fields(fields: Iterable[tuple[str, object]], heads: tuple[str, str] = 
 
 def columns(names: Sequence[str], rows: Iterable[Sequence[object]], *, right: Sequence[str] = ()) -> Table:
     """A table for a picture that stays in place. Long texts are cut first. A long id goes on in the next line."""
+    from rich.table import Table
+    from rich.text import Text
+
     table = Table(box=None, pad_edge=False, header_style="bold", padding=(0, 2, 0, 0))
     texts = [[cell if isinstance(cell, Text) else Text(str(cell)) for cell in row] for row in rows]
     widths = [max(cell.cell_len for cell in column) for column in zip(map(Text, names), *texts, strict=True)]
@@ -155,6 +161,8 @@ def _line(cells: Sequence[str], heads: Sequence[str], widths: Sequence[int], rig
 def _styled(
     cells: Sequence[str], heads: Sequence[str], widths: Sequence[int], right: Sequence[str], styles: Mapping[str, str]
 ) -> Text:
+    from rich.text import Text
+
     text, start = Text(_line(cells, heads, widths, right)), 0
     for column, (cell, width) in enumerate(zip(cells, widths, strict=True)):
         text.stylize(styles.get(cell.lower(), ""), start, start + width)

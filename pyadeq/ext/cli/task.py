@@ -12,10 +12,10 @@ from pyadeq.ext.cli.common import DEFAULT_URL, Format, Output, Url, connected
 from pyadeq.ext.cli.dlq import answer_each
 from pyadeq.ext.cli.listing import find_tasks, print_tasks
 from pyadeq.ext.cli.resolve import existing_queue
-from pyadeq.ext.cli.tree import noun
+from pyadeq.ext.cli.tree import NOUNS, noun
 from pyadeq.models.queue import TaskFilter
 
-app = noun("Tasks: enqueue, show and cancel them; claim and end them in scripts.")
+app = noun(NOUNS["task"])
 
 TaskIds = Annotated[list[str], typer.Argument(metavar="ID...", help="The tasks.")]
 

@@ -16,7 +16,7 @@ from pyadeq.ext.cli.change_who import Actor, actor_of
 from pyadeq.ext.cli.common import DEFAULT_URL, Format, Output, Url, connected, iso, print_json, print_lines, safe
 from pyadeq.ext.cli.limit_words import Rate, rate
 from pyadeq.ext.cli.tables import print_fields, print_rows
-from pyadeq.ext.cli.tree import noun
+from pyadeq.ext.cli.tree import NOUNS, noun
 from pyadeq.ext.server.tokens import NAMESPACE, Token, all_tokens, id_of, new_token, old_tokens, read_token, revoked
 from pyadeq.keys import hint
 
@@ -25,7 +25,7 @@ COLUMNS = ("id", "owner", "state", "rights", "names", "user", "rate", "expires",
 
 Id = Annotated[str, typer.Argument(metavar="ID", help="The token's id, or its text.")]
 
-app = noun("Tokens of the REST service: who may do what.")
+app = noun(NOUNS["token"])
 
 
 def lifetime(text: str) -> float:

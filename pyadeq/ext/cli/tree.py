@@ -16,6 +16,31 @@ from pyadeq.ext.cli.profiles import profile
 from pyadeq.keys import check_name
 
 PLAIN: dict[str, Any] = {"rich_markup_mode": None, "pretty_exceptions_enable": False}
+NOUNS = {
+    "worker": "Workers: processes that run the tasks of a queue.",
+    "queue": "Queues: their contents, mode and settings.",
+    "task": "Tasks: enqueue, show and cancel them; claim and end them in scripts.",
+    "dlq": "Dead tasks: show them, run them again, delete them.",
+    "schedule": "Schedules: tasks that are enqueued at certain times.",
+    "limit": "Limits: how many tasks run at a time, and start per period.",
+    "share": "Fair shares: the weights of users.",
+    "lock": "Locks: hold one while a command runs; see who holds and waits.",
+    "change": "Changes: put, review and apply them. A reviewer begins with adeq inbox.",
+    "flag": "Feature flags: which variant a program gets, and for whom.",
+    "archive": "Archives: events, ended tasks and changes, in a folder or a bucket.",
+    "migrate": "Migrations: waiting tasks of another queue move into pyadeq, and back; "
+    "a queue moves to another server.",
+    "token": "Tokens of the REST service: who may do what.",
+    "webhook": "Webhooks: signed messages about events, to the URLs of others.",
+    "post": "Posts to Zulip, ntfy, Slack and others: dead tasks, and approvals that wait.",
+    "profile": "Profiles: names of servers, for --profile.",
+    "rate": "Rates: how often something may happen, or how much at a time.",
+    "session": "Sessions: who is logged in, and logins to end.",
+    "config": "Configs: versioned values of names.",
+    "events": "Events: groups that read them, at least once.",
+    "scripts": "Scripts: the Lua code of this release.",
+}
+"""The help of each noun that has a module here, so that the list of commands imports none of them."""
 WITH_VALUE = ("--url", "--output", "-o", "--prefix", "--slot", "--codec", "--profile", "--queue", "--domain", "-d")
 FLAGS = ("--cluster",)
 SHORT = ("-o", "-d")  # the value may follow without a space
@@ -37,6 +62,11 @@ Profile = Annotated[
         envvar="ADEQ_PROFILE", metavar="NAME", help="The server of a profile in your file, see adeq profile ls --help."
     ),
 ]
+
+
+def made_help(plural: str) -> str:
+    """The help of a noun whose commands are made from its scripts."""
+    return f"{plural.capitalize()}: made from the scripts of this release."
 
 
 class ReaderGone(Exception):

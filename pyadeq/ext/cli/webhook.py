@@ -35,7 +35,7 @@ from pyadeq.ext.cli.outgoing import (
     try_endpoint,
 )
 from pyadeq.ext.cli.tables import print_rows
-from pyadeq.ext.cli.tree import noun
+from pyadeq.ext.cli.tree import NOUNS, noun
 from pyadeq.ext.outgoing.addresses import Allowed
 from pyadeq.ext.outgoing.references import check_reference
 from pyadeq.ext.webhooks import new_secret
@@ -47,7 +47,7 @@ LONGEST = 1000
 """Characters of a secret that are read."""
 COLUMNS = ("id", "url", "state", "events", "streams")
 
-app = noun("Webhooks: signed messages about events, to the URLs of others.")
+app = noun(NOUNS["webhook"])
 
 
 class OrderName(StrEnum):

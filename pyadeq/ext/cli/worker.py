@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from pyadeq.ext.cli import worker_look, worker_run, worker_steer
-from pyadeq.ext.cli.tree import noun
+from pyadeq.ext.cli.tree import NOUNS, noun
 
-app = noun("Workers: processes that run the tasks of a queue.")
+app = noun(NOUNS["worker"])
 
 
 app.command()(worker_run.run)
