@@ -108,15 +108,21 @@ class Commands(Root):
 
 def help_of(name: str) -> str:
     """The help of a command or a noun, as far as lists show it."""
-    if found := Commands.verbs.get(name) or NOUNS.get(name):
-        return found
-    return made_help(library().manifest["nouns"][name]["plural"])
+    if name in Commands.verbs:
+        return Commands.verbs[name]
+    return NOUNS[name] if module_of(name) else made_help(library().manifest["nouns"][name]["plural"])
+
+
+def module_of(name: str) -> str | None:
+    """The module of a command or noun, if it has one of its own. It is not imported."""
+    path = f"pyadeq.ext.cli.{name}"
+    return path if find_spec(path) else None
 
 
 @cache
 def command_of(name: str) -> Any:
     """The command of this name, or the group of a noun; to put it together takes longer than most calls."""
-    if find_spec(path := f"pyadeq.ext.cli.{name}"):
+    if path := module_of(name):
         module: Any = import_module(path)
     else:
         module = import_module("pyadeq.ext.cli.generated").Commands(name)
