@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from pyadeq import Adeq as PlainAdeq
 from pyadeq._twins import aio_join, aio_spawn
-from pyadeq.asyncio import Adeq, Program, Queue, Worker
+from pyadeq.asyncio import Adeq, Mailbox, Program, Queue, Worker
 from pyadeq.errors import BadArgument, LeaseLost, TaskGone, TransportError
 from pyadeq.ext.adapters import (
     LANES,
@@ -412,6 +412,24 @@ async def test_the_old_queue_is_read_until_the_change_and_nothing_comes_twice(qu
     batch = await QueueRuntime(queue, [("a", "17")], window=0).try_dequeue(None)
     assert batch
     assert [one.content for one in batch.items] == ["c"]
+
+
+async def test_what_the_old_queue_gives_out_too_early_does_not_come_twice(
+    queue: Queue, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    different: list[str] = []
+    both = QueueRuntime(queue, old=InMemory(), window=0, on_difference=different.extend)
+    enqueue = Mailbox.enqueue
+
+    async def late(box: Mailbox, *arguments: Any, **options: Any) -> Any:
+        """As if the connection had to be made again: the old queue is read first."""
+        batch = await both.try_dequeue(None)
+        assert batch
+        return await enqueue(box, *arguments, **options)
+
+    monkeypatch.setattr(Mailbox, "enqueue", late)
+    assert await both.enqueue(message("a"))
+    assert (different, await queue.length([f"group/{AGENT}"])) == ([], [0])
 
 
 async def _all(runtime: QueueRuntime) -> AsyncIterator[DequeuedBatch]:

@@ -91,6 +91,8 @@ class QueueRuntime:
         self._on_blocked = on_blocked
         self._old = old
         self._on_difference = on_difference
+        self._adding: set[str] = set()  # ids that are being enqueued here
+        self._given: set[str] = set()  # of those: `old` has given them out meanwhile
         self._boxes: dict[str, Mailbox] = {}  # the next to be read first
         for agent, conversation in conversations:
             self._box(agent, conversation)
@@ -106,6 +108,7 @@ class QueueRuntime:
         if self._old is not None and self._old.enqueue(item) is None:
             return None
         key = item.client_message_id and f"{box.scope}/{item.client_message_id}"
+        self._adding.add(item.id)
         try:
             receipt = await box.enqueue(stored, id=item.id, kind=item.kind, priority=priority, idempotency_key=key)
         except AdeqError as error:
@@ -115,6 +118,11 @@ class QueueRuntime:
             if isinstance(error, QueueDraining):
                 return None
             raise
+        finally:
+            self._adding.discard(item.id)
+            if item.id in self._given:
+                self._given.discard(item.id)
+                await self._queue.cancel(item.id)
         return item if receipt.status == "created" or self._old is not None else None
 
     async def try_dequeue(self, blocked_reason: str | None) -> DequeuedBatch | None:
@@ -147,6 +155,8 @@ class QueueRuntime:
         batch = old.try_dequeue(blocked_reason)
         if batch is not None:
             ids = [item.id for item in batch.items]
+            self._given |= self._adding & {*ids}  # `enqueue` cancels these
+            ids = [id for id in ids if id not in self._adding]
             statuses = await self._queue.cancel_many(ids)
             missing = [id for id, status in zip(ids, statuses, strict=True) if status != "cancelled"]
             self._tell_difference(missing)

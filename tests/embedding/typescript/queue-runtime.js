@@ -51,6 +51,10 @@ const LEASE_MS = 60_000; // a batch is done as soon as it is taken
 export class QueueRuntime {
   /** @type {Set<string>} the lanes of this process, the next to be read first */
   #lanes = new Set();
+  /** @type {Set<string>} ids that are being enqueued here */
+  #adding = new Set();
+  /** @type {Set<string>} of those: `old` has given them out meanwhile */
+  #given = new Set();
   #worker = `runtime-${newRid()}`;
   #incarnation = newRid();
   #calls = 0;
@@ -86,6 +90,7 @@ export class QueueRuntime {
     const key = clientMessageId && {
       idempotencyKey: `${lane.slice("group/".length)}/${clientMessageId}`,
     };
+    this.#adding.add(item.id);
     try {
       const answer = await this.queue.enqueue({ items: [{ ...task, ...(key || {}) }] });
       return old || answer.items[0]?.status === "created" ? item : null;
@@ -96,6 +101,9 @@ export class QueueRuntime {
       }
       if (error instanceof DrainingError) return null;
       throw error;
+    } finally {
+      this.#adding.delete(item.id);
+      if (this.#given.delete(item.id)) await this.queue.cancel({ items: [{ id: item.id }] });
     }
   }
 
@@ -194,7 +202,11 @@ export class QueueRuntime {
   async #fromOld(old, blockedReason) {
     const batch = old.tryDequeue(blockedReason);
     if (batch === null) return null;
-    const ids = batch.items.map(({ id }) => ({ id }));
+    for (const { id } of batch.items) {
+      if (this.#adding.has(id)) this.#given.add(id); // `enqueue` cancels these
+    }
+    const ids = batch.items.filter(({ id }) => !this.#given.has(id)).map(({ id }) => ({ id }));
+    if (ids.length === 0) return batch;
     const { items } = await this.queue.cancel({ items: ids });
     const missing = ids.filter((_, index) => items[index]?.status !== "cancelled");
     if (missing.length > 0) this.options.onDifference?.(missing.map(({ id }) => id));

@@ -117,6 +117,13 @@ test("the old queue is read until the change, and nothing comes twice", async ()
   );
   await both.tryDequeue(null);
   assert.deepEqual(different, [added[1]?.id]);
+
+  await both.tryDequeue(null);
+  different.length = 0;
+  const adding = both.enqueue(message("e"));
+  assert.equal((await both.tryDequeue(null))?.items[0]?.content, "e"); // while it is being enqueued here
+  await adding;
+  assert.deepEqual([different, await later.length()], [[], 0]);
 });
 
 test("what Python has stored is read, and a notification is the content", async () => {
