@@ -90,6 +90,17 @@ def test_shared_locks(bridge: LockBridge, old: Redis) -> None:
             bridge.take(name, owner="ann", mode=mode)  # type: ignore[arg-type]
 
 
+def test_a_shared_lock_lives_as_long_as_its_holder_with_the_longest_lease(bridge: LockBridge, old: Redis) -> None:
+    first = bridge.take(RESOURCE, owner="ann", mode="shared", ttl=60)
+    second = bridge.take(RESOURCE, owner="bob", mode="shared", ttl=5)
+    second.heartbeat()
+    assert old.pttl(f"lock:{RESOURCE}") > 30_000
+    first.release()
+    second.heartbeat()
+    assert old.pttl(f"lock:{RESOURCE}") <= 5_000
+    second.release()
+
+
 def test_a_second_grant_of_an_owner_does_not_end_the_first(bridge: LockBridge, old: Redis) -> None:
     with bridge.acquire(TASK, owner="ann"):
         with pytest.raises(WaitTimeout):

@@ -5,7 +5,7 @@
 -- ARGV    verb: `take`, `renew` or `release`; agent; mode: `exclusive` or `shared`; field: of the exclusive holder; ttl_ms; now and
 --         until, as the layout writes times; purpose; rid: of a take, so that a repeated call finds itself again
 -- RETURN  1 if the agent now holds it, or has released it; else 0: also for another take of the same agent
--- COST    at most 4 commands
+-- COST    at most 5 commands
 
 local verb, agent, mode, field, ttl_ms, now, until_ = unpack(ARGV, 1, 7)  -- at most 7: the arguments
 local rid = ARGV[9]
@@ -44,6 +44,7 @@ else
     if field == 'exclusive_holder' then redis.call('HSET', KEYS[1], 'mode', 'exclusive') end
   end
 end
+if #holders > 1 and redis.call('PTTL', KEYS[1]) > tonumber(ttl_ms) then return 1 end  -- another holder needs it for longer
 redis.call('HSET', KEYS[1], 'expires_at', until_)
 redis.call('PEXPIRE', KEYS[1], ttl_ms)
 return 1
