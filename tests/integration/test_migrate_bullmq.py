@@ -170,6 +170,11 @@ def test_damaged_jobs_are_left(old: Redis) -> None:
     old.hset("bull:work:fixed", "defa", "child failed")
     old.hset("bull:work:once", "opts", "[" * 100_000)
     old.hset("bull:work:1", "data", "no JSON")
+    odd = ["[]", '{"attempts": 1e999}', '{"attempts": 2, "backoff": {"type": "fixed", "jitter": 2}}']
+    for number, options in enumerate(odd):
+        old.hset(f"bull:work:odd{number}", mapping={"name": "app.add", "data": "{}", "opts": options})
+    found = BullQueues(old).read(place, [f"odd{number}".encode() for number in range(len(odd))])
+    assert [one.why for one in found if isinstance(one, Left)] == ["it is no job of BullMQ"] * len(odd)
     found = BullQueues(old).read(place, [b"none", b"\xff", b"plain", b"fixed", b"once", b"1"])
     assert [one.why for one in found if isinstance(one, Left)] == [
         "its job no longer exists",

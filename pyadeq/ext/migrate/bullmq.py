@@ -112,7 +112,7 @@ class BullQueues:
             return Left(id, str(error), digest)
         except BadArgument as error:
             return Left(id, error.message, digest)
-        except (ValueError, TypeError, KeyError, RecursionError):
+        except Exception:  # whatever the options of a job have: one job must not stop all commands
             return Left(id, "it is no job of BullMQ", digest)
 
     def _task(self, place: Place, id: str, score: float | None, job: Job) -> Task:
