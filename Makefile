@@ -60,7 +60,7 @@ MODULE = pyadeq@v$(VERSION)
 DOCS_READY := $(VENV)/.docs-ready
 
 .DEFAULT_GOAL := help
-.PHONY: help setup gen noun check test test-slow sizes mutants test-unit test-s3 test-web test-frameworks test-django6 test-migrate pictures test-engines test-embedding test-all packages package-python package-npm package-crate package-go simulate soak chaos demo bench bench-peers bench-losses before-after figures performance docs clean
+.PHONY: help setup gen noun check test test-slow sizes mutants test-unit test-s3 test-web test-frameworks test-django6 test-migrate pictures test-engines test-embedding test-all packages package-python package-npm package-crate package-go simulate soak chaos demo bench bench-peers bench-losses bench-migrate before-after figures performance docs clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -241,6 +241,10 @@ before-after: $(READY) ## single calls, the steady state and more, beside the ve
 	$(PY) -m bench.before_after $(COMMIT) $(ARGS) -o json > build/before_after.json
 	mv build/before_after.json bench/results/before_after.json
 	$(MAKE) performance
+
+bench-migrate: $(MIGRATE_READY) $(BULLMQ_READY) ## move 100,000 tasks of each peer with 50 kills, in 10 minutes on an idle machine; ARGS='rq --tasks 2000 --kills 11'
+	$(MIGRATE)/bin/python -m bench.migrate -o json $(ARGS) > build/migrate.json
+	mv build/migrate.json bench/results/migrate.json
 
 figures: $(READY) ## measure all that docs/performance.md shows, in an hour and a half on an idle machine; needs Node and Redis
 	$(PY) -m bench.lock_contended -o json > bench/results/locks.json

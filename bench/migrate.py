@@ -1,6 +1,6 @@
 """Tasks of Celery, RQ, BullMQ 5 and BullMQ 6 move while both sides are at work: is one lost or run twice, how fast?
 
-    make test-migrate ARGS=--co   # once: it makes the environment
+    make bench-migrate
     .venv-migrate/bin/python -m bench.migrate [celery rq bullmq-5 bullmq-6] [--tasks 100000] [--kills 50] [-o json]
 
 For each source, with real packages:

@@ -54,7 +54,11 @@ def old(old_server: EmbeddedServer, request: pytest.FixtureRequest) -> Iterator[
                     pipe.zadd(key, dict(value["scores"]))
                 else:
                     pipe.hset(key, mapping=value)
-            pipe.hset("bull:work:throttled", "timestamp", str(int(time.time() * 1000)))
+            now = int(time.time() * 1000)  # the recorded times have passed
+            pipe.hset("bull:work:throttled", "timestamp", str(now))
+            for number, id in enumerate(("later", "later-p2")):
+                pipe.hset(f"bull:work:{id}", mapping={"timestamp": str(now + number), "delay": "3600000"})
+                pipe.zadd("bull:work:delayed", {id: (now + number + 3_600_000) * 0x1000})
             pipe.execute()
         yield client
 

@@ -7,11 +7,11 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 from pyadeq import Adeq, BadArgument, Receipt, Task, TaskView
-from pyadeq.ext.migrate.escrow import State
+from pyadeq.ext.migrate.escrow import State, batches
 from pyadeq.ext.migrate.source import Moving
 
 PORTION: Final = 64
-"""Tasks that one call enqueues: each takes 30 to 50 µs of the server, which must not be blocked for long."""
+"""Tasks of one call to pyadeq: each takes 30 to 50 µs of the server, which must not be blocked for long."""
 
 
 class Enqueuer:
@@ -65,8 +65,7 @@ class Enqueuer:
 
     def send(self, to: str, tasks: Sequence[Task]) -> list[Receipt | str]:
         """Enqueue tasks. Returns a receipt for each, or why it is refused."""
-        parts = [tasks[start : start + PORTION] for start in range(0, len(tasks), PORTION)]
-        return [answer for part in parts for answer in self._send_part(to, part)]
+        return [answer for part in batches(tasks, PORTION) for answer in self._send_part(to, part)]
 
     def _send_part(self, to: str, tasks: Sequence[Task]) -> list[Receipt | str]:
         try:

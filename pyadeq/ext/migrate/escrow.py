@@ -267,8 +267,8 @@ def numbers_of(states: str, *wanted: State) -> list[int]:
     return [number for number, state in enumerate(states) if state in wanted]
 
 
-def batches(items: Sequence[T]) -> Iterator[list[T]]:
+def batches(items: Sequence[T], most: int = MOST) -> Iterator[list[T]]:
     """Yield items in parts that one call may handle."""
     rest = iter(items)
-    while some := list(islice(rest, MOST)):
+    while some := list(islice(rest, min(most, MOST))):
         yield some

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Final, Literal
 
 from pyadeq import Adeq, Queue, TaskView
-from pyadeq.ext.migrate.enqueuer import Enqueuer, origin_of, was_put_back
+from pyadeq.ext.migrate.enqueuer import PORTION, Enqueuer, origin_of, was_put_back
 from pyadeq.ext.migrate.escrow import Escrow, State, batches, numbers_of
 from pyadeq.ext.migrate.reports import RolledBack
 from pyadeq.ext.migrate.source import Left, Moving, Place, Source, id_of
@@ -71,7 +71,7 @@ class Rollback:
         if unsure == "back":
             wanted = sorted([*wanted, *numbers_of(states, State.unsure)])
         appended = place.kind == "stream"  # else a message that is put back comes before the others
-        for numbers in batches(wanted if appended else wanted[::-1]):
+        for numbers in batches(wanted if appended else wanted[::-1], PORTION):
             numbers.sort()
             found = dict(zip(numbers, self._source.read(place, self._escrow.read(place, numbers)), strict=True))
             before = {number: State(states[number]) for number in numbers}
