@@ -13,7 +13,7 @@ from redis import Redis
 
 from pyadeq import Adeq, BadArgument, Queue
 from pyadeq.embedded import EmbeddedServer
-from pyadeq.errors import AdeqError
+from pyadeq.errors import AdeqError, ConfigError
 from pyadeq.ext.migrate import Migration, Moving, State, escrow, lists, stream
 from tests.integration.cli import adeq as command
 from tests.integration.cli import answer, error
@@ -480,4 +480,16 @@ def test_what_pyadeq_refuses_of_a_writer_never_reaches_the_old_workers(
         one.migration().cutover()
         assert (one.old.xlen(stream.STREAM), len(one.waiting())) == (0, 1)
     assert one.migration().status().count(State.gone) == 2  # type: ignore[union-attr]
+    one.migration().cleanup()
+
+
+def test_a_queue_with_a_name_that_is_too_long_for_a_mirror_can_be_rolled_back(case: Callable[[str], Case]) -> None:
+    one = case("stream")
+    one.queue = one.adeq.queue(f"{one.queue.name:x<100}")
+    numbers = fill(one)
+    with pytest.raises(ConfigError, match="is not accepted"):
+        one.migration().mirror()
+    assert one.migration().status() is None
+    one.migration().move()
+    assert one.migration().rollback().back == len(numbers)
     one.migration().cleanup()

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Final, Literal
 
 from pyadeq import Adeq, Queue, Task, TaskView
-from pyadeq.errors import AdeqError
+from pyadeq.errors import AdeqError, ConfigError
 from pyadeq.ext.migrate import waiting
 from pyadeq.ext.migrate.enqueuer import Enqueuer, origin_of
 from pyadeq.ext.migrate.escrow import batches
@@ -96,7 +96,10 @@ class Mirror:
     def delete(self, queues: Iterable[str]) -> None:
         """Delete all copies of tasks for these queues. A queue with such a name may have other tasks, which stay."""
         for to in sorted({*queues}):
-            queue = mirror_of(self._adeq, to)
+            try:
+                queue = mirror_of(self._adeq, to)
+            except ConfigError:  # the name is too long, so there never was a mirror
+                continue
             if queue.inspect.stats().pending:
                 self._cancel(queue, [*self._copies(queue)])
 

@@ -127,9 +127,9 @@ class Migration:
         deletes copies of tasks that no longer wait.
         """
         places = self._targets()
+        if self._escrow.about().get("phase") not in ("mirror", "shadow"):
+            self._mirror().check(places.values())
         with self._command("mirror") as about:
-            if about.get("phase") not in ("mirror", "shadow"):
-                self._mirror().check(places.values())
             if about.get("phase") == "back":
                 self._escrow.begin_run()
             self._escrow.note(phase="mirror")
