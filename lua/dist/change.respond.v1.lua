@@ -534,15 +534,16 @@ local function read_clock(layout_min, clock, chosen)
   end
   if now_ms > 0 then return now_ms, string.format('%.0f', now_ms) end
   local time = redis.call('TIME')
-  local ms = math.floor(time[2] / 1000)
-  return time[1] * 1000 + ms, string.format('%s%03d', time[1], ms)
+  local text = time[1] .. string.sub('00000' .. time[2], -6, -4)  -- the first three of six digits
+  return text + 0, text
 end
 
--- open(clock): read what every call needs: the time, whether the base exists, and the settings that this script uses as
--- `ctx.settings_<name>`; or nil and the error to return. lua/tools/opening.py generates which settings these are, and
--- the first values of the fields of call.toml. clock: for a call that may create the base.
-local function open(clock) local config = KEYS[16]
-  local row = redis.call('HMGET', config, 'layout_min', 'clock', 'batch_approvals', 'follow_queue', 'events_max', 'delegations')
+-- open(clock, row): read what every call needs: the time, whether the base exists, and the settings that this script
+-- uses as `ctx.settings_<name>`; or nil and the error to return. lua/tools/opening.py generates which settings these are,
+-- and the first values of the fields of call.toml. clock: for a call that may create the base. row: the settings as they
+-- are stored, if the caller has read them.
+local function open(clock, row) local config = KEYS[16]
+  row = row or redis.call('HMGET', config, 'layout_min', 'clock', 'batch_approvals', 'follow_queue', 'events_max', 'delegations')
   local now, now_text = read_clock(row[1], row[2], clock)
   if not now then return nil, now_text end
   return { exists = row[1], now = now, now_text = now_text, settings_batch_approvals = row[3] ~= '0', settings_follow_queue = row[4], settings_events_max = tonumber(row[5] or 100000), settings_delegations = row[6] == '1', known = {} }
@@ -1866,15 +1867,16 @@ local function queue__read_clock(layout_min, clock, chosen)
   end
   if now_ms > 0 then return now_ms, string.format('%.0f', now_ms) end
   local time = redis.call('TIME')
-  local ms = math.floor(time[2] / 1000)
-  return time[1] * 1000 + ms, string.format('%s%03d', time[1], ms)
+  local text = time[1] .. string.sub('00000' .. time[2], -6, -4)  -- the first three of six digits
+  return text + 0, text
 end
 
--- open(clock): read what every call needs: the time, whether the base exists, and the settings that this script uses as
--- `ctx.settings_<name>`; or nil and the error to return. lua/tools/opening.py generates which settings these are, and
--- the first values of the fields of call.toml. clock: for a call that may create the base.
-local function queue__open(clock) local queue__config = KEYS[20]
-  local row = redis.call('HMGET', queue__config, 'layout_min', 'clock', 'events_max', 'tier', 'fair', 'mode', 'epoch', 'partitions', 'chains', 'limits', 'fair_top')
+-- open(clock, row): read what every call needs: the time, whether the base exists, and the settings that this script
+-- uses as `ctx.settings_<name>`; or nil and the error to return. lua/tools/opening.py generates which settings these are,
+-- and the first values of the fields of call.toml. clock: for a call that may create the base. row: the settings as they
+-- are stored, if the caller has read them.
+local function queue__open(clock, row) local queue__config = KEYS[20]
+  row = row or redis.call('HMGET', queue__config, 'layout_min', 'clock', 'events_max', 'tier', 'fair', 'mode', 'epoch', 'partitions', 'chains', 'limits', 'fair_top')
   local now, now_text = queue__read_clock(row[1], row[2], clock)
   if not now then return nil, now_text end
   return { exists = row[1], now = now, now_text = now_text, settings_events_max = tonumber(row[3] or 100000), settings_tier = row[4] or 'internal', settings_fair = tonumber(row[5] or 0), settings_mode = row[6], settings_epoch = tonumber(row[7] or 0), settings_partitions = row[8], settings_chains = row[9] == '1', settings_limits = tonumber(row[10] or 0), settings_fair_top = tonumber(row[11] or 0), counts = {}, ended = 0, told = 0, next_ms = false, limit = row[10] and {}, limited = row[10] and {}, in_line = row[10] and {}, joins = row[10] and {}, timed = row[10] and {} }

@@ -86,18 +86,6 @@ local function arg_label(v)
   v = gsub(v, '[\241-\243]' .. more .. more .. more, 'a')
   return arg_find(v, '^[%w._:/@+-]+$')
 end
-local function arg_ids(v, min, max, is_label)
-  local list, n = {}, 0
-  if not v or #v > max * 201 then return nil end
-  if v ~= '' then
-    for id in string.gmatch(v .. ',', '([^,]*),') do
-      if #id > 200 or not (arg_find(id, '^[%w._:/@+-]+$') or (is_label and is_label(id))) then return nil end
-      n = n + 1
-      list[n] = id
-    end
-  end
-  if n >= min and n <= max then return list end
-end
 
 local KEYS, ARGV = KEYS, ARGV
 if #KEYS ~= 19 then
@@ -136,7 +124,8 @@ local item_count = ARGV[arg_at]
 item_count = arg_uint(item_count, 1, 16)
 if not item_count then return refuse('item_count', ARGV[arg_at], 'an integer from 1 to 16') end
 arg_at = arg_at + 1
-local item_name, item_pairs, arg_seen_item = {}, {}, {}
+local item_name, item_pairs = {}, {}
+local arg_seen_item, arg_ids
 for i = 1, item_count do
   local v = ARGV[arg_at]
   if not v or #v > 100 or not arg_find(v, '^[%w._@+-]+$') then
@@ -144,90 +133,107 @@ for i = 1, item_count do
   end
   item_name[i] = v
   arg_at = arg_at + 1
-  local size = ARGV[arg_at]
-  size = arg_uint(size, 0, 11)
-  if not size then return refuse('item[' .. i .. '].pairs', ARGV[arg_at], 'an integer from 0 to 11') end
+  local size, entry = ARGV[arg_at], arg_empty
   arg_at = arg_at + 1
-  local entry, filled = arg_empty, 0
-  if size > 0 then entry = {} end
-  for at = arg_at, arg_at + 2 * size - 2, 2 do
-    local name, raw = ARGV[at], ARGV[at + 1]
-    local v = raw
-    if name == 'remove' then
-      if raw == '' then
-        v = nil
-      else
-        if v ~= '0' and v ~= '1' then
-          return refuse('item[' .. i .. '].remove', v, '0 or 1')
+  if size ~= '0' then
+    size = arg_uint(size, 0, 11)
+    if not size then return refuse('item[' .. i .. '].pairs', ARGV[arg_at - 1], 'an integer from 0 to 11') end
+    if not arg_seen_item then
+      arg_seen_item = {}
+      function arg_ids(v, min, max, is_label)
+        local list, n = {}, 0
+        if not v or #v > max * 201 then return nil end
+        if v ~= '' then
+          for id in string.gmatch(v .. ',', '([^,]*),') do
+            if #id > 200 or not (arg_find(id, '^[%w._:/@+-]+$') or (is_label and is_label(id))) then return nil end
+            n = n + 1
+            list[n] = id
+          end
         end
-        v = v == '1'
-        if v == false then v = nil end
+        if n >= min and n <= max then return list end
       end
-    elseif name == 'to' then
-      if not v or #v > 200 or not (arg_find(v, '^[%w._:/@+-]+$') or arg_label(v)) then
-        return refuse('item[' .. i .. '].to', v, 'a label: 1 to 200 bytes of UTF-8: A-Z a-z 0-9 . _ : / @ + - and non-ASCII characters except controls and spaces')
-      end
-    elseif name == 'from_ms' then
-      if raw == '' then
-        v = nil
-      else
-        v = arg_uint(v, 0, 9000000000000)
-        if not v then return refuse('item[' .. i .. '].from_ms', raw, 'an integer from 0 to 9000000000000') end
-        if v == 0 then v = nil end
-      end
-    elseif name == 'until_ms' then
-      v = arg_uint(v, 1, 9000000000000)
-      if not v then return refuse('item[' .. i .. '].until_ms', raw, 'an integer from 1 to 9000000000000') end
-    elseif name == 'types' then
-      v = arg_ids(v, 1, 16, arg_label)
-      if not v then return refuse('item[' .. i .. '].types', raw, '1 to 16 labels with commas between them') end
-    elseif name == 'tags' then
-      v = arg_ids(v, 1, 16, arg_label)
-      if not v then return refuse('item[' .. i .. '].tags', raw, '1 to 16 labels with commas between them') end
-    elseif name == 'resources' then
-      v = arg_ids(v, 1, 16)
-      if not v then return refuse('item[' .. i .. '].resources', raw, '1 to 16 ids with commas between them') end
-    elseif name == 'risk_above' then
-      v = arg_uint(v, 0, 100)
-      if not v then return refuse('item[' .. i .. '].risk_above', raw, 'an integer from 0 to 100') end
-    elseif name == 'risk_below' then
-      v = arg_uint(v, 0, 101)
-      if not v then return refuse('item[' .. i .. '].risk_below', raw, 'an integer from 0 to 101') end
-    elseif name == 'cascade' then
-      if raw == '' then
-        v = nil
-      else
-        if v ~= '0' and v ~= '1' then
-          return refuse('item[' .. i .. '].cascade', v, '0 or 1')
+    end
+    entry = {}
+    local filled = 0
+    for at = arg_at, arg_at + 2 * size - 2, 2 do
+      local name, raw = ARGV[at], ARGV[at + 1]
+      local v = raw
+      if name == 'remove' then
+        if raw == '' then
+          v = nil
+        else
+          if v ~= '0' and v ~= '1' then
+            return refuse('item[' .. i .. '].remove', v, '0 or 1')
+          end
+          v = v == '1'
+          if v == false then v = nil end
         end
-        v = v == '1'
-        if v == false then v = nil end
-      end
-    elseif name == 'inactive' then
-      if raw == '' then
-        v = nil
-      else
-        if v ~= '0' and v ~= '1' then
-          return refuse('item[' .. i .. '].inactive', v, '0 or 1')
+      elseif name == 'to' then
+        if not v or #v > 200 or not (arg_find(v, '^[%w._:/@+-]+$') or arg_label(v)) then
+          return refuse('item[' .. i .. '].to', v, 'a label: 1 to 200 bytes of UTF-8: A-Z a-z 0-9 . _ : / @ + - and non-ASCII characters except controls and spaces')
         end
-        v = v == '1'
-        if v == false then v = nil end
+      elseif name == 'from_ms' then
+        if raw == '' then
+          v = nil
+        else
+          v = arg_uint(v, 0, 9000000000000)
+          if not v then return refuse('item[' .. i .. '].from_ms', raw, 'an integer from 0 to 9000000000000') end
+          if v == 0 then v = nil end
+        end
+      elseif name == 'until_ms' then
+        v = arg_uint(v, 1, 9000000000000)
+        if not v then return refuse('item[' .. i .. '].until_ms', raw, 'an integer from 1 to 9000000000000') end
+      elseif name == 'types' then
+        v = arg_ids(v, 1, 16, arg_label)
+        if not v then return refuse('item[' .. i .. '].types', raw, '1 to 16 labels with commas between them') end
+      elseif name == 'tags' then
+        v = arg_ids(v, 1, 16, arg_label)
+        if not v then return refuse('item[' .. i .. '].tags', raw, '1 to 16 labels with commas between them') end
+      elseif name == 'resources' then
+        v = arg_ids(v, 1, 16)
+        if not v then return refuse('item[' .. i .. '].resources', raw, '1 to 16 ids with commas between them') end
+      elseif name == 'risk_above' then
+        v = arg_uint(v, 0, 100)
+        if not v then return refuse('item[' .. i .. '].risk_above', raw, 'an integer from 0 to 100') end
+      elseif name == 'risk_below' then
+        v = arg_uint(v, 0, 101)
+        if not v then return refuse('item[' .. i .. '].risk_below', raw, 'an integer from 0 to 101') end
+      elseif name == 'cascade' then
+        if raw == '' then
+          v = nil
+        else
+          if v ~= '0' and v ~= '1' then
+            return refuse('item[' .. i .. '].cascade', v, '0 or 1')
+          end
+          v = v == '1'
+          if v == false then v = nil end
+        end
+      elseif name == 'inactive' then
+        if raw == '' then
+          v = nil
+        else
+          if v ~= '0' and v ~= '1' then
+            return refuse('item[' .. i .. '].inactive', v, '0 or 1')
+          end
+          v = v == '1'
+          if v == false then v = nil end
+        end
+      else
+        return refuse('item[' .. i .. '].pairs', name, 'names from remove, to, from_ms, until_ms, types, tags, resources, risk_above, risk_below, cascade, inactive')
       end
-    else
-      return refuse('item[' .. i .. '].pairs', name, 'names from remove, to, from_ms, until_ms, types, tags, resources, risk_above, risk_below, cascade, inactive')
+      if arg_seen_item[name] == i then
+        return refuse('item[' .. i .. '].' .. name, 2, 'given at most once')
+      end
+      arg_seen_item[name] = i
+      if v ~= nil then
+        entry[filled + 1] = name
+        entry[filled + 2] = raw
+        entry[name] = v
+        filled = filled + 2
+      end
     end
-    if arg_seen_item[name] == i then
-      return refuse('item[' .. i .. '].' .. name, 2, 'given at most once')
-    end
-    arg_seen_item[name] = i
-    if v ~= nil then
-      entry[filled + 1] = name
-      entry[filled + 2] = raw
-      entry[name] = v
-      filled = filled + 2
-    end
+    arg_at = arg_at + 2 * size
   end
-  arg_at = arg_at + 2 * size
   item_pairs[i] = entry
 end
 if #ARGV ~= arg_at - 1 then
@@ -515,15 +521,16 @@ local function read_clock(layout_min, clock, chosen)
   end
   if now_ms > 0 then return now_ms, string.format('%.0f', now_ms) end
   local time = redis.call('TIME')
-  local ms = math.floor(time[2] / 1000)
-  return time[1] * 1000 + ms, string.format('%s%03d', time[1], ms)
+  local text = time[1] .. string.sub('00000' .. time[2], -6, -4)  -- the first three of six digits
+  return text + 0, text
 end
 
--- open(clock): read what every call needs: the time, whether the base exists, and the settings that this script uses as
--- `ctx.settings_<name>`; or nil and the error to return. lua/tools/opening.py generates which settings these are, and
--- the first values of the fields of call.toml. clock: for a call that may create the base.
-local function open(clock) local config = KEYS[15]
-  local row = redis.call('HMGET', config, 'layout_min', 'clock', 'events_max', 'delegations')
+-- open(clock, row): read what every call needs: the time, whether the base exists, and the settings that this script
+-- uses as `ctx.settings_<name>`; or nil and the error to return. lua/tools/opening.py generates which settings these are,
+-- and the first values of the fields of call.toml. clock: for a call that may create the base. row: the settings as they
+-- are stored, if the caller has read them.
+local function open(clock, row) local config = KEYS[15]
+  row = row or redis.call('HMGET', config, 'layout_min', 'clock', 'events_max', 'delegations')
   local now, now_text = read_clock(row[1], row[2], clock)
   if not now then return nil, now_text end
   return { exists = row[1], now = now, now_text = now_text, settings_events_max = tonumber(row[3] or 100000), settings_delegations = row[4] == '1', known = {} }

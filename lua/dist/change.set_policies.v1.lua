@@ -98,26 +98,6 @@ local function arg_label(v)
   v = gsub(v, '[\241-\243]' .. more .. more .. more, 'a')
   return arg_find(v, '^[%w._:/@+-]+$')
 end
-local function arg_ids(v, min, max, is_label)
-  local list, n = {}, 0
-  if not v or #v > max * 201 then return nil end
-  if v ~= '' then
-    for id in string.gmatch(v .. ',', '([^,]*),') do
-      if #id > 200 or not (arg_find(id, '^[%w._:/@+-]+$') or (is_label and is_label(id))) then return nil end
-      n = n + 1
-      list[n] = id
-    end
-  end
-  if n >= min and n <= max then return list end
-end
-local function arg_lane(v)
-  if not v or v == 'any' then return v end
-  local group, rest = string.match(v, '^group/([%w._@+-]+)(.*)$')
-  if not group or #group > 100 then return nil end
-  if rest == '' then return v end
-  local inst = string.match(rest, '^/inst/([%w._@+-]+)$')
-  if inst and #inst <= 100 then return v end
-end
 
 local KEYS, ARGV = KEYS, ARGV
 if #KEYS ~= 6 then
@@ -152,7 +132,8 @@ local item_count = ARGV[arg_at]
 item_count = arg_uint(item_count, 1, 100)
 if not item_count then return refuse('item_count', ARGV[arg_at], 'an integer from 1 to 100') end
 arg_at = arg_at + 1
-local item_name, item_pairs, arg_seen_item = {}, {}, {}
+local item_name, item_pairs = {}, {}
+local arg_seen_item, arg_ids, arg_lane
 for i = 1, item_count do
   local v = ARGV[arg_at]
   if not v or #v > 100 or not arg_find(v, '^[%w._@+-]+$') then
@@ -160,262 +141,287 @@ for i = 1, item_count do
   end
   item_name[i] = v
   arg_at = arg_at + 1
-  local size = ARGV[arg_at]
-  size = arg_uint(size, 0, 36)
-  if not size then return refuse('item[' .. i .. '].pairs', ARGV[arg_at], 'an integer from 0 to 36') end
+  local size, entry = ARGV[arg_at], arg_empty
   arg_at = arg_at + 1
-  local entry, filled = arg_empty, 0
-  if size > 0 then entry = {} end
-  for at = arg_at, arg_at + 2 * size - 2, 2 do
-    local name, raw = ARGV[at], ARGV[at + 1]
-    local v = raw
-    if name == 'remove' then
-      if raw == '' then
-        v = nil
-      else
-        if v ~= '0' and v ~= '1' then
-          return refuse('item[' .. i .. '].remove', v, '0 or 1')
+  if size ~= '0' then
+    size = arg_uint(size, 0, 36)
+    if not size then return refuse('item[' .. i .. '].pairs', ARGV[arg_at - 1], 'an integer from 0 to 36') end
+    if not arg_seen_item then
+      arg_seen_item = {}
+      function arg_ids(v, min, max, is_label)
+        local list, n = {}, 0
+        if not v or #v > max * 201 then return nil end
+        if v ~= '' then
+          for id in string.gmatch(v .. ',', '([^,]*),') do
+            if #id > 200 or not (arg_find(id, '^[%w._:/@+-]+$') or (is_label and is_label(id))) then return nil end
+            n = n + 1
+            list[n] = id
+          end
         end
-        v = v == '1'
-        if v == false then v = nil end
+        if n >= min and n <= max then return list end
       end
-    elseif name == 'required' then
-      v = arg_uint(v, 1, 32)
-      if not v then return refuse('item[' .. i .. '].required', raw, 'an integer from 1 to 32') end
-    elseif name == 'rejections' then
-      if raw == '' then
-        v = nil
-      else
-        v = arg_uint(v, 0, 32)
-        if not v then return refuse('item[' .. i .. '].rejections', raw, 'an integer from 0 to 32') end
-        if v == 1 then v = nil end
+      function arg_lane(v)
+        if not v or v == 'any' then return v end
+        local group, rest = string.match(v, '^group/([%w._@+-]+)(.*)$')
+        if not group or #group > 100 then return nil end
+        if rest == '' then return v end
+        local inst = string.match(rest, '^/inst/([%w._@+-]+)$')
+        if inst and #inst <= 100 then return v end
       end
-    elseif name == 'reviewers' then
-      v = arg_ids(v, 1, 16, arg_label)
-      if not v then return refuse('item[' .. i .. '].reviewers', raw, '1 to 16 labels with commas between them') end
-    elseif name == 'contributors_may_vote' then
-      if raw == '' then
-        v = nil
-      else
-        if v ~= '0' and v ~= '1' then
-          return refuse('item[' .. i .. '].contributors_may_vote', v, '0 or 1')
+    end
+    entry = {}
+    local filled = 0
+    for at = arg_at, arg_at + 2 * size - 2, 2 do
+      local name, raw = ARGV[at], ARGV[at + 1]
+      local v = raw
+      if name == 'remove' then
+        if raw == '' then
+          v = nil
+        else
+          if v ~= '0' and v ~= '1' then
+            return refuse('item[' .. i .. '].remove', v, '0 or 1')
+          end
+          v = v == '1'
+          if v == false then v = nil end
         end
-        v = v == '1'
-        if v == false then v = nil end
-      end
-    elseif name == 'agents_may_vote' then
-      if raw == '' then
-        v = nil
-      else
-        if v ~= '0' and v ~= '1' then
-          return refuse('item[' .. i .. '].agents_may_vote', v, '0 or 1')
+      elseif name == 'required' then
+        v = arg_uint(v, 1, 32)
+        if not v then return refuse('item[' .. i .. '].required', raw, 'an integer from 1 to 32') end
+      elseif name == 'rejections' then
+        if raw == '' then
+          v = nil
+        else
+          v = arg_uint(v, 0, 32)
+          if not v then return refuse('item[' .. i .. '].rejections', raw, 'an integer from 0 to 32') end
+          if v == 1 then v = nil end
         end
-        v = v == '1'
-        if v == false then v = nil end
-      end
-    elseif name == 'needs' then
-      if raw == '' then
-        v = nil
-      else
-        if v ~= 'none' and v ~= 'risk' and v ~= 'preview' and v ~= 'both' then
-          return refuse('item[' .. i .. '].needs', v, 'one of none, risk, preview, both')
+      elseif name == 'reviewers' then
+        v = arg_ids(v, 1, 16, arg_label)
+        if not v then return refuse('item[' .. i .. '].reviewers', raw, '1 to 16 labels with commas between them') end
+      elseif name == 'contributors_may_vote' then
+        if raw == '' then
+          v = nil
+        else
+          if v ~= '0' and v ~= '1' then
+            return refuse('item[' .. i .. '].contributors_may_vote', v, '0 or 1')
+          end
+          v = v == '1'
+          if v == false then v = nil end
         end
-        if v == 'none' then v = nil end
-      end
-    elseif name == 'remind_ms' then
-      v = arg_uint(v, 1000, 31536000000)
-      if not v then return refuse('item[' .. i .. '].remind_ms', raw, 'an integer from 1000 to 31536000000') end
-    elseif name == 'escalate_ms' then
-      v = arg_uint(v, 1000, 31536000000)
-      if not v then return refuse('item[' .. i .. '].escalate_ms', raw, 'an integer from 1000 to 31536000000') end
-    elseif name == 'escalate_to' then
-      v = arg_ids(v, 1, 3, arg_label)
-      if not v then return refuse('item[' .. i .. '].escalate_to', raw, '1 to 3 labels with commas between them') end
-    elseif name == 'timeout_ms' then
-      v = arg_uint(v, 1000, 31536000000)
-      if not v then return refuse('item[' .. i .. '].timeout_ms', raw, 'an integer from 1000 to 31536000000') end
-    elseif name == 'on_timeout' then
-      if raw == '' then
-        v = nil
-      else
-        if v ~= 'reject' and v ~= 'approve' then
-          return refuse('item[' .. i .. '].on_timeout', v, 'one of reject, approve')
+      elseif name == 'agents_may_vote' then
+        if raw == '' then
+          v = nil
+        else
+          if v ~= '0' and v ~= '1' then
+            return refuse('item[' .. i .. '].agents_may_vote', v, '0 or 1')
+          end
+          v = v == '1'
+          if v == false then v = nil end
         end
-        if v == 'reject' then v = nil end
-      end
-    elseif name == 'timeout_approve_below' then
-      v = arg_uint(v, 1, 101)
-      if not v then return refuse('item[' .. i .. '].timeout_approve_below', raw, 'an integer from 1 to 101') end
-    elseif name == 'auto_below' then
-      if raw == '' then
-        v = nil
-      else
-        v = arg_uint(v, 0, 101)
-        if not v then return refuse('item[' .. i .. '].auto_below', raw, 'an integer from 0 to 101') end
-        if v == 0 then v = nil end
-      end
-    elseif name == 'deny_tags' then
-      v = arg_ids(v, 1, 16, arg_label)
-      if not v then return refuse('item[' .. i .. '].deny_tags', raw, '1 to 16 labels with commas between them') end
-    elseif name == 'approval_ms' then
-      if raw == '' then
-        v = nil
-      else
+      elseif name == 'needs' then
+        if raw == '' then
+          v = nil
+        else
+          if v ~= 'none' and v ~= 'risk' and v ~= 'preview' and v ~= 'both' then
+            return refuse('item[' .. i .. '].needs', v, 'one of none, risk, preview, both')
+          end
+          if v == 'none' then v = nil end
+        end
+      elseif name == 'remind_ms' then
         v = arg_uint(v, 1000, 31536000000)
-        if not v then return refuse('item[' .. i .. '].approval_ms', raw, 'an integer from 1000 to 31536000000') end
-        if v == 604800000 then v = nil end
-      end
-    elseif name == 'max_attempts' then
-      if raw == '' then
-        v = nil
+        if not v then return refuse('item[' .. i .. '].remind_ms', raw, 'an integer from 1000 to 31536000000') end
+      elseif name == 'escalate_ms' then
+        v = arg_uint(v, 1000, 31536000000)
+        if not v then return refuse('item[' .. i .. '].escalate_ms', raw, 'an integer from 1000 to 31536000000') end
+      elseif name == 'escalate_to' then
+        v = arg_ids(v, 1, 3, arg_label)
+        if not v then return refuse('item[' .. i .. '].escalate_to', raw, '1 to 3 labels with commas between them') end
+      elseif name == 'timeout_ms' then
+        v = arg_uint(v, 1000, 31536000000)
+        if not v then return refuse('item[' .. i .. '].timeout_ms', raw, 'an integer from 1000 to 31536000000') end
+      elseif name == 'on_timeout' then
+        if raw == '' then
+          v = nil
+        else
+          if v ~= 'reject' and v ~= 'approve' then
+            return refuse('item[' .. i .. '].on_timeout', v, 'one of reject, approve')
+          end
+          if v == 'reject' then v = nil end
+        end
+      elseif name == 'timeout_approve_below' then
+        v = arg_uint(v, 1, 101)
+        if not v then return refuse('item[' .. i .. '].timeout_approve_below', raw, 'an integer from 1 to 101') end
+      elseif name == 'auto_below' then
+        if raw == '' then
+          v = nil
+        else
+          v = arg_uint(v, 0, 101)
+          if not v then return refuse('item[' .. i .. '].auto_below', raw, 'an integer from 0 to 101') end
+          if v == 0 then v = nil end
+        end
+      elseif name == 'deny_tags' then
+        v = arg_ids(v, 1, 16, arg_label)
+        if not v then return refuse('item[' .. i .. '].deny_tags', raw, '1 to 16 labels with commas between them') end
+      elseif name == 'approval_ms' then
+        if raw == '' then
+          v = nil
+        else
+          v = arg_uint(v, 1000, 31536000000)
+          if not v then return refuse('item[' .. i .. '].approval_ms', raw, 'an integer from 1000 to 31536000000') end
+          if v == 604800000 then v = nil end
+        end
+      elseif name == 'max_attempts' then
+        if raw == '' then
+          v = nil
+        else
+          v = arg_uint(v, 1, 100)
+          if not v then return refuse('item[' .. i .. '].max_attempts', raw, 'an integer from 1 to 100') end
+          if v == 3 then v = nil end
+        end
+      elseif name == 'delegation_depth' then
+        if raw == '' then
+          v = nil
+        else
+          v = arg_uint(v, 0, 4)
+          if not v then return refuse('item[' .. i .. '].delegation_depth', raw, 'an integer from 0 to 4') end
+          if v == 3 then v = nil end
+        end
+      elseif name == 'approved_kind' then
+        if not v or #v > 200 or not (arg_find(v, '^[%w._:/@+-]+$') or arg_label(v)) then
+          return refuse('item[' .. i .. '].approved_kind', v, 'a label: 1 to 200 bytes of UTF-8: A-Z a-z 0-9 . _ : / @ + - and non-ASCII characters except controls and spaces')
+        end
+      elseif name == 'approved_lane' then
+        if raw == '' then
+          v = nil
+        else
+          v = arg_lane(v)
+          if not v then return refuse('item[' .. i .. '].approved_lane', raw, 'any, group/<name> or group/<name>/inst/<name>') end
+          if v == 'any' then v = nil end
+        end
+      elseif name == 'approved_priority' then
+        if raw == '' then
+          v = nil
+        else
+          v = arg_uint(v, 0, 9)
+          if not v then return refuse('item[' .. i .. '].approved_priority', raw, 'an integer from 0 to 9') end
+          if v == 5 then v = nil end
+        end
+      elseif name == 'rejected_kind' then
+        if not v or #v > 200 or not (arg_find(v, '^[%w._:/@+-]+$') or arg_label(v)) then
+          return refuse('item[' .. i .. '].rejected_kind', v, 'a label: 1 to 200 bytes of UTF-8: A-Z a-z 0-9 . _ : / @ + - and non-ASCII characters except controls and spaces')
+        end
+      elseif name == 'rejected_lane' then
+        if raw == '' then
+          v = nil
+        else
+          v = arg_lane(v)
+          if not v then return refuse('item[' .. i .. '].rejected_lane', raw, 'any, group/<name> or group/<name>/inst/<name>') end
+          if v == 'any' then v = nil end
+        end
+      elseif name == 'rejected_priority' then
+        if raw == '' then
+          v = nil
+        else
+          v = arg_uint(v, 0, 9)
+          if not v then return refuse('item[' .. i .. '].rejected_priority', raw, 'an integer from 0 to 9') end
+          if v == 5 then v = nil end
+        end
+      elseif name == 'changes_requested_kind' then
+        if not v or #v > 200 or not (arg_find(v, '^[%w._:/@+-]+$') or arg_label(v)) then
+          return refuse('item[' .. i .. '].changes_requested_kind', v, 'a label: 1 to 200 bytes of UTF-8: A-Z a-z 0-9 . _ : / @ + - and non-ASCII characters except controls and spaces')
+        end
+      elseif name == 'changes_requested_lane' then
+        if raw == '' then
+          v = nil
+        else
+          v = arg_lane(v)
+          if not v then return refuse('item[' .. i .. '].changes_requested_lane', raw, 'any, group/<name> or group/<name>/inst/<name>') end
+          if v == 'any' then v = nil end
+        end
+      elseif name == 'changes_requested_priority' then
+        if raw == '' then
+          v = nil
+        else
+          v = arg_uint(v, 0, 9)
+          if not v then return refuse('item[' .. i .. '].changes_requested_priority', raw, 'an integer from 0 to 9') end
+          if v == 5 then v = nil end
+        end
+      elseif name == 'completed_kind' then
+        if not v or #v > 200 or not (arg_find(v, '^[%w._:/@+-]+$') or arg_label(v)) then
+          return refuse('item[' .. i .. '].completed_kind', v, 'a label: 1 to 200 bytes of UTF-8: A-Z a-z 0-9 . _ : / @ + - and non-ASCII characters except controls and spaces')
+        end
+      elseif name == 'completed_lane' then
+        if raw == '' then
+          v = nil
+        else
+          v = arg_lane(v)
+          if not v then return refuse('item[' .. i .. '].completed_lane', raw, 'any, group/<name> or group/<name>/inst/<name>') end
+          if v == 'any' then v = nil end
+        end
+      elseif name == 'completed_priority' then
+        if raw == '' then
+          v = nil
+        else
+          v = arg_uint(v, 0, 9)
+          if not v then return refuse('item[' .. i .. '].completed_priority', raw, 'an integer from 0 to 9') end
+          if v == 5 then v = nil end
+        end
+      elseif name == 'failed_kind' then
+        if not v or #v > 200 or not (arg_find(v, '^[%w._:/@+-]+$') or arg_label(v)) then
+          return refuse('item[' .. i .. '].failed_kind', v, 'a label: 1 to 200 bytes of UTF-8: A-Z a-z 0-9 . _ : / @ + - and non-ASCII characters except controls and spaces')
+        end
+      elseif name == 'failed_lane' then
+        if raw == '' then
+          v = nil
+        else
+          v = arg_lane(v)
+          if not v then return refuse('item[' .. i .. '].failed_lane', raw, 'any, group/<name> or group/<name>/inst/<name>') end
+          if v == 'any' then v = nil end
+        end
+      elseif name == 'failed_priority' then
+        if raw == '' then
+          v = nil
+        else
+          v = arg_uint(v, 0, 9)
+          if not v then return refuse('item[' .. i .. '].failed_priority', raw, 'an integer from 0 to 9') end
+          if v == 5 then v = nil end
+        end
+      elseif name == 'cancelled_kind' then
+        if not v or #v > 200 or not (arg_find(v, '^[%w._:/@+-]+$') or arg_label(v)) then
+          return refuse('item[' .. i .. '].cancelled_kind', v, 'a label: 1 to 200 bytes of UTF-8: A-Z a-z 0-9 . _ : / @ + - and non-ASCII characters except controls and spaces')
+        end
+      elseif name == 'cancelled_lane' then
+        if raw == '' then
+          v = nil
+        else
+          v = arg_lane(v)
+          if not v then return refuse('item[' .. i .. '].cancelled_lane', raw, 'any, group/<name> or group/<name>/inst/<name>') end
+          if v == 'any' then v = nil end
+        end
+      elseif name == 'cancelled_priority' then
+        if raw == '' then
+          v = nil
+        else
+          v = arg_uint(v, 0, 9)
+          if not v then return refuse('item[' .. i .. '].cancelled_priority', raw, 'an integer from 0 to 9') end
+          if v == 5 then v = nil end
+        end
       else
-        v = arg_uint(v, 1, 100)
-        if not v then return refuse('item[' .. i .. '].max_attempts', raw, 'an integer from 1 to 100') end
-        if v == 3 then v = nil end
+        return refuse('item[' .. i .. '].pairs', name, 'names from remove, required, rejections, reviewers, contributors_may_vote, agents_may_vote, needs, remind_ms, escalate_ms, escalate_to, timeout_ms, on_timeout, timeout_approve_below, auto_below, deny_tags, approval_ms, max_attempts, delegation_depth, approved_kind, approved_lane, approved_priority, rejected_kind, rejected_lane, rejected_priority, and others')
       end
-    elseif name == 'delegation_depth' then
-      if raw == '' then
-        v = nil
-      else
-        v = arg_uint(v, 0, 4)
-        if not v then return refuse('item[' .. i .. '].delegation_depth', raw, 'an integer from 0 to 4') end
-        if v == 3 then v = nil end
+      if arg_seen_item[name] == i then
+        return refuse('item[' .. i .. '].' .. name, 2, 'given at most once')
       end
-    elseif name == 'approved_kind' then
-      if not v or #v > 200 or not (arg_find(v, '^[%w._:/@+-]+$') or arg_label(v)) then
-        return refuse('item[' .. i .. '].approved_kind', v, 'a label: 1 to 200 bytes of UTF-8: A-Z a-z 0-9 . _ : / @ + - and non-ASCII characters except controls and spaces')
+      arg_seen_item[name] = i
+      if v ~= nil then
+        entry[filled + 1] = name
+        entry[filled + 2] = raw
+        entry[name] = v
+        filled = filled + 2
       end
-    elseif name == 'approved_lane' then
-      if raw == '' then
-        v = nil
-      else
-        v = arg_lane(v)
-        if not v then return refuse('item[' .. i .. '].approved_lane', raw, 'any, group/<name> or group/<name>/inst/<name>') end
-        if v == 'any' then v = nil end
-      end
-    elseif name == 'approved_priority' then
-      if raw == '' then
-        v = nil
-      else
-        v = arg_uint(v, 0, 9)
-        if not v then return refuse('item[' .. i .. '].approved_priority', raw, 'an integer from 0 to 9') end
-        if v == 5 then v = nil end
-      end
-    elseif name == 'rejected_kind' then
-      if not v or #v > 200 or not (arg_find(v, '^[%w._:/@+-]+$') or arg_label(v)) then
-        return refuse('item[' .. i .. '].rejected_kind', v, 'a label: 1 to 200 bytes of UTF-8: A-Z a-z 0-9 . _ : / @ + - and non-ASCII characters except controls and spaces')
-      end
-    elseif name == 'rejected_lane' then
-      if raw == '' then
-        v = nil
-      else
-        v = arg_lane(v)
-        if not v then return refuse('item[' .. i .. '].rejected_lane', raw, 'any, group/<name> or group/<name>/inst/<name>') end
-        if v == 'any' then v = nil end
-      end
-    elseif name == 'rejected_priority' then
-      if raw == '' then
-        v = nil
-      else
-        v = arg_uint(v, 0, 9)
-        if not v then return refuse('item[' .. i .. '].rejected_priority', raw, 'an integer from 0 to 9') end
-        if v == 5 then v = nil end
-      end
-    elseif name == 'changes_requested_kind' then
-      if not v or #v > 200 or not (arg_find(v, '^[%w._:/@+-]+$') or arg_label(v)) then
-        return refuse('item[' .. i .. '].changes_requested_kind', v, 'a label: 1 to 200 bytes of UTF-8: A-Z a-z 0-9 . _ : / @ + - and non-ASCII characters except controls and spaces')
-      end
-    elseif name == 'changes_requested_lane' then
-      if raw == '' then
-        v = nil
-      else
-        v = arg_lane(v)
-        if not v then return refuse('item[' .. i .. '].changes_requested_lane', raw, 'any, group/<name> or group/<name>/inst/<name>') end
-        if v == 'any' then v = nil end
-      end
-    elseif name == 'changes_requested_priority' then
-      if raw == '' then
-        v = nil
-      else
-        v = arg_uint(v, 0, 9)
-        if not v then return refuse('item[' .. i .. '].changes_requested_priority', raw, 'an integer from 0 to 9') end
-        if v == 5 then v = nil end
-      end
-    elseif name == 'completed_kind' then
-      if not v or #v > 200 or not (arg_find(v, '^[%w._:/@+-]+$') or arg_label(v)) then
-        return refuse('item[' .. i .. '].completed_kind', v, 'a label: 1 to 200 bytes of UTF-8: A-Z a-z 0-9 . _ : / @ + - and non-ASCII characters except controls and spaces')
-      end
-    elseif name == 'completed_lane' then
-      if raw == '' then
-        v = nil
-      else
-        v = arg_lane(v)
-        if not v then return refuse('item[' .. i .. '].completed_lane', raw, 'any, group/<name> or group/<name>/inst/<name>') end
-        if v == 'any' then v = nil end
-      end
-    elseif name == 'completed_priority' then
-      if raw == '' then
-        v = nil
-      else
-        v = arg_uint(v, 0, 9)
-        if not v then return refuse('item[' .. i .. '].completed_priority', raw, 'an integer from 0 to 9') end
-        if v == 5 then v = nil end
-      end
-    elseif name == 'failed_kind' then
-      if not v or #v > 200 or not (arg_find(v, '^[%w._:/@+-]+$') or arg_label(v)) then
-        return refuse('item[' .. i .. '].failed_kind', v, 'a label: 1 to 200 bytes of UTF-8: A-Z a-z 0-9 . _ : / @ + - and non-ASCII characters except controls and spaces')
-      end
-    elseif name == 'failed_lane' then
-      if raw == '' then
-        v = nil
-      else
-        v = arg_lane(v)
-        if not v then return refuse('item[' .. i .. '].failed_lane', raw, 'any, group/<name> or group/<name>/inst/<name>') end
-        if v == 'any' then v = nil end
-      end
-    elseif name == 'failed_priority' then
-      if raw == '' then
-        v = nil
-      else
-        v = arg_uint(v, 0, 9)
-        if not v then return refuse('item[' .. i .. '].failed_priority', raw, 'an integer from 0 to 9') end
-        if v == 5 then v = nil end
-      end
-    elseif name == 'cancelled_kind' then
-      if not v or #v > 200 or not (arg_find(v, '^[%w._:/@+-]+$') or arg_label(v)) then
-        return refuse('item[' .. i .. '].cancelled_kind', v, 'a label: 1 to 200 bytes of UTF-8: A-Z a-z 0-9 . _ : / @ + - and non-ASCII characters except controls and spaces')
-      end
-    elseif name == 'cancelled_lane' then
-      if raw == '' then
-        v = nil
-      else
-        v = arg_lane(v)
-        if not v then return refuse('item[' .. i .. '].cancelled_lane', raw, 'any, group/<name> or group/<name>/inst/<name>') end
-        if v == 'any' then v = nil end
-      end
-    elseif name == 'cancelled_priority' then
-      if raw == '' then
-        v = nil
-      else
-        v = arg_uint(v, 0, 9)
-        if not v then return refuse('item[' .. i .. '].cancelled_priority', raw, 'an integer from 0 to 9') end
-        if v == 5 then v = nil end
-      end
-    else
-      return refuse('item[' .. i .. '].pairs', name, 'names from remove, required, rejections, reviewers, contributors_may_vote, agents_may_vote, needs, remind_ms, escalate_ms, escalate_to, timeout_ms, on_timeout, timeout_approve_below, auto_below, deny_tags, approval_ms, max_attempts, delegation_depth, approved_kind, approved_lane, approved_priority, rejected_kind, rejected_lane, rejected_priority, and others')
     end
-    if arg_seen_item[name] == i then
-      return refuse('item[' .. i .. '].' .. name, 2, 'given at most once')
-    end
-    arg_seen_item[name] = i
-    if v ~= nil then
-      entry[filled + 1] = name
-      entry[filled + 2] = raw
-      entry[name] = v
-      filled = filled + 2
-    end
+    arg_at = arg_at + 2 * size
   end
-  arg_at = arg_at + 2 * size
   item_pairs[i] = entry
 end
 if #ARGV ~= arg_at - 1 then
@@ -543,15 +549,16 @@ local function read_clock(layout_min, clock, chosen)
   end
   if now_ms > 0 then return now_ms, string.format('%.0f', now_ms) end
   local time = redis.call('TIME')
-  local ms = math.floor(time[2] / 1000)
-  return time[1] * 1000 + ms, string.format('%s%03d', time[1], ms)
+  local text = time[1] .. string.sub('00000' .. time[2], -6, -4)  -- the first three of six digits
+  return text + 0, text
 end
 
--- open(clock): read what every call needs: the time, whether the base exists, and the settings that this script uses as
--- `ctx.settings_<name>`; or nil and the error to return. lua/tools/opening.py generates which settings these are, and
--- the first values of the fields of call.toml. clock: for a call that may create the base.
-local function open(clock) local config = KEYS[2]
-  local row = redis.call('HMGET', config, 'layout_min', 'clock', 'max_timeout_ms', 'events_max')
+-- open(clock, row): read what every call needs: the time, whether the base exists, and the settings that this script
+-- uses as `ctx.settings_<name>`; or nil and the error to return. lua/tools/opening.py generates which settings these are,
+-- and the first values of the fields of call.toml. clock: for a call that may create the base. row: the settings as they
+-- are stored, if the caller has read them.
+local function open(clock, row) local config = KEYS[2]
+  row = row or redis.call('HMGET', config, 'layout_min', 'clock', 'max_timeout_ms', 'events_max')
   local now, now_text = read_clock(row[1], row[2], clock)
   if not now then return nil, now_text end
   return { exists = row[1], now = now, now_text = now_text, settings_max_timeout_ms = tonumber(row[3] or 2592000000), settings_events_max = tonumber(row[4] or 100000) }

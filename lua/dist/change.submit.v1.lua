@@ -153,8 +153,9 @@ local item_count = ARGV[arg_at]
 item_count = arg_uint(item_count, 0, 32)
 if not item_count then return refuse('item_count', ARGV[arg_at], 'an integer from 0 to 32') end
 arg_at = arg_at + 1
-local item_reviewer, item_pairs, arg_seen_item = arg_empty, arg_empty, arg_empty
-if item_count > 0 then item_reviewer, item_pairs, arg_seen_item = {}, {}, {} end
+local item_reviewer, item_pairs = arg_empty, arg_empty
+if item_count > 0 then item_reviewer, item_pairs = {}, {} end
+local arg_seen_item
 for i = 1, item_count do
   local v = ARGV[arg_at]
   if not v or #v > 200 or not (arg_find(v, '^[%w._:/@+-]+$') or arg_label(v)) then
@@ -162,34 +163,37 @@ for i = 1, item_count do
   end
   item_reviewer[i] = v
   arg_at = arg_at + 1
-  local size = ARGV[arg_at]
-  size = arg_uint(size, 0, 1)
-  if not size then return refuse('item[' .. i .. '].pairs', ARGV[arg_at], 'an integer from 0 to 1') end
+  local size, entry = ARGV[arg_at], arg_empty
   arg_at = arg_at + 1
-  local entry, filled = arg_empty, 0
-  if size > 0 then entry = {} end
-  for at = arg_at, arg_at + 2 * size - 2, 2 do
-    local name, raw = ARGV[at], ARGV[at + 1]
-    local v = raw
-    if name == 'name' then
-      if not v or #v < 1 or #v > 200 then
-        return refuse('item[' .. i .. '].name', v and #v, '1 to 200 bytes long')
+  if size ~= '0' then
+    size = arg_uint(size, 0, 1)
+    if not size then return refuse('item[' .. i .. '].pairs', ARGV[arg_at - 1], 'an integer from 0 to 1') end
+    arg_seen_item = arg_seen_item or {}
+    entry = {}
+    local filled = 0
+    for at = arg_at, arg_at + 2 * size - 2, 2 do
+      local name, raw = ARGV[at], ARGV[at + 1]
+      local v = raw
+      if name == 'name' then
+        if not v or #v < 1 or #v > 200 then
+          return refuse('item[' .. i .. '].name', v and #v, '1 to 200 bytes long')
+        end
+      else
+        return refuse('item[' .. i .. '].pairs', name, 'names from name')
       end
-    else
-      return refuse('item[' .. i .. '].pairs', name, 'names from name')
+      if arg_seen_item[name] == i then
+        return refuse('item[' .. i .. '].' .. name, 2, 'given at most once')
+      end
+      arg_seen_item[name] = i
+      if v ~= nil then
+        entry[filled + 1] = name
+        entry[filled + 2] = raw
+        entry[name] = v
+        filled = filled + 2
+      end
     end
-    if arg_seen_item[name] == i then
-      return refuse('item[' .. i .. '].' .. name, 2, 'given at most once')
-    end
-    arg_seen_item[name] = i
-    if v ~= nil then
-      entry[filled + 1] = name
-      entry[filled + 2] = raw
-      entry[name] = v
-      filled = filled + 2
-    end
+    arg_at = arg_at + 2 * size
   end
-  arg_at = arg_at + 2 * size
   item_pairs[i] = entry
 end
 if #ARGV ~= arg_at - 1 then
@@ -501,15 +505,16 @@ local function read_clock(layout_min, clock, chosen)
   end
   if now_ms > 0 then return now_ms, string.format('%.0f', now_ms) end
   local time = redis.call('TIME')
-  local ms = math.floor(time[2] / 1000)
-  return time[1] * 1000 + ms, string.format('%s%03d', time[1], ms)
+  local text = time[1] .. string.sub('00000' .. time[2], -6, -4)  -- the first three of six digits
+  return text + 0, text
 end
 
--- open(clock): read what every call needs: the time, whether the base exists, and the settings that this script uses as
--- `ctx.settings_<name>`; or nil and the error to return. lua/tools/opening.py generates which settings these are, and
--- the first values of the fields of call.toml. clock: for a call that may create the base.
-local function open(clock) local config = KEYS[16]
-  local row = redis.call('HMGET', config, 'layout_min', 'clock', 'default_timeout_ms', 'max_timeout_ms', 'auto_approve_low_risk', 'events_max', 'delegations')
+-- open(clock, row): read what every call needs: the time, whether the base exists, and the settings that this script
+-- uses as `ctx.settings_<name>`; or nil and the error to return. lua/tools/opening.py generates which settings these are,
+-- and the first values of the fields of call.toml. clock: for a call that may create the base. row: the settings as they
+-- are stored, if the caller has read them.
+local function open(clock, row) local config = KEYS[16]
+  row = row or redis.call('HMGET', config, 'layout_min', 'clock', 'default_timeout_ms', 'max_timeout_ms', 'auto_approve_low_risk', 'events_max', 'delegations')
   local now, now_text = read_clock(row[1], row[2], clock)
   if not now then return nil, now_text end
   return { exists = row[1], now = now, now_text = now_text, settings_default_timeout_ms = tonumber(row[3] or 172800000), settings_max_timeout_ms = tonumber(row[4] or 2592000000), settings_auto_approve_low_risk = row[5] == '1', settings_events_max = tonumber(row[6] or 100000), settings_delegations = row[7] == '1', known = {} }

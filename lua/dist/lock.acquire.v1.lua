@@ -192,15 +192,16 @@ local function read_clock(layout_min, clock, chosen)
   end
   if now_ms > 0 then return now_ms, string.format('%.0f', now_ms) end
   local time = redis.call('TIME')
-  local ms = math.floor(time[2] / 1000)
-  return time[1] * 1000 + ms, string.format('%s%03d', time[1], ms)
+  local text = time[1] .. string.sub('00000' .. time[2], -6, -4)  -- the first three of six digits
+  return text + 0, text
 end
 
--- open(clock): read what every call needs: the time, whether the base exists, and the settings that this script uses as
--- `ctx.settings_<name>`; or nil and the error to return. lua/tools/opening.py generates which settings these are, and
--- the first values of the fields of call.toml. clock: for a call that may create the base.
-local function open(clock) local config = KEYS[1]
-  local row = redis.call('HMGET', config, 'layout_min', 'clock', 'lease_ms', 'max_ttl_ms', 'rate_per_minute', 'mirror', 'events_max')
+-- open(clock, row): read what every call needs: the time, whether the base exists, and the settings that this script
+-- uses as `ctx.settings_<name>`; or nil and the error to return. lua/tools/opening.py generates which settings these are,
+-- and the first values of the fields of call.toml. clock: for a call that may create the base. row: the settings as they
+-- are stored, if the caller has read them.
+local function open(clock, row) local config = KEYS[1]
+  row = row or redis.call('HMGET', config, 'layout_min', 'clock', 'lease_ms', 'max_ttl_ms', 'rate_per_minute', 'mirror', 'events_max')
   local now, now_text = read_clock(row[1], row[2], clock)
   if not now then return nil, now_text end
   return { exists = row[1], now = now, now_text = now_text, settings_lease_ms = tonumber(row[3] or 30000), settings_max_ttl_ms = tonumber(row[4] or 3600000), settings_rate_per_minute = tonumber(row[5] or 0), settings_mirror = row[6] == '1', settings_events_max = tonumber(row[7] or 100000), offset = false, stepped = false, texts = false, fence = false, waiting = false, due = false }
@@ -254,6 +255,17 @@ if fresh and ctx.exists and not ctx.stepped and ctx.now < ctx.due and ctx.due <=
   redis.pcall('SPUBLISH', channel .. resource, 'acquired:' .. agent)
   return { 'granted', ctx.now, fence, deadline_ms }
 end
+
+local arg_rare
+
+-- mode_of(mode, permits): the code of a mode in `graph`: `x`, `s`, or `p` and the number of permits.
+local function mode_of(mode, permits)
+  return mode == 'exclusive' and 'x' or mode == 'shared' and 's' or string.format('p%.0f', permits)
+end
+
+local arg_made
+function arg_rare()
+  if arg_made then return arg_made end
 
 -- record_of(ctx, rid): the record of a request, with the changes of this call; false if there is none.
 local function record_of(ctx, rid) local requests = KEYS[2]
@@ -1335,11 +1347,6 @@ local function decide(ctx, rid, parts)
   return status, detail, request
 end
 
--- mode_of(mode, permits): the code of a mode in `graph`: `x`, `s`, or `p` and the number of permits.
-local function mode_of(mode, permits)
-  return mode == 'exclusive' and 'x' or mode == 'shared' and 's' or string.format('p%.0f', permits)
-end
-
 -- place_of(request): the place of a waiter, from 1; with several lines, the last one.
 local function place_of(request) local graph = KEYS[3]
   local place = 0
@@ -1359,9 +1366,13 @@ local function wait_answer(ctx, rid, request) local unchecked = KEYS[5]
   return place_of(request), ctx.poll_ms, ctx.detection and redis.call('ZSCORE', unchecked, rid) and 0 or 1
 end
 
+  arg_made = { close_domain = close_domain, decide = decide, wait_answer = wait_answer }
+  return arg_made
+end
+
 local parts = { { code = mode_of(mode, permits), fence = '0', depends_on = '', resource = resource } }
-local status, detail, request = decide(ctx, rid, parts)
-close_domain(ctx)
+local status, detail, request = arg_rare().decide(ctx, rid, parts)
+arg_rare().close_domain(ctx)
 if status == 'granted' then return { status, ctx.now, tonumber(request.parts[1].fence), request.deadline_ms } end
-if status == 'queued' then return { status, ctx.now, wait_answer(ctx, rid, request) } end
+if status == 'queued' then return { status, ctx.now, arg_rare().wait_answer(ctx, rid, request) } end
 return { status, ctx.now, detail }

@@ -59,80 +59,84 @@ local settings_count = ARGV[arg_at]
 settings_count = arg_uint(settings_count, 0, 1)
 if not settings_count then return refuse('settings_count', ARGV[arg_at], 'an integer from 0 to 1') end
 arg_at = arg_at + 1
-local settings_pairs, arg_seen_settings = arg_empty, arg_empty
-if settings_count > 0 then settings_pairs, arg_seen_settings = {}, {} end
+local settings_pairs = arg_empty
+if settings_count > 0 then settings_pairs = {} end
+local arg_seen_settings
 for i = 1, settings_count do
-  local size = ARGV[arg_at]
-  size = arg_uint(size, 0, 14)
-  if not size then return refuse('settings[' .. i .. '].pairs', ARGV[arg_at], 'an integer from 0 to 14') end
+  local size, entry = ARGV[arg_at], arg_empty
   arg_at = arg_at + 1
-  local entry, filled = arg_empty, 0
-  if size > 0 then entry = {} end
-  for at = arg_at, arg_at + 2 * size - 2, 2 do
-    local name, raw = ARGV[at], ARGV[at + 1]
-    local v = raw
-    if name == 'lease_ms' then
-      v = arg_uint(v, 1000, 3600000)
-      if not v then return refuse('settings[' .. i .. '].lease_ms', raw, 'an integer from 1000 to 3600000') end
-    elseif name == 'max_ttl_ms' then
-      v = arg_uint(v, 1000, 3600000)
-      if not v then return refuse('settings[' .. i .. '].max_ttl_ms', raw, 'an integer from 1000 to 3600000') end
-    elseif name == 'heartbeat_ms' then
-      v = arg_uint(v, 0, 3600000)
-      if not v then return refuse('settings[' .. i .. '].heartbeat_ms', raw, 'an integer from 0 to 3600000') end
-    elseif name == 'poll_ms' then
-      v = arg_uint(v, 100, 600000)
-      if not v then return refuse('settings[' .. i .. '].poll_ms', raw, 'an integer from 100 to 600000') end
-    elseif name == 'claim_ms' then
-      v = arg_uint(v, 1000, 3600000)
-      if not v then return refuse('settings[' .. i .. '].claim_ms', raw, 'an integer from 1000 to 3600000') end
-    elseif name == 'waiter_ms' then
-      v = arg_uint(v, 1000, 3600000)
-      if not v then return refuse('settings[' .. i .. '].waiter_ms', raw, 'an integer from 1000 to 3600000') end
-    elseif name == 'priority_step_ms' then
-      v = arg_uint(v, 0, 3600000)
-      if not v then return refuse('settings[' .. i .. '].priority_step_ms', raw, 'an integer from 0 to 3600000') end
-    elseif name == 'policy' then
-      if v ~= 'requester' and v ~= 'priority' and v ~= 'youngest' then
-        return refuse('settings[' .. i .. '].policy', v, 'one of requester, priority, youngest')
+  if size ~= '0' then
+    size = arg_uint(size, 0, 14)
+    if not size then return refuse('settings[' .. i .. '].pairs', ARGV[arg_at - 1], 'an integer from 0 to 14') end
+    arg_seen_settings = arg_seen_settings or {}
+    entry = {}
+    local filled = 0
+    for at = arg_at, arg_at + 2 * size - 2, 2 do
+      local name, raw = ARGV[at], ARGV[at + 1]
+      local v = raw
+      if name == 'lease_ms' then
+        v = arg_uint(v, 1000, 3600000)
+        if not v then return refuse('settings[' .. i .. '].lease_ms', raw, 'an integer from 1000 to 3600000') end
+      elseif name == 'max_ttl_ms' then
+        v = arg_uint(v, 1000, 3600000)
+        if not v then return refuse('settings[' .. i .. '].max_ttl_ms', raw, 'an integer from 1000 to 3600000') end
+      elseif name == 'heartbeat_ms' then
+        v = arg_uint(v, 0, 3600000)
+        if not v then return refuse('settings[' .. i .. '].heartbeat_ms', raw, 'an integer from 0 to 3600000') end
+      elseif name == 'poll_ms' then
+        v = arg_uint(v, 100, 600000)
+        if not v then return refuse('settings[' .. i .. '].poll_ms', raw, 'an integer from 100 to 600000') end
+      elseif name == 'claim_ms' then
+        v = arg_uint(v, 1000, 3600000)
+        if not v then return refuse('settings[' .. i .. '].claim_ms', raw, 'an integer from 1000 to 3600000') end
+      elseif name == 'waiter_ms' then
+        v = arg_uint(v, 1000, 3600000)
+        if not v then return refuse('settings[' .. i .. '].waiter_ms', raw, 'an integer from 1000 to 3600000') end
+      elseif name == 'priority_step_ms' then
+        v = arg_uint(v, 0, 3600000)
+        if not v then return refuse('settings[' .. i .. '].priority_step_ms', raw, 'an integer from 0 to 3600000') end
+      elseif name == 'policy' then
+        if v ~= 'requester' and v ~= 'priority' and v ~= 'youngest' then
+          return refuse('settings[' .. i .. '].policy', v, 'one of requester, priority, youngest')
+        end
+      elseif name == 'rate_per_minute' then
+        v = arg_uint(v, 0, 6000000)
+        if not v then return refuse('settings[' .. i .. '].rate_per_minute', raw, 'an integer from 0 to 6000000') end
+      elseif name == 'rate_burst' then
+        v = arg_uint(v, 1, 1000000)
+        if not v then return refuse('settings[' .. i .. '].rate_burst', raw, 'an integer from 1 to 1000000') end
+      elseif name == 'detection' then
+        if v ~= '0' and v ~= '1' then
+          return refuse('settings[' .. i .. '].detection', v, '0 or 1')
+        end
+        v = v == '1'
+      elseif name == 'detect_visits' then
+        v = arg_uint(v, 16, 20000)
+        if not v then return refuse('settings[' .. i .. '].detect_visits', raw, 'an integer from 16 to 20000') end
+      elseif name == 'mirror' then
+        if v ~= '0' and v ~= '1' then
+          return refuse('settings[' .. i .. '].mirror', v, '0 or 1')
+        end
+        v = v == '1'
+      elseif name == 'events_max' then
+        v = arg_uint(v, 0, 10000000)
+        if not v then return refuse('settings[' .. i .. '].events_max', raw, 'an integer from 0 to 10000000') end
+      else
+        return refuse('settings[' .. i .. '].pairs', name, 'names from lease_ms, max_ttl_ms, heartbeat_ms, poll_ms, claim_ms, waiter_ms, priority_step_ms, policy, rate_per_minute, rate_burst, detection, detect_visits, mirror, events_max')
       end
-    elseif name == 'rate_per_minute' then
-      v = arg_uint(v, 0, 6000000)
-      if not v then return refuse('settings[' .. i .. '].rate_per_minute', raw, 'an integer from 0 to 6000000') end
-    elseif name == 'rate_burst' then
-      v = arg_uint(v, 1, 1000000)
-      if not v then return refuse('settings[' .. i .. '].rate_burst', raw, 'an integer from 1 to 1000000') end
-    elseif name == 'detection' then
-      if v ~= '0' and v ~= '1' then
-        return refuse('settings[' .. i .. '].detection', v, '0 or 1')
+      if arg_seen_settings[name] == i then
+        return refuse('settings[' .. i .. '].' .. name, 2, 'given at most once')
       end
-      v = v == '1'
-    elseif name == 'detect_visits' then
-      v = arg_uint(v, 16, 20000)
-      if not v then return refuse('settings[' .. i .. '].detect_visits', raw, 'an integer from 16 to 20000') end
-    elseif name == 'mirror' then
-      if v ~= '0' and v ~= '1' then
-        return refuse('settings[' .. i .. '].mirror', v, '0 or 1')
+      arg_seen_settings[name] = i
+      if v ~= nil then
+        entry[filled + 1] = name
+        entry[filled + 2] = raw
+        entry[name] = v
+        filled = filled + 2
       end
-      v = v == '1'
-    elseif name == 'events_max' then
-      v = arg_uint(v, 0, 10000000)
-      if not v then return refuse('settings[' .. i .. '].events_max', raw, 'an integer from 0 to 10000000') end
-    else
-      return refuse('settings[' .. i .. '].pairs', name, 'names from lease_ms, max_ttl_ms, heartbeat_ms, poll_ms, claim_ms, waiter_ms, priority_step_ms, policy, rate_per_minute, rate_burst, detection, detect_visits, mirror, events_max')
     end
-    if arg_seen_settings[name] == i then
-      return refuse('settings[' .. i .. '].' .. name, 2, 'given at most once')
-    end
-    arg_seen_settings[name] = i
-    if v ~= nil then
-      entry[filled + 1] = name
-      entry[filled + 2] = raw
-      entry[name] = v
-      filled = filled + 2
-    end
+    arg_at = arg_at + 2 * size
   end
-  arg_at = arg_at + 2 * size
   settings_pairs[i] = entry
 end
 if #ARGV ~= arg_at - 1 then
@@ -166,15 +170,16 @@ local function read_clock(layout_min, clock, chosen)
   end
   if now_ms > 0 then return now_ms, string.format('%.0f', now_ms) end
   local time = redis.call('TIME')
-  local ms = math.floor(time[2] / 1000)
-  return time[1] * 1000 + ms, string.format('%s%03d', time[1], ms)
+  local text = time[1] .. string.sub('00000' .. time[2], -6, -4)  -- the first three of six digits
+  return text + 0, text
 end
 
--- open(clock): read what every call needs: the time, whether the base exists, and the settings that this script uses as
--- `ctx.settings_<name>`; or nil and the error to return. lua/tools/opening.py generates which settings these are, and
--- the first values of the fields of call.toml. clock: for a call that may create the base.
-local function open(clock) local config = KEYS[1]
-  local row = redis.call('HMGET', config, 'layout_min', 'clock', 'lease_ms', 'max_ttl_ms', 'heartbeat_ms', 'poll_ms', 'claim_ms', 'waiter_ms')
+-- open(clock, row): read what every call needs: the time, whether the base exists, and the settings that this script
+-- uses as `ctx.settings_<name>`; or nil and the error to return. lua/tools/opening.py generates which settings these are,
+-- and the first values of the fields of call.toml. clock: for a call that may create the base. row: the settings as they
+-- are stored, if the caller has read them.
+local function open(clock, row) local config = KEYS[1]
+  row = row or redis.call('HMGET', config, 'layout_min', 'clock', 'lease_ms', 'max_ttl_ms', 'heartbeat_ms', 'poll_ms', 'claim_ms', 'waiter_ms')
   local now, now_text = read_clock(row[1], row[2], clock)
   if not now then return nil, now_text end
   return { exists = row[1], now = now, now_text = now_text, settings_lease_ms = tonumber(row[3] or 30000), settings_max_ttl_ms = tonumber(row[4] or 3600000), settings_heartbeat_ms = tonumber(row[5] or 0), settings_poll_ms = tonumber(row[6] or 2000), settings_claim_ms = tonumber(row[7] or 5000), settings_waiter_ms = tonumber(row[8] or 15000), settings_clock = row[2] }

@@ -120,15 +120,16 @@ local function read_clock(layout_min, clock, chosen)
   end
   if now_ms > 0 then return now_ms, string.format('%.0f', now_ms) end
   local time = redis.call('TIME')
-  local ms = math.floor(time[2] / 1000)
-  return time[1] * 1000 + ms, string.format('%s%03d', time[1], ms)
+  local text = time[1] .. string.sub('00000' .. time[2], -6, -4)  -- the first three of six digits
+  return text + 0, text
 end
 
--- open(clock): read what every call needs: the time, whether the base exists, and the settings that this script uses as
--- `ctx.settings_<name>`; or nil and the error to return. lua/tools/opening.py generates which settings these are, and
--- the first values of the fields of call.toml. clock: for a call that may create the base.
-local function open(clock) local config = KEYS[1]
-  local row = redis.call('HMGET', config, 'layout_min', 'clock', 'mirror', 'events_max')
+-- open(clock, row): read what every call needs: the time, whether the base exists, and the settings that this script
+-- uses as `ctx.settings_<name>`; or nil and the error to return. lua/tools/opening.py generates which settings these are,
+-- and the first values of the fields of call.toml. clock: for a call that may create the base. row: the settings as they
+-- are stored, if the caller has read them.
+local function open(clock, row) local config = KEYS[1]
+  row = row or redis.call('HMGET', config, 'layout_min', 'clock', 'mirror', 'events_max')
   local now, now_text = read_clock(row[1], row[2], clock)
   if not now then return nil, now_text end
   return { exists = row[1], now = now, now_text = now_text, settings_mirror = row[3] == '1', settings_events_max = tonumber(row[4] or 100000), offset = false, stepped = false, texts = false, fence = false, waiting = false, due = false }
@@ -172,6 +173,12 @@ if item_count == 1 and not ctx.stepped and ctx.waiting == 0 and ctx.now < ctx.du
     return { 'ok', ctx.now, { { 'released' } } }
   end
 end
+
+local arg_rare
+
+local arg_made
+function arg_rare()
+  if arg_made then return arg_made end
 
 -- parts_text(request): the locks of a request as text, for its record and its events.
 local function parts_text(request)
@@ -716,13 +723,17 @@ local function leave(ctx, rid)
   return 'released'
 end
 
-catch_up(ctx, item_rid)
+  arg_made = { promote_freed = promote_freed, catch_up = catch_up, close_domain = close_domain, leave = leave }
+  return arg_made
+end
+
+arg_rare().catch_up(ctx, item_rid)
 local answers = {}
 for i, rid in ipairs(item_rid) do
-  local how = leave(ctx, rid) or 'unknown'
+  local how = arg_rare().leave(ctx, rid) or 'unknown'
   if how ~= 'released' and how ~= 'cancelled' and how ~= 'unknown' then how = 'lost' end
   answers[i] = { how }
 end
-promote_freed(ctx)
-close_domain(ctx)
+arg_rare().promote_freed(ctx)
+arg_rare().close_domain(ctx)
 return { 'ok', ctx.now, answers }

@@ -67,106 +67,110 @@ local settings_count = ARGV[arg_at]
 settings_count = arg_uint(settings_count, 0, 1)
 if not settings_count then return refuse('settings_count', ARGV[arg_at], 'an integer from 0 to 1') end
 arg_at = arg_at + 1
-local settings_pairs, arg_seen_settings = arg_empty, arg_empty
-if settings_count > 0 then settings_pairs, arg_seen_settings = {}, {} end
+local settings_pairs = arg_empty
+if settings_count > 0 then settings_pairs = {} end
+local arg_seen_settings
 for i = 1, settings_count do
-  local size = ARGV[arg_at]
-  size = arg_uint(size, 0, 23)
-  if not size then return refuse('settings[' .. i .. '].pairs', ARGV[arg_at], 'an integer from 0 to 23') end
+  local size, entry = ARGV[arg_at], arg_empty
   arg_at = arg_at + 1
-  local entry, filled = arg_empty, 0
-  if size > 0 then entry = {} end
-  for at = arg_at, arg_at + 2 * size - 2, 2 do
-    local name, raw = ARGV[at], ARGV[at + 1]
-    local v = raw
-    if name == 'lease_ms' then
-      v = arg_uint(v, 1000, 86400000)
-      if not v then return refuse('settings[' .. i .. '].lease_ms', raw, 'an integer from 1000 to 86400000') end
-    elseif name == 'max_attempts' then
-      v = arg_uint(v, 1, 1000)
-      if not v then return refuse('settings[' .. i .. '].max_attempts', raw, 'an integer from 1 to 1000') end
-    elseif name == 'max_crashes' then
-      v = arg_uint(v, 1, 1000)
-      if not v then return refuse('settings[' .. i .. '].max_crashes', raw, 'an integer from 1 to 1000') end
-    elseif name == 'backoff_base_ms' then
-      v = arg_uint(v, 0, 86400000)
-      if not v then return refuse('settings[' .. i .. '].backoff_base_ms', raw, 'an integer from 0 to 86400000') end
-    elseif name == 'backoff_multiplier_pct' then
-      v = arg_uint(v, 100, 10000)
-      if not v then return refuse('settings[' .. i .. '].backoff_multiplier_pct', raw, 'an integer from 100 to 10000') end
-    elseif name == 'backoff_cap_ms' then
-      v = arg_uint(v, 0, 604800000)
-      if not v then return refuse('settings[' .. i .. '].backoff_cap_ms', raw, 'an integer from 0 to 604800000') end
-    elseif name == 'jitter_pct' then
-      v = arg_uint(v, 0, 100)
-      if not v then return refuse('settings[' .. i .. '].jitter_pct', raw, 'an integer from 0 to 100') end
-    elseif name == 'events_max' then
-      v = arg_uint(v, 0, 10000000)
-      if not v then return refuse('settings[' .. i .. '].events_max', raw, 'an integer from 0 to 10000000') end
-    elseif name == 'events_keep_ms' then
-      v = arg_uint(v, 1000, 315360000000)
-      if not v then return refuse('settings[' .. i .. '].events_keep_ms', raw, 'an integer from 1000 to 315360000000') end
-    elseif name == 'events_error_max' then
-      v = arg_uint(v, 0, 1000)
-      if not v then return refuse('settings[' .. i .. '].events_error_max', raw, 'an integer from 0 to 1000') end
-    elseif name == 'presence_ms' then
-      v = arg_uint(v, 15000, 86400000)
-      if not v then return refuse('settings[' .. i .. '].presence_ms', raw, 'an integer from 15000 to 86400000') end
-    elseif name == 'finished_keep_ms' then
-      v = arg_uint(v, 0, 315360000000)
-      if not v then return refuse('settings[' .. i .. '].finished_keep_ms', raw, 'an integer from 0 to 315360000000') end
-    elseif name == 'finished_max' then
-      v = arg_uint(v, 0, 100000000)
-      if not v then return refuse('settings[' .. i .. '].finished_max', raw, 'an integer from 0 to 100000000') end
-    elseif name == 'dead_keep_ms' then
-      v = arg_uint(v, 0, 315360000000)
-      if not v then return refuse('settings[' .. i .. '].dead_keep_ms', raw, 'an integer from 0 to 315360000000') end
-    elseif name == 'dead_max' then
-      v = arg_uint(v, 0, 100000000)
-      if not v then return refuse('settings[' .. i .. '].dead_max', raw, 'an integer from 0 to 100000000') end
-    elseif name == 'result_ms' then
-      v = arg_uint(v, 0, 315360000000)
-      if not v then return refuse('settings[' .. i .. '].result_ms', raw, 'an integer from 0 to 315360000000') end
-    elseif name == 'idempotency_ms' then
-      v = arg_uint(v, 1000, 315360000000)
-      if not v then return refuse('settings[' .. i .. '].idempotency_ms', raw, 'an integer from 1000 to 315360000000') end
-    elseif name == 'reply_ms' then
-      v = arg_uint(v, 1000, 315360000000)
-      if not v then return refuse('settings[' .. i .. '].reply_ms', raw, 'an integer from 1000 to 315360000000') end
-    elseif name == 'timeout_ms' then
-      v = arg_uint(v, 0, 315360000000)
-      if not v then return refuse('settings[' .. i .. '].timeout_ms', raw, 'an integer from 0 to 315360000000') end
-    elseif name == 'timeout_grace_ms' then
-      v = arg_uint(v, 0, 86400000)
-      if not v then return refuse('settings[' .. i .. '].timeout_grace_ms', raw, 'an integer from 0 to 86400000') end
-    elseif name == 'tier' then
-      if v ~= 'public' and v ~= 'internal' and v ~= 'confidential' and v ~= 'restricted' then
-        return refuse('settings[' .. i .. '].tier', v, 'one of public, internal, confidential, restricted')
+  if size ~= '0' then
+    size = arg_uint(size, 0, 23)
+    if not size then return refuse('settings[' .. i .. '].pairs', ARGV[arg_at - 1], 'an integer from 0 to 23') end
+    arg_seen_settings = arg_seen_settings or {}
+    entry = {}
+    local filled = 0
+    for at = arg_at, arg_at + 2 * size - 2, 2 do
+      local name, raw = ARGV[at], ARGV[at + 1]
+      local v = raw
+      if name == 'lease_ms' then
+        v = arg_uint(v, 1000, 86400000)
+        if not v then return refuse('settings[' .. i .. '].lease_ms', raw, 'an integer from 1000 to 86400000') end
+      elseif name == 'max_attempts' then
+        v = arg_uint(v, 1, 1000)
+        if not v then return refuse('settings[' .. i .. '].max_attempts', raw, 'an integer from 1 to 1000') end
+      elseif name == 'max_crashes' then
+        v = arg_uint(v, 1, 1000)
+        if not v then return refuse('settings[' .. i .. '].max_crashes', raw, 'an integer from 1 to 1000') end
+      elseif name == 'backoff_base_ms' then
+        v = arg_uint(v, 0, 86400000)
+        if not v then return refuse('settings[' .. i .. '].backoff_base_ms', raw, 'an integer from 0 to 86400000') end
+      elseif name == 'backoff_multiplier_pct' then
+        v = arg_uint(v, 100, 10000)
+        if not v then return refuse('settings[' .. i .. '].backoff_multiplier_pct', raw, 'an integer from 100 to 10000') end
+      elseif name == 'backoff_cap_ms' then
+        v = arg_uint(v, 0, 604800000)
+        if not v then return refuse('settings[' .. i .. '].backoff_cap_ms', raw, 'an integer from 0 to 604800000') end
+      elseif name == 'jitter_pct' then
+        v = arg_uint(v, 0, 100)
+        if not v then return refuse('settings[' .. i .. '].jitter_pct', raw, 'an integer from 0 to 100') end
+      elseif name == 'events_max' then
+        v = arg_uint(v, 0, 10000000)
+        if not v then return refuse('settings[' .. i .. '].events_max', raw, 'an integer from 0 to 10000000') end
+      elseif name == 'events_keep_ms' then
+        v = arg_uint(v, 1000, 315360000000)
+        if not v then return refuse('settings[' .. i .. '].events_keep_ms', raw, 'an integer from 1000 to 315360000000') end
+      elseif name == 'events_error_max' then
+        v = arg_uint(v, 0, 1000)
+        if not v then return refuse('settings[' .. i .. '].events_error_max', raw, 'an integer from 0 to 1000') end
+      elseif name == 'presence_ms' then
+        v = arg_uint(v, 15000, 86400000)
+        if not v then return refuse('settings[' .. i .. '].presence_ms', raw, 'an integer from 15000 to 86400000') end
+      elseif name == 'finished_keep_ms' then
+        v = arg_uint(v, 0, 315360000000)
+        if not v then return refuse('settings[' .. i .. '].finished_keep_ms', raw, 'an integer from 0 to 315360000000') end
+      elseif name == 'finished_max' then
+        v = arg_uint(v, 0, 100000000)
+        if not v then return refuse('settings[' .. i .. '].finished_max', raw, 'an integer from 0 to 100000000') end
+      elseif name == 'dead_keep_ms' then
+        v = arg_uint(v, 0, 315360000000)
+        if not v then return refuse('settings[' .. i .. '].dead_keep_ms', raw, 'an integer from 0 to 315360000000') end
+      elseif name == 'dead_max' then
+        v = arg_uint(v, 0, 100000000)
+        if not v then return refuse('settings[' .. i .. '].dead_max', raw, 'an integer from 0 to 100000000') end
+      elseif name == 'result_ms' then
+        v = arg_uint(v, 0, 315360000000)
+        if not v then return refuse('settings[' .. i .. '].result_ms', raw, 'an integer from 0 to 315360000000') end
+      elseif name == 'idempotency_ms' then
+        v = arg_uint(v, 1000, 315360000000)
+        if not v then return refuse('settings[' .. i .. '].idempotency_ms', raw, 'an integer from 1000 to 315360000000') end
+      elseif name == 'reply_ms' then
+        v = arg_uint(v, 1000, 315360000000)
+        if not v then return refuse('settings[' .. i .. '].reply_ms', raw, 'an integer from 1000 to 315360000000') end
+      elseif name == 'timeout_ms' then
+        v = arg_uint(v, 0, 315360000000)
+        if not v then return refuse('settings[' .. i .. '].timeout_ms', raw, 'an integer from 0 to 315360000000') end
+      elseif name == 'timeout_grace_ms' then
+        v = arg_uint(v, 0, 86400000)
+        if not v then return refuse('settings[' .. i .. '].timeout_grace_ms', raw, 'an integer from 0 to 86400000') end
+      elseif name == 'tier' then
+        if v ~= 'public' and v ~= 'internal' and v ~= 'confidential' and v ~= 'restricted' then
+          return refuse('settings[' .. i .. '].tier', v, 'one of public, internal, confidential, restricted')
+        end
+      elseif name == 'fair' then
+        if v ~= '0' and v ~= '1' then
+          return refuse('settings[' .. i .. '].fair', v, '0 or 1')
+        end
+        v = v == '1'
+      elseif name == 'expect' then
+        if not v or #v < 16 or #v > 16 then
+          return refuse('settings[' .. i .. '].expect', v and #v, '16 to 16 bytes long')
+        end
+      else
+        return refuse('settings[' .. i .. '].pairs', name, 'names from lease_ms, max_attempts, max_crashes, backoff_base_ms, backoff_multiplier_pct, backoff_cap_ms, jitter_pct, events_max, events_keep_ms, events_error_max, presence_ms, finished_keep_ms, finished_max, dead_keep_ms, dead_max, result_ms, idempotency_ms, reply_ms, timeout_ms, timeout_grace_ms, tier, fair, expect')
       end
-    elseif name == 'fair' then
-      if v ~= '0' and v ~= '1' then
-        return refuse('settings[' .. i .. '].fair', v, '0 or 1')
+      if arg_seen_settings[name] == i then
+        return refuse('settings[' .. i .. '].' .. name, 2, 'given at most once')
       end
-      v = v == '1'
-    elseif name == 'expect' then
-      if not v or #v < 16 or #v > 16 then
-        return refuse('settings[' .. i .. '].expect', v and #v, '16 to 16 bytes long')
+      arg_seen_settings[name] = i
+      if v ~= nil then
+        entry[filled + 1] = name
+        entry[filled + 2] = raw
+        entry[name] = v
+        filled = filled + 2
       end
-    else
-      return refuse('settings[' .. i .. '].pairs', name, 'names from lease_ms, max_attempts, max_crashes, backoff_base_ms, backoff_multiplier_pct, backoff_cap_ms, jitter_pct, events_max, events_keep_ms, events_error_max, presence_ms, finished_keep_ms, finished_max, dead_keep_ms, dead_max, result_ms, idempotency_ms, reply_ms, timeout_ms, timeout_grace_ms, tier, fair, expect')
     end
-    if arg_seen_settings[name] == i then
-      return refuse('settings[' .. i .. '].' .. name, 2, 'given at most once')
-    end
-    arg_seen_settings[name] = i
-    if v ~= nil then
-      entry[filled + 1] = name
-      entry[filled + 2] = raw
-      entry[name] = v
-      filled = filled + 2
-    end
+    arg_at = arg_at + 2 * size
   end
-  arg_at = arg_at + 2 * size
   settings_pairs[i] = entry
 end
 if #ARGV ~= arg_at - 1 then
@@ -202,15 +206,16 @@ local function read_clock(layout_min, clock, chosen)
   end
   if now_ms > 0 then return now_ms, string.format('%.0f', now_ms) end
   local time = redis.call('TIME')
-  local ms = math.floor(time[2] / 1000)
-  return time[1] * 1000 + ms, string.format('%s%03d', time[1], ms)
+  local text = time[1] .. string.sub('00000' .. time[2], -6, -4)  -- the first three of six digits
+  return text + 0, text
 end
 
--- open(clock): read what every call needs: the time, whether the base exists, and the settings that this script uses as
--- `ctx.settings_<name>`; or nil and the error to return. lua/tools/opening.py generates which settings these are, and
--- the first values of the fields of call.toml. clock: for a call that may create the base.
-local function open(clock) local config = KEYS[1]
-  local row = redis.call('HMGET', config, 'layout_min', 'clock', 'timeout_ms', 'fair', 'fair_top')
+-- open(clock, row): read what every call needs: the time, whether the base exists, and the settings that this script
+-- uses as `ctx.settings_<name>`; or nil and the error to return. lua/tools/opening.py generates which settings these are,
+-- and the first values of the fields of call.toml. clock: for a call that may create the base. row: the settings as they
+-- are stored, if the caller has read them.
+local function open(clock, row) local config = KEYS[1]
+  row = row or redis.call('HMGET', config, 'layout_min', 'clock', 'timeout_ms', 'fair', 'fair_top')
   local now, now_text = read_clock(row[1], row[2], clock)
   if not now then return nil, now_text end
   return { exists = row[1], now = now, now_text = now_text, settings_timeout_ms = tonumber(row[3] or 0), settings_fair = tonumber(row[4] or 0), settings_clock = row[2], settings_fair_top = tonumber(row[5] or 0) }

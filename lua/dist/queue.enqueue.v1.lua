@@ -119,49 +119,6 @@ local function arg_uint(v, min, max)
   local n = v + 0
   if n >= min and n <= max then return n end
 end
-local function arg_label(v)
-  local gsub, more = string.gsub, '[\128-\191]'
-  if arg_find(v, '\226\128[\128-\138\168\169\175]') or arg_find(v, '\226\129\159') then return nil end
-  if arg_find(v, '\225\154\128') or arg_find(v, '\227\128\128') then return nil end
-  v = gsub(gsub(v, '\194[\161-\191]', 'a'), '[\195-\223]' .. more, 'a')
-  v = gsub(gsub(v, '\224[\160-\191]' .. more, 'a'), '\237[\128-\159]' .. more, 'a')
-  v = gsub(v, '[\225-\236\238\239]' .. more .. more, 'a')
-  v = gsub(gsub(v, '\240[\144-\191]' .. more .. more, 'a'), '\244[\128-\143]' .. more .. more, 'a')
-  v = gsub(v, '[\241-\243]' .. more .. more .. more, 'a')
-  return arg_find(v, '^[%w._:/@+-]+$')
-end
-local function arg_ids(v, min, max, is_label)
-  local list, n = {}, 0
-  if not v or #v > max * 201 then return nil end
-  if v ~= '' then
-    for id in string.gmatch(v .. ',', '([^,]*),') do
-      if #id > 200 or not (arg_find(id, '^[%w._:/@+-]+$') or (is_label and is_label(id))) then return nil end
-      n = n + 1
-      list[n] = id
-    end
-  end
-  if n >= min and n <= max then return list end
-end
-local function arg_lane(v)
-  if not v or v == 'any' then return v end
-  local group, rest = string.match(v, '^group/([%w._@+-]+)(.*)$')
-  if not group or #group > 100 then return nil end
-  if rest == '' then return v end
-  local inst = string.match(rest, '^/inst/([%w._@+-]+)$')
-  if inst and #inst <= 100 then return v end
-end
-local function arg_lanes(v, min, max)
-  local list, n = {}, 0
-  if not v or #v > max * 213 then return nil end
-  if v ~= '' then
-    for lane in string.gmatch(v .. ',', '([^,]*),') do
-      if not arg_lane(lane) then return nil end
-      n = n + 1
-      list[n] = lane
-    end
-  end
-  if n >= min and n <= max then return list end
-end
 
 local KEYS, ARGV = KEYS, ARGV
 if #KEYS ~= 32 then
@@ -205,7 +162,8 @@ local item_count = ARGV[arg_at]
 item_count = arg_uint(item_count, 1, 1000)
 if not item_count then return refuse('item_count', ARGV[arg_at], 'an integer from 1 to 1000') end
 arg_at = arg_at + 1
-local item_id, item_payload, item_pairs, arg_seen_item = {}, {}, {}, {}
+local item_id, item_payload, item_pairs = {}, {}, {}
+local arg_seen_item, arg_label, arg_ids, arg_lane, arg_lanes
 for i = 1, item_count do
   local v = ARGV[arg_at]
   if not v or #v > 200 or not arg_find(v, '^[%w._:/@+-]+$') then
@@ -219,202 +177,250 @@ for i = 1, item_count do
   arg_bytes = arg_bytes + #v
   item_payload[i] = v
   arg_at = arg_at + 2
-  local size = ARGV[arg_at]
-  size = arg_uint(size, 0, 34)
-  if not size then return refuse('item[' .. i .. '].pairs', ARGV[arg_at], 'an integer from 0 to 34') end
+  local size, entry = ARGV[arg_at], arg_empty
   arg_at = arg_at + 1
-  local entry, filled = arg_empty, 0
-  if size > 0 then entry = {} end
-  for at = arg_at, arg_at + 2 * size - 2, 2 do
-    local name, raw = ARGV[at], ARGV[at + 1]
-    local v = raw
-    if name == 'kind' then
-      if not v or #v > 200 or not (arg_find(v, '^[%w._:/@+-]+$') or arg_label(v)) then
-        return refuse('item[' .. i .. '].kind', v, 'a label: 1 to 200 bytes of UTF-8: A-Z a-z 0-9 . _ : / @ + - and non-ASCII characters except controls and spaces')
+  if size ~= '0' then
+    size = arg_uint(size, 0, 34)
+    if not size then return refuse('item[' .. i .. '].pairs', ARGV[arg_at - 1], 'an integer from 0 to 34') end
+    if not arg_seen_item then
+      arg_seen_item = {}
+      function arg_label(v)
+        local gsub, more = string.gsub, '[\128-\191]'
+        if arg_find(v, '\226\128[\128-\138\168\169\175]') or arg_find(v, '\226\129\159') then return nil end
+        if arg_find(v, '\225\154\128') or arg_find(v, '\227\128\128') then return nil end
+        v = gsub(gsub(v, '\194[\161-\191]', 'a'), '[\195-\223]' .. more, 'a')
+        v = gsub(gsub(v, '\224[\160-\191]' .. more, 'a'), '\237[\128-\159]' .. more, 'a')
+        v = gsub(v, '[\225-\236\238\239]' .. more .. more, 'a')
+        v = gsub(gsub(v, '\240[\144-\191]' .. more .. more, 'a'), '\244[\128-\143]' .. more .. more, 'a')
+        v = gsub(v, '[\241-\243]' .. more .. more .. more, 'a')
+        return arg_find(v, '^[%w._:/@+-]+$')
       end
-    elseif name == 'priority' then
-      if raw == '' then
-        v = nil
-      else
-        v = arg_uint(v, 0, 9)
-        if not v then return refuse('item[' .. i .. '].priority', raw, 'an integer from 0 to 9') end
-        if v == 5 then v = nil end
-      end
-    elseif name == 'lane' then
-      if raw == '' then
-        v = nil
-      else
-        v = arg_lane(v)
-        if not v then return refuse('item[' .. i .. '].lane', raw, 'any, group/<name> or group/<name>/inst/<name>') end
-        if v == 'any' then v = nil end
-      end
-    elseif name == 'fallback' then
-      v = arg_lanes(v, 1, 3)
-      if not v then return refuse('item[' .. i .. '].fallback', raw, '1 to 3 lanes with commas between them') end
-    elseif name == 'fallback_after_ms' then
-      v = arg_uint(v, 0, 315360000000)
-      if not v then return refuse('item[' .. i .. '].fallback_after_ms', raw, 'an integer from 0 to 315360000000') end
-    elseif name == 'unclaimed' then
-      if raw == '' then
-        v = nil
-      else
-        if v ~= 'wait' and v ~= 'fail' then
-          return refuse('item[' .. i .. '].unclaimed', v, 'one of wait, fail')
+      function arg_ids(v, min, max, is_label)
+        local list, n = {}, 0
+        if not v or #v > max * 201 then return nil end
+        if v ~= '' then
+          for id in string.gmatch(v .. ',', '([^,]*),') do
+            if #id > 200 or not (arg_find(id, '^[%w._:/@+-]+$') or (is_label and is_label(id))) then return nil end
+            n = n + 1
+            list[n] = id
+          end
         end
-        if v == 'wait' then v = nil end
+        if n >= min and n <= max then return list end
       end
-    elseif name == 'reply' then
-      if raw == '' then
-        v = nil
-      else
-        if v ~= '0' and v ~= '1' then
-          return refuse('item[' .. i .. '].reply', v, '0 or 1')
+      function arg_lane(v)
+        if not v or v == 'any' then return v end
+        local group, rest = string.match(v, '^group/([%w._@+-]+)(.*)$')
+        if not group or #group > 100 then return nil end
+        if rest == '' then return v end
+        local inst = string.match(rest, '^/inst/([%w._@+-]+)$')
+        if inst and #inst <= 100 then return v end
+      end
+      function arg_lanes(v, min, max)
+        local list, n = {}, 0
+        if not v or #v > max * 213 then return nil end
+        if v ~= '' then
+          for lane in string.gmatch(v .. ',', '([^,]*),') do
+            if not arg_lane(lane) then return nil end
+            n = n + 1
+            list[n] = lane
+          end
         end
-        v = v == '1'
-        if v == false then v = nil end
+        if n >= min and n <= max then return list end
       end
-    elseif name == 'after' then
-      v = arg_ids(v, 1, 64)
-      if not v then return refuse('item[' .. i .. '].after', raw, '1 to 64 ids with commas between them') end
-    elseif name == 'gather' then
-      v = arg_uint(v, 1, 100000)
-      if not v then return refuse('item[' .. i .. '].gather', raw, 'an integer from 1 to 100000') end
-    elseif name == 'after_any' then
-      if raw == '' then
-        v = nil
-      else
-        if v ~= '0' and v ~= '1' then
-          return refuse('item[' .. i .. '].after_any', v, '0 or 1')
+    end
+    entry = {}
+    local filled = 0
+    for at = arg_at, arg_at + 2 * size - 2, 2 do
+      local name, raw = ARGV[at], ARGV[at + 1]
+      local v = raw
+      if name == 'kind' then
+        if not v or #v > 200 or not (arg_find(v, '^[%w._:/@+-]+$') or arg_label(v)) then
+          return refuse('item[' .. i .. '].kind', v, 'a label: 1 to 200 bytes of UTF-8: A-Z a-z 0-9 . _ : / @ + - and non-ASCII characters except controls and spaces')
         end
-        v = v == '1'
-        if v == false then v = nil end
-      end
-    elseif name == 'after_when' then
-      if raw == '' then
-        v = nil
-      else
-        if v ~= 'completed' and v ~= 'failed' and v ~= 'ended' then
-          return refuse('item[' .. i .. '].after_when', v, 'one of completed, failed, ended')
+      elseif name == 'priority' then
+        if raw == '' then
+          v = nil
+        else
+          v = arg_uint(v, 0, 9)
+          if not v then return refuse('item[' .. i .. '].priority', raw, 'an integer from 0 to 9') end
+          if v == 5 then v = nil end
         end
-        if v == 'completed' then v = nil end
-      end
-    elseif name == 'delay_ms' then
-      if raw == '' then
-        v = nil
-      else
+      elseif name == 'lane' then
+        if raw == '' then
+          v = nil
+        else
+          v = arg_lane(v)
+          if not v then return refuse('item[' .. i .. '].lane', raw, 'any, group/<name> or group/<name>/inst/<name>') end
+          if v == 'any' then v = nil end
+        end
+      elseif name == 'fallback' then
+        v = arg_lanes(v, 1, 3)
+        if not v then return refuse('item[' .. i .. '].fallback', raw, '1 to 3 lanes with commas between them') end
+      elseif name == 'fallback_after_ms' then
         v = arg_uint(v, 0, 315360000000)
-        if not v then return refuse('item[' .. i .. '].delay_ms', raw, 'an integer from 0 to 315360000000') end
-        if v == 0 then v = nil end
-      end
-    elseif name == 'run_after_ms' then
-      if raw == '' then
-        v = nil
-      else
-        v = arg_uint(v, 0, 9007199254740991)
-        if not v then return refuse('item[' .. i .. '].run_after_ms', raw, 'an integer from 0 to 9007199254740991') end
-        if v == 0 then v = nil end
-      end
-    elseif name == 'expires_at_ms' then
-      v = arg_uint(v, 1, 9007199254740991)
-      if not v then return refuse('item[' .. i .. '].expires_at_ms', raw, 'an integer from 1 to 9007199254740991') end
-    elseif name == 'timeout_ms' then
-      v = arg_uint(v, 1, 315360000000)
-      if not v then return refuse('item[' .. i .. '].timeout_ms', raw, 'an integer from 1 to 315360000000') end
-    elseif name == 'user' then
-      if not v or #v > 200 or not (arg_find(v, '^[%w._:/@+-]+$') or arg_label(v)) then
-        return refuse('item[' .. i .. '].user', v, 'a label: 1 to 200 bytes of UTF-8: A-Z a-z 0-9 . _ : / @ + - and non-ASCII characters except controls and spaces')
-      end
-    elseif name == 'tags' then
-      v = arg_ids(v, 1, 16, arg_label)
-      if not v then return refuse('item[' .. i .. '].tags', raw, '1 to 16 labels with commas between them') end
-    elseif name == 'limits' then
-      v = arg_ids(v, 1, 8)
-      if not v then return refuse('item[' .. i .. '].limits', raw, '1 to 8 ids with commas between them') end
-    elseif name == 'parent' then
-      if not v or #v > 200 or not arg_find(v, '^[%w._:/@+-]+$') then
-        return refuse('item[' .. i .. '].parent', v, 'an id: 1 to 200 of A-Z a-z 0-9 . _ : / @ + -')
-      end
-    elseif name == 'needs_parent' then
-      if raw == '' then
-        v = nil
-      else
-        if v ~= '0' and v ~= '1' then
-          return refuse('item[' .. i .. '].needs_parent', v, '0 or 1')
+        if not v then return refuse('item[' .. i .. '].fallback_after_ms', raw, 'an integer from 0 to 315360000000') end
+      elseif name == 'unclaimed' then
+        if raw == '' then
+          v = nil
+        else
+          if v ~= 'wait' and v ~= 'fail' then
+            return refuse('item[' .. i .. '].unclaimed', v, 'one of wait, fail')
+          end
+          if v == 'wait' then v = nil end
         end
-        v = v == '1'
-        if v == false then v = nil end
-      end
-    elseif name == 'ordering_key' then
-      if not v or #v > 200 or not arg_find(v, '^[%w._:/@+-]+$') then
-        return refuse('item[' .. i .. '].ordering_key', v, 'an id: 1 to 200 of A-Z a-z 0-9 . _ : / @ + -')
-      end
-    elseif name == 'idempotency_key' then
-      if not v or #v > 200 or not arg_find(v, '^[%w._:/@+-]+$') then
-        return refuse('item[' .. i .. '].idempotency_key', v, 'an id: 1 to 200 of A-Z a-z 0-9 . _ : / @ + -')
-      end
-    elseif name == 'unique' then
-      if not v or #v > 200 or not arg_find(v, '^[%w._:/@+-]+$') then
-        return refuse('item[' .. i .. '].unique', v, 'an id: 1 to 200 of A-Z a-z 0-9 . _ : / @ + -')
-      end
-    elseif name == 'scope' then
-      if not v or #v > 200 or not arg_find(v, '^[%w._:/@+-]+$') then
-        return refuse('item[' .. i .. '].scope', v, 'an id: 1 to 200 of A-Z a-z 0-9 . _ : / @ + -')
-      end
-    elseif name == 'coalesce' then
-      if raw == '' then
-        v = nil
-      else
-        if v ~= 'first' and v ~= 'last' then
-          return refuse('item[' .. i .. '].coalesce', v, 'one of first, last')
+      elseif name == 'reply' then
+        if raw == '' then
+          v = nil
+        else
+          if v ~= '0' and v ~= '1' then
+            return refuse('item[' .. i .. '].reply', v, '0 or 1')
+          end
+          v = v == '1'
+          if v == false then v = nil end
         end
-        if v == 'first' then v = nil end
+      elseif name == 'after' then
+        v = arg_ids(v, 1, 64)
+        if not v then return refuse('item[' .. i .. '].after', raw, '1 to 64 ids with commas between them') end
+      elseif name == 'gather' then
+        v = arg_uint(v, 1, 100000)
+        if not v then return refuse('item[' .. i .. '].gather', raw, 'an integer from 1 to 100000') end
+      elseif name == 'after_any' then
+        if raw == '' then
+          v = nil
+        else
+          if v ~= '0' and v ~= '1' then
+            return refuse('item[' .. i .. '].after_any', v, '0 or 1')
+          end
+          v = v == '1'
+          if v == false then v = nil end
+        end
+      elseif name == 'after_when' then
+        if raw == '' then
+          v = nil
+        else
+          if v ~= 'completed' and v ~= 'failed' and v ~= 'ended' then
+            return refuse('item[' .. i .. '].after_when', v, 'one of completed, failed, ended')
+          end
+          if v == 'completed' then v = nil end
+        end
+      elseif name == 'delay_ms' then
+        if raw == '' then
+          v = nil
+        else
+          v = arg_uint(v, 0, 315360000000)
+          if not v then return refuse('item[' .. i .. '].delay_ms', raw, 'an integer from 0 to 315360000000') end
+          if v == 0 then v = nil end
+        end
+      elseif name == 'run_after_ms' then
+        if raw == '' then
+          v = nil
+        else
+          v = arg_uint(v, 0, 9007199254740991)
+          if not v then return refuse('item[' .. i .. '].run_after_ms', raw, 'an integer from 0 to 9007199254740991') end
+          if v == 0 then v = nil end
+        end
+      elseif name == 'expires_at_ms' then
+        v = arg_uint(v, 1, 9007199254740991)
+        if not v then return refuse('item[' .. i .. '].expires_at_ms', raw, 'an integer from 1 to 9007199254740991') end
+      elseif name == 'timeout_ms' then
+        v = arg_uint(v, 1, 315360000000)
+        if not v then return refuse('item[' .. i .. '].timeout_ms', raw, 'an integer from 1 to 315360000000') end
+      elseif name == 'user' then
+        if not v or #v > 200 or not (arg_find(v, '^[%w._:/@+-]+$') or arg_label(v)) then
+          return refuse('item[' .. i .. '].user', v, 'a label: 1 to 200 bytes of UTF-8: A-Z a-z 0-9 . _ : / @ + - and non-ASCII characters except controls and spaces')
+        end
+      elseif name == 'tags' then
+        v = arg_ids(v, 1, 16, arg_label)
+        if not v then return refuse('item[' .. i .. '].tags', raw, '1 to 16 labels with commas between them') end
+      elseif name == 'limits' then
+        v = arg_ids(v, 1, 8)
+        if not v then return refuse('item[' .. i .. '].limits', raw, '1 to 8 ids with commas between them') end
+      elseif name == 'parent' then
+        if not v or #v > 200 or not arg_find(v, '^[%w._:/@+-]+$') then
+          return refuse('item[' .. i .. '].parent', v, 'an id: 1 to 200 of A-Z a-z 0-9 . _ : / @ + -')
+        end
+      elseif name == 'needs_parent' then
+        if raw == '' then
+          v = nil
+        else
+          if v ~= '0' and v ~= '1' then
+            return refuse('item[' .. i .. '].needs_parent', v, '0 or 1')
+          end
+          v = v == '1'
+          if v == false then v = nil end
+        end
+      elseif name == 'ordering_key' then
+        if not v or #v > 200 or not arg_find(v, '^[%w._:/@+-]+$') then
+          return refuse('item[' .. i .. '].ordering_key', v, 'an id: 1 to 200 of A-Z a-z 0-9 . _ : / @ + -')
+        end
+      elseif name == 'idempotency_key' then
+        if not v or #v > 200 or not arg_find(v, '^[%w._:/@+-]+$') then
+          return refuse('item[' .. i .. '].idempotency_key', v, 'an id: 1 to 200 of A-Z a-z 0-9 . _ : / @ + -')
+        end
+      elseif name == 'unique' then
+        if not v or #v > 200 or not arg_find(v, '^[%w._:/@+-]+$') then
+          return refuse('item[' .. i .. '].unique', v, 'an id: 1 to 200 of A-Z a-z 0-9 . _ : / @ + -')
+        end
+      elseif name == 'scope' then
+        if not v or #v > 200 or not arg_find(v, '^[%w._:/@+-]+$') then
+          return refuse('item[' .. i .. '].scope', v, 'an id: 1 to 200 of A-Z a-z 0-9 . _ : / @ + -')
+        end
+      elseif name == 'coalesce' then
+        if raw == '' then
+          v = nil
+        else
+          if v ~= 'first' and v ~= 'last' then
+            return refuse('item[' .. i .. '].coalesce', v, 'one of first, last')
+          end
+          if v == 'first' then v = nil end
+        end
+      elseif name == 'result_ms' then
+        v = arg_uint(v, 0, 315360000000)
+        if not v then return refuse('item[' .. i .. '].result_ms', raw, 'an integer from 0 to 315360000000') end
+      elseif name == 'max_attempts' then
+        v = arg_uint(v, 1, 1000)
+        if not v then return refuse('item[' .. i .. '].max_attempts', raw, 'an integer from 1 to 1000') end
+      elseif name == 'backoff_base_ms' then
+        v = arg_uint(v, 0, 86400000)
+        if not v then return refuse('item[' .. i .. '].backoff_base_ms', raw, 'an integer from 0 to 86400000') end
+      elseif name == 'backoff_multiplier_pct' then
+        v = arg_uint(v, 100, 10000)
+        if not v then return refuse('item[' .. i .. '].backoff_multiplier_pct', raw, 'an integer from 100 to 10000') end
+      elseif name == 'backoff_cap_ms' then
+        v = arg_uint(v, 0, 604800000)
+        if not v then return refuse('item[' .. i .. '].backoff_cap_ms', raw, 'an integer from 0 to 604800000') end
+      elseif name == 'jitter_pct' then
+        v = arg_uint(v, 0, 100)
+        if not v then return refuse('item[' .. i .. '].jitter_pct', raw, 'an integer from 0 to 100') end
+      elseif name == 'headers' then
+        if not v or #v > 4096 then
+          return refuse('item[' .. i .. '].headers', v and #v, '0 to 4096 bytes long')
+        end
+      elseif name == 'tier' then
+        if v ~= 'public' and v ~= 'internal' and v ~= 'confidential' and v ~= 'restricted' then
+          return refuse('item[' .. i .. '].tier', v, 'one of public, internal, confidential, restricted')
+        end
+      elseif name == 'source' then
+        if not v or #v < 1 or #v > 200 then
+          return refuse('item[' .. i .. '].source', v and #v, '1 to 200 bytes long')
+        end
+      else
+        return refuse('item[' .. i .. '].pairs', name, 'names from kind, priority, lane, fallback, fallback_after_ms, unclaimed, reply, after, gather, after_any, after_when, delay_ms, run_after_ms, expires_at_ms, timeout_ms, user, tags, limits, parent, needs_parent, ordering_key, idempotency_key, unique, scope, coalesce, result_ms, max_attempts, backoff_base_ms, backoff_multiplier_pct, backoff_cap_ms, and others')
       end
-    elseif name == 'result_ms' then
-      v = arg_uint(v, 0, 315360000000)
-      if not v then return refuse('item[' .. i .. '].result_ms', raw, 'an integer from 0 to 315360000000') end
-    elseif name == 'max_attempts' then
-      v = arg_uint(v, 1, 1000)
-      if not v then return refuse('item[' .. i .. '].max_attempts', raw, 'an integer from 1 to 1000') end
-    elseif name == 'backoff_base_ms' then
-      v = arg_uint(v, 0, 86400000)
-      if not v then return refuse('item[' .. i .. '].backoff_base_ms', raw, 'an integer from 0 to 86400000') end
-    elseif name == 'backoff_multiplier_pct' then
-      v = arg_uint(v, 100, 10000)
-      if not v then return refuse('item[' .. i .. '].backoff_multiplier_pct', raw, 'an integer from 100 to 10000') end
-    elseif name == 'backoff_cap_ms' then
-      v = arg_uint(v, 0, 604800000)
-      if not v then return refuse('item[' .. i .. '].backoff_cap_ms', raw, 'an integer from 0 to 604800000') end
-    elseif name == 'jitter_pct' then
-      v = arg_uint(v, 0, 100)
-      if not v then return refuse('item[' .. i .. '].jitter_pct', raw, 'an integer from 0 to 100') end
-    elseif name == 'headers' then
-      if not v or #v > 4096 then
-        return refuse('item[' .. i .. '].headers', v and #v, '0 to 4096 bytes long')
+      if arg_seen_item[name] == i then
+        return refuse('item[' .. i .. '].' .. name, 2, 'given at most once')
       end
-    elseif name == 'tier' then
-      if v ~= 'public' and v ~= 'internal' and v ~= 'confidential' and v ~= 'restricted' then
-        return refuse('item[' .. i .. '].tier', v, 'one of public, internal, confidential, restricted')
+      arg_seen_item[name] = i
+      arg_bytes = arg_bytes + #raw
+      if v ~= nil then
+        entry[filled + 1] = name
+        entry[filled + 2] = raw
+        entry[name] = v
+        filled = filled + 2
       end
-    elseif name == 'source' then
-      if not v or #v < 1 or #v > 200 then
-        return refuse('item[' .. i .. '].source', v and #v, '1 to 200 bytes long')
-      end
-    else
-      return refuse('item[' .. i .. '].pairs', name, 'names from kind, priority, lane, fallback, fallback_after_ms, unclaimed, reply, after, gather, after_any, after_when, delay_ms, run_after_ms, expires_at_ms, timeout_ms, user, tags, limits, parent, needs_parent, ordering_key, idempotency_key, unique, scope, coalesce, result_ms, max_attempts, backoff_base_ms, backoff_multiplier_pct, backoff_cap_ms, and others')
     end
-    if arg_seen_item[name] == i then
-      return refuse('item[' .. i .. '].' .. name, 2, 'given at most once')
-    end
-    arg_seen_item[name] = i
-    arg_bytes = arg_bytes + #raw
-    if v ~= nil then
-      entry[filled + 1] = name
-      entry[filled + 2] = raw
-      entry[name] = v
-      filled = filled + 2
-    end
+    arg_at = arg_at + 2 * size
   end
-  arg_at = arg_at + 2 * size
   item_pairs[i] = entry
 end
 if #ARGV ~= arg_at - 1 then
@@ -422,6 +428,60 @@ if #ARGV ~= arg_at - 1 then
 end
 if arg_bytes > 16777216 then
   return refuse('the items of a call', arg_bytes, 'at most 16777216 bytes')
+end
+
+-- read_clock(layout_min, clock, chosen): the time in ms, as a number and as text; or nil and the error to return, if
+-- the layout of these scripts or the clock of the call does not fit the stored data. chosen: the clock of a base that
+-- this call may create.
+local function read_clock(layout_min, clock, chosen)
+  if tonumber(layout_min or LAYOUT) > LAYOUT then
+    return nil, redis.error_reply('ADEQ_LAYOUT this data needs scripts of layout ' .. layout_min
+      .. ' or newer, these are of layout ' .. LAYOUT .. ': upgrade this client')
+  end
+  if ((clock or chosen) == 'test') ~= (now_ms > 0) then
+    if chosen and not clock then return nil, redis.error_reply('ADEQ_CLOCK now_ms goes with clock=test, and only with it') end
+    return nil, redis.error_reply('ADEQ_CLOCK now_ms must be '
+      .. (clock == 'test' and 'sent: this base was created with clock=test'
+        or '0: this base was not created with clock=test'))
+  end
+  if now_ms > 0 then return now_ms, string.format('%.0f', now_ms) end
+  local time = redis.call('TIME')
+  local text = time[1] .. string.sub('00000' .. time[2], -6, -4)  -- the first three of six digits
+  return text + 0, text
+end
+
+local config, task, payload, ready, lanes, wake, counters, events = KEYS[1], KEYS[4], KEYS[5], KEYS[7], KEYS[8], KEYS[9], KEYS[30], KEYS[31]
+
+-- The usual call: one new task without pairs (`kind`, `headers` and `max_attempts` are only stored), in a queue of layout 1
+-- that runs and uses no limits, fair shares or other tier. It sends the commands that the code below would send, and makes no
+-- functions for them. It leaves all else to that code, and so all refusals and replays, before any write.
+local own, row, known = item_pairs[1], nil, nil
+local stored = (own.kind and 2 or 0) + (own.headers and 2 or 0) + (own.max_attempts and 2 or 0)
+if item_count == 1 and #own == stored and source .. trace == '' and not moved then
+  row = redis.call('HMGET', config, 'layout_min', 'clock', 'events_max', 'tier', 'fair', 'mode', 'epoch', 'chains', 'limits', 'fair_top')
+  local usual = row[1] == '1' and epoch == tonumber(row[7] or 0) and row[3] ~= '0'
+    and (row[6] or 'running') == 'running' and (row[4] or 'internal') == 'internal'
+    and (row[9] or '0') == '0' and (row[5] or '0') == '0'
+  local id, data = item_id[1], item_payload[1]
+  known = usual and redis.call('EXISTS', task .. id) == 1
+  local now, now_text
+  if usual and not known then now, now_text = read_clock(row[1], row[2]) end
+  if now then
+    local place = redis.call('HINCRBY', config, 'place', '1')
+    redis.call('HSET', task .. id, 'rid', rid .. '/1', 'created_ms', now_text, unpack(own))  -- at most 6: the three above
+    if #data > 1024 then redis.call('HSET', task .. id, 'size', #data) end
+    redis.call('MSET', payload .. id, data)
+    local there = redis.call('EXISTS', ready .. 'any', wake .. 'any')
+    redis.call('ZADD', ready .. 'any', string.format('%d', 5 * BAND + place), id)
+    if there < 2 then  -- otherwise `lanes` has the lane already
+      redis.call('SADD', lanes, 'any')
+      if there == 0 or redis.call('EXISTS', wake .. 'any') == 0 then redis.call('LPUSH', wake .. 'any', '1') end
+    end
+    redis.call('XADD', events, 'MAXLEN', '~', row[3] or '100000', '*', 'event', 'task.enqueued',
+      'timestamp', now_text, 'id', id)
+    redis.call('HINCRBY', counters, 'enqueued', '1')
+    return { 'ok', now, { { 'created' } } }
+  end
 end
 
 local arg_rare
@@ -627,31 +687,12 @@ local function on_close(ctx)
   if ctx.notes then arg_rare().chains_on_close(ctx) end
 end
 
--- read_clock(layout_min, clock, chosen): the time in ms, as a number and as text; or nil and the error to return, if
--- the layout of these scripts or the clock of the call does not fit the stored data. chosen: the clock of a base that
--- this call may create.
-local function read_clock(layout_min, clock, chosen)
-  if tonumber(layout_min or LAYOUT) > LAYOUT then
-    return nil, redis.error_reply('ADEQ_LAYOUT this data needs scripts of layout ' .. layout_min
-      .. ' or newer, these are of layout ' .. LAYOUT .. ': upgrade this client')
-  end
-  if ((clock or chosen) == 'test') ~= (now_ms > 0) then
-    if chosen and not clock then return nil, redis.error_reply('ADEQ_CLOCK now_ms goes with clock=test, and only with it') end
-    return nil, redis.error_reply('ADEQ_CLOCK now_ms must be '
-      .. (clock == 'test' and 'sent: this base was created with clock=test'
-        or '0: this base was not created with clock=test'))
-  end
-  if now_ms > 0 then return now_ms, string.format('%.0f', now_ms) end
-  local time = redis.call('TIME')
-  local ms = math.floor(time[2] / 1000)
-  return time[1] * 1000 + ms, string.format('%s%03d', time[1], ms)
-end
-
--- open(clock): read what every call needs: the time, whether the base exists, and the settings that this script uses as
--- `ctx.settings_<name>`; or nil and the error to return. lua/tools/opening.py generates which settings these are, and
--- the first values of the fields of call.toml. clock: for a call that may create the base.
-local function open(clock) local config = KEYS[1]
-  local row = redis.call('HMGET', config, 'layout_min', 'clock', 'events_max', 'tier', 'fair', 'mode', 'epoch', 'chains', 'limits', 'fair_top')
+-- open(clock, row): read what every call needs: the time, whether the base exists, and the settings that this script
+-- uses as `ctx.settings_<name>`; or nil and the error to return. lua/tools/opening.py generates which settings these are,
+-- and the first values of the fields of call.toml. clock: for a call that may create the base. row: the settings as they
+-- are stored, if the caller has read them.
+local function open(clock, row) local config = KEYS[1]
+  row = row or redis.call('HMGET', config, 'layout_min', 'clock', 'events_max', 'tier', 'fair', 'mode', 'epoch', 'chains', 'limits', 'fair_top')
   local now, now_text = read_clock(row[1], row[2], clock)
   if not now then return nil, now_text end
   return { exists = row[1], now = now, now_text = now_text, settings_events_max = tonumber(row[3] or 100000), settings_tier = row[4] or 'internal', settings_fair = tonumber(row[5] or 0), settings_mode = row[6], settings_epoch = tonumber(row[7] or 0), settings_chains = row[8] == '1', settings_limits = tonumber(row[9] or 0), settings_fair_top = tonumber(row[10] or 0), counts = {}, ended = 0, told = 0, next_ms = false, limit = row[9] and {}, limited = row[9] and {}, in_line = row[9] and {}, joins = row[9] and {}, timed = row[9] and {} }
@@ -1472,9 +1513,7 @@ end
   return arg_made
 end
 
-local config, task = KEYS[1], KEYS[4]
-
-local ctx, refused = open()
+local ctx, refused = open(nil, row)
 if refused then return refused end
 if epoch < ctx.settings_epoch then return arg_rare().refuse_epoch(ctx) end
 local stamps, keys = {}, {}
@@ -1486,7 +1525,7 @@ end
 if ctx.settings_mode == 'draining' then refused = arg_rare().refuse_new(ctx, item_id, item_pairs, stamps) end
 if refused then return refused end
 
-ctx.some_known, ctx.moved = redis.call('EXISTS', unpack(keys)) > 0, moved  -- at most 1,000: items
+ctx.some_known, ctx.moved = known or redis.call('EXISTS', unpack(keys)) > 0, moved  -- at most 1,000: items
 if not ctx.exists then arg_rare().create_base() end
 if epoch > ctx.settings_epoch then redis.call('HSET', config, 'epoch', epoch) end
 local answers = add_tasks(ctx, item_id, item_payload, item_pairs, stamps)

@@ -82,11 +82,6 @@ local function refuse(field, value, want)
   end
   return redis.error_reply('ADEQ_ARG ' .. field .. ' must be ' .. want .. ', got ' .. got)
 end
-local function arg_int(v, min, max)
-  if not v or #v > 17 or (v ~= '0' and not arg_find(v, '^%-?[1-9]%d*$')) then return nil end
-  local n = v + 0
-  if n >= min and n <= max and (n < 0 or #v <= 16) then return n end
-end
 local function arg_uint(v, min, max)
   if not v or #v > 16 or (v ~= '0' and not arg_find(v, '^[1-9]%d*$')) then return nil end
   local n = v + 0
@@ -118,7 +113,8 @@ local item_count = ARGV[arg_at]
 item_count = arg_uint(item_count, 1, 1000)
 if not item_count then return refuse('item_count', ARGV[arg_at], 'an integer from 1 to 1000') end
 arg_at = arg_at + 1
-local item_id, item_token, item_retryable, item_reason, item_error, item_jitter_ppm, item_pairs, arg_seen_item = {}, {}, {}, {}, {}, {}, {}, {}
+local item_id, item_token, item_retryable, item_reason, item_error, item_jitter_ppm, item_pairs = {}, {}, {}, {}, {}, {}, {}
+local arg_seen_item, arg_int
 for i = 1, item_count do
   local v = ARGV[arg_at]
   if not v or #v > 200 or not arg_find(v, '^[%w._:/@+-]+$') then
@@ -157,63 +153,73 @@ for i = 1, item_count do
   end
   item_jitter_ppm[i] = v
   arg_at = arg_at + 6
-  local size = ARGV[arg_at]
-  size = arg_uint(size, 0, 6)
-  if not size then return refuse('item[' .. i .. '].pairs', ARGV[arg_at], 'an integer from 0 to 6') end
+  local size, entry = ARGV[arg_at], arg_empty
   arg_at = arg_at + 1
-  local entry, filled = arg_empty, 0
-  if size > 0 then entry = {} end
-  for at = arg_at, arg_at + 2 * size - 2, 2 do
-    local name, raw = ARGV[at], ARGV[at + 1]
-    local v = raw
-    if name == 'delay_ms' then
-      v = arg_uint(v, 0, 315360000000)
-      if not v then return refuse('item[' .. i .. '].delay_ms', raw, 'an integer from 0 to 315360000000') end
-    elseif name == 'timeout_ms' then
-      v = arg_uint(v, 1, 315360000000)
-      if not v then return refuse('item[' .. i .. '].timeout_ms', raw, 'an integer from 1 to 315360000000') end
-    elseif name == 'alert' then
-      if raw == '' then
-        v = nil
-      else
-        if v ~= '0' and v ~= '1' then
-          return refuse('item[' .. i .. '].alert', v, '0 or 1')
+  if size ~= '0' then
+    size = arg_uint(size, 0, 6)
+    if not size then return refuse('item[' .. i .. '].pairs', ARGV[arg_at - 1], 'an integer from 0 to 6') end
+    if not arg_seen_item then
+      arg_seen_item = {}
+      function arg_int(v, min, max)
+        if not v or #v > 17 or (v ~= '0' and not arg_find(v, '^%-?[1-9]%d*$')) then return nil end
+        local n = v + 0
+        if n >= min and n <= max and (n < 0 or #v <= 16) then return n end
+      end
+    end
+    entry = {}
+    local filled = 0
+    for at = arg_at, arg_at + 2 * size - 2, 2 do
+      local name, raw = ARGV[at], ARGV[at + 1]
+      local v = raw
+      if name == 'delay_ms' then
+        v = arg_uint(v, 0, 315360000000)
+        if not v then return refuse('item[' .. i .. '].delay_ms', raw, 'an integer from 0 to 315360000000') end
+      elseif name == 'timeout_ms' then
+        v = arg_uint(v, 1, 315360000000)
+        if not v then return refuse('item[' .. i .. '].timeout_ms', raw, 'an integer from 1 to 315360000000') end
+      elseif name == 'alert' then
+        if raw == '' then
+          v = nil
+        else
+          if v ~= '0' and v ~= '1' then
+            return refuse('item[' .. i .. '].alert', v, '0 or 1')
+          end
+          v = v == '1'
+          if v == false then v = nil end
         end
-        v = v == '1'
-        if v == false then v = nil end
-      end
-    elseif name == 'sealed' then
-      if raw == '' then
-        v = nil
-      else
-        if v ~= '0' and v ~= '1' then
-          return refuse('item[' .. i .. '].sealed', v, '0 or 1')
+      elseif name == 'sealed' then
+        if raw == '' then
+          v = nil
+        else
+          if v ~= '0' and v ~= '1' then
+            return refuse('item[' .. i .. '].sealed', v, '0 or 1')
+          end
+          v = v == '1'
+          if v == false then v = nil end
         end
-        v = v == '1'
-        if v == false then v = nil end
+      elseif name == 'exit_code' then
+        v = arg_int(v, -1000, 1000)
+        if not v then return refuse('item[' .. i .. '].exit_code', raw, 'an integer from -1000 to 1000') end
+      elseif name == 'run_trace' then
+        if not v or #v < 1 or #v > 128 then
+          return refuse('item[' .. i .. '].run_trace', v and #v, '1 to 128 bytes long')
+        end
+      else
+        return refuse('item[' .. i .. '].pairs', name, 'names from delay_ms, timeout_ms, alert, sealed, exit_code, run_trace')
       end
-    elseif name == 'exit_code' then
-      v = arg_int(v, -1000, 1000)
-      if not v then return refuse('item[' .. i .. '].exit_code', raw, 'an integer from -1000 to 1000') end
-    elseif name == 'run_trace' then
-      if not v or #v < 1 or #v > 128 then
-        return refuse('item[' .. i .. '].run_trace', v and #v, '1 to 128 bytes long')
+      if arg_seen_item[name] == i then
+        return refuse('item[' .. i .. '].' .. name, 2, 'given at most once')
       end
-    else
-      return refuse('item[' .. i .. '].pairs', name, 'names from delay_ms, timeout_ms, alert, sealed, exit_code, run_trace')
+      arg_seen_item[name] = i
+      if v ~= nil then
+        entry[filled + 1] = name
+        entry[filled + 2] = raw
+        entry[name] = v
+        filled = filled + 2
+      end
     end
-    if arg_seen_item[name] == i then
-      return refuse('item[' .. i .. '].' .. name, 2, 'given at most once')
-    end
-    arg_seen_item[name] = i
-    if v ~= nil then
-      entry[filled + 1] = name
-      entry[filled + 2] = raw
-      entry[name] = v
-      filled = filled + 2
-    end
+    arg_at = arg_at + 2 * size
   end
-  arg_at = arg_at + 2 * size
   item_pairs[i] = entry
 end
 if #ARGV ~= arg_at - 1 then
@@ -609,15 +615,16 @@ local function read_clock(layout_min, clock, chosen)
   end
   if now_ms > 0 then return now_ms, string.format('%.0f', now_ms) end
   local time = redis.call('TIME')
-  local ms = math.floor(time[2] / 1000)
-  return time[1] * 1000 + ms, string.format('%s%03d', time[1], ms)
+  local text = time[1] .. string.sub('00000' .. time[2], -6, -4)  -- the first three of six digits
+  return text + 0, text
 end
 
--- open(clock): read what every call needs: the time, whether the base exists, and the settings that this script uses as
--- `ctx.settings_<name>`; or nil and the error to return. lua/tools/opening.py generates which settings these are, and
--- the first values of the fields of call.toml. clock: for a call that may create the base.
-local function open(clock) local config = KEYS[1]
-  local row = redis.call('HMGET', config, 'layout_min', 'clock', 'events_max', 'finished_max', 'fair', 'mode', 'limits', 'fair_top')
+-- open(clock, row): read what every call needs: the time, whether the base exists, and the settings that this script
+-- uses as `ctx.settings_<name>`; or nil and the error to return. lua/tools/opening.py generates which settings these are,
+-- and the first values of the fields of call.toml. clock: for a call that may create the base. row: the settings as they
+-- are stored, if the caller has read them.
+local function open(clock, row) local config = KEYS[1]
+  row = row or redis.call('HMGET', config, 'layout_min', 'clock', 'events_max', 'finished_max', 'fair', 'mode', 'limits', 'fair_top')
   local now, now_text = read_clock(row[1], row[2], clock)
   if not now then return nil, now_text end
   return { exists = row[1], now = now, now_text = now_text, settings_events_max = tonumber(row[3] or 100000), settings_finished_max = tonumber(row[4] or 100000), settings_fair = tonumber(row[5] or 0), settings_mode = row[6], settings_limits = tonumber(row[7] or 0), settings_fair_top = tonumber(row[8] or 0), counts = {}, ended = 0, work = 300, told = 0, next_ms = false, limit = row[7] and {}, steps = 100 }

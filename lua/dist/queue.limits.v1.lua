@@ -106,15 +106,16 @@ local function read_clock(layout_min, clock, chosen)
   end
   if now_ms > 0 then return now_ms, string.format('%.0f', now_ms) end
   local time = redis.call('TIME')
-  local ms = math.floor(time[2] / 1000)
-  return time[1] * 1000 + ms, string.format('%s%03d', time[1], ms)
+  local text = time[1] .. string.sub('00000' .. time[2], -6, -4)  -- the first three of six digits
+  return text + 0, text
 end
 
--- open(clock): read what every call needs: the time, whether the base exists, and the settings that this script uses as
--- `ctx.settings_<name>`; or nil and the error to return. lua/tools/opening.py generates which settings these are, and
--- the first values of the fields of call.toml. clock: for a call that may create the base.
-local function open(clock) local config = KEYS[1]
-  local row = redis.call('HMGET', config, 'layout_min', 'clock')
+-- open(clock, row): read what every call needs: the time, whether the base exists, and the settings that this script
+-- uses as `ctx.settings_<name>`; or nil and the error to return. lua/tools/opening.py generates which settings these are,
+-- and the first values of the fields of call.toml. clock: for a call that may create the base. row: the settings as they
+-- are stored, if the caller has read them.
+local function open(clock, row) local config = KEYS[1]
+  row = row or redis.call('HMGET', config, 'layout_min', 'clock')
   local now, now_text = read_clock(row[1], row[2], clock)
   if not now then return nil, now_text end
   return { exists = row[1], now = now, now_text = now_text,  }

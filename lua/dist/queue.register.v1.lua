@@ -52,38 +52,6 @@ local function arg_uint(v, min, max)
   local n = v + 0
   if n >= min and n <= max then return n end
 end
-local function arg_ids(v, min, max, is_label)
-  local list, n = {}, 0
-  if not v or #v > max * 201 then return nil end
-  if v ~= '' then
-    for id in string.gmatch(v .. ',', '([^,]*),') do
-      if #id > 200 or not (arg_find(id, '^[%w._:/@+-]+$') or (is_label and is_label(id))) then return nil end
-      n = n + 1
-      list[n] = id
-    end
-  end
-  if n >= min and n <= max then return list end
-end
-local function arg_lane(v)
-  if not v or v == 'any' then return v end
-  local group, rest = string.match(v, '^group/([%w._@+-]+)(.*)$')
-  if not group or #group > 100 then return nil end
-  if rest == '' then return v end
-  local inst = string.match(rest, '^/inst/([%w._@+-]+)$')
-  if inst and #inst <= 100 then return v end
-end
-local function arg_lanes(v, min, max)
-  local list, n = {}, 0
-  if not v or #v > max * 213 then return nil end
-  if v ~= '' then
-    for lane in string.gmatch(v .. ',', '([^,]*),') do
-      if not arg_lane(lane) then return nil end
-      n = n + 1
-      list[n] = lane
-    end
-  end
-  if n >= min and n <= max then return list end
-end
 
 local KEYS, ARGV = KEYS, ARGV
 if #KEYS ~= 6 then
@@ -118,64 +86,102 @@ local about_count = ARGV[arg_at]
 about_count = arg_uint(about_count, 0, 1)
 if not about_count then return refuse('about_count', ARGV[arg_at], 'an integer from 0 to 1') end
 arg_at = arg_at + 1
-local about_pairs, arg_seen_about = arg_empty, arg_empty
-if about_count > 0 then about_pairs, arg_seen_about = {}, {} end
+local about_pairs = arg_empty
+if about_count > 0 then about_pairs = {} end
+local arg_seen_about, arg_ids, arg_lane, arg_lanes
 for i = 1, about_count do
-  local size = ARGV[arg_at]
-  size = arg_uint(size, 0, 9)
-  if not size then return refuse('about[' .. i .. '].pairs', ARGV[arg_at], 'an integer from 0 to 9') end
+  local size, entry = ARGV[arg_at], arg_empty
   arg_at = arg_at + 1
-  local entry, filled = arg_empty, 0
-  if size > 0 then entry = {} end
-  for at = arg_at, arg_at + 2 * size - 2, 2 do
-    local name, raw = ARGV[at], ARGV[at + 1]
-    local v = raw
-    if name == 'hostname' then
-      if not v or #v > 200 then
-        return refuse('about[' .. i .. '].hostname', v and #v, '0 to 200 bytes long')
+  if size ~= '0' then
+    size = arg_uint(size, 0, 9)
+    if not size then return refuse('about[' .. i .. '].pairs', ARGV[arg_at - 1], 'an integer from 0 to 9') end
+    if not arg_seen_about then
+      arg_seen_about = {}
+      function arg_ids(v, min, max, is_label)
+        local list, n = {}, 0
+        if not v or #v > max * 201 then return nil end
+        if v ~= '' then
+          for id in string.gmatch(v .. ',', '([^,]*),') do
+            if #id > 200 or not (arg_find(id, '^[%w._:/@+-]+$') or (is_label and is_label(id))) then return nil end
+            n = n + 1
+            list[n] = id
+          end
+        end
+        if n >= min and n <= max then return list end
       end
-    elseif name == 'pid' then
-      v = arg_uint(v, 0, 9007199254740991)
-      if not v then return refuse('about[' .. i .. '].pid', raw, 'an integer from 0 to 9007199254740991') end
-    elseif name == 'version' then
-      if not v or #v > 100 then
-        return refuse('about[' .. i .. '].version', v and #v, '0 to 100 bytes long')
+      function arg_lane(v)
+        if not v or v == 'any' then return v end
+        local group, rest = string.match(v, '^group/([%w._@+-]+)(.*)$')
+        if not group or #group > 100 then return nil end
+        if rest == '' then return v end
+        local inst = string.match(rest, '^/inst/([%w._@+-]+)$')
+        if inst and #inst <= 100 then return v end
       end
-    elseif name == 'layout' then
-      v = arg_uint(v, 1, 9007199254740991)
-      if not v then return refuse('about[' .. i .. '].layout', raw, 'an integer from 1 to 9007199254740991') end
-    elseif name == 'capacity' then
-      v = arg_uint(v, 0, 100000)
-      if not v then return refuse('about[' .. i .. '].capacity', raw, 'an integer from 0 to 100000') end
-    elseif name == 'group' then
-      if not v or #v > 100 or not arg_find(v, '^[%w._@+-]+$') then
-        return refuse('about[' .. i .. '].group', v, 'a name: 1 to 100 of A-Z a-z 0-9 . _ @ + -')
+      function arg_lanes(v, min, max)
+        local list, n = {}, 0
+        if not v or #v > max * 213 then return nil end
+        if v ~= '' then
+          for lane in string.gmatch(v .. ',', '([^,]*),') do
+            if not arg_lane(lane) then return nil end
+            n = n + 1
+            list[n] = lane
+          end
+        end
+        if n >= min and n <= max then return list end
       end
-    elseif name == 'instance' then
-      if not v or #v > 100 or not arg_find(v, '^[%w._@+-]+$') then
-        return refuse('about[' .. i .. '].instance', v, 'a name: 1 to 100 of A-Z a-z 0-9 . _ @ + -')
-      end
-    elseif name == 'capabilities' then
-      v = arg_ids(v, 1, 64)
-      if not v then return refuse('about[' .. i .. '].capabilities', raw, '1 to 64 ids with commas between them') end
-    elseif name == 'lanes' then
-      v = arg_lanes(v, 1, 64)
-      if not v then return refuse('about[' .. i .. '].lanes', raw, '1 to 64 lanes with commas between them') end
-    else
-      return refuse('about[' .. i .. '].pairs', name, 'names from hostname, pid, version, layout, capacity, group, instance, capabilities, lanes')
     end
-    if arg_seen_about[name] == i then
-      return refuse('about[' .. i .. '].' .. name, 2, 'given at most once')
+    entry = {}
+    local filled = 0
+    for at = arg_at, arg_at + 2 * size - 2, 2 do
+      local name, raw = ARGV[at], ARGV[at + 1]
+      local v = raw
+      if name == 'hostname' then
+        if not v or #v > 200 then
+          return refuse('about[' .. i .. '].hostname', v and #v, '0 to 200 bytes long')
+        end
+      elseif name == 'pid' then
+        v = arg_uint(v, 0, 9007199254740991)
+        if not v then return refuse('about[' .. i .. '].pid', raw, 'an integer from 0 to 9007199254740991') end
+      elseif name == 'version' then
+        if not v or #v > 100 then
+          return refuse('about[' .. i .. '].version', v and #v, '0 to 100 bytes long')
+        end
+      elseif name == 'layout' then
+        v = arg_uint(v, 1, 9007199254740991)
+        if not v then return refuse('about[' .. i .. '].layout', raw, 'an integer from 1 to 9007199254740991') end
+      elseif name == 'capacity' then
+        v = arg_uint(v, 0, 100000)
+        if not v then return refuse('about[' .. i .. '].capacity', raw, 'an integer from 0 to 100000') end
+      elseif name == 'group' then
+        if not v or #v > 100 or not arg_find(v, '^[%w._@+-]+$') then
+          return refuse('about[' .. i .. '].group', v, 'a name: 1 to 100 of A-Z a-z 0-9 . _ @ + -')
+        end
+      elseif name == 'instance' then
+        if not v or #v > 100 or not arg_find(v, '^[%w._@+-]+$') then
+          return refuse('about[' .. i .. '].instance', v, 'a name: 1 to 100 of A-Z a-z 0-9 . _ @ + -')
+        end
+      elseif name == 'capabilities' then
+        v = arg_ids(v, 1, 64)
+        if not v then return refuse('about[' .. i .. '].capabilities', raw, '1 to 64 ids with commas between them') end
+      elseif name == 'lanes' then
+        v = arg_lanes(v, 1, 64)
+        if not v then return refuse('about[' .. i .. '].lanes', raw, '1 to 64 lanes with commas between them') end
+      else
+        return refuse('about[' .. i .. '].pairs', name, 'names from hostname, pid, version, layout, capacity, group, instance, capabilities, lanes')
+      end
+      if arg_seen_about[name] == i then
+        return refuse('about[' .. i .. '].' .. name, 2, 'given at most once')
+      end
+      arg_seen_about[name] = i
+      if v ~= nil then
+        entry[filled + 1] = name
+        entry[filled + 2] = raw
+        entry[name] = v
+        filled = filled + 2
+      end
     end
-    arg_seen_about[name] = i
-    if v ~= nil then
-      entry[filled + 1] = name
-      entry[filled + 2] = raw
-      entry[name] = v
-      filled = filled + 2
-    end
+    arg_at = arg_at + 2 * size
   end
-  arg_at = arg_at + 2 * size
   about_pairs[i] = entry
 end
 if #ARGV ~= arg_at - 1 then
@@ -215,15 +221,16 @@ local function read_clock(layout_min, clock, chosen)
   end
   if now_ms > 0 then return now_ms, string.format('%.0f', now_ms) end
   local time = redis.call('TIME')
-  local ms = math.floor(time[2] / 1000)
-  return time[1] * 1000 + ms, string.format('%s%03d', time[1], ms)
+  local text = time[1] .. string.sub('00000' .. time[2], -6, -4)  -- the first three of six digits
+  return text + 0, text
 end
 
--- open(clock): read what every call needs: the time, whether the base exists, and the settings that this script uses as
--- `ctx.settings_<name>`; or nil and the error to return. lua/tools/opening.py generates which settings these are, and
--- the first values of the fields of call.toml. clock: for a call that may create the base.
-local function open(clock) local config = KEYS[1]
-  local row = redis.call('HMGET', config, 'layout_min', 'clock', 'events_max')
+-- open(clock, row): read what every call needs: the time, whether the base exists, and the settings that this script
+-- uses as `ctx.settings_<name>`; or nil and the error to return. lua/tools/opening.py generates which settings these are,
+-- and the first values of the fields of call.toml. clock: for a call that may create the base. row: the settings as they
+-- are stored, if the caller has read them.
+local function open(clock, row) local config = KEYS[1]
+  row = row or redis.call('HMGET', config, 'layout_min', 'clock', 'events_max')
   local now, now_text = read_clock(row[1], row[2], clock)
   if not now then return nil, now_text end
   return { exists = row[1], now = now, now_text = now_text, settings_events_max = tonumber(row[3] or 100000) }

@@ -214,8 +214,9 @@ local fails_count = ARGV[arg_at]
 fails_count = arg_uint(fails_count, 0, 1000)
 if not fails_count then return refuse('fails_count', ARGV[arg_at], 'an integer from 0 to 1000') end
 arg_at = arg_at + 1
-local fails_id, fails_token, fails_retryable, fails_reason, fails_error, fails_jitter_ppm, fails_pairs, arg_seen_fails = arg_empty, arg_empty, arg_empty, arg_empty, arg_empty, arg_empty, arg_empty, arg_empty
-if fails_count > 0 then fails_id, fails_token, fails_retryable, fails_reason, fails_error, fails_jitter_ppm, fails_pairs, arg_seen_fails = {}, {}, {}, {}, {}, {}, {}, {} end
+local fails_id, fails_token, fails_retryable, fails_reason, fails_error, fails_jitter_ppm, fails_pairs = arg_empty, arg_empty, arg_empty, arg_empty, arg_empty, arg_empty, arg_empty
+if fails_count > 0 then fails_id, fails_token, fails_retryable, fails_reason, fails_error, fails_jitter_ppm, fails_pairs = {}, {}, {}, {}, {}, {}, {} end
+local arg_seen_fails
 for i = 1, fails_count do
   local v = ARGV[arg_at]
   if not v or #v > 200 or not arg_find(v, '^[%w._:/@+-]+$') then
@@ -255,64 +256,67 @@ for i = 1, fails_count do
   end
   fails_jitter_ppm[i] = v
   arg_at = arg_at + 6
-  local size = ARGV[arg_at]
-  size = arg_uint(size, 0, 6)
-  if not size then return refuse('fails[' .. i .. '].pairs', ARGV[arg_at], 'an integer from 0 to 6') end
+  local size, entry = ARGV[arg_at], arg_empty
   arg_at = arg_at + 1
-  local entry, filled = arg_empty, 0
-  if size > 0 then entry = {} end
-  for at = arg_at, arg_at + 2 * size - 2, 2 do
-    local name, raw = ARGV[at], ARGV[at + 1]
-    local v = raw
-    if name == 'delay_ms' then
-      v = arg_uint(v, 0, 315360000000)
-      if not v then return refuse('fails[' .. i .. '].delay_ms', raw, 'an integer from 0 to 315360000000') end
-    elseif name == 'timeout_ms' then
-      v = arg_uint(v, 1, 315360000000)
-      if not v then return refuse('fails[' .. i .. '].timeout_ms', raw, 'an integer from 1 to 315360000000') end
-    elseif name == 'alert' then
-      if raw == '' then
-        v = nil
-      else
-        if v ~= '0' and v ~= '1' then
-          return refuse('fails[' .. i .. '].alert', v, '0 or 1')
+  if size ~= '0' then
+    size = arg_uint(size, 0, 6)
+    if not size then return refuse('fails[' .. i .. '].pairs', ARGV[arg_at - 1], 'an integer from 0 to 6') end
+    arg_seen_fails = arg_seen_fails or {}
+    entry = {}
+    local filled = 0
+    for at = arg_at, arg_at + 2 * size - 2, 2 do
+      local name, raw = ARGV[at], ARGV[at + 1]
+      local v = raw
+      if name == 'delay_ms' then
+        v = arg_uint(v, 0, 315360000000)
+        if not v then return refuse('fails[' .. i .. '].delay_ms', raw, 'an integer from 0 to 315360000000') end
+      elseif name == 'timeout_ms' then
+        v = arg_uint(v, 1, 315360000000)
+        if not v then return refuse('fails[' .. i .. '].timeout_ms', raw, 'an integer from 1 to 315360000000') end
+      elseif name == 'alert' then
+        if raw == '' then
+          v = nil
+        else
+          if v ~= '0' and v ~= '1' then
+            return refuse('fails[' .. i .. '].alert', v, '0 or 1')
+          end
+          v = v == '1'
+          if v == false then v = nil end
         end
-        v = v == '1'
-        if v == false then v = nil end
-      end
-    elseif name == 'sealed' then
-      if raw == '' then
-        v = nil
-      else
-        if v ~= '0' and v ~= '1' then
-          return refuse('fails[' .. i .. '].sealed', v, '0 or 1')
+      elseif name == 'sealed' then
+        if raw == '' then
+          v = nil
+        else
+          if v ~= '0' and v ~= '1' then
+            return refuse('fails[' .. i .. '].sealed', v, '0 or 1')
+          end
+          v = v == '1'
+          if v == false then v = nil end
         end
-        v = v == '1'
-        if v == false then v = nil end
+      elseif name == 'exit_code' then
+        v = arg_int(v, -1000, 1000)
+        if not v then return refuse('fails[' .. i .. '].exit_code', raw, 'an integer from -1000 to 1000') end
+      elseif name == 'run_trace' then
+        if not v or #v < 1 or #v > 128 then
+          return refuse('fails[' .. i .. '].run_trace', v and #v, '1 to 128 bytes long')
+        end
+      else
+        return refuse('fails[' .. i .. '].pairs', name, 'names from delay_ms, timeout_ms, alert, sealed, exit_code, run_trace')
       end
-    elseif name == 'exit_code' then
-      v = arg_int(v, -1000, 1000)
-      if not v then return refuse('fails[' .. i .. '].exit_code', raw, 'an integer from -1000 to 1000') end
-    elseif name == 'run_trace' then
-      if not v or #v < 1 or #v > 128 then
-        return refuse('fails[' .. i .. '].run_trace', v and #v, '1 to 128 bytes long')
+      if arg_seen_fails[name] == i then
+        return refuse('fails[' .. i .. '].' .. name, 2, 'given at most once')
       end
-    else
-      return refuse('fails[' .. i .. '].pairs', name, 'names from delay_ms, timeout_ms, alert, sealed, exit_code, run_trace')
+      arg_seen_fails[name] = i
+      arg_bytes = arg_bytes + #raw
+      if v ~= nil then
+        entry[filled + 1] = name
+        entry[filled + 2] = raw
+        entry[name] = v
+        filled = filled + 2
+      end
     end
-    if arg_seen_fails[name] == i then
-      return refuse('fails[' .. i .. '].' .. name, 2, 'given at most once')
-    end
-    arg_seen_fails[name] = i
-    arg_bytes = arg_bytes + #raw
-    if v ~= nil then
-      entry[filled + 1] = name
-      entry[filled + 2] = raw
-      entry[name] = v
-      filled = filled + 2
-    end
+    arg_at = arg_at + 2 * size
   end
-  arg_at = arg_at + 2 * size
   fails_pairs[i] = entry
 end
 local lanes_wanted_count = ARGV[arg_at]
@@ -696,15 +700,16 @@ local function read_clock(layout_min, clock, chosen)
   end
   if now_ms > 0 then return now_ms, string.format('%.0f', now_ms) end
   local time = redis.call('TIME')
-  local ms = math.floor(time[2] / 1000)
-  return time[1] * 1000 + ms, string.format('%s%03d', time[1], ms)
+  local text = time[1] .. string.sub('00000' .. time[2], -6, -4)  -- the first three of six digits
+  return text + 0, text
 end
 
--- open(clock): read what every call needs: the time, whether the base exists, and the settings that this script uses as
--- `ctx.settings_<name>`; or nil and the error to return. lua/tools/opening.py generates which settings these are, and
--- the first values of the fields of call.toml. clock: for a call that may create the base.
-local function open(clock) local config = KEYS[1]
-  local row = redis.call('HMGET', config, 'layout_min', 'clock', 'lease_ms', 'events_max', 'finished_max', 'result_ms', 'timeout_ms', 'fair', 'mode', 'chains', 'schedules', 'limits', 'fair_top')
+-- open(clock, row): read what every call needs: the time, whether the base exists, and the settings that this script
+-- uses as `ctx.settings_<name>`; or nil and the error to return. lua/tools/opening.py generates which settings these are,
+-- and the first values of the fields of call.toml. clock: for a call that may create the base. row: the settings as they
+-- are stored, if the caller has read them.
+local function open(clock, row) local config = KEYS[1]
+  row = row or redis.call('HMGET', config, 'layout_min', 'clock', 'lease_ms', 'events_max', 'finished_max', 'result_ms', 'timeout_ms', 'fair', 'mode', 'chains', 'schedules', 'limits', 'fair_top')
   local now, now_text = read_clock(row[1], row[2], clock)
   if not now then return nil, now_text end
   return { exists = row[1], now = now, now_text = now_text, settings_lease_ms = tonumber(row[3] or 15000), settings_events_max = tonumber(row[4] or 100000), settings_finished_max = tonumber(row[5] or 100000), settings_result_ms = tonumber(row[6]), settings_timeout_ms = tonumber(row[7] or 0), settings_fair = tonumber(row[8] or 0), settings_mode = row[9], settings_chains = row[10] == '1', settings_schedules = row[11] == '1', settings_limits = tonumber(row[12] or 0), settings_fair_top = tonumber(row[13] or 0), counts = {}, ended = 0, work = 300, told = 0, next_ms = false, lease_ms = false, fence = false, limit = row[12] and {}, limited = row[12] and {}, in_line = row[12] and {}, joins = row[12] and {}, holds = row[12] and {}, victims = row[12] and {}, spared = row[12] and {}, timed = row[12] and {}, started = row[12] and {}, met = 0, steps = 100 }

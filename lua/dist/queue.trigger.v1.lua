@@ -103,49 +103,6 @@ local function arg_uint(v, min, max)
   local n = v + 0
   if n >= min and n <= max then return n end
 end
-local function arg_label(v)
-  local gsub, more = string.gsub, '[\128-\191]'
-  if arg_find(v, '\226\128[\128-\138\168\169\175]') or arg_find(v, '\226\129\159') then return nil end
-  if arg_find(v, '\225\154\128') or arg_find(v, '\227\128\128') then return nil end
-  v = gsub(gsub(v, '\194[\161-\191]', 'a'), '[\195-\223]' .. more, 'a')
-  v = gsub(gsub(v, '\224[\160-\191]' .. more, 'a'), '\237[\128-\159]' .. more, 'a')
-  v = gsub(v, '[\225-\236\238\239]' .. more .. more, 'a')
-  v = gsub(gsub(v, '\240[\144-\191]' .. more .. more, 'a'), '\244[\128-\143]' .. more .. more, 'a')
-  v = gsub(v, '[\241-\243]' .. more .. more .. more, 'a')
-  return arg_find(v, '^[%w._:/@+-]+$')
-end
-local function arg_ids(v, min, max, is_label)
-  local list, n = {}, 0
-  if not v or #v > max * 201 then return nil end
-  if v ~= '' then
-    for id in string.gmatch(v .. ',', '([^,]*),') do
-      if #id > 200 or not (arg_find(id, '^[%w._:/@+-]+$') or (is_label and is_label(id))) then return nil end
-      n = n + 1
-      list[n] = id
-    end
-  end
-  if n >= min and n <= max then return list end
-end
-local function arg_lane(v)
-  if not v or v == 'any' then return v end
-  local group, rest = string.match(v, '^group/([%w._@+-]+)(.*)$')
-  if not group or #group > 100 then return nil end
-  if rest == '' then return v end
-  local inst = string.match(rest, '^/inst/([%w._@+-]+)$')
-  if inst and #inst <= 100 then return v end
-end
-local function arg_lanes(v, min, max)
-  local list, n = {}, 0
-  if not v or #v > max * 213 then return nil end
-  if v ~= '' then
-    for lane in string.gmatch(v .. ',', '([^,]*),') do
-      if not arg_lane(lane) then return nil end
-      n = n + 1
-      list[n] = lane
-    end
-  end
-  if n >= min and n <= max then return list end
-end
 
 local KEYS, ARGV = KEYS, ARGV
 if #KEYS ~= 36 then
@@ -190,7 +147,8 @@ local item_count = ARGV[arg_at]
 item_count = arg_uint(item_count, 1, 1)
 if not item_count then return refuse('item_count', ARGV[arg_at], 'an integer from 1 to 1') end
 arg_at = arg_at + 1
-local item_id, item_payload, item_pairs, arg_seen_item = {}, {}, {}, {}
+local item_id, item_payload, item_pairs = {}, {}, {}
+local arg_seen_item, arg_label, arg_ids, arg_lane, arg_lanes
 for i = 1, item_count do
   local v = ARGV[arg_at]
   if not v or #v > 200 or not arg_find(v, '^[%w._:/@+-]+$') then
@@ -203,133 +161,181 @@ for i = 1, item_count do
   end
   item_payload[i] = v
   arg_at = arg_at + 2
-  local size = ARGV[arg_at]
-  size = arg_uint(size, 0, 23)
-  if not size then return refuse('item[' .. i .. '].pairs', ARGV[arg_at], 'an integer from 0 to 23') end
+  local size, entry = ARGV[arg_at], arg_empty
   arg_at = arg_at + 1
-  local entry, filled = arg_empty, 0
-  if size > 0 then entry = {} end
-  for at = arg_at, arg_at + 2 * size - 2, 2 do
-    local name, raw = ARGV[at], ARGV[at + 1]
-    local v = raw
-    if name == 'kind' then
-      if not v or #v > 200 or not (arg_find(v, '^[%w._:/@+-]+$') or arg_label(v)) then
-        return refuse('item[' .. i .. '].kind', v, 'a label: 1 to 200 bytes of UTF-8: A-Z a-z 0-9 . _ : / @ + - and non-ASCII characters except controls and spaces')
+  if size ~= '0' then
+    size = arg_uint(size, 0, 23)
+    if not size then return refuse('item[' .. i .. '].pairs', ARGV[arg_at - 1], 'an integer from 0 to 23') end
+    if not arg_seen_item then
+      arg_seen_item = {}
+      function arg_label(v)
+        local gsub, more = string.gsub, '[\128-\191]'
+        if arg_find(v, '\226\128[\128-\138\168\169\175]') or arg_find(v, '\226\129\159') then return nil end
+        if arg_find(v, '\225\154\128') or arg_find(v, '\227\128\128') then return nil end
+        v = gsub(gsub(v, '\194[\161-\191]', 'a'), '[\195-\223]' .. more, 'a')
+        v = gsub(gsub(v, '\224[\160-\191]' .. more, 'a'), '\237[\128-\159]' .. more, 'a')
+        v = gsub(v, '[\225-\236\238\239]' .. more .. more, 'a')
+        v = gsub(gsub(v, '\240[\144-\191]' .. more .. more, 'a'), '\244[\128-\143]' .. more .. more, 'a')
+        v = gsub(v, '[\241-\243]' .. more .. more .. more, 'a')
+        return arg_find(v, '^[%w._:/@+-]+$')
       end
-    elseif name == 'priority' then
-      if raw == '' then
-        v = nil
-      else
-        v = arg_uint(v, 0, 9)
-        if not v then return refuse('item[' .. i .. '].priority', raw, 'an integer from 0 to 9') end
-        if v == 5 then v = nil end
-      end
-    elseif name == 'lane' then
-      if raw == '' then
-        v = nil
-      else
-        v = arg_lane(v)
-        if not v then return refuse('item[' .. i .. '].lane', raw, 'any, group/<name> or group/<name>/inst/<name>') end
-        if v == 'any' then v = nil end
-      end
-    elseif name == 'fallback' then
-      v = arg_lanes(v, 1, 3)
-      if not v then return refuse('item[' .. i .. '].fallback', raw, '1 to 3 lanes with commas between them') end
-    elseif name == 'fallback_after_ms' then
-      v = arg_uint(v, 0, 315360000000)
-      if not v then return refuse('item[' .. i .. '].fallback_after_ms', raw, 'an integer from 0 to 315360000000') end
-    elseif name == 'unclaimed' then
-      if raw == '' then
-        v = nil
-      else
-        if v ~= 'wait' and v ~= 'fail' then
-          return refuse('item[' .. i .. '].unclaimed', v, 'one of wait, fail')
+      function arg_ids(v, min, max, is_label)
+        local list, n = {}, 0
+        if not v or #v > max * 201 then return nil end
+        if v ~= '' then
+          for id in string.gmatch(v .. ',', '([^,]*),') do
+            if #id > 200 or not (arg_find(id, '^[%w._:/@+-]+$') or (is_label and is_label(id))) then return nil end
+            n = n + 1
+            list[n] = id
+          end
         end
-        if v == 'wait' then v = nil end
+        if n >= min and n <= max then return list end
       end
-    elseif name == 'delay_ms' then
-      if raw == '' then
-        v = nil
-      else
+      function arg_lane(v)
+        if not v or v == 'any' then return v end
+        local group, rest = string.match(v, '^group/([%w._@+-]+)(.*)$')
+        if not group or #group > 100 then return nil end
+        if rest == '' then return v end
+        local inst = string.match(rest, '^/inst/([%w._@+-]+)$')
+        if inst and #inst <= 100 then return v end
+      end
+      function arg_lanes(v, min, max)
+        local list, n = {}, 0
+        if not v or #v > max * 213 then return nil end
+        if v ~= '' then
+          for lane in string.gmatch(v .. ',', '([^,]*),') do
+            if not arg_lane(lane) then return nil end
+            n = n + 1
+            list[n] = lane
+          end
+        end
+        if n >= min and n <= max then return list end
+      end
+    end
+    entry = {}
+    local filled = 0
+    for at = arg_at, arg_at + 2 * size - 2, 2 do
+      local name, raw = ARGV[at], ARGV[at + 1]
+      local v = raw
+      if name == 'kind' then
+        if not v or #v > 200 or not (arg_find(v, '^[%w._:/@+-]+$') or arg_label(v)) then
+          return refuse('item[' .. i .. '].kind', v, 'a label: 1 to 200 bytes of UTF-8: A-Z a-z 0-9 . _ : / @ + - and non-ASCII characters except controls and spaces')
+        end
+      elseif name == 'priority' then
+        if raw == '' then
+          v = nil
+        else
+          v = arg_uint(v, 0, 9)
+          if not v then return refuse('item[' .. i .. '].priority', raw, 'an integer from 0 to 9') end
+          if v == 5 then v = nil end
+        end
+      elseif name == 'lane' then
+        if raw == '' then
+          v = nil
+        else
+          v = arg_lane(v)
+          if not v then return refuse('item[' .. i .. '].lane', raw, 'any, group/<name> or group/<name>/inst/<name>') end
+          if v == 'any' then v = nil end
+        end
+      elseif name == 'fallback' then
+        v = arg_lanes(v, 1, 3)
+        if not v then return refuse('item[' .. i .. '].fallback', raw, '1 to 3 lanes with commas between them') end
+      elseif name == 'fallback_after_ms' then
         v = arg_uint(v, 0, 315360000000)
-        if not v then return refuse('item[' .. i .. '].delay_ms', raw, 'an integer from 0 to 315360000000') end
-        if v == 0 then v = nil end
-      end
-    elseif name == 'timeout_ms' then
-      v = arg_uint(v, 1, 315360000000)
-      if not v then return refuse('item[' .. i .. '].timeout_ms', raw, 'an integer from 1 to 315360000000') end
-    elseif name == 'user' then
-      if not v or #v > 200 or not (arg_find(v, '^[%w._:/@+-]+$') or arg_label(v)) then
-        return refuse('item[' .. i .. '].user', v, 'a label: 1 to 200 bytes of UTF-8: A-Z a-z 0-9 . _ : / @ + - and non-ASCII characters except controls and spaces')
-      end
-    elseif name == 'tags' then
-      v = arg_ids(v, 1, 16, arg_label)
-      if not v then return refuse('item[' .. i .. '].tags', raw, '1 to 16 labels with commas between them') end
-    elseif name == 'limits' then
-      v = arg_ids(v, 1, 8)
-      if not v then return refuse('item[' .. i .. '].limits', raw, '1 to 8 ids with commas between them') end
-    elseif name == 'unique' then
-      if not v or #v > 200 or not arg_find(v, '^[%w._:/@+-]+$') then
-        return refuse('item[' .. i .. '].unique', v, 'an id: 1 to 200 of A-Z a-z 0-9 . _ : / @ + -')
-      end
-    elseif name == 'scope' then
-      if not v or #v > 200 or not arg_find(v, '^[%w._:/@+-]+$') then
-        return refuse('item[' .. i .. '].scope', v, 'an id: 1 to 200 of A-Z a-z 0-9 . _ : / @ + -')
-      end
-    elseif name == 'coalesce' then
-      if raw == '' then
-        v = nil
-      else
-        if v ~= 'first' and v ~= 'last' then
-          return refuse('item[' .. i .. '].coalesce', v, 'one of first, last')
+        if not v then return refuse('item[' .. i .. '].fallback_after_ms', raw, 'an integer from 0 to 315360000000') end
+      elseif name == 'unclaimed' then
+        if raw == '' then
+          v = nil
+        else
+          if v ~= 'wait' and v ~= 'fail' then
+            return refuse('item[' .. i .. '].unclaimed', v, 'one of wait, fail')
+          end
+          if v == 'wait' then v = nil end
         end
-        if v == 'first' then v = nil end
+      elseif name == 'delay_ms' then
+        if raw == '' then
+          v = nil
+        else
+          v = arg_uint(v, 0, 315360000000)
+          if not v then return refuse('item[' .. i .. '].delay_ms', raw, 'an integer from 0 to 315360000000') end
+          if v == 0 then v = nil end
+        end
+      elseif name == 'timeout_ms' then
+        v = arg_uint(v, 1, 315360000000)
+        if not v then return refuse('item[' .. i .. '].timeout_ms', raw, 'an integer from 1 to 315360000000') end
+      elseif name == 'user' then
+        if not v or #v > 200 or not (arg_find(v, '^[%w._:/@+-]+$') or arg_label(v)) then
+          return refuse('item[' .. i .. '].user', v, 'a label: 1 to 200 bytes of UTF-8: A-Z a-z 0-9 . _ : / @ + - and non-ASCII characters except controls and spaces')
+        end
+      elseif name == 'tags' then
+        v = arg_ids(v, 1, 16, arg_label)
+        if not v then return refuse('item[' .. i .. '].tags', raw, '1 to 16 labels with commas between them') end
+      elseif name == 'limits' then
+        v = arg_ids(v, 1, 8)
+        if not v then return refuse('item[' .. i .. '].limits', raw, '1 to 8 ids with commas between them') end
+      elseif name == 'unique' then
+        if not v or #v > 200 or not arg_find(v, '^[%w._:/@+-]+$') then
+          return refuse('item[' .. i .. '].unique', v, 'an id: 1 to 200 of A-Z a-z 0-9 . _ : / @ + -')
+        end
+      elseif name == 'scope' then
+        if not v or #v > 200 or not arg_find(v, '^[%w._:/@+-]+$') then
+          return refuse('item[' .. i .. '].scope', v, 'an id: 1 to 200 of A-Z a-z 0-9 . _ : / @ + -')
+        end
+      elseif name == 'coalesce' then
+        if raw == '' then
+          v = nil
+        else
+          if v ~= 'first' and v ~= 'last' then
+            return refuse('item[' .. i .. '].coalesce', v, 'one of first, last')
+          end
+          if v == 'first' then v = nil end
+        end
+      elseif name == 'result_ms' then
+        v = arg_uint(v, 0, 315360000000)
+        if not v then return refuse('item[' .. i .. '].result_ms', raw, 'an integer from 0 to 315360000000') end
+      elseif name == 'max_attempts' then
+        v = arg_uint(v, 1, 1000)
+        if not v then return refuse('item[' .. i .. '].max_attempts', raw, 'an integer from 1 to 1000') end
+      elseif name == 'backoff_base_ms' then
+        v = arg_uint(v, 0, 86400000)
+        if not v then return refuse('item[' .. i .. '].backoff_base_ms', raw, 'an integer from 0 to 86400000') end
+      elseif name == 'backoff_multiplier_pct' then
+        v = arg_uint(v, 100, 10000)
+        if not v then return refuse('item[' .. i .. '].backoff_multiplier_pct', raw, 'an integer from 100 to 10000') end
+      elseif name == 'backoff_cap_ms' then
+        v = arg_uint(v, 0, 604800000)
+        if not v then return refuse('item[' .. i .. '].backoff_cap_ms', raw, 'an integer from 0 to 604800000') end
+      elseif name == 'jitter_pct' then
+        v = arg_uint(v, 0, 100)
+        if not v then return refuse('item[' .. i .. '].jitter_pct', raw, 'an integer from 0 to 100') end
+      elseif name == 'headers' then
+        if not v or #v > 4096 then
+          return refuse('item[' .. i .. '].headers', v and #v, '0 to 4096 bytes long')
+        end
+      elseif name == 'tier' then
+        if v ~= 'public' and v ~= 'internal' and v ~= 'confidential' and v ~= 'restricted' then
+          return refuse('item[' .. i .. '].tier', v, 'one of public, internal, confidential, restricted')
+        end
+      elseif name == 'source' then
+        if not v or #v < 1 or #v > 200 then
+          return refuse('item[' .. i .. '].source', v and #v, '1 to 200 bytes long')
+        end
+      else
+        return refuse('item[' .. i .. '].pairs', name, 'names from kind, priority, lane, fallback, fallback_after_ms, unclaimed, delay_ms, timeout_ms, user, tags, limits, unique, scope, coalesce, result_ms, max_attempts, backoff_base_ms, backoff_multiplier_pct, backoff_cap_ms, jitter_pct, headers, tier, source')
       end
-    elseif name == 'result_ms' then
-      v = arg_uint(v, 0, 315360000000)
-      if not v then return refuse('item[' .. i .. '].result_ms', raw, 'an integer from 0 to 315360000000') end
-    elseif name == 'max_attempts' then
-      v = arg_uint(v, 1, 1000)
-      if not v then return refuse('item[' .. i .. '].max_attempts', raw, 'an integer from 1 to 1000') end
-    elseif name == 'backoff_base_ms' then
-      v = arg_uint(v, 0, 86400000)
-      if not v then return refuse('item[' .. i .. '].backoff_base_ms', raw, 'an integer from 0 to 86400000') end
-    elseif name == 'backoff_multiplier_pct' then
-      v = arg_uint(v, 100, 10000)
-      if not v then return refuse('item[' .. i .. '].backoff_multiplier_pct', raw, 'an integer from 100 to 10000') end
-    elseif name == 'backoff_cap_ms' then
-      v = arg_uint(v, 0, 604800000)
-      if not v then return refuse('item[' .. i .. '].backoff_cap_ms', raw, 'an integer from 0 to 604800000') end
-    elseif name == 'jitter_pct' then
-      v = arg_uint(v, 0, 100)
-      if not v then return refuse('item[' .. i .. '].jitter_pct', raw, 'an integer from 0 to 100') end
-    elseif name == 'headers' then
-      if not v or #v > 4096 then
-        return refuse('item[' .. i .. '].headers', v and #v, '0 to 4096 bytes long')
+      if arg_seen_item[name] == i then
+        return refuse('item[' .. i .. '].' .. name, 2, 'given at most once')
       end
-    elseif name == 'tier' then
-      if v ~= 'public' and v ~= 'internal' and v ~= 'confidential' and v ~= 'restricted' then
-        return refuse('item[' .. i .. '].tier', v, 'one of public, internal, confidential, restricted')
+      arg_seen_item[name] = i
+      if v ~= nil then
+        entry[filled + 1] = name
+        entry[filled + 2] = raw
+        entry[name] = v
+        filled = filled + 2
       end
-    elseif name == 'source' then
-      if not v or #v < 1 or #v > 200 then
-        return refuse('item[' .. i .. '].source', v and #v, '1 to 200 bytes long')
-      end
-    else
-      return refuse('item[' .. i .. '].pairs', name, 'names from kind, priority, lane, fallback, fallback_after_ms, unclaimed, delay_ms, timeout_ms, user, tags, limits, unique, scope, coalesce, result_ms, max_attempts, backoff_base_ms, backoff_multiplier_pct, backoff_cap_ms, jitter_pct, headers, tier, source')
     end
-    if arg_seen_item[name] == i then
-      return refuse('item[' .. i .. '].' .. name, 2, 'given at most once')
-    end
-    arg_seen_item[name] = i
-    if v ~= nil then
-      entry[filled + 1] = name
-      entry[filled + 2] = raw
-      entry[name] = v
-      filled = filled + 2
-    end
+    arg_at = arg_at + 2 * size
   end
-  arg_at = arg_at + 2 * size
   item_pairs[i] = entry
 end
 if #ARGV ~= arg_at - 1 then
@@ -562,15 +568,16 @@ local function read_clock(layout_min, clock, chosen)
   end
   if now_ms > 0 then return now_ms, string.format('%.0f', now_ms) end
   local time = redis.call('TIME')
-  local ms = math.floor(time[2] / 1000)
-  return time[1] * 1000 + ms, string.format('%s%03d', time[1], ms)
+  local text = time[1] .. string.sub('00000' .. time[2], -6, -4)  -- the first three of six digits
+  return text + 0, text
 end
 
--- open(clock): read what every call needs: the time, whether the base exists, and the settings that this script uses as
--- `ctx.settings_<name>`; or nil and the error to return. lua/tools/opening.py generates which settings these are, and
--- the first values of the fields of call.toml. clock: for a call that may create the base.
-local function open(clock) local config = KEYS[1]
-  local row = redis.call('HMGET', config, 'layout_min', 'clock', 'events_max', 'finished_max', 'tier', 'fair', 'mode', 'chains', 'limits', 'fair_top')
+-- open(clock, row): read what every call needs: the time, whether the base exists, and the settings that this script
+-- uses as `ctx.settings_<name>`; or nil and the error to return. lua/tools/opening.py generates which settings these are,
+-- and the first values of the fields of call.toml. clock: for a call that may create the base. row: the settings as they
+-- are stored, if the caller has read them.
+local function open(clock, row) local config = KEYS[1]
+  row = row or redis.call('HMGET', config, 'layout_min', 'clock', 'events_max', 'finished_max', 'tier', 'fair', 'mode', 'chains', 'limits', 'fair_top')
   local now, now_text = read_clock(row[1], row[2], clock)
   if not now then return nil, now_text end
   return { exists = row[1], now = now, now_text = now_text, settings_events_max = tonumber(row[3] or 100000), settings_finished_max = tonumber(row[4] or 100000), settings_tier = row[5] or 'internal', settings_fair = tonumber(row[6] or 0), settings_mode = row[7], settings_chains = row[8] == '1', settings_limits = tonumber(row[9] or 0), settings_fair_top = tonumber(row[10] or 0), counts = {}, ended = 0, work = 300, told = 0, next_ms = false, limit = row[9] and {}, limited = row[9] and {}, in_line = row[9] and {}, joins = row[9] and {}, timed = row[9] and {} }

@@ -58,36 +58,40 @@ local settings_count = ARGV[arg_at]
 settings_count = arg_uint(settings_count, 0, 1)
 if not settings_count then return refuse('settings_count', ARGV[arg_at], 'an integer from 0 to 1') end
 arg_at = arg_at + 1
-local settings_pairs, arg_seen_settings = arg_empty, arg_empty
-if settings_count > 0 then settings_pairs, arg_seen_settings = {}, {} end
+local settings_pairs = arg_empty
+if settings_count > 0 then settings_pairs = {} end
+local arg_seen_settings
 for i = 1, settings_count do
-  local size = ARGV[arg_at]
-  size = arg_uint(size, 0, 1)
-  if not size then return refuse('settings[' .. i .. '].pairs', ARGV[arg_at], 'an integer from 0 to 1') end
+  local size, entry = ARGV[arg_at], arg_empty
   arg_at = arg_at + 1
-  local entry, filled = arg_empty, 0
-  if size > 0 then entry = {} end
-  for at = arg_at, arg_at + 2 * size - 2, 2 do
-    local name, raw = ARGV[at], ARGV[at + 1]
-    local v = raw
-    if name == 'events_max' then
-      v = arg_uint(v, 0, 10000000)
-      if not v then return refuse('settings[' .. i .. '].events_max', raw, 'an integer from 0 to 10000000') end
-    else
-      return refuse('settings[' .. i .. '].pairs', name, 'names from events_max')
+  if size ~= '0' then
+    size = arg_uint(size, 0, 1)
+    if not size then return refuse('settings[' .. i .. '].pairs', ARGV[arg_at - 1], 'an integer from 0 to 1') end
+    arg_seen_settings = arg_seen_settings or {}
+    entry = {}
+    local filled = 0
+    for at = arg_at, arg_at + 2 * size - 2, 2 do
+      local name, raw = ARGV[at], ARGV[at + 1]
+      local v = raw
+      if name == 'events_max' then
+        v = arg_uint(v, 0, 10000000)
+        if not v then return refuse('settings[' .. i .. '].events_max', raw, 'an integer from 0 to 10000000') end
+      else
+        return refuse('settings[' .. i .. '].pairs', name, 'names from events_max')
+      end
+      if arg_seen_settings[name] == i then
+        return refuse('settings[' .. i .. '].' .. name, 2, 'given at most once')
+      end
+      arg_seen_settings[name] = i
+      if v ~= nil then
+        entry[filled + 1] = name
+        entry[filled + 2] = raw
+        entry[name] = v
+        filled = filled + 2
+      end
     end
-    if arg_seen_settings[name] == i then
-      return refuse('settings[' .. i .. '].' .. name, 2, 'given at most once')
-    end
-    arg_seen_settings[name] = i
-    if v ~= nil then
-      entry[filled + 1] = name
-      entry[filled + 2] = raw
-      entry[name] = v
-      filled = filled + 2
-    end
+    arg_at = arg_at + 2 * size
   end
-  arg_at = arg_at + 2 * size
   settings_pairs[i] = entry
 end
 if #ARGV ~= arg_at - 1 then
@@ -121,15 +125,16 @@ local function read_clock(layout_min, clock, chosen)
   end
   if now_ms > 0 then return now_ms, string.format('%.0f', now_ms) end
   local time = redis.call('TIME')
-  local ms = math.floor(time[2] / 1000)
-  return time[1] * 1000 + ms, string.format('%s%03d', time[1], ms)
+  local text = time[1] .. string.sub('00000' .. time[2], -6, -4)  -- the first three of six digits
+  return text + 0, text
 end
 
--- open(clock): read what every call needs: the time, whether the base exists, and the settings that this script uses as
--- `ctx.settings_<name>`; or nil and the error to return. lua/tools/opening.py generates which settings these are, and
--- the first values of the fields of call.toml. clock: for a call that may create the base.
-local function open(clock) local config = KEYS[1]
-  local row = redis.call('HMGET', config, 'layout_min', 'clock')
+-- open(clock, row): read what every call needs: the time, whether the base exists, and the settings that this script
+-- uses as `ctx.settings_<name>`; or nil and the error to return. lua/tools/opening.py generates which settings these are,
+-- and the first values of the fields of call.toml. clock: for a call that may create the base. row: the settings as they
+-- are stored, if the caller has read them.
+local function open(clock, row) local config = KEYS[1]
+  row = row or redis.call('HMGET', config, 'layout_min', 'clock')
   local now, now_text = read_clock(row[1], row[2], clock)
   if not now then return nil, now_text end
   return { exists = row[1], now = now, now_text = now_text, settings_clock = row[2] }

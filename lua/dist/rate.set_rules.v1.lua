@@ -85,7 +85,8 @@ local item_count = ARGV[arg_at]
 item_count = arg_uint(item_count, 1, 100)
 if not item_count then return refuse('item_count', ARGV[arg_at], 'an integer from 1 to 100') end
 arg_at = arg_at + 1
-local item_name, item_pairs, arg_seen_item = {}, {}, {}
+local item_name, item_pairs = {}, {}
+local arg_seen_item
 for i = 1, item_count do
   local v = ARGV[arg_at]
   if not v or #v > 200 or not arg_find(v, '^[%w._:/@+-]+$') then
@@ -93,80 +94,83 @@ for i = 1, item_count do
   end
   item_name[i] = v
   arg_at = arg_at + 1
-  local size = ARGV[arg_at]
-  size = arg_uint(size, 0, 8)
-  if not size then return refuse('item[' .. i .. '].pairs', ARGV[arg_at], 'an integer from 0 to 8') end
+  local size, entry = ARGV[arg_at], arg_empty
   arg_at = arg_at + 1
-  local entry, filled = arg_empty, 0
-  if size > 0 then entry = {} end
-  for at = arg_at, arg_at + 2 * size - 2, 2 do
-    local name, raw = ARGV[at], ARGV[at + 1]
-    local v = raw
-    if name == 'remove' then
-      if raw == '' then
-        v = nil
-      else
-        if v ~= '0' and v ~= '1' then
-          return refuse('item[' .. i .. '].remove', v, '0 or 1')
+  if size ~= '0' then
+    size = arg_uint(size, 0, 8)
+    if not size then return refuse('item[' .. i .. '].pairs', ARGV[arg_at - 1], 'an integer from 0 to 8') end
+    arg_seen_item = arg_seen_item or {}
+    entry = {}
+    local filled = 0
+    for at = arg_at, arg_at + 2 * size - 2, 2 do
+      local name, raw = ARGV[at], ARGV[at + 1]
+      local v = raw
+      if name == 'remove' then
+        if raw == '' then
+          v = nil
+        else
+          if v ~= '0' and v ~= '1' then
+            return refuse('item[' .. i .. '].remove', v, '0 or 1')
+          end
+          v = v == '1'
+          if v == false then v = nil end
         end
-        v = v == '1'
-        if v == false then v = nil end
-      end
-    elseif name == 'algorithm' then
-      if raw == '' then
-        v = nil
-      else
-        if v ~= 'gcra' and v ~= 'log' and v ~= 'concurrency' then
-          return refuse('item[' .. i .. '].algorithm', v, 'one of gcra, log, concurrency')
+      elseif name == 'algorithm' then
+        if raw == '' then
+          v = nil
+        else
+          if v ~= 'gcra' and v ~= 'log' and v ~= 'concurrency' then
+            return refuse('item[' .. i .. '].algorithm', v, 'one of gcra, log, concurrency')
+          end
+          if v == 'gcra' then v = nil end
         end
-        if v == 'gcra' then v = nil end
-      end
-    elseif name == 'limit' then
-      v = arg_uint(v, 1, 1000000)
-      if not v then return refuse('item[' .. i .. '].limit', raw, 'an integer from 1 to 1000000') end
-    elseif name == 'period_ms' then
-      v = arg_uint(v, 1, 2678400000)
-      if not v then return refuse('item[' .. i .. '].period_ms', raw, 'an integer from 1 to 2678400000') end
-    elseif name == 'burst' then
-      v = arg_uint(v, 1, 1000000)
-      if not v then return refuse('item[' .. i .. '].burst', raw, 'an integer from 1 to 1000000') end
-    elseif name == 'lease_ms' then
-      v = arg_uint(v, 1000, 3600000)
-      if not v then return refuse('item[' .. i .. '].lease_ms', raw, 'an integer from 1000 to 3600000') end
-    elseif name == 'shadow' then
-      if raw == '' then
-        v = nil
-      else
-        if v ~= '0' and v ~= '1' then
-          return refuse('item[' .. i .. '].shadow', v, '0 or 1')
+      elseif name == 'limit' then
+        v = arg_uint(v, 1, 1000000)
+        if not v then return refuse('item[' .. i .. '].limit', raw, 'an integer from 1 to 1000000') end
+      elseif name == 'period_ms' then
+        v = arg_uint(v, 1, 2678400000)
+        if not v then return refuse('item[' .. i .. '].period_ms', raw, 'an integer from 1 to 2678400000') end
+      elseif name == 'burst' then
+        v = arg_uint(v, 1, 1000000)
+        if not v then return refuse('item[' .. i .. '].burst', raw, 'an integer from 1 to 1000000') end
+      elseif name == 'lease_ms' then
+        v = arg_uint(v, 1000, 3600000)
+        if not v then return refuse('item[' .. i .. '].lease_ms', raw, 'an integer from 1000 to 3600000') end
+      elseif name == 'shadow' then
+        if raw == '' then
+          v = nil
+        else
+          if v ~= '0' and v ~= '1' then
+            return refuse('item[' .. i .. '].shadow', v, '0 or 1')
+          end
+          v = v == '1'
+          if v == false then v = nil end
         end
-        v = v == '1'
-        if v == false then v = nil end
-      end
-    elseif name == 'on_error' then
-      if raw == '' then
-        v = nil
-      else
-        if v ~= 'closed' and v ~= 'open' then
-          return refuse('item[' .. i .. '].on_error', v, 'one of closed, open')
+      elseif name == 'on_error' then
+        if raw == '' then
+          v = nil
+        else
+          if v ~= 'closed' and v ~= 'open' then
+            return refuse('item[' .. i .. '].on_error', v, 'one of closed, open')
+          end
+          if v == 'closed' then v = nil end
         end
-        if v == 'closed' then v = nil end
+      else
+        return refuse('item[' .. i .. '].pairs', name, 'names from remove, algorithm, limit, period_ms, burst, lease_ms, shadow, on_error')
       end
-    else
-      return refuse('item[' .. i .. '].pairs', name, 'names from remove, algorithm, limit, period_ms, burst, lease_ms, shadow, on_error')
+      if arg_seen_item[name] == i then
+        return refuse('item[' .. i .. '].' .. name, 2, 'given at most once')
+      end
+      arg_seen_item[name] = i
+      if v ~= nil then
+        entry[filled + 1] = name
+        entry[filled + 2] = raw
+        entry[name] = v
+        filled = filled + 2
+      end
     end
-    if arg_seen_item[name] == i then
-      return refuse('item[' .. i .. '].' .. name, 2, 'given at most once')
-    end
-    arg_seen_item[name] = i
-    if v ~= nil then
-      entry[filled + 1] = name
-      entry[filled + 2] = raw
-      entry[name] = v
-      filled = filled + 2
-    end
+    arg_at = arg_at + 2 * size
   end
-  arg_at = arg_at + 2 * size
   item_pairs[i] = entry
 end
 if #ARGV ~= arg_at - 1 then
@@ -216,15 +220,16 @@ local function read_clock(layout_min, clock, chosen)
   end
   if now_ms > 0 then return now_ms, string.format('%.0f', now_ms) end
   local time = redis.call('TIME')
-  local ms = math.floor(time[2] / 1000)
-  return time[1] * 1000 + ms, string.format('%s%03d', time[1], ms)
+  local text = time[1] .. string.sub('00000' .. time[2], -6, -4)  -- the first three of six digits
+  return text + 0, text
 end
 
--- open(clock): read what every call needs: the time, whether the base exists, and the settings that this script uses as
--- `ctx.settings_<name>`; or nil and the error to return. lua/tools/opening.py generates which settings these are, and
--- the first values of the fields of call.toml. clock: for a call that may create the base.
-local function open(clock) local config = KEYS[3]
-  local row = redis.call('HMGET', config, 'layout_min', 'clock', 'events_max')
+-- open(clock, row): read what every call needs: the time, whether the base exists, and the settings that this script
+-- uses as `ctx.settings_<name>`; or nil and the error to return. lua/tools/opening.py generates which settings these are,
+-- and the first values of the fields of call.toml. clock: for a call that may create the base. row: the settings as they
+-- are stored, if the caller has read them.
+local function open(clock, row) local config = KEYS[3]
+  row = row or redis.call('HMGET', config, 'layout_min', 'clock', 'events_max')
   local now, now_text = read_clock(row[1], row[2], clock)
   if not now then return nil, now_text end
   return { exists = row[1], now = now, now_text = now_text, settings_events_max = tonumber(row[3] or 1000) }

@@ -50,29 +50,6 @@ local function arg_uint(v, min, max)
   local n = v + 0
   if n >= min and n <= max then return n end
 end
-local function arg_label(v)
-  local gsub, more = string.gsub, '[\128-\191]'
-  if arg_find(v, '\226\128[\128-\138\168\169\175]') or arg_find(v, '\226\129\159') then return nil end
-  if arg_find(v, '\225\154\128') or arg_find(v, '\227\128\128') then return nil end
-  v = gsub(gsub(v, '\194[\161-\191]', 'a'), '[\195-\223]' .. more, 'a')
-  v = gsub(gsub(v, '\224[\160-\191]' .. more, 'a'), '\237[\128-\159]' .. more, 'a')
-  v = gsub(v, '[\225-\236\238\239]' .. more .. more, 'a')
-  v = gsub(gsub(v, '\240[\144-\191]' .. more .. more, 'a'), '\244[\128-\143]' .. more .. more, 'a')
-  v = gsub(v, '[\241-\243]' .. more .. more .. more, 'a')
-  return arg_find(v, '^[%w._:/@+-]+$')
-end
-local function arg_ids(v, min, max, is_label)
-  local list, n = {}, 0
-  if not v or #v > max * 201 then return nil end
-  if v ~= '' then
-    for id in string.gmatch(v .. ',', '([^,]*),') do
-      if #id > 200 or not (arg_find(id, '^[%w._:/@+-]+$') or (is_label and is_label(id))) then return nil end
-      n = n + 1
-      list[n] = id
-    end
-  end
-  if n >= min and n <= max then return list end
-end
 
 local KEYS, ARGV = KEYS, ARGV
 if #KEYS ~= 6 then
@@ -103,7 +80,8 @@ local item_count = ARGV[arg_at]
 item_count = arg_uint(item_count, 1, 1)
 if not item_count then return refuse('item_count', ARGV[arg_at], 'an integer from 1 to 1') end
 arg_at = arg_at + 1
-local item_hash, item_ver, item_pairs, arg_seen_item = {}, {}, {}, {}
+local item_hash, item_ver, item_pairs = {}, {}, {}
+local arg_seen_item, arg_label, arg_ids
 for i = 1, item_count do
   local v = ARGV[arg_at]
   if not v or #v > 200 or not arg_find(v, '^[%w._:/@+-]+$') then
@@ -115,55 +93,83 @@ for i = 1, item_count do
   if not v then return refuse('item[' .. i .. '].ver', ARGV[arg_at + 1], 'an integer from 1 to 9007199254740991') end
   item_ver[i] = v
   arg_at = arg_at + 2
-  local size = ARGV[arg_at]
-  size = arg_uint(size, 0, 7)
-  if not size then return refuse('item[' .. i .. '].pairs', ARGV[arg_at], 'an integer from 0 to 7') end
+  local size, entry = ARGV[arg_at], arg_empty
   arg_at = arg_at + 1
-  local entry, filled = arg_empty, 0
-  if size > 0 then entry = {} end
-  for at = arg_at, arg_at + 2 * size - 2, 2 do
-    local name, raw = ARGV[at], ARGV[at + 1]
-    local v = raw
-    if name == 'name' then
-      if not v or #v > 200 then
-        return refuse('item[' .. i .. '].name', v and #v, '0 to 200 bytes long')
+  if size ~= '0' then
+    size = arg_uint(size, 0, 7)
+    if not size then return refuse('item[' .. i .. '].pairs', ARGV[arg_at - 1], 'an integer from 0 to 7') end
+    if not arg_seen_item then
+      arg_seen_item = {}
+      function arg_label(v)
+        local gsub, more = string.gsub, '[\128-\191]'
+        if arg_find(v, '\226\128[\128-\138\168\169\175]') or arg_find(v, '\226\129\159') then return nil end
+        if arg_find(v, '\225\154\128') or arg_find(v, '\227\128\128') then return nil end
+        v = gsub(gsub(v, '\194[\161-\191]', 'a'), '[\195-\223]' .. more, 'a')
+        v = gsub(gsub(v, '\224[\160-\191]' .. more, 'a'), '\237[\128-\159]' .. more, 'a')
+        v = gsub(v, '[\225-\236\238\239]' .. more .. more, 'a')
+        v = gsub(gsub(v, '\240[\144-\191]' .. more .. more, 'a'), '\244[\128-\143]' .. more .. more, 'a')
+        v = gsub(v, '[\241-\243]' .. more .. more .. more, 'a')
+        return arg_find(v, '^[%w._:/@+-]+$')
       end
-    elseif name == 'roles' then
-      v = arg_ids(v, 0, 64, arg_label)
-      if not v then return refuse('item[' .. i .. '].roles', raw, '0 to 64 labels with commas between them') end
-    elseif name == 'permissions' then
-      v = arg_ids(v, 0, 256, arg_label)
-      if not v then return refuse('item[' .. i .. '].permissions', raw, '0 to 256 labels with commas between them') end
-    elseif name == 'address' then
-      if not v or #v > 100 then
-        return refuse('item[' .. i .. '].address', v and #v, '0 to 100 bytes long')
+      function arg_ids(v, min, max, is_label)
+        local list, n = {}, 0
+        if not v or #v > max * 201 then return nil end
+        if v ~= '' then
+          for id in string.gmatch(v .. ',', '([^,]*),') do
+            if #id > 200 or not (arg_find(id, '^[%w._:/@+-]+$') or (is_label and is_label(id))) then return nil end
+            n = n + 1
+            list[n] = id
+          end
+        end
+        if n >= min and n <= max then return list end
       end
-    elseif name == 'agent' then
-      if not v or #v > 512 then
-        return refuse('item[' .. i .. '].agent', v and #v, '0 to 512 bytes long')
-      end
-    elseif name == 'data' then
-      if not v or #v > 16384 then
-        return refuse('item[' .. i .. '].data', v and #v, '0 to 16384 bytes long')
-      end
-    elseif name == 'authz_ver' then
-      v = arg_uint(v, 0, 9007199254740991)
-      if not v then return refuse('item[' .. i .. '].authz_ver', raw, 'an integer from 0 to 9007199254740991') end
-    else
-      return refuse('item[' .. i .. '].pairs', name, 'names from name, roles, permissions, address, agent, data, authz_ver')
     end
-    if arg_seen_item[name] == i then
-      return refuse('item[' .. i .. '].' .. name, 2, 'given at most once')
+    entry = {}
+    local filled = 0
+    for at = arg_at, arg_at + 2 * size - 2, 2 do
+      local name, raw = ARGV[at], ARGV[at + 1]
+      local v = raw
+      if name == 'name' then
+        if not v or #v > 200 then
+          return refuse('item[' .. i .. '].name', v and #v, '0 to 200 bytes long')
+        end
+      elseif name == 'roles' then
+        v = arg_ids(v, 0, 64, arg_label)
+        if not v then return refuse('item[' .. i .. '].roles', raw, '0 to 64 labels with commas between them') end
+      elseif name == 'permissions' then
+        v = arg_ids(v, 0, 256, arg_label)
+        if not v then return refuse('item[' .. i .. '].permissions', raw, '0 to 256 labels with commas between them') end
+      elseif name == 'address' then
+        if not v or #v > 100 then
+          return refuse('item[' .. i .. '].address', v and #v, '0 to 100 bytes long')
+        end
+      elseif name == 'agent' then
+        if not v or #v > 512 then
+          return refuse('item[' .. i .. '].agent', v and #v, '0 to 512 bytes long')
+        end
+      elseif name == 'data' then
+        if not v or #v > 16384 then
+          return refuse('item[' .. i .. '].data', v and #v, '0 to 16384 bytes long')
+        end
+      elseif name == 'authz_ver' then
+        v = arg_uint(v, 0, 9007199254740991)
+        if not v then return refuse('item[' .. i .. '].authz_ver', raw, 'an integer from 0 to 9007199254740991') end
+      else
+        return refuse('item[' .. i .. '].pairs', name, 'names from name, roles, permissions, address, agent, data, authz_ver')
+      end
+      if arg_seen_item[name] == i then
+        return refuse('item[' .. i .. '].' .. name, 2, 'given at most once')
+      end
+      arg_seen_item[name] = i
+      if v ~= nil then
+        entry[filled + 1] = name
+        entry[filled + 2] = raw
+        entry[name] = v
+        filled = filled + 2
+      end
     end
-    arg_seen_item[name] = i
-    if v ~= nil then
-      entry[filled + 1] = name
-      entry[filled + 2] = raw
-      entry[name] = v
-      filled = filled + 2
-    end
+    arg_at = arg_at + 2 * size
   end
-  arg_at = arg_at + 2 * size
   item_pairs[i] = entry
 end
 if #ARGV ~= arg_at - 1 then
@@ -284,15 +290,16 @@ local function read_clock(layout_min, clock, chosen)
   end
   if now_ms > 0 then return now_ms, string.format('%.0f', now_ms) end
   local time = redis.call('TIME')
-  local ms = math.floor(time[2] / 1000)
-  return time[1] * 1000 + ms, string.format('%s%03d', time[1], ms)
+  local text = time[1] .. string.sub('00000' .. time[2], -6, -4)  -- the first three of six digits
+  return text + 0, text
 end
 
--- open(clock): read what every call needs: the time, whether the base exists, and the settings that this script uses as
--- `ctx.settings_<name>`; or nil and the error to return. lua/tools/opening.py generates which settings these are, and
--- the first values of the fields of call.toml. clock: for a call that may create the base.
-local function open(clock) local config = KEYS[3]
-  local row = redis.call('HMGET', config, 'layout_min', 'clock')
+-- open(clock, row): read what every call needs: the time, whether the base exists, and the settings that this script
+-- uses as `ctx.settings_<name>`; or nil and the error to return. lua/tools/opening.py generates which settings these are,
+-- and the first values of the fields of call.toml. clock: for a call that may create the base. row: the settings as they
+-- are stored, if the caller has read them.
+local function open(clock, row) local config = KEYS[3]
+  row = row or redis.call('HMGET', config, 'layout_min', 'clock')
   local now, now_text = read_clock(row[1], row[2], clock)
   if not now then return nil, now_text end
   return { exists = row[1], now = now, now_text = now_text,  }

@@ -309,25 +309,21 @@ def _check_errors(script: Script, codes: dict[str, Any]) -> None:
 
 def assemble(script: Script) -> str:
     """The text to load: first line, header, preamble, includes, body."""
-    usual = [part for part in script.includes if part.name not in script.rare]
-    rare = [part for part in script.includes if part.name in script.rare]
     names = set(script.free).union(*(part.free for part in script.includes))
-    before, after, called = _rare(script, [] if script.rest else rare, usual)
-    rest = (
-        [*(_with_keys(script, part) for part in rare), substitute(script.rest, {}, script.uses.values())]
-        if script.rest
-        else []
-    )
+    before, after, called = _rare(script)
+    usual = [part for part in script.includes if part.name not in (*script.first, *script.rare)]
+    functions = [*before, *(substitute(_with_keys(script, part), called) for part in usual), *after]
+    body = [*keys_of(script, script.free), substitute(script.body, called, script.uses.values())]
+    if script.rest:
+        parts = [_with_keys(script, part) for part in script.includes if part.name in script.first]
+        rest = substitute(script.rest, called, script.uses.values())
+        functions, body = [*parts, *body], [*functions, rest]
     first = f"#!lua flags={script.flag}" if script.flag else "#!lua"
     sections = [
         f"{first}\n-- generated from lua/{script.path} by lua/bundle.py; do not edit\n{_header(script)}",
         preamble(script, names),
-        *before,
-        *(substitute(_with_keys(script, part), called) for part in usual),
-        *after,
-        *keys_of(script, script.free),
-        substitute(script.body, called, script.uses.values()),
-        *rest,
+        *functions,
+        *body,
     ]
     return with_constants("\n\n".join(sections) + "\n", script.constants)
 
@@ -387,15 +383,16 @@ def text_of(part: Include) -> str:
     return _CODE.sub(rf"'\1 {part.noun}: ", renamed(part.text, part.names)) if part.noun else part.text
 
 
-def _rare(script: Script, rare: list[Include], usual: list[Include]) -> tuple[list[str], list[str], dict[str, str]]:
+def _rare(script: Script) -> tuple[list[str], list[str], dict[str, str]]:
     """What stands before and after the usual includes for those that few calls need; and how they are called there.
 
     Lua makes every function of a script anew at every call, which takes longer than most commands. So these are made by
     the first call of one of them: wherever one is called, `arg_rare().name(…)` stands.
     """
-    if not rare:
+    if not script.rare:
         return [], [], {}
-    wanted = set(script.free).union(*(part.free for part in usual))
+    rare = [part for part in script.includes if part.name in script.rare]
+    wanted = set(script.free).union(*(part.free for part in script.includes if part.name not in script.rare))
     entries = [part.name for part in rare if part.name in wanted]
     made = ", ".join(f"{name} = {name}" for name in entries)
     return (

@@ -63,10 +63,11 @@ def resolve(script: Script, includes: Mapping[str, Include], keys: Mapping[str, 
     if twice := next((name for name in names_told if names_told.count(name) > 1), None):
         raise BuildError(script.path, 1, f"{twice} is the name of two keys here, of different nouns: rename one")
     every = used & includes.keys()
-    early = _early(script, includes, every)
-    names = [*_in_order(script, early, includes), *_in_order(script, every - early, includes)]
-    script.includes = [includes[name] for name in names]
-    script.rare = [name for name in names if name not in early]
+    first = _reach(script, script.body_free, includes) & every if script.rest else set()
+    early = _early(script, includes, every - first)
+    parts = [_in_order(script, part, includes) for part in (first, early, every - first - early)]
+    script.includes = [includes[name] for part in parts for name in part]
+    script.first, script.rare = parts[0], parts[2]
 
 
 def _check_given(script: Script, include: Include, need: str, line: int) -> None:
@@ -100,8 +101,6 @@ def _early(script: Script, includes: Mapping[str, Include], every: set[str]) -> 
     for kind, names in (("EARLY", script.early), ("LATE", script.late)):
         for name in names - every:
             raise BuildError(script.path, script.lines[f"{kind} {name}"], f"{kind} {name}: no include that it reaches")
-    if script.rest:  # what stands before it calls all of its includes
-        return _reach(script, script.body_free, includes) & every
     if len(every) < FEW:
         return every - script.late
     late = script.late | {name for name in every if includes[name].made == "late"} - script.early

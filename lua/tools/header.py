@@ -30,7 +30,7 @@ from scan import GLOBALS, KEYWORDS, Chunk, LuaError, in_script, parse, substitut
 
 # What bodies and includes may use undeclared; keys and arguments have names, so never by number.
 OPEN = GLOBALS - {"KEYS", "ARGV"}
-LATE_BODY = "-- LATE BODY"  # before that part of a body which few calls come to: late includes are made there
+LATE_BODY = "-- LATE BODY"  # what stands above it runs before the other includes are made
 # Names that the preamble may give a script beside those of the header; its own begin with `arg_`.
 PREAMBLE = frozenset(["BAND", "CREATED", "LAYOUT", "MAX_SAFE", "refuse"])
 
@@ -127,15 +127,13 @@ def read_script(root: Path, path: str, noun: Noun | None = None, nouns: Mapping[
         lines[:size] = [Template(line).substitute(noun.facts) for line in lines[:size]]
     script = Script(path, "\n".join(lines[:size]), body.strip("\n"), rest.strip("\n"))
     _Header(script, lines[:size], noun, nouns or {}).read()
-    if rest and (script.early or script.late):
-        raise BuildError(path, 1, f"with a line '{LATE_BODY}' there are no lines EARLY and LATE")
     used = set(script.uses.values())
     chunk = _parse(path, text, used)
     for name, line in chunk.written.items():
         if name not in script.locals:
             raise BuildError(path, line, f"{name} is assigned, but only arguments and locals may be")
     script.free = {in_script(name): line for name, line in chunk.free.items()}
-    script.sure = set(map(in_script, chunk.sure))
+    script.sure = set(map(in_script, _parse(path, rest, used).sure if rest else chunk.sure))
     script.body_free = set(map(in_script, _parse(path, body, used).free)) if rest else set(script.free)
     return script
 

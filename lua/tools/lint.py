@@ -138,7 +138,7 @@ def _check_tokens(facts: Facts, every: list[Token]) -> list[str]:
                 report(token, "a setting must be named where it is read, as ctx.settings.<name>, so that open reads it")
             elif "".join(texts[i + 3 : i + 4]) == "=":
                 report(token, "ctx.settings is for reading: a call keeps what it changes in a field of its own")
-        elif field_of and token.text == "settings":
+        elif field_of not in (None, "row") and token.text == "settings":
             report(token, "settings are read as ctx.settings.<name>: of another noun, only its own includes read them")
         elif field_of == "math" and token.text.startswith("random"):
             report(token, f"math.{token.text} gives every call the same numbers: take an argument")

@@ -165,14 +165,15 @@ class Script:
     constants: dict[str, str] = field(default_factory=dict)  # what stands for the names of noun.toml
     cost: str = ""
     budget: tuple[int, int] | None = None  # the commands and the lines of Lua that no call passes
-    includes: list[Include] = field(default_factory=list)  # the late ones at the end
+    includes: list[Include] = field(default_factory=list)  # in the order in which they are made
+    first: list[str] = field(default_factory=list)  # those that the part before the line `-- LATE BODY` uses
     rare: list[str] = field(default_factory=list)  # the late ones
     early: set[str] = field(default_factory=set)  # as the header says, against the rule of closure.py
     late: set[str] = field(default_factory=set)
     lines: dict[str, int] = field(default_factory=dict)  # "ARGV rid" -> line of its declaration
     free: dict[str, int] = field(default_factory=dict)  # names the body takes from outside -> line
     body_free: set[str] = field(default_factory=set)  # those of the part before the line `-- LATE BODY`
-    sure: set[str] = field(default_factory=set)  # those that every call uses
+    sure: set[str] = field(default_factory=set)  # those that every call uses, or every call that comes to `rest`
 
     @property
     def id(self) -> str:

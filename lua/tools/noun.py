@@ -128,8 +128,13 @@ def adopt(noun: Noun, scripts: list[Script], sources: str) -> None:
 
 
 def with_constants(text: str, constants: Mapping[str, str]) -> str:
-    """The text with the numbers of noun.toml for their names, and settings as `open` gives them; unknown names stay."""
+    """The text with the numbers of noun.toml for their names, and settings as `open` gives them; unknown names stay.
+
+    `row.settings.<name>` is a setting as it is stored: its place in the answer to HMGET.
+    """
     text = re.sub(r"\bctx\.settings\.", f"ctx.{SETTINGS}", text)
+    read = re.findall(r"'(\w+)'", constants.get("SETTING_NAMES", ""))
+    text = re.sub(r"\brow\.settings\.(\w+)", lambda name: f"row[{read.index(name[1]) + 1}]", text)
     return _CONSTANT.sub(lambda name: constants.get(name[0], name[0]), text)
 
 

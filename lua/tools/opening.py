@@ -1,6 +1,7 @@
 """What `open` of the kernel reads of `config` in a script, and what it puts into `ctx`.
 
-It reads those settings that the body and the includes of the script name as `ctx.settings.<name>`. A setting is one of
+It reads those settings that the body and the includes of the script name as `ctx.settings.<name>`, or as
+`row.settings.<name>` in a body that reads them itself. A setting is one of
 `[settings]` in noun.toml, or another field of `config`, of `[tables.settings]`. It is read as its type says: an int as
 a number, a bool as one, all else as text. What is not stored is at its default; of a field of `[tables.settings]` that
 is 0, or false.
@@ -74,9 +75,10 @@ def _named(text: str) -> tuple[set[str], list[tuple[str, int]]]:
 
 
 def _settings(every: list[Token]) -> Iterator[tuple[str, int]]:
-    """Each `ctx.settings.<name>` of a source: the name, and its line."""
+    """Each `ctx.settings.<name>` or `row.settings.<name>` of a source: the name, and its line."""
     for at in range(2, len(every) - 2):
-        if every[at].text == "settings" and [every[at + to].text for to in (-2, -1, 1)] == ["ctx", ".", "."]:
+        words = [every[at + to].text for to in (-2, -1, 0, 1)]
+        if words in (["ctx", ".", "settings", "."], ["row", ".", "settings", "."]):
             yield every[at + 2].text, every[at + 2].line
 
 

@@ -131,11 +131,10 @@ def keys_of(script: Script, names: Container[str]) -> list[str]:
 def preamble(script: Script, names: set[str]) -> str:
     """The preamble of a script whose body and includes use `names` from outside; without its keys."""
     checks = [line for at, arg in enumerate(script.args, 1) for line in _scalar(at, arg)]
-    checks += _groups(script)
-    used = names | set(re.findall(r"\b(?:arg_\w+|refuse)\b", "\n".join(checks)))
-    for name in reversed(_HELPERS):
-        if name in used:
-            used |= _USES[name]
+    pairs = [arg for group in script.groups.values() for arg in group.pairs]
+    late = _late(script, pairs, names | _named(checks))
+    checks += _groups(script, [text for name, text in _HELPERS.items() if name in late])
+    used = _helpers(names | _named(checks)) - late
     helpers = [text.strip() for name, text in _HELPERS.items() if name in used]
     count = len(script.keys)
     expected = [
@@ -145,6 +144,30 @@ def preamble(script: Script, names: set[str]) -> str:
         "end",
     ]
     return "\n\n".join("\n".join(part) for part in (helpers, expected, checks) if part)
+
+
+def _late(script: Script, pairs: list[Arg], names: set[str]) -> set[str]:
+    """The helpers that only pairs need: the first item with pairs makes them. names: those that all calls use."""
+    if len([group for group in script.groups.values() if group.pairs]) != 1:
+        return set()
+    fields = [arg for group in script.groups.values() for arg in group.fields]
+    of_all = [line for arg in fields for line in _check(arg, "v", "v", "''")]
+    of_pairs = [line for arg in pairs for line in _check(replace(arg, default=None), "v", "v", "''")]
+    usual = _helpers(names | _named(of_all) | {"refuse", "arg_uint"})
+    return {name for name in _helpers(_named(of_pairs)) - usual if name.startswith("arg_")}
+
+
+def _named(lines: list[str]) -> set[str]:
+    return set(re.findall(r"\b(?:arg_\w+|refuse)\b", "\n".join(lines)))
+
+
+def _helpers(names: set[str]) -> set[str]:
+    """The helpers among these names, and those that they use."""
+    used = names & _HELPERS.keys()
+    for name in reversed(_HELPERS):
+        if name in used:
+            used |= _USES[name]
+    return used
 
 
 def want(type_: Type) -> str:
@@ -244,7 +267,7 @@ def _scalar(at: int, arg: Arg) -> list[str]:
     return [f"local {arg.name} = ARGV[{at}]", *_check(arg, arg.name, f"ARGV[{at}]", f"'{arg.name}'")]
 
 
-def _groups(script: Script) -> list[str]:
+def _groups(script: Script, late: list[str]) -> list[str]:
     at = len(script.args) + 1
     groups = list(script.groups.values())
     if not groups:
@@ -254,7 +277,7 @@ def _groups(script: Script) -> list[str]:
     if weigh:
         lines.append("local arg_bytes = 0")
     for group in groups:
-        lines += _group(group, weigh)
+        lines += _group(group, weigh, late)
     if len(groups) > 1 and sum(group.max for group in groups) > MAX_ITEMS:
         total = " + ".join(f"{group.name}_count" for group in groups)
         lines += [
@@ -285,7 +308,7 @@ def _exact(expected: str) -> list[str]:
     ]
 
 
-def _group(group: Group, weigh: bool) -> list[str]:
+def _group(group: Group, weigh: bool, late: list[str]) -> list[str]:
     name = group.name
     columns = [f"{name}_{arg.name}" for arg in group.fields] + ([f"{name}_pairs"] if group.pairs else [])
     count = Arg("count", Type("int", group.min, group.max), None)
@@ -294,6 +317,7 @@ def _group(group: Group, weigh: bool) -> list[str]:
         *_check(count, f"{name}_count", "ARGV[arg_at]", f"'{name}_count'"),
         "arg_at = arg_at + 1",
         *_columns(group, columns),
+        *([f"local {', '.join([f'arg_seen_{name}', *map(_name_of, late)])}"] if group.pairs else []),
         f"for i = 1, {name}_count do",
     ]
     for offset, arg in enumerate(group.fields):
@@ -306,14 +330,13 @@ def _group(group: Group, weigh: bool) -> list[str]:
     if group.fields:
         lines.append(f"  arg_at = arg_at + {len(group.fields)}")
     if group.pairs:
-        lines += _indent(_pairs(group, weigh))
+        lines += _indent(_pairs(group, weigh, late))
     return [*lines, "end"]
 
 
 def _columns(group: Group, columns: list[str]) -> list[str]:
     """The lists that the fields of the items go into; where there may be no item they are made when there is one."""
-    names = ", ".join([*columns, *([f"arg_seen_{group.name}"] if group.pairs else [])])
-    size = names.count(",") + 1
+    names, size = ", ".join(columns), len(columns)
     tables = ", ".join(["{}"] * size)
     if group.min > 0:
         return [f"local {names} = {tables}"]
@@ -327,8 +350,15 @@ def _label(group: str, name: str) -> str:
     return f"'{group}[' .. i .. '].{name}'"
 
 
-def _pairs(group: Group, weigh: bool) -> list[str]:
-    """The name/value pairs of one item. One that equals its default is checked and then left out."""
+def _name_of(helper: str) -> str:
+    return re.sub(r"\(.*", "", helper.strip(), flags=re.S).rpartition(" ")[2]
+
+
+def _pairs(group: Group, weigh: bool, late: list[str]) -> list[str]:
+    """The name/value pairs of one item. One that equals its default is checked and then left out.
+
+    late: helpers that the first item with pairs makes.
+    """
     branches: list[str] = []
     for arg in group.pairs:
         body = _check(replace(arg, default=None), "v", "raw", _label(group.name, arg.name))
@@ -339,12 +369,13 @@ def _pairs(group: Group, weigh: bool) -> list[str]:
         branches += [f"{'elseif' if branches else 'if'} name == '{arg.name}' then", *_indent(body)]
     names = shorten(", ".join(arg.name for arg in group.pairs), 350, placeholder=" and others")
     count = Arg("pairs", Type("int", 0, len(group.pairs)), None)
-    return [
-        "local size = ARGV[arg_at]",
-        *_check(count, "size", "ARGV[arg_at]", _label(group.name, "pairs")),
-        "arg_at = arg_at + 1",
-        "local entry, filled = arg_empty, 0",
-        "if size > 0 then entry = {} end",
+    made = [line for text in late for line in text.strip().removeprefix("local ").splitlines()]
+    seen = f"arg_seen_{group.name}"
+    inner = [
+        *_check(count, "size", "ARGV[arg_at - 1]", _label(group.name, "pairs")),
+        *([f"if not {seen} then", f"  {seen} = {{}}", *_indent(made), "end"] if made else [f"{seen} = {seen} or {{}}"]),
+        "entry = {}",
+        "local filled = 0",
         "for at = arg_at, arg_at + 2 * size - 2, 2 do",
         "  local name, raw = ARGV[at], ARGV[at + 1]",
         "  local v = raw",
@@ -352,10 +383,10 @@ def _pairs(group: Group, weigh: bool) -> list[str]:
         "  else",
         f"    return refuse({_label(group.name, 'pairs')}, name, 'names from {names}')",
         "  end",
-        f"  if arg_seen_{group.name}[name] == i then",
+        f"  if {seen}[name] == i then",
         f"    return refuse('{group.name}[' .. i .. '].' .. name, 2, 'given at most once')",
         "  end",
-        f"  arg_seen_{group.name}[name] = i",
+        f"  {seen}[name] = i",
         *(["  arg_bytes = arg_bytes + #raw"] if weigh else []),
         "  if v ~= nil then",
         "    entry[filled + 1] = name",  # one by one: in one statement Lua would fill from the right
@@ -365,5 +396,12 @@ def _pairs(group: Group, weigh: bool) -> list[str]:
         "  end",
         "end",
         "arg_at = arg_at + 2 * size",
+    ]
+    return [
+        "local size, entry = ARGV[arg_at], arg_empty",
+        "arg_at = arg_at + 1",
+        "if size ~= '0' then",
+        *_indent(inner),
+        "end",
         f"{group.name}_pairs[i] = entry",
     ]

@@ -19,6 +19,37 @@ def enqueue_into_a_queue_that_does_not_exist(bench: Workbench, n: int) -> AnyCal
     return bench.calls.enqueue(tasks(n), "r")
 
 
+@scenario(1)
+def enqueue_with_few_events(bench: Workbench, n: int) -> AnyCall:
+    bench.real(bench.calls.configure(events_max=9))
+    return bench.calls.enqueue(tasks(n), "r")
+
+
+@scenario(1)
+def enqueue_a_plain_task_under_a_limit(bench: Workbench, n: int) -> AnyCall:
+    bench.limit("all", concurrency=1)
+    return bench.calls.enqueue(tasks(n), "r")
+
+
+@scenario(1)
+def enqueue_a_plain_task_behind_another(bench: Workbench, n: int) -> AnyCall:
+    bench.fill(1)
+    return bench.calls.enqueue(tasks(n), "r")
+
+
+@scenario(1)
+def enqueue_a_plain_task_behind_one_of_which_a_worker_knows(bench: Workbench, n: int) -> AnyCall:
+    bench.fill(1)
+    bench.ask("DEL", ":wake:any")
+    return bench.calls.enqueue(tasks(n), "r")
+
+
+@scenario(1)
+def enqueue_with_a_token_for_a_due_time(bench: Workbench, n: int) -> AnyCall:
+    bench.fill(1, delay=5)
+    return bench.calls.enqueue(tasks(n), "r")
+
+
 @scenario(1, 100)
 def enqueue_delayed(bench: Workbench, n: int) -> AnyCall:
     return bench.calls.enqueue(tasks(n, delay=5), "r")

@@ -298,7 +298,9 @@ def test_a_late_body_has_the_late_includes(sources: Sources) -> None:
         text.index("function base") < text.index("if config") < text.index("function move") < text.index("'ok', move(")
     )
     sources.script("RETURN ok\nLATE move", body)
-    assert "with a line '-- LATE BODY' there are no lines EARLY and LATE" in sources.errors()
+    text = sources.build()["dist/demo.run.v1.lua"]
+    assert text.index("function base") < text.index("if config") < text.index("\nlocal arg_rare\n")
+    assert text.index("\nlocal arg_rare\n") < text.index("function move") < text.index("'ok', arg_rare().move(config)")
 
 
 def test_a_function_reads_its_keys(sources: Sources) -> None:
