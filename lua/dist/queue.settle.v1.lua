@@ -521,6 +521,29 @@ local function peek_ready(wanted, limit) local ready = KEYS[10]
   return ids, scores, from, there
 end
 
+-- read_task(id): read a task for a claim: its record as a flat list; its attempts, crashes and deliveries; since when
+-- it was ready, nil if the record is gone; about how many bytes it takes in a reply, with its payload; whether it has
+-- ties; and the trace of its enqueue, if any. A payload above 1 KiB has its size in the record.
+-- EARLY
+local function read_task(id) local task = KEYS[4]
+  local record = redis.call('HGETALL', task .. id)  -- at most 70: fields of a record
+  local attempts, crashes, deliveries, created_ms, ready_ms, bytes, tied, traced = 0, 0, 0, nil, nil, 2048, false, nil
+  for f = 1, #record, 2 do
+    local name, value = record[f], record[f + 1]
+    bytes = bytes + #value
+    if name == 'created_ms' then created_ms = tonumber(value)
+    elseif name == 'ready_ms' then ready_ms = tonumber(value)
+    elseif name == 'attempts' then attempts = tonumber(value)
+    elseif name == 'crashes' then crashes = tonumber(value)
+    elseif name == 'deliveries' then deliveries = tonumber(value)
+    elseif name == 'ties' then tied = true
+    elseif name == 'size' then bytes = bytes + value
+    elseif name == 'trace' then traced = value
+    end
+  end
+  return record, attempts, crashes, deliveries, created_ms and (ready_ms or created_ms), bytes, tied, traced
+end
+
 -- lane_emptied(ctx, lane): note that no task waits in this lane any more. Its wake token is deleted, but a token for a
 -- due time expires by itself.
 local function lane_emptied(ctx, lane) local lanes, wake, delayed, deadlines, shares = KEYS[11], KEYS[12], KEYS[13], KEYS[15], KEYS[36]
@@ -581,7 +604,7 @@ local function claim_tasks(ctx, wanted, limit, seen_ms) local config, running, l
     if ctx.settings_limits > 0 then ctx.lane = wanted[from[i]] end
     local waits, limited = ctx.joins and ctx.joins[1] and not ctx.alone and arg_rare().joins_at_once(ctx, id, scores[i]), nil
     local record, failed, crashes, delivered, since_ms, size, tied, traced
-    if not waits then record, failed, crashes, delivered, since_ms, size, tied, traced = arg_rare().read_task(id) end
+    if not waits then record, failed, crashes, delivered, since_ms, size, tied, traced = read_task(id) end
     local alone = ctx.alone and arg_rare().comes_alone(ctx, record)
     if not waits and (alone or bytes + size > 4194304) and #leased > 0 then break end
     if ctx.settings_limits > 0 and since_ms then waits, limited = arg_rare().apply_limits(ctx, id, record, scores[i], tied) end
@@ -2423,28 +2446,6 @@ local function next_firing(ctx) local schedules = KEYS[29]
   return due_ms < MAX_SAFE and due_ms or 0
 end
 
--- read_task(id): read a task for a claim: its record as a flat list; its attempts, crashes and deliveries; since when
--- it was ready, nil if the record is gone; about how many bytes it takes in a reply, with its payload; whether it has
--- ties; and the trace of its enqueue, if any. A payload above 1 KiB has its size in the record.
-local function read_task(id) local task = KEYS[4]
-  local record = redis.call('HGETALL', task .. id)  -- at most 70: fields of a record
-  local attempts, crashes, deliveries, created_ms, ready_ms, bytes, tied, traced = 0, 0, 0, nil, nil, 2048, false, nil
-  for f = 1, #record, 2 do
-    local name, value = record[f], record[f + 1]
-    bytes = bytes + #value
-    if name == 'created_ms' then created_ms = tonumber(value)
-    elseif name == 'ready_ms' then ready_ms = tonumber(value)
-    elseif name == 'attempts' then attempts = tonumber(value)
-    elseif name == 'crashes' then crashes = tonumber(value)
-    elseif name == 'deliveries' then deliveries = tonumber(value)
-    elseif name == 'ties' then tied = true
-    elseif name == 'size' then bytes = bytes + value
-    elseif name == 'trace' then traced = value
-    end
-  end
-  return record, attempts, crashes, deliveries, created_ms and (ready_ms or created_ms), bytes, tied, traced
-end
-
 -- reclaim_tasks(ctx, given): the answer to a repeated claim: the tasks of the first answer that still have the same
 -- token.
 local function reclaim_tasks(ctx, given) local running, leases = KEYS[2], KEYS[3]
@@ -2480,7 +2481,7 @@ local function start_tied(ctx, id, record) local deadlines, once = KEYS[15], KEY
   return not leased and (expires_at_ms or MAX_SAFE) <= ctx.now
 end
 
-  arg_made = { on_end = on_end, move_to_dead = move_to_dead, write_limits = write_limits, apply_limits = apply_limits, push_control = push_control, chains_on_close = chains_on_close, comes_alone = comes_alone, drain_due_limit_queues = drain_due_limit_queues, drop_task = drop_task, settled_before = settled_before, fail_tasks = fail_tasks, fair_on_take = fair_on_take, give_timeout = give_timeout, has_other_result = has_other_result, hold_limits = hold_limits, trim_set = trim_set, housekeep = housekeep, is_full = is_full, join_traces = join_traces, joins_at_once = joins_at_once, limits_on_claimed = limits_on_claimed, limits_on_unlease = limits_on_unlease, move_due = move_due, next_end = next_end, next_firing = next_firing, read_task = read_task, reclaim_tasks = reclaim_tasks, start_tied = start_tied }
+  arg_made = { on_end = on_end, move_to_dead = move_to_dead, write_limits = write_limits, apply_limits = apply_limits, push_control = push_control, chains_on_close = chains_on_close, comes_alone = comes_alone, drain_due_limit_queues = drain_due_limit_queues, drop_task = drop_task, settled_before = settled_before, fail_tasks = fail_tasks, fair_on_take = fair_on_take, give_timeout = give_timeout, has_other_result = has_other_result, hold_limits = hold_limits, trim_set = trim_set, housekeep = housekeep, is_full = is_full, join_traces = join_traces, joins_at_once = joins_at_once, limits_on_claimed = limits_on_claimed, limits_on_unlease = limits_on_unlease, move_due = move_due, next_end = next_end, next_firing = next_firing, reclaim_tasks = reclaim_tasks, start_tied = start_tied }
   return arg_made
 end
 

@@ -1,6 +1,7 @@
 -- read_task(id): read a task for a claim: its record as a flat list; its attempts, crashes and deliveries; since when
 -- it was ready, nil if the record is gone; about how many bytes it takes in a reply, with its payload; whether it has
 -- ties; and the trace of its enqueue, if any. A payload above 1 KiB has its size in the record.
+-- EARLY
 local function read_task(id)
   local record = redis.call('HGETALL', task .. id)  -- at most 70: fields of a record
   local attempts, crashes, deliveries, created_ms, ready_ms, bytes, tied, traced = 0, 0, 0, nil, nil, 2048, false, nil
