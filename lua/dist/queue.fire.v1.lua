@@ -464,7 +464,9 @@ local function write_record(id, stamp, ctx, own, size) local task, children = KE
     redis.call('ZREM', children .. old[5], id)
     arg_rare().shorten_family(ctx, old[5])
   end
-  if not own.tier and ctx.settings_tier ~= 'internal' then own[#own + 1], own[#own + 2] = 'tier', ctx.settings_tier end
+  if not own.tier and ctx.settings_tier ~= 'internal' then
+    own.tier, own[#own + 1], own[#own + 2] = ctx.settings_tier, 'tier', ctx.settings_tier  -- once: plain items share a table
+  end
   if source == '' then
     redis.call('HSET', key, 'rid', stamp, 'created_ms', ctx.now_text, unpack(own))  -- at most 80: two for each pair of an item
   else

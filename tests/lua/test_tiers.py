@@ -30,6 +30,19 @@ def test_a_task_has_its_own_tier_or_that_of_the_queue_at_its_enqueue(bench: Work
     check_queue(bench)
 
 
+def test_each_record_of_a_call_has_the_tier_once(bench: Workbench) -> None:
+    bench.run(bench.calls.configure(tier="restricted"))
+    client: Any = bench.client
+    with client.monitor() as monitor:
+        bench.run(bench.calls.enqueue([(f"t{number}", Task(payload=b"x")) for number in range(20)], "of-many"))
+        client.echo("the end")
+        said: list[str] = []
+        while not said or said[-1] != "ECHO the end":
+            said.append(monitor.next_command()["command"])
+    written = [command for command in said if command.startswith("HSET") and ":task:t" in command]
+    assert [command.count("restricted") for command in written] == [1] * 20
+
+
 @pytest.mark.parametrize("first", TIERS)
 @pytest.mark.parametrize("second", TIERS)
 def test_a_payload_that_takes_the_place_of_another_keeps_the_stricter_tier(
