@@ -189,7 +189,7 @@ class Settling:
 
     async def _aside_line(self) -> None:
         """Put unknown tasks aside. A partition that is away delays only them, and no other calls."""
-        while not self._is_over():
+        while not self._is_empty():  # the other lines make a call that is due
             if not self._runs.aside:
                 await self._pulse.wait()
                 continue
@@ -225,7 +225,11 @@ class Settling:
         self._pulse.beat()
 
     def _is_over(self) -> bool:
-        if not self._wanted.stopping or self._due:
+        return not self._due and self._is_empty()
+
+    def _is_empty(self) -> bool:
+        """Whether the worker is to stop, and nothing is left to settle, or its time is up."""
+        if not self._wanted.stopping:
             return False
         return self._outage.out_of_time.is_set() or not (
             self._runs.running or self._runs.unsettled or self._runs.aside or self._in_flight or self._postponed

@@ -295,3 +295,21 @@ async def test_a_name_works_once_in_a_process_and_goes_with_its_worker(url: str,
             await first
         assert await queue.workers() == []
         assert Worker(queue, handle).name != Worker(queue, handle).name
+
+
+async def test_a_worker_ends_though_a_call_becomes_due_as_its_last_line_ends(url: str, base_name: str) -> None:
+    async with Adeq.from_url(url) as adeq:
+        worker = Worker(adeq.queue(base_name), lambda _: None)
+        running = asyncio.create_task(worker.run())
+        await eventually(lambda: adeq.queue(base_name).worker(worker.name))
+        settling: Any = worker._settling
+        wake_all = settling._pulse.beat
+
+        def beat() -> None:
+            wake_all()
+            settling._due = settling._wanted.stopping  # as the timer does, but before anybody is awake
+
+        settling._pulse.beat = beat
+        worker.stop()
+        await asyncio.wait_for(running, DEADLINE)
+        assert not await adeq.queue(base_name).worker(worker.name)
