@@ -99,15 +99,30 @@ def test_a_claim_leaves_the_token_again_until_the_request_is_heard(bench: Workbe
     assert control(bench) == 0
     steer(bench, mode="quiet")
     bench.ask("DEL", ":control:w")  # with a connection
+    bench.pass_time(1000)
     bench.run(bench.calls.claim("w", "other", 0, 2))  # of a process that was replaced
     assert control(bench) == 0
-    for n in (2, 2, 3):  # the second one is sent again
+    for n in (2, 3):
         bench.run(bench.calls.claim("w", "i", 0, n))
         assert control(bench) == 1
         bench.ask("DEL", ":control:w")
+        bench.pass_time(1000)
     beat(bench)
     bench.run(bench.calls.settle("w", "i", 0, 4, limit=1))
     assert control(bench) == 0
+    check_queue(bench)
+
+
+def test_a_worker_whose_heartbeat_hangs_does_not_claim_in_a_circle(bench: Workbench) -> None:
+    register(bench)
+    steer(bench, mode="quiet")
+    left = 0
+    for n in range(1, 21):  # a token ends its wait at once, and then it claims
+        left += control(bench)
+        bench.ask("DEL", ":control:w")
+        bench.run(bench.calls.claim("w", "i", 0, n))
+        bench.pass_time(100)
+    assert left == 3  # the first one, and one a second
     check_queue(bench)
 
 
