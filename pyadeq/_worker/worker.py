@@ -46,6 +46,8 @@ Hook: TypeAlias = Callable[[], Any]
 
 CLEAN_UP = 5.0
 SHORTEST_BLOCK = 0.1
+# Seconds: after this time an idle worker asks what is wanted of it, though no token came.
+LONGEST_SILENCE = 60.0
 STOPPING = (signal.SIGTERM, signal.SIGINT)
 log = logging.getLogger("pyadeq.worker")
 # the queue and name of each worker that runs in this process
@@ -143,6 +145,7 @@ class Worker:
         self._hooks = on_start, on_stop
         self._mode: WorkerMode = "run"
         self._heard = Heard()
+        self._heard_at = 0.0  # monotonic
         self._started = False
         self._pulse = Pulse()
         self._outage = Outage()
@@ -392,7 +395,7 @@ class Worker:
 
     def _hear(self, heard: Heard) -> None:
         """Act on the answer to a heartbeat. A request stays in force until the next one."""
-        self._settling.answered = monotonic()
+        self._settling.answered = self._heard_at = monotonic()
         for token, why in heard.interrupted:
             self._runs.interrupt(token, why)
         last, self._heard = self._heard, heard
@@ -418,7 +421,8 @@ class Worker:
 
     async def _claim(self, seconds: float) -> str | None:
         heard = await self._settling.claim_when_woken(seconds)
-        if heard is None and self._queue.base is None:  # other partitions hear nothing of this claim
+        # Other partitions hear nothing of this claim. And a process that had this name before may have heard a request.
+        if heard is None and (self._queue.base is None or monotonic() - self._heard_at >= LONGEST_SILENCE):
             self._renewal.ask()
         return heard
 

@@ -277,6 +277,17 @@ async def test_an_idle_worker_hears_what_is_wanted_though_its_token_is_lost(
         await eventually(lambda: holds(lambda: worker.health().mode == "quiet"), AT_ONCE)
 
 
+async def test_an_idle_worker_hears_a_request_that_a_process_before_it_has_heard(
+    queue: Queue, client: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(listener, "LONGEST_BLOCK", 0.2)
+    monkeypatch.setattr("pyadeq._worker.worker.LONGEST_SILENCE", 0.3)
+    async with registered(queue, forever, name="w") as worker:
+        await eventually(lambda: holds(lambda: worker._listener.awaits_work))
+        client.hset(f"{queue.base}:worker:w", mapping={"mode": "quiet", "heard": "1"})
+        await eventually(lambda: holds(lambda: worker.health().mode == "quiet"), AT_ONCE)
+
+
 async def test_an_idle_worker_claims_and_sends_no_heartbeats(
     queue: Queue, client: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
