@@ -274,6 +274,14 @@ def deregister_with_lost_leases(bench: Workbench, n: int) -> AnyCall:
 
 
 @scenario(1)
+def claim_again_before_a_request_is_heard(bench: Workbench, n: int) -> AnyCall:
+    bench.real(bench.calls.register("w", "i", {}))
+    bench.real(bench.calls.steer(["w"], mode="quiet"))
+    bench.real(bench.calls.claim("w", "i", 0, 10**6))
+    return bench.calls.claim("w", "i", 0, 10**6 + 1, limit=n)
+
+
+@scenario(1)
 def claim_before_a_request_is_heard(bench: Workbench, n: int) -> AnyCall:
     call = claim(bench, n)
     bench.real(bench.calls.steer(["w"], "quiet", rid="s"))
