@@ -13,10 +13,10 @@ Text = str
 BY_HAND: Mapping[str, list[tuple[Text, Text]]] = {
     # numbers: how many, how late, how often
     "queue/include/chains/propagate_ends.lua": [
-        ("for first = 1, #batch.freed, 1000 do", "for first = 1, 0 do"),
-        ("local notes = redis.call(", "limit = 1000 local notes = redis.call("),
+        ("local batch, told,", "limit = 1000 local batch, told,"),
         ("'-inf', upto, 'BYSCORE'", "'-inf', '+inf', 'BYSCORE'"),
     ],
+    "queue/include/chains/line_up_freed.lua": [("for first = 1, #batch.freed, 1000 do", "for first = 1, 0 do")],
     "queue/include/limits/room_left.lua": [
         ("MAX_SAFE, ctx.now + 5000", "MAX_SAFE, ctx.now + 5001"),
         ("MAX_SAFE, ctx.now + 5000", "MAX_SAFE, ctx.now + 4999"),

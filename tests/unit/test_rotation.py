@@ -7,6 +7,7 @@ from itertools import product
 import pytest
 
 from tests.lua import sources
+from tests.mutation.by_hand import BY_HAND, by_hand
 from tests.mutation.operators import mutants
 from tests.rotation import SLOW, is_due, is_test_due, number_of
 
@@ -58,3 +59,8 @@ def test_within_twenty_days_each_mutant_runs() -> None:
     names = [one.name for day in range(20) for one in some if is_due(one.lot, 20, TODAY + day)]
     assert sorted(names) == sorted(one.name for one in some)
     assert some[0].lot == number_of(some[0].name)
+
+
+def test_each_mutant_by_hand_has_its_source() -> None:
+    for source, texts in BY_HAND.items():
+        assert len([*by_hand(source, sources.text_of(source))]) == len(texts)
