@@ -10,8 +10,7 @@ from typing import Any, Final
 from redis import Redis
 
 from pyadeq import Backoff, Task, Tasks
-from pyadeq.errors import BadArgument
-from pyadeq.ext.migrate.source import Left, Moving, Place, Unmovable, escaped
+from pyadeq.ext.migrate.source import Left, Moving, Place, Unmovable, escaped, moving_or_left
 
 PREFIX: Final = "bull"
 LOWEST: Final = 9
@@ -98,8 +97,8 @@ class BullQueues:
         self, place: Place, id: str, score: float | None, values: Sequence[bytes | None], processed: int
     ) -> Moving | Left:
         job = {name: value for name, value in zip(FIELDS, values, strict=True) if value is not None}
-        digest = _digest(job)
-        try:
+
+        def read() -> Task:
             if not job:
                 raise Unmovable("its job no longer exists")
             if processed:
@@ -107,13 +106,9 @@ class BullQueues:
             for name, why in UNMOVABLE.items():
                 if job.get(name):
                     raise Unmovable(why)
-            return Moving(self._task(place, id, score, job), digest)
-        except Unmovable as error:
-            return Left(id, str(error), digest)
-        except BadArgument as error:
-            return Left(id, error.message, digest)
-        except Exception:  # whatever the options of a job have: one job must not stop all commands
-            return Left(id, "it is no job of BullMQ", digest)
+            return self._task(place, id, score, job)
+
+        return moving_or_left(id, _digest(job), read, "it is no job of BullMQ")
 
     def _task(self, place: Place, id: str, score: float | None, job: Job) -> Task:
         kind, data, options = job["name"].decode(), json.loads(job["data"]), json.loads(job["opts"])

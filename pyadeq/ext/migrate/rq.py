@@ -13,8 +13,7 @@ from typing import Any, Final
 from redis import Redis
 
 from pyadeq import Backoff, Task, Tasks
-from pyadeq.errors import BadArgument
-from pyadeq.ext.migrate.source import Left, Moving, Place, Unmovable
+from pyadeq.ext.migrate.source import Left, Moving, Place, Unmovable, moving_or_left
 
 QUEUE, JOB = "rq:queue:", "rq:job:"
 MOST_INFLATED: Final = 1 << 20
@@ -91,8 +90,8 @@ class RqQueues:
 
     def _read(self, id: str, at: float | None, row: dict[bytes, bytes], ttl_ms: int, dependents: int) -> Moving | Left:
         job = {name.decode(): value for name, value in row.items()}
-        digest = _digest(job)
-        try:
+
+        def read() -> Task:
             if not job:
                 raise Unmovable("its job no longer exists")
             if dependents:
@@ -100,13 +99,9 @@ class RqQueues:
             for name, why in UNMOVABLE.items():
                 if job.get(name):
                     raise Unmovable(why)
-            return Moving(self._task(id, at, job, ttl_ms), digest)
-        except Unmovable as error:
-            return Left(id, str(error), digest)
-        except BadArgument as error:
-            return Left(id, error.message, digest)
-        except Exception:  # whatever a pickle raises
-            return Left(id, "it is no job of RQ", digest)
+            return self._task(id, at, job, ttl_ms)
+
+        return moving_or_left(id, _digest(job), read, "it is no job of RQ")
 
     def _task(self, id: str, at: float | None, job: Job, ttl_ms: int) -> Task:
         kind, instance, args, kwargs = self._loaded(_inflated(job["data"]))

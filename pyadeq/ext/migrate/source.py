@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Final, Literal, NamedTuple, Protocol
 
 from redis import Redis
 
 from pyadeq import Task
+from pyadeq.errors import BadArgument
 
 ENDS: Final[tuple[Literal["right", "left"], ...]] = ("right", "left")
 Kind = Literal["right", "left", "times", "ms", "stream", "wait", "prioritized", "delayed"]
@@ -68,6 +69,21 @@ def id_of(one: Moving | Left) -> str:
 
 class Unmovable(Exception):
     """Why a message stays where it is."""
+
+
+def moving_or_left(id: str, digest: str, read: Callable[[], Task], otherwise: str) -> Moving | Left:
+    """The task that `read` makes of a job, or why it cannot be moved. otherwise: said after any other error.
+
+    A job that was made on purpose, or damaged, must not stop a command.
+    """
+    try:
+        return Moving(read(), digest)
+    except Unmovable as error:
+        return Left(id, str(error), digest)
+    except BadArgument as error:
+        return Left(id, error.message, digest)
+    except Exception:
+        return Left(id, otherwise, digest)
 
 
 class Source(Protocol):
