@@ -113,7 +113,7 @@ def tell(sent: int, hold: int) -> None:
 
 
 async def repeat(count: int, act: Callable[[], Any], callers: int = AT_ONCE) -> list[float]:
-    """Do it so many times, with some under way. Returns the seconds that each took."""
+    """Repeat a call, with some calls under way at a time. Returns the seconds that each took."""
     left = iter(range(count))
     times: list[float] = []
 
@@ -128,7 +128,7 @@ async def repeat(count: int, act: Callable[[], Any], callers: int = AT_ONCE) -> 
 
 
 def repeat_in_threads(count: int, act: Callable[[], object], callers: int = THREADS) -> list[float]:
-    """Do it so many times, in some threads. Returns the seconds that each took."""
+    """Repeat a call, in some threads. Returns the seconds that each took."""
     left = iter(range(count))
     times: list[float] = []
 

@@ -71,7 +71,7 @@ class Run:
         return seconds, cpu, p99
 
     def counter(self) -> Callable[[int], int]:
-        """Of so many tasks that were put in line: how many are completed and acknowledged."""
+        """How many of the enqueued tasks are completed and acknowledged."""
         script = self.client.register_script(self.peer.done)
 
         def done(tasks: int) -> int:
