@@ -1,16 +1,21 @@
-"""Tasks of Celery, RQ, BullMQ 5 and BullMQ 6 move while both sides are at work: is one lost or run twice, how fast?
+"""Tasks of Celery, RQ, BullMQ and older layouts move while both sides are at work: is one lost or run twice, how fast?
 
     make bench-migrate
-    .venv-migrate/bin/python -m bench.migrate [celery rq bullmq-5 bullmq-6] [--tasks 100000] [--kills 50] [-o json]
+    .venv-migrate/bin/python -m bench.migrate [celery rq bullmq-5 bullmq-6 stream lists locks] [--tasks 100000]
+                                              [--kills 50] [-o json]
 
-For each source, with real packages:
+For each peer, with real packages:
 
 1. The tasks are made and moved without kills: tasks a second, and the worst script calls on both servers, from their
    slow logs. Then a rollback: the digest of the old lists must be the same as before.
 2. Old and new workers begin, more tasks are made, and moves and rollbacks are killed, each step in turn. In the end
    each task must have run once. `struck` says how often each step was killed.
 
-The times are by the clock, so measure on a quiet machine. All four take about 10 minutes.
+The older layouts, `stream` and `lists`, have the same by mirror, shadow, cutover and rollback, and half of their tasks
+are written by `Writer` while commands are killed. For `locks`, programs of the old layout, with a bridge and of pyadeq
+take the same locks, a tenth as often as tasks are moved, and programs with a bridge are killed.
+
+The times are by the clock, so measure on a quiet machine.
 """
 
 from __future__ import annotations
@@ -19,9 +24,11 @@ import argparse
 import json
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import date
+from itertools import cycle, islice
+from time import monotonic
 from typing import Any, Final
 
 from redis import Redis
@@ -30,9 +37,18 @@ from pyadeq import Adeq
 from pyadeq.embedded import EmbeddedServer
 from pyadeq.ext.bench.figures import machine
 from pyadeq.ext.migrate import Migration
-from tests.migrate.moving import New, move_under_fire
-from tests.migrate.sides import QUEUE, SIDES, Side
+from pyadeq.ext.migrate.escrow import MOST
+from pyadeq.ext.migrate.reports import Moved
+from tests.migrate.cutting_over import STEPS, cut_over_under_fire, named_steps
+from tests.migrate.locking import STEPS as LOCK_STEPS
+from tests.migrate.locking import change_under_fire
+from tests.migrate.moving import Judged, New, move_under_fire
+from tests.migrate.older import LAYOUTS, Layout
+from tests.migrate.sides import QUEUE, SIDES
 
+Figures = dict[str, Any]
+Calls = dict[str, list[list[float]]]
+"""Milliseconds of the slow calls of each command, on the old server and on that of pyadeq."""
 RATE: Final = 5_000
 """Tasks a second."""
 LONGEST: Final = 5.0
@@ -60,44 +76,129 @@ def slow_calls(*clients: Any) -> Iterator[list[list[float]]]:
         found.append(sorted(calls, reverse=True))
 
 
-def measure(side: Side, tasks: int, kills: int) -> dict[str, Any]:
-    """Return the figures of one source."""
-    with (
-        EmbeddedServer() as old,
-        EmbeddedServer() as server,
-        Adeq.from_url(server.url) as adeq,
-        Redis.from_url(old.url) as client,
-    ):
-        tell(side, f"making {tasks:,} tasks")
+def measure_peer(name: str, tasks: int, kills: int) -> Figures:
+    """Return the figures of a system with real packages."""
+    side = SIDES[name]
+    with servers() as (old, server, client, adeq):
+        tell(name, f"making {tasks:,} tasks")
         side.produce(old, range(tasks))
         migration = Migration(adeq, side.source(client), to="here")
         before = migration.plan()
-        waiting = sum(place.moves + place.left for place in before.places)
-        tell(side, "moving")
+        tell(name, "moving")
         with slow_calls(client, adeq.client) as moving:
             moved = migration.move()
-        rate = round(moved.moved / moved.seconds)
-        tell(side, f"moved {moved.moved:,}, {rate:,}/s; putting back")
+        tell(name, f"moved {moved.moved:,}, {rate(moved):,}/s; putting back")
         with slow_calls(client, adeq.client) as back:
             result = migration.rollback()
-        tell(side, "put back; both sides begin")
+        tell(name, "put back; both sides begin")
         new = New(server.url, adeq.queue(QUEUE))
-        judged = move_under_fire(side, old, new, tasks, MORE, kills, lambda text: tell(side, text))
-    tell(side, f"{judged.kills.total()} kills, {len(judged.lost)} lost, {len(judged.twice)} run twice")
-    calls = {
-        "move, old server": moving[0],
-        "move, pyadeq": moving[1],
-        "rollback, old server": back[0],
-        "rollback, pyadeq": back[1],
-    }
+        judged = move_under_fire(side, old, new, tasks, MORE, kills, lambda text: tell(name, text))
     return {
-        "waiting": waiting,
+        "waiting": sum(place.moves + place.left for place in before.places),
+        **speed(moved, {"move": moving, "rollback": back}),
+        "rollback_is_exact": result.digest == before.digest and not result.stayed.counts,
+        **verdict(judged),
+    }
+
+
+def measure_older(name: str, tasks: int, kills: int) -> Figures:
+    """Return the figures of an older layout."""
+    with servers() as (_, _, client, adeq):
+        tell(name, f"making {tasks:,} tasks")
+        layout: Layout = LAYOUTS[name](client)
+        for first in range(0, tasks, 1000):
+            with client.pipeline(transaction=False) as pipe:
+                for number in range(first, min(tasks, first + 1000)):
+                    layout.put(pipe, number)
+                pipe.execute()
+        migration = Migration(adeq, layout.source(client), to="here", queues={layout.queue: QUEUE})
+        before = migration.plan()
+        began = monotonic()
+        with slow_calls(client, adeq.client) as mirroring:
+            mirrored = migration.mirror()
+        copied = round(mirrored.copied / (monotonic() - began))
+        tell(name, f"copied {mirrored.copied:,}, {copied:,}/s; comparing")
+        compared = migration.shadow()
+        with slow_calls(client, adeq.client) as moving:
+            moved = migration.cutover()
+        tell(name, f"moved {moved.moved:,}, {rate(moved):,}/s; putting back")
+        with slow_calls(client, adeq.client) as back:
+            result = migration.rollback()
+    with servers() as (old, server, _, adeq):
+        tell(name, "put back; both sides begin, on other servers")
+        more, new = -(-tasks * len(STEPS) // kills), New(server.url, adeq.queue(QUEUE))
+        judged = cut_over_under_fire(
+            name,
+            old,
+            new,
+            tasks,
+            named_steps(kills),
+            more=more,
+            busy=50,
+            pause=0.0,
+            most=MOST,
+            tell=lambda text: tell(name, text),
+        )
+        again = [number for number in judged.twice if not layout.delivers_again(number)]
+    return {
+        "waiting": sum(place.moves + place.left for place in before.places),
+        "copied_per_second": copied,
+        "differences": compared.differences.counts.total(),
+        **speed(moved, {"mirror": mirroring, "cutover": moving, "rollback": back}),
+        "rollback_is_exact": result.digest == before.digest and not result.stayed.counts,
+        **verdict(judged),
+        "ran_twice": len(again),
+        "in_two_lists_and_ran_twice": len(judged.twice) - len(again),
+    }
+
+
+def measure_locks(name: str, takes: int, kills: int) -> Figures:
+    """Return the figures of programs that change from old locks to new ones, a tenth as many as tasks."""
+    with servers() as (old, server, client, adeq):
+        steps = [*islice(cycle(LOCK_STEPS), kills)]
+        with slow_calls(client, adeq.client) as calls:
+            changed = change_under_fire(old, New(server.url, adeq.queue(QUEUE)), takes // 10, steps, pause=0.0)
+    tell(name, f"{changed.entered:,} takes, {changed.broken} broken")
+    return {
+        "taken": changed.entered,
+        "held_twice_at_once": changed.broken,
+        "kills": changed.kills.total(),
+        "struck": dict(changed.kills),
+        **worst({"take and release": calls}),
+    }
+
+
+def rate(moved: Moved) -> int:
+    """Return the tasks that were moved in a second."""
+    return round(moved.moved / moved.seconds)
+
+
+def speed(moved: Moved, calls: Calls) -> Figures:
+    """Return how fast a move was."""
+    return {
         "moved": moved.moved,
         "left": moved.left.counts.total(),
-        "moved_per_second": rate,
-        "worst_call_ms": {name: ([*found, 0.0])[0] for name, found in calls.items()},
-        "calls_above_5_ms": {name: sum(one > LONGEST for one in found) for name, found in calls.items()},
-        "rollback_is_exact": result.digest == before.digest and not result.stayed.counts,
+        "moved_per_second": rate(moved),
+        **worst(calls),
+    }
+
+
+def worst(calls: Calls) -> Figures:
+    """Return the longest calls of each command, on the old server and on that of pyadeq."""
+    rows = {
+        f"{command}, {server}": found
+        for command, pair in calls.items()
+        for server, found in zip(("old server", "pyadeq"), pair, strict=True)
+    }
+    return {
+        "worst_call_ms": {name: ([*found, 0.0])[0] for name, found in rows.items()},
+        "calls_above_5_ms": {name: sum(one > LONGEST for one in found) for name, found in rows.items()},
+    }
+
+
+def verdict(judged: Judged) -> Figures:
+    """Return what came of the tasks."""
+    return {
         "kills": judged.kills.total(),
         "struck": dict(judged.kills),
         "tasks": judged.made,
@@ -108,21 +209,40 @@ def measure(side: Side, tasks: int, kills: int) -> dict[str, Any]:
     }
 
 
-def tell(side: Side, text: str) -> None:
+@contextmanager
+def servers() -> Iterator[tuple[EmbeddedServer, EmbeddedServer, Redis, Adeq]]:
+    """Give the old server and that of pyadeq, and a client of each."""
+    with (
+        EmbeddedServer() as old,
+        EmbeddedServer() as server,
+        Adeq.from_url(server.url) as adeq,
+        Redis.from_url(old.url) as client,
+    ):
+        yield old, server, client, adeq
+
+
+MEASURES: Final[dict[str, Callable[[str, int, int], Figures]]] = {
+    **dict.fromkeys(SIDES, measure_peer),
+    **dict.fromkeys(LAYOUTS, measure_older),
+    "locks": measure_locks,
+}
+
+
+def tell(name: str, text: str) -> None:
     """Print what is being done."""
-    print(f"{side.name}: {text}", file=sys.stderr, flush=True)
+    print(f"{name}: {text}", file=sys.stderr, flush=True)
 
 
 def main() -> None:
     """Measure, and print all."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
-    parser.add_argument("sources", nargs="*", help="all, if none is named")
+    parser.add_argument("sources", nargs="*", help=f"all, if none is named: {', '.join(MEASURES)}")
     parser.add_argument("--tasks", type=int, default=100_000)
     parser.add_argument("--kills", type=int, default=50)
     parser.add_argument("-o", "--output", choices=["text", "json"], default="text")
     given = parser.parse_args()
     os.environ.setdefault("ADEQ_MIGRATE_PAUSE", PAUSE)
-    found = {name: measure(SIDES[name], given.tasks, given.kills) for name in given.sources or SIDES}
+    found = {name: MEASURES[name](name, given.tasks, given.kills) for name in given.sources or MEASURES}
     if given.output == "json":
         about = {"date": date.today().isoformat(), "machine": machine(), "bars": {"rate": RATE, "call_ms": LONGEST}}
         print(json.dumps({**about, "sources": found}, indent=2))

@@ -53,7 +53,7 @@ def follower(n: int, base: str) -> dict[str, Any]:
 
 
 def child(n: int, base: str, number: int = 100) -> dict[str, Any]:
-    """So many tasks, and one before them that gathers them."""
+    """A task that gathers the next `number` tasks, and these tasks."""
     place = n % (number + 1)
     return {"parent": f"{base}.{n - place}"} if place else {"gather": number}
 

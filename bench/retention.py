@@ -136,7 +136,7 @@ class Filler:
         return {"us": us, "deleted": trimmed / ended}
 
     def age(self, kept: int) -> float:
-        """Seconds since the task ended before which so many have ended."""
+        """How many seconds ago the task ended that is the oldest of the last `kept` ones."""
         whole, part = divmod(kept, TASKS)
         end, start = self.times[-1 - whole], self.times[-2 - whole]
         return time.monotonic() - end + (end - start) * part / TASKS

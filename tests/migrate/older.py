@@ -41,7 +41,8 @@ class Layout(Protocol):
     def begin(self, old: Redis, payload: Any) -> bool:
         """Begin a task in pyadeq. False: it has run already, as its handler sees."""
 
-    def delivers_again(self, number: int) -> bool:
+    @staticmethod
+    def delivers_again(number: int) -> bool:
         """Whether the old system itself delivers a task twice."""
 
     def number(self, payload: Any) -> int:
@@ -101,7 +102,8 @@ class StreamLayout:
     def begin(self, old: Redis, payload: Any) -> bool:
         return True
 
-    def delivers_again(self, number: int) -> bool:
+    @staticmethod
+    def delivers_again(number: int) -> bool:
         return False  # a failed attempt is no run
 
     def number(self, payload: Any) -> int:
@@ -158,7 +160,8 @@ class ListLayout:
         old.hset(job, mapping={"status": "finished", "output": "{}"})
         return True
 
-    def delivers_again(self, number: int) -> bool:
+    @staticmethod
+    def delivers_again(number: int) -> bool:
         return number % 7 == 0  # it is in two lists
 
     def number(self, payload: Any) -> int:
@@ -198,16 +201,16 @@ LAYOUTS: dict[str, Any] = {"stream": StreamLayout, "lists": ListLayout}
 class Working(threading.Thread):
     """Calls a function again and again until it is stopped: a context manager."""
 
-    def __init__(self, act: Any) -> None:
+    def __init__(self, act: Any, pause: float = 0.05) -> None:
         super().__init__(daemon=True)
-        self._act, self._ended = act, threading.Event()
+        self._act, self._pause, self._ended = act, pause, threading.Event()
         self.failed: BaseException | None = None
 
     def run(self) -> None:
         try:
             while not self._ended.is_set():
                 self._act()
-                self._ended.wait(0.05)
+                self._ended.wait(self._pause)
         except BaseException as error:
             self.failed = error
 

@@ -9,9 +9,6 @@ import os
 import signal
 import subprocess
 import sys
-import threading
-from collections import Counter
-from itertools import islice
 from pathlib import Path
 
 import pytest
@@ -19,89 +16,22 @@ from redis import Redis
 
 from pyadeq import Adeq
 from pyadeq.embedded import EmbeddedServer
-from pyadeq.ext.migrate import Migration
-from tests.migrate.moving import New, ran_in
-from tests.migrate.older import LAYOUTS, Working
+from tests.migrate.cutting_over import any_steps, cut_over_under_fire
+from tests.migrate.moving import New
+from tests.migrate.older import LAYOUTS
 from tests.waiting import DEADLINE, wait_until
 
 TASKS = int(os.environ.get("ADEQ_MIGRATE_OLDER_TASKS", "500"))
 KILLS = int(os.environ.get("ADEQ_MIGRATE_OLDER_KILLS", "1"))
-VERBS = {"mirror": 3, "shadow": 2, "cutover": 4, "rollback": 4}
-"""At which step the first kill comes."""
-CODE = """
-import os, signal, sys
-from redis import Redis
-from pyadeq import Adeq
-from pyadeq.ext.migrate import Migration, escrow, move
-from tests.migrate.older import LAYOUTS
-url, old, name, verb, last = sys.argv[1:]
-steps, move.LEASE, escrow.MOST = 0, 1.0, 20
-def at(step):
-    global steps
-    steps += 1
-    if steps == int(last):
-        os.kill(os.getpid(), signal.SIGKILL)
-with Adeq.from_url(url) as adeq, Redis.from_url(old) as client:
-    source = LAYOUTS[name].source(None, client)
-    getattr(Migration(adeq, source, to="here", queues={LAYOUTS[name].queue: "work"}, at=at), verb)()
-"""
 
 
 @pytest.mark.parametrize("name", LAYOUTS)
 def test_nothing_is_lost_or_run_twice_under_load(name: str, old: EmbeddedServer, new: New) -> None:
-    def killed(verb: str, last: int) -> int:
-        call = [sys.executable, "-c", CODE, new.url, old.url, name, verb, str(last)]
-        return subprocess.run(call, check=False).returncode
-
-    with Redis.from_url(old.url) as client, Adeq.from_url(new.url) as adeq:
-        layout = LAYOUTS[name](client)
-        moved_ran: list[int] = []
-        numbers, one_by_one = iter(range(TASKS)), threading.Lock()
-
-        def run(verb: str) -> None:
-            migration = Migration(adeq, layout.source(client), to="here", queues={layout.queue: "work"})
-            getattr(migration, verb)()
-
-        def produce(most: int) -> None:
-            with one_by_one:
-                some = [*islice(numbers, most)]
-            for number in some:
-                if number % 2:
-                    layout.put(client, number)
-                else:
-                    layout.write(adeq, client, number, "work")
-
-        def work(limit: int) -> None:
-            for lease in new.queue.claim(limit=limit, lanes=layout.lanes):
-                if layout.begin(client, lease.payload):
-                    moved_ran.append(layout.number(lease.payload))
-                new.queue.ack(lease)
-
-        def drained() -> bool:
-            work(100)
-            stats = new.queue.stats()
-            return stats.pending + stats.running == 0
-
-        ended: Counter[int] = Counter()
-        produce(TASKS // 2)
-        workers = Working(lambda: layout.work(client)), Working(lambda: work(1))
-        with workers[0], workers[1], Working(lambda: produce(1)):
-            for number in range(KILLS):
-                for verb, first in VERBS.items():
-                    ended[killed(verb, first + number % 7)] += 1
-                    run(verb)
-            for verb in ("mirror", "shadow", "cutover"):
-                run(verb)
-        produce(TASKS)
-        layout.stop(client)
-        run("cutover")
-        wait_until(drained)
-        in_old = ran_in(client)
-    assert ended[-signal.SIGKILL] >= 3, ended
-    twice = {number for number, times in Counter(in_old + moved_ran).items() if times > 1}
-    assert {*range(TASKS)}.difference(in_old, moved_ran) == set()
-    assert {number for number in twice if not layout.delivers_again(number)} == set()
-    assert min(len(in_old), len(moved_ran)) > TASKS // 20
+    judged = cut_over_under_fire(name, old, new, TASKS, any_steps(KILLS))
+    assert judged.kills.total() >= 3, judged.kills
+    assert judged.lost == []
+    assert {number for number in judged.twice if not LAYOUTS[name].delivers_again(number)} == set()
+    assert min(len(judged.in_old), len(judged.in_new)) > TASKS // 20
 
 
 def test_a_cutover_that_follows_moves_what_old_producers_still_write(old: EmbeddedServer, new: New) -> None:

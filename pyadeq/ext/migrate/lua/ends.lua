@@ -1,9 +1,9 @@
--- ends.lua: from where a place is taken, and to where it goes back. A place of the kind `right` or `left` is a list, from
--- that end of which the old workers take. One of the kind `times` is a sorted set by the time in seconds, and one of the
--- kind `ms` by that in milliseconds; their messages are `<score> <member>`. While the key `guard` exists, a program of
--- the old system enqueues what is due. So only what is due in more than a minute is taken then.
--- One of the kind `stream` is a stream. Its messages are the fields of the entries that GROUP was not yet given.
--- `wait`, `prioritized` and `delayed` are those of BullMQ: see `queue_of`.
+-- ends.lua: takes messages from a place and puts them back. The kinds of places:
+-- `right`, `left`: a list. The old workers take from this end.
+-- `times`, `ms`: a sorted set by time, in seconds or milliseconds. A message is `<score> <member>`. While the key `guard`
+-- exists, a program of the old system enqueues due messages, so only messages that are due in more than a minute are taken.
+-- `stream`: a stream. A message is the fields of an entry that was not yet delivered to GROUP.
+-- `wait`, `prioritized`, `delayed`: of BullMQ, see `queue_of`.
 
 local GROUP = 'ade-workers'
 local POP = { right = 'RPOP', left = 'LPOP', wait = 'RPOP' }

@@ -1,0 +1,145 @@
+"""Tasks of an older layout move by mirror, shadow and cutover, and back, while old and new programs are at work.
+
+Each command is killed at one of its steps, and repeated.
+"""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import sys
+import threading
+from collections import Counter
+from collections.abc import Callable, Iterator
+from itertools import islice
+from typing import Any, Final
+
+from redis import Redis
+
+from pyadeq import Adeq
+from pyadeq.embedded import EmbeddedServer
+from pyadeq.ext.migrate import Migration
+from tests.migrate.moving import Judged, New, ran_in
+from tests.migrate.older import LAYOUTS, Layout, Working
+from tests.waiting import wait_until
+
+STEPS: Final = {
+    "mirror": ("noted", "paused", "copied", "ended"),
+    "shadow": ("noted", "compared"),
+    "cutover": ("noted", "recalled", "taken", "enqueued", "marked", "given back", "copies deleted"),
+    "rollback": ("paused", "recalled", "rollback marked", "cancelled", "put back", "resumed"),
+}
+ANY: Final = {"mirror": 3, "shadow": 2, "cutover": 4, "rollback": 4}
+"""The first kill of a command comes at this step, whichever that is, and later ones some steps later."""
+CODE: Final = """
+import os, signal, sys
+from redis import Redis
+from pyadeq import Adeq
+from pyadeq.ext.migrate import Migration, escrow, move
+from tests.migrate.older import LAYOUTS
+url, old, name, verb, step, nth, most = sys.argv[1:]
+left, move.LEASE, escrow.MOST = int(nth), 1.0, int(most)
+def at(now):
+    global left
+    left -= step in ("", now)
+    if step in ("", now) and not left:
+        os.kill(os.getpid(), signal.SIGKILL)
+with Adeq.from_url(url) as adeq, Redis.from_url(old) as client:
+    source = LAYOUTS[name].source(None, client)
+    getattr(Migration(adeq, source, to="here", queues={LAYOUTS[name].queue: "work"}, at=at), verb)()
+"""
+
+
+def any_steps(rounds: int) -> Iterator[tuple[str, str, int]]:
+    """Yield each command, "" for any step, and the number of the step at which it is killed."""
+    for number in range(rounds):
+        yield from ((verb, "", first + number % 7) for verb, first in ANY.items())
+
+
+def named_steps(kills: int) -> Iterator[tuple[str, str, int]]:
+    """Yield commands in their order, each with a step, and which time it comes."""
+    for number in range(kills):
+        turn, verb = number // len(STEPS), [*STEPS][number % len(STEPS)]
+        steps = STEPS[verb]
+        yield verb, steps[turn % len(steps)], 1
+
+
+def cut_over_under_fire(
+    name: str,
+    old: EmbeddedServer,
+    new: New,
+    tasks: int,
+    kills: Iterator[tuple[str, str, int]],
+    *,
+    more: int = 0,
+    busy: int = 1,
+    pause: float = 0.05,
+    most: int = 20,
+    tell: Callable[[str], object] = lambda _: None,
+) -> Judged:
+    """Move tasks forth and back, and in the end forth. Half of them are written by old producers.
+
+    kills: the command, the step and the time. more: so many tasks are written before each mirror. busy: so many are
+    taken at once. pause: seconds between two turns of each program. most: messages of one call.
+    """
+    judged, ended = Judged(), Counter[int]()
+
+    def killed(verb: str, step: str, nth: int) -> int:
+        call = [sys.executable, "-c", CODE, new.url, old.url, name, verb, step, str(nth), str(most)]
+        return subprocess.run(call, check=False).returncode
+
+    with Redis.from_url(old.url) as client, Adeq.from_url(new.url) as adeq:
+        layout: Layout = LAYOUTS[name](client)
+        numbers, one_by_one = iter(range(tasks)), threading.Lock()
+
+        def run(verb: str) -> None:
+            migration = Migration(adeq, layout.source(client), to="here", queues={layout.queue: "work"})
+            getattr(migration, verb)()
+
+        def produce(count: int) -> None:
+            with one_by_one:
+                some = [*islice(numbers, count)]
+            for number in some:
+                if number % 2:
+                    layout.put(client, number)
+                else:
+                    layout.write(adeq, client, number, "work")
+
+        def work(limit: int) -> None:
+            leases = new.queue.claim(limit=limit, lanes=layout.lanes)
+            for lease in leases:
+                if layout.begin(client, lease.payload):
+                    judged.in_new.append(layout.number(lease.payload))
+            new.queue.ack_many([(lease, None) for lease in leases])
+
+        def drained() -> bool:
+            work(100)
+            stats = new.queue.stats()
+            return stats.pending + stats.running == 0
+
+        def each(act: Callable[[], Any]) -> Working:
+            return Working(act, pause)
+
+        produce(0 if more else tasks // 2)
+        with each(lambda: layout.work(client)), each(lambda: work(busy)), each(lambda: produce(1)):
+            for verb, step, nth in kills:
+                if verb == "mirror":
+                    produce(more)
+                status = killed(verb, step, nth)
+                ended[status] += 1
+                judged.kills[f"{verb}: {step}" if step else verb] += status == -signal.SIGKILL
+                run(verb)
+                tell(f"{judged.kills.total()} kills, {len(judged.in_new):,} tasks ran in pyadeq")
+            for verb in ("mirror", "shadow", "cutover"):
+                run(verb)
+        produce(tasks)
+        layout.stop(client)
+        run("cutover")
+        wait_until(drained, 300)
+        judged.in_old = ran_in(client)
+    assert {*ended} <= {0, -signal.SIGKILL}, ended
+    judged.made = tasks
+    counts = Counter(judged.in_old + judged.in_new)
+    judged.twice = {number: count for number, count in counts.items() if count > 1}
+    judged.lost = [number for number in range(tasks) if number not in counts]
+    return judged
