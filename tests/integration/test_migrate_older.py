@@ -15,6 +15,7 @@ from pyadeq import Adeq, BadArgument, Queue
 from pyadeq.embedded import EmbeddedServer
 from pyadeq.errors import AdeqError, ConfigError
 from pyadeq.ext.migrate import Migration, Moving, State, escrow, lists, stream
+from pyadeq.ext.migrate.enqueuer import Enqueuer
 from tests.integration.cli import adeq as command
 from tests.integration.cli import answer, error
 from tests.integration.test_migrate import BACK, Killed, killed_at
@@ -493,3 +494,137 @@ def test_a_queue_with_a_name_that_is_too_long_for_a_mirror_can_be_rolled_back(ca
     one.migration().move()
     assert one.migration().rollback().back == len(numbers)
     one.migration().cleanup()
+
+
+def test_an_entry_with_too_many_fields_stays_where_it_is_and_the_others_move(
+    case: Callable[[str], Case], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    one = case("stream")
+    large: Any = {f"f{number}": "x" for number in range(500)}
+    for number in range(1, 10):
+        one.layout.put(one.old, number)
+        if number in (1, 5, 9):
+            one.old.xadd(stream.STREAM, {"taskId": f"large-{number}", **large})
+    one.old.xadd(stream.STREAM, {"taskId": "task-8", **dict(list(large.items())[1:])})  # the second delivery of a task
+    why = "its entry has more than 500 fields; it stays where it is"
+    left = [{"why": why, "count": 3, "ids": ["large-1", "large-5", "large-9"]}]
+    before = layout_of(one.old)
+    plan = one.migration().plan()
+    assert ([(planned.moves, planned.left) for planned in plan.places], plan.left.as_json()) == ([(10, 3)], left)
+    one.migration().mirror()
+    assert one.migration().shadow().differences.as_json() == left
+    source = Path(escrow.__file__).parent / "lua" / "ends.lua"
+    few = source.read_text(encoding="utf-8").replace("MOST_PASSED = 100", "MOST_PASSED = 1")
+    read = escrow._source
+    monkeypatch.setattr(escrow, "_source", lambda *names: read(*names).replace(read("ends"), few))
+    for moved in (9, 0):
+        done = one.migration().cutover()
+        assert (done.moved, done.left.as_json()) == (moved, left)
+        assert [fields[b"taskId"] for fields in layout_of(one.old)[stream.STREAM.encode()]] == [
+            b"large-1", b"large-5", b"large-9",
+        ]  # fmt: skip
+    one.migration().rollback()
+    after = layout_of(one.old)
+    assert sorted(map(str, after[stream.STREAM.encode()])) == sorted(map(str, before[stream.STREAM.encode()]))
+    assert one.migration().mirror().copied == 9
+    one.migration().shadow()
+    assert one.migration().cutover().moved == 9
+
+
+def test_an_entry_that_names_a_field_twice_is_the_same_one_again(case: Callable[[str], Case]) -> None:
+    one = case("stream")
+    for number in range(5):
+        script = "return redis.call('XADD', KEYS[1], '*', 'taskId', ARGV[1], 'a', '1', 'a', '2')"
+        one.old.eval(script, 1, stream.STREAM, f"lost-{number}")
+    assert one.migration().move().left.counts.total() == 5
+    one.old.xreadgroup("ade-workers", "w", {stream.STREAM: ">"}, count=4)
+    assert one.migration().move().left.counts.total() == 1
+    assert one.migration().status().count(State.gone) == 4  # type: ignore[union-attr]
+
+
+def test_a_list_whose_type_is_no_name_is_reported_alone(
+    case: Callable[[str], Case], old_server: EmbeddedServer, url: str
+) -> None:
+    one = case("lists")
+    numbers = fill(one)
+    odd = {"x:y": "hero:q:work:type:x:y", "a b": "hero:q:work:type:a b", "z=1": "hero:q:work:type:z=1:prio:2"}
+    for number, key in enumerate(odd.values()):
+        one.old.hset(lists.job_hash(f"odd-{number}"), mapping={"status": "dispatched", "number": 99})
+        one.old.lpush(key, f"odd-{number}")
+    whys = {
+        f"queue: '{name}' is not accepted; allowed: 1 to 100 of A-Z a-z 0-9 . _ @ + -; give it another name: "
+        f"--queue {name}=NEW": [f"odd-{number}"]
+        for number, name in enumerate(odd)
+    }
+    every = Migration(one.adeq, one.layout.source(one.old), to="here")
+    plan = every.plan()
+    assert ({row["why"]: row["ids"] for row in plan.left.as_json()}, plan.digest) == (whys, every.plan().digest)
+    assert [planned.left for planned in plan.places if not planned.to] == [1, 1, 1]
+    try:
+        for found in (every.mirror().differences, every.shadow().differences, every.cutover().left):
+            assert {row["why"]: row["ids"] for row in found.as_json()} == whys
+        assert one.adeq.queue("osis").stats().pending == len({*numbers})
+        with pytest.raises(ConfigError, match="give it another name: --queue x:y=NEW"):
+            Migration(one.adeq, one.layout.source(one.old), to="here", queues={"x:y": "x:y"}).plan()
+        where = ("lists", "--from", old_server.url, "--url", url)
+        assert "--queue x:y=NEW (odd-0)" in command("migrate", "plan", *where).stdout
+        named = [word for name in odd for word in ("--queue", f"{name}={one.queue.name}")]
+        assert [row["moves"] for row in answer("migrate", "plan", *where, *named)["queues"]] == [1, 1, 1]
+    finally:
+        every.rollback()
+
+
+@pytest.mark.parametrize("state", ["completed", "dead", "deleted"])
+def test_a_job_that_has_ended_in_pyadeq_is_not_pushed_again_in_silence(case: Callable[[str], Case], state: str) -> None:
+    one = case("lists")
+    one.to_cutover()
+    one.write(1)
+    one.write(1)  # a producer that repeats its call
+    assert one.waiting() == [1]
+    (lease,) = one.queue.claim(lanes=one.layout.lanes)
+    one.write(1)
+    if state == "deleted":
+        one.queue.configure(finished_max=0)
+    if state == "dead":
+        one.queue.fail(lease, "no", retryable=False)
+    else:
+        one.queue.ack(lease)
+    how = {"dead": r"\(dead\), .*use queue.retry\(id\) or a new id", "deleted": r"\(ended\), .*use a new id"}
+    for _ in range(2):
+        with pytest.raises(
+            AdeqError, match=how.get(state, r"'job-1': it has ended in pyadeq \(completed\), .*a new id")
+        ):
+            one.write(1)
+    assert one.waiting() == []
+    one.old.hset(lists.job_hash("job-1"), "status", "finished")
+    with pytest.raises(AdeqError, match="'job-1': its status is finished"):
+        lists.ListWriter(one.adeq, one.old, queues={"osis": one.queue.name}).push("job-1", "osis")
+    one.migration().cutover()
+    assert (one.waiting(), one.migration().rollback().back) == ([], 0)
+
+
+def test_a_push_whose_message_a_command_has_enqueued_meanwhile_is_no_error(
+    case: Callable[[str], Case], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    one = case("lists")
+    one.to_cutover()
+    enqueue = Enqueuer.enqueue
+
+    def late(*arguments: Any, **options: Any) -> Any:
+        """The command comes between the two steps of a push, and a worker runs the task at once."""
+        monkeypatch.setattr(Enqueuer, "enqueue", enqueue)
+        one.migration().cutover()
+        one.queue.ack(one.queue.claim(lanes=one.layout.lanes)[0])
+        return enqueue(*arguments, **options)
+
+    monkeypatch.setattr(Enqueuer, "enqueue", late)
+    one.write(1)
+    assert one.migration().status().count(State.moved) == 1  # type: ignore[union-attr]
+
+
+def test_a_hash_with_too_many_fields_is_refused_before_it_is_written(case: Callable[[str], Case]) -> None:
+    one = case("stream")
+    fields: dict[str, Any] = {f"f{number}": "" for number in range(9000)}
+    with pytest.raises(BadArgument, match="fields: 9,008 are not accepted; allowed: up to 100"):
+        stream.StreamWriter(one.adeq, one.old, queue=one.queue.name).enqueue({}, **fields)
+    assert [*one.old.scan_iter()] == [stream.STREAM.encode()]

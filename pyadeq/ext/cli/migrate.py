@@ -441,8 +441,8 @@ def _source(
 
 
 def _mapping(queues: Iterable[str]) -> dict[str, str]:
-    pairs = [one.partition("=") for one in queues]
-    return {old: new or old for old, _, new in pairs}
+    pairs = [one.rpartition("=") for one in queues]  # the old name may have a "="
+    return {old or new: new or old for old, _, new in pairs}
 
 
 def _row(place: Place, to: str) -> dict[str, Any]:

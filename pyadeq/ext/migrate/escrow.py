@@ -28,6 +28,9 @@ MOST: Final = 200
 BYTES: Final = 256 * 1024
 """If the messages of a call have more, no further one is added: a call must not block the server."""
 
+PASSED: Final = 2
+"""What `take` answers if it has only passed entries that stay where they are."""
+
 
 class State(StrEnum):
     """Of a message in the escrow."""
@@ -137,8 +140,10 @@ class Escrow:
         The second value says whether this call has taken them: False if they were in the escrow already.
         """
         keys = [*self._keys(place), place.guard or place.key]
-        fresh, *found = self._call("take", keys, place.kind, known, MOST, BYTES)
-        return found, bool(fresh)
+        while True:
+            fresh, *found = self._call("take", keys, place.kind, known, MOST, BYTES)
+            if fresh != PASSED:
+                return found, bool(fresh)
 
     def write(
         self, places: Sequence[Place], to: str, message: bytes, call_id: str, record: str, fields: Mapping[str, Any]
@@ -163,9 +168,15 @@ class Escrow:
             raise
         return Written(phase.decode(), run.decode(), number)
 
-    def mark_written(self, place: Place, number: int, state: State) -> None:
-        """Note that a producer has enqueued its message, or that pyadeq has refused it."""
-        self._client.register_script(_source("written"))([self._key(place, "states")], [number, state.value])
+    def mark_written(self, place: Place, number: int, state: State) -> bytes:
+        """Note that a producer has enqueued its message, or that pyadeq has refused it. Returns the state before.
+
+        If that is not `written`, a command of the migration has come first, and nothing is changed.
+        """
+        before: Any = self._client.register_script(_source("written"))(
+            [self._key(place, "states")], [number, state.value]
+        )
+        return bytes(before)
 
     def mark(self, place: Place, states: Mapping[int, State]) -> None:
         """Write the states of messages. The states between them stay the same: no other command writes any."""
@@ -224,7 +235,7 @@ class Escrow:
     def delete(self, *, keep_phase: bool = False) -> None:
         """Delete everything, the list of what there is last. keep_phase: producers still need to know it."""
         for place in self.places():
-            self._call("drop", self._keys(place)[:2], f"taken_ms:{place.key}")
+            self._call("drop", self._keys(place)[:2], f"taken_ms:{place.key}", f"passed:{place.key}")
         self._call("drop", [self._places])
         if not keep_phase:
             self._call("drop", [self._about])

@@ -24,6 +24,8 @@ CANONICAL: Final = re.compile(
 LEGACY: Final = re.compile(r"^hero:(?:job:actor_queue|work_queue|job):(?P<actor>.+)$")
 """Only of lists: `hero:job:<id>` is also the name of a job's hash."""
 
+NO_KIND: Final = re.compile(r"[^A-Za-z0-9._:/@+-]")
+
 
 def work_queue(type: str, group: str | None = None, instance: str | None = None, priority: int | None = None) -> str:
     """Return the list of a type, a group or an instance. An instance needs its group."""
@@ -159,7 +161,7 @@ class ListQueues:
             lane = f"group/{group}/inst/{instance}" if instance else f"group/{group}" if group else "any"
             payload: dict[str, Any] = {"job_id": id, "job": job}
             return Moving(
-                Task(payload=payload, id=id, kind=place.queue, priority=place.priority or 0, lane=lane), digest
+                Task(payload=payload, id=id, kind=_kind(place), priority=place.priority or 0, lane=lane), digest
             )
         except Unmovable as error:
             return Left(id, str(error), digest)
@@ -189,6 +191,11 @@ class ListWriter:
         """Dispatch a job whose hash exists, to the most specific list.
 
         legacy: lists with older names that also get it, until a cutover; at most 4.
+
+        Raises AdeqError, and writes nothing, if the hash has a status that no actor would run.
+
+        After a cutover, a job that waits or runs in pyadeq is not enqueued again, as an actor skips the second message
+        of a job. If it has ended there, AdeqError is raised: an old actor would run it again, and pyadeq does not.
         """
         places = [place_of(key) for key in (work_queue(type, group, instance, priority), *legacy)]
         found = [place for place in places if place]
@@ -209,6 +216,11 @@ def place_of(key: str) -> Place | None:
 
 def _types(places: Iterable[Place]) -> set[str]:
     return {place.queue for place in places if not _is_legacy(place)}
+
+
+def _kind(place: Place) -> str:
+    """Return the type as the kind of a task, with `_` in place of other characters than those of a kind."""
+    return NO_KIND.sub("_", place.queue)[:200]
 
 
 def _is_legacy(place: Place) -> bool:

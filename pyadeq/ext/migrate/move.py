@@ -25,7 +25,7 @@ from pyadeq.ext.migrate.escrow import IN_ESCROW, Escrow, State, batches, numbers
 from pyadeq.ext.migrate.mirror import Mirror
 from pyadeq.ext.migrate.reports import Mirrored, Moved, Plan, Planned, Reasons, RolledBack, Status
 from pyadeq.ext.migrate.rollback import Rollback, UnsureBack
-from pyadeq.ext.migrate.source import Left, Moving, Place, Source
+from pyadeq.ext.migrate.source import Left, Moving, Place, Source, id_of
 from pyadeq.ids import new_ulid
 
 DOMAIN: Final = "migrate"
@@ -84,12 +84,14 @@ class Migration:
         self._escrow = Escrow(source.client, source.name)
         self._enqueuer = Enqueuer(adeq, source.name)
         self._done = 0
+        self._unnamed: dict[Place, str] = {}  # places whose queue cannot have its name in pyadeq, and why
 
     def plan(self) -> Plan:
         """Return what a move would do. Nothing is written."""
         plan = Plan([], Reasons(), self.source.others(), "")
         digests: Digests = {}
-        for place, to in self._targets().items():
+        targets = self._targets()
+        for place, to in {**targets, **dict.fromkeys(self._unnamed, "")}.items():
             planned = Planned(place, to)
             for messages in self._messages(place, digests):
                 for one in self.source.read(place, messages):
@@ -112,6 +114,7 @@ class Migration:
         begun, moved = monotonic(), Moved()
         places = self._targets()
         if not places and self.status() is None:
+            self._report_unnamed(moved.left)
             return moved
         with self._command("move") as about:
             if about.get("phase") == "back":
@@ -136,7 +139,9 @@ class Migration:
             self._at("noted")
             for place, to in places.items():
                 self._escrow.add_place(place, to)
-            return self._mirror().copy({**places, **self._escrow.places()})
+            done = self._mirror().copy({**places, **self._escrow.places()})
+        self._report_unnamed(done.differences)
+        return done
 
     def shadow(self) -> Mirrored:
         """Compare all waiting tasks with their copies. Nothing is changed, except that a cutover is allowed then."""
@@ -144,7 +149,9 @@ class Migration:
         with self._command("shadow"):
             self._escrow.note(phase="shadow")
             self._at("noted")
-            return self._mirror().compare({**places, **self._escrow.places()})
+            done = self._mirror().compare({**places, **self._escrow.places()})
+        self._report_unnamed(done.differences)
+        return done
 
     def cutover(self, *, unsure: Unsure | None = None) -> Moved:
         """Let producers write to pyadeq, move all that waits on the old server, and delete the copies.
@@ -245,6 +252,9 @@ class Migration:
             held = numbers_of(self._escrow.states(place), State.held)
             self._escrow.give_back(place, held, State.kept)
             self._at("given back")
+            for messages in waiting.staying(self.source.client, place):
+                self._report(place, messages, moved.left)
+        self._report_unnamed(moved.left)
 
     def _mirror(self) -> Mirror:
         return Mirror(self.adeq, self.source, self._enqueuer, self._at, self._tell)
@@ -276,6 +286,8 @@ class Migration:
     def _targets(self) -> dict[Place, str]:
         """Return the places on the old server, each with its queue in pyadeq."""
         places = {place: self._queues.get(place.queue, place.queue) for place in self.source.places([*self._queues])}
+        self._unnamed = {place: why for place, to in places.items() if (why := self._why_not(place, to))}
+        places = {place: to for place, to in places.items() if place not in self._unnamed}
         for to in {*places.values()} if self.adeq.slot is None else ():
             if len(self.adeq.partitioned(to).partitions()) > 1:
                 raise ConfigError(
@@ -283,6 +295,30 @@ class Migration:
                     "a queue without partitions"
                 )
         return places
+
+    def _why_not(self, place: Place, to: str) -> str:
+        """Return why no queue of pyadeq can have this name, "" if one can. Raises ConfigError if it was given."""
+        try:
+            self.adeq.queue(to)
+        except ConfigError as error:
+            if self._queues.get(place.queue, place.queue) != place.queue:
+                raise
+            why = f"{error}; give it another name: --queue {place.queue}=NEW"
+            if place.queue in self._queues:
+                raise ConfigError(why) from None
+            return why
+        return ""
+
+    def _report_unnamed(self, left: Reasons) -> None:
+        for place in self._unnamed:
+            for messages in waiting.messages(self.source.client, place):
+                self._report(place, messages, left)
+
+    def _report(self, place: Place, messages: Sequence[bytes], left: Reasons) -> None:
+        """Report messages that stay where they are."""
+        for one in self.source.read(place, messages):
+            if why := self._unnamed.get(place, one.why if isinstance(one, Left) else ""):
+                left.add(why, id_of(one))
 
     def _tell(self, count: int) -> None:
         self._done += count
@@ -296,6 +332,8 @@ class Migration:
             yield found
 
     def _plan(self, planned: Planned, left: Reasons, one: Moving | Left) -> None:
+        if why := self._unnamed.get(planned.place):
+            one = Left(id_of(one), why)
         if isinstance(one, Moving):
             try:
                 self.adeq.queue(planned.to).calls.enqueue([(one.task.id or "", self._enqueuer.named(one))], "plan")

@@ -33,7 +33,10 @@ class Reasons:
 
 @dataclass
 class Planned:
-    """What a move would do with the messages of one place. delayed: of those that move, how many have a start time."""
+    """What a move would do with the messages of one place.
+
+    to: "" if its queue needs another name in pyadeq. delayed: of those that move, how many have a start time.
+    """
 
     place: Place
     to: str

@@ -14,7 +14,7 @@ from pyadeq import Adeq, Backoff, Task
 from pyadeq.errors import BadArgument
 from pyadeq.ext.migrate.escrow import batches
 from pyadeq.ext.migrate.source import Left, Moving, Place, Unmovable
-from pyadeq.ext.migrate.waiting import GROUP, fields_of, packed
+from pyadeq.ext.migrate.waiting import GROUP, MOST_FIELDS, fields_of, packed, stays
 from pyadeq.ext.migrate.writer import Writer, checked
 from pyadeq.ids import new_ulid
 
@@ -68,7 +68,12 @@ class StreamQueue:
             for id, _ in rows:
                 pipe.hgetall(task_key(id))
             hashes = pipe.execute()
-        return [self.task(id, row, at) for (id, at), row in zip(rows, hashes, strict=True)]
+        return [
+            Left(id, f"its entry has more than {MOST_FIELDS} fields; it stays where it is", _digest(row))
+            if place.kind == "stream" and stays(message)
+            else self.task(id, row, at)
+            for message, (id, at), row in zip(messages, rows, hashes, strict=True)
+        ]
 
     def task(self, id: str, row: Row, at: float | None = None) -> Moving | Left:
         """Return the task of a hash. at: when it is due, if it is delayed."""

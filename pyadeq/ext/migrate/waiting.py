@@ -14,6 +14,8 @@ PAGE: Final = 200
 """Messages that one call reads."""
 GROUP: Final = "ade-workers"
 """The consumer group of a stream. Entries that it was given do not wait. `lua/ends.lua` has it, too."""
+MOST_FIELDS: Final = 500
+"""Fields of an entry that is taken out of a stream. Others stay where they are."""
 
 
 def messages(client: Redis, place: Place) -> Iterator[list[bytes]]:
@@ -46,9 +48,22 @@ def length(client: Redis, place: Place) -> int:
 def first_waiting(client: Redis, place: Place) -> bytes | None:
     """Return the next message of a list or a stream."""
     if place.kind == "stream":
-        return next(chain.from_iterable(_entries(client, place)), None)
+        found = chain.from_iterable(_entries(client, place))
+        return next((one for one in found if not stays(one)), None)
     ends: Any = (client.lindex(key, -1 if end == "right" else 0) for key, end in place.lists)
     return next((one for one in ends if one is not None), None)
+
+
+def staying(client: Redis, place: Place) -> Iterator[list[bytes]]:
+    """Yield messages that wait and are never taken: the entries of a stream with too many fields."""
+    for found in _entries(client, place) if place.kind == "stream" else ():
+        if some := [one for one in found if stays(one)]:
+            yield some
+
+
+def stays(message: bytes) -> bool:
+    """Whether the entry of a stream has too many fields to be taken."""
+    return len(_unpacked(message)) > 2 * MOST_FIELDS
 
 
 def packed(fields: Sequence[bytes]) -> bytes:
@@ -58,26 +73,33 @@ def packed(fields: Sequence[bytes]) -> bytes:
 
 def fields_of(message: bytes) -> dict[bytes, bytes]:
     """Return the fields of the entry of a stream."""
+    found = _unpacked(message)
+    return dict(zip(found[::2], found[1::2], strict=True))
+
+
+def _unpacked(message: bytes) -> list[bytes]:
     found, at = [], 0
     while at < len(message):
         colon = message.index(b":", at)
         end = colon + 1 + int(message[at:colon])
         found.append(message[colon + 1 : end])
         at = end
-    return dict(zip(found[::2], found[1::2], strict=True))
+    return found
 
 
 def _entries(client: Redis, place: Place) -> Iterator[list[bytes]]:
+    plain = Redis(connection_pool=client.connection_pool)
+    plain.response_callbacks.pop("XRANGE")  # it makes a dict of the fields, which has each name once
     start = "-"
     groups: Any = client.xinfo_groups(place.key) if client.exists(place.key) else []
     for group in groups:
         if group["name"] == GROUP.encode():
             start = f"({group['last-delivered-id'].decode()}"
     while True:
-        rows: Any = client.xrange(place.key, min=start, count=PAGE)
+        rows: Any = plain.xrange(place.key, min=start, count=PAGE)
         if not rows:
             return
-        yield [packed([one for pair in fields.items() for one in pair]) for _, fields in rows]
+        yield [packed(fields) for _, fields in rows]
         start = f"({rows[-1][0].decode()}"
 
 

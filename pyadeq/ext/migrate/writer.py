@@ -4,15 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from typing import Any
+from typing import Any, Final
 
 from pyadeq import Adeq
-from pyadeq.errors import AdeqError
+from pyadeq.errors import AdeqError, BadArgument
 from pyadeq.ext.migrate.enqueuer import Enqueuer
 from pyadeq.ext.migrate.escrow import Escrow, State
-from pyadeq.ext.migrate.mirror import copy_of, mirror_of, prepare
+from pyadeq.ext.migrate.mirror import PENDING, copy_of, mirror_of, prepare
 from pyadeq.ext.migrate.source import Left, Moving, Place, Source
 from pyadeq.ids import new_ulid
+
+MOST_FIELDS: Final = 100
+"""Fields of a record that `lua/write.lua` writes."""
+NEW_ID: Final = "use a new id"
+HOW: Final = {"dead": "use queue.retry(id) or a new id"}
 
 
 class Writer:
@@ -43,8 +48,15 @@ class Writer:
 
         places: all of them get the message. one: its task in pyadeq. record: the key of a hash that gets these fields.
 
-        Raises BadArgument, and writes nothing, if pyadeq would refuse the task.
+        Raises BadArgument, and writes nothing, if pyadeq would refuse the task. After a cutover, raises AdeqError if
+        pyadeq has another task with its id, or if this task has ended there: it does not run again.
         """
+        if len(fields or {}) > MOST_FIELDS:
+            raise BadArgument(
+                "ADEQ_ARG",
+                "pyadeq",
+                f"fields: {len(fields or {}):,} are not accepted; allowed: up to {MOST_FIELDS} in the hash of a task",
+            )
         place = places[0]
         to = self._queues.get(place.queue, place.queue)
         self._adeq.queue(to).calls.enqueue([(one.task.id or "", copy_of(one, self._source.name))], "check")
@@ -59,12 +71,26 @@ class Writer:
         elif phase in ("cutover", "done"):
             enqueuer = Enqueuer(self._adeq, self._source.name)
             enqueuer.run = run
-            (answer,) = enqueuer.enqueue(to, [one], resumed=True)
+            (answer,) = enqueuer.enqueue(to, [one], resumed=False)
+            if answer == State.again:
+                answer = self._known(to, enqueuer, one)
+            before = b""
             if number >= 0:
-                self._escrow.mark_written(place, number, answer if isinstance(answer, State) else State.gone)
-            if not isinstance(answer, State):
+                after = State.moved if isinstance(answer, State) else State.gone
+                before = self._escrow.mark_written(place, number, after)
+            if not isinstance(answer, State) and before != State.moved.encode():  # else a command has enqueued it
                 raise AdeqError(f"task {one.task.id!r}: {answer}")
         return phase
+
+    def _known(self, to: str, enqueuer: Enqueuer, one: Moving) -> State | str:
+        """Return the state of a message whose task pyadeq knows, or why nothing will run."""
+        id = one.task.id or ""
+        views = self._adeq.queue(to).inspect.get_many([id, enqueuer.second_id(id)])
+        view = views[1] or views[0]
+        if view is not None and (view.state in PENDING or view.state in ("running", "stalled")):
+            return State.moved
+        state = "ended" if view is None else view.state
+        return f"it has ended in pyadeq ({state}), and nothing was enqueued; to run it again, {HOW.get(state, NEW_ID)}"
 
 
 def checked(one: Moving | Left) -> Moving:

@@ -2,10 +2,13 @@
 -- `right`, `left`: a list. The old workers take from this end.
 -- `times`, `ms`: a sorted set by time, in seconds or milliseconds. A message is `<score> <member>`. While the key `guard`
 -- exists, a program of the old system enqueues due messages, so only messages that are due in more than a minute are taken.
--- `stream`: a stream. A message is the fields of an entry that was not yet delivered to GROUP.
+-- `stream`: a stream. A message is the fields of an entry that was not yet delivered to GROUP. Entries with more than
+-- MOST_FIELDS stay where they are: one command could not write them back.
 -- `wait`, `prioritized`, `delayed`: of BullMQ, see `queue_of`.
 
 local GROUP = 'ade-workers'
+local MOST_FIELDS = 1000  -- names and values of an entry; `waiting.py` has it, too
+local MOST_PASSED = 100  -- entries with more, in one call
 local POP = { right = 'RPOP', left = 'LPOP', wait = 'RPOP' }
 local PUSH = { right = 'RPUSH', left = 'LPUSH', wait = 'RPUSH' }
 local TOP = { right = -1, left = 0, wait = -1 }
@@ -66,8 +69,17 @@ local function unpacked(message)
 end
 
 local from_id
+local passed = 0
 
--- The id and the fields of the first entry that waits in a stream.
+local function is_later(id, other)
+  local ms, number = string.match(id, '^(%d+)%-(%d+)$')
+  local other_ms, other_number = string.match(other, '^(%d+)%-(%d+)$')
+  if ms ~= other_ms then return tonumber(ms) > tonumber(other_ms) end
+  return tonumber(number) > tonumber(other_number)
+end
+
+-- The id and the fields of the first entry that waits in a stream and can be taken. What is passed on the way is noted, so
+-- that the next call begins behind it.
 local function first_entry(place)
   if not from_id then
     from_id = '-'
@@ -77,9 +89,16 @@ local function first_entry(place)
       for i = 1, #group, 2 do about[group[i]] = group[i + 1] end
       if about.name == GROUP then from_id = '(' .. about['last-delivered-id'] end
     end
+    local noted = redis.call('HGET', KEYS[1], 'passed:' .. place)
+    if noted and (from_id == '-' or is_later(noted, string.sub(from_id, 2))) then from_id = '(' .. noted end
   end
-  local entry = redis.call('XRANGE', place, from_id, '+', 'COUNT', 1)[1]
-  if entry then return entry[1], entry[2] end
+  while passed < MOST_PASSED do  -- at most 100: entries that are passed
+    local entry = redis.call('XRANGE', place, from_id, '+', 'COUNT', 1)[1]
+    if not entry then return end
+    if #entry[2] <= MOST_FIELDS then return entry[1], entry[2] end
+    passed, from_id = passed + 1, '(' .. entry[1]
+    redis.call('HSET', KEYS[1], 'passed:' .. place, entry[1])
+  end
 end
 
 local function is_set(kind)
@@ -113,7 +132,7 @@ local function pop(kind, place, guard)
   end
   if kind == 'stream' then
     local id, fields = first_entry(place)
-    if not id or #fields > 1000 then return false end  -- an entry of another program: it stays, and what is behind it
+    if not id then return false end
     redis.call('XDEL', place, id)
     return packed(fields)
   end

@@ -5,8 +5,10 @@
 -- KEYS    about, messages: by their number, a hash; states: one letter for each, a string; place; guard
 -- ARGV    fence; kind: of the place; known: how many messages of the place the caller knows; most: messages, 1 to 200; bytes: if the
 --         messages have more, no further one is taken
--- RETURN  1 if this call has taken them, else 0; then the messages, first the one that a worker would have taken first
--- COST    6 + n commands, 6 + 4n for a sorted set, 6 + 7n for BullMQ; at most 1,406 commands
+-- RETURN  1 if this call has taken them, else 0; then the messages, first the one that a worker would have taken first. 2: this
+--         call has only passed entries that stay in the stream; call again
+-- COST    6 + n commands, 6 + 4n for a sorted set, 6 + 7n for BullMQ, 9 + 2n and 2 for each entry that is passed for a stream;
+--         at most 1,406 commands
 
 local known, most, bytes = tonumber(ARGV[3]), math.min(tonumber(ARGV[4]), 200), tonumber(ARGV[5])
 local count = redis.call('STRLEN', KEYS[3])
@@ -22,7 +24,7 @@ while #taken < most and size < bytes do  -- at most 200: most
   taken[#taken + 1], size = message, size + #message
   pairs_[#pairs_ + 1], pairs_[#pairs_ + 2] = count + #taken - 1, message
 end
-if #taken == 0 then return { 1 } end
+if #taken == 0 then return { passed == MOST_PASSED and 2 or 1 } end
 redis.call('HSET', KEYS[2], unpack(pairs_))  -- at most 400: two for each message
 redis.call('APPEND', KEYS[3], string.rep('t', #taken))
 redis.call('HSET', KEYS[1], 'taken_ms:' .. KEYS[4], string.format('%.0f', redis.call('TIME')[1] * 1000))

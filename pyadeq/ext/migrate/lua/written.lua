@@ -2,8 +2,9 @@
 --
 -- KEYS    states
 -- ARGV    number: of the message; state: after this
--- RETURN  OK
+-- RETURN  state before this
 -- COST    2 commands
 
-if redis.call('GETRANGE', KEYS[1], ARGV[1], ARGV[1]) == 'w' then redis.call('SETRANGE', KEYS[1], ARGV[1], ARGV[2]) end
-return redis.status_reply('OK')
+local now = redis.call('GETRANGE', KEYS[1], ARGV[1], ARGV[1])
+if now == 'w' then redis.call('SETRANGE', KEYS[1], ARGV[1], ARGV[2]) end
+return now
