@@ -21,8 +21,8 @@ from pyadeq.ext.server.tokens import NAMESPACE, all_tokens
 FENCED: Final = ("queue", "change")
 """Nouns whose fence is a counter. The fence of a lock domain follows the server's clock."""
 STEPS_A_MS: Final = 10
-"""The new fence is the time in steps of 0.1 ms. A queue would need 10,000 leases a second, since 1970, to reach it. It has
-14 digits: Lua writes larger numbers with an exponent.
+"""The new fence is the time in steps of 0.1 ms. A queue would need 10,000 leases a second, since 1970, to reach it. It
+has 14 digits: Lua writes larger numbers with an exponent.
 """
 
 
