@@ -1,6 +1,6 @@
 // Waiting items of conversations, read in batches, where a program had a queue in memory. Each conversation is a
 // mailbox: the lane `group/<agent>+<conversation>`. pyadeq.ext.adapters.QueueRuntime stores the same.
-import { DrainingError, newRid } from "pyadeq";
+import { AdeqError, DrainingError, newRid } from "pyadeq";
 
 /** @typedef {"message" | "task_notification" | "approval_result" | "overlay_action"} QueueItemKind */
 /** @typedef {string} QueueBlockedReason */
@@ -47,6 +47,7 @@ import { DrainingError, newRid } from "pyadeq";
  */
 
 const LEASE_MS = 60_000; // a batch is done as soon as it is taken
+const CLAIMS = 3; // of one turn: the server forgets a worker that was away for long
 
 export class QueueRuntime {
   /** @type {Set<string>} the lanes of this process, the next to be read first */
@@ -163,29 +164,34 @@ export class QueueRuntime {
    * @returns {Promise<import("pyadeq").queue.ClaimLeaseLeased[]>}
    */
   async #claim(lane) {
-    const answer = await this.queue.claim({
-      worker: this.#worker,
-      incarnation: this.#incarnation,
-      slot: 0,
-      n: ++this.#calls,
-      limit: this.options.maxItems ?? 100,
-      leaseMs: LEASE_MS,
-      windowMs: this.options.windowMs ?? 50,
-      aloneKinds: this.options.aloneKinds ?? [
-        "task_notification",
-        "approval_result",
-        "overlay_action",
-      ],
-      items: [{ lane }],
-    });
-    if (answer.status === "ok") return answer.leases;
-    this.#incarnation = newRid();
-    await this.queue.register({
-      worker: this.#worker,
-      incarnation: this.#incarnation,
-      about: [{ pid: process.pid }],
-    });
-    return this.#claim(lane);
+    for (let claims = 0; claims < CLAIMS; claims++) {
+      const answer = await this.queue.claim({
+        worker: this.#worker,
+        incarnation: this.#incarnation,
+        slot: 0,
+        n: ++this.#calls,
+        limit: this.options.maxItems ?? 100,
+        leaseMs: LEASE_MS,
+        windowMs: this.options.windowMs ?? 50,
+        aloneKinds: this.options.aloneKinds ?? [
+          "task_notification",
+          "approval_result",
+          "overlay_action",
+        ],
+        items: [{ lane }],
+      });
+      if (answer.status === "ok") return answer.leases;
+      this.#incarnation = newRid();
+      await this.queue.register({
+        worker: this.#worker,
+        incarnation: this.#incarnation,
+        about: [{ pid: process.pid }],
+      });
+    }
+    throw new AdeqError(
+      `worker ${this.#worker} was registered ${CLAIMS} times, and is not known to its claims: another program ` +
+        "registers or deregisters it each time; nothing was taken, call tryDequeue again when that has ended",
+    );
   }
 
   /** @param {string[]} lanes */

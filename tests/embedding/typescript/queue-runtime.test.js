@@ -73,6 +73,26 @@ test("the window holds a batch back, and two calls at once take it once", async 
   assert.equal(found.filter((batch) => batch).length, 1);
 });
 
+test("a worker that is forgotten is registered again, and not without an end", async () => {
+  const runtime = new QueueRuntime(queue, { windowMs: 0 });
+  await runtime.enqueue(message("1"));
+  const { register } = queue;
+  let count = 0;
+  queue.register = async (input) => {
+    const answer = await register.call(queue, input);
+    count += 1;
+    await queue.deregister({ worker: input.worker, incarnation: input.incarnation });
+    return answer;
+  };
+  try {
+    await assert.rejects(runtime.tryDequeue(null), /was registered 3 times/);
+    assert.equal(count, 3);
+  } finally {
+    queue.register = register;
+  }
+  assert.equal((await runtime.tryDequeue(null))?.items[0]?.content, "1");
+});
+
 test("what is not accepted is null, and bad names are refused", async () => {
   const runtime = new QueueRuntime(queue);
   assert.equal(await runtime.length(), 0);
