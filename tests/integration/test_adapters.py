@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from pyadeq import Adeq as PlainAdeq
 from pyadeq._twins import aio_join, aio_spawn
 from pyadeq.asyncio import Adeq, Mailbox, Program, Queue, Worker
-from pyadeq.errors import BadArgument, LeaseLost, TaskGone, TransportError
+from pyadeq.errors import BadArgument, ConfigError, LeaseLost, TaskGone, TransportError
 from pyadeq.ext.adapters import (
     LANES,
     NOTIFICATION,
@@ -174,6 +174,46 @@ async def test_a_task_whose_worker_is_silent_runs_again(queue: Queue, clock: Clo
         clock.tick(25)
     await tasks.requeue_stalled()
     assert await tasks.get_status(kept) == TaskStatus.CANCELLED
+
+
+async def test_two_workers_of_one_object_have_their_own_leases(queue: Queue, clock: Clock) -> None:
+    tasks, silent, other = TaskQueue(queue), uuid4(), uuid4()
+    ids = [await tasks.enqueue(task(priority)) for priority in (1, 2, 3)]
+    assert await tasks.dequeue(silent, 0)
+    assert await tasks.dequeue(silent, 0)
+    clock.tick(61)
+    for _ in ids:
+        assert await tasks.dequeue(other, 0)
+    with pytest.raises(LeaseLost):
+        await tasks.fail(ids[0], "late", worker_id=silent)
+    assert await tasks.heartbeat(silent) == [ids[1]]
+    assert await tasks.heartbeat(silent) == []
+    with pytest.raises(LeaseLost, match=f"was not dequeued by worker {silent}"):
+        await tasks.complete(ids[1], {}, worker_id=silent)
+    assert await tasks.heartbeat(other) == []
+    await tasks.complete(ids[0], {"by": "other"}, worker_id=other)
+    await tasks.complete(ids[1], {"by": "other"})
+    await tasks.unregister_worker(silent, "away")
+    assert [await tasks.get_status(one) for one in ids] == [TaskStatus.COMPLETED] * 2 + [TaskStatus.RUNNING]
+    assert (await tasks.get(ids[0])).result == {"by": "other"}
+
+
+async def test_a_queue_that_an_adapter_cannot_use_is_refused_at_once(adeq: Adeq, queue: Queue, url: str) -> None:
+    wide = adeq.partitioned(queue.name)
+    makers: tuple[tuple[str, Any], ...] = (
+        ("TaskQueue", TaskQueue),
+        ("QueueRuntime", QueueRuntime),
+        ("TaskTool", lambda one: TaskTool(one, run_now)),
+        ("TaskTool, inbox", lambda one: TaskTool(queue, run_now, inbox=one)),
+    )
+    with PlainAdeq.from_url(url) as plain:
+        for name, make in makers:
+            with pytest.raises(ConfigError, match=f"^{name}: .* may have partitions.*; allowed: adeq.queue"):
+                make(wide)
+            with pytest.raises(
+                ConfigError, match=f"^{name}: Queue is not accepted; allowed: a queue of pyadeq.asyncio"
+            ):
+                make(plain.queue(queue.name))
 
 
 async def test_a_task_of_another_program_is_dead(queue: Queue) -> None:

@@ -8,6 +8,7 @@ from typing import Any, Final, Literal, Protocol, cast
 
 from pyadeq.asyncio import Batch, Lease, Mailbox, Queue
 from pyadeq.errors import AdeqError, BadArgument, QueueDraining
+from pyadeq.ext.adapters.queues import checked
 from pyadeq.ids import new_ulid
 from pyadeq.models.base import Seconds
 
@@ -66,6 +67,8 @@ class QueueRuntime:
     old: a queue in memory that is still read, while all items are also written here. An item that it gives out is
     cancelled here, so that nothing is delivered again after the change.
     on_difference: gets the ids of items that `old` has, or gave out, and that do not wait here.
+
+    Raises ConfigError if the queue is one of `adeq.partitioned`.
     """
 
     def __init__(
@@ -81,7 +84,7 @@ class QueueRuntime:
         old: OldRuntime | None = None,
         on_difference: Callable[[list[str]], object] | None = None,
     ) -> None:
-        self._queue = queue
+        self._queue = checked(queue, "QueueRuntime")
         self._options: dict[str, Any] = {
             "window": window,
             "max_items": max_items,

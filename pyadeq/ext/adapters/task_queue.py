@@ -14,12 +14,15 @@ from uuid import UUID, uuid4
 from pyadeq.asyncio import Lease, Queue, TaskView
 from pyadeq.asyncio import Task as QueueTask
 from pyadeq.errors import BadArgument, LeaseLost, PayloadError, TaskGone
+from pyadeq.ext.adapters.queues import checked
 
 LAST: Final = 100
 """The last priority, which is also the default."""
 LANES: Final = (*(f"group/priority-{n}" for n in range(10)), "any")
 """The lanes of a worker, in this order. Old priorities that share a new one have different lanes: their order stays."""
 REAPED: Final = 100
+Held = tuple[UUID, UUID]
+"""A task, and the worker that has dequeued it."""
 
 
 class TaskStatus(Enum):
@@ -113,13 +116,19 @@ class TaskQueue:
 
     Another program cannot end a task that was dequeued here: this object has the leases. A lease ends if the worker
     sends no heartbeat for `max_age_ms`, and the task is then given to another worker.
+
+    Several workers may share the object. If one of them was silent, and another one has its task now, name the worker
+    in `complete` and `fail`. Otherwise the call is that of the last worker that dequeued the task.
+
+    Raises ConfigError if the queue is one of `adeq.partitioned`.
     """
 
     def __init__(self, queue: Queue, *, max_age_ms: int = 60_000) -> None:
-        self.queue = queue
+        self.queue = checked(queue, "TaskQueue")
         self._max_age_ms = max_age_ms
-        self._held: dict[UUID, tuple[UUID, Lease]] = {}
-        self._told: set[UUID] = set()  # of those: a heartbeat has said that they must stop
+        self._held: dict[Held, Lease] = {}
+        self._told: set[Held] = set()  # of those: a heartbeat has said that they must stop
+        self._last: dict[UUID, UUID] = {}  # of each task: the worker that dequeued it last
 
     async def enqueue(self, task: Wanted) -> UUID:
         """Add a task. The same task again, with its id, changes nothing."""
@@ -140,18 +149,19 @@ class TaskQueue:
             except (PayloadError, ValueError) as error:
                 await self.queue.fail(leases[0], error, reason="bad_input", retryable=False)
             else:
-                self._forget(task.id)
-                self._held[task.id] = worker_id, leases[0]
+                self._forget((task.id, worker_id))
+                self._held[task.id, worker_id] = leases[0]
+                self._last[task.id] = worker_id
                 return task
         return None
 
-    async def complete(self, task_id: UUID, result: dict[str, Any]) -> None:
-        """End a task with its result. Raises LeaseLost if it is no longer this program's."""
-        await self._settle(task_id, lambda lease: self.queue.ack(lease, result))
+    async def complete(self, task_id: UUID, result: dict[str, Any], *, worker_id: UUID | None = None) -> None:
+        """End a task with its result. Raises LeaseLost if it is no longer this program's, or this worker's."""
+        await self._settle(task_id, worker_id, lambda lease: self.queue.ack(lease, result))
 
-    async def fail(self, task_id: UUID, error: str, retryable: bool = True) -> None:
+    async def fail(self, task_id: UUID, error: str, retryable: bool = True, *, worker_id: UUID | None = None) -> None:
         """End an attempt. The task is retried after the queue's backoff, or has failed. Raises LeaseLost, too."""
-        await self._settle(task_id, lambda lease: self.queue.fail(lease, error, retryable=retryable))
+        await self._settle(task_id, worker_id, lambda lease: self.queue.fail(lease, error, retryable=retryable))
 
     async def cancel(self, task_id: UUID) -> None:
         """Cancel a task. If it runs, `heartbeat` returns its id. Raises TaskGone if there is none."""
@@ -212,42 +222,49 @@ class TaskQueue:
 
         The lease of a task that must stop is not renewed again: it ends, also if the worker never settles the task.
         """
-        mine = [(id, lease) for id, (worker, lease) in self._held.items() if worker == agent_id]
-        stops = [id for id, _ in mine if id in self._told]
-        held = [(id, lease) for id, lease in mine if id not in self._told]
+        mine = self._of(agent_id)
+        stops = [held[0] for held, _ in mine if held in self._told]
+        asked = [(held, lease) for held, lease in mine if held not in self._told]
         heard = await self.queue.beat(
-            [lease for _, lease in held], worker=str(agent_id), extend=self._max_age_ms / 1000, busy=len(mine)
+            [lease for _, lease in asked], worker=str(agent_id), extend=self._max_age_ms / 1000, busy=len(mine)
         )
-        for (id, _), renewal in zip(held, heard.renewals, strict=True):
+        for (held, _), renewal in zip(asked, heard.renewals, strict=True):
             if renewal.status != "renewed":
-                stops.append(id)
-                self._told.add(id)
+                stops.append(held[0])
+                self._told.add(held)
             if renewal.status == "lease_lost":
-                self._forget(id)
+                self._forget(held)
         return stops
 
     async def unregister_worker(self, agent_id: UUID, reason: str) -> None:
         """Forget a worker, and return its tasks to their places."""
-        held = [(id, lease) for id, (worker, lease) in self._held.items() if worker == agent_id]
+        mine = self._of(agent_id)
         reason = re.sub(r"[^A-Za-z0-9._@+-]+", "_", reason)[:100] or "stopped"  # a queue takes one word
-        await self.queue.deregister(str(agent_id), reason, [lease for _, lease in held])
-        for id, _ in held:
-            self._forget(id)
+        await self.queue.deregister(str(agent_id), reason, [lease for _, lease in mine])
+        for held, _ in mine:
+            self._forget(held)
 
-    async def _settle(self, task_id: UUID, call: Callable[[Lease], Awaitable[object]]) -> None:
+    async def _settle(self, task_id: UUID, worker_id: UUID | None, call: Callable[[Lease], Awaitable[object]]) -> None:
         """After an error of the connection, the lease stays: the call may be made again."""
-        if task_id not in self._held:
-            raise LeaseLost(f"task {task_id} was not dequeued here, or has ended; nothing was changed")
+        worker = worker_id or self._last.get(task_id)
+        if worker is None or (lease := self._held.get((task_id, worker))) is None:
+            who = "here" if worker_id is None else f"by worker {worker_id}"
+            raise LeaseLost(f"task {task_id} was not dequeued {who}, or has ended; nothing was changed")
         try:
-            await call(self._held[task_id][1])
+            await call(lease)
         except LeaseLost:
-            self._forget(task_id)
+            self._forget((task_id, worker))
             raise
-        self._forget(task_id)
+        self._forget((task_id, worker))
 
-    def _forget(self, task_id: UUID) -> None:
-        self._held.pop(task_id, None)
-        self._told.discard(task_id)
+    def _of(self, worker: UUID) -> builtins.list[tuple[Held, Lease]]:
+        return [(held, lease) for held, lease in self._held.items() if held[1] == worker]
+
+    def _forget(self, held: Held) -> None:
+        self._held.pop(held, None)
+        self._told.discard(held)
+        if self._last.get(held[0]) == held[1]:
+            del self._last[held[0]]
 
 
 def as_queue_task(task: Wanted) -> QueueTask:

@@ -10,6 +10,7 @@ from uuid import UUID, uuid4
 from pyadeq.asyncio import Lease, Queue, Receipt
 from pyadeq.asyncio import Task as QueueTask
 from pyadeq.errors import BadArgument, TaskGone
+from pyadeq.ext.adapters.queues import checked
 from pyadeq.ext.adapters.task_queue import LANES, LAST, Task, TaskQueue, TaskStatus, as_queue_task
 from pyadeq.models.base import Seconds
 
@@ -39,15 +40,17 @@ class TaskTool:
     run_now: what runs a task at once, as the program did before it had a queue.
     inbox: the queue whose mailboxes get the notifications; None: the same queue. If it is another one, a worker of the
     queue must serve the lane `OUTBOX` with the handler `forward`.
+
+    Raises ConfigError if a queue is one of `adeq.partitioned`.
     """
 
     def __init__(
         self, queue: Queue, run_now: Callable[[Task], Awaitable[TaskResult]], *, inbox: Queue | None = None
     ) -> None:
-        self.tasks = TaskQueue(queue)
-        self._queue = queue
+        self._queue = checked(queue, "TaskTool")
+        self._inbox = queue if inbox is None else checked(inbox, "TaskTool, inbox")
         self._run_now = run_now
-        self._inbox = inbox or queue
+        self.tasks = TaskQueue(queue)
 
     async def run(
         self,
