@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import shutil
+import signal
+import subprocess
+import sys
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -126,6 +130,62 @@ def test_it_may_be_killed_between_any_two_commands(servers: tuple[Adeq, Adeq], m
     assert kills > 2
     assert done.equal
     assert content(source, queue) == content(target, target.queue("q"))
+
+
+STEPS = (
+    "paused",
+    "noted",
+    "settings written",
+    "compared",
+    "small keys written",
+    "large key deleted",
+    "portion written",
+    "key deleted",
+)
+CODE = """
+import os, signal, sys
+from pyadeq import Adeq
+from pyadeq.ext.migrate import copy
+source, target, step, nth = sys.argv[1:]
+left, copy.KEYS, copy.PORTION, copy.SMALL_TEXT = int(nth), 7, 3, 100
+def at(now):
+    global left
+    left -= now == step
+    if now == step and not left:
+        os.kill(os.getpid(), signal.SIGKILL)
+with Adeq.from_url(source) as one, Adeq.from_url(target) as two:
+    assert copy.QueueCopy(one, two, "q", at=at).run(one.queue("q")).equal
+"""
+
+
+@pytest.mark.slow
+def test_a_process_that_is_killed_at_each_step(servers: tuple[Adeq, Adeq], two_servers: list[EmbeddedServer]) -> None:
+    source, target = servers
+    queue = source.queue("q")
+    fill(queue)
+
+    def run(step: str, nth: int) -> int:
+        call = [sys.executable, "-c", CODE, *(one.url for one in two_servers), step, str(nth)]
+        return subprocess.run(call, check=False).returncode
+
+    killed = Counter[str]()
+    for turn in (1, 2):
+        for step in STEPS:
+            if step == "key deleted":  # tasks that the copy has leave the queue
+                assert run("", 0) == 0
+                queue.cancel_many([f"t{turn}", f"slow{turn}"])
+                queue.purge(all=True)
+            nth = 1 if step in ("paused", "settings written") else turn  # these come once
+            killed[step] += run(step, nth) == -signal.SIGKILL
+            queue.enqueue_many(
+                [Task(id=f"more-{turn}-{step.replace(' ', '-')}-{n}", payload="x" * 200) for n in range(3)]
+            )
+    assert killed == dict.fromkeys(STEPS, 2)
+    assert run("", 0) == 0
+    assert content(source, queue) == content(target, target.queue("q"))
+    target.client.delete("ade:copy:q")
+    assert audit_server(target.client) == []
+    assert waiting(target.queue("q")) == waiting(queue)
 
 
 def test_a_key_whose_end_was_not_copied_is_copied_again(servers: tuple[Adeq, Adeq]) -> None:

@@ -62,17 +62,26 @@ class QueueCopy:
     """The copy of a queue, on a server with the same prefix.
 
     progress: called with the number of keys that were compared in this pass.
+    at: called between two steps with the name of the first. Tests kill the process there.
     """
 
-    def __init__(self, source: Adeq, target: Adeq, name: str, progress: Callable[[int], object] = lambda keys: None):
+    def __init__(
+        self,
+        source: Adeq,
+        target: Adeq,
+        name: str,
+        progress: Callable[[int], object] = lambda keys: None,
+        at: Callable[[str], object] = lambda _: None,
+    ) -> None:
         self._source, self._target, self._name = source, target, name
-        self._progress = progress
+        self._progress, self._at = progress, at
         self._mark = f"{target.prefix}:copy:{name}"
 
     def run(self, queue: Queue | PartitionedQueue) -> Copied:
         """Pause the queue and copy it. Raises AdeqError if tasks run, or if the copy would overwrite something."""
         if queue.stats().mode != "paused":
             queue.pause()
+        self._at("paused")
         stats = queue.stats()
         if stats.running:
             raise AdeqError(
@@ -111,11 +120,13 @@ class QueueCopy:
                     "run `adeq doctor --repair` there, and enqueue their tasks into the old queue"
                 )
         self._target.client.set(self._mark, b"1", ex=MARK_SECONDS)
+        self._at("noted")
         for base, theirs in configs.items():
             # Before all else, so that no program of the new server gets a task. And not in the middle: a producer that
             # is too early is seen by its place.
             if (ours := self._config(self._source, base)) and ours != theirs:
                 self._target.client.hset(f"{base}:config", mapping=ours)
+                self._at("settings written")
                 if gone := theirs.keys() - ours.keys():
                     self._target.client.hdel(f"{base}:config", *gone)
 
@@ -130,6 +141,7 @@ class QueueCopy:
         for keys in self._keys(self._source, bases):
             ours, theirs = stored(self._source.client, keys), stored(self._target.client, keys)
             changed = [one for one in keys if ours[one].digest and ours[one].differs(theirs[one])]
+            self._at("compared")
             self._write({key: ours[key] for key in changed if key not in configs})
             done.copied += len(changed)
             total += sum(_sum(key, ours[key].digest.to_bytes(32)) for key in keys)
@@ -143,6 +155,7 @@ class QueueCopy:
                 gone = [key for key, exists in zip(keys, pipe.execute(), strict=True) if not exists]
             for key in gone:
                 self._target.client.unlink(key)
+                self._at("key deleted")
             done.deleted += len(gone)
         done.digest = f"{total % 2**128:032x}"
 
@@ -165,14 +178,17 @@ class QueueCopy:
                     write(pipe, key, one.type, one.value)
                     expire(pipe, key, one)
             pipe.execute()
+        self._at("small keys written")
         for key, one in keys.items():
             if one.value is None:
                 self._target.client.unlink(key)
+                self._at("large key deleted")
                 for portion in portions(self._source.client, key, one.type):
                     with self._target.client.pipeline(transaction=False) as pipe:
                         write(pipe, key, one.type, portion)
                         expire(pipe, key, one)
                         pipe.execute()
+                    self._at("portion written")
 
 
 def stored(client: Any, keys: Sequence[bytes]) -> dict[bytes, Stored]:
