@@ -37,7 +37,7 @@ def test_jobs_of_rq_move_into_a_cluster_and_back(
         fill(old)
         for number, name in enumerate(names[1:]):
             old.sadd("rq:queues", f"rq:queue:{name}")
-            old.hset(f"rq:job:of-{number}", mapping=old.hgetall("rq:job:a1"))  # type: ignore[arg-type]
+            old.hset(f"rq:job:of-{number}", mapping=old.hgetall("rq:job:a1"))
             old.rpush(f"rq:queue:{name}", f"of-{number}")
         before = layout(old)
         to = ("-q", f"default={names[0]}", "-q", names[1], "-q", names[2])

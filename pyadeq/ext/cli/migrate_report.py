@@ -1,0 +1,84 @@
+"""What `adeq migrate` prints of a migration."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
+
+import typer
+
+from pyadeq.ext.cli.arguments import many
+from pyadeq.ext.cli.common import FAILED, Format, print_json, safe
+from pyadeq.ext.cli.tables import print_rows
+
+if TYPE_CHECKING:
+    from pyadeq.ext.migrate import Mirrored, Moved, Place, Reasons
+
+SHOWN_IDS = 3
+NOTHING = "nothing was moved yet; see adeq migrate plan"
+
+
+def row_of(place: Place, to: str) -> dict[str, Any]:
+    """The first columns of a place."""
+    return {"queue": place.queue, "priority": place.priority if place.priority is not None else "each", "to": to}
+
+
+def print_table(rows: list[dict[str, Any]], nothing: str) -> None:
+    """Print rows, or a line if there are none."""
+    if not rows:
+        print(nothing)
+        return
+    heads = list(rows[0])
+    cells = [[safe(f"{value:,}" if isinstance(value, int) else value) for value in row.values()] for row in rows]
+    print_rows(heads, cells, right=[head for head in heads if head not in ("queue", "to")])
+
+
+def print_left(left: Reasons, what: str) -> None:
+    """Print how many messages were left, by the reason."""
+    for one in left.as_json():
+        more = ", …" if one["count"] > SHOWN_IDS else ""
+        ids = f" ({', '.join(one['ids'][:SHOWN_IDS])}{more})" if one["ids"] else ""
+        print(safe(f"{one['count']:,} {what}: {one['why']}{ids}"))
+
+
+def print_moved(done: Moved, name: str, output: Format) -> None:
+    """Print what a move did."""
+    if output != Format.table:
+        reasons = {"left": done.left.as_json(), "delivered": done.delivered.as_json()}
+        print_json({**asdict(done), **reasons, "source": name}, output)
+        return
+    speed = f", {done.moved / done.seconds:,.0f}/s" if done.moved >= 1000 else ""
+    print(f"{many(done.moved, 'task')} moved in {done.seconds:.1f} s{speed}")
+    if done.again:
+        print(f"{many(done.again, 'message')} of tasks that had moved before: the old system had delivered them again")
+    print_left(done.delivered, "to look at")
+    print_left(done.left, "left")
+
+
+def print_mirrored(found: Mirrored, name: str, output: Format) -> None:
+    """Print what a mirror or a shadow found."""
+    if output != Format.table:
+        print_json({**asdict(found), "differences": found.differences.as_json(), "source": name}, output)
+        return
+    print(f"{many(found.equal + found.copied, 'task')} with a copy, {found.copied:,} of them copied now")
+    if found.ended:
+        print(f"{found.ended:,} copies of tasks that no longer wait on the old server")
+    print_left(found.differences, "different")
+
+
+def check_unsure(count: int, choice: str) -> None:
+    """Exit with 1 if messages may have been moved before, and say how to go on."""
+    if count:
+        typer.echo(
+            f"{many(count, 'message')} may have been moved by a command that was killed too long ago to be sure; "
+            f"look for their tasks, then repeat with --unsure {choice} or --unsure done",
+            err=True,
+        )
+        raise typer.Exit(FAILED)
+
+
+def print_others(others: dict[str, int]) -> None:
+    """Print which tasks are only counted."""
+    for what, count in others.items():
+        if count:
+            print(f"{many(count, 'task')} {what}: not moved")

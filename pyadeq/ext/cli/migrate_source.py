@@ -1,0 +1,164 @@
+"""The options of `adeq migrate` that name a source, and the migration that they open."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from enum import StrEnum
+from typing import TYPE_CHECKING, Annotated, Any
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+
+import typer
+from redis import Redis
+from redis.backoff import ExponentialBackoff
+from redis.exceptions import RedisError
+from redis.retry import Retry
+
+from pyadeq import Tasks
+from pyadeq.errors import ConfigError, TransportError
+from pyadeq.ext.cli.common import PLACE, check_url, connected, shown_url
+from pyadeq.ext.cli.named import load_named
+from pyadeq.ext.cli.progress import Bar
+
+if TYPE_CHECKING:
+    from pyadeq.ext.migrate import Migration, Source
+
+
+class SourceName(StrEnum):
+    """Where tasks come from."""
+
+    celery = "celery"
+    rq = "rq"
+    bullmq = "bullmq"
+    stream = "stream"
+    lists = "lists"
+
+
+class OldLayoutName(StrEnum):
+    """Sources whose producers can write both layouts."""
+
+    stream = "stream"
+    lists = "lists"
+
+
+class UnsureChoice(StrEnum):
+    """What happens to messages that may have been moved before."""
+
+    enqueue = "enqueue"
+    done = "done"
+
+
+From = Annotated[
+    SourceName, typer.Argument(metavar="SOURCE", help="Where the tasks are: celery, rq, bullmq, stream or lists.")
+]
+OldLayout = Annotated[OldLayoutName, typer.Argument(metavar="SOURCE", help="The old layout: stream or lists.")]
+Old = Annotated[
+    str,
+    typer.Option("--from", envvar="ADEQ_FROM", metavar="URL", help="The old server: where the old workers connect."),
+]
+Queues = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--queue", "-q", metavar="OLD[=NEW]", help="Only this queue, and its name in pyadeq if another. Repeatable."
+    ),
+]
+TasksPath = Annotated[
+    str | None,
+    typer.Option(
+        "--tasks",
+        metavar="MODULE:NAME",
+        help="The Tasks or the Queue with the new functions: arguments become an object by name, and are checked.",
+    ),
+]
+KeyPrefix = Annotated[
+    str,
+    typer.Option(
+        "--key-prefix", metavar="TEXT", help="Of the old keys: global_keyprefix of Celery, or prefix of BullMQ."
+    ),
+]
+Trust = Annotated[
+    bool,
+    typer.Option(
+        "--trust-pickle", help="Load pickles. They may run any code: only if nobody else can write to the old server."
+    ),
+]
+UnsureOption = Annotated[
+    UnsureChoice | None,
+    typer.Option(
+        "--unsure",
+        help="Messages that may have been moved more than a day ago, by a command that was killed: enqueue them "
+        "again, or count them as done.",
+    ),
+]
+Zone = Annotated[
+    str | None, typer.Option("--timezone", metavar="ZONE", help="Of times that name none: timezone of Celery.")
+]
+
+
+@contextmanager
+def opened(
+    old: str, source: Callable[[Redis], Source], queues: Iterable[str] | None, url: str, label: str
+) -> Iterator[Migration]:
+    """Yield a migration with both connections, and a bar that shows its progress."""
+    from pyadeq.ext.migrate import Migration
+
+    try:
+        check_url(old)
+    except ConfigError as error:
+        raise ConfigError(str(error).replace("--url", "--from")) from None
+    to = f"{shown_url(url)} (prefix {PLACE.prefix})"
+    retry = Retry(ExponentialBackoff(cap=0.5), 3)  # each call may be sent again
+    with connected(url) as adeq, Redis.from_url(old, retry=retry) as client, Bar(label, None, "messages") as bar:
+        try:
+            if client.info("cluster").get("cluster_enabled"):
+                raise ConfigError(
+                    "--from: a Redis Cluster is not accepted; allowed: a single server, or its replica set"
+                )
+        except RedisError as error:
+            raise TransportError(
+                f"--from: {shown_url(old)} does not answer: {error}", retryable=True, may_have_applied=False
+            ) from None
+        try:
+            yield Migration(adeq, source(client), to=to, queues=_mapping(queues or ()), progress=bar.update)
+        except RedisError as error:
+            raise TransportError(
+                f"--from: {shown_url(old)}: {error}; repeat the command: it continues where this one ended",
+                retryable=True,
+                may_have_applied=True,
+            ) from error
+
+
+def reader_of(
+    name: SourceName, tasks: str | None, prefix: str, zone: str | None = None, trust_pickle: bool = False
+) -> Callable[[Redis], Source]:
+    """Return what makes a source of the old connection. Raises ConfigError for options of another source."""
+    from pyadeq.ext.migrate import BullQueues, CeleryQueues, ListQueues, RqQueues, StreamQueue
+
+    functions = None if tasks is None else load_named("--tasks", tasks, "mailing:queue")
+    functions = getattr(functions, "tasks", functions)
+    if functions is not None and not isinstance(functions, Tasks):
+        raise ConfigError(f"--tasks: {tasks!r} is not accepted; allowed: a Tasks, or a Queue with tasks")
+    if name == SourceName.bullmq:
+        if zone or trust_pickle:
+            raise ConfigError("--timezone and --trust-pickle: BullMQ has neither zones nor pickles; leave them out")
+        given = {"prefix": prefix} if prefix else {}
+        return lambda client: BullQueues(client, tasks=functions, **given)
+    if name != SourceName.celery and (prefix or zone):
+        raise ConfigError(f"--key-prefix and --timezone: they are options for celery, not for {name.value}")
+    if name in (SourceName.stream, SourceName.lists):
+        if tasks or trust_pickle:
+            raise ConfigError(f"--tasks and --trust-pickle: they are options for celery and rq, not for {name.value}")
+        return StreamQueue if name == SourceName.stream else ListQueues
+    if name == SourceName.rq:
+        return lambda client: RqQueues(client, tasks=functions, trust_pickle=trust_pickle)
+    try:
+        found = None if zone is None else ZoneInfo(zone)
+    except (ZoneInfoNotFoundError, ValueError):
+        raise ConfigError(f"--timezone: {zone!r} is not accepted; allowed: a name such as Europe/Berlin") from None
+    options: dict[str, Any] = {"tasks": functions, "prefix": prefix, "zone": found, "trust_pickle": trust_pickle}
+    return lambda client: CeleryQueues(client, **options)
+
+
+def _mapping(queues: Iterable[str]) -> dict[str, str]:
+    pairs = [one.rpartition("=") for one in queues]  # the old name may have a "="
+    return {old or new: new or old for old, _, new in pairs}
