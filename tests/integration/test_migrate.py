@@ -50,12 +50,13 @@ class Old:
 
     def __init__(self, client: Redis, url: str, prefix: str) -> None:
         self.client, self.url, self.prefix = client, url, prefix
+        self.separator = "\x06\x16"
 
     def put(self, *names: tuple[str, str], queue: str = "work", step: int = 0) -> None:
         """Add messages, as Celery's producers do. names: each of a recorded message, and its id."""
         key = f"{self.prefix}{queue}"
-        self.client.sadd(f"{self.prefix}_kombu.binding.{queue}", f"{queue}\x06\x16\x06\x16{queue}")
-        self.client.lpush(f"{key}\x06\x16{step}" if step else key, *(message(name, id) for name, id in names))
+        self.client.sadd(f"{self.prefix}_kombu.binding.{queue}", f"{queue}{self.separator * 2}{queue}")
+        self.client.lpush(f"{key}{self.separator}{step}" if step else key, *(message(name, id) for name, id in names))
 
     def layout(self) -> dict[bytes, list[bytes]]:
         """All lists with what is in them."""
@@ -138,6 +139,19 @@ def test_plan_counts_what_moves_and_names_what_does_not(old: Old, migrate: Calla
     assert sorted(id for ids in plan.left.ids.values() for id in ids) == ["c1", "p1"]
     assert plan.others == {"fetched by workers": 1}
     assert old.layout() == before
+
+
+def test_a_separator_of_celery_is_found_in_its_bindings(old: Old, migrate: Callable[..., Migration]) -> None:
+    old.separator = ":"
+    old.put(("plain", "a1"))
+    old.put(("plain", "a2"), step=3)
+    old.put(("plain", "b1"), queue="last", step=9)
+    found = [("last", 9), ("work", 0), ("work", 3)]
+    assert [(one.place.queue, one.place.priority) for one in migrate(queues={}).plan().places] == found
+    assert [(one.place.queue, one.place.priority) for one in migrate().plan().places] == found[1:]
+    old.client.sadd(f"{old.prefix}_kombu.binding.work", "key||work", "work||work")
+    with pytest.raises(ConfigError, match="--from: the separator in the names of Celery's lists cannot be told"):
+        migrate().plan()
 
 
 def test_a_move_keeps_order_priority_and_what_cannot_move(
@@ -274,6 +288,31 @@ def test_a_rollback_leaves_what_has_begun(old: Old, queue: Queue, migrate: Calla
     assert migrate().cleanup() == 8
 
 
+def test_a_rollback_says_why_a_waiting_task_has_begun(
+    old: Old, queue: Queue, migrate: Callable[..., Migration]
+) -> None:
+    old.put(("plain", "a1"))
+    migrate().move()
+    queue.release(queue.claim()[0])
+    assert migrate().rollback().stayed.as_json() == [{"why": "ready, and has run before", "count": 1, "ids": ["a1"]}]
+
+
+def test_a_task_that_was_tried_in_celery_after_a_rollback_can_move(
+    old: Old, queue: Queue, migrate: Callable[..., Migration]
+) -> None:
+    old.put(("plain", "a1"))
+    migrate().move()
+    migrate().rollback()
+    old.client.rpop(f"{old.prefix}work")
+    old.put(("retried", "a1"), ("retried", "a1"), ("plain", "a1"))
+    done = migrate().move()
+    (found,) = ids_in(queue)
+    assert found.startswith("a1+")
+    assert queue.claim()[0].payload == {"args": [1, 2], "kwargs": {}}
+    assert (done.moved, done.again) == (1, 1)
+    assert done.left.as_json() == [{"why": "pyadeq has another task with its id", "count": 1, "ids": ["a1"]}]
+
+
 def test_a_rollback_out_of_a_queue_that_is_drained(
     old: Old, queue: Queue, migrate: Callable[..., Migration], few: None
 ) -> None:
@@ -303,6 +342,21 @@ def test_old_workers_take_what_was_put_back(
     migrate().rollback()
     assert old.ids() == ["a1", "a2", "a3", "l1", "a4", "a5", "p9", "a6"]
     assert migrate().cleanup() == 17
+
+
+def test_a_move_of_one_queue_leaves_the_others_alone(old: Old, queue: Queue, migrate: Callable[..., Migration]) -> None:
+    old.put(("plain", "a1"), ("pickle", "p1"))
+    old.put(("plain", "b1"), queue="other")
+    assert migrate().move().left.counts.total() == 1
+    old.put(("plain", "a2"))
+    done = migrate(queues={"other": queue.name}).move()
+    assert (done.moved, done.left.counts.total(), old.ids()) == (1, 0, ["p1", "a2"])
+    assert migrate().move().moved == 1
+    old.client.delete(f"{old.prefix}work")  # old workers have run p1
+    migrate().move()
+    status = migrate().status()
+    assert status is not None
+    assert (status.count(State.kept), status.count(State.gone)) == (0, 1)
 
 
 def test_an_id_that_is_taken_is_reported_and_another_delivery_is_not_run(
@@ -360,6 +414,10 @@ def test_the_commands(old: Old, queue: Queue, url: str) -> None:
     assert "1 left: it is a pickle, which is only loaded with --trust-pickle (p1)" in moved.stdout
     status = answer("migrate", "status", *where)
     assert [(row["moved"], row["left"], row["waiting"]) for row in status["queues"]] == [(6, 2, 2)]
+    taken: Any = old.client.lpop(f"{old.prefix}work", 2)
+    status = answer("migrate", "status", *where)
+    assert [(row["left"], row["waiting"]) for row in status["queues"]] == [(0, 0)]
+    old.client.rpush(f"{old.prefix}work", *taken)
     assert answer("migrate", "rollback", *where, "--unsure", "back")["digest"] == plan["digest"]
     assert "add --name 'celery:" in error(2, "migrate", "cleanup", *where)
     assert "--name: 'celery' is not accepted" in error(2, "migrate", "cleanup", *where, "--name", "celery")
@@ -372,6 +430,35 @@ def test_the_commands(old: Old, queue: Queue, url: str) -> None:
         (("--tasks", "json:dumps"), "--tasks: 'json:dumps' is not accepted"),
     ]:
         assert text in command("migrate", "plan", *where, *arguments).stderr
+
+
+def test_a_plan_of_a_queue_that_does_not_exist_names_those_with_tasks(old: Old, url: str) -> None:
+    where = "celery", "--from", old.url, "--key-prefix", old.prefix, "--url", url
+    none = command("migrate", "plan", "celery", "--from", old.url, "--key-prefix", "", "--url", url)
+    assert none.stdout == "no task is waiting; if the old keys have a prefix, add --key-prefix\n"
+    assert command("migrate", "plan", *where, "-q", "x").stdout == "no task is waiting in x; nor in another queue\n"
+    old.put(("plain", "a1"))
+    assert command("migrate", "plan", *where, "-q", "x").stdout == "no task is waiting in x; tasks wait in work\n"
+    assert answer("migrate", "plan", *where, "-q", "x", "-q", "work")["empty"] == ["x"]
+
+
+def test_functions_of_several_modules(old: Old, url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    code = "from pyadeq import Tasks\ntasks = Tasks()\n@tasks.task(name={!r})\ndef add(a: int, b: int, z: int): ...\n"
+    for module, name in [
+        ("migrated_adding", "app.add"),
+        ("migrated_other", "app.other"),
+        ("migrated_twice", "app.add"),
+    ]:
+        (tmp_path / f"{module}.py").write_text(code.format(name), encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    old.put(("plain", "a1"), ("unknown", "u1"))
+    where = "celery", "--from", old.url, "--key-prefix", old.prefix, "--url", url
+    both = "--tasks", "migrated_adding:tasks", "--tasks", "migrated_other:tasks"
+    (row,) = answer("migrate", "plan", *where, *both)["queues"]
+    assert (row["moves"], row["left"]) == (1, 1)
+    assert "name: 'app.add' is not accepted" in error(
+        2, "migrate", "plan", *where, *both, "--tasks", "migrated_twice:tasks"
+    )
 
 
 @pytest.mark.slow

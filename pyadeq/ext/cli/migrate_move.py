@@ -11,7 +11,7 @@ import typer
 
 from pyadeq.errors import ConfigError
 from pyadeq.ext.cli.arguments import many
-from pyadeq.ext.cli.common import DEFAULT_URL, Format, Output, Url, print_json
+from pyadeq.ext.cli.common import DEFAULT_URL, Format, Output, Url, print_json, safe
 from pyadeq.ext.cli.migrate_report import (
     NOTHING,
     check_unsure,
@@ -26,7 +26,8 @@ from pyadeq.ext.cli.migrate_source import (
     KeyPrefix,
     Old,
     Queues,
-    TasksPath,
+    SourceName,
+    TasksPaths,
     Trust,
     UnsureOption,
     Zone,
@@ -46,7 +47,7 @@ def plan(
     source: From,
     old: Old,
     queue: Queues = None,
-    tasks: TasksPath = None,
+    tasks: TasksPaths = None,
     key_prefix: KeyPrefix = "",
     timezone: Zone = None,
     trust_pickle: Trust = False,
@@ -62,9 +63,17 @@ def plan(
     ]
     about = {"source": migration.name, **found.others}
     if output != Format.table:
-        print_json({**about, "queues": rows, "left": found.left.as_json(), "digest": found.digest}, output)
+        print_json(
+            {**about, "queues": rows, "empty": found.empty, "left": found.left.as_json(), "digest": found.digest}, output
+        )
         return
-    print_table(rows, "no task is waiting")
+    if rows or not found.empty:
+        may_differ = source in (SourceName.celery, SourceName.bullmq) and not key_prefix
+        hint = "; if the old keys have a prefix, add --key-prefix" if may_differ else ""
+        print_table(rows, f"no task is waiting{hint}")
+    if found.empty:
+        elsewhere = f"tasks wait in {', '.join(found.elsewhere)}" if found.elsewhere else "nor in another queue"
+        print(safe(f"no task is waiting in {', '.join(found.empty)}; {elsewhere}"))
     print_left(found.left, "would be left")
     print_others(found.others)
 
@@ -73,7 +82,7 @@ def move(
     source: From,
     old: Old,
     queue: Queues = None,
-    tasks: TasksPath = None,
+    tasks: TasksPaths = None,
     key_prefix: KeyPrefix = "",
     timezone: Zone = None,
     trust_pickle: Trust = False,
@@ -115,7 +124,7 @@ def status(
             **row_of(place, to),
             "waiting": waiting,
             "moved": counts[State.moved] + counts[State.again],
-            "left": counts[State.kept],
+            "left": min(counts[State.kept], waiting),  # old workers may have run some since
             "in progress": sum(counts[state] for state in IN_PROGRESS),
             "unsure": counts[State.unsure],
             "put back": counts[State.back],

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from enum import StrEnum
 from typing import TYPE_CHECKING, Annotated, Any
@@ -62,12 +62,13 @@ Queues = Annotated[
         "--queue", "-q", metavar="OLD[=NEW]", help="Only this queue, and its name in pyadeq if another. Repeatable."
     ),
 ]
-TasksPath = Annotated[
-    str | None,
+TasksPaths = Annotated[
+    list[str] | None,
     typer.Option(
         "--tasks",
         metavar="MODULE:NAME",
-        help="The Tasks or the Queue with the new functions: arguments become an object by name, and are checked.",
+        help="The Tasks or the Queue with the new functions: arguments become an object by name, and are checked. "
+        "Repeatable.",
     ),
 ]
 KeyPrefix = Annotated[
@@ -129,15 +130,12 @@ def opened(
 
 
 def reader_of(
-    name: SourceName, tasks: str | None, prefix: str, zone: str | None = None, trust_pickle: bool = False
+    name: SourceName, tasks: Sequence[str] | None, prefix: str, zone: str | None = None, trust_pickle: bool = False
 ) -> Callable[[Redis], Source]:
     """Return what makes a source of the old connection. Raises ConfigError for options of another source."""
     from pyadeq.ext.migrate import BullQueues, CeleryQueues, ListQueues, RqQueues, StreamQueue
 
-    functions = None if tasks is None else load_named("--tasks", tasks, "mailing:queue")
-    functions = getattr(functions, "tasks", functions)
-    if functions is not None and not isinstance(functions, Tasks):
-        raise ConfigError(f"--tasks: {tasks!r} is not accepted; allowed: a Tasks, or a Queue with tasks")
+    functions = _functions(tasks) if tasks else None
     if name == SourceName.bullmq:
         if zone or trust_pickle:
             raise ConfigError("--timezone and --trust-pickle: BullMQ has neither zones nor pickles; leave them out")
@@ -157,6 +155,18 @@ def reader_of(
         raise ConfigError(f"--timezone: {zone!r} is not accepted; allowed: a name such as Europe/Berlin") from None
     options: dict[str, Any] = {"tasks": functions, "prefix": prefix, "zone": found, "trust_pickle": trust_pickle}
     return lambda client: CeleryQueues(client, **options)
+
+
+def _functions(paths: Sequence[str]) -> Tasks:
+    """Return the functions of all registries. Two with the same name are refused."""
+    found = Tasks()
+    for path in paths:
+        one = load_named("--tasks", path, "mailing:queue")
+        one = getattr(one, "tasks", one)
+        if not isinstance(one, Tasks):
+            raise ConfigError(f"--tasks: {path!r} is not accepted; allowed: a Tasks, or a Queue with tasks")
+        found.include(one)
+    return found
 
 
 def _mapping(queues: Iterable[str]) -> dict[str, str]:

@@ -12,17 +12,20 @@ import zlib
 from collections.abc import Callable, Mapping, Sequence
 from datetime import date, datetime, time
 from decimal import Decimal
+from functools import cached_property
 from typing import Any, Final
 from zoneinfo import ZoneInfo
 
 from redis import Redis
 
 from pyadeq import Task, Tasks
-from pyadeq.errors import BadArgument
+from pyadeq.errors import BadArgument, ConfigError
 from pyadeq.ext.migrate.source import Left, Moving, Place, Unmovable, escaped
 
 SEPARATOR: Final = "\x06\x16"
-"""In the names of lists with a priority, and in the members of bindings."""
+"""In the names of lists with a priority, and in the members of bindings, unless `sep` of Celery says otherwise."""
+DIRECT: Final = re.compile(r"(?P<queue>.+?)(?P<separator>[^\w\s]{1,8}?)(?P=separator)(?P=queue)")
+"""A member of a binding whose routing key is the name of its queue, as Celery makes it: key, pattern and queue."""
 STEPS: Final = 10
 """A list's priority is below that. Celery uses 0, 3, 6 and 9, unless `priority_steps` says otherwise."""
 BINDING: Final = "_kombu.binding."
@@ -68,7 +71,7 @@ class CeleryQueues:
 
     def places(self, queues: Sequence[str]) -> list[Place]:
         """Return the lists of these queues, or of all that an exchange is bound to."""
-        names = sorted(dict.fromkeys(queues)) or self._bound()
+        names = sorted(dict.fromkeys(queues)) or sorted({one.rpartition(self._separator)[2] for one in self._bindings})
         keys = [(name, step) for name in names for step in range(STEPS)]
         with self.client.pipeline(transaction=False) as pipe:
             for name, step in keys:
@@ -86,15 +89,29 @@ class CeleryQueues:
         return {"fetched by workers": int(self.client.hlen(f"{self._prefix}unacked"))}
 
     def _key(self, queue: str, step: int) -> str:
-        return f"{self._prefix}{queue}{SEPARATOR}{step}" if step else f"{self._prefix}{queue}"
+        return f"{self._prefix}{queue}{self._separator}{step}" if step else f"{self._prefix}{queue}"
 
-    def _bound(self) -> list[str]:
-        start, names = f"{self._prefix}{BINDING}", set()
+    @cached_property
+    def _bindings(self) -> list[str]:
+        """The members of all bindings: routing key, pattern and queue, with the separator between them."""
+        start, found = f"{self._prefix}{BINDING}", []
         for key in self.client.scan_iter(match=f"{escaped(start)}*", count=1000):
             if not CONTROL.search(key.decode(errors="replace").removeprefix(start)):
-                for member in self.client.sscan_iter(key, count=1000):
-                    names.add(member.decode(errors="replace").rpartition(SEPARATOR)[2])
-        return sorted(names)
+                found += [one.decode(errors="replace") for one in self.client.sscan_iter(key, count=1000)]
+        return found
+
+    @cached_property
+    def _separator(self) -> str:
+        """What `sep` in Celery's `broker_transport_options` is."""
+        if not self._bindings or any(SEPARATOR in one for one in self._bindings):
+            return SEPARATOR
+        found = {match["separator"] for one in self._bindings if (match := DIRECT.fullmatch(one))}
+        if len(found) != 1:
+            raise ConfigError(
+                "--from: the separator in the names of Celery's lists cannot be told; set 'sep' in its "
+                "broker_transport_options to one or more of ':', '|' and the like, or leave it out"
+            )
+        return found.pop()
 
     def _read(self, place: Place, message: bytes) -> Moving | Left:
         id = ""

@@ -13,6 +13,8 @@ from pyadeq.ext.migrate.source import Moving
 PORTION: Final = 64
 """Tasks of one call to pyadeq: each takes 30 to 50 µs of the server, which must not be blocked for long."""
 
+OTHER: Final = "pyadeq has another task with its id"
+
 
 class Enqueuer:
     """Enqueues tasks of a source. name: of the source. run: of the migration; after a rollback there is a new one."""
@@ -54,13 +56,20 @@ class Enqueuer:
             origin = origin_of(view)
             if view is None or (origin.get("digest"), origin.get("run")) == (moving[i].digest, self.run):
                 continue
-            if origin.get("digest") == moving[i].digest and was_put_back(view):
+            if origin.get("from") == self._name and was_put_back(view):  # also if the old system has tried it since
                 second.append(i)
             else:
-                answers[i] = "pyadeq has another task with its id"
+                answers[i] = OTHER
         receipts = self.send(to, [self.named(moving[i], second=True) for i in second])
         for i, receipt in zip(second, receipts, strict=True):
             answers[i] = receipt if isinstance(receipt, str) else State.moved if receipt.status == "created" else known
+        taken = [
+            i for i, one in zip(second, receipts, strict=True) if not isinstance(one, str) and one.status == "exists"
+        ]
+        views = self._adeq.queue(to).inspect.get_many([self.second_id(moving[i].task.id or "") for i in taken])
+        for i, view in zip(taken, views, strict=True):
+            if view is not None and origin_of(view).get("digest") != moving[i].digest:
+                answers[i] = OTHER
         return answers
 
     def send(self, to: str, tasks: Sequence[Task]) -> list[Receipt | str]:

@@ -211,10 +211,13 @@ class Escrow:
     def _kept_from_top(self, place: Place) -> list[int]:
         """Return the kept messages from the first one of the list on; [] if that is none of them.
 
-        Workers have taken those before it, which are marked so.
+        Workers have taken those before it, and all of them if the list is empty. They are marked so.
         """
         top = first_waiting(self._client, place)
         if top is None:
+            first, *rest = self._kept(place)
+            states = self.states(place)[first : (rest or [first])[-1] + 1]
+            self._mark(place, first, states.replace(State.kept, State.gone))
             return []
         digest = hashlib.sha1(top, usedforsecurity=False).hexdigest().encode()
         kept = self._kept(place)

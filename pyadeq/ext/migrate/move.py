@@ -98,6 +98,9 @@ class Migration:
                     self._plan(planned, plan.left, one)
                 self._tell(len(messages))
             plan.places.append(planned)
+        if empty := self._queues.keys() - {one.place.queue for one in plan.places}:
+            plan.empty = sorted(empty)
+            plan.elsewhere = sorted({place.queue for place in self.source.places([])})
         plan.digest = _combined(digests)
         return plan
 
@@ -119,7 +122,7 @@ class Migration:
         with self._command("move") as about:
             if about.get("phase") == "back":
                 self._enqueuer.run = self._escrow.begin_run()["run"]
-            self._move(places, unsure, moved)
+            self._move(places, self._known(), unsure, moved)
         moved.seconds = monotonic() - begun
         return moved
 
@@ -164,7 +167,7 @@ class Migration:
         with self._command("cutover"):
             self._escrow.note(phase="cutover")
             self._at("noted")
-            self._move(places, unsure, moved)
+            self._move(places, self._escrow.places(), unsure, moved)
             self._mirror().delete(self.queues())
             self._at("copies deleted")
         moved.seconds = monotonic() - begun
@@ -239,10 +242,17 @@ class Migration:
             self._escrow.delete(keep_phase=stays)
         return sum(sum(counts.values()) for _, _, _, counts in status.places)
 
-    def _move(self, places: Mapping[Place, str], unsure: Unsure | None, moved: Moved) -> None:
+    def _known(self) -> dict[Place, str]:
+        """Return the places from which messages were taken, only those of the queues to move."""
+        wanted = self._queues
+        return {place: to for place, to in self._escrow.places().items() if not wanted or place.queue in wanted}
+
+    def _move(
+        self, places: Mapping[Place, str], known: Mapping[Place, str], unsure: Unsure | None, moved: Moved
+    ) -> None:
         for place, to in places.items():
             self._escrow.add_place(place, to)
-        for place, to in {**places, **self._escrow.places()}.items():
+        for place, to in {**known, **places}.items():
             if unsure:
                 self._settle_unsure(place, to, unsure, moved)
             self._settle_taken(place, to, moved)

@@ -47,12 +47,17 @@ class Planned:
 
 @dataclass
 class Plan:
-    """What a move would do. digest: of all waiting messages and their order."""
+    """What a move would do. digest: of all waiting messages and their order.
+
+    empty: queues that were asked for and have no waiting task. elsewhere: then the queues that have any.
+    """
 
     places: list[Planned]
     left: Reasons
     others: dict[str, int]
     digest: str
+    empty: list[str] = field(default_factory=list)
+    elsewhere: list[str] = field(default_factory=list)
 
 
 @dataclass

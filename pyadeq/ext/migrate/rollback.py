@@ -113,7 +113,7 @@ class Rollback:
                 or (view is not None and (view.state != "cancelled" or view.deliveries))
             ):
                 after[number] = State.done
-                result.stayed.add("deleted" if view is None else view.state, ids[number])
+                result.stayed.add("deleted" if view is None else _stay(view), ids[number])
         if after != before:
             self._escrow.mark(place, after)
         self._at("rollback marked")
@@ -141,3 +141,7 @@ class Rollback:
         second = queue.inspect.get_many([self._enqueuer.second_id(ids[n]) for n in again])
         views |= dict(zip(again, second, strict=True))
         return {n: view if origin_of(view).get("from") == self._source.name else None for n, view in views.items()}
+
+
+def _stay(view: TaskView) -> str:
+    return f"{view.state}, and has run before" if view.state in WAITING else view.state
