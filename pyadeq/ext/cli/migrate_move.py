@@ -61,11 +61,9 @@ def plan(
         {**row_of(one.place, one.to), "moves": one.moves, "delayed": one.delayed, "left": one.left}
         for one in found.places
     ]
-    about = {"source": migration.name, **found.others}
     if output != Format.table:
-        print_json(
-            {**about, "queues": rows, "empty": found.empty, "left": found.left.as_json(), "digest": found.digest}, output
-        )
+        about = {"source": migration.name, **found.others, "queues": rows, "empty": found.empty}
+        print_json({**about, "left": found.left.as_json(), "digest": found.digest}, output)
         return
     if rows or not found.empty:
         may_differ = source in (SourceName.celery, SourceName.bullmq) and not key_prefix
