@@ -56,7 +56,7 @@
 -- ROLE   work
 -- REPLAY token
 -- FLAGS  allow-oom
--- COST   10 + n commands, 8 more for each task that others wait for, 5 to 10 for each of up to 100 waiting tasks, 2 more if there are limits, 1 for each limit of a task, 4 for each limit queue that opens and 3 for each of up to 100 tasks that leave it, up to 100 + 2n limit queues and tasks, O(n log m); at most 40,000 commands, 470,000 steps
+-- COST   10 + n commands, 1 more if payloads are not kept and n if they are kept for a time, 8 more for each task that others wait for, 5 to 10 for each of up to 100 waiting tasks, 2 more if there are limits, 1 for each limit of a task, 4 for each limit queue that opens and 3 for each of up to 100 tasks that leave it, up to 100 + 2n limit queues and tasks, O(n log m); at most 40,000 commands, 470,000 steps
 
 local LAYOUT = 1
 local MAX_SAFE = 9007199254740991
@@ -238,6 +238,7 @@ local function ack_tasks(ctx, ids, tokens, results) local running, task, finishe
   -- at most 2,000: two for each item
   redis.call('ZADD', finished, unpack(by_time))
   if #kept > 0 then redis.call('MSET', unpack(kept)) end
+  if ctx.settings_payload_ms then arg_rare().drop_payloads(ctx, done) end
   ctx.trace = traces and arg_rare().join_traces(traces, #done)
   emit(ctx, 'task.completed', table.concat(done, ' '), '')
   ctx.trace = nil
@@ -323,10 +324,10 @@ end
 -- and the first values of the fields of call.toml. clock: for a call that may create the base. row: the settings as they
 -- are stored, if the caller has read them.
 local function open(clock, row) local config = KEYS[1]
-  row = row or redis.call('HMGET', config, 'layout_min', 'clock', 'events_max', 'finished_max', 'result_ms', 'fair', 'mode', 'limits', 'fair_top')
+  row = row or redis.call('HMGET', config, 'layout_min', 'clock', 'events_max', 'finished_max', 'result_ms', 'payload_ms', 'fair', 'mode', 'limits', 'fair_top')
   local now, now_text = read_clock(row[1], row[2], clock)
   if not now then return nil, now_text end
-  return { exists = row[1], now = now, now_text = now_text, settings_events_max = tonumber(row[3] or 100000), settings_finished_max = tonumber(row[4] or 100000), settings_result_ms = tonumber(row[5]), settings_fair = tonumber(row[6] or 0), settings_mode = row[7], settings_limits = tonumber(row[8] or 0), settings_fair_top = tonumber(row[9] or 0), counts = {}, ended = 0, work = 300, told = 0, next_ms = false, limit = row[8] and {}, steps = 100 }
+  return { exists = row[1], now = now, now_text = now_text, settings_events_max = tonumber(row[3] or 100000), settings_finished_max = tonumber(row[4] or 100000), settings_result_ms = tonumber(row[5]), settings_payload_ms = tonumber(row[6]), settings_fair = tonumber(row[7] or 0), settings_mode = row[8], settings_limits = tonumber(row[9] or 0), settings_fair_top = tonumber(row[10] or 0), counts = {}, ended = 0, work = 300, told = 0, next_ms = false, limit = row[9] and {}, steps = 100 }
 end
 
 local arg_made
@@ -1000,6 +1001,19 @@ local function drain_limit_queues(ctx, keys, again) local blocked, deadlines, li
   end
 end
 
+-- drop_payloads(ctx, ids): delete the payloads of completed tasks, at once or after payload_ms.
+-- LATE
+local function drop_payloads(ctx, ids) local payload = KEYS[5]
+  local keys = {}
+  for i, id in ipairs(ids) do keys[i] = payload .. id end
+  if ctx.settings_payload_ms == 0 then
+    redis.call('DEL', unpack(keys))  -- at most 1,000: items
+  else
+    local text = string.format('%.0f', ctx.settings_payload_ms)
+    for _, key in ipairs(keys) do redis.call('PEXPIRE', key, text) end
+  end
+end
+
 -- has_other_result(ctx, id, token, value, first): whether the task that this token completed has another result than
 -- this one. first: the result that it got in this call, or nil. If its result was not kept, or is gone, the answer is
 -- false. It does not read more bytes than were sent.
@@ -1228,7 +1242,7 @@ local function trim_set(ctx, set, keep_ms, max, limit) local dead = KEYS[17]
   return count
 end
 
-  arg_made = { on_end = on_end, chains_on_close = chains_on_close, has_other_result = has_other_result, is_full = is_full, join_traces = join_traces, limits_on_unlease = limits_on_unlease, settled_before = settled_before, trim_set = trim_set }
+  arg_made = { on_end = on_end, chains_on_close = chains_on_close, drop_payloads = drop_payloads, has_other_result = has_other_result, is_full = is_full, join_traces = join_traces, limits_on_unlease = limits_on_unlease, settled_before = settled_before, trim_set = trim_set }
   return arg_made
 end
 

@@ -74,8 +74,8 @@ for i = 1, settings_count do
   local size, entry = ARGV[arg_at], arg_empty
   arg_at = arg_at + 1
   if size ~= '0' then
-    size = arg_uint(size, 0, 23)
-    if not size then return refuse('settings[' .. i .. '].pairs', ARGV[arg_at - 1], 'an integer from 0 to 23') end
+    size = arg_uint(size, 0, 24)
+    if not size then return refuse('settings[' .. i .. '].pairs', ARGV[arg_at - 1], 'an integer from 0 to 24') end
     arg_seen_settings = arg_seen_settings or {}
     entry = {}
     local filled = 0
@@ -130,6 +130,9 @@ for i = 1, settings_count do
       elseif name == 'result_ms' then
         v = arg_uint(v, 0, 315360000000)
         if not v then return refuse('settings[' .. i .. '].result_ms', raw, 'an integer from 0 to 315360000000') end
+      elseif name == 'payload_ms' then
+        v = arg_uint(v, 0, 315360000000)
+        if not v then return refuse('settings[' .. i .. '].payload_ms', raw, 'an integer from 0 to 315360000000') end
       elseif name == 'idempotency_ms' then
         v = arg_uint(v, 1000, 315360000000)
         if not v then return refuse('settings[' .. i .. '].idempotency_ms', raw, 'an integer from 1000 to 315360000000') end
@@ -156,7 +159,7 @@ for i = 1, settings_count do
           return refuse('settings[' .. i .. '].expect', v and #v, '16 to 16 bytes long')
         end
       else
-        return refuse('settings[' .. i .. '].pairs', name, 'names from lease_ms, max_attempts, max_crashes, backoff_base_ms, backoff_multiplier_pct, backoff_cap_ms, jitter_pct, events_max, events_keep_ms, events_error_max, presence_ms, finished_keep_ms, finished_max, dead_keep_ms, dead_max, result_ms, idempotency_ms, reply_ms, timeout_ms, timeout_grace_ms, tier, fair, expect')
+        return refuse('settings[' .. i .. '].pairs', name, 'names from lease_ms, max_attempts, max_crashes, backoff_base_ms, backoff_multiplier_pct, backoff_cap_ms, jitter_pct, events_max, events_keep_ms, events_error_max, presence_ms, finished_keep_ms, finished_max, dead_keep_ms, dead_max, result_ms, payload_ms, idempotency_ms, reply_ms, timeout_ms, timeout_grace_ms, tier, fair, expect')
       end
       if arg_seen_settings[name] == i then
         return refuse('settings[' .. i .. '].' .. name, 2, 'given at most once')
@@ -236,7 +239,7 @@ end
 
 -- settings_digest(): the digest of the stored settings. It is the same for equal settings.
 local function settings_digest() local config = KEYS[1]
-  local row = redis.call('HMGET', config, 'lease_ms', 'max_attempts', 'max_crashes', 'backoff_base_ms', 'backoff_multiplier_pct', 'backoff_cap_ms', 'jitter_pct', 'events_max', 'events_keep_ms', 'events_error_max', 'presence_ms', 'finished_keep_ms', 'finished_max', 'dead_keep_ms', 'dead_max', 'result_ms', 'idempotency_ms', 'reply_ms', 'timeout_ms', 'timeout_grace_ms', 'tier', 'fair')
+  local row = redis.call('HMGET', config, 'lease_ms', 'max_attempts', 'max_crashes', 'backoff_base_ms', 'backoff_multiplier_pct', 'backoff_cap_ms', 'jitter_pct', 'events_max', 'events_keep_ms', 'events_error_max', 'presence_ms', 'finished_keep_ms', 'finished_max', 'dead_keep_ms', 'dead_max', 'result_ms', 'payload_ms', 'idempotency_ms', 'reply_ms', 'timeout_ms', 'timeout_grace_ms', 'tier', 'fair')
   for i = 1, #row do row[i] = row[i] or '' end
   return digest_of(table.concat(row, ' '))
 end

@@ -91,7 +91,7 @@
 -- ROLE   work
 -- REPLAY slot
 -- FLAGS  allow-oom
--- COST   23 + 2n commands, 26 + 2n once a second, 1 more if the queue has schedules, 8 more for each task that others wait for, 5 to 10 for each of up to 100 waiting tasks, 7 more if there are limits, 2 for each limit of a task, 6 for a task that joins or leaves a limit queue, at most 100, O(n log m); at most 52,000 commands, 970,000 steps
+-- COST   23 + 2n commands, 26 + 2n once a second, 1 more if payloads are not kept and n if they are kept for a time, 1 more if the queue has schedules, 8 more for each task that others wait for, 5 to 10 for each of up to 100 waiting tasks, 7 more if there are limits, 2 for each limit of a task, 6 for a task that joins or leaves a limit queue, at most 100, O(n log m); at most 52,000 commands, 970,000 steps
 
 local LAYOUT = 1
 local MAX_SAFE = 9007199254740991
@@ -449,6 +449,7 @@ local function ack_tasks(ctx, ids, tokens, results) local running, task, finishe
   -- at most 2,000: two for each item
   redis.call('ZADD', finished, unpack(by_time))
   if #kept > 0 then redis.call('MSET', unpack(kept)) end
+  if ctx.settings_payload_ms then arg_rare().drop_payloads(ctx, done) end
   ctx.trace = traces and arg_rare().join_traces(traces, #done)
   emit(ctx, 'task.completed', table.concat(done, ' '), '')
   ctx.trace = nil
@@ -733,10 +734,10 @@ end
 -- and the first values of the fields of call.toml. clock: for a call that may create the base. row: the settings as they
 -- are stored, if the caller has read them.
 local function open(clock, row) local config = KEYS[1]
-  row = row or redis.call('HMGET', config, 'layout_min', 'clock', 'lease_ms', 'events_max', 'finished_max', 'result_ms', 'timeout_ms', 'fair', 'mode', 'chains', 'schedules', 'limits', 'fair_top')
+  row = row or redis.call('HMGET', config, 'layout_min', 'clock', 'lease_ms', 'events_max', 'finished_max', 'result_ms', 'payload_ms', 'timeout_ms', 'fair', 'mode', 'chains', 'schedules', 'limits', 'fair_top')
   local now, now_text = read_clock(row[1], row[2], clock)
   if not now then return nil, now_text end
-  return { exists = row[1], now = now, now_text = now_text, settings_lease_ms = tonumber(row[3] or 15000), settings_events_max = tonumber(row[4] or 100000), settings_finished_max = tonumber(row[5] or 100000), settings_result_ms = tonumber(row[6]), settings_timeout_ms = tonumber(row[7] or 0), settings_fair = tonumber(row[8] or 0), settings_mode = row[9], settings_chains = row[10] == '1', settings_schedules = row[11] == '1', settings_limits = tonumber(row[12] or 0), settings_fair_top = tonumber(row[13] or 0), counts = {}, ended = 0, work = 300, told = 0, next_ms = false, lease_ms = false, fence = false, limit = row[12] and {}, limited = row[12] and {}, in_line = row[12] and {}, joins = row[12] and {}, holds = row[12] and {}, victims = row[12] and {}, spared = row[12] and {}, timed = row[12] and {}, started = row[12] and {}, met = 0, steps = 100 }
+  return { exists = row[1], now = now, now_text = now_text, settings_lease_ms = tonumber(row[3] or 15000), settings_events_max = tonumber(row[4] or 100000), settings_finished_max = tonumber(row[5] or 100000), settings_result_ms = tonumber(row[6]), settings_payload_ms = tonumber(row[7]), settings_timeout_ms = tonumber(row[8] or 0), settings_fair = tonumber(row[9] or 0), settings_mode = row[10], settings_chains = row[11] == '1', settings_schedules = row[12] == '1', settings_limits = tonumber(row[13] or 0), settings_fair_top = tonumber(row[14] or 0), counts = {}, ended = 0, work = 300, told = 0, next_ms = false, lease_ms = false, fence = false, limit = row[13] and {}, limited = row[13] and {}, in_line = row[13] and {}, joins = row[13] and {}, holds = row[13] and {}, victims = row[13] and {}, spared = row[13] and {}, timed = row[13] and {}, started = row[13] and {}, met = 0, steps = 100 }
 end
 
 -- sweep(ctx): process everything that is due: expired leases, deadlines, delayed tasks, notes of ends (at most 100
@@ -1629,6 +1630,19 @@ local function drain_due_limit_queues(ctx) local limit_lines = KEYS[33]
   if fresh[1] then drain_limit_queues(ctx, fresh) end
 end
 
+-- drop_payloads(ctx, ids): delete the payloads of completed tasks, at once or after payload_ms.
+-- LATE
+local function drop_payloads(ctx, ids) local payload = KEYS[5]
+  local keys = {}
+  for i, id in ipairs(ids) do keys[i] = payload .. id end
+  if ctx.settings_payload_ms == 0 then
+    redis.call('DEL', unpack(keys))  -- at most 1,000: items
+  else
+    local text = string.format('%.0f', ctx.settings_payload_ms)
+    for _, key in ipairs(keys) do redis.call('PEXPIRE', key, text) end
+  end
+end
+
 -- on_drop(ctx, id): generated from lua/queue/noun.toml: calls the hooks of chains.
 local function on_drop(ctx, id)
   if ctx.settings_chains then chains_on_drop(ctx, id) end
@@ -2482,7 +2496,7 @@ local function start_tied(ctx, id, record) local deadlines, once = KEYS[15], KEY
   return not leased and (expires_at_ms or MAX_SAFE) <= ctx.now
 end
 
-  arg_made = { on_end = on_end, move_to_dead = move_to_dead, write_limits = write_limits, apply_limits = apply_limits, push_control = push_control, chains_on_close = chains_on_close, comes_alone = comes_alone, drain_due_limit_queues = drain_due_limit_queues, drop_task = drop_task, settled_before = settled_before, fail_tasks = fail_tasks, fair_on_take = fair_on_take, give_timeout = give_timeout, has_other_result = has_other_result, hold_limits = hold_limits, trim_set = trim_set, housekeep = housekeep, is_full = is_full, join_traces = join_traces, joins_at_once = joins_at_once, limits_on_claimed = limits_on_claimed, limits_on_unlease = limits_on_unlease, move_due = move_due, next_end = next_end, next_firing = next_firing, reclaim_tasks = reclaim_tasks, start_tied = start_tied }
+  arg_made = { on_end = on_end, move_to_dead = move_to_dead, write_limits = write_limits, apply_limits = apply_limits, push_control = push_control, chains_on_close = chains_on_close, comes_alone = comes_alone, drain_due_limit_queues = drain_due_limit_queues, drop_payloads = drop_payloads, drop_task = drop_task, settled_before = settled_before, fail_tasks = fail_tasks, fair_on_take = fair_on_take, give_timeout = give_timeout, has_other_result = has_other_result, hold_limits = hold_limits, trim_set = trim_set, housekeep = housekeep, is_full = is_full, join_traces = join_traces, joins_at_once = joins_at_once, limits_on_claimed = limits_on_claimed, limits_on_unlease = limits_on_unlease, move_due = move_due, next_end = next_end, next_firing = next_firing, reclaim_tasks = reclaim_tasks, start_tied = start_tied }
   return arg_made
 end
 

@@ -569,6 +569,7 @@ class Settings(Model):
     presence: a worker that is silent for this time counts as gone.
     finished_keep, finished_max, dead_keep, dead_max: how long ended tasks are kept, and at most how many.
     result_ttl: how long results are kept; None: as long as their tasks.
+    payload_ttl: how long the payloads of completed tasks are kept; None: as long as their tasks.
     reply_ttl: how long clients can read how a task with `reply` ended.
     idempotency: how long an idempotency key applies.
     timeout: seconds that a run may take, for tasks without a timeout of their own; 0: no limit.
@@ -594,6 +595,7 @@ class Settings(Model):
     dead_keep: float = 2_592_000.0
     dead_max: int = 100_000
     result_ttl: float | None = None
+    payload_ttl: float | None = None
     reply_ttl: float = 3600.0
     idempotency: float = 86_400.0
     timeout: float = 0.0

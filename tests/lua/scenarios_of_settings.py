@@ -21,7 +21,7 @@ def set_all(bench: Workbench) -> None:
         bench.calls.configure(
             lease=20, max_attempts=4, max_crashes=4, backoff=Backoff(base=2, multiplier=3, cap=20, jitter=0),
             events_max=50_000, events_keep=60, events_error_max=0, presence=60, finished_keep=60,
-            finished_max=1_000, dead_keep=60, dead_max=1_000, result_ttl=60, reply_ttl=60,
+            finished_max=1_000, dead_keep=60, dead_max=1_000, result_ttl=60, payload_ttl=60, reply_ttl=60,
             idempotency=60, timeout=3600, timeout_grace=5,
         )
     )  # fmt: skip

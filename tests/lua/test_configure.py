@@ -87,6 +87,7 @@ def test_settings_are_kept_and_answered(bench: Workbench) -> None:
         "dead_keep": 86_400.0,
         "dead_max": 7,
         "result_ttl": 0.0,
+        "payload_ttl": 60.0,
         "idempotency": 1.0,
         "timeout": 90.0,
         "timeout_grace": 0.0,

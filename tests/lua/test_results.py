@@ -73,6 +73,32 @@ def test_each_result_of_a_call_is_kept_in_its_own_way(bench: Workbench) -> None:
     assert [shown(bench, lease.id) for lease in leases] == [leases[0].id.encode(), b"", leases[2].id.encode()]
 
 
+# payloads
+
+
+@pytest.mark.parametrize("seconds", [None, 0, 60])
+def test_a_completed_task_keeps_its_payload_as_the_queue_says(bench: Workbench, seconds: float | None) -> None:
+    if seconds is not None:
+        bench.real(bench.calls.configure(payload_ttl=seconds))
+    leases = bench.lease(3)
+    bench.run(bench.calls.settle("w", "i", 0, 99, acks=[(lease, b"done") for lease in leases[:2]]))
+    bench.run(bench.calls.fail([Failure(leases[2], retryable=False)], [0]))
+    for lease in leases[:2]:
+        ttl = bench.ask("PTTL", f":payload:{lease.id}")
+        assert ttl == {None: -1, 0: -2}.get(seconds) if not seconds else 55_000 < ttl <= 60_000
+        (view,) = bench.run(bench.calls.get([lease.id]))
+        assert (view.state, view.data, view.result_data) == ("completed", b"" if seconds == 0 else lease.data, b"done")
+    assert bench.ask("PTTL", f":payload:{leases[2].id}") == -1  # a dead one may be retried
+
+
+def test_an_ack_is_repeated_though_the_payload_is_gone(bench: Workbench) -> None:
+    bench.real(bench.calls.configure(payload_ttl=0))
+    (lease,) = bench.lease(1)
+    call = bench.calls.ack([(lease, b"done")])
+    assert bench.run(call) == bench.run(call) == ["completed"]
+    assert [one.kind for one in bench.run(bench.calls.repair([lease.id])).tasks] == [None]
+
+
 # a full server
 
 

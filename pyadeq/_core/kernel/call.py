@@ -166,6 +166,7 @@ Encode = Callable[[Any], Wire]
 # The names that users know for arguments that the scripts have in milliseconds or percent, if they differ.
 _TOLD: Final = {
     "result_ms": "result_ttl",
+    "payload_ms": "payload_ttl",
     "reply_ms": "reply_ttl",
     "backoff_base_ms": "backoff.base",
     "backoff_cap_ms": "backoff.cap",

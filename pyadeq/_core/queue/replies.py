@@ -195,7 +195,7 @@ def settings(answer: Answer) -> Settings:
         cap=stored["backoff_cap"],
         jitter=stored["jitter_pct"] / 100,
     )
-    renamed = {f"{name}_ttl": stored[name] for name in ("result", "reply") if name in stored}
+    renamed = {f"{name}_ttl": stored[name] for name in ("result", "payload", "reply") if name in stored}
     return Settings.model_validate({**given, **renamed, "fair": bool(stored["fair"]), "backoff": backoff})
 
 

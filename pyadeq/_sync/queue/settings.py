@@ -28,6 +28,7 @@ class SettingsChange(TypedDict, total=False):
     dead_keep: Seconds
     dead_max: int
     result_ttl: Seconds
+    payload_ttl: Seconds
     reply_ttl: Seconds
     idempotency: Seconds
     timeout: Seconds

@@ -36,6 +36,7 @@ def configure(
     dead_keep: Annotated[float | None, time_option("How long dead tasks are kept.")] = None,
     dead_max: Annotated[int | None, typer.Option(help="The most dead tasks that are kept.")] = None,
     result_ttl: Annotated[float | None, time_option("How long results are kept.")] = None,
+    payload_ttl: Annotated[float | None, time_option("How long the payloads of completed tasks are kept.")] = None,
     reply_ttl: Annotated[float | None, time_option("How long the reply of a task with --reply is kept.")] = None,
     idempotency: Annotated[float | None, time_option("How long an idempotency key applies.")] = None,
     timeout: Annotated[
@@ -71,6 +72,7 @@ def configure(
         "dead_keep": dead_keep,
         "dead_max": dead_max,
         "result_ttl": result_ttl,
+        "payload_ttl": payload_ttl,
         "reply_ttl": reply_ttl,
         "idempotency": idempotency,
         "timeout": timeout,

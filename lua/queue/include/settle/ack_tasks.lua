@@ -38,6 +38,7 @@ local function ack_tasks(ctx, ids, tokens, results)
   -- at most 2,000: two for each item
   redis.call('ZADD', finished, unpack(by_time))
   if #kept > 0 then redis.call('MSET', unpack(kept)) end
+  if ctx.settings.payload_ms then drop_payloads(ctx, done) end
   ctx.trace = traces and join_traces(traces, #done)
   emit(ctx, 'task.completed', table.concat(done, ' '), '')
   ctx.trace = nil
