@@ -73,6 +73,12 @@ def ack_with_a_reply_where_all_is_set(bench: Workbench, n: int) -> AnyCall:
 
 
 @scenario(1)
+def ack_where_payloads_are_not_kept(bench: Workbench, n: int) -> AnyCall:
+    bench.real(bench.calls.configure(payload_ttl=0))
+    return bench.calls.ack(acks(bench.lease(n), b"result"))
+
+
+@scenario(1)
 def fail_where_all_is_set(bench: Workbench, n: int) -> AnyCall:
     set_all(bench)
     return bench.calls.fail(**fails(bench.lease(n)))
