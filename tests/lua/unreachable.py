@@ -30,6 +30,8 @@ UNREACHABLE: Final = {
         "rate/include/replay/recall_hit.lua: no round over `string.gmatch(list, '(%l+),(%d+),(%d+),(%d+),(%d+),(%d+),(%l+)')`",  # noqa: E501
         "queue/include/enqueue/refuse_new.lua: no round over `ids`",
         "queue/include/settle/return_leases.lua: no round over `ids`",
+        "queue/include/settle/drop_payloads.lua: no round over `ids`",
+        "queue/include/settle/drop_payloads.lua: no round over `keys`",
         "queue/include/claim/window_left.lua: no round over `wanted`",
     ],
     "a queue has settings": [
