@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from pathlib import Path
@@ -572,6 +573,52 @@ def test_a_list_whose_type_is_no_name_is_reported_alone(
         assert [row["moves"] for row in answer("migrate", "plan", *where, *named)["queues"]] == [1, 1, 1]
     finally:
         every.rollback()
+
+
+def test_a_queue_that_drains_is_refused_before_anything_is_taken(case: Callable[[str], Case]) -> None:
+    one = case("lists")
+    numbers = fill(one)
+    one.queue.drain()
+    before = layout_of(one.old)
+    for verb in ("move", "mirror", "shadow", "cutover"):
+        if verb in ("move", "cutover"):
+            with pytest.raises(AdeqError, match=f"drains and takes no tasks.*adeq queue resume {one.queue.name}"):
+                getattr(one.migration(), verb)()
+        else:
+            getattr(one.migration(), verb)()
+        assert layout_of(one.old) == before
+    one.queue.pause()  # a paused queue takes tasks
+    one.migration().cutover()
+    assert sorted(one.waiting()) == numbers
+
+
+def test_places_are_not_looked_up_again_for_each_place(
+    case: Callable[[str], Case], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    one, calls = case("lists"), Counter[str]()
+
+    def counted(owner: Any, name: str) -> None:
+        plain = getattr(owner, name)
+
+        def call(*arguments: Any) -> Any:
+            calls[name] += 1
+            return plain(*arguments)
+
+        monkeypatch.setattr(owner, name, call)
+
+    counted(escrow.Escrow, "places")
+    counted(lists, "_types")
+    found = []
+    for number in (2, 20):
+        for group in range(number):
+            one.old.hset(lists.job_hash(f"j{group}"), mapping={"status": "dispatched", "number": group})
+            one.old.lpush(lists.work_queue("osis", f"g{group}"), f"j{group}")
+        calls.clear()
+        one.migration().plan()
+        one.migration().move()
+        one.migration().rollback()
+        found.append(dict(calls))
+    assert found[0] == found[1]
 
 
 @pytest.mark.parametrize("state", ["completed", "dead", "deleted"])

@@ -120,8 +120,8 @@ class Escrow:
     def add_place(self, place: Place, queue: str) -> None:
         """Remember a place. Raises AdeqError if its tasks go to another queue already."""
         self._client.hsetnx(self._places, place.key, _entry(place, queue))
-        known = {one.key: new for one, new in self.places().items()}[place.key]
-        if known != queue:
+        entry: Any = self._client.hget(self._places, place.key)
+        if (known := json.loads(entry)["to"]) != queue:
             raise _goes_elsewhere(place, known, queue)
 
     def states(self, place: Place) -> str:

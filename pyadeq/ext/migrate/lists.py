@@ -111,7 +111,8 @@ class ListQueues:
         of any type, so it has to be named: a job that was pushed to both would run twice in two queues.
         """
         found = self._found()
-        wanted = [place for place in found if place.queue in (queues or _types(found))]
+        named = {*queues} or _types(found)
+        wanted = [place for place in found if place.queue in named]
         return sorted(wanted, key=lambda place: (_is_legacy(place), place.priority, -place.key.count(":"), place.key))
 
     def read(self, place: Place, messages: Sequence[bytes]) -> list[Moving | Left]:
@@ -132,7 +133,8 @@ class ListQueues:
     def others(self) -> dict[str, int]:
         """Return the number of control messages, and of jobs of actors that have to be named."""
         found = self._found()
-        unnamed = [place.key for place in found if place.queue not in _types(found)]
+        types = _types(found)
+        unnamed = [place.key for place in found if place.queue not in types]
         return {
             "in lists of actors that are no type (name each with --queue)": self._count(unnamed),
             "in control queues": self._count(self._lists("hero:q:ctl:*")),

@@ -119,6 +119,7 @@ class Migration:
         if not places and self.status() is None:
             self._report_unnamed(moved.left)
             return moved
+        self._check_open(places)
         with self._command("move") as about:
             if about.get("phase") == "back":
                 self._enqueuer.run = self._escrow.begin_run()["run"]
@@ -164,6 +165,7 @@ class Migration:
         """
         begun, moved = monotonic(), Moved()
         places = self._targets()
+        self._check_open(places)
         with self._command("cutover"):
             self._escrow.note(phase="cutover")
             self._at("noted")
@@ -305,6 +307,15 @@ class Migration:
                     "a queue without partitions"
                 )
         return places
+
+    def _check_open(self, places: Mapping[Place, str]) -> None:
+        """Raise AdeqError if a queue drains, before messages are taken out of their lists."""
+        for to in sorted({*places.values(), *self._escrow.places().values()}):
+            if self.adeq.queue(to).inspect.stats().mode == "draining":
+                raise AdeqError(
+                    f"queue {to!r} drains and takes no tasks; nothing was moved. Let it take some: "
+                    f"adeq queue resume {to}"
+                )
 
     def _why_not(self, place: Place, to: str) -> str:
         """Return why no queue of pyadeq can have this name, "" if one can. Raises ConfigError if it was given."""
