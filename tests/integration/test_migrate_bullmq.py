@@ -270,3 +270,23 @@ def test_the_commands(old: Redis, old_server: EmbeddedServer, queue: Queue, url:
     assert not old.keys("adeq:*")
     assert "BullMQ has neither zones nor pickles" in error(2, "migrate", "plan", *where, "--trust-pickle")
     assert answer("migrate", "plan", *where, "--key-prefix", "other")["source"] == "bullmq:other"
+
+
+def test_a_job_whose_unique_key_another_task_has_stays_in_the_old_queue(
+    old: Redis, queue: Queue, migrate: Callable[..., Migration]
+) -> None:
+    queue.enqueue("other", id="other", unique="d1")  # that of the job `once`
+    for _ in range(2):
+        done = migrate().move()
+        assert done.left.ids["another task of pyadeq has its unique key, or had it at the first move"] == ["once"]
+        assert b"once" in old.lrange("bull:work:wait", 0, -1)
+    queue.cancel("other")
+    assert migrate().rollback().stayed.as_json() == []
+    migrate().move()
+    assert "once" in ids_in(queue)
+
+
+def test_a_job_that_is_no_hash_does_not_stop_the_others(old: Redis, migrate: Callable[..., Migration]) -> None:
+    old.delete("bull:work:plain")
+    old.set("bull:work:plain", "x")
+    assert migrate().plan().left.ids["its job no longer exists"] == ["plain"]

@@ -675,3 +675,53 @@ def test_a_hash_with_too_many_fields_is_refused_before_it_is_written(case: Calla
     with pytest.raises(BadArgument, match="fields: 9,008 are not accepted; allowed: up to 100"):
         stream.StreamWriter(one.adeq, one.old, queue=one.queue.name).enqueue({}, **fields)
     assert [*one.old.scan_iter()] == [stream.STREAM.encode()]
+
+
+ODD_IDS = ("a b", "ü:1", "", "x" * 300, "{a}", "a\nb", b"\xff\xfe")
+
+
+def test_ids_that_no_task_can_have_stay_and_the_others_move(case: Callable[[str], Case]) -> None:
+    one, key = case("lists"), lists.work_queue("osis")
+    for id in (*ODD_IDS, "a:b:c"):
+        one.old.hset(b"hero:job:" + (id if isinstance(id, bytes) else id.encode()), mapping={"status": "dispatched"})
+        one.old.lpush(key, id)
+    before, plan = layout_of(one.old), one.migration().plan()
+    assert (plan.places[0].moves, plan.places[0].left) == (1, len(ODD_IDS))
+    for moved in (1, 0):
+        done = one.migration().move()
+        assert (done.moved, done.left.counts.total(), done.left.counts["it has no id"]) == (moved, len(ODD_IDS), 1)
+    assert [task.id for task in one.queue.iterate("ready")] == ["a:b:c"]
+    assert (one.migration().rollback().digest, layout_of(one.old)) == (plan.digest, before)
+
+
+def test_a_rollback_puts_back_what_is_unsure_whatever_its_id(case: Callable[[str], Case]) -> None:
+    one, key = case("lists"), lists.work_queue("osis")
+    for id in ODD_IDS:
+        one.old.lpush(key, id)
+    before = layout_of(one.old)
+    with suppress(Killed):
+        one.migration(at=killed_at("taken", 1)).move()
+    one.queue.configure(idempotency=1)
+    assert one.migration().rollback().unsure == 3
+    assert one.migration().rollback(unsure="back").unsure == 0
+    assert sorted(layout_of(one.old)[key.encode()]) == sorted(before[key.encode()])
+
+
+def test_a_task_with_a_long_id_moves_again_after_a_rollback(case: Callable[[str], Case]) -> None:
+    one, id = case("lists"), "x" * 195
+    one.old.hset(lists.job_hash(id), mapping={"status": "dispatched", "number": 1})
+    one.old.lpush(lists.work_queue("osis"), id)
+    for _ in range(2):
+        assert one.migration().move().moved == 1
+        assert one.waiting() == [1]
+        assert one.migration().rollback().back == 1
+
+
+def test_a_task_that_is_no_hash_does_not_stop_the_others(case: Callable[[str], Case]) -> None:
+    one = case("stream")
+    one.layout.put(one.old, 1)
+    one.layout.put(one.old, 2)
+    one.old.delete("ade:task:task-1")
+    one.old.set("ade:task:task-1", "x")
+    assert one.migration().move().left.ids == {"its hash no longer exists": ["task-1"]}
+    assert one.waiting() == [2]

@@ -10,7 +10,7 @@ from typing import Any, Final
 from redis import Redis
 
 from pyadeq import Backoff, Task, Tasks
-from pyadeq.ext.migrate.source import Left, Moving, Place, Unmovable, escaped, moving_or_left
+from pyadeq.ext.migrate.source import Left, Moving, Place, Unmovable, escaped, moving_or_left, replies
 
 PREFIX: Final = "bull"
 LOWEST: Final = 9
@@ -65,8 +65,8 @@ class BullQueues:
             for id, _ in scored:
                 pipe.hmget(f"{base}{id}", FIELDS)
                 pipe.exists(f"{base}{id}:processed")
-            replies = pipe.execute()
-        return [self._read(place, id, score, *replies[2 * i : 2 * i + 2]) for i, (id, score) in enumerate(scored)]
+            found = replies(pipe)
+        return [self._read(place, id, score, *found[2 * i : 2 * i + 2]) for i, (id, score) in enumerate(scored)]
 
     def others(self) -> dict[str, int]:
         """Return the number of jobs that run, have ended, wait for children, or are made again and again."""
@@ -94,9 +94,11 @@ class BullQueues:
         return sorted(name for name in names if ":" not in name)  # a job's id may end so
 
     def _read(
-        self, place: Place, id: str, score: float | None, values: Sequence[bytes | None], processed: int
+        self, place: Place, id: str, score: float | None, values: Sequence[bytes | None] | None, processed: int
     ) -> Moving | Left:
-        job = {name: value for name, value in zip(FIELDS, values, strict=True) if value is not None}
+        job = {
+            name: value for name, value in zip(FIELDS, values or [None] * len(FIELDS), strict=True) if value is not None
+        }
 
         def read() -> Task:
             if not job:

@@ -20,7 +20,7 @@ from redis import Redis
 
 from pyadeq import Task, Tasks
 from pyadeq.errors import BadArgument, ConfigError
-from pyadeq.ext.migrate.source import Left, Moving, Place, Unmovable, escaped
+from pyadeq.ext.migrate.source import Left, Moving, Place, Unmovable, check_id, escaped
 
 SEPARATOR: Final = "\x06\x16"
 """In the names of lists with a priority, and in the members of bindings, unless `sep` of Celery says otherwise."""
@@ -151,6 +151,7 @@ class CeleryQueues:
             int(about.get("retries") or 0),
             about.get("timelimit") or (None, None),
         )
+        check_id(id)
         for what in ("chord", "chain", "callbacks", "errbacks"):
             if embed.get(what) or about.get(what):
                 raise Unmovable(f"other tasks depend on it ({what})")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import Sequence
 from typing import Any, Final
 
@@ -12,6 +13,11 @@ from pyadeq.ext.migrate.source import Moving
 
 PORTION: Final = 64
 """Tasks of one call to pyadeq: each takes 30 to 50 µs of the server, which must not be blocked for long."""
+LONGEST: Final = 200
+"""Characters of an id."""
+NOT_UNIQUE: Final = "another task of pyadeq has its unique key, or had it at the first move"
+"""The idempotency key of a task keeps that answer until a rollback."""
+ID: Final = re.compile(r"[A-Za-z0-9._:/@+-]{1,200}")
 
 OTHER: Final = "pyadeq has another task with its id"
 
@@ -37,7 +43,10 @@ class Enqueuer:
 
     def second_id(self, id: str) -> str:
         """Return the id of a task that is moved again after a rollback, if the cancelled task has its id."""
-        return f"{id}+{self.run}"
+        end = f"+{self.run}"
+        if len(id) + len(end) > LONGEST:
+            id = hashlib.sha1(id.encode(), usedforsecurity=False).hexdigest()
+        return id + end
 
     def enqueue(self, to: str, moving: Sequence[Moving], resumed: bool) -> list[State | str]:
         """Enqueue tasks. Returns the state of each message, or why it cannot be moved."""
@@ -47,6 +56,11 @@ class Enqueuer:
             receipt if isinstance(receipt, str) else State.moved if receipt.status == "created" else known
             for receipt in receipts
         ]
+        for i, one in enumerate(receipts):
+            if not isinstance(one, str) and one.status == "deduplicated":
+                id = moving[i].task.id or ""
+                if one.id not in (id, self.second_id(id)):  # not by the idempotency key of a migration
+                    answers[i] = NOT_UNIQUE
         taken = [i for i, one in enumerate(receipts) if not isinstance(one, str) and one.status == "exists"]
         if not taken:
             return answers
@@ -83,6 +97,11 @@ class Enqueuer:
             if len(tasks) == 1:
                 return [short(error)]
         return [answer for task in tasks for answer in self._send_part(to, [task])]
+
+
+def is_id(text: str) -> bool:
+    """Whether a task of pyadeq can have this id."""
+    return ID.fullmatch(text) is not None
 
 
 def was_put_back(view: TaskView | None) -> bool:

@@ -11,7 +11,7 @@ from redis import Redis
 
 from pyadeq import Adeq, Task
 from pyadeq.errors import BadArgument
-from pyadeq.ext.migrate.source import Left, Moving, Place, Unmovable
+from pyadeq.ext.migrate.source import Left, Moving, Place, Unmovable, check_id
 from pyadeq.ext.migrate.writer import Writer, checked
 
 PRIORITY: Final = 5
@@ -155,6 +155,7 @@ class ListQueues:
         try:
             if not row:
                 raise Unmovable("its hash no longer exists")
+            check_id(id)
             job = {name.decode(): value.decode() for name, value in row.items()}
             if (status := job.get("status", "")).lower() not in WAITING:
                 raise Unmovable(f"its status is {status[:60]}")

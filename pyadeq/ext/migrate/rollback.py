@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Final, Literal
 
 from pyadeq import Adeq, Queue, TaskView
-from pyadeq.ext.migrate.enqueuer import PORTION, Enqueuer, origin_of, was_put_back
+from pyadeq.ext.migrate.enqueuer import PORTION, Enqueuer, is_id, origin_of, was_put_back
 from pyadeq.ext.migrate.escrow import Escrow, State, batches, numbers_of
 from pyadeq.ext.migrate.reports import RolledBack
 from pyadeq.ext.migrate.source import Left, Moving, Place, Source, id_of
@@ -132,7 +132,9 @@ class Rollback:
 
     def _views(self, queue: Queue, numbers: Sequence[int], ids: Mapping[int, str]) -> dict[int, TaskView | None]:
         """Return the tasks of moved messages. None: it was deleted, or its id is that of a task from elsewhere."""
-        views = dict(zip(numbers, queue.inspect.get_many([ids[n] for n in numbers]), strict=True))
+        views: dict[int, TaskView | None] = dict.fromkeys(numbers)
+        valid = [n for n in numbers if is_id(ids[n])]  # a message that is unsure may have any
+        views |= zip(valid, queue.inspect.get_many([ids[n] for n in valid]), strict=True)
         again = [
             n
             for n, view in views.items()

@@ -13,7 +13,7 @@ from typing import Any, Final
 from redis import Redis
 
 from pyadeq import Backoff, Task, Tasks
-from pyadeq.ext.migrate.source import Left, Moving, Place, Unmovable, moving_or_left
+from pyadeq.ext.migrate.source import Left, Moving, Place, Unmovable, moving_or_left, replies
 
 QUEUE, JOB = "rq:queue:", "rq:job:"
 MOST_INFLATED: Final = 1 << 20
@@ -66,8 +66,8 @@ class RqQueues:
                 pipe.hgetall(f"{JOB}{id}")
                 pipe.pttl(f"{JOB}{id}")
                 pipe.exists(f"{JOB}{id}:dependents")
-            replies = pipe.execute()
-        return [self._read(id, at, *replies[3 * i : 3 * i + 3]) for i, (id, at) in enumerate(rows)]
+            found = replies(pipe)
+        return [self._read(id, at, *found[3 * i : 3 * i + 3]) for i, (id, at) in enumerate(rows)]
 
     def others(self) -> dict[str, int]:
         """Return the number of jobs that run, and that wait for others.
@@ -88,8 +88,10 @@ class RqQueues:
             "waiting for other jobs": sum(counts[2::3]),
         }
 
-    def _read(self, id: str, at: float | None, row: dict[bytes, bytes], ttl_ms: int, dependents: int) -> Moving | Left:
-        job = {name.decode(): value for name, value in row.items()}
+    def _read(
+        self, id: str, at: float | None, row: dict[bytes, bytes] | None, ttl_ms: int, dependents: int
+    ) -> Moving | Left:
+        job = {name.decode(errors="replace"): value for name, value in (row or {}).items()}
 
         def read() -> Task:
             if not job:

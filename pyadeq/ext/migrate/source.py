@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
-from typing import Final, Literal, NamedTuple, Protocol
+from typing import Any, Final, Literal, NamedTuple, Protocol
 
 from redis import Redis
+from redis.client import Pipeline
 
 from pyadeq import Task
 from pyadeq.errors import BadArgument
@@ -71,12 +72,28 @@ class Unmovable(Exception):
     """Why a message stays where it is."""
 
 
+def check_id(id: str) -> None:
+    """Raise Unmovable if there is no id: pyadeq would make one, by which the task is not found again."""
+    if not id:
+        raise Unmovable("it has no id")
+
+
+def replies(pipe: Pipeline) -> list[Any]:
+    """Return the replies to reads of hashes: None for a key that is no hash. Such a key must not stop a command."""
+    found = pipe.execute(raise_on_error=False)
+    for reply in found:
+        if isinstance(reply, Exception) and not str(reply).startswith("WRONGTYPE"):
+            raise reply
+    return [None if isinstance(reply, Exception) else reply for reply in found]
+
+
 def moving_or_left(id: str, digest: str, read: Callable[[], Task], otherwise: str) -> Moving | Left:
     """The task that `read` makes of a job, or why it cannot be moved. otherwise: said after any other error.
 
     A job that was made on purpose, or damaged, must not stop a command.
     """
     try:
+        check_id(id)
         return Moving(read(), digest)
     except Unmovable as error:
         return Left(id, str(error), digest)

@@ -13,7 +13,7 @@ from redis import Redis
 from pyadeq import Adeq, Backoff, Task
 from pyadeq.errors import BadArgument
 from pyadeq.ext.migrate.escrow import batches
-from pyadeq.ext.migrate.source import Left, Moving, Place, Unmovable
+from pyadeq.ext.migrate.source import Left, Moving, Place, Unmovable, check_id, replies
 from pyadeq.ext.migrate.waiting import GROUP, MOST_FIELDS, fields_of, packed, stays
 from pyadeq.ext.migrate.writer import Writer, checked
 from pyadeq.ids import new_ulid
@@ -67,7 +67,7 @@ class StreamQueue:
         with self.client.pipeline(transaction=False) as pipe:
             for id, _ in rows:
                 pipe.hgetall(task_key(id))
-            hashes = pipe.execute()
+            hashes = [row or {} for row in replies(pipe)]
         return [
             Left(id, f"its entry has more than {MOST_FIELDS} fields; it stays where it is", _digest(row))
             if place.kind == "stream" and stays(message)
@@ -78,6 +78,7 @@ class StreamQueue:
     def task(self, id: str, row: Row, at: float | None = None) -> Moving | Left:
         """Return the task of a hash. at: when it is due, if it is delayed."""
         try:
+            check_id(id)
             if not row:
                 raise Unmovable("its hash no longer exists")
             return _moving(id, row, at)
