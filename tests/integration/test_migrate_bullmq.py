@@ -286,6 +286,14 @@ def test_a_job_whose_unique_key_another_task_has_stays_in_the_old_queue(
     assert "once" in ids_in(queue)
 
 
+def test_a_duplicate_of_a_moved_job_is_ignored(old: Redis, queue: Queue, migrate: Callable[..., Migration]) -> None:
+    migrate().move()
+    old.hset("bull:work:forgotten", mapping=old.hgetall("bull:work:once"))  # type: ignore[arg-type]
+    old.lpush("bull:work:wait", "forgotten")
+    done = migrate().move()
+    assert (done.again, "forgotten" in ids_in(queue)) == (1, False)
+
+
 def test_a_job_that_is_no_hash_does_not_stop_the_others(old: Redis, migrate: Callable[..., Migration]) -> None:
     old.delete("bull:work:plain")
     old.set("bull:work:plain", "x")

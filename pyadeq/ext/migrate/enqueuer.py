@@ -56,10 +56,13 @@ class Enqueuer:
             receipt if isinstance(receipt, str) else State.moved if receipt.status == "created" else known
             for receipt in receipts
         ]
-        for i, one in enumerate(receipts):
-            if not isinstance(one, str) and one.status == "deduplicated":
-                id = moving[i].task.id or ""
-                if one.id not in (id, self.second_id(id)):  # not by the idempotency key of a migration
+        others = {
+            i: one.id for i, one in enumerate(receipts) if not isinstance(one, str) and self._is_other(one, moving[i])
+        }
+        if others:
+            found = self._adeq.queue(to).inspect.get_many([*others.values()])
+            for i, view in zip(others, found, strict=True):
+                if origin_of(view).get("from") != self._name:
                     answers[i] = NOT_UNIQUE
         taken = [i for i, one in enumerate(receipts) if not isinstance(one, str) and one.status == "exists"]
         if not taken:
@@ -85,6 +88,11 @@ class Enqueuer:
             if view is not None and origin_of(view).get("digest") != moving[i].digest:
                 answers[i] = OTHER
         return answers
+
+    def _is_other(self, receipt: Receipt, one: Moving) -> bool:
+        """Whether a task is a duplicate of one with another id: by its unique key, and not by that of the migration."""
+        id = one.task.id or ""
+        return receipt.status == "deduplicated" and receipt.id not in (id, self.second_id(id))
 
     def send(self, to: str, tasks: Sequence[Task]) -> list[Receipt | str]:
         """Enqueue tasks. Returns a receipt for each, or why it is refused."""
