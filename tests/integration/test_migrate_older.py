@@ -7,12 +7,13 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 from redis import Redis
 
 from pyadeq import Adeq, BadArgument, Queue
+from pyadeq.access import acl_rules
 from pyadeq.embedded import EmbeddedServer
 from pyadeq.errors import AdeqError, ConfigError
 from pyadeq.ext.migrate import Migration, Moving, State, escrow, lists, stream
@@ -675,6 +676,39 @@ def test_a_hash_with_too_many_fields_is_refused_before_it_is_written(case: Calla
     with pytest.raises(BadArgument, match="fields: 9,008 are not accepted; allowed: up to 100"):
         stream.StreamWriter(one.adeq, one.old, queue=one.queue.name).enqueue({}, **fields)
     assert [*one.old.scan_iter()] == [stream.STREAM.encode()]
+
+
+OLD_RIGHTS = "~ade:* ~hero:* ~adeq:migrate:* +@read +@write +@scripting +@connection +info +time"
+
+
+@pytest.mark.parametrize("name", LAYOUTS)
+def test_the_rights_that_the_guide_names_are_enough(
+    name: str, case: Callable[[str], Case], old_server: EmbeddedServer, url: str
+) -> None:
+    one, root = case(name), Redis.from_url(url)
+    numbers, clients = fill(one), cast("tuple[Any, ...]", (one.old, root))
+    for client, rules in zip(
+        clients, (OLD_RIGHTS.split(), acl_rules("producer", "operator", "lock.work")), strict=True
+    ):
+        client.execute_command("ACL", "SETUSER", "mover", "reset", "on", ">p", *rules)
+    user: Any = {"username": "mover", "password": "p"}
+    try:
+        with Redis.from_url(old_server.url, **user) as old, Redis.from_url(url, **user) as new, Adeq(new) as adeq:
+            mover = Case.__new__(Case)
+            mover.old, mover.adeq, mover.queue, mover.layout = old, adeq, adeq.queue(one.queue.name), one.layout
+            for verb in ("plan", "mirror"):
+                getattr(mover.migration(), verb)()
+            mover.write(9)
+            for verb in ("shadow", "cutover"):
+                getattr(mover.migration(), verb)()
+            mover.write(8)
+            for verb in ("status", "rollback", "move", "rollback", "move", "cleanup"):
+                getattr(mover.migration(), verb)()
+        assert sorted(one.waiting()) == sorted([*numbers, 8, 9])
+    finally:
+        for client in clients:
+            client.execute_command("ACL", "DELUSER", "mover")
+        root.close()
 
 
 ODD_IDS = ("a b", "ü:1", "", "x" * 300, "{a}", "a\nb", b"\xff\xfe")

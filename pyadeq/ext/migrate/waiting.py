@@ -89,7 +89,7 @@ def _unpacked(message: bytes) -> list[bytes]:
 
 def _entries(client: Redis, place: Place) -> Iterator[list[bytes]]:
     plain = Redis(connection_pool=client.connection_pool)
-    plain.response_callbacks.pop("XRANGE")  # it makes a dict of the fields, which has each name once
+    plain.response_callbacks.pop("XRANGE", None)  # it makes a dict of the fields, which has each name once
     start = "-"
     groups: Any = client.xinfo_groups(place.key) if client.exists(place.key) else []
     for group in groups:
