@@ -559,6 +559,9 @@ def test_a_list_whose_type_is_no_name_is_reported_alone(
         for number, name in enumerate(odd)
     }
     every = Migration(one.adeq, one.layout.source(one.old), to="here")
+    source, long = one.layout.source(one.old), f"ü{'x' * 198}ü b"
+    (read,) = source.read(lists.place_of(lists.work_queue(long)), [b"odd-0"])
+    assert (read.task.kind, len(read.task.kind.encode())) == (f"ü{'x' * 198}", 200)
     plan = every.plan()
     assert ({row["why"]: row["ids"] for row in plan.left.as_json()}, plan.digest) == (whys, every.plan().digest)
     assert [planned.left for planned in plan.places if not planned.to] == [1, 1, 1]
@@ -709,6 +712,24 @@ def test_the_rights_that_the_guide_names_are_enough(
         for client in clients:
             client.execute_command("ACL", "DELUSER", "mover")
         root.close()
+
+
+def test_a_queue_that_is_named_like_a_mirror_keeps_what_has_moved(case: Callable[[str], Case]) -> None:
+    one = case("lists")
+    names = [one.queue.name, f"{one.queue.name}.mirror"]
+    for number, name in enumerate(names):
+        one.old.hset(lists.job_hash(f"j{number}"), mapping={"status": "dispatched", "number": number})
+        one.old.lpush(lists.work_queue(name), f"j{number}")
+
+    def migration() -> Migration:
+        return Migration(one.adeq, one.layout.source(one.old), to="here")
+
+    with pytest.raises(ConfigError, match=r"would get the copies .*; give it another name: --queue OLD=NEW"):
+        migration().mirror()
+    assert migration().status() is None
+    assert migration().move().moved == 2
+    assert migration().cleanup() == 2
+    assert [one.adeq.queue(name).stats().ready for name in names] == [1, 1]
 
 
 ODD_IDS = ("a b", "ü:1", "", "x" * 300, "{a}", "a\nb", b"\xff\xfe")

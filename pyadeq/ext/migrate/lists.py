@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from string import ascii_letters, digits
 from typing import Any, Final
 
 from redis import Redis
@@ -24,7 +25,8 @@ CANONICAL: Final = re.compile(
 LEGACY: Final = re.compile(r"^hero:(?:job:actor_queue|work_queue|job):(?P<actor>.+)$")
 """Only of lists: `hero:job:<id>` is also the name of a job's hash."""
 
-NO_KIND: Final = re.compile(r"[^A-Za-z0-9._:/@+-]")
+KIND: Final = frozenset(f"{ascii_letters}{digits}._:/@+-")
+"""Characters of a kind. Those that are not ASCII are allowed, too."""
 
 
 def work_queue(type: str, group: str | None = None, instance: str | None = None, priority: int | None = None) -> str:
@@ -223,7 +225,8 @@ def _types(places: Iterable[Place]) -> set[str]:
 
 def _kind(place: Place) -> str:
     """Return the type as the kind of a task, with `_` in place of other characters than those of a kind."""
-    return NO_KIND.sub("_", place.queue)[:200]
+    text = "".join(one if one in KIND or (one > "\x7f" and one.isprintable()) else "_" for one in place.queue)
+    return text.encode()[:200].decode(errors="ignore")
 
 
 def _is_legacy(place: Place) -> bool:

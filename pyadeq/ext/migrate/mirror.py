@@ -7,7 +7,7 @@ a task lost or run twice, however late it is written.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Final, Literal
+from typing import Any, Final, Literal
 
 from pyadeq import Adeq, Queue, Task, TaskView
 from pyadeq.errors import AdeqError, ConfigError
@@ -37,6 +37,11 @@ def copy_of(one: Moving, source: str) -> Task:
     return one.task.model_copy(update={"lane": "any", "headers": {**(one.task.headers or {}), "migrated": origin}})
 
 
+def is_copy(origin: Mapping[str, Any]) -> bool:
+    """Whether a task is a copy. A moved task is none, even in a queue with the name of a mirror: it has a run."""
+    return "from" in origin and "run" not in origin
+
+
 class Mirror:
     """The copies of one source. at, tell: see `Migration`."""
 
@@ -52,9 +57,15 @@ class Mirror:
 
     def check(self, queues: Iterable[str]) -> None:
         """Raise AdeqError if a queue that is to get copies has other tasks: it would be paused."""
-        for to in sorted({*queues}):
+        names = {*queues}
+        for to in sorted(names):
             queue = mirror_of(self._adeq, to)
-            if (pending := queue.inspect.stats().pending) > sum("from" in origin_of(one) for one in self._all(queue)):
+            if queue.name in names:
+                raise ConfigError(
+                    f"queue {queue.name!r} would get the copies of {to!r}, but tasks go to it; give it another name: "
+                    "--queue OLD=NEW; nothing was changed"
+                )
+            if (pending := queue.inspect.stats().pending) > sum(map(is_copy, map(origin_of, self._all(queue)))):
                 raise AdeqError(
                     f"queue {queue.name!r} would get the copies, but {pending:,} tasks are in it that are not all "
                     "copies; nothing was changed"
@@ -150,7 +161,11 @@ class Mirror:
     def _copies(self, queue: Queue) -> dict[str, str]:
         """Return the digests of this source's copies by their ids."""
         origins = ((view.id, origin_of(view)) for view in self._all(queue))
-        return {id: str(origin["digest"]) for id, origin in origins if origin.get("from") == self._source.name}
+        return {
+            id: str(origin["digest"])
+            for id, origin in origins
+            if is_copy(origin) and origin["from"] == self._source.name
+        }
 
     def _all(self, queue: Queue) -> Iterator[TaskView]:
         ids = [view.id for state in PENDING for view in queue.iterate(state)]
