@@ -91,6 +91,8 @@ def cut_over_under_fire(
     with Redis.from_url(old.url) as client, Adeq.from_url(new.url) as adeq:
         layout: Layout = LAYOUTS[name](client)
         numbers, one_by_one = iter(range(tasks)), threading.Lock()
+        # A quarter comes after the cutover, however slow the commands were: old workers may have run all others.
+        rest = iter(range(tasks if more else tasks // 4))
 
         def run(verb: str) -> None:
             migration = Migration(adeq, layout.source(client), to="here", queues={layout.queue: "work"})
@@ -121,7 +123,11 @@ def cut_over_under_fire(
             return Working(act, pause)
 
         produce(0 if more else tasks // 2)
-        with each(lambda: layout.work(client)), each(lambda: work(busy)), each(lambda: produce(1)):
+        with (
+            each(lambda: layout.work(client)),
+            each(lambda: work(busy)),
+            each(lambda: produce(len([*islice(rest, 1)]))),
+        ):
             for verb, step, nth in kills:
                 if verb == "mirror":
                     produce(more)
