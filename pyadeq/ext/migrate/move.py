@@ -119,7 +119,7 @@ class Migration:
         if not places and self.status() is None:
             self._report_unnamed(moved.left)
             return moved
-        self._check_open(places)
+        self._check_open({**self._known(), **places})
         with self._command("move") as about:
             if about.get("phase") == "back":
                 self._enqueuer.run = self._escrow.begin_run()["run"]
@@ -165,7 +165,7 @@ class Migration:
         """
         begun, moved = monotonic(), Moved()
         places = self._targets()
-        self._check_open(places)
+        self._check_open({**self._escrow.places(), **places})
         with self._command("cutover"):
             self._escrow.note(phase="cutover")
             self._at("noted")
@@ -310,7 +310,7 @@ class Migration:
 
     def _check_open(self, places: Mapping[Place, str]) -> None:
         """Raise AdeqError if a queue drains, before messages are taken out of their lists."""
-        for to in sorted({*places.values(), *self._escrow.places().values()}):
+        for to in sorted({*places.values()}):
             if self.adeq.queue(to).inspect.stats().mode == "draining":
                 raise AdeqError(
                     f"queue {to!r} drains and takes no tasks; nothing was moved. Let it take some: "
