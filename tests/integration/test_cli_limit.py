@@ -63,6 +63,7 @@ def test_set_and_ls(place: Place) -> None:
         everybody,
     ]
     assert [limit.model_dump() for limit in place.queue.limits.list()] == found
+    assert answer("limit", "ls", place.queue.name, "--url", place.url) == found
     as_lines = adeq("limit", "ls", *place.there, "-o", "jsonl").stdout.splitlines()
     assert [json.loads(line) for line in as_lines] == found
     assert lines("limit", "ls", *place.there) == [

@@ -236,6 +236,13 @@ def test_moving_the_queue(given: list[str], moved: list[str]) -> None:
     assert queue_first(given) == moved
 
 
+@pytest.mark.parametrize("words", ["limit ls one two", "limit ls -o json one", "limit set user:* 5"])
+def test_other_words_are_no_queue(words: str) -> None:
+    ended = adeq(*words.split())
+    assert ended.status == 2
+    assert "Got unexpected extra argument" in ended.stderr
+
+
 # A reader that goes away
 
 

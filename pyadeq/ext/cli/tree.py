@@ -88,10 +88,13 @@ class Group(typer.core.TyperGroup):
         return command and with_place(command)
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
-        """Accept --queue also where the queue is an argument."""
+        """Accept --queue also where the queue is an argument, and the reverse."""
         name, command, rest = super().resolve_command(ctx, args)
-        if command and command.params and command.params[0].metavar == "QUEUE":
+        params = command.params if command else []
+        if params and params[0].metavar == "QUEUE":
             rest = queue_first(rest)
+        elif rest and not rest[0].startswith("-") and takes_only_options(params):
+            rest = ["--queue", *rest]
         return name, command, rest
 
 
@@ -150,6 +153,12 @@ def behind_the_command(args: Sequence[str], with_value: Sequence[str] = WITH_VAL
         else:
             kept.append(word)
     return [*kept, rest[0], *moved, *rest[1:]] if rest else kept
+
+
+def takes_only_options(params: Sequence[Any]) -> bool:
+    """Whether a command has no arguments, and the option --queue."""
+    options = [one for one in params if one.param_type_name == "option"]
+    return len(options) == len(params) and any("--queue" in one.opts for one in options)
 
 
 def queue_first(args: Sequence[str]) -> list[str]:
