@@ -294,6 +294,15 @@ def test_a_duplicate_of_a_moved_job_is_ignored(old: Redis, queue: Queue, migrate
     assert (done.again, "forgotten" in ids_in(queue)) == (1, False)
 
 
+def test_keys_of_another_program_do_not_stop_the_others(old: Redis, migrate: Callable[..., Migration]) -> None:
+    before = migrate(queues={}).plan()
+    for name in ("wait", "prioritized", "active", "failed"):
+        old.set(f"bull:other:{name}", "x")
+    old.hset("bull:other:meta", "paused", 1)
+    after = migrate(queues={}).plan()
+    assert (after.places, after.others) == (before.places, before.others)
+
+
 def test_a_job_that_is_no_hash_does_not_stop_the_others(old: Redis, migrate: Callable[..., Migration]) -> None:
     old.delete("bull:work:plain")
     old.set("bull:work:plain", "x")

@@ -772,6 +772,15 @@ def test_a_task_with_a_long_id_moves_again_after_a_rollback(case: Callable[[str]
         assert one.migration().rollback().back == 1
 
 
+def test_a_key_of_another_program_is_no_stream(case: Callable[[str], Case]) -> None:
+    one = case("stream")
+    fill(one)
+    one.old.delete(stream.STREAM)
+    one.old.set(stream.STREAM, "x")
+    plan = one.migration().plan()
+    assert ([planned.moves for planned in plan.places], plan.others) == ([1], {"running in workers": 0})
+
+
 def test_a_task_that_is_no_hash_does_not_stop_the_others(case: Callable[[str], Case]) -> None:
     one = case("stream")
     one.layout.put(one.old, 1)

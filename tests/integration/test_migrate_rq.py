@@ -220,3 +220,14 @@ def test_the_commands_and_a_cleanup(old: Redis, old_server: EmbeddedServer, queu
     assert len(old.keys("rq:job:*")) == 10  # an id may have been enqueued again
     assert not old.keys("adeq:*")
     assert "options for celery, not for rq" in error(2, "migrate", "plan", *where, "--timezone", "UTC")
+
+
+def test_keys_of_another_program_do_not_stop_the_others(old: Redis, migrate: Callable[..., Migration]) -> None:
+    fill(old)
+    before = migrate().plan()
+    old.sadd("rq:queues", "rq:queue:other", b"rq:queue:\xff")
+    for key in ("rq:queue:other", "rq:scheduled:other", "rq:wip:other"):
+        old.set(key, "x")
+    every = RqQueues(old)
+    assert [place.key for place in every.places([])] == [LIST, SET]
+    assert (migrate().plan().digest, every.others()) == (before.digest, before.others)

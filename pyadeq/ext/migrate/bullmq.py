@@ -10,7 +10,7 @@ from typing import Any, Final
 from redis import Redis
 
 from pyadeq import Backoff, Task, Tasks
-from pyadeq.ext.migrate.source import Left, Moving, Place, Unmovable, escaped, moving_or_left, replies
+from pyadeq.ext.migrate.source import Left, Moving, Place, Unmovable, escaped, existing, moving_or_left, replies
 
 PREFIX: Final = "bull"
 LOWEST: Final = 9
@@ -46,16 +46,12 @@ class BullQueues:
     def places(self, queues: Sequence[str]) -> list[Place]:
         """Return for each queue its lists of waiting and paused jobs as one, and those of other jobs."""
         places = []
-        with self.client.pipeline(transaction=False) as pipe:
-            for name in sorted(dict.fromkeys(queues)) or self._queues():
-                base = f"{self._prefix}:{name}"
-                places.append(Place(f"{base}:wait", name, 0, "wait"))
-                pipe.exists(f"{base}:wait", f"{base}:paused")
-                places.append(Place(f"{base}:prioritized", name, None, "prioritized"))
-                pipe.exists(f"{base}:prioritized")
-                places.append(Place(f"{base}:delayed", name, None, "delayed"))
-                pipe.exists(f"{base}:delayed")
-            return [place for place, exists in zip(places, pipe.execute(), strict=True) if exists]
+        for name in sorted(dict.fromkeys(queues)) or self._queues():
+            base = f"{self._prefix}:{name}"
+            places.append(Place(f"{base}:wait", name, 0, "wait"))
+            places.append(Place(f"{base}:prioritized", name, None, "prioritized"))
+            places.append(Place(f"{base}:delayed", name, None, "delayed"))
+        return existing(self.client, places)
 
     def read(self, place: Place, messages: Sequence[bytes]) -> list[Moving | Left]:
         """Return what each job is."""
@@ -83,8 +79,8 @@ class BullQueues:
                 pipe.llen(f"{self._prefix}:{name}:active")
                 for key in [*keys.values()][1:]:
                     pipe.zcard(f"{self._prefix}:{name}:{key}")
-                for what, count in zip(keys, pipe.execute(), strict=True):
-                    counts[what] += count
+                for what, count in zip(keys, replies(pipe), strict=True):
+                    counts[what] += count or 0
         return counts
 
     def _queues(self) -> list[str]:

@@ -13,7 +13,7 @@ from typing import Any, Final
 from redis import Redis
 
 from pyadeq import Backoff, Task, Tasks
-from pyadeq.ext.migrate.source import Left, Moving, Place, Unmovable, moving_or_left, replies
+from pyadeq.ext.migrate.source import Left, Moving, Place, Unmovable, existing, moving_or_left, replies
 
 QUEUE, JOB = "rq:queue:", "rq:job:"
 MOST_INFLATED: Final = 1 << 20
@@ -46,17 +46,12 @@ class RqQueues:
 
     def places(self, queues: Sequence[str]) -> list[Place]:
         """Return for each queue its list, and the sorted set of what is scheduled."""
-        known: Any = self.client.smembers("rq:queues")
-        names = sorted(dict.fromkeys(queues)) or sorted(key.decode().removeprefix(QUEUE) for key in known)
         places = []
-        for name in names:
+        for name in sorted(dict.fromkeys(queues)) or self._names():
             places.append(Place(f"{QUEUE}{name}", name, PRIORITY, "left"))
             guard = f"rq:scheduler-lock:{name}"
             places.append(Place(f"rq:scheduled:{name}", name, PRIORITY, "times", guard))
-        with self.client.pipeline(transaction=False) as pipe:
-            for place in places:
-                pipe.exists(place.key)
-            return [place for place, exists in zip(places, pipe.execute(), strict=True) if exists]
+        return existing(self.client, places)
 
     def read(self, place: Place, messages: Sequence[bytes]) -> list[Moving | Left]:
         """Return what each job is."""
@@ -74,19 +69,21 @@ class RqQueues:
 
         A worker that stops between taking a job and beginning it leaves the job behind. RQ fails it after some minutes.
         """
-        known: Any = self.client.smembers("rq:queues")
-        names = [key.decode().removeprefix(QUEUE) for key in known]
         with self.client.pipeline(transaction=False) as pipe:
-            for name in names:
+            for name in self._names():
                 pipe.zcard(f"rq:wip:{name}")
                 pipe.llen(f"{QUEUE}{name}:intermediate")
                 pipe.zcard(f"rq:deferred:{name}")
-            counts = pipe.execute()
+            counts = [count or 0 for count in replies(pipe)]
         return {
             "running in workers": sum(counts[::3]),
             "taken by workers that have not begun them": sum(counts[1::3]),
             "waiting for other jobs": sum(counts[2::3]),
         }
+
+    def _names(self) -> list[str]:
+        known: Any = self.client.smembers("rq:queues")
+        return sorted(key.decode(errors="replace").removeprefix(QUEUE) for key in known)
 
     def _read(
         self, id: str, at: float | None, row: dict[bytes, bytes] | None, ttl_ms: int, dependents: int

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
+from itertools import chain, islice
 from typing import Any, Final, Literal, NamedTuple, Protocol
 
 from redis import Redis
@@ -78,8 +79,23 @@ def check_id(id: str) -> None:
         raise Unmovable("it has no id")
 
 
+def existing(client: Redis, places: Sequence[Place]) -> list[Place]:
+    """Return the places that exist. A key of another type belongs to another program."""
+    keys = [[key for key, _ in place.lists] or [place.key] for place in places]
+    with client.pipeline(transaction=False) as pipe:
+        for key in chain.from_iterable(keys):
+            pipe.type(key)
+        types = iter(pipe.execute())
+    found = []
+    for place, some in zip(places, keys, strict=True):
+        type = b"list" if place.lists else b"stream" if place.kind == "stream" else b"zset"
+        if {*islice(types, len(some))} - {b"none"} == {type}:
+            found.append(place)
+    return found
+
+
 def replies(pipe: Pipeline) -> list[Any]:
-    """Return the replies to reads of hashes: None for a key that is no hash. Such a key must not stop a command."""
+    """Return the replies to reads: None for a key of another type. Such a key must not stop a command."""
     found = pipe.execute(raise_on_error=False)
     for reply in found:
         if isinstance(reply, Exception) and not str(reply).startswith("WRONGTYPE"):

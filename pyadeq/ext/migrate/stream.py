@@ -13,7 +13,7 @@ from redis import Redis
 from pyadeq import Adeq, Backoff, Task
 from pyadeq.errors import BadArgument
 from pyadeq.ext.migrate.escrow import batches
-from pyadeq.ext.migrate.source import Left, Moving, Place, Unmovable, check_id, replies
+from pyadeq.ext.migrate.source import Left, Moving, Place, Unmovable, check_id, existing, replies
 from pyadeq.ext.migrate.waiting import GROUP, MOST_FIELDS, fields_of, packed, stays
 from pyadeq.ext.migrate.writer import Writer, checked
 from pyadeq.ids import new_ulid
@@ -59,7 +59,7 @@ class StreamQueue:
         """Return the stream and the sorted set, as far as they exist."""
         if queues and QUEUE not in queues:
             return []
-        return [place for key, place in PLACES.items() if self.client.exists(key)]
+        return existing(self.client, [*PLACES.values()])
 
     def read(self, place: Place, messages: Sequence[bytes]) -> list[Moving | Left]:
         """Return what each message is, with the hash of its task."""
@@ -91,7 +91,7 @@ class StreamQueue:
 
     def others(self) -> dict[str, int]:
         """Return the number of tasks that workers have fetched and not acknowledged."""
-        groups: Any = self.client.xinfo_groups(STREAM) if self.client.exists(STREAM) else []
+        groups: Any = self.client.xinfo_groups(STREAM) if self.client.type(STREAM) == b"stream" else []
         return {"running in workers": sum(group["pending"] for group in groups if group["name"] == GROUP.encode())}
 
 
