@@ -430,6 +430,33 @@ if arg_bytes > 16777216 then
   return refuse('the items of a call', arg_bytes, 'at most 16777216 bytes')
 end
 
+-- add_plain_tasks(ids, data, envelopes, keys, stamps, now_text, events_max): the usual case of add_tasks: new tasks of lane
+-- `any` with the usual priority, of which everything else is only stored. It sends the same commands. keys: of their records.
+local function add_plain_tasks(ids, data, envelopes, keys, stamps, now_text, events_max) local config, payload, ready, lanes, wake, counters, events = KEYS[1], KEYS[5], KEYS[7], KEYS[8], KEYS[9], KEYS[30], KEYS[31]
+  local score = redis.call('HINCRBY', config, 'place', #ids) - #ids + 5 * BAND
+  local created, answers, payloads, members = { 'created' }, {}, {}, {}
+  for i = 1, #ids do
+    redis.call('HSET', keys[i], 'rid', stamps[i], 'created_ms', now_text, unpack(envelopes[i]))  -- at most 6: three pairs
+    if #data[i] > 1024 then redis.call('HSET', keys[i], 'size', #data[i]) end
+    answers[i] = created
+    payloads[2 * i - 1] = payload .. ids[i]  -- one by one: Lua would fill a list from the right, and move it often
+    payloads[2 * i] = data[i]
+    members[2 * i - 1] = score + i
+    members[2 * i] = ids[i]
+  end
+  redis.call('MSET', unpack(payloads))  -- at most 2,000: two for each item
+  local there = redis.call('EXISTS', ready .. 'any', wake .. 'any')
+  redis.call('ZADD', ready .. 'any', unpack(members))  -- at most 2,000: likewise
+  if there < 2 then  -- otherwise `lanes` has the lane already
+    redis.call('SADD', lanes, 'any')
+    if there == 0 or redis.call('EXISTS', wake .. 'any') == 0 then redis.call('LPUSH', wake .. 'any', '1') end
+  end
+  redis.call('XADD', events, 'MAXLEN', '~', events_max, '*', 'event', 'task.enqueued', 'timestamp', now_text,
+    'id', table.concat(ids, ' '))
+  redis.call('HINCRBY', counters, 'enqueued', #ids)
+  return answers
+end
+
 -- read_clock(layout_min, clock, chosen): the time in ms, as a number and as text; or nil and the error to return, if
 -- the layout of these scripts or the clock of the call does not fit the stored data. chosen: the clock of a base that
 -- this call may create.
@@ -450,37 +477,31 @@ local function read_clock(layout_min, clock, chosen)
   return text + 0, text
 end
 
-local config, task, payload, ready, lanes, wake, counters, events = KEYS[1], KEYS[4], KEYS[5], KEYS[7], KEYS[8], KEYS[9], KEYS[30], KEYS[31]
+local config, task = KEYS[1], KEYS[4]
 
--- The usual call: one new task without pairs (`kind`, `headers` and `max_attempts` are only stored), in a queue of layout 1
--- that runs and uses no limits, fair shares or other tier. It sends the commands that the code below would send, and makes no
+-- The usual call: new tasks without pairs (`kind`, `headers` and `max_attempts` are only stored), in a queue of layout 1 that
+-- runs and uses no limits, fair shares or other tier. It sends the commands that the code below would send, and makes no
 -- functions for them. It leaves all else to that code, and so all refusals and replays, before any write.
-local own, row, known = item_pairs[1], nil, nil
-local stored = (own.kind and 2 or 0) + (own.headers and 2 or 0) + (own.max_attempts and 2 or 0)
-if item_count == 1 and #own == stored and source .. trace == '' and not moved then
+local row, known, plain, keys, stamps, seen, tens = nil, nil, source .. trace == '' and not moved, {}, {}, {}, rid .. '/'
+for i = 1, item_count do
+  local id, own, unit = item_id[i], item_pairs[i], i % 10
+  if unit == 0 then tens = rid .. '/' .. string.format('%d', i / 10) end  -- a number as text takes five times as long as this
+  stamps[i] = tens .. string.char(48 + unit)
+  plain = plain and not seen[id] and (#own == 0
+    or #own == (own.kind and 2 or 0) + (own.headers and 2 or 0) + (own.max_attempts and 2 or 0))
+  keys[i], seen[id] = task .. id, true
+end
+if plain then
   row = redis.call('HMGET', config, 'layout_min', 'clock', 'events_max', 'tier', 'fair', 'mode', 'epoch', 'chains', 'limits', 'fair_top')
   local usual = row[1] == '1' and epoch == tonumber(row[7] or 0) and row[3] ~= '0'
     and (row[6] or 'running') == 'running' and (row[4] or 'internal') == 'internal'
     and (row[9] or '0') == '0' and (row[5] or '0') == '0'
-  local id, data = item_id[1], item_payload[1]
-  known = usual and redis.call('EXISTS', task .. id) == 1
+  known = usual and redis.call('EXISTS', unpack(keys)) > 0  -- at most 1,000: items
   local now, now_text
   if usual and not known then now, now_text = read_clock(row[1], row[2]) end
   if now then
-    local place = redis.call('HINCRBY', config, 'place', '1')
-    redis.call('HSET', task .. id, 'rid', rid .. '/1', 'created_ms', now_text, unpack(own))  -- at most 6: the three above
-    if #data > 1024 then redis.call('HSET', task .. id, 'size', #data) end
-    redis.call('MSET', payload .. id, data)
-    local there = redis.call('EXISTS', ready .. 'any', wake .. 'any')
-    redis.call('ZADD', ready .. 'any', string.format('%d', 5 * BAND + place), id)
-    if there < 2 then  -- otherwise `lanes` has the lane already
-      redis.call('SADD', lanes, 'any')
-      if there == 0 or redis.call('EXISTS', wake .. 'any') == 0 then redis.call('LPUSH', wake .. 'any', '1') end
-    end
-    redis.call('XADD', events, 'MAXLEN', '~', row[3] or '100000', '*', 'event', 'task.enqueued',
-      'timestamp', now_text, 'id', id)
-    redis.call('HINCRBY', counters, 'enqueued', '1')
-    return { 'ok', now, { { 'created' } } }
+    local events_max = row[3] or '100000'
+    return { 'ok', now, add_plain_tasks(item_id, item_payload, item_pairs, keys, stamps, now_text, events_max) }
   end
 end
 
@@ -1518,11 +1539,9 @@ end
 local ctx, refused = open(nil, row)
 if refused then return refused end
 if epoch < ctx.settings_epoch then return arg_rare().refuse_epoch(ctx) end
-local stamps, keys = {}, {}
 for i = 1, item_count do
   refused = check_parts(ctx, i, item_pairs[i])
   if refused then return refused end
-  stamps[i], keys[i] = rid .. '/' .. i, task .. item_id[i]
 end
 if ctx.settings_mode == 'draining' then refused = arg_rare().refuse_new(ctx, item_id, item_pairs, stamps) end
 if refused then return refused end

@@ -66,35 +66,29 @@
 -- COST   11 + n commands, 8 + 4n delayed ones, 5 more for each idempotency key, 3 for a scope or a gathered child, 1 for a user, tag, parent, unique key, 2 to wait, 1 for each that it waits for and 6 for it once in a call, 6 for an ordering key, 2 for one that has moved, 1 with fair shares and 3 for each user, 2 if there are limits and 4 for each task in a limit queue, O(n log m); at most 63,000 commands, 970,000 steps
 -- LATE   answer_waiters cancel_task
 
--- The usual call: one new task without pairs (`kind`, `headers` and `max_attempts` are only stored), in a queue of layout 1
--- that runs and uses no limits, fair shares or other tier. It sends the commands that the code below would send, and makes no
+-- The usual call: new tasks without pairs (`kind`, `headers` and `max_attempts` are only stored), in a queue of layout 1 that
+-- runs and uses no limits, fair shares or other tier. It sends the commands that the code below would send, and makes no
 -- functions for them. It leaves all else to that code, and so all refusals and replays, before any write.
-local own, row, known = item_pairs[1], nil, nil
-local stored = (own.kind and 2 or 0) + (own.headers and 2 or 0) + (own.max_attempts and 2 or 0)
-if item_count == 1 and #own == stored and source .. trace == '' and not moved then
+local row, known, plain, keys, stamps, seen, tens = nil, nil, source .. trace == '' and not moved, {}, {}, {}, rid .. '/'
+for i = 1, item_count do
+  local id, own, unit = item_id[i], item_pairs[i], i % 10
+  if unit == 0 then tens = rid .. '/' .. string.format('%d', i / 10) end  -- a number as text takes five times as long as this
+  stamps[i] = tens .. string.char(48 + unit)
+  plain = plain and not seen[id] and (#own == 0
+    or #own == (own.kind and 2 or 0) + (own.headers and 2 or 0) + (own.max_attempts and 2 or 0))
+  keys[i], seen[id] = task .. id, true
+end
+if plain then
   row = redis.call('HMGET', config, SETTING_NAMES)
   local usual = row[1] == '1' and epoch == tonumber(row.settings.epoch or 0) and row.settings.events_max ~= '0'
     and (row.settings.mode or 'running') == 'running' and (row.settings.tier or 'internal') == 'internal'
     and (row.settings.limits or '0') == '0' and (row.settings.fair or '0') == '0'
-  local id, data = item_id[1], item_payload[1]
-  known = usual and redis.call('EXISTS', task .. id) == 1
+  known = usual and redis.call('EXISTS', unpack(keys)) > 0  -- at most 1,000: items
   local now, now_text
   if usual and not known then now, now_text = read_clock(row[1], row[2]) end
   if now then
-    local place = redis.call('HINCRBY', config, 'place', '1')
-    redis.call('HSET', task .. id, 'rid', rid .. '/1', 'created_ms', now_text, unpack(own))  -- at most 6: the three above
-    if #data > 1024 then redis.call('HSET', task .. id, 'size', #data) end
-    redis.call('MSET', payload .. id, data)
-    local there = redis.call('EXISTS', ready .. 'any', wake .. 'any')
-    redis.call('ZADD', ready .. 'any', string.format('%d', 5 * BAND + place), id)
-    if there < 2 then  -- otherwise `lanes` has the lane already
-      redis.call('SADD', lanes, 'any')
-      if there == 0 or redis.call('EXISTS', wake .. 'any') == 0 then redis.call('LPUSH', wake .. 'any', '1') end
-    end
-    redis.call('XADD', events, 'MAXLEN', '~', row.settings.events_max or 'DEFAULT_events_max', '*', 'event', 'task.enqueued',
-      'timestamp', now_text, 'id', id)
-    redis.call('HINCRBY', counters, 'enqueued', '1')
-    return { 'ok', now, { { 'created' } } }
+    local events_max = row.settings.events_max or 'DEFAULT_events_max'
+    return { 'ok', now, add_plain_tasks(item_id, item_payload, item_pairs, keys, stamps, now_text, events_max) }
   end
 end
 -- LATE BODY
@@ -102,11 +96,9 @@ end
 local ctx, refused = open(nil, row)
 if refused then return refused end
 if epoch < ctx.settings.epoch then return refuse_epoch(ctx) end
-local stamps, keys = {}, {}
 for i = 1, item_count do
   refused = check_parts(ctx, i, item_pairs[i])
   if refused then return refused end
-  stamps[i], keys[i] = rid .. '/' .. i, task .. item_id[i]
 end
 if ctx.settings.mode == 'draining' then refused = refuse_new(ctx, item_id, item_pairs, stamps) end
 if refused then return refused end

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
@@ -20,7 +20,11 @@ from tests.unit.lua_tree import bundle
 pytestmark = pytest.mark.any_engine
 
 # What stands above the line `-- LATE BODY` of these scripts may be left out, if its locals are declared.
-DECLARED = {"queue.enqueue.v1": "local row, known"}
+DECLARED = {
+    "queue.enqueue.v1": """
+local row, known, keys, stamps = nil, nil, {}, {}
+for i, id in ipairs(item_id) do keys[i], stamps[i] = task .. id, rid .. '/' .. i end"""
+}
 Own = dict[str, Any]
 State = Callable[[Workbench], object]
 TASKS: list[Own] = [
@@ -32,6 +36,7 @@ TASKS: list[Own] = [
     {"user": "u"},
     {"kind": "k", "timeout_ms": 5},
 ]
+BATCHES: list[list[Own]] = [[{}, *TASKS[1:3]], [{}, *TASKS[3:]], [{}] * 21]
 STATES: dict[str, State] = {
     "as it is": lambda bench: None,
     "paused": lambda bench: [bench.real(bench.calls.pause()), bench.ask("DEL", ":wake:any")],
@@ -58,15 +63,17 @@ def test_a_plain_task_is_enqueued_before_the_functions_are_made(bench: Workbench
     assert not made_functions(bench)
     bench.run(enqueue([("b", b"x" * 2000, {"kind": "k", "headers": b"{}", "max_attempts": 2, "lane": "any"})], "r2"))
     assert not made_functions(bench)
-    bench.run(enqueue([("c", b"", {"timeout_ms": 1000})], "r3"))
+    bench.run(enqueue([(f"c{n}", b"", {"kind": "k"} if n % 2 else {}) for n in range(1000)], "r3"))
+    assert not made_functions(bench)
+    bench.run(enqueue([("d", b"", {}), ("e", b"", {"timeout_ms": 1000})], "r4"))
     assert made_functions(bench)
 
 
 @pytest.mark.parametrize("state", STATES)
 def test_each_state_of_a_queue_is_the_same_without_that_part(state: str, make_any: MakeAny) -> None:
-    whole = played(make_any("queue"), STATES[state], TASKS)
+    whole = played(make_any("queue"), STATES[state])
     with without_the_usual_calls():
-        assert played(make_any("queue"), STATES[state], TASKS) == whole
+        assert played(make_any("queue"), STATES[state]) == whole
 
 
 @pytest.mark.slow
@@ -96,22 +103,26 @@ def without_the_usual_calls() -> Iterator[None]:
         install(before)
 
 
-def played(bench: Workbench, state: State, tasks: Sequence[Own]) -> list[Any]:
-    """The answers to tasks that are enqueued one by one before and in a state, some twice, and the data after each."""
+def played(bench: Workbench, state: State) -> list[Any]:
+    """The answers to calls of one and of several tasks before and in a state, some made again, and the data after each."""
     answers: list[Any] = []
 
-    def enqueue(id: str, own: Own, rid: str, **of_call: Any) -> None:
-        call = bench.calls.enqueue_items([(id, b"x" * 600 * len(answers), own)], rid, **of_call)
+    def enqueue(tasks: dict[str, Own], rid: str, *more: str, **of_call: Any) -> None:
+        items = [(id, b"x" * 600 * (n % 4), tasks.get(id, {})) for n, id in enumerate([*tasks, *more], len(answers))]
+        call = bench.calls.enqueue_items(items, rid, **of_call)
         answers.extend([real_reply(bench, call), bench.dump(stamps=False)])
 
-    enqueue("before", {}, "r")
+    enqueue({"before": {}}, "r")
     state(bench)
-    for n, own in enumerate(tasks):
-        for id, rid in ((f"t{n}", f"r{n}"), (f"t{n}", f"r{n}"), (f"t{n}", "other")):
-            enqueue(id, own, rid)
+    for n, batch in enumerate([*([own] for own in TASKS), *BATCHES]):
+        tasks = {f"t{n}.{i}": own for i, own in enumerate(batch)}
+        for rid in (f"r{n}", f"r{n}", "other"):
+            enqueue(tasks, rid)
             bench.pass_time(7)
-    enqueue("newer", {}, "r", epoch=3)
-    enqueue("older", {}, "r", epoch=2)
-    enqueue("moved", {}, "r", epoch=3, moved=True)
+    enqueue({"new": {}, "twice": {}}, "twice", "twice", "last")
+    enqueue({"first": {}, "before": {}, "second": {}}, "known")
+    enqueue({"newer": {}}, "r", epoch=3)
+    enqueue({"older": {}, "as-old": {}}, "r", epoch=2)
+    enqueue({"moved": {}, "also": {}}, "r", epoch=3, moved=True)
     bench.remove()
     return answers
