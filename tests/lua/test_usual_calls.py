@@ -104,7 +104,7 @@ def without_the_usual_calls() -> Iterator[None]:
 
 
 def played(bench: Workbench, state: State) -> list[Any]:
-    """The answers to calls of one and of several tasks before and in a state, some made again, and the data after each."""
+    """The answers to calls of one and of several tasks, before and in a state, some made again; the data after each."""
     answers: list[Any] = []
 
     def enqueue(tasks: dict[str, Own], rid: str, *more: str, **of_call: Any) -> None:
