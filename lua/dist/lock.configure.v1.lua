@@ -66,10 +66,9 @@ for i = 1, settings_count do
   local size, entry = ARGV[arg_at], arg_empty
   arg_at = arg_at + 1
   if size ~= '0' then
-    size = arg_uint(size, 0, 14)
+    size = size and #size == 1 and arg_find('123456789', size, 1, true) or arg_uint(size, 0, 14)
     if not size then return refuse('settings[' .. i .. '].pairs', ARGV[arg_at - 1], 'an integer from 0 to 14') end
     arg_seen_settings = arg_seen_settings or {}
-    entry = {}
     local filled = 0
     for at = arg_at, arg_at + 2 * size - 2, 2 do
       local name, raw = ARGV[at], ARGV[at + 1]
@@ -129,9 +128,13 @@ for i = 1, settings_count do
       end
       arg_seen_settings[name] = i
       if v ~= nil then
-        entry[filled + 1] = name
-        entry[filled + 2] = raw
-        entry[name] = v
+        if filled == 0 then
+          entry = { name, raw, [name] = v }
+        else
+          entry[filled + 1] = name
+          entry[filled + 2] = raw
+          entry[name] = v
+        end
         filled = filled + 2
       end
     end

@@ -180,7 +180,7 @@ for i = 1, item_count do
   local size, entry = ARGV[arg_at], arg_empty
   arg_at = arg_at + 1
   if size ~= '0' then
-    size = arg_uint(size, 0, 34)
+    size = size and #size == 1 and arg_find('123456789', size, 1, true) or arg_uint(size, 0, 34)
     if not size then return refuse('item[' .. i .. '].pairs', ARGV[arg_at - 1], 'an integer from 0 to 34') end
     if not arg_seen_item then
       arg_seen_item = {}
@@ -228,7 +228,6 @@ for i = 1, item_count do
         if n >= min and n <= max then return list end
       end
     end
-    entry = {}
     local filled = 0
     for at = arg_at, arg_at + 2 * size - 2, 2 do
       local name, raw = ARGV[at], ARGV[at + 1]
@@ -413,9 +412,13 @@ for i = 1, item_count do
       arg_seen_item[name] = i
       arg_bytes = arg_bytes + #raw
       if v ~= nil then
-        entry[filled + 1] = name
-        entry[filled + 2] = raw
-        entry[name] = v
+        if filled == 0 then
+          entry = { name, raw, [name] = v }
+        else
+          entry[filled + 1] = name
+          entry[filled + 2] = raw
+          entry[name] = v
+        end
         filled = filled + 2
       end
     end
@@ -430,29 +433,60 @@ if arg_bytes > 16777216 then
   return refuse('the items of a call', arg_bytes, 'at most 16777216 bytes')
 end
 
--- add_plain_tasks(ids, data, envelopes, keys, stamps, now_text, events_max): the usual case of add_tasks: new tasks of lane
--- `any` with the usual priority, of which everything else is only stored. It sends the same commands. keys: of their records.
-local function add_plain_tasks(ids, data, envelopes, keys, stamps, now_text, events_max) local config, payload, ready, lanes, wake, counters, events = KEYS[1], KEYS[5], KEYS[7], KEYS[8], KEYS[9], KEYS[30], KEYS[31]
-  local score = redis.call('HINCRBY', config, 'place', #ids) - #ids + 5 * BAND
-  local created, answers, payloads, members = { 'created' }, {}, {}, {}
-  for i = 1, #ids do
-    redis.call('HSET', keys[i], 'rid', stamps[i], 'created_ms', now_text, unpack(envelopes[i]))  -- at most 6: three pairs
-    if #data[i] > 1024 then redis.call('HSET', keys[i], 'size', #data[i]) end
-    answers[i] = created
-    payloads[2 * i - 1] = payload .. ids[i]  -- one by one: Lua would fill a list from the right, and move it often
-    payloads[2 * i] = data[i]
-    members[2 * i - 1] = score + i
-    members[2 * i] = ids[i]
+-- add_plain_tasks(ids, data, envelopes, keys, now_text, events_max): the usual case of add_tasks: new tasks of lane `any`,
+-- of whose pairs only `user`, `priority` and `timeout_ms` are more than stored. It sends the same commands, and makes no
+-- functions for them. keys: of the records.
+local function add_plain_tasks(ids, data, envelopes, keys, now_text, events_max) local config, payload, ready, lanes, wake, by_user, counters, events = KEYS[1], KEYS[5], KEYS[7], KEYS[8], KEYS[9], KEYS[18], KEYS[30], KEYS[31]
+  local score, tens = redis.call('HINCRBY', config, 'place', #ids) - #ids, rid .. '/'
+  local created, of_call, of_user = { 'created' }, nil, nil
+  local answers, payloads, members = { nil }, { nil, nil }, { nil, nil }  -- with room for one task, as most calls have
+  if source .. trace ~= '' then
+    of_call = { 'event', 'task.enqueued', 'timestamp', now_text, 'id', table.concat(ids, ' ') }
+    if source ~= '' then of_call[7], of_call[8] = 'source', source end
+    if trace ~= '' then of_call[#of_call + 1] = 'trace'; of_call[#of_call + 1] = trace end
   end
-  redis.call('MSET', unpack(payloads))  -- at most 2,000: two for each item
+  for i = 1, #ids do
+    local id, own, size, unit = ids[i], envelopes[i], #data[i], i % 10
+    if unit == 0 then tens = rid .. '/' .. string.format('%d', i / 10) end  -- a number as text takes five times as long as this
+    local stamp = tens .. string.char(48 + unit)
+    if of_call and not own.marked then  -- once: items without pairs share a table
+      for at = own.source and source ~= '' and 9 or 7, #of_call do own[#own + 1] = of_call[at] end
+      own.marked = true
+    end
+    if own.timeout_ms then own[#own + 1] = 'ties'; own[#own + 1] = '1' end
+    -- at most 20: seven pairs, and source, trace and ties
+    if size > 1024 then redis.call('HSET', keys[i], 'rid', stamp, 'created_ms', now_text, 'size', size, unpack(own)) end
+    if size <= 1024 then redis.call('HSET', keys[i], 'rid', stamp, 'created_ms', now_text, unpack(own)) end
+    if own.user then
+      of_user = of_user or {}
+      local some = of_user[own.user] or {}
+      of_user[own.user], some[#some + 1] = some, now_text
+      some[#some + 1] = id
+    end
+    answers[i] = created
+    payloads[2 * i - 1] = payload .. id  -- one by one: Lua would fill a list from the right, and move it often
+    payloads[2 * i] = data[i]
+    members[2 * i - 1] = (own.priority or 5) * BAND + score + i
+    members[2 * i] = id
+  end
+  -- at most 2,000: two for each item
+  redis.call('MSET', unpack(payloads))
+  if of_user then
+    -- at most 2,000: likewise
+    for user, some in pairs(of_user) do redis.call('ZADD', by_user .. user, unpack(some)) end
+  end
   local there = redis.call('EXISTS', ready .. 'any', wake .. 'any')
   redis.call('ZADD', ready .. 'any', unpack(members))  -- at most 2,000: likewise
   if there < 2 then  -- otherwise `lanes` has the lane already
     redis.call('SADD', lanes, 'any')
     if there == 0 or redis.call('EXISTS', wake .. 'any') == 0 then redis.call('LPUSH', wake .. 'any', '1') end
   end
-  redis.call('XADD', events, 'MAXLEN', '~', events_max, '*', 'event', 'task.enqueued', 'timestamp', now_text,
-    'id', table.concat(ids, ' '))
+  if of_call then
+    redis.call('XADD', events, 'MAXLEN', '~', events_max, '*', unpack(of_call))  -- at most 10: fields of an event
+  else
+    redis.call('XADD', events, 'MAXLEN', '~', events_max, '*', 'event', 'task.enqueued', 'timestamp', now_text,
+      'id', #ids == 1 and ids[1] or table.concat(ids, ' '))
+  end
   redis.call('HINCRBY', counters, 'enqueued', #ids)
   return answers
 end
@@ -479,17 +513,21 @@ end
 
 local config, task = KEYS[1], KEYS[4]
 
--- The usual call: new tasks without pairs (`kind`, `headers` and `max_attempts` are only stored), in a queue of layout 1 that
--- runs and uses no limits, fair shares or other tier. It sends the commands that the code below would send, and makes no
--- functions for them. It leaves all else to that code, and so all refusals and replays, before any write.
-local row, known, plain, keys, stamps, seen, tens = nil, nil, source .. trace == '' and not moved, {}, {}, {}, rid .. '/'
+-- The usual call: new tasks with no pairs but those of `fit`, in a queue of layout 1 that runs and uses no limits, fair shares
+-- or other tier. It sends the commands that the code below would send, and makes few functions for them. It leaves all else
+-- to that code, and so all refusals and replays, before any write.
+local row, known, plain, keys, seen, fit = nil, nil, not moved, {}, item_count > 1 and {}, nil
 for i = 1, item_count do
-  local id, own, unit = item_id[i], item_pairs[i], i % 10
-  if unit == 0 then tens = rid .. '/' .. string.format('%d', i / 10) end  -- a number as text takes five times as long as this
-  stamps[i] = tens .. string.char(48 + unit)
-  plain = plain and not seen[id] and (#own == 0
-    or #own == (own.kind and 2 or 0) + (own.headers and 2 or 0) + (own.max_attempts and 2 or 0))
-  keys[i], seen[id] = task .. id, true
+  local id, own = item_id[i], item_pairs[i]
+  keys[i] = task .. id
+  if seen then
+    plain = plain and not seen[id]
+    seen[id] = true
+  end
+  if plain and #own > 0 then
+    fit = fit or { kind = 1, user = 1, priority = 1, timeout_ms = 1, max_attempts = 1, headers = 1, source = 1 }
+    for at = 1, #own, 2 do plain = plain and fit[own[at]] end
+  end
 end
 if plain then
   row = redis.call('HMGET', config, 'layout_min', 'clock', 'events_max', 'tier', 'fair', 'mode', 'epoch', 'chains', 'limits', 'fair_top')
@@ -501,7 +539,7 @@ if plain then
   if usual and not known then now, now_text = read_clock(row[1], row[2]) end
   if now then
     local events_max = row[3] or '100000'
-    return { 'ok', now, add_plain_tasks(item_id, item_payload, item_pairs, keys, stamps, now_text, events_max) }
+    return { 'ok', now, add_plain_tasks(item_id, item_payload, item_pairs, keys, now_text, events_max) }
   end
 end
 
@@ -594,34 +632,32 @@ local function place_task(ctx, id, own, place, by_lane)
   if tied then arg_rare().await_deadline(ctx, id, due_ms) end
 end
 
--- write_record(id, stamp, ctx, own, size): write the record of a new task. `ties` marks a task that needs more than
--- usual at its first lease, its return or its end. If an older task of this id left a stub, its settlement stays known
--- as `settled_earlier`, and so do the last eight calls that enqueued it. `source` is the task's own, or that of the
--- call. A link of another family (shorten_family) is no longer one.
+-- write_record(id, stamp, ctx, own, size): write the record of a new task: its pairs, the tier of the queue, source and trace
+-- of the call unless the task has its own source, and `ties` if it needs more than usual at its first lease, its return or
+-- its end. If an older task of this id left a stub, its settlement stays known as `settled_earlier`, and so do the last
+-- eight calls that enqueued it. A link of another family (shorten_family) is no longer one.
 -- EARLY
 local function write_record(id, stamp, ctx, own, size) local task, children = KEYS[4], KEYS[20]
-  local key = task .. id
-  local old = ctx.some_known and redis.call('HMGET', key, 'gone', 'rid', 'earlier', 'settled', 'link') or {}
-  if old[5] then
+  local key, tier = task .. id, ctx.settings_tier
+  local old = ctx.some_known and redis.call('HMGET', key, 'gone', 'rid', 'earlier', 'settled', 'link')
+  if old and old[5] then
     redis.call('HDEL', key, 'link', 'pruned')
     redis.call('ZREM', children .. old[5], id)
     arg_rare().shorten_family(ctx, old[5])
   end
-  if not own.tier and ctx.settings_tier ~= 'internal' then
-    own.tier, own[#own + 1], own[#own + 2] = ctx.settings_tier, 'tier', ctx.settings_tier  -- once: plain items share a table
-  end
-  if source == '' then
-    redis.call('HSET', key, 'rid', stamp, 'created_ms', ctx.now_text, unpack(own))  -- at most 80: two for each pair of an item
-  else
-    redis.call('HSET', key, 'rid', stamp, 'created_ms', ctx.now_text, 'source', source, unpack(own)) -- at most 80: likewise; the last source counts
-  end
-  if size > 1024 then redis.call('HSET', key, 'size', size) end
-  if trace ~= '' then redis.call('HSET', key, 'trace', trace) end
+  -- each once: plain items share a table
+  if tier ~= 'internal' and not own.tier then own.tier, own[#own + 1], own[#own + 2] = tier, 'tier', tier end
+  if source ~= '' and not own.source then own.source, own[#own + 1], own[#own + 2] = source, 'source', source end
+  if trace ~= '' and not own.trace then own.trace, own[#own + 1], own[#own + 2] = trace, 'trace', trace end
   if own.unique or own.scope or own.ordering_key or own.fallback_after_ms or own.expires_at_ms or own.timeout_ms or own.result_ms or own.reply
     or own.gathered then
-    redis.call('HSET', key, 'ties', '1')
+    own[#own + 1] = 'ties'  -- one by one: in one statement Lua would fill from the right
+    own[#own + 1] = '1'
   end
-  if old[1] then
+  -- at most 80: two for each pair of an item
+  if size > 1024 then redis.call('HSET', key, 'rid', stamp, 'created_ms', ctx.now_text, 'size', size, unpack(own)) end
+  if size <= 1024 then redis.call('HSET', key, 'rid', stamp, 'created_ms', ctx.now_text, unpack(own)) end
+  if old and old[1] then
     local calls = string.match(old[2] .. ' ' .. (old[3] or ''), '^' .. string.rep('%S* ?', 8))
     redis.call('HSET', key, 'earlier', calls)
     redis.call('HDEL', key, 'gone', 'settled')
@@ -662,7 +698,8 @@ local function add_tasks(ctx, ids, data, envelopes, stamps) local config, payloa
       if own.scope then
         redis.call('SET', payload .. id, data[i])  -- because a later item of the same scope may replace the payload
       else
-        payloads[#payloads + 1], payloads[#payloads + 2] = payload .. id, data[i]
+        payloads[#payloads + 1] = payload .. id
+        payloads[#payloads + 1] = data[i]
       end
       if own.ordering_key then arg_rare().join_order(id, own, place + i) end
       if own.parent and (ctx.settings_chains or ctx.has_chains) then arg_rare().join_gathering(ctx, own, own.parent) end
@@ -1539,9 +1576,11 @@ end
 local ctx, refused = open(nil, row)
 if refused then return refused end
 if epoch < ctx.settings_epoch then return arg_rare().refuse_epoch(ctx) end
+local stamps = {}
 for i = 1, item_count do
   refused = check_parts(ctx, i, item_pairs[i])
   if refused then return refused end
+  stamps[i] = rid .. '/' .. i
 end
 if ctx.settings_mode == 'draining' then refused = arg_rare().refuse_new(ctx, item_id, item_pairs, stamps) end
 if refused then return refused end

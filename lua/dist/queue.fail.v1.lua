@@ -156,7 +156,7 @@ for i = 1, item_count do
   local size, entry = ARGV[arg_at], arg_empty
   arg_at = arg_at + 1
   if size ~= '0' then
-    size = arg_uint(size, 0, 6)
+    size = size and #size == 1 and arg_find('123456', size, 1, true) or arg_uint(size, 0, 6)
     if not size then return refuse('item[' .. i .. '].pairs', ARGV[arg_at - 1], 'an integer from 0 to 6') end
     if not arg_seen_item then
       arg_seen_item = {}
@@ -166,7 +166,6 @@ for i = 1, item_count do
         if n >= min and n <= max and (n < 0 or #v <= 16) then return n end
       end
     end
-    entry = {}
     local filled = 0
     for at = arg_at, arg_at + 2 * size - 2, 2 do
       local name, raw = ARGV[at], ARGV[at + 1]
@@ -212,9 +211,13 @@ for i = 1, item_count do
       end
       arg_seen_item[name] = i
       if v ~= nil then
-        entry[filled + 1] = name
-        entry[filled + 2] = raw
-        entry[name] = v
+        if filled == 0 then
+          entry = { name, raw, [name] = v }
+        else
+          entry[filled + 1] = name
+          entry[filled + 2] = raw
+          entry[name] = v
+        end
         filled = filled + 2
       end
     end

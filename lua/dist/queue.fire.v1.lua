@@ -184,7 +184,7 @@ for i = 1, item_count do
   local size, entry = ARGV[arg_at], arg_empty
   arg_at = arg_at + 1
   if size ~= '0' then
-    size = arg_uint(size, 0, 23)
+    size = size and #size == 1 and arg_find('123456789', size, 1, true) or arg_uint(size, 0, 23)
     if not size then return refuse('item[' .. i .. '].pairs', ARGV[arg_at - 1], 'an integer from 0 to 23') end
     if not arg_seen_item then
       arg_seen_item = {}
@@ -232,7 +232,6 @@ for i = 1, item_count do
         if n >= min and n <= max then return list end
       end
     end
-    entry = {}
     local filled = 0
     for at = arg_at, arg_at + 2 * size - 2, 2 do
       local name, raw = ARGV[at], ARGV[at + 1]
@@ -348,9 +347,13 @@ for i = 1, item_count do
       end
       arg_seen_item[name] = i
       if v ~= nil then
-        entry[filled + 1] = name
-        entry[filled + 2] = raw
-        entry[name] = v
+        if filled == 0 then
+          entry = { name, raw, [name] = v }
+        else
+          entry[filled + 1] = name
+          entry[filled + 2] = raw
+          entry[name] = v
+        end
         filled = filled + 2
       end
     end
@@ -451,34 +454,32 @@ local function place_task(ctx, id, own, place, by_lane)
   if tied then arg_rare().await_deadline(ctx, id, due_ms) end
 end
 
--- write_record(id, stamp, ctx, own, size): write the record of a new task. `ties` marks a task that needs more than
--- usual at its first lease, its return or its end. If an older task of this id left a stub, its settlement stays known
--- as `settled_earlier`, and so do the last eight calls that enqueued it. `source` is the task's own, or that of the
--- call. A link of another family (shorten_family) is no longer one.
+-- write_record(id, stamp, ctx, own, size): write the record of a new task: its pairs, the tier of the queue, source and trace
+-- of the call unless the task has its own source, and `ties` if it needs more than usual at its first lease, its return or
+-- its end. If an older task of this id left a stub, its settlement stays known as `settled_earlier`, and so do the last
+-- eight calls that enqueued it. A link of another family (shorten_family) is no longer one.
 -- EARLY
 local function write_record(id, stamp, ctx, own, size) local task, children = KEYS[4], KEYS[23]
-  local key = task .. id
-  local old = ctx.some_known and redis.call('HMGET', key, 'gone', 'rid', 'earlier', 'settled', 'link') or {}
-  if old[5] then
+  local key, tier = task .. id, ctx.settings_tier
+  local old = ctx.some_known and redis.call('HMGET', key, 'gone', 'rid', 'earlier', 'settled', 'link')
+  if old and old[5] then
     redis.call('HDEL', key, 'link', 'pruned')
     redis.call('ZREM', children .. old[5], id)
     arg_rare().shorten_family(ctx, old[5])
   end
-  if not own.tier and ctx.settings_tier ~= 'internal' then
-    own.tier, own[#own + 1], own[#own + 2] = ctx.settings_tier, 'tier', ctx.settings_tier  -- once: plain items share a table
-  end
-  if source == '' then
-    redis.call('HSET', key, 'rid', stamp, 'created_ms', ctx.now_text, unpack(own))  -- at most 80: two for each pair of an item
-  else
-    redis.call('HSET', key, 'rid', stamp, 'created_ms', ctx.now_text, 'source', source, unpack(own)) -- at most 80: likewise; the last source counts
-  end
-  if size > 1024 then redis.call('HSET', key, 'size', size) end
-  if trace ~= '' then redis.call('HSET', key, 'trace', trace) end
+  -- each once: plain items share a table
+  if tier ~= 'internal' and not own.tier then own.tier, own[#own + 1], own[#own + 2] = tier, 'tier', tier end
+  if source ~= '' and not own.source then own.source, own[#own + 1], own[#own + 2] = source, 'source', source end
+  if trace ~= '' and not own.trace then own.trace, own[#own + 1], own[#own + 2] = trace, 'trace', trace end
   if own.unique or own.scope or own.ordering_key or own.fallback_after_ms or own.expires_at_ms or own.timeout_ms or own.result_ms or own.reply
     or own.gathered then
-    redis.call('HSET', key, 'ties', '1')
+    own[#own + 1] = 'ties'  -- one by one: in one statement Lua would fill from the right
+    own[#own + 1] = '1'
   end
-  if old[1] then
+  -- at most 80: two for each pair of an item
+  if size > 1024 then redis.call('HSET', key, 'rid', stamp, 'created_ms', ctx.now_text, 'size', size, unpack(own)) end
+  if size <= 1024 then redis.call('HSET', key, 'rid', stamp, 'created_ms', ctx.now_text, unpack(own)) end
+  if old and old[1] then
     local calls = string.match(old[2] .. ' ' .. (old[3] or ''), '^' .. string.rep('%S* ?', 8))
     redis.call('HSET', key, 'earlier', calls)
     redis.call('HDEL', key, 'gone', 'settled')
@@ -519,7 +520,8 @@ local function add_tasks(ctx, ids, data, envelopes, stamps) local config, payloa
       if own.scope then
         redis.call('SET', payload .. id, data[i])  -- because a later item of the same scope may replace the payload
       else
-        payloads[#payloads + 1], payloads[#payloads + 2] = payload .. id, data[i]
+        payloads[#payloads + 1] = payload .. id
+        payloads[#payloads + 1] = data[i]
       end
       if own.ordering_key then arg_rare().join_order(id, own, place + i) end
       if own.parent and (ctx.settings_chains or ctx.has_chains) then arg_rare().join_gathering(ctx, own, own.parent) end

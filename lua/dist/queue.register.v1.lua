@@ -93,7 +93,7 @@ for i = 1, about_count do
   local size, entry = ARGV[arg_at], arg_empty
   arg_at = arg_at + 1
   if size ~= '0' then
-    size = arg_uint(size, 0, 9)
+    size = size and #size == 1 and arg_find('123456789', size, 1, true) or arg_uint(size, 0, 9)
     if not size then return refuse('about[' .. i .. '].pairs', ARGV[arg_at - 1], 'an integer from 0 to 9') end
     if not arg_seen_about then
       arg_seen_about = {}
@@ -130,7 +130,6 @@ for i = 1, about_count do
         if n >= min and n <= max then return list end
       end
     end
-    entry = {}
     local filled = 0
     for at = arg_at, arg_at + 2 * size - 2, 2 do
       local name, raw = ARGV[at], ARGV[at + 1]
@@ -174,9 +173,13 @@ for i = 1, about_count do
       end
       arg_seen_about[name] = i
       if v ~= nil then
-        entry[filled + 1] = name
-        entry[filled + 2] = raw
-        entry[name] = v
+        if filled == 0 then
+          entry = { name, raw, [name] = v }
+        else
+          entry[filled + 1] = name
+          entry[filled + 2] = raw
+          entry[name] = v
+        end
         filled = filled + 2
       end
     end

@@ -66,17 +66,21 @@
 -- COST   11 + n commands, 8 + 4n delayed ones, 5 more for each idempotency key, 3 for a scope or a gathered child, 1 for a user, tag, parent, unique key, 2 to wait, 1 for each that it waits for and 6 for it once in a call, 6 for an ordering key, 2 for one that has moved, 1 with fair shares and 3 for each user, 2 if there are limits and 4 for each task in a limit queue, O(n log m); at most 63,000 commands, 970,000 steps
 -- LATE   answer_waiters cancel_task
 
--- The usual call: new tasks without pairs (`kind`, `headers` and `max_attempts` are only stored), in a queue of layout 1 that
--- runs and uses no limits, fair shares or other tier. It sends the commands that the code below would send, and makes no
--- functions for them. It leaves all else to that code, and so all refusals and replays, before any write.
-local row, known, plain, keys, stamps, seen, tens = nil, nil, source .. trace == '' and not moved, {}, {}, {}, rid .. '/'
+-- The usual call: new tasks with no pairs but those of `fit`, in a queue of layout 1 that runs and uses no limits, fair shares
+-- or other tier. It sends the commands that the code below would send, and makes few functions for them. It leaves all else
+-- to that code, and so all refusals and replays, before any write.
+local row, known, plain, keys, seen, fit = nil, nil, not moved, {}, item_count > 1 and {}, nil
 for i = 1, item_count do
-  local id, own, unit = item_id[i], item_pairs[i], i % 10
-  if unit == 0 then tens = rid .. '/' .. string.format('%d', i / 10) end  -- a number as text takes five times as long as this
-  stamps[i] = tens .. string.char(48 + unit)
-  plain = plain and not seen[id] and (#own == 0
-    or #own == (own.kind and 2 or 0) + (own.headers and 2 or 0) + (own.max_attempts and 2 or 0))
-  keys[i], seen[id] = task .. id, true
+  local id, own = item_id[i], item_pairs[i]
+  keys[i] = task .. id
+  if seen then
+    plain = plain and not seen[id]
+    seen[id] = true
+  end
+  if plain and #own > 0 then
+    fit = fit or { kind = 1, user = 1, priority = 1, timeout_ms = 1, max_attempts = 1, headers = 1, source = 1 }
+    for at = 1, #own, 2 do plain = plain and fit[own[at]] end
+  end
 end
 if plain then
   row = redis.call('HMGET', config, SETTING_NAMES)
@@ -88,7 +92,7 @@ if plain then
   if usual and not known then now, now_text = read_clock(row[1], row[2]) end
   if now then
     local events_max = row.settings.events_max or 'DEFAULT_events_max'
-    return { 'ok', now, add_plain_tasks(item_id, item_payload, item_pairs, keys, stamps, now_text, events_max) }
+    return { 'ok', now, add_plain_tasks(item_id, item_payload, item_pairs, keys, now_text, events_max) }
   end
 end
 -- LATE BODY
@@ -96,9 +100,11 @@ end
 local ctx, refused = open(nil, row)
 if refused then return refused end
 if epoch < ctx.settings.epoch then return refuse_epoch(ctx) end
+local stamps = {}
 for i = 1, item_count do
   refused = check_parts(ctx, i, item_pairs[i])
   if refused then return refused end
+  stamps[i] = rid .. '/' .. i
 end
 if ctx.settings.mode == 'draining' then refused = refuse_new(ctx, item_id, item_pairs, stamps) end
 if refused then return refused end

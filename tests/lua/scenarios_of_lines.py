@@ -306,6 +306,20 @@ def enqueue_from_somewhere(bench: Workbench, n: int) -> AnyCall:
 
 
 @scenario(1)
+def enqueue_from_somewhere_into_two_lanes(bench: Workbench, n: int) -> AnyCall:
+    other = Task(payload=b"x" * 1025, lane="group/g", timeout=5)
+    return traced(bench).calls.enqueue([*tasks(n + 1), ("other", other)], "r")
+
+
+@scenario(1)
+def enqueue_of_users_under_a_trace(bench: Workbench, n: int) -> AnyCall:
+    bench.calls = replace(bench.calls, trace=lambda: "00-1-2-01")
+    of_users = [(f"u{at}", Task(payload=b"x", user="ann")) for at in range(n + 1)]
+    own = ("own", Task(payload=b"x", source="own", priority=2))
+    return bench.calls.enqueue([*tasks(n + 1), *of_users, own], "r")
+
+
+@scenario(1)
 def cancel_from_somewhere(bench: Workbench, n: int) -> AnyCall:
     return traced(bench).calls.cancel(bench.fill(n), "r")
 

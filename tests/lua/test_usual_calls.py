@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
+from itertools import repeat
 from typing import Any
 
 import pytest
 
+from pyadeq import QueueCalls
 from tests.lua.bench import MakeAny
 from tests.lua.sources import sources
 from tests.lua.test_scenarios import real_reply
@@ -22,8 +24,8 @@ pytestmark = pytest.mark.any_engine
 # What stands above the line `-- LATE BODY` of these scripts may be left out, if its locals are declared.
 DECLARED = {
     "queue.enqueue.v1": """
-local row, known, keys, stamps = nil, nil, {}, {}
-for i, id in ipairs(item_id) do keys[i], stamps[i] = task .. id, rid .. '/' .. i end"""
+local row, known, keys = nil, nil, {}
+for i, id in ipairs(item_id) do keys[i] = task .. id end"""
 }
 Own = dict[str, Any]
 State = Callable[[Workbench], object]
@@ -31,12 +33,13 @@ TASKS: list[Own] = [
     {},
     {"kind": "k"},
     {"max_attempts": 3, "headers": b"{}", "priority": 5},
-    {"priority": 2},
+    {"priority": 2, "source": b"own"},
     {"lane": "group/g"},
     {"user": "u"},
-    {"kind": "k", "timeout_ms": 5},
+    {"kind": "k", "timeout_ms": 5, "user": "v"},
+    {"tags": ["t"]},
 ]
-BATCHES: list[list[Own]] = [[{}, *TASKS[1:3]], [{}, *TASKS[3:]], [{}] * 21]
+BATCHES: list[list[Own]] = [[*TASKS[:4], *TASKS[5:7], {"user": "u", "timeout_ms": 6}], [{}, *TASKS[3:]], [{}] * 21]
 STATES: dict[str, State] = {
     "as it is": lambda bench: None,
     "paused": lambda bench: [bench.real(bench.calls.pause()), bench.ask("DEL", ":wake:any")],
@@ -65,7 +68,11 @@ def test_a_plain_task_is_enqueued_before_the_functions_are_made(bench: Workbench
     assert not made_functions(bench)
     bench.run(enqueue([(f"c{n}", b"", {"kind": "k"} if n % 2 else {}) for n in range(1000)], "r3"))
     assert not made_functions(bench)
-    bench.run(enqueue([("d", b"", {}), ("e", b"", {"timeout_ms": 1000})], "r4"))
+    usual = {"kind": "k", "user": "u", "priority": 1, "timeout_ms": 5, "max_attempts": 2, "headers": b"{}"}
+    marked = replace(bench.calls, source="c", trace=lambda: "t")
+    bench.run(marked.enqueue_items([("d", b"", {}), ("e", b"", usual | {"source": b"s"})], "r4"))
+    assert not made_functions(bench)
+    bench.run(enqueue([("f", b"", {}), ("g", b"", {"tags": ["t"]})], "r5"))
     assert made_functions(bench)
 
 
@@ -107,18 +114,23 @@ def played(bench: Workbench, state: State) -> list[Any]:
     """The answers to calls of one and of several tasks, before and in a state, some made again; the data after each."""
     answers: list[Any] = []
 
-    def enqueue(tasks: dict[str, Own], rid: str, *more: str, **of_call: Any) -> None:
+    def enqueue(tasks: dict[str, Own], rid: str, *more: str, calls: QueueCalls = bench.calls, **of_call: Any) -> None:
         items = [(id, b"x" * 600 * (n % 4), tasks.get(id, {})) for n, id in enumerate([*tasks, *more], len(answers))]
-        call = bench.calls.enqueue_items(items, rid, **of_call)
+        call = calls.enqueue_items(items, rid, **of_call)
         answers.extend([real_reply(bench, call), bench.dump(stamps=False)])
+
+    def named(name: str, batch: list[Own]) -> dict[str, Own]:
+        return {f"{name}.{n}": own for n, own in enumerate(batch)}
 
     enqueue({"before": {}}, "r")
     state(bench)
     for n, batch in enumerate([*([own] for own in TASKS), *BATCHES]):
-        tasks = {f"t{n}.{i}": own for i, own in enumerate(batch)}
         for rid in (f"r{n}", f"r{n}", "other"):
-            enqueue(tasks, rid)
+            enqueue(named(f"t{n}", batch), rid)
             bench.pass_time(7)
+    for source, trace in (("s", ""), ("", "t"), ("s", "t")):
+        calls = replace(bench.calls, source=source, trace=repeat(trace or None).__next__)
+        enqueue(named(f"of-{source}{trace}", BATCHES[0]), f"{source}{trace}", calls=calls)
     enqueue({"new": {}, "twice": {}}, "twice", "twice", "last")
     enqueue({"first": {}, "before": {}, "second": {}}, "known")
     enqueue({"newer": {}}, "r", epoch=3)

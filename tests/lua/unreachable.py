@@ -20,6 +20,9 @@ UNREACHABLE: Final = {
             f"*: no round over `item_{field}`"
             for field in ("action", "group", "id", "key", "lane", "name", "resource", "rid", "user", "worker")
         ),
+        "queue/enqueue.v1.lua: no round over `#own`",
+        "queue/include/enqueue/add_plain_tasks.lua: no round over `#ids`",
+        "queue/include/enqueue/add_plain_tasks.lua: no round over `of_user`",
         "queue/include/enqueue/add_tasks.lua: no round over `ids`",
         "queue/include/settle/fail_tasks.lua: no round over `fails.id`",
         "kernel/replay/note_answers.lua: no round over `answers`",

@@ -1,26 +1,57 @@
--- add_plain_tasks(ids, data, envelopes, keys, stamps, now_text, events_max): the usual case of add_tasks: new tasks of lane
--- `any` with the usual priority, of which everything else is only stored. It sends the same commands. keys: of their records.
-local function add_plain_tasks(ids, data, envelopes, keys, stamps, now_text, events_max)
-  local score = redis.call('HINCRBY', config, 'place', #ids) - #ids + 5 * BAND
-  local created, answers, payloads, members = { 'created' }, {}, {}, {}
-  for i = 1, #ids do
-    redis.call('HSET', keys[i], 'rid', stamps[i], 'created_ms', now_text, unpack(envelopes[i]))  -- at most 6: three pairs
-    if #data[i] > 1024 then redis.call('HSET', keys[i], 'size', #data[i]) end
-    answers[i] = created
-    payloads[2 * i - 1] = payload .. ids[i]  -- one by one: Lua would fill a list from the right, and move it often
-    payloads[2 * i] = data[i]
-    members[2 * i - 1] = score + i
-    members[2 * i] = ids[i]
+-- add_plain_tasks(ids, data, envelopes, keys, now_text, events_max): the usual case of add_tasks: new tasks of lane `any`,
+-- of whose pairs only `user`, `priority` and `timeout_ms` are more than stored. It sends the same commands, and makes no
+-- functions for them. keys: of the records.
+local function add_plain_tasks(ids, data, envelopes, keys, now_text, events_max)
+  local score, tens = redis.call('HINCRBY', config, 'place', #ids) - #ids, rid .. '/'
+  local created, of_call, of_user = { 'created' }, nil, nil
+  local answers, payloads, members = { nil }, { nil, nil }, { nil, nil }  -- with room for one task, as most calls have
+  if source .. trace ~= '' then
+    of_call = { 'event', 'task.enqueued', 'timestamp', now_text, 'id', table.concat(ids, ' ') }
+    if source ~= '' then of_call[7], of_call[8] = 'source', source end
+    if trace ~= '' then of_call[#of_call + 1] = 'trace'; of_call[#of_call + 1] = trace end
   end
-  redis.call('MSET', unpack(payloads))  -- at most 2,000: two for each item
+  for i = 1, #ids do
+    local id, own, size, unit = ids[i], envelopes[i], #data[i], i % 10
+    if unit == 0 then tens = rid .. '/' .. string.format('%d', i / 10) end  -- a number as text takes five times as long as this
+    local stamp = tens .. string.char(48 + unit)
+    if of_call and not own.marked then  -- once: items without pairs share a table
+      for at = own.source and source ~= '' and 9 or 7, #of_call do own[#own + 1] = of_call[at] end
+      own.marked = true
+    end
+    if own.timeout_ms then own[#own + 1] = 'ties'; own[#own + 1] = '1' end
+    -- at most 20: seven pairs, and source, trace and ties
+    if size > 1024 then redis.call('HSET', keys[i], 'rid', stamp, 'created_ms', now_text, 'size', size, unpack(own)) end
+    if size <= 1024 then redis.call('HSET', keys[i], 'rid', stamp, 'created_ms', now_text, unpack(own)) end
+    if own.user then
+      of_user = of_user or {}
+      local some = of_user[own.user] or {}
+      of_user[own.user], some[#some + 1] = some, now_text
+      some[#some + 1] = id
+    end
+    answers[i] = created
+    payloads[2 * i - 1] = payload .. id  -- one by one: Lua would fill a list from the right, and move it often
+    payloads[2 * i] = data[i]
+    members[2 * i - 1] = (own.priority or 5) * BAND + score + i
+    members[2 * i] = id
+  end
+  -- at most 2,000: two for each item
+  redis.call('MSET', unpack(payloads))
+  if of_user then
+    -- at most 2,000: likewise
+    for user, some in pairs(of_user) do redis.call('ZADD', by_user .. user, unpack(some)) end
+  end
   local there = redis.call('EXISTS', ready .. 'any', wake .. 'any')
   redis.call('ZADD', ready .. 'any', unpack(members))  -- at most 2,000: likewise
   if there < 2 then  -- otherwise `lanes` has the lane already
     redis.call('SADD', lanes, 'any')
     if there == 0 or redis.call('EXISTS', wake .. 'any') == 0 then redis.call('LPUSH', wake .. 'any', '1') end
   end
-  redis.call('XADD', events, 'MAXLEN', '~', events_max, '*', 'event', 'task.enqueued', 'timestamp', now_text,
-    'id', table.concat(ids, ' '))
+  if of_call then
+    redis.call('XADD', events, 'MAXLEN', '~', events_max, '*', unpack(of_call))  -- at most 10: fields of an event
+  else
+    redis.call('XADD', events, 'MAXLEN', '~', events_max, '*', 'event', 'task.enqueued', 'timestamp', now_text,
+      'id', #ids == 1 and ids[1] or table.concat(ids, ' '))
+  end
   redis.call('HINCRBY', counters, 'enqueued', #ids)
   return answers
 end

@@ -30,7 +30,8 @@ local function add_tasks(ctx, ids, data, envelopes, stamps)
       if own.scope then
         redis.call('SET', payload .. id, data[i])  -- because a later item of the same scope may replace the payload
       else
-        payloads[#payloads + 1], payloads[#payloads + 2] = payload .. id, data[i]
+        payloads[#payloads + 1] = payload .. id
+        payloads[#payloads + 1] = data[i]
       end
       if own.ordering_key then join_order(id, own, place + i) end
       if own.parent and (ctx.settings.chains or ctx.has_chains) then join_gathering(ctx, own, own.parent) end
