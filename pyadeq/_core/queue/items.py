@@ -75,16 +75,25 @@ def item(id: str, task: Task | SimpleNamespace) -> EnqueueItem:
 
 def plain_item(id: str, payload: Any, kind: str | None, user: str | None) -> EnqueueItem:
     """The same for a task with no other options."""
+    return id, encode(payload, "payload"), _plain_pairs(kind, user)
+
+
+_PLAIN = frozenset(("id", "payload", "kind", "user"))
+
+
+def _plain_pairs(kind: str | None, user: str | None) -> dict[str, Any]:
     pairs: dict[str, Any] = {}
     if kind is not None:
         pairs["kind"] = kind
     if user is not None:
         pairs["user"] = user
-    return id, encode(payload, "payload"), pairs
+    return pairs
 
 
 def envelope(task: Task | SimpleNamespace) -> dict[str, Any]:
     """The name/value pairs of a task; what is at its default is left out."""
+    if type(task) is Task and task.model_fields_set <= _PLAIN:
+        return _plain_pairs(task.kind, task.user)
     pairs: dict[str, Any] = {}
     if task.priority != 5:
         pairs["priority"] = task.priority
