@@ -131,6 +131,89 @@ if arg_bytes > 16777216 then
   return refuse('the items of a call', arg_bytes, 'at most 16777216 bytes')
 end
 
+-- count_times(name, times): count times (ms) in the buckets of a histogram and in its sum, as observe and write_counts do.
+local function count_times(name, times) local counters = KEYS[34]
+  local buckets, sum = {}, 0
+  for i = 1, #times do
+    local ms, bound = times[i], 1
+    while bound < ms and bound < 2147483648 do bound = bound * 2 end  -- at most 31: doublings
+    buckets[bound] = (buckets[bound] or 0) + 1
+    if ms > 0 then sum = math.min(sum + ms, 1e15) end
+  end
+  for bound, count in pairs(buckets) do redis.call('HINCRBY', counters, name .. ':' .. bound, count) end
+  if sum > 0 then redis.call('HINCRBY', counters, name .. '_sum', sum) end
+end
+
+-- complete_plain(row, now, now_text, ids, tokens, results, runs): complete plain tasks, as ack_tasks, end_leases, emit
+-- and write_counts do. runs: as plain_runs returns them. Returns the answers.
+local function complete_plain(row, now, now_text, ids, tokens, results, runs) local running, leases, task, result, finished, events = KEYS[2], KEYS[3], KEYS[4], KEYS[6], KEYS[16], KEYS[35]
+  local answers, by_time, kept, times, completed = {}, {}, {}, {}, { 'completed' }
+  for i, id in ipairs(ids) do
+    redis.call('HSET', task .. id, 'settled', tokens[i] .. ' completed', 'ran', runs[i])
+    if results[i] ~= '' then kept[#kept + 1], kept[#kept + 2] = result .. id, results[i] end
+    answers[i], by_time[2 * i - 1], by_time[2 * i] = completed, now_text, id
+    times[i] = now - string.match(runs[i], '^%d+')
+  end
+  -- at most 2,000: two for each item
+  redis.call('HDEL', running, unpack(ids))
+  redis.call('ZREM', leases, unpack(ids))
+  redis.call('ZADD', finished, unpack(by_time))
+  if kept[1] then redis.call('MSET', unpack(kept)) end
+  redis.call('XADD', events, 'MAXLEN', '~', row[3] or '100000', '*', 'event', 'task.completed',
+    'timestamp', now_text, 'id', table.concat(ids, ' '))
+  count_times('run_ms', times)
+  return answers
+end
+
+-- plain_runs(row, held, ids, tokens, results): what the records keep of the runs of these tasks, by index and id, if all
+-- are plain: they have the leases with these tokens (held), ran only once, and have no ties, limits, trace or cancel
+-- request; and small results are kept with them. Otherwise nil. complete_plain ends plain tasks.
+local function plain_runs(row, held, ids, tokens, results) local finished = KEYS[16]
+  if row[3] == '0' or (row[9] or '0') ~= '0' or row[5] then return nil end
+  local match, runs = string.match, {}
+  for i, id in ipairs(ids) do
+    local token, ran = match(held[i] or '', '^(%S+) %S+ [^ |]+|(%d+ 1 .*)$')
+    if token ~= tokens[i] or not token or runs[id] or #results[i] > 4096 then return nil end
+    runs[i], runs[id] = ran, i
+  end
+  local max = tonumber(row[4] or 100000)
+  if redis.call('ZCARD', finished) + #ids > max + math.min(100, math.floor(max / 20)) then return nil end  -- see retain
+  return runs
+end
+
+-- read_clock(layout_min, clock, chosen): the time in ms, as a number and as text; or nil and the error to return, if
+-- the layout of these scripts or the clock of the call does not fit the stored data. chosen: the clock of a base that
+-- this call may create.
+local function read_clock(layout_min, clock, chosen)
+  if tonumber(layout_min or LAYOUT) > LAYOUT then
+    return nil, redis.error_reply('ADEQ_LAYOUT this data needs scripts of layout ' .. layout_min
+      .. ' or newer, these are of layout ' .. LAYOUT .. ': upgrade this client')
+  end
+  if ((clock or chosen) == 'test') ~= (now_ms > 0) then
+    if chosen and not clock then return nil, redis.error_reply('ADEQ_CLOCK now_ms goes with clock=test, and only with it') end
+    return nil, redis.error_reply('ADEQ_CLOCK now_ms must be '
+      .. (clock == 'test' and 'sent: this base was created with clock=test'
+        or '0: this base was not created with clock=test'))
+  end
+  if now_ms > 0 then return now_ms, string.format('%.0f', now_ms) end
+  local time = redis.call('TIME')
+  local text = time[1] .. string.sub('00000' .. time[2], -6, -4)  -- the first three of six digits
+  return text + 0, text
+end
+
+local config, running = KEYS[1], KEYS[2]
+
+-- The usual call: acks of plain tasks. It makes no functions but these.
+local row, held
+if source .. trace == '' then
+  row = redis.call('HMGET', config, 'layout_min', 'clock', 'events_max', 'finished_max', 'result_ms', 'payload_ms', 'fair', 'mode', 'limits', 'fair_top')
+  held = redis.call('HMGET', running, unpack(item_id))  -- at most 1,000: items
+  local runs = plain_runs(row, held, item_id, item_token, item_result)
+  local now, now_text
+  if runs then now, now_text = read_clock(row[1], row[2]) end
+  if now then return { 'ok', now, complete_plain(row, now, now_text, item_id, item_token, item_result, runs) } end
+end
+
 local arg_rare
 
 -- emit(ctx, event, id, detail): add an entry to the stream, if the noun keeps events. detail: `name=value` words, or
@@ -198,13 +281,14 @@ local function observe(ctx, name, value)
   if value > 0 then buckets.sum = math.min((buckets.sum or 0) + value, 1e15) end
 end
 
--- ack_tasks(ctx, ids, tokens, results): complete the tasks whose lease has the given token; one answer each.
-local function ack_tasks(ctx, ids, tokens, results) local running, task, finished = KEYS[2], KEYS[4], KEYS[16]
+-- ack_tasks(ctx, ids, tokens, results, held): complete the tasks whose lease has the given token; one answer each. held:
+-- their entries of `running`, if the caller has read them.
+local function ack_tasks(ctx, ids, tokens, results, held) local running, task, finished = KEYS[2], KEYS[4], KEYS[16]
   local answers, done, by_time, kept, ended, traces = {}, {}, {}, {}, {}, nil
   if #ids == 0 then return answers end
   local byte, find, sub, match = string.byte, string.find, string.sub, string.match
   local completed, dropped = { 'completed' }, { 'result_dropped' }
-  local held = redis.call('HMGET', running, unpack(ids))  -- at most 1,000: items
+  held = held or redis.call('HMGET', running, unpack(ids))  -- at most 1,000: items
   for i, id in ipairs(ids) do
     local token, lease = tokens[i], held[i]
     -- flags_of, inlined: a function call would make an ack of 100 tasks 3 % slower.
@@ -297,26 +381,6 @@ local function close(ctx)
   on_close(ctx)
   retain(ctx)
   write_counts(ctx)
-end
-
--- read_clock(layout_min, clock, chosen): the time in ms, as a number and as text; or nil and the error to return, if
--- the layout of these scripts or the clock of the call does not fit the stored data. chosen: the clock of a base that
--- this call may create.
-local function read_clock(layout_min, clock, chosen)
-  if tonumber(layout_min or LAYOUT) > LAYOUT then
-    return nil, redis.error_reply('ADEQ_LAYOUT this data needs scripts of layout ' .. layout_min
-      .. ' or newer, these are of layout ' .. LAYOUT .. ': upgrade this client')
-  end
-  if ((clock or chosen) == 'test') ~= (now_ms > 0) then
-    if chosen and not clock then return nil, redis.error_reply('ADEQ_CLOCK now_ms goes with clock=test, and only with it') end
-    return nil, redis.error_reply('ADEQ_CLOCK now_ms must be '
-      .. (clock == 'test' and 'sent: this base was created with clock=test'
-        or '0: this base was not created with clock=test'))
-  end
-  if now_ms > 0 then return now_ms, string.format('%.0f', now_ms) end
-  local time = redis.call('TIME')
-  local text = time[1] .. string.sub('00000' .. time[2], -6, -4)  -- the first three of six digits
-  return text + 0, text
 end
 
 -- open(clock, row): read what every call needs: the time, whether the base exists, and the settings that this script
@@ -1246,9 +1310,9 @@ end
   return arg_made
 end
 
-local ctx, refused = open()
+local ctx, refused = open(nil, row)
 if refused then return refused end
 
-local answers = ack_tasks(ctx, item_id, item_token, item_result)
+local answers = ack_tasks(ctx, item_id, item_token, item_result, held)
 close(ctx)
 return { 'ok', ctx.now, answers }

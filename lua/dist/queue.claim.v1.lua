@@ -220,6 +220,185 @@ if #ARGV ~= arg_at - 1 then
   return redis.error_reply('ADEQ_ARG expected ' .. (arg_at - 1) .. ' arguments, got ' .. #ARGV)
 end
 
+-- count_times(name, times): count times (ms) in the buckets of a histogram and in its sum, as observe and write_counts do.
+local function count_times(name, times) local counters = KEYS[40]
+  local buckets, sum = {}, 0
+  for i = 1, #times do
+    local ms, bound = times[i], 1
+    while bound < ms and bound < 2147483648 do bound = bound * 2 end  -- at most 31: doublings
+    buckets[bound] = (buckets[bound] or 0) + 1
+    if ms > 0 then sum = math.min(sum + ms, 1e15) end
+  end
+  for bound, count in pairs(buckets) do redis.call('HINCRBY', counters, name .. ':' .. bound, count) end
+  if sum > 0 then redis.call('HINCRBY', counters, name .. '_sum', sum) end
+end
+
+-- plain_due(row, now, runs): when something is due next, or MAX_SAFE; nil if something is due now or ends are noted. Also
+-- the first time in deadlines and delayed, or false if there are none; and whether leases of runs, which end now, have
+-- kept it from seeing the next lease: it reads at most four of them, and the others end no sooner than these.
+local function plain_due(row, now, runs) local leases, delayed, deadlines, ends = KEYS[3], KEYS[13], KEYS[15], KEYS[28]
+  local most = runs and math.min(#runs, 4) or 0
+  local heads, at = redis.call('ZRANGE', leases, '0', most, 'WITHSCORES'), 1
+  while runs and runs[heads[at]] do at = at + 2 end  -- at most 5: see above
+  local unread = #heads > 2 * most and not heads[at]
+  local next_ms = tonumber(heads[unread and at - 1 or at + 1] or MAX_SAFE)
+  local timed_ms = redis.call('EXISTS', deadlines, delayed) > 0 and MAX_SAFE
+  if timed_ms then
+    heads = redis.call('ZRANGE', deadlines, '0', '0', 'WITHSCORES')
+    timed_ms = math.min(timed_ms, heads[2] or MAX_SAFE)
+    heads = redis.call('ZRANGE', delayed, '0', '0', 'WITHSCORES')
+    timed_ms = math.min(timed_ms, heads[2] or MAX_SAFE)
+    next_ms = math.min(next_ms, timed_ms)
+  end
+  if next_ms <= now or (row[9] == '1' and redis.call('EXISTS', ends) == 1) then return nil end
+  return next_ms, timed_ms, unread
+end
+
+-- plain_tasks(now, now_text, wanted): the next tasks, if only one of these lanes has tasks, and they need no more than a
+-- lease; otherwise nil. found: the lane, its next ids and scores, the leases without token and fence, the entries of
+-- `running` without these and the worker, and how long the tasks have waited.
+local function plain_tasks(now, now_text, wanted) local task, payload, ready = KEYS[4], KEYS[5], KEYS[10]
+  local lane, page = nil, {}
+  for i = 1, #wanted do
+    local some = redis.call('ZRANGE', ready .. wanted[i], '0', limit, 'WITHSCORES')
+    if some[1] and lane then return nil end
+    if some[1] then lane, page = wanted[i], some end
+  end
+  local count, bytes, leased, held, payloads, waits = math.min(limit, #page / 2), 0, {}, {}, {}, {}
+  if count > 100 then return nil end  -- if one of them is unusual, all are read again
+  for i = 1, count do
+    local id = page[2 * i - 1]
+    local record = redis.call('HGETALL', task .. id)  -- at most 70: fields of a record
+    local attempt, delivery, crashes, created_ms, ready_ms, tied = 1, 1, '0', nil, nil, ''
+    for f = 1, #record, 2 do
+      local name, value = record[f], record[f + 1]
+      bytes = bytes + #value
+      if name == 'created_ms' then created_ms = value
+      elseif name == 'ready_ms' then ready_ms = value
+      elseif name == 'attempts' then attempt = value + 1
+      elseif name == 'crashes' then crashes = value
+      elseif name == 'deliveries' then delivery = value + 1
+      elseif name == 'size' then bytes = bytes + value
+      elseif name == 'ties' then tied = ' ties'
+      elseif name == 'trace' or name == 'scope' or name == 'expires_at_ms' or name == 'fallback_after_ms' then return nil
+      end
+    end
+    bytes = bytes + 2048
+    if not created_ms or bytes > 4194304 then return nil end
+    local runs = delivery == 1 and '1 1 0' or attempt .. ' ' .. delivery .. ' ' .. crashes
+    payloads[i], waits[i] = payload .. id, now - (ready_ms or created_ms)
+    leased[i] = { 'leased', id, '', 0, attempt, delivery, '', record }
+    held[2 * i - 1] = id
+    held[2 * i] = ' ' .. page[2 * i] .. ' ' .. lane .. tied .. '|' .. now_text .. ' ' .. runs .. ' '
+  end
+  if count > 0 then payloads = redis.call('MGET', unpack(payloads)) end  -- at most 100: see above
+  for i = 1, count do
+    if not payloads[i] then return nil end
+    leased[i][7] = payloads[i]
+  end
+  return { lane = lane, page = page, leased = leased, held = held, waits = waits }
+end
+
+-- claim_plain(row, now, now_text, seen_ms, wanted, runs, complete): the usual claim, after plain_slot: nothing is due, and
+-- the next tasks are plain. It sends the commands of sweep, claim_tasks and close. If anything is unusual, it returns nil
+-- before any write, otherwise the answer. complete() ends the tasks of runs, see plain_runs, and returns the answers for
+-- them.
+local function claim_plain(row, now, now_text, seen_ms, wanted, runs, complete) local config, running, leases, ready, lanes, wake, worker_hash, schedules, events = KEYS[1], KEYS[2], KEYS[3], KEYS[10], KEYS[11], KEYS[12], KEYS[19], KEYS[29], KEYS[41]
+  local next_ms, timed_ms, unread = plain_due(row, now, runs)
+  local found = next_ms and plain_tasks(now, now_text, wanted)
+  if not found then return nil end
+  local lane, leased, held, count = found.lane, found.leased, found.held, #found.leased
+  local digits = string.format  -- takes less time than to append a number
+  local slot_text, n_text = digits('%d', slot), digits('%d', n)
+  local acks = complete and complete()
+  if unread then
+    next_ms = math.min(timed_ms or MAX_SAFE, redis.call('ZRANGE', leases, '0', '0', 'WITHSCORES')[2] or MAX_SAFE)
+  end
+  local length_ms = lease_ms > 0 and lease_ms or tonumber(row[3] or 15000)
+  local deadline_text, all = digits('%d', now + length_ms), ''
+  if count > 0 then
+    local fence, ids, ending = redis.call('HINCRBY', config, 'fence', count) - count, {}, {}
+    local token_start = incarnation .. '.' .. slot_text .. '.' .. n_text .. '/'
+    for i = 1, count do
+      local lease, token = leased[i], token_start .. i
+      lease[3], lease[4], ids[i] = token, fence + i, lease[2]
+      held[2 * i] = token .. held[2 * i] .. digits('%d', fence + i) .. ' ' .. worker
+      ending[2 * i - 1], ending[2 * i] = deadline_text, lease[2]
+    end
+    all = table.concat(ids, ' ')
+    redis.call('ZREMRANGEBYRANK', ready .. lane, '0', count - 1)
+    -- at most 200: two for each lease
+    redis.call('ZADD', leases, unpack(ending))
+    redis.call('HSET', running, unpack(held))
+    redis.call('XADD', events, 'MAXLEN', '~', row[4] or '100000', '*', 'event', 'task.claimed',
+      'timestamp', now_text, 'id', all,
+      'payload', 'worker=' .. worker .. ' fence=' .. digits('%d', fence + 1) .. ' deadline_ms=' .. deadline_text)
+    count_times('wait_ms', found.waits)
+  end
+  if #found.page > 2 * count then
+    if redis.call('EXISTS', wake .. lane) == 0 then redis.call('LPUSH', wake .. lane, '1') end
+  elseif count > 0 then
+    redis.call('SREM', lanes, lane)
+    if timed_ms then redis.call('PEXPIRE', wake .. lane, '60000') else redis.call('DEL', wake .. lane) end
+  end
+  redis.call('HSET', worker_hash .. worker, 'slot:' .. slot_text, n_text .. ' ' .. seen_ms .. ' ' .. all, 'busy',
+    busy < 0 and '' or busy + count)
+  local heads = row[10] == '1' and redis.call('ZRANGE', schedules, '0', '0', 'WITHSCORES') or {}
+  local fires_ms = tonumber(heads[2] or 0)
+  if next_ms == MAX_SAFE then next_ms = 0 end
+  if acks then return { 'ok', now, next_ms, fires_ms, length_ms, now + length_ms, acks, {}, leased } end
+  return { 'ok', now, next_ms, fires_ms, length_ms, now + length_ms, leased }
+end
+
+-- read_clock(layout_min, clock, chosen): the time in ms, as a number and as text; or nil and the error to return, if
+-- the layout of these scripts or the clock of the call does not fit the stored data. chosen: the clock of a base that
+-- this call may create.
+local function read_clock(layout_min, clock, chosen)
+  if tonumber(layout_min or LAYOUT) > LAYOUT then
+    return nil, redis.error_reply('ADEQ_LAYOUT this data needs scripts of layout ' .. layout_min
+      .. ' or newer, these are of layout ' .. LAYOUT .. ': upgrade this client')
+  end
+  if ((clock or chosen) == 'test') ~= (now_ms > 0) then
+    if chosen and not clock then return nil, redis.error_reply('ADEQ_CLOCK now_ms goes with clock=test, and only with it') end
+    return nil, redis.error_reply('ADEQ_CLOCK now_ms must be '
+      .. (clock == 'test' and 'sent: this base was created with clock=test'
+        or '0: this base was not created with clock=test'))
+  end
+  if now_ms > 0 then return now_ms, string.format('%.0f', now_ms) end
+  local time = redis.call('TIME')
+  local text = time[1] .. string.sub('00000' .. time[2], -6, -4)  -- the first three of six digits
+  return text + 0, text
+end
+
+-- plain_slot(row): whether a call that claims is the next one of its slot, with no housekeeping, in a queue that runs with
+-- events, and without limits, fair shares and a default timeout. Returns the time as a number and as text, or nil; and
+-- what check_slot reads, if this has been read.
+local function plain_slot(row) local worker_hash = KEYS[19]
+  if row[4] == '0' or (row[8] or 'running') ~= 'running'
+    or (row[11] or '0') ~= '0' or (row[7] or '0') ~= '0' or (row[12] or '0') ~= '0'
+    or (row[6] or '0') ~= '0' then
+    return nil
+  end
+  local known = redis.call('HMGET', worker_hash .. worker, 'incarnation', string.format('slot:%d', slot), 'heard')
+  local last, seen_ms = string.match(known[2] or '0 0 ', '^(%d+) (%d+) ')
+  if known[1] ~= incarnation or n <= last + 0 then return nil, nil, known end
+  local now, now_text = read_clock(row[1], row[2])
+  if not now or math.abs(now - seen_ms) >= 1000 then return nil, nil, known end
+  return now, now_text, known, seen_ms
+end
+
+local config = KEYS[1]
+
+-- The usual call: the next plain tasks. It makes no functions but these.
+local row, known
+if window_ms == 0 and not alone_kinds[1] and source .. trace == '' then
+  row = redis.call('HMGET', config, 'layout_min', 'clock', 'lease_ms', 'events_max', 'finished_max', 'timeout_ms', 'fair', 'mode', 'chains', 'schedules', 'limits', 'fair_top')
+  local now, now_text, seen_ms
+  now, now_text, known, seen_ms = plain_slot(row)
+  local answer = now and claim_plain(row, now, now_text, seen_ms, item_lane)
+  if answer then return answer end
+end
+
 local arg_rare
 
 -- add_payloads(leased): read the payloads of claimed tasks into entry 7. Returns the ids without a payload key: these
@@ -237,12 +416,13 @@ local function add_payloads(leased) local payload = KEYS[5]
   return missing
 end
 
--- check_slot(ctx): compare this call with the last call of its slot: 'fresh', with the time of the slot's last
+-- check_slot(ctx, row): compare this call with the last call of its slot: 'fresh', with the time of the slot's last
 -- housekeeping; 'replay', with the ids that the call got before; 'stale'; or 'unregistered'. The token of a request
 -- that the worker has not heard may be lost: it is left again, so an idle worker need not ask. Once a second, when the slot's
 -- housekeeping is due: the token ends the worker's wait, and it would claim in a circle until its heartbeat is through.
-local function check_slot(ctx) local worker_hash = KEYS[19]
-  local row = redis.call('HMGET', worker_hash .. worker, 'incarnation', 'slot:' .. slot, 'heard')
+-- row: what it reads, if the caller has read it.
+local function check_slot(ctx, row) local worker_hash = KEYS[19]
+  row = row or redis.call('HMGET', worker_hash .. worker, 'incarnation', 'slot:' .. slot, 'heard')
   if not row[1] then return 'unregistered' end
   local last, seen_ms, given = string.match(row[2] or '0 0 ', '^(%d+) (%d+) (.*)$')
   last = tonumber(last)
@@ -505,26 +685,6 @@ end
 -- on_claimed(ctx): generated from lua/queue/noun.toml: calls the hooks of limits.
 local function on_claimed(ctx)
   if ctx.settings_limits > 0 then arg_rare().limits_on_claimed(ctx) end
-end
-
--- read_clock(layout_min, clock, chosen): the time in ms, as a number and as text; or nil and the error to return, if
--- the layout of these scripts or the clock of the call does not fit the stored data. chosen: the clock of a base that
--- this call may create.
-local function read_clock(layout_min, clock, chosen)
-  if tonumber(layout_min or LAYOUT) > LAYOUT then
-    return nil, redis.error_reply('ADEQ_LAYOUT this data needs scripts of layout ' .. layout_min
-      .. ' or newer, these are of layout ' .. LAYOUT .. ': upgrade this client')
-  end
-  if ((clock or chosen) == 'test') ~= (now_ms > 0) then
-    if chosen and not clock then return nil, redis.error_reply('ADEQ_CLOCK now_ms goes with clock=test, and only with it') end
-    return nil, redis.error_reply('ADEQ_CLOCK now_ms must be '
-      .. (clock == 'test' and 'sent: this base was created with clock=test'
-        or '0: this base was not created with clock=test'))
-  end
-  if now_ms > 0 then return now_ms, string.format('%.0f', now_ms) end
-  local time = redis.call('TIME')
-  local text = time[1] .. string.sub('00000' .. time[2], -6, -4)  -- the first three of six digits
-  return text + 0, text
 end
 
 -- open(clock, row): read what every call needs: the time, whether the base exists, and the settings that this script
@@ -2214,10 +2374,10 @@ end
   return arg_made
 end
 
-local ctx, refused = open()
+local ctx, refused = open(nil, row)
 if refused then return refused end
 ctx.lease_ms = lease_ms > 0 and lease_ms or ctx.settings_lease_ms
-local standing, known = check_slot(ctx)
+local standing, given = check_slot(ctx, known)
 if standing == 'stale' then return { 'stale' } end
 if standing == 'unregistered' then return { 'unregistered' } end
 
@@ -2229,10 +2389,10 @@ local deadline_ms, leased
 ctx.next_ms = sweep(ctx)
 local left_ms = window_ms > 0 and arg_rare().window_left(ctx, item_lane, window_ms, limit) or 0
 if standing == 'replay' then
-  deadline_ms, leased = arg_rare().reclaim_tasks(ctx, known)
+  deadline_ms, leased = arg_rare().reclaim_tasks(ctx, given)
 else
-  if math.abs(ctx.now - known) >= 1000 and arg_rare().housekeep(ctx, item_lane, known) then known = ctx.now end
-  deadline_ms, leased = claim_tasks(ctx, left_ms > 0 and {} or item_lane, limit, known)
+  if math.abs(ctx.now - given) >= 1000 and arg_rare().housekeep(ctx, item_lane, given) then given = ctx.now end
+  deadline_ms, leased = claim_tasks(ctx, left_ms > 0 and {} or item_lane, limit, given)
 end
 if left_ms > 0 then ctx.next_ms = math.min(ctx.next_ms > 0 and ctx.next_ms or MAX_SAFE, ctx.now + left_ms) end
 on_claimed(ctx)

@@ -345,6 +345,231 @@ if arg_bytes > 16777216 then
   return refuse('the items of a call', arg_bytes, 'at most 16777216 bytes')
 end
 
+-- count_times(name, times): count times (ms) in the buckets of a histogram and in its sum, as observe and write_counts do.
+local function count_times(name, times) local counters = KEYS[40]
+  local buckets, sum = {}, 0
+  for i = 1, #times do
+    local ms, bound = times[i], 1
+    while bound < ms and bound < 2147483648 do bound = bound * 2 end  -- at most 31: doublings
+    buckets[bound] = (buckets[bound] or 0) + 1
+    if ms > 0 then sum = math.min(sum + ms, 1e15) end
+  end
+  for bound, count in pairs(buckets) do redis.call('HINCRBY', counters, name .. ':' .. bound, count) end
+  if sum > 0 then redis.call('HINCRBY', counters, name .. '_sum', sum) end
+end
+
+-- plain_due(row, now, runs): when something is due next, or MAX_SAFE; nil if something is due now or ends are noted. Also
+-- the first time in deadlines and delayed, or false if there are none; and whether leases of runs, which end now, have
+-- kept it from seeing the next lease: it reads at most four of them, and the others end no sooner than these.
+local function plain_due(row, now, runs) local leases, delayed, deadlines, ends = KEYS[3], KEYS[13], KEYS[15], KEYS[28]
+  local most = runs and math.min(#runs, 4) or 0
+  local heads, at = redis.call('ZRANGE', leases, '0', most, 'WITHSCORES'), 1
+  while runs and runs[heads[at]] do at = at + 2 end  -- at most 5: see above
+  local unread = #heads > 2 * most and not heads[at]
+  local next_ms = tonumber(heads[unread and at - 1 or at + 1] or MAX_SAFE)
+  local timed_ms = redis.call('EXISTS', deadlines, delayed) > 0 and MAX_SAFE
+  if timed_ms then
+    heads = redis.call('ZRANGE', deadlines, '0', '0', 'WITHSCORES')
+    timed_ms = math.min(timed_ms, heads[2] or MAX_SAFE)
+    heads = redis.call('ZRANGE', delayed, '0', '0', 'WITHSCORES')
+    timed_ms = math.min(timed_ms, heads[2] or MAX_SAFE)
+    next_ms = math.min(next_ms, timed_ms)
+  end
+  if next_ms <= now or (row[11] == '1' and redis.call('EXISTS', ends) == 1) then return nil end
+  return next_ms, timed_ms, unread
+end
+
+-- plain_tasks(now, now_text, wanted): the next tasks, if only one of these lanes has tasks, and they need no more than a
+-- lease; otherwise nil. found: the lane, its next ids and scores, the leases without token and fence, the entries of
+-- `running` without these and the worker, and how long the tasks have waited.
+local function plain_tasks(now, now_text, wanted) local task, payload, ready = KEYS[4], KEYS[5], KEYS[10]
+  local lane, page = nil, {}
+  for i = 1, #wanted do
+    local some = redis.call('ZRANGE', ready .. wanted[i], '0', limit, 'WITHSCORES')
+    if some[1] and lane then return nil end
+    if some[1] then lane, page = wanted[i], some end
+  end
+  local count, bytes, leased, held, payloads, waits = math.min(limit, #page / 2), 0, {}, {}, {}, {}
+  if count > 100 then return nil end  -- if one of them is unusual, all are read again
+  for i = 1, count do
+    local id = page[2 * i - 1]
+    local record = redis.call('HGETALL', task .. id)  -- at most 70: fields of a record
+    local attempt, delivery, crashes, created_ms, ready_ms, tied = 1, 1, '0', nil, nil, ''
+    for f = 1, #record, 2 do
+      local name, value = record[f], record[f + 1]
+      bytes = bytes + #value
+      if name == 'created_ms' then created_ms = value
+      elseif name == 'ready_ms' then ready_ms = value
+      elseif name == 'attempts' then attempt = value + 1
+      elseif name == 'crashes' then crashes = value
+      elseif name == 'deliveries' then delivery = value + 1
+      elseif name == 'size' then bytes = bytes + value
+      elseif name == 'ties' then tied = ' ties'
+      elseif name == 'trace' or name == 'scope' or name == 'expires_at_ms' or name == 'fallback_after_ms' then return nil
+      end
+    end
+    bytes = bytes + 2048
+    if not created_ms or bytes > 4194304 then return nil end
+    local runs = delivery == 1 and '1 1 0' or attempt .. ' ' .. delivery .. ' ' .. crashes
+    payloads[i], waits[i] = payload .. id, now - (ready_ms or created_ms)
+    leased[i] = { 'leased', id, '', 0, attempt, delivery, '', record }
+    held[2 * i - 1] = id
+    held[2 * i] = ' ' .. page[2 * i] .. ' ' .. lane .. tied .. '|' .. now_text .. ' ' .. runs .. ' '
+  end
+  if count > 0 then payloads = redis.call('MGET', unpack(payloads)) end  -- at most 100: see above
+  for i = 1, count do
+    if not payloads[i] then return nil end
+    leased[i][7] = payloads[i]
+  end
+  return { lane = lane, page = page, leased = leased, held = held, waits = waits }
+end
+
+-- claim_plain(row, now, now_text, seen_ms, wanted, runs, complete): the usual claim, after plain_slot: nothing is due, and
+-- the next tasks are plain. It sends the commands of sweep, claim_tasks and close. If anything is unusual, it returns nil
+-- before any write, otherwise the answer. complete() ends the tasks of runs, see plain_runs, and returns the answers for
+-- them.
+local function claim_plain(row, now, now_text, seen_ms, wanted, runs, complete) local config, running, leases, ready, lanes, wake, worker_hash, schedules, events = KEYS[1], KEYS[2], KEYS[3], KEYS[10], KEYS[11], KEYS[12], KEYS[19], KEYS[29], KEYS[41]
+  local next_ms, timed_ms, unread = plain_due(row, now, runs)
+  local found = next_ms and plain_tasks(now, now_text, wanted)
+  if not found then return nil end
+  local lane, leased, held, count = found.lane, found.leased, found.held, #found.leased
+  local digits = string.format  -- takes less time than to append a number
+  local slot_text, n_text = digits('%d', slot), digits('%d', n)
+  local acks = complete and complete()
+  if unread then
+    next_ms = math.min(timed_ms or MAX_SAFE, redis.call('ZRANGE', leases, '0', '0', 'WITHSCORES')[2] or MAX_SAFE)
+  end
+  local length_ms = lease_ms > 0 and lease_ms or tonumber(row[3] or 15000)
+  local deadline_text, all = digits('%d', now + length_ms), ''
+  if count > 0 then
+    local fence, ids, ending = redis.call('HINCRBY', config, 'fence', count) - count, {}, {}
+    local token_start = incarnation .. '.' .. slot_text .. '.' .. n_text .. '/'
+    for i = 1, count do
+      local lease, token = leased[i], token_start .. i
+      lease[3], lease[4], ids[i] = token, fence + i, lease[2]
+      held[2 * i] = token .. held[2 * i] .. digits('%d', fence + i) .. ' ' .. worker
+      ending[2 * i - 1], ending[2 * i] = deadline_text, lease[2]
+    end
+    all = table.concat(ids, ' ')
+    redis.call('ZREMRANGEBYRANK', ready .. lane, '0', count - 1)
+    -- at most 200: two for each lease
+    redis.call('ZADD', leases, unpack(ending))
+    redis.call('HSET', running, unpack(held))
+    redis.call('XADD', events, 'MAXLEN', '~', row[4] or '100000', '*', 'event', 'task.claimed',
+      'timestamp', now_text, 'id', all,
+      'payload', 'worker=' .. worker .. ' fence=' .. digits('%d', fence + 1) .. ' deadline_ms=' .. deadline_text)
+    count_times('wait_ms', found.waits)
+  end
+  if #found.page > 2 * count then
+    if redis.call('EXISTS', wake .. lane) == 0 then redis.call('LPUSH', wake .. lane, '1') end
+  elseif count > 0 then
+    redis.call('SREM', lanes, lane)
+    if timed_ms then redis.call('PEXPIRE', wake .. lane, '60000') else redis.call('DEL', wake .. lane) end
+  end
+  redis.call('HSET', worker_hash .. worker, 'slot:' .. slot_text, n_text .. ' ' .. seen_ms .. ' ' .. all, 'busy',
+    busy < 0 and '' or busy + count)
+  local heads = row[12] == '1' and redis.call('ZRANGE', schedules, '0', '0', 'WITHSCORES') or {}
+  local fires_ms = tonumber(heads[2] or 0)
+  if next_ms == MAX_SAFE then next_ms = 0 end
+  if acks then return { 'ok', now, next_ms, fires_ms, length_ms, now + length_ms, acks, {}, leased } end
+  return { 'ok', now, next_ms, fires_ms, length_ms, now + length_ms, leased }
+end
+
+-- complete_plain(row, now, now_text, ids, tokens, results, runs): complete plain tasks, as ack_tasks, end_leases, emit
+-- and write_counts do. runs: as plain_runs returns them. Returns the answers.
+local function complete_plain(row, now, now_text, ids, tokens, results, runs) local running, leases, task, result, finished, events = KEYS[2], KEYS[3], KEYS[4], KEYS[6], KEYS[16], KEYS[41]
+  local answers, by_time, kept, times, completed = {}, {}, {}, {}, { 'completed' }
+  for i, id in ipairs(ids) do
+    redis.call('HSET', task .. id, 'settled', tokens[i] .. ' completed', 'ran', runs[i])
+    if results[i] ~= '' then kept[#kept + 1], kept[#kept + 2] = result .. id, results[i] end
+    answers[i], by_time[2 * i - 1], by_time[2 * i] = completed, now_text, id
+    times[i] = now - string.match(runs[i], '^%d+')
+  end
+  -- at most 2,000: two for each item
+  redis.call('HDEL', running, unpack(ids))
+  redis.call('ZREM', leases, unpack(ids))
+  redis.call('ZADD', finished, unpack(by_time))
+  if kept[1] then redis.call('MSET', unpack(kept)) end
+  redis.call('XADD', events, 'MAXLEN', '~', row[4] or '100000', '*', 'event', 'task.completed',
+    'timestamp', now_text, 'id', table.concat(ids, ' '))
+  count_times('run_ms', times)
+  return answers
+end
+
+-- plain_runs(row, held, ids, tokens, results): what the records keep of the runs of these tasks, by index and id, if all
+-- are plain: they have the leases with these tokens (held), ran only once, and have no ties, limits, trace or cancel
+-- request; and small results are kept with them. Otherwise nil. complete_plain ends plain tasks.
+local function plain_runs(row, held, ids, tokens, results) local finished = KEYS[16]
+  if row[4] == '0' or (row[13] or '0') ~= '0' or row[6] then return nil end
+  local match, runs = string.match, {}
+  for i, id in ipairs(ids) do
+    local token, ran = match(held[i] or '', '^(%S+) %S+ [^ |]+|(%d+ 1 .*)$')
+    if token ~= tokens[i] or not token or runs[id] or #results[i] > 4096 then return nil end
+    runs[i], runs[id] = ran, i
+  end
+  local max = tonumber(row[5] or 100000)
+  if redis.call('ZCARD', finished) + #ids > max + math.min(100, math.floor(max / 20)) then return nil end  -- see retain
+  return runs
+end
+
+-- read_clock(layout_min, clock, chosen): the time in ms, as a number and as text; or nil and the error to return, if
+-- the layout of these scripts or the clock of the call does not fit the stored data. chosen: the clock of a base that
+-- this call may create.
+local function read_clock(layout_min, clock, chosen)
+  if tonumber(layout_min or LAYOUT) > LAYOUT then
+    return nil, redis.error_reply('ADEQ_LAYOUT this data needs scripts of layout ' .. layout_min
+      .. ' or newer, these are of layout ' .. LAYOUT .. ': upgrade this client')
+  end
+  if ((clock or chosen) == 'test') ~= (now_ms > 0) then
+    if chosen and not clock then return nil, redis.error_reply('ADEQ_CLOCK now_ms goes with clock=test, and only with it') end
+    return nil, redis.error_reply('ADEQ_CLOCK now_ms must be '
+      .. (clock == 'test' and 'sent: this base was created with clock=test'
+        or '0: this base was not created with clock=test'))
+  end
+  if now_ms > 0 then return now_ms, string.format('%.0f', now_ms) end
+  local time = redis.call('TIME')
+  local text = time[1] .. string.sub('00000' .. time[2], -6, -4)  -- the first three of six digits
+  return text + 0, text
+end
+
+-- plain_slot(row): whether a call that claims is the next one of its slot, with no housekeeping, in a queue that runs with
+-- events, and without limits, fair shares and a default timeout. Returns the time as a number and as text, or nil; and
+-- what check_slot reads, if this has been read.
+local function plain_slot(row) local worker_hash = KEYS[19]
+  if row[4] == '0' or (row[10] or 'running') ~= 'running'
+    or (row[13] or '0') ~= '0' or (row[9] or '0') ~= '0' or (row[14] or '0') ~= '0'
+    or (row[8] or '0') ~= '0' then
+    return nil
+  end
+  local known = redis.call('HMGET', worker_hash .. worker, 'incarnation', string.format('slot:%d', slot), 'heard')
+  local last, seen_ms = string.match(known[2] or '0 0 ', '^(%d+) (%d+) ')
+  if known[1] ~= incarnation or n <= last + 0 then return nil, nil, known end
+  local now, now_text = read_clock(row[1], row[2])
+  if not now or math.abs(now - seen_ms) >= 1000 then return nil, nil, known end
+  return now, now_text, known, seen_ms
+end
+
+local config, running = KEYS[1], KEYS[2]
+
+-- The usual call: acks of plain tasks, and the next plain tasks. It makes no functions but these.
+local row, held, known
+if fails_count == 0 and source .. trace == '' then
+  row = redis.call('HMGET', config, 'layout_min', 'clock', 'lease_ms', 'events_max', 'finished_max', 'result_ms', 'payload_ms', 'timeout_ms', 'fair', 'mode', 'chains', 'schedules', 'limits', 'fair_top')
+  local now, now_text, seen_ms, runs
+  now, now_text, known, seen_ms = plain_slot(row)
+  if now and acks_count > 0 then
+    held = redis.call('HMGET', running, unpack(acks_id))  -- at most 1,000: items
+    runs = plain_runs(row, held, acks_id, acks_token, acks_result)
+  end
+  if now and (runs or acks_count == 0) then
+    local function complete()
+      return runs and complete_plain(row, now, now_text, acks_id, acks_token, acks_result, runs) or {}
+    end
+    local answer = claim_plain(row, now, now_text, seen_ms, lanes_wanted_lane, runs, complete)
+    if answer then return answer end
+  end
+end
+
 local arg_rare
 
 -- emit(ctx, event, id, detail): add an entry to the stream, if the noun keeps events. detail: `name=value` words, or
@@ -412,13 +637,14 @@ local function observe(ctx, name, value)
   if value > 0 then buckets.sum = math.min((buckets.sum or 0) + value, 1e15) end
 end
 
--- ack_tasks(ctx, ids, tokens, results): complete the tasks whose lease has the given token; one answer each.
-local function ack_tasks(ctx, ids, tokens, results) local running, task, finished = KEYS[2], KEYS[4], KEYS[16]
+-- ack_tasks(ctx, ids, tokens, results, held): complete the tasks whose lease has the given token; one answer each. held:
+-- their entries of `running`, if the caller has read them.
+local function ack_tasks(ctx, ids, tokens, results, held) local running, task, finished = KEYS[2], KEYS[4], KEYS[16]
   local answers, done, by_time, kept, ended, traces = {}, {}, {}, {}, {}, nil
   if #ids == 0 then return answers end
   local byte, find, sub, match = string.byte, string.find, string.sub, string.match
   local completed, dropped = { 'completed' }, { 'result_dropped' }
-  local held = redis.call('HMGET', running, unpack(ids))  -- at most 1,000: items
+  held = held or redis.call('HMGET', running, unpack(ids))  -- at most 1,000: items
   for i, id in ipairs(ids) do
     local token, lease = tokens[i], held[i]
     -- flags_of, inlined: a function call would make an ack of 100 tasks 3 % slower.
@@ -475,12 +701,13 @@ local function add_payloads(leased) local payload = KEYS[5]
   return missing
 end
 
--- check_slot(ctx): compare this call with the last call of its slot: 'fresh', with the time of the slot's last
+-- check_slot(ctx, row): compare this call with the last call of its slot: 'fresh', with the time of the slot's last
 -- housekeeping; 'replay', with the ids that the call got before; 'stale'; or 'unregistered'. The token of a request
 -- that the worker has not heard may be lost: it is left again, so an idle worker need not ask. Once a second, when the slot's
 -- housekeeping is due: the token ends the worker's wait, and it would claim in a circle until its heartbeat is through.
-local function check_slot(ctx) local worker_hash = KEYS[19]
-  local row = redis.call('HMGET', worker_hash .. worker, 'incarnation', 'slot:' .. slot, 'heard')
+-- row: what it reads, if the caller has read it.
+local function check_slot(ctx, row) local worker_hash = KEYS[19]
+  row = row or redis.call('HMGET', worker_hash .. worker, 'incarnation', 'slot:' .. slot, 'heard')
   if not row[1] then return 'unregistered' end
   local last, seen_ms, given = string.match(row[2] or '0 0 ', '^(%d+) (%d+) (.*)$')
   last = tonumber(last)
@@ -710,26 +937,6 @@ end
 -- on_claimed(ctx): generated from lua/queue/noun.toml: calls the hooks of limits.
 local function on_claimed(ctx)
   if ctx.settings_limits > 0 then arg_rare().limits_on_claimed(ctx) end
-end
-
--- read_clock(layout_min, clock, chosen): the time in ms, as a number and as text; or nil and the error to return, if
--- the layout of these scripts or the clock of the call does not fit the stored data. chosen: the clock of a base that
--- this call may create.
-local function read_clock(layout_min, clock, chosen)
-  if tonumber(layout_min or LAYOUT) > LAYOUT then
-    return nil, redis.error_reply('ADEQ_LAYOUT this data needs scripts of layout ' .. layout_min
-      .. ' or newer, these are of layout ' .. LAYOUT .. ': upgrade this client')
-  end
-  if ((clock or chosen) == 'test') ~= (now_ms > 0) then
-    if chosen and not clock then return nil, redis.error_reply('ADEQ_CLOCK now_ms goes with clock=test, and only with it') end
-    return nil, redis.error_reply('ADEQ_CLOCK now_ms must be '
-      .. (clock == 'test' and 'sent: this base was created with clock=test'
-        or '0: this base was not created with clock=test'))
-  end
-  if now_ms > 0 then return now_ms, string.format('%.0f', now_ms) end
-  local time = redis.call('TIME')
-  local text = time[1] .. string.sub('00000' .. time[2], -6, -4)  -- the first three of six digits
-  return text + 0, text
 end
 
 -- open(clock, row): read what every call needs: the time, whether the base exists, and the settings that this script
@@ -2503,15 +2710,15 @@ end
   return arg_made
 end
 
-local ctx, refused = open()
+local ctx, refused = open(nil, row)
 if refused then return refused end
 ctx.lease_ms = lease_ms > 0 and lease_ms or ctx.settings_lease_ms
-local standing, known = check_slot(ctx)
+local standing, given = check_slot(ctx, known)
 if standing == 'stale' then return { 'stale' } end
 if standing == 'unregistered' then return { 'unregistered' } end
 
 local failed, deadline_ms, leased = {}, nil, nil
-local acked = ack_tasks(ctx, acks_id, acks_token, acks_result)
+local acked = ack_tasks(ctx, acks_id, acks_token, acks_result, held)
 if fails_count > 0 then
   failed = arg_rare().fail_tasks(ctx, {
     id = fails_id, token = fails_token, retryable = fails_retryable, reason = fails_reason, error = fails_error,
@@ -2520,10 +2727,10 @@ if fails_count > 0 then
 end
 ctx.next_ms = sweep(ctx)
 if standing == 'replay' then
-  deadline_ms, leased = arg_rare().reclaim_tasks(ctx, known)
+  deadline_ms, leased = arg_rare().reclaim_tasks(ctx, given)
 else
-  if math.abs(ctx.now - known) >= 1000 and arg_rare().housekeep(ctx, lanes_wanted_lane, known) then known = ctx.now end
-  deadline_ms, leased = claim_tasks(ctx, lanes_wanted_lane, limit, known)
+  if math.abs(ctx.now - given) >= 1000 and arg_rare().housekeep(ctx, lanes_wanted_lane, given) then given = ctx.now end
+  deadline_ms, leased = claim_tasks(ctx, lanes_wanted_lane, limit, given)
 end
 on_claimed(ctx)
 close(ctx)

@@ -22,9 +22,21 @@
 -- COST   10 + n commands, 1 more if payloads are not kept and n if they are kept for a time, 8 more for each task that others wait for, 5 to 10 for each of up to 100 waiting tasks, 2 more if there are limits, 1 for each limit of a task, 4 for each limit queue that opens and 3 for each of up to 100 tasks that leave it, up to 100 + 2n limit queues and tasks, O(n log m); at most 40,000 commands, 470,000 steps
 -- LATE   cancel_task line_up
 
-local ctx, refused = open()
+-- The usual call: acks of plain tasks. It makes no functions but these.
+local row, held
+if source .. trace == '' then
+  row = redis.call('HMGET', config, SETTING_NAMES)
+  held = redis.call('HMGET', running, unpack(item_id))  -- at most 1,000: items
+  local runs = plain_runs(row, held, item_id, item_token, item_result)
+  local now, now_text
+  if runs then now, now_text = read_clock(row[1], row[2]) end
+  if now then return { 'ok', now, complete_plain(row, now, now_text, item_id, item_token, item_result, runs) } end
+end
+-- LATE BODY
+
+local ctx, refused = open(nil, row)
 if refused then return refused end
 
-local answers = ack_tasks(ctx, item_id, item_token, item_result)
+local answers = ack_tasks(ctx, item_id, item_token, item_result, held)
 close(ctx)
 return { 'ok', ctx.now, answers }

@@ -36,10 +36,21 @@
 -- EARLY  lane_emptied push_wake read_task
 -- LATE   answer_waiters cancel_task drop_task line_up
 
-local ctx, refused = open()
+-- The usual call: the next plain tasks. It makes no functions but these.
+local row, known
+if window_ms == 0 and not alone_kinds[1] and source .. trace == '' then
+  row = redis.call('HMGET', config, SETTING_NAMES)
+  local now, now_text, seen_ms
+  now, now_text, known, seen_ms = plain_slot(row)
+  local answer = now and claim_plain(row, now, now_text, seen_ms, item_lane)
+  if answer then return answer end
+end
+-- LATE BODY
+
+local ctx, refused = open(nil, row)
 if refused then return refused end
 ctx.lease_ms = lease_ms > 0 and lease_ms or ctx.settings.lease_ms
-local standing, known = check_slot(ctx)
+local standing, given = check_slot(ctx, known)
 if standing == 'stale' then return { 'stale' } end
 if standing == 'unregistered' then return { 'unregistered' } end
 
@@ -51,10 +62,10 @@ local deadline_ms, leased
 ctx.next_ms = sweep(ctx)
 local left_ms = window_ms > 0 and window_left(ctx, item_lane, window_ms, limit) or 0
 if standing == 'replay' then
-  deadline_ms, leased = reclaim_tasks(ctx, known)
+  deadline_ms, leased = reclaim_tasks(ctx, given)
 else
-  if math.abs(ctx.now - known) >= 1000 and housekeep(ctx, item_lane, known) then known = ctx.now end
-  deadline_ms, leased = claim_tasks(ctx, left_ms > 0 and {} or item_lane, limit, known)
+  if math.abs(ctx.now - given) >= 1000 and housekeep(ctx, item_lane, given) then given = ctx.now end
+  deadline_ms, leased = claim_tasks(ctx, left_ms > 0 and {} or item_lane, limit, given)
 end
 if left_ms > 0 then ctx.next_ms = math.min(ctx.next_ms > 0 and ctx.next_ms or MAX_SAFE, ctx.now + left_ms) end
 on_claimed(ctx)

@@ -52,15 +52,35 @@
 -- EARLY  lane_emptied push_wake read_task
 -- LATE   answer_waiters cancel_task drop_task line_up settled_as
 
-local ctx, refused = open()
+-- The usual call: acks of plain tasks, and the next plain tasks. It makes no functions but these.
+local row, held, known
+if fails_count == 0 and source .. trace == '' then
+  row = redis.call('HMGET', config, SETTING_NAMES)
+  local now, now_text, seen_ms, runs
+  now, now_text, known, seen_ms = plain_slot(row)
+  if now and acks_count > 0 then
+    held = redis.call('HMGET', running, unpack(acks_id))  -- at most 1,000: items
+    runs = plain_runs(row, held, acks_id, acks_token, acks_result)
+  end
+  if now and (runs or acks_count == 0) then
+    local function complete()
+      return runs and complete_plain(row, now, now_text, acks_id, acks_token, acks_result, runs) or {}
+    end
+    local answer = claim_plain(row, now, now_text, seen_ms, lanes_wanted_lane, runs, complete)
+    if answer then return answer end
+  end
+end
+-- LATE BODY
+
+local ctx, refused = open(nil, row)
 if refused then return refused end
 ctx.lease_ms = lease_ms > 0 and lease_ms or ctx.settings.lease_ms
-local standing, known = check_slot(ctx)
+local standing, given = check_slot(ctx, known)
 if standing == 'stale' then return { 'stale' } end
 if standing == 'unregistered' then return { 'unregistered' } end
 
 local failed, deadline_ms, leased = {}, nil, nil
-local acked = ack_tasks(ctx, acks_id, acks_token, acks_result)
+local acked = ack_tasks(ctx, acks_id, acks_token, acks_result, held)
 if fails_count > 0 then
   failed = fail_tasks(ctx, {
     id = fails_id, token = fails_token, retryable = fails_retryable, reason = fails_reason, error = fails_error,
@@ -69,10 +89,10 @@ if fails_count > 0 then
 end
 ctx.next_ms = sweep(ctx)
 if standing == 'replay' then
-  deadline_ms, leased = reclaim_tasks(ctx, known)
+  deadline_ms, leased = reclaim_tasks(ctx, given)
 else
-  if math.abs(ctx.now - known) >= 1000 and housekeep(ctx, lanes_wanted_lane, known) then known = ctx.now end
-  deadline_ms, leased = claim_tasks(ctx, lanes_wanted_lane, limit, known)
+  if math.abs(ctx.now - given) >= 1000 and housekeep(ctx, lanes_wanted_lane, given) then given = ctx.now end
+  deadline_ms, leased = claim_tasks(ctx, lanes_wanted_lane, limit, given)
 end
 on_claimed(ctx)
 close(ctx)

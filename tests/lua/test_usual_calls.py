@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
-from itertools import repeat
+from itertools import count, repeat
 from typing import Any
 
 import pytest
 
 from pyadeq import QueueCalls
 from tests.lua.bench import MakeAny
+from tests.lua.scenario import AnyCall
 from tests.lua.sources import sources
 from tests.lua.test_scenarios import real_reply
 from tests.lua.test_without_features import BY_CHANCE, outcome, smallest
@@ -23,9 +24,12 @@ pytestmark = pytest.mark.any_engine
 
 # What stands above the line `-- LATE BODY` of these scripts may be left out, if its locals are declared.
 DECLARED = {
+    "queue.ack.v1": "local row, held",
+    "queue.claim.v1": "local row, known",
     "queue.enqueue.v1": """
 local row, known, keys = nil, nil, {}
-for i, id in ipairs(item_id) do keys[i] = task .. id end"""
+for i, id in ipairs(item_id) do keys[i] = task .. id end""",
+    "queue.settle.v1": "local row, held, known",
 }
 Own = dict[str, Any]
 State = Callable[[Workbench], object]
@@ -58,6 +62,60 @@ STATES: dict[str, State] = {
     "of another clock": lambda bench: bench.ask("HSET", ":config", "clock", "server"),
     "of a newer layout": lambda bench: bench.ask("HSET", ":config", "layout_min", 2),
 }
+# What a worker finds, and what happens to the queue after its first claim.
+WAITING: list[Own] = [
+    {},
+    {},
+    {"kind": "k", "headers": b"{}"},
+    {"user": "u", "tags": ["a", "b"]},
+    {"priority": 2},
+    {"lane": "group/g"},
+    {"lane": "group/g", "unique": "one"},
+    {"reply": True},
+    {"timeout_ms": 5000},
+    {"max_attempts": 1},
+    {"ordering_key": "key"},
+    {"ordering_key": "key"},
+    {"result_ms": 60_000},
+    {"source": b"s"},
+    {},
+    {},
+]
+LATER: dict[str, State] = {
+    "with a default timeout": lambda bench: bench.real(bench.calls.configure(timeout=10)),
+    "that keeps results for a time": lambda bench: bench.real(bench.calls.configure(result_ttl=60)),
+    "that keeps three ended tasks": lambda bench: bench.real(bench.calls.configure(finished_max=3)),
+    "with longer leases": lambda bench: bench.real(bench.calls.configure(lease=60)),
+    "with a schedule": lambda bench: bench.schedule("s"),
+    "with a delayed task": lambda bench: bench.fill(1, delay=60),
+    "with a delayed task that is due soon": lambda bench: bench.fill(1, delay=0.01),
+    "with a task that expires": lambda bench: bench.fill(1, expires_at=(bench.now + 60_000) / 1000, priority=0),
+    "with a task that expires soon": lambda bench: bench.fill(1, expires_at=(bench.now + 10) / 1000),
+    "with a task that has a fallback": lambda bench: bench.fill(
+        1, lane="group/h", fallback=["any"], fallback_after=60, priority=0
+    ),
+    "with a task of a scope": lambda bench: bench.fill(1, scope="s", priority=0),
+    "with a traced task": lambda bench: traced(bench, 1),
+    "with two traced tasks": lambda bench: traced(bench, 2),
+    "with a task that others wait for": lambda bench: bench.fill(1, after=bench.fill(1, priority=0)),
+    "with ends to report": lambda bench: [
+        bench.ask("HSET", ":config", "chains", "1"),
+        bench.ask("ZADD", ":ends", bench.now, "c nothing - 0 0"),
+    ],
+    "with a chained task before": lambda bench: bench.ask("HSET", ":config", "chains", "1"),
+    "without a payload": lambda bench: bench.ask("DEL", ":payload:w1", ":payload:w2"),
+    "without a record": lambda bench: bench.ask("DEL", ":task:w2"),
+    "with a large payload": lambda bench: bench.fill(1, payload=b"x" * 2000, priority=0),
+    "with payloads above the size of a reply": lambda bench: bench.fill(5, payload=b"x" * 1_000_000, priority=0),
+    "whose worker is asked to stop": lambda bench: bench.real(bench.calls.steer(["w"], "stop", rid="r")),
+    "whose task is cancelled while it runs": lambda bench: bench.real(bench.calls.cancel(["w4", "w0"], "r")),
+    "with a new incarnation": lambda bench: bench.worker(incarnation="other"),
+    "without its worker": lambda bench: bench.ask("DEL", ":worker:w"),
+    "with a clock that was set back": lambda bench: bench.pass_time(-5),
+    "with a clock that was set back far": lambda bench: bench.pass_time(-2000),
+    "after a second": lambda bench: bench.pass_time(1000),
+    "with leases that ran out": lambda bench: bench.pass_time(15_000),
+}
 
 
 def test_a_plain_task_is_enqueued_before_the_functions_are_made(bench: Workbench) -> None:
@@ -74,6 +132,34 @@ def test_a_plain_task_is_enqueued_before_the_functions_are_made(bench: Workbench
     assert not made_functions(bench)
     bench.run(enqueue([("f", b"", {}), ("g", b"", {"tags": ["t"]})], "r5"))
     assert made_functions(bench)
+
+
+def test_plain_tasks_are_claimed_and_completed_before_the_functions_are_made(bench: Workbench) -> None:
+    claim, settle = bench.calls.claim, bench.calls.settle
+    bench.fill(9)
+    bench.worker()
+    bench.run(claim("w", "i", 0, 1, limit=1))
+    assert made_functions(bench), "the slot did its housekeeping"
+    (first,) = bench.run(claim("w", "i", 0, 2, limit=1)).leases
+    assert not made_functions(bench)
+    second, third = bench.run(settle("w", "i", 0, 3, acks=[(first, b"r")], limit=2)).claimed.leases
+    assert not made_functions(bench)
+    bench.run(bench.calls.ack([(second, None)]))
+    assert not made_functions(bench)
+    bench.run(settle("w", "i", 0, 4, acks=[(third, None)], limit=100, lanes=["group/g", "any"]))
+    assert not made_functions(bench)
+    bench.run(settle("w", "i", 0, 5, limit=1))
+    assert not made_functions(bench)
+    bench.run(settle("w", "i", 0, 6, acks=[(third, None)], limit=1))
+    assert made_functions(bench)
+
+
+@pytest.mark.parametrize("state", STATES | LATER)
+def test_each_state_is_the_same_for_a_worker_without_that_part(state: str, make_any: MakeAny) -> None:
+    whole = worked(make_any("queue"), (STATES | LATER)[state])
+    with without_the_usual_calls():
+        for shown, other in zip(whole, worked(make_any("queue"), (STATES | LATER)[state]), strict=True):
+            assert other == shown
 
 
 @pytest.mark.parametrize("state", STATES)
@@ -136,5 +222,61 @@ def played(bench: Workbench, state: State) -> list[Any]:
     enqueue({"newer": {}}, "r", epoch=3)
     enqueue({"older": {}, "as-old": {}}, "r", epoch=2)
     enqueue({"moved": {}, "also": {}}, "r", epoch=3, moved=True)
+    bench.remove()
+    return answers
+
+
+def traced(bench: Workbench, number: int) -> None:
+    calls = replace(bench.calls, trace=lambda: f"00-{number:032}-{number:016}-01")
+    for n in range(number):
+        bench.real(calls.enqueue_items([(f"traced{n}", b"", {"priority": 0})], "r"))
+
+
+def worked(bench: Workbench, state: State) -> list[Any]:
+    """The answers to a worker and the data after each call: most calls are made twice."""
+    answers: list[Any] = []
+    held: list[tuple[str, str]] = []
+    numbers = count(1)
+
+    def send(call: AnyCall, again: bool = True) -> None:
+        for _ in range(1 + again):
+            answer = real_reply(bench, call)
+            answers.extend([answer, bench.dump(stamps=False)])
+            bench.pass_time(7)
+            if isinstance(answer, list) and len(answer) > 6:
+                held.extend((one[1].decode(), one[2].decode()) for one in answer[-1])
+
+    def claim(limit: int, **more: Any) -> None:
+        send(bench.calls.claim("w", "i", 0, next(numbers), limit=limit, **more))
+
+    def settle(ends: int, limit: int, result: Any = None, **more: Any) -> None:
+        acks = [(held.pop(0), result) for _ in range(min(ends, len(held)))]
+        send(bench.calls.settle("w", "i", 0, next(numbers), acks=acks, limit=limit, **more))
+
+    for n, own in enumerate(WAITING):
+        bench.real(bench.calls.enqueue_items([(f"w{n}", b"p" * n, own)], f"r{n}"))
+        bench.pass_time(3)
+    bench.worker()
+    claim(1)
+    state(bench)
+    claim(1, busy=2)
+    settle(1, 1)
+    settle(2, 2, b"r", busy=1)
+    settle(1, 1, lanes=["group/g", "any"])
+    settle(1, 1, b"r" * 5000)
+    settle(0, 0)
+    send(bench.calls.ack([(("w1", "none"), None)]))
+    send(bench.calls.ack([(one, b"of ack") for one in held[:2] or [("w1", "i.0.2/1")]]))
+    settle(2, 1)
+    settle(1, 1, lease=3, lanes=["group/g", "any"], lane_first=True)
+    bench.pass_time(1000)
+    settle(3, 5)
+    settle(5, 100)
+    settle(100, 100)
+    settle(100, 100)
+    claim(3)
+    bench.pass_time(20_000)
+    claim(100)
+    settle(100, 100)
     bench.remove()
     return answers

@@ -1,9 +1,10 @@
--- check_slot(ctx): compare this call with the last call of its slot: 'fresh', with the time of the slot's last
+-- check_slot(ctx, row): compare this call with the last call of its slot: 'fresh', with the time of the slot's last
 -- housekeeping; 'replay', with the ids that the call got before; 'stale'; or 'unregistered'. The token of a request
 -- that the worker has not heard may be lost: it is left again, so an idle worker need not ask. Once a second, when the slot's
 -- housekeeping is due: the token ends the worker's wait, and it would claim in a circle until its heartbeat is through.
-local function check_slot(ctx)
-  local row = redis.call('HMGET', worker_hash .. worker, 'incarnation', 'slot:' .. slot, 'heard')
+-- row: what it reads, if the caller has read it.
+local function check_slot(ctx, row)
+  row = row or redis.call('HMGET', worker_hash .. worker, 'incarnation', 'slot:' .. slot, 'heard')
   if not row[1] then return 'unregistered' end
   local last, seen_ms, given = string.match(row[2] or '0 0 ', '^(%d+) (%d+) (.*)$')
   last = tonumber(last)

@@ -1,10 +1,11 @@
--- ack_tasks(ctx, ids, tokens, results): complete the tasks whose lease has the given token; one answer each.
-local function ack_tasks(ctx, ids, tokens, results)
+-- ack_tasks(ctx, ids, tokens, results, held): complete the tasks whose lease has the given token; one answer each. held:
+-- their entries of `running`, if the caller has read them.
+local function ack_tasks(ctx, ids, tokens, results, held)
   local answers, done, by_time, kept, ended, traces = {}, {}, {}, {}, {}, nil
   if #ids == 0 then return answers end
   local byte, find, sub, match = string.byte, string.find, string.sub, string.match
   local completed, dropped = { 'completed' }, { 'result_dropped' }
-  local held = redis.call('HMGET', running, unpack(ids))  -- at most 1,000: items
+  held = held or redis.call('HMGET', running, unpack(ids))  -- at most 1,000: items
   for i, id in ipairs(ids) do
     local token, lease = tokens[i], held[i]
     -- flags_of, inlined: a function call would make an ack of 100 tasks 3 % slower.
