@@ -42,6 +42,7 @@ from tests.lua import (
     scenarios_of_steering,
     scenarios_of_tiers,
     scenarios_of_ties,
+    scenarios_of_usual_calls,
     scenarios_of_work,
 )
 from tests.lua.scenario import SCENARIOS, AnyCall, Prepare, Scenario
@@ -82,6 +83,7 @@ __all__ = [
     "scenarios_of_steering",
     "scenarios_of_tiers",
     "scenarios_of_ties",
+    "scenarios_of_usual_calls",
     "scenarios_of_work",
     "small",
     "undamaged",

@@ -36,6 +36,11 @@ UNREACHABLE: Final = {
         "queue/include/settle/drop_payloads.lua: no round over `ids`",
         "queue/include/settle/drop_payloads.lua: no round over `keys`",
         "queue/include/claim/window_left.lua: no round over `wanted`",
+        "queue/include/usual/claim_plain.lua: no round over `count`",
+        "queue/include/usual/complete_plain.lua: no round over `ids`",
+        "queue/include/usual/count_times.lua: no round over `#times`",
+        "queue/include/usual/count_times.lua: no round over `buckets`",
+        "queue/include/usual/plain_runs.lua: no round over `ids`",
     ],
     "a queue has settings": [
         "queue/include/settings/settings_digest.lua: no round over `#row`",
