@@ -169,11 +169,11 @@ end
 -- are plain: they have the leases with these tokens (held), ran only once, and have no ties, limits, trace or cancel
 -- request; and small results are kept with them. Otherwise nil. complete_plain ends plain tasks.
 local function plain_runs(row, held, ids, tokens, results) local finished = KEYS[16]
-  if row[3] == '0' or (row[9] or '0') ~= '0' or row[5] then return nil end
+  if row[5] or row[6] then return nil end
   local match, runs = string.match, {}
   for i, id in ipairs(ids) do
     local token, ran = match(held[i] or '', '^(%S+) %S+ [^ |]+|(%d+ 1 .*)$')
-    if token ~= tokens[i] or not token or runs[id] or #results[i] > 4096 then return nil end
+    if token ~= tokens[i] or runs[id] or #results[i] > 4096 then return nil end
     runs[i], runs[id] = ran, i
   end
   local max = tonumber(row[4] or 100000)
@@ -208,8 +208,10 @@ local row, held
 if source .. trace == '' then
   row = redis.call('HMGET', config, 'layout_min', 'clock', 'events_max', 'finished_max', 'result_ms', 'payload_ms', 'fair', 'mode', 'limits', 'fair_top')
   held = redis.call('HMGET', running, unpack(item_id))  -- at most 1,000: items
-  local runs = plain_runs(row, held, item_id, item_token, item_result)
-  local now, now_text
+  local runs, now, now_text
+  if row[3] ~= '0' and (row[9] or '0') == '0' then
+    runs = plain_runs(row, held, item_id, item_token, item_result)
+  end
   if runs then now, now_text = read_clock(row[1], row[2]) end
   if now then return { 'ok', now, complete_plain(row, now, now_text, item_id, item_token, item_result, runs) } end
 end

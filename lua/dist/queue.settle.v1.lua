@@ -500,11 +500,11 @@ end
 -- are plain: they have the leases with these tokens (held), ran only once, and have no ties, limits, trace or cancel
 -- request; and small results are kept with them. Otherwise nil. complete_plain ends plain tasks.
 local function plain_runs(row, held, ids, tokens, results) local finished = KEYS[16]
-  if row[4] == '0' or (row[13] or '0') ~= '0' or row[6] then return nil end
+  if row[6] or row[7] then return nil end
   local match, runs = string.match, {}
   for i, id in ipairs(ids) do
     local token, ran = match(held[i] or '', '^(%S+) %S+ [^ |]+|(%d+ 1 .*)$')
-    if token ~= tokens[i] or not token or runs[id] or #results[i] > 4096 then return nil end
+    if token ~= tokens[i] or runs[id] or #results[i] > 4096 then return nil end
     runs[i], runs[id] = ran, i
   end
   local max = tonumber(row[5] or 100000)

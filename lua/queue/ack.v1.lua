@@ -27,8 +27,10 @@ local row, held
 if source .. trace == '' then
   row = redis.call('HMGET', config, SETTING_NAMES)
   held = redis.call('HMGET', running, unpack(item_id))  -- at most 1,000: items
-  local runs = plain_runs(row, held, item_id, item_token, item_result)
-  local now, now_text
+  local runs, now, now_text
+  if row.settings.events_max ~= '0' and (row.settings.limits or '0') == '0' then
+    runs = plain_runs(row, held, item_id, item_token, item_result)
+  end
   if runs then now, now_text = read_clock(row[1], row[2]) end
   if now then return { 'ok', now, complete_plain(row, now, now_text, item_id, item_token, item_result, runs) } end
 end

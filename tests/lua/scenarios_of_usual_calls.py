@@ -3,26 +3,30 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from pyadeq._core.kernel.call import build_call
-from tests.lua.scenario import AnyCall, acks, scenarios, settle
+from tests.lua.scenario import AnyCall, acks, scenarios, sent, settle
 from tests.lua.workbench import Workbench
 
+State = Callable[[Workbench], object]
 
-def second(bench: Workbench, state: Callable[[Workbench], object], limit: int = 1, **more: Any) -> AnyCall:
+
+def second(bench: Workbench, state: State, limit: int = 1, **more: Any) -> AnyCall:
     """A claim of a slot that has kept house a moment ago, in a state of the queue."""
     bench.claim(1, lanes=["group/of-nobody"])
     state(bench)
     return bench.calls.claim("w", "i", 0, 10**6, limit=limit, **more)
 
 
-def ending(bench: Workbench, state: Callable[[Workbench], object], n: int = 1, result: Any = None) -> AnyCall:
-    """A settle of some tasks that ran for 7 ms, in a state of the queue, and of the next task."""
-    leases = bench.lease(n)
-    bench.pass_time(7)
+def ending(bench: Workbench, state: State, n: int = 1, lease: float = 0) -> AnyCall:
+    """A settle of some tasks, in a state of the queue, and of the next task. lease: of these, in seconds."""
+    bench.fill(n)
+    leases = bench.claim(n, lease=lease)
+    bench.pass_time(int(lease * 1000))
     state(bench)
-    return settle(bench, acks=acks(leases, result), limit=1)
+    return bench.calls.settle("w", "i", 0, 10**6, acks=acks(leases, b"r"), limit=1)
 
 
 def traced(bench: Workbench) -> Workbench:
@@ -52,7 +56,7 @@ def few(bench: Workbench) -> None:
     bench.fill(1)
 
 
-def with_field(*fields: Any) -> Callable[[Workbench], object]:
+def with_field(*fields: Any) -> State:
     def state(bench: Workbench) -> None:
         (id,) = bench.fill(1)
         bench.ask("HSET", f":task:{id}", *fields)
@@ -60,8 +64,16 @@ def with_field(*fields: Any) -> Callable[[Workbench], object]:
     return state
 
 
-def and_few(state: Callable[[Workbench], object]) -> Callable[[Workbench], object]:
-    return lambda bench: [state(bench), few(bench)]
+def steps(*states: State) -> State:
+    def state(bench: Workbench) -> None:
+        for step in states:
+            step(bench)
+
+    return state
+
+
+def and_few(state: State) -> State:
+    return steps(state, few)
 
 
 def aged(bench: Workbench) -> AnyCall:
@@ -71,7 +83,7 @@ def aged(bench: Workbench) -> AnyCall:
     return second(bench, lambda _: None)
 
 
-def hidden(bench: Workbench, *states: Callable[[Workbench], object]) -> AnyCall:
+def hidden(bench: Workbench, *states: State) -> AnyCall:
     """A settle of five tasks, whose leases end before that of another task."""
     leases = bench.lease(5)
     bench.pass_time(3)
@@ -81,11 +93,11 @@ def hidden(bench: Workbench, *states: Callable[[Workbench], object]) -> AnyCall:
     return settle(bench, acks=acks(leases), limit=1)
 
 
-def with_setting(name: str, value: Any) -> Callable[[Workbench], object]:
+def with_setting(name: str, value: Any) -> State:
     return lambda bench: bench.ask("HSET", ":config", name, value)
 
 
-def finishing(bench: Workbench, state: Callable[[Workbench], object]) -> AnyCall:
+def finishing(bench: Workbench, state: State) -> AnyCall:
     leases = bench.lease(1)
     state(bench)
     return bench.calls.ack(acks(leases, b"r"))
@@ -106,67 +118,94 @@ def no_lane(bench: Workbench) -> AnyCall:
     return build_call("queue.settle.v1", bench.base, scalars, {}, decode=list)
 
 
+def again_unheard(bench: Workbench) -> AnyCall:
+    """A repeated claim of a worker that has not heard a request; its slot has kept house a moment ago."""
+    call = second(bench, few)
+    bench.real(bench.calls.steer(["w"], "quiet", rid="s"))
+    return sent(bench, call)
+
+
+def refused(bench: Workbench) -> None:
+    bench.ask("HSET", ":config", "layout_min", 2)
+
+
+# Each is the state of a claim, and of a settle.
+STATES: dict[str, State] = {
+    "with_settings_as_they_are": and_few(stored),
+    "where_fair_shares_were": with_setting("fair_top", 1),
+    "with_fair_shares_within_a_second": and_few(with_setting("fair", 1)),
+    "with_a_limit_within_a_second": and_few(lambda bench: bench.limit("all", concurrency=9)),
+    "with_a_default_timeout_within_a_second": and_few(with_setting("timeout_ms", 5)),
+    "paused_within_a_second": lambda bench: bench.real(bench.calls.pause()),
+    "without_events_within_a_second": with_setting("events_max", 0),
+    "of_a_newer_layout_within_a_second": refused,
+    "beside_a_delayed_task": and_few(delayed),
+    "beside_a_deadline": and_few(deadline),
+    "beside_a_due_task": steps(lambda bench: bench.fill(1, delay=0.001), lambda bench: bench.pass_time(5)),
+    "with_chains_before": with_setting("chains", 1),
+    "with_ends_to_report": lambda bench: [
+        with_setting("chains", 1)(bench),
+        bench.ask("ZADD", ":ends", bench.now, "c nothing - 0 0"),
+    ],
+    "beside_another_lease": lambda bench: [bench.fill(2), bench.claim(1)],
+    "whose_token_was_taken": lambda bench: [bench.fill(2), bench.ask("DEL", ":wake:any")],
+    "beside_a_schedule": and_few(lambda bench: bench.schedule("s")),
+    "of_what_has_waited": steps(few, lambda bench: bench.pass_time(7)),
+    "of_what_was_given_back": with_field("ready_ms", 1, "attempts", 1, "crashes", 1, "deliveries", 2),
+    "of_a_large_task": lambda bench: bench.fill(1, payload=b"x" * 2000),
+    "of_a_task_with_ties": lambda bench: bench.fill(1, unique="u"),
+    "of_a_traced_task": with_field("trace", "t"),
+    "of_a_task_with_a_deadline": lambda bench: bench.fill(1, expires_at=(bench.now + 60_000) / 1000),
+    "of_a_task_with_a_fallback": lambda bench: bench.fill(1, fallback=["group/g"], fallback_after=60),
+    "of_a_task_of_a_scope": lambda bench: bench.fill(1, scope="s"),
+    "without_a_record_within_a_second": lambda bench: [bench.ask("DEL", f":task:{id}") for id in bench.fill(1)],
+    "without_the_time_of_a_record": lambda bench: [
+        bench.ask("HDEL", f":task:{id}", "created_ms") for id in bench.fill(1)
+    ],
+    "without_a_payload_within_a_second": lambda bench: [bench.ask("DEL", f":payload:{id}") for id in bench.fill(1)],
+}
+for name, state in STATES.items():
+    scenarios(
+        (), "queue", **{f"claim_{name}": partial(second, state=state), f"settle_{name}": partial(ending, state=state)}
+    )
+
+# Each is the state of an ack.
+ENDS: dict[str, State] = {
+    "with_settings_as_they_are": stored,
+    "without_events": with_setting("events_max", 0),
+    "where_results_are_kept_for_a_time": with_setting("result_ms", 60_000),
+    "where_payloads_are_kept_for_a_time": with_setting("payload_ms", 60_000),
+    "under_a_limit_that_came_later": lambda bench: bench.limit("all", concurrency=9),
+    "after_its_first_run": lambda bench: bench.pass_time(7),
+}
+for name, state in ENDS.items():
+    scenarios(
+        (),
+        "queue",
+        **{f"ack_{name}": partial(finishing, state=state), f"settle_an_ack_{name}": partial(ending, state=state)},
+    )
+
 scenarios(
-    claim_with_settings_as_they_are=lambda bench: second(bench, and_few(stored)),
-    claim_where_fair_shares_were=lambda bench: second(bench, with_setting("fair_top", 1)),
-    claim_paused_within_a_second=lambda bench: second(bench, lambda own: own.real(own.calls.pause())),
-    claim_without_events_within_a_second=lambda bench: second(bench, with_setting("events_max", 0)),
-    claim_beside_a_delayed_task=lambda bench: second(bench, and_few(delayed)),
-    claim_beside_a_deadline=lambda bench: second(bench, and_few(deadline)),
-    claim_of_a_due_task=lambda bench: second(bench, lambda own: [own.fill(1, delay=0.001), own.pass_time(5)]),
-    claim_with_chains_before=lambda bench: second(bench, with_setting("chains", 1)),
-    claim_with_ends_to_report=lambda bench: second(
-        bench, lambda own: [with_setting("chains", 1)(own), own.ask("ZADD", ":ends", own.now, "c nothing - 0 0")]
-    ),
     claim_from_two_of_two_lanes=lambda bench: second(
-        bench, lambda own: [few(own), own.fill(1, lane="group/g")], lanes=["group/g", "any"]
+        bench, steps(few, lambda own: own.fill(1, lane="group/g")), lanes=["group/g", "any"]
     ),
     claim_from_one_of_two_lanes=lambda bench: second(bench, few, lanes=["group/g", "any"]),
     claim_of_101_tasks=lambda bench: second(bench, lambda own: own.fill(101), limit=101),
-    claim_whose_token_was_taken=lambda bench: second(bench, lambda own: [own.fill(2), own.ask("DEL", ":wake:any")]),
     claim_for_a_lease_of_its_own_within_a_second=lambda bench: second(bench, few, lease=3),
     claim_of_a_busy_worker=lambda bench: second(bench, few, busy=2),
-    claim_beside_a_schedule=lambda bench: second(bench, lambda own: [few(own), own.schedule("s")]),
+    claim_again_unheard_within_a_second=again_unheard,
     claim_of_what_has_waited_for_a_month=aged,
-    claim_of_what_has_waited=lambda bench: second(bench, lambda own: [few(own), own.pass_time(7)]),
-    claim_of_what_was_given_back=lambda bench: second(
-        bench, with_field("ready_ms", 1, "attempts", 1, "crashes", 1, "deliveries", 2)
-    ),
-    claim_of_a_large_task=lambda bench: second(bench, lambda own: own.fill(1, payload=b"x" * 2000)),
-    claim_of_a_task_with_ties=lambda bench: second(bench, lambda own: own.fill(1, unique="u")),
-    claim_of_a_traced_task=lambda bench: second(bench, with_field("trace", "t")),
-    claim_of_a_task_with_a_deadline=lambda bench: second(
-        bench, lambda own: own.fill(1, expires_at=(own.now + 60_000) / 1000)
-    ),
-    claim_of_a_task_with_a_fallback=lambda bench: second(
-        bench, lambda own: own.fill(1, fallback=["group/g"], fallback_after=60)
-    ),
-    claim_of_a_task_of_a_scope=lambda bench: second(bench, lambda own: own.fill(1, scope="s")),
-    claim_of_an_empty_record=lambda bench: second(
-        bench, lambda own: [own.ask("DEL", f":task:{id}") for id in own.fill(1)]
-    ),
-    claim_of_a_record_without_its_time=lambda bench: second(
-        bench, lambda own: [own.ask("HDEL", f":task:{id}", "created_ms") for id in own.fill(1)]
-    ),
-    claim_without_a_payload_within_a_second=lambda bench: second(
-        bench, lambda own: [own.ask("DEL", f":payload:{id}") for id in own.fill(1)]
-    ),
     claim_of_five_megabytes=lambda bench: second(bench, lambda own: own.fill(5, payload=b"x" * 1_000_000), limit=5),
     claim_with_a_source=lambda bench: second(traced(bench), few),
     settle_with_a_source=lambda bench: ending(traced(bench), few),
-    settle_beside_a_schedule=lambda bench: ending(bench, lambda own: [few(own), own.schedule("s")]),
     settle_nothing_within_a_second=lambda bench: [bench.claim(1), settle(bench, limit=1)][1],
     settle_for_no_lane=no_lane,
-    settle_beside_two_lanes=lambda bench: ending(bench, lambda own: [own.ask("ZADD", ":delayed", 0, "none"), few(own)]),
+    settle_beside_a_schedule_after_a_second=lambda bench: ending(
+        bench, steps(few, lambda own: own.schedule("s"), lambda own: own.pass_time(1000))
+    ),
     settle_five_of_six=hidden,
     settle_five_of_six_beside_a_delayed_task=lambda bench: hidden(bench, delayed),
     settle_five_of_five=lambda bench: ending(bench, few, 5),
-    settle_five_that_ran_out=lambda bench: ending(bench, lambda own: own.pass_time(500), 5),
-    settle_with_stored_settings=lambda bench: ending(bench, stored),
-    ack_with_stored_settings=lambda bench: finishing(bench, stored),
-    ack_without_events=lambda bench: finishing(bench, with_setting("events_max", 0)),
-    ack_where_results_are_kept_for_a_time=lambda bench: finishing(bench, with_setting("result_ms", 60_000)),
-    ack_under_a_limit_that_came_later=lambda bench: finishing(bench, lambda own: own.limit("all", concurrency=9)),
-    ack_after_its_first_run=lambda bench: finishing(bench, lambda own: own.pass_time(7)),
+    settle_five_leases_that_ran_out=lambda bench: ending(bench, few, 5, lease=0.5),
     ack_by_a_worker_with_the_name_of_a_word=telling,
 )

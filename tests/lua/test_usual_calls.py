@@ -84,6 +84,7 @@ WAITING: list[Own] = [
 LATER: dict[str, State] = {
     "with a default timeout": lambda bench: bench.real(bench.calls.configure(timeout=10)),
     "that keeps results for a time": lambda bench: bench.real(bench.calls.configure(result_ttl=60)),
+    "that keeps payloads for a time": lambda bench: bench.real(bench.calls.configure(payload_ttl=60)),
     "that keeps three ended tasks": lambda bench: bench.real(bench.calls.configure(finished_max=3)),
     "with longer leases": lambda bench: bench.real(bench.calls.configure(lease=60)),
     "with a schedule": lambda bench: bench.schedule("s"),

@@ -2,11 +2,11 @@
 -- are plain: they have the leases with these tokens (held), ran only once, and have no ties, limits, trace or cancel
 -- request; and small results are kept with them. Otherwise nil. complete_plain ends plain tasks.
 local function plain_runs(row, held, ids, tokens, results)
-  if row.settings.events_max == '0' or (row.settings.limits or '0') ~= '0' or row.settings.result_ms then return nil end
+  if row.settings.result_ms or row.settings.payload_ms then return nil end
   local match, runs = string.match, {}
   for i, id in ipairs(ids) do
     local token, ran = match(held[i] or '', '^(%S+) %S+ [^ |]+|(%d+ 1 .*)$')
-    if token ~= tokens[i] or not token or runs[id] or #results[i] > 4096 then return nil end
+    if token ~= tokens[i] or runs[id] or #results[i] > 4096 then return nil end
     runs[i], runs[id] = ran, i
   end
   local max = tonumber(row.settings.finished_max or DEFAULT_finished_max)
