@@ -88,6 +88,7 @@ LATER: dict[str, State] = {
     "that keeps three ended tasks": lambda bench: bench.real(bench.calls.configure(finished_max=3)),
     "with longer leases": lambda bench: bench.real(bench.calls.configure(lease=60)),
     "with a schedule": lambda bench: bench.schedule("s"),
+    "with a paused schedule": lambda bench: [bench.schedule("s"), bench.real(bench.calls.pause_schedule("s", "r"))],
     "with a delayed task": lambda bench: bench.fill(1, delay=60),
     "with a delayed task that is due soon": lambda bench: bench.fill(1, delay=0.01),
     "with a task that expires": lambda bench: bench.fill(1, expires_at=(bench.now + 60_000) / 1000, priority=0),

@@ -43,7 +43,8 @@ local function claim_plain(row, now, now_text, seen_ms, wanted, runs, complete)
   redis.call('HSET', worker_hash .. worker, 'slot:' .. slot_text, n_text .. ' ' .. seen_ms .. ' ' .. all, 'busy',
     busy < 0 and '' or busy + count)
   local heads = row.settings.schedules == '1' and redis.call('ZRANGE', schedules, '0', '0', 'WITHSCORES') or {}
-  local fires_ms = tonumber(heads[2] or 0)
+  local fires_ms = tonumber(heads[2] or MAX_SAFE)
+  if fires_ms == MAX_SAFE then fires_ms = 0 end  -- there are none, or all are paused
   if next_ms == MAX_SAFE then next_ms = 0 end
   if acks then return { 'ok', now, next_ms, fires_ms, length_ms, now + length_ms, acks, {}, leased } end
   return { 'ok', now, next_ms, fires_ms, length_ms, now + length_ms, leased }
