@@ -75,7 +75,7 @@
 -- ROLE   work
 -- REPLAY slot
 -- FLAGS  allow-oom
--- COST   17 + n commands, 26 + n once a second, 1 more if the queue has schedules, 5 more if there are limits, 1 for each limit of a task, 6 for a task that joins or leaves a limit queue, at most 100, O(n log m); at most 15,000 commands, 760,000 steps
+-- COST   17 + n commands, 26 + n once a second, 4 and up to 100 more for a claim of tasks that are not all plain, 1 more if the queue has schedules, 5 more if there are limits, 1 for each limit of a task, 6 for a task that joins or leaves a limit queue, at most 100, O(n log m); at most 15,000 commands, 760,000 steps
 
 local LAYOUT = 1
 local MAX_SAFE = 9007199254740991

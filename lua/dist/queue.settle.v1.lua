@@ -91,7 +91,7 @@
 -- ROLE   work
 -- REPLAY slot
 -- FLAGS  allow-oom
--- COST   23 + 2n commands, 26 + 2n once a second, 1 more if payloads are not kept and n if they are kept for a time, 1 more if the queue has schedules, 8 more for each task that others wait for, 5 to 10 for each of up to 100 waiting tasks, 7 more if there are limits, 2 for each limit of a task, 6 for a task that joins or leaves a limit queue, at most 100, O(n log m); at most 52,000 commands, 970,000 steps
+-- COST   23 + 2n commands, 26 + 2n once a second, 4 and up to 100 more for a claim of tasks that are not all plain, 1 more if payloads are not kept and n if they are kept for a time, 1 more if the queue has schedules, 8 more for each task that others wait for, 5 to 10 for each of up to 100 waiting tasks, 7 more if there are limits, 2 for each limit of a task, 6 for a task that joins or leaves a limit queue, at most 100, O(n log m); at most 52,000 commands, 970,000 steps
 
 local LAYOUT = 1
 local MAX_SAFE = 9007199254740991
