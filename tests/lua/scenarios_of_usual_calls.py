@@ -162,7 +162,7 @@ STATES: dict[str, State] = {
     "without_the_time_of_a_record": lambda bench: [
         bench.ask("HDEL", f":task:{id}", "created_ms") for id in bench.fill(1)
     ],
-    "without_a_payload_within_a_second": lambda bench: [bench.ask("DEL", f":payload:{id}") for id in bench.fill(1)],
+    "without_payload_within_a_second": lambda bench: [bench.ask("DEL", f":payload:{id}") for id in bench.fill(1)],
 }
 for name, state in STATES.items():
     scenarios(
