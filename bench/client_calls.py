@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import inspect
 import json
 import os
 import resource
@@ -38,6 +39,7 @@ AIMS = {"asyncio": 30_000, "threads": 20_000}
 AIM_US = 75.0  # of the client's CPU, for an enqueue
 STARTS = {"import pyadeq": ["-c", "import pyadeq"], "adeq queue ls": ["-m", "pyadeq.ext.cli", "queue", "ls"]}
 AIMS_MS = {"import pyadeq": 150, "adeq queue ls": 250}
+BATCHES = (False, True)[: 1 + ("batch" in inspect.signature(Adeq.from_url).parameters)]  # earlier versions have none
 
 
 def main() -> None:
@@ -74,7 +76,7 @@ def measure(client: redis.Redis, url: str, calls: int, rounds: int) -> dict[str,
         {"of": of, "callers": number, "batch": batch, "per_second": [], "p99_ms": [], "cpu_us": []}
         for of in AIMS
         for number in CALLERS
-        for batch in (False, True)
+        for batch in BATCHES
     ]
     starts: dict[str, dict[str, list[float]]] = {name: {"ms": [], "cpu_ms": []} for name in STARTS}
     for round in range(rounds):
@@ -141,9 +143,13 @@ def start(words: Sequence[str], url: str) -> tuple[float, float]:
     return ms, (after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime) * 1000
 
 
+def options(batch: bool) -> dict[str, Any]:
+    return {"batch": True} if batch else {}
+
+
 def of_threads(url: str, batch: bool, callers: int, each: int) -> list[float]:
     """The time of each call, in seconds."""
-    with Adeq.from_url(url, batch=batch) as adeq, ThreadPoolExecutor(callers) as threads:
+    with Adeq.from_url(url, **options(batch)) as adeq, ThreadPoolExecutor(callers) as threads:
         queue = adeq.queue("bench")
 
         def work(_: int) -> list[float]:
@@ -161,7 +167,7 @@ def of_tasks(url: str, batch: bool, callers: int, each: int) -> list[float]:
     """The time of each call, in seconds."""
 
     async def run() -> list[float]:
-        async with aio.Adeq.from_url(url, batch=batch) as adeq:
+        async with aio.Adeq.from_url(url, **options(batch)) as adeq:
             queue = adeq.queue("bench")
 
             async def work() -> list[float]:

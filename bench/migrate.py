@@ -134,8 +134,8 @@ def measure_older(name: str, tasks: int, kills: int) -> Figures:
             tasks,
             named_steps(kills),
             more=more,
-            busy=50,
-            pause=0.0,
+            busy=20,
+            pause=float(os.environ["ADEQ_MIGRATE_PAUSE"]),
             most=MOST,
             tell=lambda text: tell(name, text),
         )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from contextlib import AsyncExitStack
 from typing import Any
 
@@ -9,11 +10,14 @@ import pyadeq
 from bench.peers.contract import CONCURRENCY, PAYLOAD, Peer, bulks, main, noop, report
 from pyadeq.asyncio import Adeq, Lease, Task, Worker
 
+BATCH = ", batch=True" if "batch" in inspect.signature(Adeq.from_url).parameters else ""
+"""What an earlier version may not have."""
+
 
 class Pyadeq(Peer):
     packages = ("pyadeq", "redis", "hiredis")
     mode = "leases, renewed; events; results"
-    ways = ("asyncio", "asyncio, batch=True", "threads", "threads, batch=True")
+    ways = tuple(sorted({"asyncio", f"asyncio{BATCH}", "threads", f"threads{BATCH}"}))
     kept = "finished_max: a number"
     leaves = 60
     done = """
@@ -22,10 +26,10 @@ class Pyadeq(Peer):
 
     def __init__(self, url: str) -> None:
         super().__init__(url)
-        batch = self.way.endswith("batch=True")
-        self.adeq = Adeq.from_url(url, batch=batch)
+        options: dict[str, Any] = {"batch": True} if self.way.endswith("batch=True") else {}
+        self.adeq = Adeq.from_url(url, **options)
         self.queue = self.adeq.queue("bench")
-        self.blocking = pyadeq.Adeq.from_url(url, batch=batch)
+        self.blocking = pyadeq.Adeq.from_url(url, **options)
         self.blocking_queue = self.blocking.queue("bench")
 
     async def open(self, stack: AsyncExitStack) -> None:
