@@ -4,9 +4,9 @@
 
 `bench.peers` writes peers.json, `bench.lock_contended` locks.json, `bench.rate_cpu` rates.json, `bench.session_cpu`
 sessions.json, `bench.client_calls` client_calls.json, `bench.service` service.json, `bench.worst_calls` worst.json,
-and `bench.before_after` before_after.json. `adeq bench` writes the others: valkey.json and changes.json, redis.json and
-changes_redis.json, and memory.json without an append-only file. `make figures` measures all but before_after.json
-again. The instruction counts are the recorded ones of tests/lua.
+`bench.migrate` migrate.json, and `bench.before_after` before_after.json. `adeq bench` writes the others: valkey.json
+and changes.json, redis.json and changes_redis.json, and memory.json without an append-only file. `make figures`
+measures all but migrate.json and before_after.json again. The instruction counts are the recorded ones of tests/lua.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from bench.page_before import of_before
 from bench.page_calls import of_calls
 from bench.page_changes import of_changes
 from bench.page_figures import COUNTED, FLOOR, LIFE, OWN, Json, Rows, count, figure, met, of, table
+from bench.page_migrate import of_migrate
 from bench.page_requests import of_requests
 from bench.page_service import of_service
 from bench.peers.environments import NODE, OURS
@@ -65,6 +66,7 @@ def page(found: dict[str, Json]) -> str:
         "calls": of_calls(found.get("client_calls")),
         "requests": of_requests(found.get("rates"), found.get("sessions")),
         "service": of_service(found.get("service")),
+        "migrate": of_migrate(found.get("migrate")),
     }
     filled = {name: text.format_map(words) for name, text in notes.items()}
     return TEXT.read_text().format_map(words | locks | filled)
