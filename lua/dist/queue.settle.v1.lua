@@ -533,11 +533,11 @@ local function read_clock(layout_min, clock, chosen)
   return text + 0, text
 end
 
--- plain_slot(row): whether a call that claims is the next one of its slot, with no housekeeping, in a queue that runs with
--- events, and without limits, fair shares and a default timeout. Returns the time as a number and as text, or nil; and
--- what check_slot reads, if this has been read.
+-- plain_slot(row): whether a call that claims is the next one of its slot, with no housekeeping, in a queue of layout 1
+-- that runs with events, and without limits, fair shares and a default timeout. Returns the time as a number and as text,
+-- or nil; and what check_slot reads, if this has been read.
 local function plain_slot(row) local worker_hash = KEYS[19]
-  if row[4] == '0' or (row[10] or 'running') ~= 'running'
+  if row[1] ~= '1' or row[4] == '0' or (row[10] or 'running') ~= 'running'
     or (row[13] or '0') ~= '0' or (row[9] or '0') ~= '0' or (row[14] or '0') ~= '0'
     or (row[8] or '0') ~= '0' then
     return nil
