@@ -105,16 +105,16 @@ def holder(adeq: Adeq, name: str, id: str) -> pyadeq.Queue:
 
 def _missing(adeq: Adeq, what: str, name: str, base: str, noun: str, command: str, first: str = "") -> AdeqError:
     try:
-        names = find_names(adeq, noun, LOOK).names
+        names, complete = find_names(adeq, noun, LOOK)
     except AdeqError:  # this user may not scan
-        names = []
+        names, complete = [], True
     if close := get_close_matches(name, names, NAMED):
         others = f"did you mean {' or '.join(close)}? See"
     elif names:
         more = f" and {len(names) - NAMED:,} more" if len(names) > NAMED else ""
         others = f"there are: {', '.join(names[:NAMED])}{more}; see"
     else:
-        others = "there are none under this prefix; see"
+        others = "there are none under this prefix; see" if complete else f"none was found in {LOOK:g} s; see"
         command = first or command
     return AdeqError(
         f"{what}: there is no {name!r} on this server (its key would be {base}:config); {others} {command}"
