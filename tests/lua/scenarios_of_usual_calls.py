@@ -139,6 +139,7 @@ STATES: dict[str, State] = {
     "paused_within_a_second": lambda bench: bench.real(bench.calls.pause()),
     "without_events_within_a_second": with_setting("events_max", 0),
     "of_a_newer_layout_within_a_second": refused,
+    "on_another_clock_within_a_second": with_setting("clock", "server"),
     "beside_a_delayed_task": and_few(delayed),
     "beside_a_deadline": and_few(deadline),
     "beside_a_due_task": steps(lambda bench: bench.fill(1, delay=0.001), lambda bench: bench.pass_time(5)),
@@ -173,6 +174,7 @@ for name, state in STATES.items():
 ENDS: dict[str, State] = {
     "with_settings_as_they_are": stored,
     "without_events": with_setting("events_max", 0),
+    "of_a_newer_layout": refused,
     "where_results_are_kept_for_a_time": with_setting("result_ms", 60_000),
     "where_payloads_are_kept_for_a_time": with_setting("payload_ms", 60_000),
     "under_a_limit_that_came_later": lambda bench: bench.limit("all", concurrency=9),
