@@ -32,18 +32,14 @@ STEPS: Final = {
 ANY: Final = {"mirror": 3, "shadow": 2, "cutover": 4, "rollback": 4}
 """The first kill of a command comes at this step, whichever that is, and later ones some steps later."""
 CODE: Final = """
-import os, signal, sys
+import sys
 from redis import Redis
 from pyadeq import Adeq
 from pyadeq.ext.migrate import Migration, escrow, move
+from tests.migrate.killing import kill_at
 from tests.migrate.older import LAYOUTS
 url, old, name, verb, step, nth, most = sys.argv[1:]
-left, move.LEASE, escrow.MOST = int(nth), 1.0, int(most)
-def at(now):
-    global left
-    left -= step in ("", now)
-    if step in ("", now) and not left:
-        os.kill(os.getpid(), signal.SIGKILL)
+at, move.LEASE, escrow.MOST = kill_at(step, int(nth)), 1.0, int(most)
 with Adeq.from_url(url) as adeq, Redis.from_url(old) as client:
     source = LAYOUTS[name].source(None, client)
     getattr(Migration(adeq, source, to="here", queues={LAYOUTS[name].queue: "work"}, at=at), verb)()
@@ -79,8 +75,8 @@ def cut_over_under_fire(
 ) -> Judged:
     """Move tasks forth and back, and in the end forth. Half of them are written by old producers.
 
-    kills: the command, the step and the time. more: so many tasks are written before each mirror. busy: so many are
-    taken at once. pause: seconds between two turns of each program. most: messages of one call.
+    kills: the command, the step and the time. more: tasks written before each mirror. busy: tasks that one claim takes.
+    pause: seconds between two turns of each program. most: messages of one call.
     """
     judged, ended = Judged(), Counter[int]()
 
@@ -145,7 +141,5 @@ def cut_over_under_fire(
         judged.in_old = ran_in(client)
     assert {*ended} <= {0, -signal.SIGKILL}, ended
     judged.made = tasks
-    counts = Counter(judged.in_old + judged.in_new)
-    judged.twice = {number: count for number, count in counts.items() if count > 1}
-    judged.lost = [number for number in range(tasks) if number not in counts]
+    judged.count()
     return judged

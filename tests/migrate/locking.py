@@ -29,18 +29,14 @@ STEPS: Final = ("before take", "after take", "inside", "before release", "after 
 """Of a program with a bridge: of the old lock, but for `inside`, where both are held."""
 TTL: Final = 1.0
 CODE: Final = """
-import os, signal, sys
+import sys
 from redis import Redis
 from pyadeq import Adeq
 from pyadeq.ext.migrate import LockBridge
+from tests.migrate.killing import kill_at
 from tests.migrate.locking import Section, take_one
 url, old, owner, step, nth = sys.argv[1:]
-left = int(nth)
-def at(now):
-    global left
-    left -= now == step
-    if now == step and not left:
-        os.kill(os.getpid(), signal.SIGKILL)
+at = kill_at(step, int(nth))
 class Bridge(LockBridge):
     def call(self, verb, *about):
         at(f"before {verb}")
@@ -72,7 +68,7 @@ class Section:
         self._client.delete(key)
 
     def clear(self, who: str) -> None:
-        """Whoever this was is dead."""
+        """Remove what a killed program has left."""
         for name in NAMES:
             if self._client.get(f"inside:{name}") == who.encode():
                 self._client.delete(f"inside:{name}")

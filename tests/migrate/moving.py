@@ -30,18 +30,14 @@ MOVE: Final = ("recalled", "taken", "enqueued", "marked", "given back")
 BACK: Final = ("paused", "recalled", "rollback marked", "cancelled", "put back", "resumed")
 STEPS: Final = (*(("move", step) for step in MOVE), *(("rollback", step) for step in BACK))
 CODE: Final = """
-import os, signal, sys
+import sys
 from redis import Redis
 from pyadeq import Adeq
 from pyadeq.ext.migrate import Migration, move
+from tests.migrate.killing import kill_at
 from tests.migrate.sides import SIDES
 name, url, old, verb, step, nth = sys.argv[1:]
-move.LEASE, left = 0.5, int(nth)
-def at(now):
-    global left
-    left -= now == step
-    if now == step and not left:
-        os.kill(os.getpid(), signal.SIGKILL)
+move.LEASE, at = 0.5, kill_at(step or "none", int(nth))
 with Adeq.from_url(url) as adeq, Redis.from_url(old) as client:
     getattr(Migration(adeq, SIDES[name].source(client), to="here", at=at), verb)()
 """
@@ -72,6 +68,12 @@ class Judged:
     in_new: list[int] = field(default_factory=list)
     lost: list[int] = field(default_factory=list)
     twice: dict[int, int] = field(default_factory=dict)
+
+    def count(self) -> None:
+        """Find what is lost and what ran twice."""
+        counts = Counter(self.in_old + self.in_new)
+        self.twice = {number: count for number, count in counts.items() if count > 1}
+        self.lost = [number for number in range(self.made) if number not in counts]
 
 
 def run(side: Side, old: EmbeddedServer, new: New, verb: str = "move", step: str = "", nth: int = 1) -> int:
@@ -189,10 +191,8 @@ def move_under_fire(
                 wait_until(lambda: not is_busy(source), PATIENCE)
         drain_all(new.queue, judged.in_new)
         judged.in_old = ran_in(client)
-    counts = Counter(judged.in_old + judged.in_new)
     judged.made = made
-    judged.twice = {number: count for number, count in counts.items() if count > 1}
-    judged.lost = [number for number in range(made) if number not in counts]
+    judged.count()
     return judged
 
 
