@@ -472,11 +472,11 @@ local function add_plain_tasks(ids, data, envelopes, keys, now_text, events_max)
   -- at most 2,000: two for each item
   redis.call('MSET', unpack(payloads))
   if of_user then
-    -- at most 2,000: likewise
+    -- at most 2,000: two for each item
     for user, some in pairs(of_user) do redis.call('ZADD', by_user .. user, unpack(some)) end
   end
   local there = redis.call('EXISTS', ready .. 'any', wake .. 'any')
-  redis.call('ZADD', ready .. 'any', unpack(members))  -- at most 2,000: likewise
+  redis.call('ZADD', ready .. 'any', unpack(members))  -- at most 2,000: two for each item
   if there < 2 then  -- otherwise `lanes` has the lane already
     redis.call('SADD', lanes, 'any')
     if there == 0 or redis.call('EXISTS', wake .. 'any') == 0 then redis.call('LPUSH', wake .. 'any', '1') end
