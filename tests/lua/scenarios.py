@@ -92,7 +92,10 @@ __all__ = [
 SMALL = 100
 # What these take away, somebody else took: the base is not sound afterwards, and the scripts cannot clean up all of it.
 # Or they put another noun below the base of theirs.
-DAMAGED = ("without record", "without payload", "without state", "damaged", "evicted", "in no set", "in one slot")
+DAMAGED = (
+    *("without record", "without payload", "without state", "damaged"),
+    *("evicted", "in no set", "in one slot", "on another clock"),
+)
 
 
 def small(clock: str | None = None, noun: str | None = None) -> list[Scenario]:

@@ -281,7 +281,7 @@ def overview_damaged_with_an_empty_lane(bench: Workbench, _: int) -> AnyCall:
 
 @scenario(0)
 def overview_of_more_than_200_lanes(bench: Workbench, _: int) -> AnyCall:
-    bench.real(bench.calls.enqueue([(f"e{at}", Task(payload=b"x", lane=f"group/g{at}")) for at in range(201)], "r"))
+    bench.real(bench.calls.enqueue([(f"e{at}", Task(payload=b"x", lane=f"group/g{at:03}")) for at in range(201)], "r"))
     return bench.calls.overview()
 
 
@@ -316,7 +316,7 @@ def snapshot_after_work(bench: Workbench, _: int) -> AnyCall:
 @scenario(0)
 def snapshot_of_an_hour_of_more_than_200_lanes(bench: Workbench, _: int) -> AnyCall:
     bench.real(bench.calls.snapshot())
-    bench.real(bench.calls.enqueue([(f"e{at}", Task(payload=b"x", lane=f"group/g{at}")) for at in range(201)], "r"))
+    bench.real(bench.calls.enqueue([(f"e{at}", Task(payload=b"x", lane=f"group/g{at:03}")) for at in range(201)], "r"))
     bench.pass_time(3_600_000)
     return bench.calls.snapshot()
 
