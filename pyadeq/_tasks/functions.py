@@ -133,6 +133,7 @@ class TaskFunction(Generic[Q, P, C, T]):
         self.upgrades: dict[int, Callable[[dict[str, Any]], dict[str, Any]]] = {}
         self._rules = _checked_rules(self.kind, own.get("failures", {}))
         self._signature: Signature | None = None
+        self._blank: Task | None = None  # a call without its arguments
         self._dependencies = dependencies_of(function)
         update_wrapper(self, function, updated=())
         self._check_executor(executor)
@@ -153,14 +154,14 @@ class TaskFunction(Generic[Q, P, C, T]):
         """
         changed = copy.copy(self)
         changed._options = _checked(self.kind, {**self._options, **options})
+        changed._blank = None
         return changed
 
     def item(self, *args: P.args, **kwargs: P.kwargs) -> Task:
         """Return a call as a task, for `enqueue_many`. Raises BadArgument if arguments do not fit the annotations."""
-        options = self._without(OF_THE_CALL)
-        return Task.model_construct(
-            **{**_DEFAULTS, **options, "kind": self.kind, "payload": self.signature.dump(args, kwargs)}
-        )
+        if self._blank is None:
+            self._blank = Task.model_construct(**self._without(OF_THE_CALL), kind=self.kind)
+        return self._blank.model_copy(update={"payload": self.signature.dump(args, kwargs)})
 
     def upgrade(self, version: int) -> Callable[[U], U]:
         """Decorate a function that takes the arguments of this version, a dict as in the payload, and returns those of
