@@ -14,6 +14,9 @@ from pyadeq.models.base import Moment, Seconds, to_epoch_ms, to_ms
 from pyadeq.models.queue import HistoryPoint, Page, QueueOverview, QueueStats, State, TaskFilter, TaskView
 from pyadeq.models.worker import LogLine, Outcome, TaskRun
 
+PAGE = 100
+"""Tasks that `iterate` reads in one call, which takes a few milliseconds of the server."""
+
 HOUR, MONTH = 3600, 30 * 86_400
 
 
@@ -104,7 +107,7 @@ class QueueInspect(Area):
         # a renewed lease moves on in the list: skip known ids
         moving: set[str] | None = set() if state in ("running", "stalled") else None
         while True:
-            page = await self.list(state, cursor=cursor, limit=MAX_ITEMS, **filter)
+            page = await self.list(state, cursor=cursor, limit=PAGE, **filter)
             for task in page.tasks:
                 if moving is None:
                     yield task
