@@ -7,12 +7,12 @@ import re
 from collections.abc import Sequence
 from typing import Any, Final
 
-from pyadeq import Adeq, BadArgument, Receipt, Task, TaskView
+from pyadeq import Adeq, BadArgument, Queue, Receipt, Task, TaskView
 from pyadeq.ext.migrate.escrow import State, batches
 from pyadeq.ext.migrate.source import Moving
 
-PORTION: Final = 64
-"""Tasks of one call to pyadeq: each takes 30 to 50 µs of the server, which must not be blocked for long."""
+PORTION: Final = 25
+"""Tasks of one call to pyadeq: each takes 50 to 100 µs of the server, which must not be blocked for long."""
 LONGEST: Final = 200
 """Characters of an id."""
 NOT_UNIQUE: Final = "another task of pyadeq has its unique key, or had it at the first move"
@@ -60,14 +60,14 @@ class Enqueuer:
             i: one.id for i, one in enumerate(receipts) if not isinstance(one, str) and self._is_other(one, moving[i])
         }
         if others:
-            found = self._adeq.queue(to).inspect.get_many([*others.values()])
+            found = views_of(self._adeq.queue(to), [*others.values()])
             for i, view in zip(others, found, strict=True):
                 if origin_of(view).get("from") != self._name:
                     answers[i] = NOT_UNIQUE
         taken = [i for i, one in enumerate(receipts) if not isinstance(one, str) and one.status == "exists"]
         if not taken:
             return answers
-        views = self._adeq.queue(to).inspect.get_many([moving[i].task.id or "" for i in taken])
+        views = views_of(self._adeq.queue(to), [moving[i].task.id or "" for i in taken])
         second = []
         for i, view in zip(taken, views, strict=True):
             origin = origin_of(view)
@@ -83,7 +83,7 @@ class Enqueuer:
         taken = [
             i for i, one in zip(second, receipts, strict=True) if not isinstance(one, str) and one.status == "exists"
         ]
-        views = self._adeq.queue(to).inspect.get_many([self.second_id(moving[i].task.id or "") for i in taken])
+        views = views_of(self._adeq.queue(to), [self.second_id(moving[i].task.id or "") for i in taken])
         for i, view in zip(taken, views, strict=True):
             if view is not None and origin_of(view).get("digest") != moving[i].digest:
                 answers[i] = OTHER
@@ -105,6 +105,11 @@ class Enqueuer:
             if len(tasks) == 1:
                 return [short(error)]
         return [answer for task in tasks for answer in self._send_part(to, [task])]
+
+
+def views_of(queue: Queue, ids: Sequence[str]) -> list[TaskView | None]:
+    """Return tasks as they are now; None for each that does not exist."""
+    return [view for some in batches(ids, PORTION) for view in queue.inspect.get_many(some)]
 
 
 def is_id(text: str) -> bool:

@@ -23,7 +23,7 @@ from pyadeq.ext.migrate.waiting import first_waiting
 from pyadeq.ids import new_ulid
 
 T = TypeVar("T")
-MOST: Final = 200
+MOST: Final = 100
 """Messages that one script call handles."""
 BYTES: Final = 256 * 1024
 """If the messages of a call have more, no further one is added: a call must not block the server."""

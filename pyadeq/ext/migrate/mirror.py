@@ -12,7 +12,7 @@ from typing import Any, Final, Literal
 from pyadeq import Adeq, Queue, Task, TaskView
 from pyadeq.errors import AdeqError, ConfigError
 from pyadeq.ext.migrate import waiting
-from pyadeq.ext.migrate.enqueuer import Enqueuer, origin_of
+from pyadeq.ext.migrate.enqueuer import PORTION, Enqueuer, origin_of, views_of
 from pyadeq.ext.migrate.escrow import batches
 from pyadeq.ext.migrate.reports import Mirrored
 from pyadeq.ext.migrate.source import Left, Moving, Place, Source
@@ -149,7 +149,7 @@ class Mirror:
                 differing.append(one)
             copies[id] = ""
         # a producer may have written both while this command read one side and then the other
-        views = queue.inspect.get_many([one.task.id or "" for one in differing]) if differing else []
+        views = views_of(queue, [one.task.id or "" for one in differing])
         for one, view in zip(differing, views, strict=True):
             digest = origin_of(view).get("digest") if view is not None and view.state in PENDING else None
             if digest == one.digest:
@@ -169,9 +169,8 @@ class Mirror:
 
     def _all(self, queue: Queue) -> Iterator[TaskView]:
         ids = [view.id for state in PENDING for view in queue.iterate(state)]
-        for some in batches(ids):
-            yield from (view for view in queue.inspect.get_many(some) if view is not None)
+        yield from (view for view in views_of(queue, ids) if view is not None)
 
     def _cancel(self, queue: Queue, ids: Sequence[str]) -> None:
-        for some in batches(ids):
+        for some in batches(ids, PORTION):
             queue.cancel_many(some)

@@ -170,9 +170,9 @@ class Migration:
             self._escrow.note(phase="cutover")
             self._at("noted")
             self._move(places, self._escrow.places(), unsure, moved)
+            moved.seconds = monotonic() - begun  # from here on, all tasks are in pyadeq
             self._mirror().delete(self.queues())
             self._at("copies deleted")
-        moved.seconds = monotonic() - begun
         return moved
 
     def status(self) -> Status | None:

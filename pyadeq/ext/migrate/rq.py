@@ -27,6 +27,11 @@ UNMOVABLE: Final = {
     "webhooks": "it has webhooks",
     "repeats_left": "it repeats: make a schedule of it",
 }
+FIELDS: Final = (
+    *("retries_left", "created_at", "enqueued_at", "data"),  # these tell a job from another
+    *("timeout", "result_ttl", "retry_intervals", "group_id", "meta"),
+    *UNMOVABLE,
+)
 Job = dict[str, bytes]
 
 
@@ -58,7 +63,7 @@ class RqQueues:
         rows = [_id_and_time(place, message) for message in messages]
         with self.client.pipeline(transaction=False) as pipe:
             for id, _ in rows:
-                pipe.hgetall(f"{JOB}{id}")
+                pipe.hmget(f"{JOB}{id}", FIELDS)
                 pipe.pttl(f"{JOB}{id}")
                 pipe.exists(f"{JOB}{id}:dependents")
             found = replies(pipe)
@@ -86,9 +91,9 @@ class RqQueues:
         return sorted(key.decode(errors="replace").removeprefix(QUEUE) for key in known)
 
     def _read(
-        self, id: str, at: float | None, row: dict[bytes, bytes] | None, ttl_ms: int, dependents: int
+        self, id: str, at: float | None, values: Sequence[bytes | None] | None, ttl_ms: int, dependents: int
     ) -> Moving | Left:
-        job = {name.decode(errors="replace"): value for name, value in (row or {}).items()}
+        job = {name: value for name, value in zip(FIELDS, values or (), strict=False) if value is not None}
 
         def read() -> Task:
             if not job:
@@ -152,7 +157,7 @@ def _digest(job: Job) -> str:
     """Return what tells this job from another with its id, also from the same call that was enqueued again."""
     if not job:
         return ""
-    told = b"\0".join(job.get(name, b"") for name in ("retries_left", "created_at", "enqueued_at", "data"))
+    told = b"\0".join(job.get(name, b"") for name in FIELDS[:4])
     return hashlib.sha1(told, usedforsecurity=False).hexdigest()
 
 

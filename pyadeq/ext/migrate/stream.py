@@ -12,7 +12,7 @@ from redis import Redis
 
 from pyadeq import Adeq, Backoff, Task
 from pyadeq.errors import BadArgument
-from pyadeq.ext.migrate.escrow import batches
+from pyadeq.ext.migrate.enqueuer import views_of
 from pyadeq.ext.migrate.source import Left, Moving, Place, Unmovable, check_id, existing, replies
 from pyadeq.ext.migrate.waiting import GROUP, MOST_FIELDS, fields_of, packed, stays
 from pyadeq.ext.migrate.writer import Writer, checked
@@ -145,11 +145,11 @@ def publish_failures(adeq: Adeq, client: Redis, queue: str) -> int:
     For observers of the old system: call it again and again until they read the events of pyadeq. Like each message of
     Pub/Sub, it reaches those that listen just then. After a kill, a message may come twice.
     """
-    events, inspect, count = adeq.events("queue", queue), adeq.queue(queue).inspect, 0
+    events, count = adeq.events("queue", queue), 0
     events.register(READER)
     while (batch := events.read(READER)).events or batch.gap:
         ids = [id for event in batch.events if event.event == "task.dead" for id in event.ids]
-        for view in [view for some in batches(ids) for view in inspect.get_many(some)]:
+        for view in views_of(adeq.queue(queue), ids):
             if view is not None and view.state == "dead":
                 told = {"taskId": view.id, "error": view.error, "totalAttempts": view.attempts}
                 client.publish(FAILURES, json.dumps(told))
