@@ -12,7 +12,7 @@ from redis import Redis
 
 from pyadeq import Adeq, Task
 from pyadeq.errors import BadArgument
-from pyadeq.ext.migrate.source import Left, Moving, Place, Unmovable, check_id
+from pyadeq.ext.migrate.source import Left, Moving, Place, Unmovable, check_id, replies
 from pyadeq.ext.migrate.writer import Writer, checked
 
 PRIORITY: Final = 5
@@ -122,15 +122,9 @@ class ListQueues:
         ids = [message.decode(errors="replace") for message in messages]
         with self.client.pipeline(transaction=False) as pipe:
             for id in ids:
-                pipe.type(job_hash(id))
-            kinds = pipe.execute()
-            for id, kind in zip(ids, kinds, strict=True):
-                if kind == b"hash":
-                    pipe.hgetall(job_hash(id))
-            hashes = iter(pipe.execute())
-        return [
-            self._read(place, id, next(hashes) if kind == b"hash" else {}) for id, kind in zip(ids, kinds, strict=True)
-        ]
+                pipe.hgetall(job_hash(id))
+            hashes = replies(pipe)
+        return [self._read(place, id, row or {}) for id, row in zip(ids, hashes, strict=True)]
 
     def others(self) -> dict[str, int]:
         """Return the number of control messages, and of jobs of actors that have to be named."""
