@@ -78,7 +78,9 @@ def _enqueue(at: Stage, limited: bool = False, **options: Any) -> Calls:
 
 
 def _claim(at: Stage, limited: bool = False, empty: bool = False, **options: Any) -> Calls:
-    if not empty:
+    if empty:
+        at.done([at.queue.calls.configure(lease=20)])  # a queue that exists
+    else:
         at.done(_enqueue(at, limited, **options))
     incarnation = at.register()
     return [at.queue.calls.claim(WORKER, incarnation, 0, n, limit=at.size) for n in range(1, at.count + 1)]
