@@ -25,6 +25,10 @@ USING = {
     "configure: no fair shares": "fair",
     "configure: no fair shares where none are": "fair",
     "claim: the last of a lane that was fair, n=1": "fair",
+    **{
+        f"{which}: {how}with settings as they are": "fair"
+        for which, how in (("claim", ""), ("settle", ""), ("ack", ""), ("settle", "an ack "))
+    },
 }
 # The server chooses which members of a hash are on a page, and may choose others while it makes room for more.
 BY_CHANCE = {f"{verb}: of a {which} page" for verb in ("limits", "weights", "workers") for which in ("first", "second")}
