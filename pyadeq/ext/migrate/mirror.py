@@ -169,7 +169,8 @@ class Mirror:
 
     def _all(self, queue: Queue) -> Iterator[TaskView]:
         ids = [view.id for state in PENDING for view in queue.iterate(state)]
-        yield from (view for view in views_of(queue, ids) if view is not None)
+        for some in batches(ids, PORTION):  # never all at once: a view has the payload
+            yield from (view for view in queue.inspect.get_many(some) if view is not None)
 
     def _cancel(self, queue: Queue, ids: Sequence[str]) -> None:
         for some in batches(ids, PORTION):
