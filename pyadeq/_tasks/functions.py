@@ -450,9 +450,6 @@ class TaskDecorator(Decorator):
         return self._apply(function, options)
 
 
-_DEFAULTS = {name: field.get_default() for name, field in Task.model_fields.items()}
-
-
 def _checked_rules(kind: str, rules: Mapping[type[BaseException], Rule]) -> Mapping[type[BaseException], Rule]:
     for error, rule in rules.items():
         if not (isinstance(error, type) and issubclass(error, Exception) and isinstance(rule, Rule)):
@@ -464,7 +461,7 @@ def _checked_rules(kind: str, rules: Mapping[type[BaseException], Rule]) -> Mapp
 
 def _checked(kind: str, options: TaskOptions) -> TaskOptions:
     for name in options:
-        if name not in _DEFAULTS and name not in OF_THE_CALL:
+        if name not in Task.model_fields and name not in OF_THE_CALL:
             allowed = sorted(TaskOptions.__annotations__)
             raise ConfigError(f"{kind}: the option {name!r} is not accepted; allowed: {', '.join(allowed)}")
     return options
