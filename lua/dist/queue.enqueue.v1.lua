@@ -433,11 +433,11 @@ if arg_bytes > 16777216 then
   return refuse('the items of a call', arg_bytes, 'at most 16777216 bytes')
 end
 
--- add_plain_tasks(ids, data, envelopes, keys, now_text, events_max): the usual case of add_tasks: new tasks of lane `any`,
--- of whose pairs only `user`, `priority` and `timeout_ms` are more than stored. It sends the same commands, and makes no
--- functions for them. keys: of the records.
-local function add_plain_tasks(ids, data, envelopes, keys, now_text, events_max) local config, payload, ready, lanes, wake, by_user, counters, events = KEYS[1], KEYS[5], KEYS[7], KEYS[8], KEYS[9], KEYS[18], KEYS[30], KEYS[31]
-  local score, tens = redis.call('HINCRBY', config, 'place', #ids) - #ids, rid .. '/'
+-- add_plain_tasks(ids, data, envelopes, stamps, keys, now_text, events_max): the usual case of add_tasks: new tasks of lane
+-- `any`, of whose pairs only `user`, `priority`, `timeout_ms` and `result_ms` are more than stored. hold_new_keys has stored
+-- their idempotency keys. It sends the same commands, and makes no functions for them. keys: of the records.
+local function add_plain_tasks(ids, data, envelopes, stamps, keys, now_text, events_max) local config, payload, ready, lanes, wake, by_user, counters, events = KEYS[1], KEYS[5], KEYS[7], KEYS[8], KEYS[9], KEYS[18], KEYS[30], KEYS[31]
+  local score = redis.call('HINCRBY', config, 'place', #ids) - #ids
   local created, of_call, of_user = { 'created' }, nil, nil
   local answers, payloads, members = { nil }, { nil, nil }, { nil, nil }  -- with room for one task, as most calls have
   if source .. trace ~= '' then
@@ -446,15 +446,13 @@ local function add_plain_tasks(ids, data, envelopes, keys, now_text, events_max)
     if trace ~= '' then of_call[#of_call + 1] = 'trace'; of_call[#of_call + 1] = trace end
   end
   for i = 1, #ids do
-    local id, own, size, unit = ids[i], envelopes[i], #data[i], i % 10
-    if unit == 0 then tens = rid .. '/' .. string.format('%d', i / 10) end  -- a number as text takes five times as long as this
-    local stamp = tens .. string.char(48 + unit)
+    local id, own, size, stamp = ids[i], envelopes[i], #data[i], stamps[i]
     if of_call and not own.marked then  -- once: items without pairs share a table
       for at = own.source and source ~= '' and 9 or 7, #of_call do own[#own + 1] = of_call[at] end
       own.marked = true
     end
-    if own.timeout_ms then own[#own + 1] = 'ties'; own[#own + 1] = '1' end
-    -- at most 20: seven pairs, and source, trace and ties
+    if own.timeout_ms or own.result_ms then own[#own + 1] = 'ties'; own[#own + 1] = '1' end
+    -- at most 32: thirteen pairs, and source, trace and ties
     if size > 1024 then redis.call('HSET', keys[i], 'rid', stamp, 'created_ms', now_text, 'size', size, unpack(own)) end
     if size <= 1024 then redis.call('HSET', keys[i], 'rid', stamp, 'created_ms', now_text, unpack(own)) end
     if own.user then
@@ -491,6 +489,41 @@ local function add_plain_tasks(ids, data, envelopes, keys, now_text, events_max)
   return answers
 end
 
+-- hold_new_keys(now, ids, envelopes, stamps): store the idempotency keys of new tasks, as hold_keys does for each. Returns
+-- false, before any write, if a task may be a duplicate: `once` has its key, even if it has expired, or an answer of this
+-- call, or another task of the call has the same key.
+local function hold_new_keys(now, ids, envelopes, stamps) local config, once, once_due = KEYS[1], KEYS[16], KEYS[17]
+  local asked, fields, by_time, seen = {}, {}, {}, {}
+  for i = 1, #ids do
+    local key = envelopes[i].idempotency_key
+    if key then
+      if seen[key] then return false end
+      seen[key] = true
+      asked[#asked + 1] = 'rid:' .. stamps[i]
+      asked[#asked + 1] = 'key:' .. key
+      fields[#fields + 1] = 'key:' .. key
+      fields[#fields + 1] = ids[i]
+    end
+  end
+  local found = redis.call('HMGET', once, unpack(asked))  -- at most 2,000: two for each item
+  for i = 1, #asked do
+    if found[i] then return false end
+  end
+  local until_text = string.format('%.0f', now + (redis.call('HGET', config, 'idempotency_ms') or 86400000))
+  for i = 1, #fields, 2 do
+    by_time[i], by_time[i + 1] = until_text, fields[i]
+    fields[i + 1] = fields[i + 1] .. ' ' .. until_text
+  end
+  redis.call('HSET', once, unpack(fields))  -- at most 2,000: two for each item
+  redis.call('ZADD', once_due, unpack(by_time))  -- at most 2,000: two for each item
+  local expired = redis.call('ZRANGE', once_due, '-inf', now, 'BYSCORE', 'LIMIT', 0, 10 + #fields)
+  if #expired > 0 then
+    redis.call('ZREM', once_due, unpack(expired))  -- at most 2,010: ten, and two for each item
+    redis.call('HDEL', once, unpack(expired))  -- at most 2,010: ten, and two for each item
+  end
+  return true
+end
+
 -- read_clock(layout_min, clock, chosen): the time in ms, as a number and as text; or nil and the error to return, if
 -- the layout of these scripts or the clock of the call does not fit the stored data. chosen: the clock of a base that
 -- this call may create.
@@ -516,17 +549,20 @@ local config, task = KEYS[1], KEYS[4]
 -- The usual call: new tasks with no pairs but those of `fit`, in a queue of layout 1 that runs and uses no limits, fair shares
 -- or other tier. It sends the commands that the code below would send, and makes few functions for them. It leaves all else
 -- to that code, and so all refusals and replays, before any write.
-local row, known, plain, keys, seen, fit = nil, nil, not moved, {}, item_count > 1 and {}, nil
+local row, known, plain, keys, stamps, tens, seen, fit, keyed = nil, nil, not moved, {}, {}, rid .. '/', item_count > 1 and {}, nil, nil
 for i = 1, item_count do
-  local id, own = item_id[i], item_pairs[i]
-  keys[i] = task .. id
+  local id, own, unit = item_id[i], item_pairs[i], i % 10
+  if unit == 0 then tens = rid .. '/' .. string.format('%d', i / 10) end  -- a number as text takes five times as long as this
+  keys[i], stamps[i] = task .. id, tens .. string.char(48 + unit)
   if seen then
     plain = plain and not seen[id]
     seen[id] = true
   end
   if plain and #own > 0 then
-    fit = fit or { kind = 1, user = 1, priority = 1, timeout_ms = 1, max_attempts = 1, headers = 1, source = 1 }
+    fit = fit or { kind = 1, user = 1, priority = 1, timeout_ms = 1, max_attempts = 1, headers = 1, source = 1, result_ms = 1,
+      backoff_base_ms = 1, backoff_multiplier_pct = 1, backoff_cap_ms = 1, jitter_pct = 1, idempotency_key = 1 }
     for at = 1, #own, 2 do plain = plain and fit[own[at]] end
+    keyed = keyed or own.idempotency_key
   end
 end
 if plain then
@@ -534,12 +570,12 @@ if plain then
   local usual = row[1] == '1' and epoch == tonumber(row[7] or 0) and row[3] ~= '0'
     and (row[6] or 'running') == 'running' and (row[4] or 'internal') == 'internal'
     and (row[9] or '0') == '0' and (row[5] or '0') == '0'
-  known = usual and redis.call('EXISTS', unpack(keys)) > 0  -- at most 1,000: items
+  if usual then known = redis.call('EXISTS', unpack(keys)) > 0 end  -- at most 1,000: items
   local now, now_text
   if usual and not known then now, now_text = read_clock(row[1], row[2]) end
-  if now then
+  if now and (not keyed or hold_new_keys(now, item_id, item_pairs, stamps)) then
     local events_max = row[3] or '100000'
-    return { 'ok', now, add_plain_tasks(item_id, item_payload, item_pairs, keys, now_text, events_max) }
+    return { 'ok', now, add_plain_tasks(item_id, item_payload, item_pairs, stamps, keys, now_text, events_max) }
   end
 end
 
@@ -1576,16 +1612,15 @@ end
 local ctx, refused = open(nil, row)
 if refused then return refused end
 if epoch < ctx.settings_epoch then return arg_rare().refuse_epoch(ctx) end
-local stamps = {}
 for i = 1, item_count do
   refused = check_parts(ctx, i, item_pairs[i])
   if refused then return refused end
-  stamps[i] = rid .. '/' .. i
 end
 if ctx.settings_mode == 'draining' then refused = arg_rare().refuse_new(ctx, item_id, item_pairs, stamps) end
 if refused then return refused end
 
-ctx.some_known, ctx.moved = known or redis.call('EXISTS', unpack(keys)) > 0, moved  -- at most 1,000: items
+if known == nil then known = redis.call('EXISTS', unpack(keys)) > 0 end  -- at most 1,000: items
+ctx.some_known, ctx.moved = known, moved
 if not ctx.exists then arg_rare().create_base() end
 if epoch > ctx.settings_epoch then redis.call('HSET', config, 'epoch', epoch) end
 local answers = add_tasks(ctx, item_id, item_payload, item_pairs, stamps)

@@ -69,17 +69,20 @@
 -- The usual call: new tasks with no pairs but those of `fit`, in a queue of layout 1 that runs and uses no limits, fair shares
 -- or other tier. It sends the commands that the code below would send, and makes few functions for them. It leaves all else
 -- to that code, and so all refusals and replays, before any write.
-local row, known, plain, keys, seen, fit = nil, nil, not moved, {}, item_count > 1 and {}, nil
+local row, known, plain, keys, stamps, tens, seen, fit, keyed = nil, nil, not moved, {}, {}, rid .. '/', item_count > 1 and {}, nil, nil
 for i = 1, item_count do
-  local id, own = item_id[i], item_pairs[i]
-  keys[i] = task .. id
+  local id, own, unit = item_id[i], item_pairs[i], i % 10
+  if unit == 0 then tens = rid .. '/' .. string.format('%d', i / 10) end  -- a number as text takes five times as long as this
+  keys[i], stamps[i] = task .. id, tens .. string.char(48 + unit)
   if seen then
     plain = plain and not seen[id]
     seen[id] = true
   end
   if plain and #own > 0 then
-    fit = fit or { kind = 1, user = 1, priority = 1, timeout_ms = 1, max_attempts = 1, headers = 1, source = 1 }
+    fit = fit or { kind = 1, user = 1, priority = 1, timeout_ms = 1, max_attempts = 1, headers = 1, source = 1, result_ms = 1,
+      backoff_base_ms = 1, backoff_multiplier_pct = 1, backoff_cap_ms = 1, jitter_pct = 1, idempotency_key = 1 }
     for at = 1, #own, 2 do plain = plain and fit[own[at]] end
+    keyed = keyed or own.idempotency_key
   end
 end
 if plain then
@@ -87,12 +90,12 @@ if plain then
   local usual = row[1] == '1' and epoch == tonumber(row.settings.epoch or 0) and row.settings.events_max ~= '0'
     and (row.settings.mode or 'running') == 'running' and (row.settings.tier or 'internal') == 'internal'
     and (row.settings.limits or '0') == '0' and (row.settings.fair or '0') == '0'
-  known = usual and redis.call('EXISTS', unpack(keys)) > 0  -- at most 1,000: items
+  if usual then known = redis.call('EXISTS', unpack(keys)) > 0 end  -- at most 1,000: items
   local now, now_text
   if usual and not known then now, now_text = read_clock(row[1], row[2]) end
-  if now then
+  if now and (not keyed or hold_new_keys(now, item_id, item_pairs, stamps)) then
     local events_max = row.settings.events_max or 'DEFAULT_events_max'
-    return { 'ok', now, add_plain_tasks(item_id, item_payload, item_pairs, keys, now_text, events_max) }
+    return { 'ok', now, add_plain_tasks(item_id, item_payload, item_pairs, stamps, keys, now_text, events_max) }
   end
 end
 -- LATE BODY
@@ -100,16 +103,15 @@ end
 local ctx, refused = open(nil, row)
 if refused then return refused end
 if epoch < ctx.settings.epoch then return refuse_epoch(ctx) end
-local stamps = {}
 for i = 1, item_count do
   refused = check_parts(ctx, i, item_pairs[i])
   if refused then return refused end
-  stamps[i] = rid .. '/' .. i
 end
 if ctx.settings.mode == 'draining' then refused = refuse_new(ctx, item_id, item_pairs, stamps) end
 if refused then return refused end
 
-ctx.some_known, ctx.moved = known or redis.call('EXISTS', unpack(keys)) > 0, moved  -- at most 1,000: items
+if known == nil then known = redis.call('EXISTS', unpack(keys)) > 0 end  -- at most 1,000: items
+ctx.some_known, ctx.moved = known, moved
 if not ctx.exists then create_base() end
 if epoch > ctx.settings.epoch then redis.call('HSET', config, 'epoch', epoch) end
 local answers = add_tasks(ctx, item_id, item_payload, item_pairs, stamps)

@@ -27,8 +27,8 @@ DECLARED = {
     "queue.ack.v1": "local row, held",
     "queue.claim.v1": "local row, known",
     "queue.enqueue.v1": """
-local row, known, keys = nil, nil, {}
-for i, id in ipairs(item_id) do keys[i] = task .. id end""",
+local row, known, keys, stamps = nil, nil, {}, {}
+for i, id in ipairs(item_id) do keys[i], stamps[i] = task .. id, rid .. '/' .. i end""",
     "queue.settle.v1": "local row, held, known",
 }
 Own = dict[str, Any]
@@ -42,8 +42,16 @@ TASKS: list[Own] = [
     {"user": "u"},
     {"kind": "k", "timeout_ms": 5, "user": "v"},
     {"tags": ["t"]},
+    {"idempotency_key": "key"},
+    {"result_ms": 60_000, "backoff_base_ms": 5, "backoff_multiplier_pct": 150, "backoff_cap_ms": 9, "jitter_pct": 0},
 ]
-BATCHES: list[list[Own]] = [[*TASKS[:4], *TASKS[5:7], {"user": "u", "timeout_ms": 6}], [{}, *TASKS[3:]], [{}] * 21]
+KEYED: list[Own] = [{"idempotency_key": f"n{n}", "user": "u"} for n in range(21)]
+BATCHES: list[list[Own]] = [
+    [*TASKS[:4], *TASKS[5:7], {"user": "u", "timeout_ms": 6}, TASKS[9]],
+    [{}, *TASKS[3:]],
+    [{}] * 21,
+    [{}, *KEYED],
+]
 STATES: dict[str, State] = {
     "as it is": lambda bench: None,
     "paused": lambda bench: [bench.real(bench.calls.pause()), bench.ask("DEL", ":wake:any")],
@@ -128,9 +136,10 @@ def test_a_plain_task_is_enqueued_before_the_functions_are_made(bench: Workbench
     assert not made_functions(bench)
     bench.run(enqueue([(f"c{n}", b"", {"kind": "k"} if n % 2 else {}) for n in range(1000)], "r3"))
     assert not made_functions(bench)
-    usual = {"kind": "k", "user": "u", "priority": 1, "timeout_ms": 5, "max_attempts": 2, "headers": b"{}"}
+    usual = {"kind": "k", "user": "u", "priority": 1, "timeout_ms": 5, "max_attempts": 2, "headers": b"{}"} | TASKS[9]
     marked = replace(bench.calls, source="c", trace=lambda: "t")
-    bench.run(marked.enqueue_items([("d", b"", {}), ("e", b"", usual | {"source": b"s"})], "r4"))
+    keyed = usual | {"source": b"s", "idempotency_key": "e"}
+    bench.run(marked.enqueue_items([("d", b"", {}), ("e", b"", keyed)], "r4"))
     assert not made_functions(bench)
     bench.run(enqueue([("f", b"", {}), ("g", b"", {"tags": ["t"]})], "r5"))
     assert made_functions(bench)
@@ -219,6 +228,14 @@ def played(bench: Workbench, state: State) -> list[Any]:
     for source, trace in (("s", ""), ("", "t"), ("s", "t")):
         calls = replace(bench.calls, source=source, trace=repeat(trace or None).__next__)
         enqueue(named(f"of-{source}{trace}", BATCHES[0]), f"{source}{trace}", calls=calls)
+    for rid in ("first", "first", "again"):  # other tasks have these keys, or had them, and then do again
+        enqueue({f"{rid}.1": KEYED[3], f"{rid}.2": {}, f"{rid}.3": {"idempotency_key": "new"}}, rid)
+        enqueue({f"{rid}.4": {"idempotency_key": "both"}, f"{rid}.5": {"idempotency_key": "both"}}, f"{rid}.both")
+        enqueue({f"{rid}.6": KEYED[4] if rid == "first" else {"idempotency_key": "rid"}}, "by-rid")
+        bench.pass_time(7)
+    bench.pass_time(86_400_000)
+    enqueue({"later": {"idempotency_key": "later"}}, "later")  # which deletes some of the keys that have expired
+    enqueue({"late.1": KEYED[3], "late.2": {"idempotency_key": "both"}}, "late")
     enqueue({"new": {}, "twice": {}}, "twice", "twice", "last")
     enqueue({"first": {}, "before": {}, "second": {}}, "known")
     enqueue({"newer": {}}, "r", epoch=3)

@@ -1,8 +1,8 @@
--- add_plain_tasks(ids, data, envelopes, keys, now_text, events_max): the usual case of add_tasks: new tasks of lane `any`,
--- of whose pairs only `user`, `priority` and `timeout_ms` are more than stored. It sends the same commands, and makes no
--- functions for them. keys: of the records.
-local function add_plain_tasks(ids, data, envelopes, keys, now_text, events_max)
-  local score, tens = redis.call('HINCRBY', config, 'place', #ids) - #ids, rid .. '/'
+-- add_plain_tasks(ids, data, envelopes, stamps, keys, now_text, events_max): the usual case of add_tasks: new tasks of lane
+-- `any`, of whose pairs only `user`, `priority`, `timeout_ms` and `result_ms` are more than stored. hold_new_keys has stored
+-- their idempotency keys. It sends the same commands, and makes no functions for them. keys: of the records.
+local function add_plain_tasks(ids, data, envelopes, stamps, keys, now_text, events_max)
+  local score = redis.call('HINCRBY', config, 'place', #ids) - #ids
   local created, of_call, of_user = { 'created' }, nil, nil
   local answers, payloads, members = { nil }, { nil, nil }, { nil, nil }  -- with room for one task, as most calls have
   if source .. trace ~= '' then
@@ -11,15 +11,13 @@ local function add_plain_tasks(ids, data, envelopes, keys, now_text, events_max)
     if trace ~= '' then of_call[#of_call + 1] = 'trace'; of_call[#of_call + 1] = trace end
   end
   for i = 1, #ids do
-    local id, own, size, unit = ids[i], envelopes[i], #data[i], i % 10
-    if unit == 0 then tens = rid .. '/' .. string.format('%d', i / 10) end  -- a number as text takes five times as long as this
-    local stamp = tens .. string.char(48 + unit)
+    local id, own, size, stamp = ids[i], envelopes[i], #data[i], stamps[i]
     if of_call and not own.marked then  -- once: items without pairs share a table
       for at = own.source and source ~= '' and 9 or 7, #of_call do own[#own + 1] = of_call[at] end
       own.marked = true
     end
-    if own.timeout_ms then own[#own + 1] = 'ties'; own[#own + 1] = '1' end
-    -- at most 20: seven pairs, and source, trace and ties
+    if own.timeout_ms or own.result_ms then own[#own + 1] = 'ties'; own[#own + 1] = '1' end
+    -- at most 32: thirteen pairs, and source, trace and ties
     if size > 1024 then redis.call('HSET', keys[i], 'rid', stamp, 'created_ms', now_text, 'size', size, unpack(own)) end
     if size <= 1024 then redis.call('HSET', keys[i], 'rid', stamp, 'created_ms', now_text, unpack(own)) end
     if own.user then
