@@ -517,8 +517,8 @@ def test_an_entry_with_too_many_fields_stays_where_it_is_and_the_others_move(
     assert one.migration().shadow().differences.as_json() == left
     source = Path(escrow.__file__).parent / "lua" / "ends.lua"
     few = source.read_text(encoding="utf-8").replace("MOST_PASSED = 100", "MOST_PASSED = 1")
-    read = escrow._source
-    monkeypatch.setattr(escrow, "_source", lambda *names: read(*names).replace(read("ends"), few))
+    read = escrow.source_of
+    monkeypatch.setattr(escrow, "source_of", lambda *names: read(*names).replace(read("ends"), few))
     for moved in (9, 0):
         done = one.migration().cutover()
         assert (done.moved, done.left.as_json()) == (moved, left)

@@ -10,6 +10,7 @@ from typing import Any, Final
 from redis import Redis
 
 from pyadeq import Backoff, Task, Tasks
+from pyadeq.ext.migrate.rows import read_rows
 from pyadeq.ext.migrate.source import Left, Moving, Place, Unmovable, escaped, existing, moving_or_left, replies
 
 PREFIX: Final = "bull"
@@ -57,12 +58,9 @@ class BullQueues:
         """Return what each job is."""
         scored = [_id_and_score(place, message) for message in messages]
         base = place.key.removesuffix(place.kind)
-        with self.client.pipeline(transaction=False) as pipe:
-            for id, _ in scored:
-                pipe.hmget(f"{base}{id}", FIELDS)
-                pipe.exists(f"{base}{id}:processed")
-            found = replies(pipe)
-        return [self._read(place, id, score, *found[2 * i : 2 * i + 2]) for i, (id, score) in enumerate(scored)]
+        keys = [f"{base}{id}" for id, _ in scored]
+        found = read_rows(self.client, keys, FIELDS, [f"{key}:processed" for key in keys])
+        return [self._read(place, *one, row.values, row.other) for one, row in zip(scored, found, strict=True)]
 
     def others(self) -> dict[str, int]:
         """Return the number of jobs that run, have ended, wait for children, or are made again and again."""

@@ -159,7 +159,7 @@ class Escrow:
         keys = [self._about, *self._keys(first), f"{self.base}:wrote:{call_id}", self._places, record or first.key]
         values = [one for pair in fields.items() for one in pair]
         arguments = [message, _entry(first, to), *(place.kind for place in places), *values]
-        script = self._client.register_script(_source("ends", "write"))
+        script = self._client.register_script(source_of("ends", "write"))
         try:
             phase, run, number = script([*keys, *(place.key for place in others)], arguments)
         except ResponseError as error:
@@ -173,7 +173,7 @@ class Escrow:
 
         If that is not `written`, a command of the migration has come first, and nothing is changed.
         """
-        before: Any = self._client.register_script(_source("written"))(
+        before: Any = self._client.register_script(source_of("written"))(
             [self._key(place, "states")], [number, state.value]
         )
         return bytes(before)
@@ -251,7 +251,7 @@ class Escrow:
 
     def _call(self, script: str, keys: Sequence[str], *arguments: Any) -> Any:
         try:
-            found = self._client.register_script(_source("fence", "ends", script))
+            found = self._client.register_script(source_of("fence", "ends", script))
             return found([self._about, *keys], [self._fence, *arguments])
         except ResponseError as error:
             if "OVERTAKEN" in str(error):
@@ -271,7 +271,8 @@ def _goes_elsewhere(place: Place, known: str, queue: str) -> AdeqError:
 
 
 @cache
-def _source(*names: str) -> str:
+def source_of(*names: str) -> str:
+    """Return the text of a script that is put together from these files of `lua`."""
     folder = Path(__file__).parent / "lua"
     return "".join((folder / f"{one}.lua").read_text(encoding="utf-8") for one in names)
 

@@ -12,7 +12,8 @@ from redis import Redis
 
 from pyadeq import Adeq, Task
 from pyadeq.errors import BadArgument
-from pyadeq.ext.migrate.source import Left, Moving, Place, Unmovable, check_id, replies
+from pyadeq.ext.migrate.rows import read_whole
+from pyadeq.ext.migrate.source import Left, Moving, Place, Unmovable, check_id
 from pyadeq.ext.migrate.writer import Writer, checked
 
 PRIORITY: Final = 5
@@ -120,11 +121,8 @@ class ListQueues:
     def read(self, place: Place, messages: Sequence[bytes]) -> list[Moving | Left]:
         """Return what each message is, with the hash of its job."""
         ids = [message.decode(errors="replace") for message in messages]
-        with self.client.pipeline(transaction=False) as pipe:
-            for id in ids:
-                pipe.hgetall(job_hash(id))
-            hashes = replies(pipe)
-        return [self._read(place, id, row or {}) for id, row in zip(ids, hashes, strict=True)]
+        hashes = read_whole(self.client, [*map(job_hash, ids)])
+        return [self._read(place, id, row) for id, row in zip(ids, hashes, strict=True)]
 
     def others(self) -> dict[str, int]:
         """Return the number of control messages, and of jobs of actors that have to be named."""

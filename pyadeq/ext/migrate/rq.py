@@ -13,6 +13,7 @@ from typing import Any, Final
 from redis import Redis
 
 from pyadeq import Backoff, Task, Tasks
+from pyadeq.ext.migrate.rows import read_rows
 from pyadeq.ext.migrate.source import Left, Moving, Place, Unmovable, existing, moving_or_left, replies
 
 QUEUE, JOB = "rq:queue:", "rq:job:"
@@ -61,13 +62,9 @@ class RqQueues:
     def read(self, place: Place, messages: Sequence[bytes]) -> list[Moving | Left]:
         """Return what each job is."""
         rows = [_id_and_time(place, message) for message in messages]
-        with self.client.pipeline(transaction=False) as pipe:
-            for id, _ in rows:
-                pipe.hmget(f"{JOB}{id}", FIELDS)
-                pipe.pttl(f"{JOB}{id}")
-                pipe.exists(f"{JOB}{id}:dependents")
-            found = replies(pipe)
-        return [self._read(id, at, *found[3 * i : 3 * i + 3]) for i, (id, at) in enumerate(rows)]
+        keys = [f"{JOB}{id}" for id, _ in rows]
+        found = read_rows(self.client, keys, FIELDS, [f"{key}:dependents" for key in keys])
+        return [self._read(id, at, *row) for (id, at), row in zip(rows, found, strict=True)]
 
     def others(self) -> dict[str, int]:
         """Return the number of jobs that run, and that wait for others.

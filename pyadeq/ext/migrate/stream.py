@@ -13,7 +13,8 @@ from redis import Redis
 from pyadeq import Adeq, Backoff, Task
 from pyadeq.errors import BadArgument
 from pyadeq.ext.migrate.enqueuer import views_of
-from pyadeq.ext.migrate.source import Left, Moving, Place, Unmovable, check_id, existing, replies
+from pyadeq.ext.migrate.rows import read_whole
+from pyadeq.ext.migrate.source import Left, Moving, Place, Unmovable, check_id, existing
 from pyadeq.ext.migrate.waiting import GROUP, MOST_FIELDS, fields_of, packed, stays
 from pyadeq.ext.migrate.writer import Writer, checked
 from pyadeq.ids import new_ulid
@@ -64,10 +65,7 @@ class StreamQueue:
     def read(self, place: Place, messages: Sequence[bytes]) -> list[Moving | Left]:
         """Return what each message is, with the hash of its task."""
         rows = [_id_and_time(place, message) for message in messages]
-        with self.client.pipeline(transaction=False) as pipe:
-            for id, _ in rows:
-                pipe.hgetall(task_key(id))
-            hashes = [row or {} for row in replies(pipe)]
+        hashes = read_whole(self.client, [task_key(id) for id, _ in rows])
         return [
             Left(id, f"its entry has more than {MOST_FIELDS} fields; it stays where it is", _digest(row))
             if place.kind == "stream" and stays(message)
