@@ -61,6 +61,8 @@ class Signature:
             fields[name] = hint if parameter.default is parameter.empty else NotRequired[hint]
         self.plan = Plan(wanted, kind, inspect.iscoroutinefunction(function)) if wanted else None
         self._signature = inspect.Signature(parameters)
+        self._by_place = [one.name for one in parameters if one.kind == one.POSITIONAL_OR_KEYWORD]
+        self._required = {one.name for one in parameters if one.default is one.empty}
         self.names = tuple(fields)
         self._hints = fields
         result = hints.get("return", Any)
@@ -73,16 +75,23 @@ class Signature:
 
     def dump(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bytes:
         """Return the payload of a call. Raises BadArgument if arguments do not fit."""
-        try:
-            given = self._signature.bind(*args, **kwargs).arguments
-        except TypeError as error:
-            raise BadArgument("ADEQ_ARG", "pyadeq", f"{self.kind}: {error}; allowed: {self._allowed()}") from None
+        given = self._bound(args, kwargs)
         try:
             return self._arguments.dump_json(self._arguments.validate_python(given), by_alias=True)
         except ValidationError as error:
             raise BadArgument("ADEQ_ARG", "pyadeq", self._explained(error)) from None
         except PydanticSerializationError as error:
             raise BadArgument("ADEQ_ARG", "pyadeq", f"{self.kind}: an argument cannot be JSON: {error}") from None
+
+    def _bound(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any]:
+        """Return the arguments by name. `bind` takes long, so it is only asked for what is wrong."""
+        given = dict(zip(self._by_place, args, strict=False)) | kwargs
+        if len(given) == len(args) + len(kwargs) and self._required <= given.keys() <= self._hints.keys():
+            return given
+        try:
+            return self._signature.bind(*args, **kwargs).arguments
+        except TypeError as error:
+            raise BadArgument("ADEQ_ARG", "pyadeq", f"{self.kind}: {error}; allowed: {self._allowed()}") from None
 
     def load(self, payload: bytes) -> tuple[dict[str, Any], tuple[str, ...]]:
         """Return the arguments in a payload, by name, and the names in it that the function does not have.

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 from datetime import UTC, datetime, timedelta
 from math import isfinite
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 from pydantic_core import to_jsonable_python
@@ -58,6 +58,11 @@ def iso(seconds: float) -> str:
     return moment.isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
+_ENCODER: Final = json.JSONEncoder(
+    ensure_ascii=False, allow_nan=False, separators=(",", ":"), default=to_jsonable_python
+)
+
+
 def encode(value: Any, name: str = "the value") -> bytes:
     """Return bytes unchanged, and anything else as JSON (UTF-8; no NaN or infinity).
 
@@ -66,9 +71,7 @@ def encode(value: Any, name: str = "the value") -> bytes:
     if isinstance(value, bytes | bytearray | memoryview):
         return bytes(value)
     try:
-        return json.dumps(
-            value, ensure_ascii=False, allow_nan=False, separators=(",", ":"), default=to_jsonable_python
-        ).encode()
+        return _ENCODER.encode(value).encode()
     except (TypeError, ValueError, RecursionError) as problem:
         where = _not_json(value, name, set()) or str(problem)
         raise BadArgument("ADEQ_ARG", "pyadeq", f"{name} must be bytes or JSON: {where}") from problem

@@ -254,7 +254,7 @@ class Producing(Following):
         while some := list(islice(rest, MAX_ITEMS)):
             start = some[0][0]
             try:
-                items = [_item(one, f"{rid}.{index}" if rid else new_ulid(), pairs) for index, one in some]
+                items = [_item(one, rid and f"{rid}.{index}", pairs) for index, one in some]
                 for batch in by_bytes(items, lambda one: size_of(one[1], one[2])):
                     yield self.calls.enqueue_items(batch, f"{call_rid}.{start}")
                     start += len(batch)
@@ -293,9 +293,9 @@ def as_task(one: Any) -> Task:
     return one if isinstance(one, Task) else Task.model_construct(payload=one)
 
 
-def _item(one: Any, default_id: str, pairs: dict[str, Any]) -> EnqueueItem:
+def _item(one: Any, default_id: str | None, pairs: dict[str, Any]) -> EnqueueItem:
     if isinstance(one, Task):
-        id, payload, envelope = item(one.id or default_id, one)
+        id, payload, envelope = item(one.id or default_id or new_ulid(), one)
     else:  # a Task takes 20 times as long to make as to encode
-        id, payload, envelope = plain_item(default_id, one, None, None)
+        id, payload, envelope = plain_item(default_id or new_ulid(), one, None, None)
     return id, payload, {**envelope, **pairs}
