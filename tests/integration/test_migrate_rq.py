@@ -15,6 +15,7 @@ from redis import Redis
 from pyadeq import Adeq, Queue, Tasks
 from pyadeq.embedded import EmbeddedServer
 from pyadeq.ext.migrate import Left, Migration, Moving, RqQueues, State, escrow
+from pyadeq.ext.migrate.rows import read_rows, read_whole
 from tests.integration.cli import answer, error
 from tests.integration.test_migrate import BACK, Killed, ids_in, killed_at
 from tests.quick import slow_after
@@ -220,6 +221,36 @@ def test_the_commands_and_a_cleanup(old: Redis, old_server: EmbeddedServer, queu
     assert len(old.keys("rq:job:*")) == 10  # an id may have been enqueued again
     assert not old.keys("adeq:*")
     assert "options for celery, not for rq" in error(2, "migrate", "plan", *where, "--timezone", "UTC")
+
+
+def test_hashes_are_read_in_calls_of_bounded_size(old: Redis) -> None:
+    keys = [f"large:{number}" for number in range(7)]
+    for number, key in enumerate(keys):
+        old.hset(key, mapping={"a": str(number), "b": b"x" * 100_000})
+    old.pexpire(keys[1], 60_000)
+    old.delete(keys[2], keys[3])
+    old.set(keys[3], "no hash")
+    others = [f"{key}:other" for key in keys]
+    old.set(others[5], "")
+    old.config_resetstat()
+    rows = read_rows(old, keys, ["a", "b", "c"], others)
+    calls: Any = old.info("commandstats")
+    assert calls["cmdstat_evalsha"]["calls"] - calls["cmdstat_evalsha"]["failed_calls"] == 2
+    assert [row.values and (row.values[0], row.values[2]) for row in rows] == [
+        (b"0", None), (b"1", None), (None, None), None, (b"4", None), (b"5", None), (b"6", None),
+    ]  # fmt: skip
+    assert [row.other for row in rows] == [0, 0, 0, 0, 0, 1, 0]
+    assert [row.ttl_ms > 0 for row in rows] == [False, True, *[False] * 5]
+    assert [len(row) for row in read_whole(old, keys)] == [2, 2, 0, 0, 2, 2, 2]
+    assert read_rows(old, []) == []
+
+
+def test_more_hashes_than_a_call_reads(old: Redis) -> None:
+    keys = [f"small:{number}" for number in range(250)]
+    for key in keys:
+        old.hset(key, "name", key)
+    assert [row[b"name"].decode() for row in read_whole(old, keys)] == keys
+    assert [row.other for row in read_rows(old, keys, ["name"], keys)] == [1] * 250
 
 
 def test_keys_of_another_program_do_not_stop_the_others(old: Redis, migrate: Callable[..., Migration]) -> None:

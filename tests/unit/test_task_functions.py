@@ -303,6 +303,8 @@ async def test_a_payload_that_does_not_fit_is_bad_input(tasks: Tasks, given: Any
         ((), {}, r"pyadeq: deliver: missing a required argument: 'to'; allowed: to, counts, how, n"),
         ((1, 2, 3, 4, 5), {}, r"pyadeq: deliver: too many positional arguments"),
         ((), {"x": SECRET}, r"pyadeq: deliver: "),
+        ((1, {}), {"x": SECRET}, r"pyadeq: deliver: got an unexpected keyword argument 'x'; allowed: to, counts"),
+        ((1, {}), {"to": SECRET}, r"pyadeq: deliver: multiple values for argument 'to'"),
         ((SECRET, {}), {}, r"pyadeq: deliver: to: Input should be a valid dictionary or instance of Address, got str"),
         (
             (Address(str="x"), {}),
@@ -316,6 +318,22 @@ def test_arguments_that_do_not_fit_are_not_enqueued(tasks: Tasks, args: Any, kwa
     with pytest.raises(BadArgument, match=f"^{message}") as caught:
         task.item(*args, **kwargs)
     assert SECRET not in str(caught.value)
+
+
+def test_arguments_are_stored_by_name_and_in_order(tasks: Tasks) -> None:
+    @tasks.task
+    def work(a: int, b: int = 1, *, c: int, d: int = 2) -> None: ...
+
+    @tasks.task
+    def rest() -> None: ...
+
+    assert work.item(1, c=3).payload == work.item(c=3, a=1).payload == b'{"a":1,"c":3}'
+    assert work.item(1, 2, d=4, c=3).payload == work.item(d=4, c=3, b=2, a=1).payload == b'{"a":1,"b":2,"c":3,"d":4}'
+    assert rest.item().payload == b"{}"
+    with pytest.raises(BadArgument, match="too many positional arguments"):
+        work.item(1, 2, 3)
+    with pytest.raises(BadArgument, match="missing a required argument: 'c'"):
+        work.item(1, 2)
 
 
 def test_what_cannot_be_json_is_not_enqueued(tasks: Tasks) -> None:
