@@ -1,6 +1,6 @@
 """Tables of the command line fit what they are printed to."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
@@ -13,10 +13,9 @@ ULID = "01KB2X7VJ3Y2M7A9CZ1QW8R5TN"
 
 
 @pytest.fixture(autouse=True)
-def pipe(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+def pipe(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("COLUMNS", raising=False)
-    yield
-    PLACE.wide = False
+    monkeypatch.setattr(PLACE, "wide", False)  # a command of another test may have set it
 
 
 def printed(capsys: pytest.CaptureFixture[str], rows: Sequence[Sequence[object]], **options: Any) -> list[str]:
