@@ -263,7 +263,8 @@ def test_the_commands(old: Redis, old_server: EmbeddedServer, queue: Queue, url:
     name = f"work={queue.name}"
     plan = answer("migrate", "plan", *where, "-q", name)
     assert (plan["waiting for their children"], plan["of job schedulers"]) == (1, 1)
-    assert [row["priority"] for row in plan["queues"]] == [0, "each", "each"]
+    rows = [(row["state"], row["priority"]) for row in plan["queues"]]
+    assert rows == [("waiting", 0), ("prioritized", "each"), ("delayed", "each")]
     assert answer("migrate", "move", *where, "-q", name)["moved"] == len(MOVED.split())
     assert "each" in command("migrate", "status", *where).stdout
     assert answer("migrate", "cleanup", *where, "--name", "bullmq")["deleted"] == len(MOVED.split()) + 2

@@ -58,7 +58,8 @@ def plan(
     with opened(old, reader_of(source, tasks, key_prefix, timezone, trust_pickle), queue, url, "Reading") as migration:
         found = migration.plan()
     rows = [
-        {**row_of(one.place, one.to), "moves": one.moves, "delayed": one.delayed, "left": one.left}
+        row_of(one.place, one.to)
+        | {"state": one.place.state, "moves": one.moves, "delayed": one.delayed, "left": one.left}
         for one in found.places
     ]
     if output != Format.table:

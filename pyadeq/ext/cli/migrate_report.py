@@ -30,7 +30,7 @@ def print_table(rows: list[dict[str, Any]], nothing: str) -> None:
         return
     heads = list(rows[0])
     cells = [[safe(f"{value:,}" if isinstance(value, int) else value) for value in row.values()] for row in rows]
-    print_rows(heads, cells, right=[head for head in heads if head not in ("queue", "to")])
+    print_rows(heads, cells, right=[head for head in heads if head not in ("queue", "to", "state")])
 
 
 def print_left(left: Reasons, what: str) -> None:

@@ -34,6 +34,13 @@ class Place(NamedTuple):
     guard: str = ""
 
     @property
+    def state(self) -> str:
+        """The state of its messages, in a word for tables."""
+        return {"times": "scheduled", "ms": "delayed", "prioritized": "prioritized", "delayed": "delayed"}.get(
+            self.kind, "waiting"
+        )
+
+    @property
     def lists(self) -> list[tuple[str, Literal["right", "left"]]]:
         """Its keys, if they are lists: first that of which workers take first. Each with the end of which they take."""
         if self.kind == "wait":
