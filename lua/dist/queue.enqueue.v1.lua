@@ -433,12 +433,31 @@ if arg_bytes > 16777216 then
   return refuse('the items of a call', arg_bytes, 'at most 16777216 bytes')
 end
 
--- add_plain_tasks(ids, data, envelopes, stamps, keys, now_text, events_max): the usual case of add_tasks: new tasks of lane
--- `any`, of whose pairs only `user`, `priority`, `timeout_ms` and `result_ms` are more than stored. hold_new_keys has stored
--- their idempotency keys. It sends the same commands, and makes no functions for them. keys: of the records.
-local function add_plain_tasks(ids, data, envelopes, stamps, keys, now_text, events_max) local config, payload, ready, lanes, wake, by_user, counters, events = KEYS[1], KEYS[5], KEYS[7], KEYS[8], KEYS[9], KEYS[18], KEYS[30], KEYS[31]
+-- hold_new_keys(now, fields): store the idempotency keys of new tasks, as hold_keys does for each, and delete some that have
+-- expired, as sweep_once does. fields: as new_keys returns them.
+local function hold_new_keys(now, fields) local config, once, once_due = KEYS[1], KEYS[16], KEYS[17]
+  local until_text = string.format('%.0f', now + (redis.call('HGET', config, 'idempotency_ms') or 86400000))
+  local by_time = {}
+  for i = 1, #fields, 2 do
+    by_time[i], by_time[i + 1] = until_text, fields[i]
+    fields[i + 1] = fields[i + 1] .. ' ' .. until_text
+  end
+  redis.call('HSET', once, unpack(fields))  -- at most 2,000: two for each item
+  redis.call('ZADD', once_due, unpack(by_time))  -- at most 2,000: two for each item
+  local expired = redis.call('ZRANGE', once_due, '-inf', now, 'BYSCORE', 'LIMIT', 0, 10 + #fields)
+  if #expired > 0 then
+    redis.call('ZREM', once_due, unpack(expired))  -- at most 2,010: ten, and two for each item
+    redis.call('HDEL', once, unpack(expired))  -- at most 2,010: ten, and two for each item
+  end
+end
+
+-- add_plain_tasks(ids, data, envelopes, stamps, keys, now, now_text, row, held): the usual case of add_tasks: new tasks of lane
+-- `any`, of whose pairs only `user`, `priority`, `timeout_ms` and `result_ms` are more than stored, and idempotency keys, if
+-- `held` has them. It sends the same commands, and makes no functions for them. keys: of the records. held: see new_keys.
+local function add_plain_tasks(ids, data, envelopes, stamps, keys, now, now_text, row, held) local config, payload, ready, lanes, wake, by_user, counters, events = KEYS[1], KEYS[5], KEYS[7], KEYS[8], KEYS[9], KEYS[18], KEYS[30], KEYS[31]
   local score = redis.call('HINCRBY', config, 'place', #ids) - #ids
   local created, of_call, of_user = { 'created' }, nil, nil
+  local events_max = row[3] or '100000'
   local answers, payloads, members = { nil }, { nil, nil }, { nil, nil }  -- with room for one task, as most calls have
   if source .. trace ~= '' then
     of_call = { 'event', 'task.enqueued', 'timestamp', now_text, 'id', table.concat(ids, ' ') }
@@ -485,15 +504,16 @@ local function add_plain_tasks(ids, data, envelopes, stamps, keys, now_text, eve
     redis.call('XADD', events, 'MAXLEN', '~', events_max, '*', 'event', 'task.enqueued', 'timestamp', now_text,
       'id', #ids == 1 and ids[1] or table.concat(ids, ' '))
   end
+  if held then hold_new_keys(now, held) end
   redis.call('HINCRBY', counters, 'enqueued', #ids)
   return answers
 end
 
--- hold_new_keys(now, ids, envelopes, stamps): store the idempotency keys of new tasks, as hold_keys does for each. Returns
--- false, before any write, if a task may be a duplicate: `once` has its key, even if it has expired, or an answer of this
--- call, or another task of the call has the same key.
-local function hold_new_keys(now, ids, envelopes, stamps) local config, once, once_due = KEYS[1], KEYS[16], KEYS[17]
-  local asked, fields, by_time, seen = {}, {}, {}, {}
+-- new_keys(ids, envelopes, stamps): what hold_new_keys needs of tasks with idempotency keys: a list of a field of `once` and
+-- the id in turn. false if a task may be a duplicate: `once` has its key, even if it has expired, or an answer of this call,
+-- or another task of the call has the same key.
+local function new_keys(ids, envelopes, stamps) local once = KEYS[16]
+  local asked, fields, seen = {}, {}, {}
   for i = 1, #ids do
     local key = envelopes[i].idempotency_key
     if key then
@@ -509,19 +529,7 @@ local function hold_new_keys(now, ids, envelopes, stamps) local config, once, on
   for i = 1, #asked do
     if found[i] then return false end
   end
-  local until_text = string.format('%.0f', now + (redis.call('HGET', config, 'idempotency_ms') or 86400000))
-  for i = 1, #fields, 2 do
-    by_time[i], by_time[i + 1] = until_text, fields[i]
-    fields[i + 1] = fields[i + 1] .. ' ' .. until_text
-  end
-  redis.call('HSET', once, unpack(fields))  -- at most 2,000: two for each item
-  redis.call('ZADD', once_due, unpack(by_time))  -- at most 2,000: two for each item
-  local expired = redis.call('ZRANGE', once_due, '-inf', now, 'BYSCORE', 'LIMIT', 0, 10 + #fields)
-  if #expired > 0 then
-    redis.call('ZREM', once_due, unpack(expired))  -- at most 2,010: ten, and two for each item
-    redis.call('HDEL', once, unpack(expired))  -- at most 2,010: ten, and two for each item
-  end
-  return true
+  return fields
 end
 
 -- read_clock(layout_min, clock, chosen): the time in ms, as a number and as text; or nil and the error to return, if
@@ -573,9 +581,9 @@ if plain then
   if usual then known = redis.call('EXISTS', unpack(keys)) > 0 end  -- at most 1,000: items
   local now, now_text
   if usual and not known then now, now_text = read_clock(row[1], row[2]) end
-  if now and (not keyed or hold_new_keys(now, item_id, item_pairs, stamps)) then
-    local events_max = row[3] or '100000'
-    return { 'ok', now, add_plain_tasks(item_id, item_payload, item_pairs, stamps, keys, now_text, events_max) }
+  local held = now and keyed and new_keys(item_id, item_pairs, stamps)
+  if now and (held or not keyed) then
+    return { 'ok', now, add_plain_tasks(item_id, item_payload, item_pairs, stamps, keys, now, now_text, row, held) }
   end
 end
 

@@ -93,9 +93,9 @@ if plain then
   if usual then known = redis.call('EXISTS', unpack(keys)) > 0 end  -- at most 1,000: items
   local now, now_text
   if usual and not known then now, now_text = read_clock(row[1], row[2]) end
-  if now and (not keyed or hold_new_keys(now, item_id, item_pairs, stamps)) then
-    local events_max = row.settings.events_max or 'DEFAULT_events_max'
-    return { 'ok', now, add_plain_tasks(item_id, item_payload, item_pairs, stamps, keys, now_text, events_max) }
+  local held = now and keyed and new_keys(item_id, item_pairs, stamps)
+  if now and (held or not keyed) then
+    return { 'ok', now, add_plain_tasks(item_id, item_payload, item_pairs, stamps, keys, now, now_text, row, held) }
   end
 end
 -- LATE BODY

@@ -60,6 +60,7 @@ STATES: dict[str, State] = {
     "without events": lambda bench: bench.real(bench.calls.configure(events_max=0)),
     "with few events": lambda bench: bench.real(bench.calls.configure(events_max=9)),
     "of another tier": lambda bench: bench.real(bench.calls.configure(tier="public")),
+    "that keeps keys for a time": lambda bench: bench.real(bench.calls.configure(idempotency=100)),
     "of the usual tier": lambda bench: bench.real(bench.calls.configure(tier="internal")),
     "with fair shares": lambda bench: bench.real(bench.calls.configure(fair=True)),
     "with tasks in a limit queue": lambda bench: [bench.limit("all", concurrency=1), bench.fill(1), bench.claim(2)],
@@ -235,6 +236,7 @@ def played(bench: Workbench, state: State) -> list[Any]:
         bench.pass_time(7)
     bench.pass_time(86_400_000)
     enqueue({"later": {"idempotency_key": "later"}}, "later")  # which deletes some of the keys that have expired
+    enqueue({f"later.{n}": {"idempotency_key": f"later.{n}"} for n in range(3)}, "more")
     enqueue({"late.1": KEYED[3], "late.2": {"idempotency_key": "both"}}, "late")
     enqueue({"new": {}, "twice": {}}, "twice", "twice", "last")
     enqueue({"first": {}, "before": {}, "second": {}}, "known")

@@ -330,10 +330,11 @@ def test_arguments_are_stored_by_name_and_in_order(tasks: Tasks) -> None:
     assert work.item(1, c=3).payload == work.item(c=3, a=1).payload == b'{"a":1,"c":3}'
     assert work.item(1, 2, d=4, c=3).payload == work.item(d=4, c=3, b=2, a=1).payload == b'{"a":1,"b":2,"c":3,"d":4}'
     assert rest.item().payload == b"{}"
+    unchecked: Any = work
     with pytest.raises(BadArgument, match="too many positional arguments"):
-        work.item(1, 2, 3)
+        unchecked.item(1, 2, 3)
     with pytest.raises(BadArgument, match="missing a required argument: 'c'"):
-        work.item(1, 2)
+        unchecked.item(1, 2)
 
 
 def test_what_cannot_be_json_is_not_enqueued(tasks: Tasks) -> None:

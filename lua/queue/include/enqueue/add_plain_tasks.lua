@@ -1,9 +1,10 @@
--- add_plain_tasks(ids, data, envelopes, stamps, keys, now_text, events_max): the usual case of add_tasks: new tasks of lane
--- `any`, of whose pairs only `user`, `priority`, `timeout_ms` and `result_ms` are more than stored. hold_new_keys has stored
--- their idempotency keys. It sends the same commands, and makes no functions for them. keys: of the records.
-local function add_plain_tasks(ids, data, envelopes, stamps, keys, now_text, events_max)
+-- add_plain_tasks(ids, data, envelopes, stamps, keys, now, now_text, row, held): the usual case of add_tasks: new tasks of lane
+-- `any`, of whose pairs only `user`, `priority`, `timeout_ms` and `result_ms` are more than stored, and idempotency keys, if
+-- `held` has them. It sends the same commands, and makes no functions for them. keys: of the records. held: see new_keys.
+local function add_plain_tasks(ids, data, envelopes, stamps, keys, now, now_text, row, held)
   local score = redis.call('HINCRBY', config, 'place', #ids) - #ids
   local created, of_call, of_user = { 'created' }, nil, nil
+  local events_max = row.settings.events_max or 'DEFAULT_events_max'
   local answers, payloads, members = { nil }, { nil, nil }, { nil, nil }  -- with room for one task, as most calls have
   if source .. trace ~= '' then
     of_call = { 'event', 'task.enqueued', 'timestamp', now_text, 'id', table.concat(ids, ' ') }
@@ -50,6 +51,7 @@ local function add_plain_tasks(ids, data, envelopes, stamps, keys, now_text, eve
     redis.call('XADD', events, 'MAXLEN', '~', events_max, '*', 'event', 'task.enqueued', 'timestamp', now_text,
       'id', #ids == 1 and ids[1] or table.concat(ids, ' '))
   end
+  if held then hold_new_keys(now, held) end
   redis.call('HINCRBY', counters, 'enqueued', #ids)
   return answers
 end
