@@ -654,23 +654,34 @@ def test_a_job_that_has_ended_in_pyadeq_is_not_pushed_again_in_silence(case: Cal
     assert (one.waiting(), one.migration().rollback().back) == ([], 0)
 
 
+@pytest.mark.parametrize("step", ["", "enqueued"])
+@pytest.mark.parametrize("name", LAYOUTS)
 def test_a_push_whose_message_a_command_has_enqueued_meanwhile_is_no_error(
-    case: Callable[[str], Case], monkeypatch: pytest.MonkeyPatch
+    name: str, step: str, case: Callable[[str], Case], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    one = case("lists")
+    one = case(name)
+    for number in range(11, 18):
+        one.layout.put(one.old, number)
     one.to_cutover()
+    one.queue.ack_many([(lease, None) for lease in one.queue.claim(limit=100, lanes=one.layout.lanes)])
     enqueue = Enqueuer.enqueue
 
     def late(*arguments: Any, **options: Any) -> Any:
-        """The command comes between the two steps of a push, and a worker runs the task at once."""
+        """A command comes between the two steps of a push, and a worker runs the task. It may be killed then."""
         monkeypatch.setattr(Enqueuer, "enqueue", enqueue)
-        one.migration().cutover()
+        with suppress(Killed):
+            one.migration(at=killed_at(step, 1)).cutover()
         one.queue.ack(one.queue.claim(lanes=one.layout.lanes)[0])
         return enqueue(*arguments, **options)
 
     monkeypatch.setattr(Enqueuer, "enqueue", late)
     one.write(1)
-    assert one.migration().status().count(State.moved) == 1  # type: ignore[union-attr]
+    assert one.migration().status().count(State.moved) == 8  # type: ignore[union-attr]
+    one.migration().cutover()
+    assert one.waiting() == []
+    if name == "lists":
+        with pytest.raises(AdeqError, match="it has ended in pyadeq"):
+            one.write(1)
 
 
 def test_a_hash_with_too_many_fields_is_refused_before_it_is_written(case: Callable[[str], Case]) -> None:

@@ -9,13 +9,15 @@ from typing import Any, Final
 from pyadeq import Adeq
 from pyadeq.errors import AdeqError, BadArgument
 from pyadeq.ext.migrate.enqueuer import Enqueuer
-from pyadeq.ext.migrate.escrow import Escrow, State
+from pyadeq.ext.migrate.escrow import Escrow, State, batches
 from pyadeq.ext.migrate.mirror import PENDING, copy_of, mirror_of, prepare
-from pyadeq.ext.migrate.source import Left, Moving, Place, Source
+from pyadeq.ext.migrate.source import Left, Moving, Place, Source, id_of
 from pyadeq.ids import new_ulid
 
 MOST_FIELDS: Final = 100
 """Fields of a record that `lua/write.lua` writes."""
+REFUSED: Final = frozenset({State.gone, State.held, State.kept})
+"""States of messages whose tasks are not in pyadeq by them."""
 NEW_ID: Final = "use a new id"
 HOW: Final = {"dead": "use queue.retry(id) or a new id"}
 
@@ -74,6 +76,8 @@ class Writer:
             (answer,) = enqueuer.enqueue(to, [one], resumed=False)
             if answer == State.again:
                 answer = self._known(to, enqueuer, one)
+                if number >= 0 and not isinstance(answer, State) and self._is_only(one.task.id or "", place, number):
+                    answer = State.moved  # a command has enqueued it, and has not marked it yet, or was killed before
             before = b""
             if number >= 0:
                 after = State.moved if isinstance(answer, State) else State.gone
@@ -91,6 +95,18 @@ class Writer:
             return State.moved
         state = "ended" if view is None else view.state
         return f"it has ended in pyadeq ({state}), and nothing was enqueued; to run it again, {HOW.get(state, NEW_ID)}"
+
+    def _is_only(self, id: str, place: Place, number: int) -> bool:
+        """Whether no other message of the escrow has brought this task to pyadeq. It reads all, so it is asked last."""
+        for other in self._escrow.places():
+            states = self._escrow.states(other)
+            mine = number if other.key == place.key else -1
+            numbers = [n for n, state in enumerate(states) if n != mine and state not in REFUSED]
+            for some in batches(numbers):
+                found = [message for message in self._escrow.read(other, some) if id.encode() in message]
+                if id in map(id_of, self._source.read(other, found)):
+                    return False
+        return True
 
 
 def checked(one: Moving | Left) -> Moving:
