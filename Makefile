@@ -242,9 +242,8 @@ before-after: $(READY) ## single calls, the steady state and more, beside the ve
 	mv build/before_after.json bench/results/before_after.json
 	$(MAKE) performance
 
-bench-migrate: $(MIGRATE_READY) $(BULLMQ_READY) ## move 100,000 tasks of each peer and older layout with 50 kills, in 20 minutes on an idle machine; ARGS='rq --tasks 2000 --kills 11'
-	$(MIGRATE)/bin/python -m bench.migrate -o json $(ARGS) > build/migrate.json
-	mv build/migrate.json bench/results/migrate.json
+bench-migrate: $(MIGRATE_READY) $(BULLMQ_READY) ## move 100,000 tasks of each peer and older layout with 50 kills, in 50 minutes on an idle machine; ARGS='rq stream' or ARGS='--kills 0'
+	$(MIGRATE)/bin/python -m bench.migrate --into bench/results/migrate.json $(ARGS)
 	$(MAKE) performance
 
 figures: $(READY) ## measure all that docs/performance.md shows, in an hour and a half on an idle machine; needs Node and Redis

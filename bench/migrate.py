@@ -2,12 +2,15 @@
 
     make bench-migrate
     .venv-migrate/bin/python -m bench.migrate [celery rq bullmq-5 bullmq-6 stream lists locks] [--tasks 100000]
-                                              [--kills 50] [-o json]
+                                              [--kills 50] [--into FILE]
+
+With `--into`, the figures of each source replace those in this report as soon as they are there. With `--kills 0`, only
+speeds and calls are measured, and what the report has of kills stays.
 
 For each peer, with real packages:
 
-1. The tasks are made and moved without kills: tasks a second, and the worst script calls on both servers, from their
-   slow logs. Then a rollback: the digest of the old lists must be the same as before.
+1. The tasks are made and moved without kills: tasks a second, and the longest script calls on both servers, by the CPU
+   of the server and by its clock. Then a rollback: the digest of the old lists must be the same as before.
 2. Old and new workers begin, more tasks are made, and moves and rollbacks are killed, each step in turn. In the end
    each task must have run once. `struck` says how often each step was killed.
 
@@ -28,11 +31,13 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import date
 from itertools import cycle, islice
+from pathlib import Path
 from time import monotonic
 from typing import Any, Final
 
 from redis import Redis
 
+from bench.call_times import Times, timed_client, times_of
 from pyadeq import Adeq
 from pyadeq.embedded import EmbeddedServer
 from pyadeq.ext.bench.figures import machine
@@ -47,33 +52,18 @@ from tests.migrate.older import LAYOUTS, Layout
 from tests.migrate.sides import QUEUE, SIDES
 
 Figures = dict[str, Any]
-Calls = dict[str, list[list[float]]]
-"""Milliseconds of the slow calls of each command, on the old server and on that of pyadeq."""
+Calls = dict[str, list[Times]]
+"""Of each command, on the old server and on that of pyadeq."""
 RATE: Final = 5_000
 """Tasks a second."""
 LONGEST: Final = 5.0
 """Milliseconds of a script call."""
-SLOW_US: Final = 500
-"""Shorter calls are not in the slow log."""
+NO_FORK: Final = {"auto-aof-rewrite-percentage": "0"}
+"""A rewrite of the append-only file stops a server for 10 ms, and then takes one of two cores."""
 MORE: Final = 200
 """Tasks that are made for each kill."""
 PAUSE: Final = "0.01"
 """Seconds that a task takes in an old worker."""
-
-
-@contextmanager
-def slow_calls(*clients: Any) -> Iterator[list[list[float]]]:
-    """Give the milliseconds of the slow script calls of each server, the slowest first."""
-    found: list[list[float]] = []
-    for client in clients:
-        client.config_set("slowlog-log-slower-than", SLOW_US)
-        client.config_set("slowlog-max-len", 100_000)
-        client.slowlog_reset()
-    yield found
-    for client in clients:
-        rows: Any = client.slowlog_get(100_000)
-        calls = [row["duration"] / 1000 for row in rows if row["command"].upper().startswith(b"EVALSHA")]
-        found.append(sorted(calls, reverse=True))
 
 
 def measure_peer(name: str, tasks: int, kills: int) -> Figures:
@@ -85,19 +75,19 @@ def measure_peer(name: str, tasks: int, kills: int) -> Figures:
         migration = Migration(adeq, side.source(client), to="here")
         before = migration.plan()
         tell(name, "moving")
-        with slow_calls(client, adeq.client) as moving:
+        with times_of((client, adeq.client)) as moving:
             moved = migration.move()
         tell(name, f"moved {moved.moved:,}, {rate(moved):,}/s; putting back")
-        with slow_calls(client, adeq.client) as back:
+        with times_of((client, adeq.client)) as back:
             result = migration.rollback()
         tell(name, "put back; both sides begin")
         new = New(server.url, adeq.queue(QUEUE))
-        judged = move_under_fire(side, old, new, tasks, MORE, kills, lambda text: tell(name, text))
+        judged = kills and move_under_fire(side, old, new, tasks, MORE, kills, lambda text: tell(name, text))
     return {
         "waiting": sum(place.moves + place.left for place in before.places),
         **speed(moved, {"move": moving, "rollback": back}),
         "rollback_is_exact": result.digest == before.digest and not result.stayed.counts,
-        **verdict(judged),
+        **(verdict(judged) if judged else {}),
     }
 
 
@@ -114,16 +104,25 @@ def measure_older(name: str, tasks: int, kills: int) -> Figures:
         migration = Migration(adeq, layout.source(client), to="here", queues={layout.queue: QUEUE})
         before = migration.plan()
         began = monotonic()
-        with slow_calls(client, adeq.client) as mirroring:
+        with times_of((client, adeq.client)) as mirroring:
             mirrored = migration.mirror()
         copied = round(mirrored.copied / (monotonic() - began))
         tell(name, f"copied {mirrored.copied:,}, {copied:,}/s; comparing")
         compared = migration.shadow()
-        with slow_calls(client, adeq.client) as moving:
+        with times_of((client, adeq.client)) as moving:
             moved = migration.cutover()
         tell(name, f"moved {moved.moved:,}, {rate(moved):,}/s; putting back")
-        with slow_calls(client, adeq.client) as back:
+        with times_of((client, adeq.client)) as back:
             result = migration.rollback()
+    figures = {
+        "waiting": sum(place.moves + place.left for place in before.places),
+        "copied_per_second": copied,
+        "differences": compared.differences.counts.total(),
+        **speed(moved, {"mirror": mirroring, "cutover": moving, "rollback": back}),
+        "rollback_is_exact": result.digest == before.digest and not result.stayed.counts,
+    }
+    if not kills:
+        return figures
     with servers() as (old, server, _, adeq):
         tell(name, "put back; both sides begin, on other servers")
         more, new = -(-tasks * len(STEPS) // kills), New(server.url, adeq.queue(QUEUE))
@@ -140,23 +139,15 @@ def measure_older(name: str, tasks: int, kills: int) -> Figures:
             tell=lambda text: tell(name, text),
         )
         again = [number for number in judged.twice if not layout.delivers_again(number)]
-    return {
-        "waiting": sum(place.moves + place.left for place in before.places),
-        "copied_per_second": copied,
-        "differences": compared.differences.counts.total(),
-        **speed(moved, {"mirror": mirroring, "cutover": moving, "rollback": back}),
-        "rollback_is_exact": result.digest == before.digest and not result.stayed.counts,
-        **verdict(judged),
-        "ran_twice": len(again),
-        "in_two_lists_and_ran_twice": len(judged.twice) - len(again),
-    }
+    more_than_once = {"ran_twice": len(again), "in_two_lists_and_ran_twice": len(judged.twice) - len(again)}
+    return {**figures, **verdict(judged), **more_than_once}
 
 
 def measure_locks(name: str, takes: int, kills: int) -> Figures:
     """Return the figures of programs that change from old locks to new ones. takes: ten times the takes of a lock."""
     with servers() as (old, server, client, adeq):
         steps = [*islice(cycle(LOCK_STEPS), kills)]
-        with slow_calls(client, adeq.client) as calls:
+        with times_of((client, adeq.client)) as calls:
             changed = change_under_fire(old, New(server.url, adeq.queue(QUEUE)), takes // 10, steps, pause=0.0)
     tell(name, f"{changed.entered:,} takes, {changed.broken} broken")
     return {
@@ -184,21 +175,34 @@ def speed(moved: Moved, calls: Calls) -> Figures:
 
 
 def worst(calls: Calls) -> Figures:
-    """Return the longest calls of each command, on the old server and on that of pyadeq."""
-    rows = {
-        f"{command}, {server}": found
-        for command, pair in calls.items()
-        for server, found in zip(("old server", "pyadeq"), pair, strict=True)
-    }
+    """Return the longest calls of each command, on the old server and on that of pyadeq.
+
+    None: by CPU, no call was timed, as those of `locks` come from other clients; by the clock, none was above 2 ms.
+    """
     return {
-        "worst_call_ms": {name: ([*found, 0.0])[0] for name, found in rows.items()},
-        "calls_above_5_ms": {name: sum(one > LONGEST for one in found) for name, found in rows.items()},
+        "calls": {
+            f"{command}, {server}": {
+                "timed": len(found.by_cpu),
+                "longest_cpu_ms": longest(found.by_cpu),
+                "above_5_ms_cpu": sum(one > LONGEST for one in found.by_cpu),
+                "longest_ms": longest(found.by_clock),
+                "above_5_ms": sum(one > LONGEST for one in found.by_clock),
+            }
+            for command, pair in calls.items()
+            for server, found in zip(("old server", "pyadeq"), pair, strict=True)
+        }
     }
+
+
+def longest(times: list[float]) -> float | None:
+    """Return the first of these times, if there is one."""
+    return round(times[0], 2) if times else None
 
 
 def verdict(judged: Judged) -> Figures:
     """Return what came of the tasks."""
     return {
+        "killed": date.today().isoformat(),
         "kills": judged.kills.total(),
         "struck": dict(judged.kills),
         "tasks": judged.made,
@@ -213,10 +217,11 @@ def verdict(judged: Judged) -> Figures:
 def servers() -> Iterator[tuple[EmbeddedServer, EmbeddedServer, Redis, Adeq]]:
     """Give the old server and that of pyadeq, and a client of each."""
     with (
-        EmbeddedServer() as old,
-        EmbeddedServer() as server,
-        Adeq.from_url(server.url) as adeq,
-        Redis.from_url(old.url) as client,
+        EmbeddedServer(config=NO_FORK) as old,
+        EmbeddedServer(config=NO_FORK) as server,
+        timed_client(server) as timed,
+        Adeq(timed) as adeq,
+        timed_client(old) as client,
     ):
         yield old, server, client, adeq
 
@@ -239,18 +244,23 @@ def main() -> None:
     parser.add_argument("sources", nargs="*", help=f"all, if none is named: {', '.join(MEASURES)}")
     parser.add_argument("--tasks", type=int, default=100_000)
     parser.add_argument("--kills", type=int, default=50)
-    parser.add_argument("-o", "--output", choices=["text", "json"], default="text")
+    parser.add_argument("--into", type=Path, metavar="FILE", help="a report; without it, the figures are printed")
     given = parser.parse_args()
     os.environ.setdefault("ADEQ_MIGRATE_PAUSE", PAUSE)
-    found = {name: MEASURES[name](name, given.tasks, given.kills) for name in given.sources or MEASURES}
-    if given.output == "json":
-        about = {"date": date.today().isoformat(), "machine": machine(), "bars": {"rate": RATE, "call_ms": LONGEST}}
-        print(json.dumps({**about, "sources": found}, indent=2))
-        return
-    for name, figures in found.items():
-        print(name)
-        for what, value in figures.items():
-            print(f"  {what}: {value}")
+    about = {"date": date.today().isoformat(), "machine": machine(), "bars": {"rate": RATE, "call_ms": LONGEST}}
+    report: Figures = {"sources": {}}
+    if given.into and given.into.exists():
+        report = json.loads(given.into.read_text(encoding="utf-8"))
+    for name in given.sources or MEASURES:
+        if name == "locks" and not given.kills:
+            continue
+        known = report["sources"].get(name, {}) if not given.kills else {}
+        report["sources"][name] = known | MEASURES[name](name, given.tasks, given.kills)
+        report |= about
+        if given.into:
+            given.into.write_text(json.dumps(report, indent=2) + "\n", encoding="utf-8")
+        else:
+            print(json.dumps({name: report["sources"][name]}, indent=2))
 
 
 if __name__ == "__main__":
