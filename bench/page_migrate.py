@@ -20,6 +20,7 @@ def of_migrate(report: Json | None) -> str:
     most = report["bars"]["call_ms"]
     return TEXT.read_text().format(
         machine=report["machine"],
+        server=", ".join({one["server"]: 0 for one in report["sources"].values() if "server" in one}),
         moves=table(MOVES, _moves(report)),
         calls=table([head.format(f"{most:g}") for head in CALLS], _calls(report, most)),
         taken=f"{locks['taken']:,}",

@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 from redis import Redis
+from redis.exceptions import NoPermissionError
 
 from pyadeq import Adeq, Queue, Tasks
 from pyadeq.embedded import EmbeddedServer
@@ -221,6 +222,24 @@ def test_the_commands_and_a_cleanup(old: Redis, old_server: EmbeddedServer, queu
     assert len(old.keys("rq:job:*")) == 10  # an id may have been enqueued again
     assert not old.keys("adeq:*")
     assert "options for celery, not for rq" in error(2, "migrate", "plan", *where, "--timezone", "UTC")
+
+
+def test_the_rights_that_the_guide_names_are_enough(
+    old: Redis, old_server: EmbeddedServer, queue: Queue, url: str
+) -> None:
+    fill(old)
+    readers = "+@read +@scripting +@connection +info +time"
+    for rights in (readers, f"{readers} +@write"):
+        old.execute_command("ACL", "SETUSER", "mover", "reset", "on", ">p", "~rq:*", "~adeq:migrate:*", *rights.split())
+        user: Any = {"username": "mover", "password": "p"}
+        with Redis.from_url(old_server.url, **user) as client, Adeq.from_url(url) as adeq:
+            one = Migration(adeq, RqQueues(client), to="here", queues={"default": queue.name})
+            assert sum(place.moves for place in one.plan().places) == 7
+            with suppress(NoPermissionError):
+                for verb in ("move", "status", "rollback", "move", "cleanup"):
+                    getattr(one, verb)()
+    old.execute_command("ACL", "DELUSER", "mover")
+    assert len(ids_in(queue)) == 7
 
 
 def test_hashes_are_read_in_calls_of_bounded_size(old: Redis) -> None:
