@@ -15,7 +15,7 @@ from pyadeq.models.base import Moment, Seconds, to_epoch_ms, to_ms
 from pyadeq.models.queue import HistoryPoint, Page, QueueOverview, QueueStats, State, TaskFilter, TaskView
 from pyadeq.models.worker import LogLine, Outcome, TaskRun
 
-PAGE = 100
+PAGE = 50
 """Tasks that `iterate` reads in one call, which takes a few milliseconds of the server."""
 
 HOUR, MONTH = 3600, 30 * 86_400

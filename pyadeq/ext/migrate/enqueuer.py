@@ -11,7 +11,7 @@ from pyadeq import Adeq, BadArgument, Queue, Receipt, Task, TaskView
 from pyadeq.ext.migrate.escrow import State, batches
 from pyadeq.ext.migrate.source import Moving
 
-PORTION: Final = 25
+PORTION: Final = 20
 """Tasks of one call to pyadeq: each takes 50 to 100 µs of the server, which must not be blocked for long."""
 LONGEST: Final = 200
 """Characters of an id."""
