@@ -228,9 +228,10 @@ def test_the_rights_that_the_guide_names_are_enough(
     old: Redis, old_server: EmbeddedServer, queue: Queue, url: str
 ) -> None:
     fill(old)
+    root: Any = old
     readers = "+@read +@scripting +@connection +info +time"
     for rights in (readers, f"{readers} +@write"):
-        old.execute_command("ACL", "SETUSER", "mover", "reset", "on", ">p", "~rq:*", "~adeq:migrate:*", *rights.split())
+        root.execute_command("ACL", "SETUSER", "mover", "reset", "on", ">p", "~rq:*", "~adeq:migrate:*", *rights.split())
         user: Any = {"username": "mover", "password": "p"}
         with Redis.from_url(old_server.url, **user) as client, Adeq.from_url(url) as adeq:
             one = Migration(adeq, RqQueues(client), to="here", queues={"default": queue.name})
@@ -238,7 +239,7 @@ def test_the_rights_that_the_guide_names_are_enough(
             with suppress(NoPermissionError):
                 for verb in ("move", "status", "rollback", "move", "cleanup"):
                     getattr(one, verb)()
-    old.execute_command("ACL", "DELUSER", "mover")
+    root.execute_command("ACL", "DELUSER", "mover")
     assert len(ids_in(queue)) == 7
 
 
