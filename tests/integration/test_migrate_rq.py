@@ -231,7 +231,9 @@ def test_the_rights_that_the_guide_names_are_enough(
     root: Any = old
     readers = "+@read +@scripting +@connection +info +time"
     for rights in (readers, f"{readers} +@write"):
-        root.execute_command("ACL", "SETUSER", "mover", "reset", "on", ">p", "~rq:*", "~adeq:migrate:*", *rights.split())
+        root.execute_command(
+            "ACL", "SETUSER", "mover", "reset", "on", ">p", "~rq:*", "~adeq:migrate:*", *rights.split()
+        )
         user: Any = {"username": "mover", "password": "p"}
         with Redis.from_url(old_server.url, **user) as client, Adeq.from_url(url) as adeq:
             one = Migration(adeq, RqQueues(client), to="here", queues={"default": queue.name})
