@@ -259,3 +259,22 @@ def repair_damaged_ended_tasks_that_wait(bench: Workbench, _: int) -> AnyCall:
     bench.ask("HSET", f":task:{ids[1]}", "settled", "t result_dropped")
     bench.ask("HSET", f":task:{ids[3]}", "reason", "expired")
     return bench.calls.repair(ids)
+
+
+@scenario(0)
+def enqueue_some_with_idempotency_keys(bench: Workbench, _: int) -> AnyCall:
+    bench.fill(1)
+    return bench.calls.enqueue([("a", Task(payload=b"", idempotency_key="a")), ("b", Task(payload=b""))], "r")
+
+
+@scenario(0)
+def enqueue_with_a_key_when_others_are_over(bench: Workbench, _: int) -> AnyCall:
+    bench.real(bench.calls.configure(idempotency=1))
+    bench.fill(2, idempotency_key="k")
+    bench.pass_time(1_000)
+    return bench.calls.enqueue([("a", Task(payload=b"", idempotency_key="a"))], "r")
+
+
+@scenario(0)
+def enqueue_into_a_lane_with_a_time_for_the_result(bench: Workbench, _: int) -> AnyCall:
+    return bench.calls.enqueue([("a", Task(payload=b"", lane="group/g", result_ttl=60))], "r")
