@@ -520,6 +520,22 @@ def test_lost_replies_of_the_old_server_change_nothing(
         direct.delete(*direct.keys(f"{old.prefix}*"))  # the audit knows no such keys
 
 
+def test_calls_of_the_escrow_that_are_sent_twice_change_nothing(
+    old: Old, queue: Queue, migrate: Callable[..., Migration], monkeypatch: pytest.MonkeyPatch, few: None
+) -> None:
+    moved, before, call = fill(old), old.layout(), escrow.Escrow._call
+
+    def twice(*arguments: Any) -> Any:
+        call(*arguments)
+        return call(*arguments)
+
+    monkeypatch.setattr(escrow.Escrow, "_call", twice)
+    assert migrate().move().left.counts.total() == 2
+    assert (sorted(ids_in(queue)), old.ids()) == (sorted(moved), ["p1", "c1"])
+    migrate().rollback()
+    assert old.layout() == before
+
+
 def test_a_queue_with_partitions_is_refused(
     old: Old, url: str, base_name: str, migrate: Callable[..., Migration]
 ) -> None:

@@ -213,14 +213,14 @@ class Escrow:
 
         Workers have taken those before it, and all of them if the list is empty. They are marked so.
         """
+        if not (kept := self._kept(place)):
+            return []  # the call has taken them, and was sent again because its reply was lost
         top = first_waiting(self._client, place)
         if top is None:
-            first, *rest = self._kept(place)
-            states = self.states(place)[first : (rest or [first])[-1] + 1]
-            self._mark(place, first, states.replace(State.kept, State.gone))
+            states = self.states(place)[kept[0] : kept[-1] + 1]
+            self._mark(place, kept[0], states.replace(State.kept, State.gone))
             return []
         digest = hashlib.sha1(top, usedforsecurity=False).hexdigest().encode()
-        kept = self._kept(place)
         for done, numbers in enumerate(batches(kept)):
             if digest in (found := self.read(place, numbers)):
                 at = done * MOST + found.index(digest)
