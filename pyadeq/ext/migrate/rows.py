@@ -23,7 +23,7 @@ class Row(NamedTuple):
 
 
 def read_rows(client: Redis, keys: Sequence[str], fields: Sequence[str] = (), others: Sequence[str] = ()) -> list[Row]:
-    """Return hashes. others: a key for each hash, of which only is asked whether it exists."""
+    """Return hashes. others: one more key for each hash; the row says whether it exists."""
     script, rows = client.register_script(source_of("rows")), list[Row]()
     while len(rows) < len(keys):
         part = slice(len(rows), len(rows) + MOST)

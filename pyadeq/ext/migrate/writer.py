@@ -9,15 +9,15 @@ from typing import Any, Final
 from pyadeq import Adeq
 from pyadeq.errors import AdeqError, BadArgument
 from pyadeq.ext.migrate.enqueuer import Enqueuer
-from pyadeq.ext.migrate.escrow import Escrow, State, batches
+from pyadeq.ext.migrate.escrow import Escrow, State, batches, numbers_of
 from pyadeq.ext.migrate.mirror import PENDING, copy_of, mirror_of, prepare
 from pyadeq.ext.migrate.source import Left, Moving, Place, Source, id_of
 from pyadeq.ids import new_ulid
 
 MOST_FIELDS: Final = 100
 """Fields of a record that `lua/write.lua` writes."""
-REFUSED: Final = frozenset({State.gone, State.held, State.kept})
-"""States of messages whose tasks are not in pyadeq by them."""
+BROUGHT: Final = frozenset(State) - {State.gone, State.held, State.kept}
+"""States of messages that may have brought their tasks to pyadeq."""
 NEW_ID: Final = "use a new id"
 HOW: Final = {"dead": "use queue.retry(id) or a new id"}
 
@@ -99,9 +99,8 @@ class Writer:
     def _is_only(self, id: str, place: Place, number: int) -> bool:
         """Whether no other message of the escrow has brought this task to pyadeq. It reads all, so it is asked last."""
         for other in self._escrow.places():
-            states = self._escrow.states(other)
             mine = number if other.key == place.key else -1
-            numbers = [n for n, state in enumerate(states) if n != mine and state not in REFUSED]
+            numbers = [n for n in numbers_of(self._escrow.states(other), *BROUGHT) if n != mine]
             for some in batches(numbers):
                 found = [message for message in self._escrow.read(other, some) if id.encode() in message]
                 if id in map(id_of, self._source.read(other, found)):
