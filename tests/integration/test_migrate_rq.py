@@ -221,7 +221,9 @@ def test_the_commands_and_a_cleanup(old: Redis, old_server: EmbeddedServer, queu
     assert answer("migrate", "cleanup", *where, "--name", "rq")["deleted"] == 10
     assert len(old.keys("rq:job:*")) == 10  # an id may have been enqueued again
     assert not old.keys("adeq:*")
-    assert "options for celery, not for rq" in error(2, "migrate", "plan", *where, "--timezone", "UTC")
+    assert "--key-prefix: it is an option for celery and bullmq, not for rq" in error(
+        2, "migrate", "plan", *where, "--key-prefix", "x"
+    )
 
 
 def test_the_rights_that_the_guide_names_are_enough(

@@ -11,6 +11,7 @@ from redis import Redis
 URL = os.environ["ADEQ_FROM"]
 app = Celery("app", broker=URL.replace("unix://", "redis+socket://"))
 app.conf.task_default_queue = "work"
+app.conf.timezone = "America/New_York"
 app.conf.accept_content = ["json", "yaml"]
 app.conf.broker_connection_retry_on_startup = True
 ran = Redis.from_url(URL)

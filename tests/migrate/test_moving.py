@@ -53,6 +53,14 @@ def test_tasks_that_a_worker_had_fetched_for_later_move_once_it_has_stopped(old:
         assert client.lrange("work", 0, -1) == before
 
 
+@DAYS["celery"]
+def test_workers_of_celery_read_a_time_without_a_zone_as_utc(old: EmbeddedServer) -> None:
+    with Redis.from_url(old.url) as client, celery_app(old) as app:
+        app.send_task("app.note", args=[1], eta=datetime.now(UTC).replace(tzinfo=None))
+        with SIDES["celery"].worker(old):  # in the zone of its application, it would be hours later
+            wait_until(lambda: client.lrange("ran", 0, -1) == [b"1"])
+
+
 @pytest.mark.parametrize("page", GUIDES)
 def test_the_examples_of_a_guide_run(page: str, binary: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("NODE_PATH", str(PACKAGES / "6" / "node_modules"))

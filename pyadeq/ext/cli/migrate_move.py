@@ -30,7 +30,6 @@ from pyadeq.ext.cli.migrate_source import (
     TasksPaths,
     Trust,
     UnsureOption,
-    Zone,
     opened,
     reader_of,
 )
@@ -49,13 +48,12 @@ def plan(
     queue: Queues = None,
     tasks: TasksPaths = None,
     key_prefix: KeyPrefix = "",
-    timezone: Zone = None,
     trust_pickle: Trust = False,
     url: Url = DEFAULT_URL,
     output: Output = Format.table,
 ) -> None:
     """Show what would move, and what cannot move and why. Nothing is written."""
-    with opened(old, reader_of(source, tasks, key_prefix, timezone, trust_pickle), queue, url, "Reading") as migration:
+    with opened(old, reader_of(source, tasks, key_prefix, trust_pickle), queue, url, "Reading") as migration:
         found = migration.plan()
     rows = [
         row_of(one.place, one.to)
@@ -83,7 +81,6 @@ def move(
     queue: Queues = None,
     tasks: TasksPaths = None,
     key_prefix: KeyPrefix = "",
-    timezone: Zone = None,
     trust_pickle: Trust = False,
     unsure: UnsureOption = None,
     url: Url = DEFAULT_URL,
@@ -94,7 +91,7 @@ def move(
     Let producers enqueue into pyadeq first. Old workers may run meanwhile. What cannot be moved is put back, and the
     old workers run it. The old server keeps every moved message until `adeq migrate cleanup`.
     """
-    with opened(old, reader_of(source, tasks, key_prefix, timezone, trust_pickle), queue, url, "Moving") as migration:
+    with opened(old, reader_of(source, tasks, key_prefix, trust_pickle), queue, url, "Moving") as migration:
         done = migration.move(unsure=unsure.value if unsure else None)
     print_moved(done, migration.name, output)
     check_unsure(done.unsure, "enqueue")

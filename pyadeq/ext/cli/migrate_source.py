@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from enum import StrEnum
-from typing import TYPE_CHECKING, Annotated, Any
-from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from redis import Redis
@@ -91,9 +90,6 @@ UnsureOption = Annotated[
         "again, or count them as done.",
     ),
 ]
-Zone = Annotated[
-    str | None, typer.Option("--timezone", metavar="ZONE", help="Of times that name none: timezone of Celery.")
-]
 
 
 @contextmanager
@@ -130,31 +126,26 @@ def opened(
 
 
 def reader_of(
-    name: SourceName, tasks: Sequence[str] | None, prefix: str, zone: str | None = None, trust_pickle: bool = False
+    name: SourceName, tasks: Sequence[str] | None, prefix: str, trust_pickle: bool = False
 ) -> Callable[[Redis], Source]:
     """Return what makes a source of the old connection. Raises ConfigError for options of another source."""
     from pyadeq.ext.migrate import BullQueues, CeleryQueues, ListQueues, RqQueues, StreamQueue
 
     functions = _functions(tasks) if tasks else None
     if name == SourceName.bullmq:
-        if zone or trust_pickle:
-            raise ConfigError("--timezone and --trust-pickle: BullMQ has neither zones nor pickles; leave them out")
+        if trust_pickle:
+            raise ConfigError("--trust-pickle: BullMQ has no pickles; leave it out")
         given = {"prefix": prefix} if prefix else {}
         return lambda client: BullQueues(client, tasks=functions, **given)
-    if name != SourceName.celery and (prefix or zone):
-        raise ConfigError(f"--key-prefix and --timezone: they are options for celery, not for {name.value}")
+    if name != SourceName.celery and prefix:
+        raise ConfigError(f"--key-prefix: it is an option for celery and bullmq, not for {name.value}")
     if name in (SourceName.stream, SourceName.lists):
         if tasks or trust_pickle:
             raise ConfigError(f"--tasks and --trust-pickle: they are options for celery and rq, not for {name.value}")
         return StreamQueue if name == SourceName.stream else ListQueues
     if name == SourceName.rq:
         return lambda client: RqQueues(client, tasks=functions, trust_pickle=trust_pickle)
-    try:
-        found = None if zone is None else ZoneInfo(zone)
-    except (ZoneInfoNotFoundError, ValueError):
-        raise ConfigError(f"--timezone: {zone!r} is not accepted; allowed: a name such as Europe/Berlin") from None
-    options: dict[str, Any] = {"tasks": functions, "prefix": prefix, "zone": found, "trust_pickle": trust_pickle}
-    return lambda client: CeleryQueues(client, **options)
+    return lambda client: CeleryQueues(client, tasks=functions, prefix=prefix, trust_pickle=trust_pickle)
 
 
 def _functions(paths: Sequence[str]) -> Tasks:

@@ -10,11 +10,10 @@ import re
 import uuid
 import zlib
 from collections.abc import Callable, Mapping, Sequence
-from datetime import date, datetime, time
+from datetime import UTC, date, datetime, time
 from decimal import Decimal
 from functools import cached_property
 from typing import Any, Final
-from zoneinfo import ZoneInfo
 
 from redis import Redis
 
@@ -52,7 +51,6 @@ class CeleryQueues:
     tasks: task functions by the names of Celery's tasks. The payload is then an object of the arguments by name, and
     arguments that do not fit are found before anything moves. None: the payload is {"args": […], "kwargs": {…}}.
     prefix: of the keys, `global_keyprefix` in Celery.
-    zone: the time zone of times that name none, `timezone` in Celery. None: tasks with such times are left.
     trust_pickle: load pickles. A pickle may run any code, so do that only if nobody else can write to the old server.
     """
 
@@ -62,12 +60,11 @@ class CeleryQueues:
         *,
         tasks: Tasks | None = None,
         prefix: str = "",
-        zone: ZoneInfo | None = None,
         trust_pickle: bool = False,
     ) -> None:
         self.client = client
         self.name = f"celery:{prefix}" if prefix else "celery"
-        self._prefix, self._tasks, self._zone, self._trusted = prefix, tasks, zone, trust_pickle
+        self._prefix, self._tasks, self._trusted = prefix, tasks, trust_pickle
 
     def places(self, queues: Sequence[str]) -> list[Place]:
         """Return the lists of these queues, or of all that an exchange is bound to."""
@@ -164,9 +161,9 @@ class CeleryQueues:
             task = function.item(*map(_value, args), **{name: _value(value) for name, value in kwargs.items()})
         changes: dict[str, Any] = {"id": id, "kind": kind, "priority": place.priority}
         if eta := about.get("eta"):
-            changes["run_after"] = self._moment(eta)
+            changes["run_after"] = _moment(eta)
         if expires := about.get("expires"):
-            changes["expires_at"] = self._moment(expires)
+            changes["expires_at"] = _moment(expires)
         if timeout := limits[0] or limits[1]:
             changes["timeout"] = float(timeout)
         if about.get("ignore_result"):
@@ -182,13 +179,11 @@ class CeleryQueues:
         digest = hashlib.sha1("\0".join(told).encode() + b"\0" + body, usedforsecurity=False).hexdigest()
         return Moving(task.model_copy(update=changes), digest)
 
-    def _moment(self, text: str) -> float:
-        found = datetime.fromisoformat(text)
-        if found.tzinfo is None:
-            if self._zone is None:
-                raise Unmovable("a time of it has no time zone: name that of Celery with --timezone")
-            found = found.replace(tzinfo=self._zone)
-        return found.timestamp()
+
+def _moment(text: str) -> float:
+    """Return a time as seconds since the epoch. Workers of Celery read one without a zone as UTC, always."""
+    found = datetime.fromisoformat(text)
+    return (found if found.tzinfo else found.replace(tzinfo=UTC)).timestamp()
 
 
 def _body(envelope: Any, headers: Any, properties: Any) -> bytes:
