@@ -20,6 +20,7 @@ from redis.retry import Retry
 from pyadeq import Adeq, Queue
 from pyadeq.embedded import EmbeddedServer
 from pyadeq.errors import AdeqError, ConfigError
+from pyadeq.ext.cli.migrate_report import NOTHING
 from pyadeq.ext.migrate import CeleryQueues, Migration, State, escrow
 from tests.integration.cli import adeq as command
 from tests.integration.cli import answer, error
@@ -129,12 +130,14 @@ def ids_in(queue: Queue) -> list[str]:
 def test_plan_counts_what_moves_and_names_what_does_not(old: Old, migrate: Callable[..., Migration]) -> None:
     fill(old)
     old.put(("plain", "b1"), step=3)
+    past = message("later", "b2").replace(b"2030-01-31", b"2020-01-31")
+    old.client.lpush(f"{old.prefix}work{old.separator}3", past.replace(b'"expires": "2020', b'"expires": "2030'))
     old.client.hset(f"{old.prefix}unacked", "tag", "[]")
     before = old.layout()
     plan = migrate().plan()
     assert [(one.place.priority, one.moves, one.delayed, one.left) for one in plan.places] == [
         (0, 6, 1, 2),
-        (3, 1, 0, 0),
+        (3, 2, 0, 0),
     ]
     assert sorted(id for ids in plan.left.ids.values() for id in ids) == ["c1", "p1"]
     assert plan.others == {"fetched by workers": 1}
@@ -381,11 +384,12 @@ def test_one_command_at_a_time_and_one_destination(
 ) -> None:
     old.put(("plain", "a1"))
     told = []
+    waited: list[float] = []
 
     def at(step: str) -> None:
         if step == "taken":
             with pytest.raises(AdeqError, match="another command is migrating"):
-                migrate().move()
+                migrate(waits=waited.append).move()
             other = escrow.Escrow(old.client, f"celery:{old.prefix}")
             with pytest.raises(AdeqError, match="moves tasks to here, not to there"):
                 other.begin("there")
@@ -396,7 +400,7 @@ def test_one_command_at_a_time_and_one_destination(
         short.setattr("pyadeq.ext.migrate.move.PATIENCE", 0.0)
         with pytest.raises(AdeqError, match="another command of this migration has begun since"):
             migrate(at=at).move()
-    assert told == ["taken"]
+    assert (told, waited) == (["taken"], [0.0])
     assert migrate().move().moved == 1
 
 
@@ -422,7 +426,7 @@ def test_the_commands(old: Old, queue: Queue, url: str) -> None:
     assert "add --name 'celery:" in error(2, "migrate", "cleanup", *where)
     assert "--name: 'celery' is not accepted" in error(2, "migrate", "cleanup", *where, "--name", "celery")
     assert answer("migrate", "cleanup", *where, "--name", f"celery:{old.prefix}")["deleted"] == 8
-    assert command("migrate", "status", *where).stdout == "nothing was moved yet; see adeq migrate plan\n"
+    assert command("migrate", "status", *where).stdout == f"{NOTHING}\n"
     for arguments, text in [
         (("--from", "http://x"), "--from: this value is not accepted"),
         (("--from", "redis://127.0.0.1:1"), "--from: redis://127.0.0.1:1 does not answer"),

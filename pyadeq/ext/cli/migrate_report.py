@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from pyadeq.ext.migrate import Mirrored, Moved, Place, Reasons
 
 SHOWN_IDS = 3
-NOTHING = "nothing was moved yet; see adeq migrate plan"
+NOTHING = "no migration has begun, or the last one was cleaned up; see adeq migrate plan"
 
 
 def row_of(place: Place, to: str) -> dict[str, Any]:

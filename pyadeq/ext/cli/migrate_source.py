@@ -116,7 +116,14 @@ def opened(
                 f"--from: {shown_url(old)} does not answer: {error}", retryable=True, may_have_applied=False
             ) from None
         try:
-            yield Migration(adeq, source(client), to=to, queues=_mapping(queues or ()), progress=bar.update)
+            yield Migration(
+                adeq,
+                source(client),
+                to=to,
+                queues=_mapping(queues or ()),
+                progress=bar.update,
+                waits=lambda most: bar.tell(f"another command runs, or was killed; waiting for at most {most:.0f} s"),
+            )
         except RedisError as error:
             raise TransportError(
                 f"--from: {shown_url(old)}: {error}; repeat the command: it continues where this one ended",

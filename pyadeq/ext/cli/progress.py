@@ -55,6 +55,10 @@ class Bar:
             share = f" ({done / self._total:.0%})" if self._total else ""
             self._console.print(f"{self._label}: {facts}{share}", soft_wrap=True)
 
+    def tell(self, line: str) -> None:
+        """Print a line above it."""
+        self._console.print(line, soft_wrap=True)
+
     def __enter__(self) -> Self:
         if self._progress:
             self._progress.start()

@@ -12,9 +12,9 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
-from functools import cached_property
-from time import monotonic
+from contextlib import ExitStack, contextmanager
+from functools import cached_property, partial
+from time import monotonic, time
 from typing import Any, Final, Literal
 
 from pyadeq import Adeq, BadArgument
@@ -27,6 +27,7 @@ from pyadeq.ext.migrate.reports import Mirrored, Moved, Plan, Planned, Reasons, 
 from pyadeq.ext.migrate.rollback import Rollback, UnsureBack
 from pyadeq.ext.migrate.source import Left, Moving, Place, Source, id_of
 from pyadeq.ids import new_ulid
+from pyadeq.models.base import to_epoch_ms
 
 DOMAIN: Final = "migrate"
 """The lock domain in which each source has a lock."""
@@ -66,6 +67,7 @@ class Migration:
     queues: the queues to move, each with its queue in pyadeq; {}: all, into queues of the same names.
     to: the new installation, in words that stay the same: a migration moves tasks to one place only.
     progress: called with the number of messages done so far.
+    waits: called with seconds, before a command waits at most that long for another one, which may have been killed.
     at: called between two steps with the name of the first. Tests raise from it.
     """
 
@@ -77,10 +79,11 @@ class Migration:
         to: str,
         queues: Mapping[str, str] | None = None,
         progress: Callable[[int], object] = lambda _: None,
+        waits: Callable[[float], object] = lambda _: None,
         at: Callable[[str], object] = lambda _: None,
     ) -> None:
         self.adeq, self.source, self._to, self._queues = adeq, source, to, dict(queues or {})
-        self._progress, self._at = progress, at
+        self._progress, self._waits, self._at = progress, waits, at
         self._escrow = Escrow(source.client, source.name)
         self._enqueuer = Enqueuer(adeq, source.name)
         self._done = 0
@@ -114,17 +117,18 @@ class Migration:
         one batch of each list may have been enqueued, and may have run. These messages are not moved unless this says
         how: `enqueue` them again, or count them as `done`.
         """
-        begun, moved = monotonic(), Moved()
+        moved = Moved()
         places = self._targets()
         if not places and self.status() is None:
             self._report_unnamed(moved.left)
             return moved
         self._check_open({**self._known(), **places})
         with self._command("move") as about:
+            begun = monotonic()
             if about.get("phase") == "back":
                 self._enqueuer.run = self._escrow.begin_run()["run"]
             self._move(places, self._known(), unsure, moved)
-        moved.seconds = monotonic() - begun
+            moved.seconds = monotonic() - begun
         return moved
 
     def mirror(self) -> Mirrored:
@@ -163,10 +167,11 @@ class Migration:
         From the first moment, `Writer` enqueues into pyadeq alone. Repeated calls move what other programs still write
         in the old layout. unsure: see `move`.
         """
-        begun, moved = monotonic(), Moved()
+        moved = Moved()
         places = self._targets()
         self._check_open({**self._escrow.places(), **places})
         with self._command("cutover"):
+            begun = monotonic()
             self._escrow.note(phase="cutover")
             self._at("noted")
             self._move(places, self._escrow.places(), unsure, moved)
@@ -281,19 +286,31 @@ class Migration:
 
     @contextmanager
     def _command(self, name: str) -> Iterator[dict[str, str]]:
-        try:
-            resource = re.sub(r"[^A-Za-z0-9._:/@+-]", "_", self.source.name)[:200]  # a prefix may have other characters
-            with self.adeq.locks(DOMAIN).acquire(
-                resource, owner=f"migrate-{new_ulid()}", ttl=LEASE, wait=PATIENCE, purpose="adeq migrate"
-            ):
-                self._check_phase(name)  # before anything is written
-                about = self._escrow.begin(self._to)
-                self._enqueuer.run = about["run"]
-                yield about
-        except WaitTimeout:
-            raise AdeqError(
-                f"another command is migrating {self.source.name}; wait for it: adeq lock ls --domain {DOMAIN}"
-            ) from None
+        with self._lock():
+            self._check_phase(name)  # before anything is written
+            about = self._escrow.begin(self._to)
+            self._enqueuer.run = about["run"]
+            yield about
+
+    @contextmanager
+    def _lock(self) -> Iterator[None]:
+        """Hold the lock of the source. That of a killed command is free after its lease."""
+        resource = re.sub(r"[^A-Za-z0-9._:/@+-]", "_", self.source.name)[:200]  # a prefix may have other characters
+        acquire = partial(
+            self.adeq.locks(DOMAIN).acquire, resource, owner=f"migrate-{new_ulid()}", ttl=LEASE, purpose="adeq migrate"
+        )
+        with ExitStack() as held:
+            try:
+                held.enter_context(acquire(wait=0))
+            except WaitTimeout:
+                self._waits(PATIENCE)
+                try:
+                    held.enter_context(acquire(wait=PATIENCE))
+                except WaitTimeout:
+                    raise AdeqError(
+                        f"another command is migrating {self.source.name}; wait for it: adeq lock ls --domain {DOMAIN}"
+                    ) from None
+            yield
 
     def _targets(self) -> dict[Place, str]:
         """Return the places on the old server, each with its queue in pyadeq."""
@@ -365,7 +382,8 @@ class Migration:
             left.add(one.why, one.id)
         else:
             planned.moves += 1
-            planned.delayed += one.task.run_after is not None
+            at = one.task.run_after
+            planned.delayed += at is not None and to_epoch_ms("run_after", at) > time() * 1000
 
     def _take_all(self, place: Place, to: str, moved: Moved) -> None:
         """Move messages. While a batch is enqueued, the next one is taken and read."""

@@ -35,7 +35,7 @@ class Reasons:
 class Planned:
     """What a move would do with the messages of one place.
 
-    to: "" if its queue needs another name in pyadeq. delayed: of those that move, how many have a start time.
+    to: "" if its queue needs another name in pyadeq. delayed: of those that move, how many start later.
     """
 
     place: Place
