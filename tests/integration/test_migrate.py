@@ -22,6 +22,7 @@ from pyadeq.embedded import EmbeddedServer
 from pyadeq.errors import AdeqError, ConfigError
 from pyadeq.ext.cli.migrate_report import NOTHING
 from pyadeq.ext.migrate import CeleryQueues, Migration, State, escrow
+from pyadeq.ext.migrate.enqueuer import OTHER
 from tests.integration.cli import adeq as command
 from tests.integration.cli import answer, error
 from tests.integration.conftest import Proxy
@@ -255,6 +256,44 @@ def test_a_rollback_settles_what_is_unsure(
     assert (result.unsure, sorted(old.ids())) == (0, sorted([*back, "a2", *others]))
     assert ids_in(queue) == []
     assert migrate().cleanup() == 6  # of two batches: the second one had been taken, but not enqueued
+
+
+@pytest.mark.parametrize("way", ["enqueue", "done", "back"])
+def test_tasks_that_the_new_server_has_lost_are_found(
+    way: Any, old: Old, queue: Queue, migrate: Callable[..., Migration], few: None
+) -> None:
+    old.put(("plain", "a1"), ("plain", "a2"), ("plain", "a3"), ("plain", "a4"), ("plain", "a4"))
+    before = old.layout()
+    queue.configure(finished_max=0)
+    assert migrate().move().moved == 4
+    queue.ack(queue.claim(limit=1)[0])  # a1 has run, and was deleted
+    queue.admin.purge()  # as if a crash had taken the others
+    queue.enqueue(0, id="a2")  # another task with that id
+    with pytest.raises(AdeqError, match=r"4 messages are only in the escrow; .* 4 are unsure"):
+        migrate().cleanup()
+    if way == "back":
+        assert migrate().rollback().unsure == 4
+        result = migrate().rollback(unsure="back")
+        assert (result.unsure, result.back, result.stayed.counts) == (0, 4, {})
+        assert [*old.layout().values()] == [found[:-1] for found in before.values()]
+    else:
+        done = migrate().move(unsure=way)
+        assert (done.moved, done.again, done.left.ids) == ((3, 0, {OTHER: ["a2"]}) if way == "enqueue" else (0, 0, {}))
+        assert sorted(ids_in(queue)) == (["a2", "a3", "a4"] if way == "enqueue" else ["a2"])
+    assert migrate().cleanup() == 5
+
+
+def test_what_has_ended_is_not_lost_when_its_key_was_forgotten(
+    old: Old, queue: Queue, migrate: Callable[..., Migration]
+) -> None:
+    old.put(("plain", "a1"), ("plain", "a2"))
+    queue.configure(finished_max=0, idempotency=1)
+    assert migrate().move().moved == 2
+    queue.ack(queue.claim(limit=1)[0])
+    queue.admin.purge()
+    result = migrate().rollback()
+    assert (result.unsure, result.stayed.counts) == (0, {"deleted": 2})
+    assert migrate().cleanup() == 2
 
 
 def test_what_is_taken_from_one_list_says_nothing_about_another(

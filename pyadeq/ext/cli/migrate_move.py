@@ -150,8 +150,8 @@ def rollback(
         UnsureBackChoice | None,
         typer.Option(
             "--unsure",
-            help="Messages that may have been moved more than a day ago, by a command that was killed: put back those "
-            "whose tasks pyadeq does not have, or count these as done.",
+            help="Messages that may have been moved before, while pyadeq does not know their tasks: put them back, or "
+            "count them as done.",
         ),
     ] = None,
     url: Url = DEFAULT_URL,

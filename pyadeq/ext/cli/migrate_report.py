@@ -70,8 +70,9 @@ def check_unsure(count: int, choice: str) -> None:
     """Exit with 1 if messages may have been moved before, and say how to go on."""
     if count:
         typer.echo(
-            f"{many(count, 'message')} may have been moved by a command that was killed too long ago to be sure; "
-            f"look for their tasks, then repeat with --unsure {choice} or --unsure done",
+            f"{many(count, 'message')} may have been moved before, and pyadeq does not know their tasks: a command was "
+            "killed too long ago to be sure, or a server has lost them; look for what they have done, then repeat with "
+            f"--unsure {choice} or --unsure done",
             err=True,
         )
         raise typer.Exit(FAILED)

@@ -86,8 +86,8 @@ UnsureOption = Annotated[
     UnsureChoice | None,
     typer.Option(
         "--unsure",
-        help="Messages that may have been moved more than a day ago, by a command that was killed: enqueue them "
-        "again, or count them as done.",
+        help="Messages that may have been moved before, while pyadeq does not know their tasks: enqueue them again, "
+        "or count them as done.",
     ),
 ]
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from pyadeq import Adeq, BadArgument, Queue, Receipt, Task, TaskView
 from pyadeq.ext.migrate.escrow import State, batches
-from pyadeq.ext.migrate.source import Moving
+from pyadeq.ext.migrate.source import Left, Moving, id_of
 
 PORTION: Final = 20
 """Tasks of one call to pyadeq: each takes 50 to 100 µs of the server, which must not be blocked for long."""
@@ -31,15 +31,18 @@ class Enqueuer:
     def named(self, one: Moving, second: bool = False) -> Task:
         """Return a task by which a repeated call finds itself again. second: its id has an end; see `second_id`."""
         id = one.task.id or ""
-        key = hashlib.sha1(f"{id}\n{one.digest}".encode(), usedforsecurity=False).hexdigest()
         origin = {"from": self._name, "run": self.run, "digest": one.digest}
         return one.task.model_copy(
             update={
                 "id": self.second_id(id) if second else id,
-                "idempotency_key": f"migrate:{self.run}:{key}",
+                "idempotency_key": self._key(id, one.digest),
                 "headers": {**(one.task.headers or {}), "migrated": origin},
             }
         )
+
+    def _key(self, id: str, digest: str) -> str:
+        named = hashlib.sha1(f"{id}\n{digest}".encode(), usedforsecurity=False).hexdigest()
+        return f"migrate:{self.run}:{named}"
 
     def second_id(self, id: str) -> str:
         """Return the id of a task that is moved again after a rollback, if the cancelled task has its id."""
@@ -88,6 +91,27 @@ class Enqueuer:
             if view is not None and origin_of(view).get("digest") != moving[i].digest:
                 answers[i] = OTHER
         return answers
+
+    def views(self, to: str, ids: Mapping[int, str]) -> dict[int, TaskView | None]:
+        """Return the tasks of moved messages. None: it was deleted, or its id is that of a task from elsewhere."""
+        queue = self._adeq.queue(to)
+        views: dict[int, TaskView | None] = dict.fromkeys(ids)
+        valid = [n for n, id in ids.items() if is_id(id)]  # a message that is unsure may have any
+        views |= zip(valid, views_of(queue, [ids[n] for n in valid]), strict=True)
+        again = [
+            n for n, view in views.items() if origin_of(view).get("run") not in {None, self.run} and was_put_back(view)
+        ]
+        views |= zip(again, views_of(queue, [self.second_id(ids[n]) for n in again]), strict=True)
+        return {n: view if origin_of(view).get("from") == self._name else None for n, view in views.items()}
+
+    def unknown(self, to: str, found: Mapping[int, Moving | Left]) -> set[int]:
+        """Return which messages pyadeq has no idempotency key of: never had, forgotten after a time, purged or lost."""
+        keys = {n: self._key(id_of(one), one.digest) for n, one in found.items() if one.digest}
+        once, known = f"{self._adeq.queue(to).base}:once", list[Any]()
+        for some in batches([*keys.values()]):
+            answer: Any = self._adeq.client.hmget(once, [f"key:{key}" for key in some])
+            known += answer
+        return {n for n, value in zip(keys, known, strict=True) if value is None}
 
     def _is_other(self, receipt: Receipt, one: Moving) -> bool:
         """Whether a task is a duplicate of one with another id: by its unique key, and not by that of the migration."""

@@ -28,6 +28,8 @@ MOST: Final = 100
 BYTES: Final = 256 * 1024
 """If the messages of a call have more, no further one is added: a call must not block the server."""
 
+MARGIN_MS: Final = 60_000
+"""By which clocks may differ, or a call may take long."""
 PASSED: Final = 2
 """What `take` answers if it has only passed entries that stay where they are."""
 
@@ -50,13 +52,13 @@ class State(StrEnum):
     gone = "g"
     """It was kept, and an old worker has taken it since. Or a producer has put it here, and pyadeq has refused it."""
     unsure = "u"
-    """Its task may have been moved and have ended, longer ago than pyadeq remembers."""
+    """Its task may have been moved and have ended, longer ago than pyadeq remembers. Or a server has lost it."""
     rollback = "r"
     """Its task had not begun when the rollback came to it. It is cancelled, or is about to be."""
     back = "b"
     """The rollback has put it back into its list."""
     done = "o"
-    """The rollback has left it in pyadeq, because its task had begun there."""
+    """The rollback has left it in pyadeq, because its task had begun there. Or it was unsure and counts as done."""
 
 
 IN_ESCROW: Final = frozenset({State.taken, State.written, State.held, State.rollback, State.unsure})
@@ -104,13 +106,15 @@ class Escrow:
                 f"this migration moves tasks to {known['to']}, not to {to}; name the same --url and --prefix, or end "
                 "it there with rollback and cleanup"
             )
-        self._client.hsetnx(self._about, "run", new_ulid().lower()[-10:])
+        if self._client.hsetnx(self._about, "run", new_ulid().lower()[-10:]):
+            self._client.hset(self._about, "begun_ms", self._now_ms())
         self._fence = str(self._client.hincrby(self._about, "fence", 1)).encode()
         return self.about()
 
     def begin_run(self) -> dict[str, str]:
         """After a rollback: tasks are moved anew."""
         self.note(run=new_ulid().lower()[-10:], phase="")
+        self.note(begun_ms=str(self._now_ms()))
         return self.about()
 
     def note(self, **fields: str) -> None:
@@ -234,6 +238,18 @@ class Escrow:
         """Return when messages of a place were last taken, by the clock of the old server. 0: never."""
         found: Any = self._client.hget(self._about, f"taken_ms:{place.key}")
         return int(found or 0)
+
+    def begun_ms(self) -> int:
+        """Return when the first command of this run began, by the clock of the old server. 0: it is not known."""
+        return int(self.about().get("begun_ms") or 0)
+
+    def has_passed(self, since_ms: int, seconds: float) -> bool:
+        """Whether so many seconds, or almost as many, have passed since then, by the clock of the old server."""
+        return self._now_ms() - since_ms > seconds * 1000 - MARGIN_MS
+
+    def _now_ms(self) -> int:
+        now: Any = self._client.time()
+        return int(now[0]) * 1000
 
     def delete(self, *, keep_phase: bool = False) -> None:
         """Delete everything, the list of what there is last. keep_phase: producers still need to know it."""

@@ -35,7 +35,6 @@ LEASE: Final = 10.0
 """Seconds after which the lock of a killed command is free."""
 PATIENCE: Final = 12.0
 """Seconds for which a command waits for that lock: longer than such a lease."""
-MARGIN_MS: Final = 60_000
 PHASES: Final = {
     "": "tasks were moved without a mirror; go on with move",
     "mirror": "a mirror has begun; go on with shadow, or go back with rollback",
@@ -204,7 +203,7 @@ class Migration:
         with self._command("rollback"):
             self._escrow.note(phase="rollback")
             places = self._escrow.places()
-            back = Rollback(self.adeq, self.source, self._escrow, self._enqueuer, self._at, self._tell)
+            back = self._rollback()
             back.pause({*places.values()})
             self._at("paused")
             back.load(places)
@@ -228,11 +227,15 @@ class Migration:
     def cleanup(self) -> int:
         """Delete the escrow. There is no way back. Returns how many messages it had.
 
-        Raises AdeqError if it has messages that are nowhere else.
+        Raises AdeqError if it has messages that are nowhere else, also if pyadeq has lost their tasks since. It can
+        tell that as long as it remembers idempotency keys.
         """
         if self.status() is None:
             return 0
         with self._command("cleanup"):
+            for place, to in self._escrow.places().items():
+                self._rollback().check(place, to)
+            self._at("checked")
             status = self.status()
             assert status
             if rest := status.count(*IN_ESCROW):
@@ -272,6 +275,9 @@ class Migration:
             for messages in waiting.staying(self.source.client, place):
                 self._report(place, messages, moved.left)
         self._report_unnamed(moved.left)
+
+    def _rollback(self) -> Rollback:
+        return Rollback(self.adeq, self.source, self._escrow, self._enqueuer, self._at, self._tell)
 
     def _mirror(self) -> Mirror:
         return Mirror(self.adeq, self.source, self._enqueuer, self._at, self._tell)
@@ -426,16 +432,16 @@ class Migration:
 
     def _settle_unsure(self, place: Place, to: str, how: Unsure, moved: Moved) -> None:
         for numbers in batches(numbers_of(self._escrow.states(place), State.unsure)):
+            found = self._read(place, numbers)
             if how == "done":
-                self._escrow.mark(place, dict.fromkeys(numbers, State.moved))
+                views = self._enqueuer.views(to, dict(zip(numbers, map(id_of, found), strict=True)))
+                self._escrow.mark(place, {n: State.moved if view else State.done for n, view in views.items()})
             else:
-                self._enqueue(place, to, numbers, self._read(place, numbers), moved, resumed=True)
+                self._enqueue(place, to, numbers, found, moved, resumed=True)
 
     def _forgotten(self, place: Place, to: str) -> bool:
         """Whether pyadeq may have forgotten a task of the last batch of a place, which was enqueued and has ended."""
-        now: Any = self.source.client.time()
-        kept_ms = self.adeq.queue(to).settings.get().idempotency * 1000
-        return bool(now[0] * 1000 - self._escrow.taken_ms(place) > kept_ms - MARGIN_MS)
+        return self._escrow.has_passed(self._escrow.taken_ms(place), self.adeq.queue(to).settings.get().idempotency)
 
     def _enqueue(
         self,

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Set
 from typing import Final, Literal
 
-from pyadeq import Adeq, Queue, TaskView
-from pyadeq.ext.migrate.enqueuer import PORTION, Enqueuer, is_id, origin_of, was_put_back
+from pyadeq import Adeq, TaskView
+from pyadeq.ext.migrate.enqueuer import PORTION, Enqueuer, origin_of, was_put_back
 from pyadeq.ext.migrate.escrow import Escrow, State, batches, numbers_of
 from pyadeq.ext.migrate.reports import RolledBack
 from pyadeq.ext.migrate.source import Left, Moving, Place, Source, id_of
@@ -65,7 +65,8 @@ class Rollback:
     def put_back(self, place: Place, to: str, result: RolledBack, unsure: UnsureBack | None) -> None:
         """Put the messages of a place back, the last ones first, or the first ones if they are appended."""
         states = self._escrow.states(place)
-        if unsure == "done":
+        counted = {*numbers_of(states, State.unsure)} if unsure == "done" else set()
+        if counted:
             states = states.replace(State.unsure, State.moved)
         wanted = numbers_of(states, State.moved, State.again, State.held, State.rollback)
         if unsure == "back":
@@ -75,7 +76,7 @@ class Rollback:
             numbers.sort()
             found = dict(zip(numbers, self._source.read(place, self._escrow.read(place, numbers)), strict=True))
             before = {number: State(states[number]) for number in numbers}
-            after = self._cancelled(place, to, before, found, result)
+            after = self._cancelled(place, to, before, found, counted, result)
             back = [number for number in numbers if after[number] in {State.held, State.rollback}]
             self._escrow.give_back(place, back, State.back)
             self._at("put back")
@@ -83,20 +84,33 @@ class Rollback:
             self._tell(len(numbers))
 
     def _cancelled(
-        self, place: Place, to: str, before: Mapping[int, State], found: Mapping[int, Moving | Left], result: RolledBack
+        self,
+        place: Place,
+        to: str,
+        before: Mapping[int, State],
+        found: Mapping[int, Moving | Left],
+        counted: Set[int],
+        result: RolledBack,
     ) -> dict[int, State]:
-        """Cancel the tasks of these messages that have not begun. Returns the states of all."""
+        """Cancel the tasks of these messages that have not begun. Returns the states of all.
+
+        counted: messages that count as done if pyadeq does not have their tasks.
+        """
         after = dict(before)
         ids = {number: id_of(one) for number, one in found.items()}
         queue = self._adeq.queue(to)
         asked = [n for n, state in before.items() if state != State.held]
-        views = self._views(queue, asked, ids)
+        views = self._enqueuer.views(to, {n: ids[n] for n in asked})
+        gone = {n for n in asked if views[n] is None and before[n] != State.unsure}
+        lost = self.lost(to, {n: found[n] for n in sorted(gone - counted)})
         to_cancel = {}
         for number, state in before.items():
             view = views.get(number)
             same = view is None or found[number].digest in {None, origin_of(view).get("digest")}
             waiting = view is not None and view.state in WAITING and not view.deliveries
-            if state in {State.moved, State.again} and ids[number] in self._back and was_put_back(view):
+            if number in lost:
+                after[number] = State.unsure
+            elif state in {State.moved, State.again} and ids[number] in self._back and was_put_back(view):
                 after[number] = State.rollback
             elif state == State.again and not (waiting and same):
                 after[number] = State.done
@@ -130,19 +144,26 @@ class Rollback:
         self._at("cancelled")
         return after
 
-    def _views(self, queue: Queue, numbers: Sequence[int], ids: Mapping[int, str]) -> dict[int, TaskView | None]:
-        """Return the tasks of moved messages. None: it was deleted, or its id is that of a task from elsewhere."""
-        views: dict[int, TaskView | None] = dict.fromkeys(numbers)
-        valid = [n for n in numbers if is_id(ids[n])]  # a message that is unsure may have any
-        views |= zip(valid, queue.inspect.get_many([ids[n] for n in valid]), strict=True)
-        again = [
-            n
-            for n, view in views.items()
-            if origin_of(view).get("run") not in {None, self._enqueuer.run} and was_put_back(view)
-        ]
-        second = queue.inspect.get_many([self._enqueuer.second_id(ids[n]) for n in again])
-        views |= dict(zip(again, second, strict=True))
-        return {n: view if origin_of(view).get("from") == self._source.name else None for n, view in views.items()}
+    def check(self, place: Place, to: str) -> None:
+        """Mark moved messages as unsure whose tasks pyadeq has lost; see `lost`."""
+        if self._has_forgotten(to):
+            return
+        for numbers in batches(numbers_of(self._escrow.states(place), State.moved, State.again)):
+            found = dict(zip(numbers, self._source.read(place, self._escrow.read(place, numbers)), strict=True))
+            views = self._enqueuer.views(to, {n: id_of(one) for n, one in found.items()})
+            if lost := self.lost(to, {n: one for n, one in found.items() if views[n] is None}):
+                self._escrow.mark(place, dict.fromkeys(lost, State.unsure))
+            self._tell(len(numbers))
+
+    def lost(self, to: str, found: Mapping[int, Moving | Left]) -> set[int]:
+        """Return which of these moved messages without a task were not deleted after a run: a server has lost them.
+
+        Or somebody has purged their queue. If pyadeq may have forgotten tasks that have ended, the answer is: none.
+        """
+        return set() if not found or self._has_forgotten(to) else self._enqueuer.unknown(to, found)
+
+    def _has_forgotten(self, to: str) -> bool:
+        return self._escrow.has_passed(self._escrow.begun_ms(), self._adeq.queue(to).settings.get().idempotency)
 
 
 def _stay(view: TaskView) -> str:
