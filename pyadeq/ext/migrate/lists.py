@@ -88,9 +88,12 @@ def consumed(
 ) -> list[str]:
     """Return the lists from which an instance takes, in its order: by priority, then the most specific one first.
 
+    Lists without a priority come after that of 5, as their tasks do in pyadeq.
+
     legacy: lists with older names, which come last.
     """
-    levels: list[int | None] = [*priorities, None]
+    before = [level for level in priorities if level <= PRIORITY]
+    levels: list[int | None] = [*before, None, *(level for level in priorities if level > PRIORITY)]
     names = [(group, instance), (group, None), (None, None)]
     return [*(work_queue(type, *name, level) for level in levels for name in names), *legacy]
 
