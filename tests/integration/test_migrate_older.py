@@ -18,6 +18,7 @@ from pyadeq.embedded import EmbeddedServer
 from pyadeq.errors import AdeqError, ConfigError
 from pyadeq.ext.migrate import Migration, Moving, State, escrow, lists, stream
 from pyadeq.ext.migrate.enqueuer import Enqueuer
+from pyadeq.ext.migrate.move import LEFT_TO_OLD
 from tests.integration.cli import adeq as command
 from tests.integration.cli import answer, error
 from tests.integration.test_migrate import BACK, Killed, killed_at
@@ -272,9 +273,15 @@ def test_what_workers_promote_soon_is_left_to_them(case: Callable[[str], Case]) 
         one.layout.put(one.old, number)
         now: Any = one.old.time()
         one.old.zadd(stream.DELAYED, {f"task-{number}": (now[0] + seconds) * 1000})
-    assert one.migration().move().moved == 1
-    one.layout.stop(one.old)
-    assert one.migration().move().moved == 2
+    for heartbeat in (None, now[0] - 50):  # it has just begun, or it lives
+        if heartbeat:
+            one.old.zadd(stream.HEARTBEATS, {"w1": heartbeat * 1000})
+        done = one.migration().move()
+        assert done.left.as_json() == [{"why": LEFT_TO_OLD, "count": 2, "ids": ["task-10", "task-20"]}]
+    assert one.queue.stats().delayed == 1
+    one.old.zadd(stream.HEARTBEATS, {"w1": (now[0] - 70) * 1000})  # it was killed, and stays registered
+    done = one.migration().move()
+    assert (done.moved, done.left.as_json()) == (2, [])
 
 
 def test_what_the_lists_have(case: Callable[[str], Case]) -> None:
@@ -320,13 +327,16 @@ def test_what_the_lists_have(case: Callable[[str], Case]) -> None:
 
 
 def test_the_keys_of_the_lists() -> None:
-    assert lists.consumed("sal", "io", "3", priorities=[0], legacy=[lists.actor_queue("sal")]) == [
+    assert lists.consumed("sal", "io", "3", priorities=[0, 7], legacy=[lists.actor_queue("sal")]) == [
         "hero:q:work:type:sal:group:io:inst:3:prio:0",
         "hero:q:work:type:sal:group:io:prio:0",
         "hero:q:work:type:sal:prio:0",
         "hero:q:work:type:sal:group:io:inst:3",
         "hero:q:work:type:sal:group:io",
         "hero:q:work:type:sal",
+        "hero:q:work:type:sal:group:io:inst:3:prio:7",
+        "hero:q:work:type:sal:group:io:prio:7",
+        "hero:q:work:type:sal:prio:7",
         "hero:job:actor_queue:sal",
     ]
     assert lists.control_queue("sal", "io", "3") == "hero:q:ctl:type:sal:group:io:inst:3"
@@ -339,6 +349,7 @@ def test_the_keys_of_the_lists() -> None:
 def test_failures_are_published_where_the_old_workers_did(case: Callable[[str], Case]) -> None:
     one = case("stream")
     one.layout.put(one.old, 1)
+    one.old.hset(stream.task_key("task-1"), "attemptCount", 2)
     one.migration().move()
     with one.old.pubsub() as listener:  # type: ignore[no-untyped-call]
         listener.subscribe(stream.FAILURES)
@@ -347,7 +358,7 @@ def test_failures_are_published_where_the_old_workers_did(case: Callable[[str], 
         one.queue.fail(one.queue.claim()[0], "bad input", retryable=False)
         assert stream.publish_failures(one.adeq, one.old, one.queue.name) == 1
         found: Any = listener.get_message(timeout=5)
-        assert json.loads(found["data"]) == {"taskId": "task-1", "error": "bad input", "totalAttempts": 1}
+        assert json.loads(found["data"]) == {"taskId": "task-1", "error": "bad input", "totalAttempts": 3}
     assert stream.publish_failures(one.adeq, one.old, one.queue.name) == 0
 
 

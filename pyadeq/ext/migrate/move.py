@@ -35,6 +35,8 @@ LEASE: Final = 10.0
 """Seconds after which the lock of a killed command is free."""
 PATIENCE: Final = 12.0
 """Seconds for which a command waits for that lock: longer than such a lease."""
+LEFT_TO_OLD: Final = "it is due within a minute, and programs of the old system enqueue it; stop them and repeat this"
+"""Why a delayed task stays."""
 PHASES: Final = {
     "": "tasks were moved without a mirror; go on with move",
     "mirror": "a mirror has begun; go on with shadow, or go back with rollback",
@@ -274,6 +276,10 @@ class Migration:
             self._at("given back")
             for messages in waiting.staying(self.source.client, place):
                 self._report(place, messages, moved.left)
+            for messages in waiting.due(self.source.client, place):
+                for one in self.source.read(place, messages):
+                    if isinstance(one, Moving):
+                        moved.left.add(LEFT_TO_OLD, id_of(one))
         self._report_unnamed(moved.left)
 
     def _rollback(self) -> Rollback:

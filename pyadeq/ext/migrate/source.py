@@ -24,7 +24,7 @@ class Place(NamedTuple):
     kind: `right` or `left`, a list from that end of which workers take; `times` or `ms`, a sorted set by the time in
     seconds or milliseconds, whose messages are `<score> <member>`; `stream`, whose messages are fields (`fields_of`).
     `wait`, `prioritized` and `delayed` are those of BullMQ: two lists, and two sorted sets.
-    guard: a key that exists while a program enqueues what is due in that sorted set.
+    guard: a key that exists while a program enqueues what is due in that sorted set; `lua/ends.lua` says when.
     """
 
     key: str

@@ -23,6 +23,7 @@ STREAM: Final = "ade:queue:tasks"
 DELAYED: Final = "ade:queue:delayed"
 WORKERS: Final = "ade:workers:active"
 HEARTBEATS: Final = "ade:workers:heartbeat"
+"""A worker that has not reported here for a minute is dead: `lua/ends.lua`."""
 FAILURES: Final = "ade:events:task-failed"
 """The channel on which the old workers publish a task that has failed for good."""
 READER: Final = "migrate-failures"
@@ -33,7 +34,7 @@ QUEUE: Final = "tasks"
 """The name of the only queue, for `--queue tasks=NEW`."""
 PLACES: Final = {
     STREAM: Place(STREAM, QUEUE, PRIORITY, "stream"),
-    # while a worker is registered, its promoter may enqueue what is due
+    # while a worker lives, its promoter may enqueue what is due
     DELAYED: Place(DELAYED, QUEUE, PRIORITY, "ms", WORKERS),
 }
 Row = Mapping[bytes, bytes]
@@ -149,7 +150,8 @@ def publish_failures(adeq: Adeq, client: Redis, queue: str) -> int:
         ids = [id for event in batch.events if event.event == "task.dead" for id in event.ids]
         for view in views_of(adeq.queue(queue), ids):
             if view is not None and view.state == "dead":
-                told = {"taskId": view.id, "error": view.error, "totalAttempts": view.attempts}
+                before = (view.headers or {}).get("stream", {}).get("attempts", 0)
+                told = {"taskId": view.id, "error": view.error, "totalAttempts": before + view.attempts}
                 client.publish(FAILURES, json.dumps(told))
                 count += 1
         events.ack(READER, batch)

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from itertools import chain
-from typing import Any, Final
+from typing import Any, Final, cast
 
 from redis import Redis
 
 from pyadeq.ext.migrate.source import Place
 
+SOON: Final = 60
+"""Seconds: what is due within them is left to the old program that enqueues it. `lua/ends.lua` has it, too."""
 PAGE: Final = 200
 """Messages that one call reads."""
 GROUP: Final = "ade-workers"
@@ -59,6 +61,17 @@ def staying(client: Redis, place: Place) -> Iterator[list[bytes]]:
     for found in _entries(client, place) if place.kind == "stream" else ():
         if some := [one for one in found if stays(one)]:
             yield some
+
+
+def due(client: Redis, place: Place) -> Iterator[list[bytes]]:
+    """Yield messages of a sorted set that are due within a minute, if programs of the old system may enqueue them."""
+    if not place.guard:
+        return
+    now: Any = client.time()
+    last, start = (now[0] + SOON) * (1000 if place.kind == "ms" else 1), 0
+    while rows := cast(Any, client.zrangebyscore(place.key, "-inf", last, start, PAGE, withscores=True)):
+        yield [_score(score) + b" " + member for member, score in rows]
+        start += PAGE
 
 
 def stays(message: bytes) -> bool:

@@ -1,7 +1,7 @@
 -- ends.lua: takes messages from a place and puts them back. The kinds of places:
 -- `right`, `left`: a list. The old workers take from this end.
--- `times`, `ms`: a sorted set by time, in seconds or milliseconds. A message is `<score> <member>`. While the key `guard`
--- exists, a program of the old system enqueues due messages, so only messages that are due in more than a minute are taken.
+-- `times`, `ms`: a sorted set by time, in seconds or milliseconds. A message is `<score> <member>`. While a program of the old
+-- system enqueues what is due (`is_guarded`), only messages that are due in more than a minute are taken.
 -- `stream`: a stream. A message is the fields of an entry that was not yet delivered to GROUP. Entries with more than
 -- MOST_FIELDS stay where they are: one command could not write them back.
 -- `wait`, `prioritized`, `delayed`: of BullMQ, see `queue_of`.
@@ -121,6 +121,24 @@ local function remove(kind, place, member)
   if BULL[kind] then free_deduplication(place, member) end
 end
 
+-- Whether a program enqueues what is due: the key `guard` exists. If it is the hash of workers, one of them must have reported
+-- in the last minute, or not yet: a killed worker stays in it. The sorted set with their last reports has a name beside it.
+local function is_guarded(guard, now)
+  local kind = redis.call('TYPE', guard).ok
+  if kind ~= 'hash' then return kind ~= 'none' end
+  local reports = queue_of(guard) .. 'heartbeat'
+  local dead = redis.call('ZCOUNT', reports, '-inf', string.format('%.0f', (now - 60) * 1000))
+  return redis.call('ZCARD', reports) > dead or redis.call('HLEN', guard) > dead
+end
+
+local first_score
+
+local function first_of(kind, guard)
+  if guard == '' then return '-inf' end
+  local now = redis.call('TIME')[1]
+  return is_guarded(guard, now) and string.format('(%.0f', (now + 60) * (kind == 'ms' and 1000 or 1)) or '-inf'
+end
+
 local function pop(kind, place, guard)
   if POP[kind] then
     for _, list in ipairs(lists_of(kind, place)) do
@@ -136,11 +154,8 @@ local function pop(kind, place, guard)
     redis.call('XDEL', place, id)
     return packed(fields)
   end
-  local from = '-inf'
-  if guard ~= place and redis.call('EXISTS', guard) == 1 then
-    from = string.format('(%.0f', (redis.call('TIME')[1] + 60) * (kind == 'ms' and 1000 or 1))
-  end
-  local found = redis.call('ZRANGEBYSCORE', place, from, '+inf', 'WITHSCORES', 'LIMIT', 0, 1)
+  first_score = first_score or first_of(kind, guard ~= place and guard or '')
+  local found = redis.call('ZRANGEBYSCORE', place, first_score, '+inf', 'WITHSCORES', 'LIMIT', 0, 1)
   if not found[1] then return false end
   remove(kind, place, found[1])
   return found[2] .. ' ' .. found[1]

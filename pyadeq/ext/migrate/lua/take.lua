@@ -7,7 +7,7 @@
 --         messages have more, no further one is taken
 -- RETURN  1 if this call has taken them, else 0; then the messages, first the one that a worker would have taken first. 2: this
 --         call has only passed entries that stay in the stream; call again
--- COST    6 + n commands, 6 + 4n for a sorted set, 6 + 7n for BullMQ, 9 + 2n and 2 for each entry that is passed for a stream;
+-- COST    6 + n commands, 11 + 2n for a sorted set, 6 + 7n for BullMQ, 9 + 2n and 2 for each entry that is passed for a stream;
 --         at most 1,406 commands
 
 local known, most, bytes = tonumber(ARGV[3]), math.min(tonumber(ARGV[4]), 200), tonumber(ARGV[5])
