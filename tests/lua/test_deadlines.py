@@ -299,7 +299,7 @@ def test_and_the_token_outlasts_a_claim_that_empties_the_lane(bench: Workbench) 
 @pytest.mark.parametrize("half", [{"fallback": "any"}, {"fallback": "fail"}, {"fallback_after": 5}])
 def test_half_a_fallback_is_refused_by_name(bench: Workbench, half: dict[str, Any]) -> None:
     before = bench.dump()
-    items = [("a", Task(payload=b"")), ("b", Task(payload=b"", **half))]
+    items = [("a", Task(payload=b"")), ("b", Task(payload=b"", **half)), ("c", Task(payload=b""))]
     with pytest.raises(Refused, match=r"^ADEQ_ARG item\[2\]\.fallback_after_ms must be given with fallback"):
         bench.run(bench.calls.enqueue(items, "r"))
     assert bench.dump() == before

@@ -304,11 +304,14 @@ def test_a_delayed_task_holds_its_scope(bench: Workbench) -> None:
 
 @pytest.mark.parametrize("key", KEYS)
 @pytest.mark.parametrize("ended", ["no", "ack", "purge"])
-def test_a_replay_answers_the_same_though_the_other_task_has_ended(bench: Workbench, key: str, ended: str) -> None:
+@pytest.mark.parametrize("others", [["c"], []])
+def test_a_replay_answers_the_same_though_the_other_task_has_ended(
+    bench: Workbench, key: str, ended: str, others: list[str]
+) -> None:
     enqueue(bench, ("a", {key: "k"}))
-    call = [("b", {key: "k"}), ("c", {})]
+    call: list[tuple[str, dict[str, Any]]] = [("b", {key: "k"}), *((id, {}) for id in others)]
     first = enqueue(bench, *call, rid="2")
-    assert first == [("deduplicated", "a"), ("created", "c")]
+    assert first == [("deduplicated", "a"), *(("created", id) for id in others)]
     bench.pass_time(59_000)
     if ended == "ack":
         bench.real(bench.calls.ack([(leased(bench, "a"), None)]))
