@@ -11,6 +11,7 @@ from pyadeq._core.queue.items import Failure
 from pyadeq.models import Lease, Task
 from tests.lua.checks import check_queue, left_over, let_all_pass
 from tests.lua.scenario import AnyCall
+from tests.lua.watched import Refused
 from tests.lua.workbench import BAND, START, Workbench
 
 NOW = START / 1000
@@ -879,3 +880,14 @@ def test_a_damaged_note_means_nothing_and_goes(bench: Workbench) -> None:
     assert [lease.id for lease in bench.claim(2)] == [first]
     assert (bench.ask("EXISTS", ":ends"), bench.state(id)) == (0, "blocked")
     check_queue(bench)
+
+
+@pytest.mark.parametrize("what", ["after", "limits", "tags"])
+def test_a_call_notes_8000_at_most(bench: Workbench, what: str) -> None:
+    some = [f"{n}" for n in range(9)]
+    items: list[tuple[str, dict[str, Any]]] = [(f"t-{n}", {what: some[:8]}) for n in range(999)]
+    before = bench.dump()
+    with pytest.raises(Refused, match=r"^ADEQ_ARG the tags, limits and after of a call must be at most 8000 in all"):
+        enqueue(bench, *items, ("one", {"tags": some}))
+    assert bench.dump() == before
+    assert len(enqueue(bench, *items, ("one", {"tags": some[:8]}))) == 1000
