@@ -11,6 +11,7 @@ import shutil
 import signal
 import time
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from itertools import count
 from pathlib import Path
 
@@ -62,7 +63,7 @@ class Program:
     Raises ConfigError for a program that does not exist, and for options that cannot work.
 
     command: the program and its arguments, or one line that is split as a shell does it; no shell runs it.
-    output_dir: keep all its output there, in a folder `<id>.<fence>` for each run.
+    output_dir: keep all its output there, in a folder `<id>.<fence>` for each run. `<id>.last` links to the last one.
     output_max: the most bytes of each file in it.
     kill_after: seconds from SIGTERM to SIGKILL if a run must end early.
     on_exit: the meaning of exit statuses, in addition to those of sysexits.h: `retry`, `retry:<seconds>`, `fail`,
@@ -221,13 +222,17 @@ def _checked_folder(folder: Path) -> Path:
 
 def _new_folder(parent: Path, lease: Lease) -> str:
     """Return a new folder. A recreated base may repeat a fence, so the name may be taken."""
-    name = f"{re.sub(r'[^A-Za-z0-9._@+-]', '_', lease.id)}.{lease.fence}"
+    id = re.sub(r"[^A-Za-z0-9._@+-]", "_", lease.id)
+    name = f"{id}.{lease.fence}"
     for again in count():
         folder = parent / (f"{name}.{again}" if again else name)
         try:
             folder.mkdir(mode=0o700)
         except FileExistsError:
             continue
+        with suppress(OSError):  # a file system without links
+            os.symlink(folder.name, f"{folder}.link")
+            os.replace(f"{folder}.link", parent / f"{id}.last")
         return str(folder)
     raise AssertionError
 

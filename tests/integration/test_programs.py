@@ -97,7 +97,8 @@ async def test_all_output_is_kept_in_files_of_the_run(tmp_path: Path) -> None:
     with pytest.raises(ProgramFailed):
         await run(program, lease(b"1", id="../up", fence=8))
     assert await run(program, lease(b"0")) == b"out"  # the same fence again, of a queue that was made again
-    assert sorted(path.name for path in folder.iterdir()) == [".._up.8", "t1.7", "t1.7.1"]
+    assert sorted(path.name for path in folder.iterdir()) == [".._up.8", ".._up.last", "t1.7", "t1.7.1", "t1.last"]
+    assert [(folder / name).readlink().name for name in (".._up.last", "t1.last")] == [".._up.8", "t1.7.1"]
     for run_folder in folder.iterdir():
         assert run_folder.stat().st_mode & 0o777 == 0o700
         for name, text in (("stdout", "out\n"), ("stderr", "err\n")):
