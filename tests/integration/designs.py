@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from datetime import datetime
 from typing import Any, Protocol, TypeVar
 from uuid import UUID
 
@@ -17,7 +18,7 @@ class Status(Protocol):
 
 
 class DesignTask(Protocol):
-    """What workers read of a task."""
+    """A task, as workers and callers of `get` read it."""
 
     id: UUID
     subagent_type: str
@@ -25,8 +26,13 @@ class DesignTask(Protocol):
     system_prompt: str | None
     model: str | None
     priority: int
+    created_at: datetime
+    started_at: datetime | None
+    completed_at: datetime | None
+    agent_id: UUID | None
     retry_count: int
     max_retries: int
+    result: dict[str, Any] | None
     error: str | None
     exit_code: int | None
     tags: list[str]
@@ -52,6 +58,7 @@ class DesignTaskQueue(Protocol[Given_contra]):
     async def cancel(self, task_id: UUID) -> None: ...
     async def retry(self, task_id: UUID) -> None: ...
     async def requeue_stalled(self, max_age_ms: int = 60000) -> int: ...
+    async def get(self, task_id: UUID) -> DesignTask: ...
     async def get_status(self, task_id: UUID) -> Status: ...
     async def list_by_user(self, user_id: str, status: str | None) -> Sequence[DesignSummary]: ...
     async def register_worker(self, agent_id: UUID, capacity: int) -> None: ...

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections import deque
 from collections.abc import AsyncIterator
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
@@ -112,6 +113,7 @@ async def test_the_life_of_a_task(queue: Queue, clock: Clock) -> None:
     await tasks.register_worker(worker, 3)
     given = task(tags=["x"], system_prompt="s", model="m", parent_task=above, max_retries=1)
     assert await tasks.enqueue(given) == await tasks.enqueue(given) == given.id
+    begin = datetime.fromtimestamp(clock() / 1000, UTC)
     assert await tasks.get_status(given.id) == TaskStatus.PENDING
 
     taken = await tasks.dequeue(worker)
@@ -121,6 +123,7 @@ async def test_the_life_of_a_task(queue: Queue, clock: Clock) -> None:
     assert (taken.status, taken.retry_count, taken.agent_id) == (TaskStatus.RUNNING, 0, worker)
     await tasks.fail(given.id, "no")
     assert await tasks.get_status(given.id) == TaskStatus.PENDING
+    assert (taken.created_at, taken.started_at, taken.completed_at) == (begin, begin, None)
 
     clock.tick(10)
     again = await tasks.dequeue(worker)
@@ -128,7 +131,8 @@ async def test_the_life_of_a_task(queue: Queue, clock: Clock) -> None:
     assert again.retry_count == 1
     await tasks.fail(given.id, "no")
     failed = await tasks.get(given.id)
-    assert (failed.status, failed.error) == (TaskStatus.FAILED, "no")
+    assert (again.created_at, again.started_at) == (begin, begin + timedelta(seconds=10))
+    assert (failed.status, failed.error, failed.exit_code) == (TaskStatus.FAILED, "no", None)
 
     await tasks.retry(given.id)
     with pytest.raises(BadArgument, match=r"not_dead; allowed: a failed task"):
@@ -136,7 +140,8 @@ async def test_the_life_of_a_task(queue: Queue, clock: Clock) -> None:
     assert await tasks.dequeue(worker)
     await tasks.complete(given.id, {"ok": True})
     done = await tasks.get(given.id)
-    assert (done.status, done.result) == (TaskStatus.COMPLETED, {"ok": True})
+    assert (done.status, done.result, done.exit_code) == ("completed", {"ok": True}, 0)
+    assert (done.created_at, done.started_at, done.completed_at) == (begin, again.started_at, again.started_at)
     with pytest.raises(LeaseLost, match="was not dequeued here, or has ended"):
         await tasks.complete(given.id, {})
 
@@ -146,6 +151,7 @@ async def test_the_life_of_a_task(queue: Queue, clock: Clock) -> None:
     assert sorted(listed) == sorted([(given.id, TaskStatus.COMPLETED), (other, TaskStatus.CANCELLED)])
     assert [one.id for one in await tasks.list_by_user("ann", "cancelled")] == [other]
     assert await tasks.list_by_user("bob") == []
+    assert {one.created_at for one in await tasks.list_by_user("ann")} == {begin, again.started_at}
     for call in (tasks.cancel, tasks.retry, tasks.get_status):
         with pytest.raises(TaskGone, match="there is no task"):
             await call(uuid4())

@@ -6,7 +6,8 @@ import builtins
 import re
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
-from enum import Enum
+from datetime import UTC, datetime
+from enum import StrEnum
 from time import monotonic
 from typing import Any, Final, Protocol
 from uuid import UUID, uuid4
@@ -21,12 +22,16 @@ LAST: Final = 100
 LANES: Final = (*(f"group/priority-{n}" for n in range(10)), "any")
 """The lanes of a worker, in this order. Old priorities that share a new one have different lanes: their order stays."""
 REAPED: Final = 100
+FOR_PROGRAM: Final = ("prompt", "system_prompt", "model")
+"""What every payload has."""
+FOR_SUBAGENT: Final = ("description", "tool_call_id", "existing_agent_id", "existing_conversation_id", "max_turns")
+"""What a payload has if it is given."""
 Held = tuple[UUID, UUID]
 """A task, and the worker that has dequeued it."""
 
 
-class TaskStatus(Enum):
-    """Where a task is."""
+class TaskStatus(StrEnum):
+    """Where a task is. A status is equal to its text."""
 
     PENDING = "pending"
     RUNNING = "running"
@@ -49,7 +54,10 @@ STATUS: Final = {
 
 
 class Wanted(Protocol):
-    """What `enqueue` reads of a task, which may be an object of the program's own class."""
+    """What `enqueue` reads of a task, which may be an object of the program's own class.
+
+    It also reads the other fields of `Task` for a subagent, from `description` to `max_turns`, if the class has them.
+    """
 
     @property
     def id(self) -> UUID: ...  # noqa: D102
@@ -75,7 +83,13 @@ class Wanted(Protocol):
 
 @dataclass(kw_only=True)
 class Task:
-    """A task of a subagent. Times are seconds since the epoch."""
+    """A task of a subagent.
+
+    created_at, started_at, completed_at: in UTC, by the server once the task is enqueued. started_at is the begin of
+    the last run.
+    existing_agent_id, existing_conversation_id: the agent and the conversation that go on, instead of new ones.
+    tool_call_id: the call of the tool that asked for the task.
+    """
 
     subagent_type: str
     prompt: str
@@ -85,9 +99,9 @@ class Task:
     model: str | None = None
     status: TaskStatus = TaskStatus.PENDING
     priority: int = LAST
-    created_at: float | None = None
-    started_at: float | None = None
-    completed_at: float | None = None
+    created_at: datetime = field(default_factory=lambda: datetime.now(UTC))
+    started_at: datetime | None = None
+    completed_at: datetime | None = None
     agent_id: UUID | None = None
     retry_count: int = 0
     max_retries: int = 3
@@ -96,6 +110,12 @@ class Task:
     exit_code: int | None = None
     tags: list[str] = field(default_factory=list)
     parent_task: UUID | None = None
+    description: str | None = None
+    tool_call_id: str | None = None
+    existing_agent_id: str | None = None
+    existing_conversation_id: str | None = None
+    max_turns: int | None = None
+    run_in_background: bool = False
 
 
 @dataclass(frozen=True)
@@ -108,7 +128,7 @@ class TaskSummary:
     priority: int
     user_id: str
     tags: tuple[str, ...]
-    created_at: float | None
+    created_at: datetime
 
 
 class TaskQueue:
@@ -140,12 +160,12 @@ class TaskQueue:
 
         A task that another program has enqueued without the fields of this interface is dead, with `bad_input`.
         """
-        until = monotonic() + timeout_ms / 1000
+        until, max_age = monotonic() + timeout_ms / 1000, self._max_age_ms / 1000
         while leases := await self.queue.claim(
-            str(worker_id), 1, max(until - monotonic(), 0), lanes=LANES, lease=self._max_age_ms / 1000
+            str(worker_id), 1, max(until - monotonic(), 0), lanes=LANES, lease=max_age
         ):
             try:
-                task = _leased(leases[0], worker_id)
+                task = _leased(leases[0], worker_id, leases[0].deadline - max_age)
             except (PayloadError, ValueError) as error:
                 await self.queue.fail(leases[0], error, reason="bad_input", retryable=False)
             else:
@@ -270,10 +290,16 @@ class TaskQueue:
 def as_queue_task(task: Wanted) -> QueueTask:
     """A task as the queue takes it. Raises BadArgument."""
     priority, lane = place_of(task.priority)
+    given = {name: getattr(task, name, None) for name in FOR_SUBAGENT}
     return QueueTask(
         id=str(task.id),
         kind=task.subagent_type,
-        payload={"prompt": task.prompt, "system_prompt": task.system_prompt, "model": task.model},
+        payload={
+            "prompt": task.prompt,
+            "system_prompt": task.system_prompt,
+            "model": task.model,
+            **{name: value for name, value in given.items() if value is not None},
+        },
         priority=priority,
         lane=lane,
         user=task.user_id,
@@ -297,7 +323,7 @@ def priority_of(priority: int, lane: str) -> int:
     return max(LAST - (9 - priority) * len(LANES) - place, 0)
 
 
-def _leased(lease: Lease, worker: UUID) -> Task:
+def _leased(lease: Lease, worker: UUID, started: float) -> Task:
     record, about = lease.record, _about(lease.payload)
     if not isinstance(about["prompt"], str):
         raise ValueError("its payload has no prompt")
@@ -308,6 +334,8 @@ def _leased(lease: Lease, worker: UUID) -> Task:
         user_id=lease.user or "",
         status=TaskStatus.RUNNING,
         priority=priority_of(int(record.get("priority", b"5")), record.get("lane", b"any").decode()),
+        created_at=_time(int(record.get("created_ms", b"0")) / 1000),
+        started_at=_time(started),
         agent_id=worker,
         retry_count=lease.attempt - 1,
         max_retries=int(record.get("max_attempts", b"3")) - 1,
@@ -324,15 +352,15 @@ def _seen(found: TaskView) -> Task:
         user_id=found.user or "",
         status=STATUS[found.state],
         priority=priority_of(found.priority, found.lane),
-        created_at=found.created,
-        started_at=found.started,
-        completed_at=found.ended,
+        created_at=_time(found.created or 0.0),
+        started_at=_optional_time(found.started),
+        completed_at=_optional_time(found.ended),
         agent_id=_uuid(found.worker),
         retry_count=max(found.attempts - 1, 0),
         max_retries=(found.max_attempts or 3) - 1,
         result=found.result,
         error=found.error,
-        exit_code=found.exit_code,
+        exit_code=exit_code_of(found),
         tags=list(found.tags),
         parent_task=_uuid(found.parent),
     )
@@ -346,13 +374,26 @@ def _summary(found: TaskView) -> TaskSummary:
         priority_of(found.priority, found.lane),
         found.user or "",
         found.tags,
-        found.created,
+        _time(found.created or 0.0),
     )
+
+
+def exit_code_of(found: TaskView) -> int | None:
+    """The exit status of the subagent: a queue stores it only if it is not 0."""
+    return 0 if found.state == "completed" else found.exit_code
 
 
 def _about(payload: Any) -> dict[str, Any]:
     payload = payload if isinstance(payload, dict) else {}  # of another program
-    return {name: payload.get(name) for name in ("prompt", "system_prompt", "model")}
+    return {name: payload.get(name) for name in (*FOR_PROGRAM, *FOR_SUBAGENT)}
+
+
+def _time(seconds: float) -> datetime:
+    return datetime.fromtimestamp(seconds, UTC)
+
+
+def _optional_time(seconds: float | None) -> datetime | None:
+    return None if seconds is None else _time(seconds)
 
 
 def _uuid(text: str | None) -> UUID | None:
