@@ -71,6 +71,8 @@ class DesignTaskResult(Protocol):
     def task_id(self) -> UUID: ...
     @property
     def status(self) -> Status: ...
+    @property
+    def output_file(self) -> str | None: ...
 
 
 class DesignTaskTool(Protocol):
@@ -79,8 +81,14 @@ class DesignTaskTool(Protocol):
         prompt: str,
         subagent_type: str,
         *,
+        description: str,
         system_prompt: str | None = None,
         model: str | None = None,
+        tool_call_id: str | None = None,
+        agent_id: str | None = None,
+        conversation_id: str | None = None,
+        max_turns: int | None = None,
+        run_in_background: bool = False,
         persist: bool = False,
         priority: int = 100,
         tags: list[str] | None = None,

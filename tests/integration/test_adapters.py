@@ -262,6 +262,31 @@ async def test_a_subagent_runs_at_once_or_as_a_task(queue: Queue) -> None:
 
 @pytest.mark.parametrize("end", ["completed", "failed", "cancelled"])
 async def test_the_parent_is_notified_in_the_step_in_which_its_task_ends(queue: Queue, end: str) -> None:
+async def test_a_subagent_gets_what_the_tool_was_called_with(queue: Queue) -> None:
+    ran: list[Task] = []
+
+    async def run(wanted: Task) -> TaskResult:
+        ran.append(wanted)
+        return await run_now(wanted)
+
+    tool = TaskTool(queue, run, output_dir="/var/out")
+    about: dict[str, Any] = {"description": "Look", "tool_call_id": "c-1", "max_turns": 3}
+    existing: dict[str, Any] = {"agent_id": "agent 1", "conversation_id": "17"}
+    await tool.run("hi", "coder", **about, **existing, run_in_background=True)
+    pending = await tool.run("hi", "coder", persist=True, **about, **existing, run_in_background=True)
+    assert pending.output_file == f"/var/out/{pending.task_id}.last/stdout"
+    assert await tool.result(pending.task_id) == pending
+    taken = await tool.tasks.dequeue(uuid4())
+    assert taken
+    wanted = {**about, "existing_agent_id": "agent 1", "existing_conversation_id": "17"}
+    for got in (*ran, taken):
+        assert {name: getattr(got, name) for name in wanted} == wanted
+    assert ran[0].run_in_background
+    stored = await queue.get(str(pending.task_id))
+    assert stored
+    assert stored.payload == {"prompt": "hi", "system_prompt": None, "model": None, **wanted}
+
+
     tool, runtime = TaskTool(queue, run_now), QueueRuntime(queue, [("a", "17")], window=0)
     id = (await tool.run("hi", "coder", persist=True, description="Look", parent=AGENT)).task_id
     await tool.run("hi", "coder", persist=True, parent=AGENT, silent=True)
@@ -316,19 +341,21 @@ async def test_a_worker_runs_the_subagent_as_a_program(url: str, base_name: str,
     """The error table of the design is that of failure classes: a signal is a crash, 65 is bad input."""
     async with Adeq.from_url(url) as adeq:
         queue = adeq.queue(base_name)
-        tool = TaskTool(queue, run_now)
+        tool = TaskTool(queue, run_now, output_dir=tmp_path)
         script = 'read p; echo "$p"; case "$p" in *final*) exit 65;; *crash*) kill -9 $$;; esac'
         program = Program(["sh", "-c", script], output_dir=tmp_path)
         worker = Worker(queue, program, lanes=LANES)
         running = aio_spawn(worker.run)
         try:
-            good = (await tool.run("fine", "coder", persist=True, model="m")).task_id
+            enqueued = await tool.run("fine", "coder", persist=True, model="m")
+            good = enqueued.task_id
             bad = (await tool.run("final", "coder", persist=True)).task_id
             crash = (await tool.run("crash", "coder", persist=True)).task_id
             done, failed = await tool.wait(good), await tool.wait(bad)
             assert (done.status, done.exit_code, done.result["model"]) == (TaskStatus.COMPLETED, 0, "m")
-            assert done.output_file
-            assert json.loads(Path(done.output_file).read_text())["prompt"] == "fine"
+            for file in (enqueued.output_file, done.output_file):
+                assert file
+                assert json.loads(Path(file).read_text())["prompt"] == "fine"
             assert (failed.status, failed.exit_code) == (TaskStatus.FAILED, 65)
             async for update in queue.updates(str(crash), interval=0.05):
                 if update.task and update.task.state == "delayed":

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, Final
 from uuid import UUID, uuid4
 
@@ -11,7 +12,7 @@ from pyadeq.asyncio import Lease, Queue, Receipt
 from pyadeq.asyncio import Task as QueueTask
 from pyadeq.errors import BadArgument, TaskGone
 from pyadeq.ext.adapters.queues import checked
-from pyadeq.ext.adapters.task_queue import LANES, LAST, Task, TaskQueue, TaskStatus, as_queue_task
+from pyadeq.ext.adapters.task_queue import LANES, LAST, STATUS, Task, TaskQueue, TaskStatus, as_queue_task, exit_code_of
 from pyadeq.models.base import Seconds
 
 NOTIFICATION: Final = "task_notification"
@@ -24,7 +25,10 @@ FORWARDS: Final = 1000
 
 @dataclass(frozen=True)
 class TaskResult:
-    """How far a task is. output_file: the transcript, on the machine of the worker. exit_code: of the subagent."""
+    """How far a task is. output_file: the transcript, on the machine of the worker. exit_code: of the subagent.
+
+    The transcript begins with the first run. Before, output_file is None if the tool has no `output_dir`.
+    """
 
     task_id: UUID
     status: TaskStatus
@@ -44,8 +48,15 @@ class TaskTool:
     Raises ConfigError if a queue is one of `adeq.partitioned`.
     """
 
+    output_dir: the folder in which the workers keep the output (`--output-dir`), by the path that readers use. Then the
+    output file of a task is known when it is enqueued.
     def __init__(
-        self, queue: Queue, run_now: Callable[[Task], Awaitable[TaskResult]], *, inbox: Queue | None = None
+        self,
+        queue: Queue,
+        run_now: Callable[[Task], Awaitable[TaskResult]],
+        *,
+        inbox: Queue | None = None,
+        output_dir: str | Path | None = None,
     ) -> None:
         self._queue = checked(queue, "TaskTool")
         self._inbox = queue if inbox is None else checked(inbox, "TaskTool, inbox")
@@ -54,16 +65,22 @@ class TaskTool:
 
     async def run(
         self,
+        self._output_dir = output_dir
         prompt: str,
         subagent_type: str,
         *,
-        description: str = "",
+        description: str | None = None,
         system_prompt: str | None = None,
         model: str | None = None,
         persist: bool = False,
         priority: int = LAST,
         tags: Sequence[str] | None = None,
         user_id: str = "agent",
+        tool_call_id: str | None = None,
+        agent_id: str | None = None,
+        conversation_id: str | None = None,
+        max_turns: int | None = None,
+        run_in_background: bool = False,
         parent: str | None = None,
         parent_task: UUID | None = None,
         silent: bool = False,
@@ -76,6 +93,9 @@ class TaskTool:
         unless `silent`.
         timeout: seconds for a run, with `persist`.
         task_id: your own; then the same call may be made again.
+        agent_id, conversation_id: existing ones that go on. The subagent gets them as `existing_agent_id` and
+        `existing_conversation_id`.
+        run_in_background: for `run_now`. With `persist`, a subagent always runs in the background.
         """
         task = Task(
             subagent_type=subagent_type,
@@ -91,22 +111,29 @@ class TaskTool:
         if not persist:
             return await self._run_now(task)
         wanted = [as_queue_task(task).model_copy(update={"timeout": timeout})]
+            description=description,
+            tool_call_id=tool_call_id,
+            existing_agent_id=agent_id,
+            existing_conversation_id=conversation_id,
+            max_turns=max_turns,
+            run_in_background=run_in_background,
         if parent is not None and not silent:
             wanted.append(self._notification(task, parent, description or subagent_type))
         await self._queue.enqueue_many(wanted)  # one call: both or none
-        return TaskResult(task.id, TaskStatus.PENDING)
+        return TaskResult(task.id, TaskStatus.PENDING, output_file=self._output_file(task.id))
 
     async def result(self, task_id: UUID) -> TaskResult:
         """Return how far a task is. Raises TaskGone if there is none."""
-        task = await self.tasks.get(task_id)
-        view = await self._queue.get(str(task_id))
+        found = await self._queue.get(str(task_id))
+        if found is None:
+            raise TaskGone(f"there is no task {task_id}, or no longer")
         return TaskResult(
-            task.id,
-            task.status,
-            task.result,
-            task.error,
-            0 if task.status == TaskStatus.COMPLETED else task.exit_code,
-            f"{view.output}/stdout" if view and view.output else None,
+            task_id,
+            STATUS[found.state],
+            found.result,
+            found.error,
+            exit_code_of(found),
+            f"{found.output}/stdout" if found.output else self._output_file(task_id),
         )
 
     async def wait(self, task_id: UUID, timeout: Seconds = 60.0) -> TaskResult:
@@ -131,6 +158,9 @@ class TaskTool:
             item, id=lease.id, kind=NOTIFICATION, lane=f"group/{item['parent']}"
         )
         return receipt.status
+
+    def _output_file(self, task_id: UUID) -> str | None:
+        return None if self._output_dir is None else str(Path(self._output_dir) / f"{task_id}.last" / "stdout")
 
     def _notification(self, task: Task, parent: str, description: str) -> QueueTask:
         """A task that waits for the other one, and is ready in the same step in which that one ends."""
