@@ -30,6 +30,7 @@ from pyadeq.ext.adapters import (
     TaskResult,
     TaskStatus,
     TaskTool,
+    scope_of,
 )
 from pyadeq.ext.adapters.task_queue import as_queue_task, place_of, priority_of
 from tests.integration.conftest import Clock, Proxy
@@ -39,6 +40,7 @@ from tests.waiting import DEADLINE
 pytestmark = pytest.mark.any_engine
 
 AGENT = "a+17"
+SCOPES = Path(__file__).parents[1] / "embedding" / "typescript" / "scopes.json"
 
 
 @pytest.fixture
@@ -111,9 +113,9 @@ async def test_a_worker_gets_the_old_order(queue: Queue) -> None:
 async def test_the_life_of_a_task(queue: Queue, clock: Clock) -> None:
     tasks, worker, above = TaskQueue(queue), uuid4(), uuid4()
     await tasks.register_worker(worker, 3)
+    begin = datetime.fromtimestamp(clock() / 1000, UTC)
     given = task(tags=["x"], system_prompt="s", model="m", parent_task=above, max_retries=1)
     assert await tasks.enqueue(given) == await tasks.enqueue(given) == given.id
-    begin = datetime.fromtimestamp(clock() / 1000, UTC)
     assert await tasks.get_status(given.id) == TaskStatus.PENDING
 
     taken = await tasks.dequeue(worker)
@@ -121,17 +123,17 @@ async def test_the_life_of_a_task(queue: Queue, clock: Clock) -> None:
     fields = ("prompt", "system_prompt", "model", "subagent_type", "user_id", "tags", "parent_task", "max_retries")
     assert [getattr(taken, name) for name in fields] == [getattr(given, name) for name in fields]
     assert (taken.status, taken.retry_count, taken.agent_id) == (TaskStatus.RUNNING, 0, worker)
+    assert (taken.created_at, taken.started_at, taken.completed_at) == (begin, begin, None)
     await tasks.fail(given.id, "no")
     assert await tasks.get_status(given.id) == TaskStatus.PENDING
-    assert (taken.created_at, taken.started_at, taken.completed_at) == (begin, begin, None)
 
     clock.tick(10)
     again = await tasks.dequeue(worker)
     assert again
     assert again.retry_count == 1
+    assert (again.created_at, again.started_at) == (begin, begin + timedelta(seconds=10))
     await tasks.fail(given.id, "no")
     failed = await tasks.get(given.id)
-    assert (again.created_at, again.started_at) == (begin, begin + timedelta(seconds=10))
     assert (failed.status, failed.error, failed.exit_code) == (TaskStatus.FAILED, "no", None)
 
     await tasks.retry(given.id)
@@ -149,9 +151,9 @@ async def test_the_life_of_a_task(queue: Queue, clock: Clock) -> None:
     await tasks.cancel(other)
     listed = [(one.id, one.status) for one in await tasks.list_by_user("ann")]
     assert sorted(listed) == sorted([(given.id, TaskStatus.COMPLETED), (other, TaskStatus.CANCELLED)])
+    assert {one.created_at for one in await tasks.list_by_user("ann")} == {begin, again.started_at}
     assert [one.id for one in await tasks.list_by_user("ann", "cancelled")] == [other]
     assert await tasks.list_by_user("bob") == []
-    assert {one.created_at for one in await tasks.list_by_user("ann")} == {begin, again.started_at}
     for call in (tasks.cancel, tasks.retry, tasks.get_status):
         with pytest.raises(TaskGone, match="there is no task"):
             await call(uuid4())
@@ -260,8 +262,6 @@ async def test_a_subagent_runs_at_once_or_as_a_task(queue: Queue) -> None:
         await tool.run("hi", "coder", persist=True, priority=101)
 
 
-@pytest.mark.parametrize("end", ["completed", "failed", "cancelled"])
-async def test_the_parent_is_notified_in_the_step_in_which_its_task_ends(queue: Queue, end: str) -> None:
 async def test_a_subagent_gets_what_the_tool_was_called_with(queue: Queue) -> None:
     ran: list[Task] = []
 
@@ -287,6 +287,8 @@ async def test_a_subagent_gets_what_the_tool_was_called_with(queue: Queue) -> No
     assert stored.payload == {"prompt": "hi", "system_prompt": None, "model": None, **wanted}
 
 
+@pytest.mark.parametrize("end", ["completed", "failed", "cancelled"])
+async def test_the_parent_is_notified_in_the_step_in_which_its_task_ends(queue: Queue, end: str) -> None:
     tool, runtime = TaskTool(queue, run_now), QueueRuntime(queue, [("a", "17")], window=0)
     id = (await tool.run("hi", "coder", persist=True, description="Look", parent=AGENT)).task_id
     await tool.run("hi", "coder", persist=True, parent=AGENT, silent=True)
@@ -302,9 +304,12 @@ async def test_a_subagent_gets_what_the_tool_was_called_with(queue: Queue) -> No
     batch = await runtime.try_dequeue(None)
     assert batch
     assert [(one.kind, one.id) for one in batch.items] == [(NOTIFICATION, f"{id}.ended")]
-    text = await tool.notification(batch.items[0].content)
-    assert text.startswith(f"Agent 'Look': {end} (task {id})")
-    assert ("result: {'ok': 1}" in text, "error: why" in text) == (end == "completed", end == "failed")
+    (item,) = batch.items
+    about = (item.source, item.agent_id, item.conversation_id, item.content)
+    assert about == ("system", "a", "17", None)
+    assert item.text
+    assert item.text.startswith(f'Agent "Look": {end} (task {id})')
+    assert ('result: {"ok":1}' in item.text, "error: why" in item.text) == (end == "completed", end == "failed")
     assert await runtime.try_dequeue(None) is None
 
 
@@ -314,20 +319,40 @@ async def test_a_parent_in_another_slot_is_notified_once(adeq: Adeq, queue: Queu
     tool = TaskTool(queue, run_now, inbox=inbox)
     id = (await tool.run("hi", "coder", persist=True, parent=AGENT)).task_id
     assert await tool.tasks.dequeue(uuid4())
-    await tool.tasks.complete(id, {})
+    await tool.tasks.complete(id, {"long": "é" * 200_000})
     (lease,) = await queue.claim(lanes=[OUTBOX])
     assert [await tool.forward(lease), await tool.forward(lease)] == ["created", "exists"]  # a killed run comes again
     batch = await QueueRuntime(inbox, [("a", "17")], window=0).try_dequeue(None)
     assert batch
-    assert await tool.notification(batch.items[0].content) == (
-        f"Agent 'coder': completed (task {id})\nresult: {{}}\nexit status: 0"
-    )
+    text = batch.items[0].text
+    assert text
+    assert text.startswith(f'Agent "coder": completed (task {id})\nresult: {{"long":"é')
+    assert (len(text), text[-1]) == (65_537, "…")  # what fits into a payload
     assert await inbox.length([f"group/{AGENT}"]) == [0]
     ended = await queue.get(f"{id}.ended")
     assert ended
     assert ended.max_attempts == 1000
-    text = await tool.notification({**batch.items[0].content, "task_id": str(uuid4())})
+    text = await tool.notification({**lease.payload, "task_id": str(uuid4())})
     assert text.endswith("and is no longer stored")
+
+
+async def test_a_batch_whose_notification_cannot_be_read_is_not_lost(
+    queue: Queue, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tool, runtime = TaskTool(queue, run_now), QueueRuntime(queue, [("a", "17")], window=0)
+    await tool.tasks.cancel((await tool.run("hi", "coder", persist=True, parent=AGENT)).task_id)
+    await queue.enqueue({"kind": NOTIFICATION, "task_id": "no id!"}, kind=NOTIFICATION, lane=f"group/{AGENT}")
+    with monkeypatch.context() as patch:
+        patch.setattr(Queue, "get", _lost)
+        with pytest.raises(TransportError):
+            await runtime.try_dequeue(None)
+    batches = [batch async for batch in _all(runtime)]
+    assert ["cancelled" in (one.text or "") for batch in batches for one in batch.items] == [True, False]
+    assert batches[1].items[0].content["task_id"] == "no id!"  # of another program
+
+
+async def _lost(*_: Any) -> None:
+    raise TransportError("the connection is lost", retryable=True, may_have_applied=False)
 
 
 @pytest.mark.parametrize("parent", ["priority-3", "outbox"])
@@ -394,16 +419,17 @@ def message(text: str, **fields: Any) -> QueueItem:
 async def test_messages_of_a_conversation_are_merged_and_others_are_not(queue: Queue, clock: Clock) -> None:
     blocked: list[tuple[str, int]] = []
     runtime = QueueRuntime(queue, on_blocked=lambda *what: blocked.append(what))
+    same: dict[str, Any] = {"agent_id": "a", "conversation_id": "17", "client_message_id": "c 1"}  # only passed on
     items = [
-        message("1", client_message_id="c1"),
-        message("2"),
-        QueueItem(kind="approval_result", agent_id="a", conversation_id="17", text="yes"),
+        message("1", **same),
+        message("2", **same),
+        QueueItem(kind="approval_result", source="hook", text="yes", **same),
         message("3"),
         message("other", conversation_id="18"),
     ]
     added = [await runtime.enqueue(one) for one in items]
-    assert all(added)
-    assert await runtime.enqueue(items[0]) is None  # the client has sent it again
+    assert all(one and one.enqueued_at for one in added)
+    assert await runtime.enqueue(message("1", id=added[0].id if added[0] else "")) is None
     assert await runtime.try_dequeue("a tool runs") is None
     assert blocked == [("a tool runs", 5)]
     assert await runtime.try_dequeue(None) is None  # the window of 50 ms is open
@@ -413,7 +439,11 @@ async def test_messages_of_a_conversation_are_merged_and_others_are_not(queue: Q
         ["1", "2"], ["3"], ["other"], ["yes"],
     ]  # fmt: skip
     merged = next(batch for batch in batches if len(batch.items) == 2)
-    assert (merged.merged_count, merged.queue_len_after, merged.held) == (2, 2, None)
+    assert (merged.merged_count, merged.held) == (2, None)
+    assert [one.client_message_id for one in merged.items] == ["c 1", "c 1"]
+    assert [batch.queue_len_after for batch in batches] == [
+        5 - sum(len(batch.items) for batch in batches[: count + 1]) for count in range(4)
+    ]
     assert [one.id for one in merged.items] == [one.id for one in added[:2] if one]
     assert len({batch.batch_id for batch in batches}) == 4
     await runtime.try_dequeue("again")
@@ -434,6 +464,24 @@ async def test_a_batch_that_is_not_settled_comes_again(queue: Queue, clock: Cloc
     assert await runtime.length() == 0
 
 
+async def test_an_item_that_another_process_has_now_is_left_out(queue: Queue, monkeypatch: pytest.MonkeyPatch) -> None:
+    runtime = QueueRuntime(queue, window=0)
+    for text in "ab":
+        await runtime.enqueue(message(text))
+    ack_many = Queue.ack_many
+
+    async def late(queue: Queue, acks: Any) -> Any:
+        await queue.release(acks[0][0])
+        return await ack_many(queue, acks)
+
+    monkeypatch.setattr(Queue, "ack_many", late)
+    batch = await runtime.try_dequeue(None)
+    assert batch
+    assert ([one.content for one in batch.items], batch.merged_count) == (["b"], 1)
+    assert await runtime.try_dequeue(None) is None  # the other process has all of it
+    assert await runtime.length() == 1
+
+
 async def test_a_full_or_draining_queue_gives_null_and_clear_deletes(queue: Queue) -> None:
     runtime = QueueRuntime(queue)
     assert await runtime.length() == 0
@@ -442,8 +490,6 @@ async def test_a_full_or_draining_queue_gives_null_and_clear_deletes(queue: Queu
     assert await runtime.enqueue(message("2")) is None
     await queue.resume()
     assert [await runtime.clear(), await runtime.length()] == [1, 0]
-    with pytest.raises(BadArgument, match=r"agent_id: 'a\+b' is not accepted"):
-        await runtime.enqueue(message("1", agent_id="a+b"))
 
 
 class InMemory:
@@ -485,6 +531,26 @@ async def test_the_old_queue_is_read_until_the_change_and_nothing_comes_twice(qu
     batch = await QueueRuntime(queue, [("a", "17")], window=0).try_dequeue(None)
     assert batch
     assert [one.content for one in batch.items] == ["c"]
+
+
+async def test_what_the_old_queue_accepts_is_written_to_both(queue: Queue) -> None:
+    """Any name of a conversation; the client in TypeScript has the same mailboxes."""
+    scopes = json.loads(SCOPES.read_text())
+    different: list[str] = []
+    for agent, conversation, scope in scopes:
+        assert scope_of(agent, conversation) == scope
+        both = QueueRuntime(queue, old=InMemory(), on_difference=different.extend)
+        assert await both.enqueue(message("1", agent_id=agent, conversation_id=conversation))
+        assert await both.length() == 1
+        batch = await QueueRuntime(queue, [(agent, conversation)], window=0).try_dequeue(None)
+        assert batch
+        assert [(one.agent_id, one.conversation_id) for one in batch.items] == [(agent, conversation)]
+    assert (different, len({scope for *_, scope in scopes})) == ([], len(scopes))
+    both = QueueRuntime(queue, old=InMemory(), on_difference=different.extend)
+    odd = await both.enqueue(message("1", conversation_id="\ud800"))  # half a character, which JSON cannot hold
+    assert odd
+    assert different == [odd.id]
+    assert await both.try_dequeue(None)
 
 
 async def test_what_the_old_queue_gives_out_too_early_does_not_come_twice(

@@ -1,8 +1,9 @@
 """Interfaces of older programs on a queue, so that these programs keep their code. All of them are for asyncio."""
 
-from pyadeq.ext.adapters.queue_runtime import DequeuedBatch, OldRuntime, QueueItem, QueueRuntime
+from pyadeq.ext.adapters.notifications import NOTIFICATION
+from pyadeq.ext.adapters.queue_runtime import DequeuedBatch, OldRuntime, QueueItem, QueueRuntime, scope_of
 from pyadeq.ext.adapters.task_queue import LANES, Task, TaskQueue, TaskStatus, TaskSummary
-from pyadeq.ext.adapters.task_tool import NOTIFICATION, OUTBOX, TaskResult, TaskTool
+from pyadeq.ext.adapters.task_tool import OUTBOX, TaskResult, TaskTool
 
 __all__ = [
     "LANES",
@@ -18,4 +19,5 @@ __all__ = [
     "TaskStatus",
     "TaskSummary",
     "TaskTool",
+    "scope_of",
 ]

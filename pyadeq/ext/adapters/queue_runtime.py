@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import hashlib
+import re
+import time
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, fields
-from typing import Any, Final, Literal, Protocol, cast
+from typing import Any, Final, Literal, NamedTuple, Protocol, cast
 
 from pyadeq.asyncio import Batch, Lease, Mailbox, Queue
-from pyadeq.errors import AdeqError, BadArgument, QueueDraining
+from pyadeq.errors import AdeqError, DurabilityError, QueueDraining
+from pyadeq.ext.adapters.notifications import is_notification, notification_text
 from pyadeq.ext.adapters.queues import checked
 from pyadeq.ids import new_ulid
 from pyadeq.models.base import Seconds
@@ -15,11 +20,17 @@ from pyadeq.models.base import Seconds
 Kind = Literal["message", "task_notification", "approval_result", "overlay_action"]
 ALONE: Final = ("task_notification", "approval_result", "overlay_action")
 """Kinds of items that are not merged with others."""
+LONGEST_SCOPE: Final = 100
+"""The most characters of the name of a mailbox."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class QueueItem:
-    """What an agent reads. content: of a message. text: of the other kinds. enqueued_at: seconds, by the server."""
+    """What an agent reads.
+
+    content: of a message, or what another program has enqueued. text: of the other kinds.
+    enqueued_at: seconds since the epoch; by the server once the item is dequeued.
+    """
 
     kind: Kind
     id: str = ""
@@ -38,7 +49,11 @@ FIELDS: Final = {one.name for one in fields(QueueItem)} - {"id", "enqueued_at"}
 
 @dataclass(frozen=True)
 class DequeuedBatch:
-    """Items of one conversation that were taken together. held: settles them, unless they were settled at once."""
+    """Items of one conversation that were taken together.
+
+    queue_len_after: how many items wait in all conversations that the process reads.
+    held: settles the items, unless they were settled at once.
+    """
 
     batch_id: str
     items: list[QueueItem]
@@ -55,6 +70,12 @@ class OldRuntime(Protocol):
 
     def try_dequeue(self, blocked_reason: str | None) -> DequeuedBatch | None:
         """Take the next batch."""
+
+
+class _Conversation(NamedTuple):
+    box: Mailbox
+    agent_id: str | None
+    conversation_id: str | None
 
 
 class QueueRuntime:
@@ -88,32 +109,31 @@ class QueueRuntime:
         self._options: dict[str, Any] = {
             "window": window,
             "max_items": max_items,
-            "settle_at_once": settle_at_once,
             "alone_kinds": alone_kinds,
         }
+        self._settle_at_once = settle_at_once
         self._on_blocked = on_blocked
         self._old = old
         self._on_difference = on_difference
         self._adding: set[str] = set()  # ids that are being enqueued here
         self._given: set[str] = set()  # of those: `old` has given them out meanwhile
-        self._boxes: dict[str, Mailbox] = {}  # the next to be read first
+        self._read: dict[str, _Conversation] = {}  # by scope, the next to be read first
         for agent, conversation in conversations:
             self._box(agent, conversation)
 
     async def enqueue(self, item: QueueItem, *, priority: int = 5) -> QueueItem | None:
-        """Add an item. None if it is not accepted: the queue drains, or it has an item with this `client_message_id`.
+        """Add an item. None if it is not accepted: the queue drains, or it has an item with this id.
 
         With `old`, that one decides. An error here is then a difference.
         """
         box = self._box(item.agent_id, item.conversation_id)
         stored = {name: value for name, value in vars(item).items() if name in FIELDS}
-        item = QueueItem(**stored, id=item.id or new_ulid())
+        item = QueueItem(**stored, id=item.id or new_ulid(), enqueued_at=time.time())
         if self._old is not None and self._old.enqueue(item) is None:
             return None
-        key = item.client_message_id and f"{box.scope}/{item.client_message_id}"
         self._adding.add(item.id)
         try:
-            receipt = await box.enqueue(stored, id=item.id, kind=item.kind, priority=priority, idempotency_key=key)
+            receipt = await box.enqueue(stored, id=item.id, kind=item.kind, priority=priority)
         except AdeqError as error:
             if self._old is not None:
                 self._tell_difference([item.id])
@@ -138,21 +158,62 @@ class QueueRuntime:
             if self._on_blocked and (waiting := await self.length()):
                 self._on_blocked(blocked_reason, waiting)
             return None
-        for scope, box in list(self._boxes.items()):
-            batch = await box.try_dequeue()
-            if batch is not None:
-                self._boxes[scope] = self._boxes.pop(scope)  # the others are next
-                return _taken(batch)
+        for scope, conversation in list(self._read.items()):
+            batch = await conversation.box.try_dequeue()
+            if batch is not None and (taken := await self._taken(batch, conversation)):
+                self._read[scope] = self._read.pop(scope)  # the others are next
+                return taken
         return None
 
     async def length(self) -> int:
-        """Return how many items wait."""
-        lanes = [box.lane for box in self._boxes.values()]
+        """Return how many items wait in all conversations that this process reads."""
+        lanes = [one.box.lane for one in self._read.values()]
         return sum(await self._queue.length(lanes)) if lanes else 0
 
     async def clear(self, reason: str = "") -> int:
         """Delete the waiting items, and return how many."""
-        return sum([await box.clear(reason) for box in self._boxes.values()])
+        return sum([await one.box.clear(reason) for one in self._read.values()])
+
+    async def _taken(self, batch: Batch, conversation: _Conversation) -> DequeuedBatch | None:
+        """Read what belongs to a batch, and settle it last: whatever breaks this off, the batch is not lost."""
+        try:
+            items = [
+                await self._item(payload, lease, conversation)
+                for payload, lease in zip(batch.items, batch.leases, strict=True)
+            ]
+            left = batch.queue_len_after if len(self._read) == 1 else await self.length()
+            if self._settle_at_once:
+                items = await self._settled(batch, items)
+        except BaseException:
+            with suppress(AdeqError):
+                await batch.release()
+            raise
+        held = None if self._settle_at_once else batch
+        return DequeuedBatch(batch.id, items, len(items), left, held) if items else None
+
+    async def _settled(self, batch: Batch, items: list[QueueItem]) -> list[QueueItem]:
+        """Complete all items, and return those that were still held: other processes will get the others."""
+        try:
+            statuses = await self._queue.ack_many([(lease, None) for lease in batch.leases])
+        except DurabilityError as error:  # what is lost with its primary comes once more
+            statuses = error.answer
+        return [item for item, status in zip(items, statuses, strict=True) if status != "lease_lost"]
+
+    async def _item(self, payload: Any, lease: Lease, conversation: _Conversation) -> QueueItem:
+        """Return an item as it was enqueued. What came in another way is its content, or the text of a notification."""
+        about: dict[str, Any] = {"id": lease.id, "enqueued_at": _time(lease.record.get("created_ms"))}
+        if isinstance(payload, dict) and payload.keys() == FIELDS:
+            return QueueItem(**payload, **about)
+        notification = is_notification(payload)
+        return QueueItem(
+            kind=cast("Kind", lease.kind or "message"),
+            source="system",
+            agent_id=conversation.agent_id,
+            conversation_id=conversation.conversation_id,
+            content=None if notification else payload,
+            text=await notification_text(self._queue, payload) if notification else None,
+            **about,
+        )
 
     async def _from_old(self, old: OldRuntime, blocked_reason: str | None) -> DequeuedBatch | None:
         batch = old.try_dequeue(blocked_reason)
@@ -170,26 +231,29 @@ class QueueRuntime:
             self._on_difference(ids)
 
     def _box(self, agent: str | None, conversation: str | None) -> Mailbox:
-        for name, value in (("agent_id", agent), ("conversation_id", conversation)):
-            if value is not None and "+" in value:
-                raise BadArgument("ADEQ_ARG", "pyadeq", f"{name}: {value!r} is not accepted; allowed: no +")
-        scope = f"{agent or ''}+{conversation or ''}"
-        if scope not in self._boxes:
-            self._boxes[scope] = self._queue.mailbox(scope, **self._options)
-        return self._boxes[scope]
+        scope = scope_of(agent, conversation)
+        if scope not in self._read:
+            self._read[scope] = _Conversation(self._queue.mailbox(scope, **self._options), agent, conversation)
+        return self._read[scope].box
 
 
-def _taken(batch: Batch) -> DequeuedBatch:
-    items = [_item(payload, lease) for payload, lease in zip(batch.items, batch.leases, strict=True)]
-    return DequeuedBatch(batch.id, items, batch.merged_count, batch.queue_len_after, None if batch.settled else batch)
+def scope_of(agent_id: str | None, conversation_id: str | None) -> str:
+    """Return the name of the mailbox of a conversation: `<agent id>+<conversation id>`.
+
+    If a name of a mailbox cannot have a character of an id, this is `+` and four digits, `++` is between the ids, and
+    the name can be read back. If it would have more than 100 characters, it is `++` and its SHA-256. So no two
+    conversations have the same name. A client in TypeScript makes the same names.
+    """
+    ids = agent_id or "", conversation_id or ""
+    safe = [re.sub(r"[^A-Za-z0-9._@-]", _escaped, id) for id in ids]
+    scope = ("+" if safe == [*ids] else "++").join(safe)
+    return scope if len(scope) <= LONGEST_SCOPE else f"++{hashlib.sha256(scope.encode()).hexdigest()}"
 
 
-def _item(payload: Any, lease: Lease) -> QueueItem:
-    """Return an item as it was enqueued. What came in another way, such as a notification, is its content."""
-    about: dict[str, Any] = {"id": lease.id, "enqueued_at": _time(lease.record.get("created_ms"))}
-    if isinstance(payload, dict) and payload.keys() == FIELDS:
-        return QueueItem(**payload, **about)
-    return QueueItem(kind=cast("Kind", lease.kind or "message"), content=payload, **about)
+def _escaped(found: re.Match[str]) -> str:
+    """Return the UTF-16 units of a character, which are what TypeScript has of it."""
+    digits = found[0].encode("utf-16-be", "surrogatepass").hex()
+    return "".join(f"+{digits[at : at + 4]}" for at in range(0, len(digits), 4))
 
 
 def _time(ms: bytes | None) -> float | None:

@@ -11,16 +11,20 @@ from uuid import UUID, uuid4
 from pyadeq.asyncio import Lease, Queue, Receipt
 from pyadeq.asyncio import Task as QueueTask
 from pyadeq.errors import BadArgument, TaskGone
+from pyadeq.ext.adapters.notifications import NOTIFICATION, notification_text
 from pyadeq.ext.adapters.queues import checked
 from pyadeq.ext.adapters.task_queue import LANES, LAST, STATUS, Task, TaskQueue, TaskStatus, as_queue_task, exit_code_of
 from pyadeq.models.base import Seconds
 
-NOTIFICATION: Final = "task_notification"
 OUTBOX: Final = "group/outbox"
 """The lane of notifications for a queue in another slot. A worker with the handler `TaskTool.forward` serves it."""
 
 FORWARDS: Final = 1000
 """Attempts to forward a notification: the other queue may drain or be away for days."""
+
+
+LONGEST_TEXT: Final = 65_536
+"""The most characters of a forwarded notification, which must fit into a payload."""
 
 
 @dataclass(frozen=True)
@@ -44,12 +48,12 @@ class TaskTool:
     run_now: what runs a task at once, as the program did before it had a queue.
     inbox: the queue whose mailboxes get the notifications; None: the same queue. If it is another one, a worker of the
     queue must serve the lane `OUTBOX` with the handler `forward`.
+    output_dir: the folder in which the workers keep the output (`--output-dir`), by the path that readers use. Then the
+    output file of a task is known when it is enqueued.
 
     Raises ConfigError if a queue is one of `adeq.partitioned`.
     """
 
-    output_dir: the folder in which the workers keep the output (`--output-dir`), by the path that readers use. Then the
-    output file of a task is known when it is enqueued.
     def __init__(
         self,
         queue: Queue,
@@ -61,26 +65,26 @@ class TaskTool:
         self._queue = checked(queue, "TaskTool")
         self._inbox = queue if inbox is None else checked(inbox, "TaskTool, inbox")
         self._run_now = run_now
+        self._output_dir = output_dir
         self.tasks = TaskQueue(queue)
 
     async def run(
         self,
-        self._output_dir = output_dir
         prompt: str,
         subagent_type: str,
         *,
         description: str | None = None,
         system_prompt: str | None = None,
         model: str | None = None,
-        persist: bool = False,
-        priority: int = LAST,
-        tags: Sequence[str] | None = None,
-        user_id: str = "agent",
         tool_call_id: str | None = None,
         agent_id: str | None = None,
         conversation_id: str | None = None,
         max_turns: int | None = None,
         run_in_background: bool = False,
+        persist: bool = False,
+        priority: int = LAST,
+        tags: Sequence[str] | None = None,
+        user_id: str = "agent",
         parent: str | None = None,
         parent_task: UUID | None = None,
         silent: bool = False,
@@ -89,13 +93,13 @@ class TaskTool:
     ) -> TaskResult:
         """Run a subagent at once; with `persist`, enqueue its task and return the id.
 
+        agent_id, conversation_id: existing ones that go on. The subagent gets them as `existing_agent_id` and
+        `existing_conversation_id`.
+        run_in_background: for `run_now`. With `persist`, a subagent always runs in the background.
         parent: the mailbox of the agent that waits. It gets a notification when the task has ended, however it did,
         unless `silent`.
         timeout: seconds for a run, with `persist`.
         task_id: your own; then the same call may be made again.
-        agent_id, conversation_id: existing ones that go on. The subagent gets them as `existing_agent_id` and
-        `existing_conversation_id`.
-        run_in_background: for `run_now`. With `persist`, a subagent always runs in the background.
         """
         task = Task(
             subagent_type=subagent_type,
@@ -107,16 +111,16 @@ class TaskTool:
             user_id=user_id,
             parent_task=parent_task,
             id=task_id or uuid4(),
-        )
-        if not persist:
-            return await self._run_now(task)
-        wanted = [as_queue_task(task).model_copy(update={"timeout": timeout})]
             description=description,
             tool_call_id=tool_call_id,
             existing_agent_id=agent_id,
             existing_conversation_id=conversation_id,
             max_turns=max_turns,
             run_in_background=run_in_background,
+        )
+        if not persist:
+            return await self._run_now(task)
+        wanted = [as_queue_task(task).model_copy(update={"timeout": timeout})]
         if parent is not None and not silent:
             wanted.append(self._notification(task, parent, description or subagent_type))
         await self._queue.enqueue_many(wanted)  # one call: both or none
@@ -142,18 +146,14 @@ class TaskTool:
         return await self.result(task_id)
 
     async def notification(self, item: dict[str, Any]) -> str:
-        """Return the text of a notification, for the agent to read. item: from a mailbox."""
-        try:
-            found = await self.result(UUID(item["task_id"]))
-        except TaskGone:  # the agent reads it after the retention of the queue
-            return f"Agent {item['description']!r}: ended (task {item['task_id']}), and is no longer stored"
-        lines = [f"Agent {item['description']!r}: {found.status.value} (task {found.task_id})"]
-        lines += [f"{name}: {value}" for name, value in _told(found) if value is not None]
-        return "\n".join(lines)
+        """Return the text of a notification that was read from a mailbox. A `QueueRuntime` has it as `item.text`."""
+        return await notification_text(self._queue, item)
 
     async def forward(self, lease: Lease) -> str:
         """Handle the lane `OUTBOX`: put a notification into the mailbox of its agent. A second run adds nothing."""
-        item = lease.payload
+        text = await self.notification(lease.payload)
+        text = text if len(text) <= LONGEST_TEXT else f"{text[:LONGEST_TEXT]}…"
+        item = {**lease.payload, "text": text}
         receipt: Receipt = await self._inbox.enqueue(
             item, id=lease.id, kind=NOTIFICATION, lane=f"group/{item['parent']}"
         )
@@ -179,12 +179,3 @@ class TaskTool:
             after=[str(task.id)],
             after_when="ended",
         )
-
-
-def _told(found: TaskResult) -> list[tuple[str, Any]]:
-    return [
-        ("result", found.result),
-        ("error", found.error),
-        ("exit status", found.exit_code),
-        ("transcript", found.output_file),
-    ]

@@ -3,13 +3,18 @@ import { QueueRuntime } from "./queue-runtime.js";
 
 type Kind = "message" | "task_notification" | "approval_result" | "overlay_action";
 
+type Source = "user" | "system" | "hook";
+
 interface Item {
   id: string;
   kind: Kind;
+  source: Source;
   enqueuedAt: number;
   agentId?: string | undefined;
   conversationId?: string | undefined;
   clientMessageId?: string | undefined;
+  content?: unknown;
+  text?: string | undefined;
 }
 
 interface Batch {
@@ -22,7 +27,7 @@ interface Batch {
 interface Runtime {
   enqueue(input: {
     kind: Kind;
-    source: "user" | "system" | "hook";
+    source: Source;
     agentId?: string;
     conversationId?: string;
     clientMessageId?: string;

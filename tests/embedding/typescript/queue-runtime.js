@@ -1,20 +1,22 @@
 // Waiting items of conversations, read in batches, where a program had a queue in memory. Each conversation is a
 // mailbox: the lane `group/<agent>+<conversation>`. pyadeq.ext.adapters.QueueRuntime stores the same.
+import { createHash } from "node:crypto";
 import { AdeqError, DrainingError, newRid } from "pyadeq";
 
 /** @typedef {"message" | "task_notification" | "approval_result" | "overlay_action"} QueueItemKind */
+/** @typedef {"user" | "system" | "hook"} QueueItemSource */
 /** @typedef {string} QueueBlockedReason */
 
 /**
  * @typedef {object} QueueItem
  * @property {string} id
  * @property {QueueItemKind} kind
- * @property {string} source
+ * @property {QueueItemSource} source
  * @property {number} enqueuedAt ms since the epoch; of the server once it is dequeued
  * @property {string | undefined} [agentId]
  * @property {string | undefined} [conversationId]
  * @property {string | undefined} [clientMessageId]
- * @property {unknown} [content] of a message
+ * @property {unknown} [content] of a message, or what another program has enqueued
  * @property {string | undefined} [text] of the other kinds
  */
 
@@ -23,8 +25,11 @@ import { AdeqError, DrainingError, newRid } from "pyadeq";
  * @property {string} batchId
  * @property {QueueItem[]} items
  * @property {number} mergedCount
- * @property {number} queueLenAfter
+ * @property {number} queueLenAfter how many items wait in all conversations that the process reads
  */
+
+/** @typedef {{ agentId?: string | undefined, conversationId?: string | undefined }} Scope */
+/** @typedef {{ kind: string, task_id: string, description?: string, text?: string }} Notification */
 
 /**
  * The queue in memory that is to be replaced.
@@ -48,10 +53,19 @@ import { AdeqError, DrainingError, newRid } from "pyadeq";
 
 const LEASE_MS = 60_000; // a batch is done as soon as it is taken
 const CLAIMS = 3; // of one turn: the server forgets a worker that was away for long
+const STATUSES = new Map(
+  Object.entries({
+    ready: "pending",
+    delayed: "pending",
+    blocked: "pending",
+    dead: "failed",
+  }),
+);
+const LONGEST_SCOPE = 100; // characters of the name of a mailbox
 
 export class QueueRuntime {
-  /** @type {Set<string>} the lanes of this process, the next to be read first */
-  #lanes = new Set();
+  /** @type {Map<string, Scope>} the conversations of this process by lane, the next to be read first */
+  #lanes = new Map();
   /** @type {Set<string>} ids that are being enqueued here */
   #adding = new Set();
   /** @type {Set<string>} of those: `old` has given them out meanwhile */
@@ -75,8 +89,7 @@ export class QueueRuntime {
   }
 
   /**
-   * Add an item. Null if it is not accepted: the queue drains, or it has an item with this `clientMessageId`. With
-   * `old`, that one decides.
+   * Add an item. Null if it is not accepted, because the queue drains. With `old`, that one decides.
    *
    * @param {Omit<QueueItem, "id" | "enqueuedAt">} input
    * @returns {Promise<QueueItem | null>}
@@ -86,14 +99,10 @@ export class QueueRuntime {
     const lane = this.#lane(input);
     const item = { ...input, id: newRid(), enqueuedAt: Date.now() };
     if (old && old.enqueue(item) === null) return null;
-    const { clientMessageId } = input;
     const task = { id: item.id, payload: JSON.stringify(stored(item)), kind: item.kind, lane };
-    const key = clientMessageId && {
-      idempotencyKey: `${lane.slice("group/".length)}/${clientMessageId}`,
-    };
     this.#adding.add(item.id);
     try {
-      const answer = await this.queue.enqueue({ items: [{ ...task, ...(key || {}) }] });
+      const answer = await this.queue.enqueue({ items: [task] });
       return old || answer.items[0]?.status === "created" ? item : null;
     } catch (error) {
       if (old) {
@@ -126,9 +135,12 @@ export class QueueRuntime {
     return turn;
   }
 
-  /** How many items wait. */
+  /** How many items wait in all conversations that this process reads. */
   async length() {
-    return this.#length([...this.#lanes]);
+    const lanes = [...this.#lanes.keys()];
+    if (lanes.length === 0) return 0;
+    const { items } = await this.queue.length({ items: lanes.map((lane) => ({ lane })) });
+    return items.reduce((total, { count }) => total + count, 0);
   }
 
   /** Forget the worker of this object. Nothing is lost if this is not called. */
@@ -139,24 +151,82 @@ export class QueueRuntime {
 
   /** @returns {Promise<DequeuedBatch | null>} */
   async #take() {
-    for (const lane of [...this.#lanes]) {
+    for (const [lane, scope] of [...this.#lanes]) {
       const leases = await this.#claim(lane);
       const first = leases[0];
       if (!first) continue;
       this.#lanes.delete(lane); // the others are next
-      this.#lanes.add(lane);
-      const acks = leases.map(({ id, token }) => ({ id, token, result: "null" }));
-      const { items } = await this.queue.ack({ items: acks });
-      const taken = leases.filter((_, index) => items[index]?.status !== "lease_lost");
+      this.#lanes.set(lane, scope);
+      const held = leases.map(({ id, token }) => ({ id, token }));
+      /** @type {QueueItem[]} */
+      const items = [];
+      let queueLenAfter;
+      try {
+        for (const lease of leases) items.push(await this.#read(lease, scope));
+        queueLenAfter = await this.length();
+      } catch (error) {
+        await this.queue.release({ items: held }).catch(() => {});
+        throw error;
+      }
+      const acks = held.map((lease) => ({ ...lease, result: "null" }));
+      const { items: statuses } = await this.queue.ack({ items: acks });
+      const taken = items.filter((_, index) => statuses[index]?.status !== "lease_lost");
       if (taken.length === 0) continue;
-      return {
-        batchId: first.token.slice(0, first.token.lastIndexOf("/")),
-        items: taken.map(read),
-        mergedCount: taken.length,
-        queueLenAfter: await this.#length([lane]),
-      };
+      const batchId = first.token.slice(0, first.token.lastIndexOf("/"));
+      return { batchId, items: taken, mergedCount: taken.length, queueLenAfter };
     }
     return null;
+  }
+
+  /**
+   * An item as it was enqueued. What came in another way is its content, or the text of a notification.
+   *
+   * @param {import("pyadeq").queue.ClaimLeaseLeased} lease
+   * @param {Scope} scope
+   * @returns {Promise<QueueItem>}
+   */
+  async #read({ id, payload, record }, scope) {
+    const found = parsed(payload);
+    const kind = /** @type {QueueItemKind} */ (record.get("kind")?.toString() ?? "message");
+    const about = { id, kind, enqueuedAt: Number(record.get("created_ms") ?? 0) };
+    if (isNotification(found))
+      return { ...about, source: "system", ...scope, text: await this.#notification(found) };
+    if (found?.source === undefined)
+      return { ...about, source: "system", ...scope, content: found };
+    const { source, agent_id, conversation_id, client_message_id, content, text } = found;
+    return {
+      ...about,
+      source,
+      agentId: agent_id ?? undefined,
+      conversationId: conversation_id ?? undefined,
+      clientMessageId: client_message_id ?? undefined,
+      content: content ?? undefined,
+      text: text ?? undefined,
+    };
+  }
+
+  /**
+   * The text of a notification, as Python writes it, too.
+   *
+   * @param {Notification} notification
+   */
+  async #notification({ task_id, description = "", text }) {
+    if (text !== undefined) return text;
+    const head = `Agent "${description}"`;
+    const task = (await this.queue.get({ items: [{ id: task_id }] })).items[0];
+    if (task?.status !== "found")
+      return `${head}: ended (task ${task_id}), and is no longer stored`;
+    const output = task.record.get("output");
+    const about = [
+      ["result", shown(task.result)],
+      ["error", task.record.get("error")],
+      ["exit status", task.state === "completed" ? "0" : task.record.get("exit_code")],
+      ["transcript", output && `${output}/stdout`],
+    ];
+    const known = about.filter(([, value]) => value !== undefined);
+    const lines = known.map(([name, value]) => `${name}: ${value}`);
+    const status = STATUSES.get(task.state) ?? task.state;
+    return [`${head}: ${status} (task ${task_id})`, ...lines].join("\n");
   }
 
   /**
@@ -194,13 +264,6 @@ export class QueueRuntime {
     );
   }
 
-  /** @param {string[]} lanes */
-  async #length(lanes) {
-    if (lanes.length === 0) return 0;
-    const { items } = await this.queue.length({ items: lanes.map((lane) => ({ lane })) });
-    return items.reduce((total, { count }) => total + count, 0);
-  }
-
   /**
    * @param {OldRuntime} old
    * @param {QueueBlockedReason | null} blockedReason
@@ -219,16 +282,33 @@ export class QueueRuntime {
     return batch;
   }
 
-  /** @param {{ agentId?: string | undefined, conversationId?: string | undefined }} of */
-  #lane({ agentId = "", conversationId = "" }) {
-    for (const [name, value] of Object.entries({ agentId, conversationId })) {
-      if (value.includes("+"))
-        throw new RangeError(`${name}: ${value} is not accepted; allowed: no +`);
-    }
-    const lane = `group/${agentId}+${conversationId}`;
-    this.#lanes.add(lane);
+  /** @param {Scope} scope */
+  #lane({ agentId, conversationId }) {
+    const lane = `group/${scopeOf(agentId, conversationId)}`;
+    if (!this.#lanes.has(lane)) this.#lanes.set(lane, { agentId, conversationId });
     return lane;
   }
+}
+
+/**
+ * The name of the mailbox of a conversation: `<agent id>+<conversation id>`. A character that it cannot have is `+` and
+ * four digits, and `++` is then between the ids. If it would be too long, it is `++` and its SHA-256. Python makes the
+ * same names.
+ *
+ * @param {string} [agentId]
+ * @param {string} [conversationId]
+ */
+export function scopeOf(agentId = "", conversationId = "") {
+  const ids = [agentId, conversationId];
+  const safe = ids.map((id) => id.replace(/[^A-Za-z0-9._@-]/g, escaped));
+  const scope = safe.join(safe.every((id, index) => id === ids[index]) ? "+" : "++");
+  if (scope.length <= LONGEST_SCOPE) return scope;
+  return `++${createHash("sha256").update(scope).digest("hex")}`;
+}
+
+/** @param {string} unit */
+function escaped(unit) {
+  return `+${unit.charCodeAt(0).toString(16).padStart(4, "0")}`;
 }
 
 /** @param {QueueItem} item */
@@ -245,29 +325,24 @@ function stored({ kind, source, agentId, conversationId, clientMessageId, conten
 }
 
 /**
- * What came in another way, such as a notification, is the content of an item.
+ * Whether a task tool in Python has enqueued this.
  *
- * @param {import("pyadeq").queue.ClaimLeaseLeased} lease
- * @returns {QueueItem}
+ * @param {any} found
+ * @returns {found is Notification}
  */
-function read({ id, payload, record }) {
-  const found = parsed(payload);
-  const kind = /** @type {QueueItemKind} */ (record.get("kind")?.toString() ?? "message");
-  const enqueuedAt = Number(record.get("created_ms") ?? 0);
-  if (found?.source === undefined)
-    return { id, kind, source: "system", enqueuedAt, content: found };
-  const { source, agent_id, conversation_id, client_message_id, content, text } = found;
-  return {
-    id,
-    kind,
-    source,
-    enqueuedAt,
-    agentId: agent_id ?? undefined,
-    conversationId: conversation_id ?? undefined,
-    clientMessageId: client_message_id ?? undefined,
-    content: content ?? undefined,
-    text: text ?? undefined,
-  };
+function isNotification(found) {
+  return found?.kind === "task_notification" && /^[0-9a-f-]{36}$/.test(found.task_id);
+}
+
+/**
+ * A text as it is, everything else as JSON.
+ *
+ * @param {Buffer} result
+ */
+function shown(result) {
+  const found = parsed(result);
+  if (found === null || result.length === 0) return undefined;
+  return typeof found === "string" || found === result ? String(found) : JSON.stringify(found);
 }
 
 /** @param {Buffer} payload */
