@@ -99,9 +99,9 @@ export class QueueRuntime {
     const lane = this.#lane(input);
     const item = { ...input, id: newRid(), enqueuedAt: Date.now() };
     if (old && old.enqueue(item) === null) return null;
-    const task = { id: item.id, payload: JSON.stringify(stored(item)), kind: item.kind, lane };
     this.#adding.add(item.id);
     try {
+      const task = { id: item.id, payload: JSON.stringify(stored(item)), kind: item.kind, lane };
       const answer = await this.queue.enqueue({ items: [task] });
       return old || answer.items[0]?.status === "created" ? item : null;
     } catch (error) {

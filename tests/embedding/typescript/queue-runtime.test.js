@@ -183,6 +183,9 @@ test("the old queue is read until the change, and nothing comes twice", async ()
   assert.equal((await both.tryDequeue(null))?.items[0]?.content, "e"); // while it is being enqueued here
   await adding;
   assert.deepEqual([different, await later.length()], [[], 0]);
+
+  const odd = await both.enqueue(message("", { content: 1n })); // JSON cannot hold it, and the old queue decides
+  assert.deepEqual([different, memory], [[odd?.id], [odd]]);
 });
 
 const TASK = "6a0d7e52-9a3c-4a5e-8a52-0c9a2f3d1b10";
