@@ -131,6 +131,18 @@ def test_what_a_job_becomes(id: str, options: dict[str, Any], old: Redis) -> Non
     assert found.task.model_dump(exclude_defaults=True) == {"id": id, **BASIS, **options}
 
 
+def test_jobs_of_two_queues_with_the_same_id_are_two(old: Redis, queue: Queue, url: str) -> None:
+    old.flushall()
+    for name in ("a", "b"):
+        old.hset(f"bull:{name}:meta", "opts.maxLenEvents", 10_000)
+        old.hset(f"bull:{name}:1", mapping={"name": "send", "data": "{}", "opts": "{}", "timestamp": 1})
+        old.lpush(f"bull:{name}:wait", "1")
+    with Adeq.from_url(url) as adeq:
+        done = Migration(adeq, BullQueues(old), to="here", queues={"a": queue.name, "b": queue.name}).move()
+    assert (done.moved, done.again, done.left.ids) == (1, 0, {"pyadeq has another task with its id": ["1"]})
+    assert old.lrange("bull:b:wait", 0, -1) == [b"1"]
+
+
 def test_a_delayed_job_has_its_time_and_its_priority(old: Redis) -> None:
     found = read(old, "later-p2")
     assert isinstance(found, Moving), found

@@ -15,7 +15,7 @@ from redis import Redis
 from pyadeq import Adeq, BadArgument, Queue
 from pyadeq.access import acl_rules
 from pyadeq.embedded import EmbeddedServer
-from pyadeq.errors import AdeqError, ConfigError
+from pyadeq.errors import AdeqError, ConfigError, QueueDraining
 from pyadeq.ext.migrate import Migration, Moving, State, escrow, lists, stream
 from pyadeq.ext.migrate.enqueuer import Enqueuer
 from pyadeq.ext.migrate.move import LEFT_TO_OLD
@@ -383,7 +383,7 @@ def test_a_repeated_write_has_no_effect(case: Callable[[str], Case]) -> None:
     place = lists.place_of(lists.work_queue("osis"))
     assert place
     for _ in range(2):
-        assert source.write([place], one.queue.name, b"j1", "same", "", {}) == ("", "", -1)
+        assert source.write([place], one.queue.name, b"j1", "key", "same", "", {}) == ("", "", -1)
     assert one.old.lrange(place.key, 0, -1) == [b"j1"]
 
 
@@ -495,6 +495,60 @@ def test_what_pyadeq_refuses_of_a_writer_never_reaches_the_old_workers(
         assert (one.old.xlen(stream.STREAM), len(one.waiting())) == (0, 1)
     assert one.migration().status().count(State.gone) == 2  # type: ignore[union-attr]
     one.migration().cleanup()
+
+
+def test_what_a_draining_queue_refuses_is_not_enqueued_later(case: Callable[[str], Case]) -> None:
+    one = case("stream")
+    one.to_cutover()
+    one.queue.admin.drain()
+    with pytest.raises(QueueDraining):
+        one.write(1)
+    one.queue.admin.resume()
+    one.write(2)
+    assert (one.migration().cutover().moved, one.waiting()) == (0, [2])
+
+
+def test_writers_do_not_renew_the_time_of_what_a_killed_command_has_enqueued(case: Callable[[str], Case]) -> None:
+    one = case("stream")
+    one.layout.put(one.old, 1)
+    one.queue.configure(idempotency=3600, finished_max=0)
+    one.migration().mirror()
+    one.migration().shadow()
+    with pytest.raises(Killed):
+        one.migration(at=killed_at("enqueued", 1)).cutover()
+    one.queue.ack(one.queue.claim(limit=1)[0])
+    one.adeq.client.delete(f"{one.queue.base}:once", f"{one.queue.base}:once:due")  # its time is over
+    about = escrow.Escrow(one.old, "stream").base + ":about"
+    one.old.hincrby(about, f"taken_ms:{stream.STREAM}", -3_600_000)
+    one.write(2)
+    done = one.migration().cutover()
+    assert (done.moved, done.unsure, one.waiting()) == (0, 1, [2])
+
+
+def test_a_writer_marks_no_message_of_a_later_migration(case: Callable[[str], Case]) -> None:
+    one, place = case("stream"), stream.PLACES[stream.STREAM]
+    one.to_cutover()
+    source = escrow.Escrow(one.old, "stream")
+    _, run, number = source.write([place], one.queue.name, b"message", "key", "call", "", {})
+    assert source.mark_written(place, number, State.moved, "earlier") == b""
+    assert source.mark_written(place, number, State.moved, run) == b"w"
+
+
+def test_what_is_left_again_and_again_is_kept_once(case: Callable[[str], Case]) -> None:
+    one, key = case("lists"), lists.work_queue("osis")
+    one.to_cutover()
+    for number in range(5):
+        one.old.hset(lists.job_hash(f"bad{number}"), mapping={"status": "started"})
+        one.old.lpush(key, f"bad{number}")
+    place = lists.place_of(key)
+    assert place
+    for number in range(3):
+        one.layout.put(one.old, number * 3 + 2)  # it comes above them
+        assert one.migration().cutover().left.counts.total() == 5
+        assert len(escrow.Escrow(one.old, "lists").kept(place)) == 5
+    status = one.migration().status()
+    assert status
+    assert status.count(State.kept) == 5
 
 
 def test_a_queue_with_a_name_that_is_too_long_for_a_mirror_can_be_rolled_back(case: Callable[[str], Case]) -> None:
@@ -771,7 +825,7 @@ def test_ids_that_no_task_can_have_stay_and_the_others_move(case: Callable[[str]
     assert (one.migration().rollback().digest, layout_of(one.old)) == (plan.digest, before)
 
 
-def test_a_rollback_puts_back_what_is_unsure_whatever_its_id(case: Callable[[str], Case]) -> None:
+def test_a_rollback_puts_back_what_no_task_can_be(case: Callable[[str], Case]) -> None:
     one, key = case("lists"), lists.work_queue("osis")
     for id in ODD_IDS:
         one.old.lpush(key, id)
@@ -779,8 +833,7 @@ def test_a_rollback_puts_back_what_is_unsure_whatever_its_id(case: Callable[[str
     with suppress(Killed):
         one.migration(at=killed_at("taken", 1)).move()
     one.queue.configure(idempotency=1)
-    assert one.migration().rollback().unsure == 3
-    assert one.migration().rollback(unsure="back").unsure == 0
+    assert one.migration().rollback().unsure == 0  # they were never enqueued
     assert sorted(layout_of(one.old)[key.encode()]) == sorted(before[key.encode()])
 
 

@@ -104,7 +104,7 @@ class BullQueues:
                     raise Unmovable(why)
             return self._task(place, id, score, job)
 
-        return moving_or_left(id, _digest(job), read, "it is no job of BullMQ")
+        return moving_or_left(id, _digest(place, job), read, "it is no job of BullMQ")
 
     def _task(self, place: Place, id: str, score: float | None, job: Job) -> Task:
         kind, data, options = job["name"].decode(), json.loads(job["data"]), json.loads(job["opts"])
@@ -146,11 +146,11 @@ def _id_and_score(place: Place, message: bytes) -> tuple[str, float | None]:
     return id, float(score)
 
 
-def _digest(job: Job) -> str:
-    """Return what tells this job from another with its id, also from the same job after another attempt."""
+def _digest(place: Place, job: Job) -> str:
+    """Return what tells this job from another with its id, also in another queue. Another attempt is the same job."""
     if not job:
         return ""
-    told = b"\0".join(job.get(name, b"") for name in FIELDS[:5])
+    told = b"\0".join([place.queue.encode(), *(job.get(name, b"") for name in FIELDS[:5])])
     return hashlib.sha1(told, usedforsecurity=False).hexdigest()
 
 

@@ -123,7 +123,9 @@ class CeleryQueues:
             else:  # protocol 1
                 about = embed = loads(body)
                 args, kwargs, id = about["args"], about["kwargs"], str(about["id"])
-            return self._moving(place, id, about, args, kwargs, embed, body)
+            # a message that is delivered again keeps its tag; a second call with the same id has another one
+            told = f"{properties.get('delivery_tag')}\0".encode() + body
+            return self._moving(place, id, about, args, kwargs, embed, told)
         except Unmovable as error:
             return Left(id, str(error))
         except BadArgument as error:
@@ -141,7 +143,7 @@ class CeleryQueues:
         raise Unmovable(f"its body is {kind[:60]}; only JSON is read")
 
     def _moving(
-        self, place: Place, id: str, about: Any, args: Any, kwargs: Any, embed: Any, body: bytes
+        self, place: Place, id: str, about: Any, args: Any, kwargs: Any, embed: Any, delivery: bytes
     ) -> Moving | Left:
         kind, retries, limits = (
             str(about["task"]),
@@ -176,7 +178,7 @@ class CeleryQueues:
         if origin := {name: value for name, value in origin.items() if value}:
             changes["headers"] = {**(task.headers or {}), "celery": origin}
         told = [kind, str(retries), str(eta), str(expires)]
-        digest = hashlib.sha1("\0".join(told).encode() + b"\0" + body, usedforsecurity=False).hexdigest()
+        digest = hashlib.sha1("\0".join(told).encode() + b"\0" + delivery, usedforsecurity=False).hexdigest()
         return Moving(task.model_copy(update=changes), digest)
 
 

@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from pyadeq import Adeq, BadArgument, Queue, Receipt, Task, TaskView
 from pyadeq.ext.migrate.escrow import State, batches
-from pyadeq.ext.migrate.source import Left, Moving, id_of
+from pyadeq.ext.migrate.source import Moving
 
 PORTION: Final = 20
 """Tasks of one call to pyadeq: each takes 50 to 100 µs of the server, which must not be blocked for long."""
@@ -35,14 +35,10 @@ class Enqueuer:
         return one.task.model_copy(
             update={
                 "id": self.second_id(id) if second else id,
-                "idempotency_key": self._key(id, one.digest),
+                "idempotency_key": f"migrate:{self.run}:{key_of(one)}",
                 "headers": {**(one.task.headers or {}), "migrated": origin},
             }
         )
-
-    def _key(self, id: str, digest: str) -> str:
-        named = hashlib.sha1(f"{id}\n{digest}".encode(), usedforsecurity=False).hexdigest()
-        return f"migrate:{self.run}:{named}"
 
     def second_id(self, id: str) -> str:
         """Return the id of a task that is moved again after a rollback, if the cancelled task has its id."""
@@ -71,15 +67,20 @@ class Enqueuer:
         if not taken:
             return answers
         views = views_of(self._adeq.queue(to), [moving[i].task.id or "" for i in taken])
-        second = []
+        second, gone = [], []
         for i, view in zip(taken, views, strict=True):
             origin = origin_of(view)
-            if view is None or (origin.get("digest"), origin.get("run")) == (moving[i].digest, self.run):
+            if view is None:
+                gone.append(i)
+            elif (origin.get("digest"), origin.get("run")) == (moving[i].digest, self.run):
                 continue
-            if origin.get("from") == self._name and was_put_back(view):  # also if the old system has tried it since
+            elif origin.get("from") == self._name and was_put_back(view):  # also if the old system has tried it since
                 second.append(i)
             else:
                 answers[i] = OTHER
+        if gone:  # a task had its id, and has been deleted since: this one was not created
+            for i, answer in zip(gone, self.enqueue(to, [moving[i] for i in gone], resumed), strict=True):
+                answers[i] = answer
         receipts = self.send(to, [self.named(moving[i], second=True) for i in second])
         for i, receipt in zip(second, receipts, strict=True):
             answers[i] = receipt if isinstance(receipt, str) else State.moved if receipt.status == "created" else known
@@ -98,20 +99,25 @@ class Enqueuer:
         views: dict[int, TaskView | None] = dict.fromkeys(ids)
         valid = [n for n, id in ids.items() if is_id(id)]  # a message that is unsure may have any
         views |= zip(valid, views_of(queue, [ids[n] for n in valid]), strict=True)
+        # the cancelled task may have been deleted since
         again = [
-            n for n, view in views.items() if origin_of(view).get("run") not in {None, self.run} and was_put_back(view)
+            n
+            for n, view in views.items()
+            if is_id(ids[n])
+            and (view is None or (origin_of(view).get("run") not in {None, self.run} and was_put_back(view)))
         ]
         views |= zip(again, views_of(queue, [self.second_id(ids[n]) for n in again]), strict=True)
         return {n: view if origin_of(view).get("from") == self._name else None for n, view in views.items()}
 
-    def unknown(self, to: str, found: Mapping[int, Moving | Left]) -> set[int]:
-        """Return which messages pyadeq has no idempotency key of: never had, forgotten after a time, purged or lost."""
-        keys = {n: self._key(id_of(one), one.digest) for n, one in found.items() if one.digest}
-        once, known = f"{self._adeq.queue(to).base}:once", list[Any]()
-        for some in batches([*keys.values()]):
-            answer: Any = self._adeq.client.hmget(once, [f"key:{key}" for key in some])
-            known += answer
-        return {n for n, value in zip(keys, known, strict=True) if value is None}
+    def remembered(self, to: str, keys: Mapping[int, str]) -> set[int]:
+        """Return of which messages pyadeq remembers the key. Of the others, it never had a task, or has forgotten it
+        after a time, or somebody has purged it, or a server has lost it.
+        """
+        once, found = f"{self._adeq.queue(to).base}:once", set[int]()
+        for some in batches([*keys.items()]):
+            answer: Any = self._adeq.client.hmget(once, [f"key:migrate:{self.run}:{key}" for _, key in some])
+            found |= {number for (number, _), value in zip(some, answer, strict=True) if value is not None}
+        return found
 
     def _is_other(self, receipt: Receipt, one: Moving) -> bool:
         """Whether a task is a duplicate of one with another id: by its unique key, and not by that of the migration."""
@@ -129,6 +135,11 @@ class Enqueuer:
             if len(tasks) == 1:
                 return [short(error)]
         return [answer for task in tasks for answer in self._send_part(to, [task])]
+
+
+def key_of(one: Moving) -> str:
+    """Return what names the task of a message, as the old system would run it."""
+    return hashlib.sha1(f"{one.task.id or ''}\n{one.digest}".encode(), usedforsecurity=False).hexdigest()
 
 
 def views_of(queue: Queue, ids: Sequence[str]) -> list[TaskView | None]:

@@ -114,7 +114,7 @@ class Escrow:
     def begin_run(self) -> dict[str, str]:
         """After a rollback: tasks are moved anew."""
         self.note(run=new_ulid().lower()[-10:], phase="")
-        self.note(begun_ms=str(self._now_ms()))
+        self.note(begun_ms=str(self._now_ms()), idempotency="inf")
         return self.about()
 
     def note(self, **fields: str) -> None:
@@ -128,15 +128,14 @@ class Escrow:
         if (known := json.loads(entry)["to"]) != queue:
             raise _goes_elsewhere(place, known, queue)
 
-    def states(self, place: Place) -> str:
-        """Return the state of each message of a place, one letter each."""
-        found: Any = self._client.get(self._key(place, "states"))
-        return (found or b"").decode()
+    def states(self, place: Place, first: int = 0, last: int = -1) -> str:
+        """Return the state of each message of a place, one letter each. first, last: only of these."""
+        found: Any = self._client.getrange(self._key(place, "states"), first, last)
+        return str(found.decode())
 
     def read(self, place: Place, numbers: Sequence[int]) -> list[bytes]:
         """Return messages by their numbers, at most MOST."""
-        found: Any = self._client.hmget(self._key(place, "messages"), [str(one) for one in numbers])
-        return [one or b"" for one in found]
+        return [one or b"" for one in self._fields(place, [str(one) for one in numbers])]
 
     def take(self, place: Place, known: int) -> tuple[list[bytes], bool]:
         """Take messages out of their list; [] if none is left. known: how many messages of it the caller knows.
@@ -150,11 +149,18 @@ class Escrow:
                 return found, bool(fresh)
 
     def write(
-        self, places: Sequence[Place], to: str, message: bytes, call_id: str, record: str, fields: Mapping[str, Any]
+        self,
+        places: Sequence[Place],
+        to: str,
+        message: bytes,
+        key: str,
+        call_id: str,
+        record: str,
+        fields: Mapping[str, Any],
     ) -> Written:
         """Write a message as the producers of the old system do, or into the escrow after a cutover.
 
-        places: all get the message; the escrow is that of the first one. call_id: of repeated calls.
+        places: all get the message; the escrow is that of the first one. key: as in `sent`. call_id: of repeated calls.
         record: the key of a hash that gets these fields.
 
         Raises AdeqError if the tasks of the first place go to another queue already.
@@ -162,7 +168,7 @@ class Escrow:
         first, *others = places
         keys = [self._about, *self._keys(first), f"{self.base}:wrote:{call_id}", self._places, record or first.key]
         values = [one for pair in fields.items() for one in pair]
-        arguments = [message, _entry(first, to), *(place.kind for place in places), *values]
+        arguments = [message, _entry(first, to), key, *(place.kind for place in places), *values]
         script = self._client.register_script(source_of("ends", "write"))
         try:
             phase, run, number = script([*keys, *(place.key for place in others)], arguments)
@@ -172,22 +178,36 @@ class Escrow:
             raise
         return Written(phase.decode(), run.decode(), number)
 
-    def mark_written(self, place: Place, number: int, state: State) -> bytes:
+    def mark_written(self, place: Place, number: int, state: State, run: str) -> bytes:
         """Note that a producer has enqueued its message, or that pyadeq has refused it. Returns the state before.
 
-        If that is not `written`, a command of the migration has come first, and nothing is changed.
+        If that is not `written`, a command of the migration has come first, and nothing is changed. b"" if another run
+        has begun since.
         """
         before: Any = self._client.register_script(source_of("written"))(
-            [self._key(place, "states")], [number, state.value]
+            [self._about, self._key(place, "states")], [number, state.value, run]
         )
         return bytes(before)
+
+    def sent(self, place: Place, keys: Mapping[int, str]) -> None:
+        """Note the keys of tasks, by the numbers of their messages, before they are enqueued. At most MOST."""
+        self._call("sent", self._keys(place)[:1], *(one for pair in keys.items() for one in pair))
+
+    def keys_of(self, place: Place, numbers: Sequence[int]) -> dict[int, str]:
+        """Return the keys of those of these messages whose tasks were enqueued, or were about to be. At most MOST."""
+        found = self._fields(place, [f"{one} key" for one in numbers])
+        return {number: key.decode() for number, key in zip(numbers, found, strict=True) if key is not None}
+
+    def written_ms(self, place: Place, numbers: Sequence[int]) -> list[int]:
+        """Return when producers have written these messages, by the clock of the old server. At most MOST."""
+        return [int(one or 0) for one in self._fields(place, [f"{number} ms" for number in numbers])]
 
     def mark(self, place: Place, states: Mapping[int, State]) -> None:
         """Write the states of messages. The states between them stay the same: no other command writes any."""
         first, last = min(states), max(states)
         if len(states) <= last - first:
-            now = self.states(place)
-            states = {number: states.get(number, State(now[number])) for number in range(first, last + 1)}
+            now = self.states(place, first, last)
+            states = {n: states.get(n, State(now[n - first])) for n in range(first, last + 1)}
         self._mark(place, first, "".join(states[number] for number in range(first, last + 1)))
 
     def _mark(self, place: Place, first: int, states: str) -> None:
@@ -200,6 +220,17 @@ class Escrow:
         while order:
             done = self._call("give", keys, place.kind, state.value, BYTES, *order[:MOST])
             order = order[done:]
+
+    def kept(self, place: Place) -> dict[str, int]:
+        """Return the digests of messages that are in their list again, each with its number. {}: of a sorted set."""
+        found: dict[str, int] = {}
+        for numbers in batches(self._kept(place) if place.lists or place.kind == "stream" else []):
+            found |= {one.decode(): number for number, one in zip(numbers, self.read(place, numbers), strict=True)}
+        return found
+
+    def forget(self, place: Place, numbers: Sequence[int]) -> None:
+        """Note that kept messages have been taken again, by another number. At most MOST."""
+        self._call("forget", self._keys(place)[:2], *numbers)
 
     def recall(self, place: Place, state: State) -> None:
         """Take the kept messages of a place out of its list again, as far as they are the next ones there."""
@@ -239,9 +270,20 @@ class Escrow:
         found: Any = self._client.hget(self._about, f"taken_ms:{place.key}")
         return int(found or 0)
 
-    def begun_ms(self) -> int:
-        """Return when the first command of this run began, by the clock of the old server. 0: it is not known."""
-        return int(self.about().get("begun_ms") or 0)
+    def is_last(self) -> bool:
+        """Whether no other command has begun since."""
+        return self._client.hget(self._about, "fence") == self._fence
+
+    def note_idempotency(self, seconds: float) -> None:
+        """Remember the shortest time for which keys of this run are remembered."""
+        known = self.about().get("idempotency")
+        if known is None or float(known) > seconds:
+            self.note(idempotency=str(seconds))
+
+    def has_forgotten(self, seconds: float) -> bool:
+        """Whether pyadeq may have forgotten a key of this run. seconds: for which it remembers them now."""
+        about = self.about()
+        return self.has_passed(int(about.get("begun_ms") or 0), min(seconds, float(about.get("idempotency") or 0)))
 
     def has_passed(self, since_ms: int, seconds: float) -> bool:
         """Whether so many seconds, or almost as many, have passed since then, by the clock of the old server."""
@@ -259,6 +301,12 @@ class Escrow:
         if not keep_phase:
             self._call("drop", [self._about])
 
+    def _fields(self, place: Place, names: Sequence[str]) -> list[bytes | None]:
+        if not names:
+            return []
+        found: Any = self._client.hmget(self._key(place, "messages"), list(names))
+        return list(found)
+
     def _keys(self, place: Place) -> list[str]:
         return [self._key(place, "messages"), self._key(place, "states"), place.key]
 
@@ -274,6 +322,8 @@ class Escrow:
                 raise AdeqError(
                     "another command of this migration has begun since; this one wrote nothing more"
                 ) from None
+            if "OLDER" in str(error):
+                raise AdeqError("the old server has lost data since this command began; repeat it") from None
             raise
 
 

@@ -18,14 +18,14 @@ from time import monotonic, time
 from typing import Any, Final, Literal
 
 from pyadeq import Adeq, BadArgument
-from pyadeq.errors import AdeqError, ConfigError, WaitTimeout
+from pyadeq.errors import AdeqError, ConfigError, LockLost, WaitTimeout
 from pyadeq.ext.migrate import waiting
-from pyadeq.ext.migrate.enqueuer import Enqueuer, short
+from pyadeq.ext.migrate.enqueuer import Enqueuer, key_of, short
 from pyadeq.ext.migrate.escrow import IN_ESCROW, Escrow, State, batches, numbers_of
 from pyadeq.ext.migrate.mirror import Mirror
 from pyadeq.ext.migrate.reports import Mirrored, Moved, Plan, Planned, Reasons, RolledBack, Status
 from pyadeq.ext.migrate.rollback import Rollback, UnsureBack
-from pyadeq.ext.migrate.source import Left, Moving, Place, Source, id_of
+from pyadeq.ext.migrate.source import Left, Moving, Place, Source, check_types, id_of
 from pyadeq.ids import new_ulid
 from pyadeq.models.base import to_epoch_ms
 
@@ -185,6 +185,7 @@ class Migration:
         """Return how far the migration is; None if no task was moved yet."""
         if not (about := self._escrow.about()):
             return None
+        check_types(self.source.client, [*self._escrow.places()])
         places = [
             (place, to, waiting.length(self.source.client, place), Counter(map(State, self._escrow.states(place))))
             for place, to in self._escrow.places().items()
@@ -241,9 +242,10 @@ class Migration:
             status = self.status()
             assert status
             if rest := status.count(*IN_ESCROW):
-                how = "with adeq migrate move, or go back with adeq migrate rollback"
+                way = "cutover" if status.phase in ("cutover", "done") else "move"
+                how = f"with adeq migrate {way}, or go back with adeq migrate rollback"
                 if unsure := status.count(State.unsure):
-                    how += f"; {unsure:,} are unsure: add --unsure enqueue|done to move, or back|done to rollback"
+                    how += f"; {unsure:,} are unsure: add --unsure enqueue|done to {way}, or back|done to rollback"
                 raise AdeqError(f"{rest:,} messages are only in the escrow; finish {how}")
             self._mirror().delete({to for _, to, _, _ in status.places})
             if stays := status.phase in ("cutover", "done"):
@@ -265,6 +267,7 @@ class Migration:
         for place, to in places.items():
             self._escrow.add_place(place, to)
         for place, to in {**known, **places}.items():
+            self._escrow.note_idempotency(self._idempotency(to))
             if unsure:
                 self._settle_unsure(place, to, unsure, moved)
             self._settle_taken(place, to, moved)
@@ -300,6 +303,7 @@ class Migration:
     def _command(self, name: str) -> Iterator[dict[str, str]]:
         with self._lock():
             self._check_phase(name)  # before anything is written
+            check_types(self.source.client, [*self._escrow.places()])
             about = self._escrow.begin(self._to)
             self._enqueuer.run = about["run"]
             yield about
@@ -311,18 +315,23 @@ class Migration:
         acquire = partial(
             self.adeq.locks(DOMAIN).acquire, resource, owner=f"migrate-{new_ulid()}", ttl=LEASE, purpose="adeq migrate"
         )
-        with ExitStack() as held:
-            try:
-                held.enter_context(acquire(wait=0))
-            except WaitTimeout:
-                self._waits(PATIENCE)
+        ended = False
+        try:
+            with ExitStack() as held:
                 try:
-                    held.enter_context(acquire(wait=PATIENCE))
+                    held.enter_context(acquire(wait=0))
                 except WaitTimeout:
-                    raise AdeqError(
-                        f"another command is migrating {self.source.name}; wait for it: adeq lock ls --domain {DOMAIN}"
-                    ) from None
-            yield
+                    self._waits(PATIENCE)
+                    held.enter_context(acquire(wait=PATIENCE))
+                yield
+                ended = True
+        except WaitTimeout:
+            raise AdeqError(
+                f"another command is migrating {self.source.name}; wait for it: adeq lock ls --domain {DOMAIN}"
+            ) from None
+        except LockLost:
+            if not ended or not self._escrow.is_last():  # else this process stood still, and no other command has begun
+                raise
 
     def _targets(self) -> dict[Place, str]:
         """Return the places on the old server, each with its queue in pyadeq."""
@@ -402,11 +411,14 @@ class Migration:
         states = self._escrow.states(place)
         for numbers in batches(numbers_of(states, State.taken)):
             self._enqueue(place, to, numbers, self._read(place, numbers), moved, resumed=False)
-        known, before = len(states), None
+        known, kept, before = len(states), self._escrow.kept(place), None
         with ThreadPoolExecutor(1) as enqueuing:
             messages, fresh = self._escrow.take(place, known)
             while messages:
                 self._at("taken")
+                digests = (hashlib.sha1(one, usedforsecurity=False).hexdigest() for one in messages if kept)
+                if twice := [kept.pop(digest) for digest in digests if digest in kept]:
+                    self._escrow.forget(place, twice)
                 found = self.source.read(place, messages)
                 if before:
                     before.result()
@@ -422,19 +434,24 @@ class Migration:
         return self.source.read(place, self._escrow.read(place, numbers))
 
     def _settle_taken(self, place: Place, to: str, moved: Moved) -> None:
-        """Move what a killed command or producer has put into the escrow and not marked.
-
-        A command enqueues its batches one after the other, so only the first one may have been enqueued already.
-        """
+        """Move what a killed command or producer has put into the escrow and not marked."""
         states = self._escrow.states(place)
-        taken, written = numbers_of(states, State.taken), numbers_of(states, State.written)
-        if (taken or written) and self._forgotten(place, to):
-            unsure = [*next(batches(taken), []), *written]
-            self._escrow.mark(place, dict.fromkeys(unsure, State.unsure))
-            moved.unsure += len(unsure)
-            taken, written = taken[len(unsure) - len(written) :], []
-        for numbers in batches(sorted([*taken, *written])):
-            self._enqueue(place, to, numbers, self._read(place, numbers), moved, resumed=True)
+        for numbers in batches(numbers_of(states, State.taken, State.written)):
+            if unsure := self._unsure(place, to, numbers, states):
+                self._escrow.mark(place, dict.fromkeys(unsure, State.unsure))
+                moved.unsure += len(unsure)
+            if sure := [number for number in numbers if number not in unsure]:
+                self._enqueue(place, to, sure, self._read(place, sure), moved, resumed=True)
+
+    def _unsure(self, place: Place, to: str, numbers: Sequence[int], states: str) -> set[int]:
+        """Return of which of these messages pyadeq may have had a task, so long ago that it no longer knows it."""
+        keys = self._escrow.keys_of(place, numbers)
+        unknown = [number for number in keys if number not in self._enqueuer.remembered(to, keys)]
+        written = [number for number in unknown if states[number] == State.written]
+        times = dict.fromkeys(unknown, self._escrow.taken_ms(place)) if unknown else {}
+        times |= zip(written, self._escrow.written_ms(place, written), strict=True)
+        kept = self._idempotency(to) if unknown else 0.0
+        return {number for number, at in times.items() if self._escrow.has_passed(at, kept)}
 
     def _settle_unsure(self, place: Place, to: str, how: Unsure, moved: Moved) -> None:
         for numbers in batches(numbers_of(self._escrow.states(place), State.unsure)):
@@ -445,9 +462,9 @@ class Migration:
             else:
                 self._enqueue(place, to, numbers, found, moved, resumed=True)
 
-    def _forgotten(self, place: Place, to: str) -> bool:
-        """Whether pyadeq may have forgotten a task of the last batch of a place, which was enqueued and has ended."""
-        return self._escrow.has_passed(self._escrow.taken_ms(place), self.adeq.queue(to).settings.get().idempotency)
+    def _idempotency(self, to: str) -> float:
+        """Return for how many seconds pyadeq remembers the keys of a queue."""
+        return self.adeq.queue(to).settings.get().idempotency
 
     def _enqueue(
         self,
@@ -459,12 +476,21 @@ class Migration:
         *,
         resumed: bool,
     ) -> None:
-        """Enqueue messages of the escrow, and mark them."""
-        moving = [(number, one) for number, one in zip(numbers, found, strict=True) if isinstance(one, Moving)]
+        """Enqueue messages of the escrow, and mark them.
+
+        resumed: an earlier command or a producer may have enqueued them. Then the key says so: what a message says may
+        have changed since.
+        """
+        had = self._enqueuer.remembered(to, self._escrow.keys_of(place, numbers)) if resumed else set()
+        fresh = [(number, one) for number, one in zip(numbers, found, strict=True) if number not in had]
+        moving = [(number, one) for number, one in fresh if isinstance(one, Moving)]
+        if moving:
+            self._escrow.sent(place, {number: key_of(one) for number, one in moving})
+            self._at("sent")
         answers = self._enqueuer.enqueue(to, [one for _, one in moving], resumed)
         self._at("enqueued")
-        states: dict[int, State] = {}
-        left = {number: one for number, one in zip(numbers, found, strict=True) if isinstance(one, Left)}
+        states = dict.fromkeys(had, State.moved)
+        left = {number: one for number, one in fresh if isinstance(one, Left)}
         for (number, one), answer in zip(moving, answers, strict=True):
             if isinstance(answer, State):
                 states[number] = answer
@@ -474,11 +500,12 @@ class Migration:
                     moved.delivered.add("the old system had delivered it before", one.task.id or "")
             else:
                 left[number] = Left(one.task.id or "", answer)
-        before = self._escrow.states(place) if left else ""
+        first = min(numbers)
+        before = self._escrow.states(place, first, max(numbers)) if left else ""
         refused = {number for number, _ in moving}
         for number, one_left in left.items():
             # the producer of a written one gets the error, and no old worker must run its task
-            by_producer = before[number] in (State.written, State.gone) and number in refused
+            by_producer = before[number - first] in (State.written, State.gone) and number in refused
             states[number] = State.gone if by_producer else State.held
             moved.left.add(one_left.why, one_left.id)
         self._escrow.mark(place, states)

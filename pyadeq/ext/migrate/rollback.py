@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Set
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from typing import Final, Literal
 
 from pyadeq import Adeq, TaskView
@@ -102,7 +102,7 @@ class Rollback:
         asked = [n for n, state in before.items() if state != State.held]
         views = self._enqueuer.views(to, {n: ids[n] for n in asked})
         gone = {n for n in asked if views[n] is None and before[n] != State.unsure}
-        lost = self.lost(to, {n: found[n] for n in sorted(gone - counted)})
+        lost = self.lost(place, to, sorted(gone - counted))
         to_cancel = {}
         for number, state in before.items():
             view = views.get(number)
@@ -151,19 +151,22 @@ class Rollback:
         for numbers in batches(numbers_of(self._escrow.states(place), State.moved, State.again)):
             found = dict(zip(numbers, self._source.read(place, self._escrow.read(place, numbers)), strict=True))
             views = self._enqueuer.views(to, {n: id_of(one) for n, one in found.items()})
-            if lost := self.lost(to, {n: one for n, one in found.items() if views[n] is None}):
+            if lost := self.lost(place, to, [n for n, view in views.items() if view is None]):
                 self._escrow.mark(place, dict.fromkeys(lost, State.unsure))
             self._tell(len(numbers))
 
-    def lost(self, to: str, found: Mapping[int, Moving | Left]) -> set[int]:
+    def lost(self, place: Place, to: str, numbers: Sequence[int]) -> set[int]:
         """Return which of these moved messages without a task were not deleted after a run: a server has lost them.
 
         Or somebody has purged their queue. If pyadeq may have forgotten tasks that have ended, the answer is: none.
         """
-        return set() if not found or self._has_forgotten(to) else self._enqueuer.unknown(to, found)
+        if not numbers or self._has_forgotten(to):
+            return set()
+        keys = self._escrow.keys_of(place, numbers)
+        return keys.keys() - self._enqueuer.remembered(to, keys)
 
     def _has_forgotten(self, to: str) -> bool:
-        return self._escrow.has_passed(self._escrow.begun_ms(), self._adeq.queue(to).settings.get().idempotency)
+        return self._escrow.has_forgotten(self._adeq.queue(to).settings.get().idempotency)
 
 
 def _stay(view: TaskView) -> str:

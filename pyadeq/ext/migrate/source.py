@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
-from itertools import chain, islice
 from typing import Any, Final, Literal, NamedTuple, Protocol
 
 from redis import Redis
 from redis.client import Pipeline
 
 from pyadeq import Task
-from pyadeq.errors import BadArgument
+from pyadeq.errors import AdeqError, BadArgument
 
 ENDS: Final[tuple[Literal["right", "left"], ...]] = ("right", "left")
 Kind = Literal["right", "left", "times", "ms", "stream", "wait", "prioritized", "delayed"]
@@ -39,6 +38,11 @@ class Place(NamedTuple):
         return {"times": "scheduled", "ms": "delayed", "prioritized": "prioritized", "delayed": "delayed"}.get(
             self.kind, "waiting"
         )
+
+    @property
+    def type(self) -> str:
+        """The type of its keys."""
+        return "list" if self.lists else "stream" if self.kind == "stream" else "zset"
 
     @property
     def lists(self) -> list[tuple[str, Literal["right", "left"]]]:
@@ -88,16 +92,31 @@ def check_id(id: str) -> None:
 
 def existing(client: Redis, places: Sequence[Place]) -> list[Place]:
     """Return the places that exist. A key of another type belongs to another program."""
-    keys = [[key for key, _ in place.lists] or [place.key] for place in places]
+    types = _types_of(client, places)
+    return [place for place in places if {*types[place].values()} - {"none"} == {place.type}]
+
+
+def check_types(client: Redis, places: Sequence[Place]) -> None:
+    """Raise AdeqError if a key from which tasks were moved belongs to another program now."""
+    for place, types in _types_of(client, places).items():
+        for key, type in types.items():
+            if type not in (place.type, "none"):
+                raise AdeqError(
+                    f"--from: the key {key!r} was a {place.type} and is a {type} now; rename or delete it, and repeat "
+                    "the command"
+                )
+
+
+def _types_of(client: Redis, places: Sequence[Place]) -> dict[Place, dict[str, str]]:
+    """Return the types of the keys of each place, "none" for one that does not exist."""
+    keys = [(place, key) for place in places for key in ([key for key, _ in place.lists] or [place.key])]
     with client.pipeline(transaction=False) as pipe:
-        for key in chain.from_iterable(keys):
+        for _, key in keys:
             pipe.type(key)
-        types = iter(pipe.execute())
-    found = []
-    for place, some in zip(places, keys, strict=True):
-        type = b"list" if place.lists else b"stream" if place.kind == "stream" else b"zset"
-        if {*islice(types, len(some))} - {b"none"} == {type}:
-            found.append(place)
+        types = pipe.execute()
+    found: dict[Place, dict[str, str]] = {place: {} for place in places}
+    for (place, key), type in zip(keys, types, strict=True):
+        found[place][key] = type.decode()
     return found
 
 

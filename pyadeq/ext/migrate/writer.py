@@ -7,8 +7,8 @@ from contextlib import suppress
 from typing import Any, Final
 
 from pyadeq import Adeq
-from pyadeq.errors import AdeqError, BadArgument
-from pyadeq.ext.migrate.enqueuer import Enqueuer
+from pyadeq.errors import AdeqError, BadArgument, ScriptError
+from pyadeq.ext.migrate.enqueuer import Enqueuer, key_of
 from pyadeq.ext.migrate.escrow import Escrow, State, batches, numbers_of
 from pyadeq.ext.migrate.mirror import PENDING, copy_of, mirror_of, prepare
 from pyadeq.ext.migrate.source import Left, Moving, Place, Source, id_of
@@ -62,7 +62,7 @@ class Writer:
         place = places[0]
         to = self._queues.get(place.queue, place.queue)
         self._adeq.queue(to).calls.enqueue([(one.task.id or "", copy_of(one, self._source.name))], "check")
-        phase, run, number = self._escrow.write(places, to, message, new_ulid(), record, fields or {})
+        phase, run, number = self._escrow.write(places, to, message, key_of(one), new_ulid(), record, fields or {})
         if phase in ("mirror", "shadow"):
             with suppress(AdeqError):  # then there is no copy, which a shadow reports
                 mirror = mirror_of(self._adeq, to)
@@ -73,7 +73,14 @@ class Writer:
         elif phase in ("cutover", "done"):
             enqueuer = Enqueuer(self._adeq, self._source.name)
             enqueuer.run = run
-            (answer,) = enqueuer.enqueue(to, [one], resumed=False)
+            try:
+                (answer,) = enqueuer.enqueue(to, [one], resumed=False)
+            except ScriptError as error:
+                # nothing was enqueued: the producer hears that, and no command must enqueue it later
+                refused = number >= 0 and not error.may_have_applied
+                if not refused or self._escrow.mark_written(place, number, State.gone, run) != State.moved.encode():
+                    raise
+                return phase
             if answer == State.again:
                 answer = self._known(to, enqueuer, one)
                 if number >= 0 and not isinstance(answer, State) and self._is_only(one.task.id or "", place, number):
@@ -81,7 +88,7 @@ class Writer:
             before = b""
             if number >= 0:
                 after = State.moved if isinstance(answer, State) else State.gone
-                before = self._escrow.mark_written(place, number, after)
+                before = self._escrow.mark_written(place, number, after, run)
             if not isinstance(answer, State) and before != State.moved.encode():  # else a command has enqueued it
                 raise AdeqError(f"task {one.task.id!r}: {answer}")
         return phase

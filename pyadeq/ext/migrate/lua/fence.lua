@@ -7,3 +7,4 @@
 if redis.call('HGET', KEYS[1], 'fence') ~= ARGV[1] then
   return redis.error_reply('OVERTAKEN another command has begun since')
 end
+local OLDER = 'OLDER the old server has lost data since this command began'  -- for scripts that find that

@@ -12,6 +12,7 @@
 
 local known, most, bytes = tonumber(ARGV[3]), math.min(tonumber(ARGV[4]), 200), tonumber(ARGV[5])
 local count = redis.call('STRLEN', KEYS[3])
+if count < known then return redis.error_reply(OLDER) end
 if count > known then
   local names = {}
   for i = known, math.min(count, known + most) - 1 do names[#names + 1] = i end

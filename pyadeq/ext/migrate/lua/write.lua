@@ -3,10 +3,10 @@
 --
 -- KEYS    about, messages, states, the place; reply: of this call, kept for 30 s; places: a hash; record: a hash of
 --         the task; then up to 4 further places that get the same message
--- ARGV    message; entry: what `places` has of the place; for each place its kind, in the order of the keys; then names and
---         values of the record
+-- ARGV    message; entry: what `places` has of the place; key: of the task, see `sent`; for each place its kind, in the order of
+--         the keys; then names and values of the record
 -- RETURN  phase of the migration, run, number of the message in the escrow or -1
--- COST    10 commands, and 1 for each further place; at most 14
+-- COST    9 commands, and 1 for each further place; at most 13
 
 -- The lists of the source `lists` have both ends of one kind: their workers take the newest task first.
 local ADD = { right = 'LPUSH', left = 'LPUSH' }
@@ -25,17 +25,17 @@ if phase == 'cutover' then
   if entry and entry ~= ARGV[2] then return redis.error_reply('OTHER ' .. entry) end
   if not entry then redis.call('HSET', KEYS[6], KEYS[4], ARGV[2]) end
 end
-if #ARGV > places + 2 and phase ~= 'done' then
-  redis.call('HSET', KEYS[7], unpack(ARGV, places + 3, #ARGV))  -- at most 200: fields of a task
+if #ARGV > places + 3 and phase ~= 'done' then
+  redis.call('HSET', KEYS[7], unpack(ARGV, places + 4, #ARGV))  -- at most 200: fields of a task
 end
 if phase == 'cutover' then
   number = redis.call('STRLEN', KEYS[3])
-  redis.call('HSET', KEYS[2], number, ARGV[1])
+  local now = string.format('%.0f', redis.call('TIME')[1] * 1000)
+  redis.call('HSET', KEYS[2], number, ARGV[1], number .. ' key', ARGV[3], number .. ' ms', now)
   redis.call('APPEND', KEYS[3], 'w')
-  redis.call('HSET', KEYS[1], 'taken_ms:' .. KEYS[4], string.format('%.0f', redis.call('TIME')[1] * 1000))
 elseif phase ~= 'done' then
   for i = 1, places do  -- at most 5: keys
-    local key, kind = i == 1 and KEYS[4] or KEYS[6 + i], ARGV[2 + i]
+    local key, kind = i == 1 and KEYS[4] or KEYS[6 + i], ARGV[3 + i]
     if ADD[kind] then redis.call(ADD[kind], key, ARGV[1]) else push(kind, key, ARGV[1]) end
   end
 end
