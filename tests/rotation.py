@@ -4,7 +4,7 @@ DAY   the number of the day: `$(($(date +%s) / 86400))`. On the following days t
 
 | what rotates                                  | after how many days everything has run |
 | slow tests                                    | 3 |
-| clients in other languages: marker `rotates`  | 4 |
+| clients in other languages: marker `rotates`  | 4; `QueueRuntime` for TypeScript runs each day |
 | engines besides the newest and the oldest     | 3; with each third of the slow tests: 9 |
 | the two modes of the oldest engine            | 2; with each third of the slow tests: 6 |
 | moving from Celery, RQ, BullMQ 5 and 6        | 4 |

@@ -33,7 +33,7 @@ def test_its_form_is_that_of_prettier(project: Path) -> None:
 
 
 def test_types_are_strict(project: Path) -> None:
-    run(project, "npx", "tsc", "--project", ".")
+    """Those of the programs here, `tsc --project .`, are checked each day: test_queue_runtime.py."""
     sources = sorted(str(path) for path in (project / "pyadeq").glob("*.js"))
     strict = ("--strict", "--noEmit", "--allowJs", "--checkJs", "--target", "es2022", "--module", "nodenext")
     run(project, "npx", "tsc", "--ignoreConfig", *strict, "--types", "node", *sources)
@@ -61,10 +61,6 @@ def test_what_it_derives_from_the_ids_of_sessions(project: Path) -> None:
 
 def test_its_worker_and_its_locks(project: Path, private_url: str) -> None:
     run(project, "node", "--test", "worker.test.js", URL=private_url)
-
-
-def test_its_queue_runtime(project: Path, private_url: str) -> None:
-    run(project, "node", "--test", "queue-runtime.test.js", URL=private_url)
 
 
 @pytest.mark.parametrize("library", ["ioredis", "node-redis"])
