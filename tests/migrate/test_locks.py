@@ -6,7 +6,7 @@ from pyadeq.embedded import EmbeddedServer
 from tests.migrate.locking import STEPS, change_under_fire
 from tests.migrate.moving import New
 
-TAKES = 300
+TAKES = 500
 
 
 def test_old_and_new_programs_exclude_each_other_while_all_of_them_change(old: EmbeddedServer, new: New) -> None:
