@@ -9,17 +9,18 @@ import signal
 import subprocess
 import sys
 import threading
-from collections import Counter
 from collections.abc import Callable, Iterator
+from functools import partial
 from itertools import islice
-from typing import Any, Final
+from time import monotonic
+from typing import Final
 
 from redis import Redis
 
 from pyadeq import Adeq
 from pyadeq.embedded import EmbeddedServer
 from pyadeq.ext.migrate import Migration
-from tests.migrate.moving import Judged, New, ran_in
+from tests.migrate.moving import PATIENCE, Judged, New, ran_in
 from tests.migrate.older import LAYOUTS, Layout, Working
 from tests.waiting import wait_until
 
@@ -44,6 +45,10 @@ with Adeq.from_url(url) as adeq, Redis.from_url(old) as client:
     source = LAYOUTS[name].source(None, client)
     getattr(Migration(adeq, source, to="here", queues={LAYOUTS[name].queue: "work"}, at=at), verb)()
 """
+BEFORE: Final = {"rollback": ("mirror", "shadow", "cutover")}
+"""What comes before a command that is repeated after it has finished. The others are repeated as they are."""
+FRESH: Final = 100
+"""Tasks that are made before a command is tried again; then twice as many, and so on."""
 
 
 def any_steps(rounds: int) -> Iterator[tuple[str, str, int]]:
@@ -75,18 +80,14 @@ def cut_over_under_fire(
 ) -> Judged:
     """Move tasks forth and back, and in the end forth. Half of them are written by old producers.
 
-    kills: the command, the step and the time. more: tasks written before each mirror. busy: tasks that one claim takes.
-    pause: seconds between two turns of each program. most: messages of one call.
+    tasks: so many at least. kills: the command, the step and the time. A step may not come: then it is tried again.
+    more: tasks written before each mirror. busy: tasks that one claim takes. pause: seconds between two turns of each
+    program. most: messages of one call.
     """
-    judged, ended = Judged(), Counter[int]()
-
-    def killed(verb: str, step: str, nth: int) -> int:
-        call = [sys.executable, "-c", CODE, new.url, old.url, name, verb, step, str(nth), str(most)]
-        return subprocess.run(call, check=False).returncode
-
+    judged = Judged()
     with Redis.from_url(old.url) as client, Adeq.from_url(new.url) as adeq:
         layout: Layout = LAYOUTS[name](client)
-        numbers, one_by_one = iter(range(tasks)), threading.Lock()
+        one_by_one = threading.Lock()
         # A quarter comes after the cutover, however slow the commands were: old workers may have run all others.
         rest = iter(range(tasks if more else tasks // 4))
 
@@ -94,10 +95,22 @@ def cut_over_under_fire(
             migration = Migration(adeq, layout.source(client), to="here", queues={layout.queue: "work"})
             getattr(migration, verb)()
 
+        def kill(verb: str, step: str, nth: int) -> None:
+            fresh, deadline = FRESH, monotonic() + PATIENCE
+            call = [sys.executable, "-c", CODE, new.url, old.url, name, verb, step]
+            while not (status := subprocess.run([*call, str(nth), str(most)], check=False).returncode):
+                assert monotonic() < deadline, f"{verb} does not come to {step}"
+                produce(fresh)
+                nth, fresh = 1, 2 * fresh
+                for earlier in BEFORE.get(verb, ()):
+                    run(earlier)
+            assert status == -signal.SIGKILL, status
+            judged.kills[f"{verb}: {step}" if step else verb] += 1
+
         def produce(count: int) -> None:
-            with one_by_one:
-                some = [*islice(numbers, count)]
-            for number in some:
+            for _ in range(count):
+                with one_by_one:
+                    number, judged.made = judged.made, judged.made + 1
                 if number % 2:
                     layout.put(client, number)
                 else:
@@ -105,18 +118,15 @@ def cut_over_under_fire(
 
         def work(limit: int) -> None:
             leases = new.queue.claim(limit=limit, lanes=layout.lanes)
-            for lease in leases:
-                if layout.begin(client, lease.payload):
-                    judged.in_new.append(layout.number(lease.payload))
+            begun = [lease.payload for lease in leases if layout.begin(client, lease.payload)]
+            judged.in_new.extend(map(layout.number, begun))
             new.queue.ack_many([(lease, None) for lease in leases])
+
+        each = partial(Working, pause=pause)
 
         def drained() -> bool:
             work(100)
-            stats = new.queue.stats()
-            return stats.pending + stats.running == 0
-
-        def each(act: Callable[[], Any]) -> Working:
-            return Working(act, pause)
+            return (stats := new.queue.stats()).pending + stats.running == 0
 
         produce(0 if more else tasks // 2)
         with (
@@ -127,19 +137,15 @@ def cut_over_under_fire(
             for verb, step, nth in kills:
                 if verb == "mirror":
                     produce(more)
-                status = killed(verb, step, nth)
-                ended[status] += 1
-                judged.kills[f"{verb}: {step}" if step else verb] += status == -signal.SIGKILL
+                kill(verb, step, nth)
                 run(verb)
                 tell(f"{judged.kills.total()} kills, {len(judged.in_new):,} tasks ran in pyadeq")
-            for verb in ("mirror", "shadow", "cutover"):
+            for verb in BEFORE["rollback"]:
                 run(verb)
-        produce(tasks)
+        produce(max(tasks - judged.made, FRESH))
         layout.stop(client)
         run("cutover")
-        wait_until(drained, 300)
+        wait_until(drained, PATIENCE)
         judged.in_old = ran_in(client)
-    assert {*ended} <= {0, -signal.SIGKILL}, ended
-    judged.made = tasks
     judged.count()
     return judged

@@ -16,6 +16,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, field
 from itertools import cycle, islice
+from time import monotonic
 from typing import Any, Final, NamedTuple
 
 from redis import Redis
@@ -44,10 +45,8 @@ with Adeq.from_url(url) as adeq, Redis.from_url(old) as client:
 
 
 TASKS: Final = int(os.environ.get("ADEQ_MIGRATE_TASKS", "2000"))
-TRIES: Final = 5
-"""So often a step is tried until it comes."""
 PATIENCE: Final = 300.0
-"""Seconds for the old workers to run what is left to them."""
+"""Seconds for the old workers to run what is left to them, and for a step to come."""
 KILLS: Final = int(os.environ.get("ADEQ_MIGRATE_KILLS", str(len(STEPS))))
 
 
@@ -167,22 +166,21 @@ def move_under_fire(
         with side.worker(old), NewWorker(new.url, judged.in_new):
             wait_until(lambda: client.llen("ran"))
             for number, (verb, step) in enumerate(islice(cycle(STEPS), kills)):
-                nth, status = 1 + number // len(STEPS) % 4, 0
-                for _ in range(TRIES):
+                nth, status, deadline = 1 + number // len(STEPS) % 4, 0, monotonic() + PATIENCE
+                while status != -signal.SIGKILL:
+                    assert monotonic() < deadline, f"{verb} does not come to {step}"
                     producer = threading.Thread(target=side.produce, args=(old, range(made, made + more)))
                     producer.start()
                     made += more
                     if verb == "rollback":
                         producer.join()
                         move_some(adeq, source)
-                    status = run(side, old, new, verb, step, nth)
+                    status, nth = run(side, old, new, verb, step, nth), 1
+                    assert status in (0, -signal.SIGKILL), status
                     if verb == "rollback":
                         migration.rollback()
                     producer.join()
-                    if status == -signal.SIGKILL:
-                        break
-                    nth = 1
-                judged.kills[f"{verb}: {step}"] += status == -signal.SIGKILL
+                judged.kills[f"{verb}: {step}"] += 1
                 tell(f"{judged.kills.total()} kills")
         tell("moving the rest")
         migration.move()
