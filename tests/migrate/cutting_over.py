@@ -20,7 +20,7 @@ from redis import Redis
 from pyadeq import Adeq
 from pyadeq.embedded import EmbeddedServer
 from pyadeq.ext.migrate import Migration
-from tests.migrate.moving import PATIENCE, Judged, New, ran_in
+from tests.migrate.moving import KEPT, PATIENCE, Judged, New
 from tests.migrate.older import LAYOUTS, Layout, Working
 from tests.waiting import wait_until
 
@@ -85,6 +85,7 @@ def cut_over_under_fire(
     program. most: messages of one call.
     """
     judged = Judged()
+    new.queue.configure(finished_max=KEPT)
     with Redis.from_url(old.url) as client, Adeq.from_url(new.url) as adeq:
         layout: Layout = LAYOUTS[name](client)
         one_by_one = threading.Lock()
@@ -116,17 +117,13 @@ def cut_over_under_fire(
                 else:
                     layout.write(adeq, client, number, "work")
 
-        def work(limit: int) -> None:
-            leases = new.queue.claim(limit=limit, lanes=layout.lanes)
-            begun = [lease.payload for lease in leases if layout.begin(client, lease.payload)]
-            judged.in_new.extend(map(layout.number, begun))
-            new.queue.ack_many([(lease, None) for lease in leases])
-
+        work = partial(
+            judged.work, new.queue, lanes=layout.lanes, number=layout.number, begin=partial(layout.begin, client)
+        )
         each = partial(Working, pause=pause)
 
         def drained() -> bool:
-            work(100)
-            return (stats := new.queue.stats()).pending + stats.running == 0
+            return not work(100) and (stats := new.queue.stats()).pending + stats.running == 0
 
         produce(0 if more else tasks // 2)
         with (
@@ -146,6 +143,5 @@ def cut_over_under_fire(
         layout.stop(client)
         run("cutover")
         wait_until(drained, PATIENCE)
-        judged.in_old = ran_in(client)
-    judged.count()
+        judged.count(new.queue, client)
     return judged

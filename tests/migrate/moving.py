@@ -12,7 +12,7 @@ import subprocess
 import sys
 import threading
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from itertools import cycle, islice
@@ -24,6 +24,7 @@ from redis import Redis
 from pyadeq import Adeq, Queue
 from pyadeq.embedded import EmbeddedServer
 from pyadeq.ext.migrate import Migration, Source, waiting
+from pyadeq.ext.migrate.escrow import batches
 from tests.migrate.sides import QUEUE, Side
 from tests.waiting import wait_until
 
@@ -48,6 +49,8 @@ TASKS: Final = int(os.environ.get("ADEQ_MIGRATE_TASKS", "2000"))
 PATIENCE: Final = 300.0
 """Seconds for the old workers to run what is left to them, and for a step to come."""
 KILLS: Final = int(os.environ.get("ADEQ_MIGRATE_KILLS", str(len(STEPS))))
+KEPT: Final = 1_000_000
+"""Completed tasks that pyadeq keeps, so that the judge finds all."""
 
 
 class New(NamedTuple):
@@ -59,20 +62,50 @@ class New(NamedTuple):
 
 @dataclass
 class Judged:
-    """What came of the tasks. made: how many. kills: of each step, as `move: taken`. lost, twice: numbers of tasks."""
+    """What came of the tasks. made: how many. kills: of each step, as `move: taken`, that there were.
+
+    The others are numbers of tasks. in_old, in_new: of each run of a handler. claimed: of each lease in pyadeq.
+    completed: of each answer that says so. lost, twice: which never ran, or more than once. unrecorded: which were
+    claimed, and were not completed exactly once, or are not stored exactly once with their result.
+    """
 
     made: int = 0
     kills: Counter[str] = field(default_factory=Counter)
     in_old: list[int] = field(default_factory=list)
     in_new: list[int] = field(default_factory=list)
+    claimed: list[int] = field(default_factory=list)
+    completed: list[int] = field(default_factory=list)
     lost: list[int] = field(default_factory=list)
     twice: dict[int, int] = field(default_factory=dict)
+    unrecorded: list[int] = field(default_factory=list)
 
-    def count(self) -> None:
-        """Find what is lost and what ran twice."""
+    def work(
+        self,
+        queue: Queue,
+        limit: int,
+        *,
+        lanes: Sequence[str] = ("any",),
+        number: Callable[[Any], int] = lambda payload: int(payload["number"]),
+        begin: Callable[[Any], bool] = lambda _: True,
+    ) -> int:
+        """Run some tasks of pyadeq. The result of each is its number. begin: whether a handler runs it."""
+        leases = queue.claim(limit=limit, lanes=lanes)
+        numbers = [number(lease.payload) for lease in leases]
+        self.claimed += numbers
+        self.in_new += [one for one, lease in zip(numbers, leases, strict=True) if begin(lease.payload)]
+        answers = queue.ack_many([*zip(leases, numbers, strict=True)])
+        self.completed += [one for one, answer in zip(numbers, answers, strict=True) if answer == "completed"]
+        return len(leases)
+
+    def count(self, queue: Queue, old: Redis) -> None:
+        """Find what is lost, what ran twice, and what pyadeq has not recorded once."""
+        self.in_old = ran_in(old)
         counts = Counter(self.in_old + self.in_new)
         self.twice = {number: count for number, count in counts.items() if count > 1}
         self.lost = [number for number in range(self.made) if number not in counts]
+        recorded = [Counter(self.claimed), Counter(self.completed), Counter(results_of(queue))]
+        self.unrecorded = sorted({n for found in recorded for n in found if {one[n] for one in recorded} != {1}})
+        assert queue.stats().completed == len(self.completed)
 
 
 def run(side: Side, old: EmbeddedServer, new: New, verb: str = "move", step: str = "", nth: int = 1) -> int:
@@ -81,13 +114,11 @@ def run(side: Side, old: EmbeddedServer, new: New, verb: str = "move", step: str
     return subprocess.run(call, check=False).returncode
 
 
-def drain(queue: Queue) -> list[int]:
-    """Run everything that is ready in pyadeq. Returns the numbers of the tasks."""
-    ran: list[int] = []
-    while leases := queue.claim(limit=100):
-        ran += [lease.payload["number"] for lease in leases]
-        queue.ack_many([(lease, None) for lease in leases])
-    return ran
+def results_of(queue: Queue) -> list[Any]:
+    """The results of all completed tasks that pyadeq has stored, -1 for a task without one."""
+    ids = [view.id for view in queue.iterate("completed")]
+    views = [view for some in batches(ids) for view in queue.inspect.get_many(some) if view]
+    return [-1 if view.result is None else view.result for view in views]
 
 
 def ran_in(old: Redis) -> list[int]:
@@ -96,12 +127,13 @@ def ran_in(old: Redis) -> list[int]:
     return [int(one) for one in found]
 
 
-def drain_all(queue: Queue, ran: list[int]) -> None:
+def drain_all(queue: Queue, judged: Judged) -> None:
     """Run everything that is in pyadeq, also what is for later."""
     queue.run_now_many([task.id for task in queue.iterate("delayed")])
 
     def is_empty() -> bool:
-        ran.extend(drain(queue))
+        while judged.work(queue, 100):
+            pass
         return queue.stats().pending == 0
 
     wait_until(is_empty)
@@ -121,18 +153,15 @@ class BrokenOffError(Exception):
 class NewWorker(threading.Thread):
     """Runs some tasks of pyadeq until it is stopped: a context manager."""
 
-    def __init__(self, url: str, ran: list[int]) -> None:
+    def __init__(self, url: str, judged: Judged) -> None:
         super().__init__()
-        self._url, self._ran, self._end = url, ran, threading.Event()
+        self._url, self._judged, self._end = url, judged, threading.Event()
 
     def run(self) -> None:
         """Run tasks."""
         with Adeq.from_url(self._url) as adeq:
             while not self._end.wait(0.02):
-                queue = adeq.queue(QUEUE)
-                leases = queue.claim(limit=1)
-                self._ran += [lease.payload["number"] for lease in leases]
-                queue.ack_many([(lease, None) for lease in leases])
+                self._judged.work(adeq.queue(QUEUE), 1)
 
     def __enter__(self) -> NewWorker:
         self.start()
@@ -160,10 +189,11 @@ def move_under_fire(
     made: how many tasks wait already. more: so many are made for each kill.
     """
     judged = Judged()
+    new.queue.configure(finished_max=KEPT)
     with Redis.from_url(old.url) as client, Adeq.from_url(new.url) as adeq:
         source = side.source(client)
         migration = Migration(adeq, source, to="here")
-        with side.worker(old), NewWorker(new.url, judged.in_new):
+        with side.worker(old), NewWorker(new.url, judged):
             wait_until(lambda: client.llen("ran"))
             for number, (verb, step) in enumerate(islice(cycle(STEPS), kills)):
                 nth, status, deadline = 1 + number // len(STEPS) % 4, 0, monotonic() + PATIENCE
@@ -187,10 +217,9 @@ def move_under_fire(
         while is_busy(source):  # what cannot be moved is left to the old worker
             with side.worker(old):
                 wait_until(lambda: not is_busy(source), PATIENCE)
-        drain_all(new.queue, judged.in_new)
-        judged.in_old = ran_in(client)
-    judged.made = made
-    judged.count()
+        drain_all(new.queue, judged)
+        judged.made = made
+        judged.count(new.queue, client)
     return judged
 
 

@@ -70,7 +70,7 @@ def produce_for_celery(old: EmbeddedServer, numbers: range) -> None:
         for number in numbers:
             late = {"eta": begun + timedelta(seconds=number % 5)} if number % 10 == 0 else {}
             bad = {"serializer": "yaml"} if number % 50 == 1 else {}
-            app.send_task("app.note", args=[number], priority=number % 10, ignore_result=True, **late, **bad)
+            app.send_task("app.note", args=[number], priority=number % 10, **late, **bad)
 
 
 def celery_worker(old: EmbeddedServer) -> AbstractContextManager[None]:

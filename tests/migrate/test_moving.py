@@ -29,7 +29,7 @@ def test_nothing_is_lost_or_run_twice_under_load(name: str, old: EmbeddedServer,
     side, first = SIDES[name], TASKS // 2
     side.produce(old, range(first))
     judged = move_under_fire(side, old, new, first, first // KILLS, KILLS)
-    assert (judged.lost, judged.twice) == ([], {})
+    assert (judged.lost, judged.twice, judged.unrecorded) == ([], {}, [])
     assert len(judged.in_new) > len(STEPS)
     assert {*range(1, judged.made, 50)}.issubset(judged.in_old)
     assert {*judged.kills} == {f"{verb}: {step}" for verb, step in STEPS}, judged.kills
