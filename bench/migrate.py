@@ -14,13 +14,13 @@ For each peer, with real packages:
 
 1. The tasks are made and moved without kills: tasks a second, and the longest script calls on both servers, by the CPU
    of the server and by its clock. Then a rollback: the digest of the old lists must be the same as before.
-2. Old and new workers begin, more tasks are made, and moves and rollbacks are killed, each step in turn. In
+2. Old and new workers begin, more tasks are made, and moves, rollbacks and cleanups are killed, each step in turn. In
    the end each task must have run once. `struck` says how often each step was killed. `not_recorded_once` counts tasks
    that ran in pyadeq, and are not stored there once, completed, with their result.
 
-The older layouts, `stream` and `lists`, have the same by mirror, shadow, cutover and rollback, and half of
-their tasks are written by `Writer` while commands are killed. For
-`locks`, programs of the old layout, with a bridge and of pyadeq take the same locks, a tenth as often as tasks are
+The older layouts, `stream` and `lists`, have the same by mirror, shadow, cutover, rollback and cleanup, and half of
+their tasks are written by `Writer` while commands are killed. In the end a cleanup is killed once more at each step.
+For `locks`, programs of the old layout, with a bridge and of pyadeq take the same locks, a tenth as often as tasks are
 moved, and programs with a bridge are killed.
 
 The times are by the clock, so measure on a quiet machine.

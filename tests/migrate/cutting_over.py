@@ -1,6 +1,6 @@
 """Tasks of an older layout move by mirror, shadow and cutover, and back, while old and new programs are at work.
 
-Each command is killed at one of its steps, and repeated.
+Each command is killed at one of its steps, and repeated. A cleanup comes after a rollback, and once more in the end.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from redis import Redis
 from pyadeq import Adeq
 from pyadeq.embedded import EmbeddedServer
 from pyadeq.ext.migrate import Migration
+from tests.migrate.killing import clean_up, escrow_keys
 from tests.migrate.moving import KEPT, PATIENCE, Judged, New
 from tests.migrate.older import LAYOUTS, Layout, Working
 from tests.waiting import wait_until
@@ -29,23 +30,30 @@ STEPS: Final = {
     "shadow": ("noted", "compared"),
     "cutover": ("noted", "recalled", "taken", "enqueued", "marked", "given back", "copies deleted"),
     "rollback": ("paused", "recalled", "rollback marked", "cancelled", "put back", "resumed"),
+    "cleanup": ("checked", "copies deleted", "place dropped", "places dropped", "about dropped"),
 }
-ANY: Final = {"mirror": 3, "shadow": 2, "cutover": 4, "rollback": 4}
+LAST: Final = STEPS["cleanup"][:-1]
+"""Of a cleanup in the end, which keeps the phase."""
+ANY: Final = {"mirror": 3, "shadow": 2, "cutover": 4, "rollback": 4, "cleanup": 3}
 """The first kill of a command comes at this step, whichever that is, and later ones some steps later."""
 CODE: Final = """
 import sys
 from redis import Redis
 from pyadeq import Adeq
 from pyadeq.ext.migrate import Migration, escrow, move
-from tests.migrate.killing import kill_at
+from tests.migrate.killing import clean_up, kill_at
 from tests.migrate.older import LAYOUTS
 url, old, name, verb, step, nth, most = sys.argv[1:]
 at, move.LEASE, escrow.MOST = kill_at(step, int(nth)), 1.0, int(most)
 with Adeq.from_url(url) as adeq, Redis.from_url(old) as client:
     source = LAYOUTS[name].source(None, client)
-    getattr(Migration(adeq, source, to="here", queues={LAYOUTS[name].queue: "work"}, at=at), verb)()
+    migration = Migration(adeq, source, to="here", queues={LAYOUTS[name].queue: "work"}, at=at)
+    clean_up(migration) if verb == "cleanup" else getattr(migration, verb)()
 """
-BEFORE: Final = {"rollback": ("mirror", "shadow", "cutover")}
+BEFORE: Final[dict[str, tuple[str, ...]]] = {
+    "rollback": ("mirror", "shadow", "cutover"),
+    "cleanup": ("mirror", "shadow", "cutover", "rollback"),
+}
 """What comes before a command that is repeated after it has finished. The others are repeated as they are."""
 FRESH: Final = 100
 """Tasks that are made before a command is tried again; then twice as many, and so on."""
@@ -80,6 +88,8 @@ def cut_over_under_fire(
 ) -> Judged:
     """Move tasks forth and back, and in the end forth. Half of them are written by old producers.
 
+    In the end, the old worker stops, and a cleanup is killed at each of its steps while new producers go on.
+
     tasks: so many at least. kills: the command, the step and the time. A step may not come: then it is tried again.
     more: tasks written before each mirror. busy: tasks that one claim takes. pause: seconds between two turns of each
     program. most: messages of one call.
@@ -94,9 +104,9 @@ def cut_over_under_fire(
 
         def run(verb: str) -> None:
             migration = Migration(adeq, layout.source(client), to="here", queues={layout.queue: "work"})
-            getattr(migration, verb)()
+            clean_up(migration) if verb == "cleanup" else getattr(migration, verb)()
 
-        def kill(verb: str, step: str, nth: int) -> None:
+        def kill(verb: str, step: str, nth: int, what: str) -> None:
             fresh, deadline = FRESH, monotonic() + PATIENCE
             call = [sys.executable, "-c", CODE, new.url, old.url, name, verb, step]
             while not (status := subprocess.run([*call, str(nth), str(most)], check=False).returncode):
@@ -106,7 +116,7 @@ def cut_over_under_fire(
                 for earlier in BEFORE.get(verb, ()):
                     run(earlier)
             assert status == -signal.SIGKILL, status
-            judged.kills[f"{verb}: {step}" if step else verb] += 1
+            judged.kills[f"{what}: {step}" if step else what] += 1
 
         def produce(count: int) -> None:
             for _ in range(count):
@@ -134,14 +144,22 @@ def cut_over_under_fire(
             for verb, step, nth in kills:
                 if verb == "mirror":
                     produce(more)
-                kill(verb, step, nth)
+                kill(verb, step, nth, verb)
                 run(verb)
+                assert verb != "cleanup" or not escrow_keys(client)
                 tell(f"{judged.kills.total()} kills, {len(judged.in_new):,} tasks ran in pyadeq")
             for verb in BEFORE["rollback"]:
                 run(verb)
         produce(max(tasks - judged.made, FRESH))
         layout.stop(client)
         run("cutover")
+        with each(lambda: work(busy)), each(lambda: produce(1)):
+            for step in LAST:
+                kill("cleanup", step, 1, "last cleanup")
+            run("cleanup")
+            assert len(escrow_keys(client)) == 1  # the phase
+            run("move")
+        run("move")
         wait_until(drained, PATIENCE)
         judged.count(new.queue, client)
     return judged

@@ -25,12 +25,16 @@ from pyadeq import Adeq, Queue
 from pyadeq.embedded import EmbeddedServer
 from pyadeq.ext.migrate import Migration, Source, waiting
 from pyadeq.ext.migrate.escrow import batches
+from tests.migrate.killing import escrow_keys
 from tests.migrate.sides import QUEUE, Side
 from tests.waiting import wait_until
 
 MOVE: Final = ("recalled", "taken", "enqueued", "marked", "given back")
 BACK: Final = ("paused", "recalled", "rollback marked", "cancelled", "put back", "resumed")
-STEPS: Final = (*(("move", step) for step in MOVE), *(("rollback", step) for step in BACK))
+CLEAN: Final = ("checked", "copies deleted", "place dropped", "places dropped", "about dropped")
+STEPS: Final = tuple(
+    (verb, step) for verb, steps in (("move", MOVE), ("rollback", BACK), ("cleanup", CLEAN)) for step in steps
+)
 CODE: Final = """
 import sys
 from redis import Redis
@@ -183,8 +187,8 @@ def move_under_fire(
 ) -> Judged:
     """Let both sides run tasks, and kill the mover so many times.
 
-    A move is killed at each of its steps, then a rollback of what a move has moved, and so on. A step may not come, for
-    instance if the workers have just run everything: then it is tried again.
+    A move is killed at each of its steps, then a rollback of what a move has moved, then a cleanup after a move, and so
+    on. A step may not come, for instance if the workers have just run everything: then it is tried again.
 
     made: how many tasks wait already. more: so many are made for each kill.
     """
@@ -205,10 +209,15 @@ def move_under_fire(
                     if verb == "rollback":
                         producer.join()
                         move_some(adeq, source)
+                    elif verb == "cleanup":
+                        migration.move()
                     status, nth = run(side, old, new, verb, step, nth), 1
                     assert status in (0, -signal.SIGKILL), status
                     if verb == "rollback":
                         migration.rollback()
+                    elif verb == "cleanup":
+                        migration.cleanup()
+                        assert not escrow_keys(client)
                     producer.join()
                 judged.kills[f"{verb}: {step}"] += 1
                 tell(f"{judged.kills.total()} kills")
