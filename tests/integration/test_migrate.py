@@ -31,7 +31,8 @@ from tests.quick import slow_after
 pytestmark = pytest.mark.any_engine
 
 PLAIN = json.loads((Path(__file__).parents[1] / "unit" / "celery_messages.json").read_text(encoding="utf-8"))
-BACK = ["paused", "taken", "enqueued", "marked", "recalled", "rollback marked", "cancelled", "put back", "resumed"]
+BACK = ["paused", "taken", "sent", "enqueued", "marked", "recalled"]
+BACK += ["rollback marked", "cancelled", "put back", "resumed"]
 LEFT = ("pickle", "chain")
 
 
@@ -187,7 +188,7 @@ def test_a_move_keeps_order_priority_and_what_cannot_move(
     assert not old.client.keys("adeq:migrate:{celery:" + old.prefix + "*")
 
 
-@pytest.mark.parametrize("step", slow_after(1, ["enqueued", "taken", "recalled", "marked", "given back"]))
+@pytest.mark.parametrize("step", slow_after(1, ["enqueued", "sent", "taken", "recalled", "marked", "given back"]))
 def test_a_killed_move_goes_on_and_can_be_rolled_back(
     step: str, old: Old, queue: Queue, migrate: Callable[..., Migration], few: None
 ) -> None:

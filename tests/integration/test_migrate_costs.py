@@ -24,7 +24,7 @@ COST: Final = re.compile(r"^-- COST +(.*(?:\n-- {5,}.*)*)", re.MULTILINE)
 MOST: Final = 200
 """Messages of one call."""
 HASHES: Final = 100
-"""Hashes that one call reads."""
+"""Hashes that one call reads, or messages that it notes."""
 PASSED: Final = 99
 """Entries of a stream that one call passes, and still takes others: ends.lua."""
 WIDE: Final[dict[Any, Any]] = {f"f{number}": "" for number in range(501)}
@@ -52,7 +52,7 @@ class Case:
 
 
 CASES: Final = (
-    *(Case(script) for script in ("drop", "mark", "note", "written", "rows")),
+    *(Case(script) for script in ("drop", "forget", "mark", "note", "rows", "sent", "written")),
     *(Case("lock", kind) for kind in ("exclusive", "shared", "renew")),
     *(Case("write", kind) for kind in ("left", "ms", "cutover")),
     *(Case("take", kind, "") for kind in ("right", "left")),
@@ -178,7 +178,7 @@ def written(old: Redis, kind: str) -> tuple[int, Any]:
     keys = [ABOUT, MESSAGES, STATES, places[0], "reply", "places", "record", *places[1:]]
     fields = [f"f{number}" for number in range(200)]
     message = "1 member" if kind == "ms" else "message"
-    return commands(old, source_of("ends", "write"), keys, message, "entry", *[kind] * 5, *fields)
+    return commands(old, source_of("ends", "write"), keys, message, "entry", "key", *[kind] * 5, *fields)
 
 
 def locked(old: Redis, kind: str) -> tuple[int, Any]:
@@ -200,12 +200,19 @@ def other(old: Redis, script: str) -> tuple[int, Any]:
     if script == "drop":
         return commands(old, source_of("fence", script), [ABOUT, MESSAGES, STATES], 1, "taken_ms:a", "passed:a")
     if script == "mark":
+        old.set(STATES, "t" * MOST)
         return commands(old, source_of("fence", script), [ABOUT, STATES], 1, 0, "m" * MOST)
+    if script == "sent":
+        return commands(old, source_of("fence", script), [ABOUT, MESSAGES], 1, *range(2 * HASHES))
+    if script == "forget":
+        old.set(STATES, "k" * HASHES)
+        return commands(old, source_of("fence", script), [ABOUT, MESSAGES, STATES], 1, *range(HASHES))
     if script == "note":
         return commands(old, source_of("fence", script), [ABOUT], 1, "a", "b", "c", "d")
     if script == "written":
+        old.hset(ABOUT, "run", "run")
         old.set(STATES, "w")
-        return commands(old, source_of(script), [STATES], 0, "m")
+        return commands(old, source_of(script), [ABOUT, STATES], 0, "m", "run")
     assert script == "rows"
     keys = [f"key{number}" for number in range(HASHES)]
     return commands(old, source_of(script), [*keys, *(f"other-{key}" for key in keys)], FULL, 1, "a")

@@ -29,7 +29,7 @@ pytestmark = pytest.mark.any_engine
 STEPS = {
     "mirror": ["noted", "paused", "copied", "ended"],
     "shadow": ["noted", "compared"],
-    "cutover": ["noted", "recalled", "taken", "enqueued", "marked", "given back", "copies deleted"],
+    "cutover": ["noted", "recalled", "taken", "sent", "enqueued", "marked", "given back", "copies deleted"],
     "rollback": BACK,
 }
 LATER = 4_102_444_800.0

@@ -28,7 +28,7 @@ from tests.waiting import wait_until
 STEPS: Final = {
     "mirror": ("noted", "paused", "copied", "ended"),
     "shadow": ("noted", "compared"),
-    "cutover": ("noted", "recalled", "taken", "enqueued", "marked", "given back", "copies deleted"),
+    "cutover": ("noted", "recalled", "taken", "sent", "enqueued", "marked", "given back", "copies deleted"),
     "rollback": ("paused", "recalled", "rollback marked", "cancelled", "put back", "resumed"),
     "cleanup": ("checked", "copies deleted", "place dropped", "places dropped", "about dropped"),
 }

@@ -29,7 +29,7 @@ from tests.migrate.killing import escrow_keys
 from tests.migrate.sides import QUEUE, Side
 from tests.waiting import wait_until
 
-MOVE: Final = ("recalled", "taken", "enqueued", "marked", "given back")
+MOVE: Final = ("recalled", "taken", "sent", "enqueued", "marked", "given back")
 BACK: Final = ("paused", "recalled", "rollback marked", "cancelled", "put back", "resumed")
 CLEAN: Final = ("checked", "copies deleted", "place dropped", "places dropped", "about dropped")
 STEPS: Final = tuple(

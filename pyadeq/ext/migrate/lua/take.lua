@@ -7,8 +7,8 @@
 --         messages have more, no further one is taken
 -- RETURN  1 if this call has taken them, else 0; then the messages, first the one that a worker would have taken first. 2: this
 --         call has only passed entries that stay in the stream; call again
--- COST    6 + n commands, 11 + 2n for a sorted set, 6 + 7n for BullMQ, 9 + 2n and 2 for each entry that is passed for a stream;
---         at most 1,406 commands
+-- COST    7 + n commands, 12 + 2n for a sorted set, 8 + 5n for BullMQ, 10 + 2n and 2 for each entry that is passed for a stream;
+--         at most 1,008 commands
 
 local known, most, bytes = tonumber(ARGV[3]), math.min(tonumber(ARGV[4]), 200), tonumber(ARGV[5])
 local count = redis.call('STRLEN', KEYS[3])
