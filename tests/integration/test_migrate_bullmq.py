@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 from redis import Redis
+from redis.exceptions import ResponseError
 
 from pyadeq import Adeq, Queue, Tasks
 from pyadeq.embedded import EmbeddedServer
@@ -84,7 +85,7 @@ def layout(old: Redis) -> dict[bytes, Any]:
         elif kind == b"list":
             found[key] = old.lrange(key, 0, -1)
         else:
-            found[key] = old.hgetall(key) if kind == b"hash" else old.get(key)
+            found[key] = old.hgetall(key) if kind == b"hash" else old.dump(key)
     return found
 
 
@@ -320,3 +321,70 @@ def test_a_job_that_is_no_hash_does_not_stop_the_others(old: Redis, migrate: Cal
     old.delete("bull:work:plain")
     old.set("bull:work:plain", "x")
     assert migrate().plan().left.ids["its job no longer exists"] == ["plain"]
+
+
+def make_odd(old: Redis) -> None:
+    """Add elements whose keys are no hashes, and give other keys that the scripts touch other types."""
+    old.set("bull:work:number", 51)
+    old.rpush("bull:work:some", "a")
+    old.xadd("bull:work:told", {"a": "b"})
+    old.lpush("bull:work:wait", "number", "some", "told")
+    old.zadd("bull:work:prioritized", {"number": 5 * 0x100000000})
+    for key in ("de:d1", "marker", "pc"):
+        old.delete(f"bull:work:{key}")
+        old.hset(f"bull:work:{key}", "a", "b")
+
+
+def test_keys_of_other_types_lose_and_double_no_job(
+    old: Redis, queue: Queue, migrate: Callable[..., Migration]
+) -> None:
+    make_odd(old)
+    before, digest = layout(old), migrate().plan().digest
+    for moved in (len(MOVED.split()), 0):
+        done = migrate().move()
+        assert (done.moved, done.left.counts["its job no longer exists"]) == (moved, 4)
+    assert sorted(ids_in(queue)) == sorted(MOVED.split())
+    result = migrate().rollback()
+    assert (layout(old), result.digest, ids_in(queue)) == (before, digest, [])
+
+
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [("pc", "x"), ("throttled", {"opts": '{"de": {"ttl": 1e300}}'}), ("throttled", {"timestamp": "inf"})],
+)
+def test_odd_numbers_lose_and_double_no_job(
+    key: str, value: Any, old: Redis, queue: Queue, migrate: Callable[..., Migration]
+) -> None:
+    if isinstance(value, str):
+        old.set(f"bull:work:{key}", value)
+    else:
+        old.hset(f"bull:work:{key}", mapping=value)
+    before, digest = layout(old), migrate().plan().digest
+    assert migrate().move().moved == len(MOVED.split())
+    assert migrate().rollback().digest == digest
+    assert layout(old) in (before, {name: one for name, one in before.items() if name != b"bull:work:de:d2"})
+
+
+def test_a_list_that_another_program_overwrites_loses_no_job(
+    old: Redis, queue: Queue, migrate: Callable[..., Migration]
+) -> None:
+    if old.exists("bull:later:wait"):  # BullMQ 6
+        old.rename("bull:later:wait", "bull:later:paused")
+
+    def overwrite(step: str) -> None:
+        if step == "recalled":  # just before jobs are taken
+            old.set("bull:later:wait", "x")
+
+    assert migrate(queues={"later": queue.name}, at=overwrite).move().moved == 2
+    assert ids_in(queue) == ["one", "two"]
+
+
+@pytest.mark.parametrize("what", ["messages", "states"])
+def test_a_key_of_the_escrow_with_another_type_stops_a_move_before_it_takes_jobs(
+    what: str, old: Redis, migrate: Callable[..., Migration]
+) -> None:
+    before = layout(old)
+    old.sadd(f"adeq:migrate:{{bullmq}}:bull:work:wait:{what}", "x")
+    with pytest.raises(ResponseError, match="WRONGTYPE"):
+        migrate().move()
+    assert layout(old) == before

@@ -11,6 +11,7 @@ from typing import Any, cast
 
 import pytest
 from redis import Redis
+from redis.exceptions import ResponseError
 
 from pyadeq import Adeq, BadArgument, Queue
 from pyadeq.access import acl_rules
@@ -864,3 +865,32 @@ def test_a_task_that_is_no_hash_does_not_stop_the_others(case: Callable[[str], C
     one.old.set("ade:task:task-1", "x")
     assert one.migration().move().left.ids == {"its hash no longer exists": ["task-1"]}
     assert one.waiting() == [2]
+
+
+@pytest.mark.parametrize("phase", ["", "mirror", "cutover"])
+def test_a_writer_that_meets_a_key_of_another_type_writes_nothing(phase: str, case: Callable[[str], Case]) -> None:
+    one = case("lists")
+    one.layout.put(one.old, 1)
+    if phase == "mirror":
+        one.migration().mirror()
+    elif phase == "cutover":
+        one.to_cutover()
+    one.old.set("adeq:migrate:{lists}:hero:q:work:type:osis:prio:7:messages", "x")
+    one.old.set(lists.actor_queue("osis"), "x")
+    one.old.hset(lists.job_hash("odd"), mapping={"status": "dispatched"})
+    before = layout_of(one.old)
+    writer = lists.ListWriter(one.adeq, one.old, queues={"osis": one.queue.name})
+    with pytest.raises(ResponseError, match="WRONGTYPE"):
+        writer.push("odd", "osis", priority=7, legacy=[lists.actor_queue("osis")])
+    assert layout_of(one.old) == before
+    assert one.queue.get("odd") is None
+
+
+def test_a_writer_that_meets_a_record_of_another_type_writes_nothing(case: Callable[[str], Case]) -> None:
+    one = case("stream")
+    one.to_cutover()
+    one.old.set("ade:task:odd", "x")
+    before = one.old.dbsize()
+    with pytest.raises(ResponseError, match="WRONGTYPE"):
+        stream.StreamWriter(one.adeq, one.old, queue=one.queue.name).enqueue({}, id="odd")
+    assert one.old.dbsize() == before

@@ -14,19 +14,34 @@ local PUSH = { right = 'RPUSH', left = 'LPUSH', wait = 'RPUSH' }
 local TOP = { right = -1, left = 0, wait = -1 }
 local BULL = { wait = true, prioritized = true, delayed = true }
 
+-- The reply of a command, false if it fails: a key has another type, or a value is no number. After a message was popped or
+-- pushed, an error would end the script before it notes that. The message would be lost, or be pushed twice.
+local function try(...)
+  local reply = redis.pcall(...)
+  return not (type(reply) == 'table' and reply.err) and reply
+end
+
 -- The start of all keys of a queue of BullMQ. If it is paused, BullMQ 5 renames `wait` to `paused`, and a later resume
 -- overwrites `wait`. BullMQ 6 only keeps what an older one has paused. So jobs are taken from both, and go back to the
 -- one that is in use.
 local function queue_of(place) return string.match(place, '^(.*:)[^:]*$') end
 
+-- A key of another type belongs to another program. If `wait` is one, an error would come after jobs were popped from `paused`.
+local lists
+
 local function lists_of(kind, place)
-  if kind == 'wait' then return { queue_of(place) .. 'paused', place } end
-  return { place }
+  if kind ~= 'wait' then return { place } end
+  if lists then return lists end
+  lists = {}
+  for _, key in ipairs({ queue_of(place) .. 'paused', place }) do
+    if redis.call('TYPE', key).ok == 'list' then lists[#lists + 1] = key end
+  end
+  return lists
 end
 
 local function list_in_use(kind, place)
   if kind ~= 'wait' then return place end
-  local about = redis.call('HMGET', queue_of(place) .. 'meta', 'paused', 'version')
+  local about = try('HMGET', queue_of(place) .. 'meta', 'paused', 'version') or {}
   local version = tonumber(string.match(about[2] or '', ':(%d+)') or 5)
   return about[1] and version < 6 and queue_of(place) .. 'paused' or place
 end
@@ -34,20 +49,20 @@ end
 -- The key by which BullMQ finds out that a job is a duplicate of this one. While pyadeq has the job, no other may be
 -- ignored because of it.
 local function free_deduplication(place, id)
-  local name = redis.call('HGET', queue_of(place) .. id, 'deid')
+  local name = try('HGET', queue_of(place) .. id, 'deid')
   local key = queue_of(place) .. 'de:' .. (name or '')
-  if name and redis.call('GET', key) == id then redis.call('DEL', key) end
+  if name and try('GET', key) == id then try('DEL', key) end
 end
 
 local function deduplicate(place, id)
-  local job = redis.call('HMGET', queue_of(place) .. id, 'deid', 'opts', 'timestamp')
-  if not job[1] then return end
+  local job = try('HMGET', queue_of(place) .. id, 'deid', 'opts', 'timestamp')
+  if not job or not job[1] then return end
   local key, known, options = queue_of(place) .. 'de:' .. job[1], pcall(cjson.decode, job[2] or '')
   local ttl = known and type(options) == 'table' and type(options.de) == 'table' and tonumber(options.de.ttl)
-  if not ttl or ttl <= 0 then return redis.call('SET', key, id, 'NX') end
+  if not ttl or ttl <= 0 then return try('SET', key, id, 'NX') end
   local now = redis.call('TIME')
   local rest = (tonumber(job[3]) or 0) + ttl - now[1] * 1000 - now[2] / 1000
-  if rest >= 1 then redis.call('SET', key, id, 'NX', 'PX', string.format('%.0f', rest)) end
+  if rest >= 1 then try('SET', key, id, 'NX', 'PX', string.format('%.0f', rest)) end
 end
 
 -- Each field as <length>:<bytes>.
@@ -127,8 +142,8 @@ local function is_guarded(guard, now)
   local kind = redis.call('TYPE', guard).ok
   if kind ~= 'hash' then return kind ~= 'none' end
   local reports = queue_of(guard) .. 'heartbeat'
-  local dead = redis.call('ZCOUNT', reports, '-inf', string.format('%.0f', (now - 60) * 1000))
-  return redis.call('ZCARD', reports) > dead or redis.call('HLEN', guard) > dead
+  local dead = try('ZCOUNT', reports, '-inf', string.format('%.0f', (now - 60) * 1000)) or 0
+  return (try('ZCARD', reports) or 0) > dead or redis.call('HLEN', guard) > dead
 end
 
 local first_score
@@ -177,8 +192,9 @@ local function push(kind, place, message)
   end
   if not BULL[kind] then return end
   deduplicate(place, member)
-  redis.call('ZADD', queue_of(place) .. 'marker', 0, '0')  -- it wakes a worker
+  try('ZADD', queue_of(place) .. 'marker', 0, '0')  -- it wakes a worker
   local counter = queue_of(place) .. 'pc'  -- new jobs come after this one, if their priority is the same
   local number = kind == 'prioritized' and tonumber(score) % 0x100000000 or 0
-  if number > tonumber(redis.call('GET', counter) or 0) then redis.call('SET', counter, string.format('%.0f', number)) end
+  local before = number > 0 and tonumber(try('INCRBY', counter, 0) or '')  -- nil: it is no number, and BullMQ cannot count there
+  if before and number > before then try('SET', counter, string.format('%.0f', number)) end
 end

@@ -6,7 +6,7 @@
 --         stay for the next call; then 1 to 200 numbers of kept messages, rising
 -- RETURN  how many of the numbers are done; fewer than all means: call again with the rest. -1: the first message of the
 --         list is none of those that are still kept
--- COST    3 + 6n commands, 3 + 11n for BullMQ, 6 + 7n and 2 for each entry that is passed for a stream; at most 2,203 commands
+-- COST    3 + 6n commands, 5 + 11n for BullMQ, 6 + 7n and 2 for each entry that is passed for a stream; at most 2,205 commands
 
 redis.call('HSET', KEYS[1], 'taken_ms:' .. KEYS[4], string.format('%.0f', redis.call('TIME')[1] * 1000))
 local size, at, last = 0, 5, math.min(#ARGV, 204)

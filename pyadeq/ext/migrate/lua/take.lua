@@ -7,8 +7,8 @@
 --         messages have more, no further one is taken
 -- RETURN  1 if this call has taken them, else 0; then the messages, first the one that a worker would have taken first. 2: this
 --         call has only passed entries that stay in the stream; call again
--- COST    7 + n commands, 12 + 2n for a sorted set, 8 + 5n for BullMQ, 10 + 2n and 2 for each entry that is passed for a stream;
---         at most 1,008 commands
+-- COST    8 + n commands, 13 + 2n for a sorted set, 11 + 5n for BullMQ, 11 + 2n and 2 for each entry that is passed for a stream;
+--         at most 1,011 commands
 
 local known, most, bytes = tonumber(ARGV[3]), math.min(tonumber(ARGV[4]), 200), tonumber(ARGV[5])
 local count = redis.call('STRLEN', KEYS[3])
@@ -18,6 +18,7 @@ if count > known then
   for i = known, math.min(count, known + most) - 1 do names[#names + 1] = i end
   return { 0, unpack(redis.call('HMGET', KEYS[2], unpack(names))) }  -- at most 200: most
 end
+redis.call('HLEN', KEYS[2])  -- an error for a key of another type, while all messages are still in their place
 local taken, pairs_, size = {}, {}, 0
 while #taken < most and size < bytes do  -- at most 200: most
   local message = pop(ARGV[2], KEYS[4], KEYS[5])
