@@ -601,6 +601,23 @@ def test_a_plan_of_a_queue_that_does_not_exist_names_those_with_tasks(old: Old, 
     assert answer("migrate", "plan", *where, "-q", "x", "-q", "work")["empty"] == ["x"]
 
 
+def test_an_id_that_no_encoding_knows_does_not_stop_the_others(old: Old, queue: Queue, url: str) -> None:
+    old.put(("plain", "a1"))
+    for name, id in (("plain", b'"\\ud800"'), ("pickle", b'"\\udfff"')):
+        old.client.lpush(f"{old.prefix}work", message(name, "odd").replace(b'"odd"', id))  # its tag is an ordinary one
+    old.put(("plain", "a2"))
+    where = "celery", "--from", old.url, "--key-prefix", old.prefix, "--url", url
+    before, name = old.layout(), ("-q", f"work={queue.name}")
+    plan = command("migrate", "plan", *where, *name).stdout
+    assert "1 would be left: its id has half of a surrogate pair (\\ud800)" in plan
+    assert "(\\udfff)" in plan
+    left = answer("migrate", "move", *where, *name)["left"]
+    assert sorted(id for one in left for id in one["ids"]) == ["\ud800", "\udfff"]
+    assert ids_in(queue) == ["a1", "a2"]
+    assert answer("migrate", "rollback", *where)["back"] == 4
+    assert old.layout() == before
+
+
 def test_functions_of_several_modules(old: Old, url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     code = "from pyadeq import Tasks\ntasks = Tasks()\n@tasks.task(name={!r})\ndef add(a: int, b: int, z: int): ...\n"
     for module, name in [

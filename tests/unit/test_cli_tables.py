@@ -1,11 +1,12 @@
 """Tables of the command line fit what they are printed to."""
 
+import json
 from collections.abc import Sequence
 from typing import Any
 
 import pytest
 
-from pyadeq.ext.cli.common import PLACE
+from pyadeq.ext.cli.common import PLACE, as_json, safe
 from pyadeq.ext.cli.tables import CHUNK, print_fields, print_rows
 
 NAMES = ("id", "n", "user", "tags", "more")
@@ -80,6 +81,11 @@ def test_later_rows_fit_too(capsys: pytest.CaptureFixture[str]) -> None:
     assert len(rows) == CHUNK + 2
     assert max(map(len, rows)) <= 80
     assert printed(capsys, []) == ["id  n  user  tags  more"]
+
+
+def test_what_no_encoding_knows_is_escaped() -> None:
+    assert safe("a\ud800\x1b\N{SNOWMAN}") == "a\\ud800\N{REPLACEMENT CHARACTER}\N{SNOWMAN}"
+    assert json.loads(as_json(["\ud800"])) == ["\ud800"]
 
 
 def test_fields_are_lines(capsys: pytest.CaptureFixture[str]) -> None:

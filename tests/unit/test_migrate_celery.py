@@ -144,6 +144,12 @@ def test_other_messages_are_left(message: str | bytes) -> None:
     assert isinstance(read(message, tasks), Left)
 
 
+def test_an_id_that_no_encoding_knows_is_left() -> None:
+    found = read(changed("plain", id="x\ud800"))
+    assert isinstance(found, Left), found
+    assert found == ("x\ud800", "its id has half of a surrogate pair", None)
+
+
 def test_a_pickle_is_loaded_only_if_it_is_trusted() -> None:
     source = CeleryQueues(Redis(), tasks=tasks, trust_pickle=True)
     (found,) = source.read(PLACE, [MESSAGES["pickle"].encode()])

@@ -132,8 +132,11 @@ def shown_url(url: str) -> str:
 
 
 def safe(text: str) -> str:
-    """Somebody's text without what a terminal would obey, and in the order in which it is stored."""
-    return CONTROLS.sub("\N{REPLACEMENT CHARACTER}", text)
+    """Somebody's text without what a terminal would obey, and in the order in which it is stored.
+
+    Halves of surrogate pairs, which no encoding knows, are escaped as in JSON.
+    """
+    return CONTROLS.sub("\N{REPLACEMENT CHARACTER}", text).encode(errors="backslashreplace").decode()
 
 
 def stdout() -> Screen:

@@ -85,9 +85,16 @@ class Unmovable(Exception):
 
 
 def check_id(id: str) -> None:
-    """Raise Unmovable if there is no id: pyadeq would make one, by which the task is not found again."""
+    """Raise Unmovable if there is no id: pyadeq would make one, by which the task is not found again.
+
+    Or if it is no text: JSON can have half of a surrogate pair, which neither server can be asked for.
+    """
     if not id:
         raise Unmovable("it has no id")
+    try:
+        id.encode()
+    except UnicodeEncodeError:
+        raise Unmovable("its id has half of a surrogate pair") from None
 
 
 def existing(client: Redis, places: Sequence[Place]) -> list[Place]:
