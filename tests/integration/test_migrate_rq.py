@@ -187,6 +187,31 @@ def test_a_scheduler_of_rq_keeps_what_is_due(old: Redis, queue: Queue, migrate: 
     assert status.count(State.moved) == 3
 
 
+def test_a_scheduler_of_rq_keeps_what_was_put_back_and_is_due(old: Redis, migrate: Callable[..., Migration]) -> None:
+    put(old, ("callback", "soon"), at=time.time() + 5)
+    put(old, ("callback", "later"), at=LATER)
+    assert migrate().move().left.counts.total() == 2
+    seen = []
+
+    def at(step: str) -> None:
+        if step == "recalled":
+            seen.append(old.zrange(SET, 0, -1))
+
+    old.set(LOCK, "scheduler")  # it may have read `soon` already, and enqueues it
+    for verb in ("move", "rollback"):
+        getattr(migrate(at=at), verb)()
+        assert (seen.pop(), old.zrange(SET, 0, -1)) == ([b"soon"], [b"soon", b"later"])
+    old.delete(LOCK)
+    migrate(at=at).move()
+    assert (seen.pop(), old.zrange(SET, 0, -1)) == ([b"later"], [b"soon", b"later"])  # `later` was put back
+    old.set(LOCK, "scheduler")
+    old.zrem(SET, "soon")  # it has enqueued it
+    migrate().move()
+    status = migrate().status()
+    assert status
+    assert (status.count(State.kept), status.count(State.gone)) == (1, 1)
+
+
 def test_an_id_that_is_enqueued_again_is_another_job(
     old: Redis, queue: Queue, migrate: Callable[..., Migration]
 ) -> None:

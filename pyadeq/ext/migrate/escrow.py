@@ -235,7 +235,7 @@ class Escrow:
     def recall(self, place: Place, state: State) -> None:
         """Take the kept messages of a place out of its list again, as far as they are the next ones there."""
         kept = self._kept(place)
-        keys = self._keys(place)
+        keys = [*self._keys(place), place.guard or place.key]
         while kept:
             done = self._call("recall", keys, place.kind, state.value, BYTES, *kept[:MOST])
             kept = kept[done:] if done >= 0 else self._kept_from_top(place)

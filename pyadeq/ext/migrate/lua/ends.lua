@@ -148,10 +148,17 @@ end
 
 local first_score
 
-local function first_of(kind, guard)
-  if guard == '' then return '-inf' end
+-- The last score that is due within a minute, if a program enqueues what is due, so that it may have read these members
+-- already: they would run there, too. Else nil.
+local function soon_until(kind, guard)
+  if guard == '' then return end
   local now = redis.call('TIME')[1]
-  return is_guarded(guard, now) and string.format('(%.0f', (now + 60) * (kind == 'ms' and 1000 or 1)) or '-inf'
+  if is_guarded(guard, now) then return (now + 60) * (kind == 'ms' and 1000 or 1) end
+end
+
+local function first_of(kind, guard)
+  local soon = soon_until(kind, guard)
+  return soon and string.format('(%.0f', soon) or '-inf'
 end
 
 local function pop(kind, place, guard)
