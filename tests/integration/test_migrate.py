@@ -583,10 +583,15 @@ def test_the_commands(old: Old, queue: Queue, url: str) -> None:
     assert "--name: 'celery' is not accepted" in error(2, "migrate", "cleanup", *where, "--name", "celery")
     assert answer("migrate", "cleanup", *where, "--name", f"celery:{old.prefix}")["deleted"] == 8
     assert command("migrate", "status", *where).stdout == f"{NOTHING}\n"
+    for verb in ("rollback", "cleanup"):
+        assert error(1, "migrate", verb, *where) == f"adeq: {NOTHING}"
     for arguments, text in [
         (("--from", "http://x"), "--from: this value is not accepted"),
         (("--from", "redis://127.0.0.1:1"), "--from: redis://127.0.0.1:1 does not answer"),
+        (("--from", f"{old.url}?decode_responses=False"), "--from: the option decode_responses is not accepted"),
         (("--tasks", "json:dumps"), "--tasks: 'json:dumps' is not accepted"),
+        (("-q", "work=a", "-q", "x", "-q", "work=b"), "--queue: 'work=a' and 'work=b' are not accepted together"),
+        (("-q", "work", "-q", "work=b"), "--queue: 'work' and 'work=b' are not accepted together"),
     ]:
         assert text in command("migrate", "plan", *where, *arguments).stderr
 
@@ -599,6 +604,26 @@ def test_a_plan_of_a_queue_that_does_not_exist_names_those_with_tasks(old: Old, 
     old.put(("plain", "a1"))
     assert command("migrate", "plan", *where, "-q", "x").stdout == "no task is waiting in x; tasks wait in work\n"
     assert answer("migrate", "plan", *where, "-q", "x", "-q", "work")["empty"] == ["x"]
+
+
+def test_a_command_without_the_prefix_of_the_move_says_so(old: Old, queue: Queue, url: str) -> None:
+    old.put(("plain", "a1"))
+    where, prefix = ("celery", "--from", old.url, "--url", url), ("--key-prefix", old.prefix)
+    twice = "-q", f"work={queue.name}", "-q", f"work={queue.name}"
+    assert command("migrate", "move", *where, *prefix, *twice).status == 0
+    hint = "if the old keys have a prefix, add --key-prefix"
+    for verb, *arguments in [("rollback",), ("cleanup", "--name", "celery"), ("cleanup",)]:
+        assert error(1, "migrate", verb, *where, *arguments) == f"adeq: {NOTHING}; {hint}"
+        ended = command("migrate", verb, *where, *arguments, "-o", "json")
+        told = json.loads(ended.stdout)
+        assert (ended.status, told["source"], told.get("back"), told.get("deleted")) in [
+            (1, "celery", 0, None),
+            (1, "celery", None, 0),
+        ]
+    assert command("migrate", "status", *where).stdout == f"{NOTHING}\n{hint}\n"
+    assert error(1, "migrate", "rollback", "stream", *where[1:]) == f"adeq: {NOTHING}"
+    assert command("migrate", "rollback", *where, *prefix).status == 0
+    assert old.ids() == ["a1"]
 
 
 def test_an_id_that_no_encoding_knows_does_not_stop_the_others(old: Old, queue: Queue, url: str) -> None:

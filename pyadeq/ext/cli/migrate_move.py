@@ -14,7 +14,9 @@ from pyadeq.ext.cli.arguments import many
 from pyadeq.ext.cli.common import DEFAULT_URL, Format, Output, Url, print_json, safe
 from pyadeq.ext.cli.migrate_report import (
     NOTHING,
+    check_begun,
     check_unsure,
+    hint_of,
     print_left,
     print_moved,
     print_others,
@@ -26,7 +28,6 @@ from pyadeq.ext.cli.migrate_source import (
     KeyPrefix,
     Old,
     Queues,
-    SourceName,
     TasksPaths,
     Trust,
     UnsureOption,
@@ -65,9 +66,7 @@ def plan(
         print_json({**about, "left": found.left.as_json(), "digest": found.digest}, output)
         return
     if rows or not found.empty:
-        may_differ = source in (SourceName.celery, SourceName.bullmq) and not key_prefix
-        hint = "; if the old keys have a prefix, add --key-prefix" if may_differ else ""
-        print_table(rows, f"no task is waiting{hint}")
+        print_table(rows, "; ".join(filter(None, ["no task is waiting", hint_of(source, key_prefix)])))
     if found.empty:
         elsewhere = f"tasks wait in {', '.join(found.elsewhere)}" if found.elsewhere else "nor in another queue"
         print(safe(f"no task is waiting in {', '.join(found.empty)}; {elsewhere}"))
@@ -113,7 +112,7 @@ def status(
         if output != Format.table:
             print_json({"source": migration.name, "queues": []}, output)
         else:
-            print(NOTHING)
+            print(*filter(None, [NOTHING, hint_of(source, key_prefix)]), sep="\n")
         return
     rows = [
         {
@@ -163,12 +162,14 @@ def rollback(
     killed and repeated at any time.
     """
     with opened(old, reader_of(source, None, key_prefix), None, url, "Putting back") as migration:
+        begun = migration.status() is not None
         done = migration.rollback(unsure=unsure.value if unsure else None)
     if output != Format.table:
         print_json({**asdict(done), "stayed": done.stayed.as_json(), "source": migration.name}, output)
-    else:
+    elif begun:
         print(f"{many(done.back, 'message')} put back")
         print_left(done.stayed, "stayed in pyadeq")
+    check_begun(begun, source, key_prefix)
     check_unsure(done.unsure, "back")
 
 
@@ -185,7 +186,8 @@ def cleanup(
 ) -> None:
     """Delete the messages that the old server keeps. After that there is no rollback."""
     with opened(old, reader_of(source, None, key_prefix), None, url, "Deleting") as migration:
-        if name is None and migration.status() is not None:
+        begun = migration.status() is not None
+        if name is None and begun:
             if not sys.stdin.isatty():
                 raise ConfigError(f"this deletes all moved messages for good; to say so, add --name {migration.name!r}")
             name = typer.prompt(f"This deletes all moved messages for good. Type the name {migration.name!r}", err=True)
@@ -194,5 +196,6 @@ def cleanup(
         count = migration.cleanup()
     if output != Format.table:
         print_json({"source": migration.name, "deleted": count}, output)
-    else:
+    elif begun:
         print(f"{many(count, 'message')} deleted")
+    check_begun(begun, source, key_prefix)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
+from pyadeq.errors import AdeqError
 from pyadeq.ext.cli.arguments import many
 from pyadeq.ext.cli.common import FAILED, Format, print_json, safe
 from pyadeq.ext.cli.tables import print_rows
@@ -16,6 +17,18 @@ if TYPE_CHECKING:
 
 SHOWN_IDS = 3
 NOTHING = "no migration has begun, or the last one was cleaned up; see adeq migrate plan"
+
+
+def hint_of(source: str, key_prefix: str) -> str:
+    """What to try if nothing was found, "" if nothing: with another prefix, it is another source."""
+    prefixed = source in ("celery", "bullmq") and not key_prefix
+    return "if the old keys have a prefix, add --key-prefix" if prefixed else ""
+
+
+def check_begun(begun: bool, source: str, key_prefix: str) -> None:
+    """Raise AdeqError if no migration of this source has begun."""
+    if not begun:
+        raise AdeqError("; ".join(filter(None, [NOTHING, hint_of(source, key_prefix)])))
 
 
 def row_of(place: Place, to: str) -> dict[str, Any]:

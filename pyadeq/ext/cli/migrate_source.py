@@ -99,10 +99,8 @@ def opened(
     """Yield a migration with both connections, and a bar that shows its progress."""
     from pyadeq.ext.migrate import Migration
 
-    try:
-        check_url(old)
-    except ConfigError as error:
-        raise ConfigError(str(error).replace("--url", "--from")) from None
+    _check_old(old)
+    mapping = _mapping(queues or ())
     to = f"{shown_url(url)} (prefix {PLACE.prefix})"
     retry = Retry(ExponentialBackoff(cap=0.5), 3)  # each call may be sent again
     with connected(url) as adeq, Redis.from_url(old, retry=retry) as client, Bar(label, None, "messages") as bar:
@@ -120,7 +118,7 @@ def opened(
                 adeq,
                 source(client),
                 to=to,
-                queues=_mapping(queues or ()),
+                queues=mapping,
                 progress=bar.update,
                 waits=lambda most: bar.tell(f"another command runs, or was killed; waiting for at most {most:.0f} s"),
             )
@@ -167,6 +165,29 @@ def _functions(paths: Sequence[str]) -> Tasks:
     return found
 
 
+def _check_old(url: str) -> None:
+    """Raise ConfigError if this is not the URL of a server, or if it changes how messages are read."""
+    try:
+        check_url(url)
+    except ConfigError as error:
+        raise ConfigError(str(error).replace("--url", "--from")) from None
+    with Redis.from_url(url) as client:
+        given = client.connection_pool.connection_kwargs
+    for name in ("decode_responses", "encoding", "encoding_errors"):  # any value: for redis-py the text False is true
+        if name in given:
+            raise ConfigError(f"--from: the option {name} is not accepted, because messages are bytes; leave it out")
+
+
 def _mapping(queues: Iterable[str]) -> dict[str, str]:
-    pairs = [one.rpartition("=") for one in queues]  # the old name may have a "="
-    return {old or new: new or old for old, _, new in pairs}
+    """Return each old queue with its queue in pyadeq. Raises ConfigError if one has two."""
+    found: dict[str, tuple[str, str]] = {}
+    for one in queues:
+        old, _, new = one.rpartition("=")  # the old name may have a "="
+        old, new = old or new, new or old
+        known, before = found.setdefault(old, (new, one))
+        if known != new:
+            raise ConfigError(
+                f"--queue: {before!r} and {one!r} are not accepted together: all tasks of {old!r} move into one queue; "
+                "leave one of them out"
+            )
+    return {old: new for old, (new, _) in found.items()}
