@@ -628,8 +628,9 @@ def test_a_command_without_the_prefix_of_the_move_says_so(old: Old, queue: Queue
 
 def test_an_id_that_no_encoding_knows_does_not_stop_the_others(old: Old, queue: Queue, url: str) -> None:
     old.put(("plain", "a1"))
-    for name, id in (("plain", b'"\\ud800"'), ("pickle", b'"\\udfff"')):
-        old.client.lpush(f"{old.prefix}work", message(name, "odd").replace(b'"odd"', id))  # its tag is an ordinary one
+    for recorded, id in (("plain", b'"\\ud800"'), ("pickle", b'"\\udfff"')):
+        # its tag is an ordinary one
+        old.client.lpush(f"{old.prefix}work", message(recorded, "odd").replace(b'"odd"', id))
     old.put(("plain", "a2"))
     where = "celery", "--from", old.url, "--key-prefix", old.prefix, "--url", url
     before, name = old.layout(), ("-q", f"work={queue.name}")
