@@ -560,6 +560,18 @@ def test_one_command_at_a_time_and_one_destination(
     assert migrate().move().moved == 1
 
 
+def test_a_command_that_was_overtaken_before_a_cleanup_writes_nothing_in_the_next_migration(old: Old) -> None:
+    stale, later, third = (escrow.Escrow(old.client, f"celery:{old.prefix}") for _ in range(3))
+    stale.begin("here")
+    later.begin("here")
+    later.delete()
+    third.begin("here")
+    with pytest.raises(AdeqError, match="another command of this migration has begun since"):
+        stale.note(phase="rollback")
+    assert (stale.is_last(), third.is_last()) == (False, True)
+    third.delete()
+
+
 def test_the_commands(old: Old, queue: Queue, url: str) -> None:
     fill(old)
     where = "celery", "--from", old.url, "--key-prefix", old.prefix, "--url", url

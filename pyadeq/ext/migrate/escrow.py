@@ -108,7 +108,8 @@ class Escrow:
             )
         if self._client.hsetnx(self._about, "run", new_ulid().lower()[-10:]):
             self._client.hset(self._about, "begun_ms", self._now_ms())
-        self._fence = str(self._client.hincrby(self._about, "fence", 1)).encode()
+        self._fence = new_ulid().encode()  # a number would begin anew after a cleanup, and come twice
+        self._client.hset(self._about, "fence", self._fence)
         return self.about()
 
     def begin_run(self) -> dict[str, str]:

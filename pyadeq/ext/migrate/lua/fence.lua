@@ -2,7 +2,7 @@
 -- process had stopped for a while, writes nothing more.
 --
 -- KEYS  about: what is known of the migration, a hash
--- ARGV  fence: the number that the command took when it began
+-- ARGV  fence: the id that the command took when it began, unlike all others
 
 if redis.call('HGET', KEYS[1], 'fence') ~= ARGV[1] then
   return redis.error_reply('OVERTAKEN another command has begun since')
