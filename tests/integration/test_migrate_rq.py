@@ -235,6 +235,22 @@ def test_an_id_that_is_enqueued_again_is_another_job(
     assert old.exists("rq:job:nightly")
 
 
+def test_a_rollback_puts_a_job_back_once_whose_id_an_earlier_one_had(
+    old: Redis, queue: Queue, migrate: Callable[..., Migration]
+) -> None:
+    queue.configure(finished_max=0)
+    put(old, ("plain", "nightly"))
+    assert migrate().move().moved == 1
+    queue.ack(queue.claim()[0])
+    put(old, ("plain", "nightly"), at=LATER)
+    old.hset("rq:job:nightly", "enqueued_at", "2026-11-28T15:23:46.053100Z")
+    before = layout(old)
+    assert migrate().move().moved == 1
+    result = migrate().rollback()
+    assert (result.back, layout(old), ids_in(queue)) == (1, before, [])
+    assert result.stayed.ids == {"delayed; its job on the old server was replaced or deleted": ["nightly"]}
+
+
 def test_the_commands_and_a_cleanup(old: Redis, old_server: EmbeddedServer, queue: Queue, url: str) -> None:
     fill(old)
     where = "rq", "--from", old_server.url, "--url", url

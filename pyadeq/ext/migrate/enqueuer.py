@@ -139,7 +139,12 @@ class Enqueuer:
 
 def key_of(one: Moving) -> str:
     """Return what names the task of a message, as the old system would run it."""
-    return hashlib.sha1(f"{one.task.id or ''}\n{one.digest}".encode(), usedforsecurity=False).hexdigest()
+    return key_from(one.task.id or "", one.digest)
+
+
+def key_from(id: str, digest: object) -> str:
+    """Return what names a task, by its id in the old system."""
+    return hashlib.sha1(f"{id}\n{digest}".encode(), usedforsecurity=False).hexdigest()
 
 
 def views_of(queue: Queue, ids: Sequence[str]) -> list[TaskView | None]:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from typing import Final, Literal
 
 from pyadeq import Adeq, TaskView
-from pyadeq.ext.migrate.enqueuer import PORTION, Enqueuer, origin_of, was_put_back
+from pyadeq.ext.migrate.enqueuer import PORTION, Enqueuer, key_from, origin_of, was_put_back
 from pyadeq.ext.migrate.escrow import Escrow, State, batches, numbers_of
 from pyadeq.ext.migrate.reports import RolledBack
 from pyadeq.ext.migrate.source import Left, Moving, Place, Source, id_of
@@ -103,10 +103,14 @@ class Rollback:
         views = self._enqueuer.views(to, {n: ids[n] for n in asked})
         gone = {n for n in asked if views[n] is None and before[n] != State.unsure}
         lost = self.lost(place, to, sorted(gone - counted))
+        keys = self._escrow.keys_of(place, asked)
         to_cancel = {}
         for number, state in before.items():
             view = views.get(number)
-            same = view is None or found[number].digest in {None, origin_of(view).get("digest")}
+            digest = origin_of(view).get("digest")
+            # an earlier job of RQ may have had this id
+            own = number not in keys or keys[number] == key_from(ids[number], digest)
+            same = view is None or (own and found[number].digest in {None, digest})
             waiting = view is not None and view.state in WAITING and not view.deliveries
             if number in lost:
                 after[number] = State.unsure
