@@ -479,6 +479,14 @@ def test_a_command_that_was_overtaken_changes_no_phase_and_deletes_nothing(case:
         overtaken("cleanup")
     assert one.migration().status().count(State.moved) == 8  # type: ignore[union-attr]
 
+    def cleaned_up(step: str) -> None:
+        if step == "checked":
+            later.begin("here")
+            later.delete()
+
+    with pytest.raises(AdeqError, match="another command of this migration has begun since"):
+        one.migration(at=cleaned_up).cleanup()
+
 
 def test_what_pyadeq_refuses_of_a_writer_never_reaches_the_old_workers(
     case: Callable[[str], Case], monkeypatch: pytest.MonkeyPatch

@@ -33,6 +33,8 @@ MARGIN_MS: Final = 60_000
 PASSED: Final = 2
 """What `take` answers if it has only passed entries that stay where they are."""
 
+OVERTAKEN: Final = "another command of this migration has begun since; this one wrote nothing more"
+
 
 class State(StrEnum):
     """Of a message in the escrow."""
@@ -320,9 +322,7 @@ class Escrow:
             return found([self._about, *keys], [self._fence, *arguments])
         except ResponseError as error:
             if "OVERTAKEN" in str(error):
-                raise AdeqError(
-                    "another command of this migration has begun since; this one wrote nothing more"
-                ) from None
+                raise AdeqError(OVERTAKEN) from None
             if "OLDER" in str(error):
                 raise AdeqError("the old server has lost data since this command began; repeat it") from None
             raise

@@ -21,7 +21,7 @@ from pyadeq import Adeq, BadArgument
 from pyadeq.errors import AdeqError, ConfigError, LockLost, WaitTimeout
 from pyadeq.ext.migrate import waiting
 from pyadeq.ext.migrate.enqueuer import Enqueuer, key_of, short
-from pyadeq.ext.migrate.escrow import IN_ESCROW, Escrow, State, batches, numbers_of
+from pyadeq.ext.migrate.escrow import IN_ESCROW, OVERTAKEN, Escrow, State, batches, numbers_of
 from pyadeq.ext.migrate.mirror import Mirror
 from pyadeq.ext.migrate.reports import Mirrored, Moved, Plan, Planned, Reasons, RolledBack, Status
 from pyadeq.ext.migrate.rollback import Rollback, UnsureBack
@@ -239,8 +239,8 @@ class Migration:
             for place, to in self._escrow.places().items():
                 self._rollback().check(place, to)
             self._at("checked")
-            status = self.status()
-            assert status
+            if (status := self.status()) is None:  # another cleanup has ended
+                raise AdeqError(OVERTAKEN)
             if rest := status.count(*IN_ESCROW):
                 way = "cutover" if status.phase in ("cutover", "done") else "move"
                 how = f"with adeq migrate {way}, or go back with adeq migrate rollback"
