@@ -453,6 +453,18 @@ def test_copies_cannot_be_claimed_if_a_writer_makes_the_first_one(case: Callable
     assert (mirror.stats().ready, mirror.claim()) == (1, [])
 
 
+@pytest.mark.parametrize("verb", ["cutover", "rollback"])
+def test_copies_of_a_list_that_no_command_has_seen_are_deleted(case: Callable[[str], Case], verb: str) -> None:
+    one = case("lists")
+    one.migration().mirror()
+    one.write(1)
+    one.layout.work(one.old)
+    assert (one.copies(), layout_of(one.old).keys()) == (1, {b"ran"})
+    one.migration().shadow()
+    getattr(one.migration(), verb)()
+    assert one.copies() == 0
+
+
 def test_a_command_that_was_overtaken_changes_no_phase_and_deletes_nothing(case: Callable[[str], Case]) -> None:
     one = case("stream")
     fill(one)

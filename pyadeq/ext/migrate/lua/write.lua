@@ -6,7 +6,7 @@
 -- ARGV    message; entry: what `places` has of the place; key: of the task, see `sent`; for each place its kind, in the order of
 --         the keys; then names and values of the record
 -- RETURN  phase of the migration, run, number of the message in the escrow or -1
--- COST    5 commands and 2 for each place, 12 after a cutover; at most 15
+-- COST    5 commands and 2 for each place, one more in a mirror, 12 after a cutover; at most 16
 
 -- The lists of the source `lists` have both ends of one kind: their workers take the newest task first.
 local ADD = { right = 'LPUSH', left = 'LPUSH' }
@@ -42,6 +42,8 @@ if phase == 'cutover' then
   redis.call('HSET', KEYS[2], number, ARGV[1], number .. ' key', ARGV[3], number .. ' ms', now)
   redis.call('APPEND', KEYS[3], 'w')
 elseif phase ~= 'done' then
+  -- The list may have no job when a command looks, and so does not exist. Its copies must be found.
+  if phase == 'mirror' or phase == 'shadow' then redis.call('HSETNX', KEYS[6], KEYS[4], ARGV[2]) end
   for i = 1, places do  -- at most 5: keys
     local key, kind = i == 1 and KEYS[4] or KEYS[6 + i], ARGV[3 + i]
     if ADD[kind] then redis.call(ADD[kind], key, ARGV[1]) else push(kind, key, ARGV[1]) end
