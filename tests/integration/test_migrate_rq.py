@@ -15,6 +15,7 @@ from redis.exceptions import NoPermissionError
 
 from pyadeq import Adeq, Queue, Tasks
 from pyadeq.embedded import EmbeddedServer
+from pyadeq.errors import AdeqError
 from pyadeq.ext.migrate import Left, Migration, Moving, RqQueues, State, escrow
 from pyadeq.ext.migrate.rows import read_rows, read_whole
 from tests.integration.cli import answer, error
@@ -249,6 +250,20 @@ def test_a_rollback_puts_a_job_back_once_whose_id_an_earlier_one_had(
     result = migrate().rollback()
     assert (result.back, layout(old), ids_in(queue)) == (1, before, [])
     assert result.stayed.ids == {"delayed; its job on the old server was replaced or deleted": ["nightly"]}
+
+
+def test_a_rollback_that_was_overtaken_by_a_cleanup_says_so(old: Redis, migrate: Callable[..., Migration]) -> None:
+    put(old, *(("plain", f"s{number}") for number in range(4)), at=LATER)
+    migrate().move()
+
+    def at(step: str) -> None:
+        if step == "put back":
+            other = escrow.Escrow(old, "rq")
+            other.begin("here")
+            other.delete()
+
+    with pytest.raises(AdeqError, match="another command of this migration has begun since"):
+        migrate(at=at).rollback()
 
 
 def test_the_commands_and_a_cleanup(old: Redis, old_server: EmbeddedServer, queue: Queue, url: str) -> None:

@@ -143,7 +143,7 @@ def _id_and_score(place: Place, message: bytes) -> tuple[str, float | None]:
     if place.kind == "wait":
         return message.decode(errors="replace"), None
     score, _, id = message.decode(errors="replace").partition(" ")
-    return id, float(score)
+    return id, float(score or 0)  # without one, a cleanup has deleted the message meanwhile
 
 
 def _digest(place: Place, job: Job) -> str:

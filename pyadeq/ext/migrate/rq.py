@@ -147,7 +147,7 @@ def _id_and_time(place: Place, message: bytes) -> tuple[str, float | None]:
     if place.kind != "times":
         return message.decode(errors="replace"), None
     score, _, id = message.decode(errors="replace").partition(" ")
-    return id, float(score)
+    return id, float(score or 0)  # without one, a cleanup has deleted the message meanwhile
 
 
 def _digest(job: Job) -> str:

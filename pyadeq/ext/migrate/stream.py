@@ -199,4 +199,4 @@ def _id_and_time(place: Place, message: bytes) -> tuple[str, float | None]:
     if place.kind == "stream":
         return fields_of(message).get(b"taskId", b"").decode(errors="replace"), None
     score, _, id = message.decode(errors="replace").partition(" ")
-    return id, float(score) / 1000
+    return id, float(score or 0) / 1000  # without one, a cleanup has deleted the message meanwhile
