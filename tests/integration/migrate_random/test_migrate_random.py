@@ -72,14 +72,14 @@ class History:
         self.queues, self.verbs = [self.adeq.queue(name) for name in system.queues], random.choice(system.verbs)
         self.purges, self.forgets, self.again = (self.old.is_(chance) for chance in (0.5, 0.3, 0.5))
         for queue in self.queues if self.purges else ():
-            queue.configure(finished_max=random.choice([0, 2]))
+            queue.configure(finished_max=random.choice([0, 0, 2]))
         self.ids: list[str] = []  # of all calls, by their numbers
         self.order: dict[str, list[int]] = {key: [] for key in system.places}
         self.moving = self.mixed = self.cleaned = False  # mixed: producers have come since tasks began to move
         self.ran: list[int] = []
         self.begun: list[tuple[Any, Any]] = []  # queues and leases
         self.maybe: set[int] = set()  # calls whose producers were killed
-        self.changed: dict[str, str] = {}  # jobs, and how they were changed first
+        self.changed: dict[str, str] = {}  # jobs, and how: `deleted` if they ever were
         self.forgotten = Counter[str]()  # ids of messages that may be unsure
         self.frozen: list[str] = []  # the steps at which commands are frozen now
         self.options: dict[str, Any] = {}
@@ -126,9 +126,9 @@ class History:
     def _act(self) -> None:
         old, frozen = self.old, self.frozen
         acts = {self._put: 6, self._work: 3, self._work_old: 2, self._any_command: 9, self._trim: int(self.purges)}
-        acts |= {self._write: 3 * (old.write is not None), self._reuse: 3 * old.reuses}
+        acts |= {self._write: 3 * (old.write is not None), self._reuse: 4 * old.reuses}
         # No later command stops one that is frozen between its calls to the old server and to pyadeq.
-        acts |= {self._change: 2 * (old.hash != "" and "sent" not in frozen)}
+        acts |= {self._change: 3 * (old.hash != "" and "sent" not in frozen)}
         acts |= {self._pass_day: int(self.forgets and not frozen)}
         self.random.choices([*acts], [*acts.values()])[0]()
 
@@ -178,7 +178,7 @@ class History:
             self._tell(f"old worker: call {number}")
 
     def _change(self) -> None:
-        for id in self.random.sample(self.ids, min(2, len(self.ids))):
+        for id in self.random.sample(self.ids, min(3, len(self.ids))):
             how = self.old.change(id)
             self.changed[id] = how if how == "deleted" else self.changed.get(id, how)
             self._tell(f"job {id}: {how}")
