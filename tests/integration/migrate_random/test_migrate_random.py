@@ -84,6 +84,7 @@ class History:
         self.frozen: list[str] = []  # the steps at which commands are frozen now
         self.options: dict[str, Any] = {}
         patches.setattr(move, "ThreadPoolExecutor", lambda _: Executor(random))
+        patches.setattr(move, "LEASE", 600.0)  # a killed command's lock is released by the test
         patches.setattr(escrow, "MOST", BATCH)
         for name in ("send_packed_command", "read_response"):
             patches.setattr(AbstractConnection, name, self._counted(getattr(AbstractConnection, name), get_ident()))
