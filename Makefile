@@ -211,6 +211,7 @@ soak: $(READY) ## new random calls and histories, those of locks for SOAK second
 	HYPOTHESIS_PROFILE=soak $(PY) -m pytest -n 2 tests/lua/test_fuzz.py tests/property/test_queue_machine.py tests/property/test_graphs.py $(ARGS)
 	ADEQ_SOAK_SECONDS=$(SOAK) $(PY) -m pytest -n 2 tests/property/locks/test_histories.py $(ARGS)
 	ADEQ_CHAOS=4 $(PY) -m pytest -n 2 tests/chaos $(ARGS)
+	ADEQ_MIGRATE_SEEDS=$$(date +%s):500 $(PY) -m pytest -n 2 tests/integration/migrate_random $(ARGS)
 	$(MAKE) simulate SEEDS=100000
 
 chaos: $(READY) ## all faults on real processes, each alone and then mixed, for CHAOS seconds (600), and a judgement
