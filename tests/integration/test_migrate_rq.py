@@ -252,18 +252,22 @@ def test_a_rollback_puts_a_job_back_once_whose_id_an_earlier_one_had(
     assert result.stayed.ids == {"delayed; its job on the old server was replaced or deleted": ["nightly"]}
 
 
-def test_a_rollback_that_was_overtaken_by_a_cleanup_says_so(old: Redis, migrate: Callable[..., Migration]) -> None:
-    put(old, *(("plain", f"s{number}") for number in range(4)), at=LATER)
-    migrate().move()
+@pytest.mark.parametrize(("verb", "last"), [("rollback", "put back"), ("move", "enqueued")])
+def test_a_command_that_was_overtaken_by_a_cleanup_says_so(
+    verb: str, last: str, old: Redis, migrate: Callable[..., Migration]
+) -> None:
+    put(old, ("pickle", "p1"), *(("plain", f"s{number}") for number in range(4)), at=LATER)
+    if verb == "rollback":
+        migrate().move()
 
     def at(step: str) -> None:
-        if step == "put back":
+        if step == last:
             other = escrow.Escrow(old, "rq")
             other.begin("here")
             other.delete()
 
     with pytest.raises(AdeqError, match="another command of this migration has begun since"):
-        migrate(at=at).rollback()
+        getattr(migrate(at=at), verb)()
 
 
 def test_the_commands_and_a_cleanup(old: Redis, old_server: EmbeddedServer, queue: Queue, url: str) -> None:

@@ -34,6 +34,7 @@ PASSED: Final = 2
 """What `take` answers if it has only passed entries that stay where they are."""
 
 OVERTAKEN: Final = "another command of this migration has begun since; this one wrote nothing more"
+OLDER: Final = "the old server has lost data since this command began; repeat it"
 
 
 class State(StrEnum):
@@ -134,6 +135,8 @@ class Escrow:
     def states(self, place: Place, first: int = 0, last: int = -1) -> str:
         """Return the state of each message of a place, one letter each. first, last: only of these."""
         found: Any = self._client.getrange(self._key(place, "states"), first, last)
+        if len(found) <= last - first:
+            raise AdeqError(OLDER if self.is_last() else OVERTAKEN)
         return str(found.decode())
 
     def read(self, place: Place, numbers: Sequence[int]) -> list[bytes]:
@@ -324,7 +327,7 @@ class Escrow:
             if "OVERTAKEN" in str(error):
                 raise AdeqError(OVERTAKEN) from None
             if "OLDER" in str(error):
-                raise AdeqError("the old server has lost data since this command began; repeat it") from None
+                raise AdeqError(OLDER) from None
             raise
 
 
