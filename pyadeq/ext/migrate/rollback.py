@@ -116,8 +116,9 @@ class Rollback:
                 after[number] = State.unsure
             elif state in {State.moved, State.again} and ids[number] in self._back and was_put_back(view):
                 after[number] = State.rollback
-            elif state == State.rollback and was_put_back(view):
-                pass  # also if its job has changed since a killed rollback cancelled it
+            elif state == State.rollback and view is not None and (was_put_back(view) or (waiting and own)):
+                if waiting:  # also if its job has changed since: a rollback that was overtaken may cancel it any moment
+                    to_cancel[number] = view.id
             elif state == State.again and not (waiting and same):
                 after[number] = State.done
                 result.stayed.add("delivered twice by the old system", ids[number])
