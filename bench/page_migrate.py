@@ -8,7 +8,7 @@ from pathlib import Path
 from bench.page_figures import Json, met, table
 
 TEXT = Path(__file__).with_name("page_migrate.md")
-MOVES = ("", "tasks", "moved/s", "", "kills", "lost", "run twice", "rollback exact")
+MOVES = ("", "tasks", "moved/s", "", "kills", "lost", "run twice", "not recorded once", "rollback exact")
 CALLS = ("", "script calls", "timed", "longest, CPU ms", "above {} ms", "longest, clock ms", "above {} ms", "")
 
 
@@ -34,7 +34,7 @@ def _moves(report: Json) -> Iterator[Sequence[str]]:
         if "moved" in one:
             fast = met(one["moved_per_second"] >= report["bars"]["rate"])
             exact = "yes" if one["rollback_is_exact"] else "no"
-            counts = (str(one[what]) for what in ("kills", "lost", "ran_twice"))
+            counts = (str(one.get(what, "")) for what in ("kills", "lost", "ran_twice", "not_recorded_once"))
             yield name, f"{one['tasks']:,}", f"{one['moved_per_second']:,}", fast, *counts, exact
 
 

@@ -210,7 +210,8 @@ def move_under_fire(
                     if verb == "rollback":
                         producer.join()
                         move_some(adeq, source)
-                    elif verb == "cleanup":
+                    elif verb == "cleanup":  # of what is there: a fast worker may have run all that was made before
+                        producer.join()
                         migration.move()
                     status, nth = run(side, old, new, verb, step, nth), 1
                     assert status in (0, -signal.SIGKILL), status
