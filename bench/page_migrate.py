@@ -34,7 +34,7 @@ def _moves(report: Json) -> Iterator[Sequence[str]]:
         if "moved" in one:
             fast = met(one["moved_per_second"] >= report["bars"]["rate"])
             exact = "yes" if one["rollback_is_exact"] else "no"
-            counts = (str(one.get(what, "")) for what in ("kills", "lost", "ran_twice", "not_recorded_once"))
+            counts = (str(one[what]) for what in ("kills", "lost", "ran_twice", "not_recorded_once"))
             yield name, f"{one['tasks']:,}", f"{one['moved_per_second']:,}", fast, *counts, exact
 
 
