@@ -90,7 +90,7 @@ def cut_over_under_fire(
 
     In the end, the old worker stops, and a cleanup is killed at each of its steps while new producers go on.
 
-    tasks: so many at least. kills: the command, the step and the time. A step may not come: then it is tried again.
+    tasks: at least this many are made. kills: the command, the step and the time. A step is tried until it comes.
     more: tasks written before each mirror. busy: tasks that one claim takes. pause: seconds between two turns of each
     program. most: messages of one call.
     """

@@ -132,9 +132,9 @@ def shown_url(url: str) -> str:
 
 
 def safe(text: str) -> str:
-    """Somebody's text without what a terminal would obey, and in the order in which it is stored.
+    """Return a text that is safe to print: no control characters, and nothing that changes the order of letters.
 
-    Halves of surrogate pairs, which no encoding knows, are escaped as in JSON.
+    Halves of surrogate pairs cannot be encoded. They are escaped as in JSON.
     """
     return CONTROLS.sub("\N{REPLACEMENT CHARACTER}", text).encode(errors="backslashreplace").decode()
 

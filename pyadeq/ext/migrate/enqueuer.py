@@ -110,8 +110,9 @@ class Enqueuer:
         return {n: view if origin_of(view).get("from") == self._name else None for n, view in views.items()}
 
     def remembered(self, to: str, keys: Mapping[int, str]) -> set[int]:
-        """Return of which messages pyadeq remembers the key. Of the others, it never had a task, or has forgotten it
-        after a time, or somebody has purged it, or a server has lost it.
+        """Return the messages whose keys pyadeq remembers.
+
+        The other tasks were never enqueued. Or their keys have expired, were purged, or were lost by a server.
         """
         once, found = f"{self._adeq.queue(to).base}:once", set[int]()
         for some in batches([*keys.items()]):

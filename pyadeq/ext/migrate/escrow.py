@@ -281,18 +281,18 @@ class Escrow:
         return self._client.hget(self._about, "fence") == self._fence
 
     def note_idempotency(self, seconds: float) -> None:
-        """Remember the shortest time for which keys of this run are remembered."""
+        """Note the time for which pyadeq remembers keys, if it is the shortest of this run."""
         known = self.about().get("idempotency")
         if known is None or float(known) > seconds:
             self.note(idempotency=str(seconds))
 
     def has_forgotten(self, seconds: float) -> bool:
-        """Whether pyadeq may have forgotten a key of this run. seconds: for which it remembers them now."""
+        """Whether keys of this run may have expired. seconds: how long pyadeq remembers keys now."""
         about = self.about()
         return self.has_passed(int(about.get("begun_ms") or 0), min(seconds, float(about.get("idempotency") or 0)))
 
     def has_passed(self, since_ms: int, seconds: float) -> bool:
-        """Whether so many seconds, or almost as many, have passed since then, by the clock of the old server."""
+        """Whether this time has passed since then, less a margin, by the clock of the old server."""
         return self._now_ms() - since_ms > seconds * 1000 - MARGIN_MS
 
     def _now_ms(self) -> int:

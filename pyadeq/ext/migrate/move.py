@@ -444,14 +444,15 @@ class Migration:
                 self._enqueue(place, to, sure, self._read(place, sure), moved, resumed=True)
 
     def _unsure(self, place: Place, to: str, numbers: Sequence[int], states: str) -> set[int]:
-        """Return of which of these messages pyadeq may have had a task, so long ago that it no longer knows it."""
+        """Return the messages whose tasks may have been enqueued so long ago that their keys have expired."""
         keys = self._escrow.keys_of(place, numbers)
-        unknown = [number for number in keys if number not in self._enqueuer.remembered(to, keys)]
+        unknown = sorted(keys.keys() - self._enqueuer.remembered(to, keys))
         written = [number for number in unknown if states[number] == State.written]
         times = dict.fromkeys(unknown, self._escrow.taken_ms(place)) if unknown else {}
         times |= zip(written, self._escrow.written_ms(place, written), strict=True)
         kept = self._idempotency(to) if unknown else 0.0
-        return {number for number, at in times.items() if self._escrow.has_passed(at, kept)}
+        passed = {at: self._escrow.has_passed(at, kept) for at in {*times.values()}}
+        return {number for number, at in times.items() if passed[at]}
 
     def _settle_unsure(self, place: Place, to: str, how: Unsure, moved: Moved) -> None:
         for numbers in batches(numbers_of(self._escrow.states(place), State.unsure)):

@@ -163,9 +163,9 @@ class Rollback:
             self._tell(len(numbers))
 
     def lost(self, place: Place, to: str, numbers: Sequence[int]) -> set[int]:
-        """Return which of these moved messages without a task were not deleted after a run: a server has lost them.
+        """Return the moved messages whose tasks a server has lost, or somebody has purged.
 
-        Or somebody has purged their queue. If pyadeq may have forgotten tasks that have ended, the answer is: none.
+        numbers: of messages without a task. None is returned if keys of this run may have expired.
         """
         if not numbers or self._has_forgotten(to):
             return set()
