@@ -1,4 +1,4 @@
-"""A network that misbehaves on demand."""
+"""A network that misbehaves on demand, and further servers."""
 
 import shutil
 import socket
@@ -144,3 +144,10 @@ def proxy(server: EmbeddedServer) -> Iterator[Proxy]:
     yield proxy
     proxy.close()
     shutil.rmtree(folder)
+
+
+@pytest.fixture(scope="module")
+def old_server(binary: Path) -> Iterator[EmbeddedServer]:
+    """The server of another system, from which tasks move."""
+    with EmbeddedServer(binary=binary) as server:
+        yield server

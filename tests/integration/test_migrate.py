@@ -75,12 +75,6 @@ class Old:
         return [json.loads(one)["headers"]["id"] for one in reversed(found)]
 
 
-@pytest.fixture(scope="module")
-def old_server(binary: Path) -> Iterator[EmbeddedServer]:
-    with EmbeddedServer(binary=binary) as server:
-        yield server
-
-
 @pytest.fixture
 def old(old_server: EmbeddedServer, base_name: str) -> Iterator[Old]:
     with Redis.from_url(old_server.url) as client:

@@ -35,12 +35,6 @@ def add(a: int, b: int) -> int:
     return a + b
 
 
-@pytest.fixture(scope="module")
-def old_server(binary: Path) -> Iterator[EmbeddedServer]:
-    with EmbeddedServer(binary=binary) as server:
-        yield server
-
-
 @pytest.fixture(params=["5", "6"])
 def old(old_server: EmbeddedServer, request: pytest.FixtureRequest) -> Iterator[Redis]:
     with Redis.from_url(old_server.url) as client:

@@ -67,12 +67,6 @@ CASES: Final = (
 )
 
 
-@pytest.fixture(scope="module")
-def old_server(binary: Path) -> Iterator[EmbeddedServer]:
-    with EmbeddedServer(binary=binary) as server:
-        yield server
-
-
 @pytest.fixture
 def old(old_server: EmbeddedServer) -> Iterator[Redis]:
     with Redis.from_url(old_server.url, decode_responses=True) as client:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -22,12 +21,6 @@ from tests.migrate.older import OldLocks
 pytestmark = pytest.mark.any_engine
 
 TASK, RESOURCE = task_lock("t1"), resource_lock("database", "prod:1")
-
-
-@pytest.fixture(scope="module")
-def old_server(binary: Path) -> Iterator[EmbeddedServer]:
-    with EmbeddedServer(binary=binary) as server:
-        yield server
 
 
 @pytest.fixture

@@ -36,12 +36,6 @@ STEPS = {
 LATER = 4_102_444_800.0
 
 
-@pytest.fixture(scope="module")
-def old_server(binary: Path) -> Iterator[EmbeddedServer]:
-    with EmbeddedServer(binary=binary) as server:
-        yield server
-
-
 @pytest.fixture
 def old(old_server: EmbeddedServer) -> Iterator[Redis]:
     with Redis.from_url(old_server.url) as client:

@@ -35,12 +35,6 @@ def add(a: int, b: int, z: int = 0) -> int:
     return a + b + z
 
 
-@pytest.fixture(scope="module")
-def old_server(binary: Path) -> Iterator[EmbeddedServer]:
-    with EmbeddedServer(binary=binary) as server:
-        yield server
-
-
 @pytest.fixture
 def old(old_server: EmbeddedServer) -> Iterator[Redis]:
     with Redis.from_url(old_server.url) as client:
