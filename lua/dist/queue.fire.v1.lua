@@ -86,7 +86,7 @@
 -- RETURN early     now_ms:int
 -- RETURN not_found now_ms:int
 -- ERROR  ADEQ_LAYOUT ADEQ_CLOCK ADEQ_DRAINING
--- EVENT  schedule.fired schedule.skipped schedule.missed task.enqueued task.unblocked task.dead task.cancelled task.removed task.limited
+-- EVENT  schedule.fired schedule.skipped schedule.missed task.enqueued task.unblocked task.dead task.cancelled task.removed task.limited task.alert
 -- ROLE   work
 -- REPLAY rid
 -- COST   22 commands, up to 3 more if it is due again within 10 s, 3 more for each of its unfinished tasks, 10 if it waits for them, up to 20 if it cancels them, and more for the task's options, as in enqueue, O(log m); at most 930 commands, 11,000 steps
@@ -1216,7 +1216,7 @@ end
 
 -- fire_once(ctx, id, at_text, data, envelope, stamp): enqueue a schedule's task for a time. If earlier tasks of the
 -- schedule have not ended, its overlap policy decides: the new one is skipped, or waits for them, or they are cancelled
--- first. fired, exists (there is a task with that id) or skipped. A task that this call made before is `fired` again.
+-- first. fired, exists (this time has fired before) or skipped. A task that this call made before is `fired` again.
 -- LATE
 local function fire_once(ctx, id, at_text, data, envelope, stamp) local task, schedule = KEYS[4], KEYS[28]
   local key = schedule .. name
@@ -1254,6 +1254,16 @@ local function fire_once(ctx, id, at_text, data, envelope, stamp) local task, sc
   redis.call('HSET', key, 'open', table.concat(open, ' '))
   redis.call('HINCRBY', key, status, 1)
   return status
+end
+
+-- firing_id(id, at_text): the id for the task of a schedule's time, and whether somebody has taken `id`, which anybody can
+-- guess, for another task: then it is one that nobody can know before.
+local function firing_id(id, at_text) local task = KEYS[4]
+  if id ~= name .. '@' .. at_text then return id end
+  local row = redis.call('HMGET', task .. id, 'created_ms', 'schedule')
+  if not row[1] or row[2] == name then return id end
+  local another = id .. '/' .. string.sub(rid, 1, 60)
+  return another, redis.call('HEXISTS', task .. another, 'created_ms') == 0
 end
 
 -- full_score(ctx): the score in limit_lines of a queue whose limit is full now: it is looked at when a lease ends, or
@@ -1583,7 +1593,7 @@ local function write_joins(ctx, told) local blocked, waiting, limit_lines = KEYS
   ctx.joins = {}
 end
 
-  arg_made = { await_deadline = await_deadline, delay_until = delay_until, share_place = share_place, chains_on_close = chains_on_close, find_duplicate = find_duplicate, find_line = find_line, find_missing = find_missing, known_as = known_as, fire_once = fire_once, full_score = full_score, hold_keys = hold_keys, is_here = is_here, join_chains = join_chains, join_gathering = join_gathering, join_limit = join_limit, join_order = join_order, merge_task = merge_task, plan_firing = plan_firing, refuse_new = refuse_new, shorten_family = shorten_family, retain = retain, sweep_once = sweep_once, write_joins = write_joins }
+  arg_made = { await_deadline = await_deadline, delay_until = delay_until, share_place = share_place, chains_on_close = chains_on_close, find_duplicate = find_duplicate, find_line = find_line, find_missing = find_missing, known_as = known_as, fire_once = fire_once, firing_id = firing_id, full_score = full_score, hold_keys = hold_keys, is_here = is_here, join_chains = join_chains, join_gathering = join_gathering, join_limit = join_limit, join_order = join_order, merge_task = merge_task, plan_firing = plan_firing, refuse_new = refuse_new, shorten_family = shorten_family, retain = retain, sweep_once = sweep_once, write_joins = write_joins }
   return arg_made
 end
 
@@ -1601,7 +1611,9 @@ if tonumber(row[1]) ~= rev or tonumber(row[2]) ~= nominal_ms then return { 'stal
 if nominal_ms > ctx.now then return { 'early', ctx.now } end
 if next_ms > 0 and next_ms <= nominal_ms then return refuse('next_ms', next_ms, '0, or later than nominal_ms') end
 if not late and item_count == 0 then return refuse('item_count', 0, '1, unless late') end
-refused = ctx.settings_mode == 'draining' and not late and arg_rare().refuse_new(ctx, item_id, { {} }, { rid .. '/1' })
+local at_text, id, taken = string.format('%.0f', nominal_ms), nil, nil
+if not late then id, taken = arg_rare().firing_id(item_id[1], at_text) end
+refused = ctx.settings_mode == 'draining' and not late and arg_rare().refuse_new(ctx, { id }, { {} }, { rid .. '/1' })
 if refused then return refused end
 
 local status, passed = 'missed', missed + (late and 1 or 0)
@@ -1610,7 +1622,8 @@ if passed > 0 then
   emit(ctx, 'schedule.missed', name, 'count=' .. passed .. ' next_ms=' .. string.format('%.0f', next_ms))
 end
 if not late then
-  status = arg_rare().fire_once(ctx, item_id[1], string.format('%.0f', nominal_ms), item_payload[1], item_pairs[1], rid .. '/1')
+  if taken then emit(ctx, 'task.alert', item_id[1], 'reason=schedule_id_taken') end
+  status = arg_rare().fire_once(ctx, id, at_text, item_payload[1], item_pairs[1], rid .. '/1')
 end
 arg_rare().plan_firing(ctx, next_ms)
 redis.call('HSET', key, 'call', rid .. ' ' .. status)

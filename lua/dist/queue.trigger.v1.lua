@@ -78,7 +78,7 @@
 -- RETURN stale     now_ms:int
 -- RETURN not_found now_ms:int
 -- ERROR  ADEQ_LAYOUT ADEQ_CLOCK ADEQ_DRAINING
--- EVENT  schedule.fired schedule.skipped task.enqueued task.unblocked task.dead task.cancelled task.removed task.limited
+-- EVENT  schedule.fired schedule.skipped task.enqueued task.unblocked task.dead task.cancelled task.removed task.limited task.alert
 -- ROLE   operate
 -- REPLAY rid
 -- COST   23 commands, 3 more for each of its unfinished tasks, 10 if it waits for them, up to 20 if it cancels them, and more for the task's options, as in enqueue, O(log m); at most 940 commands, 11,000 steps
@@ -554,6 +554,16 @@ local function close(ctx)
   on_close(ctx)
   arg_rare().retain(ctx)
   write_counts(ctx)
+end
+
+-- firing_id(id, at_text): the id for the task of a schedule's time, and whether somebody has taken `id`, which anybody can
+-- guess, for another task: then it is one that nobody can know before.
+local function firing_id(id, at_text) local task = KEYS[4]
+  if id ~= name .. '@' .. at_text then return id end
+  local row = redis.call('HMGET', task .. id, 'created_ms', 'schedule')
+  if not row[1] or row[2] == name then return id end
+  local another = id .. '/' .. string.sub(rid, 1, 60)
+  return another, redis.call('HEXISTS', task .. another, 'created_ms') == 0
 end
 
 -- read_clock(layout_min, clock, chosen): the time in ms, as a number and as text; or nil and the error to return, if
@@ -1203,7 +1213,7 @@ end
 
 -- fire_once(ctx, id, at_text, data, envelope, stamp): enqueue a schedule's task for a time. If earlier tasks of the
 -- schedule have not ended, its overlap policy decides: the new one is skipped, or waits for them, or they are cancelled
--- first. fired, exists (there is a task with that id) or skipped. A task that this call made before is `fired` again.
+-- first. fired, exists (this time has fired before) or skipped. A task that this call made before is `fired` again.
 -- LATE
 local function fire_once(ctx, id, at_text, data, envelope, stamp) local task, schedule = KEYS[4], KEYS[27]
   local key = schedule .. name
@@ -1581,11 +1591,13 @@ if before then return { before, ctx.now } end
 local found = redis.call('HGET', schedule .. name, 'rev')
 if not found then return { 'not_found', ctx.now } end
 if tonumber(found) ~= rev then return { 'stale', ctx.now } end
-refused = ctx.settings_mode == 'draining' and arg_rare().refuse_new(ctx, item_id, { {} }, { rid .. '/1' })
+local at_text = at_ms > 0 and string.format('%.0f', at_ms) or ctx.now_text
+local id, taken = firing_id(item_id[1], at_text)
+refused = ctx.settings_mode == 'draining' and arg_rare().refuse_new(ctx, { id }, { {} }, { rid .. '/1' })
 if refused then return refused end
 
-local at_text = at_ms > 0 and string.format('%.0f', at_ms) or ctx.now_text
-local status = arg_rare().fire_once(ctx, item_id[1], at_text, item_payload[1], item_pairs[1], rid .. '/1')
+if taken then emit(ctx, 'task.alert', item_id[1], 'reason=schedule_id_taken') end
+local status = arg_rare().fire_once(ctx, id, at_text, item_payload[1], item_pairs[1], rid .. '/1')
 arg_rare().note_done(ctx, 'trigger', status)
 close(ctx)
 return { status, ctx.now }

@@ -48,7 +48,7 @@
 -- RETURN early     now_ms:int
 -- RETURN not_found now_ms:int
 -- ERROR  ADEQ_LAYOUT ADEQ_CLOCK ADEQ_DRAINING
--- EVENT  schedule.fired schedule.skipped schedule.missed task.enqueued task.unblocked task.dead task.cancelled task.removed task.limited
+-- EVENT  schedule.fired schedule.skipped schedule.missed task.enqueued task.unblocked task.dead task.cancelled task.removed task.limited task.alert
 -- ROLE   work
 -- REPLAY rid
 -- COST   22 commands, up to 3 more if it is due again within 10 s, 3 more for each of its unfinished tasks, 10 if it waits for them, up to 20 if it cancels them, and more for the task's options, as in enqueue, O(log m); at most 930 commands, 11,000 steps
@@ -66,7 +66,9 @@ if tonumber(row[1]) ~= rev or tonumber(row[2]) ~= nominal_ms then return { 'stal
 if nominal_ms > ctx.now then return { 'early', ctx.now } end
 if next_ms > 0 and next_ms <= nominal_ms then return refuse('next_ms', next_ms, '0, or later than nominal_ms') end
 if not late and item_count == 0 then return refuse('item_count', 0, '1, unless late') end
-refused = ctx.settings.mode == 'draining' and not late and refuse_new(ctx, item_id, { {} }, { rid .. '/1' })
+local at_text, id, taken = string.format('%.0f', nominal_ms), nil, nil
+if not late then id, taken = firing_id(item_id[1], at_text) end
+refused = ctx.settings.mode == 'draining' and not late and refuse_new(ctx, { id }, { {} }, { rid .. '/1' })
 if refused then return refused end
 
 local status, passed = 'missed', missed + (late and 1 or 0)
@@ -75,7 +77,8 @@ if passed > 0 then
   emit(ctx, 'schedule.missed', name, 'count=' .. passed .. ' next_ms=' .. string.format('%.0f', next_ms))
 end
 if not late then
-  status = fire_once(ctx, item_id[1], string.format('%.0f', nominal_ms), item_payload[1], item_pairs[1], rid .. '/1')
+  if taken then emit(ctx, 'task.alert', item_id[1], 'reason=schedule_id_taken') end
+  status = fire_once(ctx, id, at_text, item_payload[1], item_pairs[1], rid .. '/1')
 end
 plan_firing(ctx, next_ms)
 redis.call('HSET', key, 'call', rid .. ' ' .. status)

@@ -41,7 +41,7 @@
 -- RETURN stale     now_ms:int
 -- RETURN not_found now_ms:int
 -- ERROR  ADEQ_LAYOUT ADEQ_CLOCK ADEQ_DRAINING
--- EVENT  schedule.fired schedule.skipped task.enqueued task.unblocked task.dead task.cancelled task.removed task.limited
+-- EVENT  schedule.fired schedule.skipped task.enqueued task.unblocked task.dead task.cancelled task.removed task.limited task.alert
 -- ROLE   operate
 -- REPLAY rid
 -- COST   23 commands, 3 more for each of its unfinished tasks, 10 if it waits for them, up to 20 if it cancels them, and more for the task's options, as in enqueue, O(log m); at most 940 commands, 11,000 steps
@@ -54,11 +54,13 @@ if before then return { before, ctx.now } end
 local found = redis.call('HGET', schedule .. name, 'rev')
 if not found then return { 'not_found', ctx.now } end
 if tonumber(found) ~= rev then return { 'stale', ctx.now } end
-refused = ctx.settings.mode == 'draining' and refuse_new(ctx, item_id, { {} }, { rid .. '/1' })
+local at_text = at_ms > 0 and string.format('%.0f', at_ms) or ctx.now_text
+local id, taken = firing_id(item_id[1], at_text)
+refused = ctx.settings.mode == 'draining' and refuse_new(ctx, { id }, { {} }, { rid .. '/1' })
 if refused then return refused end
 
-local at_text = at_ms > 0 and string.format('%.0f', at_ms) or ctx.now_text
-local status = fire_once(ctx, item_id[1], at_text, item_payload[1], item_pairs[1], rid .. '/1')
+if taken then emit(ctx, 'task.alert', item_id[1], 'reason=schedule_id_taken') end
+local status = fire_once(ctx, id, at_text, item_payload[1], item_pairs[1], rid .. '/1')
 note_done(ctx, 'trigger', status)
 close(ctx)
 return { status, ctx.now }

@@ -330,6 +330,21 @@ def test_a_time_whose_task_is_there_has_fired_before(bench: Workbench) -> None:
     check_queue(bench)
 
 
+def test_a_task_of_somebody_else_with_its_id_does_not_stop_a_time(bench: Workbench) -> None:
+    bench.due(overlap="allow")
+    bench.real(bench.calls.enqueue([(f"s@{FIRST}", Task(payload=b"other"))], "e"))
+    assert fire(bench, "r1") == "fired"
+    assert last_events(bench, 3) == [
+        ("task.alert", f"s@{FIRST}", "reason=schedule_id_taken"),
+        ("task.enqueued", f"s@{FIRST}/r1", ""),
+        ("schedule.fired", "s", f"at_ms={FIRST} task=s@{FIRST}/r1"),
+    ]
+    assert bench.ask("GET", f":payload:s@{FIRST}/r1") == b"x"
+    assert fire(bench, "r1") == "fired"
+    assert (counts(bench), next_ms(bench)) == ((1, 0, 0), FIRST + MINUTE)
+    check_queue(bench)
+
+
 def test_a_time_whose_task_was_purged_fires(bench: Workbench) -> None:
     bench.due()
     bench.real(bench.calls.enqueue([(f"s@{FIRST}", Task(payload=b"other"))], "e"))

@@ -91,6 +91,7 @@ class ScheduleModel(Model):
         self.plans: dict[str, Plan] = {}
         self.runs: dict[str, list[str]] = {}  # of removed schedules: their tasks that had not ended
         self.revisions = 0
+        self.made_for: dict[str, tuple[str, str]] = {}  # by the ids of tasks: their schedules, and the items that made them
 
     def next_firing(self) -> int:
         """What workers are told."""
@@ -162,13 +163,16 @@ class ScheduleModel(Model):
             return "stale"
         if due.nominal > self.now:
             return "early"
-        spec = replace(seen.wish.spec, id=f"{plan.name}@{due.nominal}", delay=seen.wish.spec.delay + delay)
+        wanted = f"{plan.name}@{due.nominal}"
+        id = self._own_id(plan, wanted, rid, due.nominal)
+        spec = replace(seen.wish.spec, id=id, delay=seen.wish.spec.delay + delay)
         if self.mode == "draining" and not due.late and self._are_new([Spec(spec.id)], [f"{rid}/1"]):
             return "ADEQ_DRAINING"
         status = "missed"
         if due.late:
             self._count(plan, "missed", 1 + due.missed)
         else:
+            self._alert(wanted, id)
             status = self._fire_once(plan, spec, rid, due.nominal)
         self._plan(plan, due.next)
         plan.call = rid, status
@@ -177,14 +181,16 @@ class ScheduleModel(Model):
     def trigger(self, seen: Plan, rid: str, id: str, at: int) -> str:
         if word := self._done("trigger", rid):
             return word
-        plan, spec = self.plans.get(seen.name), replace(seen.wish.spec, id=id)
+        plan = self.plans.get(seen.name)
         if not plan:
             return "not_found"
         if plan.rev != seen.rev:
             return "stale"
-        if self.mode == "draining" and self._are_new([Spec(id)], [f"{rid}/1"]):
+        own = self._own_id(plan, id, rid, at or self.now)
+        if self.mode == "draining" and self._are_new([Spec(own)], [f"{rid}/1"]):
             return "ADEQ_DRAINING"
-        status = self._fire_once(plan, spec, rid, at or self.now)
+        self._alert(id, own)
+        status = self._fire_once(plan, replace(seen.wish.spec, id=own), rid, at or self.now)
         self._note_done("trigger", rid, status)
         return status
 
@@ -201,11 +207,23 @@ class ScheduleModel(Model):
             created = self.enqueue(rid, [spec]) == [("created", spec.id)]
             status = "fired" if created else "skipped"
         if status == "fired":
+            self.made_for[spec.id] = plan.name, f"{rid}/1"
             going = [*going[-63:], spec.id]
             plan.last = spec.id, at
         plan.open = going
         self._count(plan, status, 1)
         return status
+
+    def _own_id(self, plan: Plan, id: str, rid: str, at: int) -> str:
+        """The id for a time: another one if somebody else has put a task there."""
+        there = self.tasks.get(id)
+        if not there or id != f"{plan.name}@{at}" or self.made_for.get(id) == (plan.name, there.stamp):
+            return id
+        return f"{id}/{rid}"
+
+    def _alert(self, wanted: str, id: str) -> None:
+        if wanted != id and id not in self.tasks:
+            self.events.append(("task.alert", wanted, self.now))
 
     def _plan(self, plan: Plan, next: int) -> None:
         plan.next = next

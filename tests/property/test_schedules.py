@@ -320,6 +320,11 @@ class History:
         for at in times[-self.random.randint(1, 3) :]:
             self.send("trigger", plan, self.rid(), f"{plan.name}@{at}", at)
 
+    def take(self) -> None:
+        """Somebody who may only enqueue has guessed the id of the next task."""
+        if times := [f"{plan.name}@{plan.next}" for plan in self.model.plans.values() if plan.next]:
+            self.do("enqueue", self.rid(), [Spec(self.random.choice(times))])
+
     # Those who fire
 
     def read(self) -> None:
@@ -434,7 +439,7 @@ class History:
 
 
 History.steps = {
-    History.put: 6, History.steer: 4, History.trigger: 4, History.read: 6, History.fire: 8, History.fire_due: 8,
+    History.put: 6, History.steer: 4, History.trigger: 4, History.take: 3, History.read: 6, History.fire: 8, History.fire_due: 8,
     History.send_again_at_once: 4, History.send_again_late: 3, History.claim: 6, History.settle: 6, History.cancel: 2,
     History.wake: 4, History.sweep: 2, History.now_and_then: 1, History.resume: 2,
     History.pass_time: 6, History.pass_time_until_due: 6,

@@ -1,6 +1,6 @@
 -- fire_once(ctx, id, at_text, data, envelope, stamp): enqueue a schedule's task for a time. If earlier tasks of the
 -- schedule have not ended, its overlap policy decides: the new one is skipped, or waits for them, or they are cancelled
--- first. fired, exists (there is a task with that id) or skipped. A task that this call made before is `fired` again.
+-- first. fired, exists (this time has fired before) or skipped. A task that this call made before is `fired` again.
 -- LATE
 local function fire_once(ctx, id, at_text, data, envelope, stamp)
   local key = schedule .. name
