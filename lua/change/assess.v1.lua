@@ -7,6 +7,7 @@
 -- ARGV   rev          int 1..1000000000
 -- ARGV   digest       bytes 40..40
 -- ARGV   actor        label
+-- ARGV   caller       label             ?=
 -- ARGV   principal    label             ?=
 -- ARGV   kind         enum person|agent ?=person
 -- ARGV   score        int -1..100       ?=-1
@@ -37,6 +38,7 @@ if refused then return refused end
 if score < 0 and preview == '' then return refuse('score', score, 'a number from 0 to 100, unless there is a preview') end
 local before = replayed_one(ctx, 'assess')
 if before then return before end
+ctx.caller = caller
 local own = load_change(ctx, id)
 if not own then return told(ctx, 'assess', nil, { 'not_found' }) end
 if own.state ~= 'draft' and own.state ~= 'submitted' and own.state ~= 'reviewing' then

@@ -6,6 +6,7 @@
 -- ARGV   id           name
 -- ARGV   slot         int 0..100000     ?=0
 -- ARGV   actor        label
+-- ARGV   caller       label             ?=
 -- ARGV   principal    label             ?=
 -- ARGV   kind         enum person|agent ?=person
 -- ARGV   to           label             ?=
@@ -34,6 +35,7 @@ if refused then return refused end
 if #to > 195 then return refuse('to', to, 'at most 195 characters, as in user:<id>') end
 local before = replayed_one(ctx, 'delegate')
 if before then return before end
+ctx.caller = caller
 local own = load_change(ctx, id)
 if not own then return told(ctx, 'delegate', nil, { 'not_found' }) end
 local one = find_asked(own, slot)

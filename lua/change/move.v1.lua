@@ -5,6 +5,7 @@
 -- ARGV   id           name
 -- ARGV   to           enum withdraw|cancel|reopen
 -- ARGV   actor        label
+-- ARGV   caller       label             ?=
 -- ARGV   principal    label             ?=
 -- ARGV   kind         enum person|agent ?=person
 -- ARGV   reason       bytes 0..4096     ?=
@@ -31,6 +32,7 @@ person, refused = person_behind()
 if refused then return refused end
 local before = replayed_one(ctx, 'move')
 if before then return before end
+ctx.caller = caller
 local own = load_change(ctx, id)
 if not own then return told(ctx, 'move', nil, { 'not_found' }) end
 if not has_written(id, { actor, person }) then return told(ctx, 'move', own, { 'forbidden' }) end

@@ -6,6 +6,7 @@
 -- ARGV   rev          int 1..1000000000
 -- ARGV   digest       bytes 40..40
 -- ARGV   actor        label
+-- ARGV   caller       label             ?=
 -- ARGV   principal    label             ?=
 -- ARGV   kind         enum person|agent ?=person
 -- ARGV   reason       bytes 1..4096
@@ -31,7 +32,7 @@ person, refused = person_behind()
 if refused then return refused end
 local before = replayed_one(ctx, 'override')
 if before then return before end
-ctx.proof = proof
+ctx.caller, ctx.proof = caller, proof
 local own = load_change(ctx, id)
 if not own then return told(ctx, 'override', nil, { 'not_found' }) end
 if own.state ~= 'submitted' and own.state ~= 'reviewing' then return told(ctx, 'override', own, { 'state', own.state, own.rev }) end

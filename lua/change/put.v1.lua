@@ -8,6 +8,7 @@
 -- ARGV   id           name
 -- ARGV   expect_rev   int 0..1000000000 ?=0
 -- ARGV   actor        label
+-- ARGV   caller       label             ?=
 -- ARGV   principal    label             ?=
 -- ARGV   kind         enum person|agent ?=person
 -- ARGV   change_type  name
@@ -58,6 +59,7 @@ local content = {
 }
 local digest = redis.sha1hex(netstrings(content))
 
+ctx.caller = caller
 local own = load_change(ctx, id)
 local refusal
 if own then refusal = refuse_put(own, person) elseif expect_rev > 0 then refusal = { 'not_found' } end

@@ -9,6 +9,7 @@
 -- ARGV   reviewer     label             ?=
 -- ARGV   name         bytes 0..200      ?=
 -- ARGV   actor        label
+-- ARGV   caller       label             ?=
 -- ARGV   reason       bytes 1..4096
 -- ARGV   source       bytes 0..200      ?=
 -- ARGV   trace        bytes 0..128      ?=
@@ -35,6 +36,7 @@ refused = wanted and check_reviewers('reviewer', { reviewer })
 if refused then return refused end
 local before = replayed_one(ctx, 'reassign')
 if before then return before end
+ctx.caller = caller
 local own = load_change(ctx, id)
 if not own then return told(ctx, 'reassign', nil, { 'not_found' }) end
 if own.state ~= 'submitted' and own.state ~= 'reviewing' then return told(ctx, 'reassign', own, { 'closed', own.state }) end

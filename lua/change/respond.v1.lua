@@ -7,6 +7,7 @@
 --
 -- ARGV   rid          id
 -- ARGV   actor        label
+-- ARGV   caller       label             ?=
 -- ARGV   principal    label             ?=
 -- ARGV   kind         enum person|agent ?=person
 -- ARGV   groups       labels 0..32      ?=
@@ -57,7 +58,7 @@ if item_count > 1 and not ctx.settings.batch_approvals then
   return refuse('item', item_count .. ' items', 'one item, because the setting batch_approvals is off')
 end
 
-ctx.proof, ctx.follows = proof, {}
+ctx.caller, ctx.proof, ctx.follows = caller, proof, {}
 local answers = {}
 for i, id in ipairs(item_id) do
   local own = load_change(ctx, id)

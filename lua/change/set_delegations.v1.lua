@@ -5,6 +5,7 @@
 -- ARGV   rid          id
 -- ARGV   user         label
 -- ARGV   actor        label            ?=
+-- ARGV   caller       label            ?=
 -- ARGV   source       bytes 0..200     ?=
 -- ARGV   trace        bytes 0..128     ?=
 -- ARGV   now_ms       int 0..9000000000000 ?=0

@@ -9,6 +9,7 @@
 --
 -- ARGV   rid          id
 -- ARGV   actor        label            ?=
+-- ARGV   caller       label            ?=
 -- ARGV   source       bytes 0..200     ?=
 -- ARGV   trace        bytes 0..128     ?=
 -- ARGV   now_ms       int 0..9000000000000 ?=0
@@ -59,7 +60,7 @@
 -- EVENT  policy.put policy.removed
 -- ROLE   operate
 -- REPLAY rid
--- COST   7 commands and 4 for each policy; at most 450 commands, 85,000 steps
+-- COST   7 commands and 4 for each policy; at most 450 commands, 87,000 steps
 
 local ctx, refused = open()
 if refused then return refused end
@@ -81,14 +82,14 @@ for i, name in ipairs(item_name) do
     answers[i] = { version and 'removed' or 'unknown' }
     if version then
       redis.call('HDEL', policies, name)
-      emit(ctx, 'policy.removed', name, actor ~= '' and 'by=' .. actor or '')
+      emit(ctx, 'policy.removed', name, string.sub(acted_by(), 2))
     end
   elseif old == policy_text(own) then
     answers[i] = { 'same', tonumber(version) }
   else
     version = redis.call('HINCRBY', config, 'policy_version', 1)
     redis.call('HSET', policies, name, 'version=' .. version .. ' ' .. policy_text(own))
-    emit(ctx, 'policy.put', name, 'version=' .. version .. (actor ~= '' and ' by=' .. actor or ''))
+    emit(ctx, 'policy.put', name, 'version=' .. version .. acted_by())
     answers[i] = { 'stored', version }
   end
 end

@@ -7,6 +7,7 @@
 -- ARGV   id           name
 -- ARGV   rev          int 1..1000000000
 -- ARGV   actor        label
+-- ARGV   caller       label             ?=
 -- ARGV   principal    label             ?=
 -- ARGV   kind         enum person|agent ?=person
 -- ARGV   policy       name
@@ -50,6 +51,7 @@ local fields = read_policy(policy)
 local named = fields and select(2, string.gsub(fields.reviewers, '[^,]+', '')) or 0
 if named + item_count > 32 then return refuse('reviewer', named + item_count, 'at most 32, with those of the policy') end
 
+ctx.caller = caller
 local own = load_change(ctx, id)
 if not own then return told(ctx, 'submit', nil, { 'not_found' }) end
 if own.state ~= 'draft' then return told(ctx, 'submit', own, { 'state', own.state, own.rev }) end

@@ -20,6 +20,11 @@ def title_of(description: str) -> str:
     return description.strip().partition("\n")[0]
 
 
+def actor_of(by: str, caller: str | None) -> str:
+    """Who has done a step, and who has sent the call for that person, if it was another."""
+    return f"{by} (sent by {caller})" if caller else by
+
+
 def path_of(state: str, submitted: bool, approved: bool) -> tuple[str, ...]:
     """The states until now, and the usual ones after it. submitted, approved: whether it was so before its end."""
     if state in PATH:

@@ -147,6 +147,7 @@ class ChangeLogEntry(Model):
     """A step of a change, as its log has it. by: a person, an agent, `time`, or `policy:<name>@<version>`.
 
     detail: `name=value` words. proof: what the calling service knows of the person's login.
+    caller: who has sent the call for that person, such as a service; None: the person, or no call.
     """
 
     event: str
@@ -157,6 +158,7 @@ class ChangeLogEntry(Model):
     detail: str = ""
     reason: str = ""
     proof: str = ""
+    caller: str | None = None
 
 
 class Change(ChangeContent):

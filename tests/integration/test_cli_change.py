@@ -448,6 +448,16 @@ def test_log(domain: Domain) -> None:
     assert said.split()[1:] == ["rev", "1", "commented", "by", "max", "why?"]
 
 
+def test_who_has_sent_a_call_is_in_all_that_shows_the_log(domain: Domain) -> None:
+    changes = domain.client.changes(domain.name)
+    by: dict[str, Any] = {"type": "x", "actor": "ann", "caller": "slackbot"}
+    changes.put("c1", description="one", **by)
+    changes.put("c1", description="two", expect_rev=1, **by)
+    for words in (["show", "c1"], ["log", "c1"], ["diff", "c1", "--since", "1"]):
+        assert "ann (sent by slackbot)" in domain.said(*words), words
+    assert domain.run("log", "c1")[-1]["caller"] == "slackbot"
+
+
 def test_diff(domain: Domain) -> None:
     domain.draft("c1", "--resource", "a:1", "--resource", "b:1", "--parameters", '{"pool": 20, "name": "orders"}')
     assert domain.said("diff", "c1", "--since", "1") == "c1 has revision 1 still; nothing is different\n"
@@ -522,6 +532,7 @@ def test_watch(domain: Domain) -> None:
     ):
         domain.reviewed("c3")
         domain.run("submit", "c1", "--policy", "two", "--as", "beginner")
+        changes.comment(ChangeRef("c3", 1, "0" * 40), "why?", actor="bob", caller="slackbot")
         domain.run("approve", "c1", "--rev", "1", "--as", "bob")
         found = [json.loads(line) for line in c1.until("change.answered")]
         assert [(one["event"], one["by"]) for one in found] == [("change.answered", "bob")]
@@ -529,6 +540,7 @@ def test_watch(domain: Domain) -> None:
         said = [line.split("Z", 1)[1] for line in all.until("answered")]
         assert "  created     c3  revision 1 by ann" in said
         assert "  submitted   c3  revision 1 by ann policy=two@1" in said
+        assert "  commented   c3  revision 1 by bob (sent by slackbot)" in said
         assert (c1.interrupt(), all.interrupt()) == (0, 0)
     assert answer("change", "watch", "--for", "100ms", **domain.there) == []
     domain.run("configure", "--events-max", "0")

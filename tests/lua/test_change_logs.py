@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
+
 from tests.lua.bench import MakeAny, pairs
 from tests.nouns.bench import NounBench
 from tests.nouns.change.states import (
@@ -18,6 +20,7 @@ from tests.nouns.change.states import (
     policy,
     revised,
     submit,
+    submitted,
     watched,
 )
 
@@ -176,3 +179,88 @@ def test_an_escalation_before_the_first_reminder(make_any: MakeAny) -> None:
     bench.pass_time(120_000)
     assert bench.put("sweep").taken == 1
     assert bench.ask("ZCARD", ":inbox:user:eve") == 1
+
+
+CALLS: list[tuple[str, dict[str, Any], list[str]]] = [
+    ("put", {"expect_rev": 1, "actor": "ann", "change_type": "x", "description": "y"}, ["revised"]),
+    ("submit", {"rev": 1, "actor": "ann", "policy": "p", "item": ["user:bob"]}, ["submitted", "reviewing"]),
+    ("assess", {"actor": "meter", "score": 1}, ["assessed"]),
+    ("respond", {"actor": "bob", "action": "approve"}, ["answered", "approved"]),
+    ("respond", {"actor": "bob", "action": "request_changes"}, ["answered", "changes_requested"]),
+    ("respond", {"actor": "bob", "action": "retract"}, ["answered", "outdated", "reviewing"]),
+    ("respond", {"actor": "bob", "action": "comment", "reason": "why?"}, ["commented"]),
+    ("delegate", {"actor": "bob", "to": "eve"}, ["delegated"]),
+    ("reassign", {"actor": "olga", "operation": "add", "reviewer": "user:eve", "reason": "r"}, ["reassigned"]),
+    ("override", {"actor": "olga", "reason": "r"}, ["overridden", "approved"]),
+    ("move", {"actor": "ann", "to": "withdraw"}, ["withdrawn"]),
+    ("move", {"actor": "ann", "to": "cancel"}, ["cancelled"]),
+]
+
+
+@pytest.mark.parametrize(("verb", "fields", "steps"), CALLS, ids=lambda one: one if isinstance(one, str) else "")
+def test_each_step_of_an_actor_says_who_has_sent_its_call(
+    make_any: MakeAny, verb: str, fields: dict[str, Any], steps: list[str]
+) -> None:
+    bench = watched(make_any("change"))
+    policy(bench)
+    one = draft(bench) if verb in ("put", "submit", "assess") else in_review(bench)
+    if fields.get("action") == "retract":
+        answer(bench, one, "bob")
+    start = len(log(bench)), len(events(bench))
+    given = {"id": "c", **fields}
+    if verb == "respond":
+        given = {"actor": given.pop("actor"), "item": [{**one, **given}]}
+    elif verb in ("assess", "override"):
+        given |= one
+    bench.put(verb, caller="slackbot", **given)
+    found = log(bench)[start[0] :]
+    assert [event for event, *_ in found] == [f"change.{step}" for step in steps]
+    assert {by.removeprefix("override:") for _, _, by, _ in found} == {fields["actor"]}
+    assert callers(bench)[start[0] :] == ["slackbot"] * len(steps)
+    for _, payload in events(bench)[start[1] :]:
+        assert payload.split(" ")[3] == "caller=slackbot"
+
+
+def callers(bench: NounBench, id: str = "c") -> list[str]:
+    return [pairs(flat)["caller"].decode() for _, flat in bench.ask("XRANGE", f":log:{id}", "-", "+")]
+
+
+def test_what_time_policies_and_delegations_do_has_no_caller(make_any: MakeAny) -> None:
+    bench = watched(make_any("change"))
+    bench.put("configure", settings={"auto_approve_low_risk": True})
+    in_review(bench, "c2", timeout=60)
+    bench.put("set_delegations", user="bob", caller="web", item=[{"name": "d", "to": "eve"}])
+    submitted(bench, auto_below=20)
+    bench.pass_time(60_000)
+    one = {name: bench.put("get", item=["c"]).items[0].change[name] for name in ("rev", "digest")}
+    bench.put("assess", id="c", **one, actor="meter", caller="ci", score=1, auto_approvable=True)
+    assert [(by, who) for (_, _, by, _), who in zip(log(bench), callers(bench), strict=True)] == [
+        ("ann", ""),
+        ("ann", ""),
+        ("delegation", ""),
+        ("meter", "ci"),
+        ("policy:p@2", ""),
+    ]
+    assert set(callers(bench, "c2")) == {""}
+    assert [payload for event, payload in events(bench) if event == "change.rejected"] == [
+        "rev=1 round=1 by=time why=timeout"
+    ]
+
+
+def test_policies_and_delegations_say_who_has_sent_the_call(make_any: MakeAny) -> None:
+    bench = watched(make_any("change"))
+    policies: list[Any] = [[{"name": "p", "required": 1}], [{"name": "p", "remove": True}]]
+    delegations: list[Any] = [[{"name": "d", "to": "eve"}], [{"name": "d", "remove": True}]]
+    for by in ({"actor": "olga", "caller": "web"}, {"caller": "web"}, {"actor": "olga"}, {}):
+        for item in policies:
+            bench.put("set_policies", item=item, **by)
+        for item in delegations:
+            bench.put("set_delegations", user="bob", item=item, **by)
+    told = [one.get("payload", b"").decode() for one in bench.events()]
+    assert told == [
+        *("version=1 by=olga caller=web", "by=olga caller=web"),
+        *("user=bob to=eve by=olga caller=web", "user=bob by=olga caller=web"),
+        *("version=2 caller=web", "caller=web", "user=bob to=eve caller=web", "user=bob caller=web"),
+        *("version=3 by=olga", "by=olga", "user=bob to=eve by=olga", "user=bob by=olga"),
+        *("version=4", "", "user=bob to=eve", "user=bob"),
+    ]

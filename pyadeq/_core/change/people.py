@@ -20,11 +20,13 @@ class Who(TypedDict, total=False):
     actor: a person, or an agent.
     principal: the person who answers for an agent, and has to be given for one.
     kind: by default `agent` if there is a principal other than the actor, otherwise `person`.
+    caller: who has sent the call for the actor, such as a service that acts for a person. For the log; None: the actor.
     """
 
     actor: Required[str]
     principal: str | None
     kind: PersonKind | None
+    caller: str | None
 
 
 class Voter(Who, total=False):

@@ -199,7 +199,7 @@ def _request(one: Result) -> ChangeRequest:
 
 def _entry(own: Mapping[str, Any]) -> ChangeLogEntry:
     return ChangeLogEntry(
-        **_known(ChangeLogEntry, own, "event rev round by"),
+        **_known(ChangeLogEntry, own, "event rev round by caller"),
         at=own["timestamp"] / 1000,
         detail=text(own.get("detail")),
         reason=text(own.get("reason")),

@@ -8,7 +8,7 @@ import typer
 from rich.text import Text
 
 from pyadeq.errors import AdeqError, ConfigError
-from pyadeq.ext.change_text import CONTENT, diff_of, lines_of, parts_that_differ, raw
+from pyadeq.ext.change_text import CONTENT, actor_of, diff_of, lines_of, parts_that_differ, raw
 from pyadeq.ext.cli.change_asking import ChangeId, Domain, existing_changes, read
 from pyadeq.ext.cli.change_log import entry_as_json
 from pyadeq.ext.cli.change_words import plain
@@ -68,7 +68,7 @@ def diff(
         return
     print_rows(
         ("rev", "time", "by", "changed"),
-        [(str(one["rev"]), one["time_iso"][:19] + "Z", one["by"], one["changed"].replace(",", " ")) for one in steps],
+        [_row(one) for one in steps],
         right=["rev"],
     )
     if len(steps) < now - since:
@@ -85,6 +85,11 @@ def diff(
             stdout().print(Text(safe("\n".join(lines_of(raw(after, name)) or ["(empty)"]))), soft_wrap=True)
     if before is None:
         typer.echo(NOT_KEPT.format(rev=since), err=True)
+
+
+def _row(step: dict[str, Any]) -> tuple[str, ...]:
+    by = actor_of(step["by"], step.get("caller"))
+    return str(step["rev"]), step["time_iso"][:19] + "Z", by, step["changed"].replace(",", " ")
 
 
 def _is_step(entry: dict[str, Any], since: int) -> bool:

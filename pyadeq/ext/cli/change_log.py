@@ -10,6 +10,7 @@ import typer
 from rich.text import Text
 
 from pyadeq.errors import ConfigError
+from pyadeq.ext.change_text import actor_of
 from pyadeq.ext.cli.arguments import time_option
 from pyadeq.ext.cli.change_asking import ChangeId, Domain, existing_changes, read
 from pyadeq.ext.cli.change_words import STYLES, plain, text_of
@@ -51,7 +52,7 @@ def entry_as_json(entry: dict[str, Any]) -> dict[str, Any]:
 def log_line(entry: dict[str, Any]) -> str:
     """An entry of the log for people."""
     time, event = iso(entry["timestamp"] / 1000)[:19], str(entry["event"]).removeprefix("change.")
-    by = f"by {entry['by']}" if entry["by"] else ""
+    by = f"by {actor_of(entry['by'], entry.get('caller'))}" if entry["by"] else ""
     head = "  ".join(filter(None, [f"{time}Z", f"rev {entry['rev']}", event, by, text_of(entry["detail"])]))
     return safe("\n".join([head, *(f"    {line}" for line in text_of(entry["reason"]).splitlines())]))
 
@@ -101,11 +102,11 @@ def _event(texts: dict[str, str]) -> dict[str, Any]:
 
 
 def _line(event: dict[str, Any]) -> Text:
-    known = ("time", "time_iso", "event", "id", "rev", "round", "by", "source", "trace")
+    known = ("time", "time_iso", "event", "id", "rev", "round", "by", "caller", "source", "trace")
     more = [f"{name}={value}" for name, value in event.items() if name not in known]
     about = [
         f"revision {event['rev']}" if "rev" in event else "",
-        f"by {event['by']}" if event.get("by") else "",
+        f"by {actor_of(event['by'], event.get('caller'))}" if event.get("by") else "",
         *more,
     ]
     name = event["event"].removeprefix("change.")

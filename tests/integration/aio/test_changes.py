@@ -296,6 +296,41 @@ async def test_an_operator_changes_requests_and_overrides(changes: Changes) -> N
     assert (change.decided_by, change.overridden_rev, change.overridden_by) == ("override:root", 1, "root")
 
 
+async def test_the_log_says_who_has_sent_a_call_for_its_actor(changes: Changes, adeq: Adeq) -> None:
+    by: dict[str, Any] = {"caller": "slackbot"}
+    await changes.set_policy("review", required=2, actor="root", **by)
+    put = await changes.put("c1", **CONTENT, actor="ann", **by)
+    put = await changes.revise(await read(changes), description="another", actor="ann", **by)
+    await changes.submit(put, policy="review", reviewers=["user:bob", "user:cleo"], actor="ann", **by)
+    await changes.assess(put, score=5, actor="meter", **by)
+    await changes.approve(put, actor="bob", **by)
+    await changes.comment(put, "why?", actor="dan")
+    await changes.delegate("c1", "dan", actor="cleo", **by)
+    await changes.take_back("c1", actor="cleo", **by)
+    operator: dict[str, Any] = {"actor": "root", "reason": "bob has left", **by}
+    await changes.add_request("c1", "user:eve", **operator)
+    await changes.move_request("c1", 3, "user:fay", **operator)
+    await changes.remove_request("c1", 3, **operator)
+    await changes.dismiss_answer("c1", 1, **operator)
+    await changes.withdraw("c1", actor="ann", **by)
+    await changes.submit(put, policy="review", reviewers=["user:bob", "user:cleo"], actor="ann", **by)
+    await changes.override(put, reason="fire", actor="root", **by)
+    log = (await read(changes, log=100)).log or ()
+    assert {entry.caller for entry in log if entry.event != "change.commented"} == {"slackbot"}
+    assert [entry.caller for entry in log if entry.event == "change.commented"] == [None]
+    await changes.set_delegation("bob", "d", to="eve", actor="bob", **by)
+    await changes.remove_delegation("bob", "d", actor="bob", **by)
+    await changes.remove_policy("review", actor="root", **by)
+    events: Any = await adeq.client.xrange(f"{changes.base}:events")
+    payloads = [fields.get(b"payload", b"") for _, fields in events]
+    assert [one for one in payloads if not one.startswith(b"rev=")] == [
+        b"version=1 by=root caller=slackbot",
+        b"user=bob to=eve by=bob caller=slackbot",
+        b"user=bob by=bob caller=slackbot",
+        b"by=root caller=slackbot",
+    ]
+
+
 # Assessors and policies
 
 

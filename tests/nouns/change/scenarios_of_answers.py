@@ -34,7 +34,7 @@ def respond(bench: NounBench, one: Seen, actor: str, action: str = "approve", **
 
 @scenario(0)
 def respond_that_it_may_be_applied(bench: NounBench, _: int) -> AnyCall:
-    return respond(bench, in_review(bench), "bob", slot=1, reason="fine", proof="sso")
+    return respond(bench, in_review(bench), "bob", slot=1, reason="fine", proof="sso", caller="web")
 
 
 @scenario(0)

@@ -25,7 +25,7 @@ from tests.nouns.change.states import (
 
 @scenario(0)
 def assess_a_draft(bench: NounBench, _: int) -> AnyCall:
-    return bench.call("assess", **draft(bench), actor="meter", score=10, factors="size", assessed_by="v1")
+    return bench.call("assess", **draft(bench), actor="meter", caller="ci", score=10, factors="size", assessed_by="v1")
 
 
 @scenario(0)

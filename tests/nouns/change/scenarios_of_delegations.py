@@ -51,7 +51,8 @@ def set_delegations_as_they_are(bench: NounBench, _: int) -> AnyCall:
 def set_delegations_with_all_fields(bench: NounBench, _: int) -> AnyCall:
     own = {"from_ms": bench.now, "until_ms": bench.now + DAY, "types": ["deploy", "drop"], "tags": ["x"]}
     own |= {"resources": ["a:b"], "risk_above": 10, "risk_below": 60, "cascade": True, "inactive": True}
-    return bench.call("set_delegations", user="bob", actor="olga", item=[{"name": "d", "to": "eve", **own}])
+    by = {"actor": "olga", "caller": "web"}
+    return bench.call("set_delegations", user="bob", item=[{"name": "d", "to": "eve", **own}], **by)
 
 
 @scenario(0)

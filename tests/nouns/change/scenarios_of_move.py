@@ -24,7 +24,7 @@ from tests.nouns.change.states import (
 @scenario(0)
 def move_back_from_review(bench: NounBench, _: int) -> AnyCall:
     in_review(bench)
-    return bench.call("move", id="c", to="withdraw", actor="ann", reason="not yet")
+    return bench.call("move", id="c", to="withdraw", actor="ann", caller="web", reason="not yet")
 
 
 @scenario(0)

@@ -43,7 +43,7 @@ def set_policies_that_are_new(bench: NounBench, n: int) -> AnyCall:
 
 @scenario(0)
 def set_policies_with_all_fields(bench: NounBench, _: int) -> AnyCall:
-    return bench.call("set_policies", actor="olga", item=[{"name": "p", **ALL}])
+    return bench.call("set_policies", actor="olga", caller="web", item=[{"name": "p", **ALL}])
 
 
 @scenario(0)
@@ -55,7 +55,8 @@ def set_policies_as_they_are(bench: NounBench, _: int) -> AnyCall:
 @scenario(0)
 def set_policies_away(bench: NounBench, _: int) -> AnyCall:
     policy(bench)
-    return bench.call("set_policies", actor="olga", item=[{"name": name, "remove": True} for name in ("p", "q")])
+    item = [{"name": name, "remove": True} for name in ("p", "q")]
+    return bench.call("set_policies", actor="olga", caller="web", item=item)
 
 
 @scenario(0)

@@ -38,9 +38,8 @@ def put_a_new_draft(bench: NounBench, _: int) -> AnyCall:
 def put_a_draft_with_all_fields(bench: NounBench, _: int) -> AnyCall:
     fields = {"version": "2", "parameters": "{}", "resources": ["table:b", "database:a"], "priority": 90}
     fields |= {"rollback_strategy": "manual", "timeout": 60, "author_name": "Ann", "team": "t", "ticket_ref": "T-1"}
-    return bench.call(
-        "put", id="c", actor="bot", principal="ann", kind="agent", tags=["x", "y"], **{**CONTENT, **fields}
-    )
+    fields |= {"principal": "ann", "kind": "agent", "caller": "web", "tags": ["x", "y"]}
+    return bench.call("put", id="c", actor="bot", **{**CONTENT, **fields})
 
 
 @scenario(0, clock="server")

@@ -55,7 +55,7 @@ def delegate_before_the_review(bench: NounBench, _: int) -> AnyCall:
 @scenario(0)
 def delegate_by_an_agent(bench: NounBench, _: int) -> AnyCall:
     in_review(bench)
-    return hand_on(bench, "bob", "eve", principal="zoe", kind="agent")
+    return hand_on(bench, "bob", "eve", principal="zoe", kind="agent", caller="web")
 
 
 @scenario(0)
@@ -152,7 +152,7 @@ def delegate_nothing(bench: NounBench, _: int) -> AnyCall:
 @scenario(0)
 def reassign_one_more(bench: NounBench, _: int) -> AnyCall:
     in_review(bench)
-    return reassign(bench, "add", reviewer="user:eve", name="Eve")
+    return reassign(bench, "add", reviewer="user:eve", name="Eve", caller="web")
 
 
 @scenario(0)
@@ -342,7 +342,7 @@ def override_again(bench: NounBench, _: int) -> AnyCall:
 
 @scenario(0)
 def override_by_an_agent(bench: NounBench, _: int) -> AnyCall:
-    return bench.call("override", **in_review(bench), principal="zoe", kind="agent", **BREAK)
+    return bench.call("override", **in_review(bench), principal="zoe", kind="agent", caller="web", **BREAK)
 
 
 @scenario(0)

@@ -4,7 +4,7 @@ local function set_delegation(ctx, key, name, given)
   if given.remove then
     if not stored then return { 'unknown' } end
     redis.call('HDEL', key, name)
-    emit(ctx, 'delegation.removed', name, 'user=' .. user .. (actor ~= '' and ' by=' .. actor or ''))
+    emit(ctx, 'delegation.removed', name, 'user=' .. user .. acted_by())
   else
     if stored == delegation_text(given) then return { 'same' } end
     if leads_back(user, given.to) then return { 'cycle' } end
@@ -12,7 +12,7 @@ local function set_delegation(ctx, key, name, given)
     if not stored and (known > 16 or known == 16 and redis.call('HEXISTS', key, '#at') == 0) then return { 'full' } end
     redis.call('HSET', key, name, delegation_text(given))
     redis.call('HSET', config, 'delegations', '1')
-    emit(ctx, 'delegation.put', name, 'user=' .. user .. ' to=' .. given.to .. (actor ~= '' and ' by=' .. actor or ''))
+    emit(ctx, 'delegation.put', name, 'user=' .. user .. ' to=' .. given.to .. acted_by())
   end
   redis.call('HDEL', key, '#at')
   redis.call('ZADD', delegating, ctx.now_text, user)
