@@ -18,7 +18,7 @@ from mkdocs.exceptions import PluginError
 from mkdocs.structure.files import File, Files
 from mkdocs.structure.pages import Page
 from python_api import errors, python
-from rest import rest
+from rest import rest, who_may
 from scripts import (
     alerts,
     error_codes,
@@ -59,6 +59,7 @@ PARTS: dict[str, Callable[[str], str]] = {
     "keys": sources.keys,
     "homes": homes.homes,
     "rest": rest,
+    "who_may": who_may,
 }
 
 

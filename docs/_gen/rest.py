@@ -19,6 +19,7 @@ TITLES = {
     "flag": "Flags",
     "events": "Events",
 }
+BY_USER = {"refused": "refused", "own": "own records", "all": "as others"}
 
 
 def rest(_: str = "") -> str:
@@ -31,6 +32,38 @@ def rest(_: str = "") -> str:
             by_tag.setdefault(operation["tags"][0], []).append(row)
     order = [*TITLES, *sorted(by_tag.keys() - TITLES.keys())]
     return "\n\n".join(_chapter(TITLES.get(tag, tag.capitalize()), by_tag[tag]) for tag in order if tag in by_tag)
+
+
+def who_may(_: str = "") -> str:
+    """A chapter for each noun: who may do what, as the columns of the operations say."""
+    by_tag: dict[str, list[str]] = {}
+    for path, methods in json.loads(FILE.read_text(encoding="utf-8"))["paths"].items():
+        for method, operation in methods.items():
+            who = operation["x-who-may"]
+            rights = " or ".join(f"`{right}`" for right in who["rights"]) + (
+                f" and `{who['also']}`" if who["also"] else ""
+            )
+            acts = "the principal" if who["acts"] else ""
+            if who["person"]:
+                acts = "; ".join(filter(None, [acts, f"`{who['person']}` is the principal"]))
+            feeds = "no" if who["feeds"] else ""
+            row = f"| `{method.upper()} {path}` | {rights} | {BY_USER[who['by_user']]} | {acts} | {feeds} |"
+            by_tag.setdefault(operation["tags"][0], []).append(row)
+    order = [*TITLES, *sorted(by_tag.keys() - TITLES.keys())]
+    head = "| Operation | Right | Token for one user | Who acts | In the queues of the service |"
+    return "\n\n".join(
+        "\n".join(
+            [
+                f"## {TITLES.get(tag, tag.capitalize())}",
+                "",
+                head,
+                "| --- | --- | --- | --- | --- |",
+                *sorted(by_tag[tag]),
+            ]
+        )
+        for tag in order
+        if tag in by_tag
+    )
 
 
 def _chapter(title: str, rows: list[str]) -> str:

@@ -28,6 +28,7 @@
 -- ARGV   rev          int 1..1000000000
 -- ARGV   digest       bytes 40..40
 -- ARGV   actor        label
+-- ARGV   caller       label             ?=
 -- ARGV   principal    label             ?=
 -- ARGV   kind         enum person|agent ?=person
 -- ARGV   score        int -1..100       ?=-1
@@ -109,57 +110,61 @@ local actor = ARGV[5]
 if not actor or #actor > 200 or not (arg_find(actor, '^[%w._:/@+-]+$') or arg_label(actor)) then
   return refuse('actor', actor, 'a label: 1 to 200 bytes of UTF-8: A-Z a-z 0-9 . _ : / @ + - and non-ASCII characters except controls and spaces')
 end
-local principal = ARGV[6]
+local caller = ARGV[6]
+if caller ~= '' and (not caller or #caller > 200 or not (arg_find(caller, '^[%w._:/@+-]+$') or arg_label(caller))) then
+  return refuse('caller', caller, 'a label: 1 to 200 bytes of UTF-8: A-Z a-z 0-9 . _ : / @ + - and non-ASCII characters except controls and spaces')
+end
+local principal = ARGV[7]
 if principal ~= '' and (not principal or #principal > 200 or not (arg_find(principal, '^[%w._:/@+-]+$') or arg_label(principal))) then
   return refuse('principal', principal, 'a label: 1 to 200 bytes of UTF-8: A-Z a-z 0-9 . _ : / @ + - and non-ASCII characters except controls and spaces')
 end
-local kind = ARGV[7]
+local kind = ARGV[8]
 if kind == '' then
   kind = 'person'
 elseif kind ~= 'person' and kind ~= 'agent' then
   return refuse('kind', kind, 'one of person, agent')
 end
-local score = ARGV[8]
+local score = ARGV[9]
 if score == '' then
   score = -1
 else
   score = arg_int(score, -1, 100)
-  if not score then return refuse('score', ARGV[8], 'an integer from -1 to 100') end
+  if not score then return refuse('score', ARGV[9], 'an integer from -1 to 100') end
 end
-local factors = ARGV[9]
+local factors = ARGV[10]
 if not factors or #factors > 8192 then
   return refuse('factors', factors and #factors, '0 to 8192 bytes long')
 end
-local auto_approvable = ARGV[10]
+local auto_approvable = ARGV[11]
 if auto_approvable ~= '0' and auto_approvable ~= '1' and auto_approvable ~= '' then
   return refuse('auto_approvable', auto_approvable, '0 or 1')
 end
 auto_approvable = auto_approvable == '1'
-local assessed_by = ARGV[11]
+local assessed_by = ARGV[12]
 if not assessed_by or #assessed_by > 200 then
   return refuse('assessed_by', assessed_by and #assessed_by, '0 to 200 bytes long')
 end
-local preview = ARGV[12]
+local preview = ARGV[13]
 if not preview or #preview > 65536 then
   return refuse('preview', preview and #preview, '0 to 65536 bytes long')
 end
-local source = ARGV[13]
+local source = ARGV[14]
 if not source or #source > 200 then
   return refuse('source', source and #source, '0 to 200 bytes long')
 end
-local trace = ARGV[14]
+local trace = ARGV[15]
 if not trace or #trace > 128 then
   return refuse('trace', trace and #trace, '0 to 128 bytes long')
 end
-local now_ms = ARGV[15]
+local now_ms = ARGV[16]
 if now_ms == '' then
   now_ms = 0
 else
   now_ms = arg_uint(now_ms, 0, 9000000000000)
-  if not now_ms then return refuse('now_ms', ARGV[15], 'an integer from 0 to 9000000000000') end
+  if not now_ms then return refuse('now_ms', ARGV[16], 'an integer from 0 to 9000000000000') end
 end
-if #ARGV ~= 15 then
-  return redis.error_reply('ADEQ_ARG expected 15 arguments, got ' .. #ARGV)
+if #ARGV ~= 16 then
+  return redis.error_reply('ADEQ_ARG expected 16 arguments, got ' .. #ARGV)
 end
 
 local arg_rare
@@ -345,14 +350,17 @@ local function set_field(own, name, value)
 end
 
 -- record_step(ctx, own, event, by, detail, why): note a step of a change in its log, as an event, and as its next `seq`. by: who did it;
--- detail: `name=value` words, or ''; why: free text for the log alone, or ''.
+-- detail: `name=value` words, or ''; why: free text for the log alone, or ''. What time, delegations and policies do has no caller.
 -- EARLY
 local function record_step(ctx, own, event, by, detail, why) local logs = KEYS[5]
+  local acts = by ~= 'time' and by ~= 'delegation' and string.sub(by, 1, 7) ~= 'policy:'
+  local sender = acts and ctx.caller or ''
   set_field(own, 'seq', own.seq + 1)
   redis.call('XADD', logs .. own.id, 'MAXLEN', 1000, '*', 'event', event, 'timestamp', ctx.now_text, 'rev', own.rev, 'round', own.round,
-    'by', by, 'detail', detail, 'reason', why, 'proof', by ~= 'time' and ctx.proof or '')
+    'by', by, 'detail', detail, 'reason', why, 'proof', by ~= 'time' and ctx.proof or '', 'caller', sender)
   if text_of(own, 'p_follows') ~= '' then arg_rare().note_follow(ctx, own, event) end
-  emit(ctx, event, own.id, 'rev=' .. own.rev .. ' round=' .. own.round .. ' by=' .. by .. (detail ~= '' and ' ' .. detail or ''))
+  emit(ctx, event, own.id, 'rev=' .. own.rev .. ' round=' .. own.round .. ' by=' .. by .. (sender ~= '' and ' caller=' .. sender or '')
+    .. (detail ~= '' and ' ' .. detail or ''))
 end
 
 -- replayed_reply(ctx, verb): the answers that the same call got in the last minute, or nil.
@@ -884,6 +892,7 @@ if refused then return refused end
 if score < 0 and preview == '' then return refuse('score', score, 'a number from 0 to 100, unless there is a preview') end
 local before = replayed_one(ctx, 'assess')
 if before then return before end
+ctx.caller = caller
 local own = load_change(ctx, id)
 if not own then return told(ctx, 'assess', nil, { 'not_found' }) end
 if own.state ~= 'draft' and own.state ~= 'submitted' and own.state ~= 'reviewing' then

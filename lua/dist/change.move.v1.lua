@@ -25,6 +25,7 @@
 -- ARGV   id           name
 -- ARGV   to           enum withdraw|cancel|reopen
 -- ARGV   actor        label
+-- ARGV   caller       label             ?=
 -- ARGV   principal    label             ?=
 -- ARGV   kind         enum person|agent ?=person
 -- ARGV   reason       bytes 0..4096     ?=
@@ -95,37 +96,41 @@ local actor = ARGV[4]
 if not actor or #actor > 200 or not (arg_find(actor, '^[%w._:/@+-]+$') or arg_label(actor)) then
   return refuse('actor', actor, 'a label: 1 to 200 bytes of UTF-8: A-Z a-z 0-9 . _ : / @ + - and non-ASCII characters except controls and spaces')
 end
-local principal = ARGV[5]
+local caller = ARGV[5]
+if caller ~= '' and (not caller or #caller > 200 or not (arg_find(caller, '^[%w._:/@+-]+$') or arg_label(caller))) then
+  return refuse('caller', caller, 'a label: 1 to 200 bytes of UTF-8: A-Z a-z 0-9 . _ : / @ + - and non-ASCII characters except controls and spaces')
+end
+local principal = ARGV[6]
 if principal ~= '' and (not principal or #principal > 200 or not (arg_find(principal, '^[%w._:/@+-]+$') or arg_label(principal))) then
   return refuse('principal', principal, 'a label: 1 to 200 bytes of UTF-8: A-Z a-z 0-9 . _ : / @ + - and non-ASCII characters except controls and spaces')
 end
-local kind = ARGV[6]
+local kind = ARGV[7]
 if kind == '' then
   kind = 'person'
 elseif kind ~= 'person' and kind ~= 'agent' then
   return refuse('kind', kind, 'one of person, agent')
 end
-local reason = ARGV[7]
+local reason = ARGV[8]
 if not reason or #reason > 4096 then
   return refuse('reason', reason and #reason, '0 to 4096 bytes long')
 end
-local source = ARGV[8]
+local source = ARGV[9]
 if not source or #source > 200 then
   return refuse('source', source and #source, '0 to 200 bytes long')
 end
-local trace = ARGV[9]
+local trace = ARGV[10]
 if not trace or #trace > 128 then
   return refuse('trace', trace and #trace, '0 to 128 bytes long')
 end
-local now_ms = ARGV[10]
+local now_ms = ARGV[11]
 if now_ms == '' then
   now_ms = 0
 else
   now_ms = arg_uint(now_ms, 0, 9000000000000)
-  if not now_ms then return refuse('now_ms', ARGV[10], 'an integer from 0 to 9000000000000') end
+  if not now_ms then return refuse('now_ms', ARGV[11], 'an integer from 0 to 9000000000000') end
 end
-if #ARGV ~= 10 then
-  return redis.error_reply('ADEQ_ARG expected 10 arguments, got ' .. #ARGV)
+if #ARGV ~= 11 then
+  return redis.error_reply('ADEQ_ARG expected 11 arguments, got ' .. #ARGV)
 end
 
 local arg_rare
@@ -311,14 +316,17 @@ local function set_field(own, name, value)
 end
 
 -- record_step(ctx, own, event, by, detail, why): note a step of a change in its log, as an event, and as its next `seq`. by: who did it;
--- detail: `name=value` words, or ''; why: free text for the log alone, or ''.
+-- detail: `name=value` words, or ''; why: free text for the log alone, or ''. What time, delegations and policies do has no caller.
 -- EARLY
 local function record_step(ctx, own, event, by, detail, why) local logs = KEYS[4]
+  local acts = by ~= 'time' and by ~= 'delegation' and string.sub(by, 1, 7) ~= 'policy:'
+  local sender = acts and ctx.caller or ''
   set_field(own, 'seq', own.seq + 1)
   redis.call('XADD', logs .. own.id, 'MAXLEN', 1000, '*', 'event', event, 'timestamp', ctx.now_text, 'rev', own.rev, 'round', own.round,
-    'by', by, 'detail', detail, 'reason', why, 'proof', by ~= 'time' and ctx.proof or '')
+    'by', by, 'detail', detail, 'reason', why, 'proof', by ~= 'time' and ctx.proof or '', 'caller', sender)
   if text_of(own, 'p_follows') ~= '' then arg_rare().note_follow(ctx, own, event) end
-  emit(ctx, event, own.id, 'rev=' .. own.rev .. ' round=' .. own.round .. ' by=' .. by .. (detail ~= '' and ' ' .. detail or ''))
+  emit(ctx, event, own.id, 'rev=' .. own.rev .. ' round=' .. own.round .. ' by=' .. by .. (sender ~= '' and ' caller=' .. sender or '')
+    .. (detail ~= '' and ' ' .. detail or ''))
 end
 
 -- replayed_reply(ctx, verb): the answers that the same call got in the last minute, or nil.
@@ -826,6 +834,7 @@ person, refused = person_behind()
 if refused then return refused end
 local before = replayed_one(ctx, 'move')
 if before then return before end
+ctx.caller = caller
 local own = load_change(ctx, id)
 if not own then return told(ctx, 'move', nil, { 'not_found' }) end
 if not has_written(id, { actor, person }) then return told(ctx, 'move', own, { 'forbidden' }) end

@@ -34,6 +34,7 @@
 -- ARGV   id           name
 -- ARGV   expect_rev   int 0..1000000000 ?=0
 -- ARGV   actor        label
+-- ARGV   caller       label             ?=
 -- ARGV   principal    label             ?=
 -- ARGV   kind         enum person|agent ?=person
 -- ARGV   change_type  name
@@ -134,95 +135,99 @@ local actor = ARGV[4]
 if not actor or #actor > 200 or not (arg_find(actor, '^[%w._:/@+-]+$') or arg_label(actor)) then
   return refuse('actor', actor, 'a label: 1 to 200 bytes of UTF-8: A-Z a-z 0-9 . _ : / @ + - and non-ASCII characters except controls and spaces')
 end
-local principal = ARGV[5]
+local caller = ARGV[5]
+if caller ~= '' and (not caller or #caller > 200 or not (arg_find(caller, '^[%w._:/@+-]+$') or arg_label(caller))) then
+  return refuse('caller', caller, 'a label: 1 to 200 bytes of UTF-8: A-Z a-z 0-9 . _ : / @ + - and non-ASCII characters except controls and spaces')
+end
+local principal = ARGV[6]
 if principal ~= '' and (not principal or #principal > 200 or not (arg_find(principal, '^[%w._:/@+-]+$') or arg_label(principal))) then
   return refuse('principal', principal, 'a label: 1 to 200 bytes of UTF-8: A-Z a-z 0-9 . _ : / @ + - and non-ASCII characters except controls and spaces')
 end
-local kind = ARGV[6]
+local kind = ARGV[7]
 if kind == '' then
   kind = 'person'
 elseif kind ~= 'person' and kind ~= 'agent' then
   return refuse('kind', kind, 'one of person, agent')
 end
-local change_type = ARGV[7]
+local change_type = ARGV[8]
 if not change_type or #change_type > 100 or not arg_find(change_type, '^[%w._@+-]+$') then
   return refuse('change_type', change_type, 'a name: 1 to 100 of A-Z a-z 0-9 . _ @ + -')
 end
-local version = ARGV[8]
+local version = ARGV[9]
 if not version or #version > 100 then
   return refuse('version', version and #version, '0 to 100 bytes long')
 end
-local description = ARGV[9]
+local description = ARGV[10]
 if not description or #description < 1 or #description > 4096 then
   return refuse('description', description and #description, '1 to 4096 bytes long')
 end
-local parameters = ARGV[10]
+local parameters = ARGV[11]
 if not parameters or #parameters > 65536 then
   return refuse('parameters', parameters and #parameters, '0 to 65536 bytes long')
 end
-local resources = ARGV[11]
+local resources = ARGV[12]
 if resources == '' then
   resources = {}
 else
   resources = arg_ids(resources, 0, 32)
-  if not resources then return refuse('resources', ARGV[11], '0 to 32 ids with commas between them') end
+  if not resources then return refuse('resources', ARGV[12], '0 to 32 ids with commas between them') end
 end
-local rollback_strategy = ARGV[12]
+local rollback_strategy = ARGV[13]
 if rollback_strategy == '' then
   rollback_strategy = 'none'
 elseif rollback_strategy ~= 'none' and rollback_strategy ~= 'manual' and rollback_strategy ~= 'automatic' then
   return refuse('rollback_strategy', rollback_strategy, 'one of none, manual, automatic')
 end
-local timeout_ms = ARGV[13]
+local timeout_ms = ARGV[14]
 if timeout_ms == '' then
   timeout_ms = 0
 else
   timeout_ms = arg_uint(timeout_ms, 0, 2592000000)
-  if not timeout_ms then return refuse('timeout_ms', ARGV[13], 'an integer from 0 to 2592000000') end
+  if not timeout_ms then return refuse('timeout_ms', ARGV[14], 'an integer from 0 to 2592000000') end
 end
-local priority = ARGV[14]
+local priority = ARGV[15]
 if priority == '' then
   priority = 50
 else
   priority = arg_uint(priority, 0, 100)
-  if not priority then return refuse('priority', ARGV[14], 'an integer from 0 to 100') end
+  if not priority then return refuse('priority', ARGV[15], 'an integer from 0 to 100') end
 end
-local author_name = ARGV[15]
+local author_name = ARGV[16]
 if not author_name or #author_name > 200 then
   return refuse('author_name', author_name and #author_name, '0 to 200 bytes long')
 end
-local team = ARGV[16]
+local team = ARGV[17]
 if team ~= '' and (not team or #team > 200 or not (arg_find(team, '^[%w._:/@+-]+$') or arg_label(team))) then
   return refuse('team', team, 'a label: 1 to 200 bytes of UTF-8: A-Z a-z 0-9 . _ : / @ + - and non-ASCII characters except controls and spaces')
 end
-local ticket_ref = ARGV[17]
+local ticket_ref = ARGV[18]
 if not ticket_ref or #ticket_ref > 200 then
   return refuse('ticket_ref', ticket_ref and #ticket_ref, '0 to 200 bytes long')
 end
-local tags = ARGV[18]
+local tags = ARGV[19]
 if tags == '' then
   tags = {}
 else
   tags = arg_ids(tags, 0, 16, arg_label)
-  if not tags then return refuse('tags', ARGV[18], '0 to 16 labels with commas between them') end
+  if not tags then return refuse('tags', ARGV[19], '0 to 16 labels with commas between them') end
 end
-local source = ARGV[19]
+local source = ARGV[20]
 if not source or #source > 200 then
   return refuse('source', source and #source, '0 to 200 bytes long')
 end
-local trace = ARGV[20]
+local trace = ARGV[21]
 if not trace or #trace > 128 then
   return refuse('trace', trace and #trace, '0 to 128 bytes long')
 end
-local now_ms = ARGV[21]
+local now_ms = ARGV[22]
 if now_ms == '' then
   now_ms = 0
 else
   now_ms = arg_uint(now_ms, 0, 9000000000000)
-  if not now_ms then return refuse('now_ms', ARGV[21], 'an integer from 0 to 9000000000000') end
+  if not now_ms then return refuse('now_ms', ARGV[22], 'an integer from 0 to 9000000000000') end
 end
-if #ARGV ~= 21 then
-  return redis.error_reply('ADEQ_ARG expected 21 arguments, got ' .. #ARGV)
+if #ARGV ~= 22 then
+  return redis.error_reply('ADEQ_ARG expected 22 arguments, got ' .. #ARGV)
 end
 
 local arg_rare
@@ -433,14 +438,17 @@ local function set_field(own, name, value)
 end
 
 -- record_step(ctx, own, event, by, detail, why): note a step of a change in its log, as an event, and as its next `seq`. by: who did it;
--- detail: `name=value` words, or ''; why: free text for the log alone, or ''.
+-- detail: `name=value` words, or ''; why: free text for the log alone, or ''. What time, delegations and policies do has no caller.
 -- EARLY
 local function record_step(ctx, own, event, by, detail, why) local logs = KEYS[6]
+  local acts = by ~= 'time' and by ~= 'delegation' and string.sub(by, 1, 7) ~= 'policy:'
+  local sender = acts and ctx.caller or ''
   set_field(own, 'seq', own.seq + 1)
   redis.call('XADD', logs .. own.id, 'MAXLEN', 1000, '*', 'event', event, 'timestamp', ctx.now_text, 'rev', own.rev, 'round', own.round,
-    'by', by, 'detail', detail, 'reason', why, 'proof', by ~= 'time' and ctx.proof or '')
+    'by', by, 'detail', detail, 'reason', why, 'proof', by ~= 'time' and ctx.proof or '', 'caller', sender)
   if text_of(own, 'p_follows') ~= '' then arg_rare().note_follow(ctx, own, event) end
-  emit(ctx, event, own.id, 'rev=' .. own.rev .. ' round=' .. own.round .. ' by=' .. by .. (detail ~= '' and ' ' .. detail or ''))
+  emit(ctx, event, own.id, 'rev=' .. own.rev .. ' round=' .. own.round .. ' by=' .. by .. (sender ~= '' and ' caller=' .. sender or '')
+    .. (detail ~= '' and ' ' .. detail or ''))
 end
 
 -- replayed_reply(ctx, verb): the answers that the same call got in the last minute, or nil.
@@ -1068,6 +1076,7 @@ local content = {
 }
 local digest = redis.sha1hex(netstrings(content))
 
+ctx.caller = caller
 local own = load_change(ctx, id)
 local refusal
 if own then refusal = arg_rare().refuse_put(own, person) elseif expect_rev > 0 then refusal = { 'not_found' } end

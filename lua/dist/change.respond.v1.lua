@@ -59,6 +59,7 @@
 -- KEYS   queue_events      stream         {queue}:events
 -- ARGV   rid          id
 -- ARGV   actor        label
+-- ARGV   caller       label             ?=
 -- ARGV   principal    label             ?=
 -- ARGV   kind         enum person|agent ?=person
 -- ARGV   groups       labels 0..32      ?=
@@ -151,43 +152,47 @@ local actor = ARGV[2]
 if not actor or #actor > 200 or not (arg_find(actor, '^[%w._:/@+-]+$') or arg_label(actor)) then
   return refuse('actor', actor, 'a label: 1 to 200 bytes of UTF-8: A-Z a-z 0-9 . _ : / @ + - and non-ASCII characters except controls and spaces')
 end
-local principal = ARGV[3]
+local caller = ARGV[3]
+if caller ~= '' and (not caller or #caller > 200 or not (arg_find(caller, '^[%w._:/@+-]+$') or arg_label(caller))) then
+  return refuse('caller', caller, 'a label: 1 to 200 bytes of UTF-8: A-Z a-z 0-9 . _ : / @ + - and non-ASCII characters except controls and spaces')
+end
+local principal = ARGV[4]
 if principal ~= '' and (not principal or #principal > 200 or not (arg_find(principal, '^[%w._:/@+-]+$') or arg_label(principal))) then
   return refuse('principal', principal, 'a label: 1 to 200 bytes of UTF-8: A-Z a-z 0-9 . _ : / @ + - and non-ASCII characters except controls and spaces')
 end
-local kind = ARGV[4]
+local kind = ARGV[5]
 if kind == '' then
   kind = 'person'
 elseif kind ~= 'person' and kind ~= 'agent' then
   return refuse('kind', kind, 'one of person, agent')
 end
-local groups = ARGV[5]
+local groups = ARGV[6]
 if groups == '' then
   groups = {}
 else
   groups = arg_ids(groups, 0, 32, arg_label)
-  if not groups then return refuse('groups', ARGV[5], '0 to 32 labels with commas between them') end
+  if not groups then return refuse('groups', ARGV[6], '0 to 32 labels with commas between them') end
 end
-local proof = ARGV[6]
+local proof = ARGV[7]
 if not proof or #proof > 200 then
   return refuse('proof', proof and #proof, '0 to 200 bytes long')
 end
-local source = ARGV[7]
+local source = ARGV[8]
 if not source or #source > 200 then
   return refuse('source', source and #source, '0 to 200 bytes long')
 end
-local trace = ARGV[8]
+local trace = ARGV[9]
 if not trace or #trace > 128 then
   return refuse('trace', trace and #trace, '0 to 128 bytes long')
 end
-local now_ms = ARGV[9]
+local now_ms = ARGV[10]
 if now_ms == '' then
   now_ms = 0
 else
   now_ms = arg_uint(now_ms, 0, 9000000000000)
-  if not now_ms then return refuse('now_ms', ARGV[9], 'an integer from 0 to 9000000000000') end
+  if not now_ms then return refuse('now_ms', ARGV[10], 'an integer from 0 to 9000000000000') end
 end
-local arg_at = 10
+local arg_at = 11
 local item_count = ARGV[arg_at]
 item_count = arg_uint(item_count, 1, 100)
 if not item_count then return refuse('item_count', ARGV[arg_at], 'an integer from 1 to 100') end
@@ -385,14 +390,17 @@ local function set_field(own, name, value)
 end
 
 -- record_step(ctx, own, event, by, detail, why): note a step of a change in its log, as an event, and as its next `seq`. by: who did it;
--- detail: `name=value` words, or ''; why: free text for the log alone, or ''.
+-- detail: `name=value` words, or ''; why: free text for the log alone, or ''. What time, delegations and policies do has no caller.
 -- EARLY
 local function record_step(ctx, own, event, by, detail, why) local logs = KEYS[4]
+  local acts = by ~= 'time' and by ~= 'delegation' and string.sub(by, 1, 7) ~= 'policy:'
+  local sender = acts and ctx.caller or ''
   set_field(own, 'seq', own.seq + 1)
   redis.call('XADD', logs .. own.id, 'MAXLEN', 1000, '*', 'event', event, 'timestamp', ctx.now_text, 'rev', own.rev, 'round', own.round,
-    'by', by, 'detail', detail, 'reason', why, 'proof', by ~= 'time' and ctx.proof or '')
+    'by', by, 'detail', detail, 'reason', why, 'proof', by ~= 'time' and ctx.proof or '', 'caller', sender)
   if text_of(own, 'p_follows') ~= '' then note_follow(ctx, own, event) end
-  emit(ctx, event, own.id, 'rev=' .. own.rev .. ' round=' .. own.round .. ' by=' .. by .. (detail ~= '' and ' ' .. detail or ''))
+  emit(ctx, event, own.id, 'rev=' .. own.rev .. ' round=' .. own.round .. ' by=' .. by .. (sender ~= '' and ' caller=' .. sender or '')
+    .. (detail ~= '' and ' ' .. detail or ''))
 end
 
 -- answer(ctx, own, i, person): give the answer of item i to a request of this change, and decide the review if that is enough.
@@ -2070,7 +2078,7 @@ if item_count > 1 and not ctx.settings_batch_approvals then
   return refuse('item', item_count .. ' items', 'one item, because the setting batch_approvals is off')
 end
 
-ctx.proof, ctx.follows = proof, {}
+ctx.caller, ctx.proof, ctx.follows = caller, proof, {}
 local answers = {}
 for i, id in ipairs(item_id) do
   local own = load_change(ctx, id)

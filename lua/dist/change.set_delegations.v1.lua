@@ -25,6 +25,7 @@
 -- ARGV   rid          id
 -- ARGV   user         label
 -- ARGV   actor        label            ?=
+-- ARGV   caller       label            ?=
 -- ARGV   source       bytes 0..200     ?=
 -- ARGV   trace        bytes 0..128     ?=
 -- ARGV   now_ms       int 0..9000000000000 ?=0
@@ -104,22 +105,26 @@ local actor = ARGV[3]
 if actor ~= '' and (not actor or #actor > 200 or not (arg_find(actor, '^[%w._:/@+-]+$') or arg_label(actor))) then
   return refuse('actor', actor, 'a label: 1 to 200 bytes of UTF-8: A-Z a-z 0-9 . _ : / @ + - and non-ASCII characters except controls and spaces')
 end
-local source = ARGV[4]
+local caller = ARGV[4]
+if caller ~= '' and (not caller or #caller > 200 or not (arg_find(caller, '^[%w._:/@+-]+$') or arg_label(caller))) then
+  return refuse('caller', caller, 'a label: 1 to 200 bytes of UTF-8: A-Z a-z 0-9 . _ : / @ + - and non-ASCII characters except controls and spaces')
+end
+local source = ARGV[5]
 if not source or #source > 200 then
   return refuse('source', source and #source, '0 to 200 bytes long')
 end
-local trace = ARGV[5]
+local trace = ARGV[6]
 if not trace or #trace > 128 then
   return refuse('trace', trace and #trace, '0 to 128 bytes long')
 end
-local now_ms = ARGV[6]
+local now_ms = ARGV[7]
 if now_ms == '' then
   now_ms = 0
 else
   now_ms = arg_uint(now_ms, 0, 9000000000000)
-  if not now_ms then return refuse('now_ms', ARGV[6], 'an integer from 0 to 9000000000000') end
+  if not now_ms then return refuse('now_ms', ARGV[7], 'an integer from 0 to 9000000000000') end
 end
-local arg_at = 7
+local arg_at = 8
 local item_count = ARGV[arg_at]
 item_count = arg_uint(item_count, 1, 16)
 if not item_count then return refuse('item_count', ARGV[arg_at], 'an integer from 1 to 16') end
@@ -349,14 +354,17 @@ local function text_of(own, name) local change = KEYS[1]
 end
 
 -- record_step(ctx, own, event, by, detail, why): note a step of a change in its log, as an event, and as its next `seq`. by: who did it;
--- detail: `name=value` words, or ''; why: free text for the log alone, or ''.
+-- detail: `name=value` words, or ''; why: free text for the log alone, or ''. What time, delegations and policies do has no caller.
 -- EARLY
 local function record_step(ctx, own, event, by, detail, why) local logs = KEYS[4]
+  local acts = by ~= 'time' and by ~= 'delegation' and string.sub(by, 1, 7) ~= 'policy:'
+  local sender = acts and ctx.caller or ''
   set_field(own, 'seq', own.seq + 1)
   redis.call('XADD', logs .. own.id, 'MAXLEN', 1000, '*', 'event', event, 'timestamp', ctx.now_text, 'rev', own.rev, 'round', own.round,
-    'by', by, 'detail', detail, 'reason', why, 'proof', by ~= 'time' and ctx.proof or '')
+    'by', by, 'detail', detail, 'reason', why, 'proof', by ~= 'time' and ctx.proof or '', 'caller', sender)
   if text_of(own, 'p_follows') ~= '' then arg_rare().note_follow(ctx, own, event) end
-  emit(ctx, event, own.id, 'rev=' .. own.rev .. ' round=' .. own.round .. ' by=' .. by .. (detail ~= '' and ' ' .. detail or ''))
+  emit(ctx, event, own.id, 'rev=' .. own.rev .. ' round=' .. own.round .. ' by=' .. by .. (sender ~= '' and ' caller=' .. sender or '')
+    .. (detail ~= '' and ' ' .. detail or ''))
 end
 
 -- save_change(ctx, own): store what this call has changed, and when the change is due next.
@@ -559,7 +567,7 @@ local function set_delegation(ctx, key, name, given) local delegating, config = 
   if given.remove then
     if not stored then return { 'unknown' } end
     redis.call('HDEL', key, name)
-    emit(ctx, 'delegation.removed', name, 'user=' .. user .. (actor ~= '' and ' by=' .. actor or ''))
+    emit(ctx, 'delegation.removed', name, 'user=' .. user .. arg_rare().acted_by())
   else
     if stored == arg_rare().delegation_text(given) then return { 'same' } end
     if arg_rare().leads_back(user, given.to) then return { 'cycle' } end
@@ -567,7 +575,7 @@ local function set_delegation(ctx, key, name, given) local delegating, config = 
     if not stored and (known > 16 or known == 16 and redis.call('HEXISTS', key, '#at') == 0) then return { 'full' } end
     redis.call('HSET', key, name, arg_rare().delegation_text(given))
     redis.call('HSET', config, 'delegations', '1')
-    emit(ctx, 'delegation.put', name, 'user=' .. user .. ' to=' .. given.to .. (actor ~= '' and ' by=' .. actor or ''))
+    emit(ctx, 'delegation.put', name, 'user=' .. user .. ' to=' .. given.to .. arg_rare().acted_by())
   end
   redis.call('HDEL', key, '#at')
   redis.call('ZADD', delegating, ctx.now_text, user)
@@ -591,6 +599,11 @@ end
 local arg_made
 function arg_rare()
   if arg_made then return arg_made end
+
+-- acted_by(): who has made this call, and who has sent it for that person, as words of an event, each behind a space.
+local function acted_by()
+  return (actor ~= '' and ' by=' .. actor or '') .. (caller ~= '' and ' caller=' .. caller or '')
+end
 
 -- leave_away(own, one): a request is no longer pending with a delegate.
 local function leave_away(own, one) local away = KEYS[14]
@@ -1089,7 +1102,7 @@ local function wait_for_delegations(person, since) local delegations, delegating
   end
 end
 
-  arg_made = { before_person = before_person, read_delegation = read_delegation, create_base = create_base, delegation_text = delegation_text, fits_delegation = fits_delegation, follow_delegations = follow_delegations, find_slot = find_slot, hand_on = hand_on, leads_back = leads_back, note_follow = note_follow, take_due = take_due, wait_for_delegations = wait_for_delegations }
+  arg_made = { acted_by = acted_by, before_person = before_person, read_delegation = read_delegation, create_base = create_base, delegation_text = delegation_text, fits_delegation = fits_delegation, follow_delegations = follow_delegations, find_slot = find_slot, hand_on = hand_on, leads_back = leads_back, note_follow = note_follow, take_due = take_due, wait_for_delegations = wait_for_delegations }
   return arg_made
 end
 

@@ -16,6 +16,7 @@
 -- KEYS   events   stream {base}:events
 -- ARGV   rid          id
 -- ARGV   actor        label            ?=
+-- ARGV   caller       label            ?=
 -- ARGV   source       bytes 0..200     ?=
 -- ARGV   trace        bytes 0..128     ?=
 -- ARGV   now_ms       int 0..9000000000000 ?=0
@@ -66,7 +67,7 @@
 -- EVENT  policy.put policy.removed
 -- ROLE   operate
 -- REPLAY rid
--- COST   7 commands and 4 for each policy; at most 450 commands, 85,000 steps
+-- COST   7 commands and 4 for each policy; at most 450 commands, 87,000 steps
 
 local LAYOUT = 1
 local CREATED = 1
@@ -112,22 +113,26 @@ local actor = ARGV[2]
 if actor ~= '' and (not actor or #actor > 200 or not (arg_find(actor, '^[%w._:/@+-]+$') or arg_label(actor))) then
   return refuse('actor', actor, 'a label: 1 to 200 bytes of UTF-8: A-Z a-z 0-9 . _ : / @ + - and non-ASCII characters except controls and spaces')
 end
-local source = ARGV[3]
+local caller = ARGV[3]
+if caller ~= '' and (not caller or #caller > 200 or not (arg_find(caller, '^[%w._:/@+-]+$') or arg_label(caller))) then
+  return refuse('caller', caller, 'a label: 1 to 200 bytes of UTF-8: A-Z a-z 0-9 . _ : / @ + - and non-ASCII characters except controls and spaces')
+end
+local source = ARGV[4]
 if not source or #source > 200 then
   return refuse('source', source and #source, '0 to 200 bytes long')
 end
-local trace = ARGV[4]
+local trace = ARGV[5]
 if not trace or #trace > 128 then
   return refuse('trace', trace and #trace, '0 to 128 bytes long')
 end
-local now_ms = ARGV[5]
+local now_ms = ARGV[6]
 if now_ms == '' then
   now_ms = 0
 else
   now_ms = arg_uint(now_ms, 0, 9000000000000)
-  if not now_ms then return refuse('now_ms', ARGV[5], 'an integer from 0 to 9000000000000') end
+  if not now_ms then return refuse('now_ms', ARGV[6], 'an integer from 0 to 9000000000000') end
 end
-local arg_at = 6
+local arg_at = 7
 local item_count = ARGV[arg_at]
 item_count = arg_uint(item_count, 1, 100)
 if not item_count then return refuse('item_count', ARGV[arg_at], 'an integer from 1 to 100') end
@@ -585,6 +590,11 @@ local arg_made
 function arg_rare()
   if arg_made then return arg_made end
 
+-- acted_by(): who has made this call, and who has sent it for that person, as words of an event, each behind a space.
+local function acted_by()
+  return (actor ~= '' and ' by=' .. actor or '') .. (caller ~= '' and ' caller=' .. caller or '')
+end
+
 -- create_base(clock): store the layout and the clock of a new base. The clock is `test` or `server` (the default).
 local function create_base(clock) local config = KEYS[2]
   redis.call('HSET', config, 'layout', CREATED, 'layout_min', CREATED, 'clock', clock == 'test' and 'test' or 'server')
@@ -634,7 +644,7 @@ local function policy_text(given)
     'follows=' .. list_follows(given) }, ' ')
 end
 
-  arg_made = { create_base = create_base, emit = emit, policy_text = policy_text }
+  arg_made = { acted_by = acted_by, create_base = create_base, emit = emit, policy_text = policy_text }
   return arg_made
 end
 
@@ -660,14 +670,14 @@ for i, name in ipairs(item_name) do
     answers[i] = { version and 'removed' or 'unknown' }
     if version then
       redis.call('HDEL', policies, name)
-      arg_rare().emit(ctx, 'policy.removed', name, actor ~= '' and 'by=' .. actor or '')
+      arg_rare().emit(ctx, 'policy.removed', name, string.sub(arg_rare().acted_by(), 2))
     end
   elseif old == arg_rare().policy_text(own) then
     answers[i] = { 'same', tonumber(version) }
   else
     version = redis.call('HINCRBY', config, 'policy_version', 1)
     redis.call('HSET', policies, name, 'version=' .. version .. ' ' .. arg_rare().policy_text(own))
-    arg_rare().emit(ctx, 'policy.put', name, 'version=' .. version .. (actor ~= '' and ' by=' .. actor or ''))
+    arg_rare().emit(ctx, 'policy.put', name, 'version=' .. version .. arg_rare().acted_by())
     answers[i] = { 'stored', version }
   end
 end

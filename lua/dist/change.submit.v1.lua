@@ -28,6 +28,7 @@
 -- ARGV   id           name
 -- ARGV   rev          int 1..1000000000
 -- ARGV   actor        label
+-- ARGV   caller       label             ?=
 -- ARGV   principal    label             ?=
 -- ARGV   kind         enum person|agent ?=person
 -- ARGV   policy       name
@@ -106,49 +107,53 @@ local actor = ARGV[4]
 if not actor or #actor > 200 or not (arg_find(actor, '^[%w._:/@+-]+$') or arg_label(actor)) then
   return refuse('actor', actor, 'a label: 1 to 200 bytes of UTF-8: A-Z a-z 0-9 . _ : / @ + - and non-ASCII characters except controls and spaces')
 end
-local principal = ARGV[5]
+local caller = ARGV[5]
+if caller ~= '' and (not caller or #caller > 200 or not (arg_find(caller, '^[%w._:/@+-]+$') or arg_label(caller))) then
+  return refuse('caller', caller, 'a label: 1 to 200 bytes of UTF-8: A-Z a-z 0-9 . _ : / @ + - and non-ASCII characters except controls and spaces')
+end
+local principal = ARGV[6]
 if principal ~= '' and (not principal or #principal > 200 or not (arg_find(principal, '^[%w._:/@+-]+$') or arg_label(principal))) then
   return refuse('principal', principal, 'a label: 1 to 200 bytes of UTF-8: A-Z a-z 0-9 . _ : / @ + - and non-ASCII characters except controls and spaces')
 end
-local kind = ARGV[6]
+local kind = ARGV[7]
 if kind == '' then
   kind = 'person'
 elseif kind ~= 'person' and kind ~= 'agent' then
   return refuse('kind', kind, 'one of person, agent')
 end
-local policy = ARGV[7]
+local policy = ARGV[8]
 if not policy or #policy > 100 or not arg_find(policy, '^[%w._@+-]+$') then
   return refuse('policy', policy, 'a name: 1 to 100 of A-Z a-z 0-9 . _ @ + -')
 end
-local priority = ARGV[8]
+local priority = ARGV[9]
 if priority == '' then
   priority = 'normal'
 elseif priority ~= 'low' and priority ~= 'normal' and priority ~= 'high' and priority ~= 'urgent' then
   return refuse('priority', priority, 'one of low, normal, high, urgent')
 end
-local timeout_ms = ARGV[9]
+local timeout_ms = ARGV[10]
 if timeout_ms == '' then
   timeout_ms = 0
 else
   timeout_ms = arg_uint(timeout_ms, 0, 31536000000)
-  if not timeout_ms then return refuse('timeout_ms', ARGV[9], 'an integer from 0 to 31536000000') end
+  if not timeout_ms then return refuse('timeout_ms', ARGV[10], 'an integer from 0 to 31536000000') end
 end
-local source = ARGV[10]
+local source = ARGV[11]
 if not source or #source > 200 then
   return refuse('source', source and #source, '0 to 200 bytes long')
 end
-local trace = ARGV[11]
+local trace = ARGV[12]
 if not trace or #trace > 128 then
   return refuse('trace', trace and #trace, '0 to 128 bytes long')
 end
-local now_ms = ARGV[12]
+local now_ms = ARGV[13]
 if now_ms == '' then
   now_ms = 0
 else
   now_ms = arg_uint(now_ms, 0, 9000000000000)
-  if not now_ms then return refuse('now_ms', ARGV[12], 'an integer from 0 to 9000000000000') end
+  if not now_ms then return refuse('now_ms', ARGV[13], 'an integer from 0 to 9000000000000') end
 end
-local arg_at = 13
+local arg_at = 14
 local item_count = ARGV[arg_at]
 item_count = arg_uint(item_count, 0, 32)
 if not item_count then return refuse('item_count', ARGV[arg_at], 'an integer from 0 to 32') end
@@ -433,14 +438,17 @@ local function open_request(ctx, own, one) local requests = KEYS[3]
 end
 
 -- record_step(ctx, own, event, by, detail, why): note a step of a change in its log, as an event, and as its next `seq`. by: who did it;
--- detail: `name=value` words, or ''; why: free text for the log alone, or ''.
+-- detail: `name=value` words, or ''; why: free text for the log alone, or ''. What time, delegations and policies do has no caller.
 -- EARLY
 local function record_step(ctx, own, event, by, detail, why) local logs = KEYS[4]
+  local acts = by ~= 'time' and by ~= 'delegation' and string.sub(by, 1, 7) ~= 'policy:'
+  local sender = acts and ctx.caller or ''
   set_field(own, 'seq', own.seq + 1)
   redis.call('XADD', logs .. own.id, 'MAXLEN', 1000, '*', 'event', event, 'timestamp', ctx.now_text, 'rev', own.rev, 'round', own.round,
-    'by', by, 'detail', detail, 'reason', why, 'proof', by ~= 'time' and ctx.proof or '')
+    'by', by, 'detail', detail, 'reason', why, 'proof', by ~= 'time' and ctx.proof or '', 'caller', sender)
   if text_of(own, 'p_follows') ~= '' then arg_rare().note_follow(ctx, own, event) end
-  emit(ctx, event, own.id, 'rev=' .. own.rev .. ' round=' .. own.round .. ' by=' .. by .. (detail ~= '' and ' ' .. detail or ''))
+  emit(ctx, event, own.id, 'rev=' .. own.rev .. ' round=' .. own.round .. ' by=' .. by .. (sender ~= '' and ' caller=' .. sender or '')
+    .. (detail ~= '' and ' ' .. detail or ''))
 end
 
 -- new_request(ctx, own, one, name): make a request, and open it: for the reviewer, or for the person to whom policies of delegation lead
@@ -995,6 +1003,7 @@ local fields = read_policy(policy)
 local named = fields and select(2, string.gsub(fields.reviewers, '[^,]+', '')) or 0
 if named + item_count > 32 then return refuse('reviewer', named + item_count, 'at most 32, with those of the policy') end
 
+ctx.caller = caller
 local own = load_change(ctx, id)
 if not own then return told(ctx, 'submit', nil, { 'not_found' }) end
 if own.state ~= 'draft' then return told(ctx, 'submit', own, { 'state', own.state, own.rev }) end

@@ -91,7 +91,7 @@ class ScheduleModel(Model):
         self.plans: dict[str, Plan] = {}
         self.runs: dict[str, list[str]] = {}  # of removed schedules: their tasks that had not ended
         self.revisions = 0
-        self.made_for: dict[str, tuple[str, str]] = {}  # by the ids of tasks: their schedules, and the items that made them
+        self.made_for: dict[str, tuple[str, str]] = {}  # by id: the schedule, and the item that made it
 
     def next_firing(self) -> int:
         """What workers are told."""

@@ -439,7 +439,8 @@ class History:
 
 
 History.steps = {
-    History.put: 6, History.steer: 4, History.trigger: 4, History.take: 3, History.read: 6, History.fire: 8, History.fire_due: 8,
+    History.put: 6, History.steer: 4, History.trigger: 4, History.take: 3, History.read: 6, History.fire: 8,
+    History.fire_due: 8,
     History.send_again_at_once: 4, History.send_again_late: 3, History.claim: 6, History.settle: 6, History.cancel: 2,
     History.wake: 4, History.sweep: 2, History.now_and_then: 1, History.resume: 2,
     History.pass_time: 6, History.pass_time_until_due: 6,

@@ -60,56 +60,69 @@ class PolicyFields(TypedDict, total=False):
 class Operating(Following):
     """The part of a change domain for operators."""
 
-    def set_policy(self, name: str, *, actor: str | None = None, **fields: Unpack[PolicyFields]) -> Result:
+    def set_policy(
+        self, name: str, *, actor: str | None = None, caller: str | None = None, **fields: Unpack[PolicyFields]
+    ) -> Result:
         """Store a policy of review, in place of the one of this name. Fields that you leave out get their defaults.
 
         A change takes a copy of its policy when it is submitted, so this does not affect reviews that have begun.
         Returns `stored` or `same`, with the `version`.
+
+        actor, caller: who stores it, and who has sent the call for the actor. For the event.
         """
-        checked_options(fields, PolicyFields.__annotations__, required=("required",), besides=("name", "actor"))
+        checked_options(
+            fields, PolicyFields.__annotations__, required=("required",), besides=("name", "actor", "caller")
+        )
         own: dict[str, Any] = {"name": name, **fields}
         for step, given in own.pop("follow", {}).items():
             task = FollowTask(kind=given) if isinstance(given, str) else given
             own |= {f"{step}_kind": task.kind, f"{step}_lane": task.lane, f"{step}_priority": task.priority}
-        return (self._set_policies([own], actor))[0]
+        return (self._set_policies([own], actor, caller))[0]
 
-    def remove_policy(self, name: str, *, actor: str | None = None) -> Result:
+    def remove_policy(self, name: str, *, actor: str | None = None, caller: str | None = None) -> Result:
         """Remove a policy. Returns `removed` or `unknown`. Reviews that have begun continue."""
-        return (self._set_policies([{"name": name, "remove": True}], actor))[0]
+        return (self._set_policies([{"name": name, "remove": True}], actor, caller))[0]
 
-    def _set_policies(self, items: Sequence[Mapping[str, Any]], actor: str | None) -> list[Result]:
-        found: list[Result] = (self._call("set_policies", actor=actor, item=items)).items
+    def _set_policies(
+        self, items: Sequence[Mapping[str, Any]], actor: str | None, caller: str | None
+    ) -> list[Result]:
+        found: list[Result] = (self._call("set_policies", actor=actor, caller=caller, item=items)).items
         return found
 
     def policies(self, names: Sequence[str] = ()) -> dict[str, ReviewPolicy]:
         """Return policies by their names: all, or those of these names that exist."""
         return replies.policies(self._call("get_policies", item=checked_list("names", names)))
 
-    def add_request(self, id: str, reviewer: str, *, actor: str, reason: str, name: str = "") -> Result:
+    def add_request(
+        self, id: str, reviewer: str, *, actor: str, reason: str, name: str = "", caller: str | None = None
+    ) -> Result:
         """Ask one more reviewer, in a review that has begun.
 
         Returns `ok` with the `slot`; `not_eligible`, `full` (there are 32), `closed` or `not_found`.
 
         reviewer: `user:<id>` or `group:<name>`. name: to show.
+        caller: who has sent the call for the actor.
         """
-        return self._reassign(id, "add", actor, reason, reviewer=reviewer, name=name)
+        given = {"reviewer": reviewer, "name": name}
+        return self._reassign(id, "add", actor=actor, caller=caller, reason=reason, **given)
 
-    def remove_request(self, id: str, slot: int, *, actor: str, reason: str) -> Result:
+    def remove_request(self, id: str, slot: int, *, actor: str, reason: str, caller: str | None = None) -> Result:
         """Remove a request. Returns `ok`; `unreachable` if too few are left; or as `add_request`."""
-        return self._reassign(id, "remove", actor, reason, slot=slot)
+        return self._reassign(id, "remove", actor=actor, caller=caller, reason=reason, slot=slot)
 
     def move_request(
-        self, id: str, slot: int, reviewer: str, *, actor: str, reason: str, name: str = ""
+        self, id: str, slot: int, reviewer: str, *, actor: str, reason: str, name: str = "", caller: str | None = None
     ) -> Result:
         """Give a request without an answer to another reviewer; see `add_request`."""
-        return self._reassign(id, "move", actor, reason, slot=slot, reviewer=reviewer, name=name)
+        given = {"slot": slot, "reviewer": reviewer, "name": name}
+        return self._reassign(id, "move", actor=actor, caller=caller, reason=reason, **given)
 
-    def dismiss_answer(self, id: str, slot: int, *, actor: str, reason: str) -> Result:
+    def dismiss_answer(self, id: str, slot: int, *, actor: str, reason: str, caller: str | None = None) -> Result:
         """Void an answer, so that its request is pending again; see `add_request`."""
-        return self._reassign(id, "dismiss", actor, reason, slot=slot)
+        return self._reassign(id, "dismiss", actor=actor, caller=caller, reason=reason, slot=slot)
 
-    def _reassign(self, id: str, operation: str, actor: str, reason: str, **options: Any) -> Result:
-        return self._call("reassign", id=id, operation=operation, actor=actor, reason=reason, **options)
+    def _reassign(self, id: str, operation: str, **options: Any) -> Result:
+        return self._call("reassign", id=id, operation=operation, **options)
 
     def override(self, seen: Seen, *, reason: str, proof: str = "", **who: Unpack[Who]) -> Result:
         """Approve a change in an emergency, without its reviewers. The change keeps a mark for ever.

@@ -141,6 +141,7 @@ class Reviewing(Following):
         cascade: bool = False,
         active: bool = True,
         actor: str | None = None,
+        caller: str | None = None,
     ) -> Result:
         """Store a delegation of a person: for some time, another person answers its requests. At most 16 for a person.
 
@@ -151,7 +152,7 @@ class Reviewing(Following):
         types, tags, resources: only changes of one of these types, with one of these tags, to one of these resources.
         risk_above, risk_below: only changes with such a risk score.
         cascade: whether the other person's delegations apply, too.
-        actor: who stores it.
+        actor, caller: who stores it, and who has sent the call for the actor. For the event.
         """
         fields = {
             "name": name,
@@ -167,14 +168,18 @@ class Reviewing(Following):
             "inactive": not active,
         }
         given = {key: value for key, value in fields.items() if value is not None}
-        return self._set_delegation(user, given, actor)
+        return self._set_delegation(user, given, actor, caller)
 
-    def remove_delegation(self, user: str, name: str, *, actor: str | None = None) -> Result:
+    def remove_delegation(
+        self, user: str, name: str, *, actor: str | None = None, caller: str | None = None
+    ) -> Result:
         """Remove a delegation of a person. Its open requests move back. Returns `removed` or `unknown`."""
-        return self._set_delegation(user, {"name": name, "remove": True}, actor)
+        return self._set_delegation(user, {"name": name, "remove": True}, actor, caller)
 
-    def _set_delegation(self, user: str, item: Mapping[str, Any], actor: str | None) -> Result:
-        (answer,) = (self._call("set_delegations", user=user, actor=actor, item=[item])).items
+    def _set_delegation(
+        self, user: str, item: Mapping[str, Any], actor: str | None, caller: str | None
+    ) -> Result:
+        (answer,) = (self._call("set_delegations", user=user, actor=actor, caller=caller, item=[item])).items
         return answer  # type: ignore[no-any-return]
 
     def delegations(self, user: str) -> Delegations:

@@ -63,6 +63,15 @@ def serve(
         list[str] | None,
         typer.Option(metavar="RIGHT", help="What its users may do: observer, operator, queue.produce … Repeat it."),
     ] = None,
+    proxy_groups_header: Annotated[
+        str | None, typer.Option(metavar="HEADER", help="The header in which the proxy names the user's groups.")
+    ] = None,
+    proxy_group: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="PATTERN", help="Groups that count, as approvers-*: at most 32 of a user. Repeat it. [all]"
+        ),
+    ] = None,
     webhook_allow: Annotated[list[str] | None, allow_option("WEBHOOK", "--webhook-allow")] = None,
     webhook_http: Annotated[bool, http_option("WEBHOOK", "--webhook-http")] = False,
     webhook_port: Annotated[list[int] | None, ports_option("WEBHOOK", "--webhook-port")] = None,
@@ -95,7 +104,7 @@ def serve(
         raise ConfigError(f'serve: {error.name} is missing; pip install "pyadeq[server]"') from None
     if url is not None and data is not None:
         raise ConfigError("--data: it is of the private server, which is started only without --url and ADEQ_URL")
-    proxy = _proxy(proxy_user_header, trusted_proxy, proxy_rights)
+    proxy = _proxy(proxy_user_header, trusted_proxy, proxy_rights, proxy_groups_header, proxy_group)
     place = place_of(host, port)
     allowed = Allowed.of(webhook_allow or (), http=webhook_http, ports=webhook_port or ())
     if no_auth and (uds is not None or proxy is not None or not place.loopback):
@@ -121,7 +130,8 @@ def serve(
         server = Server()
 
         async def anybody(_: Request) -> Principal:
-            return Principal(actor_of(None), (Scope(most.rights - {MANAGE}),))  # a token would outlive this process
+            rights = most.rights - {MANAGE}  # a token would outlive this process
+            return Principal(actor_of(None), (Scope(rights),), shared=True)
 
         async def run() -> None:
             async with Adeq.from_url(url, **PLACE.options(), source="api", retry_for=RETRY_FOR) as adeq:
@@ -138,19 +148,28 @@ def serve(
                     root_path=root_path,
                     allowed=allowed,
                 )
-                _print_start(url, at, text, code, output)
+                _print_start(url, at, text, code, no_auth, output)
                 await server.serve(service, at)
 
         asyncio.run(run())
 
 
-def _proxy(header: str | None, networks: list[str] | None, rights: list[str] | None) -> ProxyUsers | None:
+def _proxy(
+    header: str | None,
+    networks: list[str] | None,
+    rights: list[str] | None,
+    groups_header: str | None,
+    groups: list[str] | None,
+) -> ProxyUsers | None:
     """Who a proxy lets in; None if no proxy does."""
     from pyadeq.ext.server.authentication import ProxyUsers
     from pyadeq.ext.server.rights import Scope, rights_of
 
     if header and networks and rights:
-        return ProxyUsers(header, networks, [Scope(rights_of(rights))])
+        scopes = [Scope(rights_of(rights))]
+        return ProxyUsers(header, networks, scopes, groups_header=groups_header, groups=groups or ("*",))
+    if groups_header or groups:
+        raise ConfigError("--proxy-groups-header, --proxy-group: they are only for --proxy-user-header")
     if header or networks or rights:
         raise ConfigError("--proxy-user-header, --trusted-proxy, --proxy-rights: one is missing; each needs the others")
     return None
@@ -165,7 +184,9 @@ def _has_token(url: str) -> bool:
     return any(token and token.state(time.time()) == "valid" for token in stored)
 
 
-def _print_start(url: str, at: socket.socket, text: str | None, code: str | None, output: Format) -> None:
+def _print_start(
+    url: str, at: socket.socket, text: str | None, code: str | None, no_auth: bool, output: Format
+) -> None:
     """Say where the service is, and how to use it if nobody has a token. code: logs in to the board, once."""
     name = at.getsockname()
     if at.family == socket.AF_UNIX:
@@ -175,9 +196,12 @@ def _print_start(url: str, at: socket.socket, text: str | None, code: str | None
         reach = [where]
     if output != Format.table:
         board = None if code is None else f"{where}/login?code={code}"
-        print(json.dumps({"url": shown_url(url), "at": where, "token": text, "board": board}), flush=True)
+        start = {"url": shown_url(url), "at": where, "token": text, "board": board, "shared": no_auth}
+        print(json.dumps(start), flush=True)
         return
     print(f"serving {shown_url(url)} at {where}")
+    if no_auth:
+        print(f"Nobody logs in: everybody on this machine is {actor_of(None)}, and may act in changes as anybody.")
     if text is not None:
         *options, base = reach
         words = ["curl", *options, "-H", f"Authorization: Bearer {text}", "--json", '{"payload": "hello"}']

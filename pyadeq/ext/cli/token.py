@@ -21,7 +21,7 @@ from pyadeq.ext.server.tokens import NAMESPACE, Token, all_tokens, id_of, new_to
 from pyadeq.keys import hint
 
 NEVER = "never"
-COLUMNS = ("id", "owner", "state", "rights", "names", "user", "rate", "expires", "created")
+COLUMNS = ("id", "owner", "state", "rights", "names", "user", "groups", "rate", "expires", "created")
 
 Id = Annotated[str, typer.Argument(metavar="ID", help="The token's id, or its text.")]
 
@@ -50,7 +50,13 @@ def new(
             "--name", metavar="PATTERN", help="Names of queues, domains and namespaces, as mail-*. Repeat it. [all]"
         ),
     ] = None,
-    user: Annotated[str | None, typer.Option(metavar="ID", help="Only tasks of this user.")] = None,
+    user: Annotated[
+        str | None, typer.Option(metavar="ID", help="Only tasks of this user; in changes it acts as this user.")
+    ] = None,
+    group: Annotated[
+        list[str] | None,
+        typer.Option("--group", metavar="NAME", help="A group of the owner, who answers requests to it. Repeat it."),
+    ] = None,
     requests: Annotated[
         Rate | None,
         typer.Option(
@@ -70,7 +76,13 @@ def new(
     The server has only its hash. Tokens that have expired are removed.
     """
     id, text, made = new_token(
-        owner, right, names=name or ["*"], user=user, rate=requests, lifetime=None if expires == inf else expires
+        owner,
+        right,
+        names=name or ["*"],
+        user=user,
+        rate=requests,
+        groups=group or (),
+        lifetime=None if expires == inf else expires,
     )
     by = actor_of(actor)
     with connected(url) as adeq:
@@ -97,7 +109,7 @@ def ls(url: Url = DEFAULT_URL, output: Output = Format.table) -> None:
     print_rows(
         COLUMNS,
         [[_cell(row[column]) for column in COLUMNS] for row in rows],
-        spare=["created", "rate", "user", "names", "expires", "rights"],
+        spare=["created", "rate", "groups", "user", "names", "expires", "rights"],
     )
 
 

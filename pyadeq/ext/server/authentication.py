@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Mapping
+from fnmatch import fnmatchcase
 from functools import lru_cache
 from ipaddress import IPv4Network, IPv6Network, ip_address, ip_network
 from typing import Final
@@ -17,7 +18,7 @@ from pyadeq.ext.server.buckets import LEFT, Buckets
 from pyadeq.ext.server.gate import Authenticate
 from pyadeq.ext.server.problems import Refused
 from pyadeq.ext.server.rights import Principal, Scope
-from pyadeq.ext.server.tokens import NAMESPACE, TEXT, Token, owner_of, read_token
+from pyadeq.ext.server.tokens import NAMESPACE, TEXT, Token, groups_of, owner_of, read_token
 from pyadeq.keys import ALLOWED, shown
 
 UNIX: Final = "unix"
@@ -122,7 +123,7 @@ def _principal(value: bytes) -> Principal | None:
     if token is None:
         return None
     rate = None if token.rate is None else (token.rate.limit, token.rate.period)
-    return Principal(token.owner, (token.scope(),), rate)
+    return Principal(token.owner, (token.scope(),), rate, token.groups)
 
 
 class ProxyUsers:
@@ -131,11 +132,22 @@ class ProxyUsers:
     header: its name. The proxy has to remove it from what clients send, and writes each user in one way.
     proxies: where it is: networks such as `10.0.0.0/8`, or `unix` for a client at a socket. It is the address of the
     connection: a server must not replace it by `X-Forwarded-For`.
-    scopes: what each such user may do.
+    scopes: what each such user may do. groups_header: in which the proxy names the groups of the user, with commas.
+    groups: patterns of those that count, in which `*` is any text. A user may be in 32 groups that count.
     """
 
-    def __init__(self, header: str, proxies: Iterable[str], scopes: Iterable[Scope]) -> None:
+    def __init__(
+        self,
+        header: str,
+        proxies: Iterable[str],
+        scopes: Iterable[Scope],
+        *,
+        groups_header: str | None = None,
+        groups: Iterable[str] = ("*",),
+    ) -> None:
         self._header = header
+        self._groups_header = groups_header
+        self._groups = tuple(groups)
         self._scopes = tuple(scopes)
         self._networks, self._socket = checked_proxies(proxies)
 
@@ -148,10 +160,23 @@ class ProxyUsers:
             raise Refused(403, "PROXY_NOT_TRUSTED", f"header {self._header}: it is accepted only from a trusted proxy")
         try:
             (user,) = given
-            return Principal(owner_of(f"header {self._header}", user), self._scopes)
+            name = owner_of(f"header {self._header}", user)
         except (ValueError, ConfigError):
             what = f"header {self._header}: it is not accepted; allowed: once, with {ALLOWED['name']}"
             raise Refused(400, "BAD_REQUEST", what) from None
+        return Principal(name, self._scopes, groups=self._groups_of(request))
+
+    def _groups_of(self, request: Request) -> tuple[str, ...]:
+        if self._groups_header is None:
+            return ()
+        given = [one.strip() for line in request.headers.getlist(self._groups_header) for one in line.split(",")]
+        try:
+            return groups_of(
+                f"header {self._groups_header}",
+                (one for one in given if one and any(fnmatchcase(one, pattern) for pattern in self._groups)),
+            )
+        except ConfigError as error:
+            raise Refused(400, "BAD_REQUEST", str(error)) from None
 
     def _trusts(self, host: str) -> bool:
         if not host:

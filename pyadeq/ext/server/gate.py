@@ -24,6 +24,7 @@ Authenticate = Callable[[Request], Awaitable[Principal | None]]
 KNOWN_FOR: Final = 10.0
 """Seconds for which it is remembered that a name exists, and whether it has partitions."""
 WRITERS: Final = frozenset({"queue.produce", "queue.work"})
+"""Rights with which one puts tasks into a queue or takes them out."""
 MOST_KNOWN: Final = 10_000
 OWN: Final = "_"
 """How names begin that belong to the service itself. No path reaches them."""
@@ -95,6 +96,11 @@ class Access:
         """Whether what a tier hides may be shown."""
         return REVEAL in self.scope.rights
 
+    @property
+    def acts_as(self) -> str:
+        """The name under which they act in changes."""
+        return (self.scope.user or self.principal.name).lower()
+
     def with_right(self, right: str, *, by_user: bool = False) -> Access:
         """The same by a scope that has this right. Refused if there is none."""
         for scope in self.principal.scopes_of(self.name):
@@ -108,16 +114,17 @@ def field_of(noun: str) -> str:
     return str(library().manifest["nouns"][noun]["field"])
 
 
-def access(noun: str, *rights: str, create: bool = False, by_user: bool = False) -> Any:
+def access(noun: str, *rights: str, create: bool = False, by_user: bool = False, feeds: bool = False) -> Any:
     """A dependency: the object that the path names, for somebody with one of these rights.
 
     create: one that does not exist is accepted; the operation creates it.
     by_user: the operation keeps to the user of the scope, if there is one. All others refuse such scopes.
+    feeds: it puts tasks into a queue.
     """
     field = field_of(noun)
 
     async def find(request: Request, name: str) -> Access:
-        return await enter(request, noun, name, *rights, create=create, by_user=by_user)
+        return await enter(request, noun, name, *rights, create=create, by_user=by_user, feeds=feeds)
 
     # The annotations of this module are texts, and `field` is known only here.
     find.__annotations__ |= {
@@ -128,13 +135,19 @@ def access(noun: str, *rights: str, create: bool = False, by_user: bool = False)
 
 
 async def enter(
-    request: Request, noun: str, name: str, *rights: str, create: bool = False, by_user: bool = False
+    request: Request,
+    noun: str,
+    name: str,
+    *rights: str,
+    create: bool = False,
+    by_user: bool = False,
+    feeds: bool = False,
 ) -> Access:
     """Find an object for somebody with one of these rights, as `access` does: for a name that is not in the path."""
     field = field_of(noun)
     gate: Gate = request.app.state.gate
     principal = await gate.principal(request)
-    if noun == "queue" and name in QUEUES and WRITERS.issuperset(rights):
+    if noun == "queue" and name in QUEUES and (feeds or WRITERS.issuperset(rights)):
         raise Refused(403, "FORBIDDEN", f"queue {name!r}: only its service writes to it, as each of its tasks is sent")
     scopes = [] if name.startswith(OWN) else principal.scopes_of(name)
     fits = [scope for scope in scopes if scope.rights.intersection(rights) and (by_user or scope.user is None)]

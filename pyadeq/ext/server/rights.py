@@ -22,6 +22,10 @@ MANAGE: Final = "tokens.manage"
 """To make tokens that allow no more than one has, to see them and to revoke them. No role has it."""
 WEBHOOKS: Final = "webhooks.manage"
 """To manage the webhooks of what one may observe. No role has it: webhooks send to the outside."""
+ACT: Final = "actor.any"
+"""To act in changes for others: as another actor, with any groups. No role has it: who has it can vote as anybody."""
+MOST_GROUPS: Final = 32
+"""Groups of somebody who acts in changes: a call of a script takes no more."""
 _GENERAL: Final = {
     "observer": ("observe",),
     "producer": ("observe", "produce"),
@@ -38,6 +42,7 @@ def all_rights() -> frozenset[str]:
             REVEAL,
             MANAGE,
             WEBHOOKS,
+            ACT,
             *(f"{word}.{role}" for word, noun in nouns.items() for role in ("observe", *noun["roles"])),
         }
     )
@@ -86,15 +91,22 @@ class Principal:
     """Who asks.
 
     name: stored as the actor of what they do. rate: how many requests they may make in how many seconds; None: any.
+    groups: in which they answer requests of changes. shared: everybody who reaches the service is this one.
     """
 
     name: str
     scopes: tuple[Scope, ...] = field(default=(), repr=False)
     rate: tuple[int, float] | None = None
+    groups: tuple[str, ...] = ()
+    shared: bool = False
 
     def scopes_of(self, name: str) -> list[Scope]:
         """The scopes that are about this name; [] hides that it exists."""
         return [scope for scope in self.scopes if scope.has(name)]
+
+    def may(self, right: str, name: str, *, by_user: bool = False) -> bool:
+        """Whether they have a right in a name: for all users, or `by_user` also for one."""
+        return any(right in scope.rights and (by_user or scope.user is None) for scope in self.scopes_of(name))
 
 
 def everything(name: str) -> Principal:

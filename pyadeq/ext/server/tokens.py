@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Final
 from pydantic import BaseModel, Field, ValidationError
 
 from pyadeq.errors import ConfigError
-from pyadeq.ext.server.rights import MANAGE, Principal, Scope, rights_of
+from pyadeq.ext.server.rights import ACT, MANAGE, MOST_GROUPS, Principal, Scope, rights_of
 from pyadeq.keys import check_name, shown
 
 if TYPE_CHECKING:
@@ -34,6 +34,8 @@ MOST_PATTERNS: Final = 32
 MOST_REMOVED: Final = 99
 """Old tokens that are removed when another one is written: a call of a config has 100 names."""
 TEXT: Final = re.compile(r"adeq_([0-9a-f]{12})_([A-Za-z0-9_-]{43})")
+VOTES: Final = frozenset({"change.author", "change.assess", "change.review", "change.override"})
+"""Rights with which it matters who somebody is: two people have to agree."""
 _ID: Final = re.compile(r"([0-9a-f]{12})")
 _PATTERN: Final = re.compile(r"[A-Za-z0-9._@+*-]{1,100}")
 
@@ -49,8 +51,9 @@ class Token(BaseModel, frozen=True, extra="forbid"):
     """What is stored of a token.
 
     rights: as `rights.rights_of` takes them. names, user: as in `rights.Scope`. rate: of its requests, in each process
-    of the service; None: any. created, expires, revoked: seconds since the epoch. An older service does not accept a
-    token that has a field unknown to it: it may restrict the token.
+    of the service; None: any. groups: in which its owner answers requests of changes. created, expires, revoked:
+    seconds since the epoch. An older service does not accept a token that has a field unknown to it: it may restrict
+    the token.
     """
 
     owner: str
@@ -58,6 +61,7 @@ class Token(BaseModel, frozen=True, extra="forbid"):
     names: tuple[str, ...] = ("*",)
     user: str | None = None
     rate: Rate | None = None
+    groups: tuple[str, ...] = ()
     created: float
     expires: float | None
     revoked: float | None = None
@@ -92,8 +96,13 @@ class Token(BaseModel, frozen=True, extra="forbid"):
 
     def encoded(self) -> bytes:
         """As it is stored."""
-        older = {"rate"} if self.rate is None else None  # a service that does not know rates accepts it then
+        older = {name for name in ("rate", "groups") if not getattr(self, name)}  # an older service accepts it then
         return self.model_dump_json(exclude=older).encode()
+
+    @property
+    def acts_as(self) -> str:
+        """The name under which it acts in changes."""
+        return (self.user or self.owner).lower()
 
 
 def new_token(
@@ -103,14 +112,15 @@ def new_token(
     names: Iterable[str] = ("*",),
     user: str | None = None,
     rate: tuple[int, float] | None = None,
+    groups: Iterable[str] = (),
     lifetime: float | None = LIFETIME,
     now: float | None = None,
 ) -> tuple[str, str, Token]:
     """Make a token: its id, its text, which nobody can find out again, and what to store.
 
     owner: who uses it: a person or a program; stored as the actor of what they do, in small letters.
-    rights, names, user: see `rights.Scope`. rate: how many requests in how many seconds; None: any. lifetime: seconds;
-    None: it never expires.
+    rights, names, user: see `rights.Scope`. rate: how many requests in how many seconds; None: any. groups: those of
+    the owner, at most 32. lifetime: seconds; None: it never expires.
     """
     at = time.time() if now is None else now
     if lifetime is not None and not 1 <= lifetime <= 100 * 365 * DAY:
@@ -138,6 +148,7 @@ def new_token(
         names=patterns,
         user=None if user is None else check_name("user", user, "label"),
         rate=limited,
+        groups=groups_of("groups", groups),
         created=at,
         expires=None if lifetime is None else at + lifetime,
         hash=_hash(secret),
@@ -165,23 +176,28 @@ def all_tokens(stored: Mapping[str, ConfigValue]) -> list[tuple[str, Token]]:
 
 def not_given(who: Principal, token: Token) -> str | None:
     """Why somebody may not manage this token: it allows more than they have. None: they may."""
-    reasons = [_beyond(scope, who.rate, token) for scope in who.scopes if MANAGE in scope.rights]
+    reasons = [_beyond(scope, who, token) for scope in who.scopes if MANAGE in scope.rights]
     if not reasons:
         return f"{who.name} does not have the right {MANAGE}"
     return None if None in reasons else reasons[0]
 
 
-def _beyond(own: Scope, rate: tuple[int, float] | None, token: Token) -> str | None:
-    """What a token allows beyond a scope and a rate."""
+def _beyond(own: Scope, who: Principal, token: Token) -> str | None:
+    """What a token allows beyond a scope of somebody."""
     if more := token.scope().rights - own.rights:
         return f"rights: you do not have {', '.join(sorted(more))}, so you cannot give it"
     if more_names := [name for name in token.names if not own.has_all(name)]:
         return f"names: {', '.join(more_names)} is more than you have; allowed: {', '.join(own.names)}"
     if own.user is not None and token.user != own.user:
         return f"user: you act for one user, so the token has to be for {own.user!r}, too"
-    if rate is None:
+    if ACT not in own.rights:
+        if VOTES & token.scope().rights and token.acts_as != (own.user or who.name).lower():
+            return f"owner: it would act in changes as {token.acts_as}, so you need the right {ACT}"
+        if more_groups := sorted({*token.groups}.difference(who.groups)):
+            return f"groups: you are not in {', '.join(more_groups)}, so you need the right {ACT}"
+    if who.rate is None:
         return None
-    limit, period = rate
+    limit, period = who.rate
     if token.rate is None or token.rate.limit > limit or token.rate.limit / token.rate.period > limit / period:
         return f"rate: you may make {limit:,} requests in {period:g} s, so the token needs a rate that is no higher"
     return None
@@ -207,6 +223,14 @@ def id_of(text: str) -> str:
 def owner_of(field: str, name: str) -> str:
     """A name as an actor has it. Small letters only: `Ann` and `ann` are one person, who has one vote."""
     return check_name(field, name).lower()
+
+
+def groups_of(field: str, names: Iterable[str]) -> tuple[str, ...]:
+    """Groups of somebody, each once. ConfigError for names that no group has, and for more than 32."""
+    found = tuple(dict.fromkeys(check_name(field, name, "label") for name in names))
+    if len(found) > MOST_GROUPS:
+        raise ConfigError(f"{field}: {len(found)} groups are not accepted; allowed: at most {MOST_GROUPS}")
+    return found
 
 
 def _hash(secret: str) -> str:

@@ -23,7 +23,7 @@ async def adeq(url: str, base_name: str) -> AsyncIterator[Adeq]:
 async def asking(adeq: Adeq) -> AsyncIterator[Ask]:
     """`asking("queue.observe", names=["mail"], user="ann")` is a client that has these rights; without any, all.
 
-    `asking(None)` is nobody that the service knows.
+    `asking(None)` is nobody that the service knows. name, groups: of the principal.
     """
     people: dict[str, Principal] = {"all": everything("ann")}
 
@@ -33,13 +33,20 @@ async def asking(adeq: Adeq) -> AsyncIterator[Ask]:
     service = app(adeq, authenticate=authenticate)
     async with AsyncExitStack() as stack:
 
-        def ask(*rights: str | None, names: tuple[str, ...] = ("*",), user: str | None = None) -> AsyncClient:
+        def ask(
+            *rights: str | None,
+            names: tuple[str, ...] = ("*",),
+            user: str | None = None,
+            name: str = "",
+            groups: tuple[str, ...] = (),
+        ) -> AsyncClient:
             who = "all"
             if rights == (None,):
                 who = "nobody"
             elif rights:
                 who = str(len(people))
-                people[who] = Principal(f"p{who}", (Scope(rights_of(filter(None, rights)), names, user),))
+                scopes = (Scope(rights_of(filter(None, rights)), names, user),)
+                people[who] = Principal(name or f"p{who}", scopes, groups=groups)
             client = AsyncClient(
                 transport=ASGITransport(service, raise_app_exceptions=False),
                 base_url="http://service",

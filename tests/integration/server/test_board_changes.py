@@ -48,7 +48,9 @@ async def test_an_inbox_has_what_waits_in_all_domains(adeq: Adeq, asking: Ask) -
     assert 'href="/changes/prod/c1"' in own
     assert 'href="/changes/stage/c2"' in own
     assert "/changes/prod/c3" not in own
-    assert "/changes/prod/c3" in await shown(ben, "/inbox?groups=dba")
+    assert (await ben.get("/inbox?groups=dba")).status_code == 403
+    assert "/changes/prod/c3" in await shown(asking(*REVIEWER, user="ben", groups=("dba",)), "/inbox")
+    assert "/changes/prod/c3" in await shown(asking(*REVIEWER), "/inbox?groups=dba")
     assert "stage" not in await shown(asking(*REVIEWER, user="ben", names=("prod",)), "/inbox")
     assert (await ben.get("/inbox?principal=cleo")).status_code == 403
     assert "/changes/prod/c3" in await shown(asking(*REVIEWER), "/inbox?principal=cleo")
@@ -110,7 +112,7 @@ async def test_who_may_not_answer_gets_no_form_and_is_refused(adeq: Adeq, asking
 
 async def test_a_person_answers_for_a_group_delegates_and_comments(adeq: Adeq, asking: Ask) -> None:
     changes = await proposed(adeq, reviewers=("user:cleo", "group:dba"))
-    cleo, dan = asking(*REVIEWER, user="cleo"), asking(*REVIEWER, user="dan")
+    cleo, dan = asking(*REVIEWER, user="cleo"), asking(*REVIEWER, user="dan", groups=("dba",))
     at = "/do/v1/changes/prod/changes/c1"
     page = await shown(cleo, "/changes/prod/c1")
     slot = re.search(r'name="slot:int" value="(\d+)"', page)

@@ -1,6 +1,9 @@
 """Who may what, by REST."""
 
+from typing import Any
+
 import pytest
+from httpx import Response
 
 from pyadeq.asyncio import Adeq
 from tests.integration.server.conftest import Ask
@@ -49,6 +52,93 @@ async def test_a_user_sees_only_their_own_tasks(adeq: Adeq, asking: Ask) -> None
     made = (await ann.post(TASKS, json={})).json()["id"]
     assert (await ann.get(f"{TASKS}/{made}")).json()["user"] == "ann"
     assert (await ann.get("/v1/queues/mail/stats")).status_code == 403  # of all users
+
+
+def taken(answer: Response, field: str) -> None:
+    """It is refused, and does not say whose the task is."""
+    assert (answer.status_code, answer.json()["code"]) == (409, "TAKEN"), answer.text
+    assert answer.json()["detail"].startswith(f"#/{field}:")
+    assert not {"ben", "secret"}.intersection(answer.text.replace('"', " ").split())
+
+
+async def test_an_enqueue_for_one_user_names_only_own_tasks(adeq: Adeq, asking: Ask) -> None:
+    """Ids, keys, scopes, parents and dependencies: a queue has one space of them for all users."""
+    mail = adeq.queue("mail")
+    keys: dict[str, Any] = {"idempotency_key": "k", "unique": "k", "scope": "k"}
+    for name, key in keys.items():
+        await mail.enqueue("secret", id=f"b-{name}", user="ben", **{name: key})
+    await mail.enqueue("secret", id="b", user="ben", gather=1)
+    await mail.enqueue("secret", id="none")
+    ann, wait = asking("producer", user="ann"), {"Prefer": "wait=1"}
+    for id in ("b", "none"):
+        taken(await ann.post(TASKS, json={"id": id}, headers=wait), "id")
+        taken(await ann.post(TASKS, json={"parent": id}), "parent")
+        taken(await ann.post(TASKS, json={"after": [id]}), "after")
+    for name, key in keys.items():
+        made = await ann.post(
+            TASKS, json={name: key, "payload": "mine", "coalesce": "last"} if name == "scope" else {name: key}
+        )
+        assert (made.status_code, made.json()["status"]) == (202, "created"), name
+        again = await ann.post(TASKS, json={name: key})
+        assert (again.json()["status"], again.json()["id"]) == ("deduplicated", made.json()["id"]), name
+        there = await mail.get(f"b-{name}")
+        assert there
+        assert there.payload == "secret"
+    line = [
+        await ann.post(TASKS, json={"ordering_key": "k"}),
+        await asking("producer").post(TASKS, json={"ordering_key": "k"}),
+    ]
+    assert [(await mail.get(one.json()["id"])).state for one in line] == ["ready", "ready"]  # type: ignore[union-attr]
+    refused = await ann.post(TASKS, json={"unique": "k" * 176})
+    assert (refused.status_code, "at most 175" in refused.text) == (400, True)
+    own = (await ann.post(TASKS, json={"id": "a", "gather": 1})).json()["id"]
+    assert (await ann.post(TASKS, json={"parent": own, "after": [own]})).status_code == 202
+    gathering = await mail.get("b")
+    assert gathering
+    assert gathering.state == "blocked"
+
+
+async def test_a_tree_of_several_users_is_cancelled_by_none_of_them(adeq: Adeq, asking: Ask) -> None:
+    mail, ann = adeq.queue("mail"), asking("producer", user="ann")
+    await ann.post(TASKS, json={"id": "a"})
+    await ann.post(TASKS, json={"id": "a/1", "parent": "a"})
+    await mail.enqueue(1, id="a/1/none", parent="a/1")
+    await mail.enqueue(1, id="b", user="ben", parent="a/1")
+    taken(await ann.post(f"{TASKS}/a:cancel?tree=true"), "tree")
+    assert {one.state for one in await mail.inspect.get_many(["a", "a/1", "b"]) if one} == {"ready"}
+    await mail.cancel("b")
+    assert (await ann.post(f"{TASKS}/b:cancel?tree=true")).status_code == 404
+    await mail.enqueue(1, id="c", user="ann")
+    await mail.enqueue(1, id="c/1", parent="c")
+    assert (await ann.post(f"{TASKS}/c:cancel?tree=true")).status_code == 200
+    assert {one.state for one in await mail.inspect.get_many(["c", "c/1"]) if one} == {"cancelled"}
+
+
+async def test_a_key_of_a_caller_is_of_one_user(adeq: Adeq, asking: Ask) -> None:
+    """Two tokens of a service for two users send the same request with the same key."""
+    ann, ben = (asking("producer", user=user, name="shop") for user in ("ann", "ben"))
+    key = {"Idempotency-Key": "order-1"}
+    first, second = [await one.post(TASKS, json={"payload": 1}, headers=key) for one in (ann, ben)]
+    assert (first.status_code, second.status_code) == (202, 202)
+    assert first.json()["id"] != second.json()["id"]
+    users = [(await adeq.queue("mail").get(one.json()["id"])).user for one in (first, second)]  # type: ignore[union-attr]
+    assert users == ["ann", "ben"]
+    bulks = [await one.post("/v1/queues/mail/bulks", json={"verb": "cancel"}, headers=key) for one in (ann, ben)]
+    assert bulks[0].json()["id"] != bulks[1].json()["id"]
+
+
+async def test_who_may_only_enqueue_sees_no_task_of_others(adeq: Adeq, asking: Ask) -> None:
+    await adeq.queue("mail").enqueue("secret", id="b")
+    answer = await asking("queue.produce").post(TASKS, json={"id": "b"}, headers={"Prefer": "wait=1"})
+    assert (answer.status_code, answer.json()) == (200, {"status": "exists", "queue": "mail", "id": "b"})
+
+
+async def test_nobody_enqueues_in_the_name_of_another_caller(asking: Ask) -> None:
+    ann = asking("producer", name="ann")
+    refused = await ann.post(TASKS, json={"source": "api:ben"})
+    assert (refused.status_code, "api:ann" in refused.text) == (403, True)
+    assert (await ann.post(TASKS, json={"source": "nightly"})).status_code == 202
+    assert (await ann.post(TASKS, json={"source": "api:ann"})).status_code == 202
 
 
 async def test_only_webhooks_write_to_their_queue(adeq: Adeq, asking: Ask) -> None:

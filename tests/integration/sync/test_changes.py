@@ -297,6 +297,41 @@ def test_an_operator_changes_requests_and_overrides(changes: Changes) -> None:
     assert (change.decided_by, change.overridden_rev, change.overridden_by) == ("override:root", 1, "root")
 
 
+def test_the_log_says_who_has_sent_a_call_for_its_actor(changes: Changes, adeq: Adeq) -> None:
+    by: dict[str, Any] = {"caller": "slackbot"}
+    changes.set_policy("review", required=2, actor="root", **by)
+    put = changes.put("c1", **CONTENT, actor="ann", **by)
+    put = changes.revise(read(changes), description="another", actor="ann", **by)
+    changes.submit(put, policy="review", reviewers=["user:bob", "user:cleo"], actor="ann", **by)
+    changes.assess(put, score=5, actor="meter", **by)
+    changes.approve(put, actor="bob", **by)
+    changes.comment(put, "why?", actor="dan")
+    changes.delegate("c1", "dan", actor="cleo", **by)
+    changes.take_back("c1", actor="cleo", **by)
+    operator: dict[str, Any] = {"actor": "root", "reason": "bob has left", **by}
+    changes.add_request("c1", "user:eve", **operator)
+    changes.move_request("c1", 3, "user:fay", **operator)
+    changes.remove_request("c1", 3, **operator)
+    changes.dismiss_answer("c1", 1, **operator)
+    changes.withdraw("c1", actor="ann", **by)
+    changes.submit(put, policy="review", reviewers=["user:bob", "user:cleo"], actor="ann", **by)
+    changes.override(put, reason="fire", actor="root", **by)
+    log = (read(changes, log=100)).log or ()
+    assert {entry.caller for entry in log if entry.event != "change.commented"} == {"slackbot"}
+    assert [entry.caller for entry in log if entry.event == "change.commented"] == [None]
+    changes.set_delegation("bob", "d", to="eve", actor="bob", **by)
+    changes.remove_delegation("bob", "d", actor="bob", **by)
+    changes.remove_policy("review", actor="root", **by)
+    events: Any = adeq.client.xrange(f"{changes.base}:events")
+    payloads = [fields.get(b"payload", b"") for _, fields in events]
+    assert [one for one in payloads if not one.startswith(b"rev=")] == [
+        b"version=1 by=root caller=slackbot",
+        b"user=bob to=eve by=bob caller=slackbot",
+        b"user=bob by=bob caller=slackbot",
+        b"by=root caller=slackbot",
+    ]
+
+
 # Assessors and policies
 
 

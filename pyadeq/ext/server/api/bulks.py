@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
 from time import time
 from typing import Annotated, Any, Final, Literal
 
@@ -12,10 +10,11 @@ from pydantic import BaseModel
 
 from pyadeq.ext.server.api.bulk_runs import BulkRun, Bulks, Stored, Verb
 from pyadeq.ext.server.api.filters import with_filter
-from pyadeq.ext.server.api.operations import PROBLEMS, operation_id, path_of
+from pyadeq.ext.server.api.operations import PROBLEMS, Operation, by_hand, entry
+from pyadeq.ext.server.api.own_tasks import id_of_key
 from pyadeq.ext.server.api.strict import Strict
 from pyadeq.ext.server.api.tasks import IdempotencyKey
-from pyadeq.ext.server.gate import Access, access, missing
+from pyadeq.ext.server.gate import Access, missing
 from pyadeq.ext.server.paths import segment, url
 from pyadeq.ext.server.problems import Refused
 from pyadeq.ids import new_ulid
@@ -23,6 +22,10 @@ from pyadeq.ids import new_ulid
 RIGHTS: Final[dict[Verb, str]] = {"retry": "queue.operate", "abandon": "queue.operate", "cancel": "queue.produce"}
 """What a verb needs. Only a cancel keeps to the tasks of a user."""
 MOST_LISTED: Final = 100
+BEGIN: Final = Operation("POST /queues/{queue}/bulks", needs="operate produce", by_user="own", name="bulk_begin")
+LIST: Final = Operation("GET /queues/{queue}/bulks", needs="observe", by_user="own", name="bulk_list")
+Changing = entry(BEGIN)
+Observed = entry(LIST)
 
 router = APIRouter()
 
@@ -59,21 +62,18 @@ class BulkRunList(BaseModel):
     items: list[BulkRun]
 
 
-Changing = Annotated[Access, access("queue", *sorted(set(RIGHTS.values())), by_user=True)]
-Observed = Annotated[Access, access("queue", "queue.observe", by_user=True)]
 Id = Annotated[str, Path(description="The id of the bulk.")]
 
 
-@router.post(
-    path_of("/queues/{queue}/bulks"),
+@by_hand(
+    router,
+    BEGIN,
     status_code=202,
     response_model=BulkRun,
     responses={200: {"model": Counted, "description": "With `dry_run`: how many tasks match."}, **PROBLEMS},
-    operation_id=operation_id("bulk", "begin"),
-    tags=["bulk"],
 )
 async def begin(
-    access: Changing, new: NewBulk, request: Request, response: Response, idempotency_key: IdempotencyKey = None
+    access: Access, new: NewBulk, request: Request, response: Response, idempotency_key: IdempotencyKey = None
 ) -> Any:
     """Change all tasks that match a filter and are there now. Answers 202 at once, and works in the background.
 
@@ -109,35 +109,29 @@ async def begin(
     return begun
 
 
-@router.get(
-    path_of("/queues/{queue}/bulks"), responses=PROBLEMS, operation_id=operation_id("bulk", "list"), tags=["bulk"]
-)
-async def list_bulks(access: Observed, request: Request) -> BulkRunList:
+@by_hand(router, LIST)
+async def list_bulks(access: Access, request: Request) -> BulkRunList:
     """Return the bulks of a queue that run, or have ended within a week, the newest first."""
     bulks: Bulks = request.app.state.bulks
     found = [bulk.shown() for bulk in await bulks.all() if _is_visible(access, bulk)]
     return BulkRunList(items=found[:MOST_LISTED])
 
 
-@router.get(
-    path_of("/queues/{queue}/bulks/{id}"),
+@by_hand(
+    router,
+    Operation("GET /queues/{queue}/bulks/{id}", needs="observe", by_user="own", name="bulk_get"),
     name="get_bulk",
-    responses=PROBLEMS,
-    operation_id=operation_id("bulk", "get"),
-    tags=["bulk"],
 )
-async def get_bulk(access: Observed, id: Id, request: Request) -> BulkRun:
+async def get_bulk(access: Access, id: Id, request: Request) -> BulkRun:
     """Return how far a bulk is, and how it has ended."""
     return (await _bulk(access, id, request)).shown()
 
 
-@router.post(
-    path_of("/queues/{queue}/bulks/{id}:cancel"),
-    responses=PROBLEMS,
-    operation_id=operation_id("bulk", "cancel"),
-    tags=["bulk"],
+@by_hand(
+    router,
+    Operation("POST /queues/{queue}/bulks/{id}:cancel", needs="operate produce", by_user="own", name="bulk_cancel"),
 )
-async def cancel(access: Changing, id: Id, request: Request) -> BulkRun:
+async def cancel(access: Access, id: Id, request: Request) -> BulkRun:
     """End a bulk after its present chunk. What it has changed stays so."""
     verb = (await _bulk(access, id, request)).verb
     access = access.with_right(RIGHTS[verb], by_user=verb == "cancel")
@@ -165,5 +159,4 @@ def _id_of(access: Access, key: str) -> str:
     key = key.strip().strip('"')
     if not key:
         raise Refused(400, "BAD_REQUEST", "header Idempotency-Key: it is empty")
-    who = json.dumps([access.principal.name, access.name, key])
-    return f"once-{hashlib.sha256(who.encode()).hexdigest()[:40]}"
+    return id_of_key(access, key, [access.name])

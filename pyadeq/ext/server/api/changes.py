@@ -46,17 +46,17 @@ _ID: Final = "/changes/{domain}/changes/{id}"
 def _step(verb: str, needs: str, method: str, seen: bool = True) -> Operation:
     """A step of a change by somebody."""
     return Operation(
-        f"POST {_ID}:{verb}", getattr(Changes, method), needs, refused=STEP, says=SAYS, seen=seen, by_user=True
+        f"POST {_ID}:{verb}", getattr(Changes, method), needs, refused=STEP, says=SAYS, seen=seen, by_user="all"
     )
 
 
 OPERATIONS: Final = (
     Operation("GET /changes/{domain}", Changes.stats, "observe"),
     Operation("PATCH /changes/{domain}/settings", Changes.configure, "operate", create=True, without=("clock",)),
-    Operation("GET /changes/{domain}/changes", Changes.list, "observe", by_user=True, one_of=CONDITIONS),
-    Operation("POST /changes/{domain}/changes", Changes.put, "author", refused=STEP, create=True, by_user=True),
-    Operation(f"GET {_ID}", Changes.get, "observe", by_user=True),
-    Operation(f"GET {_ID}/revisions/{{rev}}", Changes.get_revision, "observe", by_user=True),
+    Operation("GET /changes/{domain}/changes", Changes.list, "observe", by_user="all", one_of=CONDITIONS),
+    Operation("POST /changes/{domain}/changes", Changes.put, "author", refused=STEP, create=True, by_user="all"),
+    Operation(f"GET {_ID}", Changes.get, "observe", by_user="all"),
+    Operation(f"GET {_ID}/revisions/{{rev}}", Changes.get_revision, "observe", by_user="all"),
     _step("submit", "author", "submit"),
     _step("withdraw", "author", "withdraw", seen=False),
     _step("reopen", "author", "reopen", seen=False),
@@ -83,21 +83,37 @@ OPERATIONS: Final = (
         "PUT /changes/{domain}/policies/{name}", Changes.set_policy, "operate", create=True, required=("required",)
     ),
     Operation("DELETE /changes/{domain}/policies/{name}", Changes.remove_policy, "operate", refused=MISSING),
-    Operation("GET /changes/{domain}/users/{user}/delegations", Changes.delegations, "observe"),
+    Operation(
+        "GET /changes/{domain}/users/{user}/delegations", Changes.delegations, "observe", by_user="own", person="user"
+    ),
     Operation(
         "PUT /changes/{domain}/users/{user}/delegations/{name}",
         Changes.set_delegation,
         "review",
         refused=STEP,
         create=True,
+        by_user="own",
+        person="user",
     ),
     Operation(
-        "DELETE /changes/{domain}/users/{user}/delegations/{name}", Changes.remove_delegation, "review", refused=MISSING
+        "DELETE /changes/{domain}/users/{user}/delegations/{name}",
+        Changes.remove_delegation,
+        "review",
+        refused=MISSING,
+        by_user="own",
+        person="user",
     ),
-    Operation("GET /changes/{domain}/users/{user}/inbox", Changes.inbox, "observe"),
+    Operation(
+        "GET /changes/{domain}/users/{user}/inbox",
+        Changes.inbox,
+        "observe",
+        by_user="own",
+        person="user",
+        without=("principal",),
+    ),
     Operation("POST /changes/{domain}:sweep", Changes.sweep, "operate"),
     Operation("POST /changes/{domain}:deliver", Changes.deliver, "apply"),
 )
 
 router = APIRouter()
-add(router, "change", OPERATIONS)
+add(router, OPERATIONS)

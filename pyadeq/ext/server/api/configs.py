@@ -9,17 +9,15 @@ from fastapi import APIRouter, Body, Path, Query, Response
 from pydantic import BaseModel
 
 from pyadeq.asyncio import ConfigValue, ConfigVersion, Flag
-from pyadeq.ext.server.api.operations import MOST, PROBLEMS, operation_id, path_of
+from pyadeq.ext.server.api.operations import MOST, Operation, by_hand
 from pyadeq.ext.server.api.strict import Strict
 from pyadeq.ext.server.etags import IfMatchVersion, expected_version
-from pyadeq.ext.server.gate import Access, access, missing
+from pyadeq.ext.server.gate import Access, missing
 from pyadeq.models.base import read_json
 
 PREFIX: Final = "flag:"
 
 router = APIRouter()
-Observed = Annotated[Access, access("config", "config.observe")]
-Operated = Annotated[Access, access("config", "config.operate", create=True)]
 Name = Annotated[str, Path(description="The name of the value.")]
 Reason = Annotated[str, Query(max_length=500, description="Why, for the history.")]
 
@@ -89,25 +87,15 @@ class Choice(BaseModel):
 History.model_rebuild()
 
 
-@router.get(
-    path_of("/configs/{namespace}/values"),
-    responses=PROBLEMS,
-    operation_id=operation_id("config", "all"),
-    tags=["config"],
-)
-async def all_values(access: Observed) -> Values:
+@by_hand(router, Operation("GET /configs/{namespace}/values", needs="observe", name="config_all"))
+async def all_values(access: Access) -> Values:
     """Return all values of a namespace, as they were at one moment."""
     found = await access.found.all()
     return Values(items={name: _value(one) for name, one in found.items()})
 
 
-@router.get(
-    path_of("/configs/{namespace}/values/{name}"),
-    responses=PROBLEMS,
-    operation_id=operation_id("config", "get"),
-    tags=["config"],
-)
-async def get(access: Observed, name: Name, response: Response) -> Value:
+@by_hand(router, Operation("GET /configs/{namespace}/values/{name}", needs="observe", name="config_get"))
+async def get(access: Access, name: Name, response: Response) -> Value:
     """Return the value of a name."""
     found = await access.found.get(name)
     if found is None:
@@ -116,14 +104,9 @@ async def get(access: Observed, name: Name, response: Response) -> Value:
     return _value(found)
 
 
-@router.put(
-    path_of("/configs/{namespace}/values/{name}"),
-    responses=PROBLEMS,
-    operation_id=operation_id("config", "set"),
-    tags=["config"],
-)
+@by_hand(router, Operation("PUT /configs/{namespace}/values/{name}", needs="operate", create=True, name="config_set"))
 async def put(
-    access: Operated,
+    access: Access,
     name: Name,
     value: Annotated[Any, Body()],
     response: Response,
@@ -138,27 +121,20 @@ async def put(
     return Written(version=version)
 
 
-@router.delete(
-    path_of("/configs/{namespace}/values/{name}"),
+@by_hand(
+    router,
+    Operation("DELETE /configs/{namespace}/values/{name}", needs="operate", create=True, name="config_remove"),
     status_code=204,
-    responses=PROBLEMS,
-    operation_id=operation_id("config", "remove"),
-    tags=["config"],
 )
-async def remove(access: Operated, name: Name, reason: Reason = "", if_match: IfMatchVersion = None) -> None:
+async def remove(access: Access, name: Name, reason: Reason = "", if_match: IfMatchVersion = None) -> None:
     """Remove the value of a name."""
     expect = expected_version(if_match)
     if not await access.found.remove(name, expect=expect, actor=access.principal.name, reason=reason):
         raise missing("value", name)
 
 
-@router.get(
-    path_of("/configs/{namespace}/values/{name}/history"),
-    responses=PROBLEMS,
-    operation_id=operation_id("config", "history"),
-    tags=["config"],
-)
-async def history(access: Observed, name: Name) -> History:
+@by_hand(router, Operation("GET /configs/{namespace}/values/{name}/history", needs="observe", name="config_history"))
+async def history(access: Access, name: Name) -> History:
     """Return the versions of a name that are kept, the newest first, at most 1,000."""
     found = []
     async for version in access.found.history(name):
@@ -168,15 +144,11 @@ async def history(access: Observed, name: Name) -> History:
     return History(items=found)
 
 
-@router.post(
-    path_of("/configs/{namespace}/values/{name}:revert"),
-    responses=PROBLEMS,
-    operation_id=operation_id("config", "revert"),
-    tags=["config"],
+@by_hand(
+    router,
+    Operation("POST /configs/{namespace}/values/{name}:revert", needs="operate", create=True, name="config_revert"),
 )
-async def revert(
-    access: Operated, name: Name, back: Annotated[Back, Body()], if_match: IfMatchVersion = None
-) -> Written:
+async def revert(access: Access, name: Name, back: Annotated[Back, Body()], if_match: IfMatchVersion = None) -> Written:
     """Set the value that a version had."""
     version = await access.found.revert(
         name, back.version, expect=expected_version(if_match), actor=access.principal.name, reason=back.reason
@@ -184,13 +156,8 @@ async def revert(
     return Written(version=version)
 
 
-@router.post(
-    path_of("/flags/{namespace}/{name}:evaluate"),
-    responses=PROBLEMS,
-    operation_id=operation_id("flag", "evaluate"),
-    tags=["flag"],
-)
-async def evaluate(access: Observed, name: Name, context: Annotated[Context | None, Body()] = None) -> Choice:
+@by_hand(router, Operation("POST /flags/{namespace}/{name}:evaluate", needs="observe", name="flag_evaluate"))
+async def evaluate(access: Access, name: Name, context: Annotated[Context | None, Body()] = None) -> Choice:
     """Decide a flag for somebody. A null variant: the caller's own default holds."""
     found = await access.found.get(f"{PREFIX}{name}")
     if found is None:

@@ -14,6 +14,7 @@ from fastapi import Depends, Path, Request
 
 from pyadeq import library
 from pyadeq.asyncio import Events, PartitionedQueue
+from pyadeq.ext.server.api.operations import Operation
 from pyadeq.ext.server.gate import OWN, Gate, missing
 from pyadeq.ext.server.problems import Refused
 from pyadeq.ext.server.rights import REVEAL, Principal
@@ -47,12 +48,12 @@ class Reading:
         return any(REVEAL in scope.rights and scope.user is None for scope in self.principal.scopes_of(own))
 
 
-def reading(role: str = "", merged: bool = False, by_user: bool = False) -> Any:
-    """A dependency: the events that the path names, for somebody who may see them, and has this role in `events`.
+def reading(operation: Operation, merged: bool = False) -> Any:
+    """A dependency: the events that the path names, for somebody who may see them, and has the roles of the operation.
 
     A queue without a partition means all its partitions. merged: so does each other name, and all are read as one.
-    by_user: the operation keeps to `users`. All others refuse scopes of one user.
     """
+    role, by_user = operation.also.removeprefix("events."), operation.by_user != "refused"
 
     async def find(
         request: Request,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from datetime import datetime
 from time import monotonic
 from typing import Annotated, Any, Final, Literal
@@ -13,7 +13,7 @@ from pydantic import BaseModel, Field
 from pyadeq.asyncio import EventBatch, EventGap, EventGroup
 from pyadeq.ext.server.api.event_access import WHOLE, Reading, reading
 from pyadeq.ext.server.api.live import shown
-from pyadeq.ext.server.api.operations import PROBLEMS, operation_id, path_of
+from pyadeq.ext.server.api.operations import F, Operation, by_hand
 from pyadeq.ext.server.api.strict import Strict
 from pyadeq.ext.server.gate import missing
 from pyadeq.ext.server.problems import Refused
@@ -128,25 +128,34 @@ class Trimmed(BaseModel):
     held_by: str | None
 
 
-Observed = Annotated[Reading, reading("observe")]
-Followed = Annotated[Reading, reading("follow")]
-Operated = Annotated[Reading, reading("operate")]
 GROUPS: Final = "/events/{noun}/{name}/groups"
 
 
-def _documented(word: str) -> dict[str, Any]:
-    return {"responses": PROBLEMS, "operation_id": operation_id("events", word), "tags": ["events"]}
+ROLES: Final = {"groups": "observe", "read": "follow", "ack": "follow"}
+"""The roles in `events` that operations need; the others need `operate`."""
 
 
-@router.get(path_of(GROUPS), **_documented("groups"))
-async def groups(found: Observed) -> EventGroups:
+def _at(method: str, path: str, name: str, **options: Any) -> Callable[[F], F]:
+    """Add a handler to the router. Its argument `found` is for somebody who has the rights of the row."""
+    also = f"events.{ROLES.get(name, 'operate')}"
+    operation = Operation(f"{method} {path}", needs="observe", also=also, name=f"events_{name}")
+
+    def added(handler: F) -> F:
+        handler.__annotations__["found"] = Annotated[Reading, reading(operation)]
+        return by_hand(router, operation, **options)(handler)
+
+    return added
+
+
+@_at("GET", GROUPS, "groups")
+async def groups(found: Reading) -> EventGroups:
     """Return the groups that read the events, with their lag. Those of a queue are in all of its partitions."""
     there = await found.events.groups()
     return EventGroups(length=there.length, first=there.first, last=there.last, groups=list(map(_group, there.groups)))
 
 
-@router.post(path_of(GROUPS), **_documented("register"))
-async def register(found: Operated, body: NewGroup) -> Registered:
+@_at("POST", GROUPS, "register")
+async def register(found: Reading, body: NewGroup) -> Registered:
     """Register a group, of a queue in all of its partitions. From now on it holds events that it has not acknowledged.
 
     With partitions, the id of an event is `<partition>:<id>`, and a batch has events of one partition, in its order.
@@ -155,16 +164,16 @@ async def register(found: Operated, body: NewGroup) -> Registered:
     return Registered(status="registered" if made else "exists")
 
 
-@router.delete(path_of(GROUPS + "/{group}"), status_code=204, response_class=Response, **_documented("drop"))
-async def drop(found: Operated, group: str) -> Response:
+@_at("DELETE", GROUPS + "/{group}", "drop", status_code=204, response_class=Response)
+async def drop(found: Reading, group: str) -> Response:
     """Drop a group. It holds no events any more."""
     if not await found.events.drop(group):
         raise missing("group", group)
     return Response(status_code=204)
 
 
-@router.post(path_of(GROUPS + "/{group}") + ":read", **_documented("read"))
-async def read_group(request: Request, found: Followed, group: str, body: ReadBody | None = None) -> Batch:
+@_at("POST", GROUPS + "/{group}:read", "read")
+async def read_group(request: Request, found: Reading, group: str, body: ReadBody | None = None) -> Batch:
     """Read events of a group: first those that were not acknowledged in time, then new ones, in order.
 
     Each event goes to one reader of the group, and again after `hold` seconds unless it is acknowledged. So an answer
@@ -179,8 +188,8 @@ async def read_group(request: Request, found: Followed, group: str, body: ReadBo
             return _batch(batch, found.reveals)
 
 
-@router.post(path_of(GROUPS + "/{group}") + ":ack", **_documented("ack"))
-async def ack(found: Followed, group: str, body: AckBody) -> Acknowledged:
+@_at("POST", GROUPS + "/{group}:ack", "ack")
+async def ack(found: Reading, group: str, body: AckBody) -> Acknowledged:
     """Acknowledge events of a group, and its gap: they are not delivered again. May be repeated."""
     if body.partition is not None and body.partition not in found.streams:
         raise Refused(400, "BAD_REQUEST", f"partition: {body.partition!r} is not accepted; allowed: that of the gap")
@@ -188,8 +197,8 @@ async def ack(found: Followed, group: str, body: AckBody) -> Acknowledged:
     return Acknowledged(count=await found.events.ack(group, body.ids, gap=gap))
 
 
-@router.post(path_of("/events/{noun}/{name}") + ":trim", **_documented("trim"))
-async def trim(found: Operated, body: TrimBody | None = None) -> Trimmed:
+@_at("POST", "/events/{noun}/{name}:trim", "trim")
+async def trim(found: Reading, body: TrimBody | None = None) -> Trimmed:
     """Delete old events that all groups have acknowledged."""
     removed, held_by = await found.events.trim(body.before if body else None)
     return Trimmed(removed=removed, held_by=held_by)

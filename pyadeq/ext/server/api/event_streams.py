@@ -20,7 +20,7 @@ from starlette.types import Send
 from pyadeq.errors import AdeqError
 from pyadeq.ext.server.api.event_access import WHOLE, Reading, check, reading, streams_of
 from pyadeq.ext.server.api.live import PAGE, START, Entry, Live, at, newest, only, read
-from pyadeq.ext.server.api.operations import PROBLEMS, operation_id, path_of
+from pyadeq.ext.server.api.operations import PROBLEMS, Operation, by_hand
 from pyadeq.ext.server.reads import ask
 
 log = logging.getLogger("pyadeq.server")
@@ -39,6 +39,8 @@ MOST_ASKED: Final = 1000
 """Ids of tasks in one question to the server."""
 AHEAD: Final = 100
 """Events of several partitions that wait for a client, besides those of each."""
+
+STREAM: Final = Operation("GET /events/{noun}/{name}", needs="observe", by_user="own", name="events_stream")
 
 router = APIRouter()
 
@@ -84,16 +86,15 @@ class LiveResponse(StreamingResponse):
             await body.aclose()
 
 
-@router.get(
-    path_of("/events/{noun}/{name}"),
+@by_hand(
+    router,
+    STREAM,
     response_class=LiveResponse,
     responses={200: {"content": {"text/event-stream": {"schema": {"type": "string"}}}}, **PROBLEMS},
-    operation_id=operation_id("events", "stream"),
-    tags=["events"],
 )
 async def stream(
     request: Request,
-    found: Annotated[Reading, reading(merged=True, by_user=True)],
+    found: Annotated[Reading, reading(STREAM, merged=True)],
     types: Annotated[
         str, Query(max_length=1000, description="Patterns of events, with commas: `task.*,worker.lost`.")
     ] = "",

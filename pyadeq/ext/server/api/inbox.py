@@ -6,12 +6,13 @@ from typing import Annotated, Any, Final
 
 from fastapi import APIRouter, Body, Depends, Query, Request, Response
 
-from pyadeq.ext.server.api.operations import PROBLEMS, operation_id
+from pyadeq.ext.server.api.operations import PROBLEMS, Operation, by_hand
 from pyadeq.ext.server.api.tasks import LONGEST_WAIT, IdempotencyKey, NewTask, TaskReceipt, enqueue
 from pyadeq.ext.server.gate import Access, enter
 from pyadeq.models.queue import TaskView
 
 DEFAULT: Final = "default"
+INBOX: Final = Operation("POST /inbox", needs="produce", create=True, by_user="own", name="task_inbox")
 
 router = APIRouter()
 
@@ -20,16 +21,15 @@ async def _queue(
     request: Request,
     queue: Annotated[str, Query(description="The queue; it is created if it does not exist.")] = DEFAULT,
 ) -> Access:
-    return await enter(request, "queue", queue, "queue.produce", create=True, by_user=True)
+    return await enter(request, "queue", queue, *INBOX.rights, create=True, by_user=True)
 
 
-@router.post(
-    "/inbox",
+@by_hand(
+    router,
+    INBOX,
     status_code=202,
     response_model=TaskReceipt,
     responses={200: {"model": TaskView, "description": "With `?sync=true`: how the task ended."}, **PROBLEMS},
-    operation_id=operation_id("task", "inbox"),
-    tags=["task"],
 )
 async def inbox(
     access: Annotated[Access, Depends(_queue)],

@@ -10,13 +10,12 @@ from pydantic import BaseModel, Field
 from pyadeq.asyncio import Adeq
 from pyadeq.errors import AdeqError
 from pyadeq.ext.server.api.names import LOOK
-from pyadeq.ext.server.api.operations import MOST, PROBLEMS, operation_id, path_of
-from pyadeq.ext.server.gate import OWN, Access, Gate, access, missing
+from pyadeq.ext.server.api.operations import MOST, Operation, by_hand
+from pyadeq.ext.server.gate import OWN, Access, Gate, missing
 
-RIGHTS: Final = ("queue.observe", "queue.produce")
+ALL: Final = Operation("GET /kinds", needs="observe produce", by_user="all", name="kind_all")
 
 router = APIRouter()
-Seen = Annotated[Access, access("queue", *RIGHTS, by_user=True, create=True)]
 
 
 class Kind(BaseModel):
@@ -46,9 +45,7 @@ async def kinds_of(adeq: Adeq, queue: str) -> list[Kind]:
     return [Kind(queue=queue, **one) for one in await adeq.kinds(queue).list()]
 
 
-@router.get(
-    "/kinds", responses=PROBLEMS, operation_id=operation_id("kind", "all"), summary="List all kinds", tags=["queue"]
-)
+@by_hand(router, ALL, tags=["queue"], summary="List all kinds")
 async def all_kinds(request: Request, limit: Annotated[int, Query(ge=1, le=MOST)] = 100) -> Kinds:
     """The kinds of all queues that the caller may see."""
     gate: Gate = request.app.state.gate
@@ -57,8 +54,7 @@ async def all_kinds(request: Request, limit: Annotated[int, Query(ge=1, le=MOST)
     complete = True
     try:
         async for name in gate.adeq.names("kind", timeout=LOOK):
-            scopes = [] if name.startswith(OWN) else principal.scopes_of(name)
-            if any(scope.rights.intersection(RIGHTS) for scope in scopes):
+            if not name.startswith(OWN) and any(principal.may(right, name, by_user=True) for right in ALL.rights):
                 queues.add(name)
     except AdeqError:
         if not queues:
@@ -72,21 +68,22 @@ async def all_kinds(request: Request, limit: Annotated[int, Query(ge=1, le=MOST)
     return Kinds(items=items[:limit], complete=complete and len(items) <= limit)
 
 
-@router.get(
-    path_of("/queues/{queue}/kinds"), responses=PROBLEMS, operation_id=operation_id("kind", "list"), tags=["queue"]
+@by_hand(
+    router,
+    Operation("GET /queues/{queue}/kinds", needs="observe produce", by_user="all", create=True, name="kind_list"),
+    tags=["queue"],
 )
-async def kinds(access: Seen) -> Kinds:
+async def kinds(access: Access) -> Kinds:
     """The kinds that the workers of a queue know."""
     return Kinds(items=await kinds_of(access.adeq, access.name))
 
 
-@router.get(
-    path_of("/queues/{queue}/kinds/{kind}"),
-    responses=PROBLEMS,
-    operation_id=operation_id("kind", "get"),
+@by_hand(
+    router,
+    Operation("GET /queues/{queue}/kinds/{kind}", needs="observe produce", by_user="all", create=True, name="kind_get"),
     tags=["queue"],
 )
-async def kind(access: Seen, kind: Annotated[str, Path(description="The kind.")]) -> Kind:
+async def kind(access: Access, kind: Annotated[str, Path(description="The kind.")]) -> Kind:
     """One kind of a queue."""
     found = await access.adeq.kinds(access.name).get(kind)
     if found is None:

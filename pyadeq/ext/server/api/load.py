@@ -8,7 +8,7 @@ from typing import Annotated, Final
 from fastapi import APIRouter, Query, Request
 from pydantic import BaseModel
 
-from pyadeq.ext.server.api.operations import PROBLEMS, operation_id
+from pyadeq.ext.server.api.operations import Operation, by_hand
 from pyadeq.ext.server.gate import OWN, Gate
 
 MOST: Final = 100
@@ -42,7 +42,7 @@ class Load(BaseModel):
     running: int
 
 
-@router.get("/stats", responses=PROBLEMS, operation_id=operation_id("queue", "load"), tags=["queue"])
+@by_hand(router, Operation("GET /stats", needs="observe", name="queue_load"))
 async def load(
     request: Request,
     queue: Annotated[list[str], Query(min_length=1, max_length=MOST, description="A name; repeat it for several.")],
@@ -53,12 +53,7 @@ async def load(
     """
     gate: Gate = request.app.state.gate
     principal = await gate.principal(request)
-    seen = [
-        name
-        for name in dict.fromkeys(queue)
-        if not name.startswith(OWN)
-        and any("queue.observe" in scope.rights and scope.user is None for scope in principal.scopes_of(name))
-    ]
+    seen = [name for name in dict.fromkeys(queue) if not name.startswith(OWN) and principal.may("queue.observe", name)]
     found = [one for one in await asyncio.gather(*[_load_of(gate, name) for name in seen]) if one is not None]
     return Load(items=found, queued=sum(one.queued for one in found), running=sum(one.running for one in found))
 

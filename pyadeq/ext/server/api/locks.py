@@ -13,9 +13,9 @@ from pydantic import BaseModel, Field
 
 from pyadeq.asyncio import LockAdmin, LockInspect, LockRenewal, LockRequest, Locks, RequestState
 from pyadeq.errors import LockMode
-from pyadeq.ext.server.api.operations import PROBLEMS, Operation, add, operation_id, path_of
+from pyadeq.ext.server.api.operations import PROBLEMS, Operation, add, by_hand
 from pyadeq.ext.server.api.strict import Strict
-from pyadeq.ext.server.gate import Access, access, missing
+from pyadeq.ext.server.gate import Access, missing
 from pyadeq.ext.server.problems import Refused
 from pyadeq.ids import new_ulid
 
@@ -38,7 +38,7 @@ OPERATIONS: Final = (
 REFUSED: Final = {"busy": 409, "deadlock": 409, "owner_waits": 409, "unavailable": 409, "rate_limited": 429}
 
 router = APIRouter()
-add(router, "lock", OPERATIONS)
+add(router, OPERATIONS)
 
 
 class Wanted(Strict):
@@ -73,19 +73,17 @@ class Released(BaseModel):
     status: Literal["released", "cancelled", "lost", "unknown"]
 
 
-Worked = Annotated[Access, access("lock", "lock.work", create=True)]
 Rid = Annotated[str, Path(description="The id of the request.")]
 
 
-@router.post(
-    path_of("/locks/{domain}/requests"),
+@by_hand(
+    router,
+    Operation("POST /locks/{domain}/requests", needs="work", create=True, name="lock_acquire"),
     status_code=201,
     responses={202: {"model": LockRequestState, "description": "It waits in line."}, **PROBLEMS},
-    operation_id=operation_id("lock", "acquire"),
-    tags=["lock"],
 )
 async def acquire(
-    access: Worked,
+    access: Access,
     wanted: Annotated[Wanted, Body()],
     response: Response,
     idempotency_key: Annotated[str | None, Header(max_length=100, description="The id of the request.")] = None,
@@ -111,13 +109,8 @@ async def acquire(
     return _answer(rid, state, response)
 
 
-@router.get(
-    path_of("/locks/{domain}/requests/{id}"),
-    responses=PROBLEMS,
-    operation_id=operation_id("lock", "poll"),
-    tags=["lock"],
-)
-async def poll(access: Worked, id: Rid, response: Response) -> LockRequestState:
+@by_hand(router, Operation("GET /locks/{domain}/requests/{id}", needs="work", create=True, name="lock_poll"))
+async def poll(access: Access, id: Rid, response: Response) -> LockRequestState:
     """Return the state of a request. This also says that its caller still waits, and finds deadlocks."""
     (state,) = await access.found.admin.poll([id])
     if state.status == "unknown":
@@ -125,13 +118,8 @@ async def poll(access: Worked, id: Rid, response: Response) -> LockRequestState:
     return _answer(id, state, response)
 
 
-@router.post(
-    path_of("/locks/{domain}/requests/{id}:renew"),
-    responses=PROBLEMS,
-    operation_id=operation_id("lock", "renew"),
-    tags=["lock"],
-)
-async def renew(access: Worked, id: Rid) -> LockRenewal:
+@by_hand(router, Operation("POST /locks/{domain}/requests/{id}:renew", needs="work", create=True, name="lock_renew"))
+async def renew(access: Access, id: Rid) -> LockRenewal:
     """Extend the lease of a granted request."""
     (renewal,) = await access.found.admin.renew([id])
     if renewal.status in ("lost", "unknown"):
@@ -140,13 +128,10 @@ async def renew(access: Worked, id: Rid) -> LockRenewal:
     return found
 
 
-@router.post(
-    path_of("/locks/{domain}/requests/{id}:release"),
-    responses=PROBLEMS,
-    operation_id=operation_id("lock", "release"),
-    tags=["lock"],
+@by_hand(
+    router, Operation("POST /locks/{domain}/requests/{id}:release", needs="work", create=True, name="lock_release")
 )
-async def release(access: Worked, id: Rid) -> Released:
+async def release(access: Access, id: Rid) -> Released:
     """Release the lock of a request, or end its wait."""
     (status,) = await access.found.release([id])
     return Released(status=status)

@@ -8,22 +8,14 @@ from fastapi import APIRouter, Query, Request
 from pydantic import BaseModel
 
 from pyadeq.errors import AdeqError
-from pyadeq.ext.server.api.operations import MOST, PROBLEMS, operation_id
+from pyadeq.ext.server.api.operations import FOLDERS, MOST, Operation, by_hand
 from pyadeq.ext.server.gate import OWN, Gate
 
-FOLDERS: Final = {
-    "queue": "queues",
-    "lock": "locks",
-    "change": "changes",
-    "session": "sessions",
-    "rate": "rates",
-    "config": "configs",
-}
-"""Where the objects of a noun are, below /v1."""
 LOOK: Final = 2.0
 """Seconds to look for names. A server cannot list them: all its keys are looked at."""
 
 router = APIRouter()
+Limit = Annotated[int, Query(ge=1, le=MOST)]
 
 
 class Names(BaseModel):
@@ -34,7 +26,9 @@ class Names(BaseModel):
 
 
 def _add(noun: str, folder: str) -> None:
-    async def names(request: Request, limit: Annotated[int, Query(ge=1, le=MOST)] = MOST) -> Names:
+    operation = Operation(f"GET /{folder}", needs="observe", by_user="all", name=f"{noun}_names")
+
+    async def names(request: Request, limit: Limit = MOST) -> Names:
         gate: Gate = request.app.state.gate
         principal = await gate.principal(request)
         found: set[str] = set()
@@ -53,17 +47,7 @@ def _add(noun: str, folder: str) -> None:
             complete = False
         return Names(items=sorted(found)[:limit], complete=complete)
 
-    names.__annotations__ |= {"request": Request, "limit": Annotated[int, Query(ge=1, le=MOST)]}
-    router.add_api_route(
-        f"/{folder}",
-        names,
-        name=f"{noun}_names",
-        operation_id=operation_id(noun, "names"),
-        summary=f"List the names of {folder}",
-        tags=[noun],
-        response_model=Names,
-        responses=PROBLEMS,
-    )
+    by_hand(router, operation, name=operation.name, summary=f"List the names of {folder}")(names)
 
 
 for word, where in FOLDERS.items():

@@ -1,7 +1,8 @@
 """Writes docs/reference/openapi.json: `python -m pyadeq.ext.server.api.openapi`. With --check, compares it.
 
 Two releases of FastAPI may describe the same application in other words. So only what a client depends on is compared:
-paths, operation ids, parameters, the fields of bodies, and the statuses of answers.
+paths, operation ids, parameters, the fields of bodies, the statuses of answers, and who may do what. An operation that
+does not say who may do it fails.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ import sys
 from pathlib import Path
 from typing import Any, Final
 
+from pyadeq.ext.server.api.operations import COLUMNS
 from pyadeq.ext.server.application import described
 
 FILE: Final = Path(__file__).parents[4] / "docs/reference/openapi.json"
@@ -29,6 +31,7 @@ def operations(of: dict[str, Any]) -> dict[str, Any]:
             "parameters": sorted(
                 [one["in"], one["name"], one.get("required", False)] for one in operation.get("parameters", ())
             ),
+            "who may": operation[COLUMNS],
             "body": _fields(of, operation.get("requestBody", {})),
             "answers": {status: _fields(of, answer) for status, answer in operation["responses"].items()},
         }

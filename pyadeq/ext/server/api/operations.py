@@ -1,7 +1,8 @@
-"""Paths that are made of the methods of the client: each method's arguments, answer and docstring, at a path.
+"""The operations: each is a row that says where it is, what it does and who may do it.
 
-So `Operation("PUT /queues/{queue}/limits/{key}", Limits.set, …)` is all that a method needs. Arguments that are not in
-the path are the fields of a JSON object; those of a GET are in the query. What needs more is a function of its own.
+`Operation("PUT /queues/{queue}/limits/{key}", Limits.set, …)` is all that a method of the client needs: its arguments,
+answer and docstring become those of the path. Arguments that are not in the path are the fields of a JSON object; those
+of a GET are in the query. What needs more is a function with `@by_hand(router, Operation(…))`.
 """
 
 from __future__ import annotations
@@ -13,16 +14,18 @@ from dataclasses import dataclass, field
 from functools import cache, cached_property
 from operator import attrgetter
 from types import MappingProxyType, NoneType, UnionType
-from typing import Annotated, Any, Final, Literal, Union, get_args, get_origin
+from typing import Annotated, Any, Final, Literal, TypeVar, Union, get_args, get_origin
 
 from fastapi import APIRouter, Body, Header, Path, Query
 from pydantic import BaseModel, create_model
 from starlette.responses import Response
+from starlette.routing import BaseRoute
 
 from pyadeq.asyncio import ChangeRef, Result
+from pyadeq.ext.server.acting import act
 from pyadeq.ext.server.api.strict import Free, Strict
 from pyadeq.ext.server.etags import answered, expected_digest, refuse_if_match
-from pyadeq.ext.server.gate import Access, access, described, field_of
+from pyadeq.ext.server.gate import WRITERS, Access, access, described, field_of
 from pyadeq.ext.server.paths import SEGMENT
 from pyadeq.ext.server.problems import Problem, Refused
 
@@ -32,34 +35,64 @@ PROBLEMS: Final[dict[int | str, dict[str, Any]]] = {
     "4XX": {"model": Problem, "description": "The request is refused."},
     "5XX": {"model": Problem, "description": "The service or its server has failed."},
 }
-_LEFT_OUT: Final = {"self", "progress", "retry_for", "rid", "expect"}
-"""Arguments that are functions, or that a caller of another process has no use for. `expect` is `If-Match`."""
+_LEFT_OUT: Final = {"self", "progress", "retry_for", "rid", "expect", "caller"}
+"""Arguments that are functions, or that a caller of another process has no use for. `expect` is `If-Match`, and
+`caller` is who has authenticated.
+"""
+FOLDERS: Final = {
+    "queue": "queues",
+    "lock": "locks",
+    "change": "changes",
+    "session": "sessions",
+    "rate": "rates",
+    "config": "configs",
+}
+"""Where the objects of a noun are, below /v1."""
+_NOUNS: Final = {folder: noun for noun, folder in FOLDERS.items()} | {
+    "flags": "config",
+    "events": "events",
+    "tokens": "",
+    "webhooks": "",
+}
+
+COLUMNS: Final = "x-who-may"
+"""Where the description of an operation says who may do it."""
+
+F = TypeVar("F", bound=Callable[..., Any])
+ByUser = Literal["refused", "own", "all"]
+"""What a token for one user may do with an operation: nothing; with the records of this user, and others do not exist;
+or the same as others, because the records belong to no user. In changes, it acts as its user.
+"""
 
 
 @dataclass(frozen=True)
 class Operation:
-    """A method of the client at a path.
+    """An operation at a path, and who may do it.
 
     at: the HTTP method and the path below /v1, as in `GET /queues/{queue}/stats`.
-    method: of the class of the noun's object, or of one of its areas.
-    needs: the role in the noun that one needs.
+    method: of the class of the noun's object, or of one of its areas; None: a function by hand.
+    needs: one of these rights, separated by spaces. A word without a point is a role in the noun.
+    also: a further right that one needs, such as `events.follow`.
+    by_user: what a token for one user may do with it, see `ByUser`.
+    person: the argument that names the person whose record it is. Others need `actor.any`.
+    feeds: whether it puts tasks into a queue, so that it is refused in the queues of the service itself. So is all that
+    needs only the roles of producers and workers.
     area: the attribute of the object that has the method: `limits`.
     refused: words that the method answers, and the status of the problem that they are here.
     says: what to tell people about such words.
     create: whether the noun's object need not exist before.
-    name: of the operation, if it is not area and method.
+    name: of the operation, if it is not area and method. by hand: with the word before it, as in `task_enqueue`.
     without: arguments that it does not have.
     show: takes from an answer what must not be shown.
     seen: the method's first argument is a revision of a change: the id is in the path, rev and digest in the body.
-    by_user: it keeps to the user of a scope, see `gate.access`. As actor, it takes nobody else.
     required: options that the method cannot do without.
     one_of: options of which it needs exactly one.
     etag: the answer has an ETag of its content, and `If-None-Match` gets 304.
     """
 
     at: str
-    method: Callable[..., Any]
-    needs: str
+    method: Callable[..., Any] | None = None
+    needs: str = ""
     area: str = ""
     refused: Mapping[str, int] = field(default_factory=dict)
     says: Mapping[str, str] = field(default_factory=dict)
@@ -68,7 +101,10 @@ class Operation:
     without: tuple[str, ...] = ()
     show: Callable[[Access, Any], Awaitable[Any]] | None = None
     seen: bool = False
-    by_user: bool = False
+    by_user: ByUser = "refused"
+    person: str = ""
+    feeds: bool = False
+    also: str = ""
     required: tuple[str, ...] = ()
     one_of: tuple[str, ...] = ()
     etag: bool = False
@@ -84,15 +120,85 @@ class Operation:
         return self.at.split()[1]
 
     @cached_property
+    def noun(self) -> str:
+        """What it is about, by its path. `events` are those of the noun in the path."""
+        return _NOUNS.get(self.path.split("/")[1].partition(":")[0], "queue")
+
+    @cached_property
+    def rights(self) -> tuple[str, ...]:
+        """The rights of which one is needed. Those of events are of the noun in the path."""
+        noun = "{noun}" if self.noun == "events" else self.noun
+        return tuple(word if "." in word else f"{noun}.{word}" for word in self.needs.split())
+
+    def columns(self) -> dict[str, Any]:
+        """Who may do it, for the description of the service."""
+        return {
+            "rights": [*self.rights],
+            "also": self.also,
+            "by_user": self.by_user,
+            "acts": self.acts,
+            "person": self.person,
+            "feeds": self.feeds or WRITERS.issuperset(self.rights),
+        }
+
+    @cached_property
+    def acts(self) -> bool:
+        """Whether it stores an actor, who is the principal; another one needs `actor.any`."""
+        return self.method is not None and bool(_ACTORS.intersection(_arguments(self)))
+
+    @cached_property
     def signature(self) -> inspect.Signature:
         """Of the method."""
+        assert self.method
         return inspect.signature(self.method, eval_str=True)
 
 
-def add(router: APIRouter, noun: str, operations: Iterable[Operation]) -> None:
-    """Add the operations of a noun to a router."""
+_ACTORS: Final = frozenset({"actor", "agent"})
+
+
+def add(router: APIRouter, operations: Iterable[Operation]) -> None:
+    """Add the operations that are methods to a router."""
     for operation in operations:
-        _add(router, noun, operation)
+        _add(router, operation)
+
+
+def by_hand(router: APIRouter, operation: Operation, **options: Any) -> Callable[[F], F]:
+    """Add a function to a router. Its argument `access: Access` is for those with the rights of the row."""
+
+    def added(handler: F) -> F:
+        if handler.__annotations__.get("access") == Access.__name__:
+            handler.__annotations__["access"] = entry(operation)
+        word, _, name = operation.name.partition("_")
+        given = {"responses": PROBLEMS, "tags": [word], "operation_id": operation_id(word, name), **options}
+        given["openapi_extra"] = {COLUMNS: operation.columns()}
+        router.add_api_route(path_of(operation.path), handler, methods=[operation.verb], **given)
+        handler.operation = operation  # type: ignore[attr-defined]
+        return handler
+
+    return added
+
+
+def entry(operation: Operation) -> Any:
+    """The annotation of an argument: access for somebody who has the rights of an operation."""
+    found = access(
+        operation.noun,
+        *operation.rights,
+        create=operation.create,
+        by_user=operation.by_user != "refused",
+        feeds=operation.feeds,
+    )
+    return Annotated[Access, found]
+
+
+def rows(routes: Iterable[BaseRoute]) -> list[Operation]:
+    """The operations of some routes. TypeError for a route without one: nothing says who may use it."""
+    found = []
+    for route in routes:
+        operation = getattr(getattr(route, "endpoint", None), "operation", None)
+        if operation is None:
+            raise TypeError(f"{getattr(route, 'path', route)}: it has no Operation, which says who may use it")
+        found.append(operation)
+    return found
 
 
 def path_of(path: str) -> str:
@@ -105,8 +211,9 @@ def operation_id(noun: str, method: str) -> str:
     return f"{noun}_{method}"
 
 
-def _add(router: APIRouter, noun: str, operation: Operation) -> None:
-    arguments = _arguments(operation)
+def _add(router: APIRouter, operation: Operation) -> None:
+    noun, arguments = operation.noun, _arguments(operation)
+    assert operation.method
     in_path = {part.split("}")[0] for part in operation.path.split("{")[1:]}
     own = in_path - {field_of(noun)}
     rest = {name: found for name, found in arguments.items() if name not in own}
@@ -115,7 +222,7 @@ def _add(router: APIRouter, noun: str, operation: Operation) -> None:
     free = any(one.annotation is Any for one in operation.signature.parameters.values() if one.kind == one.VAR_KEYWORD)
     expects = "expect" in operation.signature.parameters
     body = None if read or not (rest or free) else _body(f"{noun}_{name}", rest, free)
-    parameters = [inspect.Parameter("access", KEYWORD, annotation=Annotated[Access, _access(noun, operation)])]
+    parameters = [inspect.Parameter("access", KEYWORD, annotation=entry(operation))]
     parameters += [
         inspect.Parameter(name, KEYWORD, annotation=Annotated[arguments[name][0], _in_path(name)])
         for name in sorted(own)
@@ -163,8 +270,8 @@ def _add(router: APIRouter, noun: str, operation: Operation) -> None:
             given |= {name: getattr(body, name) for name in body.model_fields_set}  # those of `free`, too
         if operation.one_of and sum(given.get(name) is not None for name in operation.one_of) != 1:
             raise Refused(400, "BAD_REQUEST", f"exactly one of these is needed: {', '.join(operation.one_of)}")
-        if "actor" in arguments:
-            _acting(access, given)
+        if operation.acts or operation.person:
+            act(access, given, arguments, _whose(operation, access))
         if operation.seen:
             given["seen"] = ChangeRef(given.pop("id"), given.pop("rev"), given.pop("digest"))
         found = getattr(attrgetter(operation.area)(access.found) if operation.area else access.found, word)(**given)
@@ -173,6 +280,7 @@ def _add(router: APIRouter, noun: str, operation: Operation) -> None:
         return answered(shown, response, if_none_match, _condition(value)) if operation.etag else shown
 
     handle.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+    handle.operation = operation  # type: ignore[attr-defined]
     nothing = operation.signature.return_annotation in (None, NoneType)
     router.add_api_route(
         path_of(operation.path),
@@ -187,6 +295,7 @@ def _add(router: APIRouter, noun: str, operation: Operation) -> None:
         response_model=None if nothing else _model(f"{noun}_{name}", operation.signature.return_annotation),
         response_class=Response if nothing else router.default_response_class,
         responses={**PROBLEMS, **(UNCHANGED if operation.etag else {})},
+        openapi_extra={COLUMNS: operation.columns()},
     )
 
 
@@ -209,14 +318,15 @@ IfMatch = Annotated[
 Unsupported = Annotated[str | None, Header(include_in_schema=False)]
 
 
-def _access(noun: str, operation: Operation) -> Any:
-    return access(noun, f"{noun}.{operation.needs}", create=operation.create, by_user=operation.by_user)
+def _whose(operation: Operation, access: Access) -> str:
+    """The argument that has to name who asks. Who observes all may also read what others have."""
+    return "" if operation.verb == "GET" and access.scope.user is None else operation.person
 
 
 def _arguments(operation: Operation) -> dict[str, tuple[Any, Any]]:
     """The arguments of a method: type and default, `...` if there is none. Those of a TypedDict are one by one.
 
-    An actor need not be given: it is who asks.
+    Who acts need not be given: it is who asks.
     """
     found: dict[str, tuple[Any, Any]] = {}
     needed = set(operation.required)
@@ -232,20 +342,9 @@ def _arguments(operation: Operation) -> dict[str, tuple[Any, Any]]:
                     found[key] = (value, ... if key in needed | options.__required_keys__ else None)
         else:
             found[name] = (kind, ... if default is inspect.Parameter.empty else default)
-    if "actor" in found:
-        found["actor"] = (str | None, None)
+    for name in _ACTORS.intersection(found):
+        found[name] = (str | None, None)
     return {name: of for name, of in found.items() if name not in operation.without}
-
-
-def _acting(access: Access, given: dict[str, Any]) -> None:
-    """Say who acts: for a scope of one user nobody else, otherwise by default who asks."""
-    user = access.scope.user
-    if user is None:
-        given["actor"] = given.get("actor") or access.principal.name
-    elif given.get("actor") not in (None, user) or given.get("principal") not in (None, user):
-        raise Refused(403, "FORBIDDEN", "#/actor: you may act as your own user only")
-    else:
-        given["actor"] = user
 
 
 def _body(name: str, fields: Mapping[str, tuple[Any, Any]], free: bool) -> type[BaseModel]:

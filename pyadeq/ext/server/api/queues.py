@@ -23,11 +23,11 @@ from pyadeq.asyncio import (
     Schedules,
     Shares,
 )
-from pyadeq.ext.server.api.operations import PROBLEMS, Operation, add, operation_id, path_of
+from pyadeq.ext.server.api.operations import Operation, add, by_hand
 from pyadeq.ext.server.api.strict import Strict
 from pyadeq.ext.server.api.tasks import NewTask
 from pyadeq.ext.server.etags import expected_rev
-from pyadeq.ext.server.gate import Access, access, missing
+from pyadeq.ext.server.gate import Access, missing
 from pyadeq.ext.server.problems import Refused
 from pyadeq.models.base import Seconds
 from pyadeq.models.schedule import Overlap
@@ -90,12 +90,16 @@ OPERATIONS: Final = (
         "GET /queues/{queue}/schedules/{name}", Schedules.get, "observe", "schedules", show=shown_schedule, etag=True
     ),
     Operation("POST /queues/{queue}/schedules/{name}:pause", Schedules.pause, "operate", "schedules", SCHEDULE),
-    Operation("POST /queues/{queue}/schedules/{name}:resume", Schedules.resume, "operate", "schedules", SCHEDULE),
-    Operation("POST /queues/{queue}/schedules/{name}:trigger", Schedules.trigger, "operate", "schedules", SCHEDULE),
+    Operation(
+        "POST /queues/{queue}/schedules/{name}:resume", Schedules.resume, "operate", "schedules", SCHEDULE, feeds=True
+    ),
+    Operation(
+        "POST /queues/{queue}/schedules/{name}:trigger", Schedules.trigger, "operate", "schedules", SCHEDULE, feeds=True
+    ),
 )
 
 router = APIRouter()
-add(router, "queue", OPERATIONS)
+add(router, OPERATIONS)
 
 
 IfMatch = Annotated[str | None, Header(description="The ETag of the schedule as you have read it.")]
@@ -117,14 +121,14 @@ class NewSchedule(Strict):
     jitter: Seconds = 0.0
 
 
-@router.put(
-    path_of("/queues/{queue}/schedules/{name}"),
-    responses=PROBLEMS,
-    operation_id=operation_id("queue", "schedules_put"),
-    tags=["queue"],
+@by_hand(
+    router,
+    Operation(
+        "PUT /queues/{queue}/schedules/{name}", needs="operate", create=True, feeds=True, name="queue_schedules_put"
+    ),
 )
 async def put_schedule(
-    access: Annotated[Access, access("queue", "queue.operate", create=True)],
+    access: Access,
     name: Annotated[str, Path()],
     schedule: Annotated[NewSchedule, Body()],
     response: Response,
@@ -150,15 +154,8 @@ async def put_schedule(
     return put
 
 
-@router.delete(
-    path_of("/queues/{queue}/schedules/{name}"),
-    responses=PROBLEMS,
-    operation_id=operation_id("queue", "schedules_remove"),
-    tags=["queue"],
-)
-async def remove_schedule(
-    access: Annotated[Access, access("queue", "queue.operate")], name: Annotated[str, Path()], if_match: IfMatch = None
-) -> Removed:
+@by_hand(router, Operation("DELETE /queues/{queue}/schedules/{name}", needs="operate", name="queue_schedules_remove"))
+async def remove_schedule(access: Access, name: Annotated[str, Path()], if_match: IfMatch = None) -> Removed:
     """Delete a schedule. Tasks that it has enqueued stay.
 
     With `If-Match`, it is deleted only if nobody has changed or paused it since. Otherwise the answer is 412, and

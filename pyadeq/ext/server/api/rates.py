@@ -23,4 +23,4 @@ OPERATIONS: Final = (
 )
 
 router = APIRouter()
-add(router, "rate", OPERATIONS)
+add(router, OPERATIONS)

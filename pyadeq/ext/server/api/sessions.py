@@ -19,4 +19,4 @@ OPERATIONS: Final = (
 )
 
 router = APIRouter()
-add(router, "session", OPERATIONS)
+add(router, OPERATIONS)

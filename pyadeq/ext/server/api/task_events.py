@@ -10,8 +10,8 @@ from pydantic import BaseModel
 from pyadeq.asyncio import Event, Queue, TaskView
 from pyadeq.ext.server.api.event_groups import OneEvent
 from pyadeq.ext.server.api.live import PAGE, only, shown
-from pyadeq.ext.server.api.operations import PROBLEMS, operation_id, path_of
-from pyadeq.ext.server.api.tasks import Id, Observed, task_of
+from pyadeq.ext.server.api.operations import Operation, by_hand
+from pyadeq.ext.server.api.tasks import Id, task_of
 from pyadeq.ext.server.gate import Access
 from pyadeq.ext.server.reads import ask
 
@@ -33,13 +33,8 @@ class TaskEvents(BaseModel):
     complete: bool
 
 
-@router.get(
-    path_of("/queues/{queue}/tasks/{id}/events"),
-    responses=PROBLEMS,
-    operation_id=operation_id("task", "events"),
-    tags=["task"],
-)
-async def events(access: Observed, id: Id, most: Annotated[int, Query(ge=1, le=MOST)] = MOST) -> TaskEvents:
+@by_hand(router, Operation("GET /queues/{queue}/tasks/{id}/events", needs="observe", by_user="own", name="task_events"))
+async def events(access: Access, id: Id, most: Annotated[int, Query(ge=1, le=MOST)] = MOST) -> TaskEvents:
     """Return what has happened to a task, the oldest event first.
 
     The newest `most` events of the queue are looked at, back to the enqueue of the task. `complete` says whether that

@@ -14,11 +14,13 @@ from pydantic import BaseModel, Field, model_validator
 from pyadeq import tiers
 from pyadeq.asyncio import LogLine, PartitionedQueue, Queue, TaskRun, TaskView, WaitTimeout
 from pyadeq.ext.server.api.filters import filter_of, with_filter
-from pyadeq.ext.server.api.operations import PROBLEMS, operation_id, path_of
+from pyadeq.ext.server.api.operations import PROBLEMS, Operation, by_hand, entry
+from pyadeq.ext.server.api.own_tasks import check_own, check_tree, id_of_key, keep_to_user
 from pyadeq.ext.server.api.strict import few
-from pyadeq.ext.server.gate import Access, access, described, missing
+from pyadeq.ext.server.gate import Access, described, missing
 from pyadeq.ext.server.paths import segment, url
 from pyadeq.ext.server.problems import Refused
+from pyadeq.ext.server.rights import REVEAL
 from pyadeq.ext.server.traces import in_trace_of
 from pyadeq.models.queue import CancelStatus, ReceiptStatus, RunNow, State, Task, TaskFilter
 
@@ -26,6 +28,13 @@ LONGEST_WAIT: Final = 60.0
 """Seconds that a request may wait for a task."""
 MOST_IN_PAGE: Final = 1000
 _WAIT: Final = re.compile(r"\s*wait\s*=\s*\"?(\d{1,6})\"?\s*")
+
+ENQUEUE: Final = Operation(
+    "POST /queues/{queue}/tasks", needs="produce", by_user="own", create=True, name="task_enqueue"
+)
+GET: Final = Operation("GET /queues/{queue}/tasks/{id}", needs="observe", by_user="own", name="task_get")
+Enqueued = entry(ENQUEUE)
+Observed = entry(GET)
 
 router = APIRouter()
 
@@ -87,9 +96,6 @@ class Runs(BaseModel):
     items: list[TaskRun]
 
 
-Observed = Annotated[Access, access("queue", "queue.observe", by_user=True)]
-Produced = Annotated[Access, access("queue", "queue.produce", by_user=True)]
-Enqueued = Annotated[Access, access("queue", "queue.produce", by_user=True, create=True)]
 Id = Annotated[str, Path(description="The id of the task.", json_schema_extra=described("id"))]
 Prefer = Annotated[str | None, Header(description="`wait=30`: wait so many seconds, at most 60, for the end.")]
 IdempotencyKey = Annotated[
@@ -98,16 +104,15 @@ IdempotencyKey = Annotated[
 ]
 
 
-@router.post(
-    path_of("/queues/{queue}/tasks"),
+@by_hand(
+    router,
+    ENQUEUE,
     status_code=202,
     response_model=TaskReceipt,
     responses={200: {"model": TaskView, "description": "With `Prefer: wait`: how the task ended."}, **PROBLEMS},
-    operation_id=operation_id("task", "enqueue"),
-    tags=["task"],
 )
 async def enqueue(
-    access: Enqueued,
+    access: Access,
     task: NewTask,
     response: Response,
     request: Request,
@@ -120,10 +125,12 @@ async def enqueue(
     `traceparent` becomes the trace of the task.
     """
     fields: dict[str, Any] = {name: getattr(task, name) for name in task.model_fields_set}
-    if access.scope.user is not None and fields.setdefault("user", access.scope.user) != access.scope.user:
-        raise Refused(403, "FORBIDDEN", "#/user: you may enqueue tasks of your own user only")
-    if fields.get("source") is None:
-        fields["source"] = f"api:{access.principal.name}"
+    await keep_to_user(access, fields)
+    own = f"api:{access.principal.name}"
+    if (fields.get("source") or own).startswith("api:"):
+        if fields.get("source") not in (None, own):
+            raise Refused(403, "FORBIDDEN", f"#/source: {fields['source']!r} is somebody else's; yours is {own!r}")
+        fields["source"] = own
     rid = None
     if idempotency_key is not None:
         if task.id is not None:
@@ -137,10 +144,13 @@ async def enqueue(
         receipt = await access.found.enqueue(payload, **fields, rid=rid)
     if receipt.status == "exists" and idempotency_key is not None:
         raise Refused(422, "KEY_REUSED", "Idempotency-Key: another request has this key; send another key")
+    if receipt.status == "exists" and access.scope.user is not None and (taken := await access.found.get(receipt.id)):
+        check_own(access, taken)
     response.headers["Location"] = url(request, f"/v1/queues/{segment(access.name)}/tasks/{segment(receipt.id)}")
     if receipt.status != "created":
         response.status_code = 200
-    if wait and (ended := await _ended(access, receipt.id, wait)) is not None:
+    sees = receipt.status == "created" or access.principal.may("queue.observe", access.name, by_user=True)
+    if wait and sees and (ended := await _ended(access, receipt.id, wait)) is not None:
         response.status_code, response.headers["Preference-Applied"] = 200, f"wait={wait:.0f}"
         return Response(
             tiers.shown(ended).model_dump_json(), media_type="application/json", headers=dict(response.headers)
@@ -150,13 +160,8 @@ async def enqueue(
     return TaskReceipt(status=receipt.status, queue=access.name, id=receipt.id)
 
 
-@router.get(
-    path_of("/queues/{queue}/tasks"),
-    responses=PROBLEMS,
-    operation_id=operation_id("task", "list"),
-    tags=["task"],
-)
-async def list_tasks(access: Observed, query: Annotated[TaskQuery, Query()]) -> TaskPage:
+@by_hand(router, Operation("GET /queues/{queue}/tasks", needs="observe", by_user="own", name="task_list"))
+async def list_tasks(access: Access, query: Annotated[TaskQuery, Query()]) -> TaskPage:
     """Return a page of the tasks that match all given conditions, without payloads. At least one must be given.
 
     State, user, tag and parent have an index: one of them is needed. A page reads at most 1,000 tasks of the smallest
@@ -177,14 +182,8 @@ async def find_tasks(
     return TaskPage(items=[tiers.shown(task) for task in page], cursor=following)
 
 
-@router.get(
-    path_of("/queues/{queue}/tasks/{id}"),
-    name="get_task",
-    responses=PROBLEMS,
-    operation_id=operation_id("task", "get"),
-    tags=["task"],
-)
-async def get_task(access: Observed, id: Id, prefer: Prefer = None) -> TaskView:
+@by_hand(router, GET, name="get_task")
+async def get_task(access: Access, id: Id, prefer: Prefer = None) -> TaskView:
     """Return a task as it is now, as far as its tier allows. With `Prefer: wait=30`, wait for its end first."""
     task = await task_of(access, id)
     if (wait := _wait_of(prefer)) and task.state not in ("completed", "dead", "cancelled"):
@@ -192,13 +191,13 @@ async def get_task(access: Observed, id: Id, prefer: Prefer = None) -> TaskView:
     return tiers.shown(task)
 
 
-@router.post(
-    path_of("/queues/{queue}/tasks/{id}:reveal"),
-    responses=PROBLEMS,
-    operation_id=operation_id("task", "reveal"),
-    tags=["task"],
+@by_hand(
+    router,
+    Operation(
+        "POST /queues/{queue}/tasks/{id}:reveal", needs="observe", also=REVEAL, by_user="own", name="task_reveal"
+    ),
 )
-async def reveal(access: Observed, id: Id) -> TaskView:
+async def reveal(access: Access, id: Id) -> TaskView:
     """Return a task with all that its tier hides, and record who has seen it. Needs the right `payload.reveal`."""
     if not access.may_reveal:
         raise Refused(403, "FORBIDDEN", f"{access.principal.name} does not have the right payload.reveal")
@@ -208,13 +207,8 @@ async def reveal(access: Observed, id: Id) -> TaskView:
     return await task_of(access, id)
 
 
-@router.get(
-    path_of("/queues/{queue}/tasks/{id}/runs"),
-    responses=PROBLEMS,
-    operation_id=operation_id("task", "runs"),
-    tags=["task"],
-)
-async def runs(access: Observed, id: Id) -> Runs:
+@by_hand(router, Operation("GET /queues/{queue}/tasks/{id}/runs", needs="observe", by_user="own", name="task_runs"))
+async def runs(access: Access, id: Id) -> Runs:
     """Return the runs of a task, the oldest first, with their ends and errors."""
     task = await task_of(access, id)
     found = await access.found.runs(id)
@@ -223,28 +217,22 @@ async def runs(access: Observed, id: Id) -> Runs:
     return Runs(items=found)
 
 
-@router.get(
-    path_of("/queues/{queue}/tasks/{id}/log"),
-    responses=PROBLEMS,
-    operation_id=operation_id("task", "log"),
-    tags=["task"],
-)
-async def log(access: Observed, id: Id) -> Logged:
+@by_hand(router, Operation("GET /queues/{queue}/tasks/{id}/log", needs="observe", by_user="own", name="task_log"))
+async def log(access: Access, id: Id) -> Logged:
     """Return the last lines that the runs of a task have logged; none if the tier hides them."""
     task = await task_of(access, id)
     return Logged(items=await access.found.log(id) if tiers.may_show(task.tier, "content") else [])
 
 
-@router.post(
-    path_of("/queues/{queue}/tasks/{id}:cancel"),
-    responses=PROBLEMS,
-    operation_id=operation_id("task", "cancel"),
-    tags=["task"],
+@by_hand(
+    router, Operation("POST /queues/{queue}/tasks/{id}:cancel", needs="produce", by_user="own", name="task_cancel")
 )
-async def cancel(access: Produced, id: Id, tree: bool = False) -> Cancelled:
+async def cancel(access: Access, id: Id, tree: bool = False) -> Cancelled:
     """Cancel a task: a waiting one at once, a running one by its worker. tree: also its children, and theirs."""
     if access.scope.user is not None:
         await task_of(access, id)
+        if tree:
+            await check_tree(access, id)
     status = await access.found.cancel(id, tree)
     if status == "not_found":
         raise missing("task", id)
@@ -253,13 +241,10 @@ async def cancel(access: Produced, id: Id, tree: bool = False) -> Cancelled:
     return Cancelled(status=status)
 
 
-@router.post(
-    path_of("/queues/{queue}/tasks/{id}:run-now"),
-    responses=PROBLEMS,
-    operation_id=operation_id("task", "run_now"),
-    tags=["task"],
+@by_hand(
+    router, Operation("POST /queues/{queue}/tasks/{id}:run-now", needs="produce", by_user="own", name="task_run_now")
 )
-async def run_now(access: Produced, id: Id) -> RunNow:
+async def run_now(access: Access, id: Id) -> RunNow:
     """Make a delayed task due at once: one that waits for its time or its next attempt, or that was snoozed."""
     if access.scope.user is not None:
         await task_of(access, id)
@@ -287,6 +272,8 @@ async def _ended(access: Access, id: str, wait: float) -> TaskView | None:
     except WaitTimeout:
         return None
     found: TaskView | None = await access.found.get(id)
+    if found is not None:
+        check_own(access, found)
     return found
 
 
@@ -306,8 +293,7 @@ def _once(access: Access, key: str, task: Task) -> tuple[str, str]:
     key = key.strip().strip('"')
     if not key:
         raise Refused(400, "BAD_REQUEST", "header Idempotency-Key: it is empty")
-    who = json.dumps([access.principal.name, access.name, key])
-    id = f"once-{hashlib.sha256(who.encode()).hexdigest()[:40]}"
+    id = id_of_key(access, key, [access.name])
     body = json.dumps(task.model_dump(mode="json"), sort_keys=True)
     return id, f"{id}.{hashlib.sha256(body.encode()).hexdigest()[:40]}"
 

@@ -9,15 +9,15 @@ import re
 import time
 from typing import Annotated, Final
 
-from fastapi import APIRouter, Body, Request, Response
+from fastapi import APIRouter, Body, Depends, Request, Response
 from pydantic import BaseModel, Field
 
 from pyadeq.asyncio import Config, ConfigConflict
-from pyadeq.ext.server.api.operations import MOST, PROBLEMS, operation_id, path_of
+from pyadeq.ext.server.api.operations import MOST, Operation, by_hand
 from pyadeq.ext.server.api.strict import Strict
 from pyadeq.ext.server.gate import Gate
 from pyadeq.ext.server.problems import Refused
-from pyadeq.ext.server.rights import MANAGE, Principal
+from pyadeq.ext.server.rights import MANAGE, MOST_GROUPS, Principal
 from pyadeq.ext.server.tokens import (
     LIFETIME,
     NAMESPACE,
@@ -40,7 +40,8 @@ class NewToken(Strict):
     """A token to make.
 
     owner: the person or program that uses it. rights: such as `operator` or `queue.produce`. names: patterns of names,
-    in which `*` is any text. user: only tasks of this user. lifetime: seconds; null: it never expires.
+    in which `*` is any text. user: only tasks of this user, and in changes it acts as this user. groups: those of the
+    owner, who answers requests to them. lifetime: seconds; null: it never expires.
     """
 
     owner: str = Field(max_length=100)
@@ -48,6 +49,7 @@ class NewToken(Strict):
     names: list[str] = Field(default=["*"], min_length=1, max_length=32)
     user: str | None = Field(default=None, max_length=200)
     rate: Rate | None = None
+    groups: list[str] = Field(default=[], max_length=MOST_GROUPS)
     lifetime: float | None = Field(default=LIFETIME, allow_inf_nan=False)
 
 
@@ -61,6 +63,7 @@ class TokenView(BaseModel):
     names: list[str]
     user: str | None
     rate: Rate | None
+    groups: list[str]
     created: float
     expires: float | None
     revoked: float | None
@@ -88,27 +91,36 @@ async def manager(request: Request) -> tuple[Config, Principal]:
     return gate.adeq.config(NAMESPACE), principal
 
 
+Manages = Annotated[tuple[Config, Principal], Depends(manager)]
+
+
 def visible(tokens: list[tuple[str, Token]], who: Principal) -> TokenList:
     """Those of these tokens that somebody may manage."""
     found = [(id, token) for id, token in tokens if not_given(who, token) is None]
     return TokenList(items=[_view(id, token) for id, token in found[:MOST]], complete=len(found) <= MOST)
 
 
-@router.get("/tokens", responses=PROBLEMS, operation_id=operation_id("tokens", "list"), tags=["tokens"])
-async def tokens(request: Request) -> TokenList:
+@by_hand(router, Operation("GET /tokens", needs=MANAGE, by_user="own", name="tokens_list"))
+async def tokens(manages: Manages) -> TokenList:
     """Return the tokens that allow no more than you may, at most 1,000. Needs the right `tokens.manage`."""
-    config, who = await manager(request)
+    config, who = manages
     return visible(all_tokens(await config.all()), who)
 
 
-@router.post(
-    "/tokens", status_code=201, responses=PROBLEMS, operation_id=operation_id("tokens", "make"), tags=["tokens"]
-)
-async def make(request: Request, new: Annotated[NewToken, Body()], response: Response) -> MadeToken:
+@by_hand(router, Operation("POST /tokens", needs=MANAGE, by_user="own", name="tokens_make"), status_code=201)
+async def make(manages: Manages, new: Annotated[NewToken, Body()], response: Response) -> MadeToken:
     """Make a token that allows no more than you may. Its text is in the answer, and nowhere else."""
-    config, who = await manager(request)
+    config, who = manages
     rate = None if new.rate is None else (new.rate.limit, new.rate.period)
-    id, text, made = new_token(new.owner, new.rights, names=new.names, user=new.user, rate=rate, lifetime=new.lifetime)
+    id, text, made = new_token(
+        new.owner,
+        new.rights,
+        names=new.names,
+        user=new.user,
+        rate=rate,
+        groups=new.groups,
+        lifetime=new.lifetime,
+    )
     if (why := not_given(who, made)) is not None:
         raise Refused(403, "FORBIDDEN", why)
     old = old_tokens({name: one.value for name, one in (await config.all()).items()})
@@ -117,16 +129,10 @@ async def make(request: Request, new: Annotated[NewToken, Body()], response: Res
     return MadeToken(token=text, **_view(id, made).model_dump())
 
 
-@router.delete(
-    path_of("/tokens/{id}"),
-    status_code=204,
-    responses=PROBLEMS,
-    operation_id=operation_id("tokens", "revoke"),
-    tags=["tokens"],
-)
-async def revoke(request: Request, id: str) -> None:
+@by_hand(router, Operation("DELETE /tokens/{id}", needs=MANAGE, by_user="own", name="tokens_revoke"), status_code=204)
+async def revoke(manages: Manages, id: str) -> None:
     """Revoke a token for good. Services refuse it at once, or after some seconds."""
-    config, who = await manager(request)
+    config, who = manages
     for _ in range(3):  # somebody else may write it at the same moment: at most once, because then it is revoked
         stored = await config.get(id) if _ID.fullmatch(id) else None
         token = stored and read_token(stored.value)

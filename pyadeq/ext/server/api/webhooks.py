@@ -13,7 +13,7 @@ from pydantic import BaseModel, Field
 
 from pyadeq.errors import ConfigConflict
 from pyadeq.ext.outgoing.patterns import MOST_PATTERNS, check_id
-from pyadeq.ext.server.api.operations import PROBLEMS, operation_id, path_of
+from pyadeq.ext.server.api.operations import PROBLEMS, Operation, by_hand
 from pyadeq.ext.server.api.strict import Strict
 from pyadeq.ext.server.etags import IfMatchVersion, expected_version
 from pyadeq.ext.server.gate import Gate, described, missing
@@ -143,7 +143,7 @@ async def managed(request: Request) -> Managed:
     """The endpoints, and who asks. Refused without the right to manage some."""
     gate: Gate = request.app.state.gate
     who = await gate.principal(request)
-    if not any(WEBHOOKS in scope.rights for scope in who.scopes):
+    if not any(WEBHOOKS in scope.rights and scope.user is None for scope in who.scopes):
         raise Refused(403, "FORBIDDEN", f"{who.name} does not have the right {WEBHOOKS}")
     return Managed(AsyncWebhooks(gate.adeq, allowed=request.app.state.allowed), who)
 
@@ -154,9 +154,7 @@ Id = Annotated[str, Path(alias="endpoint", description="The id of the endpoint."
 
 def at(router: APIRouter, method: str, path: str, name: str, **options: Any) -> Callable[[F], F]:
     """Add a handler of webhooks to a router."""
-    options = {"responses": PROBLEMS, "operation_id": operation_id("webhooks", name), "tags": ["webhooks"], **options}
-    added: Callable[[F], F] = getattr(router, method)(path_of(path), **options)
-    return added
+    return by_hand(router, Operation(f"{method.upper()} {path}", needs=WEBHOOKS, name=f"webhooks_{name}"), **options)
 
 
 @at(router, "get", "/webhooks", "list")

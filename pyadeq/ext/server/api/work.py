@@ -15,9 +15,9 @@ from pydantic import BaseModel, Field
 
 from pyadeq.asyncio import Failure, Lease, LeaseLost, PartitionedQueue, PayloadError, Queue
 from pyadeq.ext.server.api.claims import KEY, Asked, Claims, run_and_number
-from pyadeq.ext.server.api.operations import PROBLEMS, operation_id, path_of
+from pyadeq.ext.server.api.operations import Operation, by_hand
 from pyadeq.ext.server.api.strict import Strict
-from pyadeq.ext.server.gate import Access, Gate, access
+from pyadeq.ext.server.gate import Access, Gate
 from pyadeq.ext.server.problems import Refused
 from pyadeq.models.worker import WorkerMode
 
@@ -179,8 +179,6 @@ class Heard(BaseModel):
     capacity: int = 0
 
 
-Claiming = Annotated[Access, access("queue", "queue.work", create=True)]
-Working = Annotated[Access, access("queue", "queue.work")]
 Key = Annotated[
     str,
     Header(
@@ -192,13 +190,8 @@ Key = Annotated[
 ]
 
 
-@router.post(
-    path_of("/queues/{queue}:claim"),
-    responses=PROBLEMS,
-    operation_id=operation_id("queue", "claim"),
-    tags=["work"],
-)
-async def claim(access: Claiming, body: ClaimBody, request: Request, idempotency_key: Key) -> ClaimedTasks:
+@by_hand(router, Operation("POST /queues/{queue}:claim", needs="work", create=True, name="queue_claim"), tags=["work"])
+async def claim(access: Access, body: ClaimBody, request: Request, idempotency_key: Key) -> ClaimedTasks:
     """Lease tasks to a worker. With `wait`, wait up to 60 seconds for the first one.
 
     If the answer is lost, repeat the request with its key: it has the same leases, from any process of the service. A
@@ -216,13 +209,8 @@ async def claim(access: Claiming, body: ClaimBody, request: Request, idempotency
     return ClaimedTasks(leases=[_task_of(lease) for lease in leases])
 
 
-@router.post(
-    path_of("/queues/{queue}:settle"),
-    responses=PROBLEMS,
-    operation_id=operation_id("queue", "settle"),
-    tags=["work"],
-)
-async def settle(access: Working, body: SettleBody) -> Settlements:
+@by_hand(router, Operation("POST /queues/{queue}:settle", needs="work", name="queue_settle"), tags=["work"])
+async def settle(access: Access, body: SettleBody) -> Settlements:
     """End tasks: acknowledge, fail, release or snooze them. The request may be repeated.
 
     A task whose lease is over is `lease_lost`, and unchanged. If the request is about one task, that is problem 409.
@@ -248,13 +236,8 @@ async def settle(access: Working, body: SettleBody) -> Settlements:
     return answer
 
 
-@router.post(
-    path_of("/queues/{queue}:heartbeat"),
-    responses=PROBLEMS,
-    operation_id=operation_id("queue", "heartbeat"),
-    tags=["work"],
-)
-async def heartbeat(access: Working, body: HeartbeatBody) -> Heard:
+@by_hand(router, Operation("POST /queues/{queue}:heartbeat", needs="work", name="queue_heartbeat"), tags=["work"])
+async def heartbeat(access: Access, body: HeartbeatBody) -> Heard:
     """Renew leases, show that the worker is alive, and read what an operator asks of it."""
     found: dict[tuple[str, str], Renewed] = {one.held: _renewed(one, "lease_lost") for one in body.leases}
     mode: WorkerMode = "run"

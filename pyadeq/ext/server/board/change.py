@@ -14,7 +14,7 @@ from pyadeq.ext.server.board.looks import Looks
 from pyadeq.ext.server.board.page import may, pages, render
 from pyadeq.ext.server.board.words import as_json
 from pyadeq.ext.server.gate import Access, Gate, access, missing
-from pyadeq.ext.server.rights import Principal
+from pyadeq.ext.server.rights import ACT, Principal
 from pyadeq.models.change import ChangeState
 
 PAGE: Final = 50
@@ -94,7 +94,7 @@ async def change(
     found: Change | None = await access.found.get(id, requests=True, log=LOG, texts=True)
     if found is None:
         raise missing("change", id)
-    me, rights = access.scope.user or access.principal.name, _rights(access.principal, access.name)
+    rights = _rights(access.principal, access.name)
     looks: Looks = request.app.state.looks
     stats = await _stats(looks, access.found)
     policies: dict[str, Any] = {}
@@ -124,7 +124,7 @@ async def change(
         policies=policies,
         rights=rights,
         operates=may(access.principal, "change.operate", access.name),
-        part=_part(found, me),
+        part=_part(found, access),
         pending=("pending", "changes_requested"),
     )
 
@@ -132,7 +132,7 @@ async def change(
 class Part(NamedTuple):
     """What somebody has to do with a change.
 
-    asked: the request to answer. groups: those that are asked. answered: whether they have answered. wrote: whether
+    asked: the request to answer. groups: their own that are asked. answered: whether they have answered. wrote: whether
     they have written it. delegated: whether they have handed a request on.
     """
 
@@ -144,15 +144,18 @@ class Part(NamedTuple):
     delegated: bool
 
 
-def _part(change: Change, me: str) -> Part:
+def _part(change: Change, access: Access) -> Part:
+    me, who = access.acts_as, access.principal
+    any_group = who.may(ACT, access.name)
     requests, log = change.requests or (), change.log or ()
     open_ = [one for one in requests if one.status in ("pending", "changes_requested")]
+    asked = {one.assignee.removeprefix("group:") for one in open_ if one.assignee.startswith("group:")}
     writers = {change.author, change.principal}
     writers |= {one.by for one in log if one.event in ("change.created", "change.revised")}
     return Part(
         me,
         next((one.slot for one in open_ if one.assignee == f"user:{me}"), None),
-        sorted({one.assignee.removeprefix("group:") for one in open_ if one.assignee.startswith("group:")}),
+        sorted(group for group in asked if any_group or group in who.groups),
         any(one.reviewed_by == me and one.status in ANSWERED for one in requests),
         me in writers,
         any(me in one.delegation_chain for one in open_),

@@ -56,10 +56,13 @@ async def inbox(
     gate: Gate = request.app.state.gate
     looks: Looks = request.app.state.looks
     who = await gate.principal(request)
-    wanted, of_groups = principal.strip(), words_of(groups)
+    wanted, of_groups = principal.strip().lower(), words_of(groups) or [*who.groups]
     may_ask = any(OBSERVE in scope.rights and scope.user is None for scope in who.scopes)
-    if wanted not in {"", who.name, *(scope.user for scope in who.scopes)} and not may_ask:
+    own = {name.lower() for name in (who.name, *(scope.user for scope in who.scopes if scope.user))}
+    if not may_ask and wanted not in {"", *own}:
         raise Refused(403, "FORBIDDEN", f"{who.name} may see the own inbox only")
+    if not may_ask and not {*who.groups}.issuperset(of_groups):
+        raise Refused(403, "FORBIDDEN", f"{who.name} may see the own groups only: {', '.join(who.groups) or 'none'}")
     names = [domain] if domain else await looks.names("change")
     seen = [(name, whose) for name in names if (whose := _whose(who, name, wanted)) is not None]
     if domain and not seen:
@@ -96,8 +99,9 @@ def words_of(text: str) -> list[str]:
 def _whose(who: Principal, domain: str, wanted: str) -> str | None:
     """Whose inbox of a domain they may see; None if none that is wanted. A scope of one user has its own only."""
     for scope in [] if domain.startswith(OWN) else who.scopes_of(domain):
-        if OBSERVE in scope.rights and (scope.user is None or wanted in ("", scope.user)):
-            return scope.user or wanted or who.name
+        own = (scope.user or who.name).lower()
+        if OBSERVE in scope.rights and (scope.user is None or wanted in ("", own)):
+            return wanted or own
     return None
 
 

@@ -16,6 +16,7 @@ from markupsafe import Markup
 from starlette.responses import HTMLResponse, RedirectResponse
 
 from pyadeq.errors import AdeqError
+from pyadeq.ext.change_text import actor_of
 from pyadeq.ext.server.board import charts, words
 from pyadeq.ext.server.paths import segment, url
 from pyadeq.ext.server.problems import Refused, refused_of
@@ -121,7 +122,7 @@ def asset(name: str) -> str:
 
 def may(principal: Principal, right: str, name: str, *, by_user: bool = False) -> bool:
     """Whether to show a button. The API checks the right again. by_user: a scope of one user is enough."""
-    return any(right in scope.rights and (by_user or scope.user is None) for scope in principal.scopes_of(name))
+    return principal.may(right, name, by_user=by_user)
 
 
 def _nav(principal: Principal) -> list[tuple[str, str]]:
@@ -153,6 +154,7 @@ def _environment() -> Environment:
         "rate": words.rate,
         "mode": lambda lock: words.mode(lock.mode, lock.permits),
         "long": words.as_json,
+        "actor": lambda entry: actor_of(entry.by, entry.caller),
         "spark": lambda values, label: Markup(charts.spark(values, label)),
     }
     made.globals["may"] = may

@@ -13,7 +13,7 @@ from pyadeq.ext.server.board.forms import ask, read_form, typed
 from pyadeq.ext.server.board.looks import Looks
 from pyadeq.ext.server.board.page import pages, problem_page, render
 from pyadeq.ext.server.problems import Problem, Refused
-from pyadeq.ext.server.rights import MANAGE, rights_of
+from pyadeq.ext.server.rights import ACT, MANAGE, rights_of
 from pyadeq.ext.server.tokens import DAY, all_tokens
 
 READ_FOR: Final = 2.0
@@ -52,6 +52,7 @@ async def tokens(request: Request) -> Response:
         rights=sorted(rights),
         names=own[0].names,
         user=own[0].user,
+        groups="dba, security" if ACT in rights else ", ".join(who.groups),
         lifetimes=LIFETIMES,
         periods=PERIODS,
         limit=who.rate,
