@@ -11,6 +11,7 @@
 -- ARGV   rev          int 1..1000000000
 -- ARGV   digest       bytes 40..40
 -- ARGV   agent        label
+-- ARGV   caller       label             ?=
 -- ARGV   lease_ms     int 0..3600000    ?=0
 -- ARGV   lock_rid     id                ?=
 -- ARGV   locks        bytes 0..8192     ?=
@@ -68,6 +69,7 @@ set_field(own, 'lease_ms', lease_ms)
 set_field(own, 'lock_rid', lock_rid)
 set_field(own, 'locks', locks)
 set_field(own, 'deadline_ms', run_deadline(ctx, own, lease_ms, left))
+ctx.caller = caller
 move_to(ctx, own, 'applying')
 record_step(ctx, own, 'change.applying', agent, 'fence=' .. string.format('%.0f', number_of(own, 'fence')), '')
 local answer = told(ctx, 'begin', own, { 'begun', rid, number_of(own, 'fence'), own.deadline_ms, number_of(own, 'run_ms') })

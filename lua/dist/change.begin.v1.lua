@@ -35,6 +35,7 @@
 -- ARGV   rev          int 1..1000000000
 -- ARGV   digest       bytes 40..40
 -- ARGV   agent        label
+-- ARGV   caller       label             ?=
 -- ARGV   lease_ms     int 0..3600000    ?=0
 -- ARGV   lock_rid     id                ?=
 -- ARGV   locks        bytes 0..8192     ?=
@@ -109,38 +110,42 @@ local agent = ARGV[5]
 if not agent or #agent > 200 or not (arg_find(agent, '^[%w._:/@+-]+$') or arg_label(agent)) then
   return refuse('agent', agent, 'a label: 1 to 200 bytes of UTF-8: A-Z a-z 0-9 . _ : / @ + - and non-ASCII characters except controls and spaces')
 end
-local lease_ms = ARGV[6]
+local caller = ARGV[6]
+if caller ~= '' and (not caller or #caller > 200 or not (arg_find(caller, '^[%w._:/@+-]+$') or arg_label(caller))) then
+  return refuse('caller', caller, 'a label: 1 to 200 bytes of UTF-8: A-Z a-z 0-9 . _ : / @ + - and non-ASCII characters except controls and spaces')
+end
+local lease_ms = ARGV[7]
 if lease_ms == '' then
   lease_ms = 0
 else
   lease_ms = arg_uint(lease_ms, 0, 3600000)
-  if not lease_ms then return refuse('lease_ms', ARGV[6], 'an integer from 0 to 3600000') end
+  if not lease_ms then return refuse('lease_ms', ARGV[7], 'an integer from 0 to 3600000') end
 end
-local lock_rid = ARGV[7]
+local lock_rid = ARGV[8]
 if lock_rid ~= '' and (not lock_rid or #lock_rid > 200 or not arg_find(lock_rid, '^[%w._:/@+-]+$')) then
   return refuse('lock_rid', lock_rid, 'an id: 1 to 200 of A-Z a-z 0-9 . _ : / @ + -')
 end
-local locks = ARGV[8]
+local locks = ARGV[9]
 if not locks or #locks > 8192 then
   return refuse('locks', locks and #locks, '0 to 8192 bytes long')
 end
-local source = ARGV[9]
+local source = ARGV[10]
 if not source or #source > 200 then
   return refuse('source', source and #source, '0 to 200 bytes long')
 end
-local trace = ARGV[10]
+local trace = ARGV[11]
 if not trace or #trace > 128 then
   return refuse('trace', trace and #trace, '0 to 128 bytes long')
 end
-local now_ms = ARGV[11]
+local now_ms = ARGV[12]
 if now_ms == '' then
   now_ms = 0
 else
   now_ms = arg_uint(now_ms, 0, 9000000000000)
-  if not now_ms then return refuse('now_ms', ARGV[11], 'an integer from 0 to 9000000000000') end
+  if not now_ms then return refuse('now_ms', ARGV[12], 'an integer from 0 to 9000000000000') end
 end
-if #ARGV ~= 11 then
-  return redis.error_reply('ADEQ_ARG expected 11 arguments, got ' .. #ARGV)
+if #ARGV ~= 12 then
+  return redis.error_reply('ADEQ_ARG expected 12 arguments, got ' .. #ARGV)
 end
 
 local arg_rare
@@ -1003,6 +1008,7 @@ set_field(own, 'lease_ms', lease_ms)
 set_field(own, 'lock_rid', lock_rid)
 set_field(own, 'locks', locks)
 set_field(own, 'deadline_ms', run_deadline(ctx, own, lease_ms, left))
+ctx.caller = caller
 move_to(ctx, own, 'applying')
 record_step(ctx, own, 'change.applying', agent, 'fence=' .. string.format('%.0f', number_of(own, 'fence')), '')
 local answer = told(ctx, 'begin', own, { 'begun', rid, number_of(own, 'fence'), own.deadline_ms, number_of(own, 'run_ms') })

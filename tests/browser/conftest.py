@@ -57,12 +57,21 @@ def logged_in(at: str, text: str) -> dict[str, str]:
 
 @pytest.fixture(scope="session")
 def installation() -> Iterator[tuple[EmbeddedServer, Adeq, dict[str, str]]]:
-    """A server with the scene, and the tokens of `ann`, who may do anything, and `eve`, who may read."""
+    """A server with the scene, and the tokens of `ann`, who may do anything, and `eve`, who may read; of `ben`, who
+    reviews changes, and of a portal that acts for `zoe` alone.
+    """
     with EmbeddedServer() as server, Adeq.from_url(server.url) as adeq:
         fill(adeq)
         texts = {}
-        for person, rights in (("ann", sorted(all_rights())), ("eve", ["observer"])):
-            id, texts[person], token = new_token(person, rights)
+        reviewer = ["observer", "change.author", "change.review"]
+        people: dict[str, dict[str, Any]] = {
+            "ann": {"rights": sorted(all_rights())},
+            "eve": {"rights": ["observer"]},
+            "ben": {"rights": reviewer},
+            "zoe": {"rights": reviewer, "user": "zoe"},
+        }
+        for person, given in people.items():
+            id, texts[person], token = new_token("portal" if "user" in given else person, **given)
             adeq.config(NAMESPACE).set(id, token.encoded())
         yield server, adeq, texts
 

@@ -15,7 +15,7 @@ import requests
 import schemathesis
 
 from tests.rotation import DAY, is_due, number_of
-from tests.web.conftest import SCHEMA
+from tests.web.conftest import SCHEMA, SECRET, Tenants
 
 SEED = DAY or 0
 CHECKS = (
@@ -31,14 +31,14 @@ OPERATIONS = [one["operationId"] for path in json.loads(SCHEMA.read_text())["pat
 LONGEST = 30.0  # seconds for a request; those that wait for something are changed
 
 
-def loaded() -> Any:
-    """The operations of the schema. Those of the day get more requests."""
-    today = [] if DAY is None else [name for name in OPERATIONS if is_due(number_of(name), 3, DAY)]
+def loaded(examples: int = 20, daily: bool = True) -> Any:
+    """The operations of the schema. daily: those of the day get more requests."""
+    today = [] if DAY is None or not daily else [name for name in OPERATIONS if is_due(number_of(name), 3, DAY)]
     more = {"include-operation-id": today, "generation": {"max-examples": 200}}
     config = schemathesis.Config.from_dict(
         {
             "seed": SEED,
-            "generation": {"max-examples": 20},
+            "generation": {"max-examples": examples},
             "operations": [more] if today else [],
             "checks": {"enabled": False, **{check: {"enabled": True} for check in CHECKS}},
         }
@@ -59,3 +59,36 @@ def test_answers_are_as_the_schema_says(case: schemathesis.Case, service: str, s
         case.body["wait"] = 0
     case.query.pop("sync", None)
     case.call_and_validate(base_url=service, session=session, timeout=LONGEST)
+
+
+@pytest.fixture(scope="module")
+def unchanged(tenants: Tenants) -> Iterator[Tenants]:
+    """After all requests, the records of bob are as they were."""
+    queue, changes = tenants.adeq.queue("box"), tenants.adeq.changes("box")
+    before = queue.inspect.get_many(["a", "b"])
+    yield tenants
+    assert queue.inspect.get_many(["a", "b"]) == before
+    found = changes.get("a", log=100)
+    assert found
+    assert {one.by for one in (found.log or ())[1:]} <= {"ann", "time"}, "nobody but ann has asked"
+
+
+@loaded(examples=5, daily=False).parametrize()  # type: ignore[untyped-decorator]
+def test_a_token_for_one_user_reaches_nothing_of_others(
+    case: schemathesis.Case, unchanged: Tenants, session: requests.Session
+) -> None:
+    """Random requests about objects of bob, of somebody who has all rights for ann only."""
+    for name in ("queue", "domain", "realm", "namespace"):
+        if name in case.path_parameters:
+            case.path_parameters[name] = "box"
+    if "id" in case.path_parameters:
+        case.path_parameters["id"] = "a"
+    if "user" in case.path_parameters:
+        case.path_parameters["user"] = "bob"
+    if isinstance(case.body, dict) and isinstance(case.body.get("wait"), int | float):
+        case.body["wait"] = 0
+    case.query.pop("sync", None)
+    headers = {"Authorization": f"Bearer {unchanged.ann}"}
+    answer = case.call(base_url=unchanged.at, session=session, headers=headers, timeout=LONGEST)
+    assert answer.status_code < 500, answer.text
+    assert SECRET not in answer.text

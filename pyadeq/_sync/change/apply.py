@@ -121,7 +121,14 @@ class Applying(Following):
                 grant.release()
 
     def begin(
-        self, seen: Seen, *, agent: str, lease: Seconds = 0.0, lock_rid: str | None = None, locks: str = ""
+        self,
+        seen: Seen,
+        *,
+        agent: str,
+        caller: str | None = None,
+        lease: Seconds = 0.0,
+        lock_rid: str | None = None,
+        locks: str = "",
     ) -> Result:
         """Begin to apply an approved change: exactly this revision. `apply` does this, and all that follows.
 
@@ -129,13 +136,21 @@ class Applying(Following):
         `parameters`; or `held` (another applier has it), `not_locked` with the first `resource` that is not locked as
         the setting lock_domain demands, `outdated`, `state` or `not_found`.
 
+        agent: who applies it. caller: who has sent the call for the agent; None: the agent.
         lease: seconds of the lease; 0: the setting.
         lock_rid: the rid of the grant that has all resources of the change, for the owner `<domain>/<change>`.
         locks: the fences of locks elsewhere, for the record.
         """
         bases = self._bases("lock", "lock_domain")
         return self._call(
-            "begin", **revision(seen), agent=agent, lease=lease, lock_rid=lock_rid, locks=locks, **bases
+            "begin",
+            **revision(seen),
+            agent=agent,
+            caller=caller,
+            lease=lease,
+            lock_rid=lock_rid,
+            locks=locks,
+            **bases,
         )
 
     def heartbeat(self, id: str, token: str) -> Result:

@@ -58,6 +58,8 @@ def act(access: Access, given: dict[str, Any], takes: Container[str], person: st
         if not who.anybody and agent != who.own and not agent.startswith(f"{who.own}/"):
             raise _refused("agent", f"you apply as {who.own}, or as {who.own}/<a name of the run>")
         given["agent"] = agent
+        if agent != who.sender and not agent.startswith(f"{who.sender}/"):
+            given["caller"] = who.sender
 
 
 def _set_actor(who: Who, given: dict[str, Any]) -> None:

@@ -129,7 +129,8 @@ def test_rebinding_and_other_sites(place: dict[str, Any]) -> None:
 @pytest.mark.slow
 def test_without_authentication_on_loopback(place: dict[str, Any]) -> None:
     with serving(*ANY_PORT, "--no-auth", **place) as service:
-        assert service.said["token"] is None
+        assert (service.said["token"], service.said["shared"]) == (None, True)
+        assert "Nobody logs in: everybody on this machine is" in service.http.get("/").text
         assert service.http.post(TASKS, json={}).status_code == 202
         for headers in ({"Origin": "http://evil.org"}, {"Sec-Fetch-Site": "cross-site"}, {"Host": "evil.org"}):
             assert service.http.post(TASKS, json={}, headers=headers).status_code in (403, 421)

@@ -120,6 +120,10 @@ async def test_who_applies_is_who_asks(adeq: Adeq, asking: Ask) -> None:
     begun = await ci.post(f"{AT}/c:begin", json=seen | {"agent": "ci/run-7"})
     assert begun.status_code == 200, begun.text
     assert (await steps(adeq))[-1] == ("applying", "ci/run-7", "")
+    fleet = asking("change.apply", "actor.any", name="fleet")
+    await fleet.post(f"{AT}/c:finish", json={"token": begun.json()["token"], "result": "released"})
+    assert (await fleet.post(f"{AT}/c:begin", json=seen | {"agent": "m-2"})).status_code == 200
+    assert (await steps(adeq))[-1] == ("applying", "m-2", "fleet")
 
 
 async def test_a_manager_of_tokens_makes_none_that_votes_as_others(adeq: Adeq, asking: Ask) -> None:

@@ -17,7 +17,7 @@ from httpx import ASGITransport, AsyncClient, Response
 from pydantic import BaseModel
 
 from pyadeq.asyncio import Adeq, Task
-from pyadeq.ext.server import Logins, ProxyUsers, Scope, Tokens, app, first_of
+from pyadeq.ext.server import Logins, ProxyUsers, Scope, Tokens, app, first_of, rights_of
 from pyadeq.ext.server.api import inbox
 from pyadeq.ext.server.api.operations import Operation, rows
 from pyadeq.ext.server.application import API
@@ -249,6 +249,16 @@ async def test_the_actor_is_who_has_authenticated(adeq: Adeq, enter: Enter) -> N
                 answer = await ask(ann, row, at(row, user="bob"), {"to": "ann"} if row.verb == "PUT" else None)
                 assert answer.status_code == 403, (row.at, answer.text)
         assert [one.by for one in (await changes.get("a", log=100)).log or ()] == ["bob"]  # type: ignore[union-attr]
+
+
+async def test_a_reader_changes_nothing(adeq: Adeq, enter: Enter) -> None:
+    await fill(adeq)
+    for way in ("token", "login", "proxy"):
+        reader = await enter(Caller(way, "ann", rights_of(["observer"])))
+        for row in ROWS:
+            if row.verb != "GET" and not row.path.endswith(":evaluate"):
+                for form in {False, "{" in row.path}:
+                    assert (await ask(reader, row, at(row, user="ann"), form=form)).status_code == 403, row.at
 
 
 async def test_no_one_feeds_the_queues_of_the_service(adeq: Adeq, enter: Enter) -> None:
