@@ -150,6 +150,7 @@ def load(root: Path) -> Sources:
             if not problems:
                 resolve(script, known, known_keys)
                 script.constants = opening(script, nouns, call)
+                script.bases = _forms(script, nouns)
         except BuildError as error:
             problems.append(str(error))
     if not scripts and not problems:
@@ -176,6 +177,12 @@ def _includes(root: Path, problems: list[str]) -> list[Include]:
         except BuildError as error:
             problems.append(str(error))
     return found
+
+
+def _forms(script: Script, nouns: dict[str, Noun]) -> dict[str, list[str]]:
+    """The forms of bases of each noun of a script; none if a noun does not say them."""
+    forms = {word: list(nouns[word].facts["bases"].values()) for word in (script.noun, *script.uses) if word in nouns}
+    return forms if all(forms.get(word) for word in (script.noun, *script.uses)) else {}
 
 
 def _taken(keys: dict[str, dict[str, Key]], shared: set[str], scripts: list[Script]) -> dict[str, dict[str, Key]]:

@@ -27,6 +27,7 @@ _LABEL = (
     " spaces"
 )
 _NAME = ("a name: 1 to 100 of A-Z a-z 0-9 . _ @ + -", 100, "^[%w._@+-]+$")
+_PART = _NAME[2].strip("^$")  # a name in a base
 
 # Helpers in the order of their definition; a later one may use an earlier one.
 _HELPERS = {
@@ -130,6 +131,8 @@ def keys_of(script: Script, names: Container[str]) -> list[str]:
 
 def preamble(script: Script, names: set[str]) -> str:
     """The preamble of a script whose body and includes use `names` from outside; without its keys."""
+    keys = _keys(script)
+    names = names | _named(keys)
     checks = [line for at, arg in enumerate(script.args, 1) for line in _scalar(at, arg)]
     pairs = [arg for group in script.groups.values() for arg in group.pairs]
     late = _late(script, pairs, names | _named(checks))
@@ -143,7 +146,62 @@ def preamble(script: Script, names: set[str]) -> str:
         f"  return redis.error_reply('ADEQ_ARG expected {count} keys, got ' .. #KEYS)",
         "end",
     ]
-    return "\n\n".join("\n".join(part) for part in (helpers, expected, checks) if part)
+    return "\n\n".join("\n".join(part) for part in (helpers, expected, keys, checks) if part)
+
+
+def _keys(script: Script) -> list[str]:
+    """The check that each key is its template on a base, and that each base has one of the forms of its noun.
+
+    The keys are compared as one text, which is equal only if each key is: their number is checked, and no base has a
+    space.
+    """
+    if not script.bases:
+        return []
+    bases: dict[str, str] = {}  # whose -> its local
+    lines, wanted = [], []
+    for at, key in enumerate(script.keys, 1):
+        whose, place = key.template[1:].split("}", 1)
+        if whose not in bases:
+            bases[whose] = "arg_base" if whose == "base" else f"arg_base_{whose}"
+            lines += _base(script, at, bases[whose], place, whose)
+        wanted.append(f"{bases[whose]} .. '{place}{'' if at == len(script.keys) else ' '}'")
+    told = " ".join(f"{key.told} {key.template}" for key in script.keys)
+    differs = [
+        f"local at, bases = 0, {{ {', '.join(f'{whose} = {local}' for whose, local in bases.items())} }}",
+        f"for name, whose, place in string.gmatch('{told}', '(%S+) {{([%w_]+)}}(%S+)') do",
+        "  at = at + 1",
+        "  local wanted = bases[whose] .. place",
+        "  if KEYS[at] ~= wanted then return refuse('key ' .. name, KEYS[at], wanted) end",
+        "end",
+    ]
+    if len(wanted) > 1:
+        lines += [f"if table.concat(KEYS, ' ', 2) ~= {' .. '.join(wanted[1:])} then", *_indent(differs), "end"]
+    return ["do", *_indent(lines), "end"] if wanted else []
+
+
+def _base(script: Script, at: int, base: str, place: str, whose: str) -> list[str]:
+    """The base in a key, as a local; and the check of its form, the usual one first. No part of a short one is long."""
+    forms = script.bases[script.noun if whose == "base" else whose]
+    usual, *others = (f"string.match(KEYS[{at}], '^({_pattern(form)}){place}$')" for form in forms)
+    if whose != "base":
+        others.append(f"KEYS[{at}] == arg_base .. '!none{place}' and arg_base .. '!none'")
+    told = [*forms, *([] if whose == "base" else ["<base>!none"])]
+    want = f"{', '.join(form + place for form in told)}, where each part is {_NAME[0]}"
+    return [
+        f"local {base} = {usual}",
+        f"if not {base} or #{base} > {_NAME[1]} then",
+        f"  {base} = {' or '.join([base, *others])}",
+        f"  for part in string.gmatch({base} or '', '{_PART}') do",
+        f"    if #part > {_NAME[1]} then {base} = nil end",
+        "  end",
+        f"  if not {base} then return refuse('key {script.keys[at - 1].told}', KEYS[{at}], '{want}') end",
+        "end",
+    ]
+
+
+def _pattern(form: str) -> str:
+    """The Lua pattern of a form of bases, such as `<prefix>:{queue:<name>}`."""
+    return re.sub(r"<\w+>", lambda _: _PART, form)
 
 
 def _late(script: Script, pairs: list[Arg], names: set[str]) -> set[str]:

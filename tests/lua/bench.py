@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Sequence
 from itertools import count
@@ -10,7 +11,9 @@ from typing import Any, ClassVar, TypeVar
 import redis
 
 from pyadeq._core.kernel.call import Call, Reply
+from pyadeq._core.kernel.manifest import Script
 from pyadeq._core.kernel.packing import Wire
+from pyadeq.keys import no_base
 from tests.lua.watched import Refused, Server, WatchedClient
 
 T = TypeVar("T")
@@ -27,7 +30,6 @@ class Bench(ABC):
     noun: ClassVar[str]
     config: ClassVar[str] = ":config"
     monotonic: ClassVar[bool] = False  # whether its time never goes back, so that an answer may be ahead of the clock
-    whole: ClassVar[bool] = False  # whether its keys belong together: no script runs on those of two
     calls: Any
 
     def __init__(self, client: redis.Redis, watched: WatchedClient, base: str, clock: str = "test") -> None:
@@ -57,7 +59,7 @@ class Bench(ABC):
     def raw_run(self, script_id: str, *args: Wire) -> Reply:
         """A call whose arguments no encoder has seen."""
         script = self.watched.scripts[script_id]
-        return self.watched.run(script_id, [k.template.replace("{base}", self.base) for k in script.keys], args)
+        return self.watched.run(script_id, keys_of(script, self.base), args)
 
     def raw_code(self, script_id: str, *args: Wire) -> str | None:
         """The code of the error that such a call gives, if it gives one."""
@@ -161,6 +163,12 @@ class Bench(ABC):
 
 
 MakeAny = Callable[..., Any]  # of a noun and a kind of clock, `test` unless told otherwise
+
+
+def keys_of(script: Script, base: str) -> list[str]:
+    """The keys of a call. Another noun that the script uses is in another slot."""
+    bases = {"base": base} | dict.fromkeys(script.uses, no_base(base))
+    return [re.sub(r"{(\w+)}", lambda found: bases[found[1]], key.template) for key in script.keys]
 
 
 def pairs(flat: Sequence[bytes]) -> dict[str, bytes]:

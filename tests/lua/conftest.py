@@ -45,7 +45,7 @@ def make_any(client: redis.Redis, watched: WatchedClient, base_name: str) -> Ite
     numbers = count(1)
 
     def make(noun: str, clock: str = "test") -> Bench:
-        base = f"ade:{{{noun}:{base_name}/{next(numbers)}}}"
+        base = f"ade:{{{noun}:{base_name}.{next(numbers)}}}"
         made.append(BENCHES[noun](client, watched, base, clock))
         return made[-1]
 

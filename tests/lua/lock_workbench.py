@@ -22,7 +22,6 @@ State = Call[RequestState]
 class LockBench(Bench):
     noun = "lock"
     monotonic = True
-    whole = True
 
     def __init__(self, client: redis.Redis, watched: WatchedClient, base: str, clock: str = "test") -> None:
         super().__init__(client, watched, base, clock)

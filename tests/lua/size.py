@@ -67,7 +67,7 @@ def state(build: Callable[..., T]) -> Callable[..., T]:
     def copied(bench: Bench, *args: Any) -> T:
         key = (id(bench.client.connection_pool), build.__name__, *args)
         if key not in BUILT:
-            template = type(bench)(bench.client, bench.watched, f"ade:{{{bench.noun}:states/{next(NUMBERS)}}}")
+            template = type(bench)(bench.client, bench.watched, f"ade:{{{bench.noun}:states.{next(NUMBERS)}}}")
             template.server = bench.server
             found = build(template, *args)
             BUILT[key] = template, keys(bench.server, template.base), found

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 
 import pytest
@@ -10,8 +10,7 @@ import redis
 
 from pyadeq._core.kernel.manifest import Script, library
 from pyadeq.access import ROLES, acl_rules
-from pyadeq.keys import no_base
-from tests.lua.bench import Bench, MakeAny
+from tests.lua.bench import Bench, MakeAny, keys_of
 from tests.lua.scenarios import small
 from tests.lua.watched import Server
 
@@ -62,9 +61,9 @@ def is_old(server: Server) -> bool:
 
 
 @contextmanager
-def as_user(server: Server, *roles: str) -> Iterator[None]:
+def as_user(server: Server, *roles: str, slot: str | None = None) -> Iterator[None]:
     """The connection is that of a user with these roles; and of one that may do all, afterwards."""
-    rules = acl_rules(*roles, old=is_old(server))
+    rules = acl_rules(*roles, old=is_old(server), slot=slot)
     rules += [
         rule.replace("{queue:", "{events:") for rule in rules if "{queue:" in rule
     ]  # where the tests of events have them
@@ -99,16 +98,42 @@ def test_a_role_may_call_its_scripts_and_no_other(make_any: MakeAny, role: str) 
     assert answers == {script.id: "ADEQ_ARG" if may(role, script) else "NOPERM" for script in called}
 
 
+# A user may write other keys in the place of a gate, so the server cannot refuse them: the script does.
+@pytest.mark.parametrize("role", [*ROLES, *OWN])
+def test_a_role_opens_no_other_gate(make_any: MakeAny, role: str) -> None:
+    bench, other = make_any("queue"), make_any("queue")
+    gated = [script for script in map(library().__getitem__, library()) if script.role not in ("any", "observe")]
+    called = [script for script in gated if not may(role, script)]
+    for script in called:
+        bench.server("SCRIPT", "LOAD", script.text)
+    with as_user(bench.server, role):
+        for script in called:
+            base, elsewhere = (one.base.replace("{queue:", f"{{{stored_as(script)}:") for one in (bench, other))
+            *keys, last = keys_of(script, base)
+            gates = [f"{base}!{own}" for own in roles_in(noun_of(script), role)]
+            for wrong in (*gates, f"{elsewhere}{last.removeprefix(base)}", f"{base}:zzz", keys[0]):
+                found = code(bench, script, [*keys, wrong])
+                assert found in ("ADEQ_ARG key gate", "NOPERM"), (script.id, wrong, found)
+
+
 def answer(bench: Bench, script: Script) -> str:
     """The code of the error that a call without arguments gives."""
-    noun = noun_of(script).replace("events", "queue")  # events have the base of another noun
-    base = bench.base.replace("{queue:", f"{{{noun}:")
-    keys = [key.template.replace("{base}", base).replace(f"{{{key.noun}}}", no_base(base)) for key in script.keys]
+    found = code(bench, script, keys_of(script, bench.base.replace("{queue:", f"{{{stored_as(script)}:")))
+    return found.partition(" ")[0]
+
+
+def stored_as(script: Script) -> str:
+    """Whose base it has: events have that of another noun."""
+    return noun_of(script).replace("events", "queue")
+
+
+def code(bench: Bench, script: Script, keys: Sequence[str]) -> str:
+    """How the error begins that a call with these keys and without arguments gives: the code, and what is wrong."""
     with pytest.raises(redis.RedisError) as error:
         bench.server("EVALSHA_RO" if script.read_only else "EVALSHA", script.sha1, len(keys), *keys)
     if isinstance(error.value, redis.exceptions.NoPermissionError):
         return "NOPERM"
-    return str(error.value).partition(" ")[0]
+    return str(error.value).partition(" must be ")[0]
 
 
 @pytest.mark.slow
@@ -121,7 +146,9 @@ def test_a_role_has_every_command_of_its_scripts(make_any: MakeAny) -> None:
         call = scenario(bench)
         with suppress(redis.exceptions.OutOfMemoryError):
             bench.server("SCRIPT", "LOAD", call.script.text)
-        with as_user(bench.server, whose(call.script)), suppress(redis.exceptions.ResponseError):
+        place = bench.base.partition("{")[2].removesuffix("}")
+        slot = None if ":" in place else place
+        with as_user(bench.server, whose(call.script), slot=slot), suppress(redis.exceptions.ResponseError):
             bench.send(call)
         assert bench.server("ACL", "LOG") == [], scenario
         bench.remove()

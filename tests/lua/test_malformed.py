@@ -12,7 +12,7 @@ import pytest
 from pyadeq._core.kernel.call import MAX_BYTES, MAX_ITEMS
 from pyadeq._core.kernel.manifest import Group, Script, library
 from tests.lua.arguments import Slot, bad, extreme, good, group_slots, noun_of, slots, values
-from tests.lua.bench import Bench, MakeAny
+from tests.lua.bench import Bench, MakeAny, keys_of
 from tests.lua.watched import Refused
 
 pytestmark = pytest.mark.any_engine
@@ -83,7 +83,7 @@ def test_a_call_of_another_form_is_refused(bench: Bench, script: Script) -> None
         assert f"ADEQ_ARG {slot.label} must be " in refusal(bench, script, values(sent[:at]))
     args = values(sent)
     assert f"expected {len(args)} arguments, got {len(args) + 1}" in refusal(bench, script, [*args, b"x"])
-    keys = [key.template.replace("{base}", bench.base) for key in script.keys]
+    keys = keys_of(script, bench.base)
     for given in ([], keys[:-1], [*keys, bench.key("more")]):
         with pytest.raises(Refused, match=f"^ADEQ_ARG expected {len(keys)} keys, got {len(given)}$"):
             bench.watched.run(script.id, given, args)

@@ -7,6 +7,7 @@ import re
 import pytest
 
 from pyadeq._core.kernel.manifest import Script, library
+from tests.lua.bench import keys_of
 from tests.lua.sources import paths, text_of
 from tests.lua.watched import COMMANDS, Refused, WatchError, check_reply, table
 from tests.lua.workbench import Workbench
@@ -19,7 +20,7 @@ OK = "return { 'ok', 1, {} }"
 
 
 def run(bench: Workbench, text: str, script: Script = ACK, *args: bytes) -> object:
-    keys = [key.template.replace("{base}", bench.base).encode() for key in script.keys]
+    keys = [key.encode() for key in keys_of(script, bench.base)]
     return bench.watched.run_text(script, text, keys, list(args))
 
 

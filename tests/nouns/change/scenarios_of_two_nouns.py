@@ -1,6 +1,6 @@
 """Paths of `begin`, `heartbeat` and `respond` where the lock domain or the queue of the settings is in the same slot.
 
-All of it is below the base of the bench, so that the bench compares and removes it.
+All of it is in one slot, which takes the place of the base of the bench, so that the bench compares and removes it.
 """
 
 from __future__ import annotations
@@ -15,8 +15,10 @@ from tests.nouns.change.states import LARGE, approved, in_review
 LOCKED = {"resources": ["a:1", "a:2"]}
 
 
-def move_in(bench: NounBench, change: str = "change:d", clock: str = "test", **settings: Any) -> None:
-    bench.calls = replace(bench.calls, base=f"{bench.base}:{change}")
+def move_in(bench: NounBench, clock: str = "test", **settings: Any) -> None:
+    bench.clear()
+    bench.base = f"ade:{{{bench.domain}}}"
+    bench.calls = replace(bench.calls, base=f"{bench.base}:change:d")
     bench.put("configure", clock=clock, settings=settings)
 
 
@@ -126,7 +128,7 @@ def begin_without_the_lock_domain_in_one_slot(bench: NounBench, _: int) -> AnyCa
 
 @scenario(0)
 def begin_where_the_locks_are_not_in_one_slot(bench: NounBench, _: int) -> AnyCall:
-    move_in(bench, "c", lock_domain="l")
+    bench.put("configure", settings={"lock_domain": "l"})
     return begin(bench, approved(bench, content=LOCKED), None)
 
 
