@@ -2,7 +2,7 @@
 
 Each script that writes has a key that it never uses: `<base>!produce`, `<base>!work` or `<base>!operate`. A server
 checks the keys of a call before it runs the script. So it refuses a user without the right to that key before anything
-happens.
+happens. Services keep what only `operate` may read at such a key, see `pyadeq.ext.outgoing.stamps`.
 """
 
 from __future__ import annotations

@@ -20,6 +20,7 @@ from tests.stored import Stored
 
 _WORDS = "|".join(library().manifest["nouns"])
 BASE = re.compile(rf"[^{{]*\{{(?:(?P<noun>{_WORDS}):[^}}]+\}}|[^}}]+\}}:(?P<in_slot>{_WORDS}):[^:]+)")
+STAMPS = re.compile(r"[{:]config:_(?:webhooks|posts)\}?!operate$")  # see pyadeq/ext/outgoing/stamps.py
 KINDS = re.compile(
     r"config|counters|events(?::.+)?|lanes|delayed|blocked|leases|running|finished|dead|deadlines|once|once:due|workers|ends"
     r"|history:minutes|history:hours|schedules|limits|limit:lines|rates|weights|(?:task|payload|result|log|ended_runs|reply|ready|wake|worker|control|by:user"
@@ -46,6 +47,8 @@ def audit_server(client: Any, damaged: Iterable[str] = ()) -> list[str]:
     found: list[str] = []
     for key in client.scan_iter(count=1000):
         name = key.decode()
+        if STAMPS.search(name):
+            continue
         if match := BASE.match(name):
             names[match[0]].add(name.removeprefix(f"{match[0]}:"))
         else:

@@ -15,11 +15,13 @@ from pyadeq.access import acl_rules
 from pyadeq.asyncio import Adeq as AsyncAdeq
 from pyadeq.embedded import EmbeddedServer
 from pyadeq.errors import WaitTimeout
+from pyadeq.ext.outgoing.stamps import stamp_key, stamped
 from pyadeq.ext.posts import Forwarder, Poster, Posts, serve
 from pyadeq.ext.posts.content import of_change
-from pyadeq.ext.posts.endpoints import QUEUE
+from pyadeq.ext.posts.endpoints import NAMESPACE, QUEUE
 from pyadeq.ext.posts.groups import Group, Told
 from pyadeq.ext.posts.happened import of_events
+from pyadeq.ids import new_ulid
 from pyadeq.models.queue import TaskView
 from tests.integration import receivers
 from tests.integration.posting import MINUTE, counted, posting, said
@@ -72,9 +74,10 @@ def first_about(id: str) -> dict[str, Any]:
 async def send(
     client: Adeq, aio: AsyncAdeq, receiver: Receiver, payload: Any, user: str = "ops", id: str | None = None
 ) -> Any:
-    """What comes of a post that is due."""
+    """What comes of a post that is due, and was made by the service."""
     queue = client.queue("copies")
-    queue.enqueue(payload, user=user, id=id)
+    made = Task(id=id or new_ulid(), user=user, payload=payload)
+    queue.enqueue_many(stamped(stamp_key(client, NAMESPACE), [made]))
     (lease,) = queue.claim(limit=1)
     async with Poster(aio, allowed=allowed(receiver)) as poster:
         try:
@@ -251,7 +254,8 @@ async def test_what_is_not_sent(client: Adeq, aio: AsyncAdeq) -> None:
         assert (await send(client, aio, receiver, message, user="none")).reason == "removed"
         async with Poster(aio) as strict:
             queue = client.queue("copies")
-            queue.enqueue(message, user="ops")
+            made = Task(id="strict", user="ops", payload=message)
+            queue.enqueue_many(stamped(stamp_key(client, NAMESPACE), [made]))
             with pytest.raises(TaskFailed, match="the scheme") as refused:
                 await strict.handle(queue.claim(limit=1)[0])
             assert not refused.value.retryable

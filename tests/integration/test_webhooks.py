@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from standardwebhooks.webhooks import Webhook
 
-from pyadeq import Adeq, Event, EventBatch, TaskFailed, TaskView
+from pyadeq import Adeq, Event, EventBatch, Task, TaskFailed, TaskView
 from pyadeq.access import acl_rules
 from pyadeq.asyncio import Adeq as AsyncAdeq
 from pyadeq.asyncio import Events
@@ -21,11 +21,13 @@ from pyadeq.embedded import EmbeddedServer
 from pyadeq.errors import AdeqError, ConfigError, TransportError
 from pyadeq.ext.doctor.webhooks import stuck_in
 from pyadeq.ext.outgoing import follower
+from pyadeq.ext.outgoing.stamps import stamp_key, stamped
 from pyadeq.ext.webhooks import Deliverer, Forwarder, Webhooks, delivery, new_secret, serve
 from pyadeq.ext.webhooks.delivery import GIVEN_UP
 from pyadeq.ext.webhooks.endpoints import QUEUE
 from pyadeq.ext.webhooks.forwarder import GROUP
 from pyadeq.ext.webhooks.messages import RETRIES
+from pyadeq.ids import new_ulid
 from tests.integration import receivers
 from tests.integration.receivers import Process, Receiver, allowed, receiving, status
 from tests.integration.servers import ask
@@ -378,10 +380,16 @@ async def test_the_rights_of_the_guide_suffice(binary: Path) -> None:
 # One delivery
 
 
+def enqueue(client: Adeq, payload: Any, **options: Any) -> None:
+    """Enqueue a message to `one` as the service does."""
+    made = Task(id=new_ulid(), user="one", payload=payload, **options)
+    client.queue(QUEUE).enqueue_many(stamped(stamp_key(client, "_webhooks"), [made]))
+
+
 async def deliver(client: Adeq, aio: AsyncAdeq, receiver: Receiver, attempt: int = 1, now: float | None = None) -> Any:
     """What comes of one message. attempt: which one of the message."""
     queue = client.queue(QUEUE)
-    queue.enqueue({"type": "webhook.test", "at": 1.0}, user="one", max_attempts=100)
+    enqueue(client, {"type": "webhook.test", "at": 1.0}, max_attempts=100)
     (lease,) = queue.claim(limit=1)
     object.__setattr__(lease, "attempt", attempt)
     async with Deliverer(aio, allowed=allowed(receiver), clock=lambda: now or time.time()) as deliverer:
@@ -619,11 +627,13 @@ def test_the_process_ends_at_once_if_there_is_nothing_to_do(url: str, base_name:
         ["task.completed"],
     ],
 )
-async def test_a_made_up_message_is_not_signed(client: Adeq, aio: AsyncAdeq, payload: Any) -> None:
-    """Whoever may enqueue into the queue of messages cannot choose what an endpoint gets."""
+async def test_a_message_that_the_endpoint_does_not_want_is_not_signed(
+    client: Adeq, aio: AsyncAdeq, payload: Any
+) -> None:
+    """The endpoint may have changed since the message was made."""
     with receiving() as receiver:
         add(client, "one", receiver, streams=["queue:mail"])
-        client.queue(QUEUE).enqueue(payload, user="one")
+        enqueue(client, payload)
         (lease,) = client.queue(QUEUE).claim(limit=1)
         async with Deliverer(aio, allowed=allowed(receiver)) as deliverer:
             with pytest.raises(TaskFailed) as refused:

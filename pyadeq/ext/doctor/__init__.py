@@ -72,7 +72,8 @@ def check(facts: Facts) -> Report:
     if facts.groups:
         checks.append(Check(name="event groups", **events.check(facts.groups)._asdict()))
     if facts.webhooks:
-        found = webhooks.check(facts.webhooks, facts.groups or (), facts.webhooks_stuck)
+        refused = facts.webhooks_refused or 0
+        found = webhooks.check(facts.webhooks, facts.groups or (), facts.webhooks_stuck, refused=refused)
         checks.append(Check(name="webhooks", **found._asdict()))
     if facts.posts and facts.posts.endpoints:
         checks.append(Check(name="posts", **webhooks.check_posts(facts.posts, facts.groups or ())._asdict()))

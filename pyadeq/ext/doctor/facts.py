@@ -17,9 +17,10 @@ from pyadeq import Adeq, AdeqError, ConfigError, TransportError, library
 from pyadeq.ext.doctor import events
 from pyadeq.ext.doctor.nouns import Stored, base_at, look, others
 from pyadeq.ext.doctor.repair import Inspection, inspect
-from pyadeq.ext.doctor.webhooks import PostFacts, post_facts, stuck_in
+from pyadeq.ext.doctor.webhooks import PostFacts, post_facts, refused_in, stuck_in
 from pyadeq.ext.finding import find_domains, find_queues
 from pyadeq.ext.outgoing.follower import Stuck
+from pyadeq.ext.outgoing.patterns import WEBHOOKS
 from pyadeq.ext.posts.endpoints import NAMESPACE as POSTS
 from pyadeq.ext.webhooks import Known, Webhooks
 from pyadeq.ext.webhooks.endpoints import NAMESPACE
@@ -96,8 +97,8 @@ class Facts:
     reading: what a read of that queue met with, empty if it went well; tried where `denied` cannot be known. domains:
     not looked for where queues are named; nor are others, the other nouns. other_roles: whose calls this user may
     make there. shards: the primaries of a cluster, with the slots of each. groups: those that
-    read events. webhooks, webhooks_stuck, posts: of the services that send. inspection: what is damaged in the queues;
-    None where SCAN is not allowed.
+    read events. webhooks, webhooks_stuck, webhooks_refused, posts: of the services that send. inspection: what is
+    damaged in the queues; None where SCAN is not allowed.
     """
 
     tool: str
@@ -125,6 +126,7 @@ class Facts:
     groups: Sequence[events.Read] | None = ()
     webhooks: Mapping[str, Known] | None = None
     webhooks_stuck: Stuck | None = None
+    webhooks_refused: int | None = None
     posts: PostFacts | None = None
     inspection: Inspection | None = None
     layout: int = field(default_factory=lambda: int(library().manifest["layout"]))
@@ -185,6 +187,9 @@ def gather(adeq: Adeq, names: Sequence[str]) -> Facts:
         groups=() if names else _ask(lambda: events.look(adeq, SCAN_SECONDS)),
         webhooks=None if names else _ask(lambda: _endpoints(adeq)),
         webhooks_stuck=None if names or not _has_config(adeq, NAMESPACE) else _ask(lambda: stuck_in(adeq, NAMESPACE)),
+        webhooks_refused=None
+        if names or not _has_config(adeq, NAMESPACE)
+        else _ask(lambda: refused_in(adeq, WEBHOOKS)),
         posts=None if names or not _has_config(adeq, POSTS) else _ask(lambda: post_facts(adeq)),
         inspection=_ask(lambda: inspect(adeq, names, seconds=SCAN_SECONDS)),
     )

@@ -9,6 +9,8 @@ from pyadeq import Adeq
 from pyadeq.ext.doctor.events import Read
 from pyadeq.ext.doctor.report import Finding, ok, warn
 from pyadeq.ext.outgoing.follower import HOLD, STUCK, Stuck, read_stuck
+from pyadeq.ext.outgoing.patterns import WEBHOOKS
+from pyadeq.ext.outgoing.stamps import UNVERIFIED
 from pyadeq.ext.outgoing.times import server_time
 from pyadeq.ext.posts import Posts
 from pyadeq.ext.posts.endpoints import NAMESPACE, QUEUE
@@ -26,17 +28,28 @@ NEVER_WANTED: Final = ("removed", "unwanted")
 
 
 class PostFacts(NamedTuple):
-    """What the check of posts needs: how many endpoints, how many dead posts, why events are not forwarded."""
+    """What the check of posts needs.
+
+    endpoints: how many. dead: how many posts. stuck: why events are not forwarded. refused: how many tasks were not
+    made by the service.
+    """
 
     endpoints: int
     dead: int
     stuck: Stuck | None
+    refused: int
 
 
 def check(
-    endpoints: Mapping[str, tuple[Endpoint, Failing | None, int]], reads: Sequence[Read], stuck: Stuck | None = None
+    endpoints: Mapping[str, tuple[Endpoint, Failing | None, int]],
+    reads: Sequence[Read],
+    stuck: Stuck | None = None,
+    *,
+    refused: int = 0,
 ) -> Finding:
-    """Does each endpoint get its messages?"""
+    """Does each endpoint get its messages? refused: tasks that were not made by the service."""
+    if refused:
+        return _refused(refused, WEBHOOKS)
     for id, (endpoint, failing, _) in endpoints.items():
         if endpoint.enabled and failing and failing.reason == "secret":
             return warn(
@@ -66,6 +79,8 @@ def check(
 
 def check_posts(facts: PostFacts, reads: Sequence[Read]) -> Finding:
     """Does each endpoint get its posts?"""
+    if facts.refused:
+        return _refused(facts.refused, QUEUE)
     if behind := _forwarded(POSTS, "adeq post run", reads, facts.stuck):
         return behind
     if facts.dead:
@@ -80,9 +95,14 @@ def check_posts(facts: PostFacts, reads: Sequence[Read]) -> Finding:
 
 def post_facts(adeq: Adeq) -> PostFacts:
     """Ask for it."""
-    summary = adeq.queue(QUEUE).dead.summary()
-    dead = sum(one.count for one in summary.groups if one.reason not in NEVER_WANTED)
-    return PostFacts(len(Posts(adeq).all()), dead, stuck_in(adeq, NAMESPACE))
+    groups = adeq.queue(QUEUE).dead.summary().groups
+    dead = sum(one.count for one in groups if one.reason not in NEVER_WANTED)
+    return PostFacts(len(Posts(adeq).all()), dead, stuck_in(adeq, NAMESPACE), refused_in(adeq, QUEUE))
+
+
+def refused_in(adeq: Adeq, queue: str) -> int:
+    """How many dead tasks of a queue of messages were not made by its service."""
+    return sum(one.count for one in adeq.queue(queue).dead.summary().groups if one.reason == UNVERIFIED)
 
 
 def stuck_in(adeq: Adeq, namespace: str) -> Stuck | None:
@@ -90,6 +110,15 @@ def stuck_in(adeq: Adeq, namespace: str) -> Stuck | None:
     stored = adeq.config(namespace).get(STUCK)
     stuck = read_stuck(stored.value) if stored else None
     return stuck if stuck and server_time(adeq) - stuck.at < RECENT else None
+
+
+def _refused(number: int, queue: str) -> Finding:
+    return warn(
+        f"{_count(number, 'task')} of {queue} have not been made by the service",
+        "They were not sent. Somebody has tried to forge messages, or they are of an older version of pyadeq.",
+        f"adeq dlq ls {queue}; the source of a task says who has enqueued it",
+        f"adeq dlq abandon {queue} --all",
+    )
 
 
 def _forwarded(name: str, command: str, reads: Sequence[Read], stuck: Stuck | None) -> Finding | None:

@@ -7,6 +7,7 @@
 | `delivery.py`   | from messages in a queue to POSTs; needs h11   |
 | `follower.py`   | from events to messages in a queue             |
 | `service.py`    | a worker and a follower in one process         |
+| `stamps.py`     | which tasks a service has made itself          |
 | `patterns.py`   | ids, wanted streams, names of the queues       |
 | `times.py`      | the time of the server                         |
 | `references.py` | texts that are read where a reference leads    |

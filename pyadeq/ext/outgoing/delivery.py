@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import logging
 import ssl
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
@@ -14,6 +16,9 @@ from pyadeq.asyncio import Adeq, Worker
 from pyadeq.errors import ConfigError
 from pyadeq.ext.outgoing.addresses import Allowed, RefusedTarget
 from pyadeq.ext.outgoing.sending import Answer, NotSent, Sender, delay_after
+from pyadeq.ext.outgoing.stamps import UNVERIFIED, aio_stamp_key, is_stamped
+
+log = logging.getLogger("pyadeq.outgoing")
 
 
 class Delivery(ABC):
@@ -35,6 +40,8 @@ class Delivery(ABC):
     ) -> None:
         self._adeq = adeq
         self._config = adeq.config(self.NAMESPACE)
+        self._key: bytes | None = None
+        self._reading = asyncio.Lock()
         self._sender = Sender(allowed or Allowed(), timeout=timeout, tls=tls)
 
     async def __aenter__(self) -> Self:
@@ -53,9 +60,29 @@ class Delivery(ABC):
         concurrency = self.CONCURRENCY if concurrency is None else concurrency
         return Worker(self._adeq.queue(self.QUEUE), self.handle, concurrency=concurrency, **options)
 
-    @abstractmethod
     async def handle(self, lease: Lease) -> dict[str, Any]:
+        """Send the message of a task, if the service has made it. Raises TaskFailed if it is not sent."""
+        if not await self._is_own(lease):
+            log.error("task %s of %s is not sent: the service has not made it", lease.id, self.QUEUE)
+            why = "the service has not made this task, so it is not sent"
+            raise TaskFailed(why, reason=UNVERIFIED, retryable=False)
+        return await self._send_message(lease)
+
+    async def _is_own(self, lease: Lease) -> bool:
+        if self._key is not None and is_stamped(self._key, lease):
+            return True
+        # One at a time: a pool refuses more than it has connections. A server that has lost the key has a new one.
+        async with self._reading:
+            self._key = await aio_stamp_key(self._adeq, self.NAMESPACE)
+            return is_stamped(self._key, lease) or await self._is_true(lease)
+
+    @abstractmethod
+    async def _send_message(self, lease: Lease) -> dict[str, Any]:
         """Send the message of a task. Raises TaskFailed if it is not sent."""
+
+    @abstractmethod
+    async def _is_true(self, lease: Lease) -> bool:
+        """Whether a task without a stamp says what the service would say. Tasks of older versions have no stamps."""
 
     @contextmanager
     def _attempt(self, lease: Lease) -> Iterator[None]:

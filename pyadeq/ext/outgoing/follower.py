@@ -19,6 +19,7 @@ from pydantic import BaseModel, ValidationError
 from pyadeq import EventBatch, Task
 from pyadeq.asyncio import Adeq, Events
 from pyadeq.errors import AdeqError, ClientClosed, TransportError, UnknownGroup
+from pyadeq.ext.outgoing.stamps import aio_stamp_key, stamped
 
 PAGE: Final = 100
 """Events of one batch."""
@@ -101,6 +102,7 @@ class Follower(ABC, Generic[E]):
         hold: float = HOLD,
     ) -> None:
         self._adeq = adeq
+        self._namespace = namespace
         self._config = adeq.config(namespace)
         self._queue = adeq.queue(queue)
         self._group = group
@@ -259,11 +261,15 @@ class Follower(ABC, Generic[E]):
         if batch.gap:
             self._log.warning("events of %s were lost before they could be forwarded: %s", stream, batch.gap.lost)
         if messages:
-            receipts = await self._queue.enqueue_many(messages)
-            self.enqueued += sum(one.status == "created" for one in receipts)
+            await self._enqueue(messages)
         await events.ack(self._group, batch)
         if batch.gap:
             self.lost += batch.gap.lost or 1
+
+    async def _enqueue(self, messages: Sequence[Task]) -> None:
+        key = await aio_stamp_key(self._adeq, self._namespace)
+        receipts = await self._queue.enqueue_many(stamped(key, messages))
+        self.enqueued += sum(one.status == "created" for one in receipts)
 
     def _events(self, stream: str) -> Events:
         noun, _, name = stream.partition(":")

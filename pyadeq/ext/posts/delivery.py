@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
@@ -30,8 +31,9 @@ from pyadeq.ext.posts.groups import (
     period_of,
     read_told,
 )
-from pyadeq.ext.posts.happened import MOST, all_in, parts_of, server_now
+from pyadeq.ext.posts.happened import MOST, all_in, happened_in, parts_of, server_now
 from pyadeq.ext.posts.services import SERVICES
+from pyadeq.models.base import read_json
 from pyadeq.models.queue import TaskView
 
 ACTOR: Final = "adeq-posts"
@@ -57,8 +59,27 @@ class Poster(Delivery):
     APART = 1.0
     """Seconds between two posts of a round. Slack accepts no more than one in a second."""
 
-    async def handle(self, lease: Lease) -> dict[str, Any]:
-        """Send the posts of a task. Raises TaskFailed if one is not sent."""
+    async def _is_true(self, lease: Lease) -> bool:
+        """A round tells what has happened, once, whoever asks for it. A first post is true if its event is."""
+        id = lease.user or ""
+        stored = await self._config.get(id) if id else None
+        endpoint = read_endpoint(stored.value) if stored else None
+        try:
+            message = Message.model_validate(read_json(lease.data))
+        except ValidationError:
+            return False
+        if endpoint is None or not _is_wanted(endpoint, message):
+            return False
+        if message.post == "round":
+            return re.fullmatch(f"post:{id}:[0-9a-f]+:{round(message.since * 1000)}", lease.id) is not None
+        at = round(message.at * 1000)
+        start = period_of(id, endpoint, Told(), at).start
+        if message.post != "first" or not re.fullmatch(f"post:{id}:[0-9a-f]+:{start}:[0-9]", lease.id):
+            return False
+        event = Happened(message.group, message.id, message.at)
+        return event in [one async for one in happened_in(self._adeq, message.stream, at, at + 1)]
+
+    async def _send_message(self, lease: Lease) -> dict[str, Any]:
         id = lease.user or ""
         stored = await self._config.get(id) if id else None
         endpoint = read_endpoint(stored.value) if stored else None

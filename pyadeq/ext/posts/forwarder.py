@@ -101,8 +101,7 @@ class Forwarder(Follower[Endpoint]):
     async def _tell_gap(self, period: Period, stream: str, gap: EventGap) -> None:
         message = Message(post="lost", stream=stream, id=str(gap.number), count=gap.lost or 0)
         if not await self._claim(period, [message]):
-            others = task(period.endpoint, period.lost, post="lost")
-            await self._queue.enqueue_many([others])
+            await self._enqueue([task(period.endpoint, period.lost, post="lost")])
 
     async def _claim(self, period: Period, messages: Sequence[Message]) -> bool:
         """Enqueue first posts while there are numbers for them. Returns whether all of them are there.
@@ -118,7 +117,7 @@ class Forwarder(Follower[Endpoint]):
                 break
             some = [task(period.endpoint, id, **one.model_dump()) for id, one in zip(free, messages, strict=False)]
             if some:
-                self.enqueued += sum(one.status == "created" for one in await self._queue.enqueue_many(some))
+                await self._enqueue(some)
         return not messages
 
     async def _before(self, stream: str, period: Period) -> Mapping[Group, float]:

@@ -9,6 +9,7 @@ from pyadeq.errors import AdeqError, ConfigError
 from pyadeq.ext.outgoing.addresses import Allowed, check_url
 from pyadeq.ext.outgoing.patterns import check_id
 from pyadeq.ext.outgoing.plain import without_codec
+from pyadeq.ext.outgoing.stamps import stamp_key, stamped
 from pyadeq.ext.outgoing.times import server_time
 from pyadeq.ext.posts.endpoints import NAMESPACE, QUEUE, Endpoint, Service, is_url, new_endpoint, read_endpoint
 from pyadeq.ext.posts.groups import TOLD, task
@@ -70,9 +71,17 @@ class Posts:
         Raises WaitTimeout if no process sends posts.
         """
         self.get(id)
-        made = task(id, f"post:{id}:test:{new_ulid()}", post="test")
+        key = stamp_key(self._adeq, NAMESPACE)
+        (made,) = stamped(key, [task(id, f"post:{id}:test:{new_ulid()}", post="test")])
         with without_codec(self._adeq) as plain:
             _, outcome = plain.queue(QUEUE).run_to_end(
-                made.payload, id=made.id, kind=made.kind, user=id, priority=made.priority, max_attempts=1, wait=wait
+                made.payload,
+                id=made.id,
+                kind=made.kind,
+                user=id,
+                headers=made.headers,
+                priority=made.priority,
+                max_attempts=1,
+                wait=wait,
             )
         return outcome

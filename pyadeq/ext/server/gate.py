@@ -15,7 +15,7 @@ from pyadeq.asyncio import Adeq
 from pyadeq.ext.outgoing.patterns import QUEUES
 from pyadeq.ext.server.problems import Refused
 from pyadeq.ext.server.reads import ask
-from pyadeq.ext.server.rights import REVEAL, Principal, Scope
+from pyadeq.ext.server.rights import REVEAL, WEBHOOKS, Principal, Scope
 from pyadeq.keys import PATTERNS
 
 Authenticate = Callable[[Request], Awaitable[Principal | None]]
@@ -149,6 +149,9 @@ async def enter(
     principal = await gate.principal(request)
     if noun == "queue" and name in QUEUES and (feeds or WRITERS.issuperset(rights)):
         raise Refused(403, "FORBIDDEN", f"queue {name!r}: only its service writes to it, as each of its tasks is sent")
+    manages = any(WEBHOOKS in scope.rights for scope in principal.scopes)
+    if noun == "queue" and name in QUEUES and "queue.operate" in rights and not manages:
+        raise Refused(403, "FORBIDDEN", f"queue {name!r}: to change it, one needs the right {WEBHOOKS}, too")
     scopes = [] if name.startswith(OWN) else principal.scopes_of(name)
     fits = [scope for scope in scopes if scope.rights.intersection(rights) and (by_user or scope.user is None)]
     if not scopes:

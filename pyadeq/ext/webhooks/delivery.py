@@ -28,6 +28,7 @@ from pyadeq.ext.outgoing.addresses import Allowed
 from pyadeq.ext.outgoing.delivery import Delivery
 from pyadeq.ext.outgoing.plain import aio_without_codec
 from pyadeq.ext.outgoing.sending import Answer
+from pyadeq.ext.webhooks._async.verified import is_of_event
 from pyadeq.ext.webhooks.endpoints import (
     FAILING,
     NAMESPACE,
@@ -85,8 +86,10 @@ class Deliverer(Delivery):
         await self._open.aclose()
         await super().__aexit__(kind, error, traceback)
 
-    async def handle(self, lease: Lease) -> dict[str, int]:
-        """Send the message of a task. Raises TaskFailed if it is not delivered."""
+    async def _is_true(self, lease: Lease) -> bool:
+        return await is_of_event(self._adeq, lease)
+
+    async def _send_message(self, lease: Lease) -> dict[str, int]:
         id = lease.user or ""
         # They are read anew for each message: what is switched off gets nothing, what was just added is there.
         found = await self._config.get_many([id, FAILING + id])

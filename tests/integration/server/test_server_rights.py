@@ -6,6 +6,7 @@ import pytest
 from httpx import Response
 
 from pyadeq.asyncio import Adeq
+from pyadeq.ext.server.rights import WEBHOOKS
 from tests.integration.server.conftest import Ask
 
 pytestmark = pytest.mark.any_engine
@@ -149,3 +150,19 @@ async def test_only_webhooks_write_to_their_queue(adeq: Adeq, asking: Ask) -> No
     for path, body in (("/tasks", {}), (":claim", {"worker": "w"}), (":settle", {"acks": []})):
         assert (await http.post(f"/v1/queues/adeq-webhooks{path}", json=body)).status_code == 403, path
     assert (await http.post("/inbox?queue=adeq-webhooks", json={})).status_code == 403
+    schedule: Any = {"timing": {"moment": 1.0}, "task": {"payload": 1}}
+    writes: list[tuple[str, str, Any]] = [
+        ("PUT", "/schedules/evil", schedule),
+        ("PUT", "/limits/user:ops", {"concurrency": 1}),
+        ("PUT", "/shares/ops", {"weight": 2}),
+        ("PATCH", "/settings", {"fair": False}),
+        ("POST", "/tasks/a:retry", {}),
+        ("POST", "/bulks", {"verb": "retry", "filter": {}}),
+        ("POST", ":pause", {}),
+    ]
+    for right, code in (("operator", {403}), (WEBHOOKS, {200, 202, 204, 409})):
+        http = asking("operator", *{right})
+        for verb, path, body in writes:
+            answer = await http.request(verb, f"/v1/queues/adeq-webhooks{path}", json=body)
+            assert answer.status_code in code, (path, answer.text)
+    assert (await http.post("/v1/queues/adeq-webhooks/tasks", json={})).status_code == 403

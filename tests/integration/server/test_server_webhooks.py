@@ -10,9 +10,11 @@ import pytest
 from httpx import ASGITransport, AsyncClient, Response
 from standardwebhooks.webhooks import Webhook
 
+from pyadeq import Task
 from pyadeq.asyncio import Adeq
 from pyadeq.ext.crypto import Encrypted, new_key
 from pyadeq.ext.outgoing.addresses import Allowed
+from pyadeq.ext.outgoing.stamps import aio_stamp_key, stamped
 from pyadeq.ext.server import Principal, app, everything, rights_of
 from pyadeq.ext.server.rights import WEBHOOKS, all_rights
 from pyadeq.ext.webhooks import serve
@@ -204,7 +206,8 @@ async def test_the_board_shows_and_changes_what_one_manages(adeq: Adeq, http: As
     assert (MARKUP in listed, "&lt;b&gt;" in listed) == (False, True)
     payload = {"type": "task.dead", "at": 1.0, "stream": "queue:mail-1", "seq": "1-0", "ids": [MARKUP]}
     for id, stream in (("wh:orders:x:1-0", "queue:mail-1"), ("wh:orders:y:1-0", "queue:other")):
-        await adeq.queue("adeq-webhooks").enqueue({**payload, "stream": stream}, id=id, user="orders")
+        task = Task(id=id, user="orders", payload={**payload, "stream": stream})
+        await adeq.queue("adeq-webhooks").enqueue_many(stamped(await aio_stamp_key(adeq, "_webhooks"), [task]))
         (lease,) = await adeq.queue("adeq-webhooks").claim(limit=1)
         await adeq.queue("adeq-webhooks").fail(lease, MARKUP, reason="http_500", retryable=False)
     page = (await http.get("/webhooks/orders")).text

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Final, NamedTuple, Unpack
 
-from pyadeq import ConfigConflict
+from pyadeq import ConfigConflict, Task
 from pyadeq.asyncio import Adeq
 from pyadeq.codec import Codec
 from pyadeq.errors import AdeqError, ConfigError
 from pyadeq.ext.outgoing.addresses import Allowed, aio_check_url
 from pyadeq.ext.outgoing.patterns import check_id
 from pyadeq.ext.outgoing.plain import aio_without_codec
+from pyadeq.ext.outgoing.stamps import aio_stamp_key, stamped
 from pyadeq.ext.outgoing.times import aio_server_time
 from pyadeq.ext.webhooks._async.replay import Replayed, replay_one, replay_part
 from pyadeq.ext.webhooks.endpoints import (
@@ -162,10 +163,12 @@ class Webhooks:
         Raises WaitTimeout if no process sends messages.
         """
         await self.get(id)
-        payload = {"type": TEST, "at": await self._now()}
+        key = await aio_stamp_key(self._adeq, NAMESPACE)
+        new = Task(id=f"wh:{id}:test:{new_ulid()}", kind=KIND, user=id, payload={"type": TEST, "at": await self._now()})
+        (made,) = stamped(key, [new])
         async with aio_without_codec(self._adeq) as plain:
             _, outcome = await plain.queue(QUEUE).run_to_end(
-                payload, id=f"wh:{id}:test:{new_ulid()}", kind=KIND, user=id, max_attempts=1, wait=wait
+                made.payload, id=made.id, kind=KIND, user=id, headers=made.headers, max_attempts=1, wait=wait
             )
             return outcome
 
