@@ -3,7 +3,7 @@
 -- contributor none. `retract` takes an answer back; of an approved change, that begins a new round. `request_changes` keeps a change from
 -- being approved until the same person answers again. `comment` only writes into the log.
 -- A task that the policy wants after a step is enqueued at once, if the queue of the settings is in the same slot; else it waits in the
--- outbox.
+-- outbox. If another task has its id, it gets another id, and there is an event change.alert.
 --
 -- ARGV   rid          id
 -- ARGV   actor        label
@@ -36,7 +36,7 @@
 -- EACH   item         not_found
 -- ERROR  ADEQ_LAYOUT ADEQ_CLOCK
 -- EVENT  change.answered change.changes_requested change.commented change.outdated change.reviewing change.reminded change.escalated change.delegated
--- EVENT  change.rejected change.approved change.released change.failed change.cancelled
+-- EVENT  change.rejected change.approved change.released change.failed change.cancelled change.alert
 -- EVENT  task.enqueued task.unblocked task.dead task.cancelled task.limited
 -- ROLE   review
 -- REPLAY rid

@@ -3,15 +3,22 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
 from difflib import unified_diff
 from hashlib import sha256
 from typing import Any
 
+from pyadeq import Change
+
 SHORT = 76  # characters of JSON that need no lines of their own
 CONTENT = ("type", "version", "description", "parameters", "resources", "rollback_strategy", "timeout", "priority")
 SAME_JSON = "(the same JSON, with other spaces or another order of names)"
 PATH = ("draft", "submitted", "reviewing", "approved", "applying", "completed")
+STEPS = tuple(
+    f"change.{step}" for step in ("approved", "rejected", "changes_requested", "completed", "failed", "cancelled")
+)
+ALERT = re.compile(r"^reason=follow_taken task=(\S+) instead=(\S+)$")
 AFTER = {"rejected": "reviewing", "failed": "applying"}  # the state that comes before
 
 
@@ -32,6 +39,15 @@ def path_of(state: str, submitted: bool, approved: bool) -> tuple[str, ...]:
     if state in AFTER:
         return (*PATH[: PATH.index(AFTER[state]) + 1], state)
     return ("draft", *(["submitted", "reviewing"] if submitted else []), *(["approved"] if approved else []), state)
+
+
+def follow_ids(domain: str, change: Change) -> list[str]:
+    """The ids that tasks have which follow the steps of this change, as far as its log was read. See `change.alert`."""
+    log = change.log or ()
+    first = change.seq - len(log) + 1
+    others = {found[1]: found[2] for one in log if (found := ALERT.search(one.detail))}
+    steps = (f"{domain}/{change.id}/{first + at}" for at, one in enumerate(log) if one.event in STEPS)
+    return [others.get(id, id) for id in steps]
 
 
 def raw(content: Any, name: str) -> Any:

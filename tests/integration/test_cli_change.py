@@ -363,6 +363,26 @@ def test_show(domain: Domain) -> None:
     assert "\n    looks good\n" in said
 
 
+def test_show_has_the_tasks_that_follow(domain: Domain) -> None:
+    changes, queue = domain.client.changes(domain.name), domain.client.queue(domain.name)
+    changes.configure(follow_queue=domain.name)
+    changes.set_policy("two", required=1, reviewers=["user:bob"], follow={"approved": "apply", "cancelled": "tell"})
+    domain.reviewed()
+    queue.enqueue("x", id=f"{domain.name}/c1/5", kind="noop")
+    domain.run("approve", "c1", "--rev", "1", "--as", "bob")
+    (other,) = [task for task in domain.run("show", "c1")["tasks"] if task["kind"] == "apply"]
+    assert other["id"].startswith(f"{domain.name}/c1/5/")
+    (lease,) = [one for one in queue.claim(worker="w", limit=2) if one.kind == "apply"]
+    queue.fail(lease, "no such argument", reason="bad_input", retryable=False)
+    (row,) = [line.split() for line in domain.said("show", "c1").splitlines() if line.startswith(other["id"])]
+    assert row[1:] == ["apply", "DEAD", "bad_input"]
+    changes.cancel("c1", actor="ann")
+    assert [(one["kind"], one["state"], one["reason"]) for one in domain.run("show", "c1")["tasks"]] == [
+        ("apply", "dead", "bad_input"),
+        ("tell", "ready", None),
+    ]
+
+
 def test_show_warns_of_stored_data_that_was_changed(domain: Domain) -> None:
     domain.reviewed()
     assert domain.run("show", "c1")["intact"] is True

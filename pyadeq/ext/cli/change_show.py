@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from math import inf
 from time import monotonic, sleep
@@ -12,8 +12,9 @@ import typer
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from pyadeq import Adeq
-from pyadeq.ext.change_text import path_of, shown
+from pyadeq import Adeq, Change
+from pyadeq.errors import AdeqError
+from pyadeq.ext.change_text import follow_ids, path_of, shown
 from pyadeq.ext.cli.arguments import many, time_option
 from pyadeq.ext.cli.change_asking import ChangeId, Domain, existing_changes, read
 from pyadeq.ext.cli.change_log import entry_as_json, log_line
@@ -23,10 +24,12 @@ from pyadeq.ext.cli.common import DEFAULT_URL, Format, Output, Url, as_json, con
 from pyadeq.ext.cli.live import Live
 from pyadeq.ext.cli.lock_listing import ago, ahead
 from pyadeq.ext.cli.tables import columns, print_fields, print_rows
+from pyadeq.models import TaskView
 
 ENDED = ("completed", "failed", "rejected", "cancelled")
 AFTER_REVIEW = ("applying", "completed", "failed")  # why they have ended, is said by their run
 HEADS = ("request", "reviewer", "status", "answered", "by", "reason")
+OF_TASKS = ("id", "kind", "state", "reason")
 TEXTS = ("parameters", "preview", "output", "risk_factors", "error", "error_details")
 TAMPERED = "the stored content does not have this digest, so somebody has changed it without a call"
 SHORTEST = 0.1  # seconds between two looks
@@ -54,14 +57,26 @@ def show(
         if watch:
             _watch(adeq, changes, id, options, max(interval, SHORTEST), seconds, output)
             return
-        found, checked = read(adeq, changes, id, **options), changes.get(id)
+        found, checked = read(adeq, changes, id, **options), changes.get(id, log=1000)
+        tasks = _tasks(adeq, changes, checked) if checked and found.change.get("p_follows") else []
     intact = checked is None or checked.rev != found.change["rev"] or checked.intact
     if output != Format.table:
-        print_json({"domain": domain, "id": id, **as_fields(found), "intact": intact}, output)
+        follow = [one.model_dump(include=set(OF_TASKS)) for one in tasks]
+        print_json({"domain": domain, "id": id, **as_fields(found), "tasks": follow, "intact": intact}, output)
         return
-    _print(domain, id, found)
+    _print(domain, id, found, tasks)
     if not intact:
         typer.echo(f"\nDo not approve it: {TAMPERED}", err=True)
+
+
+def _tasks(adeq: Adeq, changes: Any, change: Change) -> list[TaskView]:
+    """The tasks that follow its steps, as far as they are kept; none for those who may not see them."""
+    with suppress(AdeqError):
+        queue = changes.stats().settings.get("follow_queue")
+        if queue not in (None, "none"):
+            found = adeq.queue(queue).inspect.get_many(follow_ids(changes.name, change))
+            return [task for task in found if task is not None]
+    return []
 
 
 def as_fields(found: Any) -> dict[str, Any]:
@@ -89,7 +104,7 @@ def _drawn(change: dict[str, Any]) -> Text:
     return text
 
 
-def _print(domain: str, id: str, found: Any) -> None:
+def _print(domain: str, id: str, found: Any, tasks: Sequence[TaskView]) -> None:
     console, change = stdout(), found.change
     console.print(Text(f"{id} is {state_of(found)}: {_place(change)}"), soft_wrap=True)
     console.print(_drawn(change), soft_wrap=True)
@@ -98,6 +113,10 @@ def _print(domain: str, id: str, found: Any) -> None:
     if found.requests:
         console.print()
         print_rows(HEADS, _requests(found), right=["request"], spare=["by"], styles=STYLES)
+    if tasks:
+        console.print()
+        rows = [(one.id, one.kind or "", one.state.upper(), one.reason or "") for one in tasks]
+        print_rows(("task that follows", *OF_TASKS[1:]), rows, spare=["reason"], styles=STYLES)
     texts = {name: getattr(found, name) if name in TEXTS[:3] else change.get(name) for name in TEXTS}
     for name, text in texts.items():
         if text:

@@ -142,3 +142,37 @@ def respond_where_no_queue_is_set_any_more(bench: NounBench, _: int) -> AnyCall:
 def outbox_where_no_queue_is_set_any_more(bench: NounBench, _: int) -> AnyCall:
     bench.put("configure", settings={"follow_queue": "none"})
     return bench.call("outbox")
+
+
+@scenario(1, 100)
+def outbox_of_some_whose_ids_are_taken(bench: NounBench, n: int) -> AnyCall:
+    followed(bench, n)
+    found = bench.put("outbox").items
+    return bench.call("outbox", taken=[{"id": one.id, "seq": one.seq, "instead": "0" * 40} for one in found])
+
+
+@scenario(0)
+def outbox_of_one_whose_id_is_taken_again(bench: NounBench, _: int) -> AnyCall:
+    followed(bench)
+    (one,) = bench.put("outbox").items
+    bench.put("outbox", limit=0, taken=[{"id": one.id, "seq": one.seq, "instead": "a"}])
+    return bench.call("outbox", taken=[{"id": one.id, "seq": one.seq, "instead": "b"}])
+
+
+@scenario(0)
+def outbox_of_one_that_was_noted_by_an_older_script(bench: NounBench, _: int) -> AnyCall:
+    followed(bench)
+    (one,) = bench.put("outbox").items
+    name = f"{one.id} {one.seq}"
+    bench.ask("HSET", ":follows", name, bench.ask("HGET", ":follows", name).rpartition(b" ")[0])
+    return bench.call("outbox", taken=[{"id": one.id, "seq": one.seq, "instead": "a"}])
+
+
+@scenario(0)
+def outbox_of_one_that_was_delivered(bench: NounBench, _: int) -> AnyCall:
+    return bench.call("outbox", taken=[{"id": "c", "seq": 1, "instead": "a"}])
+
+
+@scenario(0)
+def outbox_with_an_end_that_is_too_long(bench: NounBench, _: int) -> AnyCall:
+    return bench.call("outbox", taken=[{"id": "c", "seq": 1, "instead": "a" * 41}])

@@ -224,7 +224,7 @@ def respond_and_a_task_follows_in_a_queue_with_partitions_in_one_slot(bench: Nou
 
 @scenario(0)
 def respond_and_a_task_that_is_there_follows_in_one_slot(bench: NounBench, _: int) -> AnyCall:
-    """For instance because the outbox was delivered, and the domain restored from a backup."""
+    """Somebody else has enqueued it; or the change is new, and the queue knows tasks of one that was deleted."""
     call = follow(bench)
     seq = int(bench.ask("HGET", ":change:d:change:c", "seq")) + 2
     of(bench, "queue", "q", "enqueue", item=[{"id": f"d/c/{seq}", "payload": "x", "kind": "tell"}])
@@ -239,6 +239,15 @@ def respond_and_many_tasks_follow_in_one_slot(bench: NounBench, n: int) -> AnyCa
     seen = [in_review(bench, f"c{number}", "user:bob", "user:eve", **steps) for number in range(n)]
     items = [{**one, "action": "request_changes"} for one in seen]
     return bench.call("respond", actor="bob", item=items, queue=f"{bench.base}:queue:q")
+
+
+@scenario(1, 100)
+def respond_and_many_tasks_that_are_there_follow_in_one_slot(bench: NounBench, n: int) -> AnyCall:
+    call = respond_and_many_tasks_follow_in_one_slot(bench, n)
+    seq = int(bench.ask("HGET", ":change:d:change:c0", "seq")) + 2
+    tasks = [{"id": f"d/c{number}/{seq}", "payload": "x", "kind": "tell"} for number in range(n)]
+    of(bench, "queue", "q", "enqueue", item=tasks)
+    return call
 
 
 @scenario(0, clock="server")

@@ -11,14 +11,15 @@ local function send_follows(ctx)
   local domain = domain_name()
   local ids, payloads, envelopes, stamps, keys = {}, {}, {}, {}, {}
   for i, follow in ipairs(ctx.follows) do  -- at most 400: two for each item, and for ten others
-    local word, rev, digest, kind_word, lane, priority = string.match(follow.text, '^(%S+) (%S+) (%S+) (%S+) (%S+) (%S+)$')
+    local word, rev, digest, kind_word, lane, priority = string.match(follow.text, '^(%S+) (%S+) (%S+) (%S+) (%S+) (%S+) %d+$')
     ids[i] = domain .. '/' .. follow.id .. '/' .. follow.seq
     payloads[i] = '{"digest":"' .. digest .. '","domain":"' .. domain .. '","event":"' .. word .. '","id":"' .. follow.id
       .. '","rev":' .. rev .. ',"seq":' .. follow.seq .. '}'
     envelopes[i] = { 'kind', kind_word, 'lane', lane, 'priority', priority, kind = kind_word, lane = lane, priority = tonumber(priority) }
-    stamps[i], keys[i] = ids[i] .. '/1', queue.task .. ids[i]
+    stamps[i], keys[i] = rid .. '/' .. i, queue.task .. ids[i]
   end
   line.some_known = redis.call('EXISTS', unpack(keys)) > 0  -- at most 400: two for each item, and for ten others
+  if line.some_known then avoid_taken(ctx, ids) end
   if not line.exists then queue.create_base() end
   queue.add_tasks(line, ids, payloads, envelopes, stamps)
   queue.on_close(line)
