@@ -2,11 +2,25 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from tests.lua.bench import MakeAny
 from tests.nouns.change.bench import Bench
-from tests.nouns.change.states import CONTENT, answer, assess, draft, in_review, policy, submit, watched
+from tests.nouns.change.states import (
+    CONTENT,
+    answer,
+    assess,
+    draft,
+    in_review,
+    move,
+    policy,
+    revised,
+    seen,
+    submit,
+    watched,
+)
 
 AGENT = {"principal": "zoe", "kind": "agent"}
 
@@ -78,3 +92,90 @@ def test_for_whom_an_agent_has_delegated_a_request_does_not_write(bench: Bench) 
     told = bench.put("put", id="c", expect_rev=1, actor="zoe", tags=["x"], **CONTENT)
     assert told.status == "edited"
     assert answer(bench, one, "bot", **AGENT).reason == "contributor"
+
+
+def test_a_tag_forbids_until_the_next_submit_though_it_is_taken_away(bench: Bench) -> None:
+    bench.put("configure", settings={"auto_approve_low_risk": True})
+    policy(bench, needs="risk", auto_below=20, deny_tags=["critical"])
+    one = draft(bench, tags=["a", "critical"])
+    submit(bench, one, "user:bob")
+    for tags in (["a"], ["a", "b"]):
+        assert bench.put("put", id="c", expect_rev=1, actor="ann", tags=tags, **CONTENT).status == "edited"
+    assert assess(bench, one, 1, auto_approvable=True).state == "reviewing"
+    assert answer(bench, one, "bob").status == "approved"
+    move(bench, one, "withdraw")
+    assert submit(bench, one, "user:bob").status == "approved"  # without the tag, as everybody can see
+
+
+def test_a_tag_that_comes_after_the_submit_forbids(bench: Bench) -> None:
+    bench.put("configure", settings={"auto_approve_low_risk": True})
+    policy(bench, needs="risk", auto_below=20, deny_tags=["critical"])
+    one = draft(bench)
+    submit(bench, one, "user:bob")
+    for tags in (["critical"], None):
+        bench.put("put", id="c", expect_rev=1, actor="ann", tags=tags, **CONTENT)
+    assert assess(bench, one, 1, auto_approvable=True).state == "reviewing"
+
+
+REFUSED = {
+    "by a rejection": (1, [("bob", "reject")]),
+    "by a rejection that is not enough": (2, [("bob", "reject")]),
+    "by a wish for changes": (1, [("bob", "request_changes")]),
+    "because too few are left": (0, [("bob", "abstain"), ("eve", "abstain")]),
+}
+
+
+@pytest.mark.parametrize("how", REFUSED)
+def test_no_policy_approves_what_people_have_rejected(bench: Bench, how: str) -> None:
+    rejections, answers = REFUSED[how]
+    bench.put("configure", settings={"auto_approve_low_risk": True})
+    fields: dict[str, Any] = {"auto_below": 20, "on_timeout": "approve", "timeout_approve_below": 20, "timeout": 3600}
+    policy(bench, rejections=rejections, **fields)
+    one = draft(bench)
+    assess(bench, one, 50)
+    submit(bench, one, "user:bob", "user:eve")
+    for person, action in answers:
+        answer(bench, one, person, action)
+    state = bench.put("get", item=["c"]).items[0].change["state"]
+    move(bench, one, "reopen" if state == "rejected" else "withdraw")
+    assess(bench, one, 1, auto_approvable=True)
+    assert submit(bench, one, "user:bob", "user:eve").status == "reviewing"
+    bench.pass_time(3_600_000)
+    bench.put("sweep")
+    assert bench.put("get", item=["c"]).items[0].change["state"] == "rejected"  # the time does not approve it either
+    move(bench, one, "reopen")
+    new = revised(bench, one)
+    assess(bench, new, 1, auto_approvable=True)
+    assert submit(bench, new, "user:bob", "user:eve").status == "approved"  # another content
+    move(bench, new, "withdraw")
+    back = seen("c", bench.put("put", id="c", expect_rev=2, actor="ann", **CONTENT))
+    assess(bench, back, 1, auto_approvable=True)
+    assert submit(bench, back, "user:bob", "user:eve").status == "reviewing"  # the first one again
+    assert answer(bench, back, "bob").status == "approved"
+    bench.check()
+
+
+def test_the_last_ten_contents_that_people_have_rejected_are_known(bench: Bench) -> None:
+    policy(bench)
+    one = draft(bench)
+    for number in range(12):
+        submit(bench, one, "user:bob")
+        answer(bench, one, "bob", "reject")
+        move(bench, one, "reopen")
+        last, one = one, revised(bench, one, version=str(number))
+    known = bench.ask("HGET", ":change:c", "rejected").decode().split(",")
+    assert (len(known), len(set(known)), known[0]) == (10, 10, last["digest"])
+    assert {len(digest) for digest in known} == {40}
+
+
+def test_a_timeout_that_rejects_is_no_rejection_by_people(bench: Bench) -> None:
+    bench.put("configure", settings={"auto_approve_low_risk": True})
+    policy(bench, auto_below=20, timeout=3600)
+    one = draft(bench)
+    assess(bench, one, 50)
+    submit(bench, one, "user:bob")
+    bench.pass_time(3_600_000)
+    bench.put("sweep")
+    move(bench, one, "reopen")
+    assess(bench, one, 1, auto_approvable=True)
+    assert submit(bench, one, "user:bob").status == "approved"

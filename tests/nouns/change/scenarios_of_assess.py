@@ -7,6 +7,7 @@ from typing import Any
 from tests.lua.scenario import AnyCall, scenario, sent
 from tests.nouns.bench import NounBench
 from tests.nouns.change.states import (
+    CONTENT,
     about_to_be_over,
     answer,
     approved,
@@ -14,10 +15,12 @@ from tests.nouns.change.states import (
     draft,
     in_review,
     let_them_be_over,
+    move,
     name_of,
     people,
     policy,
     revised,
+    seen,
     submit,
     submitted,
 )
@@ -172,6 +175,25 @@ def assess_low_after_people_were_asked(bench: NounBench, _: int) -> AnyCall:
     bench.put("assess", **one, actor="meter", score=90)
     new = revised(bench, one)
     return bench.call("assess", **new, actor="meter", score=1, auto_approvable=True)
+
+
+@scenario(0)
+def assess_low_without_a_tag_that_has_forbidden_it(bench: NounBench, _: int) -> AnyCall:
+    one = _low(bench, deny_tags=["b"], tags=["a", "b"])
+    bench.put("put", id="c", expect_rev=1, actor="ann", tags=["a"], **CONTENT)
+    return bench.call("assess", **one, actor="meter", score=1, auto_approvable=True)
+
+
+@scenario(0)
+def assess_low_what_people_have_rejected_before(bench: NounBench, _: int) -> AnyCall:
+    one = _low(bench)
+    assess(bench, one, 90)
+    answer(bench, one, "bob", "reject")
+    move(bench, one, "reopen")
+    bench.put("put", id="c", expect_rev=1, actor="ann", **{**CONTENT, "version": "2"})
+    bench.put("submit", id="c", rev=2, actor="ann", policy="p", item=["user:bob"])
+    back = bench.put("put", id="c", expect_rev=2, actor="ann", **CONTENT)
+    return bench.call("assess", **seen("c", back), actor="meter", score=1, auto_approvable=True)
 
 
 def _low(bench: NounBench, tags: list[str] | None = None, **fields: Any) -> dict[str, Any]:

@@ -1,7 +1,7 @@
 -- move_to(ctx, own, state): bring a change into another state. Leaving a review closes its open requests; an ended change is kept for
 -- a time. The caller notes the step.
 local function move_to(ctx, own, state)
-  if own.state == 'reviewing' then leave_inboxes(own) end
+  if own.state == 'reviewing' then leave_review(own) end
   if (own.state == 'submitted' or own.state == 'reviewing') and state ~= 'reviewing' and state ~= 'submitted' then
     close_requests(own, own.timeout_at_ms <= ctx.now and 'expired' or 'cancelled')
   end
