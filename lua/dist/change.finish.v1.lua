@@ -76,6 +76,25 @@ if #KEYS ~= 20 then
   return redis.error_reply('ADEQ_ARG expected 20 keys, got ' .. #KEYS)
 end
 
+do
+  local arg_base = string.match(KEYS[1], '^([%w._@+-]+:{change:[%w._@+-]+}):change:$')
+  if not arg_base or #arg_base > 100 then
+    arg_base = arg_base or string.match(KEYS[1], '^([%w._@+-]+:{[%w._@+-]+}:change:[%w._@+-]+):change:$')
+    for part in string.gmatch(arg_base or '', '[%w._@+-]+') do
+      if #part > 100 then arg_base = nil end
+    end
+    if not arg_base then return refuse('key change', KEYS[1], '<prefix>:{change:<name>}:change:, <prefix>:{<slot>}:change:<name>:change:, where each part is a name: 1 to 100 of A-Z a-z 0-9 . _ @ + -') end
+  end
+  if table.concat(KEYS, ' ', 2) ~= arg_base .. ':output: ' .. arg_base .. ':contributors: ' .. arg_base .. ':request: ' .. arg_base .. ':log: ' .. arg_base .. ':inbox: ' .. arg_base .. ':due ' .. arg_base .. ':ended ' .. arg_base .. ':state: ' .. arg_base .. ':by:reviewer: ' .. arg_base .. ':outbox ' .. arg_base .. ':follows ' .. arg_base .. ':delegations: ' .. arg_base .. ':delegating ' .. arg_base .. ':away: ' .. arg_base .. ':config ' .. arg_base .. ':once ' .. arg_base .. ':once:due ' .. arg_base .. ':events ' .. arg_base .. '!apply' then
+    local at, bases = 0, { base = arg_base }
+    for name, whose, place in string.gmatch('change {base}:change: outputs {base}:output: contributors {base}:contributors: requests {base}:request: logs {base}:log: inboxes {base}:inbox: due {base}:due ended {base}:ended states {base}:state: by_reviewer {base}:by:reviewer: outbox {base}:outbox follows {base}:follows delegations {base}:delegations: delegating {base}:delegating away {base}:away: config {base}:config once {base}:once once_due {base}:once:due events {base}:events gate {base}!apply', '(%S+) {([%w_]+)}(%S+)') do
+      at = at + 1
+      local wanted = bases[whose] .. place
+      if KEYS[at] ~= wanted then return refuse('key ' .. name, KEYS[at], wanted) end
+    end
+  end
+end
+
 local rid = ARGV[1]
 if not rid or #rid > 200 or not arg_find(rid, '^[%w._:/@+-]+$') then
   return refuse('rid', rid, 'an id: 1 to 200 of A-Z a-z 0-9 . _ : / @ + -')
@@ -198,14 +217,14 @@ local function set_field(own, name, value)
 end
 
 -- record_step(ctx, own, event, by, detail, why): note a step of a change in its log, as an event, and as its next `seq`. by: who did it;
--- detail: `name=value` words, or ''; why: free text for the log alone, or ''. What time, delegations and policies do has no caller.
+-- detail: `name=value` words, or ''; why: free text for the log alone, or ''. What time, delegations, policies and deliveries do has no caller.
 -- EARLY
 local function record_step(ctx, own, event, by, detail, why) local logs = KEYS[5]
-  local acts = by ~= 'time' and by ~= 'delegation' and string.sub(by, 1, 7) ~= 'policy:'
+  local acts = by ~= 'time' and by ~= 'delegation' and by ~= 'delivery' and string.sub(by, 1, 7) ~= 'policy:'
   local sender = acts and ctx.caller or ''
   set_field(own, 'seq', own.seq + 1)
   redis.call('XADD', logs .. own.id, 'MAXLEN', 1000, '*', 'event', event, 'timestamp', ctx.now_text, 'rev', own.rev, 'round', own.round,
-    'by', by, 'detail', detail, 'reason', why, 'proof', by ~= 'time' and ctx.proof or '', 'caller', sender)
+    'by', by, 'detail', detail, 'reason', why, 'proof', acts and ctx.proof or '', 'caller', sender)
   if text_of(own, 'p_follows') ~= '' then arg_rare().note_follow(ctx, own, event) end
   emit(ctx, event, own.id, 'rev=' .. own.rev .. ' round=' .. own.round .. ' by=' .. by .. (sender ~= '' and ' caller=' .. sender or '')
     .. (detail ~= '' and ' ' .. detail or ''))
@@ -445,6 +464,15 @@ local function is_ended(state)
   return state == 'completed' or state == 'failed' or state == 'rejected' or state == 'cancelled'
 end
 
+-- count_slots(own): how many requests are approved, rejected, pending, and wait for another revision.
+local function count_slots(own)
+  local counts = { approved = 0, rejected = 0, pending = 0, changes_requested = 0 }
+  for _, one in ipairs(slots_of(own)) do  -- at most 32: slots
+    if counts[one.status] then counts[one.status] = counts[one.status] + 1 end
+  end
+  return counts
+end
+
 -- leave_inboxes(own): take the pending requests of a change out of all inboxes.
 local function leave_inboxes(own) local inboxes = KEYS[6]
   for _, one in ipairs(slots_of(own)) do  -- at most 32: slots
@@ -452,10 +480,30 @@ local function leave_inboxes(own) local inboxes = KEYS[6]
   end
 end
 
+-- was_rejected(own): whether people have rejected this content before, or wanted it changed: then no policy approves it.
+local function was_rejected(own)
+  return string.find(',' .. text_of(own, 'rejected') .. ',', ',' .. own.digest .. ',', 1, true) ~= nil
+end
+
+-- note_rejection(own): people have rejected this content, or want it changed. Of a change, the last 10 such contents are known.
+local function note_rejection(own)
+  if was_rejected(own) then return end
+  local before = text_of(own, 'rejected')
+  set_field(own, 'rejected', own.digest .. (before ~= '' and ',' .. string.sub(before, 1, 9 * 41 - 1) or ''))
+end
+
+-- leave_review(own): a review is over, or begins again: its requests leave all inboxes, and what people have said against this content
+-- stays known.
+local function leave_review(own)
+  leave_inboxes(own)
+  local counts = count_slots(own)
+  if counts.rejected + counts.changes_requested > 0 then note_rejection(own) end
+end
+
 -- move_to(ctx, own, state): bring a change into another state. Leaving a review closes its open requests; an ended change is kept for
 -- a time. The caller notes the step.
 local function move_to(ctx, own, state) local requests, ended, states = KEYS[4], KEYS[8], KEYS[9]
-  if own.state == 'reviewing' then leave_inboxes(own) end
+  if own.state == 'reviewing' then leave_review(own) end
   if (own.state == 'submitted' or own.state == 'reviewing') and state ~= 'reviewing' and state ~= 'submitted' then
     close_requests(own, own.timeout_at_ms <= ctx.now and 'expired' or 'cancelled')
   end
@@ -527,15 +575,6 @@ local function cascades(one, via)
   local giver, name = string.match(one.chain, '^.*>([^>]+)$'), string.match(via, '^.*,([^,]*)$')
   local fields = giver and name ~= '' and read_delegation(giver, name)
   return not fields or fields.cascade == '1'
-end
-
--- count_slots(own): how many requests are approved, rejected, pending, and wait for another revision.
-local function count_slots(own)
-  local counts = { approved = 0, rejected = 0, pending = 0, changes_requested = 0 }
-  for _, one in ipairs(slots_of(own)) do  -- at most 32: slots
-    if counts[one.status] then counts[one.status] = counts[one.status] + 1 end
-  end
-  return counts
 end
 
 -- end_lease(ctx, own): the lease of an applier is over. After the time of the run the change has failed; else it may be begun again,
@@ -717,7 +756,7 @@ local function note_follow(ctx, own, event)
   local wanted, lane, priority = string.match(';' .. text_of(own, 'p_follows'), ';' .. word .. '|([^|]*)|([^|]*)|(%d)')
   if not wanted then return end
   local follow = { id = own.id, seq = string.format('%.0f', own.seq),
-    text = table.concat({ word, string.format('%.0f', own.rev), own.digest, wanted, lane, priority }, ' ') }
+    text = table.concat({ word, string.format('%.0f', own.rev), own.digest, wanted, lane, priority, ctx.now_text }, ' ') }
   if ctx.follows then
     ctx.follows[#ctx.follows + 1] = follow
   else
@@ -769,6 +808,7 @@ end
 
 -- reject(ctx, own, by, why): the change is rejected: by `rejections`, because the quorum is `unreachable`, or by `timeout`.
 local function reject(ctx, own, by, why)
+  if why ~= 'timeout' then note_rejection(own) end
   set_field(own, 'why', why)
   set_field(own, 'decided_by', by)
   move_to(ctx, own, 'rejected')
@@ -776,11 +816,12 @@ local function reject(ctx, own, by, why)
 end
 
 -- time_out(ctx, own): nobody has decided in time: the change is rejected, unless its policy approves what is of low risk. It does not
--- approve what a reviewer has rejected or wants changed.
+-- approve what a reviewer has rejected or wants changed, in this review or in an earlier one.
 local function time_out(ctx, own)
   local counts = count_slots(own)
   if own.state == 'reviewing' and text_of(own, 'p_on_timeout') == 'approve' and number_of(own, 'risk_rev') == own.rev
-    and number_of(own, 'risk_score') < number_of(own, 'p_timeout_approve_below') and counts.rejected + counts.changes_requested == 0 then
+    and number_of(own, 'risk_score') < number_of(own, 'p_timeout_approve_below') and counts.rejected + counts.changes_requested == 0
+    and not was_rejected(own) then
     approve(ctx, own, 'policy:' .. text_of(own, 'policy'), 'timeout')
   else
     reject(ctx, own, 'time', 'timeout')

@@ -40,6 +40,25 @@ if #KEYS ~= 4 then
   return redis.error_reply('ADEQ_ARG expected 4 keys, got ' .. #KEYS)
 end
 
+do
+  local arg_base = string.match(KEYS[1], '^([%w._@+-]+:{change:[%w._@+-]+}):change:$')
+  if not arg_base or #arg_base > 100 then
+    arg_base = arg_base or string.match(KEYS[1], '^([%w._@+-]+:{[%w._@+-]+}:change:[%w._@+-]+):change:$')
+    for part in string.gmatch(arg_base or '', '[%w._@+-]+') do
+      if #part > 100 then arg_base = nil end
+    end
+    if not arg_base then return refuse('key change', KEYS[1], '<prefix>:{change:<name>}:change:, <prefix>:{<slot>}:change:<name>:change:, where each part is a name: 1 to 100 of A-Z a-z 0-9 . _ @ + -') end
+  end
+  if table.concat(KEYS, ' ', 2) ~= arg_base .. ':params: ' .. arg_base .. ':revisions: ' .. arg_base .. ':config' then
+    local at, bases = 0, { base = arg_base }
+    for name, whose, place in string.gmatch('change {base}:change: params {base}:params: revisions {base}:revisions: config {base}:config', '(%S+) {([%w_]+)}(%S+)') do
+      at = at + 1
+      local wanted = bases[whose] .. place
+      if KEYS[at] ~= wanted then return refuse('key ' .. name, KEYS[at], wanted) end
+    end
+  end
+end
+
 local id = ARGV[1]
 if not id or #id > 100 or not arg_find(id, '^[%w._@+-]+$') then
   return refuse('id', id, 'a name: 1 to 100 of A-Z a-z 0-9 . _ @ + -')

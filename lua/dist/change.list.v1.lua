@@ -58,6 +58,25 @@ if #KEYS ~= 9 then
   return redis.error_reply('ADEQ_ARG expected 9 keys, got ' .. #KEYS)
 end
 
+do
+  local arg_base = string.match(KEYS[1], '^([%w._@+-]+:{change:[%w._@+-]+}):change:$')
+  if not arg_base or #arg_base > 100 then
+    arg_base = arg_base or string.match(KEYS[1], '^([%w._@+-]+:{[%w._@+-]+}:change:[%w._@+-]+):change:$')
+    for part in string.gmatch(arg_base or '', '[%w._@+-]+') do
+      if #part > 100 then arg_base = nil end
+    end
+    if not arg_base then return refuse('key change', KEYS[1], '<prefix>:{change:<name>}:change:, <prefix>:{<slot>}:change:<name>:change:, where each part is a name: 1 to 100 of A-Z a-z 0-9 . _ @ + -') end
+  end
+  if table.concat(KEYS, ' ', 2) ~= arg_base .. ':contributors: ' .. arg_base .. ':state: ' .. arg_base .. ':by:author: ' .. arg_base .. ':by:reviewer: ' .. arg_base .. ':by:resource: ' .. arg_base .. ':by:team: ' .. arg_base .. ':by:tag: ' .. arg_base .. ':config' then
+    local at, bases = 0, { base = arg_base }
+    for name, whose, place in string.gmatch('change {base}:change: contributors {base}:contributors: states {base}:state: by_author {base}:by:author: by_reviewer {base}:by:reviewer: by_resource {base}:by:resource: by_team {base}:by:team: by_tag {base}:by:tag: config {base}:config', '(%S+) {([%w_]+)}(%S+)') do
+      at = at + 1
+      local wanted = bases[whose] .. place
+      if KEYS[at] ~= wanted then return refuse('key ' .. name, KEYS[at], wanted) end
+    end
+  end
+end
+
 local by = ARGV[1]
 if by ~= 'state' and by ~= 'author' and by ~= 'reviewer' and by ~= 'resource' and by ~= 'team' and by ~= 'tag' then
   return refuse('by', by, 'one of state, author, reviewer, resource, team, tag')

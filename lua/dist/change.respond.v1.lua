@@ -5,7 +5,7 @@
 -- contributor none. `retract` takes an answer back; of an approved change, that begins a new round. `request_changes` keeps a change from
 -- being approved until the same person answers again. `comment` only writes into the log.
 -- A task that the policy wants after a step is enqueued at once, if the queue of the settings is in the same slot; else it waits in the
--- outbox.
+-- outbox. If another task has its id, it gets another id, and there is an event change.alert.
 --
 -- KEYS   change            prefix/hash    {base}:change:       name
 -- KEYS   contributors      prefix/set     {base}:contributors: name
@@ -88,7 +88,7 @@
 -- EACH   item         not_found
 -- ERROR  ADEQ_LAYOUT ADEQ_CLOCK
 -- EVENT  change.answered change.changes_requested change.commented change.outdated change.reviewing change.reminded change.escalated change.delegated
--- EVENT  change.rejected change.approved change.released change.failed change.cancelled
+-- EVENT  change.rejected change.approved change.released change.failed change.cancelled change.alert
 -- EVENT  task.enqueued task.unblocked task.dead task.cancelled task.limited
 -- ROLE   review
 -- REPLAY rid
@@ -142,6 +142,33 @@ end
 local KEYS, ARGV = KEYS, ARGV
 if #KEYS ~= 51 then
   return redis.error_reply('ADEQ_ARG expected 51 keys, got ' .. #KEYS)
+end
+
+do
+  local arg_base = string.match(KEYS[1], '^([%w._@+-]+:{change:[%w._@+-]+}):change:$')
+  if not arg_base or #arg_base > 100 then
+    arg_base = arg_base or string.match(KEYS[1], '^([%w._@+-]+:{[%w._@+-]+}:change:[%w._@+-]+):change:$')
+    for part in string.gmatch(arg_base or '', '[%w._@+-]+') do
+      if #part > 100 then arg_base = nil end
+    end
+    if not arg_base then return refuse('key change', KEYS[1], '<prefix>:{change:<name>}:change:, <prefix>:{<slot>}:change:<name>:change:, where each part is a name: 1 to 100 of A-Z a-z 0-9 . _ @ + -') end
+  end
+  local arg_base_queue = string.match(KEYS[20], '^([%w._@+-]+:{queue:[%w._@+-]+}):config$')
+  if not arg_base_queue or #arg_base_queue > 100 then
+    arg_base_queue = arg_base_queue or string.match(KEYS[20], '^([%w._@+-]+:{[%w._@+-]+}:queue:[%w._@+-]+):config$') or string.match(KEYS[20], '^([%w._@+-]+:{queue:[%w._@+-]+/[%w._@+-]+}):config$') or KEYS[20] == arg_base .. '!none:config' and arg_base .. '!none'
+    for part in string.gmatch(arg_base_queue or '', '[%w._@+-]+') do
+      if #part > 100 then arg_base_queue = nil end
+    end
+    if not arg_base_queue then return refuse('key queue_config', KEYS[20], '<prefix>:{queue:<name>}:config, <prefix>:{<slot>}:queue:<name>:config, <prefix>:{queue:<name>/<tag>}:config, <base>!none:config, where each part is a name: 1 to 100 of A-Z a-z 0-9 . _ @ + -') end
+  end
+  if table.concat(KEYS, ' ', 2) ~= arg_base .. ':contributors: ' .. arg_base .. ':request: ' .. arg_base .. ':log: ' .. arg_base .. ':inbox: ' .. arg_base .. ':due ' .. arg_base .. ':ended ' .. arg_base .. ':state: ' .. arg_base .. ':by:reviewer: ' .. arg_base .. ':outbox ' .. arg_base .. ':follows ' .. arg_base .. ':delegations: ' .. arg_base .. ':delegating ' .. arg_base .. ':away: ' .. arg_base .. ':userstats: ' .. arg_base .. ':config ' .. arg_base .. ':once ' .. arg_base .. ':once:due ' .. arg_base .. ':events ' .. arg_base_queue .. ':config ' .. arg_base_queue .. ':running ' .. arg_base_queue .. ':leases ' .. arg_base_queue .. ':task: ' .. arg_base_queue .. ':payload: ' .. arg_base_queue .. ':reply: ' .. arg_base_queue .. ':ready: ' .. arg_base_queue .. ':lanes ' .. arg_base_queue .. ':wake: ' .. arg_base_queue .. ':delayed ' .. arg_base_queue .. ':blocked ' .. arg_base_queue .. ':deadlines ' .. arg_base_queue .. ':finished ' .. arg_base_queue .. ':dead ' .. arg_base_queue .. ':control: ' .. arg_base_queue .. ':once ' .. arg_base_queue .. ':once:due ' .. arg_base_queue .. ':by:user: ' .. arg_base_queue .. ':by:tag: ' .. arg_base_queue .. ':children: ' .. arg_base_queue .. ':dependents: ' .. arg_base_queue .. ':order: ' .. arg_base_queue .. ':ends ' .. arg_base_queue .. ':limits ' .. arg_base_queue .. ':waiting: ' .. arg_base_queue .. ':limit:lines ' .. arg_base_queue .. ':weights ' .. arg_base_queue .. ':shares: ' .. arg_base_queue .. ':channel: ' .. arg_base_queue .. ':counters ' .. arg_base_queue .. ':events ' .. arg_base .. '!review' then
+    local at, bases = 0, { base = arg_base, queue = arg_base_queue }
+    for name, whose, place in string.gmatch('change {base}:change: contributors {base}:contributors: requests {base}:request: logs {base}:log: inboxes {base}:inbox: due {base}:due ended {base}:ended states {base}:state: by_reviewer {base}:by:reviewer: outbox {base}:outbox follows {base}:follows delegations {base}:delegations: delegating {base}:delegating away {base}:away: userstats {base}:userstats: config {base}:config once {base}:once once_due {base}:once:due events {base}:events queue_config {queue}:config queue_running {queue}:running queue_leases {queue}:leases queue_task {queue}:task: queue_payload {queue}:payload: queue_reply {queue}:reply: queue_ready {queue}:ready: queue_lanes {queue}:lanes queue_wake {queue}:wake: queue_delayed {queue}:delayed queue_blocked {queue}:blocked queue_deadlines {queue}:deadlines queue_finished {queue}:finished queue_dead {queue}:dead queue_control {queue}:control: queue_once {queue}:once queue_once_due {queue}:once:due queue_by_user {queue}:by:user: queue_by_tag {queue}:by:tag: queue_children {queue}:children: queue_dependents {queue}:dependents: queue_order {queue}:order: queue_ends {queue}:ends queue_limits {queue}:limits queue_waiting {queue}:waiting: queue_limit_lines {queue}:limit:lines queue_weights {queue}:weights queue_shares {queue}:shares: queue_channel {queue}:channel: queue_counters {queue}:counters queue_events {queue}:events gate {base}!review', '(%S+) {([%w_]+)}(%S+)') do
+      at = at + 1
+      local wanted = bases[whose] .. place
+      if KEYS[at] ~= wanted then return refuse('key ' .. name, KEYS[at], wanted) end
+    end
+  end
 end
 
 local rid = ARGV[1]
@@ -373,7 +400,7 @@ local function note_follow(ctx, own, event)
   local wanted, lane, priority = string.match(';' .. text_of(own, 'p_follows'), ';' .. word .. '|([^|]*)|([^|]*)|(%d)')
   if not wanted then return end
   local follow = { id = own.id, seq = string.format('%.0f', own.seq),
-    text = table.concat({ word, string.format('%.0f', own.rev), own.digest, wanted, lane, priority }, ' ') }
+    text = table.concat({ word, string.format('%.0f', own.rev), own.digest, wanted, lane, priority, ctx.now_text }, ' ') }
   if ctx.follows then
     ctx.follows[#ctx.follows + 1] = follow
   else
@@ -390,14 +417,14 @@ local function set_field(own, name, value)
 end
 
 -- record_step(ctx, own, event, by, detail, why): note a step of a change in its log, as an event, and as its next `seq`. by: who did it;
--- detail: `name=value` words, or ''; why: free text for the log alone, or ''. What time, delegations and policies do has no caller.
+-- detail: `name=value` words, or ''; why: free text for the log alone, or ''. What time, delegations, policies and deliveries do has no caller.
 -- EARLY
 local function record_step(ctx, own, event, by, detail, why) local logs = KEYS[4]
-  local acts = by ~= 'time' and by ~= 'delegation' and string.sub(by, 1, 7) ~= 'policy:'
+  local acts = by ~= 'time' and by ~= 'delegation' and by ~= 'delivery' and string.sub(by, 1, 7) ~= 'policy:'
   local sender = acts and ctx.caller or ''
   set_field(own, 'seq', own.seq + 1)
   redis.call('XADD', logs .. own.id, 'MAXLEN', 1000, '*', 'event', event, 'timestamp', ctx.now_text, 'rev', own.rev, 'round', own.round,
-    'by', by, 'detail', detail, 'reason', why, 'proof', by ~= 'time' and ctx.proof or '', 'caller', sender)
+    'by', by, 'detail', detail, 'reason', why, 'proof', acts and ctx.proof or '', 'caller', sender)
   if text_of(own, 'p_follows') ~= '' then note_follow(ctx, own, event) end
   emit(ctx, event, own.id, 'rev=' .. own.rev .. ' round=' .. own.round .. ' by=' .. by .. (sender ~= '' and ' caller=' .. sender or '')
     .. (detail ~= '' and ' ' .. detail or ''))
@@ -860,10 +887,30 @@ local function leave_inboxes(own) local inboxes = KEYS[5]
   end
 end
 
+-- was_rejected(own): whether people have rejected this content before, or wanted it changed: then no policy approves it.
+local function was_rejected(own)
+  return string.find(',' .. text_of(own, 'rejected') .. ',', ',' .. own.digest .. ',', 1, true) ~= nil
+end
+
+-- note_rejection(own): people have rejected this content, or want it changed. Of a change, the last 10 such contents are known.
+local function note_rejection(own)
+  if was_rejected(own) then return end
+  local before = text_of(own, 'rejected')
+  set_field(own, 'rejected', own.digest .. (before ~= '' and ',' .. string.sub(before, 1, 9 * 41 - 1) or ''))
+end
+
+-- leave_review(own): a review is over, or begins again: its requests leave all inboxes, and what people have said against this content
+-- stays known.
+local function leave_review(own)
+  leave_inboxes(own)
+  local counts = count_slots(own)
+  if counts.rejected + counts.changes_requested > 0 then note_rejection(own) end
+end
+
 -- move_to(ctx, own, state): bring a change into another state. Leaving a review closes its open requests; an ended change is kept for
 -- a time. The caller notes the step.
 local function move_to(ctx, own, state) local requests, ended, states = KEYS[3], KEYS[7], KEYS[8]
-  if own.state == 'reviewing' then leave_inboxes(own) end
+  if own.state == 'reviewing' then leave_review(own) end
   if (own.state == 'submitted' or own.state == 'reviewing') and state ~= 'reviewing' and state ~= 'submitted' then
     close_requests(own, own.timeout_at_ms <= ctx.now and 'expired' or 'cancelled')
   end
@@ -886,6 +933,26 @@ local function approve(ctx, own, by, why)
   set_field(own, 'attempts', 0)
   set_field(own, 'token', '')
   record_step(ctx, own, 'change.approved', by, '', why)
+end
+
+-- note_taken(ctx, id, taken, instead): another task has the id of one that follows a step, so this one gets another id. People should look.
+local function note_taken(ctx, id, taken, instead)
+  local own = read_change(id)
+  if not own then return end
+  record_step(ctx, own, 'change.alert', 'delivery', 'reason=follow_taken task=' .. taken .. ' instead=' .. instead, '')
+  save_change(ctx, own)
+end
+
+-- avoid_taken(ctx, ids): give each task of this call another id if there is a task of its id: that one was enqueued before the step, so
+-- it is another task. Nobody can know the new id before, because only the caller knows the rid.
+-- USES queue
+local function avoid_taken(ctx, ids) local queue__task = KEYS[23]
+  for i, id in ipairs(ids) do  -- at most 400: two for each item, and for ten others
+    if redis.call('HEXISTS', queue__task .. id, 'created_ms') == 1 then
+      ids[i] = id .. '/' .. string.sub(redis.sha1hex(rid .. ' ' .. id), 1, 20)
+      note_taken(ctx, ctx.follows[i].id, id, ids[i])
+    end
+  end
 end
 
 -- bytes_before(one, other): whether a text stands before another by its bytes, whatever the locale of the server.
@@ -1977,6 +2044,7 @@ end
 
 -- reject(ctx, own, by, why): the change is rejected: by `rejections`, because the quorum is `unreachable`, or by `timeout`.
 local function reject(ctx, own, by, why)
+  if why ~= 'timeout' then note_rejection(own) end
   set_field(own, 'why', why)
   set_field(own, 'decided_by', by)
   move_to(ctx, own, 'rejected')
@@ -2011,14 +2079,15 @@ local function send_follows(ctx) local queue__config, queue__task = KEYS[20], KE
   local domain = domain_name()
   local ids, payloads, envelopes, stamps, keys = {}, {}, {}, {}, {}
   for i, follow in ipairs(ctx.follows) do  -- at most 400: two for each item, and for ten others
-    local word, rev, digest, kind_word, lane, priority = string.match(follow.text, '^(%S+) (%S+) (%S+) (%S+) (%S+) (%S+)$')
+    local word, rev, digest, kind_word, lane, priority = string.match(follow.text, '^(%S+) (%S+) (%S+) (%S+) (%S+) (%S+) %d+$')
     ids[i] = domain .. '/' .. follow.id .. '/' .. follow.seq
     payloads[i] = '{"digest":"' .. digest .. '","domain":"' .. domain .. '","event":"' .. word .. '","id":"' .. follow.id
       .. '","rev":' .. rev .. ',"seq":' .. follow.seq .. '}'
     envelopes[i] = { 'kind', kind_word, 'lane', lane, 'priority', priority, kind = kind_word, lane = lane, priority = tonumber(priority) }
-    stamps[i], keys[i] = ids[i] .. '/1', queue__task .. ids[i]
+    stamps[i], keys[i] = rid .. '/' .. i, queue__task .. ids[i]
   end
   line.some_known = redis.call('EXISTS', unpack(keys)) > 0  -- at most 400: two for each item, and for ten others
+  if line.some_known then avoid_taken(ctx, ids) end
   if not line.exists then queue__create_base() end
   queue__add_tasks(line, ids, payloads, envelopes, stamps)
   queue__on_close(line)
@@ -2027,11 +2096,12 @@ local function send_follows(ctx) local queue__config, queue__task = KEYS[20], KE
 end
 
 -- time_out(ctx, own): nobody has decided in time: the change is rejected, unless its policy approves what is of low risk. It does not
--- approve what a reviewer has rejected or wants changed.
+-- approve what a reviewer has rejected or wants changed, in this review or in an earlier one.
 local function time_out(ctx, own)
   local counts = count_slots(own)
   if own.state == 'reviewing' and text_of(own, 'p_on_timeout') == 'approve' and number_of(own, 'risk_rev') == own.rev
-    and number_of(own, 'risk_score') < number_of(own, 'p_timeout_approve_below') and counts.rejected + counts.changes_requested == 0 then
+    and number_of(own, 'risk_score') < number_of(own, 'p_timeout_approve_below') and counts.rejected + counts.changes_requested == 0
+    and not was_rejected(own) then
     approve(ctx, own, 'policy:' .. text_of(own, 'policy'), 'timeout')
   else
     reject(ctx, own, 'time', 'timeout')

@@ -92,6 +92,25 @@ if #KEYS ~= 20 then
   return redis.error_reply('ADEQ_ARG expected 20 keys, got ' .. #KEYS)
 end
 
+do
+  local arg_base = string.match(KEYS[1], '^([%w._@+-]+:{change:[%w._@+-]+}):change:$')
+  if not arg_base or #arg_base > 100 then
+    arg_base = arg_base or string.match(KEYS[1], '^([%w._@+-]+:{[%w._@+-]+}:change:[%w._@+-]+):change:$')
+    for part in string.gmatch(arg_base or '', '[%w._@+-]+') do
+      if #part > 100 then arg_base = nil end
+    end
+    if not arg_base then return refuse('key change', KEYS[1], '<prefix>:{change:<name>}:change:, <prefix>:{<slot>}:change:<name>:change:, where each part is a name: 1 to 100 of A-Z a-z 0-9 . _ @ + -') end
+  end
+  if table.concat(KEYS, ' ', 2) ~= arg_base .. ':contributors: ' .. arg_base .. ':request: ' .. arg_base .. ':log: ' .. arg_base .. ':inbox: ' .. arg_base .. ':due ' .. arg_base .. ':ended ' .. arg_base .. ':state: ' .. arg_base .. ':by:reviewer: ' .. arg_base .. ':outbox ' .. arg_base .. ':follows ' .. arg_base .. ':policies ' .. arg_base .. ':delegations: ' .. arg_base .. ':delegating ' .. arg_base .. ':away: ' .. arg_base .. ':config ' .. arg_base .. ':once ' .. arg_base .. ':once:due ' .. arg_base .. ':events ' .. arg_base .. '!author' then
+    local at, bases = 0, { base = arg_base }
+    for name, whose, place in string.gmatch('change {base}:change: contributors {base}:contributors: requests {base}:request: logs {base}:log: inboxes {base}:inbox: due {base}:due ended {base}:ended states {base}:state: by_reviewer {base}:by:reviewer: outbox {base}:outbox follows {base}:follows policies {base}:policies delegations {base}:delegations: delegating {base}:delegating away {base}:away: config {base}:config once {base}:once once_due {base}:once:due events {base}:events gate {base}!author', '(%S+) {([%w_]+)}(%S+)') do
+      at = at + 1
+      local wanted = bases[whose] .. place
+      if KEYS[at] ~= wanted then return refuse('key ' .. name, KEYS[at], wanted) end
+    end
+  end
+end
+
 local rid = ARGV[1]
 if not rid or #rid > 200 or not arg_find(rid, '^[%w._:/@+-]+$') then
   return refuse('rid', rid, 'an id: 1 to 200 of A-Z a-z 0-9 . _ : / @ + -')
@@ -414,7 +433,7 @@ end
 -- move_to(ctx, own, state): bring a change into another state. Leaving a review closes its open requests; an ended change is kept for
 -- a time. The caller notes the step.
 local function move_to(ctx, own, state) local requests, ended, states = KEYS[3], KEYS[7], KEYS[8]
-  if own.state == 'reviewing' then arg_rare().leave_inboxes(own) end
+  if own.state == 'reviewing' then arg_rare().leave_review(own) end
   if (own.state == 'submitted' or own.state == 'reviewing') and state ~= 'reviewing' and state ~= 'submitted' then
     arg_rare().close_requests(own, own.timeout_at_ms <= ctx.now and 'expired' or 'cancelled')
   end
@@ -438,14 +457,14 @@ local function open_request(ctx, own, one) local requests = KEYS[3]
 end
 
 -- record_step(ctx, own, event, by, detail, why): note a step of a change in its log, as an event, and as its next `seq`. by: who did it;
--- detail: `name=value` words, or ''; why: free text for the log alone, or ''. What time, delegations and policies do has no caller.
+-- detail: `name=value` words, or ''; why: free text for the log alone, or ''. What time, delegations, policies and deliveries do has no caller.
 -- EARLY
 local function record_step(ctx, own, event, by, detail, why) local logs = KEYS[4]
-  local acts = by ~= 'time' and by ~= 'delegation' and string.sub(by, 1, 7) ~= 'policy:'
+  local acts = by ~= 'time' and by ~= 'delegation' and by ~= 'delivery' and string.sub(by, 1, 7) ~= 'policy:'
   local sender = acts and ctx.caller or ''
   set_field(own, 'seq', own.seq + 1)
   redis.call('XADD', logs .. own.id, 'MAXLEN', 1000, '*', 'event', event, 'timestamp', ctx.now_text, 'rev', own.rev, 'round', own.round,
-    'by', by, 'detail', detail, 'reason', why, 'proof', by ~= 'time' and ctx.proof or '', 'caller', sender)
+    'by', by, 'detail', detail, 'reason', why, 'proof', acts and ctx.proof or '', 'caller', sender)
   if text_of(own, 'p_follows') ~= '' then arg_rare().note_follow(ctx, own, event) end
   emit(ctx, event, own.id, 'rev=' .. own.rev .. ' round=' .. own.round .. ' by=' .. by .. (sender ~= '' and ' caller=' .. sender or '')
     .. (detail ~= '' and ' ' .. detail or ''))
@@ -668,14 +687,26 @@ local function open_review(ctx, own, by)
   record_step(ctx, own, 'change.reviewing', by, '', '')
 end
 
+-- has_denied_tag(own): whether one of the tags of a change forbids its policy to approve it.
+local function has_denied_tag(own)
+  for tag in string.gmatch(text_of(own, 'tags'), '[^,]+') do  -- at most 16: tags
+    if string.find(',' .. text_of(own, 'p_deny_tags') .. ',', ',' .. tag .. ',', 1, true) then return true end
+  end
+  return false
+end
+
+-- was_rejected(own): whether people have rejected this content before, or wanted it changed: then no policy approves it.
+local function was_rejected(own)
+  return string.find(',' .. text_of(own, 'rejected') .. ',', ',' .. own.digest .. ',', 1, true) ~= nil
+end
+
 -- passes_alone(ctx, own): whether the policy approves this change without people: it is of low risk, as somebody has assessed this
--- revision, none of its tags forbids it, and no people were asked since the submit. Once people are asked, only people decide.
+-- revision, no tag that it has had since the submit forbids it, and no people were asked since the submit, or have rejected this content
+-- before. Once people are asked, only people decide.
 local function passes_alone(ctx, own)
   if not ctx.settings_auto_approve_low_risk or text_of(own, 'auto_approvable') ~= '1' or number_of(own, 'risk_rev') ~= own.rev then return false end
   if number_of(own, 'risk_score') >= number_of(own, 'p_auto_below') then return false end
-  for tag in string.gmatch(text_of(own, 'tags'), '[^,]+') do  -- at most 16: tags
-    if string.find(',' .. text_of(own, 'p_deny_tags') .. ',', ',' .. tag .. ',', 1, true) then return false end
-  end
+  if text_of(own, 'denied') == '1' or has_denied_tag(own) or was_rejected(own) then return false end
   return number_of(own, 'asked_ms') == 0
 end
 
@@ -887,6 +918,21 @@ local function leave_inboxes(own) local inboxes = KEYS[5]
   end
 end
 
+-- note_rejection(own): people have rejected this content, or want it changed. Of a change, the last 10 such contents are known.
+local function note_rejection(own)
+  if was_rejected(own) then return end
+  local before = text_of(own, 'rejected')
+  set_field(own, 'rejected', own.digest .. (before ~= '' and ',' .. string.sub(before, 1, 9 * 41 - 1) or ''))
+end
+
+-- leave_review(own): a review is over, or begins again: its requests leave all inboxes, and what people have said against this content
+-- stays known.
+local function leave_review(own)
+  leave_inboxes(own)
+  local counts = count_slots(own)
+  if counts.rejected + counts.changes_requested > 0 then note_rejection(own) end
+end
+
 -- put_out(ctx, follow): put a task into the outbox. The change is kept until it is delivered.
 local function put_out(ctx, follow) local change, outbox, follows = KEYS[1], KEYS[10], KEYS[11]
   local name = follow.id .. ' ' .. follow.seq
@@ -902,7 +948,7 @@ local function note_follow(ctx, own, event)
   local wanted, lane, priority = string.match(';' .. text_of(own, 'p_follows'), ';' .. word .. '|([^|]*)|([^|]*)|(%d)')
   if not wanted then return end
   local follow = { id = own.id, seq = string.format('%.0f', own.seq),
-    text = table.concat({ word, string.format('%.0f', own.rev), own.digest, wanted, lane, priority }, ' ') }
+    text = table.concat({ word, string.format('%.0f', own.rev), own.digest, wanted, lane, priority, ctx.now_text }, ' ') }
   if ctx.follows then
     ctx.follows[#ctx.follows + 1] = follow
   else
@@ -943,6 +989,7 @@ end
 
 -- reject(ctx, own, by, why): the change is rejected: by `rejections`, because the quorum is `unreachable`, or by `timeout`.
 local function reject(ctx, own, by, why)
+  if why ~= 'timeout' then note_rejection(own) end
   set_field(own, 'why', why)
   set_field(own, 'decided_by', by)
   move_to(ctx, own, 'rejected')
@@ -950,11 +997,12 @@ local function reject(ctx, own, by, why)
 end
 
 -- time_out(ctx, own): nobody has decided in time: the change is rejected, unless its policy approves what is of low risk. It does not
--- approve what a reviewer has rejected or wants changed.
+-- approve what a reviewer has rejected or wants changed, in this review or in an earlier one.
 local function time_out(ctx, own)
   local counts = count_slots(own)
   if own.state == 'reviewing' and text_of(own, 'p_on_timeout') == 'approve' and number_of(own, 'risk_rev') == own.rev
-    and number_of(own, 'risk_score') < number_of(own, 'p_timeout_approve_below') and counts.rejected + counts.changes_requested == 0 then
+    and number_of(own, 'risk_score') < number_of(own, 'p_timeout_approve_below') and counts.rejected + counts.changes_requested == 0
+    and not was_rejected(own) then
     approve(ctx, own, 'policy:' .. text_of(own, 'policy'), 'timeout')
   else
     reject(ctx, own, 'time', 'timeout')
@@ -983,7 +1031,7 @@ local function take_due(ctx, own)
   end
 end
 
-  arg_made = { begin_review = begin_review, close_requests = close_requests, follow_delegations = follow_delegations, leave_inboxes = leave_inboxes, note_follow = note_follow, take_due = take_due }
+  arg_made = { begin_review = begin_review, close_requests = close_requests, follow_delegations = follow_delegations, leave_review = leave_review, note_follow = note_follow, take_due = take_due }
   return arg_made
 end
 
@@ -1018,6 +1066,7 @@ set_field(own, 'round', own.round + 1)
 set_field(own, 'submitted_ms', ctx.now)
 set_field(own, 'timeout_at_ms', ctx.now + number_of(own, 'p_timeout_ms'))
 set_field(own, 'asked_ms', 0)
+set_field(own, 'denied', '0')
 set_field(own, 'decided_by', '')
 set_field(own, 'why', '')
 move_to(ctx, own, 'submitted')

@@ -42,6 +42,25 @@ if #KEYS ~= 3 then
   return redis.error_reply('ADEQ_ARG expected 3 keys, got ' .. #KEYS)
 end
 
+do
+  local arg_base = string.match(KEYS[1], '^([%w._@+-]+:{config:[%w._@+-]+}):value:$')
+  if not arg_base or #arg_base > 100 then
+    arg_base = arg_base or string.match(KEYS[1], '^([%w._@+-]+:{[%w._@+-]+}:config:[%w._@+-]+):value:$')
+    for part in string.gmatch(arg_base or '', '[%w._@+-]+') do
+      if #part > 100 then arg_base = nil end
+    end
+    if not arg_base then return refuse('key value', KEYS[1], '<prefix>:{config:<name>}:value:, <prefix>:{<slot>}:config:<name>:value:, where each part is a name: 1 to 100 of A-Z a-z 0-9 . _ @ + -') end
+  end
+  if table.concat(KEYS, ' ', 2) ~= arg_base .. ':history: ' .. arg_base .. ':config' then
+    local at, bases = 0, { base = arg_base }
+    for name, whose, place in string.gmatch('value {base}:value: history {base}:history: config {base}:config', '(%S+) {([%w_]+)}(%S+)') do
+      at = at + 1
+      local wanted = bases[whose] .. place
+      if KEYS[at] ~= wanted then return refuse('key ' .. name, KEYS[at], wanted) end
+    end
+  end
+end
+
 local name = ARGV[1]
 if not name or #name > 200 or not arg_find(name, '^[%w._:/@+-]+$') then
   return refuse('name', name, 'an id: 1 to 200 of A-Z a-z 0-9 . _ : / @ + -')

@@ -34,6 +34,17 @@ if #KEYS ~= 1 then
   return redis.error_reply('ADEQ_ARG expected 1 keys, got ' .. #KEYS)
 end
 
+do
+  local arg_base = string.match(KEYS[1], '^([%w._@+-]+:{[%w._@+-]+:[%w._@+-]+}):events:config$')
+  if not arg_base or #arg_base > 100 then
+    arg_base = arg_base or string.match(KEYS[1], '^([%w._@+-]+:{[%w._@+-]+}:[%w._@+-]+:[%w._@+-]+):events:config$') or string.match(KEYS[1], '^([%w._@+-]+:{[%w._@+-]+:[%w._@+-]+/[%w._@+-]+}):events:config$') or string.match(KEYS[1], '^([%w._@+-]+:{[%w._@+-]+}:[%w._@+-]+:[%w._@+-]+/[%w._@+-]+):events:config$')
+    for part in string.gmatch(arg_base or '', '[%w._@+-]+') do
+      if #part > 100 then arg_base = nil end
+    end
+    if not arg_base then return refuse('key config', KEYS[1], '<prefix>:{<noun>:<name>}:events:config, <prefix>:{<slot>}:<noun>:<name>:events:config, <prefix>:{<noun>:<name>/<tag>}:events:config, <prefix>:{<slot>}:<noun>:<name>/<tag>:events:config, where each part is a name: 1 to 100 of A-Z a-z 0-9 . _ @ + -') end
+  end
+end
+
 local now_ms = ARGV[1]
 if now_ms == '' then
   now_ms = 0

@@ -39,6 +39,25 @@ if #KEYS ~= 3 then
   return redis.error_reply('ADEQ_ARG expected 3 keys, got ' .. #KEYS)
 end
 
+do
+  local arg_base = string.match(KEYS[1], '^([%w._@+-]+:{kind:[%w._@+-]+}):kind:$')
+  if not arg_base or #arg_base > 100 then
+    arg_base = arg_base or string.match(KEYS[1], '^([%w._@+-]+:{[%w._@+-]+}:kind:[%w._@+-]+):kind:$')
+    for part in string.gmatch(arg_base or '', '[%w._@+-]+') do
+      if #part > 100 then arg_base = nil end
+    end
+    if not arg_base then return refuse('key kind', KEYS[1], '<prefix>:{kind:<name>}:kind:, <prefix>:{<slot>}:kind:<name>:kind:, where each part is a name: 1 to 100 of A-Z a-z 0-9 . _ @ + -') end
+  end
+  if table.concat(KEYS, ' ', 2) ~= arg_base .. ':expiring ' .. arg_base .. ':config' then
+    local at, bases = 0, { base = arg_base }
+    for name, whose, place in string.gmatch('kind {base}:kind: expiring {base}:expiring config {base}:config', '(%S+) {([%w_]+)}(%S+)') do
+      at = at + 1
+      local wanted = bases[whose] .. place
+      if KEYS[at] ~= wanted then return refuse('key ' .. name, KEYS[at], wanted) end
+    end
+  end
+end
+
 local id = ARGV[1]
 if id ~= '' and (not id or #id > 200 or not arg_find(id, '^[%w._:/@+-]+$')) then
   return refuse('id', id, 'an id: 1 to 200 of A-Z a-z 0-9 . _ : / @ + -')

@@ -41,6 +41,25 @@ if #KEYS ~= 5 then
   return redis.error_reply('ADEQ_ARG expected 5 keys, got ' .. #KEYS)
 end
 
+do
+  local arg_base = string.match(KEYS[1], '^([%w._@+-]+:{lock:[%w._@+-]+}):config$')
+  if not arg_base or #arg_base > 100 then
+    arg_base = arg_base or string.match(KEYS[1], '^([%w._@+-]+:{[%w._@+-]+}:lock:[%w._@+-]+):config$')
+    for part in string.gmatch(arg_base or '', '[%w._@+-]+') do
+      if #part > 100 then arg_base = nil end
+    end
+    if not arg_base then return refuse('key config', KEYS[1], '<prefix>:{lock:<name>}:config, <prefix>:{<slot>}:lock:<name>:config, where each part is a name: 1 to 100 of A-Z a-z 0-9 . _ @ + -') end
+  end
+  if table.concat(KEYS, ' ', 2) ~= arg_base .. ':requests ' .. arg_base .. ':capacity ' .. arg_base .. ':channel: ' .. arg_base .. '!operate' then
+    local at, bases = 0, { base = arg_base }
+    for name, whose, place in string.gmatch('config {base}:config requests {base}:requests capacity {base}:capacity channel {base}:channel: gate {base}!operate', '(%S+) {([%w_]+)}(%S+)') do
+      at = at + 1
+      local wanted = bases[whose] .. place
+      if KEYS[at] ~= wanted then return refuse('key ' .. name, KEYS[at], wanted) end
+    end
+  end
+end
+
 local resource = ARGV[1]
 if not resource or #resource > 200 or not arg_find(resource, '^[%w._:/@+-]+$') then
   return refuse('resource', resource, 'an id: 1 to 200 of A-Z a-z 0-9 . _ : / @ + -')

@@ -44,6 +44,25 @@ if #KEYS ~= 11 then
   return redis.error_reply('ADEQ_ARG expected 11 keys, got ' .. #KEYS)
 end
 
+do
+  local arg_base = string.match(KEYS[1], '^([%w._@+-]+:{queue:[%w._@+-]+}):config$')
+  if not arg_base or #arg_base > 100 then
+    arg_base = arg_base or string.match(KEYS[1], '^([%w._@+-]+:{[%w._@+-]+}:queue:[%w._@+-]+):config$') or string.match(KEYS[1], '^([%w._@+-]+:{queue:[%w._@+-]+/[%w._@+-]+}):config$')
+    for part in string.gmatch(arg_base or '', '[%w._@+-]+') do
+      if #part > 100 then arg_base = nil end
+    end
+    if not arg_base then return refuse('key config', KEYS[1], '<prefix>:{queue:<name>}:config, <prefix>:{<slot>}:queue:<name>:config, <prefix>:{queue:<name>/<tag>}:config, where each part is a name: 1 to 100 of A-Z a-z 0-9 . _ @ + -') end
+  end
+  if table.concat(KEYS, ' ', 2) ~= arg_base .. ':leases ' .. arg_base .. ':task: ' .. arg_base .. ':ready: ' .. arg_base .. ':lanes ' .. arg_base .. ':delayed ' .. arg_base .. ':blocked ' .. arg_base .. ':finished ' .. arg_base .. ':dead ' .. arg_base .. ':workers ' .. arg_base .. ':counters' then
+    local at, bases = 0, { base = arg_base }
+    for name, whose, place in string.gmatch('config {base}:config leases {base}:leases task {base}:task: ready {base}:ready: lanes {base}:lanes delayed {base}:delayed blocked {base}:blocked finished {base}:finished dead {base}:dead workers {base}:workers counters {base}:counters', '(%S+) {([%w_]+)}(%S+)') do
+      at = at + 1
+      local wanted = bases[whose] .. place
+      if KEYS[at] ~= wanted then return refuse('key ' .. name, KEYS[at], wanted) end
+    end
+  end
+end
+
 local now_ms = ARGV[1]
 if now_ms == '' then
   now_ms = 0

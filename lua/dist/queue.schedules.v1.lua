@@ -42,6 +42,25 @@ if #KEYS ~= 3 then
   return redis.error_reply('ADEQ_ARG expected 3 keys, got ' .. #KEYS)
 end
 
+do
+  local arg_base = string.match(KEYS[1], '^([%w._@+-]+:{queue:[%w._@+-]+}):config$')
+  if not arg_base or #arg_base > 100 then
+    arg_base = arg_base or string.match(KEYS[1], '^([%w._@+-]+:{[%w._@+-]+}:queue:[%w._@+-]+):config$') or string.match(KEYS[1], '^([%w._@+-]+:{queue:[%w._@+-]+/[%w._@+-]+}):config$')
+    for part in string.gmatch(arg_base or '', '[%w._@+-]+') do
+      if #part > 100 then arg_base = nil end
+    end
+    if not arg_base then return refuse('key config', KEYS[1], '<prefix>:{queue:<name>}:config, <prefix>:{<slot>}:queue:<name>:config, <prefix>:{queue:<name>/<tag>}:config, where each part is a name: 1 to 100 of A-Z a-z 0-9 . _ @ + -') end
+  end
+  if table.concat(KEYS, ' ', 2) ~= arg_base .. ':schedules ' .. arg_base .. ':schedule:' then
+    local at, bases = 0, { base = arg_base }
+    for name, whose, place in string.gmatch('config {base}:config schedules {base}:schedules schedule {base}:schedule:', '(%S+) {([%w_]+)}(%S+)') do
+      at = at + 1
+      local wanted = bases[whose] .. place
+      if KEYS[at] ~= wanted then return refuse('key ' .. name, KEYS[at], wanted) end
+    end
+  end
+end
+
 local name = ARGV[1]
 if name ~= '' and (not name or #name > 100 or not arg_find(name, '^[%w._@+-]+$')) then
   return refuse('name', name, 'a name: 1 to 100 of A-Z a-z 0-9 . _ @ + -')

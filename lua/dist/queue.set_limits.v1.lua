@@ -80,6 +80,25 @@ if #KEYS ~= 7 then
   return redis.error_reply('ADEQ_ARG expected 7 keys, got ' .. #KEYS)
 end
 
+do
+  local arg_base = string.match(KEYS[1], '^([%w._@+-]+:{queue:[%w._@+-]+}):config$')
+  if not arg_base or #arg_base > 100 then
+    arg_base = arg_base or string.match(KEYS[1], '^([%w._@+-]+:{[%w._@+-]+}:queue:[%w._@+-]+):config$') or string.match(KEYS[1], '^([%w._@+-]+:{queue:[%w._@+-]+/[%w._@+-]+}):config$')
+    for part in string.gmatch(arg_base or '', '[%w._@+-]+') do
+      if #part > 100 then arg_base = nil end
+    end
+    if not arg_base then return refuse('key config', KEYS[1], '<prefix>:{queue:<name>}:config, <prefix>:{<slot>}:queue:<name>:config, <prefix>:{queue:<name>/<tag>}:config, where each part is a name: 1 to 100 of A-Z a-z 0-9 . _ @ + -') end
+  end
+  if table.concat(KEYS, ' ', 2) ~= arg_base .. ':once ' .. arg_base .. ':once:due ' .. arg_base .. ':limits ' .. arg_base .. ':limit:lines ' .. arg_base .. ':events ' .. arg_base .. '!operate' then
+    local at, bases = 0, { base = arg_base }
+    for name, whose, place in string.gmatch('config {base}:config once {base}:once once_due {base}:once:due limits {base}:limits limit_lines {base}:limit:lines events {base}:events gate {base}!operate', '(%S+) {([%w_]+)}(%S+)') do
+      at = at + 1
+      local wanted = bases[whose] .. place
+      if KEYS[at] ~= wanted then return refuse('key ' .. name, KEYS[at], wanted) end
+    end
+  end
+end
+
 local rid = ARGV[1]
 if not rid or #rid > 200 or not arg_find(rid, '^[%w._:/@+-]+$') then
   return refuse('rid', rid, 'an id: 1 to 200 of A-Z a-z 0-9 . _ : / @ + -')

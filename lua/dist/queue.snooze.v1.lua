@@ -81,6 +81,25 @@ if #KEYS ~= 36 then
   return redis.error_reply('ADEQ_ARG expected 36 keys, got ' .. #KEYS)
 end
 
+do
+  local arg_base = string.match(KEYS[1], '^([%w._@+-]+:{queue:[%w._@+-]+}):config$')
+  if not arg_base or #arg_base > 100 then
+    arg_base = arg_base or string.match(KEYS[1], '^([%w._@+-]+:{[%w._@+-]+}:queue:[%w._@+-]+):config$') or string.match(KEYS[1], '^([%w._@+-]+:{queue:[%w._@+-]+/[%w._@+-]+}):config$')
+    for part in string.gmatch(arg_base or '', '[%w._@+-]+') do
+      if #part > 100 then arg_base = nil end
+    end
+    if not arg_base then return refuse('key config', KEYS[1], '<prefix>:{queue:<name>}:config, <prefix>:{<slot>}:queue:<name>:config, <prefix>:{queue:<name>/<tag>}:config, where each part is a name: 1 to 100 of A-Z a-z 0-9 . _ @ + -') end
+  end
+  if table.concat(KEYS, ' ', 2) ~= arg_base .. ':running ' .. arg_base .. ':leases ' .. arg_base .. ':task: ' .. arg_base .. ':payload: ' .. arg_base .. ':result: ' .. arg_base .. ':log: ' .. arg_base .. ':ended_runs: ' .. arg_base .. ':reply: ' .. arg_base .. ':ready: ' .. arg_base .. ':lanes ' .. arg_base .. ':wake: ' .. arg_base .. ':delayed ' .. arg_base .. ':blocked ' .. arg_base .. ':deadlines ' .. arg_base .. ':finished ' .. arg_base .. ':dead ' .. arg_base .. ':control: ' .. arg_base .. ':once ' .. arg_base .. ':by:user: ' .. arg_base .. ':by:tag: ' .. arg_base .. ':children: ' .. arg_base .. ':dependents: ' .. arg_base .. ':order: ' .. arg_base .. ':ends ' .. arg_base .. ':limits ' .. arg_base .. ':holding: ' .. arg_base .. ':waiting: ' .. arg_base .. ':limit:lines ' .. arg_base .. ':rates ' .. arg_base .. ':weights ' .. arg_base .. ':shares: ' .. arg_base .. ':channel: ' .. arg_base .. ':counters ' .. arg_base .. ':events ' .. arg_base .. '!work' then
+    local at, bases = 0, { base = arg_base }
+    for name, whose, place in string.gmatch('config {base}:config running {base}:running leases {base}:leases task {base}:task: payload {base}:payload: result {base}:result: log {base}:log: ended_runs {base}:ended_runs: reply {base}:reply: ready {base}:ready: lanes {base}:lanes wake {base}:wake: delayed {base}:delayed blocked {base}:blocked deadlines {base}:deadlines finished {base}:finished dead {base}:dead control {base}:control: once {base}:once by_user {base}:by:user: by_tag {base}:by:tag: children {base}:children: dependents {base}:dependents: order {base}:order: ends {base}:ends limits {base}:limits holding {base}:holding: waiting {base}:waiting: limit_lines {base}:limit:lines rates {base}:rates weights {base}:weights shares {base}:shares: channel {base}:channel: counters {base}:counters events {base}:events gate {base}!work', '(%S+) {([%w_]+)}(%S+)') do
+      at = at + 1
+      local wanted = bases[whose] .. place
+      if KEYS[at] ~= wanted then return refuse('key ' .. name, KEYS[at], wanted) end
+    end
+  end
+end
+
 local trace = ARGV[1]
 if not trace or #trace > 128 then
   return refuse('trace', trace and #trace, '0 to 128 bytes long')

@@ -56,6 +56,25 @@ if #KEYS ~= 6 then
   return redis.error_reply('ADEQ_ARG expected 6 keys, got ' .. #KEYS)
 end
 
+do
+  local arg_base = string.match(KEYS[1], '^([%w._@+-]+:{session:[%w._@+-]+}):s:$')
+  if not arg_base or #arg_base > 100 then
+    arg_base = arg_base or string.match(KEYS[1], '^([%w._@+-]+:{[%w._@+-]+}:session:[%w._@+-]+):s:$') or string.match(KEYS[1], '^([%w._@+-]+:{session:[%w._@+-]+/[%w._@+-]+}):s:$') or string.match(KEYS[1], '^([%w._@+-]+:{[%w._@+-]+}:session:[%w._@+-]+/[%w._@+-]+):s:$')
+    for part in string.gmatch(arg_base or '', '[%w._@+-]+') do
+      if #part > 100 then arg_base = nil end
+    end
+    if not arg_base then return refuse('key sessions', KEYS[1], '<prefix>:{session:<name>}:s:, <prefix>:{<slot>}:session:<name>:s:, <prefix>:{session:<name>/<tag>}:s:, <prefix>:{<slot>}:session:<name>/<tag>:s:, where each part is a name: 1 to 100 of A-Z a-z 0-9 . _ @ + -') end
+  end
+  if table.concat(KEYS, ' ', 2) ~= arg_base .. ':u: ' .. arg_base .. ':config ' .. arg_base .. ':once ' .. arg_base .. ':once:due ' .. arg_base .. '!use' then
+    local at, bases = 0, { base = arg_base }
+    for name, whose, place in string.gmatch('sessions {base}:s: users {base}:u: config {base}:config once {base}:once once_due {base}:once:due gate {base}!use', '(%S+) {([%w_]+)}(%S+)') do
+      at = at + 1
+      local wanted = bases[whose] .. place
+      if KEYS[at] ~= wanted then return refuse('key ' .. name, KEYS[at], wanted) end
+    end
+  end
+end
+
 local rid = ARGV[1]
 if not rid or #rid > 200 or not arg_find(rid, '^[%w._:/@+-]+$') then
   return refuse('rid', rid, 'an id: 1 to 200 of A-Z a-z 0-9 . _ : / @ + -')

@@ -29,7 +29,7 @@ class PolicyFields(TypedDict, total=False):
     timeout: seconds after which the review ends; by default the setting default_timeout.
     on_timeout: `reject`, or `approve` a change whose risk is below `timeout_approve_below`.
     auto_below: a risk below it approves without people, if the setting auto_approve_low_risk is on, the assessment
-    allows it, and the change has none of `deny_tags`.
+    allows it, the change has had none of `deny_tags` since its submit, and people have not rejected this content.
     approval: how many seconds an approval lasts (7 days).
     max_attempts: how often a run may fail (3).
     delegation_depth: how often a request may be delegated on (3; at most 4).

@@ -10,7 +10,9 @@ from typing import Any, Final, NamedTuple
 from pyadeq import Event, Task
 from pyadeq import Adeq
 from pyadeq.errors import AdeqError, ConfigError
-from pyadeq.ext.webhooks.endpoints import QUEUE, Endpoint
+from pyadeq.ext.outgoing.stamps import stamp_key, stamped
+from pyadeq.ext.webhooks._sync.verified import is_own
+from pyadeq.ext.webhooks.endpoints import NAMESPACE, QUEUE, Endpoint
 from pyadeq.ext.webhooks.messages import again, of_event
 from pyadeq.ids import new_ulid
 
@@ -18,6 +20,7 @@ PAGE: Final = 1000
 TASKS: Final = 100
 MOST: Final = 5000
 """Events of one part. It may have a page more."""
+ENDED: Final = ("completed", "cancelled", "dead")
 A_STREAM: Final = 10
 """As how many events a stream counts, for it may have none."""
 _CURSOR: Final = re.compile(r"(\d{1,14}) (\(?\d{1,14}(?:-\d{1,20})?) ([a-z_]+:[\w./@+:-]{1,300})", re.ASCII)
@@ -40,6 +43,10 @@ def replay_one(adeq: Adeq, id: str) -> Replayed:
     found = queue.get(id)
     if found is None:
         raise AdeqError(f"message: there is no {id!r}; if its event is still there, replay the time of the event")
+    if not is_own(adeq, stamp_key(adeq, NAMESPACE), found):
+        raise AdeqError(
+            f"message: the service has not made {id!r}; to send what has happened, replay the time of the event"
+        )
     same = Task(
         id=id,
         kind=found.kind,
@@ -99,16 +106,18 @@ def _streams(adeq: Adeq, endpoint: Endpoint) -> list[str]:
 
 
 def _replay(adeq: Adeq, messages: Sequence[Task]) -> Replayed:
-    queue = adeq.queue(QUEUE)
-    tasks = queue.get_many([str(one.id) for one in messages])
-    dead = [one.id for one in tasks if one is not None and one.state == "dead"]
-    unique = new_ulid()
-    new = [
-        one if task is None else again(one, unique)
-        for one, task in zip(messages, tasks, strict=True)
-        if task is None or task.state in ("completed", "cancelled")
-    ]
+    """Send messages again that the service has made, or would make."""
+    queue, key, unique = adeq.queue(QUEUE), stamp_key(adeq, NAMESPACE), new_ulid()
+    dead: list[str] = []
+    new: list[Task] = []
+    for one, task in zip(messages, queue.get_many([str(one.id) for one in messages]), strict=True):
+        if task is None:
+            new.append(one)
+        elif task.state == "dead" and is_own(adeq, key, task):
+            dead.append(task.id)
+        elif task.state in ENDED:  # also a dead one with this id that the service has not made
+            new.append(again(one, unique))
     retried = sum(one.status == "retried" for one in queue.retry_many(dead)) if dead else 0
     if new:
-        queue.enqueue_many(new)
+        queue.enqueue_many(stamped(key, new))
     return Replayed(retried + len(new), len(messages) - len(dead) - len(new))

@@ -6,13 +6,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Final, NamedTuple, Unpack
 
-from pyadeq import ConfigConflict
+from pyadeq import ConfigConflict, Task
 from pyadeq import Adeq
 from pyadeq.codec import Codec
 from pyadeq.errors import AdeqError, ConfigError
 from pyadeq.ext.outgoing.addresses import Allowed, check_url
 from pyadeq.ext.outgoing.patterns import check_id
 from pyadeq.ext.outgoing.plain import without_codec
+from pyadeq.ext.outgoing.stamps import stamp_key, stamped
 from pyadeq.ext.outgoing.times import server_time
 from pyadeq.ext.webhooks._sync.replay import Replayed, replay_one, replay_part
 from pyadeq.ext.webhooks.endpoints import (
@@ -163,10 +164,12 @@ class Webhooks:
         Raises WaitTimeout if no process sends messages.
         """
         self.get(id)
-        payload = {"type": TEST, "at": self._now()}
+        key = stamp_key(self._adeq, NAMESPACE)
+        new = Task(id=f"wh:{id}:test:{new_ulid()}", kind=KIND, user=id, payload={"type": TEST, "at": self._now()})
+        (made,) = stamped(key, [new])
         with without_codec(self._adeq) as plain:
             _, outcome = plain.queue(QUEUE).run_to_end(
-                payload, id=f"wh:{id}:test:{new_ulid()}", kind=KIND, user=id, max_attempts=1, wait=wait
+                made.payload, id=made.id, kind=KIND, user=id, headers=made.headers, max_attempts=1, wait=wait
             )
             return outcome
 
