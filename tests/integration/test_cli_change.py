@@ -785,6 +785,9 @@ def test_override(domain: Domain) -> None:
     said = domain.said("override", "c1", "--rev", "1", "-m", "the site is down", "--as", "cto", "--yes")
     assert said == "c1 revision 1 is APPROVED by override of cto\n"
     assert "overridden  by cto, revision 1" in domain.said("show", "c1")
+    domain.reviewed("c2")
+    line = domain.refused("override", "c2", "--rev", "1", "-m", "x", "--as", "ann", "--yes")
+    assert line == "change: 'c2': ann has written it, and another person must do this"
 
 
 # Completion

@@ -107,6 +107,7 @@ def test_a_change_is_stored_as_each_step_leaves_it(make_any: MakeAny) -> None:
         "slots": "1 pending group:dbas ,2 pending user:bob ",
         "level": "0",
         "asked_ms": ms(2000),
+        "denied": "0",
         "decided_by": "",
         "why": "",
         "timeout_at_ms": ms(2000 + DAY),

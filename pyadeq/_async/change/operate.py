@@ -126,7 +126,8 @@ class Operating(Following):
     async def override(self, seen: Seen, *, reason: str, proof: str = "", **who: Unpack[Who]) -> Result:
         """Approve a change in an emergency, without its reviewers. The change keeps a mark for ever.
 
-        Returns `approved`; or `outdated`, `state` or `not_found`.
+        Contributors, and the persons who answer for them, may not do this, unless the policy lets contributors vote.
+        Returns `approved`; `not_eligible` with the `reason` contributor; or `outdated`, `state` or `not_found`.
         """
         answer = await self._call("override", **revision(seen), reason=reason, proof=proof, **identified(who))
         await self._follow_up(answer.status)

@@ -22,7 +22,7 @@ NEXT = {
 NOT_ELIGIBLE = {
     "not_reviewer": "{who} has no open request for it; adeq change show {id}{d} lists who has. Name your groups with "
     "--group",
-    "contributor": "{who} has written it, and another person must answer",
+    "contributor": "{who} has written it, and another person must do this",
     "agent": "its policy lets no agents answer",
     "answered": "{who} has another request of it, or has answered one; a person answers one",
     "not_answered": "nobody has answered this request, so there is no answer to dismiss; see adeq change show {id}{d}",

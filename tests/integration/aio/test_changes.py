@@ -291,6 +291,10 @@ async def test_an_operator_changes_requests_and_overrides(changes: Changes) -> N
     ]
     with pytest.raises(BadArgument, match="reason"):
         await changes.override(put, actor="root", reason="")
+    mine: list[dict[str, Any]] = [{"actor": "ann"}, {"actor": "bot-7", "principal": "ann"}]
+    for who in mine:
+        refused = await changes.override(put, reason="it is mine", **who)
+        assert (refused.status, refused.reason) == ("not_eligible", "contributor")
     assert (await changes.override(put, actor="root", reason="the site is down")).status == "approved"
     change = await read(changes)
     assert (change.decided_by, change.overridden_rev, change.overridden_by) == ("override:root", 1, "root")

@@ -341,6 +341,21 @@ def override_again(bench: NounBench, _: int) -> AnyCall:
 
 
 @scenario(0)
+def override_by_a_contributor(bench: NounBench, _: int) -> AnyCall:
+    return bench.call("override", **in_review(bench), **{**BREAK, "actor": "ann"})
+
+
+@scenario(0)
+def override_by_an_agent_of_a_contributor(bench: NounBench, _: int) -> AnyCall:
+    return bench.call("override", **in_review(bench), principal="ann", kind="agent", **BREAK)
+
+
+@scenario(0)
+def override_by_a_contributor_who_may_vote(bench: NounBench, _: int) -> AnyCall:
+    return bench.call("override", **in_review(bench, contributors_may_vote=True), **{**BREAK, "actor": "ann"})
+
+
+@scenario(0)
 def override_by_an_agent(bench: NounBench, _: int) -> AnyCall:
     return bench.call("override", **in_review(bench), principal="zoe", kind="agent", caller="web", **BREAK)
 
