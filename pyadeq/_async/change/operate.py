@@ -8,6 +8,7 @@ from typing import Any, Literal, TypedDict, Unpack
 from pyadeq._async.change.follow import Following
 from pyadeq._core.change import replies
 from pyadeq._core.change.people import Seen, Who, identified, revision
+from pyadeq._core.change.policy import policy_fields
 from pyadeq._core.kernel.nouncalls import Result
 from pyadeq._core.kernel.options import checked_list, checked_options
 from pyadeq.models.base import Seconds
@@ -33,7 +34,7 @@ class PolicyFields(TypedDict, total=False):
     max_attempts: how often a run may fail (3).
     delegation_depth: how often a request may be delegated on (3; at most 4).
     follow: the tasks that follow steps, in the queue of the setting follow_queue: from `approved`, `rejected`,
-    `changes_requested`, `completed`, `failed` or `cancelled` to the kind of the task, or to a FollowTask.
+    `changes_requested`, `completed`, `failed` or `cancelled` to the kind of the task, or to a FollowTask or its fields.
     """
 
     required: int
@@ -64,7 +65,8 @@ class Operating(Following):
     ) -> Result:
         """Store a policy of review, in place of the one of this name. Fields that you leave out get their defaults.
 
-        A change takes a copy of its policy when it is submitted, so this does not affect reviews that have begun.
+        A change takes a copy of its policy when it is submitted, so this does not affect reviews that have begun. The
+        fields of a ReviewPolicy that was read, without its name and version, store the same policy again.
         Returns `stored` or `same`, with the `version`.
 
         actor, caller: who stores it, and who has sent the call for the actor. For the event.
@@ -72,11 +74,7 @@ class Operating(Following):
         checked_options(
             fields, PolicyFields.__annotations__, required=("required",), besides=("name", "actor", "caller")
         )
-        own: dict[str, Any] = {"name": name, **fields}
-        for step, given in own.pop("follow", {}).items():
-            task = FollowTask(kind=given) if isinstance(given, str) else given
-            own |= {f"{step}_kind": task.kind, f"{step}_lane": task.lane, f"{step}_priority": task.priority}
-        return (await self._set_policies([own], actor, caller))[0]
+        return (await self._set_policies([{"name": name, **policy_fields(fields)}], actor, caller))[0]
 
     async def remove_policy(self, name: str, *, actor: str | None = None, caller: str | None = None) -> Result:
         """Remove a policy. Returns `removed` or `unknown`. Reviews that have begun continue."""

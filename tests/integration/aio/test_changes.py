@@ -1,12 +1,13 @@
 """Changes as their users see them: written, reviewed, read, and what is refused."""
 
+import random
 from collections.abc import AsyncIterator
 from hashlib import sha256
 from typing import Any
 
 import pytest
 
-from pyadeq import Change, ChangeAnswer, ChangeRef, Result
+from pyadeq import Change, ChangeAnswer, ChangeRef, FollowTask, Result
 from pyadeq.asyncio import Adeq, Changes
 from pyadeq.errors import BadArgument, ConfigError
 from tests.integration.conftest import Clock
@@ -381,6 +382,50 @@ async def test_policies_are_stored_read_and_removed(changes: Changes) -> None:
     assert (unreachable.status, unreachable.required, unreachable.eligible) == ("unreachable", 1, 0)
 
 
+async def test_a_policy_that_was_read_is_stored_unchanged(changes: Changes) -> None:
+    chance = random.Random(7)
+    for number in range(100):
+        name, fields = f"p{number % 7}", a_policy(chance)
+        await changes.set_policy(name, **fields)
+        before = (await changes.policies([name]))[name]
+        for again in (
+            before.model_dump(exclude={"name", "version"}),
+            {field: getattr(before, field) for field in type(before).model_fields.keys() - {"name", "version"}},
+        ):
+            answer = await changes.set_policy(name, **again)
+            assert (answer.status, answer.version) == ("same", before.version), fields
+        assert (await changes.policies([name]))[name] == before
+
+
+def a_policy(chance: random.Random) -> dict[str, Any]:
+    """Fields of a policy, each of which may be left out, or said to be none."""
+
+    def some(*values: Any) -> Any:
+        return chance.choice(values)
+
+    people, tasks = ["user:bob", "group:ops"], ["tell", FollowTask(kind="é", lane="group/a", priority=0)]
+    steps = ("approved", "rejected", "changes_requested", "completed", "failed", "cancelled")
+    fields: dict[str, Any] = {
+        "rejections": some(0, 1, 32),
+        "reviewers": some((), [], people),
+        "contributors_may_vote": some(True, False),
+        "agents_may_vote": some(True, False),
+        "needs": some("none", "risk", "preview", "both"),
+        "remind": some(0, 1, 1.234, 31_536_000),
+        "timeout": some(0, 0.0, 1.5, 2_592_000),
+        "auto_below": some(0, 101),
+        "deny_tags": some((), ["a", "é"]),
+        "approval": some(1, 1.001, 604_800),
+        "max_attempts": some(1, 100),
+        "delegation_depth": some(0, 4),
+        "follow": {step: some(*tasks) for step in chance.sample(steps, chance.randrange(7))},
+    }
+    fields = {name: value for name, value in fields.items() if some(True, True, False)}
+    fields |= some({}, {"escalate": 0, "escalate_to": ()}, {"escalate": 60.5, "escalate_to": people})
+    fields |= some({}, {"timeout_approve_below": 0}, {"on_timeout": "approve", "timeout_approve_below": some(1, 101)})
+    return {"required": some(1, 32), **fields}
+
+
 # Readers
 
 
@@ -486,6 +531,24 @@ async def test_what_is_not_accepted_is_said_before_anything_runs(changes: Change
         await changes.set_policy("p", required=1, quorum=2)  # type: ignore[call-arg]
     with pytest.raises(TypeError, match="required: it is required"):
         await changes.set_policy("p")
+    with pytest.raises(BadArgument, match="follow: 'Approved' is not accepted; allowed: approved, cancelled"):
+        await changes.set_policy("p", required=1, follow={"Approved": "tell"})
+    for state in ("REVIEWING", "open"):
+        with pytest.raises(
+            BadArgument, match=f"state: '{state}' is not accepted; allowed: draft, submitted, reviewing"
+        ):
+            await changes.list(state=state)  # type: ignore[arg-type]
+        with pytest.raises(BadArgument, match="state"):
+            [one async for one in changes.iterate(state=state)]  # type: ignore[arg-type]
+    for given in ({"kind": "Person"}, {"rollback_strategy": "MANUAL"}):
+        with pytest.raises(BadArgument, match="allowed: "):
+            await changes.put("c2", **{**CONTENT, "actor": "ann", **given})
+    with pytest.raises(BadArgument, match="priority: 'URGENT' is not accepted; allowed: low or normal"):
+        await changes.submit(put, policy="p", priority="URGENT", actor="ann")  # type: ignore[arg-type]
+    with pytest.raises(BadArgument, match="action: 'APPROVE' is not accepted"):
+        ChangeAnswer(id="c1", rev=1, digest=put.digest, action="APPROVE")  # type: ignore[arg-type]
+    with pytest.raises(BadArgument, match="result: 'SUCCESS' is not accepted; allowed: success or failure"):
+        await changes.finish("c1", "x", "SUCCESS")  # type: ignore[arg-type]
     with pytest.raises(ConfigError, match="at most 64 characters"):
         adeq.changes("x" * 65)
     assert await changes.get("c2") is None
