@@ -58,6 +58,23 @@ async def test_an_inbox_has_what_waits_in_all_domains(adeq: Adeq, asking: Ask) -
     assert (await asking("queue.observe").get("/inbox?domain=prod")).status_code == 404
 
 
+async def test_an_inbox_of_many_domains_has_the_order_of_one(adeq: Adeq, asking: Ask) -> None:
+    given = [("urgent", 0), ("low", 90), ("normal", 95), ("high", None), ("low", 100), ("normal", None), ("high", 50)]
+    for number, (priority, score) in enumerate(given):
+        for domain in ("all", ("prod", "stage", "test")[number % 3]):
+            changes = adeq.changes(domain)
+            await changes.set_policy("one", required=1, reviewers=["user:ben"])
+            made = await changes.put(f"c{number}", type="x", description="y", actor="eve")
+            await changes.submit(made, policy="one", priority=priority, actor="eve")  # type: ignore[arg-type]
+            if score is not None:
+                await changes.assess(made, score=score, actor="meter")
+    order = [one.id async for one in adeq.changes("all").iterate_inbox("ben")]
+    assert order == ["c2", "c0", "c4", "c6", "c1", "c3", "c5"]
+    for names in (("all",), ("prod", "stage", "test")):
+        page = await shown(asking(*REVIEWER, user="ben", names=names), "/inbox")
+        assert re.findall(r'href="/changes/\w+/(c\d)"', page) == order
+
+
 async def test_an_answer_is_for_the_revision_that_the_page_showed(adeq: Adeq, asking: Ask) -> None:
     changes = await proposed(adeq)
     ben = asking(*REVIEWER, user="ben")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from typing import Annotated, Any, Final, NamedTuple
+from typing import Annotated, Final, NamedTuple
 
 from fastapi import Query, Request, Response
 
@@ -21,7 +21,8 @@ MOST_DOMAINS: Final = 50
 PAGE: Final = 50
 """Changes of a domain."""
 READ_FOR: Final = 2.0
-URGENCY: Final = ("urgent", "high", "normal", "low")
+WEIGHTS: Final = {"urgent": 1000, "high": 500, "normal": 100, "low": 0}
+"""Of a priority, as the server orders the inbox of a domain."""
 OBSERVE: Final = "change.observe"
 
 router = pages()
@@ -120,6 +121,7 @@ async def _read(gate: Gate, looks: Looks, domain: str, whose: str, groups: list[
         return Read(domain, None, str(error))
 
 
-def _urgency(row: Row) -> tuple[Any, ...]:
-    priority = row.entry.review_priority or "normal"
-    return URGENCY.index(priority), row.entry.due, row.domain, row.entry.id
+def _urgency(row: Row) -> tuple[int, float]:
+    """The order of the server within a domain: by risk and priority, then by the end of the review."""
+    weight = WEIGHTS[row.entry.review_priority or "normal"]
+    return -10 * (row.entry.risk_score or 0) - weight, row.entry.due
