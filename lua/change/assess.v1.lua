@@ -28,7 +28,7 @@
 -- EVENT  change.approved change.released change.failed change.cancelled
 -- ROLE   assess
 -- REPLAY rid
--- COST   17 commands and 1 for each open request; at most 1,900 commands, 11,000 steps
+-- COST   17 commands and 1 for each open request; at most 2,800 commands, 24,000 steps
 
 local ctx, refused = open()
 if refused then return refused end
@@ -69,4 +69,5 @@ if own.state == 'submitted' and is_assessed(ctx, own) then
   begin_review(ctx, own, actor)
   if own.state == 'reviewing' then open_requests(ctx, own) end
 end
+settle_requests(ctx, own, true)
 return told(ctx, 'assess', own, { 'ok', own.state, level })

@@ -30,7 +30,7 @@
 -- ROLE   apply
 -- REPLAY rid
 -- USES   lock
--- COST   17 commands; at most 1,800 commands, 9,800 steps
+-- COST   17 commands; at most 1,800 commands, 11,000 steps
 
 local ctx, refused = open()
 if refused then return refused end

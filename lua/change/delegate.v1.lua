@@ -1,6 +1,7 @@
 -- change.delegate.v1: let another person answer a request in place of its reviewer; or take it back: `to` is then empty, and the request
 -- goes to the actor who has delegated it, or from the actor back to whoever had it before. Only a person delegates, not a group. The
--- request stays one slot, and its chain says who has delegated it.
+-- request stays one slot, and its chain says who has delegated it. Who has answered or delegated another request of the round delegates none:
+-- `answered`.
 --
 -- ARGV   rid          id
 -- ARGV   id           name
@@ -25,7 +26,7 @@
 -- EVENT  change.approved change.released change.failed change.cancelled
 -- ROLE   review
 -- REPLAY rid
--- COST   17 commands; at most 1,800 commands, 10,000 steps
+-- COST   17 commands; at most 4,100 commands, 28,000 steps
 
 local ctx, refused = open()
 if refused then return refused end
@@ -38,19 +39,20 @@ if before then return before end
 ctx.caller = caller
 local own = load_change(ctx, id)
 if not own then return told(ctx, 'delegate', nil, { 'not_found' }) end
+settle_requests(ctx, own)
 local one = find_asked(own, slot)
 if not one or not is_asked(one, actor) then return told(ctx, 'delegate', own, { 'not_eligible', 'not_reviewer' }) end
 if one.status ~= 'pending' then return told(ctx, 'delegate', own, { 'closed', own.state }) end
 
-local from, reviewer, chain, via = one.reviewer, nil, nil, redis.call('HGET', requests .. id .. '/' .. one.slot, 'via') or ''
+local from, reviewer, chain, via = one.reviewer, nil, nil, nil
 if to ~= '' then
-  local refusal = from ~= 'user:' .. actor and { 'not_eligible', 'not_reviewer' } or delegate_to(own, one, to, via)
+  local refusal = from ~= 'user:' .. actor and { 'not_eligible', 'not_reviewer' } or delegate_to(ctx, own, one, to, person)
   if refusal then return told(ctx, 'delegate', own, refusal) end
-  reviewer, chain, via = 'user:' .. to, one.chain .. '>' .. actor, via .. ','
+  reviewer, chain, via = 'user:' .. to, one.chain .. '>' .. actor, one.via .. '>'
 elseif one.chain == '' then
   return told(ctx, 'delegate', own, { 'not_eligible', 'not_delegated' })
 else
-  reviewer, chain, via = taken_back(one, via)
+  reviewer, chain, via = taken_back(one)
 end
 hand_on(ctx, own, one, reviewer, chain, via)
 if kind == 'agent' and to ~= '' then note_giver(own, one, person) end

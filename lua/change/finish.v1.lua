@@ -29,7 +29,7 @@
 -- ROLE   apply
 -- REPLAY rid
 -- FLAGS  allow-oom
--- COST   17 commands; at most 1,900 commands, 11,000 steps
+-- COST   17 commands; at most 1,900 commands, 12,000 steps
 
 local ctx, refused = open()
 if refused then return refused end

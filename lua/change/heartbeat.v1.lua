@@ -19,7 +19,7 @@
 -- REPLAY state
 -- USES   lock
 -- FLAGS  allow-oom
--- COST   5 commands; at most 1,700 commands, 9,400 steps
+-- COST   5 commands; at most 1,700 commands, 9,900 steps
 
 local ctx, refused = open()
 if refused then return refused end

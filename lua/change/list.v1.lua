@@ -1,5 +1,6 @@
 -- change.list.v1: a page of changes, the newest first: all of a state, or of an author, a reviewer (`user:…` or `group:…`), a resource, a
--- team or a tag. `cursor` is what the last page answered, empty to begin; an empty cursor in the answer means that there is no more.
+-- team or a tag. A reviewer has requests, or has delegated them, as of the last move. `cursor` is what the last page answered, empty to
+-- begin; an empty cursor in the answer means that there is no more.
 --
 -- ARGV   by       enum state|author|reviewer|resource|team|tag
 -- ARGV   value    label

@@ -40,7 +40,7 @@
 -- EVENT  change.rejected change.approved change.released change.failed change.cancelled
 -- ROLE   author
 -- REPLAY rid
--- COST   17 commands and one for each resource and tag; at most 2,100 commands, 19,000 steps
+-- COST   17 commands and one for each resource and tag; at most 5,500 commands, 66,000 steps
 
 local ctx, refused = open()
 if refused then return refused end
@@ -62,6 +62,7 @@ local digest = redis.sha1hex(netstrings(content))
 ctx.caller = caller
 local own = load_change(ctx, id)
 local refusal
+if own then settle_requests(ctx, own) end
 if own then refusal = refuse_put(own, person) elseif expect_rev > 0 then refusal = { 'not_found' } end
 if refusal then return told(ctx, 'put', own, refusal) end
 if not ctx.exists then
@@ -89,4 +90,5 @@ else
   own = create_change(ctx, person, names, tag_list, digest)
 end
 if status ~= 'unchanged' then redis.call('SADD', contributors .. id, actor, person) end
+if status == 'revised' or status == 'edited' then settle_requests(ctx, own, true) end
 return told(ctx, 'put', own, { status, own.state, own.rev, own.round, own.digest })

@@ -25,7 +25,7 @@
 -- EVENT  change.approved change.released change.failed change.cancelled
 -- ROLE   operate
 -- REPLAY rid
--- COST   17 commands; at most 1,900 commands, 11,000 steps
+-- COST   17 commands; at most 4,200 commands, 28,000 steps
 
 local ctx, refused = open()
 if refused then return refused end
@@ -40,6 +40,7 @@ ctx.caller = caller
 local own = load_change(ctx, id)
 if not own then return told(ctx, 'reassign', nil, { 'not_found' }) end
 if own.state ~= 'submitted' and own.state ~= 'reviewing' then return told(ctx, 'reassign', own, { 'closed', own.state }) end
+settle_requests(ctx, own)
 local one = find_slot(own, slot)
 local refusal = refuse_reassign(own, one)
 if refusal then return told(ctx, 'reassign', own, refusal) end

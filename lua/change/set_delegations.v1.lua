@@ -1,6 +1,7 @@
 -- change.set_delegations.v1: store or remove delegations of a person, at most 16: for a time, and for changes that fit all that is given:
 -- one of `types`, of `tags`, of `resources`, a risk above and below. Requests go to the first that fits, by the bytes of their names, and
--- on from there if it has `cascade`. Open requests move, and move back when it ends: at most 100 in this call, others with `sweep`.
+-- on from there if it has `cascade`. It holds for open requests at once, and ends at once. This call moves at most 100 of them to another
+-- inbox, `sweep` the others: until then, `inbox` and `respond` look at the delegations themselves.
 --
 -- ARGV   rid          id
 -- ARGV   user         label
@@ -34,7 +35,7 @@
 -- EVENT  change.rejected change.approved change.released change.failed change.cancelled
 -- ROLE   review
 -- REPLAY rid
--- COST   7 commands and 4 for each delegation, 15 for each request that moves; at most 6,200 commands, 520,000 steps
+-- COST   7 commands and 4 for each delegation, 15 for each request that moves; at most 6,000 commands, 640,000 steps
 
 local ctx, refused = open()
 if refused then return refused end

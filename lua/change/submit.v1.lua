@@ -33,7 +33,7 @@
 -- EVENT  change.approved change.released change.failed change.cancelled
 -- ROLE   author
 -- REPLAY rid
--- COST   17 commands and 5 for each reviewer; at most 2,100 commands, 14,000 steps
+-- COST   17 commands and 5 for each reviewer; at most 2,100 commands, 15,000 steps
 
 local ctx, refused = open()
 if refused then return refused end

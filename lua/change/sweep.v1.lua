@@ -1,6 +1,6 @@
 -- change.sweep.v1: do what is due, of at most `limit` things in all: what time does with changes (reminders, escalations, timeouts, ends of
 -- approvals and of leases), then delete ended changes that are too old or too many, then move requests whose delegation has begun or
--- ended. `more`: there is more to do now. Other calls do the same for a few changes each, so a domain without a sweep only keeps more and
+-- ended to their inboxes. `more`: there is more to do now. Other calls do the same for a few changes each, so a domain without a sweep only keeps more and
 -- reminds later.
 --
 -- ARGV   limit    int 1..100    ?=20
@@ -14,7 +14,7 @@
 -- ROLE   operate
 -- REPLAY goes_on
 -- FLAGS  allow-oom
--- COST   6 commands; at most 17,000 commands, 150,000 steps
+-- COST   6 commands; at most 17,000 commands, 170,000 steps
 
 local ctx, refused = open()
 if refused then return refused end

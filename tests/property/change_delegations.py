@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any, Final
 
-from tests.property.change_records import Answer, Change, RefusedError, Slot, text
+from tests.property.change_records import NEVER, Answer, Change, RefusedError, Slot, text
 from tests.property.change_views import ChangeViews
 
 DELEGATION: Final = {
@@ -89,19 +90,17 @@ class ChangeDelegations(ChangeViews):
         own = sorted(self.delegations.get(person, {}).items(), key=lambda one: one[0].encode())
         return next((one for one in own if self._fits(change, one[1])), None)
 
-    def _follow(self, change: Change, slot: Slot) -> bool:
-        """Lead a request on from who has it. Return whether somebody else has it then."""
-        before = slot.reviewer
+    def _follow(self, change: Change, slot: Slot) -> None:
+        """Lead a request on from who has it."""
         while slot.reviewer.startswith("user:") and len(slot.chain) < change.policy["delegation_depth"]:
             if slot.via and slot.via[-1] and not self._cascades(slot):
                 break
             person = slot.reviewer.removeprefix("user:")
             found = self._first(change, person)
-            if found is None or not change.can_be_asked(f"user:{found[1]['to']}"):
+            if found is None or change.has_answered(person) or not change.can_be_asked(f"user:{found[1]['to']}"):
                 break
             slot.chain, slot.via = (*slot.chain, person), (*slot.via, found[0])
             slot.reviewer = f"user:{found[1]['to']}"
-        return slot.reviewer != before
 
     def _cascades(self, slot: Slot) -> bool:
         """Whether the delegation that led to its reviewer lets it go on."""
@@ -114,6 +113,53 @@ class ChangeDelegations(ChangeViews):
             for person in (slot.reviewer.removeprefix("user:"), *slot.chain):
                 self.delegating[person] = self.now
 
+    def _is_late(self, person: str) -> bool:
+        return self.delegating.get(person, NEVER) <= self.now
+
+    def _cut(self, change: Change, slot: Slot, everything: bool) -> bool:
+        """Give a request back to the first whose delegation does not hold any more. everything: also of others than
+        those whose delegations have begun, ended or changed."""
+        people = (*slot.chain, slot.reviewer.removeprefix("user:"))
+        for at, (person, name, to) in enumerate(zip(slot.chain, slot.via, people[1:], strict=True)):
+            led = self.delegations.get(person, {}).get(name)
+            same = led and led["to"] == to and (led["cascade"] or to == people[-1])
+            if name and (everything or self._is_late(person)) and not (led and same and self._fits(change, led)):
+                slot.reviewer, slot.chain, slot.via = f"user:{person}", slot.chain[:at], slot.via[:at]
+                return True
+        return False
+
+    def _resolved(self, change: Change, everything: bool = False) -> tuple[Change, dict[int, Slot]]:
+        """A copy with each pending request where it belongs now; and those that were looked at, as they went back."""
+        now = replace(change, slots=[replace(one) for one in change.slots])
+        looked = []
+        for slot in now.slots if change.state in ("submitted", "reviewing") else ():
+            if slot.status == "pending" and slot.reviewer.startswith("user:"):
+                person = slot.reviewer.removeprefix("user:")
+                if self._cut(now, slot, everything) or everything or self._is_late(person):
+                    looked.append(slot)
+        back = {slot.number: replace(slot) for slot in looked}
+        for slot in looked:
+            self._follow(now, slot)
+        return now, back
+
+    def _settle(self, change: Change, everything: bool = False, only: int | None = None) -> None:
+        """Move pending requests to whom they belong now. only: a slot; of the others, only those go back that have
+        somebody who gets it."""
+        now, back = self._resolved(change, everything)
+        moved = [slot for slot in now.slots if slot.place != change.slot(slot.number).place]
+        if only is not None:
+            wanted = next((slot for slot in moved if slot.number == only), None)
+            moved = [slot if slot is wanted else back[slot.number] for slot in moved if wanted and (
+                slot is wanted or any(change.slot(slot.number).asks(one) for one in wanted.people)
+            )]  # fmt: skip
+        for to in moved:
+            slot = change.slot(to.number)
+            before, slot.reviewer, slot.chain, slot.via = slot.place, *to.place
+            if before[:2] != to.place[:2]:
+                slot.assigned = self.now
+                detail = f"slot={slot.number} from={before[0]} to={slot.reviewer} chain={','.join(slot.chain)}"
+                self._note(change, "change.delegated", "delegation", detail)
+
     def _move_delegated(self) -> None:
         """Move the requests of all persons whose delegations have begun, ended or changed."""
         while due := sorted((at, person) for person, at in self.delegating.items() if at <= self.now):
@@ -123,7 +169,7 @@ class ChangeDelegations(ChangeViews):
                     if slot.status == "pending" and (
                         person in slot.chain or (change.state == "reviewing" and slot.reviewer == f"user:{person}")
                     ):
-                        self._move(change, slot, person)
+                        self._move(change, slot)
             own = [one for one in self.delegations.get(person, {}).values() if one["active"]]
             times = [at for one in own for at in (one["from_ms"], one["until_ms"]) if at > self.now]
             if times:
@@ -131,25 +177,10 @@ class ChangeDelegations(ChangeViews):
             else:
                 del self.delegating[person]
 
-    def _move(self, change: Change, slot: Slot, person: str) -> None:
+    def _move(self, change: Change, slot: Slot) -> None:
         self._load(change.id)
-        if slot.status != "pending":
-            return
-        before = slot.reviewer, slot.chain, slot.via
-        if person in slot.chain:
-            at = slot.chain.index(person)
-            led = self.delegations.get(person, {}).get(slot.via[at])
-            later = (*slot.chain[at + 1 :], slot.reviewer.removeprefix("user:"))
-            same = led and led["to"] == later[0] and (led["cascade"] or len(later) == 1)
-            if not slot.via[at] or (led and same and self._fits(change, led)):
-                return
-            slot.reviewer, slot.chain, slot.via = f"user:{person}", slot.chain[:at], slot.via[:at]
-        self._follow(change, slot)
-        if (slot.reviewer, slot.chain) == before[:2]:
-            return
-        slot.assigned = self.now
-        detail = f"slot={slot.number} from={before[0]} to={slot.reviewer} chain={','.join(slot.chain)}"
-        self._note(change, "change.delegated", "delegation", detail)
+        if slot.status == "pending":
+            self._settle(change, only=slot.number)
 
     # what the model of all scripts has
 

@@ -18,6 +18,7 @@ from tests.property import change_rules
 from tests.property.change_locks import LockDomain
 from tests.property.change_model import ChangeModel
 from tests.property.change_records import Answer, RefusedError, text
+from tests.property.change_votes import VoteRules
 from tests.property.link import DUMP, START, Scripts, load, pairs
 
 REFUSED: Answer = ("refused", {})
@@ -41,6 +42,7 @@ class Driver:
         self.calls = NounCalls(base, now_ms=lambda: self.model.now, noun="change")
         self.rids = count(1)
         self.seen: dict[str, Any] = {}  # by change: what `get` answered last
+        self.votes = VoteRules()
         self.steps = self.fence = 0
         self.send("configure", clock="test")
         self.ask(self.queue.configure(clock="test"))
@@ -76,6 +78,7 @@ class Driver:
         """Make a writing call, and compare its answer and all changes with the model."""
         self.steps += 1
         real = self.send(verb, **arguments)
+        self.votes.note(verb, real, arguments)
         expected = self.expect(verb, **arguments)
         told = {name: value for name, value in real[1].items() if name in expected[1]}
         assert (real[0], told) == expected, f"{verb}({arguments}): {real}, but the model says {expected}"
@@ -123,6 +126,7 @@ class Driver:
             writers = {one.decode() for one in self.client.smembers(f"{self.base}:contributors:{id}")}
             assert writers == model.changes[id].contributors, f"{id}: contributors"
             change_rules.check_change(self.seen.get(id), real, writers)
+            self.votes.check(id, self.seen.get(id), real, model.now)
         self.seen = {id: real for id, (_, real) in found.items()}
         tasks = {name.decode().partition(":task:")[2] for name in self.client.keys(f"{self.queue.base}:task:*")}
         assert tasks == model.tasks, f"tasks {tasks}, but {model.tasks}"

@@ -84,6 +84,8 @@ class History:
         self.configure()
         for name in POLICIES:
             self._send("set_policies", item=[self.policy(name)])
+        for _ in range(self.chance.choice((0, 0, 2, 4))):
+            self.set_delegations()
         for _ in range(steps):
             self.pass_time()
             self.look()
@@ -239,7 +241,8 @@ class History:
             who = self.as_named(self.chance.choice(voters))
         variant, team = self.chance.randint(0, 2), self.chance.choice(("", "core"))
         self._send(
-            "put", id=id, expect_rev=rev + 1 if self.one_in(15) else rev, change_type="deploy",
+            "put", id=id, expect_rev=rev + 1 if self.one_in(15) else rev,
+            change_type="drop" if self.one_in(6) else "deploy",
             description=f"variant {variant}", parameters=f"p{variant}", resources=list(RESOURCES[variant]),
             priority=variant, timeout_ms=self.chance.choice((0, 1000)), tags=list(self.chance.choice(TAGS)), team=team,
             **who,
@@ -326,13 +329,13 @@ class History:
             one["remove"] = True
         else:
             one |= {"to": choice((*REVIEWERS, *REVIEWERS, *AUTHORS)), "cascade": self.one_in(2)}
-            one |= {"from_ms": now + choice(SPANS)} if self.one_in(4) else {}
-            one |= {"until_ms": now + choice(SPANS)} if self.one_in(3) else {}
+            begins = now + choice((100, 300, *SPANS)) if self.one_in(4) else now
+            one |= {"from_ms": begins} if begins > now else {}
+            one |= {"until_ms": begins + choice((200, 500, *SPANS))} if self.one_in(2) else {}
             conditions = {"tags": ["db"], "types": ["deploy", "other"], "resources": ["host:a"], "risk_below": 40}
             conditions |= {"risk_above": 20, "inactive": True}
-            if self.one_in(3):
-                name = choice(tuple(conditions))
-                one[name] = conditions[name]
+            if self.one_in(2):
+                one |= {name: conditions[name] for name in self.some(tuple(conditions), 2)}
         self._send("set_delegations", user=choice(REVIEWERS[:2] if self.one_in(2) else REVIEWERS), item=[one])
 
     def override(self) -> None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, Final
 
 from tests.property.change_delegations import ChangeDelegations
@@ -133,6 +134,8 @@ class ChangeModel(ChangeDelegations):
         metadata = dict(zip(METADATA, (author_name, team, ticket_ref, tuple(tags)), strict=True))
         people = actor, principal or actor
         change = self._load(id)
+        if change is not None:
+            self._settle(change)
         if change is None:
             if expect_rev:
                 return "not_found", {}
@@ -170,6 +173,8 @@ class ChangeModel(ChangeDelegations):
             self._note(change, event, actor, detail)
         if status == "revised" and change.state != "draft":
             self._open_round(change, actor, "revised")
+        if status in ("revised", "edited"):
+            self._settle(change, everything=True)
         told = {"state": change.state, "rev": change.rev, "round": change.round, "digest": change.digest}
         return status, told
 
@@ -292,6 +297,7 @@ class ChangeModel(ChangeDelegations):
             self._go_on(change, actor)
             if change.state == "reviewing":
                 self._open_again(change, change.slots)
+        self._settle(change, everything=True)
         return "ok", {"state": change.state, "level": level}
 
     def _level_of(self, score: int) -> str:
@@ -532,9 +538,11 @@ class ChangeModel(ChangeDelegations):
             return closed
         if (rev, digest) != (change.rev, change.digest):
             return "outdated", {"rev": change.rev, "digest": change.digest}
-        found = self._request_of(change, who, slot)
-        if isinstance(found, str):
-            return "not_eligible", {"reason": found}
+        asked = self._request_of(self._resolved(change)[0], who, slot, action)
+        if isinstance(asked, str):
+            return "not_eligible", {"reason": asked}
+        self._settle(change, only=asked.number)
+        found = change.slot(asked.number)
         if action == "retract":
             return self._retract(change, found, who, reason) or closed
         if found.status == STATUSES[action]:
@@ -564,7 +572,7 @@ class ChangeModel(ChangeDelegations):
             decision = self._decide(change, who.actor)
         return decision or "recorded", {"state": change.state, "round": change.round}
 
-    def _request_of(self, change: Change, who: Voter, number: int) -> Slot | str:
+    def _request_of(self, change: Change, who: Voter, number: int, action: str) -> Slot | str:
         """The request that this person has answered, or a pending one to the actor, or to a group; or why none."""
         policy = change.policy
         if who.kind == "agent" and not policy["agents_may_vote"]:
@@ -574,9 +582,14 @@ class ChangeModel(ChangeDelegations):
         asked = [slot for slot in change.slots if number in (0, slot.number)]
         for slot in change.slots:
             if slot.by == who.person:
-                return slot if slot in asked and slot.reviewer in who.names else "answered"
+                if slot not in asked or slot.reviewer not in who.names:
+                    return "answered"
+                ended = action != "retract" and self._cut(change, replace(slot), everything=True)
+                return "not_reviewer" if ended else slot
         fitting = [slot for slot in asked if slot.status == "pending" and slot.reviewer in who.names]
-        return min(fitting, key=lambda slot: slot.reviewer != f"user:{who.actor}", default="not_reviewer")
+        free = [slot for slot in fitting if not change.is_behind_another(slot, who.actor, who.person)]
+        why = "answered" if fitting else "not_reviewer"
+        return min(free, key=lambda slot: slot.reviewer != f"user:{who.actor}", default=why)
 
     def _count(self, user: str, action: str, since: int | None) -> None:
         """Statistics of who has answered: by day, and how long it took; of the last 31 days."""
@@ -604,6 +617,7 @@ class ChangeModel(ChangeDelegations):
         change = self._load(id)
         if change is None:
             return "not_found", {}
+        self._settle(change)
         mine = [one for one in change.slots if one.asks(actor) and slot in (0, one.number)]
         if not mine:
             return "not_eligible", {"reason": "not_reviewer"}
@@ -622,7 +636,7 @@ class ChangeModel(ChangeDelegations):
                 return "not_eligible", {"reason": "no_cascade"}
             if not policy["contributors_may_vote"] and change.wrote(to, actor, principal or actor):
                 return "not_eligible", {"reason": "contributor"}
-            if not change.can_be_asked(f"user:{to}"):
+            if not change.can_be_asked(f"user:{to}") or change.is_behind_another(found, actor, principal or actor):
                 return "not_eligible", {"reason": "answered"}
             found.chain, found.via, found.reviewer = (*found.chain, actor), (*found.via, ""), f"user:{to}"
             if kind == "agent" and principal not in found.behind:
@@ -651,6 +665,7 @@ class ChangeModel(ChangeDelegations):
             return "not_found", {}
         if change.state not in ("submitted", "reviewing"):
             return "closed", {"state": change.state}
+        self._settle(change)
         found = next((one for one in change.slots if one.number == slot), None)
         if refusal := self._refuse_reassign(change, operation, found, reviewer):
             return refusal

@@ -77,6 +77,20 @@ class Slot:
     due: int = 0
     version: tuple[int, int, str] = (0, 0, "")  # round, rev, digest
 
+    @property
+    def place(self) -> tuple[str, tuple[str, ...], tuple[str, ...]]:
+        return self.reviewer, self.chain, self.via
+
+    @property
+    def people(self) -> tuple[str, ...]:
+        """Who has it, and who has delegated it."""
+        return (*self.chain, self.reviewer.removeprefix("user:"))
+
+    @property
+    def givers(self) -> set[str]:
+        """Who has delegated it; of agents, also the persons behind them."""
+        return {*self.chain, *(self.behind if "" in self.via else ())}
+
     def asks(self, person: str) -> bool:
         """Whether this person has it, or has delegated it."""
         return self.reviewer == f"user:{person}" or person in self.chain
@@ -154,6 +168,21 @@ class Change:
 
     def count(self, *statuses: str) -> int:
         return sum(slot.status in statuses for slot in self.slots)
+
+    def slot(self, number: int) -> Slot:
+        return next(one for one in self.slots if one.number == number)
+
+    def has_answered(self, person: str) -> bool:
+        return any(one.by == person for one in self.slots)
+
+    def is_behind_another(self, slot: Slot, *people: str) -> bool:
+        """Whether an answer of these to a request is a second one of somebody."""
+        everybody = slot.givers.union(people)
+        return any(
+            not ({one.by, *one.givers} - {""}).isdisjoint(everybody if one.by else people)
+            for one in self.slots
+            if one is not slot
+        )
 
     def wrote(self, *people: str) -> bool:
         return not self.contributors.isdisjoint(people)

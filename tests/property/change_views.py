@@ -34,6 +34,9 @@ class ChangeViews:
             return False
         return change.state in ("submitted", "reviewing") and change.timeout_at <= self.now
 
+    def _resolved(self, change: Change) -> tuple[Change, Any]:
+        raise NotImplementedError
+
     # reading
 
     def stats(self) -> Answer:
@@ -73,14 +76,16 @@ class ChangeViews:
         kind = "agent" if principal not in ("", user) else "person"
         who = Voter(user, principal or user, kind, tuple(groups))
         found = []
-        for change in self.changes.values():
+        for stored in self.changes.values():
+            change, _ = self._resolved(stored)
             for slot in change.slots:
                 if (
                     change.state == "reviewing"
                     and not self.is_overdue(change)
                     and slot.status == "pending"
                     and slot.reviewer in who.names
-                    and not any(one.by == who.person for one in change.slots)
+                    and not change.has_answered(who.person)
+                    and not change.is_behind_another(slot, who.actor, who.person)
                     and (change.policy["agents_may_vote"] or kind == "person")
                     and (change.policy["contributors_may_vote"] or not change.wrote(who.actor, who.person))
                 ):

@@ -37,5 +37,5 @@ class Bench(NounBench):
 
     def left_over(self) -> Dump:
         """But for policies, and what is known of a user: both are kept."""
-        kept = (":policies", ":userstats:", ":delegations:")
+        kept = (":policies", ":userstats:", ":delegations:", ":givers:")
         return {name: one for name, one in super().left_over().items() if not name.startswith(kept)}

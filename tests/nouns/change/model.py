@@ -13,11 +13,12 @@ STATES = ("draft", "submitted", "reviewing", "approved", "applying", *ENDED)
 IN_REVIEW = ("submitted", "reviewing")
 BAND = 2**42  # the width of a priority in the score of an inbox
 WEIGHTS = {"urgent": 1000, "high": 500, "normal": 100, "low": 0}
+NEVER = 2**53 - 1  # the score of a delegation without an end
 GRACE_MS = 30_000  # how long the lease of a run is renewed after its time
 READ = {"hash": "HGETALL", "set": "SMEMBERS", "zset": "ZRANGE", "string": "GET", "stream": "XLEN"}
 KINDS = {
     **dict.fromkeys(("change", "request", "revisions", "userstats", "delegations"), "hash"),
-    **dict.fromkeys(("inbox", "state", "by", "away"), "zset"),
+    **dict.fromkeys(("inbox", "state", "by", "away", "givers"), "zset"),
     **dict.fromkeys(("params", "preview", "output"), "string"),
     "contributors": "set",
     "log": "stream",
@@ -36,12 +37,13 @@ SINGLE = {
 
 
 class Slot:
-    """An entry of `slots`: `<slot> <status> <reviewer>[><person>…] <principal who answered>`."""
+    """An entry of `slots`: `<slot> <status> <reviewer>[><person>…] <principal who answered>[ ><delegation>…]`."""
 
     def __init__(self, text: str) -> None:
-        number, self.status, people, self.by = text.split(" ")
+        number, self.status, people, self.by, *via = text.split(" ")
         self.number = int(number)
         self.reviewer, *self.chain = people.split(">")
+        self.via = "".join(via)
 
     @property
     def people(self) -> list[str]:
@@ -61,6 +63,7 @@ class Audit(NounAudit):
         yield from self._owners()
         yield from self._indexes()
         yield from self._inboxes()
+        yield from self._givers()
         yield from self._requests()
         yield from self._times()
         yield from self._outbox()
@@ -153,9 +156,24 @@ class Audit(NounAudit):
             for slot in slots:
                 for person in slot.chain if slot.status == "pending" else ():
                     away[f"away:{person}"].add(f"{id}/{slot.number}")
+                    score = self._zset(f"away:{person}").get(f"{id}/{slot.number}")
+                    if self.changes[id]["state"] == "reviewing" and score != inbox_score(self.changes[id]):
+                        yield f"{id}/{slot.number} is in away:{person} with the score {score}"
         for name in away.keys() | {one for one in self.found if one.startswith("away:")}:
             if self._zset(name).keys() != away[name]:
                 yield f"{name} has {sorted(self._zset(name))}, and should have {sorted(away[name])}"
+
+    def _givers(self) -> Iterator[str]:
+        """Who leads requests to a person, until the last of its delegations to this person ends."""
+        wanted: defaultdict[str, dict[str, int]] = defaultdict(dict)
+        for person, stored in self._below("delegations:").items():
+            for name, text in texts(stored).items():
+                if not name.startswith("#"):
+                    fields = dict(one.split("=", 1) for one in text.split(" "))
+                    own, until = wanted[f"givers:{fields['to']}"], int(fields["until_ms"]) or NEVER
+                    own[person] = max(own.get(person, 0), until)
+        for name in wanted.keys() | {one for one in self.found if one.startswith("givers:")}:
+            yield from differences(name, self._zset(name), wanted[name])
 
     def _requests(self) -> Iterator[str]:
         for id, slots in self.slots.items():
@@ -164,8 +182,9 @@ class Audit(NounAudit):
                 name = f"request:{id}/{slot.number}"
                 if name in self.found:
                     request = texts(self.found[name])
-                    if request.get("via", "").count(",") != len(slot.chain):
-                        yield f"{name}: via is {request.get('via')!r}, and {slot.chain} have delegated it"
+                    via = request.get("via", "")
+                    if via.count(",") != len(slot.chain) or via.replace(",", ">") != slot.via:
+                        yield f"{name}: via is {via!r}, and {slot.chain} have delegated it by {slot.via!r}"
                     for field, wanted in wanted_of(change, slot).items():
                         if request.get(field) != wanted:
                             yield f"{name}: {field} is {request.get(field)!r}, and should be {wanted!r}"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Any
 
 from tests.lua.scenario import AnyCall, scenario, sent
@@ -9,12 +10,14 @@ from tests.nouns.bench import NounBench
 from tests.nouns.change.states import (
     CONTENT,
     DAY,
+    about_to_be_over,
     answer,
     assess,
     delegate,
     draft,
     in_review,
     instead,
+    let_them_be_over,
     name_of,
     people,
     policy,
@@ -568,3 +571,235 @@ def put_by_an_agent_that_has_answered_for_another(bench: NounBench, _: int) -> A
     one = in_review(bench, "c", "group:g", required=2, reviewers=["user:kai"], agents_may_vote=True)
     answer(bench, one, "bot", kind="agent", principal="zoe", groups=["g"])
     return bench.call("put", id="c", expect_rev=one["rev"], actor="bot", kind="agent", principal="kim", **CONTENT)
+
+
+# What holds when somebody answers
+
+
+def _ended(bench: NounBench, **fields: Any) -> dict[str, Any]:
+    instead(bench, until_ms=bench.now + 1000)
+    one = in_review(bench, **fields)
+    bench.pass_time(1000)
+    return one
+
+
+def _vote(bench: NounBench, one: dict[str, Any], actor: str, action: str = "approve", **fields: Any) -> AnyCall:
+    return bench.call("respond", actor=actor, item=[{**one, "action": action}], **fields)
+
+
+@scenario(0)
+def respond_after_the_end_of_the_own_delegation(bench: NounBench, _: int) -> AnyCall:
+    return _vote(bench, _ended(bench), "bob")
+
+
+@scenario(0)
+def respond_after_the_end_of_the_delegation_to_oneself(bench: NounBench, _: int) -> AnyCall:
+    return _vote(bench, _ended(bench), "eve")
+
+
+@scenario(0)
+def respond_after_the_start_of_the_delegation_to_oneself(bench: NounBench, _: int) -> AnyCall:
+    instead(bench, from_ms=bench.now + 1000)
+    one = in_review(bench)
+    bench.pass_time(1000)
+    return _vote(bench, one, "eve")
+
+
+@scenario(0)
+def respond_otherwise_after_the_end_of_the_delegation(bench: NounBench, _: int) -> AnyCall:
+    instead(bench, until_ms=bench.now + 1000)
+    one = in_review(bench, "c", "user:bob", "user:zoe", required=2)
+    answer(bench, one, "eve")
+    bench.pass_time(1000)
+    return _vote(bench, one, "eve", "reject")
+
+
+@scenario(0)
+def respond_while_another_request_goes_back(bench: NounBench, _: int) -> AnyCall:
+    instead(bench, until_ms=bench.now + 1000)
+    one = in_review(bench, "c", "user:bob", "user:zoe", required=2)
+    instead(bench, "zoe", "eve", "z", from_ms=bench.now + 1000)
+    bench.pass_time(1000)
+    return _vote(bench, one, "eve")
+
+
+@scenario(0)
+def respond_while_another_request_moves_later(bench: NounBench, _: int) -> AnyCall:
+    instead(bench, until_ms=bench.now + 1000)
+    one = in_review(bench, "c", "user:bob", "user:zoe", required=2)
+    instead(bench, "zoe", "dan", "z", from_ms=bench.now + 1000)
+    bench.pass_time(1000)
+    return _vote(bench, one, "dan")
+
+
+@scenario(0)
+def respond_by_who_has_delegated_another_request(bench: NounBench, _: int) -> AnyCall:
+    one = in_review(bench, "c", "user:bob", "group:g", required=2)
+    delegate(bench, "bob", "eve")
+    return _vote(bench, one, "bob", groups=["g"])
+
+
+@scenario(0)
+def respond_by_the_person_whose_agent_has_delegated_another(bench: NounBench, _: int) -> AnyCall:
+    one = in_review(bench, "c", "user:bot", "group:g", "group:g", required=2)
+    delegate(bench, "bot", "eve", kind="agent", principal="zoe")
+    answer(bench, one, "eve")
+    return _vote(bench, one, "zoe", groups=["g"])
+
+
+@scenario(0)
+def respond_to_what_one_who_has_answered_delegated_by_an_agent(bench: NounBench, _: int) -> AnyCall:
+    one = in_review(bench, "c", "user:bot", "user:bot2", "group:g", required=3)
+    delegate(bench, "bot", "eve", kind="agent", principal="zoe")
+    delegate(bench, "bot2", "dan", kind="agent", principal="kim")
+    answer(bench, one, "eve")
+    return _vote(bench, one, "dan")
+
+
+@scenario(0)
+def delegate_by_who_has_answered_another_request(bench: NounBench, _: int) -> AnyCall:
+    one = in_review(bench, "c", "user:bob", "group:g", required=2)
+    answer(bench, one, "bob", groups=["g"], slot=2)
+    return bench.call("delegate", id="c", actor="bob", to="eve")
+
+
+@scenario(0)
+def set_delegations_of_who_has_answered_another_request(bench: NounBench, _: int) -> AnyCall:
+    one = in_review(bench, "c", "user:bob", "group:g", required=2)
+    answer(bench, one, "bob", groups=["g"], slot=2)
+    return set_one(bench, to="eve")
+
+
+@scenario(0)
+def set_delegations_under_another_name_after_the_end_of_one(bench: NounBench, _: int) -> AnyCall:
+    """The request stays where it is, by another delegation."""
+    instead(bench, until_ms=bench.now + 1000)
+    in_review(bench)
+    bench.pass_time(1000)
+    return set_one(bench, name="e", to="eve")
+
+
+@scenario(0)
+def inbox_of_who_had_delegated_until_now(bench: NounBench, _: int) -> AnyCall:
+    _ended(bench)
+    return bench.call("inbox", user="bob")
+
+
+@scenario(0)
+def inbox_of_who_was_a_delegate_until_now(bench: NounBench, _: int) -> AnyCall:
+    _ended(bench)
+    return bench.call("inbox", user="eve")
+
+
+@scenario(0)
+def inbox_of_who_is_a_delegate_from_now_on(bench: NounBench, _: int) -> AnyCall:
+    """Over another one; and two others have delegations that begin."""
+    instead(bench, from_ms=bench.now + 1000, cascade=True)
+    instead(bench, "eve", "zoe")
+    instead(bench, "kim", "zoe", from_ms=bench.now + 1000, cascade=True)
+    instead(bench, "eve", "kim", "k", inactive=True)
+    in_review(bench)
+    bench.pass_time(1000)
+    return bench.call("inbox", user="zoe")
+
+
+@scenario(0)
+def inbox_with_a_request_in_two_of_its_sets(bench: NounBench, _: int) -> AnyCall:
+    instead(bench, until_ms=bench.now + 1000, cascade=True)
+    instead(bench, "eve", "zoe", "z", until_ms=bench.now + 1000)
+    in_review(bench, "c", priority="urgent")
+    in_review(bench, "d")
+    instead(bench, to="dan", name="e", from_ms=bench.now + 1000, cascade=True)
+    instead(bench, "dan", "zoe", "z")
+    bench.pass_time(1000)
+    return bench.call("inbox", user="zoe")
+
+
+@scenario(0)
+def inbox_of_who_has_delegated_another_request(bench: NounBench, _: int) -> AnyCall:
+    in_review(bench, "c", "user:bob", "group:g", required=2)
+    delegate(bench, "bob", "eve")
+    return bench.call("inbox", user="bob", groups=["g"])
+
+
+@scenario(1, 250)
+def inbox_of_the_delegate_of_many_from_now_on(bench: NounBench, n: int) -> AnyCall:
+    """Of more persons than a call looks at; all the others of each change have delegations that begin, too."""
+    givers = people(min(n, 70))
+    for at, giver in enumerate(givers):
+        instead(bench, name_of(giver), "bob", from_ms=bench.now + 1000 + at)
+    others = people(31, 100)
+    for other in others:
+        many = [
+            {"name": f"d{at:02}", "to": "eve", "types": ["t"] * 16, "from_ms": bench.now + 1000} for at in range(16)
+        ]
+        bench.put("set_delegations", user=name_of(other), item=many)
+    for number in range(n):
+        in_review(bench, f"c{number}", *others, givers[number % len(givers)])
+    bench.pass_time(2000)
+    return bench.call("inbox", user="bob", groups=[f"{at}".ljust(194, "g") for at in range(32)], limit=100)
+
+
+def _far(bench: NounBench, slots: int, **fields: Any) -> list[str]:
+    """These reviewers have delegations that lead on to four others each."""
+    found = people(slots)
+    for at in range(slots):
+        way = [name_of(people(1, at + 100 * step)[0]) for step in range(5)]
+        for step, (giver, to) in enumerate(pairwise(way)):
+            instead(bench, giver, to, cascade=True, **(fields if step == 0 else {}))
+    return found
+
+
+@scenario(1, 32)
+def assess_so_that_all_requests_go_back(bench: NounBench, n: int) -> AnyCall:
+    about_to_be_over(bench, 32)
+    reviewers = _far(bench, n, risk_below=50)
+    policy(bench, delegation_depth=4)
+    one = draft(bench)
+    assess(bench, one, 10)
+    bench.put("submit", id="c", rev=1, actor="ann", policy="p", item=reviewers)
+    let_them_be_over(bench)
+    return bench.call("assess", **one, actor="meter", score=90)
+
+
+@scenario(1, 32)
+def put_other_tags_so_that_all_requests_go_on(bench: NounBench, n: int) -> AnyCall:
+    about_to_be_over(bench, 32)
+    in_review(bench, "c", *_far(bench, n, tags=["x"]), delegation_depth=4)
+    let_them_be_over(bench)
+    return bench.call("put", id="c", expect_rev=1, actor="ann", **CONTENT, tags=["x"])
+
+
+@scenario(1, 32)
+def put_another_revision_so_that_all_requests_go_back(bench: NounBench, n: int) -> AnyCall:
+    about_to_be_over(bench, 32)
+    in_review(bench, "c", *_far(bench, n, types=["deploy"]), delegation_depth=4)
+    let_them_be_over(bench)
+    return bench.call("put", id="c", expect_rev=1, actor="ann", **{**CONTENT, "change_type": "drop"})
+
+
+@scenario(1, 32)
+def delegate_after_all_delegations_have_ended(bench: NounBench, n: int) -> AnyCall:
+    about_to_be_over(bench, 32)
+    reviewers = _far(bench, n, until_ms=bench.now + 1000)
+    in_review(bench, "c", *reviewers, delegation_depth=4)
+    let_them_be_over(bench)
+    return bench.call("delegate", id="c", actor=name_of(reviewers[-1]), to="eve")
+
+
+@scenario(1, 32)
+def reassign_after_all_delegations_have_ended(bench: NounBench, n: int) -> AnyCall:
+    about_to_be_over(bench, 32)
+    in_review(bench, "c", *_far(bench, n, until_ms=bench.now + 1000), delegation_depth=4)
+    let_them_be_over(bench)
+    return bench.call("reassign", id="c", operation="move", slot=1, reviewer="user:eve", actor="op", reason="so")
+
+
+@scenario(1, 100)
+def respond_to_many_after_all_delegations_have_ended(bench: NounBench, n: int) -> AnyCall:
+    about_to_be_over(bench, 32)
+    reviewers = _far(bench, 32, until_ms=bench.now + 1000)
+    seen = [in_review(bench, f"c{number:03}", *reviewers, delegation_depth=4) for number in range(n)]
+    let_them_be_over(bench)
+    items = [{**one, "action": "approve"} for one in seen]
+    return bench.call("respond", actor=name_of(reviewers[-1]), item=items)

@@ -7,7 +7,9 @@ local function answer(ctx, own, i, person)
     return { 'closed', own.state, text_of(own, 'why'), text_of(own, 'decided_by') }
   end
   if item_rev[i] ~= own.rev or item_digest[i] ~= own.digest then return { 'outdated', own.rev, own.digest } end
-  local one, why = find_request(own, item_slot[i], person)
+  local moves = resolve_requests(ctx, own)
+  local one, why = find_request(ctx, own, item_slot[i], person, action)
+  keep_moves(ctx, own, moves, one)
   if not one then return { 'not_eligible', why } end
   local status = ({ approve = 'approved', reject = 'rejected', request_changes = 'changes_requested', abstain = 'abstained' })[action]
   if one.status == (status or 'pending') then return { 'same' } end

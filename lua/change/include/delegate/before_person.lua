@@ -1,9 +1,9 @@
--- before_person(chain, via, person): the parts of a chain and of its policies that stand before this person; nil if it is not in the chain.
-local function before_person(chain, via, person)
-  local left, left_via, rest = '', '', via
-  for one in string.gmatch(chain, '[^>]+') do  -- at most 4: delegation_depth
-    if one == person then return left, left_via end
-    local name = string.match(rest, '^,([^,]*)')
-    left, left_via, rest = left .. '>' .. one, left_via .. ',' .. name, string.sub(rest, #name + 2)
+-- before_person(one, person): the parts of the chain of a request, and of its delegations, that stand before this person.
+local function before_person(one, person)
+  local left, left_via, rest = '', '', one.via
+  for name in string.gmatch(one.chain, '[^>]+') do  -- at most 4: delegation_depth
+    if name == person then return left, left_via end
+    local led = string.match(rest, '^>([^>]*)')
+    left, left_via, rest = left .. '>' .. name, left_via .. '>' .. led, string.sub(rest, #led + 2)
   end
 end

@@ -1,5 +1,5 @@
 -- move_delegated(ctx, limit): where delegations have begun, ended or changed, move the requests of these persons, and back: at most limit
--- requests. Until then a request belongs to the person that its record names. A pass over the requests of a person may take several calls:
+-- requests. A request belongs to them before that: this only keeps the inboxes short. A pass over the requests of a person may take several calls:
 -- what begins or ends meanwhile, and whoever puts the person into `delegating` again, causes another pass. Returns whether there is more to do.
 local function move_delegated(ctx, limit)
   local left = limit
@@ -17,7 +17,7 @@ local function move_delegated(ctx, limit)
     local set = form == 'a' and away .. person or inboxes .. 'user:' .. person
     local start = start_of(set, cursor)
     local page = redis.call('ZRANGE', set, start, start + left - 1, 'REV', 'WITHSCORES')
-    for i = 1, #page, 2 do recheck_request(ctx, person, page[i]) end  -- at most 100: limit
+    for i = 1, #page, 2 do recheck_request(ctx, page[i]) end  -- at most 100: limit
     if #page == 2 * left then
       redis.call('HSET', key, '#at', form .. ' ' .. began .. ' ' .. page[#page] .. ' ' .. page[#page - 1])
     elseif form == 'a' then
@@ -26,7 +26,7 @@ local function move_delegated(ctx, limit)
       redis.call('HDEL', key, '#at')
       if tonumber(head[2]) < tonumber(began) then wait_for_delegations(person, tonumber(began)) end
     end
-    left = left - #page / 2
+    left, ctx.late = left - #page / 2, {}
   end
   return true
 end

@@ -12,8 +12,12 @@ local function set_delegation(ctx, key, name, given)
     if not stored and (known > 16 or known == 16 and redis.call('HEXISTS', key, '#at') == 0) then return { 'full' } end
     redis.call('HSET', key, name, delegation_text(given))
     redis.call('HSET', config, 'delegations', '1')
+    ctx.delegates = true
     emit(ctx, 'delegation.put', name, 'user=' .. user .. ' to=' .. given.to .. acted_by())
   end
+  local before = stored and delegation_fields(stored).to
+  if before and before ~= given.to then list_giver(user, before) end
+  if given.to then list_giver(user, given.to) end
   redis.call('HDEL', key, '#at')
   redis.call('ZADD', delegating, ctx.now_text, user)
   return { given.remove and 'removed' or 'stored' }

@@ -1,15 +1,15 @@
--- read_inboxes(names, cursor, count): the next entries of several inboxes together, { member, score, member, score, … }, the most urgent
--- first; and whether there may be more. It ends early where one of the inboxes has more than a part that was read. nil: no cursor.
-local function read_inboxes(names, cursor, count)
-  local part, pages, places, merged = math.max(20, math.floor(200 / #names)), {}, {}, {}
-  for i, name in ipairs(names) do  -- at most 33: names
-    local start = start_of(inboxes .. name, cursor)
+-- read_inboxes(sets, cursor, count): the next entries of several inboxes together, { member, score, member, score, … }, the most urgent first
+-- and each once; and whether there may be more. It ends early where one of the inboxes has more than a part that was read. nil: no cursor.
+local function read_inboxes(sets, cursor, count)
+  local part, pages, places, merged = math.max(20, math.floor(200 / #sets)), {}, {}, {}
+  for i, set in ipairs(sets) do  -- at most 66: sets
+    local start = start_of(set, cursor)
     if not start then return nil end
-    pages[i], places[i] = redis.call('ZRANGE', inboxes .. name, start, start + part - 1, 'REV', 'WITHSCORES'), 1
+    pages[i], places[i] = redis.call('ZRANGE', set, start, start + part - 1, 'REV', 'WITHSCORES'), 1
   end
   for _ = 1, count do  -- at most 200: count
     local best
-    for i, page in ipairs(pages) do  -- at most 33: names
+    for i, page in ipairs(pages) do  -- at most 66: sets
       local at = places[i]
       if at > 2 * part then return merged, true end
       local score = tonumber(page[at + 1])
@@ -18,7 +18,9 @@ local function read_inboxes(names, cursor, count)
       end
     end
     if not best then return merged, false end
-    merged[#merged + 1], merged[#merged + 2] = best.member, pages[best.page][places[best.page] + 1]
+    if merged[#merged - 1] ~= best.member then
+      merged[#merged + 1], merged[#merged + 2] = best.member, pages[best.page][places[best.page] + 1]
+    end
     places[best.page] = places[best.page] + 2
   end
   return merged, true
