@@ -34,6 +34,8 @@ local person
 person, refused = person_behind()
 if refused then return refused end
 if #to > 195 then return refuse('to', to, 'at most 195 characters, as in user:<id>') end
+refused = refuse_hidden('to', to)
+if refused then return refused end
 local before = replayed_one(ctx, 'delegate')
 if before then return before end
 ctx.caller = caller

@@ -20,6 +20,8 @@
 local ctx, refused = open()
 if refused then return refused end
 if #user > 195 then return refuse('user', user, 'at most 195 characters, as in user:<id>') end
+refused = refuse_hidden('user', user) or refuse_hidden('principal', principal)
+if refused then return refused end
 local sets, names = { inboxes .. 'user:' .. user }, { ['user:' .. user] = true }
 for _, group in ipairs(groups) do  -- at most 32: groups
   if #group > 194 then return refuse('groups', group, 'at most 194 characters each, as in group:<name>') end

@@ -32,7 +32,7 @@ if refused then return refused end
 local wanted = operation == 'add' or operation == 'move'
 if wanted ~= (reviewer ~= '') then return refuse('reviewer', reviewer, 'given with add and move, and only so') end
 if (operation == 'add') ~= (slot == 0) then return refuse('slot', slot, 'a slot, unless one is added') end
-refused = wanted and check_reviewers('reviewer', { reviewer })
+refused = refuse_hidden('actor', actor) or wanted and check_reviewers('reviewer', { reviewer })
 if refused then return refused end
 local before = replayed_one(ctx, 'reassign')
 if before then return before end

@@ -40,7 +40,9 @@
 local ctx, refused = open()
 if refused then return refused end
 if #user > 195 then return refuse('user', user, 'at most 195 characters, as in user:<id>') end
-for i = 1, item_count do
+refused = refuse_hidden('user', user) or refuse_hidden('actor', actor)
+if refused then return refused end
+for i = 1, item_count do  -- at most 16: items
   refused = check_delegation(item_pairs[i])
   if refused then return refused end
 end

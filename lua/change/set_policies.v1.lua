@@ -64,6 +64,8 @@
 
 local ctx, refused = open()
 if refused then return refused end
+refused = refuse_hidden('actor', actor)
+if refused then return refused end
 local before = replayed_reply(ctx, 'set_policies')
 if before then return { 'ok', ctx.now, before } end
 for i = 1, item_count do

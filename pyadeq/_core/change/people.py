@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, Required, TypeAlias, TypedDict
+from typing import Any, Final, Required, TypeAlias, TypedDict
 
 from pyadeq._core.kernel.nouncalls import Result
 from pyadeq._core.kernel.options import checked_options, unfit
@@ -12,6 +13,15 @@ from pyadeq.models.change import Change, ChangeRef, InboxEntry, PersonKind
 
 Seen: TypeAlias = Change | InboxEntry | ChangeRef | Result
 """A revision that the caller has seen, or the answer to the put that made it."""
+
+
+NAMED: Final = ("actor", "principal", "user", "reviewer", "to", "reviewers", "escalate_to")
+"""The arguments and fields that name people or groups."""
+HIDDEN: Final = re.compile(
+    "[\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e\u2060-\u206f\u3164\ufe00-\ufe0f"
+    "\ufeff\uffa0\ufff0-\ufffb\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e0fff]"
+)
+"""Characters that nobody sees. Two names that differ only in them look like one person, and would be two voters."""
 
 
 class Who(TypedDict, total=False):
@@ -38,6 +48,18 @@ class Voter(Who, total=False):
 
     groups: Sequence[str]
     proof: str
+
+
+def check_names(arguments: Mapping[str, Any]) -> None:
+    """Refuse names of people and groups with invisible characters, also in the items of a call. The scripts do, too."""
+    for name in NAMED:
+        value = arguments.get(name)
+        for one in value if isinstance(value, list | tuple) else (value,):
+            if isinstance(one, str) and HIDDEN.search(one):
+                raise unfit(name, one, "a name without invisible characters, such as U+00AD or U+200B")
+    for item in arguments.get("item") or ():
+        if isinstance(item, Mapping):
+            check_names(item)
 
 
 def identified(given: Mapping[str, Any], options: Iterable[str] = Who.__annotations__) -> dict[str, Any]:

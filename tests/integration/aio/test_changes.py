@@ -275,6 +275,25 @@ async def test_requests_follow_a_delegation_while_it_lasts(timed_changes: Change
     assert [one.id async for one in changes.iterate_inbox("dan")] == []
 
 
+async def test_a_delegate_answers_only_while_the_delegation_holds(timed_changes: Changes, clock: Clock) -> None:
+    """Without any sweep: by its time, and by what the change is now."""
+    changes, now = timed_changes, clock.now_ms / 1000
+    await changes.set_policy("one", required=1)
+    for name, more in ("now", {"until": now + 60}), ("dev", {"resources": ["db:dev"], "start": now + 120}):
+        await changes.set_delegation("bob", name, to="eve", actor="bob", **more)
+    seen = await changes.put("c1", type="deploy", description="d", resources=["db:dev"], actor="ann")
+    await changes.submit(seen, policy="one", reviewers=["user:bob"], actor="ann")
+    for pause, owner in (0, "eve"), (60, "bob"), (60, "eve"):
+        clock.tick(pause)
+        for name in "bob", "eve":
+            assert [one.id for one in (await changes.inbox(name)).entries] == ["c1"] * (name == owner)
+    revised = await changes.revise(await changes.get("c1"), resources=["db:prod"], actor="ann")
+    assert (await changes.inbox("eve")).entries == []
+    answer = await changes.approve(revised, actor="eve")
+    assert (answer.status, answer.reason) == ("not_eligible", "not_reviewer")
+    assert (await changes.approve(revised, actor="bob")).status == "approved"
+
+
 async def test_an_operator_changes_requests_and_overrides(changes: Changes) -> None:
     put = await in_review(changes, "user:bob", "user:cleo", required=2)
     operator: dict[str, Any] = {"actor": "root", "reason": "bob has left"}
@@ -497,6 +516,29 @@ async def test_an_agent_needs_a_person_who_answers_for_it(changes: Changes) -> N
     answer = await changes.submit(change, policy="review", reviewers=["user:eve", "user:bob"], **AGENT)
     assert answer.status == "reviewing"
     assert (await changes.approve(change, actor="eve")).reason == "contributor"
+
+
+async def test_names_of_people_have_no_invisible_characters(changes: Changes) -> None:
+    """Two names that look alike would be two voters."""
+    await changes.set_policy("two", required=2, reviewers=["group:ops", "group:ops"])
+    change = await changes.put("c1", type="deploy", description="d", actor="ann")
+    await changes.submit(change, policy="two", actor="ann")
+    seen = await changes.get("c1")
+    assert (await changes.approve(seen, actor="bob", groups=["ops"])).status == "recorded"
+    for name in "bob\u200b", "bob\u00ad", "b\ufe0fob", "bob\U000e0062":
+        for call in (
+            changes.approve(seen, actor=name, groups=["ops"]),
+            changes.approve(seen, actor="bot", principal=name, groups=["ops"]),
+            changes.submit(change, policy="two", reviewers=[f"user:{name}"], actor="ann"),
+            changes.set_policy("two", required=1, escalate=60, escalate_to=["user:bob", f"user:{name}"]),
+            changes.delegate("c1", name, actor="bob"),
+            changes.set_delegation("bob", "d", to=name),
+            changes.add_request("c1", f"user:{name}", actor="op", reason="so"),
+            changes.inbox(name),
+        ):
+            with pytest.raises(BadArgument, match="without invisible characters"):
+                await call
+    assert (await changes.approve(seen, actor="zoé", groups=["ops"])).status == "approved"
 
 
 async def test_what_is_not_accepted_is_said_before_anything_runs(changes: Changes, adeq: Adeq) -> None:

@@ -6,6 +6,8 @@ local function check_delegation(given)
     return refuse('to', '', 'the person who answers instead')
   elseif #given.to > 195 then
     return refuse('to', given.to, 'at most 195 characters, as in user:<id>')
+  elseif refuse_hidden('to', given.to) then
+    return refuse_hidden('to', given.to)
   elseif given.until_ms and given.until_ms <= (given.from_ms or 0) then
     return refuse('until_ms', string.format('%.0f', given.until_ms), 'a time after from_ms')
   end

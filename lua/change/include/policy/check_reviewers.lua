@@ -4,5 +4,7 @@ local function check_reviewers(field, names)
     if not string.find(name, '^user:.') and not string.find(name, '^group:.') then
       return refuse(field, name, 'user:<id> or group:<name>')
     end
+    local refused = refuse_hidden(field, name)
+    if refused then return refused end
   end
 end
