@@ -74,6 +74,7 @@ local status = 'created'
 if own then
   local edited = write_metadata(own, tag_list)
   if digest ~= own.digest then
+    if own.state == 'reviewing' then note_objections(own) end
     local before = stored_content(own)
     keep_revision(own, before)
     write_content(ctx, own, names, digest)

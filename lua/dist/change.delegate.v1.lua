@@ -2,7 +2,8 @@
 -- generated from lua/change/delegate.v1.lua by lua/bundle.py; do not edit
 -- change.delegate.v1: let another person answer a request in place of its reviewer; or take it back: `to` is then empty, and the request
 -- goes to the actor who has delegated it, or from the actor back to whoever had it before. Only a person delegates, not a group. The
--- request stays one slot, and its chain says who has delegated it.
+-- request stays one slot, and its chain says who has delegated it. Who has answered or delegated another request of the round delegates none:
+-- `answered`.
 --
 -- KEYS   change       prefix/hash   {base}:change:       name
 -- KEYS   contributors prefix/set    {base}:contributors: name
@@ -45,7 +46,7 @@
 -- EVENT  change.approved change.released change.failed change.cancelled
 -- ROLE   review
 -- REPLAY rid
--- COST   17 commands; at most 1,800 commands, 10,000 steps
+-- COST   17 commands; at most 4,100 commands, 28,000 steps
 
 local LAYOUT = 1
 local MAX_SAFE = 9007199254740991
@@ -163,6 +164,13 @@ end
 
 local arg_rare
 
+-- cascades(ctx, one): whether a request may be delegated on, by the delegation that led to its reviewer.
+local function cascades(ctx, one)
+  local giver, name = string.match(one.chain, '^.*>([^>]+)$'), string.match(one.via, '^.*>([^>]*)$')
+  local fields = giver and name ~= '' and arg_rare().delegation_named(ctx, giver, name)
+  return not fields or fields.cascade == '1'
+end
+
 -- done_before(ctx, verb): the answer that an earlier call with this verb and rid stored in the last minute, or nil.
 local function done_before(ctx, verb) local once = KEYS[16]
   if rid == '' then return nil end
@@ -200,15 +208,15 @@ local function emit(ctx, event, id, detail) local events = KEYS[18]
   redis.call('XADD', events, 'MAXLEN', '~', ctx.settings_events_max, '*', unpack(entry))  -- at most 12: fields of an event
 end
 
--- slots_of(own): the requests of a change, in the order of their slots: { slot, status, reviewer, chain, by }. `chain` has a `>` before each
--- person who has delegated it, the original reviewer first; `by` is the principal who answered. A caller that changes one sets
--- own.list_changed.
+-- slots_of(own): the requests of a change, in the order of their slots: { slot, status, reviewer, chain, by, via }. `chain` has a `>` before
+-- each person who has delegated it, the original reviewer first; `via` a `>` before the name of the delegation of each, which is empty where
+-- a person has done it; `by` is the principal who answered. A caller that changes one sets own.list_changed.
 -- EARLY
 local function slots_of(own)
   if own.list then return own.list end
   local list = {}
-  for slot, status, reviewer, chain, by in string.gmatch(own.slots, '(%d+) ([%a_]+) ([^ >]+)(%S*) ([^,]*)') do
-    list[#list + 1] = { slot = slot, status = status, reviewer = reviewer, chain = chain, by = by }
+  for slot, status, reviewer, chain, by, via in string.gmatch(own.slots, '(%d+) ([%a_]+) ([^ >]+)(%S*) ([^ ,]*) ?([^,]*)') do
+    list[#list + 1] = { slot = slot, status = status, reviewer = reviewer, chain = chain, by = by, via = via }
   end
   own.list = list
   return list
@@ -221,12 +229,31 @@ local function find_asked(own, slot)
   end
 end
 
--- join_people(ctx, own, one): list a pending request with those who have it, or have delegated it.
-local function join_people(ctx, own, one) local by_reviewer, away = KEYS[9], KEYS[14]
-  redis.call('ZADD', by_reviewer .. one.reviewer, own.created_ms, own.id)
-  for person in string.gmatch(one.chain, '[^>]+') do  -- at most 4: delegation_depth
-    redis.call('ZADD', by_reviewer .. 'user:' .. person, own.created_ms, own.id)
-    redis.call('ZADD', away .. person, ctx.now_text, own.id .. '/' .. one.slot)
+-- text_of(own, name): a field of a change that read_change does not read; '' if it is not stored.
+-- EARLY
+local function text_of(own, name) local change = KEYS[1]
+  if own[name] == nil then own[name] = redis.call('HGET', change .. own.id, name) or '' end
+  return own[name]
+end
+
+-- number_of(own, name): the same, as a number; 0 if it is not stored.
+-- EARLY
+local function number_of(own, name)
+  return tonumber(text_of(own, name)) or 0
+end
+
+-- follow_delegations(ctx, own, one): lead a request on from its reviewer, as the delegations of the persons say: `one` has the reviewer, the
+-- chain and the delegations then. A step to somebody who may not answer ends the walk before it, a step from somebody who has answered
+-- another request likewise, and a delegation without `cascade` behind it.
+local function follow_delegations(ctx, own, one)
+  if not cascades(ctx, one) then return end
+  local steps = select(2, string.gsub(one.chain, '>', ''))
+  for _ = steps + 1, number_of(own, 'p_delegation_depth') do  -- at most 4: delegation_depth
+    local person = string.match(one.reviewer, '^user:(.+)$')
+    local led = person and not arg_rare().has_answered(own, person) and arg_rare().find_delegation(ctx, own, person)
+    if not led or not arg_rare().can_be_asked(own, 'user:' .. led.fields.to) then return end
+    one.reviewer, one.chain, one.via = 'user:' .. led.fields.to, one.chain .. '>' .. person, one.via .. '>' .. led.name
+    if led.fields.cascade == '0' then return end
   end
 end
 
@@ -246,19 +273,41 @@ local function leave_people(own, one) local by_reviewer = KEYS[9]
   leave_away(own, one)
 end
 
--- hand_on(ctx, own, one, reviewer, chain, via): a pending request has another reviewer from now on, and these have delegated it: by the
--- policies `via`, each behind a comma, which is empty where a person has done it.
-local function hand_on(ctx, own, one, reviewer, chain, via) local requests, inboxes = KEYS[3], KEYS[5]
-  local id = own.id .. '/' .. one.slot
-  if own.state == 'reviewing' then
-    redis.call('ZREM', inboxes .. one.reviewer, id)
-    redis.call('ZADD', inboxes .. reviewer, arg_rare().inbox_score(own), id)
-  end
+-- leave_place(own, one): take a pending request from those who have it or have delegated it.
+local function leave_place(own, one) local inboxes = KEYS[5]
+  if own.state == 'reviewing' then redis.call('ZREM', inboxes .. one.reviewer, own.id .. '/' .. one.slot) end
   leave_people(own, one)
-  one.reviewer, one.chain, own.list_changed = reviewer, chain, true
-  join_people(ctx, own, one)
+end
+
+-- inbox_score(own): the place of its requests in inboxes; see keys.toml.
+local function inbox_score(own)
+  return string.format('%.0f', (number_of(own, 'risk_score') * 10 + number_of(own, 'weight')) * 4398046511104 + 4398046511103 - own.timeout_at_ms)
+end
+
+-- join_people(own, one): list a pending request with those who have it, or have delegated it.
+local function join_people(own, one) local by_reviewer, away = KEYS[9], KEYS[14]
+  redis.call('ZADD', by_reviewer .. one.reviewer, own.created_ms, own.id)
+  for person in string.gmatch(one.chain, '[^>]+') do  -- at most 4: delegation_depth
+    redis.call('ZADD', by_reviewer .. 'user:' .. person, own.created_ms, own.id)
+    redis.call('ZADD', away .. person, inbox_score(own), own.id .. '/' .. one.slot)
+  end
+end
+
+-- take_place(ctx, own, one, reviewer, chain, via): a pending request has this reviewer from now on, and these have delegated it, by these
+-- delegations.
+local function take_place(ctx, own, one, reviewer, chain, via) local requests, inboxes = KEYS[3], KEYS[5]
+  local id = own.id .. '/' .. one.slot
+  one.reviewer, one.chain, one.via, own.list_changed = reviewer, chain, via, true
+  if own.state == 'reviewing' then redis.call('ZADD', inboxes .. reviewer, inbox_score(own), id) end
+  join_people(own, one)
   redis.call('HSET', requests .. id, 'assigned_ms', ctx.now_text, 'delegated_to', chain ~= '' and reviewer or '', 'delegation_chain',
-    (string.gsub(string.sub(chain, 2), '>', ',')), 'via', via)
+    (string.gsub(string.sub(chain, 2), '>', ',')), 'via', (string.gsub(via, '>', ',')))
+end
+
+-- hand_on(ctx, own, one, reviewer, chain, via): a pending request has another reviewer from now on, and these have delegated it.
+local function hand_on(ctx, own, one, reviewer, chain, via)
+  leave_place(own, one)
+  take_place(ctx, own, one, reviewer, chain, via)
 end
 
 -- hold_once(ctx, field, id, keep_ms, stamp): make a key of `once` refer to a task, for keep_ms or, without keep_ms,
@@ -273,6 +322,65 @@ local function hold_once(ctx, field, id, keep_ms, stamp) local once, once_due = 
   redis.call('HSET', once, field, id .. ' ' .. until_text .. (stamp and ' ' .. stamp or ''))
   redis.call('ZADD', once_due, until_text, field)
   ctx.held = (ctx.held or 0) + 1
+end
+
+-- set_field(own, name, value): change a field of a change; save_change stores it.
+-- EARLY
+local function set_field(own, name, value)
+  own[name] = value
+  own.changed[#own.changed + 1] = name
+  own.changed[#own.changed + 1] = value
+end
+
+-- record_step(ctx, own, event, by, detail, why): note a step of a change in its log, as an event, and as its next `seq`. by: who did it;
+-- detail: `name=value` words, or ''; why: free text for the log alone, or ''. What time, delegations, policies and deliveries do has no caller.
+-- EARLY
+local function record_step(ctx, own, event, by, detail, why) local logs = KEYS[4]
+  local acts = by ~= 'time' and by ~= 'delegation' and by ~= 'delivery' and string.sub(by, 1, 7) ~= 'policy:'
+  local sender = acts and ctx.caller or ''
+  set_field(own, 'seq', own.seq + 1)
+  redis.call('XADD', logs .. own.id, 'MAXLEN', 1000, '*', 'event', event, 'timestamp', ctx.now_text, 'rev', own.rev, 'round', own.round,
+    'by', by, 'detail', detail, 'reason', why, 'proof', acts and ctx.proof or '', 'caller', sender)
+  if text_of(own, 'p_follows') ~= '' then arg_rare().note_follow(ctx, own, event) end
+  emit(ctx, event, own.id, 'rev=' .. own.rev .. ' round=' .. own.round .. ' by=' .. by .. (sender ~= '' and ' caller=' .. sender or '')
+    .. (detail ~= '' and ' ' .. detail or ''))
+end
+
+-- keep_moves(ctx, own, moves, only): undo the moves of resolve_requests, and write that of this request: the others are found again by the next
+-- call. If a person gets it who has another one still, by a delegation that does not hold any more, then that one goes back. only: a request,
+-- `all`, or nil for none.
+local function keep_moves(ctx, own, moves, only) local requests = KEYS[3]
+  local wanted, kept = nil, {}
+  for _, move in ipairs(moves) do  -- at most 32: slots
+    local one = move.one
+    move.to = { reviewer = one.reviewer, chain = one.chain, via = one.via }
+    one.reviewer, one.chain, one.via = move.reviewer, move.chain, move.via
+    if one == only then wanted = move end
+  end
+  for _, move in ipairs(moves) do  -- at most 32: slots
+    if only == 'all' or move == wanted then
+      kept[#kept + 1] = move
+    elseif wanted and arg_rare().shares_person(move, wanted.to) then
+      move.to = move.cut
+      kept[#kept + 1] = move
+    end
+  end
+  for _, move in ipairs(kept) do  -- at most 32: slots
+    local one, to = move.one, move.to
+    move.stays = to.reviewer == one.reviewer and to.chain == one.chain
+    if not move.stays then leave_place(own, one) end
+  end
+  for _, move in ipairs(kept) do  -- at most 32: slots
+    local one, to = move.one, move.to
+    if move.stays then
+      one.via, own.list_changed = to.via, true
+      redis.call('HSET', requests .. own.id .. '/' .. one.slot, 'via', (string.gsub(to.via, '>', ',')))
+    else
+      take_place(ctx, own, one, to.reviewer, to.chain, to.via)
+      record_step(ctx, own, 'change.delegated', 'delegation', 'slot=' .. one.slot .. ' from=' .. move.reviewer .. ' to=' .. to.reviewer
+        .. ' chain=' .. string.gsub(string.sub(to.chain, 2), '>', ','), '')
+    end
+  end
 end
 
 -- read_change(id, new): a change, with the fields that most calls need; or nil, or with `new` one without values. text_of and number_of
@@ -333,19 +441,6 @@ local function note_reply(ctx, verb, answers)
   note_done(ctx, verb, table.concat(items, ','))
 end
 
--- text_of(own, name): a field of a change that read_change does not read; '' if it is not stored.
--- EARLY
-local function text_of(own, name) local change = KEYS[1]
-  if own[name] == nil then own[name] = redis.call('HGET', change .. own.id, name) or '' end
-  return own[name]
-end
-
--- number_of(own, name): the same, as a number; 0 if it is not stored.
--- EARLY
-local function number_of(own, name)
-  return tonumber(text_of(own, name)) or 0
-end
-
 -- read_clock(layout_min, clock, chosen): the time in ms, as a number and as text; or nil and the error to return, if
 -- the layout of these scripts or the clock of the call does not fit the stored data. chosen: the clock of a base that
 -- this call may create.
@@ -374,11 +469,27 @@ local function open(clock, row) local config = KEYS[15]
   row = row or redis.call('HMGET', config, 'layout_min', 'clock', 'events_max', 'delegations')
   local now, now_text = read_clock(row[1], row[2], clock)
   if not now then return nil, now_text end
-  return { exists = row[1], now = now, now_text = now_text, settings_events_max = tonumber(row[3] or 100000), settings_delegations = row[4] == '1', known = {} }
+  return { exists = row[1], now = now, now_text = now_text, settings_events_max = tonumber(row[3] or 100000), settings_delegations = row[4] == '1', known = {}, late = {} }
+end
+
+-- refuse_hidden(field, name): the error if the name of a person or a group has a character that nobody sees: it would look like another name,
+-- and be another voter. Or nil.
+local function refuse_hidden(field, name)
+  if not string.find(name, '[\194-\244]') then return nil end
+  local forms = {  -- U+00AD 034F 061C, 115F-1160, 17B4-17B5, 180B-180F, 200B-200F and 202A-202E, 2060-206F, 3164, FE00-FE0F, FEFF, FFA0
+    '\194\173', '\205\143', '\216\156', '\225\133[\159\160]', '\225\158[\180\181]', '\225\160[\139-\143]', '\226\128[\139-\143\170-\174]',
+    '\226\129[\160-\175]', '\227\133\164', '\239\184[\128-\143]', '\239\187\191', '\239\190\160',
+    '\239\191[\176-\187]', '\240\155\178[\160-\163]', '\240\157\133[\179-\186]', '\243\160',  -- FFF0-FFFB, 1BCA0-1BCA3, 1D173-1D17A, E0000-E0FFF
+  }
+  for _, form in ipairs(forms) do  -- at most 16: forms
+    if string.find(name, form) then return refuse(field, name, 'a name without invisible characters, such as U+00AD or U+200B') end
+  end
 end
 
 -- person_behind(): the person who answers for the actor of this call; or nil and the error to return.
 local function person_behind()
+  local refused = refuse_hidden('actor', actor) or refuse_hidden('principal', principal)
+  if refused then return nil, refused end
   if kind == 'agent' and (principal == '' or principal == actor) then
     return nil, refuse('principal', principal, 'the person who answers for the agent')
   end
@@ -386,28 +497,6 @@ local function person_behind()
     return nil, refuse('principal', principal, 'the actor or empty, because a person answers for itself; an agent is kind=agent')
   end
   return principal ~= '' and principal or actor
-end
-
--- set_field(own, name, value): change a field of a change; save_change stores it.
--- EARLY
-local function set_field(own, name, value)
-  own[name] = value
-  own.changed[#own.changed + 1] = name
-  own.changed[#own.changed + 1] = value
-end
-
--- record_step(ctx, own, event, by, detail, why): note a step of a change in its log, as an event, and as its next `seq`. by: who did it;
--- detail: `name=value` words, or ''; why: free text for the log alone, or ''. What time, delegations, policies and deliveries do has no caller.
--- EARLY
-local function record_step(ctx, own, event, by, detail, why) local logs = KEYS[4]
-  local acts = by ~= 'time' and by ~= 'delegation' and by ~= 'delivery' and string.sub(by, 1, 7) ~= 'policy:'
-  local sender = acts and ctx.caller or ''
-  set_field(own, 'seq', own.seq + 1)
-  redis.call('XADD', logs .. own.id, 'MAXLEN', 1000, '*', 'event', event, 'timestamp', ctx.now_text, 'rev', own.rev, 'round', own.round,
-    'by', by, 'detail', detail, 'reason', why, 'proof', acts and ctx.proof or '', 'caller', sender)
-  if text_of(own, 'p_follows') ~= '' then arg_rare().note_follow(ctx, own, event) end
-  emit(ctx, event, own.id, 'rev=' .. own.rev .. ' round=' .. own.round .. ' by=' .. by .. (sender ~= '' and ' caller=' .. sender or '')
-    .. (detail ~= '' and ' ' .. detail or ''))
 end
 
 -- replayed_reply(ctx, verb): the answers that the same call got in the last minute, or nil.
@@ -434,12 +523,39 @@ local function replayed_one(ctx, verb)
   end
 end
 
+-- resolve_requests(ctx, own, all): lead the pending requests of a change to whom they belong now: first back to those whose delegations do not
+-- hold any more, then on, in the order of their slots. Only in this call: keep_moves writes it. all: the change is another, so all
+-- conditions are tested. Returns the moves: { one, reviewer, chain, via, cut }, the request with where it was, and where it went back to.
+local function resolve_requests(ctx, own, all)
+  local places, moves = {}, {}
+  if not ctx.settings_delegations and not ctx.delegates then return moves end
+  if own.state ~= 'submitted' and own.state ~= 'reviewing' then return moves end
+  for _, one in ipairs(slots_of(own)) do  -- at most 32: slots
+    local person = one.status == 'pending' and string.match(one.reviewer, '^user:(.+)$')
+    if person then
+      local place = { one = one, reviewer = one.reviewer, chain = one.chain, via = one.via }
+      if arg_rare().cut_chain(ctx, own, one, all) or all or arg_rare().is_late(ctx, person) then
+        place.cut = { reviewer = one.reviewer, chain = one.chain, via = one.via }
+        places[#places + 1] = place
+      end
+    end
+  end
+  for _, place in ipairs(places) do  -- at most 32: slots
+    local one = place.one
+    follow_delegations(ctx, own, one)
+    if one.reviewer ~= place.reviewer or one.chain ~= place.chain or one.via ~= place.via then moves[#moves + 1] = place end
+  end
+  return moves
+end
+
 -- save_change(ctx, own): store what this call has changed, and when the change is due next.
 -- EARLY
 local function save_change(ctx, own) local change, due = KEYS[1], KEYS[6]
   if own.list_changed then
     local words = {}
-    for i, one in ipairs(own.list) do words[i] = one.slot .. ' ' .. one.status .. ' ' .. one.reviewer .. one.chain .. ' ' .. one.by end
+    for i, one in ipairs(own.list) do  -- at most 32: slots
+      words[i] = one.slot .. ' ' .. one.status .. ' ' .. one.reviewer .. one.chain .. ' ' .. one.by .. (one.chain ~= '' and ' ' .. one.via or '')
+    end
     set_field(own, 'slots', table.concat(words, ','))
   end
   if #own.changed == 0 then return end
@@ -451,6 +567,11 @@ local function save_change(ctx, own) local change, due = KEYS[1], KEYS[6]
   elseif next_ms ~= own.due_ms then
     redis.call('ZADD', due, next_ms, own.id)
   end
+end
+
+-- settle_requests(ctx, own, all): move the pending requests of a change to whom they belong now. all: as in resolve_requests.
+local function settle_requests(ctx, own, all)
+  keep_moves(ctx, own, resolve_requests(ctx, own, all), 'all')
 end
 
 -- take_others(ctx, limit): do what is due for other changes, at most limit of them. Returns how many. An entry that its record does not
@@ -501,6 +622,13 @@ local function is_ended(state)
   return state == 'completed' or state == 'failed' or state == 'rejected' or state == 'cancelled'
 end
 
+-- leave_inboxes(own): take the pending requests of a change out of all inboxes.
+local function leave_inboxes(own) local inboxes = KEYS[5]
+  for _, one in ipairs(slots_of(own)) do  -- at most 32: slots
+    if one.status == 'pending' then redis.call('ZREM', inboxes .. one.reviewer, own.id .. '/' .. one.slot) end
+  end
+end
+
 -- count_slots(own): how many requests are approved, rejected, pending, and wait for another revision.
 local function count_slots(own)
   local counts = { approved = 0, rejected = 0, pending = 0, changes_requested = 0 }
@@ -508,13 +636,6 @@ local function count_slots(own)
     if counts[one.status] then counts[one.status] = counts[one.status] + 1 end
   end
   return counts
-end
-
--- leave_inboxes(own): take the pending requests of a change out of all inboxes.
-local function leave_inboxes(own) local inboxes = KEYS[5]
-  for _, one in ipairs(slots_of(own)) do  -- at most 32: slots
-    if one.status == 'pending' then redis.call('ZREM', inboxes .. one.reviewer, own.id .. '/' .. one.slot) end
-  end
 end
 
 -- was_rejected(own): whether people have rejected this content before, or wanted it changed: then no policy approves it.
@@ -529,12 +650,16 @@ local function note_rejection(own)
   set_field(own, 'rejected', own.digest .. (before ~= '' and ',' .. string.sub(before, 1, 9 * 41 - 1) or ''))
 end
 
--- leave_review(own): a review is over, or begins again: its requests leave all inboxes, and what people have said against this content
--- stays known.
-local function leave_review(own)
-  leave_inboxes(own)
+-- note_objections(own): what people have said against the content of a change under review stays known.
+local function note_objections(own)
   local counts = count_slots(own)
   if counts.rejected + counts.changes_requested > 0 then note_rejection(own) end
+end
+
+-- leave_review(own): a review is over: its requests leave all inboxes, and what people have said against this content stays known.
+local function leave_review(own)
+  leave_inboxes(own)
+  note_objections(own)
 end
 
 -- move_to(ctx, own, state): bring a change into another state. Leaving a review closes its open requests; an ended change is kept for
@@ -565,13 +690,13 @@ local function approve(ctx, own, by, why)
   record_step(ctx, own, 'change.approved', by, '', why)
 end
 
--- before_person(chain, via, person): the parts of a chain and of its policies that stand before this person; nil if it is not in the chain.
-local function before_person(chain, via, person)
-  local left, left_via, rest = '', '', via
-  for one in string.gmatch(chain, '[^>]+') do  -- at most 4: delegation_depth
-    if one == person then return left, left_via end
-    local name = string.match(rest, '^,([^,]*)')
-    left, left_via, rest = left .. '>' .. one, left_via .. ',' .. name, string.sub(rest, #name + 2)
+-- before_person(one, person): the parts of the chain of a request, and of its delegations, that stand before this person.
+local function before_person(one, person)
+  local left, left_via, rest = '', '', one.via
+  for name in string.gmatch(one.chain, '[^>]+') do  -- at most 4: delegation_depth
+    if name == person then return left, left_via end
+    local led = string.match(rest, '^>([^>]*)')
+    left, left_via, rest = left .. '>' .. name, left_via .. '>' .. led, string.sub(rest, #led + 2)
   end
 end
 
@@ -608,32 +733,123 @@ local function can_be_asked(own, reviewer)
   return text_of(own, 'p_contributors_may_vote') == '1' or not has_written(own.id, { person })
 end
 
--- read_delegation(person, name): the fields of a delegation by name, all of them texts; or nil.
-local function read_delegation(person, name) local delegations = KEYS[12]
-  local stored = string.sub(name, 1, 1) ~= '#' and redis.call('HGET', delegations .. person, name)
-  if not stored then return nil end
+-- delegation_fields(stored): the fields of a delegation as it is stored, all of them texts.
+local function delegation_fields(stored)
   local fields = {}
   for field, value in string.gmatch(stored, '([%a_]+)=(%S*)') do fields[field] = value end  -- at most 11: fields of a delegation
   return fields
 end
 
--- cascades(one, via): whether a request may be delegated on, by the delegation that led to its reviewer. via: the delegations that led here.
-local function cascades(one, via)
-  local giver, name = string.match(one.chain, '^.*>([^>]+)$'), string.match(via, '^.*,([^,]*)$')
-  local fields = giver and name ~= '' and read_delegation(giver, name)
-  return not fields or fields.cascade == '1'
+-- delegations_of(ctx, person): the delegations of a person, { name, fields }, by the bytes of their names. A call reads them once.
+local function delegations_of(ctx, person) local delegations = KEYS[12]
+  local list = ctx.known[person]
+  if list then return list end
+  list = {}
+  local stored = redis.call('HGETALL', delegations .. person)  -- at most 17: delegations of a person, and `#at`
+  for at = 1, #stored, 2 do
+    if string.sub(stored[at], 1, 1) ~= '#' then list[#list + 1] = { name = stored[at], fields = delegation_fields(stored[at + 1]) } end
+  end
+  if list[2] then table.sort(list, function(one, other) return bytes_before(one.name, other.name) end) end
+  ctx.known[person] = list
+  return list
 end
 
--- delegate_to(own, one, person, via): the answer if a request cannot go on to this person, or nil. Neither it nor the actor may
--- be a contributor. via: the delegations that led here.
-local function delegate_to(own, one, person, via)
+-- delegation_named(ctx, person, name): the fields of a delegation of a person by name, or nil.
+local function delegation_named(ctx, person, name)
+  for _, one in ipairs(delegations_of(ctx, person)) do  -- at most 16: delegations of a person
+    if one.name == name then return one.fields end
+  end
+end
+
+-- shares_one(wanted, given): whether two lists of words have one in common, or nothing is wanted.
+local function shares_one(wanted, given)
+  if wanted == '' then return true end
+  for word in string.gmatch(wanted, '[^,]+') do  -- at most 16: conditions of a kind
+    if string.find(',' .. given .. ',', ',' .. word .. ',', 1, true) then return true end
+  end
+  return false
+end
+
+-- fits_delegation(ctx, own, fields): whether a delegation holds now, and for this change.
+local function fits_delegation(ctx, own, fields)
+  local from, till, above, below = tonumber(fields.from_ms), tonumber(fields.until_ms), tonumber(fields.risk_above), tonumber(fields.risk_below)
+  if fields.active ~= '1' or from > ctx.now or till > 0 and till <= ctx.now then return false end
+  if (above >= 0 or below >= 0) and number_of(own, 'risk_rev') ~= own.rev then return false end
+  if above >= 0 and number_of(own, 'risk_score') <= above or below >= 0 and number_of(own, 'risk_score') >= below then return false end
+  return shares_one(fields.types, text_of(own, 'type')) and shares_one(fields.tags, text_of(own, 'tags'))
+    and shares_one(fields.resources, text_of(own, 'resources'))
+end
+
+-- is_late(ctx, person): whether delegations of this person have begun, ended or changed since its requests were moved; or one of its requests
+-- has opened.
+local function is_late(ctx, person) local delegating = KEYS[13]
+  if ctx.late[person] == nil then
+    local since = redis.call('ZSCORE', delegating, person)
+    ctx.late[person] = since and tonumber(since) <= ctx.now or false
+  end
+  return ctx.late[person]
+end
+
+-- cut_chain(ctx, own, one, all): give a request back to the first person in its chain whose delegation led it on and does not hold any more:
+-- by its time, or because the change does not fit it. Without `all`, only persons are looked at whose delegations have begun, ended or
+-- changed since. Returns whether it went back.
+local function cut_chain(ctx, own, one, all)
+  local left, left_via, rest = '', '', one.via
+  for person, next_at in string.gmatch(one.chain, '>([^>]+)()') do  -- at most 4: delegation_depth
+    local name, following = string.match(rest, '^>([^>]*)'), string.match(one.chain, '^>([^>]+)', next_at)
+    if name ~= '' and (all or is_late(ctx, person)) then
+      local fields = delegation_named(ctx, person, name)
+      local same = fields and fields.to == (following or string.sub(one.reviewer, 6)) and (fields.cascade == '1' or not following)
+      if not same or not fits_delegation(ctx, own, fields) then
+        one.reviewer, one.chain, one.via = 'user:' .. person, left, left_via
+        return true
+      end
+    end
+    left, left_via, rest = left .. '>' .. person, left_via .. '>' .. name, string.sub(rest, #name + 2)
+  end
+  return false
+end
+
+-- givers_of(own, one): who has delegated a request; of agents, which do it by hand, also the persons who answer for them.
+local function givers_of(own, one) local requests = KEYS[3]
+  local list = {}
+  for person in string.gmatch(one.chain, '[^>]+') do list[#list + 1] = person end  -- at most 4: delegation_depth
+  if one.chain ~= '' and string.find(one.via .. '>', '>>', 1, true) then
+    one.principals = one.principals or redis.call('HGET', requests .. own.id .. '/' .. one.slot, 'delegated_for') or ''
+    for person in string.gmatch(one.principals, '[^,]+') do list[#list + 1] = person end  -- at most 4: likewise
+  end
+  return list
+end
+
+-- is_behind_another(own, one, people): whether an answer of these persons to a request would be a second one of somebody in this round: one of
+-- them has answered or delegated another request, or one who has delegated this request is behind another answer.
+local function is_behind_another(own, one, people)
+  local these, all = {}, {}
+  for _, person in ipairs(people) do these[person], all[person] = true, true end  -- at most 2: an actor and a principal
+  for _, person in ipairs(givers_of(own, one)) do all[person] = true end  -- at most 8: delegation_depth, and principals
+  for _, other in ipairs(slots_of(own)) do  -- at most 32: slots
+    if other ~= one then
+      local wanted = other.by ~= '' and all or these
+      if wanted[other.by] then return true end
+      for _, person in ipairs(givers_of(own, other)) do  -- at most 8: likewise
+        if wanted[person] then return true end
+      end
+    end
+  end
+  return false
+end
+
+-- delegate_to(ctx, own, one, person, giver): the answer if a request cannot go on to this person, or nil. Neither it nor the actor, nor the
+-- giver, who answers for an agent, may be a contributor or be behind another answer.
+local function delegate_to(ctx, own, one, person, giver)
   if is_asked(one, person) then return { 'cycle' } end
   local depth = number_of(own, 'p_delegation_depth')
   if select(2, string.gsub(one.chain, '>', '')) + 1 > depth then return { 'too_deep', depth } end
-  if not cascades(one, via) then return { 'not_eligible', 'no_cascade' } end
-  local people = { person, actor, principal ~= '' and principal or actor }
-  if text_of(own, 'p_contributors_may_vote') ~= '1' and has_written(own.id, people) then return { 'not_eligible', 'contributor' } end
-  if not can_be_asked(own, 'user:' .. person) then return { 'not_eligible', 'answered' } end
+  if not cascades(ctx, one) then return { 'not_eligible', 'no_cascade' } end
+  if text_of(own, 'p_contributors_may_vote') ~= '1' and has_written(own.id, { person, actor, giver }) then
+    return { 'not_eligible', 'contributor' }
+  end
+  if not can_be_asked(own, 'user:' .. person) or is_behind_another(own, one, { actor, giver }) then return { 'not_eligible', 'answered' } end
 end
 
 -- end_run(ctx, own, by, how, why): a run is over: completed, failed, cancelled, or to be tried again (retry) if attempts are left.
@@ -663,79 +879,22 @@ local function end_lease(ctx, own)
   end_run(ctx, own, 'time', late and 'failed' or 'retry', late and 'timeout' or 'lost')
 end
 
--- inbox_score(own): the place of its requests in inboxes; see keys.toml.
-local function inbox_score(own)
-  return string.format('%.0f', (number_of(own, 'risk_score') * 10 + number_of(own, 'weight')) * 4398046511104 + 4398046511103 - own.timeout_at_ms)
-end
-
--- enter_inboxes(own): put the pending requests of a change into the inboxes of their reviewers, or at another place there.
-local function enter_inboxes(own) local inboxes = KEYS[5]
+-- enter_inboxes(own): put the pending requests of a change into the inboxes of their reviewers, or at another place there, and likewise
+-- among those that persons have delegated.
+local function enter_inboxes(own) local inboxes, away = KEYS[5], KEYS[14]
   local score = inbox_score(own)
   for _, one in ipairs(slots_of(own)) do  -- at most 32: slots
-    if one.status == 'pending' then redis.call('ZADD', inboxes .. one.reviewer, score, own.id .. '/' .. one.slot) end
-  end
-end
-
--- shares_one(wanted, given): whether two lists of words have one in common, or nothing is wanted.
-local function shares_one(wanted, given)
-  if wanted == '' then return true end
-  for word in string.gmatch(wanted, '[^,]+') do  -- at most 16: conditions of a kind
-    if string.find(',' .. given .. ',', ',' .. word .. ',', 1, true) then return true end
-  end
-  return false
-end
-
--- fits_delegation(ctx, own, fields): whether a delegation holds now, and for this change.
-local function fits_delegation(ctx, own, fields)
-  local from, till, above, below = tonumber(fields.from_ms), tonumber(fields.until_ms), tonumber(fields.risk_above), tonumber(fields.risk_below)
-  if fields.active ~= '1' or from > ctx.now or till > 0 and till <= ctx.now then return false end
-  if (above >= 0 or below >= 0) and number_of(own, 'risk_rev') ~= own.rev then return false end
-  if above >= 0 and number_of(own, 'risk_score') <= above or below >= 0 and number_of(own, 'risk_score') >= below then return false end
-  return shares_one(fields.types, text_of(own, 'type')) and shares_one(fields.tags, text_of(own, 'tags'))
-    and shares_one(fields.resources, text_of(own, 'resources'))
-end
-
--- find_delegation(ctx, own, person): the name and the fields of the first delegation of a person that fits a change, by the bytes of their
--- names; or nil. A call reads those of a person once.
-local function find_delegation(ctx, own, person) local delegations = KEYS[12]
-  local list = ctx.known[person]
-  if not list then
-    list = {}
-    local names = redis.call('HKEYS', delegations .. person)  -- at most 17: delegations of a person, and `#at`
-    table.sort(names, bytes_before)
-    for _, name in ipairs(names) do  -- at most 17: likewise
-      local fields = read_delegation(person, name)
-      if fields then list[#list + 1] = { name = name, fields = fields } end
+    if one.status == 'pending' then
+      redis.call('ZADD', inboxes .. one.reviewer, score, own.id .. '/' .. one.slot)
+      for person in string.gmatch(one.chain, '[^>]+') do redis.call('ZADD', away .. person, score, own.id .. '/' .. one.slot) end  -- at most 4
     end
-    ctx.known[person] = list
   end
-  for _, one in ipairs(list) do  -- at most 16: delegations of a person
-    if fits_delegation(ctx, own, one.fields) then return one.name, one.fields end
-  end
-end
-
--- follow_delegations(ctx, own, one, via): lead a request on from its reviewer, as the delegations of the persons say: `one` has the reviewer
--- and the chain then. A step to somebody who may not answer ends the walk before it, and a delegation without `cascade` behind it. via: the
--- delegations that led here; returns them with those of this walk.
-local function follow_delegations(ctx, own, one, via)
-  if not cascades(one, via) then return via end
-  local steps = select(2, string.gsub(one.chain, '>', ''))
-  for _ = steps + 1, number_of(own, 'p_delegation_depth') do  -- at most 4: delegation_depth
-    local person = string.match(one.reviewer, '^user:(.+)$')
-    local name, fields = nil, nil
-    if person then name, fields = find_delegation(ctx, own, person) end
-    if not name or not can_be_asked(own, 'user:' .. fields.to) then return via end
-    one.reviewer, one.chain, own.list_changed = 'user:' .. fields.to, one.chain .. '>' .. person, true
-    via = via .. ',' .. name
-    if fields.cascade == '0' then return via end
-  end
-  return via
 end
 
 -- open_request(ctx, own, one): open a request for an answer to this revision, in this round.
 local function open_request(ctx, own, one) local requests = KEYS[3]
   one.status, one.by, own.list_changed = 'pending', '', true
-  if one.chain ~= '' then join_people(ctx, own, one) end
+  if one.chain ~= '' then join_people(own, one) end
   redis.call('HSET', requests .. own.id .. '/' .. one.slot, 'status', 'pending', 'round', own.round, 'rev', own.rev, 'digest', own.digest,
     'created_ms', ctx.now_text, 'assigned_ms', ctx.now_text, 'due_ms', own.timeout_at_ms, 'responded_ms', '', 'response_action', '',
     'response_reason', '', 'reviewed_by', '', 'principal', '')
@@ -744,14 +903,17 @@ end
 -- new_request(ctx, own, one, name): make a request, and open it: for the reviewer, or for the person to whom policies of delegation lead
 -- from there. name: of the reviewer, for people, or ''.
 local function new_request(ctx, own, one, name) local requests = KEYS[3]
-  local key, via = requests .. own.id .. '/' .. one.slot, ''
+  local key = requests .. own.id .. '/' .. one.slot
+  one.via = ''
   redis.call('HSET', key, 'reviewer', one.reviewer, 'reviewer_name', name, 'priority', text_of(own, 'review_priority'))
-  if ctx.settings_delegations then via = follow_delegations(ctx, own, one, '') end
+  if ctx.settings_delegations then follow_delegations(ctx, own, one) end
   local chain = string.gsub(string.sub(one.chain, 2), '>', ',')
-  if via ~= '' then redis.call('HSET', key, 'delegated_to', one.reviewer, 'delegation_chain', chain, 'via', via) end
-  join_people(ctx, own, one)
+  if chain ~= '' then
+    redis.call('HSET', key, 'delegated_to', one.reviewer, 'delegation_chain', chain, 'via', (string.gsub(one.via, '>', ',')))
+  end
+  join_people(own, one)
   open_request(ctx, own, one)
-  if via ~= '' then
+  if chain ~= '' then
     record_step(ctx, own, 'change.delegated', 'delegation', 'slot=' .. one.slot .. ' to=' .. one.reviewer .. ' chain=' .. chain, '')
   end
 end
@@ -802,6 +964,21 @@ local function escalate(ctx, own, by) local requests = KEYS[3]
   return true
 end
 
+-- find_delegation(ctx, own, person): the first delegation of a person that holds now and fits a change, { name, fields }; or nil.
+local function find_delegation(ctx, own, person)
+  for _, one in ipairs(delegations_of(ctx, person)) do  -- at most 16: delegations of a person
+    if fits_delegation(ctx, own, one.fields) then return one end
+  end
+end
+
+-- has_answered(own, person): whether this person, or an agent for it, has answered a request in this round.
+local function has_answered(own, person)
+  for _, one in ipairs(slots_of(own)) do  -- at most 32: slots
+    if one.by == person then return true end
+  end
+  return false
+end
+
 -- is_assessed(ctx, own): whether the change has the risk and the preview of this revision that its policy needs. A preview is kept for a time.
 local function is_assessed(ctx, own)
   local needs = text_of(own, 'p_needs')
@@ -842,12 +1019,14 @@ local function note_giver(own, one, person) local requests = KEYS[3]
 end
 
 -- recheck_later(ctx, one): a request is open again, and delegations may have begun or ended since it was answered, or before its review
--- began: the next step of delegations looks at it.
+-- began: the next call that asks whose it is looks at them.
 local function recheck_later(ctx, one) local delegating = KEYS[13]
   local person = ctx.settings_delegations and string.match(one.reviewer, '^user:(.+)$')
   if not person then return end
-  redis.call('ZADD', delegating, ctx.now_text, person)
-  for giver in string.gmatch(one.chain, '[^>]+') do redis.call('ZADD', delegating, ctx.now_text, giver) end  -- at most 4: delegation_depth
+  for name in string.gmatch(person .. one.chain, '[^>]+') do  -- at most 5: delegation_depth and a reviewer
+    redis.call('ZADD', delegating, ctx.now_text, name)
+    ctx.late[name] = true
+  end
 end
 
 -- open_requests(ctx, own): open all requests: no answer counts, and their times begin.
@@ -892,6 +1071,14 @@ local function reject(ctx, own, by, why)
   record_step(ctx, own, 'change.rejected', by, 'why=' .. why, '')
 end
 
+-- shares_person(one, other): whether one of those who have a request, or have delegated it, has or has delegated another one.
+local function shares_person(one, other)
+  for person in string.gmatch(other.chain .. '>' .. string.sub(other.reviewer, 6), '[^>]+') do  -- at most 5: delegation_depth and a reviewer
+    if is_asked(one, person) then return true end
+  end
+  return false
+end
+
 -- time_out(ctx, own): nobody has decided in time: the change is rejected, unless its policy approves what is of low risk. It does not
 -- approve what a reviewer has rejected or wants changed, in this review or in an earlier one.
 local function time_out(ctx, own)
@@ -927,17 +1114,15 @@ local function take_due(ctx, own)
   end
 end
 
--- taken_back(one, via): the reviewer, the chain and the policies of a request that the actor takes back, or that its delegate gives back.
-local function taken_back(one, via)
+-- taken_back(one): the reviewer, the chain and the delegations of a request that the actor takes back, or that its delegate gives back.
+local function taken_back(one)
   local person = string.find(one.chain .. '>', '>' .. actor .. '>', 1, true) and actor or string.match(one.chain, '^.*>([^>]+)$')
-  return 'user:' .. person, before_person(one.chain, via, person)
+  return 'user:' .. person, before_person(one, person)
 end
 
-  arg_made = { is_asked = is_asked, delegate_to = delegate_to, inbox_score = inbox_score, note_follow = note_follow, note_giver = note_giver, take_due = take_due, taken_back = taken_back }
+  arg_made = { is_asked = is_asked, can_be_asked = can_be_asked, delegation_named = delegation_named, is_late = is_late, cut_chain = cut_chain, delegate_to = delegate_to, find_delegation = find_delegation, has_answered = has_answered, note_follow = note_follow, note_giver = note_giver, shares_person = shares_person, take_due = take_due, taken_back = taken_back }
   return arg_made
 end
-
-local requests = KEYS[3]
 
 local ctx, refused = open()
 if refused then return refused end
@@ -945,24 +1130,27 @@ local person
 person, refused = person_behind()
 if refused then return refused end
 if #to > 195 then return refuse('to', to, 'at most 195 characters, as in user:<id>') end
+refused = refuse_hidden('to', to)
+if refused then return refused end
 local before = replayed_one(ctx, 'delegate')
 if before then return before end
 ctx.caller = caller
 local own = load_change(ctx, id)
 if not own then return told(ctx, 'delegate', nil, { 'not_found' }) end
+settle_requests(ctx, own)
 local one = find_asked(own, slot)
 if not one or not arg_rare().is_asked(one, actor) then return told(ctx, 'delegate', own, { 'not_eligible', 'not_reviewer' }) end
 if one.status ~= 'pending' then return told(ctx, 'delegate', own, { 'closed', own.state }) end
 
-local from, reviewer, chain, via = one.reviewer, nil, nil, redis.call('HGET', requests .. id .. '/' .. one.slot, 'via') or ''
+local from, reviewer, chain, via = one.reviewer, nil, nil, nil
 if to ~= '' then
-  local refusal = from ~= 'user:' .. actor and { 'not_eligible', 'not_reviewer' } or arg_rare().delegate_to(own, one, to, via)
+  local refusal = from ~= 'user:' .. actor and { 'not_eligible', 'not_reviewer' } or arg_rare().delegate_to(ctx, own, one, to, person)
   if refusal then return told(ctx, 'delegate', own, refusal) end
-  reviewer, chain, via = 'user:' .. to, one.chain .. '>' .. actor, via .. ','
+  reviewer, chain, via = 'user:' .. to, one.chain .. '>' .. actor, one.via .. '>'
 elseif one.chain == '' then
   return told(ctx, 'delegate', own, { 'not_eligible', 'not_delegated' })
 else
-  reviewer, chain, via = arg_rare().taken_back(one, via)
+  reviewer, chain, via = arg_rare().taken_back(one)
 end
 hand_on(ctx, own, one, reviewer, chain, via)
 if kind == 'agent' and to ~= '' then arg_rare().note_giver(own, one, person) end

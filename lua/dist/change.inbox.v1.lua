@@ -1,13 +1,20 @@
 #!lua flags=no-writes
 -- generated from lua/change/inbox.v1.lua by lua/bundle.py; do not edit
 -- change.inbox.v1: a page of the requests that a user can answer now, the most urgent first: those to the user and to these groups.
--- Requests that the user cannot answer are left out: of changes that it has written, of those that its person has answered already, of
--- reviews that are over, and of those without agents, if it has another `principal`. A call looks at 200 requests, so a page may be shorter
--- than `limit`, and even empty, with a cursor. `pending`: how many requests ask the user, groups not counted.
+-- Requests that the user cannot answer are left out: of changes that it has written, of those that its person has answered already or is
+-- behind another request of, of reviews that are over, and of those without agents, if it has another `principal`. Delegations count as of
+-- now: of those that have begun or changed and were not moved yet, the inboxes of at most 16 persons are read. A call looks at 200 requests,
+-- so a page may be shorter than `limit`, and even empty, with a cursor. `pending`: how many requests ask the user, groups not counted, as
+-- of the last move.
 --
 -- KEYS   change       prefix/hash {base}:change:       name
 -- KEYS   contributors prefix/set  {base}:contributors: name
+-- KEYS   requests     prefix/hash {base}:request:      id
 -- KEYS   inboxes      prefix/zset {base}:inbox:        label
+-- KEYS   delegations  prefix/hash {base}:delegations:  label
+-- KEYS   delegating   zset        {base}:delegating
+-- KEYS   away         prefix/zset {base}:away:         label
+-- KEYS   givers       prefix/zset {base}:givers:       label
 -- KEYS   userstats    prefix/hash {base}:userstats:    label
 -- KEYS   config       hash        {base}:config
 -- ARGV   user     label
@@ -20,7 +27,7 @@
 -- EACH   item     request id:id slot:int rev:int digest:text due_ms:int summary:pairs(summary)
 -- ERROR  ADEQ_LAYOUT ADEQ_CLOCK
 -- FLAGS  no-writes
--- COST   3 commands; at most 830 commands, 140,000 steps
+-- COST   3 commands; at most 1,200 commands, 2,900,000 steps
 
 local LAYOUT = 1
 local MAX_SAFE = 9007199254740991
@@ -65,8 +72,8 @@ local function arg_ids(v, min, max, is_label)
 end
 
 local KEYS, ARGV = KEYS, ARGV
-if #KEYS ~= 5 then
-  return redis.error_reply('ADEQ_ARG expected 5 keys, got ' .. #KEYS)
+if #KEYS ~= 10 then
+  return redis.error_reply('ADEQ_ARG expected 10 keys, got ' .. #KEYS)
 end
 
 do
@@ -78,9 +85,9 @@ do
     end
     if not arg_base then return refuse('key change', KEYS[1], '<prefix>:{change:<name>}:change:, <prefix>:{<slot>}:change:<name>:change:, where each part is a name: 1 to 100 of A-Z a-z 0-9 . _ @ + -') end
   end
-  if table.concat(KEYS, ' ', 2) ~= arg_base .. ':contributors: ' .. arg_base .. ':inbox: ' .. arg_base .. ':userstats: ' .. arg_base .. ':config' then
+  if table.concat(KEYS, ' ', 2) ~= arg_base .. ':contributors: ' .. arg_base .. ':request: ' .. arg_base .. ':inbox: ' .. arg_base .. ':delegations: ' .. arg_base .. ':delegating ' .. arg_base .. ':away: ' .. arg_base .. ':givers: ' .. arg_base .. ':userstats: ' .. arg_base .. ':config' then
     local at, bases = 0, { base = arg_base }
-    for name, whose, place in string.gmatch('change {base}:change: contributors {base}:contributors: inboxes {base}:inbox: userstats {base}:userstats: config {base}:config', '(%S+) {([%w_]+)}(%S+)') do
+    for name, whose, place in string.gmatch('change {base}:change: contributors {base}:contributors: requests {base}:request: inboxes {base}:inbox: delegations {base}:delegations: delegating {base}:delegating away {base}:away: givers {base}:givers: userstats {base}:userstats: config {base}:config', '(%S+) {([%w_]+)}(%S+)') do
       at = at + 1
       local wanted = bases[whose] .. place
       if KEYS[at] ~= wanted then return refuse('key ' .. name, KEYS[at], wanted) end
@@ -127,6 +134,13 @@ end
 
 local arg_rare
 
+-- cascades(ctx, one): whether a request may be delegated on, by the delegation that led to its reviewer.
+local function cascades(ctx, one)
+  local giver, name = string.match(one.chain, '^.*>([^>]+)$'), string.match(one.via, '^.*>([^>]*)$')
+  local fields = giver and name ~= '' and arg_rare().delegation_named(ctx, giver, name)
+  return not fields or fields.cascade == '1'
+end
+
 -- due_of(own): the earliest deadline of a change (ms), or MAX_SAFE.
 -- EARLY
 local function due_of(own)
@@ -140,6 +154,27 @@ local function due_of(own)
   return first
 end
 
+-- slots_of(own): the requests of a change, in the order of their slots: { slot, status, reviewer, chain, by, via }. `chain` has a `>` before
+-- each person who has delegated it, the original reviewer first; `via` a `>` before the name of the delegation of each, which is empty where
+-- a person has done it; `by` is the principal who answered. A caller that changes one sets own.list_changed.
+-- EARLY
+local function slots_of(own)
+  if own.list then return own.list end
+  local list = {}
+  for slot, status, reviewer, chain, by, via in string.gmatch(own.slots, '(%d+) ([%a_]+) ([^ >]+)(%S*) ([^ ,]*) ?([^,]*)') do
+    list[#list + 1] = { slot = slot, status = status, reviewer = reviewer, chain = chain, by = by, via = via }
+  end
+  own.list = list
+  return list
+end
+
+-- find_slot(own, slot): the request of this slot, and its index in slots_of; or nil.
+local function find_slot(own, slot)
+  for i, one in ipairs(slots_of(own)) do  -- at most 32: slots
+    if tonumber(one.slot) == slot then return one, i end
+  end
+end
+
 -- text_of(own, name): a field of a change that read_change does not read; '' if it is not stored.
 -- EARLY
 local function text_of(own, name) local change = KEYS[1]
@@ -151,6 +186,50 @@ end
 -- EARLY
 local function number_of(own, name)
   return tonumber(text_of(own, name)) or 0
+end
+
+-- follow_delegations(ctx, own, one): lead a request on from its reviewer, as the delegations of the persons say: `one` has the reviewer, the
+-- chain and the delegations then. A step to somebody who may not answer ends the walk before it, a step from somebody who has answered
+-- another request likewise, and a delegation without `cascade` behind it.
+local function follow_delegations(ctx, own, one)
+  if not cascades(ctx, one) then return end
+  local steps = select(2, string.gsub(one.chain, '>', ''))
+  for _ = steps + 1, number_of(own, 'p_delegation_depth') do  -- at most 4: delegation_depth
+    local person = string.match(one.reviewer, '^user:(.+)$')
+    local led = person and not arg_rare().has_answered(own, person) and arg_rare().find_delegation(ctx, own, person)
+    if not led or not arg_rare().can_be_asked(own, 'user:' .. led.fields.to) then return end
+    one.reviewer, one.chain, one.via = 'user:' .. led.fields.to, one.chain .. '>' .. person, one.via .. '>' .. led.name
+    if led.fields.cascade == '0' then return end
+  end
+end
+
+-- givers_of(own, one): who has delegated a request; of agents, which do it by hand, also the persons who answer for them.
+local function givers_of(own, one) local requests = KEYS[3]
+  local list = {}
+  for person in string.gmatch(one.chain, '[^>]+') do list[#list + 1] = person end  -- at most 4: delegation_depth
+  if one.chain ~= '' and string.find(one.via .. '>', '>>', 1, true) then
+    one.principals = one.principals or redis.call('HGET', requests .. own.id .. '/' .. one.slot, 'delegated_for') or ''
+    for person in string.gmatch(one.principals, '[^,]+') do list[#list + 1] = person end  -- at most 4: likewise
+  end
+  return list
+end
+
+-- is_behind_another(own, one, people): whether an answer of these persons to a request would be a second one of somebody in this round: one of
+-- them has answered or delegated another request, or one who has delegated this request is behind another answer.
+local function is_behind_another(own, one, people)
+  local these, all = {}, {}
+  for _, person in ipairs(people) do these[person], all[person] = true, true end  -- at most 2: an actor and a principal
+  for _, person in ipairs(givers_of(own, one)) do all[person] = true end  -- at most 8: delegation_depth, and principals
+  for _, other in ipairs(slots_of(own)) do  -- at most 32: slots
+    if other ~= one then
+      local wanted = other.by ~= '' and all or these
+      if wanted[other.by] then return true end
+      for _, person in ipairs(givers_of(own, other)) do  -- at most 8: likewise
+        if wanted[person] then return true end
+      end
+    end
+  end
+  return false
 end
 
 -- read_clock(layout_min, clock, chosen): the time in ms, as a number and as text; or nil and the error to return, if
@@ -177,11 +256,11 @@ end
 -- uses as `ctx.settings_<name>`; or nil and the error to return. lua/tools/opening.py generates which settings these are,
 -- and the first values of the fields of call.toml. clock: for a call that may create the base. row: the settings as they
 -- are stored, if the caller has read them.
-local function open(clock, row) local config = KEYS[5]
-  row = row or redis.call('HMGET', config, 'layout_min', 'clock')
+local function open(clock, row) local config = KEYS[10]
+  row = row or redis.call('HMGET', config, 'layout_min', 'clock', 'delegations')
   local now, now_text = read_clock(row[1], row[2], clock)
   if not now then return nil, now_text end
-  return { exists = row[1], now = now, now_text = now_text,  }
+  return { exists = row[1], now = now, now_text = now_text, settings_delegations = row[3] == '1', known = {}, late = {} }
 end
 
 -- rank_after(set, score, id): the number of members up to (score, id), even if this member was removed. Members with
@@ -228,18 +307,18 @@ local function start_of(set, cursor)
   return at == member and start + 1 or start
 end
 
--- read_inboxes(names, cursor, count): the next entries of several inboxes together, { member, score, member, score, … }, the most urgent
--- first; and whether there may be more. It ends early where one of the inboxes has more than a part that was read. nil: no cursor.
-local function read_inboxes(names, cursor, count) local inboxes = KEYS[3]
-  local part, pages, places, merged = math.max(20, math.floor(200 / #names)), {}, {}, {}
-  for i, name in ipairs(names) do  -- at most 33: names
-    local start = start_of(inboxes .. name, cursor)
+-- read_inboxes(sets, cursor, count): the next entries of several inboxes together, { member, score, member, score, … }, the most urgent first
+-- and each once; and whether there may be more. It ends early where one of the inboxes has more than a part that was read. nil: no cursor.
+local function read_inboxes(sets, cursor, count)
+  local part, pages, places, merged = math.max(20, math.floor(200 / #sets)), {}, {}, {}
+  for i, set in ipairs(sets) do  -- at most 66: sets
+    local start = start_of(set, cursor)
     if not start then return nil end
-    pages[i], places[i] = redis.call('ZRANGE', inboxes .. name, start, start + part - 1, 'REV', 'WITHSCORES'), 1
+    pages[i], places[i] = redis.call('ZRANGE', set, start, start + part - 1, 'REV', 'WITHSCORES'), 1
   end
   for _ = 1, count do  -- at most 200: count
     local best
-    for i, page in ipairs(pages) do  -- at most 33: names
+    for i, page in ipairs(pages) do  -- at most 66: sets
       local at = places[i]
       if at > 2 * part then return merged, true end
       local score = tonumber(page[at + 1])
@@ -248,10 +327,51 @@ local function read_inboxes(names, cursor, count) local inboxes = KEYS[3]
       end
     end
     if not best then return merged, false end
-    merged[#merged + 1], merged[#merged + 2] = best.member, pages[best.page][places[best.page] + 1]
+    if merged[#merged - 1] ~= best.member then
+      merged[#merged + 1], merged[#merged + 2] = best.member, pages[best.page][places[best.page] + 1]
+    end
     places[best.page] = places[best.page] + 2
   end
   return merged, true
+end
+
+-- refuse_hidden(field, name): the error if the name of a person or a group has a character that nobody sees: it would look like another name,
+-- and be another voter. Or nil.
+local function refuse_hidden(field, name)
+  if not string.find(name, '[\194-\244]') then return nil end
+  local forms = {  -- U+00AD 034F 061C, 115F-1160, 17B4-17B5, 180B-180F, 200B-200F and 202A-202E, 2060-206F, 3164, FE00-FE0F, FEFF, FFA0
+    '\194\173', '\205\143', '\216\156', '\225\133[\159\160]', '\225\158[\180\181]', '\225\160[\139-\143]', '\226\128[\139-\143\170-\174]',
+    '\226\129[\160-\175]', '\227\133\164', '\239\184[\128-\143]', '\239\187\191', '\239\190\160',
+    '\239\191[\176-\187]', '\240\155\178[\160-\163]', '\240\157\133[\179-\186]', '\243\160',  -- FFF0-FFFB, 1BCA0-1BCA3, 1D173-1D17A, E0000-E0FFF
+  }
+  for _, form in ipairs(forms) do  -- at most 16: forms
+    if string.find(name, form) then return refuse(field, name, 'a name without invisible characters, such as U+00AD or U+200B') end
+  end
+end
+
+-- resolve_requests(ctx, own, all): lead the pending requests of a change to whom they belong now: first back to those whose delegations do not
+-- hold any more, then on, in the order of their slots. Only in this call: keep_moves writes it. all: the change is another, so all
+-- conditions are tested. Returns the moves: { one, reviewer, chain, via, cut }, the request with where it was, and where it went back to.
+local function resolve_requests(ctx, own, all)
+  local places, moves = {}, {}
+  if not ctx.settings_delegations and not ctx.delegates then return moves end
+  if own.state ~= 'submitted' and own.state ~= 'reviewing' then return moves end
+  for _, one in ipairs(slots_of(own)) do  -- at most 32: slots
+    local person = one.status == 'pending' and string.match(one.reviewer, '^user:(.+)$')
+    if person then
+      local place = { one = one, reviewer = one.reviewer, chain = one.chain, via = one.via }
+      if arg_rare().cut_chain(ctx, own, one, all) or all or arg_rare().is_late(ctx, person) then
+        place.cut = { reviewer = one.reviewer, chain = one.chain, via = one.via }
+        places[#places + 1] = place
+      end
+    end
+  end
+  for _, place in ipairs(places) do  -- at most 32: slots
+    local one = place.one
+    follow_delegations(ctx, own, one)
+    if one.reviewer ~= place.reviewer or one.chain ~= place.chain or one.via ~= place.via then moves[#moves + 1] = place end
+  end
+  return moves
 end
 
 -- summary_of(own): what a list tells of a change, as pairs.
@@ -262,34 +382,55 @@ local function summary_of(own) local change = KEYS[1]
   return fields
 end
 
--- shown_entry(ctx, id, person): the entry of an inbox for a request that this user can answer now, or nil.
-local function shown_entry(ctx, id, person)
+-- shown_entry(ctx, id, names, person): the entry of an inbox for a request that this user can answer now, or nil. names: the user and its
+-- groups, as reviewers.
+local function shown_entry(ctx, id, names, person)
   local name, slot = string.match(id, '^(.+)/(%d+)$')
   local own = read_change(name)
   if not own or own.state ~= 'reviewing' or arg_rare().is_overdue(ctx, own) then return nil end
   if person ~= user and text_of(own, 'p_agents_may_vote') ~= '1' then return nil end
   if text_of(own, 'p_contributors_may_vote') ~= '1' and arg_rare().has_written(name, { user, person }) then return nil end
-  if string.find(own.slots .. ',', ' ' .. person .. ',', 1, true) then return nil end  -- it has answered another request
+  resolve_requests(ctx, own)
+  local one = find_slot(own, tonumber(slot))
+  if not one or one.status ~= 'pending' or not names[one.reviewer] or arg_rare().has_answered(own, person) then return nil end
+  if is_behind_another(own, one, { user, person }) then return nil end
   return { 'request', name, tonumber(slot), own.rev, own.digest, own.timeout_at_ms, summary_of(own) }
-end
-
--- slots_of(own): the requests of a change, in the order of their slots: { slot, status, reviewer, chain, by }. `chain` has a `>` before each
--- person who has delegated it, the original reviewer first; `by` is the principal who answered. A caller that changes one sets
--- own.list_changed.
--- EARLY
-local function slots_of(own)
-  if own.list then return own.list end
-  local list = {}
-  for slot, status, reviewer, chain, by in string.gmatch(own.slots, '(%d+) ([%a_]+) ([^ >]+)(%S*) ([^,]*)') do
-    list[#list + 1] = { slot = slot, status = status, reviewer = reviewer, chain = chain, by = by }
-  end
-  own.list = list
-  return list
 end
 
 local arg_made
 function arg_rare()
   if arg_made then return arg_made end
+
+-- is_late(ctx, person): whether delegations of this person have begun, ended or changed since its requests were moved; or one of its requests
+-- has opened.
+local function is_late(ctx, person) local delegating = KEYS[6]
+  if ctx.late[person] == nil then
+    local since = redis.call('ZSCORE', delegating, person)
+    ctx.late[person] = since and tonumber(since) <= ctx.now or false
+  end
+  return ctx.late[person]
+end
+
+-- add_late_sets(ctx, sets, user): add the sets with requests that belong to this user, but were not moved there yet: what it has delegated, and
+-- the inboxes of those whose delegations lead here. It looks at 64 persons, and adds the sets of 16; a sweep brings the others.
+local function add_late_sets(ctx, sets, user) local inboxes, delegating, away, givers = KEYS[4], KEYS[6], KEYS[7], KEYS[8]
+  if is_late(ctx, user) then sets[#sets + 1] = away .. user end
+  if not redis.call('ZRANGE', delegating, '-inf', ctx.now_text, 'BYSCORE', 'LIMIT', 0, 1)[1] then return end
+  local seen, left, added = { [user] = true }, { user }, 0
+  for at = 1, 64 do  -- at most 64: persons
+    local person = left[at]
+    if not person or added == 16 then return end
+    if at > 1 and is_late(ctx, person) then
+      sets[#sets + 1] = inboxes .. 'user:' .. person
+      sets[#sets + 1] = away .. person
+      added = added + 1
+    end
+    for _, giver in ipairs(redis.call('ZRANGE', givers .. person, ctx.now_text, '+inf', 'BYSCORE', 'LIMIT', 0, 64)) do  -- at most 64: the limit
+      if not seen[giver] then left[#left + 1] = giver end
+      seen[giver] = true
+    end
+  end
+end
 
 -- bytes_before(one, other): whether a text stands before another by its bytes, whatever the locale of the server.
 local function bytes_before(one, other)
@@ -324,6 +465,88 @@ local function can_be_asked(own, reviewer)
   return text_of(own, 'p_contributors_may_vote') == '1' or not has_written(own.id, { person })
 end
 
+-- delegation_fields(stored): the fields of a delegation as it is stored, all of them texts.
+local function delegation_fields(stored)
+  local fields = {}
+  for field, value in string.gmatch(stored, '([%a_]+)=(%S*)') do fields[field] = value end  -- at most 11: fields of a delegation
+  return fields
+end
+
+-- delegations_of(ctx, person): the delegations of a person, { name, fields }, by the bytes of their names. A call reads them once.
+local function delegations_of(ctx, person) local delegations = KEYS[5]
+  local list = ctx.known[person]
+  if list then return list end
+  list = {}
+  local stored = redis.call('HGETALL', delegations .. person)  -- at most 17: delegations of a person, and `#at`
+  for at = 1, #stored, 2 do
+    if string.sub(stored[at], 1, 1) ~= '#' then list[#list + 1] = { name = stored[at], fields = delegation_fields(stored[at + 1]) } end
+  end
+  if list[2] then table.sort(list, function(one, other) return bytes_before(one.name, other.name) end) end
+  ctx.known[person] = list
+  return list
+end
+
+-- delegation_named(ctx, person, name): the fields of a delegation of a person by name, or nil.
+local function delegation_named(ctx, person, name)
+  for _, one in ipairs(delegations_of(ctx, person)) do  -- at most 16: delegations of a person
+    if one.name == name then return one.fields end
+  end
+end
+
+-- shares_one(wanted, given): whether two lists of words have one in common, or nothing is wanted.
+local function shares_one(wanted, given)
+  if wanted == '' then return true end
+  for word in string.gmatch(wanted, '[^,]+') do  -- at most 16: conditions of a kind
+    if string.find(',' .. given .. ',', ',' .. word .. ',', 1, true) then return true end
+  end
+  return false
+end
+
+-- fits_delegation(ctx, own, fields): whether a delegation holds now, and for this change.
+local function fits_delegation(ctx, own, fields)
+  local from, till, above, below = tonumber(fields.from_ms), tonumber(fields.until_ms), tonumber(fields.risk_above), tonumber(fields.risk_below)
+  if fields.active ~= '1' or from > ctx.now or till > 0 and till <= ctx.now then return false end
+  if (above >= 0 or below >= 0) and number_of(own, 'risk_rev') ~= own.rev then return false end
+  if above >= 0 and number_of(own, 'risk_score') <= above or below >= 0 and number_of(own, 'risk_score') >= below then return false end
+  return shares_one(fields.types, text_of(own, 'type')) and shares_one(fields.tags, text_of(own, 'tags'))
+    and shares_one(fields.resources, text_of(own, 'resources'))
+end
+
+-- cut_chain(ctx, own, one, all): give a request back to the first person in its chain whose delegation led it on and does not hold any more:
+-- by its time, or because the change does not fit it. Without `all`, only persons are looked at whose delegations have begun, ended or
+-- changed since. Returns whether it went back.
+local function cut_chain(ctx, own, one, all)
+  local left, left_via, rest = '', '', one.via
+  for person, next_at in string.gmatch(one.chain, '>([^>]+)()') do  -- at most 4: delegation_depth
+    local name, following = string.match(rest, '^>([^>]*)'), string.match(one.chain, '^>([^>]+)', next_at)
+    if name ~= '' and (all or is_late(ctx, person)) then
+      local fields = delegation_named(ctx, person, name)
+      local same = fields and fields.to == (following or string.sub(one.reviewer, 6)) and (fields.cascade == '1' or not following)
+      if not same or not fits_delegation(ctx, own, fields) then
+        one.reviewer, one.chain, one.via = 'user:' .. person, left, left_via
+        return true
+      end
+    end
+    left, left_via, rest = left .. '>' .. person, left_via .. '>' .. name, string.sub(rest, #name + 2)
+  end
+  return false
+end
+
+-- find_delegation(ctx, own, person): the first delegation of a person that holds now and fits a change, { name, fields }; or nil.
+local function find_delegation(ctx, own, person)
+  for _, one in ipairs(delegations_of(ctx, person)) do  -- at most 16: delegations of a person
+    if fits_delegation(ctx, own, one.fields) then return one end
+  end
+end
+
+-- has_answered(own, person): whether this person, or an agent for it, has answered a request in this round.
+local function has_answered(own, person)
+  for _, one in ipairs(slots_of(own)) do  -- at most 32: slots
+    if one.by == person then return true end
+  end
+  return false
+end
+
 -- waits_for(own, reviewer): whether a request to this reviewer is pending.
 local function waits_for(own, reviewer)
   for _, one in ipairs(slots_of(own)) do  -- at most 32: slots
@@ -352,27 +575,30 @@ local function is_overdue(ctx, own)
   return not (own.state == 'reviewing' and own.escalate_at_ms > 0 and own.escalate_at_ms <= own.timeout_at_ms and next_asked(own))
 end
 
-  arg_made = { bytes_before = bytes_before, has_written = has_written, is_overdue = is_overdue }
+  arg_made = { is_late = is_late, add_late_sets = add_late_sets, bytes_before = bytes_before, has_written = has_written, can_be_asked = can_be_asked, delegation_named = delegation_named, cut_chain = cut_chain, find_delegation = find_delegation, has_answered = has_answered, is_overdue = is_overdue }
   return arg_made
 end
 
-local inboxes, userstats = KEYS[3], KEYS[4]
+local inboxes, userstats = KEYS[4], KEYS[9]
 
 local ctx, refused = open()
 if refused then return refused end
 if #user > 195 then return refuse('user', user, 'at most 195 characters, as in user:<id>') end
-local names, seen = { 'user:' .. user }, {}
+refused = refuse_hidden('user', user) or refuse_hidden('principal', principal)
+if refused then return refused end
+local sets, names = { inboxes .. 'user:' .. user }, { ['user:' .. user] = true }
 for _, group in ipairs(groups) do  -- at most 32: groups
   if #group > 194 then return refuse('groups', group, 'at most 194 characters each, as in group:<name>') end
-  if not seen[group] then names[#names + 1] = 'group:' .. group end
-  seen[group] = true
+  if not names['group:' .. group] then sets[#sets + 1] = inboxes .. 'group:' .. group end
+  names['group:' .. group] = true
 end
-local page, more = read_inboxes(names, cursor, 200)
+if ctx.settings_delegations then arg_rare().add_late_sets(ctx, sets, user) end
+local page, more = read_inboxes(sets, cursor, 200)
 if not page then return refuse('cursor', cursor, 'empty, or what the page before answered') end
 local items, last = {}, 0
 for i = 1, #page, 2 do
   if #items == limit then break end
-  items[#items + 1] = shown_entry(ctx, page[i], principal ~= '' and principal or user)
+  items[#items + 1] = shown_entry(ctx, page[i], names, principal ~= '' and principal or user)
   last = i
 end
 more = more or last + 1 < #page

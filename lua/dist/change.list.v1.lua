@@ -1,7 +1,8 @@
 #!lua flags=no-writes
 -- generated from lua/change/list.v1.lua by lua/bundle.py; do not edit
 -- change.list.v1: a page of changes, the newest first: all of a state, or of an author, a reviewer (`user:…` or `group:…`), a resource, a
--- team or a tag. `cursor` is what the last page answered, empty to begin; an empty cursor in the answer means that there is no more.
+-- team or a tag. A reviewer has requests, or has delegated them, as of the last move. `cursor` is what the last page answered, empty to
+-- begin; an empty cursor in the answer means that there is no more.
 --
 -- KEYS   change       prefix/hash {base}:change:       name
 -- KEYS   contributors prefix/set  {base}:contributors: name
@@ -198,15 +199,15 @@ local function read_change(id, new) local change = KEYS[1]
   return own
 end
 
--- slots_of(own): the requests of a change, in the order of their slots: { slot, status, reviewer, chain, by }. `chain` has a `>` before each
--- person who has delegated it, the original reviewer first; `by` is the principal who answered. A caller that changes one sets
--- own.list_changed.
+-- slots_of(own): the requests of a change, in the order of their slots: { slot, status, reviewer, chain, by, via }. `chain` has a `>` before
+-- each person who has delegated it, the original reviewer first; `via` a `>` before the name of the delegation of each, which is empty where
+-- a person has done it; `by` is the principal who answered. A caller that changes one sets own.list_changed.
 -- EARLY
 local function slots_of(own)
   if own.list then return own.list end
   local list = {}
-  for slot, status, reviewer, chain, by in string.gmatch(own.slots, '(%d+) ([%a_]+) ([^ >]+)(%S*) ([^,]*)') do
-    list[#list + 1] = { slot = slot, status = status, reviewer = reviewer, chain = chain, by = by }
+  for slot, status, reviewer, chain, by, via in string.gmatch(own.slots, '(%d+) ([%a_]+) ([^ >]+)(%S*) ([^ ,]*) ?([^,]*)') do
+    list[#list + 1] = { slot = slot, status = status, reviewer = reviewer, chain = chain, by = by, via = via }
   end
   own.list = list
   return list

@@ -312,11 +312,27 @@ local function open(clock, row) local config = KEYS[15]
   row = row or redis.call('HMGET', config, 'layout_min', 'clock', 'events_max', 'delegations')
   local now, now_text = read_clock(row[1], row[2], clock)
   if not now then return nil, now_text end
-  return { exists = row[1], now = now, now_text = now_text, settings_events_max = tonumber(row[3] or 100000), settings_delegations = row[4] == '1', known = {} }
+  return { exists = row[1], now = now, now_text = now_text, settings_events_max = tonumber(row[3] or 100000), settings_delegations = row[4] == '1', known = {}, late = {} }
+end
+
+-- refuse_hidden(field, name): the error if the name of a person or a group has a character that nobody sees: it would look like another name,
+-- and be another voter. Or nil.
+local function refuse_hidden(field, name)
+  if not string.find(name, '[\194-\244]') then return nil end
+  local forms = {  -- U+00AD 034F 061C, 115F-1160, 17B4-17B5, 180B-180F, 200B-200F and 202A-202E, 2060-206F, 3164, FE00-FE0F, FEFF, FFA0
+    '\194\173', '\205\143', '\216\156', '\225\133[\159\160]', '\225\158[\180\181]', '\225\160[\139-\143]', '\226\128[\139-\143\170-\174]',
+    '\226\129[\160-\175]', '\227\133\164', '\239\184[\128-\143]', '\239\187\191', '\239\190\160',
+    '\239\191[\176-\187]', '\240\155\178[\160-\163]', '\240\157\133[\179-\186]', '\243\160',  -- FFF0-FFFB, 1BCA0-1BCA3, 1D173-1D17A, E0000-E0FFF
+  }
+  for _, form in ipairs(forms) do  -- at most 16: forms
+    if string.find(name, form) then return refuse(field, name, 'a name without invisible characters, such as U+00AD or U+200B') end
+  end
 end
 
 -- person_behind(): the person who answers for the actor of this call; or nil and the error to return.
 local function person_behind()
+  local refused = refuse_hidden('actor', actor) or refuse_hidden('principal', principal)
+  if refused then return nil, refused end
   if kind == 'agent' and (principal == '' or principal == actor) then
     return nil, refuse('principal', principal, 'the person who answers for the agent')
   end
@@ -377,7 +393,9 @@ end
 local function save_change(ctx, own) local change, due = KEYS[1], KEYS[6]
   if own.list_changed then
     local words = {}
-    for i, one in ipairs(own.list) do words[i] = one.slot .. ' ' .. one.status .. ' ' .. one.reviewer .. one.chain .. ' ' .. one.by end
+    for i, one in ipairs(own.list) do  -- at most 32: slots
+      words[i] = one.slot .. ' ' .. one.status .. ' ' .. one.reviewer .. one.chain .. ' ' .. one.by .. (one.chain ~= '' and ' ' .. one.via or '')
+    end
     set_field(own, 'slots', table.concat(words, ','))
   end
   if #own.changed == 0 then return end
@@ -391,15 +409,15 @@ local function save_change(ctx, own) local change, due = KEYS[1], KEYS[6]
   end
 end
 
--- slots_of(own): the requests of a change, in the order of their slots: { slot, status, reviewer, chain, by }. `chain` has a `>` before each
--- person who has delegated it, the original reviewer first; `by` is the principal who answered. A caller that changes one sets
--- own.list_changed.
+-- slots_of(own): the requests of a change, in the order of their slots: { slot, status, reviewer, chain, by, via }. `chain` has a `>` before
+-- each person who has delegated it, the original reviewer first; `via` a `>` before the name of the delegation of each, which is empty where
+-- a person has done it; `by` is the principal who answered. A caller that changes one sets own.list_changed.
 -- EARLY
 local function slots_of(own)
   if own.list then return own.list end
   local list = {}
-  for slot, status, reviewer, chain, by in string.gmatch(own.slots, '(%d+) ([%a_]+) ([^ >]+)(%S*) ([^,]*)') do
-    list[#list + 1] = { slot = slot, status = status, reviewer = reviewer, chain = chain, by = by }
+  for slot, status, reviewer, chain, by, via in string.gmatch(own.slots, '(%d+) ([%a_]+) ([^ >]+)(%S*) ([^ ,]*) ?([^,]*)') do
+    list[#list + 1] = { slot = slot, status = status, reviewer = reviewer, chain = chain, by = by, via = via }
   end
   own.list = list
   return list
@@ -460,6 +478,13 @@ local function is_ended(state)
   return state == 'completed' or state == 'failed' or state == 'rejected' or state == 'cancelled'
 end
 
+-- leave_inboxes(own): take the pending requests of a change out of all inboxes.
+local function leave_inboxes(own) local inboxes = KEYS[5]
+  for _, one in ipairs(slots_of(own)) do  -- at most 32: slots
+    if one.status == 'pending' then redis.call('ZREM', inboxes .. one.reviewer, own.id .. '/' .. one.slot) end
+  end
+end
+
 -- count_slots(own): how many requests are approved, rejected, pending, and wait for another revision.
 local function count_slots(own)
   local counts = { approved = 0, rejected = 0, pending = 0, changes_requested = 0 }
@@ -467,13 +492,6 @@ local function count_slots(own)
     if counts[one.status] then counts[one.status] = counts[one.status] + 1 end
   end
   return counts
-end
-
--- leave_inboxes(own): take the pending requests of a change out of all inboxes.
-local function leave_inboxes(own) local inboxes = KEYS[5]
-  for _, one in ipairs(slots_of(own)) do  -- at most 32: slots
-    if one.status == 'pending' then redis.call('ZREM', inboxes .. one.reviewer, own.id .. '/' .. one.slot) end
-  end
 end
 
 -- was_rejected(own): whether people have rejected this content before, or wanted it changed: then no policy approves it.
@@ -488,12 +506,16 @@ local function note_rejection(own)
   set_field(own, 'rejected', own.digest .. (before ~= '' and ',' .. string.sub(before, 1, 9 * 41 - 1) or ''))
 end
 
--- leave_review(own): a review is over, or begins again: its requests leave all inboxes, and what people have said against this content
--- stays known.
-local function leave_review(own)
-  leave_inboxes(own)
+-- note_objections(own): what people have said against the content of a change under review stays known.
+local function note_objections(own)
   local counts = count_slots(own)
   if counts.rejected + counts.changes_requested > 0 then note_rejection(own) end
+end
+
+-- leave_review(own): a review is over: its requests leave all inboxes, and what people have said against this content stays known.
+local function leave_review(own)
+  leave_inboxes(own)
+  note_objections(own)
 end
 
 -- move_to(ctx, own, state): bring a change into another state. Leaving a review closes its open requests; an ended change is kept for
@@ -549,19 +571,38 @@ local function can_be_asked(own, reviewer)
   return text_of(own, 'p_contributors_may_vote') == '1' or not has_written(own.id, { person })
 end
 
--- read_delegation(person, name): the fields of a delegation by name, all of them texts; or nil.
-local function read_delegation(person, name) local delegations = KEYS[12]
-  local stored = string.sub(name, 1, 1) ~= '#' and redis.call('HGET', delegations .. person, name)
-  if not stored then return nil end
+-- delegation_fields(stored): the fields of a delegation as it is stored, all of them texts.
+local function delegation_fields(stored)
   local fields = {}
   for field, value in string.gmatch(stored, '([%a_]+)=(%S*)') do fields[field] = value end  -- at most 11: fields of a delegation
   return fields
 end
 
--- cascades(one, via): whether a request may be delegated on, by the delegation that led to its reviewer. via: the delegations that led here.
-local function cascades(one, via)
-  local giver, name = string.match(one.chain, '^.*>([^>]+)$'), string.match(via, '^.*,([^,]*)$')
-  local fields = giver and name ~= '' and read_delegation(giver, name)
+-- delegations_of(ctx, person): the delegations of a person, { name, fields }, by the bytes of their names. A call reads them once.
+local function delegations_of(ctx, person) local delegations = KEYS[12]
+  local list = ctx.known[person]
+  if list then return list end
+  list = {}
+  local stored = redis.call('HGETALL', delegations .. person)  -- at most 17: delegations of a person, and `#at`
+  for at = 1, #stored, 2 do
+    if string.sub(stored[at], 1, 1) ~= '#' then list[#list + 1] = { name = stored[at], fields = delegation_fields(stored[at + 1]) } end
+  end
+  if list[2] then table.sort(list, function(one, other) return bytes_before(one.name, other.name) end) end
+  ctx.known[person] = list
+  return list
+end
+
+-- delegation_named(ctx, person, name): the fields of a delegation of a person by name, or nil.
+local function delegation_named(ctx, person, name)
+  for _, one in ipairs(delegations_of(ctx, person)) do  -- at most 16: delegations of a person
+    if one.name == name then return one.fields end
+  end
+end
+
+-- cascades(ctx, one): whether a request may be delegated on, by the delegation that led to its reviewer.
+local function cascades(ctx, one)
+  local giver, name = string.match(one.chain, '^.*>([^>]+)$'), string.match(one.via, '^.*>([^>]*)$')
+  local fields = giver and name ~= '' and delegation_named(ctx, giver, name)
   return not fields or fields.cascade == '1'
 end
 
@@ -597,11 +638,15 @@ local function inbox_score(own)
   return string.format('%.0f', (number_of(own, 'risk_score') * 10 + number_of(own, 'weight')) * 4398046511104 + 4398046511103 - own.timeout_at_ms)
 end
 
--- enter_inboxes(own): put the pending requests of a change into the inboxes of their reviewers, or at another place there.
-local function enter_inboxes(own) local inboxes = KEYS[5]
+-- enter_inboxes(own): put the pending requests of a change into the inboxes of their reviewers, or at another place there, and likewise
+-- among those that persons have delegated.
+local function enter_inboxes(own) local inboxes, away = KEYS[5], KEYS[14]
   local score = inbox_score(own)
   for _, one in ipairs(slots_of(own)) do  -- at most 32: slots
-    if one.status == 'pending' then redis.call('ZADD', inboxes .. one.reviewer, score, own.id .. '/' .. one.slot) end
+    if one.status == 'pending' then
+      redis.call('ZADD', inboxes .. one.reviewer, score, own.id .. '/' .. one.slot)
+      for person in string.gmatch(one.chain, '[^>]+') do redis.call('ZADD', away .. person, score, own.id .. '/' .. one.slot) end  -- at most 4
+    end
   end
 end
 
@@ -624,56 +669,49 @@ local function fits_delegation(ctx, own, fields)
     and shares_one(fields.resources, text_of(own, 'resources'))
 end
 
--- find_delegation(ctx, own, person): the name and the fields of the first delegation of a person that fits a change, by the bytes of their
--- names; or nil. A call reads those of a person once.
-local function find_delegation(ctx, own, person) local delegations = KEYS[12]
-  local list = ctx.known[person]
-  if not list then
-    list = {}
-    local names = redis.call('HKEYS', delegations .. person)  -- at most 17: delegations of a person, and `#at`
-    table.sort(names, bytes_before)
-    for _, name in ipairs(names) do  -- at most 17: likewise
-      local fields = read_delegation(person, name)
-      if fields then list[#list + 1] = { name = name, fields = fields } end
-    end
-    ctx.known[person] = list
-  end
-  for _, one in ipairs(list) do  -- at most 16: delegations of a person
-    if fits_delegation(ctx, own, one.fields) then return one.name, one.fields end
+-- find_delegation(ctx, own, person): the first delegation of a person that holds now and fits a change, { name, fields }; or nil.
+local function find_delegation(ctx, own, person)
+  for _, one in ipairs(delegations_of(ctx, person)) do  -- at most 16: delegations of a person
+    if fits_delegation(ctx, own, one.fields) then return one end
   end
 end
 
--- follow_delegations(ctx, own, one, via): lead a request on from its reviewer, as the delegations of the persons say: `one` has the reviewer
--- and the chain then. A step to somebody who may not answer ends the walk before it, and a delegation without `cascade` behind it. via: the
--- delegations that led here; returns them with those of this walk.
-local function follow_delegations(ctx, own, one, via)
-  if not cascades(one, via) then return via end
+-- has_answered(own, person): whether this person, or an agent for it, has answered a request in this round.
+local function has_answered(own, person)
+  for _, one in ipairs(slots_of(own)) do  -- at most 32: slots
+    if one.by == person then return true end
+  end
+  return false
+end
+
+-- follow_delegations(ctx, own, one): lead a request on from its reviewer, as the delegations of the persons say: `one` has the reviewer, the
+-- chain and the delegations then. A step to somebody who may not answer ends the walk before it, a step from somebody who has answered
+-- another request likewise, and a delegation without `cascade` behind it.
+local function follow_delegations(ctx, own, one)
+  if not cascades(ctx, one) then return end
   local steps = select(2, string.gsub(one.chain, '>', ''))
   for _ = steps + 1, number_of(own, 'p_delegation_depth') do  -- at most 4: delegation_depth
     local person = string.match(one.reviewer, '^user:(.+)$')
-    local name, fields = nil, nil
-    if person then name, fields = find_delegation(ctx, own, person) end
-    if not name or not can_be_asked(own, 'user:' .. fields.to) then return via end
-    one.reviewer, one.chain, own.list_changed = 'user:' .. fields.to, one.chain .. '>' .. person, true
-    via = via .. ',' .. name
-    if fields.cascade == '0' then return via end
+    local led = person and not has_answered(own, person) and find_delegation(ctx, own, person)
+    if not led or not can_be_asked(own, 'user:' .. led.fields.to) then return end
+    one.reviewer, one.chain, one.via = 'user:' .. led.fields.to, one.chain .. '>' .. person, one.via .. '>' .. led.name
+    if led.fields.cascade == '0' then return end
   end
-  return via
 end
 
--- join_people(ctx, own, one): list a pending request with those who have it, or have delegated it.
-local function join_people(ctx, own, one) local by_reviewer, away = KEYS[9], KEYS[14]
+-- join_people(own, one): list a pending request with those who have it, or have delegated it.
+local function join_people(own, one) local by_reviewer, away = KEYS[9], KEYS[14]
   redis.call('ZADD', by_reviewer .. one.reviewer, own.created_ms, own.id)
   for person in string.gmatch(one.chain, '[^>]+') do  -- at most 4: delegation_depth
     redis.call('ZADD', by_reviewer .. 'user:' .. person, own.created_ms, own.id)
-    redis.call('ZADD', away .. person, ctx.now_text, own.id .. '/' .. one.slot)
+    redis.call('ZADD', away .. person, inbox_score(own), own.id .. '/' .. one.slot)
   end
 end
 
 -- open_request(ctx, own, one): open a request for an answer to this revision, in this round.
 local function open_request(ctx, own, one) local requests = KEYS[3]
   one.status, one.by, own.list_changed = 'pending', '', true
-  if one.chain ~= '' then join_people(ctx, own, one) end
+  if one.chain ~= '' then join_people(own, one) end
   redis.call('HSET', requests .. own.id .. '/' .. one.slot, 'status', 'pending', 'round', own.round, 'rev', own.rev, 'digest', own.digest,
     'created_ms', ctx.now_text, 'assigned_ms', ctx.now_text, 'due_ms', own.timeout_at_ms, 'responded_ms', '', 'response_action', '',
     'response_reason', '', 'reviewed_by', '', 'principal', '')
@@ -682,14 +720,17 @@ end
 -- new_request(ctx, own, one, name): make a request, and open it: for the reviewer, or for the person to whom policies of delegation lead
 -- from there. name: of the reviewer, for people, or ''.
 local function new_request(ctx, own, one, name) local requests = KEYS[3]
-  local key, via = requests .. own.id .. '/' .. one.slot, ''
+  local key = requests .. own.id .. '/' .. one.slot
+  one.via = ''
   redis.call('HSET', key, 'reviewer', one.reviewer, 'reviewer_name', name, 'priority', text_of(own, 'review_priority'))
-  if ctx.settings_delegations then via = follow_delegations(ctx, own, one, '') end
+  if ctx.settings_delegations then follow_delegations(ctx, own, one) end
   local chain = string.gsub(string.sub(one.chain, 2), '>', ',')
-  if via ~= '' then redis.call('HSET', key, 'delegated_to', one.reviewer, 'delegation_chain', chain, 'via', via) end
-  join_people(ctx, own, one)
+  if chain ~= '' then
+    redis.call('HSET', key, 'delegated_to', one.reviewer, 'delegation_chain', chain, 'via', (string.gsub(one.via, '>', ',')))
+  end
+  join_people(own, one)
   open_request(ctx, own, one)
-  if via ~= '' then
+  if chain ~= '' then
     record_step(ctx, own, 'change.delegated', 'delegation', 'slot=' .. one.slot .. ' to=' .. one.reviewer .. ' chain=' .. chain, '')
   end
 end
@@ -772,12 +813,14 @@ local function note_follow(ctx, own, event)
 end
 
 -- recheck_later(ctx, one): a request is open again, and delegations may have begun or ended since it was answered, or before its review
--- began: the next step of delegations looks at it.
+-- began: the next call that asks whose it is looks at them.
 local function recheck_later(ctx, one) local delegating = KEYS[13]
   local person = ctx.settings_delegations and string.match(one.reviewer, '^user:(.+)$')
   if not person then return end
-  redis.call('ZADD', delegating, ctx.now_text, person)
-  for giver in string.gmatch(one.chain, '[^>]+') do redis.call('ZADD', delegating, ctx.now_text, giver) end  -- at most 4: delegation_depth
+  for name in string.gmatch(person .. one.chain, '[^>]+') do  -- at most 5: delegation_depth and a reviewer
+    redis.call('ZADD', delegating, ctx.now_text, name)
+    ctx.late[name] = true
+  end
 end
 
 -- open_requests(ctx, own): open all requests: no answer counts, and their times begin.

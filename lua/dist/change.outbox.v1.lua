@@ -247,7 +247,9 @@ end
 local function save_change(ctx, own) local change, due = KEYS[1], KEYS[3]
   if own.list_changed then
     local words = {}
-    for i, one in ipairs(own.list) do words[i] = one.slot .. ' ' .. one.status .. ' ' .. one.reviewer .. one.chain .. ' ' .. one.by end
+    for i, one in ipairs(own.list) do  -- at most 32: slots
+      words[i] = one.slot .. ' ' .. one.status .. ' ' .. one.reviewer .. one.chain .. ' ' .. one.by .. (one.chain ~= '' and ' ' .. one.via or '')
+    end
     set_field(own, 'slots', table.concat(words, ','))
   end
   if #own.changed == 0 then return end

@@ -2,8 +2,10 @@
 -- generated from lua/change/respond.v1.lua by lua/bundle.py; do not edit
 -- change.respond.v1: answer requests, at most 100 in a call. An answer names the revision and the digest that the reviewer has seen. It
 -- counts for the request of this slot, or for any request of the actor or of its groups. One person fills one slot in a round, and a
--- contributor none. `retract` takes an answer back; of an approved change, that begins a new round. `request_changes` keeps a change from
--- being approved until the same person answers again. `comment` only writes into the log.
+-- contributor none. A request belongs to a delegate only while the delegation holds now: its time, and its conditions for this revision.
+-- Who has delegated a request, by hand or by a stored delegation, or whose agent has, answers no other one, and nobody answers what one has
+-- delegated who is behind another answer: `answered`. `retract` takes an answer back; of an approved change, that begins a new round.
+-- `request_changes` keeps a change from being approved until the same person answers again. `comment` only writes into the log.
 -- A task that the policy wants after a step is enqueued at once, if the queue of the settings is in the same slot; else it waits in the
 -- outbox. If another task has its id, it gets another id, and there is an event change.alert.
 --
@@ -294,15 +296,15 @@ local function count_answer(ctx, action, since_ms) local userstats = KEYS[15]
   redis.call('HSET', key, unpack(new))  -- at most 10: two for each field
 end
 
--- slots_of(own): the requests of a change, in the order of their slots: { slot, status, reviewer, chain, by }. `chain` has a `>` before each
--- person who has delegated it, the original reviewer first; `by` is the principal who answered. A caller that changes one sets
--- own.list_changed.
+-- slots_of(own): the requests of a change, in the order of their slots: { slot, status, reviewer, chain, by, via }. `chain` has a `>` before
+-- each person who has delegated it, the original reviewer first; `via` a `>` before the name of the delegation of each, which is empty where
+-- a person has done it; `by` is the principal who answered. A caller that changes one sets own.list_changed.
 -- EARLY
 local function slots_of(own)
   if own.list then return own.list end
   local list = {}
-  for slot, status, reviewer, chain, by in string.gmatch(own.slots, '(%d+) ([%a_]+) ([^ >]+)(%S*) ([^,]*)') do
-    list[#list + 1] = { slot = slot, status = status, reviewer = reviewer, chain = chain, by = by }
+  for slot, status, reviewer, chain, by, via in string.gmatch(own.slots, '(%d+) ([%a_]+) ([^ >]+)(%S*) ([^ ,]*) ?([^,]*)') do
+    list[#list + 1] = { slot = slot, status = status, reviewer = reviewer, chain = chain, by = by, via = via }
   end
   own.list = list
   return list
@@ -356,24 +358,26 @@ local function has_written(id, people) local contributors = KEYS[2]
   end
 end
 
--- find_request(own, slot, person): the request that this call answers: the one that this person has answered in this round, or else a
--- pending one that asks the actor, before one that asks a group of the actor; slot 0: any. Or nil and why the person may not answer.
-local function find_request(own, slot, person)
+-- find_request(ctx, own, slot, person, action): the request that this call answers: the one that this person has answered in this round, or
+-- else a pending one that asks the actor, before one that asks a group of the actor; slot 0: any. Or nil and why the person may not answer.
+local function find_request(ctx, own, slot, person, action)
   if kind == 'agent' and text_of(own, 'p_agents_may_vote') ~= '1' then return nil, 'agent' end
   if text_of(own, 'p_contributors_may_vote') ~= '1' and has_written(own.id, { actor, person }) then return nil, 'contributor' end
   local member = { ['user:' .. actor] = 2 }
   for _, group in ipairs(groups) do member['group:' .. group] = 1 end  -- at most 32: groups
-  local found, best = nil, 0
+  local found, best, why = nil, 0, 'not_reviewer'
   for _, one in ipairs(slots_of(own)) do  -- at most 32: slots
     local fits, rank = slot == 0 or tonumber(one.slot) == slot, member[one.reviewer] or 0
     if one.by == person then
       if not fits or rank == 0 then return nil, 'answered' end
+      if action ~= 'retract' and not arg_rare().still_holds(ctx, own, one) then return nil, 'not_reviewer' end
       return one
     end
-    if one.status == 'pending' and fits and rank > best then found, best = one, rank end
+    if one.status == 'pending' and fits and rank > best then
+      if arg_rare().is_behind_another(own, one, { actor, person }) then why = 'answered' else found, best = one, rank end
+    end
   end
-  if not found then return nil, 'not_reviewer' end
-  return found
+  return found, why
 end
 
 -- emit(ctx, event, id, detail): add an entry to the stream, if the noun keeps events. detail: `name=value` words, or
@@ -430,6 +434,90 @@ local function record_step(ctx, own, event, by, detail, why) local logs = KEYS[4
     .. (detail ~= '' and ' ' .. detail or ''))
 end
 
+-- keep_moves(ctx, own, moves, only): undo the moves of resolve_requests, and write that of this request: the others are found again by the next
+-- call. If a person gets it who has another one still, by a delegation that does not hold any more, then that one goes back. only: a request,
+-- `all`, or nil for none.
+local function keep_moves(ctx, own, moves, only) local requests = KEYS[3]
+  local wanted, kept = nil, {}
+  for _, move in ipairs(moves) do  -- at most 32: slots
+    local one = move.one
+    move.to = { reviewer = one.reviewer, chain = one.chain, via = one.via }
+    one.reviewer, one.chain, one.via = move.reviewer, move.chain, move.via
+    if one == only then wanted = move end
+  end
+  for _, move in ipairs(moves) do  -- at most 32: slots
+    if only == 'all' or move == wanted then
+      kept[#kept + 1] = move
+    elseif wanted and arg_rare().shares_person(move, wanted.to) then
+      move.to = move.cut
+      kept[#kept + 1] = move
+    end
+  end
+  for _, move in ipairs(kept) do  -- at most 32: slots
+    local one, to = move.one, move.to
+    move.stays = to.reviewer == one.reviewer and to.chain == one.chain
+    if not move.stays then arg_rare().leave_place(own, one) end
+  end
+  for _, move in ipairs(kept) do  -- at most 32: slots
+    local one, to = move.one, move.to
+    if move.stays then
+      one.via, own.list_changed = to.via, true
+      redis.call('HSET', requests .. own.id .. '/' .. one.slot, 'via', (string.gsub(to.via, '>', ',')))
+    else
+      arg_rare().take_place(ctx, own, one, to.reviewer, to.chain, to.via)
+      record_step(ctx, own, 'change.delegated', 'delegation', 'slot=' .. one.slot .. ' from=' .. move.reviewer .. ' to=' .. to.reviewer
+        .. ' chain=' .. string.gsub(string.sub(to.chain, 2), '>', ','), '')
+    end
+  end
+end
+
+-- cascades(ctx, one): whether a request may be delegated on, by the delegation that led to its reviewer.
+local function cascades(ctx, one)
+  local giver, name = string.match(one.chain, '^.*>([^>]+)$'), string.match(one.via, '^.*>([^>]*)$')
+  local fields = giver and name ~= '' and arg_rare().delegation_named(ctx, giver, name)
+  return not fields or fields.cascade == '1'
+end
+
+-- follow_delegations(ctx, own, one): lead a request on from its reviewer, as the delegations of the persons say: `one` has the reviewer, the
+-- chain and the delegations then. A step to somebody who may not answer ends the walk before it, a step from somebody who has answered
+-- another request likewise, and a delegation without `cascade` behind it.
+local function follow_delegations(ctx, own, one)
+  if not cascades(ctx, one) then return end
+  local steps = select(2, string.gsub(one.chain, '>', ''))
+  for _ = steps + 1, number_of(own, 'p_delegation_depth') do  -- at most 4: delegation_depth
+    local person = string.match(one.reviewer, '^user:(.+)$')
+    local led = person and not arg_rare().has_answered(own, person) and arg_rare().find_delegation(ctx, own, person)
+    if not led or not arg_rare().can_be_asked(own, 'user:' .. led.fields.to) then return end
+    one.reviewer, one.chain, one.via = 'user:' .. led.fields.to, one.chain .. '>' .. person, one.via .. '>' .. led.name
+    if led.fields.cascade == '0' then return end
+  end
+end
+
+-- resolve_requests(ctx, own, all): lead the pending requests of a change to whom they belong now: first back to those whose delegations do not
+-- hold any more, then on, in the order of their slots. Only in this call: keep_moves writes it. all: the change is another, so all
+-- conditions are tested. Returns the moves: { one, reviewer, chain, via, cut }, the request with where it was, and where it went back to.
+local function resolve_requests(ctx, own, all)
+  local places, moves = {}, {}
+  if not ctx.settings_delegations and not ctx.delegates then return moves end
+  if own.state ~= 'submitted' and own.state ~= 'reviewing' then return moves end
+  for _, one in ipairs(slots_of(own)) do  -- at most 32: slots
+    local person = one.status == 'pending' and string.match(one.reviewer, '^user:(.+)$')
+    if person then
+      local place = { one = one, reviewer = one.reviewer, chain = one.chain, via = one.via }
+      if arg_rare().cut_chain(ctx, own, one, all) or all or arg_rare().is_late(ctx, person) then
+        place.cut = { reviewer = one.reviewer, chain = one.chain, via = one.via }
+        places[#places + 1] = place
+      end
+    end
+  end
+  for _, place in ipairs(places) do  -- at most 32: slots
+    local one = place.one
+    follow_delegations(ctx, own, one)
+    if one.reviewer ~= place.reviewer or one.chain ~= place.chain or one.via ~= place.via then moves[#moves + 1] = place end
+  end
+  return moves
+end
+
 -- answer(ctx, own, i, person): give the answer of item i to a request of this change, and decide the review if that is enough.
 local function answer(ctx, own, i, person) local requests, inboxes = KEYS[3], KEYS[5]
   local action, reason = item_action[i], item_reason[i]
@@ -439,7 +527,9 @@ local function answer(ctx, own, i, person) local requests, inboxes = KEYS[3], KE
     return { 'closed', own.state, text_of(own, 'why'), text_of(own, 'decided_by') }
   end
   if item_rev[i] ~= own.rev or item_digest[i] ~= own.digest then return { 'outdated', own.rev, own.digest } end
-  local one, why = find_request(own, item_slot[i], person)
+  local moves = resolve_requests(ctx, own)
+  local one, why = find_request(ctx, own, item_slot[i], person, action)
+  keep_moves(ctx, own, moves, one)
   if not one then return { 'not_eligible', why } end
   local status = ({ approve = 'approved', reject = 'rejected', request_changes = 'changes_requested', abstain = 'abstained' })[action]
   if one.status == (status or 'pending') then return { 'same' } end
@@ -581,11 +671,27 @@ local function open(clock, row) local config = KEYS[16]
   row = row or redis.call('HMGET', config, 'layout_min', 'clock', 'batch_approvals', 'follow_queue', 'events_max', 'delegations')
   local now, now_text = read_clock(row[1], row[2], clock)
   if not now then return nil, now_text end
-  return { exists = row[1], now = now, now_text = now_text, settings_batch_approvals = row[3] ~= '0', settings_follow_queue = row[4], settings_events_max = tonumber(row[5] or 100000), settings_delegations = row[6] == '1', known = {} }
+  return { exists = row[1], now = now, now_text = now_text, settings_batch_approvals = row[3] ~= '0', settings_follow_queue = row[4], settings_events_max = tonumber(row[5] or 100000), settings_delegations = row[6] == '1', known = {}, late = {} }
+end
+
+-- refuse_hidden(field, name): the error if the name of a person or a group has a character that nobody sees: it would look like another name,
+-- and be another voter. Or nil.
+local function refuse_hidden(field, name)
+  if not string.find(name, '[\194-\244]') then return nil end
+  local forms = {  -- U+00AD 034F 061C, 115F-1160, 17B4-17B5, 180B-180F, 200B-200F and 202A-202E, 2060-206F, 3164, FE00-FE0F, FEFF, FFA0
+    '\194\173', '\205\143', '\216\156', '\225\133[\159\160]', '\225\158[\180\181]', '\225\160[\139-\143]', '\226\128[\139-\143\170-\174]',
+    '\226\129[\160-\175]', '\227\133\164', '\239\184[\128-\143]', '\239\187\191', '\239\190\160',
+    '\239\191[\176-\187]', '\240\155\178[\160-\163]', '\240\157\133[\179-\186]', '\243\160',  -- FFF0-FFFB, 1BCA0-1BCA3, 1D173-1D17A, E0000-E0FFF
+  }
+  for _, form in ipairs(forms) do  -- at most 16: forms
+    if string.find(name, form) then return refuse(field, name, 'a name without invisible characters, such as U+00AD or U+200B') end
+  end
 end
 
 -- person_behind(): the person who answers for the actor of this call; or nil and the error to return.
 local function person_behind()
+  local refused = refuse_hidden('actor', actor) or refuse_hidden('principal', principal)
+  if refused then return nil, refused end
   if kind == 'agent' and (principal == '' or principal == actor) then
     return nil, refuse('principal', principal, 'the person who answers for the agent')
   end
@@ -821,7 +927,9 @@ end
 local function save_change(ctx, own) local change, due = KEYS[1], KEYS[6]
   if own.list_changed then
     local words = {}
-    for i, one in ipairs(own.list) do words[i] = one.slot .. ' ' .. one.status .. ' ' .. one.reviewer .. one.chain .. ' ' .. one.by end
+    for i, one in ipairs(own.list) do  -- at most 32: slots
+      words[i] = one.slot .. ' ' .. one.status .. ' ' .. one.reviewer .. one.chain .. ' ' .. one.by .. (one.chain ~= '' and ' ' .. one.via or '')
+    end
     set_field(own, 'slots', table.concat(words, ','))
   end
   if #own.changed == 0 then return end
@@ -899,12 +1007,16 @@ local function note_rejection(own)
   set_field(own, 'rejected', own.digest .. (before ~= '' and ',' .. string.sub(before, 1, 9 * 41 - 1) or ''))
 end
 
--- leave_review(own): a review is over, or begins again: its requests leave all inboxes, and what people have said against this content
--- stays known.
-local function leave_review(own)
-  leave_inboxes(own)
+-- note_objections(own): what people have said against the content of a change under review stays known.
+local function note_objections(own)
   local counts = count_slots(own)
   if counts.rejected + counts.changes_requested > 0 then note_rejection(own) end
+end
+
+-- leave_review(own): a review is over: its requests leave all inboxes, and what people have said against this content stays known.
+local function leave_review(own)
+  leave_inboxes(own)
+  note_objections(own)
 end
 
 -- move_to(ctx, own, state): bring a change into another state. Leaving a review closes its open requests; an ended change is kept for
@@ -980,27 +1092,88 @@ local function can_be_asked(own, reviewer)
   return text_of(own, 'p_contributors_may_vote') == '1' or not has_written(own.id, { person })
 end
 
--- read_delegation(person, name): the fields of a delegation by name, all of them texts; or nil.
-local function read_delegation(person, name) local delegations = KEYS[12]
-  local stored = string.sub(name, 1, 1) ~= '#' and redis.call('HGET', delegations .. person, name)
-  if not stored then return nil end
-  local fields = {}
-  for field, value in string.gmatch(stored, '([%a_]+)=(%S*)') do fields[field] = value end  -- at most 11: fields of a delegation
-  return fields
-end
-
--- cascades(one, via): whether a request may be delegated on, by the delegation that led to its reviewer. via: the delegations that led here.
-local function cascades(one, via)
-  local giver, name = string.match(one.chain, '^.*>([^>]+)$'), string.match(via, '^.*,([^,]*)$')
-  local fields = giver and name ~= '' and read_delegation(giver, name)
-  return not fields or fields.cascade == '1'
-end
-
 -- comment(ctx, own, reason): leave a comment in the log. The last hundred places there are for steps.
 local function comment(ctx, own, reason) local logs = KEYS[4]
   if redis.call('XLEN', logs .. own.id) >= 900 then return { 'full' } end
   record_step(ctx, own, 'change.commented', actor, '', reason)
   return { 'commented' }
+end
+
+-- delegation_fields(stored): the fields of a delegation as it is stored, all of them texts.
+local function delegation_fields(stored)
+  local fields = {}
+  for field, value in string.gmatch(stored, '([%a_]+)=(%S*)') do fields[field] = value end  -- at most 11: fields of a delegation
+  return fields
+end
+
+-- delegations_of(ctx, person): the delegations of a person, { name, fields }, by the bytes of their names. A call reads them once.
+local function delegations_of(ctx, person) local delegations = KEYS[12]
+  local list = ctx.known[person]
+  if list then return list end
+  list = {}
+  local stored = redis.call('HGETALL', delegations .. person)  -- at most 17: delegations of a person, and `#at`
+  for at = 1, #stored, 2 do
+    if string.sub(stored[at], 1, 1) ~= '#' then list[#list + 1] = { name = stored[at], fields = delegation_fields(stored[at + 1]) } end
+  end
+  if list[2] then table.sort(list, function(one, other) return bytes_before(one.name, other.name) end) end
+  ctx.known[person] = list
+  return list
+end
+
+-- delegation_named(ctx, person, name): the fields of a delegation of a person by name, or nil.
+local function delegation_named(ctx, person, name)
+  for _, one in ipairs(delegations_of(ctx, person)) do  -- at most 16: delegations of a person
+    if one.name == name then return one.fields end
+  end
+end
+
+-- shares_one(wanted, given): whether two lists of words have one in common, or nothing is wanted.
+local function shares_one(wanted, given)
+  if wanted == '' then return true end
+  for word in string.gmatch(wanted, '[^,]+') do  -- at most 16: conditions of a kind
+    if string.find(',' .. given .. ',', ',' .. word .. ',', 1, true) then return true end
+  end
+  return false
+end
+
+-- fits_delegation(ctx, own, fields): whether a delegation holds now, and for this change.
+local function fits_delegation(ctx, own, fields)
+  local from, till, above, below = tonumber(fields.from_ms), tonumber(fields.until_ms), tonumber(fields.risk_above), tonumber(fields.risk_below)
+  if fields.active ~= '1' or from > ctx.now or till > 0 and till <= ctx.now then return false end
+  if (above >= 0 or below >= 0) and number_of(own, 'risk_rev') ~= own.rev then return false end
+  if above >= 0 and number_of(own, 'risk_score') <= above or below >= 0 and number_of(own, 'risk_score') >= below then return false end
+  return shares_one(fields.types, text_of(own, 'type')) and shares_one(fields.tags, text_of(own, 'tags'))
+    and shares_one(fields.resources, text_of(own, 'resources'))
+end
+
+-- is_late(ctx, person): whether delegations of this person have begun, ended or changed since its requests were moved; or one of its requests
+-- has opened.
+local function is_late(ctx, person) local delegating = KEYS[13]
+  if ctx.late[person] == nil then
+    local since = redis.call('ZSCORE', delegating, person)
+    ctx.late[person] = since and tonumber(since) <= ctx.now or false
+  end
+  return ctx.late[person]
+end
+
+-- cut_chain(ctx, own, one, all): give a request back to the first person in its chain whose delegation led it on and does not hold any more:
+-- by its time, or because the change does not fit it. Without `all`, only persons are looked at whose delegations have begun, ended or
+-- changed since. Returns whether it went back.
+local function cut_chain(ctx, own, one, all)
+  local left, left_via, rest = '', '', one.via
+  for person, next_at in string.gmatch(one.chain, '>([^>]+)()') do  -- at most 4: delegation_depth
+    local name, following = string.match(rest, '^>([^>]*)'), string.match(one.chain, '^>([^>]+)', next_at)
+    if name ~= '' and (all or is_late(ctx, person)) then
+      local fields = delegation_named(ctx, person, name)
+      local same = fields and fields.to == (following or string.sub(one.reviewer, 6)) and (fields.cascade == '1' or not following)
+      if not same or not fits_delegation(ctx, own, fields) then
+        one.reviewer, one.chain, one.via = 'user:' .. person, left, left_via
+        return true
+      end
+    end
+    left, left_via, rest = left .. '>' .. person, left_via .. '>' .. name, string.sub(rest, #name + 2)
+  end
+  return false
 end
 
 -- domain_name(): the name of the domain, from its keys.
@@ -1040,83 +1213,31 @@ local function inbox_score(own)
   return string.format('%.0f', (number_of(own, 'risk_score') * 10 + number_of(own, 'weight')) * 4398046511104 + 4398046511103 - own.timeout_at_ms)
 end
 
--- enter_inboxes(own): put the pending requests of a change into the inboxes of their reviewers, or at another place there.
-local function enter_inboxes(own) local inboxes = KEYS[5]
+-- enter_inboxes(own): put the pending requests of a change into the inboxes of their reviewers, or at another place there, and likewise
+-- among those that persons have delegated.
+local function enter_inboxes(own) local inboxes, away = KEYS[5], KEYS[14]
   local score = inbox_score(own)
   for _, one in ipairs(slots_of(own)) do  -- at most 32: slots
-    if one.status == 'pending' then redis.call('ZADD', inboxes .. one.reviewer, score, own.id .. '/' .. one.slot) end
-  end
-end
-
--- shares_one(wanted, given): whether two lists of words have one in common, or nothing is wanted.
-local function shares_one(wanted, given)
-  if wanted == '' then return true end
-  for word in string.gmatch(wanted, '[^,]+') do  -- at most 16: conditions of a kind
-    if string.find(',' .. given .. ',', ',' .. word .. ',', 1, true) then return true end
-  end
-  return false
-end
-
--- fits_delegation(ctx, own, fields): whether a delegation holds now, and for this change.
-local function fits_delegation(ctx, own, fields)
-  local from, till, above, below = tonumber(fields.from_ms), tonumber(fields.until_ms), tonumber(fields.risk_above), tonumber(fields.risk_below)
-  if fields.active ~= '1' or from > ctx.now or till > 0 and till <= ctx.now then return false end
-  if (above >= 0 or below >= 0) and number_of(own, 'risk_rev') ~= own.rev then return false end
-  if above >= 0 and number_of(own, 'risk_score') <= above or below >= 0 and number_of(own, 'risk_score') >= below then return false end
-  return shares_one(fields.types, text_of(own, 'type')) and shares_one(fields.tags, text_of(own, 'tags'))
-    and shares_one(fields.resources, text_of(own, 'resources'))
-end
-
--- find_delegation(ctx, own, person): the name and the fields of the first delegation of a person that fits a change, by the bytes of their
--- names; or nil. A call reads those of a person once.
-local function find_delegation(ctx, own, person) local delegations = KEYS[12]
-  local list = ctx.known[person]
-  if not list then
-    list = {}
-    local names = redis.call('HKEYS', delegations .. person)  -- at most 17: delegations of a person, and `#at`
-    table.sort(names, bytes_before)
-    for _, name in ipairs(names) do  -- at most 17: likewise
-      local fields = read_delegation(person, name)
-      if fields then list[#list + 1] = { name = name, fields = fields } end
+    if one.status == 'pending' then
+      redis.call('ZADD', inboxes .. one.reviewer, score, own.id .. '/' .. one.slot)
+      for person in string.gmatch(one.chain, '[^>]+') do redis.call('ZADD', away .. person, score, own.id .. '/' .. one.slot) end  -- at most 4
     end
-    ctx.known[person] = list
-  end
-  for _, one in ipairs(list) do  -- at most 16: delegations of a person
-    if fits_delegation(ctx, own, one.fields) then return one.name, one.fields end
   end
 end
 
--- follow_delegations(ctx, own, one, via): lead a request on from its reviewer, as the delegations of the persons say: `one` has the reviewer
--- and the chain then. A step to somebody who may not answer ends the walk before it, and a delegation without `cascade` behind it. via: the
--- delegations that led here; returns them with those of this walk.
-local function follow_delegations(ctx, own, one, via)
-  if not cascades(one, via) then return via end
-  local steps = select(2, string.gsub(one.chain, '>', ''))
-  for _ = steps + 1, number_of(own, 'p_delegation_depth') do  -- at most 4: delegation_depth
-    local person = string.match(one.reviewer, '^user:(.+)$')
-    local name, fields = nil, nil
-    if person then name, fields = find_delegation(ctx, own, person) end
-    if not name or not can_be_asked(own, 'user:' .. fields.to) then return via end
-    one.reviewer, one.chain, own.list_changed = 'user:' .. fields.to, one.chain .. '>' .. person, true
-    via = via .. ',' .. name
-    if fields.cascade == '0' then return via end
-  end
-  return via
-end
-
--- join_people(ctx, own, one): list a pending request with those who have it, or have delegated it.
-local function join_people(ctx, own, one) local by_reviewer, away = KEYS[9], KEYS[14]
+-- join_people(own, one): list a pending request with those who have it, or have delegated it.
+local function join_people(own, one) local by_reviewer, away = KEYS[9], KEYS[14]
   redis.call('ZADD', by_reviewer .. one.reviewer, own.created_ms, own.id)
   for person in string.gmatch(one.chain, '[^>]+') do  -- at most 4: delegation_depth
     redis.call('ZADD', by_reviewer .. 'user:' .. person, own.created_ms, own.id)
-    redis.call('ZADD', away .. person, ctx.now_text, own.id .. '/' .. one.slot)
+    redis.call('ZADD', away .. person, inbox_score(own), own.id .. '/' .. one.slot)
   end
 end
 
 -- open_request(ctx, own, one): open a request for an answer to this revision, in this round.
 local function open_request(ctx, own, one) local requests = KEYS[3]
   one.status, one.by, own.list_changed = 'pending', '', true
-  if one.chain ~= '' then join_people(ctx, own, one) end
+  if one.chain ~= '' then join_people(own, one) end
   redis.call('HSET', requests .. own.id .. '/' .. one.slot, 'status', 'pending', 'round', own.round, 'rev', own.rev, 'digest', own.digest,
     'created_ms', ctx.now_text, 'assigned_ms', ctx.now_text, 'due_ms', own.timeout_at_ms, 'responded_ms', '', 'response_action', '',
     'response_reason', '', 'reviewed_by', '', 'principal', '')
@@ -1125,14 +1246,17 @@ end
 -- new_request(ctx, own, one, name): make a request, and open it: for the reviewer, or for the person to whom policies of delegation lead
 -- from there. name: of the reviewer, for people, or ''.
 local function new_request(ctx, own, one, name) local requests = KEYS[3]
-  local key, via = requests .. own.id .. '/' .. one.slot, ''
+  local key = requests .. own.id .. '/' .. one.slot
+  one.via = ''
   redis.call('HSET', key, 'reviewer', one.reviewer, 'reviewer_name', name, 'priority', text_of(own, 'review_priority'))
-  if ctx.settings_delegations then via = follow_delegations(ctx, own, one, '') end
+  if ctx.settings_delegations then follow_delegations(ctx, own, one) end
   local chain = string.gsub(string.sub(one.chain, 2), '>', ',')
-  if via ~= '' then redis.call('HSET', key, 'delegated_to', one.reviewer, 'delegation_chain', chain, 'via', via) end
-  join_people(ctx, own, one)
+  if chain ~= '' then
+    redis.call('HSET', key, 'delegated_to', one.reviewer, 'delegation_chain', chain, 'via', (string.gsub(one.via, '>', ',')))
+  end
+  join_people(own, one)
   open_request(ctx, own, one)
-  if via ~= '' then
+  if chain ~= '' then
     record_step(ctx, own, 'change.delegated', 'delegation', 'slot=' .. one.slot .. ' to=' .. one.reviewer .. ' chain=' .. chain, '')
   end
 end
@@ -1183,6 +1307,32 @@ local function escalate(ctx, own, by) local requests = KEYS[3]
   return true
 end
 
+-- find_delegation(ctx, own, person): the first delegation of a person that holds now and fits a change, { name, fields }; or nil.
+local function find_delegation(ctx, own, person)
+  for _, one in ipairs(delegations_of(ctx, person)) do  -- at most 16: delegations of a person
+    if fits_delegation(ctx, own, one.fields) then return one end
+  end
+end
+
+-- givers_of(own, one): who has delegated a request; of agents, which do it by hand, also the persons who answer for them.
+local function givers_of(own, one) local requests = KEYS[3]
+  local list = {}
+  for person in string.gmatch(one.chain, '[^>]+') do list[#list + 1] = person end  -- at most 4: delegation_depth
+  if one.chain ~= '' and string.find(one.via .. '>', '>>', 1, true) then
+    one.principals = one.principals or redis.call('HGET', requests .. own.id .. '/' .. one.slot, 'delegated_for') or ''
+    for person in string.gmatch(one.principals, '[^,]+') do list[#list + 1] = person end  -- at most 4: likewise
+  end
+  return list
+end
+
+-- has_answered(own, person): whether this person, or an agent for it, has answered a request in this round.
+local function has_answered(own, person)
+  for _, one in ipairs(slots_of(own)) do  -- at most 32: slots
+    if one.by == person then return true end
+  end
+  return false
+end
+
 -- is_assessed(ctx, own): whether the change has the risk and the preview of this revision that its policy needs. A preview is kept for a time.
 local function is_assessed(ctx, own)
   local needs = text_of(own, 'p_needs')
@@ -1191,13 +1341,48 @@ local function is_assessed(ctx, own)
   return number_of(own, 'preview_rev') == own.rev and number_of(own, 'preview_until_ms') > ctx.now
 end
 
+-- is_behind_another(own, one, people): whether an answer of these persons to a request would be a second one of somebody in this round: one of
+-- them has answered or delegated another request, or one who has delegated this request is behind another answer.
+local function is_behind_another(own, one, people)
+  local these, all = {}, {}
+  for _, person in ipairs(people) do these[person], all[person] = true, true end  -- at most 2: an actor and a principal
+  for _, person in ipairs(givers_of(own, one)) do all[person] = true end  -- at most 8: delegation_depth, and principals
+  for _, other in ipairs(slots_of(own)) do  -- at most 32: slots
+    if other ~= one then
+      local wanted = other.by ~= '' and all or these
+      if wanted[other.by] then return true end
+      for _, person in ipairs(givers_of(own, other)) do  -- at most 8: likewise
+        if wanted[person] then return true end
+      end
+    end
+  end
+  return false
+end
+
+-- leave_people(own, one): the opposite of join_people.
+local function leave_people(own, one) local by_reviewer = KEYS[9]
+  redis.call('ZREM', by_reviewer .. one.reviewer, own.id)
+  for person in string.gmatch(one.chain, '[^>]+') do  -- at most 4: delegation_depth
+    redis.call('ZREM', by_reviewer .. 'user:' .. person, own.id)
+  end
+  leave_away(own, one)
+end
+
+-- leave_place(own, one): take a pending request from those who have it or have delegated it.
+local function leave_place(own, one) local inboxes = KEYS[5]
+  if own.state == 'reviewing' then redis.call('ZREM', inboxes .. one.reviewer, own.id .. '/' .. one.slot) end
+  leave_people(own, one)
+end
+
 -- recheck_later(ctx, one): a request is open again, and delegations may have begun or ended since it was answered, or before its review
--- began: the next step of delegations looks at it.
+-- began: the next call that asks whose it is looks at them.
 local function recheck_later(ctx, one) local delegating = KEYS[13]
   local person = ctx.settings_delegations and string.match(one.reviewer, '^user:(.+)$')
   if not person then return end
-  redis.call('ZADD', delegating, ctx.now_text, person)
-  for giver in string.gmatch(one.chain, '[^>]+') do redis.call('ZADD', delegating, ctx.now_text, giver) end  -- at most 4: delegation_depth
+  for name in string.gmatch(person .. one.chain, '[^>]+') do  -- at most 5: delegation_depth and a reviewer
+    redis.call('ZADD', delegating, ctx.now_text, name)
+    ctx.late[name] = true
+  end
 end
 
 -- open_requests(ctx, own): open all requests: no answer counts, and their times begin.
@@ -2095,6 +2280,20 @@ local function send_follows(ctx) local queue__config, queue__task = KEYS[20], KE
   return 0
 end
 
+-- shares_person(one, other): whether one of those who have a request, or have delegated it, has or has delegated another one.
+local function shares_person(one, other)
+  for person in string.gmatch(other.chain .. '>' .. string.sub(other.reviewer, 6), '[^>]+') do  -- at most 5: delegation_depth and a reviewer
+    if is_asked(one, person) then return true end
+  end
+  return false
+end
+
+-- still_holds(ctx, own, one): whether the delegations by which an answered request came to its reviewer hold now: only then may the answer
+-- become another.
+local function still_holds(ctx, own, one)
+  return one.chain == '' or not cut_chain(ctx, own, { reviewer = one.reviewer, chain = one.chain, via = one.via }, true)
+end
+
 -- time_out(ctx, own): nobody has decided in time: the change is rejected, unless its policy approves what is of low risk. It does not
 -- approve what a reviewer has rejected or wants changed, in this review or in an earlier one.
 local function time_out(ctx, own)
@@ -2130,7 +2329,18 @@ local function take_due(ctx, own)
   end
 end
 
-  arg_made = { leave_away = leave_away, approve = approve, comment = comment, escalate = escalate, put_out = put_out, queue__await_deadline = queue__await_deadline, queue__delay_until = queue__delay_until, queue__on_end = queue__on_end, queue__share_place = queue__share_place, queue__find_duplicate = queue__find_duplicate, queue__find_line = queue__find_line, queue__find_missing = queue__find_missing, queue__full_score = queue__full_score, queue__hold_keys = queue__hold_keys, queue__is_here = queue__is_here, queue__join_chains = queue__join_chains, queue__join_gathering = queue__join_gathering, queue__join_limit = queue__join_limit, queue__join_order = queue__join_order, queue__known_as = queue__known_as, queue__merge_task = queue__merge_task, queue__shorten_family = queue__shorten_family, queue__sweep_once = queue__sweep_once, queue__write_joins = queue__write_joins, reject = reject, retract = retract, send_follows = send_follows, take_due = take_due }
+-- take_place(ctx, own, one, reviewer, chain, via): a pending request has this reviewer from now on, and these have delegated it, by these
+-- delegations.
+local function take_place(ctx, own, one, reviewer, chain, via) local requests, inboxes = KEYS[3], KEYS[5]
+  local id = own.id .. '/' .. one.slot
+  one.reviewer, one.chain, one.via, own.list_changed = reviewer, chain, via, true
+  if own.state == 'reviewing' then redis.call('ZADD', inboxes .. reviewer, inbox_score(own), id) end
+  join_people(own, one)
+  redis.call('HSET', requests .. id, 'assigned_ms', ctx.now_text, 'delegated_to', chain ~= '' and reviewer or '', 'delegation_chain',
+    (string.gsub(string.sub(chain, 2), '>', ',')), 'via', (string.gsub(via, '>', ',')))
+end
+
+  arg_made = { leave_away = leave_away, approve = approve, can_be_asked = can_be_asked, comment = comment, delegation_named = delegation_named, is_late = is_late, cut_chain = cut_chain, escalate = escalate, find_delegation = find_delegation, has_answered = has_answered, is_behind_another = is_behind_another, leave_place = leave_place, put_out = put_out, queue__await_deadline = queue__await_deadline, queue__delay_until = queue__delay_until, queue__on_end = queue__on_end, queue__share_place = queue__share_place, queue__find_duplicate = queue__find_duplicate, queue__find_line = queue__find_line, queue__find_missing = queue__find_missing, queue__full_score = queue__full_score, queue__hold_keys = queue__hold_keys, queue__is_here = queue__is_here, queue__join_chains = queue__join_chains, queue__join_gathering = queue__join_gathering, queue__join_limit = queue__join_limit, queue__join_order = queue__join_order, queue__known_as = queue__known_as, queue__merge_task = queue__merge_task, queue__shorten_family = queue__shorten_family, queue__sweep_once = queue__sweep_once, queue__write_joins = queue__write_joins, reject = reject, retract = retract, send_follows = send_follows, shares_person = shares_person, still_holds = still_holds, take_due = take_due, take_place = take_place }
   return arg_made
 end
 

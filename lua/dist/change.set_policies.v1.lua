@@ -466,12 +466,28 @@ local function check_follows(given)
   end
 end
 
+-- refuse_hidden(field, name): the error if the name of a person or a group has a character that nobody sees: it would look like another name,
+-- and be another voter. Or nil.
+local function refuse_hidden(field, name)
+  if not string.find(name, '[\194-\244]') then return nil end
+  local forms = {  -- U+00AD 034F 061C, 115F-1160, 17B4-17B5, 180B-180F, 200B-200F and 202A-202E, 2060-206F, 3164, FE00-FE0F, FEFF, FFA0
+    '\194\173', '\205\143', '\216\156', '\225\133[\159\160]', '\225\158[\180\181]', '\225\160[\139-\143]', '\226\128[\139-\143\170-\174]',
+    '\226\129[\160-\175]', '\227\133\164', '\239\184[\128-\143]', '\239\187\191', '\239\190\160',
+    '\239\191[\176-\187]', '\240\155\178[\160-\163]', '\240\157\133[\179-\186]', '\243\160',  -- FFF0-FFFB, 1BCA0-1BCA3, 1D173-1D17A, E0000-E0FFF
+  }
+  for _, form in ipairs(forms) do  -- at most 16: forms
+    if string.find(name, form) then return refuse(field, name, 'a name without invisible characters, such as U+00AD or U+200B') end
+  end
+end
+
 -- check_reviewers(field, names): return an error if one of these is no reviewer.
 local function check_reviewers(field, names)
   for _, name in ipairs(names) do  -- at most 32: reviewers
     if not string.find(name, '^user:.') and not string.find(name, '^group:.') then
       return refuse(field, name, 'user:<id> or group:<name>')
     end
+    local refused = refuse_hidden(field, name)
+    if refused then return refused end
   end
 end
 
@@ -670,6 +686,8 @@ end
 local policies, config = KEYS[1], KEYS[2]
 
 local ctx, refused = open()
+if refused then return refused end
+refused = refuse_hidden('actor', actor)
 if refused then return refused end
 local before = replayed_reply(ctx, 'set_policies')
 if before then return { 'ok', ctx.now, before } end

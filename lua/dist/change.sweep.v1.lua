@@ -2,7 +2,7 @@
 -- generated from lua/change/sweep.v1.lua by lua/bundle.py; do not edit
 -- change.sweep.v1: do what is due, of at most `limit` things in all: what time does with changes (reminders, escalations, timeouts, ends of
 -- approvals and of leases), then delete ended changes that are too old or too many, then move requests whose delegation has begun or
--- ended. `more`: there is more to do now. Other calls do the same for a few changes each, so a domain without a sweep only keeps more and
+-- ended to their inboxes. `more`: there is more to do now. Other calls do the same for a few changes each, so a domain without a sweep only keeps more and
 -- reminds later.
 --
 -- KEYS   change       prefix/hash   {base}:change:       name
@@ -42,7 +42,7 @@
 -- ROLE   operate
 -- REPLAY goes_on
 -- FLAGS  allow-oom
--- COST   6 commands; at most 17,000 commands, 150,000 steps
+-- COST   6 commands; at most 17,000 commands, 170,000 steps
 
 local LAYOUT = 1
 local MAX_SAFE = 9007199254740991
@@ -115,6 +115,13 @@ end
 
 local arg_rare
 
+-- cascades(ctx, one): whether a request may be delegated on, by the delegation that led to its reviewer.
+local function cascades(ctx, one)
+  local giver, name = string.match(one.chain, '^.*>([^>]+)$'), string.match(one.via, '^.*>([^>]*)$')
+  local fields = giver and name ~= '' and arg_rare().delegation_named(ctx, giver, name)
+  return not fields or fields.cascade == '1'
+end
+
 -- leave_away(own, one): a request is no longer pending with a delegate.
 local function leave_away(own, one) local away = KEYS[22]
   for person in string.gmatch(one.chain, '[^>]+') do  -- at most 4: delegation_depth
@@ -167,6 +174,114 @@ local function emit(ctx, event, id, detail) local events = KEYS[26]
   redis.call('XADD', events, 'MAXLEN', '~', ctx.settings_events_max, '*', unpack(entry))  -- at most 12: fields of an event
 end
 
+-- slots_of(own): the requests of a change, in the order of their slots: { slot, status, reviewer, chain, by, via }. `chain` has a `>` before
+-- each person who has delegated it, the original reviewer first; `via` a `>` before the name of the delegation of each, which is empty where
+-- a person has done it; `by` is the principal who answered. A caller that changes one sets own.list_changed.
+-- EARLY
+local function slots_of(own)
+  if own.list then return own.list end
+  local list = {}
+  for slot, status, reviewer, chain, by, via in string.gmatch(own.slots, '(%d+) ([%a_]+) ([^ >]+)(%S*) ([^ ,]*) ?([^,]*)') do
+    list[#list + 1] = { slot = slot, status = status, reviewer = reviewer, chain = chain, by = by, via = via }
+  end
+  own.list = list
+  return list
+end
+
+-- find_slot(own, slot): the request of this slot, and its index in slots_of; or nil.
+local function find_slot(own, slot)
+  for i, one in ipairs(slots_of(own)) do  -- at most 32: slots
+    if tonumber(one.slot) == slot then return one, i end
+  end
+end
+
+-- text_of(own, name): a field of a change that read_change does not read; '' if it is not stored.
+-- EARLY
+local function text_of(own, name) local change = KEYS[1]
+  if own[name] == nil then own[name] = redis.call('HGET', change .. own.id, name) or '' end
+  return own[name]
+end
+
+-- number_of(own, name): the same, as a number; 0 if it is not stored.
+-- EARLY
+local function number_of(own, name)
+  return tonumber(text_of(own, name)) or 0
+end
+
+-- follow_delegations(ctx, own, one): lead a request on from its reviewer, as the delegations of the persons say: `one` has the reviewer, the
+-- chain and the delegations then. A step to somebody who may not answer ends the walk before it, a step from somebody who has answered
+-- another request likewise, and a delegation without `cascade` behind it.
+local function follow_delegations(ctx, own, one)
+  if not cascades(ctx, one) then return end
+  local steps = select(2, string.gsub(one.chain, '>', ''))
+  for _ = steps + 1, number_of(own, 'p_delegation_depth') do  -- at most 4: delegation_depth
+    local person = string.match(one.reviewer, '^user:(.+)$')
+    local led = person and not arg_rare().has_answered(own, person) and arg_rare().find_delegation(ctx, own, person)
+    if not led or not arg_rare().can_be_asked(own, 'user:' .. led.fields.to) then return end
+    one.reviewer, one.chain, one.via = 'user:' .. led.fields.to, one.chain .. '>' .. person, one.via .. '>' .. led.name
+    if led.fields.cascade == '0' then return end
+  end
+end
+
+-- set_field(own, name, value): change a field of a change; save_change stores it.
+-- EARLY
+local function set_field(own, name, value)
+  own[name] = value
+  own.changed[#own.changed + 1] = name
+  own.changed[#own.changed + 1] = value
+end
+
+-- record_step(ctx, own, event, by, detail, why): note a step of a change in its log, as an event, and as its next `seq`. by: who did it;
+-- detail: `name=value` words, or ''; why: free text for the log alone, or ''. What time, delegations, policies and deliveries do has no caller.
+-- EARLY
+local function record_step(ctx, own, event, by, detail, why) local logs = KEYS[8]
+  local acts = by ~= 'time' and by ~= 'delegation' and by ~= 'delivery' and string.sub(by, 1, 7) ~= 'policy:'
+  local sender = acts and ctx.caller or ''
+  set_field(own, 'seq', own.seq + 1)
+  redis.call('XADD', logs .. own.id, 'MAXLEN', 1000, '*', 'event', event, 'timestamp', ctx.now_text, 'rev', own.rev, 'round', own.round,
+    'by', by, 'detail', detail, 'reason', why, 'proof', acts and ctx.proof or '', 'caller', sender)
+  if text_of(own, 'p_follows') ~= '' then arg_rare().note_follow(ctx, own, event) end
+  emit(ctx, event, own.id, 'rev=' .. own.rev .. ' round=' .. own.round .. ' by=' .. by .. (sender ~= '' and ' caller=' .. sender or '')
+    .. (detail ~= '' and ' ' .. detail or ''))
+end
+
+-- keep_moves(ctx, own, moves, only): undo the moves of resolve_requests, and write that of this request: the others are found again by the next
+-- call. If a person gets it who has another one still, by a delegation that does not hold any more, then that one goes back. only: a request,
+-- `all`, or nil for none.
+local function keep_moves(ctx, own, moves, only) local requests = KEYS[7]
+  local wanted, kept = nil, {}
+  for _, move in ipairs(moves) do  -- at most 32: slots
+    local one = move.one
+    move.to = { reviewer = one.reviewer, chain = one.chain, via = one.via }
+    one.reviewer, one.chain, one.via = move.reviewer, move.chain, move.via
+    if one == only then wanted = move end
+  end
+  for _, move in ipairs(moves) do  -- at most 32: slots
+    if only == 'all' or move == wanted then
+      kept[#kept + 1] = move
+    elseif wanted and arg_rare().shares_person(move, wanted.to) then
+      move.to = move.cut
+      kept[#kept + 1] = move
+    end
+  end
+  for _, move in ipairs(kept) do  -- at most 32: slots
+    local one, to = move.one, move.to
+    move.stays = to.reviewer == one.reviewer and to.chain == one.chain
+    if not move.stays then arg_rare().leave_place(own, one) end
+  end
+  for _, move in ipairs(kept) do  -- at most 32: slots
+    local one, to = move.one, move.to
+    if move.stays then
+      one.via, own.list_changed = to.via, true
+      redis.call('HSET', requests .. own.id .. '/' .. one.slot, 'via', (string.gsub(to.via, '>', ',')))
+    else
+      arg_rare().take_place(ctx, own, one, to.reviewer, to.chain, to.via)
+      record_step(ctx, own, 'change.delegated', 'delegation', 'slot=' .. one.slot .. ' from=' .. move.reviewer .. ' to=' .. to.reviewer
+        .. ' chain=' .. string.gsub(string.sub(to.chain, 2), '>', ','), '')
+    end
+  end
+end
+
 -- read_change(id, new): a change, with the fields that most calls need; or nil, or with `new` one without values. text_of and number_of
 -- read others when they are needed (read_fields: many in one command), set_field notes what changes, and save_change stores it.
 local function read_change(id, new) local change = KEYS[1]
@@ -191,33 +306,29 @@ local function load_change(ctx, id)
   return own
 end
 
--- set_field(own, name, value): change a field of a change; save_change stores it.
--- EARLY
-local function set_field(own, name, value)
-  own[name] = value
-  own.changed[#own.changed + 1] = name
-  own.changed[#own.changed + 1] = value
-end
-
--- text_of(own, name): a field of a change that read_change does not read; '' if it is not stored.
--- EARLY
-local function text_of(own, name) local change = KEYS[1]
-  if own[name] == nil then own[name] = redis.call('HGET', change .. own.id, name) or '' end
-  return own[name]
-end
-
--- record_step(ctx, own, event, by, detail, why): note a step of a change in its log, as an event, and as its next `seq`. by: who did it;
--- detail: `name=value` words, or ''; why: free text for the log alone, or ''. What time, delegations, policies and deliveries do has no caller.
--- EARLY
-local function record_step(ctx, own, event, by, detail, why) local logs = KEYS[8]
-  local acts = by ~= 'time' and by ~= 'delegation' and by ~= 'delivery' and string.sub(by, 1, 7) ~= 'policy:'
-  local sender = acts and ctx.caller or ''
-  set_field(own, 'seq', own.seq + 1)
-  redis.call('XADD', logs .. own.id, 'MAXLEN', 1000, '*', 'event', event, 'timestamp', ctx.now_text, 'rev', own.rev, 'round', own.round,
-    'by', by, 'detail', detail, 'reason', why, 'proof', acts and ctx.proof or '', 'caller', sender)
-  if text_of(own, 'p_follows') ~= '' then arg_rare().note_follow(ctx, own, event) end
-  emit(ctx, event, own.id, 'rev=' .. own.rev .. ' round=' .. own.round .. ' by=' .. by .. (sender ~= '' and ' caller=' .. sender or '')
-    .. (detail ~= '' and ' ' .. detail or ''))
+-- resolve_requests(ctx, own, all): lead the pending requests of a change to whom they belong now: first back to those whose delegations do not
+-- hold any more, then on, in the order of their slots. Only in this call: keep_moves writes it. all: the change is another, so all
+-- conditions are tested. Returns the moves: { one, reviewer, chain, via, cut }, the request with where it was, and where it went back to.
+local function resolve_requests(ctx, own, all)
+  local places, moves = {}, {}
+  if not ctx.settings_delegations and not ctx.delegates then return moves end
+  if own.state ~= 'submitted' and own.state ~= 'reviewing' then return moves end
+  for _, one in ipairs(slots_of(own)) do  -- at most 32: slots
+    local person = one.status == 'pending' and string.match(one.reviewer, '^user:(.+)$')
+    if person then
+      local place = { one = one, reviewer = one.reviewer, chain = one.chain, via = one.via }
+      if arg_rare().cut_chain(ctx, own, one, all) or all or arg_rare().is_late(ctx, person) then
+        place.cut = { reviewer = one.reviewer, chain = one.chain, via = one.via }
+        places[#places + 1] = place
+      end
+    end
+  end
+  for _, place in ipairs(places) do  -- at most 32: slots
+    local one = place.one
+    follow_delegations(ctx, own, one)
+    if one.reviewer ~= place.reviewer or one.chain ~= place.chain or one.via ~= place.via then moves[#moves + 1] = place end
+  end
+  return moves
 end
 
 -- save_change(ctx, own): store what this call has changed, and when the change is due next.
@@ -225,7 +336,9 @@ end
 local function save_change(ctx, own) local change, due = KEYS[1], KEYS[10]
   if own.list_changed then
     local words = {}
-    for i, one in ipairs(own.list) do words[i] = one.slot .. ' ' .. one.status .. ' ' .. one.reviewer .. one.chain .. ' ' .. one.by end
+    for i, one in ipairs(own.list) do  -- at most 32: slots
+      words[i] = one.slot .. ' ' .. one.status .. ' ' .. one.reviewer .. one.chain .. ' ' .. one.by .. (one.chain ~= '' and ' ' .. one.via or '')
+    end
     set_field(own, 'slots', table.concat(words, ','))
   end
   if #own.changed == 0 then return end
@@ -239,34 +352,13 @@ local function save_change(ctx, own) local change, due = KEYS[1], KEYS[10]
   end
 end
 
--- recheck_request(ctx, person, id): move a pending request that this person has, or has delegated by a policy, to whom it belongs now.
-local function recheck_request(ctx, person, id) local requests = KEYS[7]
+-- recheck_request(ctx, id): move a pending request to whom it belongs now.
+local function recheck_request(ctx, id)
   local name, slot = string.match(id, '^(.+)/(%d+)$')
   local own = load_change(ctx, name)
-  local one = own and arg_rare().find_slot(own, tonumber(slot))
-  if one and one.status == 'pending' then
-    local from, before, known = one.reviewer, one.chain, redis.call('HGET', requests .. id, 'via') or ''
-    local via, left, left_via = known, arg_rare().before_person(before, known, person)
-    if left_via then
-      local led = string.match(string.sub(via, #left_via + 1), '^,([^,]*)')
-      local fields = led ~= '' and arg_rare().read_delegation(person, led)
-      local following = string.match(string.sub(before, #left + #person + 2), '^>([^>]+)')
-      local same = fields and fields.to == (following or string.sub(from, 6)) and (fields.cascade == '1' or not following)
-      if led == '' or same and arg_rare().fits_delegation(ctx, own, fields) then return save_change(ctx, own) end
-      one.reviewer, one.chain, via = 'user:' .. person, left, left_via
-    end
-    via = arg_rare().follow_delegations(ctx, own, one, via)
-    local reviewer, new_chain = one.reviewer, one.chain
-    one.reviewer, one.chain = from, before
-    if reviewer ~= from or new_chain ~= before then
-      arg_rare().hand_on(ctx, own, one, reviewer, new_chain, via)
-      record_step(ctx, own, 'change.delegated', 'delegation', 'slot=' .. one.slot .. ' from=' .. from .. ' to=' .. reviewer .. ' chain='
-        .. string.gsub(string.sub(new_chain, 2), '>', ','), '')
-    elseif via ~= known then
-      redis.call('HSET', requests .. id, 'via', via)
-    end
-  end
-  if own then save_change(ctx, own) end
+  if not own then return end
+  keep_moves(ctx, own, resolve_requests(ctx, own), (find_slot(own, tonumber(slot))))
+  save_change(ctx, own)
 end
 
 -- rank_after(set, score, id): the number of members up to (score, id), even if this member was removed. Members with
@@ -297,7 +389,7 @@ local function start_of(set, cursor)
 end
 
 -- move_delegated(ctx, limit): where delegations have begun, ended or changed, move the requests of these persons, and back: at most limit
--- requests. Until then a request belongs to the person that its record names. A pass over the requests of a person may take several calls:
+-- requests. A request belongs to them before that: this only keeps the inboxes short. A pass over the requests of a person may take several calls:
 -- what begins or ends meanwhile, and whoever puts the person into `delegating` again, causes another pass. Returns whether there is more to do.
 local function move_delegated(ctx, limit) local inboxes, delegations, delegating, away = KEYS[9], KEYS[20], KEYS[21], KEYS[22]
   local left = limit
@@ -315,7 +407,7 @@ local function move_delegated(ctx, limit) local inboxes, delegations, delegating
     local set = form == 'a' and away .. person or inboxes .. 'user:' .. person
     local start = start_of(set, cursor)
     local page = redis.call('ZRANGE', set, start, start + left - 1, 'REV', 'WITHSCORES')
-    for i = 1, #page, 2 do recheck_request(ctx, person, page[i]) end  -- at most 100: limit
+    for i = 1, #page, 2 do recheck_request(ctx, page[i]) end  -- at most 100: limit
     if #page == 2 * left then
       redis.call('HSET', key, '#at', form .. ' ' .. began .. ' ' .. page[#page] .. ' ' .. page[#page - 1])
     elseif form == 'a' then
@@ -324,15 +416,9 @@ local function move_delegated(ctx, limit) local inboxes, delegations, delegating
       redis.call('HDEL', key, '#at')
       if tonumber(head[2]) < tonumber(began) then arg_rare().wait_for_delegations(person, tonumber(began)) end
     end
-    left = left - #page / 2
+    left, ctx.late = left - #page / 2, {}
   end
   return true
-end
-
--- number_of(own, name): the same, as a number; 0 if it is not stored.
--- EARLY
-local function number_of(own, name)
-  return tonumber(text_of(own, name)) or 0
 end
 
 -- read_clock(layout_min, clock, chosen): the time in ms, as a number and as text; or nil and the error to return, if
@@ -363,7 +449,7 @@ local function open(clock, row) local config = KEYS[23]
   row = row or redis.call('HMGET', config, 'layout_min', 'clock', 'keep_ms', 'keep_max', 'events_max', 'delegations')
   local now, now_text = read_clock(row[1], row[2], clock)
   if not now then return nil, now_text end
-  return { exists = row[1], now = now, now_text = now_text, settings_keep_ms = tonumber(row[3] or 7776000000), settings_keep_max = tonumber(row[4] or 100000), settings_events_max = tonumber(row[5] or 100000), settings_delegations = row[6] == '1', known = {} }
+  return { exists = row[1], now = now, now_text = now_text, settings_keep_ms = tonumber(row[3] or 7776000000), settings_keep_max = tonumber(row[4] or 100000), settings_events_max = tonumber(row[5] or 100000), settings_delegations = row[6] == '1', known = {}, late = {} }
 end
 
 -- reindex(own, prefix, before, after): a change has these values now, separated by commas, in place of those.
@@ -377,20 +463,6 @@ local function reindex(own, prefix, before, after)
   for value in string.gmatch(before, '[^,]+') do  -- at most 32: resources
     if old[value] then redis.call('ZREM', prefix .. value, own.id) end
   end
-end
-
--- slots_of(own): the requests of a change, in the order of their slots: { slot, status, reviewer, chain, by }. `chain` has a `>` before each
--- person who has delegated it, the original reviewer first; `by` is the principal who answered. A caller that changes one sets
--- own.list_changed.
--- EARLY
-local function slots_of(own)
-  if own.list then return own.list end
-  local list = {}
-  for slot, status, reviewer, chain, by in string.gmatch(own.slots, '(%d+) ([%a_]+) ([^ >]+)(%S*) ([^,]*)') do
-    list[#list + 1] = { slot = slot, status = status, reviewer = reviewer, chain = chain, by = by }
-  end
-  own.list = list
-  return list
 end
 
 -- remove_change(ctx, id): delete an ended change with all that belongs to it. It is kept while a task of it is in the outbox. Returns how
@@ -461,6 +533,13 @@ local function is_ended(state)
   return state == 'completed' or state == 'failed' or state == 'rejected' or state == 'cancelled'
 end
 
+-- leave_inboxes(own): take the pending requests of a change out of all inboxes.
+local function leave_inboxes(own) local inboxes = KEYS[9]
+  for _, one in ipairs(slots_of(own)) do  -- at most 32: slots
+    if one.status == 'pending' then redis.call('ZREM', inboxes .. one.reviewer, own.id .. '/' .. one.slot) end
+  end
+end
+
 -- count_slots(own): how many requests are approved, rejected, pending, and wait for another revision.
 local function count_slots(own)
   local counts = { approved = 0, rejected = 0, pending = 0, changes_requested = 0 }
@@ -468,13 +547,6 @@ local function count_slots(own)
     if counts[one.status] then counts[one.status] = counts[one.status] + 1 end
   end
   return counts
-end
-
--- leave_inboxes(own): take the pending requests of a change out of all inboxes.
-local function leave_inboxes(own) local inboxes = KEYS[9]
-  for _, one in ipairs(slots_of(own)) do  -- at most 32: slots
-    if one.status == 'pending' then redis.call('ZREM', inboxes .. one.reviewer, own.id .. '/' .. one.slot) end
-  end
 end
 
 -- was_rejected(own): whether people have rejected this content before, or wanted it changed: then no policy approves it.
@@ -489,12 +561,16 @@ local function note_rejection(own)
   set_field(own, 'rejected', own.digest .. (before ~= '' and ',' .. string.sub(before, 1, 9 * 41 - 1) or ''))
 end
 
--- leave_review(own): a review is over, or begins again: its requests leave all inboxes, and what people have said against this content
--- stays known.
-local function leave_review(own)
-  leave_inboxes(own)
+-- note_objections(own): what people have said against the content of a change under review stays known.
+local function note_objections(own)
   local counts = count_slots(own)
   if counts.rejected + counts.changes_requested > 0 then note_rejection(own) end
+end
+
+-- leave_review(own): a review is over: its requests leave all inboxes, and what people have said against this content stays known.
+local function leave_review(own)
+  leave_inboxes(own)
+  note_objections(own)
 end
 
 -- move_to(ctx, own, state): bring a change into another state. Leaving a review closes its open requests; an ended change is kept for
@@ -523,16 +599,6 @@ local function approve(ctx, own, by, why)
   set_field(own, 'attempts', 0)
   set_field(own, 'token', '')
   record_step(ctx, own, 'change.approved', by, '', why)
-end
-
--- before_person(chain, via, person): the parts of a chain and of its policies that stand before this person; nil if it is not in the chain.
-local function before_person(chain, via, person)
-  local left, left_via, rest = '', '', via
-  for one in string.gmatch(chain, '[^>]+') do  -- at most 4: delegation_depth
-    if one == person then return left, left_via end
-    local name = string.match(rest, '^,([^,]*)')
-    left, left_via, rest = left .. '>' .. one, left_via .. ',' .. name, string.sub(rest, #name + 2)
-  end
 end
 
 -- bytes_before(one, other): whether a text stands before another by its bytes, whatever the locale of the server.
@@ -568,20 +634,81 @@ local function can_be_asked(own, reviewer)
   return text_of(own, 'p_contributors_may_vote') == '1' or not has_written(own.id, { person })
 end
 
--- read_delegation(person, name): the fields of a delegation by name, all of them texts; or nil.
-local function read_delegation(person, name) local delegations = KEYS[20]
-  local stored = string.sub(name, 1, 1) ~= '#' and redis.call('HGET', delegations .. person, name)
-  if not stored then return nil end
+-- delegation_fields(stored): the fields of a delegation as it is stored, all of them texts.
+local function delegation_fields(stored)
   local fields = {}
   for field, value in string.gmatch(stored, '([%a_]+)=(%S*)') do fields[field] = value end  -- at most 11: fields of a delegation
   return fields
 end
 
--- cascades(one, via): whether a request may be delegated on, by the delegation that led to its reviewer. via: the delegations that led here.
-local function cascades(one, via)
-  local giver, name = string.match(one.chain, '^.*>([^>]+)$'), string.match(via, '^.*,([^,]*)$')
-  local fields = giver and name ~= '' and read_delegation(giver, name)
-  return not fields or fields.cascade == '1'
+-- delegations_of(ctx, person): the delegations of a person, { name, fields }, by the bytes of their names. A call reads them once.
+local function delegations_of(ctx, person) local delegations = KEYS[20]
+  local list = ctx.known[person]
+  if list then return list end
+  list = {}
+  local stored = redis.call('HGETALL', delegations .. person)  -- at most 17: delegations of a person, and `#at`
+  for at = 1, #stored, 2 do
+    if string.sub(stored[at], 1, 1) ~= '#' then list[#list + 1] = { name = stored[at], fields = delegation_fields(stored[at + 1]) } end
+  end
+  if list[2] then table.sort(list, function(one, other) return bytes_before(one.name, other.name) end) end
+  ctx.known[person] = list
+  return list
+end
+
+-- delegation_named(ctx, person, name): the fields of a delegation of a person by name, or nil.
+local function delegation_named(ctx, person, name)
+  for _, one in ipairs(delegations_of(ctx, person)) do  -- at most 16: delegations of a person
+    if one.name == name then return one.fields end
+  end
+end
+
+-- shares_one(wanted, given): whether two lists of words have one in common, or nothing is wanted.
+local function shares_one(wanted, given)
+  if wanted == '' then return true end
+  for word in string.gmatch(wanted, '[^,]+') do  -- at most 16: conditions of a kind
+    if string.find(',' .. given .. ',', ',' .. word .. ',', 1, true) then return true end
+  end
+  return false
+end
+
+-- fits_delegation(ctx, own, fields): whether a delegation holds now, and for this change.
+local function fits_delegation(ctx, own, fields)
+  local from, till, above, below = tonumber(fields.from_ms), tonumber(fields.until_ms), tonumber(fields.risk_above), tonumber(fields.risk_below)
+  if fields.active ~= '1' or from > ctx.now or till > 0 and till <= ctx.now then return false end
+  if (above >= 0 or below >= 0) and number_of(own, 'risk_rev') ~= own.rev then return false end
+  if above >= 0 and number_of(own, 'risk_score') <= above or below >= 0 and number_of(own, 'risk_score') >= below then return false end
+  return shares_one(fields.types, text_of(own, 'type')) and shares_one(fields.tags, text_of(own, 'tags'))
+    and shares_one(fields.resources, text_of(own, 'resources'))
+end
+
+-- is_late(ctx, person): whether delegations of this person have begun, ended or changed since its requests were moved; or one of its requests
+-- has opened.
+local function is_late(ctx, person) local delegating = KEYS[21]
+  if ctx.late[person] == nil then
+    local since = redis.call('ZSCORE', delegating, person)
+    ctx.late[person] = since and tonumber(since) <= ctx.now or false
+  end
+  return ctx.late[person]
+end
+
+-- cut_chain(ctx, own, one, all): give a request back to the first person in its chain whose delegation led it on and does not hold any more:
+-- by its time, or because the change does not fit it. Without `all`, only persons are looked at whose delegations have begun, ended or
+-- changed since. Returns whether it went back.
+local function cut_chain(ctx, own, one, all)
+  local left, left_via, rest = '', '', one.via
+  for person, next_at in string.gmatch(one.chain, '>([^>]+)()') do  -- at most 4: delegation_depth
+    local name, following = string.match(rest, '^>([^>]*)'), string.match(one.chain, '^>([^>]+)', next_at)
+    if name ~= '' and (all or is_late(ctx, person)) then
+      local fields = delegation_named(ctx, person, name)
+      local same = fields and fields.to == (following or string.sub(one.reviewer, 6)) and (fields.cascade == '1' or not following)
+      if not same or not fits_delegation(ctx, own, fields) then
+        one.reviewer, one.chain, one.via = 'user:' .. person, left, left_via
+        return true
+      end
+    end
+    left, left_via, rest = left .. '>' .. person, left_via .. '>' .. name, string.sub(rest, #name + 2)
+  end
+  return false
 end
 
 -- end_run(ctx, own, by, how, why): a run is over: completed, failed, cancelled, or to be tried again (retry) if attempts are left.
@@ -616,83 +743,31 @@ local function inbox_score(own)
   return string.format('%.0f', (number_of(own, 'risk_score') * 10 + number_of(own, 'weight')) * 4398046511104 + 4398046511103 - own.timeout_at_ms)
 end
 
--- enter_inboxes(own): put the pending requests of a change into the inboxes of their reviewers, or at another place there.
-local function enter_inboxes(own) local inboxes = KEYS[9]
+-- enter_inboxes(own): put the pending requests of a change into the inboxes of their reviewers, or at another place there, and likewise
+-- among those that persons have delegated.
+local function enter_inboxes(own) local inboxes, away = KEYS[9], KEYS[22]
   local score = inbox_score(own)
   for _, one in ipairs(slots_of(own)) do  -- at most 32: slots
-    if one.status == 'pending' then redis.call('ZADD', inboxes .. one.reviewer, score, own.id .. '/' .. one.slot) end
-  end
-end
-
--- shares_one(wanted, given): whether two lists of words have one in common, or nothing is wanted.
-local function shares_one(wanted, given)
-  if wanted == '' then return true end
-  for word in string.gmatch(wanted, '[^,]+') do  -- at most 16: conditions of a kind
-    if string.find(',' .. given .. ',', ',' .. word .. ',', 1, true) then return true end
-  end
-  return false
-end
-
--- fits_delegation(ctx, own, fields): whether a delegation holds now, and for this change.
-local function fits_delegation(ctx, own, fields)
-  local from, till, above, below = tonumber(fields.from_ms), tonumber(fields.until_ms), tonumber(fields.risk_above), tonumber(fields.risk_below)
-  if fields.active ~= '1' or from > ctx.now or till > 0 and till <= ctx.now then return false end
-  if (above >= 0 or below >= 0) and number_of(own, 'risk_rev') ~= own.rev then return false end
-  if above >= 0 and number_of(own, 'risk_score') <= above or below >= 0 and number_of(own, 'risk_score') >= below then return false end
-  return shares_one(fields.types, text_of(own, 'type')) and shares_one(fields.tags, text_of(own, 'tags'))
-    and shares_one(fields.resources, text_of(own, 'resources'))
-end
-
--- find_delegation(ctx, own, person): the name and the fields of the first delegation of a person that fits a change, by the bytes of their
--- names; or nil. A call reads those of a person once.
-local function find_delegation(ctx, own, person) local delegations = KEYS[20]
-  local list = ctx.known[person]
-  if not list then
-    list = {}
-    local names = redis.call('HKEYS', delegations .. person)  -- at most 17: delegations of a person, and `#at`
-    table.sort(names, bytes_before)
-    for _, name in ipairs(names) do  -- at most 17: likewise
-      local fields = read_delegation(person, name)
-      if fields then list[#list + 1] = { name = name, fields = fields } end
+    if one.status == 'pending' then
+      redis.call('ZADD', inboxes .. one.reviewer, score, own.id .. '/' .. one.slot)
+      for person in string.gmatch(one.chain, '[^>]+') do redis.call('ZADD', away .. person, score, own.id .. '/' .. one.slot) end  -- at most 4
     end
-    ctx.known[person] = list
-  end
-  for _, one in ipairs(list) do  -- at most 16: delegations of a person
-    if fits_delegation(ctx, own, one.fields) then return one.name, one.fields end
   end
 end
 
--- follow_delegations(ctx, own, one, via): lead a request on from its reviewer, as the delegations of the persons say: `one` has the reviewer
--- and the chain then. A step to somebody who may not answer ends the walk before it, and a delegation without `cascade` behind it. via: the
--- delegations that led here; returns them with those of this walk.
-local function follow_delegations(ctx, own, one, via)
-  if not cascades(one, via) then return via end
-  local steps = select(2, string.gsub(one.chain, '>', ''))
-  for _ = steps + 1, number_of(own, 'p_delegation_depth') do  -- at most 4: delegation_depth
-    local person = string.match(one.reviewer, '^user:(.+)$')
-    local name, fields = nil, nil
-    if person then name, fields = find_delegation(ctx, own, person) end
-    if not name or not can_be_asked(own, 'user:' .. fields.to) then return via end
-    one.reviewer, one.chain, own.list_changed = 'user:' .. fields.to, one.chain .. '>' .. person, true
-    via = via .. ',' .. name
-    if fields.cascade == '0' then return via end
-  end
-  return via
-end
-
--- join_people(ctx, own, one): list a pending request with those who have it, or have delegated it.
-local function join_people(ctx, own, one) local by_reviewer, away = KEYS[14], KEYS[22]
+-- join_people(own, one): list a pending request with those who have it, or have delegated it.
+local function join_people(own, one) local by_reviewer, away = KEYS[14], KEYS[22]
   redis.call('ZADD', by_reviewer .. one.reviewer, own.created_ms, own.id)
   for person in string.gmatch(one.chain, '[^>]+') do  -- at most 4: delegation_depth
     redis.call('ZADD', by_reviewer .. 'user:' .. person, own.created_ms, own.id)
-    redis.call('ZADD', away .. person, ctx.now_text, own.id .. '/' .. one.slot)
+    redis.call('ZADD', away .. person, inbox_score(own), own.id .. '/' .. one.slot)
   end
 end
 
 -- open_request(ctx, own, one): open a request for an answer to this revision, in this round.
 local function open_request(ctx, own, one) local requests = KEYS[7]
   one.status, one.by, own.list_changed = 'pending', '', true
-  if one.chain ~= '' then join_people(ctx, own, one) end
+  if one.chain ~= '' then join_people(own, one) end
   redis.call('HSET', requests .. own.id .. '/' .. one.slot, 'status', 'pending', 'round', own.round, 'rev', own.rev, 'digest', own.digest,
     'created_ms', ctx.now_text, 'assigned_ms', ctx.now_text, 'due_ms', own.timeout_at_ms, 'responded_ms', '', 'response_action', '',
     'response_reason', '', 'reviewed_by', '', 'principal', '')
@@ -701,14 +776,17 @@ end
 -- new_request(ctx, own, one, name): make a request, and open it: for the reviewer, or for the person to whom policies of delegation lead
 -- from there. name: of the reviewer, for people, or ''.
 local function new_request(ctx, own, one, name) local requests = KEYS[7]
-  local key, via = requests .. own.id .. '/' .. one.slot, ''
+  local key = requests .. own.id .. '/' .. one.slot
+  one.via = ''
   redis.call('HSET', key, 'reviewer', one.reviewer, 'reviewer_name', name, 'priority', text_of(own, 'review_priority'))
-  if ctx.settings_delegations then via = follow_delegations(ctx, own, one, '') end
+  if ctx.settings_delegations then follow_delegations(ctx, own, one) end
   local chain = string.gsub(string.sub(one.chain, 2), '>', ',')
-  if via ~= '' then redis.call('HSET', key, 'delegated_to', one.reviewer, 'delegation_chain', chain, 'via', via) end
-  join_people(ctx, own, one)
+  if chain ~= '' then
+    redis.call('HSET', key, 'delegated_to', one.reviewer, 'delegation_chain', chain, 'via', (string.gsub(one.via, '>', ',')))
+  end
+  join_people(own, one)
   open_request(ctx, own, one)
-  if via ~= '' then
+  if chain ~= '' then
     record_step(ctx, own, 'change.delegated', 'delegation', 'slot=' .. one.slot .. ' to=' .. one.reviewer .. ' chain=' .. chain, '')
   end
 end
@@ -759,26 +837,19 @@ local function escalate(ctx, own, by) local requests = KEYS[7]
   return true
 end
 
--- find_slot(own, slot): the request of this slot, and its index in slots_of; or nil.
-local function find_slot(own, slot)
-  for i, one in ipairs(slots_of(own)) do  -- at most 32: slots
-    if tonumber(one.slot) == slot then return one, i end
+-- find_delegation(ctx, own, person): the first delegation of a person that holds now and fits a change, { name, fields }; or nil.
+local function find_delegation(ctx, own, person)
+  for _, one in ipairs(delegations_of(ctx, person)) do  -- at most 16: delegations of a person
+    if fits_delegation(ctx, own, one.fields) then return one end
   end
 end
 
--- hand_on(ctx, own, one, reviewer, chain, via): a pending request has another reviewer from now on, and these have delegated it: by the
--- policies `via`, each behind a comma, which is empty where a person has done it.
-local function hand_on(ctx, own, one, reviewer, chain, via) local requests, inboxes = KEYS[7], KEYS[9]
-  local id = own.id .. '/' .. one.slot
-  if own.state == 'reviewing' then
-    redis.call('ZREM', inboxes .. one.reviewer, id)
-    redis.call('ZADD', inboxes .. reviewer, inbox_score(own), id)
+-- has_answered(own, person): whether this person, or an agent for it, has answered a request in this round.
+local function has_answered(own, person)
+  for _, one in ipairs(slots_of(own)) do  -- at most 32: slots
+    if one.by == person then return true end
   end
-  leave_people(own, one)
-  one.reviewer, one.chain, own.list_changed = reviewer, chain, true
-  join_people(ctx, own, one)
-  redis.call('HSET', requests .. id, 'assigned_ms', ctx.now_text, 'delegated_to', chain ~= '' and reviewer or '', 'delegation_chain',
-    (string.gsub(string.sub(chain, 2), '>', ',')), 'via', via)
+  return false
 end
 
 -- is_assessed(ctx, own): whether the change has the risk and the preview of this revision that its policy needs. A preview is kept for a time.
@@ -787,6 +858,12 @@ local function is_assessed(ctx, own)
   if (needs == 'risk' or needs == 'both') and number_of(own, 'risk_rev') ~= own.rev then return false end
   if needs ~= 'preview' and needs ~= 'both' then return true end
   return number_of(own, 'preview_rev') == own.rev and number_of(own, 'preview_until_ms') > ctx.now
+end
+
+-- leave_place(own, one): take a pending request from those who have it or have delegated it.
+local function leave_place(own, one) local inboxes = KEYS[9]
+  if own.state == 'reviewing' then redis.call('ZREM', inboxes .. one.reviewer, own.id .. '/' .. one.slot) end
+  leave_people(own, one)
 end
 
 -- put_out(ctx, follow): put a task into the outbox. The change is kept until it is delivered.
@@ -826,12 +903,14 @@ local function oldest_beyond(ctx, set, keep_ms, max, limit)
 end
 
 -- recheck_later(ctx, one): a request is open again, and delegations may have begun or ended since it was answered, or before its review
--- began: the next step of delegations looks at it.
+-- began: the next call that asks whose it is looks at them.
 local function recheck_later(ctx, one) local delegating = KEYS[21]
   local person = ctx.settings_delegations and string.match(one.reviewer, '^user:(.+)$')
   if not person then return end
-  redis.call('ZADD', delegating, ctx.now_text, person)
-  for giver in string.gmatch(one.chain, '[^>]+') do redis.call('ZADD', delegating, ctx.now_text, giver) end  -- at most 4: delegation_depth
+  for name in string.gmatch(person .. one.chain, '[^>]+') do  -- at most 5: delegation_depth and a reviewer
+    redis.call('ZADD', delegating, ctx.now_text, name)
+    ctx.late[name] = true
+  end
 end
 
 -- open_requests(ctx, own): open all requests: no answer counts, and their times begin.
@@ -867,6 +946,12 @@ local function open_round(ctx, own, by, why)
   if state == 'reviewing' then open_review(ctx, own, by) end
 end
 
+-- read_delegation(person, name): the fields of a delegation by name, all of them texts; or nil.
+local function read_delegation(person, name) local delegations = KEYS[20]
+  local stored = string.sub(name, 1, 1) ~= '#' and redis.call('HGET', delegations .. person, name)
+  return stored and delegation_fields(stored) or nil
+end
+
 -- reject(ctx, own, by, why): the change is rejected: by `rejections`, because the quorum is `unreachable`, or by `timeout`.
 local function reject(ctx, own, by, why)
   if why ~= 'timeout' then note_rejection(own) end
@@ -874,6 +959,14 @@ local function reject(ctx, own, by, why)
   set_field(own, 'decided_by', by)
   move_to(ctx, own, 'rejected')
   record_step(ctx, own, 'change.rejected', by, 'why=' .. why, '')
+end
+
+-- shares_person(one, other): whether one of those who have a request, or have delegated it, has or has delegated another one.
+local function shares_person(one, other)
+  for person in string.gmatch(other.chain .. '>' .. string.sub(other.reviewer, 6), '[^>]+') do  -- at most 5: delegation_depth and a reviewer
+    if is_asked(one, person) then return true end
+  end
+  return false
 end
 
 -- time_out(ctx, own): nobody has decided in time: the change is rejected, unless its policy approves what is of low risk. It does not
@@ -911,6 +1004,17 @@ local function take_due(ctx, own)
   end
 end
 
+-- take_place(ctx, own, one, reviewer, chain, via): a pending request has this reviewer from now on, and these have delegated it, by these
+-- delegations.
+local function take_place(ctx, own, one, reviewer, chain, via) local requests, inboxes = KEYS[7], KEYS[9]
+  local id = own.id .. '/' .. one.slot
+  one.reviewer, one.chain, one.via, own.list_changed = reviewer, chain, via, true
+  if own.state == 'reviewing' then redis.call('ZADD', inboxes .. reviewer, inbox_score(own), id) end
+  join_people(own, one)
+  redis.call('HSET', requests .. id, 'assigned_ms', ctx.now_text, 'delegated_to', chain ~= '' and reviewer or '', 'delegation_chain',
+    (string.gsub(string.sub(chain, 2), '>', ',')), 'via', (string.gsub(via, '>', ',')))
+end
+
 -- wait_for_delegations(person, since): note when a delegation of this person begins or ends next, after this time.
 local function wait_for_delegations(person, since) local delegations, delegating = KEYS[20], KEYS[21]
   local next_ms = MAX_SAFE
@@ -928,7 +1032,7 @@ local function wait_for_delegations(person, since) local delegations, delegating
   end
 end
 
-  arg_made = { before_person = before_person, read_delegation = read_delegation, fits_delegation = fits_delegation, follow_delegations = follow_delegations, find_slot = find_slot, hand_on = hand_on, note_follow = note_follow, oldest_beyond = oldest_beyond, take_due = take_due, wait_for_delegations = wait_for_delegations }
+  arg_made = { can_be_asked = can_be_asked, delegation_named = delegation_named, is_late = is_late, cut_chain = cut_chain, find_delegation = find_delegation, has_answered = has_answered, leave_place = leave_place, note_follow = note_follow, oldest_beyond = oldest_beyond, shares_person = shares_person, take_due = take_due, take_place = take_place, wait_for_delegations = wait_for_delegations }
   return arg_made
 end
 

@@ -155,6 +155,21 @@ def test_no_policy_approves_what_people_have_rejected(bench: Bench, how: str) ->
     bench.check()
 
 
+def test_what_people_wanted_changed_is_known_though_its_author_edits_in_the_review(bench: Bench) -> None:
+    bench.put("configure", settings={"auto_approve_low_risk": True})
+    policy(bench, auto_below=20)
+    one = draft(bench)
+    assess(bench, one, 50)
+    submit(bench, one, "user:bob")
+    answer(bench, one, "bob", "request_changes")
+    revised(bench, one)
+    back = seen("c", bench.put("put", id="c", expect_rev=2, actor="ann", **CONTENT))
+    move(bench, back, "withdraw")
+    assess(bench, back, 1, auto_approvable=True)
+    assert submit(bench, back, "user:bob").status == "reviewing"
+    bench.check()
+
+
 def test_the_last_ten_contents_that_people_have_rejected_are_known(bench: Bench) -> None:
     policy(bench)
     one = draft(bench)

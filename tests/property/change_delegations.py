@@ -189,14 +189,14 @@ class ChangeDelegations(ChangeViews):
 
     def _note(self, change: Change, event: str, by: str, detail: str = "", reason: str = "", proof: str = "") -> None:
         entry = {"event": event, "timestamp": self.now, "rev": change.rev, "round": change.round, "by": by}
-        change.log.append(entry | {"detail": detail, "reason": reason, "proof": proof})
+        change.log.append(entry | {"detail": detail, "reason": reason, "proof": proof, "caller": ""})
         payload = f"rev={change.rev} round={change.round} by={by}{' ' + detail if detail else ''}"
         self.events.setdefault(change.id, []).append((event, payload))
         step = event.removeprefix("change.")
         wanted = [one.split("|") for one in change.policy.get("follows", "").split(";") if one.startswith(f"{step}|")]
         for _, kind, lane, priority in wanted:
             told = {"event": step, "rev": change.rev, "digest": change.digest, "kind": kind, "lane": lane}
-            told |= {"priority": int(priority), "task_id": f"{self.domain}/{change.id}/{len(change.log)}"}
+            told |= {"at_ms": self.now, "priority": int(priority), "task_id": f"{self.domain}/{change.id}/{len(change.log)}"}
             if self.direct:
                 self.tasks.add(told["task_id"])
             else:

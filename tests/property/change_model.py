@@ -155,6 +155,10 @@ class ChangeModel(ChangeDelegations):
             status, event = "edited", "change.edited"
         else:
             status, event = "unchanged", ""
+        if status in ("revised", "edited", "unchanged") and change.state != "draft":
+            change.denied |= not set(change.metadata["tags"]).isdisjoint(change.policy["deny_tags"])
+        if status == "revised":
+            self._object(change)
         if event:
             change.contributors.update(people)
             change.metadata = metadata
@@ -226,7 +230,7 @@ class ChangeModel(ChangeDelegations):
         change.timeout_at = self.now + change.policy["timeout_ms"]
         change.decided_by = change.why = ""
         change.slots = slots
-        change.state = "submitted"
+        change.state, change.denied = "submitted", False
         self._note(change, "change.submitted", actor, f"policy={change.policy['name']}")
         for slot in slots:
             self._ask(change, slot)
@@ -321,6 +325,8 @@ class ChangeModel(ChangeDelegations):
             and change.score is not None
             and change.score < change.policy["auto_below"]
             and set(change.metadata["tags"]).isdisjoint(change.policy["deny_tags"])
+            and not change.denied
+            and change.digest not in change.rejected
             and not change.asked
         )
 
@@ -359,6 +365,7 @@ class ChangeModel(ChangeDelegations):
 
     def _leave(self, change: Change, state: str) -> None:
         """Nobody is asked any more."""
+        self._object(change)
         if change.state in ("submitted", "reviewing"):
             for slot in change.slots:
                 if slot.status == "pending":
@@ -366,6 +373,15 @@ class ChangeModel(ChangeDelegations):
         change.state = state
         if state in ENDED:
             change.completed = change.ended = self.now
+
+    def _object(self, change: Change) -> None:
+        """What people have said against the content stays known, when its review ends or another content comes."""
+        if change.state == "reviewing" and change.count("rejected", "changes_requested"):
+            self._note_rejection(change)
+
+    def _note_rejection(self, change: Change) -> None:
+        if change.digest not in change.rejected:
+            change.rejected = (change.digest, *change.rejected[:9])
 
     def _approve(self, change: Change, by: str, why: str = "") -> None:
         self._leave(change, "approved")
@@ -375,6 +391,8 @@ class ChangeModel(ChangeDelegations):
         self._note(change, "change.approved", by, reason=why)
 
     def _reject(self, change: Change, by: str, why: str) -> None:
+        if why != "timeout":
+            self._note_rejection(change)
         change.why, change.decided_by = why, by
         self._leave(change, "rejected")
         self._note(change, "change.rejected", by, f"why={why}")
@@ -465,6 +483,7 @@ class ChangeModel(ChangeDelegations):
             and change.score < policy["timeout_approve_below"]
             and not change.count("changes_requested")
             and not change.count("rejected")
+            and change.digest not in change.rejected
         ):
             self._approve(change, f"policy:{policy['name']}", "timeout")
         else:
@@ -721,6 +740,8 @@ class ChangeModel(ChangeDelegations):
             return self._wrong_state(change)
         if (rev, digest) != (change.rev, change.digest):
             return self._outdated(change)
+        if not change.policy["contributors_may_vote"] and change.wrote(actor, person):
+            return "not_eligible", {"reason": "contributor"}
         change.fields |= {"overridden_rev": rev, "overridden_by": person}
         self._note(change, "change.overridden", actor, f"for={person}", reason, proof)
         self._approve(change, f"override:{actor}", reason)

@@ -141,6 +141,8 @@ class Change:
     attempts: int = 0
     cancelling: bool = False
     output: str = ""
+    denied: bool = False  # it has lost a tag that forbids its policy to approve it
+    rejected: tuple[str, ...] = ()  # digests of contents that people have rejected, or wanted changed
 
     @property
     def due(self) -> int:

@@ -129,6 +129,7 @@ class ChangeViews:
             "auto_approvable": change.auto_approvable, "token": change.token, "agent": change.agent,
             "fence": change.fence, "started_ms": change.started, "run_ms": change.run_ms, "lease_ms": change.lease_ms,
             "deadline_ms": change.deadline, "attempts": change.attempts, "cancelling": change.cancelling,
+            "denied": change.denied, "rejected": change.rejected,
         }  # fmt: skip
         return {name: text(value) for name, value in own.items() if text(value) not in ("", "0")}
 

@@ -8,6 +8,8 @@ from typing import Any
 
 from pyadeq._sync.kernel.noun import Noun
 from pyadeq._sync.kernel.runner import Runner
+from pyadeq._core.change.people import check_names
+from pyadeq._core.kernel.nouncalls import Result
 from pyadeq.errors import ClientClosed, ConfigError
 from pyadeq.keys import base_of, shown
 
@@ -33,6 +35,10 @@ class ChangesBase(Noun):
             raise ConfigError(f"domain: {shown(name)} is not accepted; allowed: at most {MOST_OF_NAME} characters")
         super().__init__(runner, name, base)
         self._known: tuple[float, dict[str, Any]] | None = None
+
+    def _call(self, verb: str, /, **arguments: Any) -> Result:
+        check_names(arguments)
+        return super()._call(verb, **arguments)
 
     def configure(self, *, clock: str | None = None, **settings: Any) -> dict[str, Any]:
         """Change settings and return all of them. Settings that are not given stay unchanged. Times are in seconds.

@@ -9,6 +9,7 @@ from typing import Any, Literal, TypedDict, Unpack
 from pyadeq._sync.change.follow import Following
 from pyadeq._core.change import replies
 from pyadeq._core.change.people import Seen, Who, identified, revision
+from pyadeq._core.change.policy import policy_fields
 from pyadeq._core.kernel.nouncalls import Result
 from pyadeq._core.kernel.options import checked_list, checked_options
 from pyadeq.models.base import Seconds
@@ -34,7 +35,7 @@ class PolicyFields(TypedDict, total=False):
     max_attempts: how often a run may fail (3).
     delegation_depth: how often a request may be delegated on (3; at most 4).
     follow: the tasks that follow steps, in the queue of the setting follow_queue: from `approved`, `rejected`,
-    `changes_requested`, `completed`, `failed` or `cancelled` to the kind of the task, or to a FollowTask.
+    `changes_requested`, `completed`, `failed` or `cancelled` to the kind of the task, or to a FollowTask or its fields.
     """
 
     required: int
@@ -65,7 +66,8 @@ class Operating(Following):
     ) -> Result:
         """Store a policy of review, in place of the one of this name. Fields that you leave out get their defaults.
 
-        A change takes a copy of its policy when it is submitted, so this does not affect reviews that have begun.
+        A change takes a copy of its policy when it is submitted, so this does not affect reviews that have begun. The
+        fields of a ReviewPolicy that was read, without its name and version, store the same policy again.
         Returns `stored` or `same`, with the `version`.
 
         actor, caller: who stores it, and who has sent the call for the actor. For the event.
@@ -73,11 +75,7 @@ class Operating(Following):
         checked_options(
             fields, PolicyFields.__annotations__, required=("required",), besides=("name", "actor", "caller")
         )
-        own: dict[str, Any] = {"name": name, **fields}
-        for step, given in own.pop("follow", {}).items():
-            task = FollowTask(kind=given) if isinstance(given, str) else given
-            own |= {f"{step}_kind": task.kind, f"{step}_lane": task.lane, f"{step}_priority": task.priority}
-        return (self._set_policies([own], actor, caller))[0]
+        return (self._set_policies([{"name": name, **policy_fields(fields)}], actor, caller))[0]
 
     def remove_policy(self, name: str, *, actor: str | None = None, caller: str | None = None) -> Result:
         """Remove a policy. Returns `removed` or `unknown`. Reviews that have begun continue."""
@@ -127,7 +125,8 @@ class Operating(Following):
     def override(self, seen: Seen, *, reason: str, proof: str = "", **who: Unpack[Who]) -> Result:
         """Approve a change in an emergency, without its reviewers. The change keeps a mark for ever.
 
-        Returns `approved`; or `outdated`, `state` or `not_found`.
+        Contributors, and the persons who answer for them, may not do this, unless the policy lets contributors vote.
+        Returns `approved`; `not_eligible` with the `reason` contributor; or `outdated`, `state` or `not_found`.
         """
         answer = self._call("override", **revision(seen), reason=reason, proof=proof, **identified(who))
         self._follow_up(answer.status)

@@ -5,13 +5,15 @@ from __future__ import annotations
 
 import builtins
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, TypedDict, Unpack
+from typing import Any, Final, TypedDict, Unpack, get_args
 
 from pyadeq._sync.change.base import MOST_CHANGES, ChangesBase
 from pyadeq._core.change import replies
 from pyadeq._core.change.content import content_from
-from pyadeq._core.kernel.options import checked_list, checked_options
+from pyadeq._core.kernel.options import checked_list, checked_options, unfit
 from pyadeq.models.change import Change, ChangeContent, ChangePage, ChangeState, ChangeStats, ChangeSummary
+
+STATES: Final[tuple[str, ...]] = get_args(ChangeState)
 
 
 class ChangeFilter(TypedDict, total=False):
@@ -91,4 +93,6 @@ def _condition(by: Mapping[str, Any]) -> tuple[str, Any]:
             f"{', '.join(given) or 'nothing'}: one condition is needed: {', '.join(ChangeFilter.__annotations__)}"
         )
     ((name, value),) = given.items()
+    if name == "state" and value not in STATES:
+        raise unfit("state", value, ", ".join(STATES))
     return name, value

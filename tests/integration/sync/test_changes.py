@@ -1,13 +1,14 @@
 # Generated from tests/integration/aio/test_changes.py by pyadeq/_unasync.py; do not edit.
 """Changes as their users see them: written, reviewed, read, and what is refused."""
 
+import random
 from collections.abc import Iterator
 from hashlib import sha256
 from typing import Any
 
 import pytest
 
-from pyadeq import Change, ChangeAnswer, ChangeRef, Result
+from pyadeq import Change, ChangeAnswer, ChangeRef, FollowTask, Result
 from pyadeq import Adeq, Changes
 from pyadeq.errors import BadArgument, ConfigError
 from tests.integration.conftest import Clock
@@ -275,6 +276,25 @@ def test_requests_follow_a_delegation_while_it_lasts(timed_changes: Changes, clo
     assert [one.id for one in changes.iterate_inbox("dan")] == []
 
 
+def test_a_delegate_answers_only_while_the_delegation_holds(timed_changes: Changes, clock: Clock) -> None:
+    """Without any sweep: by its time, and by what the change is now."""
+    changes, now = timed_changes, clock.now_ms / 1000
+    changes.set_policy("one", required=1)
+    for name, more in ("now", {"until": now + 60}), ("dev", {"resources": ["db:dev"], "start": now + 120}):
+        changes.set_delegation("bob", name, to="eve", actor="bob", **more)
+    seen = changes.put("c1", type="deploy", description="d", resources=["db:dev"], actor="ann")
+    changes.submit(seen, policy="one", reviewers=["user:bob"], actor="ann")
+    for pause, owner in (0, "eve"), (60, "bob"), (60, "eve"):
+        clock.tick(pause)
+        for name in "bob", "eve":
+            assert [one.id for one in (changes.inbox(name)).entries] == ["c1"] * (name == owner)
+    revised = changes.revise(changes.get("c1"), resources=["db:prod"], actor="ann")
+    assert (changes.inbox("eve")).entries == []
+    answer = changes.approve(revised, actor="eve")
+    assert (answer.status, answer.reason) == ("not_eligible", "not_reviewer")
+    assert (changes.approve(revised, actor="bob")).status == "approved"
+
+
 def test_an_operator_changes_requests_and_overrides(changes: Changes) -> None:
     put = in_review(changes, "user:bob", "user:cleo", required=2)
     operator: dict[str, Any] = {"actor": "root", "reason": "bob has left"}
@@ -292,6 +312,10 @@ def test_an_operator_changes_requests_and_overrides(changes: Changes) -> None:
     ]
     with pytest.raises(BadArgument, match="reason"):
         changes.override(put, actor="root", reason="")
+    mine: list[dict[str, Any]] = [{"actor": "ann"}, {"actor": "bot-7", "principal": "ann"}]
+    for who in mine:
+        refused = changes.override(put, reason="it is mine", **who)
+        assert (refused.status, refused.reason) == ("not_eligible", "contributor")
     assert (changes.override(put, actor="root", reason="the site is down")).status == "approved"
     change = read(changes)
     assert (change.decided_by, change.overridden_rev, change.overridden_by) == ("override:root", 1, "root")
@@ -378,6 +402,50 @@ def test_policies_are_stored_read_and_removed(changes: Changes) -> None:
     assert (unreachable.status, unreachable.required, unreachable.eligible) == ("unreachable", 1, 0)
 
 
+def test_a_policy_that_was_read_is_stored_unchanged(changes: Changes) -> None:
+    chance = random.Random(7)
+    for number in range(100):
+        name, fields = f"p{number % 7}", a_policy(chance)
+        changes.set_policy(name, **fields)
+        before = (changes.policies([name]))[name]
+        for again in (
+            before.model_dump(exclude={"name", "version"}),
+            {field: getattr(before, field) for field in type(before).model_fields.keys() - {"name", "version"}},
+        ):
+            answer = changes.set_policy(name, **again)
+            assert (answer.status, answer.version) == ("same", before.version), fields
+        assert (changes.policies([name]))[name] == before
+
+
+def a_policy(chance: random.Random) -> dict[str, Any]:
+    """Fields of a policy, each of which may be left out, or said to be none."""
+
+    def some(*values: Any) -> Any:
+        return chance.choice(values)
+
+    people, tasks = ["user:bob", "group:ops"], ["tell", FollowTask(kind="é", lane="group/a", priority=0)]
+    steps = ("approved", "rejected", "changes_requested", "completed", "failed", "cancelled")
+    fields: dict[str, Any] = {
+        "rejections": some(0, 1, 32),
+        "reviewers": some((), [], people),
+        "contributors_may_vote": some(True, False),
+        "agents_may_vote": some(True, False),
+        "needs": some("none", "risk", "preview", "both"),
+        "remind": some(0, 1, 1.234, 31_536_000),
+        "timeout": some(0, 0.0, 1.5, 2_592_000),
+        "auto_below": some(0, 101),
+        "deny_tags": some((), ["a", "é"]),
+        "approval": some(1, 1.001, 604_800),
+        "max_attempts": some(1, 100),
+        "delegation_depth": some(0, 4),
+        "follow": {step: some(*tasks) for step in chance.sample(steps, chance.randrange(7))},
+    }
+    fields = {name: value for name, value in fields.items() if some(True, True, False)}
+    fields |= some({}, {"escalate": 0, "escalate_to": ()}, {"escalate": 60.5, "escalate_to": people})
+    fields |= some({}, {"timeout_approve_below": 0}, {"on_timeout": "approve", "timeout_approve_below": some(1, 101)})
+    return {"required": some(1, 32), **fields}
+
+
 # Readers
 
 
@@ -451,6 +519,29 @@ def test_an_agent_needs_a_person_who_answers_for_it(changes: Changes) -> None:
     assert (changes.approve(change, actor="eve")).reason == "contributor"
 
 
+def test_names_of_people_have_no_invisible_characters(changes: Changes) -> None:
+    """Two names that look alike would be two voters."""
+    changes.set_policy("two", required=2, reviewers=["group:ops", "group:ops"])
+    change = changes.put("c1", type="deploy", description="d", actor="ann")
+    changes.submit(change, policy="two", actor="ann")
+    seen = changes.get("c1")
+    assert (changes.approve(seen, actor="bob", groups=["ops"])).status == "recorded"
+    for name in "bob\u200b", "bob\u00ad", "b\ufe0fob", "bob\U000e0062":
+        for call in (
+            changes.approve(seen, actor=name, groups=["ops"]),
+            changes.approve(seen, actor="bot", principal=name, groups=["ops"]),
+            changes.submit(change, policy="two", reviewers=[f"user:{name}"], actor="ann"),
+            changes.set_policy("two", required=1, escalate=60, escalate_to=["user:bob", f"user:{name}"]),
+            changes.delegate("c1", name, actor="bob"),
+            changes.set_delegation("bob", "d", to=name),
+            changes.add_request("c1", f"user:{name}", actor="op", reason="so"),
+            changes.inbox(name),
+        ):
+            with pytest.raises(BadArgument, match="without invisible characters"):
+                call
+    assert (changes.approve(seen, actor="zoé", groups=["ops"])).status == "approved"
+
+
 def test_what_is_not_accepted_is_said_before_anything_runs(changes: Changes, adeq: Adeq) -> None:
     put = changes.put("c1", **CONTENT, actor="ann")
     cases: list[dict[str, Any]] = [
@@ -483,6 +574,24 @@ def test_what_is_not_accepted_is_said_before_anything_runs(changes: Changes, ade
         changes.set_policy("p", required=1, quorum=2)  # type: ignore[call-arg]
     with pytest.raises(TypeError, match="required: it is required"):
         changes.set_policy("p")
+    with pytest.raises(BadArgument, match="follow: 'Approved' is not accepted; allowed: approved, cancelled"):
+        changes.set_policy("p", required=1, follow={"Approved": "tell"})
+    for state in ("REVIEWING", "open"):
+        with pytest.raises(
+            BadArgument, match=f"state: '{state}' is not accepted; allowed: draft, submitted, reviewing"
+        ):
+            changes.list(state=state)  # type: ignore[arg-type]
+        with pytest.raises(BadArgument, match="state"):
+            [one for one in changes.iterate(state=state)]  # type: ignore[arg-type]
+    for given in ({"kind": "Person"}, {"rollback_strategy": "MANUAL"}):
+        with pytest.raises(BadArgument, match="allowed: "):
+            changes.put("c2", **{**CONTENT, "actor": "ann", **given})
+    with pytest.raises(BadArgument, match="priority: 'URGENT' is not accepted; allowed: low or normal"):
+        changes.submit(put, policy="p", priority="URGENT", actor="ann")  # type: ignore[arg-type]
+    with pytest.raises(BadArgument, match="action: 'APPROVE' is not accepted"):
+        ChangeAnswer(id="c1", rev=1, digest=put.digest, action="APPROVE")  # type: ignore[arg-type]
+    with pytest.raises(BadArgument, match="result: 'SUCCESS' is not accepted; allowed: success or failure"):
+        changes.finish("c1", "x", "SUCCESS")  # type: ignore[arg-type]
     with pytest.raises(ConfigError, match="at most 64 characters"):
         adeq.changes("x" * 65)
     assert changes.get("c2") is None
