@@ -202,8 +202,9 @@ class Follower(ABC, Generic[E]):
 
     async def _follow(self, stream: str) -> None:
         """Forward the events of a stream. Whatever fails is tried again: one bad event must not silence a stream."""
-        events, failures = self._events(stream), 0
-        while True:
+        events, failures, task = self._events(stream), 0, asyncio.current_task()
+        # Up to Python 3.11, `asyncio.wait_for`, by which redis-py sends, loses a cancellation that comes with a reply.
+        while task is None or not task.cancelling():
             try:
                 await self._step(stream, events)
                 failures = 0
