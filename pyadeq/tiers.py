@@ -10,6 +10,8 @@ another service. Each exit asks this module, and nothing else decides.
 | `confidential` | hidden  | shown  | shown  | shown                     |
 | `restricted`   | hidden  | hidden | hidden | shown                     |
 
+What is hidden cannot be searched for either: an exit that takes a filter asks `may_match`.
+
 Content is the payload, the headers, the result, the text of the progress, the log, and where the output is. Words are
 the user, the tags, the keys and the source.
 
@@ -21,6 +23,7 @@ no access to the server, or the data is encrypted with a codec.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any, Final, Literal, get_args
 
 from pyadeq.models.queue import TaskView, Tier
@@ -54,6 +57,9 @@ FIELDS: Final[dict[What, tuple[str, ...]]] = {
 }
 """The fields of a TaskView with it."""
 
+_CONDITIONS: Final = {"tag": "tags"}
+"""The conditions of a filter that have another name than their field."""
+_HIDEABLE: Final = {name for names in FIELDS.values() for name in names}
 _STORED: Final = {"payload": "data", "result": "result_data"}
 
 
@@ -65,6 +71,19 @@ def may_show(tier: Tier, what: What) -> bool:
 def hidden(tier: Tier) -> tuple[str, ...]:
     """Return the names of the fields that an exit must not show."""
     return tuple(name for what, names in FIELDS.items() if not may_show(tier, what) for name in names)
+
+
+def words_of(conditions: Iterable[str]) -> frozenset[str]:
+    """Return the conditions of a filter, such as `user` and `tag`, that are about fields which a tier may hide."""
+    return frozenset(name for name in conditions if _CONDITIONS.get(name, name) in _HIDEABLE)
+
+
+def may_match(task: TaskView, conditions: Iterable[str]) -> bool:
+    """Return whether an exit may say that a task fits these conditions of a filter: its tier hides none of the fields.
+
+    Otherwise who knows a value would learn which tasks have it.
+    """
+    return not {_CONDITIONS.get(name, name) for name in conditions}.intersection(hidden(task.tier))
 
 
 def shown(task: TaskView) -> TaskView:

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, replace
 from time import monotonic
 from typing import Annotated, Any, Final, Literal
 
 from fastapi import Depends, Path, Request
 
-from pyadeq import library
+from pyadeq import library, tiers
 from pyadeq.asyncio import Adeq
 from pyadeq.ext.outgoing.patterns import QUEUES
 from pyadeq.ext.server.problems import Refused
@@ -100,6 +100,11 @@ class Access:
     def acts_as(self) -> str:
         """The name under which they act in changes."""
         return (self.scope.user or self.principal.name).lower()
+
+    def words(self, filter: Mapping[str, object]) -> frozenset[str]:
+        """The conditions that do not match a task whose tier hides them. That of the scope is no secret of others."""
+        own = {"user"} if self.scope.user is not None else set()
+        return frozenset() if self.may_reveal else tiers.words_of(filter.keys() - own)
 
     def with_right(self, right: str, *, by_user: bool = False) -> Access:
         """The same by a scope that has this right. Refused if there is none."""

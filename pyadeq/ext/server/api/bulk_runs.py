@@ -14,18 +14,20 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import logging
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from time import monotonic, time
 from typing import Any, Final, Literal
 
 from pydantic import BaseModel, ValidationError
 
+from pyadeq import tiers
 from pyadeq.asyncio import Adeq, ConfigValue, PartitionedQueue, Queue
 from pyadeq.errors import AdeqError, ClientClosed, ConfigConflict, TransportError
+from pyadeq.ext.server.gate import Access
 from pyadeq.ext.server.problems import Refused
 from pyadeq.ids import new_ulid
-from pyadeq.models.queue import TaskView
+from pyadeq.models.queue import Bulk, TaskView
 
 log = logging.getLogger("pyadeq.server")
 NAMESPACE: Final = "_bulks"
@@ -48,6 +50,8 @@ Verb = Literal["retry", "abandon", "cancel"]
 BulkState = Literal["running", "cancelling", "done", "cancelled", "failed"]
 CHANGED: Final = {"retried", "abandoned", "cancelled", "cancelling"}
 """What the call of a chunk says of a task that it has changed."""
+HIDDEN: Final = "(hidden)"
+"""In place of a condition that the reader may not know."""
 OPEN: Final = frozenset({"ready", "delayed", "blocked", "running", "stalled"})
 
 
@@ -78,19 +82,22 @@ class BulkRun(BaseModel):
 
 
 class Stored(BulkRun):
-    """What is stored of it. user: of the scope that has begun it. part, cursor: where it is. before: only tasks that
-    were there then. owner: the process that runs it.
+    """What is stored of it. user: of the scope that has begun it. words: conditions that do not match tasks whose tier
+    hides them. part, cursor: where it is. before: only tasks that were there then. owner: the process that runs it.
     """
 
     user: str | None = None
+    words: frozenset[str] = frozenset()
     part: str = ""
     cursor: str = ""
     before: float = 0.0
     owner: str
 
-    def shown(self) -> BulkRun:
-        """What an answer has."""
-        return BulkRun(**self.model_dump(include=set(BulkRun.model_fields)))
+    def shown(self, access: Access) -> BulkRun:
+        """What an answer has. Conditions that may have matched restricted tasks are not for everybody."""
+        found = BulkRun(**self.model_dump(include=set(BulkRun.model_fields)))
+        hidden = access.words(self.filter) - self.words
+        return found.model_copy(update={"filter": self.filter | dict.fromkeys(hidden, HIDDEN)})
 
     def with_end(self, state: BulkState, error: str | None = None) -> Stored:
         """The same at its end."""
@@ -130,7 +137,7 @@ class Bulks:
         self._running: dict[str, asyncio.Task[None]] = {}
         self._watching: dict[str, asyncio.Task[None]] = {}
 
-    async def begin(self, bulk: Stored, key: str | None) -> BulkRun:
+    async def begin(self, bulk: Stored, key: str | None) -> Stored:
         """Store a bulk and run it. With a key, one that was begun before is returned."""
         if len(self._running) >= MOST_RUNNING:
             how = f"this process runs {MOST_RUNNING} bulks, which is the most"
@@ -150,9 +157,9 @@ class Bulks:
             if key is None or known is None or (known.verb, known.filter) != (bulk.verb, bulk.filter):
                 what = "Idempotency-Key: another request has this key; send another key"
                 raise Refused(422, "KEY_REUSED", what) from None
-            return known.shown()
+            return known
         self._run(Found(bulk, version, bulk.created))
-        return bulk.shown()
+        return bulk
 
     async def check(self, queue: Queue | PartitionedQueue, verb: Verb, filter: Mapping[str, str]) -> None:
         """Raise what the queue says of a filter that it does not accept."""
@@ -198,7 +205,9 @@ class Bulks:
             return bulk
         raise Refused(503, "BUSY", f"bulk {id!r} changes too fast; repeat the request", retryable=True)
 
-    async def count(self, queue: Queue | PartitionedQueue, verb: Verb, filter: Mapping[str, str]) -> tuple[int, bool]:
+    async def count(
+        self, queue: Queue | PartitionedQueue, verb: Verb, filter: Mapping[str, str], words: Collection[str]
+    ) -> tuple[int, bool]:
         """How many tasks match now, and whether all were looked at."""
         matched, pages = 0, 0
         for part in await parts_of(queue):
@@ -209,7 +218,7 @@ class Bulks:
                 page = await part.list(**_asked(verb, filter, cursor, PAGE))
                 pages += 1
                 before = before or page.now
-                matched += len(_fitting(verb, filter, page.tasks, before))
+                matched += len(_fitting(verb, filter, words, page.tasks, before))
                 cursor = page.cursor
                 if not cursor:
                     break
@@ -310,7 +319,7 @@ class Runner:
         base = bulk.part or bases[0]
         page = await parts[base].list(**_asked(bulk.verb, bulk.filter, bulk.cursor, CHUNK))
         before = bulk.before or page.now
-        ids = _fitting(bulk.verb, bulk.filter, page.tasks, before)
+        ids = _fitting(bulk.verb, bulk.filter, bulk.words, page.tasks, before)
         if bulk.filter.get("state") in ("running", "stalled"):  # such a task moves in the list when it is renewed
             ids = [id for id in ids if id not in self._seen]
             self._seen.update(ids)
@@ -347,6 +356,33 @@ class Runner:
                 self._version = now.version
 
 
+async def change_dead(
+    adeq: Adeq,
+    queue: Queue | PartitionedQueue,
+    verb: Literal["retry", "abandon"],
+    filter: Mapping[str, str],
+    words: Collection[str],
+    *,
+    dry_run: bool,
+) -> Bulk:
+    """Retry or abandon all dead tasks that match and died before now, as a bulk does, and wait for the end."""
+    matched = done = 0
+    for part in await parts_of(queue):
+        cursor, before = "", 0.0
+        while True:
+            page = await part.list(**_asked(verb, filter, cursor, PAGE))
+            before = before or page.now
+            ids = _fitting(verb, filter, words, page.tasks, before)
+            matched += len(ids)
+            if ids and not dry_run:
+                answers = await adeq.send(getattr(part.calls, verb)(ids, new_ulid()))
+                done += sum(getattr(answer, "status", answer) in CHANGED for answer in answers)
+            cursor = page.cursor
+            if not cursor:
+                break
+    return Bulk(matched=matched, done=done)
+
+
 async def parts_of(queue: Queue | PartitionedQueue) -> Sequence[Queue]:
     """The partitions of a queue, or the queue itself."""
     return [queue] if isinstance(queue, Queue) else [queue.part(one.tag) for one in await queue.partitions()]
@@ -357,8 +393,14 @@ def _asked(verb: Verb, filter: Mapping[str, str], cursor: str, limit: int) -> di
     return {"state": None if verb == "cancel" else "dead", **filter, "cursor": cursor, "limit": limit}
 
 
-def _fitting(verb: Verb, filter: Mapping[str, str], tasks: Sequence[TaskView], before: float) -> list[str]:
-    """The ids of tasks that were there before: otherwise a task that fails again would be retried forever."""
+def _fitting(
+    verb: Verb, filter: Mapping[str, str], words: Collection[str], tasks: Sequence[TaskView], before: float
+) -> list[str]:
+    """The ids of tasks that were there before: otherwise a task that fails again would be retried forever.
+
+    words: conditions that do not match tasks whose tier hides them.
+    """
+    tasks = [task for task in tasks if tiers.may_match(task, words)]
     if verb != "cancel":
         return [task.id for task in tasks if task.ended is not None and task.ended <= before]
     open = [task for task in tasks if "state" in filter or task.state in OPEN]

@@ -5,11 +5,11 @@ from __future__ import annotations
 from time import time
 from typing import Annotated, Any, Final, Literal
 
-from fastapi import APIRouter, Path, Request, Response
+from fastapi import APIRouter, Body, Path, Request, Response
 from pydantic import BaseModel
 
-from pyadeq.ext.server.api.bulk_runs import BulkRun, Bulks, Stored, Verb
-from pyadeq.ext.server.api.filters import with_filter
+from pyadeq.ext.server.api.bulk_runs import BulkRun, Bulks, Stored, Verb, change_dead
+from pyadeq.ext.server.api.filters import filter_of, with_filter
 from pyadeq.ext.server.api.operations import PROBLEMS, Operation, by_hand, entry
 from pyadeq.ext.server.api.own_tasks import id_of_key
 from pyadeq.ext.server.api.strict import Strict
@@ -18,6 +18,7 @@ from pyadeq.ext.server.gate import Access, missing
 from pyadeq.ext.server.paths import segment, url
 from pyadeq.ext.server.problems import Refused
 from pyadeq.ids import new_ulid
+from pyadeq.models.queue import Bulk
 
 RIGHTS: Final[dict[Verb, str]] = {"retry": "queue.operate", "abandon": "queue.operate", "cancel": "queue.produce"}
 """What a verb needs. Only a cancel keeps to the tasks of a user."""
@@ -46,6 +47,13 @@ class NewBulk(Strict):
 
     verb: Verb
     filter: BulkFilter = BulkFilter()
+    dry_run: bool = False
+
+
+@with_filter
+class DeadFilter(Strict):
+    """Which dead tasks: those that match all given conditions. dry_run: only count them."""
+
     dry_run: bool = False
 
 
@@ -91,7 +99,7 @@ async def begin(
     bulks: Bulks = request.app.state.bulks
     await bulks.check(access.found, new.verb, filter)
     if new.dry_run:
-        matched, complete = await bulks.count(access.found, new.verb, filter)
+        matched, complete = await bulks.count(access.found, new.verb, filter, access.words(filter))
         return Response(Counted(matched=matched, complete=complete).model_dump_json(), media_type="application/json")
     id = new_ulid() if idempotency_key is None else _id_of(access, idempotency_key)
     bulk = Stored(
@@ -102,18 +110,37 @@ async def begin(
         actor=access.principal.name,
         created=time(),
         user=user,
+        words=access.words(filter),
         owner="",
     )
     begun = await bulks.begin(bulk, idempotency_key)
     response.headers["Location"] = url(request, f"/v1/queues/{segment(access.name)}/bulks/{segment(id)}")
-    return begun
+    return begun.shown(access)
+
+
+@by_hand(router, Operation("POST /queues/{queue}/dead:retry", needs="operate", name="queue_dead_retry_all"))
+async def retry_dead(access: Access, given: Annotated[DeadFilter | None, Body()] = None) -> Bulk:
+    """Make all dead tasks ready again that match the filter and died before now. dry_run only counts them."""
+    return await _change_dead(access, "retry", given)
+
+
+@by_hand(router, Operation("POST /queues/{queue}/dead:abandon", needs="operate", name="queue_dead_abandon_all"))
+async def abandon_dead(access: Access, given: Annotated[DeadFilter | None, Body()] = None) -> Bulk:
+    """Delete all dead tasks that match the filter and died before now. dry_run only counts them."""
+    return await _change_dead(access, "abandon", given)
+
+
+async def _change_dead(access: Access, verb: Literal["retry", "abandon"], given: DeadFilter | None) -> Bulk:
+    filter: Any = {} if given is None else filter_of(given)
+    dry_run = given is not None and given.dry_run
+    return await change_dead(access.adeq, access.found, verb, filter, access.words(filter), dry_run=dry_run)
 
 
 @by_hand(router, LIST)
 async def list_bulks(access: Access, request: Request) -> BulkRunList:
     """Return the bulks of a queue that run, or have ended within a week, the newest first."""
     bulks: Bulks = request.app.state.bulks
-    found = [bulk.shown() for bulk in await bulks.all() if _is_visible(access, bulk)]
+    found = [bulk.shown(access) for bulk in await bulks.all() if _is_visible(access, bulk)]
     return BulkRunList(items=found[:MOST_LISTED])
 
 
@@ -124,7 +151,7 @@ async def list_bulks(access: Access, request: Request) -> BulkRunList:
 )
 async def get_bulk(access: Access, id: Id, request: Request) -> BulkRun:
     """Return how far a bulk is, and how it has ended."""
-    return (await _bulk(access, id, request)).shown()
+    return (await _bulk(access, id, request)).shown(access)
 
 
 @by_hand(
@@ -139,7 +166,7 @@ async def cancel(access: Access, id: Id, request: Request) -> BulkRun:
     ending = await bulks.cancel(id, access.principal.name)
     if ending is None:
         raise Refused(409, "FINISHED", f"bulk {id!r} has ended")
-    return ending.shown()
+    return ending.shown(access)
 
 
 async def _bulk(access: Access, id: str, request: Request) -> Stored:

@@ -65,8 +65,6 @@ OPERATIONS: Final = (
     Operation("GET /queues/{queue}/dead:summary", QueueDead.summary, "observe", "dead"),
     Operation("POST /queues/{queue}/tasks/{id}:retry", QueueDead.retry, "operate", "dead", DEAD),
     Operation("POST /queues/{queue}/tasks/{id}:abandon", QueueDead.abandon, "operate", "dead", DEAD),
-    Operation("POST /queues/{queue}/dead:retry", QueueDead.retry_all, "operate", "dead"),
-    Operation("POST /queues/{queue}/dead:abandon", QueueDead.abandon_all, "operate", "dead"),
     Operation("GET /queues/{queue}/workers", QueueWorkers.list, "observe", "workers"),
     Operation("GET /queues/{queue}/workers/{name}", QueueWorkers.get, "observe", "workers"),
     Operation("POST /queues/{queue}/workers:steer", QueueWorkers.steer, "operate", "workers"),

@@ -6,6 +6,7 @@ import base64
 import hashlib
 import json
 import re
+from collections.abc import Collection
 from typing import Annotated, Any, Final
 
 from fastapi import APIRouter, Header, Path, Query, Request, Response
@@ -27,6 +28,9 @@ from pyadeq.models.queue import CancelStatus, ReceiptStatus, RunNow, State, Task
 LONGEST_WAIT: Final = 60.0
 """Seconds that a request may wait for a task."""
 MOST_IN_PAGE: Final = 1000
+PAGE: Final = 1000
+PAGES: Final = 10
+"""How far a list looks for tasks that its reader may know to match. Each page has at most PAGE tasks."""
 _WAIT: Final = re.compile(r"\s*wait\s*=\s*\"?(\d{1,6})\"?\s*")
 
 ENQUEUE: Final = Operation(
@@ -173,12 +177,14 @@ async def list_tasks(access: Access, query: Annotated[TaskQuery, Query()]) -> Ta
 async def find_tasks(
     access: Access, state: State | None, filter: TaskFilter, cursor: str = "", limit: int = 50
 ) -> TaskPage:
-    """A page of the tasks that the scope may know of."""
+    """A page of the tasks that the scope may know of, and may know to match."""
+    words = access.words(filter)
     if access.scope.user is not None:
         if filter.get("user") not in (None, access.scope.user):
             return TaskPage(items=[])
         filter = {**filter, "user": access.scope.user}
-    page, following = await _page(access.found, state, filter, cursor, limit)
+    look = _matching(access.found, state, filter, words, cursor, limit) if words else None
+    page, following = await (look or _page(access.found, state, filter, cursor, limit))
     return TaskPage(items=[tiers.shown(task) for task in page], cursor=following)
 
 
@@ -296,6 +302,36 @@ def _once(access: Access, key: str, task: Task) -> tuple[str, str]:
     id = id_of_key(access, key, [access.name])
     body = json.dumps(task.model_dump(mode="json"), sort_keys=True)
     return id, f"{id}.{hashlib.sha256(body.encode()).hexdigest()[:40]}"
+
+
+async def _matching(
+    queue: Queue | PartitionedQueue,
+    state: State | None,
+    filter: TaskFilter,
+    words: Collection[str],
+    cursor: str,
+    limit: int,
+) -> tuple[list[TaskView], str]:
+    """As `_page`, for somebody who must not learn these words of restricted tasks: such tasks do not match.
+
+    A cursor must not tell of them either, so there is one only if one more task matches. After PAGES pages, there is
+    one anyway.
+    """
+    found: list[TaskView] = []
+    size, end = min(limit + 1, PAGE), (cursor, 0)
+    for _ in range(PAGES):
+        page, following = await _page(queue, state, filter, cursor, size)
+        for at, task in enumerate(page, start=1):
+            if not tiers.may_match(task, words):
+                continue
+            if len(found) == limit:
+                return found, (await _page(queue, state, filter, *end))[1]
+            found.append(task)
+            end = cursor, at
+        cursor, size = following, PAGE
+        if not cursor:
+            return found, ""
+    return found, (await _page(queue, state, filter, *end))[1] if len(found) == limit else cursor
 
 
 async def _page(
