@@ -14,6 +14,7 @@ from pyadeq.access import acl_rules
 from pyadeq.errors import ConfigError
 from pyadeq.ext.doctor import CHECKS, Check, check, examine, gather
 from pyadeq.ext.doctor.nouns import others
+from pyadeq.ext.doctor.storage import replicas
 from pyadeq.keys import queue_base
 from tests.audit import audit_server
 from tests.integration.cli import Ended, adeq, answer, error
@@ -373,6 +374,26 @@ def test_what_a_test_cannot_make(url: str, changes: dict[str, Any], name: str, s
     (seen,) = (one for one in check(facts).checks if one.name == name)
     assert seen.status == status
     assert found in seen.found
+
+
+@pytest.mark.parametrize(
+    ("aof", "fsync", "loses"),
+    [
+        (0, "everysec", "those since the last snapshot"),
+        (1, "always", "none of them"),
+        (1, "everysec", "those of about the last second"),
+        (1, None, "those of about the last half minute"),
+    ],
+)
+def test_without_a_replica_it_says_which_approvals_a_crash_loses(
+    url: str, aof: int, fsync: str | None, loses: str
+) -> None:
+    with Adeq.from_url(url) as client:
+        facts = gather(client, ["default"])
+    info = {"role": "master", "connected_slaves": 0, "aof_enabled": aof}
+    seen = replicas(replace(facts, info=info, settings={"appendfsync": fsync} if fsync else None))
+    assert (seen.status, seen.found) == ("ok", "none")
+    assert seen.why.endswith(f"a crash of the machine loses {loses}.")
 
 
 def test_nothing_is_changed(own: EmbeddedServer) -> None:

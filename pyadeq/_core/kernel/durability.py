@@ -19,18 +19,30 @@ from pyadeq.models.base import Seconds, to_ms
 
 Mode = Literal["memory", "aof", "replica"]
 LONGEST_S: Final = 45.0
+WAITING: Final = {"change": "", "config": "_"}
+"""The nouns whose writes wait for a replica if the client names no durability, and how the names begin.
+
+Who approves, or makes or revokes a token, must not find it undone by a failover. The service keeps tokens, webhooks and
+so on in config namespaces that begin with `_`.
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class Durability:
-    """What a client waits for after its writes."""
+    """What a client waits for after its writes.
+
+    by_noun: nothing was named: only the nouns of WAITING wait for a replica, if the server has one.
+    """
 
     mode: Mode = "memory"
     replicas: int = 1
     timeout_ms: int = 0
+    by_noun: bool = False
 
     @classmethod
-    def checked(cls, mode: str, replicas: int, timeout: Seconds) -> Durability:
+    def checked(cls, mode: str | None, replicas: int, timeout: Seconds) -> Durability:
+        by_noun = mode is None
+        mode = "replica" if mode is None else mode
         if mode not in get_args(Mode):
             raise ConfigError(f"durability: {mode!r} is not accepted; allowed: {', '.join(get_args(Mode))}")
         if not isinstance(replicas, int) or isinstance(replicas, bool) or replicas < 1:
@@ -40,10 +52,19 @@ class Durability:
             raise ConfigError(
                 f"durability_timeout: {timeout!r} is not accepted; allowed: 0.001 to {LONGEST_S:g} seconds"
             )
-        return cls(mode, replicas, ms)  # type: ignore[arg-type]
+        return cls(mode, replicas, ms, by_noun)  # type: ignore[arg-type]
 
     def __bool__(self) -> bool:
         return self.mode != "memory"
+
+    def covers(self, call: Call[Any]) -> bool:
+        """Whether a call waits."""
+        if self.mode == "memory" or call.script.read_only:
+            return False
+        if not self.by_noun:
+            return True
+        noun = call.script.id.partition(".")[0]
+        return noun in WAITING and f"{noun}:{WAITING[noun]}" in call.keys[0]
 
     def wait(self) -> tuple[Wire, ...]:
         """The command that waits for the writes before it."""
@@ -69,6 +90,14 @@ def confirm(call: Call[Any], now_ms: int) -> Call[Any]:
     at, config = next((at, key) for at, key in enumerate(call.script.keys) if key.name == "config")
     base = call.keys[at].removesuffix(config.template.removeprefix("{base}"))
     return build_call(f"{noun}.confirm.v1", base, {"now_ms": now_ms}, decode=lambda reply: reply)
+
+
+REPLICATION: Final = ("INFO", "replication")
+
+
+def has_replicas(replication: Any, wanted: int) -> bool:
+    """Whether so many replicas follow a server, from the reply to REPLICATION. Not if this user may not ask."""
+    return not isinstance(replication, Refusal) and replication.count(b",state=online,") >= wanted
 
 
 # Asked of each node before anything runs there.

@@ -207,7 +207,7 @@ class Sending:
     def _add_confirms(self, parcel: Parcel) -> None:
         calls = {}
         for job in parcel.jobs:
-            if job.call is not None and not job.script.read_only:
+            if job.call is not None and self._durability.covers(job.call):
                 call = confirm(job.call, self._now_ms)
                 calls[call.keys] = (call, job.asking)
         for call, asking in calls.values():
@@ -231,7 +231,7 @@ class Sending:
         if job.call is None and not (isinstance(reply, Refusal) and is_passing(reply)):
             job.outcome = _load_error(job.script, reply) or [reply]
         elif not isinstance(reply, Refusal):
-            if parcel.durable and not job.script.read_only:
+            if parcel.durable and job.call is not None and self._durability.covers(job.call):
                 parcel.open.add(job)
                 parcel.unconfirmed.append((job, reply))
             else:

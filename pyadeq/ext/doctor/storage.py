@@ -151,7 +151,11 @@ def replicas(facts: Facts) -> Finding:
         )
     count = int(info.get("connected_slaves", 0))
     if not count:
-        return ok("none", "The tasks are lost with this machine's disk; durability='replica' is not possible.")
+        return ok(
+            "none",
+            "The tasks are lost with this machine's disk; durability='replica' is not possible. Changes and tokens "
+            f"wait for no replica: a crash of the machine loses {_lost_by_a_crash(facts)}.",
+        )
     behind = [index for index in range(count) if info.get(f"slave{index}", {}).get("state") != "online"]
     if behind:
         return warn(f"{len(behind)} of {count} do not follow", "A failover to one loses tasks.", "> INFO replication")
@@ -168,6 +172,14 @@ def replicas(facts: Facts) -> Finding:
             REWRITE,
         )
     return ok(f"{count} follow; min-replicas-to-write is {least} within {facts.setting('min-replicas-max-lag')} s")
+
+
+def _lost_by_a_crash(facts: Facts) -> str:
+    """Which writes a crash of the machine loses."""
+    if not facts.info.get("aof_enabled"):
+        return "those since the last snapshot"
+    second = {"always": "none of them", "everysec": "those of about the last second"}
+    return second.get(facts.setting("appendfsync") or "", "those of about the last half minute")
 
 
 def _size(count: float) -> str:
