@@ -155,7 +155,7 @@ class ChangeModel(ChangeDelegations):
             status, event = "edited", "change.edited"
         else:
             status, event = "unchanged", ""
-        if status in ("revised", "edited", "unchanged") and change.state != "draft":
+        if status != "created" and metadata != change.metadata and change.state != "draft":
             change.denied |= not set(change.metadata["tags"]).isdisjoint(change.policy["deny_tags"])
         if status == "revised":
             self._object(change)
