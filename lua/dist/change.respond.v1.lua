@@ -384,6 +384,7 @@ end
 -- ''. The trace is ctx.trace, that of the task, or else that of the call.
 local function emit(ctx, event, id, detail) local events = KEYS[19]
   if ctx.settings_events_max == 0 then return end
+  local source = ctx.restricted and '' or source  -- of the call: it is also that of a new task, and its tier may hide it
   if detail ~= '' and source == '' and trace == '' and not ctx.trace then
     redis.call('XADD', events, 'MAXLEN', '~', ctx.settings_events_max, '*', 'event', event, 'timestamp', ctx.now_text, 'id', id,
       'payload', detail)
@@ -710,6 +711,7 @@ end
 -- ''. The trace is ctx.trace, that of the task, or else that of the call.
 local function queue__emit(ctx, event, id, detail) local queue__events = KEYS[50]
   if ctx.settings_events_max == 0 then return end
+  local source = ctx.restricted and '' or source  -- of the call: it is also that of a new task, and its tier may hide it
   if detail ~= '' and source == '' and trace == '' and not ctx.trace then
     redis.call('XADD', queue__events, 'MAXLEN', '~', ctx.settings_events_max, '*', 'event', event, 'timestamp', ctx.now_text, 'id', id,
       'payload', detail)
@@ -795,8 +797,9 @@ end
 
 -- write_record(id, stamp, ctx, own, size): write the record of a new task: its pairs, the tier of the queue, source and trace
 -- of the call unless the task has its own source, and `ties` if it needs more than usual at its first lease, its return or
--- its end. If an older task of this id left a stub, its settlement stays known as `settled_earlier`, and so do the last
--- eight calls that enqueued it. A link of another family (shorten_family) is no longer one.
+-- its end. ctx.restricted: whether a new task is: then events do not name the source. If an older task of this id left a
+-- stub, its settlement stays known as `settled_earlier`, and so do the last eight calls that enqueued it. A link of another
+-- family (shorten_family) is no longer one.
 -- EARLY
 local function queue__write_record(id, stamp, ctx, own, size) local queue__task, queue__children = KEYS[23], KEYS[39]
   local key, tier = queue__task .. id, ctx.settings_tier
@@ -809,6 +812,7 @@ local function queue__write_record(id, stamp, ctx, own, size) local queue__task,
   -- each once: plain items share a table
   if tier ~= 'internal' and not own.tier then own.tier, own[#own + 1], own[#own + 2] = tier, 'tier', tier end
   if source ~= '' and not own.source then own.source, own[#own + 1], own[#own + 2] = source, 'source', source end
+  ctx.restricted = ctx.restricted or own.tier == 'restricted'
   if trace ~= '' and not own.trace then own.trace, own[#own + 1], own[#own + 2] = trace, 'trace', trace end
   if own.unique or own.scope or own.ordering_key or own.fallback_after_ms or own.expires_at_ms or own.timeout_ms or own.result_ms or own.reply
     or own.gathered then
@@ -1130,7 +1134,8 @@ end
 -- shares_one(wanted, given): whether two lists of words have one in common, or nothing is wanted.
 local function shares_one(wanted, given)
   if wanted == '' then return true end
-  for word in string.gmatch(wanted, '[^,]+') do  -- at most 16: conditions of a kind
+  if #given < #wanted then wanted, given = given, wanted end  -- the shorter one is gone through
+  for word in string.gmatch(wanted, '[^,]+') do  -- at most 32: resources
     if string.find(',' .. given .. ',', ',' .. word .. ',', 1, true) then return true end
   end
   return false

@@ -161,6 +161,7 @@ end
 -- ''. The trace is ctx.trace, that of the task, or else that of the call.
 local function emit(ctx, event, id, detail) local events = KEYS[26]
   if ctx.settings_events_max == 0 then return end
+  local source = ctx.restricted and '' or source  -- of the call: it is also that of a new task, and its tier may hide it
   if detail ~= '' and source == '' and trace == '' and not ctx.trace then
     redis.call('XADD', events, 'MAXLEN', '~', ctx.settings_events_max, '*', 'event', event, 'timestamp', ctx.now_text, 'id', id,
       'payload', detail)
@@ -665,7 +666,8 @@ end
 -- shares_one(wanted, given): whether two lists of words have one in common, or nothing is wanted.
 local function shares_one(wanted, given)
   if wanted == '' then return true end
-  for word in string.gmatch(wanted, '[^,]+') do  -- at most 16: conditions of a kind
+  if #given < #wanted then wanted, given = given, wanted end  -- the shorter one is gone through
+  for word in string.gmatch(wanted, '[^,]+') do  -- at most 32: resources
     if string.find(',' .. given .. ',', ',' .. word .. ',', 1, true) then return true end
   end
   return false

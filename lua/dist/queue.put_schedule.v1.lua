@@ -163,6 +163,7 @@ end
 -- ''. The trace is ctx.trace, that of the task, or else that of the call.
 local function emit(ctx, event, id, detail) local events = KEYS[8]
   if ctx.settings_events_max == 0 then return end
+  local source = ctx.restricted and '' or source  -- of the call: it is also that of a new task, and its tier may hide it
   if detail ~= '' and source == '' and trace == '' and not ctx.trace then
     redis.call('XADD', events, 'MAXLEN', '~', ctx.settings_events_max, '*', 'event', event, 'timestamp', ctx.now_text, 'id', id,
       'payload', detail)

@@ -33,6 +33,7 @@ if TYPE_CHECKING:  # redis-py is imported when a client is made; the modules of 
     from redis import Redis, RedisCluster
 
     from pyadeq._sync.kernel.batching import Batching
+    from pyadeq._sync.kernel.nodes import Use
     from pyadeq._sync.lock.acquire import AcquireOptions
     from pyadeq._sync.lock.across import WantedThere
     from pyadeq._sync.lock.grant import Grant
@@ -65,6 +66,8 @@ class Adeq(Nouns):
     durability: when a call that writes is done. `memory`: when it ran. `aof`: when it is also on the primary's disk.
     This needs an append-only file and Redis 7.2 or Valkey, and `appendfsync always` on Valkey and on Redis before 8
     (`everysec` is refused). ConfigError otherwise. `replica`: when `replicas` replicas have it.
+    None: as `memory`; but changes, and config namespaces that begin with `_`, such as that of tokens, as `replica` if
+    `replicas` replicas follow the server.
     durability_timeout: seconds until DurabilityError, if there is no confirmation.
     codec: signs or encrypts payloads, results and errors of tasks; see `pyadeq.ext.crypto`.
     batch: `enqueue` calls that threads or asyncio tasks make at the same time are sent together. Each has its own
@@ -81,7 +84,7 @@ class Adeq(Nouns):
         clock: Callable[[], int] | None = None,
         trace: Callable[[], str | None] | None = None,
         retry_for: float = 5.0,
-        durability: str = "memory",
+        durability: str | None = None,
         replicas: int = 1,
         durability_timeout: Seconds = 1.0,
         codec: Codec | None = None,
@@ -104,8 +107,10 @@ class Adeq(Nouns):
         self._trace = trace
         self._tracing = tracing_of(trace)
         wanted = Durability.checked(durability, replicas, durability_timeout)
-        longest_wait = wanted.timeout_ms / 1000 + LATE if wanted else 0.0
-        self._nodes = nodes_of(client, longest_wait, LONGEST_BLOCK + LATE)
+        confirmed = wanted.timeout_ms / 1000 + LATE if wanted else 0.0
+        usual = 0.0 if wanted.by_noun else confirmed
+        waits: dict[Use, float] = {"calls": usual, "confirmed": confirmed, "renewals": usual}
+        self._nodes = nodes_of(client, {**waits, "blocks": LONGEST_BLOCK + LATE})
         self._scripts = Scripts(self._nodes, retry_for, wanted, self.now_ms)
         self._batch = batch
         self.hints = Hints(self._nodes)
@@ -138,7 +143,7 @@ class Adeq(Nouns):
         clock: Callable[[], int] | None = None,
         trace: Callable[[], str | None] | None = None,
         retry_for: float = 5.0,
-        durability: str = "memory",
+        durability: str | None = None,
         replicas: int = 1,
         durability_timeout: Seconds = 1.0,
         codec: Codec | None = None,

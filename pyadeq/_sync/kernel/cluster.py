@@ -3,13 +3,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import count
 from typing import Any
 
 from redis import ConnectionPool, RedisCluster
 
-from pyadeq._sync.kernel.nodes import Nodes
+from pyadeq._sync.kernel.nodes import Nodes, Use
 from pyadeq._sync.kernel.pools import address, settings
 from pyadeq._core.kernel.packing import pack
 from pyadeq._core.kernel.refusals import Refusal
@@ -25,8 +25,8 @@ class ClusterNodes(Nodes):
     The slot map is also our own, so that our own time limits apply when a node is searched again.
     """
 
-    def __init__(self, client: RedisCluster, longest_wait: float, longest_block: float) -> None:
-        super().__init__(None, longest_wait, longest_block, address(client))
+    def __init__(self, client: RedisCluster, waits: Mapping[Use, float]) -> None:
+        super().__init__(None, waits, address(client))
         manager: Any = client.nodes_manager
         start = [(str(node.host), int(node.port)) for node in manager.startup_nodes.values()]
         self.routes = self._map = SlotMap(start, manager.remap_host_port)

@@ -11,7 +11,7 @@ from redis import Redis, RedisCluster
 from redis.exceptions import RedisClusterException, RedisError
 
 from pyadeq._sync.kernel.cluster import ClusterNodes
-from pyadeq._sync.kernel.nodes import Nodes
+from pyadeq._sync.kernel.nodes import Nodes, Use
 from pyadeq._sync.kernel.pools import address, no_retry, own_pool
 from pyadeq._twins import CLIENTS
 from pyadeq.errors import ConfigError, TransportError
@@ -38,12 +38,12 @@ def client_of(url: str, cluster: bool, options: Mapping[str, Any], own: Sequence
     return client
 
 
-def nodes_of(client: Redis | RedisCluster, longest_wait: float, longest_block: float) -> Nodes:
-    """Return the nodes of a client. longest_wait, longest_block: seconds that calls and blocking commands may wait."""
+def nodes_of(client: Redis | RedisCluster, waits: Mapping[Use, float]) -> Nodes:
+    """Return the nodes of a client. waits: seconds that commands may wait, in each use."""
     if isinstance(client, RedisCluster):
-        return ClusterNodes(client, longest_wait, longest_block)
+        return ClusterNodes(client, waits)
     if isinstance(client, Redis):
-        return Nodes(client.connection_pool, longest_wait, longest_block, address(client))
+        return Nodes(client.connection_pool, waits, address(client))
     if isinstance(client, str):
         raise ConfigError(
             "client: a text is not accepted; allowed: a client of redis-py; for a URL, Adeq.from_url(url)"

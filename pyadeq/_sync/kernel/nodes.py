@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Literal, TypeAlias
 
 from pyadeq._sync.kernel.pools import own_pool
@@ -14,8 +14,10 @@ from pyadeq._core.kernel.routes import Node, OneServer, Routes
 from pyadeq._twins import LOOP_ENDED, Home
 from pyadeq.errors import ClientClosed
 
-Use: TypeAlias = Literal["calls", "blocks", "renewals"]
-"""The use of a connection. Calls, blocking commands and renewals use separate connections, so renewals never wait."""
+Use: TypeAlias = Literal["calls", "confirmed", "blocks", "renewals"]
+"""The use of a connection. Calls, blocking commands and renewals use separate connections, so renewals never wait.
+`confirmed`: calls that wait for a replica, in a client whose other calls do not.
+"""
 
 log = logging.getLogger("pyadeq.client")
 
@@ -24,16 +26,16 @@ class Nodes:
     """The server of a client, with our own connections for each use.
 
     like: the client's pool.
+    waits: how many seconds commands may wait at the server, in each use.
     address: the address of its server, for messages.
-    longest_wait, longest_block: how many seconds commands may wait at the server, in calls and in blocking commands.
     """
 
-    def __init__(self, like: Any, longest_wait: float, longest_block: float, address: str) -> None:
+    def __init__(self, like: Any, waits: Mapping[Use, float], address: str) -> None:
         self._address = address
         self.routes: Routes = OneServer()
         self.closed = False
         self._like = like
-        self._waits: dict[Use, float] = {"calls": longest_wait, "blocks": longest_block, "renewals": longest_wait}
+        self._waits = waits
         self._wires: dict[tuple[Node, Use], Wire] = {}
         self._home = Home()
         self._moves = 0
@@ -47,7 +49,8 @@ class Nodes:
         self.settle_in()
         wire = self._wires.get((node, use))
         if wire is None:
-            wire = self._wires.setdefault((node, use), Wire(self.pool(node, self._waits[use]), in_turn=use == "calls"))
+            in_turn = use in ("calls", "confirmed")
+            wire = self._wires.setdefault((node, use), Wire(self.pool(node, self._waits[use]), in_turn=in_turn))
         return wire.exchange(commands)
 
     def address_of(self, node: Node) -> str:

@@ -7,13 +7,13 @@ import logging
 import random
 from collections.abc import Callable, Iterable, Sequence
 from time import monotonic
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from redis.exceptions import BusyLoadingError
 
 from pyadeq._sync.kernel.nodes import Nodes, Use
 from pyadeq._core.kernel.call import Call
-from pyadeq._core.kernel.durability import CHECK, Durability, check, is_loading
+from pyadeq._core.kernel.durability import CHECK, REPLICATION, Durability, check, has_replicas, is_loading
 from pyadeq._core.kernel.manifest import Script
 from pyadeq._core.kernel.packing import pack
 from pyadeq._core.kernel.refusals import Loss, Refusal, is_passing
@@ -21,9 +21,13 @@ from pyadeq._core.kernel.routes import Node
 from pyadeq._core.kernel.sending import Outcome, Parcel, Sending, backoff
 from pyadeq._core.kernel.server_info import eviction_warning, read_server
 from pyadeq._twins import sleep
-from pyadeq.errors import AdeqError
+from pyadeq.errors import AdeqError, DurabilityError
 
 _INFO_SERVER, _INFO_MEMORY = pack("INFO", "server"), pack("INFO", "memory")
+
+REMEMBERED: Final = 10.0
+"""Seconds for which a client remembers whether replicas follow a server."""
+MEMORY: Final = Durability()
 
 log = logging.getLogger("pyadeq.client")
 _looked_at: set[str] = set()  # the servers whose settings this process knows
@@ -49,9 +53,11 @@ class Scripts:
         self._nodes = nodes
         self._retry_for = retry_for
         self._durability = durability
-        self.confirms = bool(durability)
+        self.confirms = bool(durability) and not durability.by_noun
         self._now_ms = now_ms
         self._checked: set[Node] = set()
+        self._followed: dict[Node, tuple[float, bool]] = {}
+        """Whether replicas follow a node, and until when that is remembered."""
         self._looked_at: set[Node] = set()
 
     def send(
@@ -60,13 +66,37 @@ class Scripts:
         """Send calls in order. Return for each its raw reply or the error that ended it."""
         self._nodes.prepare()
         first: Tried | None = None
-        if len(calls) == 1 and not self._durability:
+        durability = self._durability_of(calls) if self._durability.by_noun else self._durability
+        if len(calls) == 1 and not durability:
             first = self._try_one(calls[0], use)
             if first is not None and first.is_answer:
                 return first.replies
-        sending = Sending(calls, self._nodes.routes, self._durability, self._now_ms())
+        if durability.by_noun:
+            use = "confirmed"
+        sending = Sending(calls, self._nodes.routes, durability, self._now_ms())
         self._finish(sending, self._retry_for if retry_for is None else retry_for, use, first)
+        if any(isinstance(outcome, DurabilityError) for outcome in sending.outcomes):
+            self._followed.clear()
         return sending.outcomes
+
+    def _durability_of(self, calls: Sequence[Call[Any]]) -> Durability:
+        """What these calls wait for, if the client names no durability: see WAITING."""
+        covered = [call for call in calls if self._durability.covers(call)]
+        for node in {self._nodes.routes.node_of(call.keys[0]) for call in covered}:
+            if not self._is_followed(node):
+                return MEMORY
+        return self._durability if covered else MEMORY
+
+    def _is_followed(self, node: Node) -> bool:
+        """Whether enough replicas follow a node. If it does not answer, what was known before holds."""
+        until, followed = self._followed.get(node, (0.0, False))
+        if monotonic() < until:
+            return followed
+        replies, loss = self._nodes.exchange(node, [pack(*REPLICATION)])
+        if loss is None:
+            followed = has_replicas(replies[0], self._durability.replicas)
+        self._followed[node] = (monotonic() + REMEMBERED if loss is None else 0.0, followed)
+        return followed
 
     def _try_one(self, call: Call[Any], use: Use) -> Tried | None:
         """Send one call once. Most calls end here, without the work that only several calls or failures need.
@@ -107,7 +137,9 @@ class Scripts:
                     replies, loss = self._exchange(parcel, use)
                 tried = None
                 if loss is not None:
-                    self._checked.discard(parcel.node)  # after a failure, another server may have this address
+                    # After a failure, another server may have this address.
+                    self._checked.discard(parcel.node)
+                    self._followed[parcel.node] = (0.0, self._followed.get(parcel.node, (0.0, False))[1])
                 well &= sending.take(parcel, replies, loss, began)
             for node in sending.too_old:
                 replies, _ = self._nodes.exchange(node, [_INFO_SERVER])

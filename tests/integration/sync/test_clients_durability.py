@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 import redis
 
+from pyadeq._sync.kernel import scripts
 from pyadeq._core.kernel.manifest import library
 from pyadeq import Adeq
 from pyadeq.embedded import EmbeddedServer
@@ -23,7 +24,7 @@ from tests.waiting import wait_until
 pytestmark = pytest.mark.skipif(CLUSTER, reason="these have servers of their own")
 AOF: dict[str, Any] = {"durability": "aof", "durability_timeout": 30}
 REPLICA: dict[str, Any] = {"durability": "replica", "durability_timeout": 30}
-SHORT = {"durability_timeout": 0.1}
+SHORT: dict[str, Any] = {"durability_timeout": 0.1}
 
 
 @pytest.fixture(scope="module")
@@ -78,6 +79,94 @@ def test_by_default_nothing_is_waited_for(primary: EmbeddedServer, base_name: st
     with Adeq.from_url(primary.url) as adeq:
         adeq.queue(base_name).enqueue(1)
     assert calls_of(primary, "wait", "waitaof") == before
+
+
+def written(adeq: Adeq, name: str) -> list[str]:
+    """Write a change, a value of a service, a value of an application, and a task. Returns what was not confirmed."""
+    unconfirmed = []
+    for what, write in (
+        ("change", lambda: adeq.changes(name).put("c1", type="deploy", description="d", actor="ann")),
+        ("service", lambda: adeq.config(f"_{name}").set("a", b"1")),
+        ("application", lambda: adeq.config(name).set("a", b"1")),
+        ("task", lambda: adeq.queue(name).enqueue(1, id="a")),
+    ):
+        try:
+            write()
+        except DurabilityError:
+            unconfirmed.append(what)
+    return unconfirmed
+
+
+def test_by_default_changes_and_tokens_are_on_a_replica(
+    primary: EmbeddedServer, replica: EmbeddedServer, base_name: str
+) -> None:
+    with Adeq.from_url(primary.url, **SHORT) as adeq, Adeq.from_url(primary.url, durability="memory") as careless:
+        adeq.load_scripts()
+        with stopped(replica):
+            assert written(adeq, f"{base_name}-1") == ["change", "service"]
+            assert written(careless, f"{base_name}-2") == []
+    with Adeq.from_url(primary.url, **REPLICA | {"durability": None}) as adeq:
+        adeq.config("_tokens").set(base_name, b"1")
+        assert ask(replica, "EXISTS", f"{adeq.config('_tokens').base}:value:{base_name}") == 1
+        before = calls_of(primary, "wait")
+        assert written(adeq, base_name) == []
+        assert calls_of(primary, "wait") == [before[0] + 2]
+        assert [*adeq._scripts._followed] == [None], "the replicas are asked for once, and that is remembered"
+
+
+def test_in_a_pipeline_only_what_waits_is_unconfirmed(
+    primary: EmbeddedServer, replica: EmbeddedServer, base_name: str
+) -> None:
+    with Adeq.from_url(primary.url, **SHORT) as adeq:
+        adeq.load_scripts()
+        pipe = adeq.pipeline()
+        task = pipe.add(adeq.queue(base_name).calls.enqueue_items([("a", b"x", {})], "r"))
+        value = pipe.add(adeq.config(f"_{base_name}").calls.build("set", item=[{"name": "a", "value": b"1"}]))
+        with stopped(replica), pytest.raises(DurabilityError):
+            pipe.execute()
+        assert task.value[0].status == "created"
+        with pytest.raises(DurabilityError):
+            _ = value.value
+
+
+def test_without_a_replica_nothing_is_waited_for(binary: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with start(binary, {}) as alone:
+        with Adeq.from_url(alone.url, **SHORT) as adeq:
+            adeq.load_scripts()
+            assert written(adeq, "a") == []
+            assert calls_of(alone, "wait") == [0]
+            monkeypatch.setattr(scripts, "REMEMBERED", 0.0)
+            adeq._scripts._followed.clear()
+            with replica_of(binary, alone) as replica:
+                (before,) = calls_of(alone, "wait")
+                adeq.config("_b").set("a", b"1")
+                assert calls_of(alone, "wait") == [before + 1], "a replica that came later is found"
+                with stopped(replica):
+                    assert written(adeq, "c") == ["change", "service"]
+            wait_until(lambda: ask(alone, "INFO", "replication")["connected_slaves"] == 0)
+            assert written(adeq, "d") == []
+
+
+def test_an_approval_survives_a_failover(binary: Path) -> None:
+    with start(binary, {}) as primary, replica_of(binary, primary) as replica:
+        with Adeq.from_url(primary.url, durability_timeout=30) as adeq:
+            for n in range(20):
+                adeq.config("_tokens").set(f"t{n}", b"1")
+            primary.kill()
+        ask(replica, "REPLICAOF", "NO", "ONE")
+        with Adeq.from_url(replica.url) as adeq:
+            assert len(adeq.config("_tokens").all()) == 20
+            assert adeq.config("_tokens").set("after", b"1"), "there is no other replica, so it does not wait"
+
+
+def test_a_user_who_may_not_ask_for_replicas_waits_for_none(
+    primary: EmbeddedServer, replica: EmbeddedServer, base_name: str
+) -> None:
+    ask(primary, "ACL", "SETUSER", "blind", "on", ">secret", "~*", "&*", "+@all", "-info")
+    with Adeq.from_url(primary.url, username="blind", password="secret", **SHORT) as adeq:
+        adeq.load_scripts()
+        with stopped(replica):
+            assert written(adeq, base_name) == []
 
 
 def test_every_write_is_on_the_disk(disk: EmbeddedServer, base_name: str) -> None:
