@@ -53,7 +53,7 @@ def _keys(word: str) -> dict[str, dict[str, str]]:
         tomllib.loads((ROOT / "lua" / folder / "keys.toml").read_text(encoding="utf-8")) for folder in ("kernel", word)
     )
     scripts = json.loads((ROOT / "lua/manifest.json").read_text(encoding="utf-8"))["scripts"]
-    taken = {key["name"] for script in scripts if script["noun"] == word for key in script["keys"]}
+    taken = {key["name"] for script in scripts if script["noun"] == word for key in script["data"]}
     found = {name: {**shared.get(name, {}), **key} for name, key in own.items()}
     return found | {name: key for name, key in shared.items() if name in taken - found.keys()}
 

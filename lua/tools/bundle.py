@@ -25,7 +25,6 @@ from header import TEMPLATES, BuildError, read_include, read_script
 from keys import FILE as KEYS_FILE
 from keys import KeysError, kernel_keys, read_keys
 from model import (
-    GATE,
     ID,
     LABEL,
     LANE,
@@ -339,12 +338,11 @@ def _header(script: Script) -> str:
     """The header of a source, with the keys that the script takes, for those who read what is generated."""
     rows = [
         (key.told, f"prefix/{key.type}" if key.suffix else key.type, key.template, key.suffix or "")
-        for key in script.keys
-        if key.type != GATE
+        for key in script.data
     ]
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     keys = [
-        f"-- KEYS   {' '.join(text.ljust(width) for text, width in zip(row, widths, strict=True))}".rstrip()
+        f"-- DATA   {' '.join(text.ljust(width) for text, width in zip(row, widths, strict=True))}".rstrip()
         for row in rows
     ]
     lines = [line for line in script.header.splitlines() if line.split()[1:2] not in (["EARLY"], ["LATE"])]
@@ -467,12 +465,8 @@ def _entry(script: Script, text: str, noun: Noun | None) -> dict[str, Any]:
         "flags": [script.flag] if script.flag else [],
         "cost": script.cost,
         **({"budget": dict(zip(("commands", "steps"), script.budget, strict=True))} if script.budget else {}),
-        "keys": [
-            {"name": key.told, "kind": "key", "type": key.type, "template": key.template}
-            | ({"kind": "prefix", "suffix": key.suffix} if key.suffix else {})
-            | ({"noun": key.noun} if key.noun else {})
-            for key in script.keys
-        ],
+        "keys": [_key(key) for key in script.sent],
+        "data": [_key(key) for key in script.data],
         "args": [arg_entry(arg) for arg in script.args],
         "groups": [_group(group) for group in script.groups.values()],
         "returns": _statuses(noun, script, script.returns),
@@ -480,6 +474,15 @@ def _entry(script: Script, text: str, noun: Noun | None) -> dict[str, Any]:
         "errors": ["ADEQ_ARG", *script.errors],
         "events": script.events,
     }
+
+
+def _key(key: Key) -> dict[str, Any]:
+    entry = {"name": key.told, "kind": "key", "type": key.type, "template": key.template}
+    return (
+        entry
+        | ({"kind": "prefix", "suffix": key.suffix} if key.suffix else {})
+        | ({"noun": key.noun} if key.noun else {})
+    )
 
 
 def _uses(script: Script) -> dict[str, Any]:

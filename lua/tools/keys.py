@@ -1,4 +1,4 @@
-"""The keys of a noun, declared once: `<noun>/keys.toml`. Its order is the order of KEYS in every script.
+"""The keys of a noun, declared once: `<noun>/keys.toml`. Its order is that of `data` in the manifest.
 
 `kernel/keys.toml` has the keys that every noun may use. They come last, unless the noun's file names them.
 """

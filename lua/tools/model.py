@@ -151,7 +151,7 @@ class Script:
     version: int = 0
     doc: str = ""
     uses: dict[str, str] = field(default_factory=dict)  # other nouns, in order -> what they are called in the body
-    keys: list[Key] = field(default_factory=list)
+    keys: list[Key] = field(default_factory=list)  # all that it may read or write, and the gate
     args: list[Arg] = field(default_factory=list)
     groups: dict[str, Group] = field(default_factory=dict)
     returns: list[Status] = field(default_factory=list)
@@ -179,6 +179,25 @@ class Script:
     @property
     def id(self) -> str:
         return f"{self.noun}.{self.verb}.v{self.version}"
+
+    @property
+    def data(self) -> list[Key]:
+        """Those that it may read or write."""
+        return [key for key in self.keys if key.type != GATE]
+
+    @property
+    def sent(self) -> list[Key]:
+        """The keys of a call: `config` of each noun, which says the base, or its first key; and the gate.
+
+        The script makes all other keys from the bases. If its noun does not say their forms, all keys are sent.
+        """
+        if not self.bases:
+            return self.keys
+        by_noun: dict[str, Key] = {}
+        for key in self.data:
+            if key.noun not in by_noun or key.of_noun == "config":
+                by_noun[key.noun] = key
+        return [*by_noun.values(), *(key for key in self.keys if key.type == GATE)]
 
     @property
     def locals(self) -> dict[str, str]:

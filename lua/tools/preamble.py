@@ -12,7 +12,7 @@ from collections.abc import Container
 from dataclasses import replace
 from textwrap import shorten
 
-from model import LISTS, MAX_BYTES, MAX_ITEMS, MAX_LABEL, MAX_SAFE, Arg, Group, Script, Type
+from model import GATE, LISTS, MAX_BYTES, MAX_ITEMS, MAX_LABEL, MAX_SAFE, Arg, Group, Script, Type
 
 # The newest layout that the scripts know; and that of a new base, the one before for as long as scripts that know no
 # newer one are in use beside these.
@@ -125,7 +125,7 @@ _USES = {name: set(re.findall(r"\b(arg_\w+)", text)) - {name} for name, text in 
 
 def keys_of(script: Script, names: Container[str]) -> list[str]:
     """The line, if any, that makes locals of those keys of a script that are among the names."""
-    every = {key.name: f"KEYS[{at}]" for at, key in enumerate(script.keys, 1) if key.name in names}
+    every = {key.name: f"KEYS[{at}]" for at, key in enumerate(script.data, 1) if key.name in names}
     return [f"local {', '.join(every)} = {', '.join(every.values())}"] if every else []
 
 
@@ -139,7 +139,7 @@ def preamble(script: Script, names: set[str]) -> str:
     checks += _groups(script, [text for name, text in _HELPERS.items() if name in late])
     used = _helpers(names | _named(checks)) - late
     helpers = [text.strip() for name, text in _HELPERS.items() if name in used]
-    count = len(script.keys)
+    count = len(script.sent)
     expected = [
         "local KEYS, ARGV = KEYS, ARGV",  # a local is found sooner than a global
         f"if #KEYS ~= {count} then",
@@ -150,33 +150,21 @@ def preamble(script: Script, names: set[str]) -> str:
 
 
 def _keys(script: Script) -> list[str]:
-    """The check that each key is its template on a base, and that each base has one of the forms of its noun.
-
-    The keys are compared as one text, which is equal only if each key is: their number is checked, and no base has a
-    space.
-    """
+    """The check that each key is its template on a base of its noun; and KEYS, made of all keys on these bases."""
     if not script.bases:
         return []
     bases: dict[str, str] = {}  # whose -> its local
-    lines, wanted = [], []
-    for at, key in enumerate(script.keys, 1):
+    lines = []
+    for at, key in enumerate(script.sent, 1):
         whose, place = key.template[1:].split("}", 1)
-        if whose not in bases:
+        if bases and key.type == GATE:
+            wanted = f"{bases['base']} .. '{place}'"
+            lines.append(f"if KEYS[{at}] ~= {wanted} then return refuse('key gate', KEYS[{at}], {wanted}) end")
+        else:
             bases[whose] = "arg_base" if whose == "base" else f"arg_base_{whose}"
             lines += _base(script, at, bases[whose], place, whose)
-        wanted.append(f"{bases[whose]} .. '{place}{'' if at == len(script.keys) else ' '}'")
-    told = " ".join(f"{key.told} {key.template}" for key in script.keys)
-    differs = [
-        f"local at, bases = 0, {{ {', '.join(f'{whose} = {local}' for whose, local in bases.items())} }}",
-        f"for name, whose, place in string.gmatch('{told}', '(%S+) {{([%w_]+)}}(%S+)') do",
-        "  at = at + 1",
-        "  local wanted = bases[whose] .. place",
-        "  if KEYS[at] ~= wanted then return refuse('key ' .. name, KEYS[at], wanted) end",
-        "end",
-    ]
-    if len(wanted) > 1:
-        lines += [f"if table.concat(KEYS, ' ', 2) ~= {' .. '.join(wanted[1:])} then", *_indent(differs), "end"]
-    return ["do", *_indent(lines), "end"] if wanted else []
+    made = [re.sub(r"^{(\w+)}(.*)", lambda key: f"{bases[key[1]]} .. '{key[2]}'", key.template) for key in script.data]
+    return ["do", *_indent([*lines, f"KEYS = {{ {', '.join(made)} }}"]), "end"] if lines else []
 
 
 def _base(script: Script, at: int, base: str, place: str, whose: str) -> list[str]:
@@ -194,7 +182,7 @@ def _base(script: Script, at: int, base: str, place: str, whose: str) -> list[st
         f"  for part in string.gmatch({base} or '', '{_PART}') do",
         f"    if #part > {_NAME[1]} then {base} = nil end",
         "  end",
-        f"  if not {base} then return refuse('key {script.keys[at - 1].told}', KEYS[{at}], '{want}') end",
+        f"  if not {base} then return refuse('key {script.sent[at - 1].told}', KEYS[{at}], '{want}') end",
         "end",
     ]
 

@@ -11,7 +11,7 @@ from pyadeq._core.kernel.call import Reply
 from pyadeq._core.kernel.manifest import Script, library
 from tests.embedding.states import State, read, restore
 from tests.embedding.vectors import BASES, base_of
-from tests.lua.bench import Bench
+from tests.lua.bench import Bench, keys_of
 from tests.lua.benches import BENCHES
 from tests.lua.watched import WatchedClient
 
@@ -58,7 +58,7 @@ class Stage:
 
     def send(self, script: Script, argv: Sequence[bytes]) -> Reply | str:
         """The answer to a call, or the words of its error."""
-        keys = [key.template.replace("{base}", base_of(script)) for key in script.keys]
+        keys = keys_of(script, base_of(script))
         verb = "EVALSHA_RO" if script.read_only else "EVALSHA"
         try:
             return list(self.server(verb, script.sha1, len(keys), *keys, *argv))

@@ -105,13 +105,3 @@ def all_keys(script: Script, base: str) -> list[list[str]]:
             other = re.sub(r"<(\w+)>", lambda part: PARTS[part[1]], form)
             found.append([key.replace(no_base(base), other) for key in found[0]])
     return found
-
-
-def test_two_names_of_another_noun_are_refused(watched: WatchedClient) -> None:
-    for script in SCRIPTS:
-        if script.uses:
-            _, *some = all_keys(script, base_of(script, "in_slot"))
-            at = max(at for at, key in enumerate(script.keys) if key.noun)
-            for keys in some:
-                mixed = [*keys[:at], keys[at].replace("n}", "m}").replace(":n", ":m"), *keys[at + 1 :]]
-                assert re.match(rf"ADEQ_ARG key {script.keys[at].name} must be ade:", refusal(watched, script, mixed))

@@ -221,9 +221,9 @@ def test_who_may_make_the_call_may_write_to_both_nouns(two: Two, monkeypatch: py
 
 
 WRITTEN = {
-    "typescript": ("queue.js", "handOver(bases, args, options) {", '"{lock}:requests"'),
-    "rust": ("src/queue.rs", "pub struct HandOverArgs", '"{lock}:requests"'),
-    "go": ("queue/scripts.go", "scriptHandOver", " {lock}:requests "),
+    "typescript": ("queue.js", "handOver(bases, args, options) {", '"{lock}:config"'),
+    "rust": ("src/queue.rs", "pub struct HandOverArgs", '"{lock}:config"'),
+    "go": ("queue/scripts.go", "scriptHandOver", " {lock}:config"),
 }
 
 

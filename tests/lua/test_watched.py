@@ -7,20 +7,19 @@ import re
 import pytest
 
 from pyadeq._core.kernel.manifest import Script, library
-from tests.lua.bench import keys_of
 from tests.lua.sources import paths, text_of
 from tests.lua.watched import COMMANDS, Refused, WatchError, check_reply, table
 from tests.lua.workbench import Workbench
 
 ACK = library()["queue.ack.v1"]  # writes; KEYS: config, running, leases, task (a prefix), result, …
 GET = library()["queue.get.v1"]  # only reads
-EVENTS, LOG = (f"KEYS[{1 + [key.name for key in ACK.keys].index(name)}]" for name in ("events", "log"))
+EVENTS, LOG = (f"KEYS[{1 + [key.name for key in ACK.data].index(name)}]" for name in ("events", "log"))
 STATS = library()["queue.stats.v1"]  # only reads; KEYS: config, leases, ready (a prefix), lanes, …
 OK = "return { 'ok', 1, {} }"
 
 
 def run(bench: Workbench, text: str, script: Script = ACK, *args: bytes) -> object:
-    keys = [key.encode() for key in keys_of(script, bench.base)]
+    keys = [key.template.replace("{base}", bench.base).encode() for key in script.data]
     return bench.watched.run_text(script, text, keys, list(args))
 
 

@@ -405,7 +405,13 @@ def is_bounded(name: str, arguments: Sequence[bytes]) -> bool:
 
 
 def declaration(script: Script, keys: Sequence[bytes], key: bytes) -> Key:
-    for declared, given in zip(script.keys, keys, strict=True):
+    bases: dict[str, str] = {}
+    for sent, given_key in zip(script.keys, keys, strict=False):
+        whose, _, place = sent.template[1:].partition("}")
+        bases.setdefault(f"{{{whose}}}", given_key.decode().removesuffix(place))
+    for declared in script.data:
+        whose, _, place = declared.template.partition("}")
+        given = f"{bases[whose + '}']}{place}".encode()
         if key.startswith(given):
             suffix = key[len(given) :].decode(errors="replace")
             if is_suffix(declared.suffix, suffix) if declared.suffix else not suffix:

@@ -55,7 +55,7 @@ class NounAudit:
 def keys_of(noun: str) -> list[Key]:
     """Those that its scripts name, but for channels and gates, which store nothing."""
     scripts = [library()[id] for id in library() if id.startswith(f"{noun}.")]
-    found = {key.template: key for script in scripts for key in script.keys if key.type not in ("channel", "gate")}
+    found = {key.template: key for script in scripts for key in script.data if key.type != "channel"}
     return list(found.values())
 
 

@@ -85,7 +85,7 @@ class Link:
 @cache
 def templates() -> dict[str, str]:
     """All declared keys with their types; those of a prefix end with a colon."""
-    keys = [key for id in queue_scripts() for key in library()[id].keys if key.type != "gate"]
+    keys = [key for id in queue_scripts() for key in library()[id].data]
     return {key.template.removeprefix("{base}:"): key.type for key in keys}
 
 

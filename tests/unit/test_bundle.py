@@ -153,7 +153,7 @@ def test_a_script_has_what_it_reaches(sources: Sources) -> None:
     text = sources.build()["dist/demo.run.v1.lua"]
     assert text.index("local function second") < text.index("local function first")
     assert [key["name"] for key in sources.manifest()["scripts"][0]["keys"]] == ["config", "tasks"]
-    assert "\n-- KEYS   config hash {base}:config\n-- KEYS   tasks  hash {base}:tasks\n-- RETURN ok\n" in text
+    assert "\n-- DATA   config hash {base}:config\n-- DATA   tasks  hash {base}:tasks\n-- RETURN ok\n" in text
     sources.keys("tasks = { type = 'hash', at = 'all:tasks', doc = 'x' }\nconfig = { type = 'hash', doc = 'x' }\n")
     keys = sources.manifest()["scripts"][0]["keys"]
     assert [key["template"] for key in keys] == ["{base}:all:tasks", "{base}:config"]

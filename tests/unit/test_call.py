@@ -33,6 +33,7 @@ SCRIPT: dict[str, Any] = {
         {"name": "config", "kind": "key", "type": "hash", "template": "{base}:config"},
         {"name": "task", "kind": "prefix", "type": "hash", "template": "{base}:task:", "suffix": "id"},
     ],
+    "data": [],
     "args": [
         arg("rid", "id"),
         arg("limit", "int", min=0, max=100, default=10),

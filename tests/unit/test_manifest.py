@@ -129,6 +129,10 @@ def test_entry(manifest: dict[str, Any]) -> None:
         "budget": {"commands": 1000, "steps": 50},
         "keys": [
             {"name": "config", "kind": "key", "type": "hash", "template": "{base}:config"},
+            {"name": "gate", "kind": "key", "type": "gate", "template": "{base}!work"},
+        ],
+        "data": [
+            {"name": "config", "kind": "key", "type": "hash", "template": "{base}:config"},
             {
                 "name": "by_user",
                 "kind": "prefix",
@@ -150,7 +154,6 @@ def test_entry(manifest: dict[str, Any]) -> None:
                 "template": "{base}:waiting:",
                 "suffix": "limit",
             },
-            {"name": "gate", "kind": "key", "type": "gate", "template": "{base}!work"},
         ],
         "args": [
             {"name": "worker", "type": "name"},
@@ -253,8 +256,8 @@ RUN = ("scripts", 1)
         set_(*RUN, "returns", []),
         set_(*RUN, "keys", 0, "suffix", "id"),
         set_(*RUN, "keys", 0, "template", "{base}:config:"),
-        set_(*RUN, "keys", 1, "suffix", None),
-        set_(*RUN, "keys", 1, "template", "{base}:by"),
+        set_(*RUN, "data", 1, "suffix", None),
+        set_(*RUN, "data", 1, "template", "{base}:by"),
         set_(*RUN, "args", 0, "min", 1),
         set_(*RUN, "args", 0, "type", "float"),
         set_(*RUN, "args", 2, "min", 1),

@@ -37,7 +37,7 @@ def scripts(tmp_path: Path) -> list[Script]:
             "commands": [],
             "shapes": {},
         }
-        entry |= {part: [] for part in ("keys", "args", "groups", "returns", "errors", "events")}
+        entry |= {part: [] for part in ("keys", "data", "args", "groups", "returns", "errors", "events")}
         entries.append(entry | {"sha1": hashlib.sha1(text.encode()).hexdigest()})
     (tmp_path / "manifest.json").write_text(json.dumps({"contract": 1, "scripts": entries}))
     library = Library(tmp_path)

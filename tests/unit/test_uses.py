@@ -68,7 +68,7 @@ def test_each_name_is_that_of_its_noun(two: Sources) -> None:
     assert "  return lock__take(a - 1)\n" in text
     assert "local config, lock__hints = KEYS[1], KEYS[3]\n" in text
     assert "-- USES   lock other\n" in text
-    assert re.search(r"^-- KEYS   lock_hints +prefix/channel +\{lock\}:hints: +id$", text, re.M)
+    assert re.search(r"^-- DATA   lock_hints +prefix/channel +\{lock\}:hints: +id$", text, re.M)
 
 
 def test_the_manifest_says_whose_each_key_is(two: Sources) -> None:
@@ -85,6 +85,7 @@ def test_the_manifest_says_whose_each_key_is(two: Sources) -> None:
         {"name": "other_config", "kind": "key", "type": "hash", "template": "{other}:other:config", "noun": "other"},
         {"name": "gate", "kind": "key", "type": "gate", "template": "{base}!work"},
     ]  # fmt: skip
+    assert entry["data"] == entry["keys"][:-1]
     entry |= {"replay": "rid", "cost": "1", "returns": [{"status": "ok", "fields": [], "then": "done", "doc": "x"}]}
     schema = json.loads((LUA / "manifest.schema.json").read_text())
     one = {"$ref": "#/$defs/script", "$defs": schema["$defs"]}

@@ -17,7 +17,7 @@ CONTRACT: Final = 1
 
 @dataclass(frozen=True, slots=True)
 class Key:
-    """One of the KEYS. With a suffix type it is a prefix, to which the script appends an id, lane or name.
+    """A key that a call sends, or that its script uses. With a suffix type it is a prefix: an id, lane or name follows.
 
     noun: the noun that the key belongs to, if not the script's own. The template then begins with `{<noun>}`, not with
     `{base}`.
@@ -85,7 +85,8 @@ class Script:
     role: str
     replay: str
     commands: tuple[str, ...]
-    keys: tuple[Key, ...]
+    keys: tuple[Key, ...]  # what a call sends
+    data: tuple[Key, ...]  # what the script may read or write
     args: tuple[Argument, ...]
     groups: tuple[Group, ...]
     returns: Statuses
@@ -167,9 +168,8 @@ def _script(root: Path, entry: dict[str, Any]) -> Script:
         role=entry["role"],
         replay=entry["replay"],
         commands=tuple(entry["commands"]),
-        keys=tuple(
-            Key(one["name"], one["type"], one["template"], one.get("suffix"), one.get("noun")) for one in entry["keys"]
-        ),
+        keys=tuple(map(_key, entry["keys"])),
+        data=tuple(map(_key, entry["data"])),
         args=tuple(map(_argument, entry["args"])),
         groups=tuple(
             Group(
@@ -188,6 +188,10 @@ def _script(root: Path, entry: dict[str, Any]) -> Script:
         text=root.joinpath(entry["file"]).read_bytes().decode(),
         uses=tuple(entry.get("uses", ())),
     )
+
+
+def _key(entry: dict[str, Any]) -> Key:
+    return Key(entry["name"], entry["type"], entry["template"], entry.get("suffix"), entry.get("noun"))
 
 
 def _argument(entry: dict[str, Any]) -> Argument:

@@ -75,7 +75,7 @@ def _noun(facts: dict[str, Any], scripts: list[dict[str, Any]]) -> dict[str, Any
 
 
 def _keys(noun: str, scripts: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    keys = [key for script in scripts for key in script["keys"] if key["type"] != "gate" and "noun" not in key]
+    keys = [key for script in scripts for key in script["data"] if "noun" not in key]
     found = {(key["name"], key["template"]): key for key in keys}
     check_names("keys", noun, [name for name, _ in found])
     return sorted(found.values(), key=lambda key: str(key["name"]))

@@ -151,7 +151,7 @@ def _text(value: bytes | str) -> str:
 def _keys(noun: str) -> set[tuple[str, bool, str]]:
     """How each key begins, whether more follows, and its type."""
     scripts = [library()[id] for id in library() if id.startswith((f"{noun}.", f"{EVENTS}."))]
-    keys = [key for script in scripts for key in script.keys if key.type not in ("channel", "gate")]
+    keys = [key for script in scripts for key in script.data if key.type != "channel"]
     return {(key.template.removeprefix("{base}:"), bool(key.suffix), key.type) for key in keys}
 
 
