@@ -144,7 +144,9 @@ class ChangeRequest(Model):
 
 
 class ChangeLogEntry(Model):
-    """A step of a change, as its log has it. by: a person, an agent, `time`, or `policy:<name>@<version>`.
+    """A step of a change, as its log has it.
+
+    by: a person, an agent, `time`, `delegation`, `delivery`, or `policy:<name>@<version>`.
 
     detail: `name=value` words. proof: what the calling service knows of the person's login.
     caller: who has sent the call for that person, such as a service; None: the person, or no call.
