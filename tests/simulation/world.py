@@ -107,7 +107,8 @@ class World:
 
     def _client(self, host: Host) -> Adeq:
         pool = ConnectionPool(connection_class=Connection, host=host, protocol=2, max_connections=20, socket_timeout=2)
-        return Adeq(Redis(connection_pool=pool), source=host.process.name)
+        # No server here has a replica, so none is asked for.
+        return Adeq(Redis(connection_pool=pool), source=host.process.name, durability="memory")
 
     def _live(self, player: Player) -> asyncio.Future[None]:
         """Start a player; the future ends when it has, however often it was started again."""
