@@ -20,7 +20,7 @@ from tests.stored import Stored
 
 _WORDS = "|".join(library().manifest["nouns"])
 BASE = re.compile(rf"[^{{]*\{{(?:(?P<noun>{_WORDS}):[^}}]+\}}|[^}}]+\}}:(?P<in_slot>{_WORDS}):[^:]+)")
-STAMPS = re.compile(r"[{:]config:_(?:webhooks|posts)\}?!operate$")  # see pyadeq/ext/outgoing/stamps.py
+STAMPS = re.compile(r"[{:]config:_(?:webhooks|posts)\.stamps\}?!operate$")  # see pyadeq/ext/outgoing/stamps.py
 KINDS = re.compile(
     r"config|counters|events(?::.+)?|lanes|delayed|blocked|leases|running|finished|dead|deadlines|once|once:due|workers|ends"
     r"|history:minutes|history:hours|schedules|limits|limit:lines|rates|weights|(?:task|payload|result|log|ended_runs|reply|ready|wake|worker|control|by:user"

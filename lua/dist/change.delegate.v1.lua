@@ -5,24 +5,24 @@
 -- request stays one slot, and its chain says who has delegated it. Who has answered or delegated another request of the round delegates none:
 -- `answered`.
 --
--- KEYS   change       prefix/hash   {base}:change:       name
--- KEYS   contributors prefix/set    {base}:contributors: name
--- KEYS   requests     prefix/hash   {base}:request:      id
--- KEYS   logs         prefix/stream {base}:log:          name
--- KEYS   inboxes      prefix/zset   {base}:inbox:        label
--- KEYS   due          zset          {base}:due
--- KEYS   ended        zset          {base}:ended
--- KEYS   states       prefix/zset   {base}:state:        label
--- KEYS   by_reviewer  prefix/zset   {base}:by:reviewer:  label
--- KEYS   outbox       zset          {base}:outbox
--- KEYS   follows      hash          {base}:follows
--- KEYS   delegations  prefix/hash   {base}:delegations:  label
--- KEYS   delegating   zset          {base}:delegating
--- KEYS   away         prefix/zset   {base}:away:         label
--- KEYS   config       hash          {base}:config
--- KEYS   once         hash          {base}:once
--- KEYS   once_due     zset          {base}:once:due
--- KEYS   events       stream        {base}:events
+-- DATA   change       prefix/hash   {base}:change:       name
+-- DATA   contributors prefix/set    {base}:contributors: name
+-- DATA   requests     prefix/hash   {base}:request:      id
+-- DATA   logs         prefix/stream {base}:log:          name
+-- DATA   inboxes      prefix/zset   {base}:inbox:        label
+-- DATA   due          zset          {base}:due
+-- DATA   ended        zset          {base}:ended
+-- DATA   states       prefix/zset   {base}:state:        label
+-- DATA   by_reviewer  prefix/zset   {base}:by:reviewer:  label
+-- DATA   outbox       zset          {base}:outbox
+-- DATA   follows      hash          {base}:follows
+-- DATA   delegations  prefix/hash   {base}:delegations:  label
+-- DATA   delegating   zset          {base}:delegating
+-- DATA   away         prefix/zset   {base}:away:         label
+-- DATA   config       hash          {base}:config
+-- DATA   once         hash          {base}:once
+-- DATA   once_due     zset          {base}:once:due
+-- DATA   events       stream        {base}:events
 -- ARGV   rid          id
 -- ARGV   id           name
 -- ARGV   slot         int 0..100000     ?=0
@@ -79,27 +79,21 @@ local function arg_label(v)
 end
 
 local KEYS, ARGV = KEYS, ARGV
-if #KEYS ~= 19 then
-  return redis.error_reply('ADEQ_ARG expected 19 keys, got ' .. #KEYS)
+if #KEYS ~= 2 then
+  return redis.error_reply('ADEQ_ARG expected 2 keys, got ' .. #KEYS)
 end
 
 do
-  local arg_base = string.match(KEYS[1], '^([%w._@+-]+:{change:[%w._@+-]+}):change:$')
+  local arg_base = string.match(KEYS[1], '^([%w._@+-]+:{change:[%w._@+-]+}):config$')
   if not arg_base or #arg_base > 100 then
-    arg_base = arg_base or string.match(KEYS[1], '^([%w._@+-]+:{[%w._@+-]+}:change:[%w._@+-]+):change:$')
+    arg_base = arg_base or string.match(KEYS[1], '^([%w._@+-]+:{[%w._@+-]+}:change:[%w._@+-]+):config$')
     for part in string.gmatch(arg_base or '', '[%w._@+-]+') do
       if #part > 100 then arg_base = nil end
     end
-    if not arg_base then return refuse('key change', KEYS[1], '<prefix>:{change:<name>}:change:, <prefix>:{<slot>}:change:<name>:change:, where each part is a name: 1 to 100 of A-Z a-z 0-9 . _ @ + -') end
+    if not arg_base then return refuse('key config', KEYS[1], '<prefix>:{change:<name>}:config, <prefix>:{<slot>}:change:<name>:config, where each part is a name: 1 to 100 of A-Z a-z 0-9 . _ @ + -') end
   end
-  if table.concat(KEYS, ' ', 2) ~= arg_base .. ':contributors: ' .. arg_base .. ':request: ' .. arg_base .. ':log: ' .. arg_base .. ':inbox: ' .. arg_base .. ':due ' .. arg_base .. ':ended ' .. arg_base .. ':state: ' .. arg_base .. ':by:reviewer: ' .. arg_base .. ':outbox ' .. arg_base .. ':follows ' .. arg_base .. ':delegations: ' .. arg_base .. ':delegating ' .. arg_base .. ':away: ' .. arg_base .. ':config ' .. arg_base .. ':once ' .. arg_base .. ':once:due ' .. arg_base .. ':events ' .. arg_base .. '!review' then
-    local at, bases = 0, { base = arg_base }
-    for name, whose, place in string.gmatch('change {base}:change: contributors {base}:contributors: requests {base}:request: logs {base}:log: inboxes {base}:inbox: due {base}:due ended {base}:ended states {base}:state: by_reviewer {base}:by:reviewer: outbox {base}:outbox follows {base}:follows delegations {base}:delegations: delegating {base}:delegating away {base}:away: config {base}:config once {base}:once once_due {base}:once:due events {base}:events gate {base}!review', '(%S+) {([%w_]+)}(%S+)') do
-      at = at + 1
-      local wanted = bases[whose] .. place
-      if KEYS[at] ~= wanted then return refuse('key ' .. name, KEYS[at], wanted) end
-    end
-  end
+  if KEYS[2] ~= arg_base .. '!review' then return refuse('key gate', KEYS[2], arg_base .. '!review') end
+  KEYS = { arg_base .. ':change:', arg_base .. ':contributors:', arg_base .. ':request:', arg_base .. ':log:', arg_base .. ':inbox:', arg_base .. ':due', arg_base .. ':ended', arg_base .. ':state:', arg_base .. ':by:reviewer:', arg_base .. ':outbox', arg_base .. ':follows', arg_base .. ':delegations:', arg_base .. ':delegating', arg_base .. ':away:', arg_base .. ':config', arg_base .. ':once', arg_base .. ':once:due', arg_base .. ':events' }
 end
 
 local rid = ARGV[1]

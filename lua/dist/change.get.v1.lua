@@ -4,14 +4,14 @@
 -- and the last entries of their log: then of at most 20 changes, and at most 1,000 entries in all. `overdue`: the review is over by
 -- time, though no call has noted it yet. The counts are those of the requests of this round.
 --
--- KEYS   change       prefix/hash   {base}:change:       name
--- KEYS   params       prefix/string {base}:params:       name
--- KEYS   previews     prefix/string {base}:preview:      name
--- KEYS   outputs      prefix/string {base}:output:       name
--- KEYS   contributors prefix/set    {base}:contributors: name
--- KEYS   requests     prefix/hash   {base}:request:      id
--- KEYS   logs         prefix/stream {base}:log:          name
--- KEYS   config       hash          {base}:config
+-- DATA   change       prefix/hash   {base}:change:       name
+-- DATA   params       prefix/string {base}:params:       name
+-- DATA   previews     prefix/string {base}:preview:      name
+-- DATA   outputs      prefix/string {base}:output:       name
+-- DATA   contributors prefix/set    {base}:contributors: name
+-- DATA   requests     prefix/hash   {base}:request:      id
+-- DATA   logs         prefix/stream {base}:log:          name
+-- DATA   config       hash          {base}:config
 -- ARGV   with_texts bool          ?=0
 -- ARGV   with_requests bool          ?=0
 -- ARGV   with_log int 0..1000   ?=0
@@ -47,27 +47,21 @@ local function arg_uint(v, min, max)
 end
 
 local KEYS, ARGV = KEYS, ARGV
-if #KEYS ~= 8 then
-  return redis.error_reply('ADEQ_ARG expected 8 keys, got ' .. #KEYS)
+if #KEYS ~= 2 then
+  return redis.error_reply('ADEQ_ARG expected 2 keys, got ' .. #KEYS)
 end
 
 do
-  local arg_base = string.match(KEYS[1], '^([%w._@+-]+:{change:[%w._@+-]+}):change:$')
+  local arg_base = string.match(KEYS[1], '^([%w._@+-]+:{change:[%w._@+-]+}):config$')
   if not arg_base or #arg_base > 100 then
-    arg_base = arg_base or string.match(KEYS[1], '^([%w._@+-]+:{[%w._@+-]+}:change:[%w._@+-]+):change:$')
+    arg_base = arg_base or string.match(KEYS[1], '^([%w._@+-]+:{[%w._@+-]+}:change:[%w._@+-]+):config$')
     for part in string.gmatch(arg_base or '', '[%w._@+-]+') do
       if #part > 100 then arg_base = nil end
     end
-    if not arg_base then return refuse('key change', KEYS[1], '<prefix>:{change:<name>}:change:, <prefix>:{<slot>}:change:<name>:change:, where each part is a name: 1 to 100 of A-Z a-z 0-9 . _ @ + -') end
+    if not arg_base then return refuse('key config', KEYS[1], '<prefix>:{change:<name>}:config, <prefix>:{<slot>}:change:<name>:config, where each part is a name: 1 to 100 of A-Z a-z 0-9 . _ @ + -') end
   end
-  if table.concat(KEYS, ' ', 2) ~= arg_base .. ':params: ' .. arg_base .. ':preview: ' .. arg_base .. ':output: ' .. arg_base .. ':contributors: ' .. arg_base .. ':request: ' .. arg_base .. ':log: ' .. arg_base .. ':config' then
-    local at, bases = 0, { base = arg_base }
-    for name, whose, place in string.gmatch('change {base}:change: params {base}:params: previews {base}:preview: outputs {base}:output: contributors {base}:contributors: requests {base}:request: logs {base}:log: config {base}:config', '(%S+) {([%w_]+)}(%S+)') do
-      at = at + 1
-      local wanted = bases[whose] .. place
-      if KEYS[at] ~= wanted then return refuse('key ' .. name, KEYS[at], wanted) end
-    end
-  end
+  if KEYS[2] ~= arg_base .. ':nowhere' then return refuse('key gate', KEYS[2], arg_base .. ':nowhere') end
+  KEYS = { arg_base .. ':change:', arg_base .. ':params:', arg_base .. ':preview:', arg_base .. ':output:', arg_base .. ':contributors:', arg_base .. ':request:', arg_base .. ':log:', arg_base .. ':config' }
 end
 
 local with_texts = ARGV[1]

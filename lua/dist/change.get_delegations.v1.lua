@@ -2,9 +2,9 @@
 -- generated from lua/change/get_delegations.v1.lua by lua/bundle.py; do not edit
 -- change.get_delegations.v1: the delegations of a person, by the bytes of their names, and how many pending requests it has delegated.
 --
--- KEYS   delegations prefix/hash {base}:delegations: label
--- KEYS   away        prefix/zset {base}:away:        label
--- KEYS   config      hash        {base}:config
+-- DATA   delegations prefix/hash {base}:delegations: label
+-- DATA   away        prefix/zset {base}:away:        label
+-- DATA   config      hash        {base}:config
 -- ARGV   user     label
 -- ARGV   now_ms   int 0..9000000000000 ?=0
 -- RETURN ok       now_ms:int away:int items:list(item)
@@ -42,27 +42,21 @@ local function arg_label(v)
 end
 
 local KEYS, ARGV = KEYS, ARGV
-if #KEYS ~= 3 then
-  return redis.error_reply('ADEQ_ARG expected 3 keys, got ' .. #KEYS)
+if #KEYS ~= 2 then
+  return redis.error_reply('ADEQ_ARG expected 2 keys, got ' .. #KEYS)
 end
 
 do
-  local arg_base = string.match(KEYS[1], '^([%w._@+-]+:{change:[%w._@+-]+}):delegations:$')
+  local arg_base = string.match(KEYS[1], '^([%w._@+-]+:{change:[%w._@+-]+}):config$')
   if not arg_base or #arg_base > 100 then
-    arg_base = arg_base or string.match(KEYS[1], '^([%w._@+-]+:{[%w._@+-]+}:change:[%w._@+-]+):delegations:$')
+    arg_base = arg_base or string.match(KEYS[1], '^([%w._@+-]+:{[%w._@+-]+}:change:[%w._@+-]+):config$')
     for part in string.gmatch(arg_base or '', '[%w._@+-]+') do
       if #part > 100 then arg_base = nil end
     end
-    if not arg_base then return refuse('key delegations', KEYS[1], '<prefix>:{change:<name>}:delegations:, <prefix>:{<slot>}:change:<name>:delegations:, where each part is a name: 1 to 100 of A-Z a-z 0-9 . _ @ + -') end
+    if not arg_base then return refuse('key config', KEYS[1], '<prefix>:{change:<name>}:config, <prefix>:{<slot>}:change:<name>:config, where each part is a name: 1 to 100 of A-Z a-z 0-9 . _ @ + -') end
   end
-  if table.concat(KEYS, ' ', 2) ~= arg_base .. ':away: ' .. arg_base .. ':config' then
-    local at, bases = 0, { base = arg_base }
-    for name, whose, place in string.gmatch('delegations {base}:delegations: away {base}:away: config {base}:config', '(%S+) {([%w_]+)}(%S+)') do
-      at = at + 1
-      local wanted = bases[whose] .. place
-      if KEYS[at] ~= wanted then return refuse('key ' .. name, KEYS[at], wanted) end
-    end
-  end
+  if KEYS[2] ~= arg_base .. ':nowhere' then return refuse('key gate', KEYS[2], arg_base .. ':nowhere') end
+  KEYS = { arg_base .. ':delegations:', arg_base .. ':away:', arg_base .. ':config' }
 end
 
 local user = ARGV[1]

@@ -2,8 +2,8 @@
 -- generated from lua/change/get_policies.v1.lua by lua/bundle.py; do not edit
 -- change.get_policies.v1: policies by name, or all of the domain, in the order of their names.
 --
--- KEYS   policies hash {base}:policies
--- KEYS   config   hash {base}:config
+-- DATA   policies hash {base}:policies
+-- DATA   config   hash {base}:config
 -- ARGV   now_ms   int 0..9000000000000 ?=0
 -- ITEM   name     name
 -- GROUP  item     0..100
@@ -38,22 +38,16 @@ if #KEYS ~= 2 then
 end
 
 do
-  local arg_base = string.match(KEYS[1], '^([%w._@+-]+:{change:[%w._@+-]+}):policies$')
+  local arg_base = string.match(KEYS[1], '^([%w._@+-]+:{change:[%w._@+-]+}):config$')
   if not arg_base or #arg_base > 100 then
-    arg_base = arg_base or string.match(KEYS[1], '^([%w._@+-]+:{[%w._@+-]+}:change:[%w._@+-]+):policies$')
+    arg_base = arg_base or string.match(KEYS[1], '^([%w._@+-]+:{[%w._@+-]+}:change:[%w._@+-]+):config$')
     for part in string.gmatch(arg_base or '', '[%w._@+-]+') do
       if #part > 100 then arg_base = nil end
     end
-    if not arg_base then return refuse('key policies', KEYS[1], '<prefix>:{change:<name>}:policies, <prefix>:{<slot>}:change:<name>:policies, where each part is a name: 1 to 100 of A-Z a-z 0-9 . _ @ + -') end
+    if not arg_base then return refuse('key config', KEYS[1], '<prefix>:{change:<name>}:config, <prefix>:{<slot>}:change:<name>:config, where each part is a name: 1 to 100 of A-Z a-z 0-9 . _ @ + -') end
   end
-  if table.concat(KEYS, ' ', 2) ~= arg_base .. ':config' then
-    local at, bases = 0, { base = arg_base }
-    for name, whose, place in string.gmatch('policies {base}:policies config {base}:config', '(%S+) {([%w_]+)}(%S+)') do
-      at = at + 1
-      local wanted = bases[whose] .. place
-      if KEYS[at] ~= wanted then return refuse('key ' .. name, KEYS[at], wanted) end
-    end
-  end
+  if KEYS[2] ~= arg_base .. ':nowhere' then return refuse('key gate', KEYS[2], arg_base .. ':nowhere') end
+  KEYS = { arg_base .. ':policies', arg_base .. ':config' }
 end
 
 local now_ms = ARGV[1]

@@ -3,10 +3,10 @@
 -- change.get_revision.v1: the content of a revision of a change, as the netstrings over which its digest is (see `put`). Of a change, the
 -- current revision and the 10 before it are kept. Those before it are gone 30 days after another was replaced last.
 --
--- KEYS   change    prefix/hash   {base}:change:    name
--- KEYS   params    prefix/string {base}:params:    name
--- KEYS   revisions prefix/hash   {base}:revisions: name
--- KEYS   config    hash          {base}:config
+-- DATA   change    prefix/hash   {base}:change:    name
+-- DATA   params    prefix/string {base}:params:    name
+-- DATA   revisions prefix/hash   {base}:revisions: name
+-- DATA   config    hash          {base}:config
 -- ARGV   id       name
 -- ARGV   rev      int 1..1000000000
 -- ARGV   now_ms   int 0..9000000000000 ?=0
@@ -36,27 +36,21 @@ local function arg_uint(v, min, max)
 end
 
 local KEYS, ARGV = KEYS, ARGV
-if #KEYS ~= 4 then
-  return redis.error_reply('ADEQ_ARG expected 4 keys, got ' .. #KEYS)
+if #KEYS ~= 2 then
+  return redis.error_reply('ADEQ_ARG expected 2 keys, got ' .. #KEYS)
 end
 
 do
-  local arg_base = string.match(KEYS[1], '^([%w._@+-]+:{change:[%w._@+-]+}):change:$')
+  local arg_base = string.match(KEYS[1], '^([%w._@+-]+:{change:[%w._@+-]+}):config$')
   if not arg_base or #arg_base > 100 then
-    arg_base = arg_base or string.match(KEYS[1], '^([%w._@+-]+:{[%w._@+-]+}:change:[%w._@+-]+):change:$')
+    arg_base = arg_base or string.match(KEYS[1], '^([%w._@+-]+:{[%w._@+-]+}:change:[%w._@+-]+):config$')
     for part in string.gmatch(arg_base or '', '[%w._@+-]+') do
       if #part > 100 then arg_base = nil end
     end
-    if not arg_base then return refuse('key change', KEYS[1], '<prefix>:{change:<name>}:change:, <prefix>:{<slot>}:change:<name>:change:, where each part is a name: 1 to 100 of A-Z a-z 0-9 . _ @ + -') end
+    if not arg_base then return refuse('key config', KEYS[1], '<prefix>:{change:<name>}:config, <prefix>:{<slot>}:change:<name>:config, where each part is a name: 1 to 100 of A-Z a-z 0-9 . _ @ + -') end
   end
-  if table.concat(KEYS, ' ', 2) ~= arg_base .. ':params: ' .. arg_base .. ':revisions: ' .. arg_base .. ':config' then
-    local at, bases = 0, { base = arg_base }
-    for name, whose, place in string.gmatch('change {base}:change: params {base}:params: revisions {base}:revisions: config {base}:config', '(%S+) {([%w_]+)}(%S+)') do
-      at = at + 1
-      local wanted = bases[whose] .. place
-      if KEYS[at] ~= wanted then return refuse('key ' .. name, KEYS[at], wanted) end
-    end
-  end
+  if KEYS[2] ~= arg_base .. ':nowhere' then return refuse('key gate', KEYS[2], arg_base .. ':nowhere') end
+  KEYS = { arg_base .. ':change:', arg_base .. ':params:', arg_base .. ':revisions:', arg_base .. ':config' }
 end
 
 local id = ARGV[1]

@@ -7,16 +7,16 @@
 -- so a page may be shorter than `limit`, and even empty, with a cursor. `pending`: how many requests ask the user, groups not counted, as
 -- of the last move.
 --
--- KEYS   change       prefix/hash {base}:change:       name
--- KEYS   contributors prefix/set  {base}:contributors: name
--- KEYS   requests     prefix/hash {base}:request:      id
--- KEYS   inboxes      prefix/zset {base}:inbox:        label
--- KEYS   delegations  prefix/hash {base}:delegations:  label
--- KEYS   delegating   zset        {base}:delegating
--- KEYS   away         prefix/zset {base}:away:         label
--- KEYS   givers       prefix/zset {base}:givers:       label
--- KEYS   userstats    prefix/hash {base}:userstats:    label
--- KEYS   config       hash        {base}:config
+-- DATA   change       prefix/hash {base}:change:       name
+-- DATA   contributors prefix/set  {base}:contributors: name
+-- DATA   requests     prefix/hash {base}:request:      id
+-- DATA   inboxes      prefix/zset {base}:inbox:        label
+-- DATA   delegations  prefix/hash {base}:delegations:  label
+-- DATA   delegating   zset        {base}:delegating
+-- DATA   away         prefix/zset {base}:away:         label
+-- DATA   givers       prefix/zset {base}:givers:       label
+-- DATA   userstats    prefix/hash {base}:userstats:    label
+-- DATA   config       hash        {base}:config
 -- ARGV   user     label
 -- ARGV   principal label        ?=
 -- ARGV   groups   labels 0..32  ?=
@@ -72,27 +72,21 @@ local function arg_ids(v, min, max, is_label)
 end
 
 local KEYS, ARGV = KEYS, ARGV
-if #KEYS ~= 10 then
-  return redis.error_reply('ADEQ_ARG expected 10 keys, got ' .. #KEYS)
+if #KEYS ~= 2 then
+  return redis.error_reply('ADEQ_ARG expected 2 keys, got ' .. #KEYS)
 end
 
 do
-  local arg_base = string.match(KEYS[1], '^([%w._@+-]+:{change:[%w._@+-]+}):change:$')
+  local arg_base = string.match(KEYS[1], '^([%w._@+-]+:{change:[%w._@+-]+}):config$')
   if not arg_base or #arg_base > 100 then
-    arg_base = arg_base or string.match(KEYS[1], '^([%w._@+-]+:{[%w._@+-]+}:change:[%w._@+-]+):change:$')
+    arg_base = arg_base or string.match(KEYS[1], '^([%w._@+-]+:{[%w._@+-]+}:change:[%w._@+-]+):config$')
     for part in string.gmatch(arg_base or '', '[%w._@+-]+') do
       if #part > 100 then arg_base = nil end
     end
-    if not arg_base then return refuse('key change', KEYS[1], '<prefix>:{change:<name>}:change:, <prefix>:{<slot>}:change:<name>:change:, where each part is a name: 1 to 100 of A-Z a-z 0-9 . _ @ + -') end
+    if not arg_base then return refuse('key config', KEYS[1], '<prefix>:{change:<name>}:config, <prefix>:{<slot>}:change:<name>:config, where each part is a name: 1 to 100 of A-Z a-z 0-9 . _ @ + -') end
   end
-  if table.concat(KEYS, ' ', 2) ~= arg_base .. ':contributors: ' .. arg_base .. ':request: ' .. arg_base .. ':inbox: ' .. arg_base .. ':delegations: ' .. arg_base .. ':delegating ' .. arg_base .. ':away: ' .. arg_base .. ':givers: ' .. arg_base .. ':userstats: ' .. arg_base .. ':config' then
-    local at, bases = 0, { base = arg_base }
-    for name, whose, place in string.gmatch('change {base}:change: contributors {base}:contributors: requests {base}:request: inboxes {base}:inbox: delegations {base}:delegations: delegating {base}:delegating away {base}:away: givers {base}:givers: userstats {base}:userstats: config {base}:config', '(%S+) {([%w_]+)}(%S+)') do
-      at = at + 1
-      local wanted = bases[whose] .. place
-      if KEYS[at] ~= wanted then return refuse('key ' .. name, KEYS[at], wanted) end
-    end
-  end
+  if KEYS[2] ~= arg_base .. ':nowhere' then return refuse('key gate', KEYS[2], arg_base .. ':nowhere') end
+  KEYS = { arg_base .. ':change:', arg_base .. ':contributors:', arg_base .. ':request:', arg_base .. ':inbox:', arg_base .. ':delegations:', arg_base .. ':delegating', arg_base .. ':away:', arg_base .. ':givers:', arg_base .. ':userstats:', arg_base .. ':config' }
 end
 
 local user = ARGV[1]

@@ -4,15 +4,15 @@
 -- team or a tag. A reviewer has requests, or has delegated them, as of the last move. `cursor` is what the last page answered, empty to
 -- begin; an empty cursor in the answer means that there is no more.
 --
--- KEYS   change       prefix/hash {base}:change:       name
--- KEYS   contributors prefix/set  {base}:contributors: name
--- KEYS   states       prefix/zset {base}:state:        label
--- KEYS   by_author    prefix/zset {base}:by:author:    label
--- KEYS   by_reviewer  prefix/zset {base}:by:reviewer:  label
--- KEYS   by_resource  prefix/zset {base}:by:resource:  label
--- KEYS   by_team      prefix/zset {base}:by:team:      label
--- KEYS   by_tag       prefix/zset {base}:by:tag:       label
--- KEYS   config       hash        {base}:config
+-- DATA   change       prefix/hash {base}:change:       name
+-- DATA   contributors prefix/set  {base}:contributors: name
+-- DATA   states       prefix/zset {base}:state:        label
+-- DATA   by_author    prefix/zset {base}:by:author:    label
+-- DATA   by_reviewer  prefix/zset {base}:by:reviewer:  label
+-- DATA   by_resource  prefix/zset {base}:by:resource:  label
+-- DATA   by_team      prefix/zset {base}:by:team:      label
+-- DATA   by_tag       prefix/zset {base}:by:tag:       label
+-- DATA   config       hash        {base}:config
 -- ARGV   by       enum state|author|reviewer|resource|team|tag
 -- ARGV   value    label
 -- ARGV   cursor   bytes 0..300  ?=
@@ -55,27 +55,21 @@ local function arg_label(v)
 end
 
 local KEYS, ARGV = KEYS, ARGV
-if #KEYS ~= 9 then
-  return redis.error_reply('ADEQ_ARG expected 9 keys, got ' .. #KEYS)
+if #KEYS ~= 2 then
+  return redis.error_reply('ADEQ_ARG expected 2 keys, got ' .. #KEYS)
 end
 
 do
-  local arg_base = string.match(KEYS[1], '^([%w._@+-]+:{change:[%w._@+-]+}):change:$')
+  local arg_base = string.match(KEYS[1], '^([%w._@+-]+:{change:[%w._@+-]+}):config$')
   if not arg_base or #arg_base > 100 then
-    arg_base = arg_base or string.match(KEYS[1], '^([%w._@+-]+:{[%w._@+-]+}:change:[%w._@+-]+):change:$')
+    arg_base = arg_base or string.match(KEYS[1], '^([%w._@+-]+:{[%w._@+-]+}:change:[%w._@+-]+):config$')
     for part in string.gmatch(arg_base or '', '[%w._@+-]+') do
       if #part > 100 then arg_base = nil end
     end
-    if not arg_base then return refuse('key change', KEYS[1], '<prefix>:{change:<name>}:change:, <prefix>:{<slot>}:change:<name>:change:, where each part is a name: 1 to 100 of A-Z a-z 0-9 . _ @ + -') end
+    if not arg_base then return refuse('key config', KEYS[1], '<prefix>:{change:<name>}:config, <prefix>:{<slot>}:change:<name>:config, where each part is a name: 1 to 100 of A-Z a-z 0-9 . _ @ + -') end
   end
-  if table.concat(KEYS, ' ', 2) ~= arg_base .. ':contributors: ' .. arg_base .. ':state: ' .. arg_base .. ':by:author: ' .. arg_base .. ':by:reviewer: ' .. arg_base .. ':by:resource: ' .. arg_base .. ':by:team: ' .. arg_base .. ':by:tag: ' .. arg_base .. ':config' then
-    local at, bases = 0, { base = arg_base }
-    for name, whose, place in string.gmatch('change {base}:change: contributors {base}:contributors: states {base}:state: by_author {base}:by:author: by_reviewer {base}:by:reviewer: by_resource {base}:by:resource: by_team {base}:by:team: by_tag {base}:by:tag: config {base}:config', '(%S+) {([%w_]+)}(%S+)') do
-      at = at + 1
-      local wanted = bases[whose] .. place
-      if KEYS[at] ~= wanted then return refuse('key ' .. name, KEYS[at], wanted) end
-    end
-  end
+  if KEYS[2] ~= arg_base .. ':nowhere' then return refuse('key gate', KEYS[2], arg_base .. ':nowhere') end
+  KEYS = { arg_base .. ':change:', arg_base .. ':contributors:', arg_base .. ':state:', arg_base .. ':by:author:', arg_base .. ':by:reviewer:', arg_base .. ':by:resource:', arg_base .. ':by:team:', arg_base .. ':by:tag:', arg_base .. ':config' }
 end
 
 local by = ARGV[1]

@@ -6,13 +6,13 @@
 -- one. Then send outbox again with what was delivered, and as `taken` what has the id of another task: it gets another `task_id`, which
 -- ends with `instead`, and is due at once. A task that comes twice does no harm while the queue remembers its id.
 --
--- KEYS   change  prefix/hash   {base}:change: name
--- KEYS   logs    prefix/stream {base}:log:    name
--- KEYS   due     zset          {base}:due
--- KEYS   outbox  zset          {base}:outbox
--- KEYS   follows hash          {base}:follows
--- KEYS   config  hash          {base}:config
--- KEYS   events  stream        {base}:events
+-- DATA   change  prefix/hash   {base}:change: name
+-- DATA   logs    prefix/stream {base}:log:    name
+-- DATA   due     zset          {base}:due
+-- DATA   outbox  zset          {base}:outbox
+-- DATA   follows hash          {base}:follows
+-- DATA   config  hash          {base}:config
+-- DATA   events  stream        {base}:events
 -- ARGV   limit    int 0..100    ?=100
 -- ARGV   source   bytes 0..200  ?=
 -- ARGV   trace    bytes 0..128  ?=
@@ -54,27 +54,21 @@ local function arg_uint(v, min, max)
 end
 
 local KEYS, ARGV = KEYS, ARGV
-if #KEYS ~= 8 then
-  return redis.error_reply('ADEQ_ARG expected 8 keys, got ' .. #KEYS)
+if #KEYS ~= 2 then
+  return redis.error_reply('ADEQ_ARG expected 2 keys, got ' .. #KEYS)
 end
 
 do
-  local arg_base = string.match(KEYS[1], '^([%w._@+-]+:{change:[%w._@+-]+}):change:$')
+  local arg_base = string.match(KEYS[1], '^([%w._@+-]+:{change:[%w._@+-]+}):config$')
   if not arg_base or #arg_base > 100 then
-    arg_base = arg_base or string.match(KEYS[1], '^([%w._@+-]+:{[%w._@+-]+}:change:[%w._@+-]+):change:$')
+    arg_base = arg_base or string.match(KEYS[1], '^([%w._@+-]+:{[%w._@+-]+}:change:[%w._@+-]+):config$')
     for part in string.gmatch(arg_base or '', '[%w._@+-]+') do
       if #part > 100 then arg_base = nil end
     end
-    if not arg_base then return refuse('key change', KEYS[1], '<prefix>:{change:<name>}:change:, <prefix>:{<slot>}:change:<name>:change:, where each part is a name: 1 to 100 of A-Z a-z 0-9 . _ @ + -') end
+    if not arg_base then return refuse('key config', KEYS[1], '<prefix>:{change:<name>}:config, <prefix>:{<slot>}:change:<name>:config, where each part is a name: 1 to 100 of A-Z a-z 0-9 . _ @ + -') end
   end
-  if table.concat(KEYS, ' ', 2) ~= arg_base .. ':log: ' .. arg_base .. ':due ' .. arg_base .. ':outbox ' .. arg_base .. ':follows ' .. arg_base .. ':config ' .. arg_base .. ':events ' .. arg_base .. '!apply' then
-    local at, bases = 0, { base = arg_base }
-    for name, whose, place in string.gmatch('change {base}:change: logs {base}:log: due {base}:due outbox {base}:outbox follows {base}:follows config {base}:config events {base}:events gate {base}!apply', '(%S+) {([%w_]+)}(%S+)') do
-      at = at + 1
-      local wanted = bases[whose] .. place
-      if KEYS[at] ~= wanted then return refuse('key ' .. name, KEYS[at], wanted) end
-    end
-  end
+  if KEYS[2] ~= arg_base .. '!apply' then return refuse('key gate', KEYS[2], arg_base .. '!apply') end
+  KEYS = { arg_base .. ':change:', arg_base .. ':log:', arg_base .. ':due', arg_base .. ':outbox', arg_base .. ':follows', arg_base .. ':config', arg_base .. ':events' }
 end
 
 local limit = ARGV[1]

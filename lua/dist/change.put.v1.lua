@@ -6,30 +6,30 @@
 -- The digest is SHA-1 of netstrings (`<length>:<bytes>,`): type, version, description, parameters, each resource in byte order,
 -- rollback_strategy, timeout_ms, priority. `get_revision` returns what was replaced.
 --
--- KEYS   change       prefix/hash   {base}:change:       name
--- KEYS   params       prefix/string {base}:params:       name
--- KEYS   revisions    prefix/hash   {base}:revisions:    name
--- KEYS   contributors prefix/set    {base}:contributors: name
--- KEYS   requests     prefix/hash   {base}:request:      id
--- KEYS   logs         prefix/stream {base}:log:          name
--- KEYS   inboxes      prefix/zset   {base}:inbox:        label
--- KEYS   due          zset          {base}:due
--- KEYS   ended        zset          {base}:ended
--- KEYS   states       prefix/zset   {base}:state:        label
--- KEYS   by_author    prefix/zset   {base}:by:author:    label
--- KEYS   by_reviewer  prefix/zset   {base}:by:reviewer:  label
--- KEYS   by_resource  prefix/zset   {base}:by:resource:  label
--- KEYS   by_team      prefix/zset   {base}:by:team:      label
--- KEYS   by_tag       prefix/zset   {base}:by:tag:       label
--- KEYS   outbox       zset          {base}:outbox
--- KEYS   follows      hash          {base}:follows
--- KEYS   delegations  prefix/hash   {base}:delegations:  label
--- KEYS   delegating   zset          {base}:delegating
--- KEYS   away         prefix/zset   {base}:away:         label
--- KEYS   config       hash          {base}:config
--- KEYS   once         hash          {base}:once
--- KEYS   once_due     zset          {base}:once:due
--- KEYS   events       stream        {base}:events
+-- DATA   change       prefix/hash   {base}:change:       name
+-- DATA   params       prefix/string {base}:params:       name
+-- DATA   revisions    prefix/hash   {base}:revisions:    name
+-- DATA   contributors prefix/set    {base}:contributors: name
+-- DATA   requests     prefix/hash   {base}:request:      id
+-- DATA   logs         prefix/stream {base}:log:          name
+-- DATA   inboxes      prefix/zset   {base}:inbox:        label
+-- DATA   due          zset          {base}:due
+-- DATA   ended        zset          {base}:ended
+-- DATA   states       prefix/zset   {base}:state:        label
+-- DATA   by_author    prefix/zset   {base}:by:author:    label
+-- DATA   by_reviewer  prefix/zset   {base}:by:reviewer:  label
+-- DATA   by_resource  prefix/zset   {base}:by:resource:  label
+-- DATA   by_team      prefix/zset   {base}:by:team:      label
+-- DATA   by_tag       prefix/zset   {base}:by:tag:       label
+-- DATA   outbox       zset          {base}:outbox
+-- DATA   follows      hash          {base}:follows
+-- DATA   delegations  prefix/hash   {base}:delegations:  label
+-- DATA   delegating   zset          {base}:delegating
+-- DATA   away         prefix/zset   {base}:away:         label
+-- DATA   config       hash          {base}:config
+-- DATA   once         hash          {base}:once
+-- DATA   once_due     zset          {base}:once:due
+-- DATA   events       stream        {base}:events
 -- ARGV   rid          id
 -- ARGV   id           name
 -- ARGV   expect_rev   int 0..1000000000 ?=0
@@ -112,27 +112,21 @@ local function arg_ids(v, min, max, is_label)
 end
 
 local KEYS, ARGV = KEYS, ARGV
-if #KEYS ~= 25 then
-  return redis.error_reply('ADEQ_ARG expected 25 keys, got ' .. #KEYS)
+if #KEYS ~= 2 then
+  return redis.error_reply('ADEQ_ARG expected 2 keys, got ' .. #KEYS)
 end
 
 do
-  local arg_base = string.match(KEYS[1], '^([%w._@+-]+:{change:[%w._@+-]+}):change:$')
+  local arg_base = string.match(KEYS[1], '^([%w._@+-]+:{change:[%w._@+-]+}):config$')
   if not arg_base or #arg_base > 100 then
-    arg_base = arg_base or string.match(KEYS[1], '^([%w._@+-]+:{[%w._@+-]+}:change:[%w._@+-]+):change:$')
+    arg_base = arg_base or string.match(KEYS[1], '^([%w._@+-]+:{[%w._@+-]+}:change:[%w._@+-]+):config$')
     for part in string.gmatch(arg_base or '', '[%w._@+-]+') do
       if #part > 100 then arg_base = nil end
     end
-    if not arg_base then return refuse('key change', KEYS[1], '<prefix>:{change:<name>}:change:, <prefix>:{<slot>}:change:<name>:change:, where each part is a name: 1 to 100 of A-Z a-z 0-9 . _ @ + -') end
+    if not arg_base then return refuse('key config', KEYS[1], '<prefix>:{change:<name>}:config, <prefix>:{<slot>}:change:<name>:config, where each part is a name: 1 to 100 of A-Z a-z 0-9 . _ @ + -') end
   end
-  if table.concat(KEYS, ' ', 2) ~= arg_base .. ':params: ' .. arg_base .. ':revisions: ' .. arg_base .. ':contributors: ' .. arg_base .. ':request: ' .. arg_base .. ':log: ' .. arg_base .. ':inbox: ' .. arg_base .. ':due ' .. arg_base .. ':ended ' .. arg_base .. ':state: ' .. arg_base .. ':by:author: ' .. arg_base .. ':by:reviewer: ' .. arg_base .. ':by:resource: ' .. arg_base .. ':by:team: ' .. arg_base .. ':by:tag: ' .. arg_base .. ':outbox ' .. arg_base .. ':follows ' .. arg_base .. ':delegations: ' .. arg_base .. ':delegating ' .. arg_base .. ':away: ' .. arg_base .. ':config ' .. arg_base .. ':once ' .. arg_base .. ':once:due ' .. arg_base .. ':events ' .. arg_base .. '!author' then
-    local at, bases = 0, { base = arg_base }
-    for name, whose, place in string.gmatch('change {base}:change: params {base}:params: revisions {base}:revisions: contributors {base}:contributors: requests {base}:request: logs {base}:log: inboxes {base}:inbox: due {base}:due ended {base}:ended states {base}:state: by_author {base}:by:author: by_reviewer {base}:by:reviewer: by_resource {base}:by:resource: by_team {base}:by:team: by_tag {base}:by:tag: outbox {base}:outbox follows {base}:follows delegations {base}:delegations: delegating {base}:delegating away {base}:away: config {base}:config once {base}:once once_due {base}:once:due events {base}:events gate {base}!author', '(%S+) {([%w_]+)}(%S+)') do
-      at = at + 1
-      local wanted = bases[whose] .. place
-      if KEYS[at] ~= wanted then return refuse('key ' .. name, KEYS[at], wanted) end
-    end
-  end
+  if KEYS[2] ~= arg_base .. '!author' then return refuse('key gate', KEYS[2], arg_base .. '!author') end
+  KEYS = { arg_base .. ':change:', arg_base .. ':params:', arg_base .. ':revisions:', arg_base .. ':contributors:', arg_base .. ':request:', arg_base .. ':log:', arg_base .. ':inbox:', arg_base .. ':due', arg_base .. ':ended', arg_base .. ':state:', arg_base .. ':by:author:', arg_base .. ':by:reviewer:', arg_base .. ':by:resource:', arg_base .. ':by:team:', arg_base .. ':by:tag:', arg_base .. ':outbox', arg_base .. ':follows', arg_base .. ':delegations:', arg_base .. ':delegating', arg_base .. ':away:', arg_base .. ':config', arg_base .. ':once', arg_base .. ':once:due', arg_base .. ':events' }
 end
 
 local rid = ARGV[1]

@@ -9,56 +9,56 @@
 -- A task that the policy wants after a step is enqueued at once, if the queue of the settings is in the same slot; else it waits in the
 -- outbox. If another task has its id, it gets another id, and there is an event change.alert.
 --
--- KEYS   change            prefix/hash    {base}:change:       name
--- KEYS   contributors      prefix/set     {base}:contributors: name
--- KEYS   requests          prefix/hash    {base}:request:      id
--- KEYS   logs              prefix/stream  {base}:log:          name
--- KEYS   inboxes           prefix/zset    {base}:inbox:        label
--- KEYS   due               zset           {base}:due
--- KEYS   ended             zset           {base}:ended
--- KEYS   states            prefix/zset    {base}:state:        label
--- KEYS   by_reviewer       prefix/zset    {base}:by:reviewer:  label
--- KEYS   outbox            zset           {base}:outbox
--- KEYS   follows           hash           {base}:follows
--- KEYS   delegations       prefix/hash    {base}:delegations:  label
--- KEYS   delegating        zset           {base}:delegating
--- KEYS   away              prefix/zset    {base}:away:         label
--- KEYS   userstats         prefix/hash    {base}:userstats:    label
--- KEYS   config            hash           {base}:config
--- KEYS   once              hash           {base}:once
--- KEYS   once_due          zset           {base}:once:due
--- KEYS   events            stream         {base}:events
--- KEYS   queue_config      hash           {queue}:config
--- KEYS   queue_running     hash           {queue}:running
--- KEYS   queue_leases      zset           {queue}:leases
--- KEYS   queue_task        prefix/hash    {queue}:task:        id
--- KEYS   queue_payload     prefix/string  {queue}:payload:     id
--- KEYS   queue_reply       prefix/string  {queue}:reply:       id
--- KEYS   queue_ready       prefix/zset    {queue}:ready:       lane
--- KEYS   queue_lanes       set            {queue}:lanes
--- KEYS   queue_wake        prefix/list    {queue}:wake:        lane
--- KEYS   queue_delayed     zset           {queue}:delayed
--- KEYS   queue_blocked     zset           {queue}:blocked
--- KEYS   queue_deadlines   zset           {queue}:deadlines
--- KEYS   queue_finished    zset           {queue}:finished
--- KEYS   queue_dead        zset           {queue}:dead
--- KEYS   queue_control     prefix/list    {queue}:control:     id
--- KEYS   queue_once        hash           {queue}:once
--- KEYS   queue_once_due    zset           {queue}:once:due
--- KEYS   queue_by_user     prefix/zset    {queue}:by:user:     label
--- KEYS   queue_by_tag      prefix/zset    {queue}:by:tag:      label
--- KEYS   queue_children    prefix/zset    {queue}:children:    id
--- KEYS   queue_dependents  prefix/zset    {queue}:dependents:  id
--- KEYS   queue_order       prefix/zset    {queue}:order:       id
--- KEYS   queue_ends        zset           {queue}:ends
--- KEYS   queue_limits      hash           {queue}:limits
--- KEYS   queue_waiting     prefix/zset    {queue}:waiting:     limit
--- KEYS   queue_limit_lines zset           {queue}:limit:lines
--- KEYS   queue_weights     hash           {queue}:weights
--- KEYS   queue_shares      prefix/zset    {queue}:shares:      lane
--- KEYS   queue_channel     prefix/channel {queue}:channel:     id
--- KEYS   queue_counters    hash           {queue}:counters
--- KEYS   queue_events      stream         {queue}:events
+-- DATA   change            prefix/hash    {base}:change:       name
+-- DATA   contributors      prefix/set     {base}:contributors: name
+-- DATA   requests          prefix/hash    {base}:request:      id
+-- DATA   logs              prefix/stream  {base}:log:          name
+-- DATA   inboxes           prefix/zset    {base}:inbox:        label
+-- DATA   due               zset           {base}:due
+-- DATA   ended             zset           {base}:ended
+-- DATA   states            prefix/zset    {base}:state:        label
+-- DATA   by_reviewer       prefix/zset    {base}:by:reviewer:  label
+-- DATA   outbox            zset           {base}:outbox
+-- DATA   follows           hash           {base}:follows
+-- DATA   delegations       prefix/hash    {base}:delegations:  label
+-- DATA   delegating        zset           {base}:delegating
+-- DATA   away              prefix/zset    {base}:away:         label
+-- DATA   userstats         prefix/hash    {base}:userstats:    label
+-- DATA   config            hash           {base}:config
+-- DATA   once              hash           {base}:once
+-- DATA   once_due          zset           {base}:once:due
+-- DATA   events            stream         {base}:events
+-- DATA   queue_config      hash           {queue}:config
+-- DATA   queue_running     hash           {queue}:running
+-- DATA   queue_leases      zset           {queue}:leases
+-- DATA   queue_task        prefix/hash    {queue}:task:        id
+-- DATA   queue_payload     prefix/string  {queue}:payload:     id
+-- DATA   queue_reply       prefix/string  {queue}:reply:       id
+-- DATA   queue_ready       prefix/zset    {queue}:ready:       lane
+-- DATA   queue_lanes       set            {queue}:lanes
+-- DATA   queue_wake        prefix/list    {queue}:wake:        lane
+-- DATA   queue_delayed     zset           {queue}:delayed
+-- DATA   queue_blocked     zset           {queue}:blocked
+-- DATA   queue_deadlines   zset           {queue}:deadlines
+-- DATA   queue_finished    zset           {queue}:finished
+-- DATA   queue_dead        zset           {queue}:dead
+-- DATA   queue_control     prefix/list    {queue}:control:     id
+-- DATA   queue_once        hash           {queue}:once
+-- DATA   queue_once_due    zset           {queue}:once:due
+-- DATA   queue_by_user     prefix/zset    {queue}:by:user:     label
+-- DATA   queue_by_tag      prefix/zset    {queue}:by:tag:      label
+-- DATA   queue_children    prefix/zset    {queue}:children:    id
+-- DATA   queue_dependents  prefix/zset    {queue}:dependents:  id
+-- DATA   queue_order       prefix/zset    {queue}:order:       id
+-- DATA   queue_ends        zset           {queue}:ends
+-- DATA   queue_limits      hash           {queue}:limits
+-- DATA   queue_waiting     prefix/zset    {queue}:waiting:     limit
+-- DATA   queue_limit_lines zset           {queue}:limit:lines
+-- DATA   queue_weights     hash           {queue}:weights
+-- DATA   queue_shares      prefix/zset    {queue}:shares:      lane
+-- DATA   queue_channel     prefix/channel {queue}:channel:     id
+-- DATA   queue_counters    hash           {queue}:counters
+-- DATA   queue_events      stream         {queue}:events
 -- ARGV   rid          id
 -- ARGV   actor        label
 -- ARGV   caller       label             ?=
@@ -142,35 +142,29 @@ local function arg_ids(v, min, max, is_label)
 end
 
 local KEYS, ARGV = KEYS, ARGV
-if #KEYS ~= 51 then
-  return redis.error_reply('ADEQ_ARG expected 51 keys, got ' .. #KEYS)
+if #KEYS ~= 3 then
+  return redis.error_reply('ADEQ_ARG expected 3 keys, got ' .. #KEYS)
 end
 
 do
-  local arg_base = string.match(KEYS[1], '^([%w._@+-]+:{change:[%w._@+-]+}):change:$')
+  local arg_base = string.match(KEYS[1], '^([%w._@+-]+:{change:[%w._@+-]+}):config$')
   if not arg_base or #arg_base > 100 then
-    arg_base = arg_base or string.match(KEYS[1], '^([%w._@+-]+:{[%w._@+-]+}:change:[%w._@+-]+):change:$')
+    arg_base = arg_base or string.match(KEYS[1], '^([%w._@+-]+:{[%w._@+-]+}:change:[%w._@+-]+):config$')
     for part in string.gmatch(arg_base or '', '[%w._@+-]+') do
       if #part > 100 then arg_base = nil end
     end
-    if not arg_base then return refuse('key change', KEYS[1], '<prefix>:{change:<name>}:change:, <prefix>:{<slot>}:change:<name>:change:, where each part is a name: 1 to 100 of A-Z a-z 0-9 . _ @ + -') end
+    if not arg_base then return refuse('key config', KEYS[1], '<prefix>:{change:<name>}:config, <prefix>:{<slot>}:change:<name>:config, where each part is a name: 1 to 100 of A-Z a-z 0-9 . _ @ + -') end
   end
-  local arg_base_queue = string.match(KEYS[20], '^([%w._@+-]+:{queue:[%w._@+-]+}):config$')
+  local arg_base_queue = string.match(KEYS[2], '^([%w._@+-]+:{queue:[%w._@+-]+}):config$')
   if not arg_base_queue or #arg_base_queue > 100 then
-    arg_base_queue = arg_base_queue or string.match(KEYS[20], '^([%w._@+-]+:{[%w._@+-]+}:queue:[%w._@+-]+):config$') or string.match(KEYS[20], '^([%w._@+-]+:{queue:[%w._@+-]+/[%w._@+-]+}):config$') or KEYS[20] == arg_base .. '!none:config' and arg_base .. '!none'
+    arg_base_queue = arg_base_queue or string.match(KEYS[2], '^([%w._@+-]+:{[%w._@+-]+}:queue:[%w._@+-]+):config$') or string.match(KEYS[2], '^([%w._@+-]+:{queue:[%w._@+-]+/[%w._@+-]+}):config$') or KEYS[2] == arg_base .. '!none:config' and arg_base .. '!none'
     for part in string.gmatch(arg_base_queue or '', '[%w._@+-]+') do
       if #part > 100 then arg_base_queue = nil end
     end
-    if not arg_base_queue then return refuse('key queue_config', KEYS[20], '<prefix>:{queue:<name>}:config, <prefix>:{<slot>}:queue:<name>:config, <prefix>:{queue:<name>/<tag>}:config, <base>!none:config, where each part is a name: 1 to 100 of A-Z a-z 0-9 . _ @ + -') end
+    if not arg_base_queue then return refuse('key queue_config', KEYS[2], '<prefix>:{queue:<name>}:config, <prefix>:{<slot>}:queue:<name>:config, <prefix>:{queue:<name>/<tag>}:config, <base>!none:config, where each part is a name: 1 to 100 of A-Z a-z 0-9 . _ @ + -') end
   end
-  if table.concat(KEYS, ' ', 2) ~= arg_base .. ':contributors: ' .. arg_base .. ':request: ' .. arg_base .. ':log: ' .. arg_base .. ':inbox: ' .. arg_base .. ':due ' .. arg_base .. ':ended ' .. arg_base .. ':state: ' .. arg_base .. ':by:reviewer: ' .. arg_base .. ':outbox ' .. arg_base .. ':follows ' .. arg_base .. ':delegations: ' .. arg_base .. ':delegating ' .. arg_base .. ':away: ' .. arg_base .. ':userstats: ' .. arg_base .. ':config ' .. arg_base .. ':once ' .. arg_base .. ':once:due ' .. arg_base .. ':events ' .. arg_base_queue .. ':config ' .. arg_base_queue .. ':running ' .. arg_base_queue .. ':leases ' .. arg_base_queue .. ':task: ' .. arg_base_queue .. ':payload: ' .. arg_base_queue .. ':reply: ' .. arg_base_queue .. ':ready: ' .. arg_base_queue .. ':lanes ' .. arg_base_queue .. ':wake: ' .. arg_base_queue .. ':delayed ' .. arg_base_queue .. ':blocked ' .. arg_base_queue .. ':deadlines ' .. arg_base_queue .. ':finished ' .. arg_base_queue .. ':dead ' .. arg_base_queue .. ':control: ' .. arg_base_queue .. ':once ' .. arg_base_queue .. ':once:due ' .. arg_base_queue .. ':by:user: ' .. arg_base_queue .. ':by:tag: ' .. arg_base_queue .. ':children: ' .. arg_base_queue .. ':dependents: ' .. arg_base_queue .. ':order: ' .. arg_base_queue .. ':ends ' .. arg_base_queue .. ':limits ' .. arg_base_queue .. ':waiting: ' .. arg_base_queue .. ':limit:lines ' .. arg_base_queue .. ':weights ' .. arg_base_queue .. ':shares: ' .. arg_base_queue .. ':channel: ' .. arg_base_queue .. ':counters ' .. arg_base_queue .. ':events ' .. arg_base .. '!review' then
-    local at, bases = 0, { base = arg_base, queue = arg_base_queue }
-    for name, whose, place in string.gmatch('change {base}:change: contributors {base}:contributors: requests {base}:request: logs {base}:log: inboxes {base}:inbox: due {base}:due ended {base}:ended states {base}:state: by_reviewer {base}:by:reviewer: outbox {base}:outbox follows {base}:follows delegations {base}:delegations: delegating {base}:delegating away {base}:away: userstats {base}:userstats: config {base}:config once {base}:once once_due {base}:once:due events {base}:events queue_config {queue}:config queue_running {queue}:running queue_leases {queue}:leases queue_task {queue}:task: queue_payload {queue}:payload: queue_reply {queue}:reply: queue_ready {queue}:ready: queue_lanes {queue}:lanes queue_wake {queue}:wake: queue_delayed {queue}:delayed queue_blocked {queue}:blocked queue_deadlines {queue}:deadlines queue_finished {queue}:finished queue_dead {queue}:dead queue_control {queue}:control: queue_once {queue}:once queue_once_due {queue}:once:due queue_by_user {queue}:by:user: queue_by_tag {queue}:by:tag: queue_children {queue}:children: queue_dependents {queue}:dependents: queue_order {queue}:order: queue_ends {queue}:ends queue_limits {queue}:limits queue_waiting {queue}:waiting: queue_limit_lines {queue}:limit:lines queue_weights {queue}:weights queue_shares {queue}:shares: queue_channel {queue}:channel: queue_counters {queue}:counters queue_events {queue}:events gate {base}!review', '(%S+) {([%w_]+)}(%S+)') do
-      at = at + 1
-      local wanted = bases[whose] .. place
-      if KEYS[at] ~= wanted then return refuse('key ' .. name, KEYS[at], wanted) end
-    end
-  end
+  if KEYS[3] ~= arg_base .. '!review' then return refuse('key gate', KEYS[3], arg_base .. '!review') end
+  KEYS = { arg_base .. ':change:', arg_base .. ':contributors:', arg_base .. ':request:', arg_base .. ':log:', arg_base .. ':inbox:', arg_base .. ':due', arg_base .. ':ended', arg_base .. ':state:', arg_base .. ':by:reviewer:', arg_base .. ':outbox', arg_base .. ':follows', arg_base .. ':delegations:', arg_base .. ':delegating', arg_base .. ':away:', arg_base .. ':userstats:', arg_base .. ':config', arg_base .. ':once', arg_base .. ':once:due', arg_base .. ':events', arg_base_queue .. ':config', arg_base_queue .. ':running', arg_base_queue .. ':leases', arg_base_queue .. ':task:', arg_base_queue .. ':payload:', arg_base_queue .. ':reply:', arg_base_queue .. ':ready:', arg_base_queue .. ':lanes', arg_base_queue .. ':wake:', arg_base_queue .. ':delayed', arg_base_queue .. ':blocked', arg_base_queue .. ':deadlines', arg_base_queue .. ':finished', arg_base_queue .. ':dead', arg_base_queue .. ':control:', arg_base_queue .. ':once', arg_base_queue .. ':once:due', arg_base_queue .. ':by:user:', arg_base_queue .. ':by:tag:', arg_base_queue .. ':children:', arg_base_queue .. ':dependents:', arg_base_queue .. ':order:', arg_base_queue .. ':ends', arg_base_queue .. ':limits', arg_base_queue .. ':waiting:', arg_base_queue .. ':limit:lines', arg_base_queue .. ':weights', arg_base_queue .. ':shares:', arg_base_queue .. ':channel:', arg_base_queue .. ':counters', arg_base_queue .. ':events' }
 end
 
 local rid = ARGV[1]

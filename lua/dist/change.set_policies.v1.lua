@@ -9,11 +9,11 @@
 -- `approval_ms`, and may be tried `max_attempts` times. `approved_kind` and so on: the task that follows this step.
 -- A domain has at most 1,000 policies.
 --
--- KEYS   policies hash   {base}:policies
--- KEYS   config   hash   {base}:config
--- KEYS   once     hash   {base}:once
--- KEYS   once_due zset   {base}:once:due
--- KEYS   events   stream {base}:events
+-- DATA   policies hash   {base}:policies
+-- DATA   config   hash   {base}:config
+-- DATA   once     hash   {base}:once
+-- DATA   once_due zset   {base}:once:due
+-- DATA   events   stream {base}:events
 -- ARGV   rid          id
 -- ARGV   actor        label            ?=
 -- ARGV   caller       label            ?=
@@ -101,27 +101,21 @@ local function arg_label(v)
 end
 
 local KEYS, ARGV = KEYS, ARGV
-if #KEYS ~= 6 then
-  return redis.error_reply('ADEQ_ARG expected 6 keys, got ' .. #KEYS)
+if #KEYS ~= 2 then
+  return redis.error_reply('ADEQ_ARG expected 2 keys, got ' .. #KEYS)
 end
 
 do
-  local arg_base = string.match(KEYS[1], '^([%w._@+-]+:{change:[%w._@+-]+}):policies$')
+  local arg_base = string.match(KEYS[1], '^([%w._@+-]+:{change:[%w._@+-]+}):config$')
   if not arg_base or #arg_base > 100 then
-    arg_base = arg_base or string.match(KEYS[1], '^([%w._@+-]+:{[%w._@+-]+}:change:[%w._@+-]+):policies$')
+    arg_base = arg_base or string.match(KEYS[1], '^([%w._@+-]+:{[%w._@+-]+}:change:[%w._@+-]+):config$')
     for part in string.gmatch(arg_base or '', '[%w._@+-]+') do
       if #part > 100 then arg_base = nil end
     end
-    if not arg_base then return refuse('key policies', KEYS[1], '<prefix>:{change:<name>}:policies, <prefix>:{<slot>}:change:<name>:policies, where each part is a name: 1 to 100 of A-Z a-z 0-9 . _ @ + -') end
+    if not arg_base then return refuse('key config', KEYS[1], '<prefix>:{change:<name>}:config, <prefix>:{<slot>}:change:<name>:config, where each part is a name: 1 to 100 of A-Z a-z 0-9 . _ @ + -') end
   end
-  if table.concat(KEYS, ' ', 2) ~= arg_base .. ':config ' .. arg_base .. ':once ' .. arg_base .. ':once:due ' .. arg_base .. ':events ' .. arg_base .. '!operate' then
-    local at, bases = 0, { base = arg_base }
-    for name, whose, place in string.gmatch('policies {base}:policies config {base}:config once {base}:once once_due {base}:once:due events {base}:events gate {base}!operate', '(%S+) {([%w_]+)}(%S+)') do
-      at = at + 1
-      local wanted = bases[whose] .. place
-      if KEYS[at] ~= wanted then return refuse('key ' .. name, KEYS[at], wanted) end
-    end
-  end
+  if KEYS[2] ~= arg_base .. '!operate' then return refuse('key gate', KEYS[2], arg_base .. '!operate') end
+  KEYS = { arg_base .. ':policies', arg_base .. ':config', arg_base .. ':once', arg_base .. ':once:due', arg_base .. ':events' }
 end
 
 local rid = ARGV[1]

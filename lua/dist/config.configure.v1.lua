@@ -4,7 +4,7 @@
 -- at creation. Without settings, it returns the stored ones; all others have their defaults. If the call is sent
 -- again, it sets the same again.
 --
--- KEYS   config hash {base}:config
+-- DATA   config hash {base}:config
 -- ARGV   clock     enum keep|server|test ?=keep
 -- ARGV   now_ms    int 0..9000000000000 ?=0
 -- SETTINGS settings
@@ -49,14 +49,8 @@ do
     end
     if not arg_base then return refuse('key config', KEYS[1], '<prefix>:{config:<name>}:config, <prefix>:{<slot>}:config:<name>:config, where each part is a name: 1 to 100 of A-Z a-z 0-9 . _ @ + -') end
   end
-  if table.concat(KEYS, ' ', 2) ~= arg_base .. '!operate' then
-    local at, bases = 0, { base = arg_base }
-    for name, whose, place in string.gmatch('config {base}:config gate {base}!operate', '(%S+) {([%w_]+)}(%S+)') do
-      at = at + 1
-      local wanted = bases[whose] .. place
-      if KEYS[at] ~= wanted then return refuse('key ' .. name, KEYS[at], wanted) end
-    end
-  end
+  if KEYS[2] ~= arg_base .. '!operate' then return refuse('key gate', KEYS[2], arg_base .. '!operate') end
+  KEYS = { arg_base .. ':config' }
 end
 
 local clock = ARGV[1]

@@ -5,10 +5,10 @@
 -- when it gave the last one, and sends its `rev` as `since` later. `full`: the server does not know what has changed since. It forgets
 -- removed names and old revs, or has lost the last writes in a failover. Then read all. A page ends at `limit` or at 1 MiB.
 --
--- KEYS   value   prefix/hash {base}:value:  id
--- KEYS   changed zset        {base}:changed
--- KEYS   revs    zset        {base}:revs
--- KEYS   config  hash        {base}:config
+-- DATA   value   prefix/hash {base}:value:  id
+-- DATA   changed zset        {base}:changed
+-- DATA   revs    zset        {base}:revs
+-- DATA   config  hash        {base}:config
 -- ARGV   since    int 0..9007199254740991 ?=0
 -- ARGV   cursor   bytes 0..300     ?=
 -- ARGV   limit    int 1..1000      ?=100
@@ -43,27 +43,21 @@ local function arg_uint(v, min, max)
 end
 
 local KEYS, ARGV = KEYS, ARGV
-if #KEYS ~= 4 then
-  return redis.error_reply('ADEQ_ARG expected 4 keys, got ' .. #KEYS)
+if #KEYS ~= 2 then
+  return redis.error_reply('ADEQ_ARG expected 2 keys, got ' .. #KEYS)
 end
 
 do
-  local arg_base = string.match(KEYS[1], '^([%w._@+-]+:{config:[%w._@+-]+}):value:$')
+  local arg_base = string.match(KEYS[1], '^([%w._@+-]+:{config:[%w._@+-]+}):config$')
   if not arg_base or #arg_base > 100 then
-    arg_base = arg_base or string.match(KEYS[1], '^([%w._@+-]+:{[%w._@+-]+}:config:[%w._@+-]+):value:$')
+    arg_base = arg_base or string.match(KEYS[1], '^([%w._@+-]+:{[%w._@+-]+}:config:[%w._@+-]+):config$')
     for part in string.gmatch(arg_base or '', '[%w._@+-]+') do
       if #part > 100 then arg_base = nil end
     end
-    if not arg_base then return refuse('key value', KEYS[1], '<prefix>:{config:<name>}:value:, <prefix>:{<slot>}:config:<name>:value:, where each part is a name: 1 to 100 of A-Z a-z 0-9 . _ @ + -') end
+    if not arg_base then return refuse('key config', KEYS[1], '<prefix>:{config:<name>}:config, <prefix>:{<slot>}:config:<name>:config, where each part is a name: 1 to 100 of A-Z a-z 0-9 . _ @ + -') end
   end
-  if table.concat(KEYS, ' ', 2) ~= arg_base .. ':changed ' .. arg_base .. ':revs ' .. arg_base .. ':config' then
-    local at, bases = 0, { base = arg_base }
-    for name, whose, place in string.gmatch('value {base}:value: changed {base}:changed revs {base}:revs config {base}:config', '(%S+) {([%w_]+)}(%S+)') do
-      at = at + 1
-      local wanted = bases[whose] .. place
-      if KEYS[at] ~= wanted then return refuse('key ' .. name, KEYS[at], wanted) end
-    end
-  end
+  if KEYS[2] ~= arg_base .. ':nowhere' then return refuse('key gate', KEYS[2], arg_base .. ':nowhere') end
+  KEYS = { arg_base .. ':value:', arg_base .. ':changed', arg_base .. ':revs', arg_base .. ':config' }
 end
 
 local since = ARGV[1]

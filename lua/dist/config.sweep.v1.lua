@@ -3,14 +3,14 @@
 -- config.sweep.v1: delete what is left of names that were removed long ago, at most `limit` of them. Each `set` deletes some, so this is for
 -- a namespace that nobody changes.
 --
--- KEYS   value    prefix/hash {base}:value:   id
--- KEYS   history  prefix/list {base}:history: id
--- KEYS   changed  zset        {base}:changed
--- KEYS   removed  zset        {base}:removed
--- KEYS   revs     zset        {base}:revs
--- KEYS   config   hash        {base}:config
--- KEYS   once     hash        {base}:once
--- KEYS   once_due zset        {base}:once:due
+-- DATA   value    prefix/hash {base}:value:   id
+-- DATA   history  prefix/list {base}:history: id
+-- DATA   changed  zset        {base}:changed
+-- DATA   removed  zset        {base}:removed
+-- DATA   revs     zset        {base}:revs
+-- DATA   config   hash        {base}:config
+-- DATA   once     hash        {base}:once
+-- DATA   once_due zset        {base}:once:due
 -- ARGV   limit    int 1..1000   ?=100
 -- ARGV   now_ms   int 0..9000000000000 ?=0
 -- RETURN ok       now_ms:int forgotten:int more:int
@@ -39,27 +39,21 @@ local function arg_uint(v, min, max)
 end
 
 local KEYS, ARGV = KEYS, ARGV
-if #KEYS ~= 9 then
-  return redis.error_reply('ADEQ_ARG expected 9 keys, got ' .. #KEYS)
+if #KEYS ~= 2 then
+  return redis.error_reply('ADEQ_ARG expected 2 keys, got ' .. #KEYS)
 end
 
 do
-  local arg_base = string.match(KEYS[1], '^([%w._@+-]+:{config:[%w._@+-]+}):value:$')
+  local arg_base = string.match(KEYS[1], '^([%w._@+-]+:{config:[%w._@+-]+}):config$')
   if not arg_base or #arg_base > 100 then
-    arg_base = arg_base or string.match(KEYS[1], '^([%w._@+-]+:{[%w._@+-]+}:config:[%w._@+-]+):value:$')
+    arg_base = arg_base or string.match(KEYS[1], '^([%w._@+-]+:{[%w._@+-]+}:config:[%w._@+-]+):config$')
     for part in string.gmatch(arg_base or '', '[%w._@+-]+') do
       if #part > 100 then arg_base = nil end
     end
-    if not arg_base then return refuse('key value', KEYS[1], '<prefix>:{config:<name>}:value:, <prefix>:{<slot>}:config:<name>:value:, where each part is a name: 1 to 100 of A-Z a-z 0-9 . _ @ + -') end
+    if not arg_base then return refuse('key config', KEYS[1], '<prefix>:{config:<name>}:config, <prefix>:{<slot>}:config:<name>:config, where each part is a name: 1 to 100 of A-Z a-z 0-9 . _ @ + -') end
   end
-  if table.concat(KEYS, ' ', 2) ~= arg_base .. ':history: ' .. arg_base .. ':changed ' .. arg_base .. ':removed ' .. arg_base .. ':revs ' .. arg_base .. ':config ' .. arg_base .. ':once ' .. arg_base .. ':once:due ' .. arg_base .. '!operate' then
-    local at, bases = 0, { base = arg_base }
-    for name, whose, place in string.gmatch('value {base}:value: history {base}:history: changed {base}:changed removed {base}:removed revs {base}:revs config {base}:config once {base}:once once_due {base}:once:due gate {base}!operate', '(%S+) {([%w_]+)}(%S+)') do
-      at = at + 1
-      local wanted = bases[whose] .. place
-      if KEYS[at] ~= wanted then return refuse('key ' .. name, KEYS[at], wanted) end
-    end
-  end
+  if KEYS[2] ~= arg_base .. '!operate' then return refuse('key gate', KEYS[2], arg_base .. '!operate') end
+  KEYS = { arg_base .. ':value:', arg_base .. ':history:', arg_base .. ':changed', arg_base .. ':removed', arg_base .. ':revs', arg_base .. ':config', arg_base .. ':once', arg_base .. ':once:due' }
 end
 
 local limit = ARGV[1]

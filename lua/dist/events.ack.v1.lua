@@ -3,10 +3,10 @@
 -- events.ack.v1: acknowledge events that were delivered to a group, and its gap. They are not delivered again. `acked`: how many events were
 -- still pending. `gap`: the number of the gap, from the answer to `read`. If the gap has grown since, it has another number and stays.
 --
--- KEYS   config   hash        {base}:events:config
--- KEYS   group_at prefix/hash {base}:events:group:   name
--- KEYS   pending  prefix/zset {base}:events:pending: name
--- KEYS   unacked  prefix/zset {base}:events:unacked: name
+-- DATA   config   hash        {base}:events:config
+-- DATA   group_at prefix/hash {base}:events:group:   name
+-- DATA   pending  prefix/zset {base}:events:pending: name
+-- DATA   unacked  prefix/zset {base}:events:unacked: name
 -- ARGV   group    name
 -- ARGV   gap      int 0..9007199254740991 ?=0
 -- ARGV   now_ms   int 0..9000000000000 ?=0
@@ -40,8 +40,8 @@ local function arg_uint(v, min, max)
 end
 
 local KEYS, ARGV = KEYS, ARGV
-if #KEYS ~= 5 then
-  return redis.error_reply('ADEQ_ARG expected 5 keys, got ' .. #KEYS)
+if #KEYS ~= 2 then
+  return redis.error_reply('ADEQ_ARG expected 2 keys, got ' .. #KEYS)
 end
 
 do
@@ -53,14 +53,8 @@ do
     end
     if not arg_base then return refuse('key config', KEYS[1], '<prefix>:{<noun>:<name>}:events:config, <prefix>:{<slot>}:<noun>:<name>:events:config, <prefix>:{<noun>:<name>/<tag>}:events:config, <prefix>:{<slot>}:<noun>:<name>/<tag>:events:config, where each part is a name: 1 to 100 of A-Z a-z 0-9 . _ @ + -') end
   end
-  if table.concat(KEYS, ' ', 2) ~= arg_base .. ':events:group: ' .. arg_base .. ':events:pending: ' .. arg_base .. ':events:unacked: ' .. arg_base .. '!events.follow' then
-    local at, bases = 0, { base = arg_base }
-    for name, whose, place in string.gmatch('config {base}:events:config group_at {base}:events:group: pending {base}:events:pending: unacked {base}:events:unacked: gate {base}!events.follow', '(%S+) {([%w_]+)}(%S+)') do
-      at = at + 1
-      local wanted = bases[whose] .. place
-      if KEYS[at] ~= wanted then return refuse('key ' .. name, KEYS[at], wanted) end
-    end
-  end
+  if KEYS[2] ~= arg_base .. '!events.follow' then return refuse('key gate', KEYS[2], arg_base .. '!events.follow') end
+  KEYS = { arg_base .. ':events:config', arg_base .. ':events:group:', arg_base .. ':events:pending:', arg_base .. ':events:unacked:' }
 end
 
 local group = ARGV[1]

@@ -2,12 +2,12 @@
 -- generated from lua/events/drop.v1.lua by lua/bundle.py; do not edit
 -- events.drop.v1: drop groups. They hold no events any more, and what was delivered to them is forgotten.
 --
--- KEYS   config   hash        {base}:events:config
--- KEYS   groups   zset        {base}:events:groups
--- KEYS   group_at prefix/hash {base}:events:group:   name
--- KEYS   pending  prefix/zset {base}:events:pending: name
--- KEYS   unacked  prefix/zset {base}:events:unacked: name
--- KEYS   events   stream      {base}:events
+-- DATA   config   hash        {base}:events:config
+-- DATA   groups   zset        {base}:events:groups
+-- DATA   group_at prefix/hash {base}:events:group:   name
+-- DATA   pending  prefix/zset {base}:events:pending: name
+-- DATA   unacked  prefix/zset {base}:events:unacked: name
+-- DATA   events   stream      {base}:events
 -- ARGV   now_ms   int 0..9000000000000 ?=0
 -- ITEM   group    name
 -- GROUP  item     1..100
@@ -40,8 +40,8 @@ local function arg_uint(v, min, max)
 end
 
 local KEYS, ARGV = KEYS, ARGV
-if #KEYS ~= 7 then
-  return redis.error_reply('ADEQ_ARG expected 7 keys, got ' .. #KEYS)
+if #KEYS ~= 2 then
+  return redis.error_reply('ADEQ_ARG expected 2 keys, got ' .. #KEYS)
 end
 
 do
@@ -53,14 +53,8 @@ do
     end
     if not arg_base then return refuse('key config', KEYS[1], '<prefix>:{<noun>:<name>}:events:config, <prefix>:{<slot>}:<noun>:<name>:events:config, <prefix>:{<noun>:<name>/<tag>}:events:config, <prefix>:{<slot>}:<noun>:<name>/<tag>:events:config, where each part is a name: 1 to 100 of A-Z a-z 0-9 . _ @ + -') end
   end
-  if table.concat(KEYS, ' ', 2) ~= arg_base .. ':events:groups ' .. arg_base .. ':events:group: ' .. arg_base .. ':events:pending: ' .. arg_base .. ':events:unacked: ' .. arg_base .. ':events ' .. arg_base .. '!events.operate' then
-    local at, bases = 0, { base = arg_base }
-    for name, whose, place in string.gmatch('config {base}:events:config groups {base}:events:groups group_at {base}:events:group: pending {base}:events:pending: unacked {base}:events:unacked: events {base}:events gate {base}!events.operate', '(%S+) {([%w_]+)}(%S+)') do
-      at = at + 1
-      local wanted = bases[whose] .. place
-      if KEYS[at] ~= wanted then return refuse('key ' .. name, KEYS[at], wanted) end
-    end
-  end
+  if KEYS[2] ~= arg_base .. '!events.operate' then return refuse('key gate', KEYS[2], arg_base .. '!events.operate') end
+  KEYS = { arg_base .. ':events:config', arg_base .. ':events:groups', arg_base .. ':events:group:', arg_base .. ':events:pending:', arg_base .. ':events:unacked:', arg_base .. ':events' }
 end
 
 local now_ms = ARGV[1]

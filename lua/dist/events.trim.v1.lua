@@ -4,12 +4,12 @@
 -- whole blocks of usually 100 events, at most 100 blocks, so a few old ones stay. `more` is 1 if another call may delete more. A group that
 -- had no reader for `lapse_ms` holds none. `held_by`: the group that keeps older events.
 --
--- KEYS   config   hash        {base}:events:config
--- KEYS   groups   zset        {base}:events:groups
--- KEYS   group_at prefix/hash {base}:events:group:   name
--- KEYS   unacked  prefix/zset {base}:events:unacked: name
--- KEYS   home     hash        {base}:config
--- KEYS   events   stream      {base}:events
+-- DATA   config   hash        {base}:events:config
+-- DATA   groups   zset        {base}:events:groups
+-- DATA   group_at prefix/hash {base}:events:group:   name
+-- DATA   unacked  prefix/zset {base}:events:unacked: name
+-- DATA   home     hash        {base}:config
+-- DATA   events   stream      {base}:events
 -- ARGV   before_ms int 0..9000000000000 ?=0
 -- ARGV   now_ms    int 0..9000000000000 ?=0
 -- RETURN ok        now_ms:int removed:int more:int held_by:text
@@ -40,8 +40,8 @@ local function arg_uint(v, min, max)
 end
 
 local KEYS, ARGV = KEYS, ARGV
-if #KEYS ~= 7 then
-  return redis.error_reply('ADEQ_ARG expected 7 keys, got ' .. #KEYS)
+if #KEYS ~= 2 then
+  return redis.error_reply('ADEQ_ARG expected 2 keys, got ' .. #KEYS)
 end
 
 do
@@ -53,14 +53,8 @@ do
     end
     if not arg_base then return refuse('key config', KEYS[1], '<prefix>:{<noun>:<name>}:events:config, <prefix>:{<slot>}:<noun>:<name>:events:config, <prefix>:{<noun>:<name>/<tag>}:events:config, <prefix>:{<slot>}:<noun>:<name>/<tag>:events:config, where each part is a name: 1 to 100 of A-Z a-z 0-9 . _ @ + -') end
   end
-  if table.concat(KEYS, ' ', 2) ~= arg_base .. ':events:groups ' .. arg_base .. ':events:group: ' .. arg_base .. ':events:unacked: ' .. arg_base .. ':config ' .. arg_base .. ':events ' .. arg_base .. '!events.operate' then
-    local at, bases = 0, { base = arg_base }
-    for name, whose, place in string.gmatch('config {base}:events:config groups {base}:events:groups group_at {base}:events:group: unacked {base}:events:unacked: home {base}:config events {base}:events gate {base}!events.operate', '(%S+) {([%w_]+)}(%S+)') do
-      at = at + 1
-      local wanted = bases[whose] .. place
-      if KEYS[at] ~= wanted then return refuse('key ' .. name, KEYS[at], wanted) end
-    end
-  end
+  if KEYS[2] ~= arg_base .. '!events.operate' then return refuse('key gate', KEYS[2], arg_base .. '!events.operate') end
+  KEYS = { arg_base .. ':events:config', arg_base .. ':events:groups', arg_base .. ':events:group:', arg_base .. ':events:unacked:', arg_base .. ':config', arg_base .. ':events' }
 end
 
 local before_ms = ARGV[1]

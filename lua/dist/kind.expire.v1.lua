@@ -2,10 +2,10 @@
 -- generated from lua/kind/expire.v1.lua by lua/bundle.py; do not edit
 -- kind.expire.v1: delete kinds that no worker has published for long, at most `limit` of them.
 --
--- KEYS   kind     prefix/hash {base}:kind:    id
--- KEYS   expiring zset        {base}:expiring
--- KEYS   config   hash        {base}:config
--- KEYS   events   stream      {base}:events
+-- DATA   kind     prefix/hash {base}:kind:    id
+-- DATA   expiring zset        {base}:expiring
+-- DATA   config   hash        {base}:config
+-- DATA   events   stream      {base}:events
 -- ARGV   limit    int 1..1000   ?=100
 -- ARGV   source   bytes 0..200  ?=
 -- ARGV   trace    bytes 0..128  ?=
@@ -36,27 +36,21 @@ local function arg_uint(v, min, max)
 end
 
 local KEYS, ARGV = KEYS, ARGV
-if #KEYS ~= 5 then
-  return redis.error_reply('ADEQ_ARG expected 5 keys, got ' .. #KEYS)
+if #KEYS ~= 2 then
+  return redis.error_reply('ADEQ_ARG expected 2 keys, got ' .. #KEYS)
 end
 
 do
-  local arg_base = string.match(KEYS[1], '^([%w._@+-]+:{kind:[%w._@+-]+}):kind:$')
+  local arg_base = string.match(KEYS[1], '^([%w._@+-]+:{kind:[%w._@+-]+}):config$')
   if not arg_base or #arg_base > 100 then
-    arg_base = arg_base or string.match(KEYS[1], '^([%w._@+-]+:{[%w._@+-]+}:kind:[%w._@+-]+):kind:$')
+    arg_base = arg_base or string.match(KEYS[1], '^([%w._@+-]+:{[%w._@+-]+}:kind:[%w._@+-]+):config$')
     for part in string.gmatch(arg_base or '', '[%w._@+-]+') do
       if #part > 100 then arg_base = nil end
     end
-    if not arg_base then return refuse('key kind', KEYS[1], '<prefix>:{kind:<name>}:kind:, <prefix>:{<slot>}:kind:<name>:kind:, where each part is a name: 1 to 100 of A-Z a-z 0-9 . _ @ + -') end
+    if not arg_base then return refuse('key config', KEYS[1], '<prefix>:{kind:<name>}:config, <prefix>:{<slot>}:kind:<name>:config, where each part is a name: 1 to 100 of A-Z a-z 0-9 . _ @ + -') end
   end
-  if table.concat(KEYS, ' ', 2) ~= arg_base .. ':expiring ' .. arg_base .. ':config ' .. arg_base .. ':events ' .. arg_base .. '!work' then
-    local at, bases = 0, { base = arg_base }
-    for name, whose, place in string.gmatch('kind {base}:kind: expiring {base}:expiring config {base}:config events {base}:events gate {base}!work', '(%S+) {([%w_]+)}(%S+)') do
-      at = at + 1
-      local wanted = bases[whose] .. place
-      if KEYS[at] ~= wanted then return refuse('key ' .. name, KEYS[at], wanted) end
-    end
-  end
+  if KEYS[2] ~= arg_base .. '!work' then return refuse('key gate', KEYS[2], arg_base .. '!work') end
+  KEYS = { arg_base .. ':kind:', arg_base .. ':expiring', arg_base .. ':config', arg_base .. ':events' }
 end
 
 local limit = ARGV[1]

@@ -5,7 +5,7 @@
 -- is stored, or the layout is not older, nothing changes. Returns the layout, and the layout that all data has at
 -- least; 0 if nothing is stored.
 --
--- KEYS   config hash {base}:config
+-- DATA   config hash {base}:config
 -- ARGV   done      bool          ?=0
 -- ARGV   now_ms    int 0..9000000000000 ?=0
 -- RETURN ok        now_ms:int layout:int rewritten:int
@@ -46,14 +46,8 @@ do
     end
     if not arg_base then return refuse('key config', KEYS[1], '<prefix>:{kind:<name>}:config, <prefix>:{<slot>}:kind:<name>:config, where each part is a name: 1 to 100 of A-Z a-z 0-9 . _ @ + -') end
   end
-  if table.concat(KEYS, ' ', 2) ~= arg_base .. '!operate' then
-    local at, bases = 0, { base = arg_base }
-    for name, whose, place in string.gmatch('config {base}:config gate {base}!operate', '(%S+) {([%w_]+)}(%S+)') do
-      at = at + 1
-      local wanted = bases[whose] .. place
-      if KEYS[at] ~= wanted then return refuse('key ' .. name, KEYS[at], wanted) end
-    end
-  end
+  if KEYS[2] ~= arg_base .. '!operate' then return refuse('key gate', KEYS[2], arg_base .. '!operate') end
+  KEYS = { arg_base .. ':config' }
 end
 
 local done = ARGV[1]

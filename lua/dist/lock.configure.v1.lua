@@ -4,8 +4,8 @@
 -- creation. Without settings, it returns the stored ones; all others have their defaults. If the call is sent again, it
 -- sets the same again.
 --
--- KEYS   config   hash {base}:config
--- KEYS   requests hash {base}:requests
+-- DATA   config   hash {base}:config
+-- DATA   requests hash {base}:requests
 -- ARGV   clock     enum keep|server|test ?=keep
 -- ARGV   now_ms    int 0..9000000000000 ?=0
 -- SETTINGS settings
@@ -37,8 +37,8 @@ local function arg_uint(v, min, max)
 end
 
 local KEYS, ARGV = KEYS, ARGV
-if #KEYS ~= 3 then
-  return redis.error_reply('ADEQ_ARG expected 3 keys, got ' .. #KEYS)
+if #KEYS ~= 2 then
+  return redis.error_reply('ADEQ_ARG expected 2 keys, got ' .. #KEYS)
 end
 
 do
@@ -50,14 +50,8 @@ do
     end
     if not arg_base then return refuse('key config', KEYS[1], '<prefix>:{lock:<name>}:config, <prefix>:{<slot>}:lock:<name>:config, where each part is a name: 1 to 100 of A-Z a-z 0-9 . _ @ + -') end
   end
-  if table.concat(KEYS, ' ', 2) ~= arg_base .. ':requests ' .. arg_base .. '!operate' then
-    local at, bases = 0, { base = arg_base }
-    for name, whose, place in string.gmatch('config {base}:config requests {base}:requests gate {base}!operate', '(%S+) {([%w_]+)}(%S+)') do
-      at = at + 1
-      local wanted = bases[whose] .. place
-      if KEYS[at] ~= wanted then return refuse('key ' .. name, KEYS[at], wanted) end
-    end
-  end
+  if KEYS[2] ~= arg_base .. '!operate' then return refuse('key gate', KEYS[2], arg_base .. '!operate') end
+  KEYS = { arg_base .. ':config', arg_base .. ':requests' }
 end
 
 local clock = ARGV[1]

@@ -3,8 +3,8 @@
 -- lock.confirm.v1: make one small write, on every path, so that WAITAOF or WAIT on the same connection has a write to
 -- wait for. Both cover the writes of their own connection only, and a repeated call may have nothing left to write.
 --
--- KEYS   config   hash {base}:config
--- KEYS   requests hash {base}:requests
+-- DATA   config   hash {base}:config
+-- DATA   requests hash {base}:requests
 -- ARGV   now_ms    int 0..9000000000000 ?=0
 -- RETURN confirmed now_ms:int
 -- ERROR  ADEQ_LAYOUT ADEQ_CLOCK
@@ -44,14 +44,8 @@ do
     end
     if not arg_base then return refuse('key config', KEYS[1], '<prefix>:{lock:<name>}:config, <prefix>:{<slot>}:lock:<name>:config, where each part is a name: 1 to 100 of A-Z a-z 0-9 . _ @ + -') end
   end
-  if table.concat(KEYS, ' ', 2) ~= arg_base .. ':requests' then
-    local at, bases = 0, { base = arg_base }
-    for name, whose, place in string.gmatch('config {base}:config requests {base}:requests', '(%S+) {([%w_]+)}(%S+)') do
-      at = at + 1
-      local wanted = bases[whose] .. place
-      if KEYS[at] ~= wanted then return refuse('key ' .. name, KEYS[at], wanted) end
-    end
-  end
+  if KEYS[2] ~= arg_base .. ':nowhere' then return refuse('key gate', KEYS[2], arg_base .. ':nowhere') end
+  KEYS = { arg_base .. ':config', arg_base .. ':requests' }
 end
 
 local now_ms = ARGV[1]

@@ -9,16 +9,16 @@
 -- `detection` is off, the call does nothing. `circle` names at most 256 owners; `+<n>` at its end: how many are not
 -- named.
 --
--- KEYS   config    hash           {base}:config
--- KEYS   requests  hash           {base}:requests
--- KEYS   graph     zset           {base}:graph
--- KEYS   deadlines zset           {base}:deadlines
--- KEYS   unchecked zset           {base}:unchecked
--- KEYS   saved     hash           {base}:search
--- KEYS   capacity  hash           {base}:capacity
--- KEYS   rates     zset           {base}:rates
--- KEYS   events    stream         {base}:events
--- KEYS   channel   prefix/channel {base}:channel:  id
+-- DATA   config    hash           {base}:config
+-- DATA   requests  hash           {base}:requests
+-- DATA   graph     zset           {base}:graph
+-- DATA   deadlines zset           {base}:deadlines
+-- DATA   unchecked zset           {base}:unchecked
+-- DATA   saved     hash           {base}:search
+-- DATA   capacity  hash           {base}:capacity
+-- DATA   rates     zset           {base}:rates
+-- DATA   events    stream         {base}:events
+-- DATA   channel   prefix/channel {base}:channel:  id
 -- ARGV   limit     int 1..16      ?=4
 -- ARGV   visits    int 100..20000 ?=2000
 -- ARGV   trace     bytes 0..128   ?=
@@ -54,8 +54,8 @@ local function arg_uint(v, min, max)
 end
 
 local KEYS, ARGV = KEYS, ARGV
-if #KEYS ~= 11 then
-  return redis.error_reply('ADEQ_ARG expected 11 keys, got ' .. #KEYS)
+if #KEYS ~= 2 then
+  return redis.error_reply('ADEQ_ARG expected 2 keys, got ' .. #KEYS)
 end
 
 do
@@ -67,14 +67,8 @@ do
     end
     if not arg_base then return refuse('key config', KEYS[1], '<prefix>:{lock:<name>}:config, <prefix>:{<slot>}:lock:<name>:config, where each part is a name: 1 to 100 of A-Z a-z 0-9 . _ @ + -') end
   end
-  if table.concat(KEYS, ' ', 2) ~= arg_base .. ':requests ' .. arg_base .. ':graph ' .. arg_base .. ':deadlines ' .. arg_base .. ':unchecked ' .. arg_base .. ':search ' .. arg_base .. ':capacity ' .. arg_base .. ':rates ' .. arg_base .. ':events ' .. arg_base .. ':channel: ' .. arg_base .. '!work' then
-    local at, bases = 0, { base = arg_base }
-    for name, whose, place in string.gmatch('config {base}:config requests {base}:requests graph {base}:graph deadlines {base}:deadlines unchecked {base}:unchecked saved {base}:search capacity {base}:capacity rates {base}:rates events {base}:events channel {base}:channel: gate {base}!work', '(%S+) {([%w_]+)}(%S+)') do
-      at = at + 1
-      local wanted = bases[whose] .. place
-      if KEYS[at] ~= wanted then return refuse('key ' .. name, KEYS[at], wanted) end
-    end
-  end
+  if KEYS[2] ~= arg_base .. '!work' then return refuse('key gate', KEYS[2], arg_base .. '!work') end
+  KEYS = { arg_base .. ':config', arg_base .. ':requests', arg_base .. ':graph', arg_base .. ':deadlines', arg_base .. ':unchecked', arg_base .. ':search', arg_base .. ':capacity', arg_base .. ':rates', arg_base .. ':events', arg_base .. ':channel:' }
 end
 
 local limit = ARGV[1]

@@ -3,10 +3,10 @@
 -- lock.drain.v1: give no more permits of a resource until set_capacity. Permits in use stay until they are released.
 -- Waiters for a permit learn it with their next poll.
 --
--- KEYS   config   hash           {base}:config
--- KEYS   requests hash           {base}:requests
--- KEYS   capacity hash           {base}:capacity
--- KEYS   channel  prefix/channel {base}:channel: id
+-- DATA   config   hash           {base}:config
+-- DATA   requests hash           {base}:requests
+-- DATA   capacity hash           {base}:capacity
+-- DATA   channel  prefix/channel {base}:channel: id
 -- ARGV   resource  id
 -- ARGV   now_ms    int 0..9000000000000 ?=0
 -- RETURN draining  now_ms:int
@@ -37,8 +37,8 @@ local function arg_uint(v, min, max)
 end
 
 local KEYS, ARGV = KEYS, ARGV
-if #KEYS ~= 5 then
-  return redis.error_reply('ADEQ_ARG expected 5 keys, got ' .. #KEYS)
+if #KEYS ~= 2 then
+  return redis.error_reply('ADEQ_ARG expected 2 keys, got ' .. #KEYS)
 end
 
 do
@@ -50,14 +50,8 @@ do
     end
     if not arg_base then return refuse('key config', KEYS[1], '<prefix>:{lock:<name>}:config, <prefix>:{<slot>}:lock:<name>:config, where each part is a name: 1 to 100 of A-Z a-z 0-9 . _ @ + -') end
   end
-  if table.concat(KEYS, ' ', 2) ~= arg_base .. ':requests ' .. arg_base .. ':capacity ' .. arg_base .. ':channel: ' .. arg_base .. '!operate' then
-    local at, bases = 0, { base = arg_base }
-    for name, whose, place in string.gmatch('config {base}:config requests {base}:requests capacity {base}:capacity channel {base}:channel: gate {base}!operate', '(%S+) {([%w_]+)}(%S+)') do
-      at = at + 1
-      local wanted = bases[whose] .. place
-      if KEYS[at] ~= wanted then return refuse('key ' .. name, KEYS[at], wanted) end
-    end
-  end
+  if KEYS[2] ~= arg_base .. '!operate' then return refuse('key gate', KEYS[2], arg_base .. '!operate') end
+  KEYS = { arg_base .. ':config', arg_base .. ':requests', arg_base .. ':capacity', arg_base .. ':channel:' }
 end
 
 local resource = ARGV[1]

@@ -6,9 +6,9 @@
 -- stamps of an edge: while both exist, so does the edge. A page ends at its limit, or at its budget. The next page
 -- continues there, also inside a resource. Of each resource, it reads the first 1,000 holders and waiters.
 --
--- KEYS   config   hash {base}:config
--- KEYS   requests hash {base}:requests
--- KEYS   graph    zset {base}:graph
+-- DATA   config   hash {base}:config
+-- DATA   requests hash {base}:requests
+-- DATA   graph    zset {base}:graph
 -- ARGV   cursor    bytes 0..2000  ?=
 -- ARGV   limit     int 1..1000    ?=1000
 -- ARGV   now_ms    int 0..9000000000000 ?=0
@@ -37,8 +37,8 @@ local function arg_uint(v, min, max)
 end
 
 local KEYS, ARGV = KEYS, ARGV
-if #KEYS ~= 3 then
-  return redis.error_reply('ADEQ_ARG expected 3 keys, got ' .. #KEYS)
+if #KEYS ~= 2 then
+  return redis.error_reply('ADEQ_ARG expected 2 keys, got ' .. #KEYS)
 end
 
 do
@@ -50,14 +50,8 @@ do
     end
     if not arg_base then return refuse('key config', KEYS[1], '<prefix>:{lock:<name>}:config, <prefix>:{<slot>}:lock:<name>:config, where each part is a name: 1 to 100 of A-Z a-z 0-9 . _ @ + -') end
   end
-  if table.concat(KEYS, ' ', 2) ~= arg_base .. ':requests ' .. arg_base .. ':graph' then
-    local at, bases = 0, { base = arg_base }
-    for name, whose, place in string.gmatch('config {base}:config requests {base}:requests graph {base}:graph', '(%S+) {([%w_]+)}(%S+)') do
-      at = at + 1
-      local wanted = bases[whose] .. place
-      if KEYS[at] ~= wanted then return refuse('key ' .. name, KEYS[at], wanted) end
-    end
-  end
+  if KEYS[2] ~= arg_base .. ':nowhere' then return refuse('key gate', KEYS[2], arg_base .. ':nowhere') end
+  KEYS = { arg_base .. ':config', arg_base .. ':requests', arg_base .. ':graph' }
 end
 
 local cursor = ARGV[1]

@@ -6,10 +6,10 @@
 -- several resources comes once. A page may hold fewer requests than limit, especially if they have many locks each.
 -- `locks` is as in show.
 --
--- KEYS   config    hash {base}:config
--- KEYS   requests  hash {base}:requests
--- KEYS   graph     zset {base}:graph
--- KEYS   deadlines zset {base}:deadlines
+-- DATA   config    hash {base}:config
+-- DATA   requests  hash {base}:requests
+-- DATA   graph     zset {base}:graph
+-- DATA   deadlines zset {base}:deadlines
 -- ARGV   of_type   name           ?=
 -- ARGV   owner     id             ?=
 -- ARGV   agent     id             ?=
@@ -42,8 +42,8 @@ local function arg_uint(v, min, max)
 end
 
 local KEYS, ARGV = KEYS, ARGV
-if #KEYS ~= 4 then
-  return redis.error_reply('ADEQ_ARG expected 4 keys, got ' .. #KEYS)
+if #KEYS ~= 2 then
+  return redis.error_reply('ADEQ_ARG expected 2 keys, got ' .. #KEYS)
 end
 
 do
@@ -55,14 +55,8 @@ do
     end
     if not arg_base then return refuse('key config', KEYS[1], '<prefix>:{lock:<name>}:config, <prefix>:{<slot>}:lock:<name>:config, where each part is a name: 1 to 100 of A-Z a-z 0-9 . _ @ + -') end
   end
-  if table.concat(KEYS, ' ', 2) ~= arg_base .. ':requests ' .. arg_base .. ':graph ' .. arg_base .. ':deadlines' then
-    local at, bases = 0, { base = arg_base }
-    for name, whose, place in string.gmatch('config {base}:config requests {base}:requests graph {base}:graph deadlines {base}:deadlines', '(%S+) {([%w_]+)}(%S+)') do
-      at = at + 1
-      local wanted = bases[whose] .. place
-      if KEYS[at] ~= wanted then return refuse('key ' .. name, KEYS[at], wanted) end
-    end
-  end
+  if KEYS[2] ~= arg_base .. ':nowhere' then return refuse('key gate', KEYS[2], arg_base .. ':nowhere') end
+  KEYS = { arg_base .. ':config', arg_base .. ':requests', arg_base .. ':graph', arg_base .. ':deadlines' }
 end
 
 local of_type = ARGV[1]

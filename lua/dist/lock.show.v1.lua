@@ -5,11 +5,11 @@
 -- `<code>/<fence>=<resource>`, separated by commas; code is x, s or p and the number of permits; fence is 0 while
 -- waiting.
 --
--- KEYS   config    hash {base}:config
--- KEYS   requests  hash {base}:requests
--- KEYS   graph     zset {base}:graph
--- KEYS   deadlines zset {base}:deadlines
--- KEYS   capacity  hash {base}:capacity
+-- DATA   config    hash {base}:config
+-- DATA   requests  hash {base}:requests
+-- DATA   graph     zset {base}:graph
+-- DATA   deadlines zset {base}:deadlines
+-- DATA   capacity  hash {base}:capacity
 -- ARGV   resource  id
 -- ARGV   limit     int 1..500     ?=100
 -- ARGV   now_ms    int 0..9000000000000 ?=0
@@ -38,8 +38,8 @@ local function arg_uint(v, min, max)
 end
 
 local KEYS, ARGV = KEYS, ARGV
-if #KEYS ~= 5 then
-  return redis.error_reply('ADEQ_ARG expected 5 keys, got ' .. #KEYS)
+if #KEYS ~= 2 then
+  return redis.error_reply('ADEQ_ARG expected 2 keys, got ' .. #KEYS)
 end
 
 do
@@ -51,14 +51,8 @@ do
     end
     if not arg_base then return refuse('key config', KEYS[1], '<prefix>:{lock:<name>}:config, <prefix>:{<slot>}:lock:<name>:config, where each part is a name: 1 to 100 of A-Z a-z 0-9 . _ @ + -') end
   end
-  if table.concat(KEYS, ' ', 2) ~= arg_base .. ':requests ' .. arg_base .. ':graph ' .. arg_base .. ':deadlines ' .. arg_base .. ':capacity' then
-    local at, bases = 0, { base = arg_base }
-    for name, whose, place in string.gmatch('config {base}:config requests {base}:requests graph {base}:graph deadlines {base}:deadlines capacity {base}:capacity', '(%S+) {([%w_]+)}(%S+)') do
-      at = at + 1
-      local wanted = bases[whose] .. place
-      if KEYS[at] ~= wanted then return refuse('key ' .. name, KEYS[at], wanted) end
-    end
-  end
+  if KEYS[2] ~= arg_base .. ':nowhere' then return refuse('key gate', KEYS[2], arg_base .. ':nowhere') end
+  KEYS = { arg_base .. ':config', arg_base .. ':requests', arg_base .. ':graph', arg_base .. ':deadlines', arg_base .. ':capacity' }
 end
 
 local resource = ARGV[1]

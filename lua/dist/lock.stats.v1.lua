@@ -3,12 +3,12 @@
 -- lock.stats.v1: return the counts of a domain, its configured settings, and when detect last searched for deadlocks
 -- (0: never).
 --
--- KEYS   config    hash {base}:config
--- KEYS   requests  hash {base}:requests
--- KEYS   graph     zset {base}:graph
--- KEYS   deadlines zset {base}:deadlines
--- KEYS   unchecked zset {base}:unchecked
--- KEYS   capacity  hash {base}:capacity
+-- DATA   config    hash {base}:config
+-- DATA   requests  hash {base}:requests
+-- DATA   graph     zset {base}:graph
+-- DATA   deadlines zset {base}:deadlines
+-- DATA   unchecked zset {base}:unchecked
+-- DATA   capacity  hash {base}:capacity
 -- ARGV   now_ms    int 0..9000000000000 ?=0
 -- RETURN ok        now_ms:int held:int waiting:int ended:int unchecked:int capacities:int settings:pairs(settings) detected_ms:int
 -- ERROR  ADEQ_LAYOUT ADEQ_CLOCK
@@ -34,8 +34,8 @@ local function arg_uint(v, min, max)
 end
 
 local KEYS, ARGV = KEYS, ARGV
-if #KEYS ~= 6 then
-  return redis.error_reply('ADEQ_ARG expected 6 keys, got ' .. #KEYS)
+if #KEYS ~= 2 then
+  return redis.error_reply('ADEQ_ARG expected 2 keys, got ' .. #KEYS)
 end
 
 do
@@ -47,14 +47,8 @@ do
     end
     if not arg_base then return refuse('key config', KEYS[1], '<prefix>:{lock:<name>}:config, <prefix>:{<slot>}:lock:<name>:config, where each part is a name: 1 to 100 of A-Z a-z 0-9 . _ @ + -') end
   end
-  if table.concat(KEYS, ' ', 2) ~= arg_base .. ':requests ' .. arg_base .. ':graph ' .. arg_base .. ':deadlines ' .. arg_base .. ':unchecked ' .. arg_base .. ':capacity' then
-    local at, bases = 0, { base = arg_base }
-    for name, whose, place in string.gmatch('config {base}:config requests {base}:requests graph {base}:graph deadlines {base}:deadlines unchecked {base}:unchecked capacity {base}:capacity', '(%S+) {([%w_]+)}(%S+)') do
-      at = at + 1
-      local wanted = bases[whose] .. place
-      if KEYS[at] ~= wanted then return refuse('key ' .. name, KEYS[at], wanted) end
-    end
-  end
+  if KEYS[2] ~= arg_base .. ':nowhere' then return refuse('key gate', KEYS[2], arg_base .. ':nowhere') end
+  KEYS = { arg_base .. ':config', arg_base .. ':requests', arg_base .. ':graph', arg_base .. ':deadlines', arg_base .. ':unchecked', arg_base .. ':capacity' }
 end
 
 local now_ms = ARGV[1]

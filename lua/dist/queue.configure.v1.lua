@@ -5,9 +5,9 @@
 -- others have their defaults. `expect` is the `digest` that the caller has read. If the stored settings have another
 -- one, the call is refused (`ADEQ_STALE`) and nothing is changed.
 --
--- KEYS   config   hash {base}:config
--- KEYS   once     hash {base}:once
--- KEYS   once_due zset {base}:once:due
+-- DATA   config   hash {base}:config
+-- DATA   once     hash {base}:once
+-- DATA   once_due zset {base}:once:due
 -- ARGV   rid       id            ?=
 -- ARGV   clock     enum keep|server|test ?=keep
 -- ARGV   now_ms    int 0..       ?=0
@@ -41,8 +41,8 @@ local function arg_uint(v, min, max)
 end
 
 local KEYS, ARGV = KEYS, ARGV
-if #KEYS ~= 4 then
-  return redis.error_reply('ADEQ_ARG expected 4 keys, got ' .. #KEYS)
+if #KEYS ~= 2 then
+  return redis.error_reply('ADEQ_ARG expected 2 keys, got ' .. #KEYS)
 end
 
 do
@@ -54,14 +54,8 @@ do
     end
     if not arg_base then return refuse('key config', KEYS[1], '<prefix>:{queue:<name>}:config, <prefix>:{<slot>}:queue:<name>:config, <prefix>:{queue:<name>/<tag>}:config, where each part is a name: 1 to 100 of A-Z a-z 0-9 . _ @ + -') end
   end
-  if table.concat(KEYS, ' ', 2) ~= arg_base .. ':once ' .. arg_base .. ':once:due ' .. arg_base .. '!operate' then
-    local at, bases = 0, { base = arg_base }
-    for name, whose, place in string.gmatch('config {base}:config once {base}:once once_due {base}:once:due gate {base}!operate', '(%S+) {([%w_]+)}(%S+)') do
-      at = at + 1
-      local wanted = bases[whose] .. place
-      if KEYS[at] ~= wanted then return refuse('key ' .. name, KEYS[at], wanted) end
-    end
-  end
+  if KEYS[2] ~= arg_base .. '!operate' then return refuse('key gate', KEYS[2], arg_base .. '!operate') end
+  KEYS = { arg_base .. ':config', arg_base .. ':once', arg_base .. ':once:due' }
 end
 
 local rid = ARGV[1]

@@ -4,9 +4,9 @@
 -- first; an empty cursor in the answer means that no older ones are left. A task that does not move meanwhile is
 -- counted once. A kind or reason that is not set is ''. first_ms and last_ms: when the first and the last of them died.
 --
--- KEYS   config hash        {base}:config
--- KEYS   task   prefix/hash {base}:task:  id
--- KEYS   dead   zset        {base}:dead
+-- DATA   config hash        {base}:config
+-- DATA   task   prefix/hash {base}:task:  id
+-- DATA   dead   zset        {base}:dead
 -- ARGV   cursor    bytes 0..256  ?=
 -- ARGV   limit     int 1..1000   ?=1000
 -- ARGV   now_ms    int 0..       ?=0
@@ -34,8 +34,8 @@ local function arg_uint(v, min, max)
 end
 
 local KEYS, ARGV = KEYS, ARGV
-if #KEYS ~= 3 then
-  return redis.error_reply('ADEQ_ARG expected 3 keys, got ' .. #KEYS)
+if #KEYS ~= 2 then
+  return redis.error_reply('ADEQ_ARG expected 2 keys, got ' .. #KEYS)
 end
 
 do
@@ -47,14 +47,8 @@ do
     end
     if not arg_base then return refuse('key config', KEYS[1], '<prefix>:{queue:<name>}:config, <prefix>:{<slot>}:queue:<name>:config, <prefix>:{queue:<name>/<tag>}:config, where each part is a name: 1 to 100 of A-Z a-z 0-9 . _ @ + -') end
   end
-  if table.concat(KEYS, ' ', 2) ~= arg_base .. ':task: ' .. arg_base .. ':dead' then
-    local at, bases = 0, { base = arg_base }
-    for name, whose, place in string.gmatch('config {base}:config task {base}:task: dead {base}:dead', '(%S+) {([%w_]+)}(%S+)') do
-      at = at + 1
-      local wanted = bases[whose] .. place
-      if KEYS[at] ~= wanted then return refuse('key ' .. name, KEYS[at], wanted) end
-    end
-  end
+  if KEYS[2] ~= arg_base .. ':nowhere' then return refuse('key gate', KEYS[2], arg_base .. ':nowhere') end
+  KEYS = { arg_base .. ':config', arg_base .. ':task:', arg_base .. ':dead' }
 end
 
 local cursor = ARGV[1]

@@ -13,37 +13,37 @@
 -- any way. `epoch` is that of the map of partitions that the client used. A task that `moved` to another partition is
 -- created here if tasks of its key or family are still here.
 --
--- KEYS   config      hash           {base}:config
--- KEYS   running     hash           {base}:running
--- KEYS   leases      zset           {base}:leases
--- KEYS   task        prefix/hash    {base}:task:       id
--- KEYS   payload     prefix/string  {base}:payload:    id
--- KEYS   reply       prefix/string  {base}:reply:      id
--- KEYS   ready       prefix/zset    {base}:ready:      lane
--- KEYS   lanes       set            {base}:lanes
--- KEYS   wake        prefix/list    {base}:wake:       lane
--- KEYS   delayed     zset           {base}:delayed
--- KEYS   blocked     zset           {base}:blocked
--- KEYS   deadlines   zset           {base}:deadlines
--- KEYS   finished    zset           {base}:finished
--- KEYS   dead        zset           {base}:dead
--- KEYS   control     prefix/list    {base}:control:    id
--- KEYS   once        hash           {base}:once
--- KEYS   once_due    zset           {base}:once:due
--- KEYS   by_user     prefix/zset    {base}:by:user:    label
--- KEYS   by_tag      prefix/zset    {base}:by:tag:     label
--- KEYS   children    prefix/zset    {base}:children:   id
--- KEYS   dependents  prefix/zset    {base}:dependents: id
--- KEYS   order       prefix/zset    {base}:order:      id
--- KEYS   ends        zset           {base}:ends
--- KEYS   limits      hash           {base}:limits
--- KEYS   waiting     prefix/zset    {base}:waiting:    limit
--- KEYS   limit_lines zset           {base}:limit:lines
--- KEYS   weights     hash           {base}:weights
--- KEYS   shares      prefix/zset    {base}:shares:     lane
--- KEYS   channel     prefix/channel {base}:channel:    id
--- KEYS   counters    hash           {base}:counters
--- KEYS   events      stream         {base}:events
+-- DATA   config      hash           {base}:config
+-- DATA   running     hash           {base}:running
+-- DATA   leases      zset           {base}:leases
+-- DATA   task        prefix/hash    {base}:task:       id
+-- DATA   payload     prefix/string  {base}:payload:    id
+-- DATA   reply       prefix/string  {base}:reply:      id
+-- DATA   ready       prefix/zset    {base}:ready:      lane
+-- DATA   lanes       set            {base}:lanes
+-- DATA   wake        prefix/list    {base}:wake:       lane
+-- DATA   delayed     zset           {base}:delayed
+-- DATA   blocked     zset           {base}:blocked
+-- DATA   deadlines   zset           {base}:deadlines
+-- DATA   finished    zset           {base}:finished
+-- DATA   dead        zset           {base}:dead
+-- DATA   control     prefix/list    {base}:control:    id
+-- DATA   once        hash           {base}:once
+-- DATA   once_due    zset           {base}:once:due
+-- DATA   by_user     prefix/zset    {base}:by:user:    label
+-- DATA   by_tag      prefix/zset    {base}:by:tag:     label
+-- DATA   children    prefix/zset    {base}:children:   id
+-- DATA   dependents  prefix/zset    {base}:dependents: id
+-- DATA   order       prefix/zset    {base}:order:      id
+-- DATA   ends        zset           {base}:ends
+-- DATA   limits      hash           {base}:limits
+-- DATA   waiting     prefix/zset    {base}:waiting:    limit
+-- DATA   limit_lines zset           {base}:limit:lines
+-- DATA   weights     hash           {base}:weights
+-- DATA   shares      prefix/zset    {base}:shares:     lane
+-- DATA   channel     prefix/channel {base}:channel:    id
+-- DATA   counters    hash           {base}:counters
+-- DATA   events      stream         {base}:events
 -- ARGV   rid       id
 -- ARGV   trace     bytes 0..128  ?=
 -- ARGV   source    bytes 0..200  ?=
@@ -121,8 +121,8 @@ local function arg_uint(v, min, max)
 end
 
 local KEYS, ARGV = KEYS, ARGV
-if #KEYS ~= 32 then
-  return redis.error_reply('ADEQ_ARG expected 32 keys, got ' .. #KEYS)
+if #KEYS ~= 2 then
+  return redis.error_reply('ADEQ_ARG expected 2 keys, got ' .. #KEYS)
 end
 
 do
@@ -134,14 +134,8 @@ do
     end
     if not arg_base then return refuse('key config', KEYS[1], '<prefix>:{queue:<name>}:config, <prefix>:{<slot>}:queue:<name>:config, <prefix>:{queue:<name>/<tag>}:config, where each part is a name: 1 to 100 of A-Z a-z 0-9 . _ @ + -') end
   end
-  if table.concat(KEYS, ' ', 2) ~= arg_base .. ':running ' .. arg_base .. ':leases ' .. arg_base .. ':task: ' .. arg_base .. ':payload: ' .. arg_base .. ':reply: ' .. arg_base .. ':ready: ' .. arg_base .. ':lanes ' .. arg_base .. ':wake: ' .. arg_base .. ':delayed ' .. arg_base .. ':blocked ' .. arg_base .. ':deadlines ' .. arg_base .. ':finished ' .. arg_base .. ':dead ' .. arg_base .. ':control: ' .. arg_base .. ':once ' .. arg_base .. ':once:due ' .. arg_base .. ':by:user: ' .. arg_base .. ':by:tag: ' .. arg_base .. ':children: ' .. arg_base .. ':dependents: ' .. arg_base .. ':order: ' .. arg_base .. ':ends ' .. arg_base .. ':limits ' .. arg_base .. ':waiting: ' .. arg_base .. ':limit:lines ' .. arg_base .. ':weights ' .. arg_base .. ':shares: ' .. arg_base .. ':channel: ' .. arg_base .. ':counters ' .. arg_base .. ':events ' .. arg_base .. '!produce' then
-    local at, bases = 0, { base = arg_base }
-    for name, whose, place in string.gmatch('config {base}:config running {base}:running leases {base}:leases task {base}:task: payload {base}:payload: reply {base}:reply: ready {base}:ready: lanes {base}:lanes wake {base}:wake: delayed {base}:delayed blocked {base}:blocked deadlines {base}:deadlines finished {base}:finished dead {base}:dead control {base}:control: once {base}:once once_due {base}:once:due by_user {base}:by:user: by_tag {base}:by:tag: children {base}:children: dependents {base}:dependents: order {base}:order: ends {base}:ends limits {base}:limits waiting {base}:waiting: limit_lines {base}:limit:lines weights {base}:weights shares {base}:shares: channel {base}:channel: counters {base}:counters events {base}:events gate {base}!produce', '(%S+) {([%w_]+)}(%S+)') do
-      at = at + 1
-      local wanted = bases[whose] .. place
-      if KEYS[at] ~= wanted then return refuse('key ' .. name, KEYS[at], wanted) end
-    end
-  end
+  if KEYS[2] ~= arg_base .. '!produce' then return refuse('key gate', KEYS[2], arg_base .. '!produce') end
+  KEYS = { arg_base .. ':config', arg_base .. ':running', arg_base .. ':leases', arg_base .. ':task:', arg_base .. ':payload:', arg_base .. ':reply:', arg_base .. ':ready:', arg_base .. ':lanes', arg_base .. ':wake:', arg_base .. ':delayed', arg_base .. ':blocked', arg_base .. ':deadlines', arg_base .. ':finished', arg_base .. ':dead', arg_base .. ':control:', arg_base .. ':once', arg_base .. ':once:due', arg_base .. ':by:user:', arg_base .. ':by:tag:', arg_base .. ':children:', arg_base .. ':dependents:', arg_base .. ':order:', arg_base .. ':ends', arg_base .. ':limits', arg_base .. ':waiting:', arg_base .. ':limit:lines', arg_base .. ':weights', arg_base .. ':shares:', arg_base .. ':channel:', arg_base .. ':counters', arg_base .. ':events' }
 end
 
 local rid = ARGV[1]

@@ -4,17 +4,17 @@
 -- the due time of a delayed task, the deadline of a running one, the time of the end of an ended one, otherwise 0. The
 -- answer stops before 4 MiB, but has at least one task; `missed` is the number of items left out at the end.
 --
--- KEYS   config   hash          {base}:config
--- KEYS   running  hash          {base}:running
--- KEYS   leases   zset          {base}:leases
--- KEYS   task     prefix/hash   {base}:task:    id
--- KEYS   payload  prefix/string {base}:payload: id
--- KEYS   result   prefix/string {base}:result:  id
--- KEYS   ready    prefix/zset   {base}:ready:   lane
--- KEYS   delayed  zset          {base}:delayed
--- KEYS   blocked  zset          {base}:blocked
--- KEYS   finished zset          {base}:finished
--- KEYS   dead     zset          {base}:dead
+-- DATA   config   hash          {base}:config
+-- DATA   running  hash          {base}:running
+-- DATA   leases   zset          {base}:leases
+-- DATA   task     prefix/hash   {base}:task:    id
+-- DATA   payload  prefix/string {base}:payload: id
+-- DATA   result   prefix/string {base}:result:  id
+-- DATA   ready    prefix/zset   {base}:ready:   lane
+-- DATA   delayed  zset          {base}:delayed
+-- DATA   blocked  zset          {base}:blocked
+-- DATA   finished zset          {base}:finished
+-- DATA   dead     zset          {base}:dead
 -- ARGV   now_ms    int 0..       ?=0
 -- ITEM   id        id
 -- RETURN ok        now_ms:int missed:int items:list(item)
@@ -44,8 +44,8 @@ local function arg_uint(v, min, max)
 end
 
 local KEYS, ARGV = KEYS, ARGV
-if #KEYS ~= 11 then
-  return redis.error_reply('ADEQ_ARG expected 11 keys, got ' .. #KEYS)
+if #KEYS ~= 2 then
+  return redis.error_reply('ADEQ_ARG expected 2 keys, got ' .. #KEYS)
 end
 
 do
@@ -57,14 +57,8 @@ do
     end
     if not arg_base then return refuse('key config', KEYS[1], '<prefix>:{queue:<name>}:config, <prefix>:{<slot>}:queue:<name>:config, <prefix>:{queue:<name>/<tag>}:config, where each part is a name: 1 to 100 of A-Z a-z 0-9 . _ @ + -') end
   end
-  if table.concat(KEYS, ' ', 2) ~= arg_base .. ':running ' .. arg_base .. ':leases ' .. arg_base .. ':task: ' .. arg_base .. ':payload: ' .. arg_base .. ':result: ' .. arg_base .. ':ready: ' .. arg_base .. ':delayed ' .. arg_base .. ':blocked ' .. arg_base .. ':finished ' .. arg_base .. ':dead' then
-    local at, bases = 0, { base = arg_base }
-    for name, whose, place in string.gmatch('config {base}:config running {base}:running leases {base}:leases task {base}:task: payload {base}:payload: result {base}:result: ready {base}:ready: delayed {base}:delayed blocked {base}:blocked finished {base}:finished dead {base}:dead', '(%S+) {([%w_]+)}(%S+)') do
-      at = at + 1
-      local wanted = bases[whose] .. place
-      if KEYS[at] ~= wanted then return refuse('key ' .. name, KEYS[at], wanted) end
-    end
-  end
+  if KEYS[2] ~= arg_base .. ':nowhere' then return refuse('key gate', KEYS[2], arg_base .. ':nowhere') end
+  KEYS = { arg_base .. ':config', arg_base .. ':running', arg_base .. ':leases', arg_base .. ':task:', arg_base .. ':payload:', arg_base .. ':result:', arg_base .. ':ready:', arg_base .. ':delayed', arg_base .. ':blocked', arg_base .. ':finished', arg_base .. ':dead' }
 end
 
 local now_ms = ARGV[1]

@@ -6,12 +6,12 @@
 -- name also gets the requests to it: to run, be quiet, stop or restart; and how many tasks to run at a time, 0 for no
 -- request.
 --
--- KEYS   config      hash        {base}:config
--- KEYS   running     hash        {base}:running
--- KEYS   leases      zset        {base}:leases
--- KEYS   task        prefix/hash {base}:task:   id
--- KEYS   workers     zset        {base}:workers
--- KEYS   worker_hash prefix/hash {base}:worker: id
+-- DATA   config      hash        {base}:config
+-- DATA   running     hash        {base}:running
+-- DATA   leases      zset        {base}:leases
+-- DATA   task        prefix/hash {base}:task:   id
+-- DATA   workers     zset        {base}:workers
+-- DATA   worker_hash prefix/hash {base}:worker: id
 -- ARGV   worker    id            ?=
 -- ARGV   busy      int -1..100000 ?=-1
 -- ARGV   lease_ms  int 0..86400000 ?=0
@@ -55,8 +55,8 @@ local function arg_uint(v, min, max)
 end
 
 local KEYS, ARGV = KEYS, ARGV
-if #KEYS ~= 7 then
-  return redis.error_reply('ADEQ_ARG expected 7 keys, got ' .. #KEYS)
+if #KEYS ~= 2 then
+  return redis.error_reply('ADEQ_ARG expected 2 keys, got ' .. #KEYS)
 end
 
 do
@@ -68,14 +68,8 @@ do
     end
     if not arg_base then return refuse('key config', KEYS[1], '<prefix>:{queue:<name>}:config, <prefix>:{<slot>}:queue:<name>:config, <prefix>:{queue:<name>/<tag>}:config, where each part is a name: 1 to 100 of A-Z a-z 0-9 . _ @ + -') end
   end
-  if table.concat(KEYS, ' ', 2) ~= arg_base .. ':running ' .. arg_base .. ':leases ' .. arg_base .. ':task: ' .. arg_base .. ':workers ' .. arg_base .. ':worker: ' .. arg_base .. '!work' then
-    local at, bases = 0, { base = arg_base }
-    for name, whose, place in string.gmatch('config {base}:config running {base}:running leases {base}:leases task {base}:task: workers {base}:workers worker_hash {base}:worker: gate {base}!work', '(%S+) {([%w_]+)}(%S+)') do
-      at = at + 1
-      local wanted = bases[whose] .. place
-      if KEYS[at] ~= wanted then return refuse('key ' .. name, KEYS[at], wanted) end
-    end
-  end
+  if KEYS[2] ~= arg_base .. '!work' then return refuse('key gate', KEYS[2], arg_base .. '!work') end
+  KEYS = { arg_base .. ':config', arg_base .. ':running', arg_base .. ':leases', arg_base .. ':task:', arg_base .. ':workers', arg_base .. ':worker:' }
 end
 
 local worker = ARGV[1]

@@ -4,8 +4,8 @@
 -- hour of the last 30 days. If there are `limit` of them, ask again for those after the last one. Those of a clock that was set back are left out. enqueued to run_ms_sum are totals;
 -- ready to workers are how many there were. ready is -1 if the tasks were in more than 200 lanes; buried are dead tasks.
 --
--- KEYS   config  hash        {base}:config
--- KEYS   history prefix/list {base}:history: name
+-- DATA   config  hash        {base}:config
+-- DATA   history prefix/list {base}:history: name
 -- ARGV   series    enum minutes|hours
 -- ARGV   since_ms  int 0..       ?=0
 -- ARGV   limit     int 1..1000   ?=1000
@@ -48,14 +48,8 @@ do
     end
     if not arg_base then return refuse('key config', KEYS[1], '<prefix>:{queue:<name>}:config, <prefix>:{<slot>}:queue:<name>:config, <prefix>:{queue:<name>/<tag>}:config, where each part is a name: 1 to 100 of A-Z a-z 0-9 . _ @ + -') end
   end
-  if table.concat(KEYS, ' ', 2) ~= arg_base .. ':history:' then
-    local at, bases = 0, { base = arg_base }
-    for name, whose, place in string.gmatch('config {base}:config history {base}:history:', '(%S+) {([%w_]+)}(%S+)') do
-      at = at + 1
-      local wanted = bases[whose] .. place
-      if KEYS[at] ~= wanted then return refuse('key ' .. name, KEYS[at], wanted) end
-    end
-  end
+  if KEYS[2] ~= arg_base .. ':nowhere' then return refuse('key gate', KEYS[2], arg_base .. ':nowhere') end
+  KEYS = { arg_base .. ':config', arg_base .. ':history:' }
 end
 
 local series = ARGV[1]

@@ -2,8 +2,8 @@
 -- generated from lua/queue/length.v1.lua by lua/bundle.py; do not edit
 -- queue.length.v1: return how many tasks are ready in some lanes.
 --
--- KEYS   config hash        {base}:config
--- KEYS   ready  prefix/zset {base}:ready: lane
+-- DATA   config hash        {base}:config
+-- DATA   ready  prefix/zset {base}:ready: lane
 -- ARGV   now_ms    int 0..       ?=0
 -- ITEM   lane      lane
 -- RETURN ok        now_ms:int items:list(item)
@@ -51,14 +51,8 @@ do
     end
     if not arg_base then return refuse('key config', KEYS[1], '<prefix>:{queue:<name>}:config, <prefix>:{<slot>}:queue:<name>:config, <prefix>:{queue:<name>/<tag>}:config, where each part is a name: 1 to 100 of A-Z a-z 0-9 . _ @ + -') end
   end
-  if table.concat(KEYS, ' ', 2) ~= arg_base .. ':ready:' then
-    local at, bases = 0, { base = arg_base }
-    for name, whose, place in string.gmatch('config {base}:config ready {base}:ready:', '(%S+) {([%w_]+)}(%S+)') do
-      at = at + 1
-      local wanted = bases[whose] .. place
-      if KEYS[at] ~= wanted then return refuse('key ' .. name, KEYS[at], wanted) end
-    end
-  end
+  if KEYS[2] ~= arg_base .. ':nowhere' then return refuse('key gate', KEYS[2], arg_base .. ':nowhere') end
+  KEYS = { arg_base .. ':config', arg_base .. ':ready:' }
 end
 
 local now_ms = ARGV[1]

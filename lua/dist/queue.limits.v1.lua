@@ -4,11 +4,11 @@
 -- queue, and when its rate lets the next one start. `cursor` is the cursor of the last page, '' at first; an empty
 -- cursor in the answer means that this was the last page.
 --
--- KEYS   config  hash        {base}:config
--- KEYS   limits  hash        {base}:limits
--- KEYS   holding prefix/zset {base}:holding: limit
--- KEYS   waiting prefix/zset {base}:waiting: limit
--- KEYS   rates   zset        {base}:rates
+-- DATA   config  hash        {base}:config
+-- DATA   limits  hash        {base}:limits
+-- DATA   holding prefix/zset {base}:holding: limit
+-- DATA   waiting prefix/zset {base}:waiting: limit
+-- DATA   rates   zset        {base}:rates
 -- ARGV   cursor    bytes 0..19   ?=
 -- ARGV   now_ms    int 0..       ?=0
 -- ITEM   key       limit
@@ -57,8 +57,8 @@ local function arg_limit(v)
 end
 
 local KEYS, ARGV = KEYS, ARGV
-if #KEYS ~= 5 then
-  return redis.error_reply('ADEQ_ARG expected 5 keys, got ' .. #KEYS)
+if #KEYS ~= 2 then
+  return redis.error_reply('ADEQ_ARG expected 2 keys, got ' .. #KEYS)
 end
 
 do
@@ -70,14 +70,8 @@ do
     end
     if not arg_base then return refuse('key config', KEYS[1], '<prefix>:{queue:<name>}:config, <prefix>:{<slot>}:queue:<name>:config, <prefix>:{queue:<name>/<tag>}:config, where each part is a name: 1 to 100 of A-Z a-z 0-9 . _ @ + -') end
   end
-  if table.concat(KEYS, ' ', 2) ~= arg_base .. ':limits ' .. arg_base .. ':holding: ' .. arg_base .. ':waiting: ' .. arg_base .. ':rates' then
-    local at, bases = 0, { base = arg_base }
-    for name, whose, place in string.gmatch('config {base}:config limits {base}:limits holding {base}:holding: waiting {base}:waiting: rates {base}:rates', '(%S+) {([%w_]+)}(%S+)') do
-      at = at + 1
-      local wanted = bases[whose] .. place
-      if KEYS[at] ~= wanted then return refuse('key ' .. name, KEYS[at], wanted) end
-    end
-  end
+  if KEYS[2] ~= arg_base .. ':nowhere' then return refuse('key gate', KEYS[2], arg_base .. ':nowhere') end
+  KEYS = { arg_base .. ':config', arg_base .. ':limits', arg_base .. ':holding:', arg_base .. ':waiting:', arg_base .. ':rates' }
 end
 
 local cursor = ARGV[1]

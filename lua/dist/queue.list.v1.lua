@@ -8,18 +8,18 @@
 -- fewer tasks than limit, even none: it reads at most 1,000 tasks, and stops at 1 MiB. If only the state `ready` is
 -- given, the tasks are those of one lane.
 --
--- KEYS   config   hash        {base}:config
--- KEYS   running  hash        {base}:running
--- KEYS   leases   zset        {base}:leases
--- KEYS   task     prefix/hash {base}:task:     id
--- KEYS   ready    prefix/zset {base}:ready:    lane
--- KEYS   delayed  zset        {base}:delayed
--- KEYS   blocked  zset        {base}:blocked
--- KEYS   finished zset        {base}:finished
--- KEYS   dead     zset        {base}:dead
--- KEYS   by_user  prefix/zset {base}:by:user:  label
--- KEYS   by_tag   prefix/zset {base}:by:tag:   label
--- KEYS   children prefix/zset {base}:children: id
+-- DATA   config   hash        {base}:config
+-- DATA   running  hash        {base}:running
+-- DATA   leases   zset        {base}:leases
+-- DATA   task     prefix/hash {base}:task:     id
+-- DATA   ready    prefix/zset {base}:ready:    lane
+-- DATA   delayed  zset        {base}:delayed
+-- DATA   blocked  zset        {base}:blocked
+-- DATA   finished zset        {base}:finished
+-- DATA   dead     zset        {base}:dead
+-- DATA   by_user  prefix/zset {base}:by:user:  label
+-- DATA   by_tag   prefix/zset {base}:by:tag:   label
+-- DATA   children prefix/zset {base}:children: id
 -- ARGV   state     enum all|ready|delayed|blocked|running|stalled|completed|cancelled|dead ?=all
 -- ARGV   lane      lane          ?=
 -- ARGV   user      label         ?=
@@ -75,8 +75,8 @@ local function arg_lane(v)
 end
 
 local KEYS, ARGV = KEYS, ARGV
-if #KEYS ~= 12 then
-  return redis.error_reply('ADEQ_ARG expected 12 keys, got ' .. #KEYS)
+if #KEYS ~= 2 then
+  return redis.error_reply('ADEQ_ARG expected 2 keys, got ' .. #KEYS)
 end
 
 do
@@ -88,14 +88,8 @@ do
     end
     if not arg_base then return refuse('key config', KEYS[1], '<prefix>:{queue:<name>}:config, <prefix>:{<slot>}:queue:<name>:config, <prefix>:{queue:<name>/<tag>}:config, where each part is a name: 1 to 100 of A-Z a-z 0-9 . _ @ + -') end
   end
-  if table.concat(KEYS, ' ', 2) ~= arg_base .. ':running ' .. arg_base .. ':leases ' .. arg_base .. ':task: ' .. arg_base .. ':ready: ' .. arg_base .. ':delayed ' .. arg_base .. ':blocked ' .. arg_base .. ':finished ' .. arg_base .. ':dead ' .. arg_base .. ':by:user: ' .. arg_base .. ':by:tag: ' .. arg_base .. ':children:' then
-    local at, bases = 0, { base = arg_base }
-    for name, whose, place in string.gmatch('config {base}:config running {base}:running leases {base}:leases task {base}:task: ready {base}:ready: delayed {base}:delayed blocked {base}:blocked finished {base}:finished dead {base}:dead by_user {base}:by:user: by_tag {base}:by:tag: children {base}:children:', '(%S+) {([%w_]+)}(%S+)') do
-      at = at + 1
-      local wanted = bases[whose] .. place
-      if KEYS[at] ~= wanted then return refuse('key ' .. name, KEYS[at], wanted) end
-    end
-  end
+  if KEYS[2] ~= arg_base .. ':nowhere' then return refuse('key gate', KEYS[2], arg_base .. ':nowhere') end
+  KEYS = { arg_base .. ':config', arg_base .. ':running', arg_base .. ':leases', arg_base .. ':task:', arg_base .. ':ready:', arg_base .. ':delayed', arg_base .. ':blocked', arg_base .. ':finished', arg_base .. ':dead', arg_base .. ':by:user:', arg_base .. ':by:tag:', arg_base .. ':children:' }
 end
 
 local state = ARGV[1]

@@ -2,8 +2,8 @@
 -- generated from lua/queue/log.v1.lua by lua/bundle.py; do not edit
 -- queue.log.v1: return the last lines, at most 100, that the runs of a task have logged, oldest first.
 --
--- KEYS   config hash        {base}:config
--- KEYS   log    prefix/list {base}:log:   id
+-- DATA   config hash        {base}:config
+-- DATA   log    prefix/list {base}:log:   id
 -- ARGV   id        id
 -- ARGV   now_ms    int 0..       ?=0
 -- RETURN ok        now_ms:int lines:list(line)
@@ -43,14 +43,8 @@ do
     end
     if not arg_base then return refuse('key config', KEYS[1], '<prefix>:{queue:<name>}:config, <prefix>:{<slot>}:queue:<name>:config, <prefix>:{queue:<name>/<tag>}:config, where each part is a name: 1 to 100 of A-Z a-z 0-9 . _ @ + -') end
   end
-  if table.concat(KEYS, ' ', 2) ~= arg_base .. ':log:' then
-    local at, bases = 0, { base = arg_base }
-    for name, whose, place in string.gmatch('config {base}:config log {base}:log:', '(%S+) {([%w_]+)}(%S+)') do
-      at = at + 1
-      local wanted = bases[whose] .. place
-      if KEYS[at] ~= wanted then return refuse('key ' .. name, KEYS[at], wanted) end
-    end
-  end
+  if KEYS[2] ~= arg_base .. ':nowhere' then return refuse('key gate', KEYS[2], arg_base .. ':nowhere') end
+  KEYS = { arg_base .. ':config', arg_base .. ':log:' }
 end
 
 local id = ARGV[1]

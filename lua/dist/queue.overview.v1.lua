@@ -4,17 +4,17 @@
 -- next task of each priority is looked at. Tasks behind it are usually younger; a task of a user with many tasks may
 -- not be, if shares are fair. At most 200 lanes are looked at, and the 50 that wait longest are listed.
 --
--- KEYS   config   hash        {base}:config
--- KEYS   leases   zset        {base}:leases
--- KEYS   task     prefix/hash {base}:task:    id
--- KEYS   ready    prefix/zset {base}:ready:   lane
--- KEYS   lanes    set         {base}:lanes
--- KEYS   delayed  zset        {base}:delayed
--- KEYS   blocked  zset        {base}:blocked
--- KEYS   finished zset        {base}:finished
--- KEYS   dead     zset        {base}:dead
--- KEYS   workers  zset        {base}:workers
--- KEYS   counters hash        {base}:counters
+-- DATA   config   hash        {base}:config
+-- DATA   leases   zset        {base}:leases
+-- DATA   task     prefix/hash {base}:task:    id
+-- DATA   ready    prefix/zset {base}:ready:   lane
+-- DATA   lanes    set         {base}:lanes
+-- DATA   delayed  zset        {base}:delayed
+-- DATA   blocked  zset        {base}:blocked
+-- DATA   finished zset        {base}:finished
+-- DATA   dead     zset        {base}:dead
+-- DATA   workers  zset        {base}:workers
+-- DATA   counters hash        {base}:counters
 -- ARGV   now_ms    int 0..       ?=0
 -- RETURN ok        now_ms:int mode:text ready:int delayed:int blocked:int running:int stalled:int finished:int dead:int workers:int lanes:pairs(lanes) more_lanes:int counters:pairs(counters) oldest:pairs(oldest)
 -- ERROR  ADEQ_LAYOUT ADEQ_CLOCK
@@ -40,8 +40,8 @@ local function arg_uint(v, min, max)
 end
 
 local KEYS, ARGV = KEYS, ARGV
-if #KEYS ~= 11 then
-  return redis.error_reply('ADEQ_ARG expected 11 keys, got ' .. #KEYS)
+if #KEYS ~= 2 then
+  return redis.error_reply('ADEQ_ARG expected 2 keys, got ' .. #KEYS)
 end
 
 do
@@ -53,14 +53,8 @@ do
     end
     if not arg_base then return refuse('key config', KEYS[1], '<prefix>:{queue:<name>}:config, <prefix>:{<slot>}:queue:<name>:config, <prefix>:{queue:<name>/<tag>}:config, where each part is a name: 1 to 100 of A-Z a-z 0-9 . _ @ + -') end
   end
-  if table.concat(KEYS, ' ', 2) ~= arg_base .. ':leases ' .. arg_base .. ':task: ' .. arg_base .. ':ready: ' .. arg_base .. ':lanes ' .. arg_base .. ':delayed ' .. arg_base .. ':blocked ' .. arg_base .. ':finished ' .. arg_base .. ':dead ' .. arg_base .. ':workers ' .. arg_base .. ':counters' then
-    local at, bases = 0, { base = arg_base }
-    for name, whose, place in string.gmatch('config {base}:config leases {base}:leases task {base}:task: ready {base}:ready: lanes {base}:lanes delayed {base}:delayed blocked {base}:blocked finished {base}:finished dead {base}:dead workers {base}:workers counters {base}:counters', '(%S+) {([%w_]+)}(%S+)') do
-      at = at + 1
-      local wanted = bases[whose] .. place
-      if KEYS[at] ~= wanted then return refuse('key ' .. name, KEYS[at], wanted) end
-    end
-  end
+  if KEYS[2] ~= arg_base .. ':nowhere' then return refuse('key gate', KEYS[2], arg_base .. ':nowhere') end
+  KEYS = { arg_base .. ':config', arg_base .. ':leases', arg_base .. ':task:', arg_base .. ':ready:', arg_base .. ':lanes', arg_base .. ':delayed', arg_base .. ':blocked', arg_base .. ':finished', arg_base .. ':dead', arg_base .. ':workers', arg_base .. ':counters' }
 end
 
 local now_ms = ARGV[1]

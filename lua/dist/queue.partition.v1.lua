@@ -7,9 +7,9 @@
 -- `conflict` means that the queue does not have the preceding epoch. If the same call is sent again, it returns the
 -- same answer.
 --
--- KEYS   config   hash {base}:config
--- KEYS   once     hash {base}:once
--- KEYS   once_due zset {base}:once:due
+-- DATA   config   hash {base}:config
+-- DATA   once     hash {base}:once
+-- DATA   once_due zset {base}:once:due
 -- ARGV   epoch     int 1..
 -- ARGV   settle    bool          ?=0
 -- ARGV   rid       id            ?=
@@ -44,8 +44,8 @@ local function arg_uint(v, min, max)
 end
 
 local KEYS, ARGV = KEYS, ARGV
-if #KEYS ~= 4 then
-  return redis.error_reply('ADEQ_ARG expected 4 keys, got ' .. #KEYS)
+if #KEYS ~= 2 then
+  return redis.error_reply('ADEQ_ARG expected 2 keys, got ' .. #KEYS)
 end
 
 do
@@ -57,14 +57,8 @@ do
     end
     if not arg_base then return refuse('key config', KEYS[1], '<prefix>:{queue:<name>}:config, <prefix>:{<slot>}:queue:<name>:config, <prefix>:{queue:<name>/<tag>}:config, where each part is a name: 1 to 100 of A-Z a-z 0-9 . _ @ + -') end
   end
-  if table.concat(KEYS, ' ', 2) ~= arg_base .. ':once ' .. arg_base .. ':once:due ' .. arg_base .. '!operate' then
-    local at, bases = 0, { base = arg_base }
-    for name, whose, place in string.gmatch('config {base}:config once {base}:once once_due {base}:once:due gate {base}!operate', '(%S+) {([%w_]+)}(%S+)') do
-      at = at + 1
-      local wanted = bases[whose] .. place
-      if KEYS[at] ~= wanted then return refuse('key ' .. name, KEYS[at], wanted) end
-    end
-  end
+  if KEYS[2] ~= arg_base .. '!operate' then return refuse('key gate', KEYS[2], arg_base .. '!operate') end
+  KEYS = { arg_base .. ':config', arg_base .. ':once', arg_base .. ':once:due' }
 end
 
 local epoch = ARGV[1]

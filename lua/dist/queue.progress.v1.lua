@@ -4,14 +4,14 @@
 -- is, and a line for their log, which keeps the last 100 lines. Values that are not given stay unchanged. Past its
 -- deadline, a lease is lost here. If the same call is sent again, it changes nothing and returns the same answer.
 --
--- KEYS   config   hash        {base}:config
--- KEYS   running  hash        {base}:running
--- KEYS   leases   zset        {base}:leases
--- KEYS   task     prefix/hash {base}:task:    id
--- KEYS   log      prefix/list {base}:log:     id
--- KEYS   once     hash        {base}:once
--- KEYS   once_due zset        {base}:once:due
--- KEYS   events   stream      {base}:events
+-- DATA   config   hash        {base}:config
+-- DATA   running  hash        {base}:running
+-- DATA   leases   zset        {base}:leases
+-- DATA   task     prefix/hash {base}:task:    id
+-- DATA   log      prefix/list {base}:log:     id
+-- DATA   once     hash        {base}:once
+-- DATA   once_due zset        {base}:once:due
+-- DATA   events   stream      {base}:events
 -- ARGV   rid       id
 -- ARGV   trace     bytes 0..128  ?=
 -- ARGV   source    bytes 0..200  ?=
@@ -53,8 +53,8 @@ local function arg_uint(v, min, max)
 end
 
 local KEYS, ARGV = KEYS, ARGV
-if #KEYS ~= 9 then
-  return redis.error_reply('ADEQ_ARG expected 9 keys, got ' .. #KEYS)
+if #KEYS ~= 2 then
+  return redis.error_reply('ADEQ_ARG expected 2 keys, got ' .. #KEYS)
 end
 
 do
@@ -66,14 +66,8 @@ do
     end
     if not arg_base then return refuse('key config', KEYS[1], '<prefix>:{queue:<name>}:config, <prefix>:{<slot>}:queue:<name>:config, <prefix>:{queue:<name>/<tag>}:config, where each part is a name: 1 to 100 of A-Z a-z 0-9 . _ @ + -') end
   end
-  if table.concat(KEYS, ' ', 2) ~= arg_base .. ':running ' .. arg_base .. ':leases ' .. arg_base .. ':task: ' .. arg_base .. ':log: ' .. arg_base .. ':once ' .. arg_base .. ':once:due ' .. arg_base .. ':events ' .. arg_base .. '!work' then
-    local at, bases = 0, { base = arg_base }
-    for name, whose, place in string.gmatch('config {base}:config running {base}:running leases {base}:leases task {base}:task: log {base}:log: once {base}:once once_due {base}:once:due events {base}:events gate {base}!work', '(%S+) {([%w_]+)}(%S+)') do
-      at = at + 1
-      local wanted = bases[whose] .. place
-      if KEYS[at] ~= wanted then return refuse('key ' .. name, KEYS[at], wanted) end
-    end
-  end
+  if KEYS[2] ~= arg_base .. '!work' then return refuse('key gate', KEYS[2], arg_base .. '!work') end
+  KEYS = { arg_base .. ':config', arg_base .. ':running', arg_base .. ':leases', arg_base .. ':task:', arg_base .. ':log:', arg_base .. ':once', arg_base .. ':once:due', arg_base .. ':events' }
 end
 
 local rid = ARGV[1]

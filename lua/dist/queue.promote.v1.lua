@@ -3,21 +3,21 @@
 -- queue.promote.v1: make delayed tasks ready whose time has come. Claims also do this; the call is for queues without
 -- claims. Repeating it leaves the same state, but returns another count. 0 means that no more are due.
 --
--- KEYS   config     hash          {base}:config
--- KEYS   task       prefix/hash   {base}:task:       id
--- KEYS   payload    prefix/string {base}:payload:    id
--- KEYS   log        prefix/list   {base}:log:        id
--- KEYS   ended_runs prefix/list   {base}:ended_runs: id
--- KEYS   ready      prefix/zset   {base}:ready:      lane
--- KEYS   lanes      set           {base}:lanes
--- KEYS   wake       prefix/list   {base}:wake:       lane
--- KEYS   delayed    zset          {base}:delayed
--- KEYS   dependents prefix/zset   {base}:dependents: id
--- KEYS   ends       zset          {base}:ends
--- KEYS   weights    hash          {base}:weights
--- KEYS   shares     prefix/zset   {base}:shares:     lane
--- KEYS   counters   hash          {base}:counters
--- KEYS   events     stream        {base}:events
+-- DATA   config     hash          {base}:config
+-- DATA   task       prefix/hash   {base}:task:       id
+-- DATA   payload    prefix/string {base}:payload:    id
+-- DATA   log        prefix/list   {base}:log:        id
+-- DATA   ended_runs prefix/list   {base}:ended_runs: id
+-- DATA   ready      prefix/zset   {base}:ready:      lane
+-- DATA   lanes      set           {base}:lanes
+-- DATA   wake       prefix/list   {base}:wake:       lane
+-- DATA   delayed    zset          {base}:delayed
+-- DATA   dependents prefix/zset   {base}:dependents: id
+-- DATA   ends       zset          {base}:ends
+-- DATA   weights    hash          {base}:weights
+-- DATA   shares     prefix/zset   {base}:shares:     lane
+-- DATA   counters   hash          {base}:counters
+-- DATA   events     stream        {base}:events
 -- ARGV   limit     int 1..1000   ?=100
 -- ARGV   trace     bytes 0..128  ?=
 -- ARGV   source    bytes 0..200  ?=
@@ -50,8 +50,8 @@ local function arg_uint(v, min, max)
 end
 
 local KEYS, ARGV = KEYS, ARGV
-if #KEYS ~= 16 then
-  return redis.error_reply('ADEQ_ARG expected 16 keys, got ' .. #KEYS)
+if #KEYS ~= 2 then
+  return redis.error_reply('ADEQ_ARG expected 2 keys, got ' .. #KEYS)
 end
 
 do
@@ -63,14 +63,8 @@ do
     end
     if not arg_base then return refuse('key config', KEYS[1], '<prefix>:{queue:<name>}:config, <prefix>:{<slot>}:queue:<name>:config, <prefix>:{queue:<name>/<tag>}:config, where each part is a name: 1 to 100 of A-Z a-z 0-9 . _ @ + -') end
   end
-  if table.concat(KEYS, ' ', 2) ~= arg_base .. ':task: ' .. arg_base .. ':payload: ' .. arg_base .. ':log: ' .. arg_base .. ':ended_runs: ' .. arg_base .. ':ready: ' .. arg_base .. ':lanes ' .. arg_base .. ':wake: ' .. arg_base .. ':delayed ' .. arg_base .. ':dependents: ' .. arg_base .. ':ends ' .. arg_base .. ':weights ' .. arg_base .. ':shares: ' .. arg_base .. ':counters ' .. arg_base .. ':events ' .. arg_base .. '!work' then
-    local at, bases = 0, { base = arg_base }
-    for name, whose, place in string.gmatch('config {base}:config task {base}:task: payload {base}:payload: log {base}:log: ended_runs {base}:ended_runs: ready {base}:ready: lanes {base}:lanes wake {base}:wake: delayed {base}:delayed dependents {base}:dependents: ends {base}:ends weights {base}:weights shares {base}:shares: counters {base}:counters events {base}:events gate {base}!work', '(%S+) {([%w_]+)}(%S+)') do
-      at = at + 1
-      local wanted = bases[whose] .. place
-      if KEYS[at] ~= wanted then return refuse('key ' .. name, KEYS[at], wanted) end
-    end
-  end
+  if KEYS[2] ~= arg_base .. '!work' then return refuse('key gate', KEYS[2], arg_base .. '!work') end
+  KEYS = { arg_base .. ':config', arg_base .. ':task:', arg_base .. ':payload:', arg_base .. ':log:', arg_base .. ':ended_runs:', arg_base .. ':ready:', arg_base .. ':lanes', arg_base .. ':wake:', arg_base .. ':delayed', arg_base .. ':dependents:', arg_base .. ':ends', arg_base .. ':weights', arg_base .. ':shares:', arg_base .. ':counters', arg_base .. ':events' }
 end
 
 local limit = ARGV[1]

@@ -7,14 +7,14 @@
 -- nothing differs, the answer is `unchanged`. Each change has a new `rev`, which `fire` must send. A new schedule is
 -- refused if the queue has partitions that `epoch` does not know: it may exist in another partition.
 --
--- KEYS   config    hash          {base}:config
--- KEYS   wake      prefix/list   {base}:wake:     lane
--- KEYS   once      hash          {base}:once
--- KEYS   once_due  zset          {base}:once:due
--- KEYS   schedules zset          {base}:schedules
--- KEYS   schedule  prefix/hash   {base}:schedule: name
--- KEYS   runs      prefix/string {base}:runs:     name
--- KEYS   events    stream        {base}:events
+-- DATA   config    hash          {base}:config
+-- DATA   wake      prefix/list   {base}:wake:     lane
+-- DATA   once      hash          {base}:once
+-- DATA   once_due  zset          {base}:once:due
+-- DATA   schedules zset          {base}:schedules
+-- DATA   schedule  prefix/hash   {base}:schedule: name
+-- DATA   runs      prefix/string {base}:runs:     name
+-- DATA   events    stream        {base}:events
 -- ARGV   name      name
 -- ARGV   rid       id
 -- ARGV   timing    bytes 1..4096
@@ -58,8 +58,8 @@ local function arg_uint(v, min, max)
 end
 
 local KEYS, ARGV = KEYS, ARGV
-if #KEYS ~= 9 then
-  return redis.error_reply('ADEQ_ARG expected 9 keys, got ' .. #KEYS)
+if #KEYS ~= 2 then
+  return redis.error_reply('ADEQ_ARG expected 2 keys, got ' .. #KEYS)
 end
 
 do
@@ -71,14 +71,8 @@ do
     end
     if not arg_base then return refuse('key config', KEYS[1], '<prefix>:{queue:<name>}:config, <prefix>:{<slot>}:queue:<name>:config, <prefix>:{queue:<name>/<tag>}:config, where each part is a name: 1 to 100 of A-Z a-z 0-9 . _ @ + -') end
   end
-  if table.concat(KEYS, ' ', 2) ~= arg_base .. ':wake: ' .. arg_base .. ':once ' .. arg_base .. ':once:due ' .. arg_base .. ':schedules ' .. arg_base .. ':schedule: ' .. arg_base .. ':runs: ' .. arg_base .. ':events ' .. arg_base .. '!operate' then
-    local at, bases = 0, { base = arg_base }
-    for name, whose, place in string.gmatch('config {base}:config wake {base}:wake: once {base}:once once_due {base}:once:due schedules {base}:schedules schedule {base}:schedule: runs {base}:runs: events {base}:events gate {base}!operate', '(%S+) {([%w_]+)}(%S+)') do
-      at = at + 1
-      local wanted = bases[whose] .. place
-      if KEYS[at] ~= wanted then return refuse('key ' .. name, KEYS[at], wanted) end
-    end
-  end
+  if KEYS[2] ~= arg_base .. '!operate' then return refuse('key gate', KEYS[2], arg_base .. '!operate') end
+  KEYS = { arg_base .. ':config', arg_base .. ':wake:', arg_base .. ':once', arg_base .. ':once:due', arg_base .. ':schedules', arg_base .. ':schedule:', arg_base .. ':runs:', arg_base .. ':events' }
 end
 
 local name = ARGV[1]

@@ -5,11 +5,11 @@
 -- that waits under the name is notified, so that it learns this. A request that the older incarnation has not heard is in
 -- force for the newest one, which sends `heartbeat` before its first claim to get it.
 --
--- KEYS   config      hash        {base}:config
--- KEYS   workers     zset        {base}:workers
--- KEYS   worker_hash prefix/hash {base}:worker:  id
--- KEYS   control     prefix/list {base}:control: id
--- KEYS   events      stream      {base}:events
+-- DATA   config      hash        {base}:config
+-- DATA   workers     zset        {base}:workers
+-- DATA   worker_hash prefix/hash {base}:worker:  id
+-- DATA   control     prefix/list {base}:control: id
+-- DATA   events      stream      {base}:events
 -- ARGV   worker    id
 -- ARGV   incarnation name
 -- ARGV   trace     bytes 0..128  ?=
@@ -54,8 +54,8 @@ local function arg_uint(v, min, max)
 end
 
 local KEYS, ARGV = KEYS, ARGV
-if #KEYS ~= 6 then
-  return redis.error_reply('ADEQ_ARG expected 6 keys, got ' .. #KEYS)
+if #KEYS ~= 2 then
+  return redis.error_reply('ADEQ_ARG expected 2 keys, got ' .. #KEYS)
 end
 
 do
@@ -67,14 +67,8 @@ do
     end
     if not arg_base then return refuse('key config', KEYS[1], '<prefix>:{queue:<name>}:config, <prefix>:{<slot>}:queue:<name>:config, <prefix>:{queue:<name>/<tag>}:config, where each part is a name: 1 to 100 of A-Z a-z 0-9 . _ @ + -') end
   end
-  if table.concat(KEYS, ' ', 2) ~= arg_base .. ':workers ' .. arg_base .. ':worker: ' .. arg_base .. ':control: ' .. arg_base .. ':events ' .. arg_base .. '!work' then
-    local at, bases = 0, { base = arg_base }
-    for name, whose, place in string.gmatch('config {base}:config workers {base}:workers worker_hash {base}:worker: control {base}:control: events {base}:events gate {base}!work', '(%S+) {([%w_]+)}(%S+)') do
-      at = at + 1
-      local wanted = bases[whose] .. place
-      if KEYS[at] ~= wanted then return refuse('key ' .. name, KEYS[at], wanted) end
-    end
-  end
+  if KEYS[2] ~= arg_base .. '!work' then return refuse('key gate', KEYS[2], arg_base .. '!work') end
+  KEYS = { arg_base .. ':config', arg_base .. ':workers', arg_base .. ':worker:', arg_base .. ':control:', arg_base .. ':events' }
 end
 
 local worker = ARGV[1]

@@ -3,12 +3,12 @@
 -- queue.resume.v1: end pause or drain, and wake the workers of the lanes with tasks. If the same call is sent again, it
 -- changes nothing more.
 --
--- KEYS   config   hash        {base}:config
--- KEYS   lanes    set         {base}:lanes
--- KEYS   wake     prefix/list {base}:wake:    lane
--- KEYS   once     hash        {base}:once
--- KEYS   once_due zset        {base}:once:due
--- KEYS   events   stream      {base}:events
+-- DATA   config   hash        {base}:config
+-- DATA   lanes    set         {base}:lanes
+-- DATA   wake     prefix/list {base}:wake:    lane
+-- DATA   once     hash        {base}:once
+-- DATA   once_due zset        {base}:once:due
+-- DATA   events   stream      {base}:events
 -- ARGV   rid       id            ?=
 -- ARGV   trace     bytes 0..128  ?=
 -- ARGV   source    bytes 0..200  ?=
@@ -41,8 +41,8 @@ local function arg_uint(v, min, max)
 end
 
 local KEYS, ARGV = KEYS, ARGV
-if #KEYS ~= 7 then
-  return redis.error_reply('ADEQ_ARG expected 7 keys, got ' .. #KEYS)
+if #KEYS ~= 2 then
+  return redis.error_reply('ADEQ_ARG expected 2 keys, got ' .. #KEYS)
 end
 
 do
@@ -54,14 +54,8 @@ do
     end
     if not arg_base then return refuse('key config', KEYS[1], '<prefix>:{queue:<name>}:config, <prefix>:{<slot>}:queue:<name>:config, <prefix>:{queue:<name>/<tag>}:config, where each part is a name: 1 to 100 of A-Z a-z 0-9 . _ @ + -') end
   end
-  if table.concat(KEYS, ' ', 2) ~= arg_base .. ':lanes ' .. arg_base .. ':wake: ' .. arg_base .. ':once ' .. arg_base .. ':once:due ' .. arg_base .. ':events ' .. arg_base .. '!operate' then
-    local at, bases = 0, { base = arg_base }
-    for name, whose, place in string.gmatch('config {base}:config lanes {base}:lanes wake {base}:wake: once {base}:once once_due {base}:once:due events {base}:events gate {base}!operate', '(%S+) {([%w_]+)}(%S+)') do
-      at = at + 1
-      local wanted = bases[whose] .. place
-      if KEYS[at] ~= wanted then return refuse('key ' .. name, KEYS[at], wanted) end
-    end
-  end
+  if KEYS[2] ~= arg_base .. '!operate' then return refuse('key gate', KEYS[2], arg_base .. '!operate') end
+  KEYS = { arg_base .. ':config', arg_base .. ':lanes', arg_base .. ':wake:', arg_base .. ':once', arg_base .. ':once:due', arg_base .. ':events' }
 end
 
 local rid = ARGV[1]

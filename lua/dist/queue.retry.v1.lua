@@ -4,19 +4,19 @@
 -- expire. `conflict` names the task that has the same unique key or scope now. If the same call is sent again, it
 -- returns the same answer.
 --
--- KEYS   config    hash        {base}:config
--- KEYS   task      prefix/hash {base}:task:     id
--- KEYS   ready     prefix/zset {base}:ready:    lane
--- KEYS   lanes     set         {base}:lanes
--- KEYS   wake      prefix/list {base}:wake:     lane
--- KEYS   deadlines zset        {base}:deadlines
--- KEYS   dead      zset        {base}:dead
--- KEYS   once      hash        {base}:once
--- KEYS   once_due  zset        {base}:once:due
--- KEYS   weights   hash        {base}:weights
--- KEYS   shares    prefix/zset {base}:shares:   lane
--- KEYS   counters  hash        {base}:counters
--- KEYS   events    stream      {base}:events
+-- DATA   config    hash        {base}:config
+-- DATA   task      prefix/hash {base}:task:     id
+-- DATA   ready     prefix/zset {base}:ready:    lane
+-- DATA   lanes     set         {base}:lanes
+-- DATA   wake      prefix/list {base}:wake:     lane
+-- DATA   deadlines zset        {base}:deadlines
+-- DATA   dead      zset        {base}:dead
+-- DATA   once      hash        {base}:once
+-- DATA   once_due  zset        {base}:once:due
+-- DATA   weights   hash        {base}:weights
+-- DATA   shares    prefix/zset {base}:shares:   lane
+-- DATA   counters  hash        {base}:counters
+-- DATA   events    stream      {base}:events
 -- ARGV   rid       id            ?=
 -- ARGV   trace     bytes 0..128  ?=
 -- ARGV   source    bytes 0..200  ?=
@@ -54,8 +54,8 @@ local function arg_uint(v, min, max)
 end
 
 local KEYS, ARGV = KEYS, ARGV
-if #KEYS ~= 14 then
-  return redis.error_reply('ADEQ_ARG expected 14 keys, got ' .. #KEYS)
+if #KEYS ~= 2 then
+  return redis.error_reply('ADEQ_ARG expected 2 keys, got ' .. #KEYS)
 end
 
 do
@@ -67,14 +67,8 @@ do
     end
     if not arg_base then return refuse('key config', KEYS[1], '<prefix>:{queue:<name>}:config, <prefix>:{<slot>}:queue:<name>:config, <prefix>:{queue:<name>/<tag>}:config, where each part is a name: 1 to 100 of A-Z a-z 0-9 . _ @ + -') end
   end
-  if table.concat(KEYS, ' ', 2) ~= arg_base .. ':task: ' .. arg_base .. ':ready: ' .. arg_base .. ':lanes ' .. arg_base .. ':wake: ' .. arg_base .. ':deadlines ' .. arg_base .. ':dead ' .. arg_base .. ':once ' .. arg_base .. ':once:due ' .. arg_base .. ':weights ' .. arg_base .. ':shares: ' .. arg_base .. ':counters ' .. arg_base .. ':events ' .. arg_base .. '!operate' then
-    local at, bases = 0, { base = arg_base }
-    for name, whose, place in string.gmatch('config {base}:config task {base}:task: ready {base}:ready: lanes {base}:lanes wake {base}:wake: deadlines {base}:deadlines dead {base}:dead once {base}:once once_due {base}:once:due weights {base}:weights shares {base}:shares: counters {base}:counters events {base}:events gate {base}!operate', '(%S+) {([%w_]+)}(%S+)') do
-      at = at + 1
-      local wanted = bases[whose] .. place
-      if KEYS[at] ~= wanted then return refuse('key ' .. name, KEYS[at], wanted) end
-    end
-  end
+  if KEYS[2] ~= arg_base .. '!operate' then return refuse('key gate', KEYS[2], arg_base .. '!operate') end
+  KEYS = { arg_base .. ':config', arg_base .. ':task:', arg_base .. ':ready:', arg_base .. ':lanes', arg_base .. ':wake:', arg_base .. ':deadlines', arg_base .. ':dead', arg_base .. ':once', arg_base .. ':once:due', arg_base .. ':weights', arg_base .. ':shares:', arg_base .. ':counters', arg_base .. ':events' }
 end
 
 local rid = ARGV[1]

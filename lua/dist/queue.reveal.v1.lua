@@ -4,11 +4,11 @@
 -- tasks to people call it first, then `get` and `log`. If the same call is sent again, it writes no second event and
 -- returns the same answer. The events of a queue whose setting `events_max` is 0 are not written.
 --
--- KEYS   config   hash        {base}:config
--- KEYS   task     prefix/hash {base}:task:    id
--- KEYS   once     hash        {base}:once
--- KEYS   once_due zset        {base}:once:due
--- KEYS   events   stream      {base}:events
+-- DATA   config   hash        {base}:config
+-- DATA   task     prefix/hash {base}:task:    id
+-- DATA   once     hash        {base}:once
+-- DATA   once_due zset        {base}:once:due
+-- DATA   events   stream      {base}:events
 -- ARGV   rid       id            ?=
 -- ARGV   actor     label
 -- ARGV   trace     bytes 0..128  ?=
@@ -54,8 +54,8 @@ local function arg_label(v)
 end
 
 local KEYS, ARGV = KEYS, ARGV
-if #KEYS ~= 6 then
-  return redis.error_reply('ADEQ_ARG expected 6 keys, got ' .. #KEYS)
+if #KEYS ~= 2 then
+  return redis.error_reply('ADEQ_ARG expected 2 keys, got ' .. #KEYS)
 end
 
 do
@@ -67,14 +67,8 @@ do
     end
     if not arg_base then return refuse('key config', KEYS[1], '<prefix>:{queue:<name>}:config, <prefix>:{<slot>}:queue:<name>:config, <prefix>:{queue:<name>/<tag>}:config, where each part is a name: 1 to 100 of A-Z a-z 0-9 . _ @ + -') end
   end
-  if table.concat(KEYS, ' ', 2) ~= arg_base .. ':task: ' .. arg_base .. ':once ' .. arg_base .. ':once:due ' .. arg_base .. ':events ' .. arg_base .. '!operate' then
-    local at, bases = 0, { base = arg_base }
-    for name, whose, place in string.gmatch('config {base}:config task {base}:task: once {base}:once once_due {base}:once:due events {base}:events gate {base}!operate', '(%S+) {([%w_]+)}(%S+)') do
-      at = at + 1
-      local wanted = bases[whose] .. place
-      if KEYS[at] ~= wanted then return refuse('key ' .. name, KEYS[at], wanted) end
-    end
-  end
+  if KEYS[2] ~= arg_base .. '!operate' then return refuse('key gate', KEYS[2], arg_base .. '!operate') end
+  KEYS = { arg_base .. ':config', arg_base .. ':task:', arg_base .. ':once', arg_base .. ':once:due', arg_base .. ':events' }
 end
 
 local rid = ARGV[1]

@@ -5,11 +5,11 @@
 -- how many are no longer known. `ended_ms` is 0 while the run goes on. The error is the last 1 KiB of the error; a sealed
 -- error above 1 KiB is empty.
 --
--- KEYS   config     hash        {base}:config
--- KEYS   running    hash        {base}:running
--- KEYS   task       prefix/hash {base}:task:       id
--- KEYS   ended_runs prefix/list {base}:ended_runs: id
--- KEYS   finished   zset        {base}:finished
+-- DATA   config     hash        {base}:config
+-- DATA   running    hash        {base}:running
+-- DATA   task       prefix/hash {base}:task:       id
+-- DATA   ended_runs prefix/list {base}:ended_runs: id
+-- DATA   finished   zset        {base}:finished
 -- ARGV   id        id
 -- ARGV   now_ms    int 0..       ?=0
 -- RETURN ok        now_ms:int runs:list(run)
@@ -36,8 +36,8 @@ local function arg_uint(v, min, max)
 end
 
 local KEYS, ARGV = KEYS, ARGV
-if #KEYS ~= 5 then
-  return redis.error_reply('ADEQ_ARG expected 5 keys, got ' .. #KEYS)
+if #KEYS ~= 2 then
+  return redis.error_reply('ADEQ_ARG expected 2 keys, got ' .. #KEYS)
 end
 
 do
@@ -49,14 +49,8 @@ do
     end
     if not arg_base then return refuse('key config', KEYS[1], '<prefix>:{queue:<name>}:config, <prefix>:{<slot>}:queue:<name>:config, <prefix>:{queue:<name>/<tag>}:config, where each part is a name: 1 to 100 of A-Z a-z 0-9 . _ @ + -') end
   end
-  if table.concat(KEYS, ' ', 2) ~= arg_base .. ':running ' .. arg_base .. ':task: ' .. arg_base .. ':ended_runs: ' .. arg_base .. ':finished' then
-    local at, bases = 0, { base = arg_base }
-    for name, whose, place in string.gmatch('config {base}:config running {base}:running task {base}:task: ended_runs {base}:ended_runs: finished {base}:finished', '(%S+) {([%w_]+)}(%S+)') do
-      at = at + 1
-      local wanted = bases[whose] .. place
-      if KEYS[at] ~= wanted then return refuse('key ' .. name, KEYS[at], wanted) end
-    end
-  end
+  if KEYS[2] ~= arg_base .. ':nowhere' then return refuse('key gate', KEYS[2], arg_base .. ':nowhere') end
+  KEYS = { arg_base .. ':config', arg_base .. ':running', arg_base .. ':task:', arg_base .. ':ended_runs:', arg_base .. ':finished' }
 end
 
 local id = ARGV[1]

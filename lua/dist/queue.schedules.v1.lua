@@ -5,9 +5,9 @@
 -- last page, '' at first; an empty cursor in the answer means that this was the last page. A schedule that fires
 -- meanwhile may come twice, and one that is resumed may be missing. A page stops before 4 MiB.
 --
--- KEYS   config    hash        {base}:config
--- KEYS   schedules zset        {base}:schedules
--- KEYS   schedule  prefix/hash {base}:schedule: name
+-- DATA   config    hash        {base}:config
+-- DATA   schedules zset        {base}:schedules
+-- DATA   schedule  prefix/hash {base}:schedule: name
 -- ARGV   name      name          ?=
 -- ARGV   due       bool          ?=0
 -- ARGV   cursor    bytes 0..128  ?=
@@ -38,8 +38,8 @@ local function arg_uint(v, min, max)
 end
 
 local KEYS, ARGV = KEYS, ARGV
-if #KEYS ~= 3 then
-  return redis.error_reply('ADEQ_ARG expected 3 keys, got ' .. #KEYS)
+if #KEYS ~= 2 then
+  return redis.error_reply('ADEQ_ARG expected 2 keys, got ' .. #KEYS)
 end
 
 do
@@ -51,14 +51,8 @@ do
     end
     if not arg_base then return refuse('key config', KEYS[1], '<prefix>:{queue:<name>}:config, <prefix>:{<slot>}:queue:<name>:config, <prefix>:{queue:<name>/<tag>}:config, where each part is a name: 1 to 100 of A-Z a-z 0-9 . _ @ + -') end
   end
-  if table.concat(KEYS, ' ', 2) ~= arg_base .. ':schedules ' .. arg_base .. ':schedule:' then
-    local at, bases = 0, { base = arg_base }
-    for name, whose, place in string.gmatch('config {base}:config schedules {base}:schedules schedule {base}:schedule:', '(%S+) {([%w_]+)}(%S+)') do
-      at = at + 1
-      local wanted = bases[whose] .. place
-      if KEYS[at] ~= wanted then return refuse('key ' .. name, KEYS[at], wanted) end
-    end
-  end
+  if KEYS[2] ~= arg_base .. ':nowhere' then return refuse('key gate', KEYS[2], arg_base .. ':nowhere') end
+  KEYS = { arg_base .. ':config', arg_base .. ':schedules', arg_base .. ':schedule:' }
 end
 
 local name = ARGV[1]

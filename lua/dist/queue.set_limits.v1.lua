@@ -9,12 +9,12 @@
 -- continue. `expect`: the digest of the rule that the caller has read, the first 16 hex digits of its SHA-1; `none` if
 -- there was no rule. If one differs, the call is refused (`ADEQ_STALE`), and no limit is changed.
 --
--- KEYS   config      hash   {base}:config
--- KEYS   once        hash   {base}:once
--- KEYS   once_due    zset   {base}:once:due
--- KEYS   limits      hash   {base}:limits
--- KEYS   limit_lines zset   {base}:limit:lines
--- KEYS   events      stream {base}:events
+-- DATA   config      hash   {base}:config
+-- DATA   once        hash   {base}:once
+-- DATA   once_due    zset   {base}:once:due
+-- DATA   limits      hash   {base}:limits
+-- DATA   limit_lines zset   {base}:limit:lines
+-- DATA   events      stream {base}:events
 -- ARGV   rid       id
 -- ARGV   trace     bytes 0..128  ?=
 -- ARGV   source    bytes 0..200  ?=
@@ -76,8 +76,8 @@ local function arg_limit(v)
 end
 
 local KEYS, ARGV = KEYS, ARGV
-if #KEYS ~= 7 then
-  return redis.error_reply('ADEQ_ARG expected 7 keys, got ' .. #KEYS)
+if #KEYS ~= 2 then
+  return redis.error_reply('ADEQ_ARG expected 2 keys, got ' .. #KEYS)
 end
 
 do
@@ -89,14 +89,8 @@ do
     end
     if not arg_base then return refuse('key config', KEYS[1], '<prefix>:{queue:<name>}:config, <prefix>:{<slot>}:queue:<name>:config, <prefix>:{queue:<name>/<tag>}:config, where each part is a name: 1 to 100 of A-Z a-z 0-9 . _ @ + -') end
   end
-  if table.concat(KEYS, ' ', 2) ~= arg_base .. ':once ' .. arg_base .. ':once:due ' .. arg_base .. ':limits ' .. arg_base .. ':limit:lines ' .. arg_base .. ':events ' .. arg_base .. '!operate' then
-    local at, bases = 0, { base = arg_base }
-    for name, whose, place in string.gmatch('config {base}:config once {base}:once once_due {base}:once:due limits {base}:limits limit_lines {base}:limit:lines events {base}:events gate {base}!operate', '(%S+) {([%w_]+)}(%S+)') do
-      at = at + 1
-      local wanted = bases[whose] .. place
-      if KEYS[at] ~= wanted then return refuse('key ' .. name, KEYS[at], wanted) end
-    end
-  end
+  if KEYS[2] ~= arg_base .. '!operate' then return refuse('key gate', KEYS[2], arg_base .. '!operate') end
+  KEYS = { arg_base .. ':config', arg_base .. ':once', arg_base .. ':once:due', arg_base .. ':limits', arg_base .. ':limit:lines', arg_base .. ':events' }
 end
 
 local rid = ARGV[1]

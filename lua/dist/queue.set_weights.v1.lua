@@ -4,11 +4,11 @@
 -- percent starts two tasks for each task of a user with 100, while both have tasks waiting. 0 removes the weight, which
 -- means 100. It applies to tasks that are enqueued from now on.
 --
--- KEYS   config   hash   {base}:config
--- KEYS   once     hash   {base}:once
--- KEYS   once_due zset   {base}:once:due
--- KEYS   weights  hash   {base}:weights
--- KEYS   events   stream {base}:events
+-- DATA   config   hash   {base}:config
+-- DATA   once     hash   {base}:once
+-- DATA   once_due zset   {base}:once:due
+-- DATA   weights  hash   {base}:weights
+-- DATA   events   stream {base}:events
 -- ARGV   rid       id
 -- ARGV   trace     bytes 0..128  ?=
 -- ARGV   source    bytes 0..200  ?=
@@ -53,8 +53,8 @@ local function arg_label(v)
 end
 
 local KEYS, ARGV = KEYS, ARGV
-if #KEYS ~= 6 then
-  return redis.error_reply('ADEQ_ARG expected 6 keys, got ' .. #KEYS)
+if #KEYS ~= 2 then
+  return redis.error_reply('ADEQ_ARG expected 2 keys, got ' .. #KEYS)
 end
 
 do
@@ -66,14 +66,8 @@ do
     end
     if not arg_base then return refuse('key config', KEYS[1], '<prefix>:{queue:<name>}:config, <prefix>:{<slot>}:queue:<name>:config, <prefix>:{queue:<name>/<tag>}:config, where each part is a name: 1 to 100 of A-Z a-z 0-9 . _ @ + -') end
   end
-  if table.concat(KEYS, ' ', 2) ~= arg_base .. ':once ' .. arg_base .. ':once:due ' .. arg_base .. ':weights ' .. arg_base .. ':events ' .. arg_base .. '!operate' then
-    local at, bases = 0, { base = arg_base }
-    for name, whose, place in string.gmatch('config {base}:config once {base}:once once_due {base}:once:due weights {base}:weights events {base}:events gate {base}!operate', '(%S+) {([%w_]+)}(%S+)') do
-      at = at + 1
-      local wanted = bases[whose] .. place
-      if KEYS[at] ~= wanted then return refuse('key ' .. name, KEYS[at], wanted) end
-    end
-  end
+  if KEYS[2] ~= arg_base .. '!operate' then return refuse('key gate', KEYS[2], arg_base .. '!operate') end
+  KEYS = { arg_base .. ':config', arg_base .. ':once', arg_base .. ':once:due', arg_base .. ':weights', arg_base .. ':events' }
 end
 
 local rid = ARGV[1]

@@ -3,7 +3,7 @@
 -- queue.settings.v1: return all stored settings of a queue; all others have their defaults. `digest` is that of the
 -- settings: `configure` takes it as `expect`.
 --
--- KEYS   config hash {base}:config
+-- DATA   config hash {base}:config
 -- ARGV   now_ms    int 0..       ?=0
 -- RETURN ok        now_ms:int settings:pairs(settings)
 -- ERROR  ADEQ_LAYOUT ADEQ_CLOCK
@@ -28,8 +28,8 @@ local function arg_uint(v, min, max)
 end
 
 local KEYS, ARGV = KEYS, ARGV
-if #KEYS ~= 1 then
-  return redis.error_reply('ADEQ_ARG expected 1 keys, got ' .. #KEYS)
+if #KEYS ~= 2 then
+  return redis.error_reply('ADEQ_ARG expected 2 keys, got ' .. #KEYS)
 end
 
 do
@@ -41,6 +41,8 @@ do
     end
     if not arg_base then return refuse('key config', KEYS[1], '<prefix>:{queue:<name>}:config, <prefix>:{<slot>}:queue:<name>:config, <prefix>:{queue:<name>/<tag>}:config, where each part is a name: 1 to 100 of A-Z a-z 0-9 . _ @ + -') end
   end
+  if KEYS[2] ~= arg_base .. ':nowhere' then return refuse('key gate', KEYS[2], arg_base .. ':nowhere') end
+  KEYS = { arg_base .. ':config' }
 end
 
 local now_ms = ARGV[1]

@@ -3,16 +3,16 @@
 -- queue.snapshot.v1: add the totals and the numbers of tasks to the history, once a minute. Claims of workers also do this; the call is
 -- for queues without claims. taken: 0 if this minute has a snapshot. The minutes of a day are kept, and the hours of 30 days.
 --
--- KEYS   config   hash        {base}:config
--- KEYS   leases   zset        {base}:leases
--- KEYS   ready    prefix/zset {base}:ready:   lane
--- KEYS   lanes    set         {base}:lanes
--- KEYS   delayed  zset        {base}:delayed
--- KEYS   blocked  zset        {base}:blocked
--- KEYS   dead     zset        {base}:dead
--- KEYS   workers  zset        {base}:workers
--- KEYS   history  prefix/list {base}:history: name
--- KEYS   counters hash        {base}:counters
+-- DATA   config   hash        {base}:config
+-- DATA   leases   zset        {base}:leases
+-- DATA   ready    prefix/zset {base}:ready:   lane
+-- DATA   lanes    set         {base}:lanes
+-- DATA   delayed  zset        {base}:delayed
+-- DATA   blocked  zset        {base}:blocked
+-- DATA   dead     zset        {base}:dead
+-- DATA   workers  zset        {base}:workers
+-- DATA   history  prefix/list {base}:history: name
+-- DATA   counters hash        {base}:counters
 -- ARGV   now_ms    int 0..       ?=0
 -- RETURN ok        now_ms:int taken:int
 -- ERROR  ADEQ_LAYOUT ADEQ_CLOCK
@@ -38,8 +38,8 @@ local function arg_uint(v, min, max)
 end
 
 local KEYS, ARGV = KEYS, ARGV
-if #KEYS ~= 11 then
-  return redis.error_reply('ADEQ_ARG expected 11 keys, got ' .. #KEYS)
+if #KEYS ~= 2 then
+  return redis.error_reply('ADEQ_ARG expected 2 keys, got ' .. #KEYS)
 end
 
 do
@@ -51,14 +51,8 @@ do
     end
     if not arg_base then return refuse('key config', KEYS[1], '<prefix>:{queue:<name>}:config, <prefix>:{<slot>}:queue:<name>:config, <prefix>:{queue:<name>/<tag>}:config, where each part is a name: 1 to 100 of A-Z a-z 0-9 . _ @ + -') end
   end
-  if table.concat(KEYS, ' ', 2) ~= arg_base .. ':leases ' .. arg_base .. ':ready: ' .. arg_base .. ':lanes ' .. arg_base .. ':delayed ' .. arg_base .. ':blocked ' .. arg_base .. ':dead ' .. arg_base .. ':workers ' .. arg_base .. ':history: ' .. arg_base .. ':counters ' .. arg_base .. '!work' then
-    local at, bases = 0, { base = arg_base }
-    for name, whose, place in string.gmatch('config {base}:config leases {base}:leases ready {base}:ready: lanes {base}:lanes delayed {base}:delayed blocked {base}:blocked dead {base}:dead workers {base}:workers history {base}:history: counters {base}:counters gate {base}!work', '(%S+) {([%w_]+)}(%S+)') do
-      at = at + 1
-      local wanted = bases[whose] .. place
-      if KEYS[at] ~= wanted then return refuse('key ' .. name, KEYS[at], wanted) end
-    end
-  end
+  if KEYS[2] ~= arg_base .. '!work' then return refuse('key gate', KEYS[2], arg_base .. '!work') end
+  KEYS = { arg_base .. ':config', arg_base .. ':leases', arg_base .. ':ready:', arg_base .. ':lanes', arg_base .. ':delayed', arg_base .. ':blocked', arg_base .. ':dead', arg_base .. ':workers', arg_base .. ':history:', arg_base .. ':counters' }
 end
 
 local now_ms = ARGV[1]

@@ -4,16 +4,16 @@
 -- began. `attempts:<b>` counts completions that took more than one run. `stalled` is a part of `running`. At most 1,000
 -- lanes are listed, and `more_lanes` is the number of others; `ready` counts the tasks of 10,000 lanes.
 --
--- KEYS   config   hash        {base}:config
--- KEYS   leases   zset        {base}:leases
--- KEYS   ready    prefix/zset {base}:ready:   lane
--- KEYS   lanes    set         {base}:lanes
--- KEYS   delayed  zset        {base}:delayed
--- KEYS   blocked  zset        {base}:blocked
--- KEYS   finished zset        {base}:finished
--- KEYS   dead     zset        {base}:dead
--- KEYS   workers  zset        {base}:workers
--- KEYS   counters hash        {base}:counters
+-- DATA   config   hash        {base}:config
+-- DATA   leases   zset        {base}:leases
+-- DATA   ready    prefix/zset {base}:ready:   lane
+-- DATA   lanes    set         {base}:lanes
+-- DATA   delayed  zset        {base}:delayed
+-- DATA   blocked  zset        {base}:blocked
+-- DATA   finished zset        {base}:finished
+-- DATA   dead     zset        {base}:dead
+-- DATA   workers  zset        {base}:workers
+-- DATA   counters hash        {base}:counters
 -- ARGV   now_ms    int 0..       ?=0
 -- RETURN ok        now_ms:int mode:text ready:int delayed:int blocked:int running:int stalled:int finished:int dead:int workers:int lanes:pairs(lanes) more_lanes:int counters:pairs(counters)
 -- ERROR  ADEQ_LAYOUT ADEQ_CLOCK
@@ -38,8 +38,8 @@ local function arg_uint(v, min, max)
 end
 
 local KEYS, ARGV = KEYS, ARGV
-if #KEYS ~= 10 then
-  return redis.error_reply('ADEQ_ARG expected 10 keys, got ' .. #KEYS)
+if #KEYS ~= 2 then
+  return redis.error_reply('ADEQ_ARG expected 2 keys, got ' .. #KEYS)
 end
 
 do
@@ -51,14 +51,8 @@ do
     end
     if not arg_base then return refuse('key config', KEYS[1], '<prefix>:{queue:<name>}:config, <prefix>:{<slot>}:queue:<name>:config, <prefix>:{queue:<name>/<tag>}:config, where each part is a name: 1 to 100 of A-Z a-z 0-9 . _ @ + -') end
   end
-  if table.concat(KEYS, ' ', 2) ~= arg_base .. ':leases ' .. arg_base .. ':ready: ' .. arg_base .. ':lanes ' .. arg_base .. ':delayed ' .. arg_base .. ':blocked ' .. arg_base .. ':finished ' .. arg_base .. ':dead ' .. arg_base .. ':workers ' .. arg_base .. ':counters' then
-    local at, bases = 0, { base = arg_base }
-    for name, whose, place in string.gmatch('config {base}:config leases {base}:leases ready {base}:ready: lanes {base}:lanes delayed {base}:delayed blocked {base}:blocked finished {base}:finished dead {base}:dead workers {base}:workers counters {base}:counters', '(%S+) {([%w_]+)}(%S+)') do
-      at = at + 1
-      local wanted = bases[whose] .. place
-      if KEYS[at] ~= wanted then return refuse('key ' .. name, KEYS[at], wanted) end
-    end
-  end
+  if KEYS[2] ~= arg_base .. ':nowhere' then return refuse('key gate', KEYS[2], arg_base .. ':nowhere') end
+  KEYS = { arg_base .. ':config', arg_base .. ':leases', arg_base .. ':ready:', arg_base .. ':lanes', arg_base .. ':delayed', arg_base .. ':blocked', arg_base .. ':finished', arg_base .. ':dead', arg_base .. ':workers', arg_base .. ':counters' }
 end
 
 local now_ms = ARGV[1]

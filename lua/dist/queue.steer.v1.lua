@@ -5,13 +5,13 @@
 -- request stays in force until it is changed, or until the worker has heard it and registers again. If the same call is
 -- sent again, it changes nothing and returns the same answer.
 --
--- KEYS   config      hash        {base}:config
--- KEYS   workers     zset        {base}:workers
--- KEYS   worker_hash prefix/hash {base}:worker:  id
--- KEYS   control     prefix/list {base}:control: id
--- KEYS   once        hash        {base}:once
--- KEYS   once_due    zset        {base}:once:due
--- KEYS   events      stream      {base}:events
+-- DATA   config      hash        {base}:config
+-- DATA   workers     zset        {base}:workers
+-- DATA   worker_hash prefix/hash {base}:worker:  id
+-- DATA   control     prefix/list {base}:control: id
+-- DATA   once        hash        {base}:once
+-- DATA   once_due    zset        {base}:once:due
+-- DATA   events      stream      {base}:events
 -- ARGV   rid       id            ?=
 -- ARGV   mode      enum keep|run|quiet|stop|restart ?=keep
 -- ARGV   capacity  int 0..100000 ?=0
@@ -48,8 +48,8 @@ local function arg_uint(v, min, max)
 end
 
 local KEYS, ARGV = KEYS, ARGV
-if #KEYS ~= 8 then
-  return redis.error_reply('ADEQ_ARG expected 8 keys, got ' .. #KEYS)
+if #KEYS ~= 2 then
+  return redis.error_reply('ADEQ_ARG expected 2 keys, got ' .. #KEYS)
 end
 
 do
@@ -61,14 +61,8 @@ do
     end
     if not arg_base then return refuse('key config', KEYS[1], '<prefix>:{queue:<name>}:config, <prefix>:{<slot>}:queue:<name>:config, <prefix>:{queue:<name>/<tag>}:config, where each part is a name: 1 to 100 of A-Z a-z 0-9 . _ @ + -') end
   end
-  if table.concat(KEYS, ' ', 2) ~= arg_base .. ':workers ' .. arg_base .. ':worker: ' .. arg_base .. ':control: ' .. arg_base .. ':once ' .. arg_base .. ':once:due ' .. arg_base .. ':events ' .. arg_base .. '!operate' then
-    local at, bases = 0, { base = arg_base }
-    for name, whose, place in string.gmatch('config {base}:config workers {base}:workers worker_hash {base}:worker: control {base}:control: once {base}:once once_due {base}:once:due events {base}:events gate {base}!operate', '(%S+) {([%w_]+)}(%S+)') do
-      at = at + 1
-      local wanted = bases[whose] .. place
-      if KEYS[at] ~= wanted then return refuse('key ' .. name, KEYS[at], wanted) end
-    end
-  end
+  if KEYS[2] ~= arg_base .. '!operate' then return refuse('key gate', KEYS[2], arg_base .. '!operate') end
+  KEYS = { arg_base .. ':config', arg_base .. ':workers', arg_base .. ':worker:', arg_base .. ':control:', arg_base .. ':once', arg_base .. ':once:due', arg_base .. ':events' }
 end
 
 local rid = ARGV[1]

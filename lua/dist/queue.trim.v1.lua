@@ -4,24 +4,24 @@
 -- of workers also do this. It removes nothing else. `more` is 1 if some may be left, because a call sends at most about
 -- 1,500 commands. Repeating it leaves the same state, but returns another count.
 --
--- KEYS   config        hash          {base}:config
--- KEYS   task          prefix/hash   {base}:task:         id
--- KEYS   payload       prefix/string {base}:payload:      id
--- KEYS   result        prefix/string {base}:result:       id
--- KEYS   log           prefix/list   {base}:log:          id
--- KEYS   ended_runs    prefix/list   {base}:ended_runs:   id
--- KEYS   reply         prefix/string {base}:reply:        id
--- KEYS   finished      zset          {base}:finished
--- KEYS   dead          zset          {base}:dead
--- KEYS   once          hash          {base}:once
--- KEYS   once_due      zset          {base}:once:due
--- KEYS   by_user       prefix/zset   {base}:by:user:      label
--- KEYS   by_tag        prefix/zset   {base}:by:tag:       label
--- KEYS   children      prefix/zset   {base}:children:     id
--- KEYS   ends          zset          {base}:ends
--- KEYS   groups_config hash          {base}:events:config
--- KEYS   counters      hash          {base}:counters
--- KEYS   events        stream        {base}:events
+-- DATA   config        hash          {base}:config
+-- DATA   task          prefix/hash   {base}:task:         id
+-- DATA   payload       prefix/string {base}:payload:      id
+-- DATA   result        prefix/string {base}:result:       id
+-- DATA   log           prefix/list   {base}:log:          id
+-- DATA   ended_runs    prefix/list   {base}:ended_runs:   id
+-- DATA   reply         prefix/string {base}:reply:        id
+-- DATA   finished      zset          {base}:finished
+-- DATA   dead          zset          {base}:dead
+-- DATA   once          hash          {base}:once
+-- DATA   once_due      zset          {base}:once:due
+-- DATA   by_user       prefix/zset   {base}:by:user:      label
+-- DATA   by_tag        prefix/zset   {base}:by:tag:       label
+-- DATA   children      prefix/zset   {base}:children:     id
+-- DATA   ends          zset          {base}:ends
+-- DATA   groups_config hash          {base}:events:config
+-- DATA   counters      hash          {base}:counters
+-- DATA   events        stream        {base}:events
 -- ARGV   limit     int 1..1000   ?=1000
 -- ARGV   trace     bytes 0..128  ?=
 -- ARGV   source    bytes 0..200  ?=
@@ -53,8 +53,8 @@ local function arg_uint(v, min, max)
 end
 
 local KEYS, ARGV = KEYS, ARGV
-if #KEYS ~= 19 then
-  return redis.error_reply('ADEQ_ARG expected 19 keys, got ' .. #KEYS)
+if #KEYS ~= 2 then
+  return redis.error_reply('ADEQ_ARG expected 2 keys, got ' .. #KEYS)
 end
 
 do
@@ -66,14 +66,8 @@ do
     end
     if not arg_base then return refuse('key config', KEYS[1], '<prefix>:{queue:<name>}:config, <prefix>:{<slot>}:queue:<name>:config, <prefix>:{queue:<name>/<tag>}:config, where each part is a name: 1 to 100 of A-Z a-z 0-9 . _ @ + -') end
   end
-  if table.concat(KEYS, ' ', 2) ~= arg_base .. ':task: ' .. arg_base .. ':payload: ' .. arg_base .. ':result: ' .. arg_base .. ':log: ' .. arg_base .. ':ended_runs: ' .. arg_base .. ':reply: ' .. arg_base .. ':finished ' .. arg_base .. ':dead ' .. arg_base .. ':once ' .. arg_base .. ':once:due ' .. arg_base .. ':by:user: ' .. arg_base .. ':by:tag: ' .. arg_base .. ':children: ' .. arg_base .. ':ends ' .. arg_base .. ':events:config ' .. arg_base .. ':counters ' .. arg_base .. ':events ' .. arg_base .. '!operate' then
-    local at, bases = 0, { base = arg_base }
-    for name, whose, place in string.gmatch('config {base}:config task {base}:task: payload {base}:payload: result {base}:result: log {base}:log: ended_runs {base}:ended_runs: reply {base}:reply: finished {base}:finished dead {base}:dead once {base}:once once_due {base}:once:due by_user {base}:by:user: by_tag {base}:by:tag: children {base}:children: ends {base}:ends groups_config {base}:events:config counters {base}:counters events {base}:events gate {base}!operate', '(%S+) {([%w_]+)}(%S+)') do
-      at = at + 1
-      local wanted = bases[whose] .. place
-      if KEYS[at] ~= wanted then return refuse('key ' .. name, KEYS[at], wanted) end
-    end
-  end
+  if KEYS[2] ~= arg_base .. '!operate' then return refuse('key gate', KEYS[2], arg_base .. '!operate') end
+  KEYS = { arg_base .. ':config', arg_base .. ':task:', arg_base .. ':payload:', arg_base .. ':result:', arg_base .. ':log:', arg_base .. ':ended_runs:', arg_base .. ':reply:', arg_base .. ':finished', arg_base .. ':dead', arg_base .. ':once', arg_base .. ':once:due', arg_base .. ':by:user:', arg_base .. ':by:tag:', arg_base .. ':children:', arg_base .. ':ends', arg_base .. ':events:config', arg_base .. ':counters', arg_base .. ':events' }
 end
 
 local limit = ARGV[1]

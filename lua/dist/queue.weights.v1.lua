@@ -4,8 +4,8 @@
 -- named users. `cursor` is the cursor of the last page, '' at first; an empty cursor in the answer means that this was
 -- the last page.
 --
--- KEYS   config  hash {base}:config
--- KEYS   weights hash {base}:weights
+-- DATA   config  hash {base}:config
+-- DATA   weights hash {base}:weights
 -- ARGV   cursor    bytes 0..19   ?=
 -- ARGV   now_ms    int 0..       ?=0
 -- ITEM   user      label
@@ -59,14 +59,8 @@ do
     end
     if not arg_base then return refuse('key config', KEYS[1], '<prefix>:{queue:<name>}:config, <prefix>:{<slot>}:queue:<name>:config, <prefix>:{queue:<name>/<tag>}:config, where each part is a name: 1 to 100 of A-Z a-z 0-9 . _ @ + -') end
   end
-  if table.concat(KEYS, ' ', 2) ~= arg_base .. ':weights' then
-    local at, bases = 0, { base = arg_base }
-    for name, whose, place in string.gmatch('config {base}:config weights {base}:weights', '(%S+) {([%w_]+)}(%S+)') do
-      at = at + 1
-      local wanted = bases[whose] .. place
-      if KEYS[at] ~= wanted then return refuse('key ' .. name, KEYS[at], wanted) end
-    end
-  end
+  if KEYS[2] ~= arg_base .. ':nowhere' then return refuse('key gate', KEYS[2], arg_base .. ':nowhere') end
+  KEYS = { arg_base .. ':config', arg_base .. ':weights' }
 end
 
 local cursor = ARGV[1]

@@ -5,9 +5,9 @@
 -- reports. `cursor` is the cursor of the last page, '' at first; an empty cursor in the answer means that this was the
 -- last page. A worker that is alive all the time is listed, in rare cases twice.
 --
--- KEYS   config      hash        {base}:config
--- KEYS   workers     zset        {base}:workers
--- KEYS   worker_hash prefix/hash {base}:worker: id
+-- DATA   config      hash        {base}:config
+-- DATA   workers     zset        {base}:workers
+-- DATA   worker_hash prefix/hash {base}:worker: id
 -- ARGV   name      id            ?=
 -- ARGV   group     name          ?=
 -- ARGV   capability id           ?=
@@ -39,8 +39,8 @@ local function arg_uint(v, min, max)
 end
 
 local KEYS, ARGV = KEYS, ARGV
-if #KEYS ~= 3 then
-  return redis.error_reply('ADEQ_ARG expected 3 keys, got ' .. #KEYS)
+if #KEYS ~= 2 then
+  return redis.error_reply('ADEQ_ARG expected 2 keys, got ' .. #KEYS)
 end
 
 do
@@ -52,14 +52,8 @@ do
     end
     if not arg_base then return refuse('key config', KEYS[1], '<prefix>:{queue:<name>}:config, <prefix>:{<slot>}:queue:<name>:config, <prefix>:{queue:<name>/<tag>}:config, where each part is a name: 1 to 100 of A-Z a-z 0-9 . _ @ + -') end
   end
-  if table.concat(KEYS, ' ', 2) ~= arg_base .. ':workers ' .. arg_base .. ':worker:' then
-    local at, bases = 0, { base = arg_base }
-    for name, whose, place in string.gmatch('config {base}:config workers {base}:workers worker_hash {base}:worker:', '(%S+) {([%w_]+)}(%S+)') do
-      at = at + 1
-      local wanted = bases[whose] .. place
-      if KEYS[at] ~= wanted then return refuse('key ' .. name, KEYS[at], wanted) end
-    end
-  end
+  if KEYS[2] ~= arg_base .. ':nowhere' then return refuse('key gate', KEYS[2], arg_base .. ':nowhere') end
+  KEYS = { arg_base .. ':config', arg_base .. ':workers', arg_base .. ':worker:' }
 end
 
 local name = ARGV[1]

@@ -4,7 +4,7 @@
 -- write to wait for. Both cover the writes of their own connection only, and a repeated call may have nothing left
 -- to write.
 --
--- KEYS   config hash {base}:config
+-- DATA   config hash {base}:config
 -- ARGV   now_ms    int 0..9000000000000 ?=0
 -- RETURN confirmed now_ms:int
 -- ERROR  ADEQ_LAYOUT ADEQ_CLOCK
@@ -30,8 +30,8 @@ local function arg_uint(v, min, max)
 end
 
 local KEYS, ARGV = KEYS, ARGV
-if #KEYS ~= 1 then
-  return redis.error_reply('ADEQ_ARG expected 1 keys, got ' .. #KEYS)
+if #KEYS ~= 2 then
+  return redis.error_reply('ADEQ_ARG expected 2 keys, got ' .. #KEYS)
 end
 
 do
@@ -43,6 +43,8 @@ do
     end
     if not arg_base then return refuse('key config', KEYS[1], '<prefix>:{rate:<name>}:config, <prefix>:{<slot>}:rate:<name>:config, <prefix>:{rate:<name>/<tag>}:config, <prefix>:{<slot>}:rate:<name>/<tag>:config, where each part is a name: 1 to 100 of A-Z a-z 0-9 . _ @ + -') end
   end
+  if KEYS[2] ~= arg_base .. ':nowhere' then return refuse('key gate', KEYS[2], arg_base .. ':nowhere') end
+  KEYS = { arg_base .. ':config' }
 end
 
 local now_ms = ARGV[1]

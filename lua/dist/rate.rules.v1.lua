@@ -2,8 +2,8 @@
 -- generated from lua/rate/rules.v1.lua by lua/bundle.py; do not edit
 -- rate.rules.v1: rules by name, or all of the namespace in any order.
 --
--- KEYS   rules  hash {base}:rules
--- KEYS   config hash {base}:config
+-- DATA   rules  hash {base}:rules
+-- DATA   config hash {base}:config
 -- ARGV   now_ms   int 0..9000000000000 ?=0
 -- ITEM   name     id
 -- GROUP  item     0..100
@@ -39,22 +39,16 @@ if #KEYS ~= 2 then
 end
 
 do
-  local arg_base = string.match(KEYS[1], '^([%w._@+-]+:{rate:[%w._@+-]+}):rules$')
+  local arg_base = string.match(KEYS[1], '^([%w._@+-]+:{rate:[%w._@+-]+}):config$')
   if not arg_base or #arg_base > 100 then
-    arg_base = arg_base or string.match(KEYS[1], '^([%w._@+-]+:{[%w._@+-]+}:rate:[%w._@+-]+):rules$') or string.match(KEYS[1], '^([%w._@+-]+:{rate:[%w._@+-]+/[%w._@+-]+}):rules$') or string.match(KEYS[1], '^([%w._@+-]+:{[%w._@+-]+}:rate:[%w._@+-]+/[%w._@+-]+):rules$')
+    arg_base = arg_base or string.match(KEYS[1], '^([%w._@+-]+:{[%w._@+-]+}:rate:[%w._@+-]+):config$') or string.match(KEYS[1], '^([%w._@+-]+:{rate:[%w._@+-]+/[%w._@+-]+}):config$') or string.match(KEYS[1], '^([%w._@+-]+:{[%w._@+-]+}:rate:[%w._@+-]+/[%w._@+-]+):config$')
     for part in string.gmatch(arg_base or '', '[%w._@+-]+') do
       if #part > 100 then arg_base = nil end
     end
-    if not arg_base then return refuse('key rules', KEYS[1], '<prefix>:{rate:<name>}:rules, <prefix>:{<slot>}:rate:<name>:rules, <prefix>:{rate:<name>/<tag>}:rules, <prefix>:{<slot>}:rate:<name>/<tag>:rules, where each part is a name: 1 to 100 of A-Z a-z 0-9 . _ @ + -') end
+    if not arg_base then return refuse('key config', KEYS[1], '<prefix>:{rate:<name>}:config, <prefix>:{<slot>}:rate:<name>:config, <prefix>:{rate:<name>/<tag>}:config, <prefix>:{<slot>}:rate:<name>/<tag>:config, where each part is a name: 1 to 100 of A-Z a-z 0-9 . _ @ + -') end
   end
-  if table.concat(KEYS, ' ', 2) ~= arg_base .. ':config' then
-    local at, bases = 0, { base = arg_base }
-    for name, whose, place in string.gmatch('rules {base}:rules config {base}:config', '(%S+) {([%w_]+)}(%S+)') do
-      at = at + 1
-      local wanted = bases[whose] .. place
-      if KEYS[at] ~= wanted then return refuse('key ' .. name, KEYS[at], wanted) end
-    end
-  end
+  if KEYS[2] ~= arg_base .. ':nowhere' then return refuse('key gate', KEYS[2], arg_base .. ':nowhere') end
+  KEYS = { arg_base .. ':rules', arg_base .. ':config' }
 end
 
 local now_ms = ARGV[1]

@@ -7,10 +7,10 @@
 -- (closed) or allow (open) while they cannot ask the server. What was counted goes on counting if only numbers change; with another
 -- algorithm it begins anew. A longer period counts the hits from the change on.
 --
--- KEYS   rules   hash          {base}:rules
--- KEYS   answers prefix/string {base}:r:     id
--- KEYS   config  hash          {base}:config
--- KEYS   events  stream        {base}:events
+-- DATA   rules   hash          {base}:rules
+-- DATA   answers prefix/string {base}:r:     id
+-- DATA   config  hash          {base}:config
+-- DATA   events  stream        {base}:events
 -- ARGV   rid          id
 -- ARGV   source       bytes 0..200     ?=
 -- ARGV   trace        bytes 0..128     ?=
@@ -57,27 +57,21 @@ local function arg_uint(v, min, max)
 end
 
 local KEYS, ARGV = KEYS, ARGV
-if #KEYS ~= 5 then
-  return redis.error_reply('ADEQ_ARG expected 5 keys, got ' .. #KEYS)
+if #KEYS ~= 2 then
+  return redis.error_reply('ADEQ_ARG expected 2 keys, got ' .. #KEYS)
 end
 
 do
-  local arg_base = string.match(KEYS[1], '^([%w._@+-]+:{rate:[%w._@+-]+}):rules$')
+  local arg_base = string.match(KEYS[1], '^([%w._@+-]+:{rate:[%w._@+-]+}):config$')
   if not arg_base or #arg_base > 100 then
-    arg_base = arg_base or string.match(KEYS[1], '^([%w._@+-]+:{[%w._@+-]+}:rate:[%w._@+-]+):rules$') or string.match(KEYS[1], '^([%w._@+-]+:{rate:[%w._@+-]+/[%w._@+-]+}):rules$') or string.match(KEYS[1], '^([%w._@+-]+:{[%w._@+-]+}:rate:[%w._@+-]+/[%w._@+-]+):rules$')
+    arg_base = arg_base or string.match(KEYS[1], '^([%w._@+-]+:{[%w._@+-]+}:rate:[%w._@+-]+):config$') or string.match(KEYS[1], '^([%w._@+-]+:{rate:[%w._@+-]+/[%w._@+-]+}):config$') or string.match(KEYS[1], '^([%w._@+-]+:{[%w._@+-]+}:rate:[%w._@+-]+/[%w._@+-]+):config$')
     for part in string.gmatch(arg_base or '', '[%w._@+-]+') do
       if #part > 100 then arg_base = nil end
     end
-    if not arg_base then return refuse('key rules', KEYS[1], '<prefix>:{rate:<name>}:rules, <prefix>:{<slot>}:rate:<name>:rules, <prefix>:{rate:<name>/<tag>}:rules, <prefix>:{<slot>}:rate:<name>/<tag>:rules, where each part is a name: 1 to 100 of A-Z a-z 0-9 . _ @ + -') end
+    if not arg_base then return refuse('key config', KEYS[1], '<prefix>:{rate:<name>}:config, <prefix>:{<slot>}:rate:<name>:config, <prefix>:{rate:<name>/<tag>}:config, <prefix>:{<slot>}:rate:<name>/<tag>:config, where each part is a name: 1 to 100 of A-Z a-z 0-9 . _ @ + -') end
   end
-  if table.concat(KEYS, ' ', 2) ~= arg_base .. ':r: ' .. arg_base .. ':config ' .. arg_base .. ':events ' .. arg_base .. '!operate' then
-    local at, bases = 0, { base = arg_base }
-    for name, whose, place in string.gmatch('rules {base}:rules answers {base}:r: config {base}:config events {base}:events gate {base}!operate', '(%S+) {([%w_]+)}(%S+)') do
-      at = at + 1
-      local wanted = bases[whose] .. place
-      if KEYS[at] ~= wanted then return refuse('key ' .. name, KEYS[at], wanted) end
-    end
-  end
+  if KEYS[2] ~= arg_base .. '!operate' then return refuse('key gate', KEYS[2], arg_base .. '!operate') end
+  KEYS = { arg_base .. ':rules', arg_base .. ':r:', arg_base .. ':config', arg_base .. ':events' }
 end
 
 local rid = ARGV[1]

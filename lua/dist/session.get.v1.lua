@@ -4,9 +4,9 @@
 -- `authz_ver` is that of the user: if the session has another, read the roles of the user again and update the session. `rotated`: the
 -- session has a new id, which only the program that has rotated it knows; this one is valid for a while.
 --
--- KEYS   sessions prefix/hash {base}:s:     id
--- KEYS   users    prefix/hash {base}:u:     label
--- KEYS   config   hash        {base}:config
+-- DATA   sessions prefix/hash {base}:s:     id
+-- DATA   users    prefix/hash {base}:u:     label
+-- DATA   config   hash        {base}:config
 -- ARGV   hash      id
 -- ARGV   touch     bool ?=1
 -- ARGV   now_ms    int 0..9000000000000 ?=0
@@ -37,27 +37,21 @@ local function arg_uint(v, min, max)
 end
 
 local KEYS, ARGV = KEYS, ARGV
-if #KEYS ~= 4 then
-  return redis.error_reply('ADEQ_ARG expected 4 keys, got ' .. #KEYS)
+if #KEYS ~= 2 then
+  return redis.error_reply('ADEQ_ARG expected 2 keys, got ' .. #KEYS)
 end
 
 do
-  local arg_base = string.match(KEYS[1], '^([%w._@+-]+:{session:[%w._@+-]+}):s:$')
+  local arg_base = string.match(KEYS[1], '^([%w._@+-]+:{session:[%w._@+-]+}):config$')
   if not arg_base or #arg_base > 100 then
-    arg_base = arg_base or string.match(KEYS[1], '^([%w._@+-]+:{[%w._@+-]+}:session:[%w._@+-]+):s:$') or string.match(KEYS[1], '^([%w._@+-]+:{session:[%w._@+-]+/[%w._@+-]+}):s:$') or string.match(KEYS[1], '^([%w._@+-]+:{[%w._@+-]+}:session:[%w._@+-]+/[%w._@+-]+):s:$')
+    arg_base = arg_base or string.match(KEYS[1], '^([%w._@+-]+:{[%w._@+-]+}:session:[%w._@+-]+):config$') or string.match(KEYS[1], '^([%w._@+-]+:{session:[%w._@+-]+/[%w._@+-]+}):config$') or string.match(KEYS[1], '^([%w._@+-]+:{[%w._@+-]+}:session:[%w._@+-]+/[%w._@+-]+):config$')
     for part in string.gmatch(arg_base or '', '[%w._@+-]+') do
       if #part > 100 then arg_base = nil end
     end
-    if not arg_base then return refuse('key sessions', KEYS[1], '<prefix>:{session:<name>}:s:, <prefix>:{<slot>}:session:<name>:s:, <prefix>:{session:<name>/<tag>}:s:, <prefix>:{<slot>}:session:<name>/<tag>:s:, where each part is a name: 1 to 100 of A-Z a-z 0-9 . _ @ + -') end
+    if not arg_base then return refuse('key config', KEYS[1], '<prefix>:{session:<name>}:config, <prefix>:{<slot>}:session:<name>:config, <prefix>:{session:<name>/<tag>}:config, <prefix>:{<slot>}:session:<name>/<tag>:config, where each part is a name: 1 to 100 of A-Z a-z 0-9 . _ @ + -') end
   end
-  if table.concat(KEYS, ' ', 2) ~= arg_base .. ':u: ' .. arg_base .. ':config ' .. arg_base .. '!use' then
-    local at, bases = 0, { base = arg_base }
-    for name, whose, place in string.gmatch('sessions {base}:s: users {base}:u: config {base}:config gate {base}!use', '(%S+) {([%w_]+)}(%S+)') do
-      at = at + 1
-      local wanted = bases[whose] .. place
-      if KEYS[at] ~= wanted then return refuse('key ' .. name, KEYS[at], wanted) end
-    end
-  end
+  if KEYS[2] ~= arg_base .. '!use' then return refuse('key gate', KEYS[2], arg_base .. '!use') end
+  KEYS = { arg_base .. ':s:', arg_base .. ':u:', arg_base .. ':config' }
 end
 
 local hash = ARGV[1]

@@ -3,14 +3,14 @@
 -- session.rotate.v1: give a session a new id, whose hash is `new_hash`. The former one may read the session for `grace_ms`. With 0 it is
 -- gone at once: so after a login, and when a session gets more rights. `rotated`: this id was rotated before. Nobody is told a newer id.
 --
--- KEYS   sessions prefix/hash {base}:s:       id
--- KEYS   users    prefix/hash {base}:u:       label
--- KEYS   by_user  prefix/zset {base}:of:      label
--- KEYS   all      zset        {base}:all
--- KEYS   config   hash        {base}:config
--- KEYS   once     hash        {base}:once
--- KEYS   once_due zset        {base}:once:due
--- KEYS   events   stream      {base}:events
+-- DATA   sessions prefix/hash {base}:s:       id
+-- DATA   users    prefix/hash {base}:u:       label
+-- DATA   by_user  prefix/zset {base}:of:      label
+-- DATA   all      zset        {base}:all
+-- DATA   config   hash        {base}:config
+-- DATA   once     hash        {base}:once
+-- DATA   once_due zset        {base}:once:due
+-- DATA   events   stream      {base}:events
 -- ARGV   rid       id
 -- ARGV   hash      id
 -- ARGV   new_hash  id
@@ -48,27 +48,21 @@ local function arg_uint(v, min, max)
 end
 
 local KEYS, ARGV = KEYS, ARGV
-if #KEYS ~= 9 then
-  return redis.error_reply('ADEQ_ARG expected 9 keys, got ' .. #KEYS)
+if #KEYS ~= 2 then
+  return redis.error_reply('ADEQ_ARG expected 2 keys, got ' .. #KEYS)
 end
 
 do
-  local arg_base = string.match(KEYS[1], '^([%w._@+-]+:{session:[%w._@+-]+}):s:$')
+  local arg_base = string.match(KEYS[1], '^([%w._@+-]+:{session:[%w._@+-]+}):config$')
   if not arg_base or #arg_base > 100 then
-    arg_base = arg_base or string.match(KEYS[1], '^([%w._@+-]+:{[%w._@+-]+}:session:[%w._@+-]+):s:$') or string.match(KEYS[1], '^([%w._@+-]+:{session:[%w._@+-]+/[%w._@+-]+}):s:$') or string.match(KEYS[1], '^([%w._@+-]+:{[%w._@+-]+}:session:[%w._@+-]+/[%w._@+-]+):s:$')
+    arg_base = arg_base or string.match(KEYS[1], '^([%w._@+-]+:{[%w._@+-]+}:session:[%w._@+-]+):config$') or string.match(KEYS[1], '^([%w._@+-]+:{session:[%w._@+-]+/[%w._@+-]+}):config$') or string.match(KEYS[1], '^([%w._@+-]+:{[%w._@+-]+}:session:[%w._@+-]+/[%w._@+-]+):config$')
     for part in string.gmatch(arg_base or '', '[%w._@+-]+') do
       if #part > 100 then arg_base = nil end
     end
-    if not arg_base then return refuse('key sessions', KEYS[1], '<prefix>:{session:<name>}:s:, <prefix>:{<slot>}:session:<name>:s:, <prefix>:{session:<name>/<tag>}:s:, <prefix>:{<slot>}:session:<name>/<tag>:s:, where each part is a name: 1 to 100 of A-Z a-z 0-9 . _ @ + -') end
+    if not arg_base then return refuse('key config', KEYS[1], '<prefix>:{session:<name>}:config, <prefix>:{<slot>}:session:<name>:config, <prefix>:{session:<name>/<tag>}:config, <prefix>:{<slot>}:session:<name>/<tag>:config, where each part is a name: 1 to 100 of A-Z a-z 0-9 . _ @ + -') end
   end
-  if table.concat(KEYS, ' ', 2) ~= arg_base .. ':u: ' .. arg_base .. ':of: ' .. arg_base .. ':all ' .. arg_base .. ':config ' .. arg_base .. ':once ' .. arg_base .. ':once:due ' .. arg_base .. ':events ' .. arg_base .. '!auth' then
-    local at, bases = 0, { base = arg_base }
-    for name, whose, place in string.gmatch('sessions {base}:s: users {base}:u: by_user {base}:of: all {base}:all config {base}:config once {base}:once once_due {base}:once:due events {base}:events gate {base}!auth', '(%S+) {([%w_]+)}(%S+)') do
-      at = at + 1
-      local wanted = bases[whose] .. place
-      if KEYS[at] ~= wanted then return refuse('key ' .. name, KEYS[at], wanted) end
-    end
-  end
+  if KEYS[2] ~= arg_base .. '!auth' then return refuse('key gate', KEYS[2], arg_base .. '!auth') end
+  KEYS = { arg_base .. ':s:', arg_base .. ':u:', arg_base .. ':of:', arg_base .. ':all', arg_base .. ':config', arg_base .. ':once', arg_base .. ':once:due', arg_base .. ':events' }
 end
 
 local rid = ARGV[1]

@@ -3,8 +3,8 @@
 -- session.stats.v1: how many sessions a partition has, also those that have ended by idleness a short time ago; and how many of them are past
 -- their lifetime, which the next call deletes.
 --
--- KEYS   all    zset {base}:all
--- KEYS   config hash {base}:config
+-- DATA   all    zset {base}:all
+-- DATA   config hash {base}:config
 -- ARGV   now_ms   int 0..9000000000000 ?=0
 -- RETURN ok       now_ms:int sessions:int due:int settings:pairs(settings)
 -- ERROR  ADEQ_LAYOUT ADEQ_CLOCK
@@ -34,22 +34,16 @@ if #KEYS ~= 2 then
 end
 
 do
-  local arg_base = string.match(KEYS[1], '^([%w._@+-]+:{session:[%w._@+-]+}):all$')
+  local arg_base = string.match(KEYS[1], '^([%w._@+-]+:{session:[%w._@+-]+}):config$')
   if not arg_base or #arg_base > 100 then
-    arg_base = arg_base or string.match(KEYS[1], '^([%w._@+-]+:{[%w._@+-]+}:session:[%w._@+-]+):all$') or string.match(KEYS[1], '^([%w._@+-]+:{session:[%w._@+-]+/[%w._@+-]+}):all$') or string.match(KEYS[1], '^([%w._@+-]+:{[%w._@+-]+}:session:[%w._@+-]+/[%w._@+-]+):all$')
+    arg_base = arg_base or string.match(KEYS[1], '^([%w._@+-]+:{[%w._@+-]+}:session:[%w._@+-]+):config$') or string.match(KEYS[1], '^([%w._@+-]+:{session:[%w._@+-]+/[%w._@+-]+}):config$') or string.match(KEYS[1], '^([%w._@+-]+:{[%w._@+-]+}:session:[%w._@+-]+/[%w._@+-]+):config$')
     for part in string.gmatch(arg_base or '', '[%w._@+-]+') do
       if #part > 100 then arg_base = nil end
     end
-    if not arg_base then return refuse('key all', KEYS[1], '<prefix>:{session:<name>}:all, <prefix>:{<slot>}:session:<name>:all, <prefix>:{session:<name>/<tag>}:all, <prefix>:{<slot>}:session:<name>/<tag>:all, where each part is a name: 1 to 100 of A-Z a-z 0-9 . _ @ + -') end
+    if not arg_base then return refuse('key config', KEYS[1], '<prefix>:{session:<name>}:config, <prefix>:{<slot>}:session:<name>:config, <prefix>:{session:<name>/<tag>}:config, <prefix>:{<slot>}:session:<name>/<tag>:config, where each part is a name: 1 to 100 of A-Z a-z 0-9 . _ @ + -') end
   end
-  if table.concat(KEYS, ' ', 2) ~= arg_base .. ':config' then
-    local at, bases = 0, { base = arg_base }
-    for name, whose, place in string.gmatch('all {base}:all config {base}:config', '(%S+) {([%w_]+)}(%S+)') do
-      at = at + 1
-      local wanted = bases[whose] .. place
-      if KEYS[at] ~= wanted then return refuse('key ' .. name, KEYS[at], wanted) end
-    end
-  end
+  if KEYS[2] ~= arg_base .. ':nowhere' then return refuse('key gate', KEYS[2], arg_base .. ':nowhere') end
+  KEYS = { arg_base .. ':all', arg_base .. ':config' }
 end
 
 local now_ms = ARGV[1]

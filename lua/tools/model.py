@@ -110,6 +110,10 @@ class Key:
         return f"{self.noun}_{self.of_noun}" if self.noun else self.name
 
 
+NOWHERE = Key("nowhere", GATE, "{base}:nowhere", None)
+"""The last key of a script without a gate."""
+
+
 @dataclass(frozen=True)
 class Arg:
     name: str
@@ -189,7 +193,9 @@ class Script:
     def sent(self) -> list[Key]:
         """The keys of a call: `config` of each noun, which says the base, or its first key; and the gate.
 
-        The script makes all other keys from the bases. If its noun does not say their forms, all keys are sent.
+        The script makes all other keys from the bases. If its noun does not say their forms, all keys are sent. The
+        last key is never stored. While a slot moves from one node of a cluster to another, both therefore refuse the
+        call (TRYAGAIN), and no script finds only some of its keys.
         """
         if not self.bases:
             return self.keys
@@ -197,7 +203,7 @@ class Script:
         for key in self.data:
             if key.noun not in by_noun or key.of_noun == "config":
                 by_noun[key.noun] = key
-        return [*by_noun.values(), *(key for key in self.keys if key.type == GATE)]
+        return [*by_noun.values(), *([key for key in self.keys if key.type == GATE] or [NOWHERE])]
 
     @property
     def locals(self) -> dict[str, str]:

@@ -17,7 +17,7 @@ from pyadeq.errors import AdeqError
 from pyadeq.ext import posts, webhooks
 from pyadeq.ext.doctor.webhooks import check, check_posts, post_facts, refused_in
 from pyadeq.ext.outgoing.patterns import POSTS, WEBHOOKS
-from pyadeq.ext.outgoing.stamps import key_name
+from pyadeq.ext.outgoing.stamps import place_of
 from pyadeq.ext.posts import Posts
 from pyadeq.ext.webhooks import Webhooks, new_secret
 from pyadeq.models.queue import TaskView
@@ -194,7 +194,7 @@ def test_only_who_may_change_endpoints_can_read_the_key(binary: Path) -> None:
         ):
             ask(server, "ACL", "SETUSER", name, "reset", "on", ">x", *acl_rules(*roles, "events.operate"))
             ask(server, "ACL", "SETUSER", name, "+get")
-        ours = key_name(root.config("_webhooks").base)
+        ours = f"{root.config(place_of('_webhooks')).base}!operate"
         for name, may in (("look", False), ("make", False), ("run", True)):
             with Adeq.from_url(server.url, username=name, password="x") as one:
                 if may:

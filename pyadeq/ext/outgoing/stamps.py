@@ -4,8 +4,9 @@ Each task of a service has a stamp in its headers, an HMAC of what is sent. What
 schedule, a chain, a client of the server or another way, has none, and is not sent.
 
 The key of the stamps is random, and the first process that needs it makes it. It is at a place that only the role
-`config.operate` can read: `<base>!operate` of the config namespace with the endpoints, see `pyadeq.access`. Who has
-this role may change the endpoints anyway.
+`config.operate` can read, see `pyadeq.access`: `<base>!operate` of a config namespace that is empty otherwise, such as
+`_webhooks.stamps`. Who has this role may change the endpoints anyway. The namespace is apart, because a cluster must
+find nothing at the `!operate` of a namespace in use: so it refuses calls while their slot moves.
 """
 
 from __future__ import annotations
@@ -32,9 +33,9 @@ UNVERIFIED: Final = "unverified"
 """The reason of dead tasks that the service has not made."""
 
 
-def key_name(base: str) -> str:
-    """Return where the key of the stamps is. base: of the config namespace with the endpoints."""
-    return f"{base}!operate"
+def place_of(namespace: str) -> str:
+    """Return the config namespace with the key of the stamps. namespace: with the endpoints."""
+    return f"{namespace}.stamps"
 
 
 def stamped(key: bytes, tasks: Iterable[Task]) -> list[Task]:
@@ -49,12 +50,12 @@ def is_stamped(key: bytes, task: Lease | TaskView) -> bool:
     """Whether the service has made this task."""
     found = task.headers.get(STAMP) if isinstance(task.headers, dict) else None
     made = _stamp(key, task.id, task.user, task.kind, read_json(task.data))
-    return isinstance(found, str) and hmac.compare_digest(found.encode(), made.encode())
+    return isinstance(found, str) and hmac.compare_digest(found.encode(errors="replace"), made.encode())
 
 
 def stamp_key(adeq: Adeq, namespace: str) -> bytes:
     """Return the key of the stamps. If there is none, make it."""
-    name = key_name(adeq.config(namespace).base)
+    name = f"{adeq.config(place_of(namespace)).base}!operate"
     for left in reversed(range(TRIES)):
         try:
             found: Any = adeq.client.get(name)
@@ -69,7 +70,7 @@ def stamp_key(adeq: Adeq, namespace: str) -> bytes:
 
 async def aio_stamp_key(adeq: AsyncAdeq, namespace: str) -> bytes:
     """The same for asyncio."""
-    name = key_name(adeq.config(namespace).base)
+    name = f"{adeq.config(place_of(namespace)).base}!operate"
     for left in reversed(range(TRIES)):
         try:
             found: Any = await adeq.client.get(name)
