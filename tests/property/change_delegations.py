@@ -196,7 +196,8 @@ class ChangeDelegations(ChangeViews):
         wanted = [one.split("|") for one in change.policy.get("follows", "").split(";") if one.startswith(f"{step}|")]
         for _, kind, lane, priority in wanted:
             told = {"event": step, "rev": change.rev, "digest": change.digest, "kind": kind, "lane": lane}
-            told |= {"at_ms": self.now, "priority": int(priority), "task_id": f"{self.domain}/{change.id}/{len(change.log)}"}
+            told |= {"at_ms": self.now, "priority": int(priority)}
+            told |= {"task_id": f"{self.domain}/{change.id}/{len(change.log)}"}
             if self.direct:
                 self.tasks.add(told["task_id"])
             else:

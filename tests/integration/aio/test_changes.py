@@ -287,7 +287,9 @@ async def test_a_delegate_answers_only_while_the_delegation_holds(timed_changes:
         clock.tick(pause)
         for name in "bob", "eve":
             assert [one.id for one in (await changes.inbox(name)).entries] == ["c1"] * (name == owner)
-    revised = await changes.revise(await changes.get("c1"), resources=["db:prod"], actor="ann")
+    before = await changes.get("c1")
+    assert before
+    revised = await changes.revise(before, resources=["db:prod"], actor="ann")
     assert (await changes.inbox("eve")).entries == []
     answer = await changes.approve(revised, actor="eve")
     assert (answer.status, answer.reason) == ("not_eligible", "not_reviewer")
@@ -524,20 +526,26 @@ async def test_names_of_people_have_no_invisible_characters(changes: Changes) ->
     change = await changes.put("c1", type="deploy", description="d", actor="ann")
     await changes.submit(change, policy="two", actor="ann")
     seen = await changes.get("c1")
+    assert seen
     assert (await changes.approve(seen, actor="bob", groups=["ops"])).status == "recorded"
     for name in "bob\u200b", "bob\u00ad", "b\ufe0fob", "bob\U000e0062":
-        for call in (
-            changes.approve(seen, actor=name, groups=["ops"]),
-            changes.approve(seen, actor="bot", principal=name, groups=["ops"]),
-            changes.submit(change, policy="two", reviewers=[f"user:{name}"], actor="ann"),
-            changes.set_policy("two", required=1, escalate=60, escalate_to=["user:bob", f"user:{name}"]),
-            changes.delegate("c1", name, actor="bob"),
-            changes.set_delegation("bob", "d", to=name),
-            changes.add_request("c1", f"user:{name}", actor="op", reason="so"),
-            changes.inbox(name),
-        ):
+        calls: list[tuple[Any, tuple[Any, ...], dict[str, Any]]] = [
+            (changes.approve, (seen,), {"actor": name, "groups": ["ops"]}),
+            (changes.approve, (seen,), {"actor": "bot", "principal": name, "groups": ["ops"]}),
+            (changes.submit, (change,), {"policy": "two", "reviewers": [f"user:{name}"], "actor": "ann"}),
+            (
+                changes.set_policy,
+                ("two",),
+                {"required": 1, "escalate": 60, "escalate_to": ["user:bob", f"user:{name}"]},
+            ),
+            (changes.delegate, ("c1", name), {"actor": "bob"}),
+            (changes.set_delegation, ("bob", "d"), {"to": name}),
+            (changes.add_request, ("c1", f"user:{name}"), {"actor": "op", "reason": "so"}),
+            (changes.inbox, (name,), {}),
+        ]
+        for method, arguments, options in calls:
             with pytest.raises(BadArgument, match="without invisible characters"):
-                await call
+                await method(*arguments, **options)
     assert (await changes.approve(seen, actor="zoé", groups=["ops"])).status == "approved"
 
 

@@ -161,9 +161,10 @@ async def test_a_call_waits_while_its_slot_is_on_its_way(
 
     with ThreadPoolExecutor() as other:
         ended = other.submit(end)
-        call = queue.claim() if writes else queue.inspect.list("ready")
-        found = await call
-        assert [one.id for one in (found if writes else found.tasks)] == ["a"]
+        if writes:
+            assert [lease.id for lease in await queue.claim()] == ["a"]
+        else:
+            assert [task.id for task in (await queue.inspect.list("ready")).tasks] == ["a"]
         ended.result()
 
 

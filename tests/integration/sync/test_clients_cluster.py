@@ -162,9 +162,10 @@ def test_a_call_waits_while_its_slot_is_on_its_way(
 
     with ThreadPoolExecutor() as other:
         ended = other.submit(end)
-        call = queue.claim() if writes else queue.inspect.list("ready")
-        found = call
-        assert [one.id for one in (found if writes else found.tasks)] == ["a"]
+        if writes:
+            assert [lease.id for lease in queue.claim()] == ["a"]
+        else:
+            assert [task.id for task in (queue.inspect.list("ready")).tasks] == ["a"]
         ended.result()
 
 

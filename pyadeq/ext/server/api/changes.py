@@ -33,7 +33,7 @@ SAYS: Final = {
     "closed": "the review is decided, so the request is closed",
     "state": "the state of the change does not allow this",
     "forbidden": "only those who have written the change may do this",
-    "not_eligible": "this person cannot answer the request",
+    "not_eligible": "this person cannot do this",
     "unreachable": "fewer people could answer than the policy requires",
     "no_policy": "there is no policy of this name",
     "cycle": "this person has or had the request",

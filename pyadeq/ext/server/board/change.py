@@ -9,7 +9,7 @@ from fastapi import Query, Request, Response
 
 from pyadeq.asyncio import Change, ChangePage, ChangeStats
 from pyadeq.errors import AdeqError
-from pyadeq.ext.change_text import diff_of, parts_that_differ, path_of, shown, title_of
+from pyadeq.ext.change_text import diff_of, follow_ids, parts_that_differ, path_of, shown, title_of
 from pyadeq.ext.server.board.looks import Looks
 from pyadeq.ext.server.board.page import may, pages, render
 from pyadeq.ext.server.board.words import as_json
@@ -204,10 +204,10 @@ async def _tasks(request: Request, access: Access, change: Change, queue: str | 
         return None
     gate: Gate = request.app.state.gate
     found = await gate.find("queue", queue, False)
-    steps = range(max(1, change.seq - MOST_TASKS + 1), change.seq + 1)
-    if found is None:
+    ids = follow_ids(access.name, change)[-MOST_TASKS:]
+    if found is None or not ids:
         return []
-    tasks = await found.inspect.get_many([f"{access.name}/{change.id}/{seq}" for seq in steps])
+    tasks = await found.inspect.get_many(ids)
     return [(queue, task) for task in tasks if task is not None]
 
 
