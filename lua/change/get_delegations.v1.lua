@@ -6,7 +6,7 @@
 -- EACH   item     found name:text delegation:pairs(delegation)
 -- ERROR  ADEQ_LAYOUT ADEQ_CLOCK
 -- FLAGS  no-writes
--- COST   3 commands; at most 31 commands, 2,100 steps
+-- COST   3 commands; at most 31 commands, 3,100 steps
 
 local ctx, refused = open()
 if refused then return refused end

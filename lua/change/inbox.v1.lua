@@ -15,7 +15,7 @@
 -- EACH   item     request id:id slot:int rev:int digest:text due_ms:int summary:pairs(summary)
 -- ERROR  ADEQ_LAYOUT ADEQ_CLOCK
 -- FLAGS  no-writes
--- COST   3 commands; at most 1,200 commands, 2,900,000 steps
+-- COST   3 commands; at most 1,200 commands, 1,400,000 steps
 
 local ctx, refused = open()
 if refused then return refused end
