@@ -484,6 +484,7 @@ local function slots_of(own)
   if own.list then return own.list end
   local list = {}
   for slot, status, reviewer, chain, by, via in string.gmatch(own.slots, '(%d+) ([%a_]+) ([^ >]+)(%S*) ([^ ,]*) ?([^,]*)') do
+    if chain ~= '' and via == '' then via = arg_rare().older_via(own, slot, chain) end
     list[#list + 1] = { slot = slot, status = status, reviewer = reviewer, chain = chain, by = by, via = via }
   end
   own.list = list
@@ -1000,6 +1001,13 @@ local function note_follow(ctx, own, event)
   end
 end
 
+-- older_via(own, slot, chain): the delegations of a request whose change was last written by version 0.2.0: only its record has them.
+local function older_via(own, slot, chain) local requests = KEYS[4]
+  local via = string.gsub(redis.call('HGET', requests .. own.id .. '/' .. slot, 'via') or '', ',', '>')
+  local missing = select(2, string.gsub(chain, '>', '')) - select(2, string.gsub(via, '>', ''))
+  return via .. string.rep('>', missing)
+end
+
 -- recheck_later(ctx, one): a request is open again, and delegations may have begun or ended since it was answered, or before its review
 -- began: the next call that asks whose it is looks at them.
 local function recheck_later(ctx, one) local delegating = KEYS[14]
@@ -1096,7 +1104,7 @@ local function take_place(ctx, own, one, reviewer, chain, via) local requests, i
     (string.gsub(string.sub(chain, 2), '>', ',')), 'via', (string.gsub(via, '>', ',')))
 end
 
-  arg_made = { enter_inboxes = enter_inboxes, begin_review = begin_review, can_be_asked = can_be_asked, delegation_named = delegation_named, is_late = is_late, cut_chain = cut_chain, find_delegation = find_delegation, has_answered = has_answered, is_assessed = is_assessed, leave_place = leave_place, level_of = level_of, note_follow = note_follow, open_requests = open_requests, shares_person = shares_person, take_due = take_due, take_place = take_place }
+  arg_made = { enter_inboxes = enter_inboxes, begin_review = begin_review, can_be_asked = can_be_asked, delegation_named = delegation_named, is_late = is_late, cut_chain = cut_chain, find_delegation = find_delegation, has_answered = has_answered, is_assessed = is_assessed, leave_place = leave_place, level_of = level_of, note_follow = note_follow, older_via = older_via, open_requests = open_requests, shares_person = shares_person, take_due = take_due, take_place = take_place }
   return arg_made
 end
 

@@ -46,7 +46,7 @@
 -- EVENT  change.approved change.released change.failed change.cancelled
 -- ROLE   review
 -- REPLAY rid
--- COST   17 commands; at most 4,100 commands, 28,000 steps
+-- COST   17 commands; at most 4,200 commands, 28,000 steps
 
 local LAYOUT = 1
 local MAX_SAFE = 9007199254740991
@@ -211,6 +211,7 @@ local function slots_of(own)
   if own.list then return own.list end
   local list = {}
   for slot, status, reviewer, chain, by, via in string.gmatch(own.slots, '(%d+) ([%a_]+) ([^ >]+)(%S*) ([^ ,]*) ?([^,]*)') do
+    if chain ~= '' and via == '' then via = arg_rare().older_via(own, slot, chain) end
     list[#list + 1] = { slot = slot, status = status, reviewer = reviewer, chain = chain, by = by, via = via }
   end
   own.list = list
@@ -1014,6 +1015,13 @@ local function note_giver(own, one, person) local requests = KEYS[3]
   redis.call('HSET', key, 'delegated_for', known ~= '' and known .. ',' .. person or person)
 end
 
+-- older_via(own, slot, chain): the delegations of a request whose change was last written by version 0.2.0: only its record has them.
+local function older_via(own, slot, chain) local requests = KEYS[3]
+  local via = string.gsub(redis.call('HGET', requests .. own.id .. '/' .. slot, 'via') or '', ',', '>')
+  local missing = select(2, string.gsub(chain, '>', '')) - select(2, string.gsub(via, '>', ''))
+  return via .. string.rep('>', missing)
+end
+
 -- recheck_later(ctx, one): a request is open again, and delegations may have begun or ended since it was answered, or before its review
 -- began: the next call that asks whose it is looks at them.
 local function recheck_later(ctx, one) local delegating = KEYS[13]
@@ -1116,7 +1124,7 @@ local function taken_back(one)
   return 'user:' .. person, before_person(one, person)
 end
 
-  arg_made = { is_asked = is_asked, can_be_asked = can_be_asked, delegation_named = delegation_named, is_late = is_late, cut_chain = cut_chain, delegate_to = delegate_to, find_delegation = find_delegation, has_answered = has_answered, note_follow = note_follow, note_giver = note_giver, shares_person = shares_person, take_due = take_due, taken_back = taken_back }
+  arg_made = { is_asked = is_asked, can_be_asked = can_be_asked, delegation_named = delegation_named, is_late = is_late, cut_chain = cut_chain, delegate_to = delegate_to, find_delegation = find_delegation, has_answered = has_answered, note_follow = note_follow, note_giver = note_giver, older_via = older_via, shares_person = shares_person, take_due = take_due, taken_back = taken_back }
   return arg_made
 end
 

@@ -400,6 +400,7 @@ local function slots_of(own)
   if own.list then return own.list end
   local list = {}
   for slot, status, reviewer, chain, by, via in string.gmatch(own.slots, '(%d+) ([%a_]+) ([^ >]+)(%S*) ([^ ,]*) ?([^,]*)') do
+    if chain ~= '' and via == '' then via = arg_rare().older_via(own, slot, chain) end
     list[#list + 1] = { slot = slot, status = status, reviewer = reviewer, chain = chain, by = by, via = via }
   end
   own.list = list
@@ -785,6 +786,13 @@ local function note_follow(ctx, own, event)
   end
 end
 
+-- older_via(own, slot, chain): the delegations of a request whose change was last written by version 0.2.0: only its record has them.
+local function older_via(own, slot, chain) local requests = KEYS[4]
+  local via = string.gsub(redis.call('HGET', requests .. own.id .. '/' .. slot, 'via') or '', ',', '>')
+  local missing = select(2, string.gsub(chain, '>', '')) - select(2, string.gsub(via, '>', ''))
+  return via .. string.rep('>', missing)
+end
+
 -- recheck_later(ctx, one): a request is open again, and delegations may have begun or ended since it was answered, or before its review
 -- began: the next call that asks whose it is looks at them.
 local function recheck_later(ctx, one) local delegating = KEYS[14]
@@ -873,7 +881,7 @@ local function take_due(ctx, own)
   end
 end
 
-  arg_made = { move_to = move_to, note_follow = note_follow, take_due = take_due }
+  arg_made = { move_to = move_to, note_follow = note_follow, older_via = older_via, take_due = take_due }
   return arg_made
 end
 

@@ -190,6 +190,7 @@ local function slots_of(own)
   if own.list then return own.list end
   local list = {}
   for slot, status, reviewer, chain, by, via in string.gmatch(own.slots, '(%d+) ([%a_]+) ([^ >]+)(%S*) ([^ ,]*) ?([^,]*)') do
+    if chain ~= '' and via == '' then via = arg_rare().older_via(own, slot, chain) end
     list[#list + 1] = { slot = slot, status = status, reviewer = reviewer, chain = chain, by = by, via = via }
   end
   own.list = list
@@ -288,7 +289,14 @@ local function describe(ctx, own) local change, params, previews, outputs = KEYS
     with_log > 0 and log_of(own, with_log) or {} }
 end
 
-  arg_made = { describe = describe }
+-- older_via(own, slot, chain): the delegations of a request whose change was last written by version 0.2.0: only its record has them.
+local function older_via(own, slot, chain) local requests = KEYS[6]
+  local via = string.gsub(redis.call('HGET', requests .. own.id .. '/' .. slot, 'via') or '', ',', '>')
+  local missing = select(2, string.gsub(chain, '>', '')) - select(2, string.gsub(via, '>', ''))
+  return via .. string.rep('>', missing)
+end
+
+  arg_made = { describe = describe, older_via = older_via }
   return arg_made
 end
 

@@ -11,7 +11,7 @@
 -- EACH   item     found name:text delegation:pairs(delegation)
 -- ERROR  ADEQ_LAYOUT ADEQ_CLOCK
 -- FLAGS  no-writes
--- COST   3 commands; at most 31 commands, 2,100 steps
+-- COST   3 commands; at most 31 commands, 3,100 steps
 
 local LAYOUT = 1
 local arg_find = string.find

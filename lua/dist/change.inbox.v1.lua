@@ -27,7 +27,7 @@
 -- EACH   item     request id:id slot:int rev:int digest:text due_ms:int summary:pairs(summary)
 -- ERROR  ADEQ_LAYOUT ADEQ_CLOCK
 -- FLAGS  no-writes
--- COST   3 commands; at most 1,200 commands, 2,900,000 steps
+-- COST   3 commands; at most 1,200 commands, 1,400,000 steps
 
 local LAYOUT = 1
 local MAX_SAFE = 9007199254740991
@@ -156,6 +156,7 @@ local function slots_of(own)
   if own.list then return own.list end
   local list = {}
   for slot, status, reviewer, chain, by, via in string.gmatch(own.slots, '(%d+) ([%a_]+) ([^ >]+)(%S*) ([^ ,]*) ?([^,]*)') do
+    if chain ~= '' and via == '' then via = arg_rare().older_via(own, slot, chain) end
     list[#list + 1] = { slot = slot, status = status, reviewer = reviewer, chain = chain, by = by, via = via }
   end
   own.list = list
@@ -570,7 +571,14 @@ local function is_overdue(ctx, own)
   return not (own.state == 'reviewing' and own.escalate_at_ms > 0 and own.escalate_at_ms <= own.timeout_at_ms and next_asked(own))
 end
 
-  arg_made = { is_late = is_late, add_late_sets = add_late_sets, bytes_before = bytes_before, has_written = has_written, can_be_asked = can_be_asked, delegation_named = delegation_named, cut_chain = cut_chain, find_delegation = find_delegation, has_answered = has_answered, is_overdue = is_overdue }
+-- older_via(own, slot, chain): the delegations of a request whose change was last written by version 0.2.0: only its record has them.
+local function older_via(own, slot, chain) local requests = KEYS[3]
+  local via = string.gsub(redis.call('HGET', requests .. own.id .. '/' .. slot, 'via') or '', ',', '>')
+  local missing = select(2, string.gsub(chain, '>', '')) - select(2, string.gsub(via, '>', ''))
+  return via .. string.rep('>', missing)
+end
+
+  arg_made = { is_late = is_late, add_late_sets = add_late_sets, bytes_before = bytes_before, has_written = has_written, can_be_asked = can_be_asked, delegation_named = delegation_named, cut_chain = cut_chain, find_delegation = find_delegation, has_answered = has_answered, is_overdue = is_overdue, older_via = older_via }
   return arg_made
 end
 

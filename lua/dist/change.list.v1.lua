@@ -6,6 +6,7 @@
 --
 -- DATA   change       prefix/hash {base}:change:       name
 -- DATA   contributors prefix/set  {base}:contributors: name
+-- DATA   requests     prefix/hash {base}:request:      id
 -- DATA   states       prefix/zset {base}:state:        label
 -- DATA   by_author    prefix/zset {base}:by:author:    label
 -- DATA   by_reviewer  prefix/zset {base}:by:reviewer:  label
@@ -69,7 +70,7 @@ do
     if not arg_base then return refuse('key config', KEYS[1], '<prefix>:{change:<name>}:config, <prefix>:{<slot>}:change:<name>:config, where each part is a name: 1 to 100 of A-Z a-z 0-9 . _ @ + -') end
   end
   if KEYS[2] ~= arg_base .. ':nowhere' then return refuse('key gate', KEYS[2], arg_base .. ':nowhere') end
-  KEYS = { arg_base .. ':change:', arg_base .. ':contributors:', arg_base .. ':state:', arg_base .. ':by:author:', arg_base .. ':by:reviewer:', arg_base .. ':by:resource:', arg_base .. ':by:team:', arg_base .. ':by:tag:', arg_base .. ':config' }
+  KEYS = { arg_base .. ':change:', arg_base .. ':contributors:', arg_base .. ':request:', arg_base .. ':state:', arg_base .. ':by:author:', arg_base .. ':by:reviewer:', arg_base .. ':by:resource:', arg_base .. ':by:team:', arg_base .. ':by:tag:', arg_base .. ':config' }
 end
 
 local by = ARGV[1]
@@ -154,7 +155,7 @@ end
 -- uses as `ctx.settings_<name>`; or nil and the error to return. lua/tools/opening.py generates which settings these are,
 -- and the first values of the fields of call.toml. clock: for a call that may create the base. row: the settings as they
 -- are stored, if the caller has read them.
-local function open(clock, row) local config = KEYS[9]
+local function open(clock, row) local config = KEYS[10]
   row = row or redis.call('HMGET', config, 'layout_min', 'clock')
   local now, now_text = read_clock(row[1], row[2], clock)
   if not now then return nil, now_text end
@@ -201,6 +202,7 @@ local function slots_of(own)
   if own.list then return own.list end
   local list = {}
   for slot, status, reviewer, chain, by, via in string.gmatch(own.slots, '(%d+) ([%a_]+) ([^ >]+)(%S*) ([^ ,]*) ?([^,]*)') do
+    if chain ~= '' and via == '' then via = arg_rare().older_via(own, slot, chain) end
     list[#list + 1] = { slot = slot, status = status, reviewer = reviewer, chain = chain, by = by, via = via }
   end
   own.list = list
@@ -275,6 +277,13 @@ local function is_overdue(ctx, own)
   return not (own.state == 'reviewing' and own.escalate_at_ms > 0 and own.escalate_at_ms <= own.timeout_at_ms and next_asked(own))
 end
 
+-- older_via(own, slot, chain): the delegations of a request whose change was last written by version 0.2.0: only its record has them.
+local function older_via(own, slot, chain) local requests = KEYS[3]
+  local via = string.gsub(redis.call('HGET', requests .. own.id .. '/' .. slot, 'via') or '', ',', '>')
+  local missing = select(2, string.gsub(chain, '>', '')) - select(2, string.gsub(via, '>', ''))
+  return via .. string.rep('>', missing)
+end
+
 -- summary_of(own): what a list tells of a change, as pairs.
 local function summary_of(own) local change = KEYS[1]
   local names = { 'type', 'description', 'author', 'priority', 'review_priority', 'risk_score', 'risk_level', 'created_ms', 'submitted_ms' }
@@ -283,11 +292,11 @@ local function summary_of(own) local change = KEYS[1]
   return fields
 end
 
-  arg_made = { is_overdue = is_overdue, summary_of = summary_of }
+  arg_made = { is_overdue = is_overdue, older_via = older_via, summary_of = summary_of }
   return arg_made
 end
 
-local states, by_author, by_reviewer, by_resource, by_team, by_tag = KEYS[3], KEYS[4], KEYS[5], KEYS[6], KEYS[7], KEYS[8]
+local states, by_author, by_reviewer, by_resource, by_team, by_tag = KEYS[4], KEYS[5], KEYS[6], KEYS[7], KEYS[8], KEYS[9]
 
 local ctx, refused = open()
 if refused then return refused end

@@ -163,6 +163,7 @@ local function slots_of(own)
   if own.list then return own.list end
   local list = {}
   for slot, status, reviewer, chain, by, via in string.gmatch(own.slots, '(%d+) ([%a_]+) ([^ >]+)(%S*) ([^ ,]*) ?([^,]*)') do
+    if chain ~= '' and via == '' then via = arg_rare().older_via(own, slot, chain) end
     list[#list + 1] = { slot = slot, status = status, reviewer = reviewer, chain = chain, by = by, via = via }
   end
   own.list = list
@@ -1040,6 +1041,13 @@ local function note_follow(ctx, own, event)
   end
 end
 
+-- older_via(own, slot, chain): the delegations of a request whose change was last written by version 0.2.0: only its record has them.
+local function older_via(own, slot, chain) local requests = KEYS[3]
+  local via = string.gsub(redis.call('HGET', requests .. own.id .. '/' .. slot, 'via') or '', ',', '>')
+  local missing = select(2, string.gsub(chain, '>', '')) - select(2, string.gsub(via, '>', ''))
+  return via .. string.rep('>', missing)
+end
+
 -- open_requests(ctx, own): open all requests: no answer counts, and their times begin.
 local function open_requests(ctx, own)
   for _, one in ipairs(slots_of(own)) do  -- at most 32: slots
@@ -1126,7 +1134,7 @@ local function take_due(ctx, own)
   end
 end
 
-  arg_made = { add_request = add_request, count_slots = count_slots, check_reviewers = check_reviewers, delegation_named = delegation_named, is_late = is_late, cut_chain = cut_chain, decide = decide, dismiss_answer = dismiss_answer, find_delegation = find_delegation, leave_place = leave_place, take_place = take_place, has_answered = has_answered, has_written = has_written, is_asked = is_asked, move_request = move_request, note_follow = note_follow, remove_request = remove_request, shares_person = shares_person, take_due = take_due }
+  arg_made = { add_request = add_request, count_slots = count_slots, check_reviewers = check_reviewers, delegation_named = delegation_named, is_late = is_late, cut_chain = cut_chain, decide = decide, dismiss_answer = dismiss_answer, find_delegation = find_delegation, leave_place = leave_place, take_place = take_place, has_answered = has_answered, has_written = has_written, is_asked = is_asked, move_request = move_request, note_follow = note_follow, older_via = older_via, remove_request = remove_request, shares_person = shares_person, take_due = take_due }
   return arg_made
 end
 

@@ -95,7 +95,7 @@
 -- ROLE   review
 -- REPLAY rid
 -- USES   queue
--- COST   5 commands and 13 for each answer, 2 for each open request of a change that it decides; at most 20,000 commands, 170,000 steps
+-- COST   5 commands and 13 for each answer, 2 for each open request of a change that it decides; at most 39,000 commands, 980,000 steps
 
 local LAYOUT = 1
 local CREATED = 1
@@ -298,6 +298,7 @@ local function slots_of(own)
   if own.list then return own.list end
   local list = {}
   for slot, status, reviewer, chain, by, via in string.gmatch(own.slots, '(%d+) ([%a_]+) ([^ >]+)(%S*) ([^ ,]*) ?([^,]*)') do
+    if chain ~= '' and via == '' then via = arg_rare().older_via(own, slot, chain) end
     list[#list + 1] = { slot = slot, status = status, reviewer = reviewer, chain = chain, by = by, via = via }
   end
   own.list = list
@@ -1373,6 +1374,13 @@ local function leave_place(own, one) local inboxes = KEYS[5]
   leave_people(own, one)
 end
 
+-- older_via(own, slot, chain): the delegations of a request whose change was last written by version 0.2.0: only its record has them.
+local function older_via(own, slot, chain) local requests = KEYS[3]
+  local via = string.gsub(redis.call('HGET', requests .. own.id .. '/' .. slot, 'via') or '', ',', '>')
+  local missing = select(2, string.gsub(chain, '>', '')) - select(2, string.gsub(via, '>', ''))
+  return via .. string.rep('>', missing)
+end
+
 -- recheck_later(ctx, one): a request is open again, and delegations may have begun or ended since it was answered, or before its review
 -- began: the next call that asks whose it is looks at them.
 local function recheck_later(ctx, one) local delegating = KEYS[13]
@@ -2339,7 +2347,7 @@ local function take_place(ctx, own, one, reviewer, chain, via) local requests, i
     (string.gsub(string.sub(chain, 2), '>', ',')), 'via', (string.gsub(via, '>', ',')))
 end
 
-  arg_made = { leave_away = leave_away, approve = approve, can_be_asked = can_be_asked, comment = comment, delegation_named = delegation_named, is_late = is_late, cut_chain = cut_chain, escalate = escalate, find_delegation = find_delegation, has_answered = has_answered, is_behind_another = is_behind_another, leave_place = leave_place, put_out = put_out, queue__await_deadline = queue__await_deadline, queue__delay_until = queue__delay_until, queue__on_end = queue__on_end, queue__share_place = queue__share_place, queue__find_duplicate = queue__find_duplicate, queue__find_line = queue__find_line, queue__find_missing = queue__find_missing, queue__full_score = queue__full_score, queue__hold_keys = queue__hold_keys, queue__is_here = queue__is_here, queue__join_chains = queue__join_chains, queue__join_gathering = queue__join_gathering, queue__join_limit = queue__join_limit, queue__join_order = queue__join_order, queue__known_as = queue__known_as, queue__merge_task = queue__merge_task, queue__shorten_family = queue__shorten_family, queue__sweep_once = queue__sweep_once, queue__write_joins = queue__write_joins, reject = reject, retract = retract, send_follows = send_follows, shares_person = shares_person, still_holds = still_holds, take_due = take_due, take_place = take_place }
+  arg_made = { leave_away = leave_away, approve = approve, can_be_asked = can_be_asked, comment = comment, delegation_named = delegation_named, is_late = is_late, cut_chain = cut_chain, escalate = escalate, find_delegation = find_delegation, has_answered = has_answered, is_behind_another = is_behind_another, leave_place = leave_place, older_via = older_via, put_out = put_out, queue__await_deadline = queue__await_deadline, queue__delay_until = queue__delay_until, queue__on_end = queue__on_end, queue__share_place = queue__share_place, queue__find_duplicate = queue__find_duplicate, queue__find_line = queue__find_line, queue__find_missing = queue__find_missing, queue__full_score = queue__full_score, queue__hold_keys = queue__hold_keys, queue__is_here = queue__is_here, queue__join_chains = queue__join_chains, queue__join_gathering = queue__join_gathering, queue__join_limit = queue__join_limit, queue__join_order = queue__join_order, queue__known_as = queue__known_as, queue__merge_task = queue__merge_task, queue__shorten_family = queue__shorten_family, queue__sweep_once = queue__sweep_once, queue__write_joins = queue__write_joins, reject = reject, retract = retract, send_follows = send_follows, shares_person = shares_person, still_holds = still_holds, take_due = take_due, take_place = take_place }
   return arg_made
 end
 

@@ -56,7 +56,7 @@
 -- EVENT  change.rejected change.approved change.released change.failed change.cancelled
 -- ROLE   review
 -- REPLAY rid
--- COST   7 commands and 4 for each delegation, 15 for each request that moves; at most 6,000 commands, 640,000 steps
+-- COST   7 commands and 4 for each delegation, 15 for each request that moves; at most 6,000 commands, 430,000 steps
 
 local LAYOUT = 1
 local CREATED = 1
@@ -347,6 +347,7 @@ local function slots_of(own)
   if own.list then return own.list end
   local list = {}
   for slot, status, reviewer, chain, by, via in string.gmatch(own.slots, '(%d+) ([%a_]+) ([^ >]+)(%S*) ([^ ,]*) ?([^,]*)') do
+    if chain ~= '' and via == '' then via = arg_rare().older_via(own, slot, chain) end
     list[#list + 1] = { slot = slot, status = status, reviewer = reviewer, chain = chain, by = by, via = via }
   end
   own.list = list
@@ -1155,6 +1156,13 @@ local function note_follow(ctx, own, event)
   end
 end
 
+-- older_via(own, slot, chain): the delegations of a request whose change was last written by version 0.2.0: only its record has them.
+local function older_via(own, slot, chain) local requests = KEYS[3]
+  local via = string.gsub(redis.call('HGET', requests .. own.id .. '/' .. slot, 'via') or '', ',', '>')
+  local missing = select(2, string.gsub(chain, '>', '')) - select(2, string.gsub(via, '>', ''))
+  return via .. string.rep('>', missing)
+end
+
 -- recheck_later(ctx, one): a request is open again, and delegations may have begun or ended since it was answered, or before its review
 -- began: the next call that asks whose it is looks at them.
 local function recheck_later(ctx, one) local delegating = KEYS[13]
@@ -1279,7 +1287,7 @@ local function wait_for_delegations(person, since) local delegations, delegating
   end
 end
 
-  arg_made = { acted_by = acted_by, can_be_asked = can_be_asked, create_base = create_base, delegation_fields = delegation_fields, delegation_named = delegation_named, is_late = is_late, cut_chain = cut_chain, delegation_text = delegation_text, find_delegation = find_delegation, has_answered = has_answered, leads_back = leads_back, leave_place = leave_place, list_giver = list_giver, note_follow = note_follow, shares_person = shares_person, take_due = take_due, take_place = take_place, wait_for_delegations = wait_for_delegations }
+  arg_made = { acted_by = acted_by, can_be_asked = can_be_asked, create_base = create_base, delegation_fields = delegation_fields, delegation_named = delegation_named, is_late = is_late, cut_chain = cut_chain, delegation_text = delegation_text, find_delegation = find_delegation, has_answered = has_answered, leads_back = leads_back, leave_place = leave_place, list_giver = list_giver, note_follow = note_follow, older_via = older_via, shares_person = shares_person, take_due = take_due, take_place = take_place, wait_for_delegations = wait_for_delegations }
   return arg_made
 end
 

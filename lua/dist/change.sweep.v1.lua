@@ -177,6 +177,7 @@ local function slots_of(own)
   if own.list then return own.list end
   local list = {}
   for slot, status, reviewer, chain, by, via in string.gmatch(own.slots, '(%d+) ([%a_]+) ([^ >]+)(%S*) ([^ ,]*) ?([^,]*)') do
+    if chain ~= '' and via == '' then via = arg_rare().older_via(own, slot, chain) end
     list[#list + 1] = { slot = slot, status = status, reviewer = reviewer, chain = chain, by = by, via = via }
   end
   own.list = list
@@ -885,6 +886,13 @@ local function note_follow(ctx, own, event)
   end
 end
 
+-- older_via(own, slot, chain): the delegations of a request whose change was last written by version 0.2.0: only its record has them.
+local function older_via(own, slot, chain) local requests = KEYS[7]
+  local via = string.gsub(redis.call('HGET', requests .. own.id .. '/' .. slot, 'via') or '', ',', '>')
+  local missing = select(2, string.gsub(chain, '>', '')) - select(2, string.gsub(via, '>', ''))
+  return via .. string.rep('>', missing)
+end
+
 -- oldest_beyond(ctx, set, keep_ms, max, limit): the oldest members of a set, which is sorted by times (ms), beyond an age (nil: none) and
 -- a number, at most limit: their ids and their times, in lists.
 local function oldest_beyond(ctx, set, keep_ms, max, limit)
@@ -1028,7 +1036,7 @@ local function wait_for_delegations(person, since) local delegations, delegating
   end
 end
 
-  arg_made = { can_be_asked = can_be_asked, delegation_named = delegation_named, is_late = is_late, cut_chain = cut_chain, find_delegation = find_delegation, has_answered = has_answered, leave_place = leave_place, note_follow = note_follow, oldest_beyond = oldest_beyond, shares_person = shares_person, take_due = take_due, take_place = take_place, wait_for_delegations = wait_for_delegations }
+  arg_made = { can_be_asked = can_be_asked, delegation_named = delegation_named, is_late = is_late, cut_chain = cut_chain, find_delegation = find_delegation, has_answered = has_answered, leave_place = leave_place, note_follow = note_follow, older_via = older_via, oldest_beyond = oldest_beyond, shares_person = shares_person, take_due = take_due, take_place = take_place, wait_for_delegations = wait_for_delegations }
   return arg_made
 end
 

@@ -9,7 +9,7 @@
 -- ERROR  ADEQ_LAYOUT ADEQ_CLOCK
 -- REPLAY idempotent
 -- FLAGS  allow-oom
--- COST   3 commands; at most 3 commands, 32 steps
+-- COST   3 commands; at most 3 commands, 37 steps
 
 local LAYOUT = 1
 local arg_find = string.find

@@ -9,7 +9,7 @@
 -- RETURN ok       now_ms:int sessions:int due:int settings:pairs(settings)
 -- ERROR  ADEQ_LAYOUT ADEQ_CLOCK
 -- FLAGS  no-writes
--- COST   5 commands; at most 5 commands, 32 steps
+-- COST   5 commands; at most 5 commands, 37 steps
 
 local LAYOUT = 1
 local arg_find = string.find

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -296,3 +297,20 @@ def test_a_revision_leads_no_request_to_its_author(bench: Bench) -> None:
     bench.put("put", id="c", expect_rev=one["rev"], actor="eve", **CONTENT, resources=["db:prod"])
     assert (shown(bench, "eve"), shown(bench, "bob")) == ([], ["c/1"])
     bench.check()
+
+
+@pytest.mark.parametrize("by_hand", [True, False])
+@pytest.mark.parametrize("ended", [True, False])
+def test_a_request_that_an_older_version_has_delegated(bench: Bench, by_hand: bool, ended: bool) -> None:
+    """The change does not say by which delegation: its record does."""
+    if not by_hand:
+        instead(bench, until_ms=bench.now + 1000)
+    one = in_review(bench)
+    if by_hand:
+        delegate(bench, "bob", "eve")
+    slots = bench.ask("HGET", ":change:c", "slots").decode()
+    older = re.sub(r" >[^,]*", "", slots)
+    assert older != slots
+    bench.client.hset(f"{bench.base}:change:c", "slots", older)
+    bench.pass_time(1000 if ended else 0)
+    only(bench, one, *(("eve", "bob") if by_hand or not ended else ("bob", "eve")))

@@ -6,6 +6,7 @@ local function slots_of(own)
   if own.list then return own.list end
   local list = {}
   for slot, status, reviewer, chain, by, via in string.gmatch(own.slots, '(%d+) ([%a_]+) ([^ >]+)(%S*) ([^ ,]*) ?([^,]*)') do
+    if chain ~= '' and via == '' then via = older_via(own, slot, chain) end
     list[#list + 1] = { slot = slot, status = status, reviewer = reviewer, chain = chain, by = by, via = via }
   end
   own.list = list
