@@ -7,7 +7,7 @@ from typing import Any
 
 from pyadeq._async.kernel.noun import Noun
 from pyadeq._async.kernel.runner import Runner
-from pyadeq._core.change.people import check_names
+from pyadeq._core.change.people import in_one_form
 from pyadeq._core.kernel.nouncalls import Result
 from pyadeq.errors import ClientClosed, ConfigError
 from pyadeq.keys import base_of, shown
@@ -36,8 +36,7 @@ class ChangesBase(Noun):
         self._known: tuple[float, dict[str, Any]] | None = None
 
     async def _call(self, verb: str, /, **arguments: Any) -> Result:
-        check_names(arguments)
-        return await super()._call(verb, **arguments)
+        return await super()._call(verb, **in_one_form(arguments))
 
     async def configure(self, *, clock: str | None = None, **settings: Any) -> dict[str, Any]:
         """Change settings and return all of them. Settings that are not given stay unchanged. Times are in seconds.

@@ -15,8 +15,11 @@ Seen: TypeAlias = Change | InboxEntry | ChangeRef | Result
 """A revision that the caller has seen, or the answer to the put that made it."""
 
 
-NAMED: Final = ("actor", "principal", "user", "reviewer", "to", "reviewers", "escalate_to")
+NAMED: Final = ("actor", "principal", "author", "user", "reviewer", "to", "reviewers", "escalate_to")
 """The arguments and fields that name people or groups."""
+REVIEWERS: Final = ("reviewer", "reviewers", "escalate_to")
+"""Those of people as `user:<id>`, or of groups."""
+PERSON: Final = "user:"
 HIDDEN: Final = re.compile(
     "[\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e\u2060-\u206f\u3164\ufe00-\ufe0f"
     "\ufeff\uffa0\ufff0-\ufffb\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e0fff]"
@@ -50,16 +53,29 @@ class Voter(Who, total=False):
     proof: str
 
 
-def check_names(arguments: Mapping[str, Any]) -> None:
-    """Refuse names of people and groups with invisible characters, also in the items of a call. The scripts do, too."""
+def in_one_form(arguments: Mapping[str, Any]) -> dict[str, Any]:
+    """The arguments of a call, with the names of people in small letters, also in its items.
+
+    So `Ann` and `ann` are one person, who has one vote, whichever client sends the call. Groups stay as they are. Names
+    with invisible characters are refused. The scripts refuse them, too.
+    """
+    found = dict(arguments)
     for name in NAMED:
-        value = arguments.get(name)
-        for one in value if isinstance(value, list | tuple) else (value,):
-            if isinstance(one, str) and HIDDEN.search(one):
-                raise unfit(name, one, "a name without invisible characters, such as U+00AD or U+200B")
-    for item in arguments.get("item") or ():
-        if isinstance(item, Mapping):
-            check_names(item)
+        value = found.get(name)
+        if isinstance(value, str):
+            found[name] = _one_form(name, value)
+        elif isinstance(value, list | tuple):
+            found[name] = [_one_form(name, one) if isinstance(one, str) else one for one in value]
+    if isinstance(items := found.get("item"), list | tuple):
+        found["item"] = [in_one_form(one) if isinstance(one, Mapping) else one for one in items]
+    return found
+
+
+def _one_form(field: str, name: str) -> str:
+    if HIDDEN.search(name):
+        raise unfit(field, name, "a name without invisible characters, such as U+00AD or U+200B")
+    of_group = field in REVIEWERS and not name.startswith(PERSON)
+    return name if of_group else name.lower()
 
 
 def identified(given: Mapping[str, Any], options: Iterable[str] = Who.__annotations__) -> dict[str, Any]:

@@ -8,7 +8,7 @@ from typing import Any
 
 from pyadeq._sync.kernel.noun import Noun
 from pyadeq._sync.kernel.runner import Runner
-from pyadeq._core.change.people import check_names
+from pyadeq._core.change.people import in_one_form
 from pyadeq._core.kernel.nouncalls import Result
 from pyadeq.errors import ClientClosed, ConfigError
 from pyadeq.keys import base_of, shown
@@ -37,8 +37,7 @@ class ChangesBase(Noun):
         self._known: tuple[float, dict[str, Any]] | None = None
 
     def _call(self, verb: str, /, **arguments: Any) -> Result:
-        check_names(arguments)
-        return super()._call(verb, **arguments)
+        return super()._call(verb, **in_one_form(arguments))
 
     def configure(self, *, clock: str | None = None, **settings: Any) -> dict[str, Any]:
         """Change settings and return all of them. Settings that are not given stay unchanged. Times are in seconds.

@@ -10,6 +10,7 @@ from typing import Any, Final, TypedDict, Unpack, get_args
 from pyadeq._sync.change.base import MOST_CHANGES, ChangesBase
 from pyadeq._core.change import replies
 from pyadeq._core.change.content import content_from
+from pyadeq._core.change.people import in_one_form
 from pyadeq._core.kernel.options import checked_list, checked_options, unfit
 from pyadeq.models.change import Change, ChangeContent, ChangePage, ChangeState, ChangeStats, ChangeSummary
 
@@ -67,6 +68,7 @@ class Reading(ChangesBase):
         first.
         """
         name, value = _condition(by)
+        value = in_one_form({name: value})[name]
         return replies.page(self._call("list", by=name, value=value, cursor=cursor or None, limit=limit))
 
     def iterate(self, **by: Unpack[ChangeFilter]) -> Iterator[ChangeSummary]:

@@ -19,7 +19,7 @@ from pydantic import BaseModel, Field, ValidationError
 
 from pyadeq.errors import ConfigError
 from pyadeq.ext.server.rights import ACT, MANAGE, MOST_GROUPS, Principal, Scope, rights_of
-from pyadeq.keys import check_name, shown
+from pyadeq.keys import PATTERNS, check_name, shown
 
 if TYPE_CHECKING:
     from pyadeq.models.config import ConfigValue
@@ -128,7 +128,8 @@ def new_token(
     given, patterns = tuple(dict.fromkeys(rights)), tuple(dict.fromkeys(names))
     if not given:
         raise ConfigError("rights: none is named, and a token without rights is of no use")
-    rights_of(given)
+    if ACT in rights_of(given) and user is not None:
+        raise ConfigError(f"rights: {ACT} is not for one user; leave out the user, or the right")
     if not 1 <= len(patterns) <= MOST_PATTERNS:
         raise ConfigError(f"names: {len(patterns)} patterns are not accepted; allowed: 1 to {MOST_PATTERNS}")
     for pattern in patterns:
@@ -190,9 +191,10 @@ def _beyond(own: Scope, who: Principal, token: Token) -> str | None:
         return f"names: {', '.join(more_names)} is more than you have; allowed: {', '.join(own.names)}"
     if own.user is not None and token.user != own.user:
         return f"user: you act for one user, so the token has to be for {own.user!r}, too"
-    if ACT not in own.rights:
-        if VOTES & token.scope().rights and token.acts_as != (own.user or who.name).lower():
-            return f"owner: it would act in changes as {token.acts_as}, so you need the right {ACT}"
+    if ACT not in own.rights or own.user is not None:
+        others = {token.owner.lower(), token.acts_as} - {who.name.lower(), (own.user or who.name).lower()}
+        if VOTES & token.scope().rights and others:
+            return f"owner: it would act in changes as {others.pop()}, so you need the right {ACT}"
         if more_groups := sorted({*token.groups}.difference(who.groups)):
             return f"groups: you are not in {', '.join(more_groups)}, so you need the right {ACT}"
     if who.rate is None:
@@ -231,6 +233,12 @@ def groups_of(field: str, names: Iterable[str]) -> tuple[str, ...]:
     if len(found) > MOST_GROUPS:
         raise ConfigError(f"{field}: {len(found)} groups are not accepted; allowed: at most {MOST_GROUPS}")
     return found
+
+
+def is_group(name: str) -> bool:
+    """Whether requests of changes can name such a group."""
+    pattern = PATTERNS["label"]
+    return pattern.fullmatch(name) is not None
 
 
 def _hash(secret: str) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from typing import Any
+from urllib.parse import quote
 
 import pytest
 from httpx import AsyncClient, Response
@@ -156,3 +157,91 @@ async def test_the_board_offers_and_takes_only_own_groups(adeq: Adeq, asking: As
     ).status_code == 303
     assert [one for one in await steps(adeq) if one[0] == "answered"] == [("answered", "ann", "")]
     assert (await asking("change.observe", name="eve", user="eve").get("/inbox?groups=dba")).status_code == 403
+
+
+async def test_nobody_says_who_has_sent_a_step(adeq: Adeq, asking: Ask) -> None:
+    seen = await submitted(adeq, "user:bob")
+    bob = asking(*RIGHTS, name="bob")
+    named = await bob.post(f"{AT}/c:approve", json=seen | {"caller": "slackbot"})
+    assert (named.status_code, "caller" in named.text) == (400, True)
+    form: dict[str, Any] = {"rev:int": str(seen["rev"]), "digest": seen["digest"], "text": "a", "caller": "slackbot"}
+    assert (await bob.post("/do/v1/changes/code/changes/c:comment", data=form)).status_code == 400
+    assert (
+        await asking(*RIGHTS, "change.operate").patch("/v1/changes/code/settings", json={"caller": "slackbot"})
+    ).status_code == 400
+
+
+async def test_ann_is_one_person_whichever_client_asks(adeq: Adeq, asking: Ask) -> None:
+    """Names of people have small letters in Python, too."""
+    changes = adeq.changes("code")
+    await changes.set_policy("two", required=2, reviewers=["user:Bob", "group:Ops"])
+    put = await changes.put("c", type="merge", description="Merge it", actor="Ann")
+    await changes.submit(put, policy="two", actor="ANN")
+    seen = {"rev": put.rev, "digest": put.digest}
+    ann, bob = asking(*RIGHTS, name="ann", groups=("Ops",)), asking(*RIGHTS, name="Bob", groups=("Ops",))
+    assert (await ann.post(f"{AT}/c:approve", json=seen)).json()["code"] == "NOT_ELIGIBLE"
+    found = await changes.get("c")
+    assert found
+    assert (await changes.approve(found, actor="BOB")).status == "recorded"
+    assert (await bob.post(f"{AT}/c:approve", json=seen)).json()["status"] == "same"
+    assert [one.id for one in (await changes.list(author="Ann")).changes] == ["c"]
+    assert [one.id for one in (await changes.list(reviewer="user:BOB")).changes] == ["c"]
+
+
+@pytest.mark.parametrize("name", ["zoë", "Google/123", "a:b"])
+async def test_a_user_may_have_any_name_that_a_label_can_be(adeq: Adeq, asking: Ask, name: str) -> None:
+    seen = await submitted(adeq, f"user:{name}")
+    person = asking(*RIGHTS, name="portal", user=name)
+    path = quote(name, safe="")
+    assert (await person.get(f"/v1/changes/code/users/{path}/inbox")).json()["entries"]
+    assert (await person.post(f"{AT}/c:approve", json=seen)).json()["status"] == "approved"
+    assert (await steps(adeq))[-1][1:] == (name.lower(), "portal")
+
+
+async def test_a_principal_of_an_application_may_have_a_name_that_no_actor_has(adeq: Adeq, asking: Ask) -> None:
+    seen = await submitted(adeq, "user:bob")
+    olga = asking(*RIGHTS, name="Olga Smith")
+    assert (await olga.get("/v1/changes/code/users/bob/inbox")).status_code == 200
+    assert (await olga.post(f"{AT}/c:approve", json=seen)).status_code == 400
+    bot = asking(*RIGHTS, "actor.any", name="Slack Bot")
+    assert (await bot.post(f"{AT}/c:approve", json=seen | {"actor": "bob"})).json()["status"] == "approved"
+    assert (await steps(adeq))[-1][1:] == ("bob", "slackbot")
+
+
+async def test_an_inbox_has_the_groups_of_its_person(adeq: Adeq, asking: Ask) -> None:
+    await submitted(adeq, "group:dba")
+    at = "/v1/changes/code/users/{}/inbox"
+    dan, observer = asking(*RIGHTS, name="dan", groups=("dba",)), asking("change.observe")
+    assert [one["id"] for one in (await dan.get(at.format("Dan"))).json()["entries"]] == ["c"]
+    assert (await dan.get(at.format("bob"))).json()["entries"] == []
+    assert [one["id"] for one in (await observer.get(f"{at.format('dan')}?groups=dba")).json()["entries"]] == ["c"]
+    many = asking(*RIGHTS, name="eve", groups=tuple(f"g{number}" for number in range(33)))
+    assert "at most 32" in refused(await many.get(at.format("eve")))
+    assert (await many.get(f"{at.format('eve')}?groups=g1")).status_code == 200
+
+
+async def test_the_person_of_a_path_has_small_letters(adeq: Adeq, asking: Ask) -> None:
+    bob = asking(*RIGHTS, name="bob")
+    at = "/v1/changes/code/users/BOB/delegations"
+    assert (await bob.put(f"{at}/h", json={"to": "cleo"})).json()["status"] == "stored"
+    assert [one["name"] for one in (await bob.get(at)).json()["delegations"]] == ["h"]
+
+
+async def test_a_domain_names_only_queues_and_locks_of_its_operator(asking: Ask) -> None:
+    few = asking("change.operate", "queue.produce", "lock.observe", names=("code",))
+    at = "/v1/changes/code/settings"
+    for given in ({"follow_queue": "payments"}, {"follow_queue": "_own"}, {"lock_domain": "payments"}):
+        assert "you do not have the right" in refused(await few.patch(at, json=given))
+    every = asking("change.operate", "queue.produce", "lock.observe")
+    assert "adeq-webhooks" in refused(await every.patch(at, json={"follow_queue": "adeq-webhooks"}))
+    assert (await every.patch(at, json={"follow_queue": "payments", "lock_domain": "code"})).status_code == 200
+    assert (await few.patch(at, json={"follow_queue": "none"})).status_code == 200
+
+
+async def test_a_manager_for_one_user_makes_no_agent_of_another(asking: Ask) -> None:
+    rita = asking(*RIGHTS, "tokens.manage", name="bot", user="rita")
+    make = {"rights": ["change.review"], "user": "rita"}
+    assert "act in changes as bob" in refused(await rita.post("/v1/tokens", json=make | {"owner": "bob"}))
+    assert (await rita.post("/v1/tokens", json=make | {"owner": "bot"})).status_code == 201
+    everything = {"owner": "bot", "user": "rita", "rights": ["actor.any"]}
+    assert (await asking().post("/v1/tokens", json=everything)).status_code == 400

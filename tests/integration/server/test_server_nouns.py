@@ -182,7 +182,8 @@ LEFT_OUT = {
     },
     api.QueueInspect: dict.fromkeys(("get", "list", "log", "runs", "outcome"), BY_HAND)
     | {"get_many": IN_BATCHES, "iterate": IN_BATCHES},
-    api.QueueDead: {"retry_many": IN_BATCHES, "abandon_many": IN_BATCHES},
+    api.QueueDead: {"retry_many": IN_BATCHES, "abandon_many": IN_BATCHES}
+    | dict.fromkeys(("retry_all", "abandon_all"), BY_HAND),
     api.QueueWorkers: dict.fromkeys(("register", "deregister", "beat"), FOR_PROGRAMS),
     api.Limits: {},
     api.Shares: {},

@@ -3,6 +3,7 @@
 from typing import Any
 
 import pytest
+from fastapi import Request
 from httpx import ASGITransport, AsyncClient, Response
 
 from pyadeq.asyncio import Adeq
@@ -92,3 +93,20 @@ async def test_the_user_is_the_actor_in_small_letters(adeq: Adeq) -> None:
 def test_a_network_that_is_not_accepted(network: str) -> None:
     with pytest.raises(ConfigError, match=r"trusted proxy: .* is not accepted; allowed: a network"):
         ProxyUsers(USER, [network], [])
+
+
+async def test_groups_that_cannot_be_named_do_not_count(adeq: Adeq) -> None:
+    proxy = ProxyUsers(USER, ["10.0.0.0/8"], [], groups_header="X-Groups", groups=["*a*", "CN=*"])
+    request = Request(
+        {
+            "type": "http",
+            "client": ("10.0.0.1", 1),
+            "headers": [
+                (b"x-forwarded-user", b"ann"),
+                *[(b"x-groups", one) for one in (b"dba, Domain Users, ops", b"CN=a,dba")],
+            ],
+        }
+    )
+    found = await proxy(request)
+    assert found
+    assert found.groups == ("dba",)

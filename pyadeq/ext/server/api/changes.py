@@ -5,12 +5,16 @@ Who acts is the `actor` of the body, by default the principal. A token for one u
 
 from __future__ import annotations
 
-from typing import Final
+from collections.abc import Mapping
+from typing import Any, Final
 
 from fastapi import APIRouter
 
 from pyadeq.asyncio import Changes
+from pyadeq.ext.outgoing.patterns import QUEUES
 from pyadeq.ext.server.api.operations import Operation, add
+from pyadeq.ext.server.gate import OWN, Access
+from pyadeq.ext.server.problems import Refused
 
 MISSING: Final = {"unknown": 404}
 STEP: Final = {
@@ -50,9 +54,26 @@ def _step(verb: str, needs: str, method: str, seen: bool = True) -> Operation:
     )
 
 
+def _check_settings(access: Access, given: Mapping[str, Any]) -> None:
+    """A domain puts tasks into a queue, and reads locks: both are of the caller, too, and not of the service itself."""
+    for setting, right in (("follow_queue", "queue.produce"), ("lock_domain", "lock.observe")):
+        name = given.get(setting)
+        if not isinstance(name, str) or name == "none":
+            continue
+        if name in QUEUES or name.startswith(OWN) or not access.principal.may(right, name):
+            raise Refused(403, "FORBIDDEN", f"#/{setting}: you do not have the right {right} in {name!r}")
+
+
 OPERATIONS: Final = (
     Operation("GET /changes/{domain}", Changes.stats, "observe"),
-    Operation("PATCH /changes/{domain}/settings", Changes.configure, "operate", create=True, without=("clock",)),
+    Operation(
+        "PATCH /changes/{domain}/settings",
+        Changes.configure,
+        "operate",
+        create=True,
+        without=("clock",),
+        check=_check_settings,
+    ),
     Operation("GET /changes/{domain}/changes", Changes.list, "observe", by_user="all", one_of=CONDITIONS),
     Operation("POST /changes/{domain}/changes", Changes.put, "author", refused=STEP, create=True, by_user="all"),
     Operation(f"GET {_ID}", Changes.get, "observe", by_user="all"),

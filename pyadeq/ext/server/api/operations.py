@@ -88,6 +88,7 @@ class Operation:
     required: options that the method cannot do without.
     one_of: options of which it needs exactly one.
     etag: the answer has an ETag of its content, and `If-None-Match` gets 304.
+    check: refuses arguments that reach beyond what the caller may do elsewhere.
     """
 
     at: str
@@ -108,6 +109,7 @@ class Operation:
     required: tuple[str, ...] = ()
     one_of: tuple[str, ...] = ()
     etag: bool = False
+    check: Callable[[Access, Mapping[str, Any]], None] | None = None
 
     @cached_property
     def verb(self) -> str:
@@ -271,7 +273,9 @@ def _add(router: APIRouter, operation: Operation) -> None:
         if operation.one_of and sum(given.get(name) is not None for name in operation.one_of) != 1:
             raise Refused(400, "BAD_REQUEST", f"exactly one of these is needed: {', '.join(operation.one_of)}")
         if operation.acts or operation.person:
-            act(access, given, arguments, _whose(operation, access))
+            act(access, given, arguments, operation.person, reads=operation.verb == "GET")
+        if operation.check:
+            operation.check(access, given)
         if operation.seen:
             given["seen"] = ChangeRef(given.pop("id"), given.pop("rev"), given.pop("digest"))
         found = getattr(attrgetter(operation.area)(access.found) if operation.area else access.found, word)(**given)
@@ -318,11 +322,6 @@ IfMatch = Annotated[
 Unsupported = Annotated[str | None, Header(include_in_schema=False)]
 
 
-def _whose(operation: Operation, access: Access) -> str:
-    """The argument that has to name who asks. Who observes all may also read what others have."""
-    return "" if operation.verb == "GET" and access.scope.user is None else operation.person
-
-
 def _arguments(operation: Operation) -> dict[str, tuple[Any, Any]]:
     """The arguments of a method: type and default, `...` if there is none. Those of a TypedDict are one by one.
 
@@ -339,6 +338,8 @@ def _arguments(operation: Operation) -> dict[str, tuple[Any, Any]]:
         if parameter.kind == inspect.Parameter.VAR_KEYWORD:
             for options in get_args(kind):
                 for key, value in typing.get_type_hints(options).items():
+                    if key in _LEFT_OUT:
+                        continue
                     found[key] = (value, ... if key in needed | options.__required_keys__ else None)
         else:
             found[name] = (kind, ... if default is inspect.Parameter.empty else default)

@@ -15,7 +15,10 @@ from pyadeq.asyncio import TaskView
 from pyadeq.ext.server.gate import Access
 from pyadeq.ext.server.problems import Refused
 
+ENDED: Final = ("completed", "dead", "cancelled")
 KEYS: Final = ("idempotency_key", "unique", "scope", "ordering_key")
+OF_KEYS: Final = "once-"
+"""How the ids of requests with an Idempotency-Key begin."""
 MARK: Final = 24
 """Characters of a mark, without the colon behind it."""
 LONGEST_KEY: Final = 200
@@ -33,12 +36,12 @@ async def keep_to_user(access: Access, fields: dict[str, Any]) -> None:
     for name in KEYS:
         if fields.get(name) is not None:
             fields[name] = _own_key(user, name, fields[name])
-    after = fields.get("after") or ()
-    named = {"parent": [fields["parent"]] if fields.get("parent") else [], "after": [*after]}
+    named = {"parent": [fields["parent"]] if fields.get("parent") else [], "after": [*(fields.get("after") or ())]}
     for name, ids in named.items():
-        for task in await access.found.inspect.get_many(ids) if ids else ():
-            if task is not None:
-                check_own(access, task, name)
+        for id in ids:  # in a queue in partitions, they are in several
+            task: TaskView | None = await access.found.get(id)
+            if task is None or task.user != user:  # one that somebody else creates later would be of theirs
+                raise Refused(409, "TAKEN", f"#/{name}: {id!r} is no task of yours")
 
 
 def check_own(access: Access, task: TaskView, name: str = "id") -> None:
@@ -48,15 +51,15 @@ def check_own(access: Access, task: TaskView, name: str = "id") -> None:
 
 
 async def check_tree(access: Access, id: str) -> None:
-    """Refuse a tree with tasks of other users. Tasks without a user belong to the tree."""
+    """Refuse a tree with open tasks of other users. Tasks without a user belong to the tree."""
     if access.scope.user is None:
         return
     below: list[str] = [id]
     seen = {id}
     while below:
         async for task in access.found.inspect.iterate(parent=below.pop()):
-            if task.user is not None:
-                check_own(access, task, "tree")
+            if task.user not in (None, access.scope.user) and task.state not in ENDED:
+                raise Refused(409, "TAKEN", "#/tree: a task below is in use, and no task of yours")
             if task.id not in seen:
                 seen.add(task.id)
                 below.append(task.id)
@@ -69,14 +72,18 @@ def id_of_key(access: Access, key: str, place: Sequence[str]) -> str:
     """The id of what a request with this Idempotency-Key makes: the same for the same caller, user and place."""
     user = access.scope.user
     who = [access.principal.name, *place, key, *([] if user is None else [user])]
-    return f"once-{_digest(who)[:40]}"
+    return f"{OF_KEYS}{_digest(who)[:40]}"
 
 
 def _own_key(user: str, name: str, key: str) -> str:
-    if not isinstance(key, str) or len(key) > LONGEST_KEY - MARK - 1:
-        most = LONGEST_KEY - MARK - 1
+    most = LONGEST_KEY - MARK - 1
+    if not isinstance(key, str) or len(key) > LONGEST_KEY or (len(key) > most and not key.startswith(_mark(user))):
         raise Refused(400, "BAD_REQUEST", f"#/{name}: allowed with a token for one user: at most {most} characters")
-    return f"{_digest([user])[:MARK]}:{key}"
+    return key if key.startswith(_mark(user)) else _mark(user) + key  # as an answer shows it
+
+
+def _mark(user: str) -> str:
+    return f"{_digest([user])[:MARK]}:"
 
 
 def _digest(words: Sequence[str]) -> str:

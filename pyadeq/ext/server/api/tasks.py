@@ -16,7 +16,7 @@ from pyadeq import tiers
 from pyadeq.asyncio import LogLine, PartitionedQueue, Queue, TaskRun, TaskView, WaitTimeout
 from pyadeq.ext.server.api.filters import filter_of, with_filter
 from pyadeq.ext.server.api.operations import PROBLEMS, Operation, by_hand, entry
-from pyadeq.ext.server.api.own_tasks import check_own, check_tree, id_of_key, keep_to_user
+from pyadeq.ext.server.api.own_tasks import OF_KEYS, check_own, check_tree, id_of_key, keep_to_user
 from pyadeq.ext.server.api.strict import few
 from pyadeq.ext.server.gate import Access, described, missing
 from pyadeq.ext.server.paths import segment, url
@@ -140,6 +140,8 @@ async def enqueue(
         if task.id is not None:
             raise Refused(400, "BAD_REQUEST", "#/id: a task has an id or an Idempotency-Key, not both")
         fields["id"], rid = _once(access, idempotency_key, task)
+    elif (task.id or "").startswith(OF_KEYS):
+        raise Refused(400, "BAD_REQUEST", f"#/id: {OF_KEYS} begins the ids of requests with an Idempotency-Key")
     wait = _wait_of(prefer)
     if wait:
         fields["reply"] = True
@@ -178,13 +180,15 @@ async def find_tasks(
     access: Access, state: State | None, filter: TaskFilter, cursor: str = "", limit: int = 50
 ) -> TaskPage:
     """A page of the tasks that the scope may know of, and may know to match."""
-    words = access.words(filter)
-    if access.scope.user is not None:
-        if filter.get("user") not in (None, access.scope.user):
+    words, own = access.words(filter), access.scope.user
+    if own is not None:
+        if filter.get("user") not in (None, own):
             return TaskPage(items=[])
-        filter = {**filter, "user": access.scope.user}
-    look = _matching(access.found, state, filter, words, cursor, limit) if words else None
-    page, following = await (look or _page(access.found, state, filter, cursor, limit))
+        filter = {**filter, "user": own}
+    if words or own is not None:
+        page, following = await _matching(access.found, state, filter, words, own, cursor, limit)
+    else:
+        page, following = await _page(access.found, state, filter, cursor, limit)
     return TaskPage(items=[tiers.shown(task) for task in page], cursor=following)
 
 
@@ -309,29 +313,57 @@ async def _matching(
     state: State | None,
     filter: TaskFilter,
     words: Collection[str],
+    own: str | None,
     cursor: str,
     limit: int,
 ) -> tuple[list[TaskView], str]:
-    """As `_page`, for somebody who must not learn these words of restricted tasks: such tasks do not match.
+    """As `_page`, for somebody who must not learn of other users' tasks, or these words of restricted tasks.
 
-    A cursor must not tell of them either, so there is one only if one more task matches. After PAGES pages, there is
-    one anyway.
+    A cursor names the task at which the server has stopped, and the index in which it looked. So the server is asked
+    for one condition only, which does not depend on tasks that the reader may not know. The others are tested here.
+    There is a cursor only if one more task matches. After PAGES pages, there is one anyway.
     """
+    driver = _driver(state, filter, words, own)
     found: list[TaskView] = []
     size, end = min(limit + 1, PAGE), (cursor, 0)
     for _ in range(PAGES):
-        page, following = await _page(queue, state, filter, cursor, size)
+        page, following = await _page(queue, *driver, cursor, size)
         for at, task in enumerate(page, start=1):
-            if not tiers.may_match(task, words):
+            if not _fits(task, state, filter) or not tiers.may_match(task, words):
                 continue
             if len(found) == limit:
-                return found, (await _page(queue, state, filter, *end))[1]
+                return found, (await _page(queue, *driver, *end))[1]
             found.append(task)
             end = cursor, at
         cursor, size = following, PAGE
         if not cursor:
             return found, ""
-    return found, (await _page(queue, state, filter, *end))[1] if len(found) == limit else cursor
+    return found, (await _page(queue, *driver, *end))[1] if len(found) == limit else cursor
+
+
+def _driver(
+    state: State | None, filter: TaskFilter, words: Collection[str], own: str | None
+) -> tuple[State | None, TaskFilter]:
+    """The one condition that the server is asked for."""
+    if own is not None:
+        return None, {"user": own}
+    for name in ("parent", "user", "tag"):
+        if name in filter and name not in words:
+            return None, {name: filter[name]}  # type: ignore[misc]
+    if state is not None and state != "ready":
+        return state, {}
+    return state, filter  # all indexes that are left are about hidden words, or of one lane
+
+
+def _fits(task: TaskView, state: State | None, filter: TaskFilter) -> bool:
+    """Whether a task matches all conditions."""
+    given: dict[str, Any] = {**filter}
+    tag = given.pop("tag", None)
+    return (
+        state in (None, task.state)
+        and (tag is None or tag in task.tags)
+        and all(getattr(task, name) == value for name, value in given.items())
+    )
 
 
 async def _page(

@@ -71,7 +71,7 @@ async def tasks(request: Request, access: api.Observed, query: Annotated[ListQue
         )
         shown = {"state": state, **filter, **({"text": text} if text else {})}
         return RedirectResponse(url(request, f"{at}?{urlencode(shown)}"), status_code=303)
-    key = ("tasks", access.name, own, state, text, cursor, *filter.items())
+    key = ("tasks", access.name, own, access.may_reveal, state, text, cursor, *filter.items())
     searched = bool(text or filter.keys() - {*INDEXED})
     refused: Refused | None = None
     found, exact = Found([], "", 0), None

@@ -193,7 +193,7 @@ async def test_each_needs_its_right_and_nothing_else(adeq: Adeq, enter: Enter, w
 
 async def test_a_token_for_one_user_reaches_what_the_column_says(adeq: Adeq, enter: Enter) -> None:
     await fill(adeq)
-    ann, every = Caller("token", "svc", all_rights(), user="ann"), all_rights()
+    ann, every = Caller("token", "svc", all_rights() - {ACT}, user="ann"), all_rights()
     http, bob = await enter(ann), await enter(replace(ann, user="bob"))
     root = await enter(Caller("token", "root", every))
     tasks = adeq.queue("box").inspect
