@@ -167,6 +167,13 @@ def fire_in_a_paused_queue(bench: Workbench, _: int) -> AnyCall:
 
 
 @scenario(0)
+def fire_a_time_that_was_triggered(bench: Workbench, _: int) -> AnyCall:
+    schedule = bench.due(timing=HOUR)
+    bench.real(bench.calls.trigger(schedule, f"s@{bench.now}", "t", bench.now / 1000))
+    return bench.firing(schedule)
+
+
+@scenario(0)
 def fire_where_a_task_of_that_id_is_there(bench: Workbench, _: int) -> AnyCall:
     schedule = bench.due(timing=HOUR)
     bench.real(bench.calls.enqueue([(f"s@{bench.now}", Task(payload=b"x"))], "e"))

@@ -13,7 +13,7 @@ from pyadeq.asyncio import Adeq
 from pyadeq.errors import AdeqError
 from pyadeq.ext.outgoing.stamps import is_stamped
 from pyadeq.ext.webhooks.endpoints import NAMESPACE, read_endpoint
-from pyadeq.ext.webhooks.messages import of_event
+from pyadeq.ext.webhooks.messages import of_event, webhook_id
 from pyadeq.models.base import read_json
 
 _SEQ: Final = re.compile(r"[0-9]{1,20}-[0-9]{1,20}")
@@ -43,7 +43,7 @@ async def is_of_event(adeq: Adeq, task: Lease | TaskView) -> bool:
     found: Any = await adeq.client.xrange(f"{base}:events", seq, seq)
     events = [Event.from_entry(entry, fields) for entry, fields in found]
     return any(
-        (one.id, one.kind, one.payload) == (task.id, task.kind, payload)
+        (one.id, one.kind, one.payload) == (webhook_id(task.id), task.kind, payload)
         for event in events
         if endpoint.since <= event.timestamp and endpoint.wants(stream, event.event)
         for one in of_event(id, endpoint, stream, event)
