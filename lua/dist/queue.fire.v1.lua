@@ -1220,12 +1220,13 @@ local function known_as(id, stamp) local task = KEYS[4]
   if row[2] then return 'exists', is_later(row[1], stamp) end
 end
 
--- read_open(ids): the ids among these (separated by spaces) whose tasks have not ended.
+-- read_open(ids): the ids among these (separated by spaces) whose tasks have not ended. A task of somebody else that has got the id of one
+-- which is gone does not count.
 local function read_open(ids) local task, finished, dead = KEYS[4], KEYS[16], KEYS[17]
   local open = {}
   for id in string.gmatch(ids, '%S+') do
-    local there = redis.call('HEXISTS', task .. id, 'created_ms') == 1
-    if there and not redis.call('ZSCORE', finished, id) and not redis.call('ZSCORE', dead, id) then open[#open + 1] = id end
+    local there = redis.call('HMGET', task .. id, 'created_ms', 'schedule')
+    if there[1] and there[2] == name and not redis.call('ZSCORE', finished, id) and not redis.call('ZSCORE', dead, id) then open[#open + 1] = id end
   end
   return open
 end
@@ -1272,14 +1273,16 @@ local function fire_once(ctx, id, at_text, data, envelope, stamp) local task, sc
   return status
 end
 
--- firing_id(id, at_text): the id for the task of a schedule's time, and whether somebody has taken `id`, which anybody can
--- guess, for another task: then it is one that nobody can know before.
-local function firing_id(id, at_text) local task = KEYS[4]
+-- firing_id(id, at_text): the id for the task of a schedule's time. If somebody has taken `id`, which anybody can guess, for another
+-- task, it is one that nobody can know before; for the same time it is always the same. `seed` is what it is made of, if there is no
+-- task of it yet: then the caller must pass it to note_taken_id.
+local function firing_id(id, at_text) local task, schedule = KEYS[4], KEYS[28]
   if id ~= name .. '@' .. at_text then return id end
   local row = redis.call('HMGET', task .. id, 'created_ms', 'schedule')
   if not row[1] or row[2] == name then return id end
-  local another = id .. '/' .. string.sub(rid, 1, 60)
-  return another, redis.call('HEXISTS', task .. another, 'created_ms') == 0
+  local seed = redis.call('HGET', schedule .. name, 'seed') or redis.sha1hex(rid)
+  local another = id .. '/' .. string.sub(redis.sha1hex(seed .. ' ' .. at_text), 1, 20)
+  return another, redis.call('HEXISTS', task .. another, 'created_ms') == 0 and seed or nil
 end
 
 -- full_score(ctx): the score in limit_lines of a queue whose limit is full now: it is looked at when a lease ends, or
@@ -1403,6 +1406,12 @@ local function merge_task(ctx, twin, by, stamp, own, data) local task, payload =
       redis.call('HSET', task .. twin, 'tier', tier)
     end
   end
+end
+
+-- note_taken_id(ctx, id, seed): somebody has taken the id of a schedule's task for another one. People should look.
+local function note_taken_id(ctx, id, seed) local schedule = KEYS[28]
+  redis.call('HSET', schedule .. name, 'seed', seed)
+  emit(ctx, 'task.alert', id, 'reason=schedule_id_taken')
 end
 
 -- oldest_beyond(ctx, set, keep_ms, max, limit): the oldest members of a set, which is sorted by times (ms), beyond an age (nil: none) and
@@ -1609,7 +1618,7 @@ local function write_joins(ctx, told) local blocked, waiting, limit_lines = KEYS
   ctx.joins = {}
 end
 
-  arg_made = { await_deadline = await_deadline, delay_until = delay_until, share_place = share_place, chains_on_close = chains_on_close, find_duplicate = find_duplicate, find_line = find_line, find_missing = find_missing, known_as = known_as, fire_once = fire_once, firing_id = firing_id, full_score = full_score, hold_keys = hold_keys, is_here = is_here, join_chains = join_chains, join_gathering = join_gathering, join_limit = join_limit, join_order = join_order, merge_task = merge_task, plan_firing = plan_firing, refuse_new = refuse_new, shorten_family = shorten_family, retain = retain, sweep_once = sweep_once, write_joins = write_joins }
+  arg_made = { await_deadline = await_deadline, delay_until = delay_until, share_place = share_place, chains_on_close = chains_on_close, find_duplicate = find_duplicate, find_line = find_line, find_missing = find_missing, known_as = known_as, fire_once = fire_once, firing_id = firing_id, full_score = full_score, hold_keys = hold_keys, is_here = is_here, join_chains = join_chains, join_gathering = join_gathering, join_limit = join_limit, join_order = join_order, merge_task = merge_task, note_taken_id = note_taken_id, plan_firing = plan_firing, refuse_new = refuse_new, shorten_family = shorten_family, retain = retain, sweep_once = sweep_once, write_joins = write_joins }
   return arg_made
 end
 
@@ -1627,8 +1636,8 @@ if tonumber(row[1]) ~= rev or tonumber(row[2]) ~= nominal_ms then return { 'stal
 if nominal_ms > ctx.now then return { 'early', ctx.now } end
 if next_ms > 0 and next_ms <= nominal_ms then return refuse('next_ms', next_ms, '0, or later than nominal_ms') end
 if not late and item_count == 0 then return refuse('item_count', 0, '1, unless late') end
-local at_text, id, taken = string.format('%.0f', nominal_ms), nil, nil
-if not late then id, taken = arg_rare().firing_id(item_id[1], at_text) end
+local at_text, id, seed = string.format('%.0f', nominal_ms), nil, nil
+if not late then id, seed = arg_rare().firing_id(item_id[1], at_text) end
 refused = ctx.settings_mode == 'draining' and not late and arg_rare().refuse_new(ctx, { id }, { {} }, { rid .. '/1' })
 if refused then return refused end
 
@@ -1638,7 +1647,7 @@ if passed > 0 then
   emit(ctx, 'schedule.missed', name, 'count=' .. passed .. ' next_ms=' .. string.format('%.0f', next_ms))
 end
 if not late then
-  if taken then emit(ctx, 'task.alert', item_id[1], 'reason=schedule_id_taken') end
+  if seed then arg_rare().note_taken_id(ctx, item_id[1], seed) end
   status = arg_rare().fire_once(ctx, id, at_text, item_payload[1], item_pairs[1], rid .. '/1')
 end
 arg_rare().plan_firing(ctx, next_ms)

@@ -572,14 +572,16 @@ local function close(ctx)
   write_counts(ctx)
 end
 
--- firing_id(id, at_text): the id for the task of a schedule's time, and whether somebody has taken `id`, which anybody can
--- guess, for another task: then it is one that nobody can know before.
-local function firing_id(id, at_text) local task = KEYS[4]
+-- firing_id(id, at_text): the id for the task of a schedule's time. If somebody has taken `id`, which anybody can guess, for another
+-- task, it is one that nobody can know before; for the same time it is always the same. `seed` is what it is made of, if there is no
+-- task of it yet: then the caller must pass it to note_taken_id.
+local function firing_id(id, at_text) local task, schedule = KEYS[4], KEYS[27]
   if id ~= name .. '@' .. at_text then return id end
   local row = redis.call('HMGET', task .. id, 'created_ms', 'schedule')
   if not row[1] or row[2] == name then return id end
-  local another = id .. '/' .. string.sub(rid, 1, 60)
-  return another, redis.call('HEXISTS', task .. another, 'created_ms') == 0
+  local seed = redis.call('HGET', schedule .. name, 'seed') or redis.sha1hex(rid)
+  local another = id .. '/' .. string.sub(redis.sha1hex(seed .. ' ' .. at_text), 1, 20)
+  return another, redis.call('HEXISTS', task .. another, 'created_ms') == 0 and seed or nil
 end
 
 -- read_clock(layout_min, clock, chosen): the time in ms, as a number and as text; or nil and the error to return, if
@@ -1217,12 +1219,13 @@ local function known_as(id, stamp) local task = KEYS[4]
   if row[2] then return 'exists', is_later(row[1], stamp) end
 end
 
--- read_open(ids): the ids among these (separated by spaces) whose tasks have not ended.
+-- read_open(ids): the ids among these (separated by spaces) whose tasks have not ended. A task of somebody else that has got the id of one
+-- which is gone does not count.
 local function read_open(ids) local task, finished, dead = KEYS[4], KEYS[16], KEYS[17]
   local open = {}
   for id in string.gmatch(ids, '%S+') do
-    local there = redis.call('HEXISTS', task .. id, 'created_ms') == 1
-    if there and not redis.call('ZSCORE', finished, id) and not redis.call('ZSCORE', dead, id) then open[#open + 1] = id end
+    local there = redis.call('HMGET', task .. id, 'created_ms', 'schedule')
+    if there[1] and there[2] == name and not redis.call('ZSCORE', finished, id) and not redis.call('ZSCORE', dead, id) then open[#open + 1] = id end
   end
   return open
 end
@@ -1410,6 +1413,12 @@ local function note_done(ctx, verb, word)
   sweep_once(ctx, 10)
 end
 
+-- note_taken_id(ctx, id, seed): somebody has taken the id of a schedule's task for another one. People should look.
+local function note_taken_id(ctx, id, seed) local schedule = KEYS[27]
+  redis.call('HSET', schedule .. name, 'seed', seed)
+  emit(ctx, 'task.alert', id, 'reason=schedule_id_taken')
+end
+
 -- oldest_beyond(ctx, set, keep_ms, max, limit): the oldest members of a set, which is sorted by times (ms), beyond an age (nil: none) and
 -- a number, at most limit: their ids and their times, in lists.
 local function oldest_beyond(ctx, set, keep_ms, max, limit)
@@ -1594,7 +1603,7 @@ local function write_joins(ctx, told) local blocked, waiting, limit_lines = KEYS
   ctx.joins = {}
 end
 
-  arg_made = { await_deadline = await_deadline, delay_until = delay_until, share_place = share_place, chains_on_close = chains_on_close, done_before = done_before, find_duplicate = find_duplicate, find_line = find_line, find_missing = find_missing, known_as = known_as, fire_once = fire_once, full_score = full_score, hold_keys = hold_keys, is_here = is_here, join_chains = join_chains, join_gathering = join_gathering, join_limit = join_limit, join_order = join_order, merge_task = merge_task, sweep_once = sweep_once, note_done = note_done, refuse_new = refuse_new, shorten_family = shorten_family, retain = retain, write_joins = write_joins }
+  arg_made = { await_deadline = await_deadline, delay_until = delay_until, share_place = share_place, chains_on_close = chains_on_close, done_before = done_before, find_duplicate = find_duplicate, find_line = find_line, find_missing = find_missing, known_as = known_as, fire_once = fire_once, full_score = full_score, hold_keys = hold_keys, is_here = is_here, join_chains = join_chains, join_gathering = join_gathering, join_limit = join_limit, join_order = join_order, merge_task = merge_task, sweep_once = sweep_once, note_done = note_done, note_taken_id = note_taken_id, refuse_new = refuse_new, shorten_family = shorten_family, retain = retain, write_joins = write_joins }
   return arg_made
 end
 
@@ -1608,11 +1617,11 @@ local found = redis.call('HGET', schedule .. name, 'rev')
 if not found then return { 'not_found', ctx.now } end
 if tonumber(found) ~= rev then return { 'stale', ctx.now } end
 local at_text = at_ms > 0 and string.format('%.0f', at_ms) or ctx.now_text
-local id, taken = firing_id(item_id[1], at_text)
+local id, seed = firing_id(item_id[1], at_text)
 refused = ctx.settings_mode == 'draining' and arg_rare().refuse_new(ctx, { id }, { {} }, { rid .. '/1' })
 if refused then return refused end
 
-if taken then emit(ctx, 'task.alert', item_id[1], 'reason=schedule_id_taken') end
+if seed then arg_rare().note_taken_id(ctx, item_id[1], seed) end
 local status = arg_rare().fire_once(ctx, id, at_text, item_payload[1], item_pairs[1], rid .. '/1')
 arg_rare().note_done(ctx, 'trigger', status)
 close(ctx)

@@ -66,8 +66,8 @@ if tonumber(row[1]) ~= rev or tonumber(row[2]) ~= nominal_ms then return { 'stal
 if nominal_ms > ctx.now then return { 'early', ctx.now } end
 if next_ms > 0 and next_ms <= nominal_ms then return refuse('next_ms', next_ms, '0, or later than nominal_ms') end
 if not late and item_count == 0 then return refuse('item_count', 0, '1, unless late') end
-local at_text, id, taken = string.format('%.0f', nominal_ms), nil, nil
-if not late then id, taken = firing_id(item_id[1], at_text) end
+local at_text, id, seed = string.format('%.0f', nominal_ms), nil, nil
+if not late then id, seed = firing_id(item_id[1], at_text) end
 refused = ctx.settings.mode == 'draining' and not late and refuse_new(ctx, { id }, { {} }, { rid .. '/1' })
 if refused then return refused end
 
@@ -77,7 +77,7 @@ if passed > 0 then
   emit(ctx, 'schedule.missed', name, 'count=' .. passed .. ' next_ms=' .. string.format('%.0f', next_ms))
 end
 if not late then
-  if taken then emit(ctx, 'task.alert', item_id[1], 'reason=schedule_id_taken') end
+  if seed then note_taken_id(ctx, item_id[1], seed) end
   status = fire_once(ctx, id, at_text, item_payload[1], item_pairs[1], rid .. '/1')
 end
 plan_firing(ctx, next_ms)

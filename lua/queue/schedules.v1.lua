@@ -40,10 +40,10 @@ while page[at] do  -- at most 200: limit
   if due and name == '' and tonumber(page[at + 1]) > ctx.now then return { 'ok', ctx.now, '', answers } end
   local fields, record, data = read(schedule .. page[at]), {}, ''
   for i = 1, #fields, 2 do
-    if fields[i] ~= 'payload' then
+    if fields[i] ~= 'payload' and fields[i] ~= 'seed' then
       record[#record + 1], record[#record + 2] = fields[i], fields[i + 1]
       bytes = bytes + #fields[i + 1]
-    else
+    elseif fields[i] == 'payload' then
       data = fields[i + 1]
       bytes = bytes + #data
     end

@@ -55,11 +55,11 @@ local found = redis.call('HGET', schedule .. name, 'rev')
 if not found then return { 'not_found', ctx.now } end
 if tonumber(found) ~= rev then return { 'stale', ctx.now } end
 local at_text = at_ms > 0 and string.format('%.0f', at_ms) or ctx.now_text
-local id, taken = firing_id(item_id[1], at_text)
+local id, seed = firing_id(item_id[1], at_text)
 refused = ctx.settings.mode == 'draining' and refuse_new(ctx, { id }, { {} }, { rid .. '/1' })
 if refused then return refused end
 
-if taken then emit(ctx, 'task.alert', item_id[1], 'reason=schedule_id_taken') end
+if seed then note_taken_id(ctx, item_id[1], seed) end
 local status = fire_once(ctx, id, at_text, item_payload[1], item_pairs[1], rid .. '/1')
 note_done(ctx, 'trigger', status)
 close(ctx)

@@ -331,18 +331,32 @@ def test_a_time_whose_task_is_there_has_fired_before(bench: Workbench) -> None:
 
 
 def test_a_task_of_somebody_else_with_its_id_does_not_stop_a_time(bench: Workbench) -> None:
-    bench.due(overlap="allow")
+    schedule = bench.due(overlap="allow")
     bench.real(bench.calls.enqueue([(f"s@{FIRST}", Task(payload=b"other"))], "e"))
     assert fire(bench, "r1") == "fired"
-    assert last_events(bench, 3) == [
-        ("task.alert", f"s@{FIRST}", "reason=schedule_id_taken"),
-        ("task.enqueued", f"s@{FIRST}/r1", ""),
-        ("schedule.fired", "s", f"at_ms={FIRST} task=s@{FIRST}/r1"),
-    ]
-    assert bench.ask("GET", f":payload:s@{FIRST}/r1") == b"x"
-    assert fire(bench, "r1") == "fired"
+    (alert, enqueued, fired) = last_events(bench, 3)
+    id = enqueued[1]
+    assert alert == ("task.alert", f"s@{FIRST}", "reason=schedule_id_taken")
+    assert (enqueued[0], id.startswith(f"s@{FIRST}/"), len(id)) == ("task.enqueued", True, len(f"s@{FIRST}/") + 20)
+    assert fired == ("schedule.fired", "s", f"at_ms={FIRST} task={id}")
+    assert bench.ask("GET", f":payload:{id}") == b"x"
+    assert bench.run(bench.firing(schedule, "r1")) == "fired"
+    assert trigger(bench, f"s@{FIRST}", at=FIRST / 1000) == "exists", "a time fires once"
     assert (counts(bench), next_ms(bench)) == ((1, 0, 0), FIRST + MINUTE)
+    assert not hasattr(bench.shown(), "seed")
     check_queue(bench)
+
+
+@every_policy
+def test_a_task_of_somebody_else_with_the_id_of_an_earlier_one_stops_nothing(bench: Workbench, overlap: str) -> None:
+    bench.due(overlap=overlap)
+    assert fire(bench) == "fired"
+    bench.real(bench.calls.purge())
+    bench.real(bench.calls.enqueue([(f"s@{FIRST}", Task(payload=b"other", delay=99))], "e"))
+    bench.pass_time(MINUTE)
+    assert fire(bench, "r2") == "fired"
+    assert bench.view(f"s@{FIRST}").state == "delayed"  # type: ignore[union-attr]
+    assert bench.view(f"s@{FIRST + MINUTE}").state == "ready"  # type: ignore[union-attr]
 
 
 def test_a_time_whose_task_was_purged_fires(bench: Workbench) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from hashlib import sha1
 from typing import NamedTuple
 
 from tests.property.model import Model
@@ -73,6 +74,7 @@ class Plan:
     last: tuple[str, int] | None = None  # the task that was enqueued last, and its time
     open: list[str] = field(default_factory=list)
     call: tuple[str, str] | None = None  # the last one that fired, and its answer
+    seed: str = ""  # of ids that nobody can know before
 
     def due(self, now: int) -> Due:
         """What to say of its next time, for one who has read it as it is here, and takes it to be now."""
@@ -83,6 +85,10 @@ class Plan:
         if len(late) > MOST_MISSED:
             return Due(self.next, late[MOST_MISSED], True, MOST_MISSED)
         return Due(self.next, times.after(oldest - 1), True, len(late))
+
+
+def digest(text: str) -> str:
+    return sha1(text.encode()).hexdigest()
 
 
 class ScheduleModel(Model):
@@ -172,7 +178,7 @@ class ScheduleModel(Model):
         if due.late:
             self._count(plan, "missed", 1 + due.missed)
         else:
-            self._alert(wanted, id)
+            self._alert(plan, rid, wanted, id)
             status = self._fire_once(plan, spec, rid, due.nominal)
         self._plan(plan, due.next)
         plan.call = rid, status
@@ -189,7 +195,7 @@ class ScheduleModel(Model):
         own = self._own_id(plan, id, rid, at or self.now)
         if self.mode == "draining" and self._are_new([Spec(own)], [f"{rid}/1"]):
             return "ADEQ_DRAINING"
-        self._alert(id, own)
+        self._alert(plan, rid, id, own)
         status = self._fire_once(plan, replace(seen.wish.spec, id=own), rid, at or self.now)
         self._note_done("trigger", rid, status)
         return status
@@ -198,7 +204,7 @@ class ScheduleModel(Model):
         if known := self._known(spec.id, f"{rid}/1"):
             return "fired" if known == "created" else "exists"
         overlap, status = plan.wish.overlap, "skipped"
-        going = [id for id in plan.open if id in self.tasks and self.tasks[id].state not in ENDED]
+        going = [id for id in plan.open if self._is_open(plan, id)]
         if overlap == "cancel_other":
             going = [id for id in going if self._cancel(self.tasks[id]) == "cancelling"]
         if len(going) <= MOST[overlap]:
@@ -214,15 +220,22 @@ class ScheduleModel(Model):
         self._count(plan, status, 1)
         return status
 
+    def _is_open(self, plan: Plan, id: str) -> bool:
+        """Whether a task of the schedule has not ended. Somebody else may have got the id of one that is gone."""
+        there = self.tasks.get(id)
+        return there is not None and there.state not in ENDED and self.made_for.get(id) == (plan.name, there.stamp)
+
     def _own_id(self, plan: Plan, id: str, rid: str, at: int) -> str:
         """The id for a time: another one if somebody else has put a task there."""
         there = self.tasks.get(id)
         if not there or id != f"{plan.name}@{at}" or self.made_for.get(id) == (plan.name, there.stamp):
             return id
-        return f"{id}/{rid}"
+        seed = plan.seed or digest(rid)
+        return f"{id}/{digest(f'{seed} {at}')[:20]}"
 
-    def _alert(self, wanted: str, id: str) -> None:
+    def _alert(self, plan: Plan, rid: str, wanted: str, id: str) -> None:
         if wanted != id and id not in self.tasks:
+            plan.seed = plan.seed or digest(rid)
             self.events.append(("task.alert", wanted, self.now))
 
     def _plan(self, plan: Plan, next: int) -> None:
