@@ -5,7 +5,7 @@
 -- delegated who is behind another answer: `answered`. `retract` takes an answer back; of an approved change, that begins a new round.
 -- `request_changes` keeps a change from being approved until the same person answers again. `comment` only writes into the log.
 -- A task that the policy wants after a step is enqueued at once, if the queue of the settings is in the same slot; else it waits in the
--- outbox. If another task has its id, it gets another id, and there is an event change.alert.
+-- outbox. If another task has its id, it gets another id, and there is an event.
 --
 -- ARGV   rid          id
 -- ARGV   actor        label
@@ -38,7 +38,7 @@
 -- EACH   item         not_found
 -- ERROR  ADEQ_LAYOUT ADEQ_CLOCK
 -- EVENT  change.answered change.changes_requested change.commented change.outdated change.reviewing change.reminded change.escalated change.delegated
--- EVENT  change.rejected change.approved change.released change.failed change.cancelled change.alert
+-- EVENT  change.rejected change.approved change.released change.failed change.cancelled
 -- EVENT  task.enqueued task.unblocked task.dead task.cancelled task.limited
 -- ROLE   review
 -- REPLAY rid

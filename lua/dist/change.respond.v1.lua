@@ -7,7 +7,7 @@
 -- delegated who is behind another answer: `answered`. `retract` takes an answer back; of an approved change, that begins a new round.
 -- `request_changes` keeps a change from being approved until the same person answers again. `comment` only writes into the log.
 -- A task that the policy wants after a step is enqueued at once, if the queue of the settings is in the same slot; else it waits in the
--- outbox. If another task has its id, it gets another id, and there is an event change.alert.
+-- outbox. If another task has its id, it gets another id, and there is an event.
 --
 -- DATA   change            prefix/hash    {base}:change:       name
 -- DATA   contributors      prefix/set     {base}:contributors: name
@@ -90,7 +90,7 @@
 -- EACH   item         not_found
 -- ERROR  ADEQ_LAYOUT ADEQ_CLOCK
 -- EVENT  change.answered change.changes_requested change.commented change.outdated change.reviewing change.reminded change.escalated change.delegated
--- EVENT  change.rejected change.approved change.released change.failed change.cancelled change.alert
+-- EVENT  change.rejected change.approved change.released change.failed change.cancelled
 -- EVENT  task.enqueued task.unblocked task.dead task.cancelled task.limited
 -- ROLE   review
 -- REPLAY rid
@@ -400,7 +400,7 @@ local function note_follow(ctx, own, event)
   local wanted, lane, priority = string.match(';' .. text_of(own, 'p_follows'), ';' .. word .. '|([^|]*)|([^|]*)|(%d)')
   if not wanted then return end
   local follow = { id = own.id, seq = string.format('%.0f', own.seq),
-    text = table.concat({ word, string.format('%.0f', own.rev), own.digest, wanted, lane, priority, ctx.now_text }, ' ') }
+    text = table.concat({ word, string.format('%.0f', own.rev), own.digest, wanted, lane, priority }, ' ') }
   if ctx.follows then
     ctx.follows[#ctx.follows + 1] = follow
   else
@@ -417,10 +417,10 @@ local function set_field(own, name, value)
 end
 
 -- record_step(ctx, own, event, by, detail, why): note a step of a change in its log, as an event, and as its next `seq`. by: who did it;
--- detail: `name=value` words, or ''; why: free text for the log alone, or ''. What time, delegations, policies and deliveries do has no caller.
+-- detail: `name=value` words, or ''; why: free text for the log alone, or ''. What time, delegations, and policies do has no caller.
 -- EARLY
 local function record_step(ctx, own, event, by, detail, why) local logs = KEYS[4]
-  local acts = by ~= 'time' and by ~= 'delegation' and by ~= 'delivery' and string.sub(by, 1, 7) ~= 'policy:'
+  local acts = by ~= 'time' and by ~= 'delegation' and string.sub(by, 1, 7) ~= 'policy:'
   local sender = acts and ctx.caller or ''
   set_field(own, 'seq', own.seq + 1)
   redis.call('XADD', logs .. own.id, 'MAXLEN', 1000, '*', 'event', event, 'timestamp', ctx.now_text, 'rev', own.rev, 'round', own.round,
@@ -1046,26 +1046,6 @@ local function approve(ctx, own, by, why)
   record_step(ctx, own, 'change.approved', by, '', why)
 end
 
--- note_taken(ctx, id, taken, instead): another task has the id of one that follows a step, so this one gets another id. People should look.
-local function note_taken(ctx, id, taken, instead)
-  local own = read_change(id)
-  if not own then return end
-  record_step(ctx, own, 'change.alert', 'delivery', 'reason=follow_taken task=' .. taken .. ' instead=' .. instead, '')
-  save_change(ctx, own)
-end
-
--- avoid_taken(ctx, ids): give each task of this call another id if there is a task of its id: that one was enqueued before the step, so
--- it is another task. Nobody can know the new id before, because only the caller knows the rid.
--- USES queue
-local function avoid_taken(ctx, ids) local queue__task = KEYS[23]
-  for i, id in ipairs(ids) do  -- at most 400: two for each item, and for ten others
-    if redis.call('HEXISTS', queue__task .. id, 'created_ms') == 1 then
-      ids[i] = id .. '/' .. string.sub(redis.sha1hex(rid .. ' ' .. id), 1, 20)
-      note_taken(ctx, ctx.follows[i].id, id, ids[i])
-    end
-  end
-end
-
 -- bytes_before(one, other): whether a text stands before another by its bytes, whatever the locale of the server.
 local function bytes_before(one, other)
   for at = 1, math.min(#one, #other) do  -- at most 200: bytes of an id
@@ -1372,6 +1352,20 @@ end
 local function leave_place(own, one) local inboxes = KEYS[5]
   if own.state == 'reviewing' then redis.call('ZREM', inboxes .. one.reviewer, own.id .. '/' .. one.slot) end
   leave_people(own, one)
+end
+
+-- note_task(id, place): a task that follows a step is in its queue, and has another id than `<domain>/<change>/<seq>`. place: how it ends,
+-- `<seq>/<more>`. Of a change, the last 20 are known.
+local function note_task(id, place) local change = KEYS[1]
+  local known = redis.call('HGET', change .. id, 'follow_ids')
+  if not known then
+    if redis.call('EXISTS', change .. id) == 0 then return end
+    known = ''
+  end
+  local list = known == '' and place or known .. ',' .. place
+  local _, count = string.gsub(list, ',', '')
+  if count == 20 then list = string.sub(list, string.find(list, ',', 1, true) + 1) end
+  redis.call('HSET', change .. id, 'follow_ids', list)
 end
 
 -- older_via(own, slot, chain): the delegations of a request whose change was last written by version 0.2.0: only its record has them.
@@ -2259,7 +2253,8 @@ local function retract(ctx, own, one, reason) local inboxes = KEYS[5]
 end
 
 -- send_follows(ctx): enqueue the tasks of this call, if the queue of the settings is in the same slot and takes tasks as they are: it is
--- not draining, in no partitions, and of this layout and clock. Otherwise they wait in the outbox: a queue never refuses a vote.
+-- not draining, in no partitions, and of this layout and clock. Otherwise they wait in the outbox: a queue never refuses a vote. Their ids
+-- end with what nobody but the caller can know before, so nobody can take them.
 -- USES queue
 local function send_follows(ctx) local queue__config, queue__task = KEYS[20], KEYS[23]
   local name = ':queue:' .. (ctx.settings_follow_queue or '') .. ':config'
@@ -2271,15 +2266,16 @@ local function send_follows(ctx) local queue__config, queue__task = KEYS[20], KE
   local domain = domain_name()
   local ids, payloads, envelopes, stamps, keys = {}, {}, {}, {}, {}
   for i, follow in ipairs(ctx.follows) do  -- at most 400: two for each item, and for ten others
-    local word, rev, digest, kind_word, lane, priority = string.match(follow.text, '^(%S+) (%S+) (%S+) (%S+) (%S+) (%S+) %d+$')
-    ids[i] = domain .. '/' .. follow.id .. '/' .. follow.seq
+    local word, rev, digest, kind_word, lane, priority = string.match(follow.text, '^(%S+) (%S+) (%S+) (%S+) (%S+) (%S+)$')
+    local place = follow.seq .. '/' .. string.sub(redis.sha1hex(rid .. ' ' .. follow.id .. ' ' .. follow.seq), 1, 20)
+    ids[i] = domain .. '/' .. follow.id .. '/' .. place
+    note_task(follow.id, place)
     payloads[i] = '{"digest":"' .. digest .. '","domain":"' .. domain .. '","event":"' .. word .. '","id":"' .. follow.id
       .. '","rev":' .. rev .. ',"seq":' .. follow.seq .. '}'
     envelopes[i] = { 'kind', kind_word, 'lane', lane, 'priority', priority, kind = kind_word, lane = lane, priority = tonumber(priority) }
     stamps[i], keys[i] = rid .. '/' .. i, queue__task .. ids[i]
   end
   line.some_known = redis.call('EXISTS', unpack(keys)) > 0  -- at most 400: two for each item, and for ten others
-  if line.some_known then avoid_taken(ctx, ids) end
   if not line.exists then queue__create_base() end
   queue__add_tasks(line, ids, payloads, envelopes, stamps)
   queue__on_close(line)

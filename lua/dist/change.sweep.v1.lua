@@ -228,10 +228,10 @@ local function set_field(own, name, value)
 end
 
 -- record_step(ctx, own, event, by, detail, why): note a step of a change in its log, as an event, and as its next `seq`. by: who did it;
--- detail: `name=value` words, or ''; why: free text for the log alone, or ''. What time, delegations, policies and deliveries do has no caller.
+-- detail: `name=value` words, or ''; why: free text for the log alone, or ''. What time, delegations, and policies do has no caller.
 -- EARLY
 local function record_step(ctx, own, event, by, detail, why) local logs = KEYS[8]
-  local acts = by ~= 'time' and by ~= 'delegation' and by ~= 'delivery' and string.sub(by, 1, 7) ~= 'policy:'
+  local acts = by ~= 'time' and by ~= 'delegation' and string.sub(by, 1, 7) ~= 'policy:'
   local sender = acts and ctx.caller or ''
   set_field(own, 'seq', own.seq + 1)
   redis.call('XADD', logs .. own.id, 'MAXLEN', 1000, '*', 'event', event, 'timestamp', ctx.now_text, 'rev', own.rev, 'round', own.round,
@@ -878,7 +878,7 @@ local function note_follow(ctx, own, event)
   local wanted, lane, priority = string.match(';' .. text_of(own, 'p_follows'), ';' .. word .. '|([^|]*)|([^|]*)|(%d)')
   if not wanted then return end
   local follow = { id = own.id, seq = string.format('%.0f', own.seq),
-    text = table.concat({ word, string.format('%.0f', own.rev), own.digest, wanted, lane, priority, ctx.now_text }, ' ') }
+    text = table.concat({ word, string.format('%.0f', own.rev), own.digest, wanted, lane, priority }, ' ') }
   if ctx.follows then
     ctx.follows[#ctx.follows + 1] = follow
   else

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Iterator
 from difflib import unified_diff
 from hashlib import sha256
@@ -18,7 +17,6 @@ PATH = ("draft", "submitted", "reviewing", "approved", "applying", "completed")
 STEPS = tuple(
     f"change.{step}" for step in ("approved", "rejected", "changes_requested", "completed", "failed", "cancelled")
 )
-ALERT = re.compile(r"^reason=follow_taken task=(\S+) instead=(\S+)$")
 AFTER = {"rejected": "reviewing", "failed": "applying"}  # the state that comes before
 
 
@@ -42,12 +40,12 @@ def path_of(state: str, submitted: bool, approved: bool) -> tuple[str, ...]:
 
 
 def follow_ids(domain: str, change: Change) -> list[str]:
-    """The ids that tasks have which follow the steps of this change, as far as its log was read. See `change.alert`."""
+    """The ids that tasks have which follow the steps of this change, as far as its log was read."""
     log = change.log or ()
     first = change.seq - len(log) + 1
-    others = {found[1]: found[2] for one in log if (found := ALERT.search(one.detail))}
-    steps = (f"{domain}/{change.id}/{first + at}" for at, one in enumerate(log) if one.event in STEPS)
-    return [others.get(id, id) for id in steps]
+    places = {place.partition("/")[0]: place for place in change.follow_ids}
+    steps = (str(first + at) for at, one in enumerate(log) if one.event in STEPS)
+    return [f"{domain}/{change.id}/{places.get(seq, seq)}" for seq in steps]
 
 
 def raw(content: Any, name: str) -> Any:

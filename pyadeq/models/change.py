@@ -177,6 +177,7 @@ class Change(ChangeContent):
     overridden_rev, overridden_by: the revision that was approved in an emergency, and by whom. They stay for ever.
     requests, log: only if they were asked for.
     preview: only if it was asked for. preview_rev: the revision that it is of.
+    follow_ids: how the ids of tasks end that follow its steps, the last 20: `<domain>/<id>/` stands before each.
     """
 
     id: str
@@ -209,6 +210,7 @@ class Change(ChangeContent):
     risk: ChangeRisk | None = None
     preview: bytes | None = Field(None, repr=False)
     preview_rev: int | None = None
+    follow_ids: tuple[str, ...] = ()
     run: ChangeExecution | None = None
     requests: tuple[ChangeRequest, ...] | None = Field(None, repr=False)
     log: tuple[ChangeLogEntry, ...] | None = Field(None, repr=False)

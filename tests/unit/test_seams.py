@@ -29,6 +29,7 @@ local function early_on_end(ctx, own)
   redis.call('SADD', ctx, own.parent or own.key)
 end
 """
+TASKS = "ade:{demo:n}:tasks"
 CALL = "\nreturn { 'ok', on_end(lease_ms, how, mode).size }\n"
 
 
@@ -68,10 +69,11 @@ def sent(text: str, how: str, record: dict[str, str]) -> tuple[list[list[str]], 
         return lua.table_from([record.get(field, False) for field in words[2:]]) if words[0] == "HMGET" else 1
 
     run = lua.eval(
-        "function(text, call, how) redis = { call = call } KEYS, ARGV = { 'tasks:' }, { 'c', 'i', how }"
+        "function(text, call, how, keys) redis = { call = call } KEYS, ARGV = keys, { 'c', 'i', how }"
         " return loadstring(text)()[2] end"
     )
-    return commands, run(text.partition("\n")[2], call, how)
+    keys = [TASKS, "ade:{demo:n}:nowhere"] if "nowhere" in text else [TASKS]
+    return commands, run(text.partition("\n")[2], call, how, lua.table_from(keys))
 
 
 def test_a_seam_of_a_script_that_uses_another_noun_may_write(demo: Sources) -> None:
@@ -104,7 +106,7 @@ def test_another_noun_uses_a_seam(demo: Sources) -> None:
 
 def test_a_dispatcher_reads_once_and_calls_each_hook_in_order(demo: Sources) -> None:
     text = demo.build()["dist/demo.end.v1.lua"]
-    reads = ["HMGET", "tasks:i", "parent", "key", "size"]
+    reads = ["HMGET", f"{TASKS}i", "parent", "key", "size"]
     both = [reads, ["SADD", "i", "pdone"], ["SADD", "c", "p"]]
     assert "-- on_end(ctx, id, how): generated from lua/demo/noun.toml: calls the hooks of late, early.\n" in text
     assert sent(text, "done", {"parent": "p", "size": "5"}) == (both, "5")
@@ -118,13 +120,13 @@ def test_a_build_may_leave_a_feature_out(demo: Sources) -> None:
     hook(demo, "late", LATE.replace("own.parent .. how)", "help(own.parent))"))
     text = bundle.build(demo.root, without=("late",))["dist/demo.end.v1.lua"]
     assert sent(text, "done", {"parent": "p"}) == (
-        [["HMGET", "tasks:i", "parent", "key", "size"], ["SADD", "c", "p"]],
+        [["HMGET", f"{TASKS}i", "parent", "key", "size"], ["SADD", "c", "p"]],
         False,
     )
     assert "local function help(a) return redis.call('WITHOUT', 'late') end" in text
     assert bundle.main(["--without", "late", "--without", "early", "--lua", str(demo.root)]) == 0
     both = (demo.root / "dist/demo.end.v1.lua").read_text()
-    assert sent(both, "done", {"size": "5"}) == ([["HMGET", "tasks:i", "size"]], "5")
+    assert sent(both, "done", {"size": "5"}) == ([["HMGET", f"{TASKS}i", "size"]], "5")
 
 
 def test_a_seam_may_read_nothing(demo: Sources) -> None:

@@ -60,6 +60,7 @@ def change(id: str, found: Result, *, texts: bool, requests: bool, log: bool) ->
         risk=_risk(own),
         preview=found.preview or None if texts else None,
         preview_rev=own.get("preview_rev") or None,
+        follow_ids=tuple(filter(None, text(own.get("follow_ids")).split(","))),
         run=_run(own, found.output if texts else None),
         requests=tuple(map(_request, found.requests)) if requests else None,
         log=tuple(_entry(one.entry) for one in found.log) if log else None,

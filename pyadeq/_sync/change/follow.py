@@ -6,9 +6,8 @@ from __future__ import annotations
 import logging
 
 from pyadeq._sync.change.base import ChangesBase
-from pyadeq._core.change.follow import FOLLOWED, follow_payload, is_follow
-from pyadeq._core.kernel.nouncalls import Result
-from pyadeq.errors import AdeqError
+from pyadeq._core.change.follow import FOLLOWED, follow_payload
+from pyadeq.errors import AdeqError, TransportError
 from pyadeq.ids import new_ulid
 from pyadeq.models.change import Delivered
 
@@ -26,36 +25,30 @@ class Following(ChangesBase):
 
         A client enqueues what follows its own steps. Call this regularly if policies name tasks, from one program or
         many: for steps that were due, such as a timeout, and for clients that failed. A task that comes twice is one
-        task. If another task has the id of one, this one gets another id, and there is an event `change.alert`. Raises
-        the error of the queue if that takes no tasks; they are due again after 30 s.
+        task. Nobody else can know the id of a task before. If the queue refuses one, the others are enqueued, and the
+        error is raised then; it is due again after 30 s.
         """
-        answer, count = self._call("outbox", limit=limit), 0
-        while True:  # a second time for those that got another id
-            done: list[tuple[str, int]] = []
-            taken: list[tuple[str, int, str]] = []
-            try:
-                for one in answer.items:
-                    delivered = self._enqueue(answer.queue, one)
-                    if delivered:
-                        done.append((one.id, one.seq))
-                    elif delivered is not None:
-                        taken.append((one.id, one.seq, new_ulid()))
-            finally:
-                if done or taken:
-                    answer = self._call("outbox", limit=len(taken), item=done, taken=taken)
-            count += len(done)
-            if not taken:
-                break
-        return Delivered(delivered=count, left=answer.left)
-
-    def _enqueue(self, name: str, one: Result) -> bool | None:
-        """Enqueue a task. False: another task has its id. None: a task had its id, and is gone now."""
-        queue, payload = self._runner.noun("queue", name), follow_payload(self.name, one)
-        receipt = queue.enqueue(payload, id=one.task_id, kind=one.kind, lane=one.lane, priority=one.priority)
-        if receipt.status == "created":
-            return True
-        task = queue.get(one.task_id)
-        return None if task is None else is_follow(task, one, payload)
+        answer = self._call("outbox", limit=limit, random=new_ulid())
+        done: list[tuple[str, int]] = []
+        refused: AdeqError | None = None
+        try:
+            for one in answer.items:
+                queue = self._runner.noun("queue", answer.queue)
+                payload = follow_payload(self.name, one)
+                try:
+                    queue.enqueue(payload, id=one.task_id, kind=one.kind, lane=one.lane, priority=one.priority)
+                except TransportError:
+                    raise
+                except AdeqError as error:
+                    refused = refused or error
+                    continue
+                done.append((one.id, one.seq))
+        finally:
+            if done:
+                answer = self._call("outbox", limit=0, item=done)
+        if refused:
+            raise refused
+        return Delivered(delivered=len(done), left=answer.left)
 
     def _follow_up(self, *steps: str) -> None:
         """Enqueue the tasks that follow these steps of this client. What fails here is due again after 30 s."""

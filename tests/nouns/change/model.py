@@ -193,7 +193,8 @@ class Audit(NounAudit):
 
     def _outbox(self) -> Iterator[str]:
         outbox, follows = self._zset("outbox").keys(), texts(self.found.get("follows", {})).keys()
-        if outbox != follows:
+        entries = {name for name in follows if not name.endswith(" id")}
+        if outbox != entries or not {name.removesuffix(" id") for name in follows} <= entries:
             yield f"outbox has {sorted(outbox)}, follows {sorted(follows)}"
         waiting = Counter(one.split(" ")[0] for one in outbox)
         kept = Counter({id: int(change.get("undelivered") or 0) for id, change in self.changes.items()})

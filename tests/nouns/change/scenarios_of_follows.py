@@ -145,34 +145,29 @@ def outbox_where_no_queue_is_set_any_more(bench: NounBench, _: int) -> AnyCall:
 
 
 @scenario(1, 100)
-def outbox_of_some_whose_ids_are_taken(bench: NounBench, n: int) -> AnyCall:
+def outbox_with_ids_of_their_own(bench: NounBench, n: int) -> AnyCall:
     followed(bench, n)
-    found = bench.put("outbox").items
-    return bench.call("outbox", taken=[{"id": one.id, "seq": one.seq, "instead": "0" * 40} for one in found])
+    return bench.call("outbox", random="r")
+
+
+@scenario(1, 100)
+def outbox_after_delivery_under_ids_of_their_own(bench: NounBench, n: int) -> AnyCall:
+    followed(bench, n)
+    found = bench.put("outbox", random="r").items
+    return bench.call("outbox", item=[{"id": one.id, "seq": one.seq} for one in found])
 
 
 @scenario(0)
-def outbox_of_one_whose_id_is_taken_again(bench: NounBench, _: int) -> AnyCall:
+def outbox_of_one_that_was_handed_out_before(bench: NounBench, _: int) -> AnyCall:
     followed(bench)
-    (one,) = bench.put("outbox").items
-    bench.put("outbox", limit=0, taken=[{"id": one.id, "seq": one.seq, "instead": "a"}])
-    return bench.call("outbox", taken=[{"id": one.id, "seq": one.seq, "instead": "b"}])
+    bench.put("outbox", random="r")
+    bench.pass_time(30_000)
+    return bench.call("outbox", random="s")
 
 
 @scenario(0)
-def outbox_of_one_that_was_noted_by_an_older_script(bench: NounBench, _: int) -> AnyCall:
+def outbox_after_the_delivery_of_many_of_one_change(bench: NounBench, _: int) -> AnyCall:
     followed(bench)
-    (one,) = bench.put("outbox").items
-    name = f"{one.id} {one.seq}"
-    bench.ask("HSET", ":follows", name, bench.ask("HGET", ":follows", name).rpartition(b" ")[0])
-    return bench.call("outbox", taken=[{"id": one.id, "seq": one.seq, "instead": "a"}])
-
-
-@scenario(0)
-def outbox_of_one_that_was_delivered(bench: NounBench, _: int) -> AnyCall:
-    return bench.call("outbox", taken=[{"id": "c", "seq": 1, "instead": "a"}])
-
-
-@scenario(0)
-def outbox_with_an_end_that_is_too_long(bench: NounBench, _: int) -> AnyCall:
-    return bench.call("outbox", taken=[{"id": "c", "seq": 1, "instead": "a" * 41}])
+    (one,) = bench.put("outbox", random="r").items
+    bench.ask("HSET", f":change:{one.id}", "follow_ids", ",".join(f"{n}/a" for n in range(20)))
+    return bench.call("outbox", item=[{"id": one.id, "seq": one.seq}])

@@ -5,7 +5,7 @@ local function note_follow(ctx, own, event)
   local wanted, lane, priority = string.match(';' .. text_of(own, 'p_follows'), ';' .. word .. '|([^|]*)|([^|]*)|(%d)')
   if not wanted then return end
   local follow = { id = own.id, seq = string.format('%.0f', own.seq),
-    text = table.concat({ word, string.format('%.0f', own.rev), own.digest, wanted, lane, priority, ctx.now_text }, ' ') }
+    text = table.concat({ word, string.format('%.0f', own.rev), own.digest, wanted, lane, priority }, ' ') }
   if ctx.follows then
     ctx.follows[#ctx.follows + 1] = follow
   else

@@ -13,7 +13,7 @@ from pyadeq.ext.chaos.change.tale import DECISIONS, ENDED, RUN_ENDS, Approval, C
 from pyadeq.ext.chaos.history import Op, Records
 
 TIME = "time"  # who has done what was due
-NO_CALLER = (TIME, "delegation", "delivery")
+NO_CALLER = (TIME, "delegation")
 REPEATED = ("now", "deadline")  # of an answer, what is not the same when the call is sent again
 
 

@@ -44,7 +44,6 @@ STEPS: dict[str, tuple[str, frozenset[str]]] = {
     "change.released": ("approved", frozenset({"applying", "approved"})),
     "change.completed": ("completed", frozenset({"applying", "approved"})),
     "change.failed": ("failed", frozenset({"applying", "approved"})),
-    "change.alert": ("", ANY),
     "change.removed": ("gone", ENDED),
 }
 DECISIONS = ("change.approved", "change.rejected")
