@@ -69,7 +69,7 @@ do
     end
     if not arg_base then return refuse('key config', KEYS[1], '<prefix>:{change:<name>}:config, <prefix>:{<slot>}:change:<name>:config, where each part is a name: 1 to 100 of A-Z a-z 0-9 . _ @ + -') end
   end
-  if KEYS[2] ~= arg_base .. ':nowhere' then return refuse('key gate', KEYS[2], arg_base .. ':nowhere') end
+  if KEYS[2] ~= arg_base .. ':nowhere' then return refuse('key nowhere', KEYS[2], arg_base .. ':nowhere') end
   KEYS = { arg_base .. ':change:', arg_base .. ':contributors:', arg_base .. ':request:', arg_base .. ':state:', arg_base .. ':by:author:', arg_base .. ':by:reviewer:', arg_base .. ':by:resource:', arg_base .. ':by:team:', arg_base .. ':by:tag:', arg_base .. ':config' }
 end
 

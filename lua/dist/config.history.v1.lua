@@ -51,7 +51,7 @@ do
     end
     if not arg_base then return refuse('key config', KEYS[1], '<prefix>:{config:<name>}:config, <prefix>:{<slot>}:config:<name>:config, where each part is a name: 1 to 100 of A-Z a-z 0-9 . _ @ + -') end
   end
-  if KEYS[2] ~= arg_base .. ':nowhere' then return refuse('key gate', KEYS[2], arg_base .. ':nowhere') end
+  if KEYS[2] ~= arg_base .. ':nowhere' then return refuse('key nowhere', KEYS[2], arg_base .. ':nowhere') end
   KEYS = { arg_base .. ':value:', arg_base .. ':history:', arg_base .. ':config' }
 end
 

@@ -48,7 +48,7 @@ do
     end
     if not arg_base then return refuse('key config', KEYS[1], '<prefix>:{kind:<name>}:config, <prefix>:{<slot>}:kind:<name>:config, where each part is a name: 1 to 100 of A-Z a-z 0-9 . _ @ + -') end
   end
-  if KEYS[2] ~= arg_base .. ':nowhere' then return refuse('key gate', KEYS[2], arg_base .. ':nowhere') end
+  if KEYS[2] ~= arg_base .. ':nowhere' then return refuse('key nowhere', KEYS[2], arg_base .. ':nowhere') end
   KEYS = { arg_base .. ':kind:', arg_base .. ':expiring', arg_base .. ':config' }
 end
 

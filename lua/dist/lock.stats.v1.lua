@@ -47,7 +47,7 @@ do
     end
     if not arg_base then return refuse('key config', KEYS[1], '<prefix>:{lock:<name>}:config, <prefix>:{<slot>}:lock:<name>:config, where each part is a name: 1 to 100 of A-Z a-z 0-9 . _ @ + -') end
   end
-  if KEYS[2] ~= arg_base .. ':nowhere' then return refuse('key gate', KEYS[2], arg_base .. ':nowhere') end
+  if KEYS[2] ~= arg_base .. ':nowhere' then return refuse('key nowhere', KEYS[2], arg_base .. ':nowhere') end
   KEYS = { arg_base .. ':config', arg_base .. ':requests', arg_base .. ':graph', arg_base .. ':deadlines', arg_base .. ':unchecked', arg_base .. ':capacity' }
 end
 

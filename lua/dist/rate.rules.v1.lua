@@ -47,7 +47,7 @@ do
     end
     if not arg_base then return refuse('key config', KEYS[1], '<prefix>:{rate:<name>}:config, <prefix>:{<slot>}:rate:<name>:config, <prefix>:{rate:<name>/<tag>}:config, <prefix>:{<slot>}:rate:<name>/<tag>:config, where each part is a name: 1 to 100 of A-Z a-z 0-9 . _ @ + -') end
   end
-  if KEYS[2] ~= arg_base .. ':nowhere' then return refuse('key gate', KEYS[2], arg_base .. ':nowhere') end
+  if KEYS[2] ~= arg_base .. ':nowhere' then return refuse('key nowhere', KEYS[2], arg_base .. ':nowhere') end
   KEYS = { arg_base .. ':rules', arg_base .. ':config' }
 end
 

@@ -110,8 +110,10 @@ class Key:
         return f"{self.noun}_{self.of_noun}" if self.noun else self.name
 
 
-NOWHERE = Key("nowhere", GATE, "{base}:nowhere", None)
-"""The last key of a script without a gate."""
+def nowhere(first: str) -> Key:
+    """The last key of a script without a gate, which is never stored. first: the template of its first key."""
+    place = first.removesuffix("config") if first.endswith(":config") else "{base}:"
+    return Key("nowhere", GATE, f"{place}nowhere", None)
 
 
 @dataclass(frozen=True)
@@ -203,7 +205,9 @@ class Script:
         for key in self.data:
             if key.noun not in by_noun or key.of_noun == "config":
                 by_noun[key.noun] = key
-        return [*by_noun.values(), *([key for key in self.keys if key.type == GATE] or [NOWHERE])]
+        gates = [key for key in self.keys if key.type == GATE]
+        first = next(iter(by_noun.values())).template  # of events, it is `{base}:events:config`
+        return [*by_noun.values(), *(gates or [nowhere(first)])]
 
     @property
     def locals(self) -> dict[str, str]:

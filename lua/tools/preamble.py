@@ -159,7 +159,7 @@ def _keys(script: Script) -> list[str]:
         whose, place = key.template[1:].split("}", 1)
         if bases and key.type == GATE:
             wanted = f"{bases['base']} .. '{place}'"
-            lines.append(f"if KEYS[{at}] ~= {wanted} then return refuse('key gate', KEYS[{at}], {wanted}) end")
+            lines.append(f"if KEYS[{at}] ~= {wanted} then return refuse('key {key.told}', KEYS[{at}], {wanted}) end")
         else:
             bases[whose] = "arg_base" if whose == "base" else f"arg_base_{whose}"
             lines += _base(script, at, bases[whose], place, whose)
