@@ -1358,11 +1358,7 @@ end
 -- `<seq>/<more>`. Of a change, the last 20 are known.
 local function note_task(id, place) local change = KEYS[1]
   local known = redis.call('HGET', change .. id, 'follow_ids')
-  if not known then
-    if redis.call('EXISTS', change .. id) == 0 then return end
-    known = ''
-  end
-  local list = known == '' and place or known .. ',' .. place
+  local list = known and known .. ',' .. place or place
   local _, count = string.gsub(list, ',', '')
   if count == 20 then list = string.sub(list, string.find(list, ',', 1, true) + 1) end
   redis.call('HSET', change .. id, 'follow_ids', list)

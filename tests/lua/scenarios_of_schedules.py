@@ -791,3 +791,42 @@ def resume_where_there_is_a_schedule(bench: Workbench, _: int) -> AnyCall:
 def resume_where_there_is_a_schedule_again(bench: Workbench, _: int) -> AnyCall:
     bench.schedule()
     return sent(bench, bench.calls.resume("r"))
+
+
+def taken(bench: Workbench) -> Schedule:
+    """A schedule whose time has come, and the id of its task is that of another."""
+    schedule = bench.due(timing=HOUR)
+    bench.real(bench.calls.enqueue([(f"s@{bench.now}", Task(payload=b"x"))], "e"))
+    return schedule
+
+
+@scenario(0)
+def trigger_a_time_whose_id_is_taken(bench: Workbench, _: int) -> AnyCall:
+    schedule = taken(bench)
+    return bench.calls.trigger(schedule, f"s@{bench.now}", "r", bench.now / 1000)
+
+
+@scenario(0)
+def trigger_a_time_whose_id_is_taken_after_it_was_triggered(bench: Workbench, _: int) -> AnyCall:
+    schedule = taken(bench)
+    bench.real(bench.calls.trigger(schedule, f"s@{bench.now}", "before", bench.now / 1000))
+    return bench.calls.trigger(schedule, f"s@{bench.now}", "r", bench.now / 1000)
+
+
+@scenario(0)
+def schedules_one_whose_id_was_taken(bench: Workbench, _: int) -> AnyCall:
+    bench.real(bench.firing(taken(bench), "fired"))
+    return bench.calls.schedules(name="s")
+
+
+@scenario(0)
+def fire_where_another_has_the_id_of_a_task_that_is_gone(bench: Workbench, _: int) -> AnyCall:
+    schedule = bench.due(timing=HOUR, overlap="skip")
+    id = f"s@{bench.now}"
+    bench.real(bench.firing(schedule, "first"))
+    bench.real(bench.calls.purge())
+    bench.real(bench.calls.enqueue([(id, Task(payload=b"x"))], "e"))
+    schedule = bench.shown()
+    assert schedule.next is not None
+    bench.now = round(schedule.next * 1000)
+    return bench.firing(schedule)

@@ -448,3 +448,39 @@ def respond_and_a_wish_that_is_taken_back_decides(bench: NounBench, _: int) -> A
     answer(bench, one, "bob", "request_changes")
     answer(bench, one, "carl")
     return bench.call("respond", actor="bob", item=[{**one, "action": "retract"}])
+
+
+@scenario(0)
+def respond_that_it_is_rejected_once_more(bench: NounBench, _: int) -> AnyCall:
+    """With other content."""
+    one = in_review(bench, "c", "user:bob", "user:eve", required=2, rejections=2)
+    answer(bench, one, "bob", "reject")
+    one = revised(bench, one)
+    submit(bench, one, "user:bob", "user:eve")
+    return respond(bench, one, "bob", "reject")
+
+
+@scenario(0)
+def respond_otherwise_by_the_delegate(bench: NounBench, _: int) -> AnyCall:
+    instead(bench)
+    one = in_review(bench, "c", "user:bob", "user:zoe", required=2)
+    answer(bench, one, "eve")
+    return respond(bench, one, "eve", "abstain")
+
+
+@scenario(0)
+def respond_by_the_delegate_of_an_older_version(bench: NounBench, _: int) -> AnyCall:
+    """Version 0.2.0 wrote the names of delegations into the record of the request alone."""
+    instead(bench)
+    one = in_review(bench)
+    bench.ask("HSET", ":change:c", "slots", "1 pending user:eve>bob ")
+    return respond(bench, one, "eve")
+
+
+@scenario(0)
+def respond_by_the_delegate_of_an_older_version_by_hand(bench: NounBench, _: int) -> AnyCall:
+    one = in_review(bench)
+    delegate(bench, "bob", "eve")
+    bench.ask("HDEL", ":request:c/1", "via")
+    bench.ask("HSET", ":change:c", "slots", "1 pending user:eve>bob ")
+    return respond(bench, one, "eve")

@@ -307,3 +307,15 @@ def sweep_what_time_does_not_approve_because_another_revision_is_wanted(bench: N
     answer(bench, one, "bob", "request_changes")
     bench.pass_time(2 * DAY)
     return bench.call("sweep")
+
+
+@scenario(0)
+def sweep_what_time_does_not_approve_because_it_was_rejected_before(bench: NounBench, _: int) -> AnyCall:
+    one = in_review(bench, on_timeout="approve", timeout_approve_below=10)
+    assess(bench, one, 1)
+    answer(bench, one, "bob", "reject")
+    move(bench, one, "reopen")
+    one = {**one, "rev": bench.put("get", id="c").rev}
+    submit(bench, one, "user:bob")
+    bench.pass_time(2 * DAY)
+    return bench.call("sweep")

@@ -6,7 +6,7 @@ from typing import Any
 
 from tests.lua.scenario import AnyCall, scenario
 from tests.nouns.bench import NounBench
-from tests.nouns.change.states import answer, assess, draft, in_review
+from tests.nouns.change.states import DAY, answer, assess, draft, in_review, instead
 
 
 @scenario(0)
@@ -169,3 +169,29 @@ def inbox_of_an_agent_who_may_vote(bench: NounBench, _: int) -> AnyCall:
     in_review(bench, "c", "user:bot", agents_may_vote=True)
     in_review(bench, "d", "user:bot")
     return inbox(bench, "bot", principal="bob")
+
+
+@scenario(0)
+def inbox_with_a_request_that_is_damaged(bench: NounBench, _: int) -> AnyCall:
+    """One is not there, and one has been answered."""
+    one = in_review(bench, "c", "user:bob", "user:eve", required=2)
+    answer(bench, one, "bob")
+    bench.ask("ZADD", ":inbox:user:bob", 1, "c/1", 2, "c/9")
+    return inbox(bench)
+
+
+@scenario(0)
+def inbox_before_a_delegation_begins(bench: NounBench, _: int) -> AnyCall:
+    instead(bench, from_ms=bench.now + DAY)
+    in_review(bench)
+    return inbox(bench)
+
+
+@scenario(1, 20)
+def inbox_of_one_to_whom_delegations_lead_from_now(bench: NounBench, n: int) -> AnyCall:
+    """A call looks at 16 inboxes."""
+    for number in range(n):
+        instead(bench, f"u{number:02}", from_ms=bench.now + 60_000)
+        in_review(bench, f"c{number}", f"user:u{number:02}")
+    bench.pass_time(60_000)
+    return inbox(bench, "eve")

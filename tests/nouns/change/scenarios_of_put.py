@@ -298,3 +298,9 @@ def put_other_fields_of_the_content(bench: NounBench, _: int) -> AnyCall:
     }
     own |= {"rollback_strategy": "manual", "timeout": 60, "priority": 1}
     return bench.call("put", id="c", expect_rev=1, actor="ann", **own)
+
+
+@scenario(0)
+def put_metadata_without_the_tag_that_is_denied(bench: NounBench, _: int) -> AnyCall:
+    one = in_review(bench, content={"tags": ["x"]}, deny_tags=["x"])
+    return bench.call("put", id="c", expect_rev=one["rev"], actor="ann", **CONTENT)
