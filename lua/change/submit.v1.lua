@@ -1,7 +1,8 @@
 -- change.submit.v1: ask for a review of a draft, by a policy. The change copies the policy, and makes a request for each of its reviewers
 -- and of this call: `user:<id>` for a person, `group:<name>` for one person of a group; a group may be named several times. Contributors
 -- are left out. `unreachable`: fewer could answer than the policy requires. The change waits as `submitted` for what the policy needs,
--- and is then `reviewing`, or at once `approved` if the policy lets a low risk pass.
+-- and is then `reviewing`, or at once `approved` if the policy lets a low risk pass. `timeout_ms` does not shorten a review whose timeout
+-- may approve the change.
 --
 -- ARGV   rid          id
 -- ARGV   id           name

@@ -183,6 +183,45 @@ def test_the_last_ten_contents_that_people_have_rejected_are_known(bench: Bench)
     assert {len(digest) for digest in known} == {40}
 
 
+TIMED = {"on_timeout": "approve", "timeout_approve_below": 50, "timeout": 3600}
+
+
+def test_an_author_does_not_shorten_a_review_that_a_timeout_approves(bench: Bench) -> None:
+    policy(bench, **TIMED)
+    policy(bench, "usual", on_timeout="approve", timeout_approve_below=50)
+    policy(bench, "rejects", timeout=3600)
+    wanted = (
+        ("a", "p", 0.001, 3600),
+        ("b", "p", 7200, 7200),
+        ("c", "usual", 0.001, 172_800),
+        ("d", "rejects", 0.001, 0.001),
+    )
+    for id, name, timeout, lasts in wanted:
+        one = draft(bench, id)
+        assess(bench, one, 10)
+        submit(bench, one, "user:bob", policy=name, timeout=timeout)
+        due = int(bench.ask("HGET", f":change:{id}", "timeout_at_ms"))
+        assert due - bench.now == lasts * 1000, id
+    bench.pass_time(1)
+    bench.put("sweep")
+    states = [bench.put("get", item=[id]).items[0].change["state"] for id in "abcd"]
+    assert states == ["reviewing", "reviewing", "reviewing", "rejected"]
+
+
+@pytest.mark.parametrize("tags", [(["critical"], None), (["a"], ["critical"], ["a"]), (["a"], ["critical"])])
+def test_a_timeout_approves_nothing_with_a_tag_that_forbids_it(bench: Bench, tags: tuple[Any, ...]) -> None:
+    policy(bench, deny_tags=["critical"], **TIMED)
+    one = draft(bench, tags=tags[0])
+    assess(bench, one, 10)
+    submit(bench, one, "user:bob")
+    for new in tags[1:]:
+        assert bench.put("put", id="c", expect_rev=1, actor="ann", tags=new, **CONTENT).status == "edited"
+    bench.pass_time(3_600_000)
+    bench.put("sweep")
+    assert bench.put("get", item=["c"]).items[0].change["state"] == "rejected"
+    bench.check()
+
+
 def test_a_timeout_that_rejects_is_no_rejection_by_people(bench: Bench) -> None:
     bench.put("configure", settings={"auto_approve_low_risk": True})
     policy(bench, auto_below=20, timeout=3600)

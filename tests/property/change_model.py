@@ -222,7 +222,10 @@ class ChangeModel(ChangeDelegations):
             slots.append(Slot(len(slots) + 1, one, name, priority))
         if len(slots) < own["required"]:
             return "unreachable", {"required": own["required"], "eligible": len(slots)}
-        wanted = timeout_ms or own["timeout_ms"] or self.settings["default_timeout_ms"]
+        usual = own["timeout_ms"] or self.settings["default_timeout_ms"]
+        wanted = timeout_ms or usual
+        if own["on_timeout"] == "approve":
+            wanted = max(wanted, usual)
         change.policy = own | {"timeout_ms": min(wanted, self.settings["max_timeout_ms"]), "priority": priority}
         change.policy["name"] = f"{policy}@{own['version']}"
         change.round += 1
@@ -324,9 +327,7 @@ class ChangeModel(ChangeDelegations):
             and change.risk_rev == change.rev
             and change.score is not None
             and change.score < change.policy["auto_below"]
-            and set(change.metadata["tags"]).isdisjoint(change.policy["deny_tags"])
-            and not change.denied
-            and change.digest not in change.rejected
+            and not change.needs_people()
             and not change.asked
         )
 
@@ -483,7 +484,7 @@ class ChangeModel(ChangeDelegations):
             and change.score < policy["timeout_approve_below"]
             and not change.count("changes_requested")
             and not change.count("rejected")
-            and change.digest not in change.rejected
+            and not change.needs_people()
         ):
             self._approve(change, f"policy:{policy['name']}", "timeout")
         else:

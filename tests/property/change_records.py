@@ -163,6 +163,11 @@ class Change:
             needs not in ("preview", "both") or (self.preview_rev == self.rev and self.preview_until > now)
         )
 
+    def needs_people(self) -> bool:
+        """Whether no policy approves it: for a tag that it has, or has had since its submit, or a rejection."""
+        tagged = not set(self.metadata["tags"]).isdisjoint(self.policy["deny_tags"])
+        return self.denied or tagged or self.digest in self.rejected
+
     @property
     def inbox_score(self) -> int:
         urgency = (self.score or 0) * 10 + WEIGHTS[self.policy["priority"]]

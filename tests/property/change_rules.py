@@ -45,6 +45,8 @@ def check_approval(
         assert int(change["risk_score"]) < int(change[limit])
         assert entry["reason"] != "timeout" or change["p_on_timeout"] == "approve"
         assert all(one["status"] != "changes_requested" for one in requests)
+        denied = set(change["p_deny_tags"].split(",")) & set(change["tags"].split(",")) - {""}
+        assert not denied, f"the tags {denied} forbid it"
         return
     this = change["round"], change["rev"], change["digest"]
     votes = [one for one in requests if one["status"] == "approved"]

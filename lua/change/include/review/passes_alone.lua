@@ -4,6 +4,5 @@
 local function passes_alone(ctx, own)
   if not ctx.settings.auto_approve_low_risk or text_of(own, 'auto_approvable') ~= '1' or number_of(own, 'risk_rev') ~= own.rev then return false end
   if number_of(own, 'risk_score') >= number_of(own, 'p_auto_below') then return false end
-  if text_of(own, 'denied') == '1' or has_denied_tag(own) or was_rejected(own) then return false end
-  return number_of(own, 'asked_ms') == 0
+  return number_of(own, 'asked_ms') == 0 and not needs_people(own)
 end
