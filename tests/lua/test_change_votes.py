@@ -68,6 +68,49 @@ def test_an_agent_that_has_answered_does_not_write(bench: Bench) -> None:
     assert (told.status, told.slot) == ("is_reviewer", 1)
 
 
+RITA = {"principal": "rita", "kind": "agent"}
+
+
+@pytest.mark.parametrize("first", ["agent", "person"])
+def test_who_answers_for_itself_and_for_another_is_behind_both(bench: Bench, first: str) -> None:
+    one = in_review(bench, "c", "user:bob", "group:g", required=2, agents_may_vote=True)
+    ways: list[dict[str, Any]] = [{"slot": 1, **RITA}, {"slot": 2}]
+    now, then = ways if first == "agent" else ways[::-1]
+    assert answer(bench, one, "bob", groups=["g"], **now).status == "recorded"
+    shown = bench.put("inbox", user="bob", groups=["g"], principal=then.get("principal")).items
+    assert shown == []
+    told = answer(bench, one, "bob", groups=["g"], **then)
+    assert (told.status, told.reason) == ("not_eligible", "answered")
+    bench.check()
+
+
+def test_who_answers_for_two_others_is_behind_both(bench: Bench) -> None:
+    one = in_review(bench, "c", "group:g", "group:g", required=2, agents_may_vote=True)
+    assert answer(bench, one, "bob", groups=["g"], **RITA).status == "recorded"
+    assert answer(bench, one, "bob", groups=["g"], principal="sue", kind="agent").reason == "answered"
+
+
+def test_who_has_answered_for_itself_does_not_change_the_answer_of_another(bench: Bench) -> None:
+    one = in_review(bench, "c", *["group:g"] * 4, required=3, agents_may_vote=True)
+    answer(bench, one, "rita", "abstain", groups=["g"])
+    answer(bench, one, "bob", "request_changes", groups=["g"])
+    assert answer(bench, one, "bob", groups=["g"], **RITA).reason == "answered"
+    assert answer(bench, one, "bob", "retract", groups=["g"], **RITA).status == "recorded"
+    assert answer(bench, one, "zoe", groups=["g"], slot=1, **RITA).status == "recorded"
+    bench.check()
+
+
+def test_who_has_answered_for_another_is_not_asked_again(bench: Bench) -> None:
+    one = in_review(bench, "c", "group:g", "user:eve", "user:kim", required=3, agents_may_vote=True)
+    answer(bench, one, "bob", groups=["g"], **RITA)
+    told = bench.put("reassign", id="c", operation="add", reviewer="user:bob", actor="root", reason="ill")
+    assert (told.status, told.reason) == ("not_eligible", "answered")
+    told = bench.put("delegate", id="c", actor="eve", to="bob")
+    assert (told.status, told.reason) == ("not_eligible", "answered")
+    bench.put("set_delegations", user="kim", item=[{"name": "d", "to": "bob"}])
+    assert [one.id for one in bench.put("inbox", user="kim").items] == ["c"]
+
+
 def test_an_author_does_not_choose_through_its_agent_who_answers(bench: Bench) -> None:
     in_review(bench, "c", "user:bot", agents_may_vote=True)
     told = bench.put("delegate", id="c", actor="bot", principal="ann", kind="agent", to="zoe")

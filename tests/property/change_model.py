@@ -605,7 +605,8 @@ class ChangeModel(ChangeDelegations):
                 if slot not in asked or slot.reviewer not in who.names:
                     return "answered"
                 ended = action != "retract" and self._cut(change, replace(slot), everything=True)
-                return "not_reviewer" if ended else slot
+                behind = action != "retract" and change.is_behind_another(slot, who.actor, who.person)
+                return "not_reviewer" if ended else "answered" if behind else slot
         fitting = [slot for slot in asked if slot.status == "pending" and slot.reviewer in who.names]
         free = [slot for slot in fitting if not change.is_behind_another(slot, who.actor, who.person)]
         why = "answered" if fitting else "not_reviewer"

@@ -180,13 +180,13 @@ class Change:
         return next(one for one in self.slots if one.number == number)
 
     def has_answered(self, person: str) -> bool:
-        return any(one.by == person for one in self.slots)
+        return any(person in (one.by, one.reviewed_by) for one in self.slots)
 
     def is_behind_another(self, slot: Slot, *people: str) -> bool:
         """Whether an answer of these to a request is a second one of somebody."""
         everybody = slot.givers.union(people)
         return any(
-            not ({one.by, *one.givers} - {""}).isdisjoint(everybody if one.by else people)
+            not ({one.by, one.reviewed_by, *one.givers} - {""}).isdisjoint(everybody if one.by else people)
             for one in self.slots
             if one is not slot
         )
@@ -207,7 +207,7 @@ class Change:
         person = reviewer.removeprefix("user:")
         if person == reviewer:
             return True
-        if any(slot.asks(person) or slot.by == person for slot in self.slots):
+        if any(slot.asks(person) or person in (slot.by, slot.reviewed_by) for slot in self.slots):
             return False
         return self.policy["contributors_may_vote"] or not self.wrote(person)
 

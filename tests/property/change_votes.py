@@ -1,6 +1,6 @@
 """Two rules of votes that no history may break. They look only at the calls that were made, and at what `get` answers.
 
-- No person stands behind two counted votes of a round: by an own vote, or by that of a delegate or an agent.
+- No person stands behind two counted votes of a round: by an own vote, that of a delegate or an agent, or as the agent.
 - A vote counts only while its delegation holds at that moment: its time, and its conditions against this revision.
 """
 
@@ -72,7 +72,7 @@ class VoteRules:
     def _behind(self, id: str, slot: int, vote: Request) -> set[str]:
         links = list(_links(vote))
         agents = {one.person for one in self.handed.get((id, slot), ()) if (one.giver, one.to) in links}
-        return {vote["principal"], *(giver for giver, _ in links), *agents}
+        return {vote["principal"], vote["reviewed_by"], *(giver for giver, _ in links), *agents}
 
     def _holding(self, giver: str, to: str, change: Request, now: int) -> Iterator[bool]:
         for one in self.stored.get(giver, {}).values():

@@ -37,10 +37,11 @@ SINGLE = {
 
 
 class Slot:
-    """An entry of `slots`: `<slot> <status> <reviewer>[><person>…] <principal who answered>[ ><delegation>…]`."""
+    """An entry of `slots`: `<slot> <status> <reviewer>[><person>…] <principal>[><agent>][ ><delegation>…]`, of who answered."""
 
     def __init__(self, text: str) -> None:
-        number, self.status, people, self.by, *via = text.split(" ")
+        number, self.status, people, by, *via = text.split(" ")
+        self.by, _, self.sender = by.partition(">")
         self.number = int(number)
         self.reviewer, *self.chain = people.split(">")
         self.via = "".join(via)
@@ -226,7 +227,7 @@ class Audit(NounAudit):
         if numbers != sorted(set(numbers)) or len(slots) > 32 or (numbers and numbers[0] < 1):
             yield f"its slots are {numbers}"
         people = Counter(one for slot in slots for one in slot.people if one.startswith("user:"))
-        answered = Counter(slot.by for slot in slots if slot.by)
+        answered = Counter(one for slot in slots for one in (slot.by, slot.sender) if one)
         for one, count in [*people.items(), *answered.items()]:
             if count > 1:
                 yield f"{one} has {count} of its requests"
@@ -254,6 +255,7 @@ def wanted_of(change: Mapping[str, str], slot: Slot) -> dict[str, str]:
     wanted = {
         "status": slot.status,
         "principal": slot.by,
+        "reviewed_by": slot.sender or slot.by,
         "reviewer": f"user:{chain[0]}" if chain else slot.reviewer,
         "priority": change["review_priority"],
     }

@@ -22,7 +22,7 @@ local function answer(ctx, own, i, person)
     redis.call('ZREM', inboxes .. one.reviewer, own.id .. '/' .. one.slot)
     if one.chain ~= '' then leave_away(own, one) end
   end
-  one.status, one.by, own.list_changed = status, person, true
+  one.status, one.by, one.sender, own.list_changed = status, person, actor ~= person and actor or '', true
   redis.call('HSET', key, 'status', status, 'responded_ms', ctx.now_text, 'response_action', action, 'response_reason', reason,
     'reviewed_by', actor, 'principal', person)
   count_answer(ctx, action, since_ms)

@@ -11,6 +11,7 @@ local function find_request(ctx, own, slot, person, action)
     if one.by == person then
       if not fits or rank == 0 then return nil, 'answered' end
       if action ~= 'retract' and not still_holds(ctx, own, one) then return nil, 'not_reviewer' end
+      if action ~= 'retract' and is_behind_another(own, one, { actor, person }) then return nil, 'answered' end
       return one
     end
     if one.status == 'pending' and fits and rank > best then

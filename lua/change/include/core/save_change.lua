@@ -4,7 +4,8 @@ local function save_change(ctx, own)
   if own.list_changed then
     local words = {}
     for i, one in ipairs(own.list) do  -- at most 32: slots
-      words[i] = one.slot .. ' ' .. one.status .. ' ' .. one.reviewer .. one.chain .. ' ' .. one.by .. (one.chain ~= '' and ' ' .. one.via or '')
+      words[i] = one.slot .. ' ' .. one.status .. ' ' .. one.reviewer .. one.chain .. ' ' .. one.by
+        .. (one.sender ~= '' and '>' .. one.sender or '') .. (one.chain ~= '' and ' ' .. one.via or '')
     end
     set_field(own, 'slots', table.concat(words, ','))
   end

@@ -4,7 +4,7 @@ local function can_be_asked(own, reviewer)
   local person = string.match(reviewer, '^user:(.+)$')
   if not person then return true end
   for _, one in ipairs(slots_of(own)) do  -- at most 32: slots
-    if one.by == person or is_asked(one, person) then return false end
+    if answered_by(one, person) or is_asked(one, person) then return false end
   end
   return text_of(own, 'p_contributors_may_vote') == '1' or not has_written(own.id, { person })
 end
