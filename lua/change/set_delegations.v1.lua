@@ -1,12 +1,14 @@
 -- change.set_delegations.v1: store or remove delegations of a person, at most 16: for a time, and for changes that fit all that is given:
 -- one of `types`, of `tags`, of `resources`, a risk above and below. Requests go to the first that fits, by the bytes of their names, and
--- on from there if it has `cascade`. It holds for open requests at once, and ends at once. This call moves at most 100 of them to another
+-- on from there if it has `cascade`. If an agent stores its own delegation, it is `for` the principal, who is behind the answers. It holds for open requests at once, and ends at once. This call moves at most 100 of them to another
 -- inbox, `sweep` the others: until then, `inbox` and `respond` look at the delegations themselves.
 --
 -- ARGV   rid          id
 -- ARGV   user         label
 -- ARGV   actor        label            ?=
 -- ARGV   caller       label            ?=
+-- ARGV   principal    label            ?=
+-- ARGV   kind         enum person|agent ?=person
 -- ARGV   source       bytes 0..200     ?=
 -- ARGV   trace        bytes 0..128     ?=
 -- ARGV   now_ms       int 0..9000000000000 ?=0
@@ -40,7 +42,10 @@
 local ctx, refused = open()
 if refused then return refused end
 if #user > 195 then return refuse('user', user, 'at most 195 characters, as in user:<id>') end
-refused = refuse_hidden('user', user) or refuse_hidden('actor', actor)
+local person
+person, refused = person_behind()
+if refused then return refused end
+refused = refuse_hidden('user', user)
 if refused then return refused end
 for i = 1, item_count do  -- at most 16: items
   refused = check_delegation(item_pairs[i])
@@ -51,7 +56,7 @@ if before then return { 'ok', ctx.now, before } end
 if not ctx.exists then create_base() end
 ctx.made = true
 local answers, key = {}, delegations .. user
-for i, name in ipairs(item_name) do answers[i] = set_delegation(ctx, key, name, item_pairs[i]) end  -- at most 16: items
+for i, name in ipairs(item_name) do answers[i] = set_delegation(ctx, key, name, item_pairs[i], person) end  -- at most 16: items
 move_delegated(ctx, 100)
 note_reply(ctx, 'set_delegations', answers)
 return { 'ok', ctx.now, answers }

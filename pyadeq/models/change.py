@@ -356,10 +356,14 @@ class ReviewPolicy(Model):
 
 
 class Delegation(Model):
-    """A delegation of a person, as it is stored. `Changes.set_delegation` says what its fields mean."""
+    """A delegation of a person, as it is stored. `Changes.set_delegation` says what its fields mean.
+
+    principal: if an agent has stored it, the person who answers for the agent.
+    """
 
     name: str
     to: str
+    principal: str | None = None
     start: float | None = None
     until: float | None = None
     types: tuple[str, ...] = ()

@@ -38,6 +38,10 @@ GIVEN: dict[str, Callable[[str], tuple[str, dict[str, Any]]]] = {
     "set_delegations.actor": lambda name: (
         "set_delegations", {"user": "bob", "actor": name, "item": [{"name": "d", "to": "eve"}]},
     ),
+    "set_delegations.principal": lambda name: (
+        "set_delegations",
+        {"user": "bot", "actor": "bot", "principal": name, "kind": "agent", "item": [{"name": "d", "to": "eve"}]},
+    ),
     "set_delegations.to": lambda name: ("set_delegations", {"user": "bob", "item": [{"name": "d", "to": name}]}),
     "set_policies.actor": lambda name: ("set_policies", {"actor": name, "item": [{"name": "p", "required": 1}]}),
     "set_policies.reviewers": lambda name: (

@@ -226,7 +226,7 @@ def test_the_last_ten_contents_that_people_have_rejected_are_known(bench: Bench)
     assert {len(digest) for digest in known} == {40}
 
 
-TIMED = {"on_timeout": "approve", "timeout_approve_below": 50, "timeout": 3600}
+TIMED: dict[str, Any] = {"on_timeout": "approve", "timeout_approve_below": 50, "timeout": 3600}
 
 
 def test_an_author_does_not_shorten_a_review_that_a_timeout_approves(bench: Bench) -> None:
@@ -276,3 +276,57 @@ def test_a_timeout_that_rejects_is_no_rejection_by_people(bench: Bench) -> None:
     move(bench, one, "reopen")
     assess(bench, one, 1, auto_approvable=True)
     assert submit(bench, one, "user:bob").status == "approved"
+
+
+def test_for_whom_an_agent_has_stored_a_delegation_is_behind_the_answer(bench: Bench) -> None:
+    one = in_review(bench, "c", "user:bot", "user:rita", required=2, agents_may_vote=True)
+    bench.put("set_delegations", user="bot", actor="bot", item=[{"name": "d", "to": "dan"}], **RITA)
+    assert answer(bench, one, "rita").reason == "answered"  # as with a delegation by hand
+    assert answer(bench, one, "dan").status == "recorded"
+    assert answer(bench, one, "rita").reason == "answered"
+    assert bench.put("inbox", user="rita").items == []
+    bench.put("set_delegations", user="bot", actor="bot", item=[{"name": "d", "remove": True}], **RITA)
+    assert answer(bench, one, "rita").reason == "answered"  # the answer of dan stays
+    bench.check()
+
+
+def test_an_agent_whose_person_has_answered_keeps_the_request(bench: Bench) -> None:
+    one = in_review(
+        bench, "c", "user:bot", "user:rita", required=3, rejections=0, agents_may_vote=True, reviewers=["user:x"]
+    )
+    assert answer(bench, one, "rita").status == "recorded"
+    bench.put("set_delegations", user="bot", actor="bot", item=[{"name": "d", "to": "dan"}], **RITA)
+    assert answer(bench, one, "dan").reason == "not_reviewer"
+    assert answer(bench, one, "bot", principal="sue", kind="agent").status == "recorded"
+    bench.check()
+
+
+def test_an_author_does_not_choose_by_a_delegation_of_its_agent_who_answers(bench: Bench) -> None:
+    bench.put(
+        "set_delegations", user="bot", actor="bot", principal="ann", kind="agent", item=[{"name": "d", "to": "dan"}]
+    )
+    one = in_review(bench, "c", "user:bot", agents_may_vote=True)
+    assert answer(bench, one, "dan").reason == "not_reviewer"
+    bench.put("set_delegations", user="bot", actor="bot", item=[{"name": "d", "to": "dan"}], **RITA)
+    told = bench.put("put", id="c", expect_rev=1, actor="rita", tags=["x"], **CONTENT)
+    assert (told.status, told.slot) == ("is_reviewer", 1)
+    assert answer(bench, one, "dan").status == "approved"
+    bench.check()
+
+
+def test_another_person_behind_a_delegation_counts_at_once(bench: Bench) -> None:
+    one = in_review(bench, "c", "user:bot", "user:rita", "user:sue", required=3, agents_may_vote=True)
+    for person in ("rita", "sue"):
+        told = bench.put(
+            "set_delegations",
+            user="bot",
+            actor="bot",
+            principal=person,
+            kind="agent",
+            item=[{"name": "d", "to": "dan"}],
+        )
+        assert told.items[0].status == "stored"
+    assert bench.put("get_delegations", user="bot").items[0].delegation["for"] == "sue"
+    assert answer(bench, one, "rita").status == "recorded"
+    assert answer(bench, one, "sue").reason == "answered"
+    bench.check()

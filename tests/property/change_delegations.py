@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Final
 
-from tests.property.change_records import NEVER, Answer, Change, RefusedError, Slot, text
+from tests.property.change_records import NEVER, Answer, Change, RefusedError, Slot, check_person, text
 from tests.property.change_views import ChangeViews
 
 DELEGATION: Final = {
@@ -23,7 +23,8 @@ class ChangeDelegations(ChangeViews):
         self.ever_delegated = False
         self.delegating: dict[str, int] = {}  # person -> when to look at its requests
 
-    def _check_set_delegations(self, item: Sequence[Mapping[str, Any]], **_: Any) -> None:
+    def _check_set_delegations(self, item: Sequence[Mapping[str, Any]], **who: Any) -> None:
+        check_person(**{"actor": "", **who})
         for one in item:
             if one.get("remove"):
                 if len(one) > 2:
@@ -33,8 +34,12 @@ class ChangeDelegations(ChangeViews):
             elif one.get("until_ms", 2**53) <= one.get("from_ms", 0):
                 raise RefusedError("until_ms")
 
-    def set_delegations(self, user: str, item: Sequence[Mapping[str, Any]], actor: str = "") -> Answer:
-        answers = [self._set_delegation(user, **one) for one in item]
+    def set_delegations(
+        self, user: str, item: Sequence[Mapping[str, Any]], actor: str = "", *, principal: str = "",
+        kind: str = "person",
+    ) -> Answer:  # fmt: skip
+        behind = {"for": principal} if kind == "agent" and actor == user else {}
+        answers = [self._set_delegation(user, **one, **({} if one.get("remove") else behind)) for one in item]
         self._move_delegated()
         return "ok", {"items": [(status, {}) for status in answers]}
 
@@ -99,12 +104,16 @@ class ChangeDelegations(ChangeViews):
             found = self._first(change, person)
             if found is None or change.has_answered(person) or not change.can_be_asked(f"user:{found[1]['to']}"):
                 break
-            slot.chain, slot.via = (*slot.chain, person), (*slot.via, found[0])
+            behind = found[1].get("for", "")
+            wrote = change.wrote(behind) and not change.policy["contributors_may_vote"]
+            if behind and (wrote or change.has_answered(behind)):
+                break
+            slot.chain, slot.via = (*slot.chain, person), (*slot.via, _led_by(*found))
             slot.reviewer = f"user:{found[1]['to']}"
 
     def _cascades(self, slot: Slot) -> bool:
         """Whether the delegation that led to its reviewer lets it go on."""
-        led = self.delegations.get(slot.chain[-1], {}).get(slot.via[-1])
+        led = self.delegations.get(slot.chain[-1], {}).get(slot.via[-1].partition(":")[0])
         return led is None or bool(led["cascade"])
 
     def _look_later(self, slot: Slot) -> None:
@@ -120,9 +129,10 @@ class ChangeDelegations(ChangeViews):
         """Give a request back to the first whose delegation does not hold any more. everything: also of others than
         those whose delegations have begun, ended or changed."""
         people = (*slot.chain, slot.reviewer.removeprefix("user:"))
-        for at, (person, name, to) in enumerate(zip(slot.chain, slot.via, people[1:], strict=True)):
+        for at, (person, via, to) in enumerate(zip(slot.chain, slot.via, people[1:], strict=True)):
+            name = via.partition(":")[0]
             led = self.delegations.get(person, {}).get(name)
-            same = led and led["to"] == to and (led["cascade"] or to == people[-1])
+            same = led and led["to"] == to and via == _led_by(name, led) and (led["cascade"] or to == people[-1])
             if name and (everything or self._is_late(person)) and not (led and same and self._fits(change, led)):
                 slot.reviewer, slot.chain, slot.via = f"user:{person}", slot.chain[:at], slot.via[:at]
                 return True
@@ -202,3 +212,8 @@ class ChangeDelegations(ChangeViews):
                 self.tasks.add(told["task_id"])
             else:
                 self.outbox[change.id, len(change.log)] = self.now, told
+
+
+def _led_by(name: str, delegation: Mapping[str, Any]) -> str:
+    """How a request names the delegation that has led it on."""
+    return f"{name}:{delegation['for']}" if "for" in delegation else name

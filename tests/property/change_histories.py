@@ -328,7 +328,7 @@ class History:
         if self.one_in(5):
             one["remove"] = True
         else:
-            one |= {"to": choice((*REVIEWERS, *REVIEWERS, *AUTHORS)), "cascade": self.one_in(2)}
+            one |= {"to": choice((*REVIEWERS, *REVIEWERS, *AUTHORS, *AGENTS)), "cascade": self.one_in(2)}
             begins = now + choice((100, 300, *SPANS)) if self.one_in(4) else now
             one |= {"from_ms": begins} if begins > now else {}
             one |= {"until_ms": begins + choice((200, 500, *SPANS))} if self.one_in(2) else {}
@@ -336,7 +336,11 @@ class History:
             conditions |= {"risk_above": 20, "inactive": True}
             if self.one_in(2):
                 one |= {name: conditions[name] for name in self.some(tuple(conditions), 2)}
-        self._send("set_delegations", user=choice(REVIEWERS[:2] if self.one_in(2) else REVIEWERS), item=[one])
+        if self.one_in(4):
+            who = self.as_named(choice(AGENTS))
+            self._send("set_delegations", user=who["actor"], item=[one], **who)
+        else:
+            self._send("set_delegations", user=choice(REVIEWERS[:2] if self.one_in(2) else REVIEWERS), item=[one])
 
     def override(self) -> None:
         if change := self.change("reviewing", "submitted"):

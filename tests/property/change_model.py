@@ -187,7 +187,7 @@ class ChangeModel(ChangeDelegations):
         if change.state == "draft" or change.policy["contributors_may_vote"]:
             return None
         for slot in change.slots:
-            behind = slot.behind if slot.chain else ()
+            behind = (*slot.stored_for, *slot.behind) if slot.chain else ()
             if any(slot.asks(one) or one in (slot.by, slot.reviewed_by, *behind) for one in people):
                 return slot.number
         return None

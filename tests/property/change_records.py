@@ -65,7 +65,7 @@ class Slot:
     priority: str = "normal"
     chain: tuple[str, ...] = ()  # who has delegated it
     behind: tuple[str, ...] = ()  # for whom agents have delegated it
-    via: tuple[str, ...] = ()  # by which of their delegations; empty: themselves
+    via: tuple[str, ...] = ()  # by which of their delegations, and for whom if of an agent; empty: themselves
     status: str = "pending"
     by: str = ""  # the principal who answered
     reviewed_by: str = ""
@@ -89,7 +89,12 @@ class Slot:
     @property
     def givers(self) -> set[str]:
         """Who has delegated it; of agents, also the persons behind them."""
-        return {*self.chain, *(self.behind if "" in self.via else ())}
+        return {*self.chain, *self.stored_for, *(self.behind if "" in self.via else ())}
+
+    @property
+    def stored_for(self) -> set[str]:
+        """For whom agents have stored the delegations that have led it on."""
+        return {one.partition(":")[2] for one in self.via} - {""}
 
     def asks(self, person: str) -> bool:
         """Whether this person has it, or has delegated it."""

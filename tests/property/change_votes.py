@@ -28,6 +28,7 @@ class VoteRules:
     def __init__(self) -> None:
         self.stored: dict[str, dict[str, Mapping[str, Any]]] = {}  # delegations by person and name
         self.handed: dict[tuple[str, int], list[Handed]] = {}  # by change and slot
+        self.stored_for: dict[tuple[str, int], set[str]] = {}  # by stored delegations, as they were at the answer
 
     def note(self, verb: str, answer: Answer, arguments: Mapping[str, Any]) -> None:
         """A call that was answered for the first time."""
@@ -37,7 +38,7 @@ class VoteRules:
                 own = self.stored.setdefault(arguments["user"], {})
                 for one, (what, _) in zip(arguments["item"], told["items"], strict=True):
                     if what == "stored":
-                        own[one["name"]] = one
+                        own[one["name"]] = {**one, "for": arguments.get("principal")}
                     elif what == "removed":
                         del own[one["name"]]
             case "delegate", "ok" if arguments.get("to"):
@@ -58,9 +59,13 @@ class VoteRules:
         votes = {slot: one for slot, one in requests.items() if one["status"] in ANSWERED}
         for slot, one in votes.items():
             if one["responded_ms"] == str(now) and _vote(one) != _vote(known.get(slot, {})):
+                persons = self.stored_for[id, slot] = set()
                 for giver, to in _links(one):
                     handed = any((it.giver, it.to) == (giver, to) for it in self.handed.get((id, slot), ()))
-                    assert handed or any(self._holding(giver, to, change, now)), (
+                    holding = list(self._holding(giver, to, change, now))
+                    if not handed and len({it["for"] for it in holding}) == 1:
+                        persons |= {holding[0]["for"]} - {None}
+                    assert handed or holding, (
                         f"{id}/{slot}: the vote of {one['reviewed_by']} counts, but no delegation of {giver} to {to}"
                         f" holds: {self.stored.get(giver)}, {change}"
                     )
@@ -72,12 +77,14 @@ class VoteRules:
     def _behind(self, id: str, slot: int, vote: Request) -> set[str]:
         links = list(_links(vote))
         agents = {one.person for one in self.handed.get((id, slot), ()) if (one.giver, one.to) in links}
+        agents |= self.stored_for.get((id, slot), set())
         return {vote["principal"], vote["reviewed_by"], *(giver for giver, _ in links), *agents}
 
-    def _holding(self, giver: str, to: str, change: Request, now: int) -> Iterator[bool]:
+    def _holding(self, giver: str, to: str, change: Request, now: int) -> Iterator[Mapping[str, Any]]:
         for one in self.stored.get(giver, {}).values():
             begun, until = one.get("from_ms", 0) <= now, one.get("until_ms", now + 1) > now
-            yield one["to"] == to and not one.get("inactive") and begun and until and _fits(change, one)
+            if one["to"] == to and not one.get("inactive") and begun and until and _fits(change, one):
+                yield one
 
 
 def _vote(one: Request) -> Sequence[str | None]:

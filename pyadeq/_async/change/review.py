@@ -12,7 +12,7 @@ from pyadeq._core.change.people import Seen, Voter, Who, identified, identified_
 from pyadeq._core.kernel.nouncalls import Result
 from pyadeq._core.kernel.options import checked_list
 from pyadeq.models.base import Moment, encode, to_epoch_ms
-from pyadeq.models.change import ChangeAnswer, Delegations, Inbox, InboxEntry
+from pyadeq.models.change import ChangeAnswer, Delegations, Inbox, InboxEntry, PersonKind
 
 
 class Reviewing(Following):
@@ -140,6 +140,8 @@ class Reviewing(Following):
         cascade: bool = False,
         active: bool = True,
         actor: str | None = None,
+        principal: str | None = None,
+        kind: PersonKind | None = None,
         caller: str | None = None,
     ) -> Result:
         """Store a delegation of a person: for some time, another person answers its requests. At most 16 for a person.
@@ -151,7 +153,8 @@ class Reviewing(Following):
         types, tags, resources: only changes of one of these types, with one of these tags, to one of these resources.
         risk_above, risk_below: only changes with such a risk score.
         cascade: whether the other person's delegations apply, too.
-        actor, caller: who stores it, and who has sent the call for the actor. For the event.
+        actor, principal, kind, caller: who stores it, as in other calls. If an agent stores its own delegation, its
+        principal is behind the answers to these requests, and answers no other request of the change.
         """
         fields = {
             "name": name,
@@ -167,18 +170,25 @@ class Reviewing(Following):
             "inactive": not active,
         }
         given = {key: value for key, value in fields.items() if value is not None}
-        return await self._set_delegation(user, given, actor, caller)
+        who = {"actor": actor, "principal": principal, "kind": kind, "caller": caller}
+        return await self._set_delegation(user, given, who)
 
     async def remove_delegation(
-        self, user: str, name: str, *, actor: str | None = None, caller: str | None = None
+        self,
+        user: str,
+        name: str,
+        *,
+        actor: str | None = None,
+        principal: str | None = None,
+        kind: PersonKind | None = None,
+        caller: str | None = None,
     ) -> Result:
         """Remove a delegation of a person. Its open requests move back. Returns `removed` or `unknown`."""
-        return await self._set_delegation(user, {"name": name, "remove": True}, actor, caller)
+        who = {"actor": actor, "principal": principal, "kind": kind, "caller": caller}
+        return await self._set_delegation(user, {"name": name, "remove": True}, who)
 
-    async def _set_delegation(
-        self, user: str, item: Mapping[str, Any], actor: str | None, caller: str | None
-    ) -> Result:
-        (answer,) = (await self._call("set_delegations", user=user, actor=actor, caller=caller, item=[item])).items
+    async def _set_delegation(self, user: str, item: Mapping[str, Any], who: Mapping[str, Any]) -> Result:
+        (answer,) = (await self._call("set_delegations", user=user, item=[item], **identified(who))).items
         return answer  # type: ignore[no-any-return]
 
     async def delegations(self, user: str) -> Delegations:

@@ -135,6 +135,7 @@ def _delegation(name: str, own: Mapping[str, Any]) -> Delegation:
         name=name,
         start=own.get("from") or None,
         until=own.get("until") or None,
+        principal=own.get("for") or None,
         risk_above=risk(own.get("risk_above")),
         risk_below=risk(own.get("risk_below")),
         **_known(Delegation, own, "to types tags resources cascade active"),

@@ -9,7 +9,7 @@ import typer
 from pyadeq.errors import AdeqError
 from pyadeq.ext.cli.arguments import moment_ahead
 from pyadeq.ext.cli.change_asking import Domain, ask, existing_changes
-from pyadeq.ext.cli.change_who import Actor, actor_of
+from pyadeq.ext.cli.change_who import Actor, Kind, Principal, actor_of, who
 from pyadeq.ext.cli.change_words import plain
 from pyadeq.ext.cli.common import DEFAULT_URL, FAILED, Format, Output, Url, connected, iso, print_json, print_lines
 from pyadeq.ext.cli.tables import print_fields, print_rows
@@ -59,6 +59,8 @@ def set_(
     inactive: Annotated[bool, typer.Option("--inactive", help="Store it without an effect.")] = False,
     user: User = None,
     actor: Actor = None,
+    principal: Principal = None,
+    kind: Kind = None,
     domain: Domain = "default",
     url: Url = DEFAULT_URL,
     output: Output = Format.table,
@@ -68,8 +70,8 @@ def set_(
     Of several that fit a change, the first by name decides. WHEN is a span of time from now, such as 14d, an ISO 8601
     time with a zone, or seconds since the epoch.
     """
-    by = actor_of(actor)
-    whose = by if user is None else check_name("--user", user, "label")
+    by = who(actor, principal, kind)
+    whose = by["actor"] if user is None else check_name("--user", user, "label")
     given: dict[str, Any] = {
         "to": check_name("--to", to, "label"),
         "from_ms": since and round(since * 1000),
@@ -85,7 +87,7 @@ def set_(
     item = {"name": check_name("delegation", name), **{field: one for field, one in given.items() if one is not None}}
     with connected(url) as adeq:
         changes = existing_changes(adeq, domain)
-        (answer,) = ask(adeq, changes, "set_delegations", user=whose, actor=by, item=[item]).items
+        (answer,) = ask(adeq, changes, "set_delegations", user=whose, item=[item], **by).items
     if answer.status in REFUSED:
         raise AdeqError(REFUSED[answer.status].format(to=to, user=whose))
     if output != Format.table:
@@ -140,6 +142,8 @@ def rm(
     names: Names,
     user: User = None,
     actor: Actor = None,
+    principal: Principal = None,
+    kind: Kind = None,
     domain: Domain = "default",
     url: Url = DEFAULT_URL,
     output: Output = Format.table,
@@ -148,12 +152,12 @@ def rm(
 
     Exits with 1 if there is no such delegation.
     """
-    by = actor_of(actor)
-    whose = by if user is None else check_name("--user", user, "label")
+    by = who(actor, principal, kind)
+    whose = by["actor"] if user is None else check_name("--user", user, "label")
     items = [{"name": check_name("delegation", name), "remove": True} for name in names]
     with connected(url) as adeq:
         changes = existing_changes(adeq, domain)
-        answers = ask(adeq, changes, "set_delegations", user=whose, actor=by, item=items).items
+        answers = ask(adeq, changes, "set_delegations", user=whose, item=items, **by).items
     rows = [{"delegation": name, "status": answer.status} for name, answer in zip(names, answers, strict=True)]
     if output != Format.table:
         print_lines(rows, output)

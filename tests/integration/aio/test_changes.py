@@ -271,8 +271,24 @@ async def test_requests_follow_a_delegation_while_it_lasts(timed_changes: Change
         "risk_below": 80,
         "cascade": True,
         "active": False,
+        "principal": None,
     }
     assert [one.id async for one in changes.iterate_inbox("dan")] == []
+
+
+async def test_the_person_behind_an_agent_is_behind_what_the_agent_has_delegated(changes: Changes) -> None:
+    await changes.set_policy("two", required=2, agents_may_vote=True)
+    seen = await changes.put("c1", type="deploy", description="d", actor="ann")
+    await changes.submit(seen, policy="two", reviewers=["user:bot", "user:rita"], actor="ann")
+    await changes.set_delegation("bot", "d", to="dan", actor="bot", principal="rita")
+    (delegation,) = (await changes.delegations("bot")).delegations
+    assert (delegation.to, delegation.principal) == ("dan", "rita")
+    assert (await changes.approve(seen, actor="dan")).status == "recorded"
+    answer = await changes.approve(seen, actor="rita")
+    assert (answer.status, answer.reason) == ("not_eligible", "answered")
+    with pytest.raises(BadArgument, match="principal"):
+        await changes.set_delegation("bot", "d", to="dan", actor="bot", kind="agent")
+    assert (await changes.remove_delegation("bot", "d", actor="bot", principal="rita")).status == "removed"
 
 
 async def test_a_delegate_answers_only_while_the_delegation_holds(timed_changes: Changes, clock: Clock) -> None:

@@ -37,7 +37,7 @@ SINGLE = {
 
 
 class Slot:
-    """An entry of `slots`: `<slot> <status> <reviewer>[><person>…] <principal>[><agent>][ ><delegation>…]`, of who answered."""
+    """An entry of `slots`: `<slot> <status> <reviewer>[><person>…] <who answered>[><agent>][ ><delegation>…]`."""
 
     def __init__(self, text: str) -> None:
         number, self.status, people, by, *via = text.split(" ")

@@ -8,6 +8,7 @@ local function asked_slot(own, people)
     if one.by ~= '' and text_of(own, 'p_agents_may_vote') == '1' or one.chain ~= '' then
       local row = redis.call('HMGET', requests .. own.id .. '/' .. one.slot, 'reviewed_by', 'delegated_for')
       local behind = one.chain ~= '' and ',' .. (row[2] or '') .. ',' or ''
+      for person in string.gmatch(one.via, '>[^>:]*:([^>]+)') do behind = behind .. person .. ',' end  -- at most 4: delegation_depth
       for _, person in ipairs(people) do  -- at most 2: likewise
         if row[1] == person or string.find(behind, ',' .. person .. ',', 1, true) then return tonumber(one.slot) end
       end

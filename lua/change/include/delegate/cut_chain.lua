@@ -4,16 +4,17 @@
 local function cut_chain(ctx, own, one, all)
   local left, left_via, rest = '', '', one.via
   for person, next_at in string.gmatch(one.chain, '>([^>]+)()') do  -- at most 4: delegation_depth
-    local name, following = string.match(rest, '^>([^>]*)'), string.match(one.chain, '^>([^>]+)', next_at)
+    local led, name = string.match(rest, '^>(([^>:]*)[^>]*)')
+    local following = string.match(one.chain, '^>([^>]+)', next_at)
     if name ~= '' and (all or is_late(ctx, person)) then
       local fields = delegation_named(ctx, person, name)
       local same = fields and fields.to == (following or string.sub(one.reviewer, 6)) and (fields.cascade == '1' or not following)
-      if not same or not fits_delegation(ctx, own, fields) then
+      if not same or via_of(name, fields) ~= led or not fits_delegation(ctx, own, fields) then
         one.reviewer, one.chain, one.via = 'user:' .. person, left, left_via
         return true
       end
     end
-    left, left_via, rest = left .. '>' .. person, left_via .. '>' .. name, string.sub(rest, #name + 2)
+    left, left_via, rest = left .. '>' .. person, left_via .. '>' .. led, string.sub(rest, #led + 2)
   end
   return false
 end

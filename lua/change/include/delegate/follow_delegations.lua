@@ -6,9 +6,10 @@ local function follow_delegations(ctx, own, one)
   local steps = select(2, string.gsub(one.chain, '>', ''))
   for _ = steps + 1, number_of(own, 'p_delegation_depth') do  -- at most 4: delegation_depth
     local person = string.match(one.reviewer, '^user:(.+)$')
-    local led = person and not has_answered(own, person) and find_delegation(ctx, own, person)
-    if not led or not can_be_asked(own, 'user:' .. led.fields.to) then return end
-    one.reviewer, one.chain, one.via = 'user:' .. led.fields.to, one.chain .. '>' .. person, one.via .. '>' .. led.name
+    local led = person and find_delegation(ctx, own, person)
+    if not led or not leads_on(own, person, led.fields) or not can_be_asked(own, 'user:' .. led.fields.to) then return end
+    one.reviewer, one.chain = 'user:' .. led.fields.to, one.chain .. '>' .. person
+    one.via = one.via .. '>' .. via_of(led.name, led.fields)
     if led.fields.cascade == '0' then return end
   end
 end
