@@ -1,5 +1,6 @@
 -- change.delegate.v1: let another person answer a request in place of its reviewer; or take it back: `to` is then empty, and the request
 -- goes to the actor who has delegated it, or from the actor back to whoever had it before. Only a person delegates, not a group. The
+-- delegations of the other person lead it on at once, so `reviewer` may be another; what is taken back stays with that person. The
 -- request stays one slot, and its chain says who has delegated it. Who has answered or delegated another request of the round delegates none:
 -- `answered`.
 --
@@ -46,17 +47,19 @@ local one = find_asked(own, slot)
 if not one or not is_asked(one, actor) then return told(ctx, 'delegate', own, { 'not_eligible', 'not_reviewer' }) end
 if one.status ~= 'pending' then return told(ctx, 'delegate', own, { 'closed', own.state }) end
 
-local from, reviewer, chain, via = one.reviewer, nil, nil, nil
+local from, reviewer, chain, via = one.reviewer, 'user:' .. to, one.chain .. '>' .. actor, one.via .. '>'
 if to ~= '' then
   local refusal = from ~= 'user:' .. actor and { 'not_eligible', 'not_reviewer' } or delegate_to(ctx, own, one, to, person)
   if refusal then return told(ctx, 'delegate', own, refusal) end
-  reviewer, chain, via = 'user:' .. to, one.chain .. '>' .. actor, one.via .. '>'
+  hand_on(ctx, own, one, reviewer, chain, via)
+  if kind == 'agent' then note_giver(own, one, person) end
 elseif one.chain == '' then
   return told(ctx, 'delegate', own, { 'not_eligible', 'not_delegated' })
 else
   reviewer, chain, via = taken_back(one)
+  leave_place(own, one)
+  take_place(ctx, own, one, reviewer, chain, via)
 end
-hand_on(ctx, own, one, reviewer, chain, via)
-if kind == 'agent' and to ~= '' then note_giver(own, one, person) end
 record_step(ctx, own, 'change.delegated', actor, 'slot=' .. one.slot .. ' from=' .. from .. ' to=' .. reviewer, reason)
-return told(ctx, 'delegate', own, { 'ok', tonumber(one.slot), reviewer })
+if one.reviewer ~= reviewer then record_led(ctx, own, one, reviewer) end
+return told(ctx, 'delegate', own, { 'ok', tonumber(one.slot), one.reviewer })

@@ -1,5 +1,5 @@
 -- change.reassign.v1: what an operator may do with the requests of a review, with a reason: `add` one for a reviewer, `remove` one, `move`
--- one that is pending to another reviewer, or `dismiss` an answer, so that the request is pending again. `unreachable`: fewer could answer
+-- one that is pending to another reviewer, whose delegations lead it on at once, or `dismiss` an answer, so that the request is pending again. `unreachable`: fewer could answer
 -- than the policy requires.
 --
 -- ARGV   rid          id
@@ -50,5 +50,6 @@ if operation == 'remove' then remove_request(own, one) end
 if operation == 'move' then move_request(ctx, own, one) end
 if operation == 'dismiss' then dismiss_answer(ctx, own, one) end
 record_step(ctx, own, 'change.reassigned', actor, 'slot=' .. one.slot .. ' operation=' .. operation .. (wanted and ' to=' .. reviewer or ''), reason)
+if operation == 'move' and one.reviewer ~= reviewer then record_led(ctx, own, one, reviewer) end
 if own.state == 'reviewing' then decide(ctx, own, actor) end
 return told(ctx, 'reassign', own, { 'ok', own.state, tonumber(one.slot) })

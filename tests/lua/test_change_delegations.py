@@ -180,3 +180,55 @@ def test_events_name_who_has_changed_a_delegation(bench: Bench) -> None:
         bench.put("set_delegations", user="bob", item=[{"name": "d", "remove": True}], **actor)
     told = [one["payload"] for one in bench.events() if one["event"].startswith(b"delegation.")]
     assert told == [b"user=bob to=eve", b"user=bob", b"user=bob to=eve by=olga", b"user=bob by=olga"]
+
+
+def move(bench: Bench, reviewer: str, slot: int = 1) -> Any:
+    return bench.put("reassign", id="c", operation="move", slot=slot, reviewer=reviewer, actor="root", reason="ill")
+
+
+def test_a_request_that_an_operator_moves_is_led_on_at_once(bench: Bench) -> None:
+    instead(bench, to="dan")
+    one = in_review(bench, "c", "user:eve")
+    assert move(bench, "user:bob").status == "ok"
+    assert (inbox(bench, "dan"), inbox(bench, "bob"), inbox(bench, "eve")) == (["c/1"], [], [])
+    assert bench.ask("HGET", ":request:c/1", "reviewer") == b"user:bob"
+    steps = [one["payload"].partition(b" by=")[2] for one in bench.events() if one["event"] != b"delegation.put"]
+    assert steps[-2:] == [
+        b"root slot=1 operation=move to=user:bob",
+        b"delegation slot=1 from=user:bob to=user:dan chain=bob",
+    ]
+    assert answer(bench, one, "dan").status == "approved"
+    bench.check()
+
+
+def test_a_request_that_a_person_delegates_is_led_on_at_once(bench: Bench) -> None:
+    instead(bench, to="dan")
+    in_review(bench, "c", "user:eve")
+    told = delegate(bench, "eve", "bob")
+    assert (told.status, told.reviewer) == ("ok", "user:dan")
+    assert bench.ask("HGET", ":request:c/1", "delegation_chain") == b"eve,bob"
+    assert (inbox(bench, "dan"), inbox(bench, "bob")) == (["c/1"], [])
+    assert delegate(bench, "bob", None).reviewer == "user:bob"  # what bob takes back stays with bob
+    assert (inbox(bench, "dan"), inbox(bench, "bob")) == ([], ["c/1"])
+    bench.check()
+
+
+@pytest.mark.parametrize(
+    ("fields", "stored", "last"),
+    [
+        ({"delegation_depth": 1}, {}, "bob"),
+        ({"delegation_depth": 2}, {"cascade": True}, "dan"),
+        ({}, {"cascade": True}, "kim"),
+        ({}, {"cascade": False}, "dan"),
+        ({}, {"inactive": True}, "bob"),
+    ],
+)
+def test_a_request_is_led_on_by_hand_as_far_as_the_delegations_say(
+    bench: Bench, fields: dict[str, Any], stored: dict[str, Any], last: str
+) -> None:
+    instead(bench, to="dan", **stored)
+    instead(bench, user="dan", to="kim")
+    one = in_review(bench, "c", "user:eve", **fields)
+    assert delegate(bench, "eve", "bob").reviewer == f"user:{last}"
+    assert answer(bench, one, last).status == "approved"
+    bench.check()

@@ -38,7 +38,7 @@ class ChangeDelegations(ChangeViews):
         self, user: str, item: Sequence[Mapping[str, Any]], actor: str = "", *, principal: str = "",
         kind: str = "person",
     ) -> Answer:  # fmt: skip
-        behind = {"for": principal} if kind == "agent" and actor == user else {}
+        behind: dict[str, Any] = {"for": principal} if kind == "agent" and actor == user else {}
         answers = [self._set_delegation(user, **one, **({} if one.get("remove") else behind)) for one in item]
         self._move_delegated()
         return "ok", {"items": [(status, {}) for status in answers]}
@@ -167,8 +167,18 @@ class ChangeDelegations(ChangeViews):
             before, slot.reviewer, slot.chain, slot.via = slot.place, *to.place
             if before[:2] != to.place[:2]:
                 slot.assigned = self.now
-                detail = f"slot={slot.number} from={before[0]} to={slot.reviewer} chain={','.join(slot.chain)}"
-                self._note(change, "change.delegated", "delegation", detail)
+                self._note_led(change, slot, before[0])
+
+    def _lead_on(self, change: Change, slot: Slot) -> None:
+        """Lead a request on from a person who has just got it."""
+        before = slot.reviewer
+        self._follow(change, slot)
+        if slot.reviewer != before:
+            self._note_led(change, slot, before)
+
+    def _note_led(self, change: Change, slot: Slot, before: str) -> None:
+        detail = f"slot={slot.number} from={before} to={slot.reviewer} chain={','.join(slot.chain)}"
+        self._note(change, "change.delegated", "delegation", detail)
 
     def _move_delegated(self) -> None:
         """Move the requests of all persons whose delegations have begun, ended or changed."""

@@ -670,6 +670,8 @@ class ChangeModel(ChangeDelegations):
         found.assigned = self.now
         detail = f"slot={found.number} from={before} to={found.reviewer}"
         self._note(change, "change.delegated", actor, detail, reason)
+        if to:
+            self._lead_on(change, found)
         return "ok", {"slot": found.number, "reviewer": found.reviewer}
 
     def _check_reassign(self, operation: str, *, slot: int = 0, reviewer: str = "", **_: Any) -> None:
@@ -704,6 +706,8 @@ class ChangeModel(ChangeDelegations):
                 self._open_again(change, [found])
         assert found
         self._note(change, "change.reassigned", actor, f"slot={found.number} operation={operation}{detail}", reason)
+        if operation == "move":
+            self._lead_on(change, found)
         if change.state == "reviewing":
             self._decide(change, actor)
         return "ok", {"state": change.state, "slot": found.number}

@@ -113,8 +113,9 @@ class Reviewing(Following):
     async def delegate(self, id: str, to: str, *, slot: int = 0, reason: str = "", **who: Unpack[Who]) -> Result:
         """Let another person answer your request in your place. It stays one request with one answer.
 
-        Returns `ok` with `slot` and `reviewer`; `cycle` (this person has or had the request), `too_deep` (it was
-        delegated as often as the policy allows), `not_eligible` with a `reason`, `closed` or `not_found`.
+        Returns `ok` with `slot` and `reviewer`, who is another if that person has a stored delegation; `cycle` (this
+        person has or had the request), `too_deep` (it was delegated as often as the policy allows), `not_eligible` with
+        a `reason`, `closed` or `not_found`.
 
         slot: the request; 0: yours.
         """

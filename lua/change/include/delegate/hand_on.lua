@@ -1,5 +1,7 @@
--- hand_on(ctx, own, one, reviewer, chain, via): a pending request has another reviewer from now on, and these have delegated it.
+-- hand_on(ctx, own, one, reviewer, chain, via): a pending request goes to another person, whose delegations lead it on from there.
 local function hand_on(ctx, own, one, reviewer, chain, via)
   leave_place(own, one)
-  take_place(ctx, own, one, reviewer, chain, via)
+  one.reviewer, one.chain, one.via = reviewer, chain, via
+  if ctx.settings.delegations then follow_delegations(ctx, own, one) end
+  take_place(ctx, own, one, one.reviewer, one.chain, one.via)
 end

@@ -29,8 +29,7 @@ local function keep_moves(ctx, own, moves, only)
       redis.call('HSET', requests .. own.id .. '/' .. one.slot, 'via', (string.gsub(to.via, '>', ',')))
     else
       take_place(ctx, own, one, to.reviewer, to.chain, to.via)
-      record_step(ctx, own, 'change.delegated', 'delegation', 'slot=' .. one.slot .. ' from=' .. move.reviewer .. ' to=' .. to.reviewer
-        .. ' chain=' .. string.gsub(string.sub(to.chain, 2), '>', ','), '')
+      record_led(ctx, own, one, move.reviewer)
     end
   end
 end
