@@ -2,8 +2,8 @@
 -- Requests that the user cannot answer are left out: of changes that it has written, of those that its person has answered already or is
 -- behind another request of, of reviews that are over, and of those without agents, if it has another `principal`. Delegations count as of
 -- now: of those that have begun or changed and were not moved yet, the inboxes of at most 16 persons are read. A call looks at 200 requests,
--- so a page may be shorter than `limit`, and even empty, with a cursor. `pending`: how many requests ask the user, groups not counted, as
--- of the last move.
+-- fewer where the conditions of delegations take long to compare, so a page may be shorter than `limit`, and even empty, with a cursor.
+-- `pending`: how many requests ask the user, groups not counted, as of the last move.
 --
 -- ARGV   user     label
 -- ARGV   principal label        ?=
@@ -33,7 +33,7 @@ local page, more = read_inboxes(sets, cursor, 200)
 if not page then return refuse('cursor', cursor, 'empty, or what the page before answered') end
 local items, last = {}, 0
 for i = 1, #page, 2 do
-  if #items == limit then break end
+  if #items == limit or looked_enough(ctx) then break end
   items[#items + 1] = shown_entry(ctx, page[i], names, principal ~= '' and principal or user)
   last = i
 end

@@ -1,7 +1,7 @@
 -- change.sweep.v1: do what is due, of at most `limit` things in all: what time does with changes (reminders, escalations, timeouts, ends of
 -- approvals and of leases), then delete ended changes that are too old or too many, then move requests whose delegation has begun or
--- ended to their inboxes. `more`: there is more to do now. Other calls do the same for a few changes each, so a domain without a sweep only keeps more and
--- reminds later.
+-- ended to their inboxes. A call does less where the conditions of delegations take long to compare. `more`: there is more to do now. Other
+-- calls do the same for a few changes each, so a domain without a sweep only keeps more and reminds later.
 --
 -- ARGV   limit    int 1..100    ?=20
 -- ARGV   source   bytes 0..200  ?=
@@ -24,4 +24,4 @@ local ids = left > 0 and oldest_beyond(ctx, ended, ctx.settings.keep_ms, ctx.set
 for _, id in ipairs(ids) do removed = removed + remove_change(ctx, id) end  -- at most 100: limit
 local moving = move_delegated(ctx, left - removed)
 sweep_once(ctx, 1000)
-return { 'ok', ctx.now, taken, removed, (left == 0 or removed > 0 and #ids == left or moving) and 1 or 0 }
+return { 'ok', ctx.now, taken, removed, (left == 0 or removed > 0 and #ids == left or moving or looked_enough(ctx)) and 1 or 0 }

@@ -9,7 +9,8 @@ import pytest
 
 from tests.lua.bench import MakeAny
 from tests.nouns.bench import NounBench
-from tests.nouns.change.states import answer, assess, in_review, watched
+from tests.nouns.change.scenarios_of_delegations import misfits
+from tests.nouns.change.states import answer, assess, in_review, instead, name_of, watched
 
 
 def pages(bench: NounBench, limit: int, **fields: Any) -> list[tuple[str, int]]:
@@ -82,3 +83,24 @@ def test_the_number_of_pending_requests_is_that_of_the_inbox(make_any: MakeAny) 
     answer(bench, seen[0], "bob")
     assert bench.put("inbox", user="bob").pending == 2
     assert bench.put("inbox", user="bob").stats["answers"] == 1
+
+
+def test_a_call_that_has_compared_much_leaves_the_rest_to_the_next_one(make_any: MakeAny) -> None:
+    """No request is left out, in the inbox or by a sweep."""
+    bench = watched(make_any("change"))
+    reviewers, seen = misfits(bench, 12)
+    user = name_of(reviewers[3])
+    instead(bench, user, "kim", "d15", from_ms=bench.now + 1000)
+    bench.pass_time(1000)
+    first = bench.put("inbox", user="kim", limit=100)
+    assert 0 < len(first.items) < 12
+    assert first.cursor
+    assert sorted(pages(bench, 100, user="kim")) == sorted((one["id"], 4) for one in seen)
+    assert pages(bench, 100, user=user) == []
+
+    sweeps = 0
+    while bench.put("sweep", limit=100).more:
+        sweeps += 1
+    assert sweeps > 32 * 12 // 100, "no call has ended before its limit"
+    assert len(bench.ask("ZRANGE", ":inbox:user:kim", 0, -1)) == 12
+    assert bench.put("inbox", user="kim", limit=100).cursor == ""

@@ -10,6 +10,8 @@ from tests.nouns.bench import NounBench
 from tests.nouns.change.states import (
     CONTENT,
     DAY,
+    LARGE,
+    Seen,
     about_to_be_over,
     answer,
     assess,
@@ -738,6 +740,54 @@ def inbox_of_the_delegate_of_many_from_now_on(bench: NounBench, n: int) -> AnyCa
         in_review(bench, f"c{number}", *others, givers[number % len(givers)])
     bench.pass_time(2000)
     return bench.call("inbox", user="bob", groups=[f"{at}".ljust(194, "g") for at in range(32)], limit=100)
+
+
+@scenario(1, 200)
+def inbox_while_delegations_begin_that_do_not_fit(bench: NounBench, n: int) -> AnyCall:
+    reviewers, _ = misfits(bench, n)
+    return bench.call("inbox", user=name_of(reviewers[-1]), limit=100)
+
+
+@scenario(1, 100)
+def sweep_while_delegations_begin_that_do_not_fit(bench: NounBench, n: int) -> AnyCall:
+    misfits(bench, n)
+    return bench.call("sweep", limit=100)
+
+
+@scenario(1, 100)
+def set_delegations_while_others_begin_that_do_not_fit(bench: NounBench, n: int) -> AnyCall:
+    misfits(bench, n)
+    return set_one(bench, "kim", to="eve")
+
+
+@scenario(1, 100)
+def respond_while_delegations_begin_that_do_not_fit(bench: NounBench, n: int) -> AnyCall:
+    reviewers, seen = misfits(bench, n)
+    answers = [{**one, "action": "approve"} for one in seen]
+    return bench.call("respond", actor=name_of(reviewers[-1]), item=answers)
+
+
+@scenario(1, 16)
+def set_delegations_into_the_same_many_persons(bench: NounBench, n: int) -> AnyCall:
+    """70 persons have 16 delegations each, which lead to four others."""
+    for at in range(70):
+        many = [{"name": f"d{one:02}", "to": f"p{4 * at + 1 + one % 4}"} for one in range(16)]
+        bench.put("set_delegations", user=f"p{at}", item=many)
+    return bench.call("set_delegations", user="me", item=[{"name": f"d{one:02}", "to": f"p{one}"} for one in range(n)])
+
+
+def misfits(bench: NounBench, changes: int) -> tuple[list[str], list[Seen]]:
+    """All 32 reviewers of so many changes have 16 delegations that begin, have most in common with the changes, and do
+    not fit."""
+    reviewers = people(32)
+    content = {name: LARGE[name] for name in ("tags", "resources")}
+    seen = [in_review(bench, f"c{number}", *reviewers, content=content) for number in range(changes)]
+    own = {"tags": LARGE["tags"], "resources": [f"other:{at:03}".ljust(200, "x") for at in range(16)]}
+    many = [{"name": f"d{at:02}", "to": "eve", "from_ms": bench.now + 1000, **own} for at in range(16)]
+    for reviewer in reviewers:
+        bench.put("set_delegations", user=name_of(reviewer), item=many)
+    bench.pass_time(2000)
+    return reviewers, seen
 
 
 def _far(bench: NounBench, slots: int, **fields: Any) -> list[str]:

@@ -7,9 +7,10 @@ local function cut_chain(ctx, own, one, all)
     local led, name = string.match(rest, '^>(([^>:]*)[^>]*)')
     local following = string.match(one.chain, '^>([^>]+)', next_at)
     if name ~= '' and (all or is_late(ctx, person)) then
-      local fields = delegation_named(ctx, person, name)
+      local found = delegation_named(ctx, person, name)
+      local fields = found and found.fields
       local same = fields and fields.to == (following or string.sub(one.reviewer, 6)) and (fields.cascade == '1' or not following)
-      if not same or via_of(name, fields) ~= led or not fits_delegation(ctx, own, fields) then
+      if not same or via_of(name, fields) ~= led or not fits_delegation(ctx, own, person, found) then
         one.reviewer, one.chain, one.via = 'user:' .. person, left, left_via
         return true
       end

@@ -8,7 +8,7 @@ local function set_delegation(ctx, key, name, given, person)
     emit(ctx, 'delegation.removed', name, 'user=' .. user .. acted_by())
   else
     if stored == delegation_text(given, behind) then return { 'same' } end
-    if leads_back(user, given.to) then return { 'cycle' } end
+    if leads_back(ctx, user, given.to) then return { 'cycle' } end
     local known = redis.call('HLEN', key)  -- with `#at`, if there is one
     if not stored and (known > 16 or known == 16 and redis.call('HEXISTS', key, '#at') == 0) then return { 'full' } end
     redis.call('HSET', key, name, delegation_text(given, behind))
