@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from typing import Any
+from unicodedata import category
 
 import pytest
 
@@ -88,10 +89,25 @@ def test_all_invisible_characters_are_refused_and_no_others(bench: Bench) -> Non
         assert accepted == (code not in hidden), f"U+{code:04X}"
 
 
+def test_all_characters_of_format_are_hidden_but_signs_that_have_a_shape() -> None:
+    signs = {*range(0x600, 0x606), 0x6DD, 0x890, 0x891, 0x8E2, 0x110BD, 0x110CD}
+    formats = {code for code in range(0x110000) if category(chr(code)) == "Cf"}
+    assert {code for code in formats if not HIDDEN.match(chr(code))} == signs
+
+
 def test_two_names_that_look_alike_are_not_two_voters(bench: Bench) -> None:
     one = in_review(bench, "c", "group:ops", "group:ops", required=2)
     answer(bench, one, "bob", groups=["ops"])
-    for name in "bob\u200b", "bob\u00ad", "\ufeffbob":
+    for name in (
+        "bob\u200b",
+        "bob\u00ad",
+        "\ufeffbob",
+        "bob\u2800",
+        "bob\U00016fe4",
+        "bob\U0001d159",
+        "bob\u070f",
+        "bob\U00013430",
+    ):
         with pytest.raises(Refused, match="invisible"):
             answer(bench, one, name, groups=["ops"])
     instead(bench, "eve", "zoé")
