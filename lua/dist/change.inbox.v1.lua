@@ -4,8 +4,8 @@
 -- Requests that the user cannot answer are left out: of changes that it has written, of those that its person has answered already or is
 -- behind another request of, of reviews that are over, and of those without agents, if it has another `principal`. Delegations count as of
 -- now: of those that have begun or changed and were not moved yet, the inboxes of at most 16 persons are read. A call looks at 200 requests,
--- so a page may be shorter than `limit`, and even empty, with a cursor. `pending`: how many requests ask the user, groups not counted, as
--- of the last move.
+-- fewer where the conditions of delegations take long to compare, so a page may be shorter than `limit`, and even empty, with a cursor.
+-- `pending`: how many requests ask the user, groups not counted, as of the last move.
 --
 -- DATA   change       prefix/hash {base}:change:       name
 -- DATA   contributors prefix/set  {base}:contributors: name
@@ -130,9 +130,9 @@ local arg_rare
 
 -- cascades(ctx, one): whether a request may be delegated on, by the delegation that led to its reviewer.
 local function cascades(ctx, one)
-  local giver, name = string.match(one.chain, '^.*>([^>]+)$'), string.match(one.via, '^.*>([^>]*)$')
-  local fields = giver and name ~= '' and arg_rare().delegation_named(ctx, giver, name)
-  return not fields or fields.cascade == '1'
+  local giver, name = string.match(one.chain, '^.*>([^>]+)$'), string.match(one.via, '^.*>([^>:]*)[^>]*$')
+  local led = giver and name ~= '' and arg_rare().delegation_named(ctx, giver, name)
+  return not led or led.fields.cascade == '1'
 end
 
 -- due_of(own): the earliest deadline of a change (ms), or MAX_SAFE.
@@ -148,16 +148,16 @@ local function due_of(own)
   return first
 end
 
--- slots_of(own): the requests of a change, in the order of their slots: { slot, status, reviewer, chain, by, via }. `chain` has a `>` before
--- each person who has delegated it, the original reviewer first; `via` a `>` before the name of the delegation of each, which is empty where
--- a person has done it; `by` is the principal who answered. A caller that changes one sets own.list_changed.
+-- slots_of(own): the requests of a change, in the order of their slots: { slot, status, reviewer, chain, by, sender, via }. `chain` has a `>`
+-- before each person who has delegated it, the original reviewer first; `via` a `>` before the name of the delegation of each, which is empty
+-- where a person has done it, see via_of; `by` is the principal who answered, and `sender` the agent that has sent the answer, or ''. A caller that changes one sets own.list_changed.
 -- EARLY
 local function slots_of(own)
   if own.list then return own.list end
   local list = {}
-  for slot, status, reviewer, chain, by, via in string.gmatch(own.slots, '(%d+) ([%a_]+) ([^ >]+)(%S*) ([^ ,]*) ?([^,]*)') do
+  for slot, status, reviewer, chain, by, sender, via in string.gmatch(own.slots, '(%d+) ([%a_]+) ([^ >]+)(%S*) ([^ ,>]*)>?([^ ,]*) ?([^,]*)') do
     if chain ~= '' and via == '' then via = arg_rare().older_via(own, slot, chain) end
-    list[#list + 1] = { slot = slot, status = status, reviewer = reviewer, chain = chain, by = by, via = via }
+    list[#list + 1] = { slot = slot, status = status, reviewer = reviewer, chain = chain, by = by, sender = sender, via = via }
   end
   own.list = list
   return list
@@ -183,6 +183,11 @@ local function number_of(own, name)
   return tonumber(text_of(own, name)) or 0
 end
 
+-- via_of(name, fields): how a request names the delegation that has led it on: its name and, if an agent has stored it, the person behind it.
+local function via_of(name, fields)
+  return fields['for'] and name .. ':' .. fields['for'] or name
+end
+
 -- follow_delegations(ctx, own, one): lead a request on from its reviewer, as the delegations of the persons say: `one` has the reviewer, the
 -- chain and the delegations then. A step to somebody who may not answer ends the walk before it, a step from somebody who has answered
 -- another request likewise, and a delegation without `cascade` behind it.
@@ -191,17 +196,20 @@ local function follow_delegations(ctx, own, one)
   local steps = select(2, string.gsub(one.chain, '>', ''))
   for _ = steps + 1, number_of(own, 'p_delegation_depth') do  -- at most 4: delegation_depth
     local person = string.match(one.reviewer, '^user:(.+)$')
-    local led = person and not arg_rare().has_answered(own, person) and arg_rare().find_delegation(ctx, own, person)
-    if not led or not arg_rare().can_be_asked(own, 'user:' .. led.fields.to) then return end
-    one.reviewer, one.chain, one.via = 'user:' .. led.fields.to, one.chain .. '>' .. person, one.via .. '>' .. led.name
+    local led = person and arg_rare().find_delegation(ctx, own, person)
+    if not led or not arg_rare().leads_on(own, person, led.fields) or not arg_rare().can_be_asked(own, 'user:' .. led.fields.to) then return end
+    one.reviewer, one.chain = 'user:' .. led.fields.to, one.chain .. '>' .. person
+    one.via = one.via .. '>' .. via_of(led.name, led.fields)
     if led.fields.cascade == '0' then return end
   end
 end
 
--- givers_of(own, one): who has delegated a request; of agents, which do it by hand, also the persons who answer for them.
+-- givers_of(own, one): who has delegated a request; of agents, also the persons who answer for them: `via` has those
+-- of stored delegations, and the record those of delegations by hand.
 local function givers_of(own, one) local requests = KEYS[3]
   local list = {}
   for person in string.gmatch(one.chain, '[^>]+') do list[#list + 1] = person end  -- at most 4: delegation_depth
+  for person in string.gmatch(one.via, '>[^>:]*:([^>]+)') do list[#list + 1] = person end  -- at most 4: likewise
   if one.chain ~= '' and string.find(one.via .. '>', '>>', 1, true) then
     one.principals = one.principals or redis.call('HGET', requests .. own.id .. '/' .. one.slot, 'delegated_for') or ''
     for person in string.gmatch(one.principals, '[^,]+') do list[#list + 1] = person end  -- at most 4: likewise
@@ -210,7 +218,7 @@ local function givers_of(own, one) local requests = KEYS[3]
 end
 
 -- is_behind_another(own, one, people): whether an answer of these persons to a request would be a second one of somebody in this round: one of
--- them has answered or delegated another request, or one who has delegated this request is behind another answer.
+-- them has answered or delegated another request, also for somebody else, or one who has delegated this request is behind another answer.
 local function is_behind_another(own, one, people)
   local these, all = {}, {}
   for _, person in ipairs(people) do these[person], all[person] = true, true end  -- at most 2: an actor and a principal
@@ -218,7 +226,7 @@ local function is_behind_another(own, one, people)
   for _, other in ipairs(slots_of(own)) do  -- at most 32: slots
     if other ~= one then
       local wanted = other.by ~= '' and all or these
-      if wanted[other.by] then return true end
+      if wanted[other.by] or wanted[other.sender] then return true end
       for _, person in ipairs(givers_of(own, other)) do  -- at most 8: likewise
         if wanted[person] then return true end
       end
@@ -255,7 +263,7 @@ local function open(clock, row) local config = KEYS[10]
   row = row or redis.call('HMGET', config, 'layout_min', 'clock', 'delegations')
   local now, now_text = read_clock(row[1], row[2], clock)
   if not now then return nil, now_text end
-  return { exists = row[1], now = now, now_text = now_text, settings_delegations = row[3] == '1', known = {}, late = {} }
+  return { exists = row[1], now = now, now_text = now_text, settings_delegations = row[3] == '1', known = {}, late = {}, words = {}, looked = 0 }
 end
 
 -- rank_after(set, score, id): the number of members up to (score, id), even if this member was removed. Members with
@@ -334,12 +342,13 @@ end
 -- and be another voter. Or nil.
 local function refuse_hidden(field, name)
   if not string.find(name, '[\194-\244]') then return nil end
-  local forms = {  -- U+00AD 034F 061C, 115F-1160, 17B4-17B5, 180B-180F, 200B-200F and 202A-202E, 2060-206F, 3164, FE00-FE0F, FEFF, FFA0
-    '\194\173', '\205\143', '\216\156', '\225\133[\159\160]', '\225\158[\180\181]', '\225\160[\139-\143]', '\226\128[\139-\143\170-\174]',
-    '\226\129[\160-\175]', '\227\133\164', '\239\184[\128-\143]', '\239\187\191', '\239\190\160',
-    '\239\191[\176-\187]', '\240\155\178[\160-\163]', '\240\157\133[\179-\186]', '\243\160',  -- FFF0-FFFB, 1BCA0-1BCA3, 1D173-1D17A, E0000-E0FFF
+  local forms = {  -- U+00AD 034F 061C 070F, 115F-1160, 17B4-17B5, 180B-180F, 200B-200F and 202A-202E, 2060-206F, 2800, 3164, FE00-FE0F, FEFF, FFA0
+    '\194\173', '\205\143', '\216\156', '\220\143', '\225\133[\159\160]', '\225\158[\180\181]', '\225\160[\139-\143]', '\226\128[\139-\143\170-\174]',
+    '\226\129[\160-\175]', '\226\160\128', '\227\133\164', '\239\184[\128-\143]', '\239\187\191', '\239\190\160',
+    '\239\191[\176-\187]', '\240\147\144[\176-\191]', '\240\150\191\164', '\240\155\178[\160-\163]',  -- FFF0-FFFB, 13430-1343F, 16FE4, 1BCA0-1BCA3
+    '\240\157\133\153', '\240\157\133[\179-\186]', '\243\160',  -- 1D159, 1D173-1D17A, E0000-E0FFF
   }
-  for _, form in ipairs(forms) do  -- at most 16: forms
+  for _, form in ipairs(forms) do  -- at most 21: forms
     if string.find(name, form) then return refuse(field, name, 'a name without invisible characters, such as U+00AD or U+200B') end
   end
 end
@@ -396,6 +405,19 @@ local arg_made
 function arg_rare()
   if arg_made then return arg_made end
 
+-- givers_to(ctx, person, late): whose delegations lead to a person: those of `late` first, then 64 others, through whom a late one may lead here.
+local function givers_to(ctx, person, late) local givers = KEYS[8]
+  local key, list = givers .. person, {}
+  local others = redis.call('ZRANGE', key, ctx.now_text, '+inf', 'BYSCORE', 'LIMIT', 0, 64)
+  if not others[64] then return others end
+  local ends = redis.call('ZMSCORE', key, unpack(late))  -- at most 64: late
+  for i, giver in ipairs(late) do  -- at most 64: late
+    if ends[i] then list[#list + 1] = giver end
+  end
+  for _, giver in ipairs(others) do list[#list + 1] = giver end  -- at most 64: the limit
+  return list
+end
+
 -- is_late(ctx, person): whether delegations of this person have begun, ended or changed since its requests were moved; or one of its requests
 -- has opened.
 local function is_late(ctx, person) local delegating = KEYS[6]
@@ -408,9 +430,10 @@ end
 
 -- add_late_sets(ctx, sets, user): add the sets with requests that belong to this user, but were not moved there yet: what it has delegated, and
 -- the inboxes of those whose delegations lead here. It looks at 64 persons, and adds the sets of 16; a sweep brings the others.
-local function add_late_sets(ctx, sets, user) local inboxes, delegating, away, givers = KEYS[4], KEYS[6], KEYS[7], KEYS[8]
+local function add_late_sets(ctx, sets, user) local inboxes, delegating, away = KEYS[4], KEYS[6], KEYS[7]
   if is_late(ctx, user) then sets[#sets + 1] = away .. user end
-  if not redis.call('ZRANGE', delegating, '-inf', ctx.now_text, 'BYSCORE', 'LIMIT', 0, 1)[1] then return end
+  local late = redis.call('ZRANGE', delegating, '-inf', ctx.now_text, 'BYSCORE', 'LIMIT', 0, 64)
+  if not late[1] then return end
   local seen, left, added = { [user] = true }, { user }, 0
   for at = 1, 64 do  -- at most 64: persons
     local person = left[at]
@@ -420,11 +443,16 @@ local function add_late_sets(ctx, sets, user) local inboxes, delegating, away, g
       sets[#sets + 1] = away .. person
       added = added + 1
     end
-    for _, giver in ipairs(redis.call('ZRANGE', givers .. person, ctx.now_text, '+inf', 'BYSCORE', 'LIMIT', 0, 64)) do  -- at most 64: the limit
+    for _, giver in ipairs(givers_to(ctx, person, late)) do  -- at most 128: late ones and others
       if not seen[giver] then left[#left + 1] = giver end
       seen[giver] = true
     end
   end
+end
+
+-- answered_by(one, person): whether this person has answered a request, or has sent the answer as the agent of another.
+local function answered_by(one, person)
+  return one.by == person or one.sender == person
 end
 
 -- bytes_before(one, other): whether a text stands before another by its bytes, whatever the locale of the server.
@@ -455,7 +483,7 @@ local function can_be_asked(own, reviewer)
   local person = string.match(reviewer, '^user:(.+)$')
   if not person then return true end
   for _, one in ipairs(slots_of(own)) do  -- at most 32: slots
-    if one.by == person or is_asked(one, person) then return false end
+    if answered_by(one, person) or is_asked(one, person) then return false end
   end
   return text_of(own, 'p_contributors_may_vote') == '1' or not has_written(own.id, { person })
 end
@@ -463,11 +491,11 @@ end
 -- delegation_fields(stored): the fields of a delegation as it is stored, all of them texts.
 local function delegation_fields(stored)
   local fields = {}
-  for field, value in string.gmatch(stored, '([%a_]+)=(%S*)') do fields[field] = value end  -- at most 11: fields of a delegation
+  for field, value in string.gmatch(stored, '([%a_]+)=(%S*)') do fields[field] = value end  -- at most 12: fields of a delegation
   return fields
 end
 
--- delegations_of(ctx, person): the delegations of a person, { name, fields }, by the bytes of their names. A call reads them once.
+-- delegations_of(ctx, person): the delegations of a person, { name, fields, at }, by the bytes of their names. A call reads them once.
 local function delegations_of(ctx, person) local delegations = KEYS[5]
   local list = ctx.known[person]
   if list then return list end
@@ -477,35 +505,79 @@ local function delegations_of(ctx, person) local delegations = KEYS[5]
     if string.sub(stored[at], 1, 1) ~= '#' then list[#list + 1] = { name = stored[at], fields = delegation_fields(stored[at + 1]) } end
   end
   if list[2] then table.sort(list, function(one, other) return bytes_before(one.name, other.name) end) end
-  ctx.known[person] = list
+  for at, one in ipairs(list) do one.at = at end  -- at most 16: delegations of a person
+  ctx.known[person], ctx.looked = list, ctx.looked + 20 * #list
   return list
 end
 
--- delegation_named(ctx, person, name): the fields of a delegation of a person by name, or nil.
+-- delegation_named(ctx, person, name): a delegation of a person by name, { name, fields, at }; or nil.
 local function delegation_named(ctx, person, name)
   for _, one in ipairs(delegations_of(ctx, person)) do  -- at most 16: delegations of a person
-    if one.name == name then return one.fields end
+    if one.name == name then return one end
   end
 end
 
--- shares_one(wanted, given): whether two lists of words have one in common, or nothing is wanted.
-local function shares_one(wanted, given)
-  if wanted == '' then return true end
-  if #given < #wanted then wanted, given = given, wanted end  -- the shorter one is gone through
-  for word in string.gmatch(wanted, '[^,]+') do  -- at most 32: resources
-    if string.find(',' .. given .. ',', ',' .. word .. ',', 1, true) then return true end
-  end
-  return false
-end
-
--- fits_delegation(ctx, own, fields): whether a delegation holds now, and for this change.
-local function fits_delegation(ctx, own, fields)
+-- holds_now(ctx, own, fields): whether a delegation is active, by its times too, and the risk of a change is one that it is for.
+local function holds_now(ctx, own, fields)
   local from, till, above, below = tonumber(fields.from_ms), tonumber(fields.until_ms), tonumber(fields.risk_above), tonumber(fields.risk_below)
   if fields.active ~= '1' or from > ctx.now or till > 0 and till <= ctx.now then return false end
   if (above >= 0 or below >= 0) and number_of(own, 'risk_rev') ~= own.rev then return false end
-  if above >= 0 and number_of(own, 'risk_score') <= above or below >= 0 and number_of(own, 'risk_score') >= below then return false end
-  return shares_one(fields.types, text_of(own, 'type')) and shares_one(fields.tags, text_of(own, 'tags'))
-    and shares_one(fields.resources, text_of(own, 'resources'))
+  return not (above >= 0 and number_of(own, 'risk_score') <= above or below >= 0 and number_of(own, 'risk_score') >= below)
+end
+
+-- words_of(text): the words of a text, which has commas between them; one that begins with a comma has an empty word first.
+local function words_of(text)
+  local words = {}
+  for word in string.gmatch(text .. ',', '([^,]*),') do words[#words + 1] = word end  -- at most 33: resources, and ''
+  return words
+end
+
+-- wanted_words(ctx, list, field): each type, tag or resource that delegations of a person want → their places in the list; '' → those of the
+-- delegations that want none. A call finds them once.
+local function wanted_words(ctx, list, field)
+  if list[field] then return list[field] end
+  local wanted = {}
+  for at, one in ipairs(list) do  -- at most 16: delegations of a person
+    local words = words_of(one.fields[field])
+    for _, word in ipairs(words) do  -- at most 16: types, tags or resources
+      wanted[word] = wanted[word] or {}
+      table.insert(wanted[word], at)
+    end
+    ctx.looked = ctx.looked + 4 * #words
+  end
+  list[field] = wanted
+  return wanted
+end
+
+-- matching_with(ctx, list, field, text): which of these delegations of a person want no words in a field, or one of this text: their places in
+-- the list → true; nil for none. It goes through the words of the change, not through the delegations: of a thousand, few want one of them.
+local function matching_with(ctx, list, field, text)
+  local wanted, matching, found = wanted_words(ctx, list, field), {}, nil
+  ctx.words[text] = ctx.words[text] or words_of(',' .. text)
+  for _, word in ipairs(ctx.words[text]) do  -- at most 33: resources, and ''
+    local places = wanted[word]
+    if places then
+      for _, at in ipairs(places) do matching[at] = true end  -- at most 16: delegations of a person
+      found, ctx.looked = matching, ctx.looked + #places
+    end
+  end
+  ctx.looked = ctx.looked + #ctx.words[text]
+  return found
+end
+
+-- matches(ctx, own, list): which of these delegations of a person are for the type, the tags and the resources of a change: their places in the
+-- list → true.
+local function matches(ctx, own, list)
+  local types = list[1] and matching_with(ctx, list, 'types', text_of(own, 'type'))
+  local tags = types and matching_with(ctx, list, 'tags', text_of(own, 'tags'))
+  local resources, all = tags and matching_with(ctx, list, 'resources', text_of(own, 'resources')), {}
+  for at in pairs(resources or {}) do all[at] = types[at] and tags[at] end  -- at most 16: delegations of a person
+  return all
+end
+
+-- fits_delegation(ctx, own, person, one): whether this delegation of a person holds now, and for this change.
+local function fits_delegation(ctx, own, person, one)
+  return holds_now(ctx, own, one.fields) and matches(ctx, own, delegations_of(ctx, person))[one.at]
 end
 
 -- cut_chain(ctx, own, one, all): give a request back to the first person in its chain whose delegation led it on and does not hold any more:
@@ -514,31 +586,35 @@ end
 local function cut_chain(ctx, own, one, all)
   local left, left_via, rest = '', '', one.via
   for person, next_at in string.gmatch(one.chain, '>([^>]+)()') do  -- at most 4: delegation_depth
-    local name, following = string.match(rest, '^>([^>]*)'), string.match(one.chain, '^>([^>]+)', next_at)
+    local led, name = string.match(rest, '^>(([^>:]*)[^>]*)')
+    local following = string.match(one.chain, '^>([^>]+)', next_at)
     if name ~= '' and (all or is_late(ctx, person)) then
-      local fields = delegation_named(ctx, person, name)
+      local found = delegation_named(ctx, person, name)
+      local fields = found and found.fields
       local same = fields and fields.to == (following or string.sub(one.reviewer, 6)) and (fields.cascade == '1' or not following)
-      if not same or not fits_delegation(ctx, own, fields) then
+      if not same or via_of(name, fields) ~= led or not fits_delegation(ctx, own, person, found) then
         one.reviewer, one.chain, one.via = 'user:' .. person, left, left_via
         return true
       end
     end
-    left, left_via, rest = left .. '>' .. person, left_via .. '>' .. name, string.sub(rest, #name + 2)
+    left, left_via, rest = left .. '>' .. person, left_via .. '>' .. led, string.sub(rest, #led + 2)
   end
   return false
 end
 
--- find_delegation(ctx, own, person): the first delegation of a person that holds now and fits a change, { name, fields }; or nil.
+-- find_delegation(ctx, own, person): the first delegation of a person that holds now and fits a change, { name, fields, at }; or nil.
 local function find_delegation(ctx, own, person)
-  for _, one in ipairs(delegations_of(ctx, person)) do  -- at most 16: delegations of a person
-    if fits_delegation(ctx, own, one.fields) then return one end
+  local list = delegations_of(ctx, person)
+  local fitting = matches(ctx, own, list)
+  for at, one in ipairs(list) do  -- at most 16: delegations of a person
+    if fitting[at] and holds_now(ctx, own, one.fields) then return one end
   end
 end
 
--- has_answered(own, person): whether this person, or an agent for it, has answered a request in this round.
+-- has_answered(own, person): whether this person, or an agent for it, has answered a request in this round; or it has for another.
 local function has_answered(own, person)
   for _, one in ipairs(slots_of(own)) do  -- at most 32: slots
-    if one.by == person then return true end
+    if answered_by(one, person) then return true end
   end
   return false
 end
@@ -571,6 +647,20 @@ local function is_overdue(ctx, own)
   return not (own.state == 'reviewing' and own.escalate_at_ms > 0 and own.escalate_at_ms <= own.timeout_at_ms and next_asked(own))
 end
 
+-- leads_on(own, person, fields): whether a delegation of this person may lead a request on: neither the person nor, if it is an agent, the
+-- person behind it has answered another request, and the latter is no contributor.
+local function leads_on(own, person, fields)
+  local behind = fields['for']
+  if has_answered(own, person) or behind and has_answered(own, behind) then return false end
+  return not behind or text_of(own, 'p_contributors_may_vote') == '1' or not has_written(own.id, { behind })
+end
+
+-- looked_enough(ctx): whether this call has compared so much that it ends here, with the rest for the next one. How much is done in a call
+-- depends on it, but no answer.
+local function looked_enough(ctx)
+  return ctx.looked > 60000
+end
+
 -- older_via(own, slot, chain): the delegations of a request whose change was last written by version 0.2.0: only its record has them.
 local function older_via(own, slot, chain) local requests = KEYS[3]
   local via = string.gsub(redis.call('HGET', requests .. own.id .. '/' .. slot, 'via') or '', ',', '>')
@@ -578,7 +668,7 @@ local function older_via(own, slot, chain) local requests = KEYS[3]
   return via .. string.rep('>', missing)
 end
 
-  arg_made = { is_late = is_late, add_late_sets = add_late_sets, bytes_before = bytes_before, has_written = has_written, can_be_asked = can_be_asked, delegation_named = delegation_named, cut_chain = cut_chain, find_delegation = find_delegation, has_answered = has_answered, is_overdue = is_overdue, older_via = older_via }
+  arg_made = { is_late = is_late, add_late_sets = add_late_sets, bytes_before = bytes_before, has_written = has_written, can_be_asked = can_be_asked, delegation_named = delegation_named, cut_chain = cut_chain, find_delegation = find_delegation, has_answered = has_answered, is_overdue = is_overdue, leads_on = leads_on, looked_enough = looked_enough, older_via = older_via }
   return arg_made
 end
 
@@ -600,7 +690,7 @@ local page, more = read_inboxes(sets, cursor, 200)
 if not page then return refuse('cursor', cursor, 'empty, or what the page before answered') end
 local items, last = {}, 0
 for i = 1, #page, 2 do
-  if #items == limit then break end
+  if #items == limit or arg_rare().looked_enough(ctx) then break end
   items[#items + 1] = shown_entry(ctx, page[i], names, principal ~= '' and principal or user)
   last = i
 end

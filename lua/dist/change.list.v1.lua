@@ -194,16 +194,16 @@ local function read_change(id, new) local change = KEYS[1]
   return own
 end
 
--- slots_of(own): the requests of a change, in the order of their slots: { slot, status, reviewer, chain, by, via }. `chain` has a `>` before
--- each person who has delegated it, the original reviewer first; `via` a `>` before the name of the delegation of each, which is empty where
--- a person has done it; `by` is the principal who answered. A caller that changes one sets own.list_changed.
+-- slots_of(own): the requests of a change, in the order of their slots: { slot, status, reviewer, chain, by, sender, via }. `chain` has a `>`
+-- before each person who has delegated it, the original reviewer first; `via` a `>` before the name of the delegation of each, which is empty
+-- where a person has done it, see via_of; `by` is the principal who answered, and `sender` the agent that has sent the answer, or ''. A caller that changes one sets own.list_changed.
 -- EARLY
 local function slots_of(own)
   if own.list then return own.list end
   local list = {}
-  for slot, status, reviewer, chain, by, via in string.gmatch(own.slots, '(%d+) ([%a_]+) ([^ >]+)(%S*) ([^ ,]*) ?([^,]*)') do
+  for slot, status, reviewer, chain, by, sender, via in string.gmatch(own.slots, '(%d+) ([%a_]+) ([^ >]+)(%S*) ([^ ,>]*)>?([^ ,]*) ?([^,]*)') do
     if chain ~= '' and via == '' then via = arg_rare().older_via(own, slot, chain) end
-    list[#list + 1] = { slot = slot, status = status, reviewer = reviewer, chain = chain, by = by, via = via }
+    list[#list + 1] = { slot = slot, status = status, reviewer = reviewer, chain = chain, by = by, sender = sender, via = via }
   end
   own.list = list
   return list
@@ -225,6 +225,11 @@ local arg_made
 function arg_rare()
   if arg_made then return arg_made end
 
+-- answered_by(one, person): whether this person has answered a request, or has sent the answer as the agent of another.
+local function answered_by(one, person)
+  return one.by == person or one.sender == person
+end
+
 -- has_written(id, people): the first of these persons who is a contributor of a change, or nil.
 local function has_written(id, people) local contributors = KEYS[2]
   local found = redis.call('SMISMEMBER', contributors .. id, unpack(people))  -- at most 8: an actor, a principal, a chain
@@ -244,7 +249,7 @@ local function can_be_asked(own, reviewer)
   local person = string.match(reviewer, '^user:(.+)$')
   if not person then return true end
   for _, one in ipairs(slots_of(own)) do  -- at most 32: slots
-    if one.by == person or is_asked(one, person) then return false end
+    if answered_by(one, person) or is_asked(one, person) then return false end
   end
   return text_of(own, 'p_contributors_may_vote') == '1' or not has_written(own.id, { person })
 end

@@ -169,16 +169,16 @@ local function set_field(own, name, value)
   own.changed[#own.changed + 1] = value
 end
 
--- slots_of(own): the requests of a change, in the order of their slots: { slot, status, reviewer, chain, by, via }. `chain` has a `>` before
--- each person who has delegated it, the original reviewer first; `via` a `>` before the name of the delegation of each, which is empty where
--- a person has done it; `by` is the principal who answered. A caller that changes one sets own.list_changed.
+-- slots_of(own): the requests of a change, in the order of their slots: { slot, status, reviewer, chain, by, sender, via }. `chain` has a `>`
+-- before each person who has delegated it, the original reviewer first; `via` a `>` before the name of the delegation of each, which is empty
+-- where a person has done it, see via_of; `by` is the principal who answered, and `sender` the agent that has sent the answer, or ''. A caller that changes one sets own.list_changed.
 -- EARLY
 local function slots_of(own)
   if own.list then return own.list end
   local list = {}
-  for slot, status, reviewer, chain, by, via in string.gmatch(own.slots, '(%d+) ([%a_]+) ([^ >]+)(%S*) ([^ ,]*) ?([^,]*)') do
+  for slot, status, reviewer, chain, by, sender, via in string.gmatch(own.slots, '(%d+) ([%a_]+) ([^ >]+)(%S*) ([^ ,>]*)>?([^ ,]*) ?([^,]*)') do
     if chain ~= '' and via == '' then via = arg_rare().older_via(own, slot, chain) end
-    list[#list + 1] = { slot = slot, status = status, reviewer = reviewer, chain = chain, by = by, via = via }
+    list[#list + 1] = { slot = slot, status = status, reviewer = reviewer, chain = chain, by = by, sender = sender, via = via }
   end
   own.list = list
   return list
@@ -315,6 +315,12 @@ local function load_change(ctx, id)
   return own
 end
 
+-- looked_enough(ctx): whether this call has compared so much that it ends here, with the rest for the next one. How much is done in a call
+-- depends on it, but no answer.
+local function looked_enough(ctx)
+  return ctx.looked > 60000
+end
+
 -- sweep_once(ctx, limit): delete expired fields of `once`, at most limit. Returns the number.
 local function sweep_once(ctx, limit) local once, once_due = KEYS[16], KEYS[17]
   local fields = redis.call('ZRANGE', once_due, '-inf', ctx.now, 'BYSCORE', 'LIMIT', 0, limit)
@@ -377,19 +383,20 @@ local function open(clock, row) local config = KEYS[15]
   row = row or redis.call('HMGET', config, 'layout_min', 'clock', 'events_max', 'delegations')
   local now, now_text = read_clock(row[1], row[2], clock)
   if not now then return nil, now_text end
-  return { exists = row[1], now = now, now_text = now_text, settings_events_max = tonumber(row[3] or 100000), settings_delegations = row[4] == '1', known = {}, late = {} }
+  return { exists = row[1], now = now, now_text = now_text, settings_events_max = tonumber(row[3] or 100000), settings_delegations = row[4] == '1', known = {}, late = {}, words = {}, looked = 0 }
 end
 
 -- refuse_hidden(field, name): the error if the name of a person or a group has a character that nobody sees: it would look like another name,
 -- and be another voter. Or nil.
 local function refuse_hidden(field, name)
   if not string.find(name, '[\194-\244]') then return nil end
-  local forms = {  -- U+00AD 034F 061C, 115F-1160, 17B4-17B5, 180B-180F, 200B-200F and 202A-202E, 2060-206F, 3164, FE00-FE0F, FEFF, FFA0
-    '\194\173', '\205\143', '\216\156', '\225\133[\159\160]', '\225\158[\180\181]', '\225\160[\139-\143]', '\226\128[\139-\143\170-\174]',
-    '\226\129[\160-\175]', '\227\133\164', '\239\184[\128-\143]', '\239\187\191', '\239\190\160',
-    '\239\191[\176-\187]', '\240\155\178[\160-\163]', '\240\157\133[\179-\186]', '\243\160',  -- FFF0-FFFB, 1BCA0-1BCA3, 1D173-1D17A, E0000-E0FFF
+  local forms = {  -- U+00AD 034F 061C 070F, 115F-1160, 17B4-17B5, 180B-180F, 200B-200F and 202A-202E, 2060-206F, 2800, 3164, FE00-FE0F, FEFF, FFA0
+    '\194\173', '\205\143', '\216\156', '\220\143', '\225\133[\159\160]', '\225\158[\180\181]', '\225\160[\139-\143]', '\226\128[\139-\143\170-\174]',
+    '\226\129[\160-\175]', '\226\160\128', '\227\133\164', '\239\184[\128-\143]', '\239\187\191', '\239\190\160',
+    '\239\191[\176-\187]', '\240\147\144[\176-\191]', '\240\150\191\164', '\240\155\178[\160-\163]',  -- FFF0-FFFB, 13430-1343F, 16FE4, 1BCA0-1BCA3
+    '\240\157\133\153', '\240\157\133[\179-\186]', '\243\160',  -- 1D159, 1D173-1D17A, E0000-E0FFF
   }
-  for _, form in ipairs(forms) do  -- at most 16: forms
+  for _, form in ipairs(forms) do  -- at most 21: forms
     if string.find(name, form) then return refuse(field, name, 'a name without invisible characters, such as U+00AD or U+200B') end
   end
 end
@@ -437,7 +444,8 @@ local function save_change(ctx, own) local change, due = KEYS[1], KEYS[6]
   if own.list_changed then
     local words = {}
     for i, one in ipairs(own.list) do  -- at most 32: slots
-      words[i] = one.slot .. ' ' .. one.status .. ' ' .. one.reviewer .. one.chain .. ' ' .. one.by .. (one.chain ~= '' and ' ' .. one.via or '')
+      words[i] = one.slot .. ' ' .. one.status .. ' ' .. one.reviewer .. one.chain .. ' ' .. one.by
+        .. (one.sender ~= '' and '>' .. one.sender or '') .. (one.chain ~= '' and ' ' .. one.via or '')
     end
     set_field(own, 'slots', table.concat(words, ','))
   end
@@ -452,11 +460,12 @@ local function save_change(ctx, own) local change, due = KEYS[1], KEYS[6]
   end
 end
 
--- take_others(ctx, limit): do what is due for other changes, at most limit of them. Returns how many. An entry that its record does not
--- confirm is damage: it is mended, or it would be looked at for ever.
+-- take_others(ctx, limit): do what is due for other changes, at most limit of them, fewer where it has to compare much. Returns how many.
+-- An entry that its record does not confirm is damage: it is mended, or it would be looked at for ever.
 local function take_others(ctx, limit) local due = KEYS[6]
   local ids = redis.call('ZRANGE', due, '-inf', ctx.now_text, 'BYSCORE', 'LIMIT', 0, limit)
-  for _, id in ipairs(ids) do
+  for i, id in ipairs(ids) do  -- at most 100: limit
+    if looked_enough(ctx) then return i - 1 end
     local own = read_change(id)
     if own and own.due_ms <= ctx.now then
       arg_rare().take_due(ctx, own)
@@ -483,6 +492,11 @@ end
 local arg_made
 function arg_rare()
   if arg_made then return arg_made end
+
+-- answered_by(one, person): whether this person has answered a request, or has sent the answer as the agent of another.
+local function answered_by(one, person)
+  return one.by == person or one.sender == person
+end
 
 -- bytes_before(one, other): whether a text stands before another by its bytes, whatever the locale of the server.
 local function bytes_before(one, other)
@@ -512,7 +526,7 @@ local function can_be_asked(own, reviewer)
   local person = string.match(reviewer, '^user:(.+)$')
   if not person then return true end
   for _, one in ipairs(slots_of(own)) do  -- at most 32: slots
-    if one.by == person or is_asked(one, person) then return false end
+    if answered_by(one, person) or is_asked(one, person) then return false end
   end
   return text_of(own, 'p_contributors_may_vote') == '1' or not has_written(own.id, { person })
 end
@@ -520,11 +534,11 @@ end
 -- delegation_fields(stored): the fields of a delegation as it is stored, all of them texts.
 local function delegation_fields(stored)
   local fields = {}
-  for field, value in string.gmatch(stored, '([%a_]+)=(%S*)') do fields[field] = value end  -- at most 11: fields of a delegation
+  for field, value in string.gmatch(stored, '([%a_]+)=(%S*)') do fields[field] = value end  -- at most 12: fields of a delegation
   return fields
 end
 
--- delegations_of(ctx, person): the delegations of a person, { name, fields }, by the bytes of their names. A call reads them once.
+-- delegations_of(ctx, person): the delegations of a person, { name, fields, at }, by the bytes of their names. A call reads them once.
 local function delegations_of(ctx, person) local delegations = KEYS[12]
   local list = ctx.known[person]
   if list then return list end
@@ -534,22 +548,23 @@ local function delegations_of(ctx, person) local delegations = KEYS[12]
     if string.sub(stored[at], 1, 1) ~= '#' then list[#list + 1] = { name = stored[at], fields = delegation_fields(stored[at + 1]) } end
   end
   if list[2] then table.sort(list, function(one, other) return bytes_before(one.name, other.name) end) end
-  ctx.known[person] = list
+  for at, one in ipairs(list) do one.at = at end  -- at most 16: delegations of a person
+  ctx.known[person], ctx.looked = list, ctx.looked + 20 * #list
   return list
 end
 
--- delegation_named(ctx, person, name): the fields of a delegation of a person by name, or nil.
+-- delegation_named(ctx, person, name): a delegation of a person by name, { name, fields, at }; or nil.
 local function delegation_named(ctx, person, name)
   for _, one in ipairs(delegations_of(ctx, person)) do  -- at most 16: delegations of a person
-    if one.name == name then return one.fields end
+    if one.name == name then return one end
   end
 end
 
 -- cascades(ctx, one): whether a request may be delegated on, by the delegation that led to its reviewer.
 local function cascades(ctx, one)
-  local giver, name = string.match(one.chain, '^.*>([^>]+)$'), string.match(one.via, '^.*>([^>]*)$')
-  local fields = giver and name ~= '' and delegation_named(ctx, giver, name)
-  return not fields or fields.cascade == '1'
+  local giver, name = string.match(one.chain, '^.*>([^>]+)$'), string.match(one.via, '^.*>([^>:]*)[^>]*$')
+  local led = giver and name ~= '' and delegation_named(ctx, giver, name)
+  return not led or led.fields.cascade == '1'
 end
 
 -- leave_away(own, one): a request is no longer pending with a delegate.
@@ -623,39 +638,92 @@ local function enter_inboxes(own) local inboxes, away = KEYS[5], KEYS[14]
   end
 end
 
--- shares_one(wanted, given): whether two lists of words have one in common, or nothing is wanted.
-local function shares_one(wanted, given)
-  if wanted == '' then return true end
-  if #given < #wanted then wanted, given = given, wanted end  -- the shorter one is gone through
-  for word in string.gmatch(wanted, '[^,]+') do  -- at most 32: resources
-    if string.find(',' .. given .. ',', ',' .. word .. ',', 1, true) then return true end
-  end
-  return false
-end
-
--- fits_delegation(ctx, own, fields): whether a delegation holds now, and for this change.
-local function fits_delegation(ctx, own, fields)
+-- holds_now(ctx, own, fields): whether a delegation is active, by its times too, and the risk of a change is one that it is for.
+local function holds_now(ctx, own, fields)
   local from, till, above, below = tonumber(fields.from_ms), tonumber(fields.until_ms), tonumber(fields.risk_above), tonumber(fields.risk_below)
   if fields.active ~= '1' or from > ctx.now or till > 0 and till <= ctx.now then return false end
   if (above >= 0 or below >= 0) and number_of(own, 'risk_rev') ~= own.rev then return false end
-  if above >= 0 and number_of(own, 'risk_score') <= above or below >= 0 and number_of(own, 'risk_score') >= below then return false end
-  return shares_one(fields.types, text_of(own, 'type')) and shares_one(fields.tags, text_of(own, 'tags'))
-    and shares_one(fields.resources, text_of(own, 'resources'))
+  return not (above >= 0 and number_of(own, 'risk_score') <= above or below >= 0 and number_of(own, 'risk_score') >= below)
 end
 
--- find_delegation(ctx, own, person): the first delegation of a person that holds now and fits a change, { name, fields }; or nil.
+-- words_of(text): the words of a text, which has commas between them; one that begins with a comma has an empty word first.
+local function words_of(text)
+  local words = {}
+  for word in string.gmatch(text .. ',', '([^,]*),') do words[#words + 1] = word end  -- at most 33: resources, and ''
+  return words
+end
+
+-- wanted_words(ctx, list, field): each type, tag or resource that delegations of a person want → their places in the list; '' → those of the
+-- delegations that want none. A call finds them once.
+local function wanted_words(ctx, list, field)
+  if list[field] then return list[field] end
+  local wanted = {}
+  for at, one in ipairs(list) do  -- at most 16: delegations of a person
+    local words = words_of(one.fields[field])
+    for _, word in ipairs(words) do  -- at most 16: types, tags or resources
+      wanted[word] = wanted[word] or {}
+      table.insert(wanted[word], at)
+    end
+    ctx.looked = ctx.looked + 4 * #words
+  end
+  list[field] = wanted
+  return wanted
+end
+
+-- matching_with(ctx, list, field, text): which of these delegations of a person want no words in a field, or one of this text: their places in
+-- the list → true; nil for none. It goes through the words of the change, not through the delegations: of a thousand, few want one of them.
+local function matching_with(ctx, list, field, text)
+  local wanted, matching, found = wanted_words(ctx, list, field), {}, nil
+  ctx.words[text] = ctx.words[text] or words_of(',' .. text)
+  for _, word in ipairs(ctx.words[text]) do  -- at most 33: resources, and ''
+    local places = wanted[word]
+    if places then
+      for _, at in ipairs(places) do matching[at] = true end  -- at most 16: delegations of a person
+      found, ctx.looked = matching, ctx.looked + #places
+    end
+  end
+  ctx.looked = ctx.looked + #ctx.words[text]
+  return found
+end
+
+-- matches(ctx, own, list): which of these delegations of a person are for the type, the tags and the resources of a change: their places in the
+-- list → true.
+local function matches(ctx, own, list)
+  local types = list[1] and matching_with(ctx, list, 'types', text_of(own, 'type'))
+  local tags = types and matching_with(ctx, list, 'tags', text_of(own, 'tags'))
+  local resources, all = tags and matching_with(ctx, list, 'resources', text_of(own, 'resources')), {}
+  for at in pairs(resources or {}) do all[at] = types[at] and tags[at] end  -- at most 16: delegations of a person
+  return all
+end
+
+-- find_delegation(ctx, own, person): the first delegation of a person that holds now and fits a change, { name, fields, at }; or nil.
 local function find_delegation(ctx, own, person)
-  for _, one in ipairs(delegations_of(ctx, person)) do  -- at most 16: delegations of a person
-    if fits_delegation(ctx, own, one.fields) then return one end
+  local list = delegations_of(ctx, person)
+  local fitting = matches(ctx, own, list)
+  for at, one in ipairs(list) do  -- at most 16: delegations of a person
+    if fitting[at] and holds_now(ctx, own, one.fields) then return one end
   end
 end
 
--- has_answered(own, person): whether this person, or an agent for it, has answered a request in this round.
+-- has_answered(own, person): whether this person, or an agent for it, has answered a request in this round; or it has for another.
 local function has_answered(own, person)
   for _, one in ipairs(slots_of(own)) do  -- at most 32: slots
-    if one.by == person then return true end
+    if answered_by(one, person) then return true end
   end
   return false
+end
+
+-- leads_on(own, person, fields): whether a delegation of this person may lead a request on: neither the person nor, if it is an agent, the
+-- person behind it has answered another request, and the latter is no contributor.
+local function leads_on(own, person, fields)
+  local behind = fields['for']
+  if has_answered(own, person) or behind and has_answered(own, behind) then return false end
+  return not behind or text_of(own, 'p_contributors_may_vote') == '1' or not has_written(own.id, { behind })
+end
+
+-- via_of(name, fields): how a request names the delegation that has led it on: its name and, if an agent has stored it, the person behind it.
+local function via_of(name, fields)
+  return fields['for'] and name .. ':' .. fields['for'] or name
 end
 
 -- follow_delegations(ctx, own, one): lead a request on from its reviewer, as the delegations of the persons say: `one` has the reviewer, the
@@ -666,9 +734,10 @@ local function follow_delegations(ctx, own, one)
   local steps = select(2, string.gsub(one.chain, '>', ''))
   for _ = steps + 1, number_of(own, 'p_delegation_depth') do  -- at most 4: delegation_depth
     local person = string.match(one.reviewer, '^user:(.+)$')
-    local led = person and not has_answered(own, person) and find_delegation(ctx, own, person)
-    if not led or not can_be_asked(own, 'user:' .. led.fields.to) then return end
-    one.reviewer, one.chain, one.via = 'user:' .. led.fields.to, one.chain .. '>' .. person, one.via .. '>' .. led.name
+    local led = person and find_delegation(ctx, own, person)
+    if not led or not leads_on(own, person, led.fields) or not can_be_asked(own, 'user:' .. led.fields.to) then return end
+    one.reviewer, one.chain = 'user:' .. led.fields.to, one.chain .. '>' .. person
+    one.via = one.via .. '>' .. via_of(led.name, led.fields)
     if led.fields.cascade == '0' then return end
   end
 end
@@ -684,7 +753,7 @@ end
 
 -- open_request(ctx, own, one): open a request for an answer to this revision, in this round.
 local function open_request(ctx, own, one) local requests = KEYS[3]
-  one.status, one.by, own.list_changed = 'pending', '', true
+  one.status, one.by, one.sender, own.list_changed = 'pending', '', '', true
   if one.chain ~= '' then join_people(own, one) end
   redis.call('HSET', requests .. own.id .. '/' .. one.slot, 'status', 'pending', 'round', own.round, 'rev', own.rev, 'digest', own.digest,
     'created_ms', ctx.now_text, 'assigned_ms', ctx.now_text, 'due_ms', own.timeout_at_ms, 'responded_ms', '', 'response_action', '',
@@ -755,6 +824,14 @@ local function escalate(ctx, own, by) local requests = KEYS[3]
   return true
 end
 
+-- has_denied_tag(own): whether one of the tags of a change forbids its policy to approve it.
+local function has_denied_tag(own)
+  for tag in string.gmatch(text_of(own, 'tags'), '[^,]+') do  -- at most 16: tags
+    if string.find(',' .. text_of(own, 'p_deny_tags') .. ',', ',' .. tag .. ',', 1, true) then return true end
+  end
+  return false
+end
+
 -- is_assessed(ctx, own): whether the change has the risk and the preview of this revision that its policy needs. A preview is kept for a time.
 local function is_assessed(ctx, own)
   local needs = text_of(own, 'p_needs')
@@ -792,6 +869,12 @@ end
 local function leave_review(own)
   leave_inboxes(own)
   note_objections(own)
+end
+
+-- needs_people(own): whether no policy may approve this change: it has, or has had since its submit, a tag that forbids it, or people have
+-- rejected this content before.
+local function needs_people(own)
+  return text_of(own, 'denied') == '1' or has_denied_tag(own) or was_rejected(own)
 end
 
 -- put_out(ctx, follow): put a task into the outbox. The change is kept until it is delivered.
@@ -878,12 +961,12 @@ local function reject(ctx, own, by, why)
 end
 
 -- time_out(ctx, own): nobody has decided in time: the change is rejected, unless its policy approves what is of low risk. It does not
--- approve what a reviewer has rejected or wants changed, in this review or in an earlier one.
+-- approve what a reviewer has rejected or wants changed, in this review or in an earlier one, nor what a tag forbids it to approve.
 local function time_out(ctx, own)
   local counts = count_slots(own)
   if own.state == 'reviewing' and text_of(own, 'p_on_timeout') == 'approve' and number_of(own, 'risk_rev') == own.rev
     and number_of(own, 'risk_score') < number_of(own, 'p_timeout_approve_below') and counts.rejected + counts.changes_requested == 0
-    and not was_rejected(own) then
+    and not needs_people(own) then
     approve(ctx, own, 'policy:' .. text_of(own, 'policy'), 'timeout')
   else
     reject(ctx, own, 'time', 'timeout')

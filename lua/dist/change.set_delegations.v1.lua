@@ -2,7 +2,7 @@
 -- generated from lua/change/set_delegations.v1.lua by lua/bundle.py; do not edit
 -- change.set_delegations.v1: store or remove delegations of a person, at most 16: for a time, and for changes that fit all that is given:
 -- one of `types`, of `tags`, of `resources`, a risk above and below. Requests go to the first that fits, by the bytes of their names, and
--- on from there if it has `cascade`. It holds for open requests at once, and ends at once. This call moves at most 100 of them to another
+-- on from there if it has `cascade`. If an agent stores its own delegation, it is `for` the principal, who is behind the answers. It holds for open requests at once, and ends at once. This call moves at most 100 of them to another
 -- inbox, `sweep` the others: until then, `inbox` and `respond` look at the delegations themselves.
 --
 -- DATA   change       prefix/hash   {base}:change:       name
@@ -28,6 +28,8 @@
 -- ARGV   user         label
 -- ARGV   actor        label            ?=
 -- ARGV   caller       label            ?=
+-- ARGV   principal    label            ?=
+-- ARGV   kind         enum person|agent ?=person
 -- ARGV   source       bytes 0..200     ?=
 -- ARGV   trace        bytes 0..128     ?=
 -- ARGV   now_ms       int 0..9000000000000 ?=0
@@ -124,22 +126,32 @@ local caller = ARGV[4]
 if caller ~= '' and (not caller or #caller > 200 or not (arg_find(caller, '^[%w._:/@+-]+$') or arg_label(caller))) then
   return refuse('caller', caller, 'a label: 1 to 200 bytes of UTF-8: A-Z a-z 0-9 . _ : / @ + - and non-ASCII characters except controls and spaces')
 end
-local source = ARGV[5]
+local principal = ARGV[5]
+if principal ~= '' and (not principal or #principal > 200 or not (arg_find(principal, '^[%w._:/@+-]+$') or arg_label(principal))) then
+  return refuse('principal', principal, 'a label: 1 to 200 bytes of UTF-8: A-Z a-z 0-9 . _ : / @ + - and non-ASCII characters except controls and spaces')
+end
+local kind = ARGV[6]
+if kind == '' then
+  kind = 'person'
+elseif kind ~= 'person' and kind ~= 'agent' then
+  return refuse('kind', kind, 'one of person, agent')
+end
+local source = ARGV[7]
 if not source or #source > 200 then
   return refuse('source', source and #source, '0 to 200 bytes long')
 end
-local trace = ARGV[6]
+local trace = ARGV[8]
 if not trace or #trace > 128 then
   return refuse('trace', trace and #trace, '0 to 128 bytes long')
 end
-local now_ms = ARGV[7]
+local now_ms = ARGV[9]
 if now_ms == '' then
   now_ms = 0
 else
   now_ms = arg_uint(now_ms, 0, 9000000000000)
-  if not now_ms then return refuse('now_ms', ARGV[7], 'an integer from 0 to 9000000000000') end
+  if not now_ms then return refuse('now_ms', ARGV[9], 'an integer from 0 to 9000000000000') end
 end
-local arg_at = 8
+local arg_at = 10
 local item_count = ARGV[arg_at]
 item_count = arg_uint(item_count, 1, 16)
 if not item_count then return refuse('item_count', ARGV[arg_at], 'an integer from 1 to 16') end
@@ -267,21 +279,22 @@ local arg_rare
 
 -- cascades(ctx, one): whether a request may be delegated on, by the delegation that led to its reviewer.
 local function cascades(ctx, one)
-  local giver, name = string.match(one.chain, '^.*>([^>]+)$'), string.match(one.via, '^.*>([^>]*)$')
-  local fields = giver and name ~= '' and arg_rare().delegation_named(ctx, giver, name)
-  return not fields or fields.cascade == '1'
+  local giver, name = string.match(one.chain, '^.*>([^>]+)$'), string.match(one.via, '^.*>([^>:]*)[^>]*$')
+  local led = giver and name ~= '' and arg_rare().delegation_named(ctx, giver, name)
+  return not led or led.fields.cascade == '1'
 end
 
 -- refuse_hidden(field, name): the error if the name of a person or a group has a character that nobody sees: it would look like another name,
 -- and be another voter. Or nil.
 local function refuse_hidden(field, name)
   if not string.find(name, '[\194-\244]') then return nil end
-  local forms = {  -- U+00AD 034F 061C, 115F-1160, 17B4-17B5, 180B-180F, 200B-200F and 202A-202E, 2060-206F, 3164, FE00-FE0F, FEFF, FFA0
-    '\194\173', '\205\143', '\216\156', '\225\133[\159\160]', '\225\158[\180\181]', '\225\160[\139-\143]', '\226\128[\139-\143\170-\174]',
-    '\226\129[\160-\175]', '\227\133\164', '\239\184[\128-\143]', '\239\187\191', '\239\190\160',
-    '\239\191[\176-\187]', '\240\155\178[\160-\163]', '\240\157\133[\179-\186]', '\243\160',  -- FFF0-FFFB, 1BCA0-1BCA3, 1D173-1D17A, E0000-E0FFF
+  local forms = {  -- U+00AD 034F 061C 070F, 115F-1160, 17B4-17B5, 180B-180F, 200B-200F and 202A-202E, 2060-206F, 2800, 3164, FE00-FE0F, FEFF, FFA0
+    '\194\173', '\205\143', '\216\156', '\220\143', '\225\133[\159\160]', '\225\158[\180\181]', '\225\160[\139-\143]', '\226\128[\139-\143\170-\174]',
+    '\226\129[\160-\175]', '\226\160\128', '\227\133\164', '\239\184[\128-\143]', '\239\187\191', '\239\190\160',
+    '\239\191[\176-\187]', '\240\147\144[\176-\191]', '\240\150\191\164', '\240\155\178[\160-\163]',  -- FFF0-FFFB, 13430-1343F, 16FE4, 1BCA0-1BCA3
+    '\240\157\133\153', '\240\157\133[\179-\186]', '\243\160',  -- 1D159, 1D173-1D17A, E0000-E0FFF
   }
-  for _, form in ipairs(forms) do  -- at most 16: forms
+  for _, form in ipairs(forms) do  -- at most 21: forms
     if string.find(name, form) then return refuse(field, name, 'a name without invisible characters, such as U+00AD or U+200B') end
   end
 end
@@ -339,16 +352,16 @@ local function emit(ctx, event, id, detail) local events = KEYS[19]
   redis.call('XADD', events, 'MAXLEN', '~', ctx.settings_events_max, '*', unpack(entry))  -- at most 12: fields of an event
 end
 
--- slots_of(own): the requests of a change, in the order of their slots: { slot, status, reviewer, chain, by, via }. `chain` has a `>` before
--- each person who has delegated it, the original reviewer first; `via` a `>` before the name of the delegation of each, which is empty where
--- a person has done it; `by` is the principal who answered. A caller that changes one sets own.list_changed.
+-- slots_of(own): the requests of a change, in the order of their slots: { slot, status, reviewer, chain, by, sender, via }. `chain` has a `>`
+-- before each person who has delegated it, the original reviewer first; `via` a `>` before the name of the delegation of each, which is empty
+-- where a person has done it, see via_of; `by` is the principal who answered, and `sender` the agent that has sent the answer, or ''. A caller that changes one sets own.list_changed.
 -- EARLY
 local function slots_of(own)
   if own.list then return own.list end
   local list = {}
-  for slot, status, reviewer, chain, by, via in string.gmatch(own.slots, '(%d+) ([%a_]+) ([^ >]+)(%S*) ([^ ,]*) ?([^,]*)') do
+  for slot, status, reviewer, chain, by, sender, via in string.gmatch(own.slots, '(%d+) ([%a_]+) ([^ >]+)(%S*) ([^ ,>]*)>?([^ ,]*) ?([^,]*)') do
     if chain ~= '' and via == '' then via = arg_rare().older_via(own, slot, chain) end
-    list[#list + 1] = { slot = slot, status = status, reviewer = reviewer, chain = chain, by = by, via = via }
+    list[#list + 1] = { slot = slot, status = status, reviewer = reviewer, chain = chain, by = by, sender = sender, via = via }
   end
   own.list = list
   return list
@@ -374,6 +387,11 @@ local function number_of(own, name)
   return tonumber(text_of(own, name)) or 0
 end
 
+-- via_of(name, fields): how a request names the delegation that has led it on: its name and, if an agent has stored it, the person behind it.
+local function via_of(name, fields)
+  return fields['for'] and name .. ':' .. fields['for'] or name
+end
+
 -- follow_delegations(ctx, own, one): lead a request on from its reviewer, as the delegations of the persons say: `one` has the reviewer, the
 -- chain and the delegations then. A step to somebody who may not answer ends the walk before it, a step from somebody who has answered
 -- another request likewise, and a delegation without `cascade` behind it.
@@ -382,9 +400,10 @@ local function follow_delegations(ctx, own, one)
   local steps = select(2, string.gsub(one.chain, '>', ''))
   for _ = steps + 1, number_of(own, 'p_delegation_depth') do  -- at most 4: delegation_depth
     local person = string.match(one.reviewer, '^user:(.+)$')
-    local led = person and not arg_rare().has_answered(own, person) and arg_rare().find_delegation(ctx, own, person)
-    if not led or not arg_rare().can_be_asked(own, 'user:' .. led.fields.to) then return end
-    one.reviewer, one.chain, one.via = 'user:' .. led.fields.to, one.chain .. '>' .. person, one.via .. '>' .. led.name
+    local led = person and arg_rare().find_delegation(ctx, own, person)
+    if not led or not arg_rare().leads_on(own, person, led.fields) or not arg_rare().can_be_asked(own, 'user:' .. led.fields.to) then return end
+    one.reviewer, one.chain = 'user:' .. led.fields.to, one.chain .. '>' .. person
+    one.via = one.via .. '>' .. via_of(led.name, led.fields)
     if led.fields.cascade == '0' then return end
   end
 end
@@ -401,28 +420,6 @@ local function hold_once(ctx, field, id, keep_ms, stamp) local once, once_due = 
   redis.call('HSET', once, field, id .. ' ' .. until_text .. (stamp and ' ' .. stamp or ''))
   redis.call('ZADD', once_due, until_text, field)
   ctx.held = (ctx.held or 0) + 1
-end
-
--- set_field(own, name, value): change a field of a change; save_change stores it.
--- EARLY
-local function set_field(own, name, value)
-  own[name] = value
-  own.changed[#own.changed + 1] = name
-  own.changed[#own.changed + 1] = value
-end
-
--- record_step(ctx, own, event, by, detail, why): note a step of a change in its log, as an event, and as its next `seq`. by: who did it;
--- detail: `name=value` words, or ''; why: free text for the log alone, or ''. What time, delegations, and policies do has no caller.
--- EARLY
-local function record_step(ctx, own, event, by, detail, why) local logs = KEYS[4]
-  local acts = by ~= 'time' and by ~= 'delegation' and string.sub(by, 1, 7) ~= 'policy:'
-  local sender = acts and ctx.caller or ''
-  set_field(own, 'seq', own.seq + 1)
-  redis.call('XADD', logs .. own.id, 'MAXLEN', 1000, '*', 'event', event, 'timestamp', ctx.now_text, 'rev', own.rev, 'round', own.round,
-    'by', by, 'detail', detail, 'reason', why, 'proof', acts and ctx.proof or '', 'caller', sender)
-  if text_of(own, 'p_follows') ~= '' then arg_rare().note_follow(ctx, own, event) end
-  emit(ctx, event, own.id, 'rev=' .. own.rev .. ' round=' .. own.round .. ' by=' .. by .. (sender ~= '' and ' caller=' .. sender or '')
-    .. (detail ~= '' and ' ' .. detail or ''))
 end
 
 -- keep_moves(ctx, own, moves, only): undo the moves of resolve_requests, and write that of this request: the others are found again by the next
@@ -456,8 +453,7 @@ local function keep_moves(ctx, own, moves, only) local requests = KEYS[3]
       redis.call('HSET', requests .. own.id .. '/' .. one.slot, 'via', (string.gsub(to.via, '>', ',')))
     else
       arg_rare().take_place(ctx, own, one, to.reviewer, to.chain, to.via)
-      record_step(ctx, own, 'change.delegated', 'delegation', 'slot=' .. one.slot .. ' from=' .. move.reviewer .. ' to=' .. to.reviewer
-        .. ' chain=' .. string.gsub(string.sub(to.chain, 2), '>', ','), '')
+      arg_rare().record_led(ctx, own, one, move.reviewer)
     end
   end
 end
@@ -511,13 +507,22 @@ local function resolve_requests(ctx, own, all)
   return moves
 end
 
+-- set_field(own, name, value): change a field of a change; save_change stores it.
+-- EARLY
+local function set_field(own, name, value)
+  own[name] = value
+  own.changed[#own.changed + 1] = name
+  own.changed[#own.changed + 1] = value
+end
+
 -- save_change(ctx, own): store what this call has changed, and when the change is due next.
 -- EARLY
 local function save_change(ctx, own) local change, due = KEYS[1], KEYS[6]
   if own.list_changed then
     local words = {}
     for i, one in ipairs(own.list) do  -- at most 32: slots
-      words[i] = one.slot .. ' ' .. one.status .. ' ' .. one.reviewer .. one.chain .. ' ' .. one.by .. (one.chain ~= '' and ' ' .. one.via or '')
+      words[i] = one.slot .. ' ' .. one.status .. ' ' .. one.reviewer .. one.chain .. ' ' .. one.by
+        .. (one.sender ~= '' and '>' .. one.sender or '') .. (one.chain ~= '' and ' ' .. one.via or '')
     end
     set_field(own, 'slots', table.concat(words, ','))
   end
@@ -539,6 +544,15 @@ local function recheck_request(ctx, id)
   if not own then return end
   keep_moves(ctx, own, resolve_requests(ctx, own), (find_slot(own, tonumber(slot))))
   save_change(ctx, own)
+end
+
+-- recheck_page(ctx, page): move the requests of a page { member, score, … } to whom they belong now. Returns at which member it ended, because
+-- it has looked enough; or nil.
+local function recheck_page(ctx, page)
+  for i = 1, #page, 2 do  -- at most 100: limit
+    if i > 1 and arg_rare().looked_enough(ctx) then return i - 2 end
+    recheck_request(ctx, page[i])
+  end
 end
 
 -- rank_after(set, score, id): the number of members up to (score, id), even if this member was removed. Members with
@@ -569,27 +583,29 @@ local function start_of(set, cursor)
 end
 
 -- move_delegated(ctx, limit): where delegations have begun, ended or changed, move the requests of these persons, and back: at most limit
--- requests. A request belongs to them before that: this only keeps the inboxes short. A pass over the requests of a person may take several calls:
--- what begins or ends meanwhile, and whoever puts the person into `delegating` again, causes another pass. Returns whether there is more to do.
+-- requests, fewer where it has to compare much. A request belongs to them before that: this only keeps the inboxes short. A pass over the
+-- requests of a person may take several calls: what begins or ends meanwhile, and whoever puts the person into `delegating` again, causes
+-- another pass. Returns whether there is more to do.
 local function move_delegated(ctx, limit) local inboxes, delegations, delegating, away = KEYS[5], KEYS[12], KEYS[13], KEYS[14]
   local left = limit
   for _ = 1, 20 do  -- at most 20: persons of a call
     local head = redis.call('ZRANGE', delegating, '-inf', ctx.now_text, 'BYSCORE', 'LIMIT', 0, 1, 'WITHSCORES')
     local person = head[1]
     if not person then return false end
-    if left == 0 then return true end
+    if left == 0 or arg_rare().looked_enough(ctx) then return true end
     local key = delegations .. person
     local form, began, cursor = string.match(redis.call('HGET', key, '#at') or 'a', '^(%l) ?(%d*) ?(.*)$')
     if began == '' then
       began = ctx.now_text
       redis.call('ZADD', delegating, ctx.now - 1, person)
+      arg_rare().list_givers(ctx, person)
     end
     local set = form == 'a' and away .. person or inboxes .. 'user:' .. person
     local start = start_of(set, cursor)
     local page = redis.call('ZRANGE', set, start, start + left - 1, 'REV', 'WITHSCORES')
-    for i = 1, #page, 2 do recheck_request(ctx, page[i]) end  -- at most 100: limit
-    if #page == 2 * left then
-      redis.call('HSET', key, '#at', form .. ' ' .. began .. ' ' .. page[#page] .. ' ' .. page[#page - 1])
+    local last = recheck_page(ctx, page) or #page == 2 * left and #page - 1
+    if last then
+      redis.call('HSET', key, '#at', form .. ' ' .. began .. ' ' .. page[last + 1] .. ' ' .. page[last])
     elseif form == 'a' then
       redis.call('HSET', key, '#at', 'i ' .. began)
     else
@@ -663,7 +679,34 @@ local function open(clock, row) local config = KEYS[16]
   row = row or redis.call('HMGET', config, 'layout_min', 'clock', 'events_max', 'delegations')
   local now, now_text = read_clock(row[1], row[2], clock)
   if not now then return nil, now_text end
-  return { exists = row[1], now = now, now_text = now_text, settings_events_max = tonumber(row[3] or 100000), settings_delegations = row[4] == '1', known = {}, late = {} }
+  return { exists = row[1], now = now, now_text = now_text, settings_events_max = tonumber(row[3] or 100000), settings_delegations = row[4] == '1', known = {}, late = {}, words = {}, looked = 0, led = {}, persons = 0 }
+end
+
+-- person_behind(): the person who answers for the actor of this call; or nil and the error to return.
+local function person_behind()
+  local refused = refuse_hidden('actor', actor) or refuse_hidden('principal', principal)
+  if refused then return nil, refused end
+  if kind == 'agent' and (principal == '' or principal == actor) then
+    return nil, refuse('principal', principal, 'the person who answers for the agent')
+  end
+  if kind == 'person' and principal ~= '' and principal ~= actor then
+    return nil, refuse('principal', principal, 'the actor or empty, because a person answers for itself; an agent is kind=agent')
+  end
+  return principal ~= '' and principal or actor
+end
+
+-- record_step(ctx, own, event, by, detail, why): note a step of a change in its log, as an event, and as its next `seq`. by: who did it;
+-- detail: `name=value` words, or ''; why: free text for the log alone, or ''. What time, delegations, and policies do has no caller.
+-- EARLY
+local function record_step(ctx, own, event, by, detail, why) local logs = KEYS[4]
+  local acts = by ~= 'time' and by ~= 'delegation' and string.sub(by, 1, 7) ~= 'policy:'
+  local sender = acts and ctx.caller or ''
+  set_field(own, 'seq', own.seq + 1)
+  redis.call('XADD', logs .. own.id, 'MAXLEN', 1000, '*', 'event', event, 'timestamp', ctx.now_text, 'rev', own.rev, 'round', own.round,
+    'by', by, 'detail', detail, 'reason', why, 'proof', acts and ctx.proof or '', 'caller', sender)
+  if text_of(own, 'p_follows') ~= '' then arg_rare().note_follow(ctx, own, event) end
+  emit(ctx, event, own.id, 'rev=' .. own.rev .. ' round=' .. own.round .. ' by=' .. by .. (sender ~= '' and ' caller=' .. sender or '')
+    .. (detail ~= '' and ' ' .. detail or ''))
 end
 
 -- replayed_reply(ctx, verb): the answers that the same call got in the last minute, or nil.
@@ -680,22 +723,23 @@ local function replayed_reply(ctx, verb)
   return answers
 end
 
--- set_delegation(ctx, key, name, given): store or remove a delegation. Returns its answer.
-local function set_delegation(ctx, key, name, given) local delegating, config = KEYS[13], KEYS[16]
+-- set_delegation(ctx, key, name, given, person): store or remove a delegation. person: who answers for the actor. Returns its answer.
+local function set_delegation(ctx, key, name, given, person) local delegating, config = KEYS[13], KEYS[16]
   local stored = redis.call('HGET', key, name)
+  local behind = kind == 'agent' and (actor == user or actor == '') and person or nil
   if given.remove then
     if not stored then return { 'unknown' } end
     redis.call('HDEL', key, name)
     emit(ctx, 'delegation.removed', name, 'user=' .. user .. arg_rare().acted_by())
   else
-    if stored == arg_rare().delegation_text(given) then return { 'same' } end
-    if arg_rare().leads_back(user, given.to) then return { 'cycle' } end
+    if stored == arg_rare().delegation_text(given, behind) then return { 'same' } end
+    if arg_rare().leads_back(ctx, user, given.to) then return { 'cycle' } end
     local known = redis.call('HLEN', key)  -- with `#at`, if there is one
     if not stored and (known > 16 or known == 16 and redis.call('HEXISTS', key, '#at') == 0) then return { 'full' } end
-    redis.call('HSET', key, name, arg_rare().delegation_text(given))
+    redis.call('HSET', key, name, arg_rare().delegation_text(given, behind))
     redis.call('HSET', config, 'delegations', '1')
     ctx.delegates = true
-    emit(ctx, 'delegation.put', name, 'user=' .. user .. ' to=' .. given.to .. arg_rare().acted_by())
+    emit(ctx, 'delegation.put', name, 'user=' .. user .. ' to=' .. given.to .. (behind and ' for=' .. behind or '') .. arg_rare().acted_by())
   end
   local before = stored and arg_rare().delegation_fields(stored).to
   if before and before ~= given.to then arg_rare().list_giver(user, before) end
@@ -712,6 +756,11 @@ function arg_rare()
 -- acted_by(): who has made this call, and who has sent it for that person, as words of an event, each behind a space.
 local function acted_by()
   return (actor ~= '' and ' by=' .. actor or '') .. (caller ~= '' and ' caller=' .. caller or '')
+end
+
+-- answered_by(one, person): whether this person has answered a request, or has sent the answer as the agent of another.
+local function answered_by(one, person)
+  return one.by == person or one.sender == person
 end
 
 -- leave_away(own, one): a request is no longer pending with a delegate.
@@ -833,7 +882,7 @@ local function can_be_asked(own, reviewer)
   local person = string.match(reviewer, '^user:(.+)$')
   if not person then return true end
   for _, one in ipairs(slots_of(own)) do  -- at most 32: slots
-    if one.by == person or is_asked(one, person) then return false end
+    if answered_by(one, person) or is_asked(one, person) then return false end
   end
   return text_of(own, 'p_contributors_may_vote') == '1' or not has_written(own.id, { person })
 end
@@ -846,11 +895,11 @@ end
 -- delegation_fields(stored): the fields of a delegation as it is stored, all of them texts.
 local function delegation_fields(stored)
   local fields = {}
-  for field, value in string.gmatch(stored, '([%a_]+)=(%S*)') do fields[field] = value end  -- at most 11: fields of a delegation
+  for field, value in string.gmatch(stored, '([%a_]+)=(%S*)') do fields[field] = value end  -- at most 12: fields of a delegation
   return fields
 end
 
--- delegations_of(ctx, person): the delegations of a person, { name, fields }, by the bytes of their names. A call reads them once.
+-- delegations_of(ctx, person): the delegations of a person, { name, fields, at }, by the bytes of their names. A call reads them once.
 local function delegations_of(ctx, person) local delegations = KEYS[12]
   local list = ctx.known[person]
   if list then return list end
@@ -860,35 +909,79 @@ local function delegations_of(ctx, person) local delegations = KEYS[12]
     if string.sub(stored[at], 1, 1) ~= '#' then list[#list + 1] = { name = stored[at], fields = delegation_fields(stored[at + 1]) } end
   end
   if list[2] then table.sort(list, function(one, other) return bytes_before(one.name, other.name) end) end
-  ctx.known[person] = list
+  for at, one in ipairs(list) do one.at = at end  -- at most 16: delegations of a person
+  ctx.known[person], ctx.looked = list, ctx.looked + 20 * #list
   return list
 end
 
--- delegation_named(ctx, person, name): the fields of a delegation of a person by name, or nil.
+-- delegation_named(ctx, person, name): a delegation of a person by name, { name, fields, at }; or nil.
 local function delegation_named(ctx, person, name)
   for _, one in ipairs(delegations_of(ctx, person)) do  -- at most 16: delegations of a person
-    if one.name == name then return one.fields end
+    if one.name == name then return one end
   end
 end
 
--- shares_one(wanted, given): whether two lists of words have one in common, or nothing is wanted.
-local function shares_one(wanted, given)
-  if wanted == '' then return true end
-  if #given < #wanted then wanted, given = given, wanted end  -- the shorter one is gone through
-  for word in string.gmatch(wanted, '[^,]+') do  -- at most 32: resources
-    if string.find(',' .. given .. ',', ',' .. word .. ',', 1, true) then return true end
-  end
-  return false
-end
-
--- fits_delegation(ctx, own, fields): whether a delegation holds now, and for this change.
-local function fits_delegation(ctx, own, fields)
+-- holds_now(ctx, own, fields): whether a delegation is active, by its times too, and the risk of a change is one that it is for.
+local function holds_now(ctx, own, fields)
   local from, till, above, below = tonumber(fields.from_ms), tonumber(fields.until_ms), tonumber(fields.risk_above), tonumber(fields.risk_below)
   if fields.active ~= '1' or from > ctx.now or till > 0 and till <= ctx.now then return false end
   if (above >= 0 or below >= 0) and number_of(own, 'risk_rev') ~= own.rev then return false end
-  if above >= 0 and number_of(own, 'risk_score') <= above or below >= 0 and number_of(own, 'risk_score') >= below then return false end
-  return shares_one(fields.types, text_of(own, 'type')) and shares_one(fields.tags, text_of(own, 'tags'))
-    and shares_one(fields.resources, text_of(own, 'resources'))
+  return not (above >= 0 and number_of(own, 'risk_score') <= above or below >= 0 and number_of(own, 'risk_score') >= below)
+end
+
+-- words_of(text): the words of a text, which has commas between them; one that begins with a comma has an empty word first.
+local function words_of(text)
+  local words = {}
+  for word in string.gmatch(text .. ',', '([^,]*),') do words[#words + 1] = word end  -- at most 33: resources, and ''
+  return words
+end
+
+-- wanted_words(ctx, list, field): each type, tag or resource that delegations of a person want → their places in the list; '' → those of the
+-- delegations that want none. A call finds them once.
+local function wanted_words(ctx, list, field)
+  if list[field] then return list[field] end
+  local wanted = {}
+  for at, one in ipairs(list) do  -- at most 16: delegations of a person
+    local words = words_of(one.fields[field])
+    for _, word in ipairs(words) do  -- at most 16: types, tags or resources
+      wanted[word] = wanted[word] or {}
+      table.insert(wanted[word], at)
+    end
+    ctx.looked = ctx.looked + 4 * #words
+  end
+  list[field] = wanted
+  return wanted
+end
+
+-- matching_with(ctx, list, field, text): which of these delegations of a person want no words in a field, or one of this text: their places in
+-- the list → true; nil for none. It goes through the words of the change, not through the delegations: of a thousand, few want one of them.
+local function matching_with(ctx, list, field, text)
+  local wanted, matching, found = wanted_words(ctx, list, field), {}, nil
+  ctx.words[text] = ctx.words[text] or words_of(',' .. text)
+  for _, word in ipairs(ctx.words[text]) do  -- at most 33: resources, and ''
+    local places = wanted[word]
+    if places then
+      for _, at in ipairs(places) do matching[at] = true end  -- at most 16: delegations of a person
+      found, ctx.looked = matching, ctx.looked + #places
+    end
+  end
+  ctx.looked = ctx.looked + #ctx.words[text]
+  return found
+end
+
+-- matches(ctx, own, list): which of these delegations of a person are for the type, the tags and the resources of a change: their places in the
+-- list → true.
+local function matches(ctx, own, list)
+  local types = list[1] and matching_with(ctx, list, 'types', text_of(own, 'type'))
+  local tags = types and matching_with(ctx, list, 'tags', text_of(own, 'tags'))
+  local resources, all = tags and matching_with(ctx, list, 'resources', text_of(own, 'resources')), {}
+  for at in pairs(resources or {}) do all[at] = types[at] and tags[at] end  -- at most 16: delegations of a person
+  return all
+end
+
+-- fits_delegation(ctx, own, person, one): whether this delegation of a person holds now, and for this change.
+local function fits_delegation(ctx, own, person, one)
+  return holds_now(ctx, own, one.fields) and matches(ctx, own, delegations_of(ctx, person))[one.at]
 end
 
 -- is_late(ctx, person): whether delegations of this person have begun, ended or changed since its requests were moved; or one of its requests
@@ -907,27 +1000,29 @@ end
 local function cut_chain(ctx, own, one, all)
   local left, left_via, rest = '', '', one.via
   for person, next_at in string.gmatch(one.chain, '>([^>]+)()') do  -- at most 4: delegation_depth
-    local name, following = string.match(rest, '^>([^>]*)'), string.match(one.chain, '^>([^>]+)', next_at)
+    local led, name = string.match(rest, '^>(([^>:]*)[^>]*)')
+    local following = string.match(one.chain, '^>([^>]+)', next_at)
     if name ~= '' and (all or is_late(ctx, person)) then
-      local fields = delegation_named(ctx, person, name)
+      local found = delegation_named(ctx, person, name)
+      local fields = found and found.fields
       local same = fields and fields.to == (following or string.sub(one.reviewer, 6)) and (fields.cascade == '1' or not following)
-      if not same or not fits_delegation(ctx, own, fields) then
+      if not same or via_of(name, fields) ~= led or not fits_delegation(ctx, own, person, found) then
         one.reviewer, one.chain, one.via = 'user:' .. person, left, left_via
         return true
       end
     end
-    left, left_via, rest = left .. '>' .. person, left_via .. '>' .. name, string.sub(rest, #name + 2)
+    left, left_via, rest = left .. '>' .. person, left_via .. '>' .. led, string.sub(rest, #led + 2)
   end
   return false
 end
 
--- delegation_text(given): a delegation as it is stored.
-local function delegation_text(given)
+-- delegation_text(given, behind): a delegation as it is stored. behind: for whom an agent stores it, or nil.
+local function delegation_text(given, behind)
   local function list(names) return table.concat(names or {}, ',') end
   return table.concat({ 'to=' .. given.to, 'from_ms=' .. string.format('%.0f', given.from_ms or 0),
     'until_ms=' .. string.format('%.0f', given.until_ms or 0), 'types=' .. list(given.types), 'tags=' .. list(given.tags),
     'resources=' .. list(given.resources), 'risk_above=' .. (given.risk_above or -1), 'risk_below=' .. (given.risk_below or -1),
-    'cascade=' .. (given.cascade and '1' or '0'), 'active=' .. (given.inactive and '0' or '1') }, ' ')
+    'cascade=' .. (given.cascade and '1' or '0'), 'active=' .. (given.inactive and '0' or '1'), behind and 'for=' .. behind }, ' ')
 end
 
 -- end_run(ctx, own, by, how, why): a run is over: completed, failed, cancelled, or to be tried again (retry) if attempts are left.
@@ -985,7 +1080,7 @@ end
 
 -- open_request(ctx, own, one): open a request for an answer to this revision, in this round.
 local function open_request(ctx, own, one) local requests = KEYS[3]
-  one.status, one.by, own.list_changed = 'pending', '', true
+  one.status, one.by, one.sender, own.list_changed = 'pending', '', '', true
   if one.chain ~= '' then join_people(own, one) end
   redis.call('HSET', requests .. own.id .. '/' .. one.slot, 'status', 'pending', 'round', own.round, 'rev', own.rev, 'digest', own.digest,
     'created_ms', ctx.now_text, 'assigned_ms', ctx.now_text, 'due_ms', own.timeout_at_ms, 'responded_ms', '', 'response_action', '',
@@ -1056,17 +1151,27 @@ local function escalate(ctx, own, by) local requests = KEYS[3]
   return true
 end
 
--- find_delegation(ctx, own, person): the first delegation of a person that holds now and fits a change, { name, fields }; or nil.
+-- find_delegation(ctx, own, person): the first delegation of a person that holds now and fits a change, { name, fields, at }; or nil.
 local function find_delegation(ctx, own, person)
-  for _, one in ipairs(delegations_of(ctx, person)) do  -- at most 16: delegations of a person
-    if fits_delegation(ctx, own, one.fields) then return one end
+  local list = delegations_of(ctx, person)
+  local fitting = matches(ctx, own, list)
+  for at, one in ipairs(list) do  -- at most 16: delegations of a person
+    if fitting[at] and holds_now(ctx, own, one.fields) then return one end
   end
 end
 
--- has_answered(own, person): whether this person, or an agent for it, has answered a request in this round.
+-- has_answered(own, person): whether this person, or an agent for it, has answered a request in this round; or it has for another.
 local function has_answered(own, person)
   for _, one in ipairs(slots_of(own)) do  -- at most 32: slots
-    if one.by == person then return true end
+    if answered_by(one, person) then return true end
+  end
+  return false
+end
+
+-- has_denied_tag(own): whether one of the tags of a change forbids its policy to approve it.
+local function has_denied_tag(own)
+  for tag in string.gmatch(text_of(own, 'tags'), '[^,]+') do  -- at most 16: tags
+    if string.find(',' .. text_of(own, 'p_deny_tags') .. ',', ',' .. tag .. ',', 1, true) then return true end
   end
   return false
 end
@@ -1079,29 +1184,39 @@ local function is_assessed(ctx, own)
   return number_of(own, 'preview_rev') == own.rev and number_of(own, 'preview_until_ms') > ctx.now
 end
 
--- read_delegation(person, name): the fields of a delegation by name, all of them texts; or nil.
-local function read_delegation(person, name) local delegations = KEYS[12]
-  local stored = string.sub(name, 1, 1) ~= '#' and redis.call('HGET', delegations .. person, name)
-  return stored and delegation_fields(stored) or nil
+-- led_by(ctx, person): to whom the delegations of a person lead. A call reads each person once, and 128 of them.
+local function led_by(ctx, person) local delegations = KEYS[12]
+  local list = ctx.led[person]
+  if list then return list end
+  list = {}
+  local stored = ctx.persons < 128 and redis.call('HGETALL', delegations .. person) or {}  -- at most 17: delegations of a person, and `#at`
+  for at = 2, #stored, 2 do list[#list + 1] = string.match(stored[at], '^to=(%S+)') end
+  ctx.led[person], ctx.persons = list, ctx.persons + 1
+  return list
 end
 
--- leads_back(person, to): whether the delegations of `to`, and of those to whom they lead, lead back to this person. It looks at 64 persons;
--- a walk is bounded anyway.
-local function leads_back(person, to) local delegations = KEYS[12]
+-- leads_back(ctx, person, to): whether the delegations of `to`, and of those to whom they lead, lead back to this person. It looks at 64 persons,
+-- and a call at 128; a walk is bounded anyway.
+local function leads_back(ctx, person, to)
   local seen, left = { [to] = true }, { to }
   for at = 1, 64 do  -- at most 64: persons
     local one = left[at]
     if not one then return false end
     if one == person then return true end
-    for _, name in ipairs(redis.call('HKEYS', delegations .. one)) do  -- at most 17: delegations of a person, and `#at`
-      local fields = read_delegation(one, name)
-      if fields and not seen[fields.to] then
-        seen[fields.to] = true
-        left[#left + 1] = fields.to
-      end
+    for _, next_one in ipairs(led_by(ctx, one)) do  -- at most 16: delegations of a person
+      if not seen[next_one] then left[#left + 1] = next_one end
+      seen[next_one] = true
     end
   end
   return false
+end
+
+-- leads_on(own, person, fields): whether a delegation of this person may lead a request on: neither the person nor, if it is an agent, the
+-- person behind it has answered another request, and the latter is no contributor.
+local function leads_on(own, person, fields)
+  local behind = fields['for']
+  if has_answered(own, person) or behind and has_answered(own, behind) then return false end
+  return not behind or text_of(own, 'p_contributors_may_vote') == '1' or not has_written(own.id, { behind })
 end
 
 -- leave_people(own, one): the opposite of join_people.
@@ -1131,6 +1246,26 @@ local function list_giver(person, to) local delegations, givers = KEYS[12], KEYS
   else
     redis.call('ZADD', givers .. to, string.format('%.0f', last), person)
   end
+end
+
+-- list_givers(ctx, person): list a person with all to whom its delegations lead: those of version 0.2.0 are listed nowhere.
+local function list_givers(ctx, person) local givers = KEYS[15]
+  for _, one in ipairs(delegations_of(ctx, person)) do  -- at most 16: delegations of a person
+    local last = one.fields.until_ms == '0' and MAX_SAFE or tonumber(one.fields.until_ms)
+    redis.call('ZADD', givers .. one.fields.to, 'GT', string.format('%.0f', last), person)
+  end
+end
+
+-- looked_enough(ctx): whether this call has compared so much that it ends here, with the rest for the next one. How much is done in a call
+-- depends on it, but no answer.
+local function looked_enough(ctx)
+  return ctx.looked > 60000
+end
+
+-- needs_people(own): whether no policy may approve this change: it has, or has had since its submit, a tag that forbids it, or people have
+-- rejected this content before.
+local function needs_people(own)
+  return text_of(own, 'denied') == '1' or has_denied_tag(own) or was_rejected(own)
 end
 
 -- put_out(ctx, follow): put a task into the outbox. The change is kept until it is delivered.
@@ -1207,6 +1342,18 @@ local function open_round(ctx, own, by, why)
   if state == 'reviewing' then open_review(ctx, own, by) end
 end
 
+-- read_delegation(person, name): the fields of a delegation by name, all of them texts; or nil.
+local function read_delegation(person, name) local delegations = KEYS[12]
+  local stored = string.sub(name, 1, 1) ~= '#' and redis.call('HGET', delegations .. person, name)
+  return stored and delegation_fields(stored) or nil
+end
+
+-- record_led(ctx, own, one, from): note that delegations have led a request from this reviewer to the one that it has now.
+local function record_led(ctx, own, one, from)
+  record_step(ctx, own, 'change.delegated', 'delegation', 'slot=' .. one.slot .. ' from=' .. from .. ' to=' .. one.reviewer
+    .. ' chain=' .. string.gsub(string.sub(one.chain, 2), '>', ','), '')
+end
+
 -- reject(ctx, own, by, why): the change is rejected: by `rejections`, because the quorum is `unreachable`, or by `timeout`.
 local function reject(ctx, own, by, why)
   if why ~= 'timeout' then note_rejection(own) end
@@ -1225,12 +1372,12 @@ local function shares_person(one, other)
 end
 
 -- time_out(ctx, own): nobody has decided in time: the change is rejected, unless its policy approves what is of low risk. It does not
--- approve what a reviewer has rejected or wants changed, in this review or in an earlier one.
+-- approve what a reviewer has rejected or wants changed, in this review or in an earlier one, nor what a tag forbids it to approve.
 local function time_out(ctx, own)
   local counts = count_slots(own)
   if own.state == 'reviewing' and text_of(own, 'p_on_timeout') == 'approve' and number_of(own, 'risk_rev') == own.rev
     and number_of(own, 'risk_score') < number_of(own, 'p_timeout_approve_below') and counts.rejected + counts.changes_requested == 0
-    and not was_rejected(own) then
+    and not needs_people(own) then
     approve(ctx, own, 'policy:' .. text_of(own, 'policy'), 'timeout')
   else
     reject(ctx, own, 'time', 'timeout')
@@ -1287,7 +1434,7 @@ local function wait_for_delegations(person, since) local delegations, delegating
   end
 end
 
-  arg_made = { acted_by = acted_by, can_be_asked = can_be_asked, create_base = create_base, delegation_fields = delegation_fields, delegation_named = delegation_named, is_late = is_late, cut_chain = cut_chain, delegation_text = delegation_text, find_delegation = find_delegation, has_answered = has_answered, leads_back = leads_back, leave_place = leave_place, list_giver = list_giver, note_follow = note_follow, older_via = older_via, shares_person = shares_person, take_due = take_due, take_place = take_place, wait_for_delegations = wait_for_delegations }
+  arg_made = { acted_by = acted_by, can_be_asked = can_be_asked, create_base = create_base, delegation_fields = delegation_fields, delegation_named = delegation_named, is_late = is_late, cut_chain = cut_chain, delegation_text = delegation_text, find_delegation = find_delegation, leads_back = leads_back, leads_on = leads_on, leave_place = leave_place, list_giver = list_giver, list_givers = list_givers, looked_enough = looked_enough, note_follow = note_follow, older_via = older_via, record_led = record_led, shares_person = shares_person, take_due = take_due, take_place = take_place, wait_for_delegations = wait_for_delegations }
   return arg_made
 end
 
@@ -1296,7 +1443,10 @@ local delegations = KEYS[12]
 local ctx, refused = open()
 if refused then return refused end
 if #user > 195 then return refuse('user', user, 'at most 195 characters, as in user:<id>') end
-refused = refuse_hidden('user', user) or refuse_hidden('actor', actor)
+local person
+person, refused = person_behind()
+if refused then return refused end
+refused = refuse_hidden('user', user)
 if refused then return refused end
 for i = 1, item_count do  -- at most 16: items
   refused = check_delegation(item_pairs[i])
@@ -1307,7 +1457,7 @@ if before then return { 'ok', ctx.now, before } end
 if not ctx.exists then arg_rare().create_base() end
 ctx.made = true
 local answers, key = {}, delegations .. user
-for i, name in ipairs(item_name) do answers[i] = set_delegation(ctx, key, name, item_pairs[i]) end  -- at most 16: items
+for i, name in ipairs(item_name) do answers[i] = set_delegation(ctx, key, name, item_pairs[i], person) end  -- at most 16: items
 move_delegated(ctx, 100)
 note_reply(ctx, 'set_delegations', answers)
 return { 'ok', ctx.now, answers }

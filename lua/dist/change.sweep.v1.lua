@@ -2,8 +2,8 @@
 -- generated from lua/change/sweep.v1.lua by lua/bundle.py; do not edit
 -- change.sweep.v1: do what is due, of at most `limit` things in all: what time does with changes (reminders, escalations, timeouts, ends of
 -- approvals and of leases), then delete ended changes that are too old or too many, then move requests whose delegation has begun or
--- ended to their inboxes. `more`: there is more to do now. Other calls do the same for a few changes each, so a domain without a sweep only keeps more and
--- reminds later.
+-- ended to their inboxes. A call does less where the conditions of delegations take long to compare. `more`: there is more to do now. Other
+-- calls do the same for a few changes each, so a domain without a sweep only keeps more and reminds later.
 --
 -- DATA   change       prefix/hash   {base}:change:       name
 -- DATA   params       prefix/string {base}:params:       name
@@ -27,6 +27,7 @@
 -- DATA   delegations  prefix/hash   {base}:delegations:  label
 -- DATA   delegating   zset          {base}:delegating
 -- DATA   away         prefix/zset   {base}:away:         label
+-- DATA   givers       prefix/zset   {base}:givers:       label
 -- DATA   config       hash          {base}:config
 -- DATA   once         hash          {base}:once
 -- DATA   once_due     zset          {base}:once:due
@@ -78,7 +79,7 @@ do
     if not arg_base then return refuse('key config', KEYS[1], '<prefix>:{change:<name>}:config, <prefix>:{<slot>}:change:<name>:config, where each part is a name: 1 to 100 of A-Z a-z 0-9 . _ @ + -') end
   end
   if KEYS[2] ~= arg_base .. '!operate' then return refuse('key gate', KEYS[2], arg_base .. '!operate') end
-  KEYS = { arg_base .. ':change:', arg_base .. ':params:', arg_base .. ':revisions:', arg_base .. ':preview:', arg_base .. ':output:', arg_base .. ':contributors:', arg_base .. ':request:', arg_base .. ':log:', arg_base .. ':inbox:', arg_base .. ':due', arg_base .. ':ended', arg_base .. ':state:', arg_base .. ':by:author:', arg_base .. ':by:reviewer:', arg_base .. ':by:resource:', arg_base .. ':by:team:', arg_base .. ':by:tag:', arg_base .. ':outbox', arg_base .. ':follows', arg_base .. ':delegations:', arg_base .. ':delegating', arg_base .. ':away:', arg_base .. ':config', arg_base .. ':once', arg_base .. ':once:due', arg_base .. ':events' }
+  KEYS = { arg_base .. ':change:', arg_base .. ':params:', arg_base .. ':revisions:', arg_base .. ':preview:', arg_base .. ':output:', arg_base .. ':contributors:', arg_base .. ':request:', arg_base .. ':log:', arg_base .. ':inbox:', arg_base .. ':due', arg_base .. ':ended', arg_base .. ':state:', arg_base .. ':by:author:', arg_base .. ':by:reviewer:', arg_base .. ':by:resource:', arg_base .. ':by:team:', arg_base .. ':by:tag:', arg_base .. ':outbox', arg_base .. ':follows', arg_base .. ':delegations:', arg_base .. ':delegating', arg_base .. ':away:', arg_base .. ':givers:', arg_base .. ':config', arg_base .. ':once', arg_base .. ':once:due', arg_base .. ':events' }
 end
 
 local limit = ARGV[1]
@@ -111,9 +112,9 @@ local arg_rare
 
 -- cascades(ctx, one): whether a request may be delegated on, by the delegation that led to its reviewer.
 local function cascades(ctx, one)
-  local giver, name = string.match(one.chain, '^.*>([^>]+)$'), string.match(one.via, '^.*>([^>]*)$')
-  local fields = giver and name ~= '' and arg_rare().delegation_named(ctx, giver, name)
-  return not fields or fields.cascade == '1'
+  local giver, name = string.match(one.chain, '^.*>([^>]+)$'), string.match(one.via, '^.*>([^>:]*)[^>]*$')
+  local led = giver and name ~= '' and arg_rare().delegation_named(ctx, giver, name)
+  return not led or led.fields.cascade == '1'
 end
 
 -- leave_away(own, one): a request is no longer pending with a delegate.
@@ -153,7 +154,7 @@ end
 
 -- emit(ctx, event, id, detail): add an entry to the stream, if the noun keeps events. detail: `name=value` words, or
 -- ''. The trace is ctx.trace, that of the task, or else that of the call.
-local function emit(ctx, event, id, detail) local events = KEYS[26]
+local function emit(ctx, event, id, detail) local events = KEYS[27]
   if ctx.settings_events_max == 0 then return end
   local source = ctx.restricted and '' or source  -- of the call: it is also that of a new task, and its tier may hide it
   if detail ~= '' and source == '' and trace == '' and not ctx.trace then
@@ -169,16 +170,16 @@ local function emit(ctx, event, id, detail) local events = KEYS[26]
   redis.call('XADD', events, 'MAXLEN', '~', ctx.settings_events_max, '*', unpack(entry))  -- at most 12: fields of an event
 end
 
--- slots_of(own): the requests of a change, in the order of their slots: { slot, status, reviewer, chain, by, via }. `chain` has a `>` before
--- each person who has delegated it, the original reviewer first; `via` a `>` before the name of the delegation of each, which is empty where
--- a person has done it; `by` is the principal who answered. A caller that changes one sets own.list_changed.
+-- slots_of(own): the requests of a change, in the order of their slots: { slot, status, reviewer, chain, by, sender, via }. `chain` has a `>`
+-- before each person who has delegated it, the original reviewer first; `via` a `>` before the name of the delegation of each, which is empty
+-- where a person has done it, see via_of; `by` is the principal who answered, and `sender` the agent that has sent the answer, or ''. A caller that changes one sets own.list_changed.
 -- EARLY
 local function slots_of(own)
   if own.list then return own.list end
   local list = {}
-  for slot, status, reviewer, chain, by, via in string.gmatch(own.slots, '(%d+) ([%a_]+) ([^ >]+)(%S*) ([^ ,]*) ?([^,]*)') do
+  for slot, status, reviewer, chain, by, sender, via in string.gmatch(own.slots, '(%d+) ([%a_]+) ([^ >]+)(%S*) ([^ ,>]*)>?([^ ,]*) ?([^,]*)') do
     if chain ~= '' and via == '' then via = arg_rare().older_via(own, slot, chain) end
-    list[#list + 1] = { slot = slot, status = status, reviewer = reviewer, chain = chain, by = by, via = via }
+    list[#list + 1] = { slot = slot, status = status, reviewer = reviewer, chain = chain, by = by, sender = sender, via = via }
   end
   own.list = list
   return list
@@ -204,6 +205,11 @@ local function number_of(own, name)
   return tonumber(text_of(own, name)) or 0
 end
 
+-- via_of(name, fields): how a request names the delegation that has led it on: its name and, if an agent has stored it, the person behind it.
+local function via_of(name, fields)
+  return fields['for'] and name .. ':' .. fields['for'] or name
+end
+
 -- follow_delegations(ctx, own, one): lead a request on from its reviewer, as the delegations of the persons say: `one` has the reviewer, the
 -- chain and the delegations then. A step to somebody who may not answer ends the walk before it, a step from somebody who has answered
 -- another request likewise, and a delegation without `cascade` behind it.
@@ -212,33 +218,12 @@ local function follow_delegations(ctx, own, one)
   local steps = select(2, string.gsub(one.chain, '>', ''))
   for _ = steps + 1, number_of(own, 'p_delegation_depth') do  -- at most 4: delegation_depth
     local person = string.match(one.reviewer, '^user:(.+)$')
-    local led = person and not arg_rare().has_answered(own, person) and arg_rare().find_delegation(ctx, own, person)
-    if not led or not arg_rare().can_be_asked(own, 'user:' .. led.fields.to) then return end
-    one.reviewer, one.chain, one.via = 'user:' .. led.fields.to, one.chain .. '>' .. person, one.via .. '>' .. led.name
+    local led = person and arg_rare().find_delegation(ctx, own, person)
+    if not led or not arg_rare().leads_on(own, person, led.fields) or not arg_rare().can_be_asked(own, 'user:' .. led.fields.to) then return end
+    one.reviewer, one.chain = 'user:' .. led.fields.to, one.chain .. '>' .. person
+    one.via = one.via .. '>' .. via_of(led.name, led.fields)
     if led.fields.cascade == '0' then return end
   end
-end
-
--- set_field(own, name, value): change a field of a change; save_change stores it.
--- EARLY
-local function set_field(own, name, value)
-  own[name] = value
-  own.changed[#own.changed + 1] = name
-  own.changed[#own.changed + 1] = value
-end
-
--- record_step(ctx, own, event, by, detail, why): note a step of a change in its log, as an event, and as its next `seq`. by: who did it;
--- detail: `name=value` words, or ''; why: free text for the log alone, or ''. What time, delegations, and policies do has no caller.
--- EARLY
-local function record_step(ctx, own, event, by, detail, why) local logs = KEYS[8]
-  local acts = by ~= 'time' and by ~= 'delegation' and string.sub(by, 1, 7) ~= 'policy:'
-  local sender = acts and ctx.caller or ''
-  set_field(own, 'seq', own.seq + 1)
-  redis.call('XADD', logs .. own.id, 'MAXLEN', 1000, '*', 'event', event, 'timestamp', ctx.now_text, 'rev', own.rev, 'round', own.round,
-    'by', by, 'detail', detail, 'reason', why, 'proof', acts and ctx.proof or '', 'caller', sender)
-  if text_of(own, 'p_follows') ~= '' then arg_rare().note_follow(ctx, own, event) end
-  emit(ctx, event, own.id, 'rev=' .. own.rev .. ' round=' .. own.round .. ' by=' .. by .. (sender ~= '' and ' caller=' .. sender or '')
-    .. (detail ~= '' and ' ' .. detail or ''))
 end
 
 -- keep_moves(ctx, own, moves, only): undo the moves of resolve_requests, and write that of this request: the others are found again by the next
@@ -272,8 +257,7 @@ local function keep_moves(ctx, own, moves, only) local requests = KEYS[7]
       redis.call('HSET', requests .. own.id .. '/' .. one.slot, 'via', (string.gsub(to.via, '>', ',')))
     else
       arg_rare().take_place(ctx, own, one, to.reviewer, to.chain, to.via)
-      record_step(ctx, own, 'change.delegated', 'delegation', 'slot=' .. one.slot .. ' from=' .. move.reviewer .. ' to=' .. to.reviewer
-        .. ' chain=' .. string.gsub(string.sub(to.chain, 2), '>', ','), '')
+      arg_rare().record_led(ctx, own, one, move.reviewer)
     end
   end
 end
@@ -302,6 +286,12 @@ local function load_change(ctx, id)
   return own
 end
 
+-- looked_enough(ctx): whether this call has compared so much that it ends here, with the rest for the next one. How much is done in a call
+-- depends on it, but no answer.
+local function looked_enough(ctx)
+  return ctx.looked > 60000
+end
+
 -- resolve_requests(ctx, own, all): lead the pending requests of a change to whom they belong now: first back to those whose delegations do not
 -- hold any more, then on, in the order of their slots. Only in this call: keep_moves writes it. all: the change is another, so all
 -- conditions are tested. Returns the moves: { one, reviewer, chain, via, cut }, the request with where it was, and where it went back to.
@@ -327,13 +317,22 @@ local function resolve_requests(ctx, own, all)
   return moves
 end
 
+-- set_field(own, name, value): change a field of a change; save_change stores it.
+-- EARLY
+local function set_field(own, name, value)
+  own[name] = value
+  own.changed[#own.changed + 1] = name
+  own.changed[#own.changed + 1] = value
+end
+
 -- save_change(ctx, own): store what this call has changed, and when the change is due next.
 -- EARLY
 local function save_change(ctx, own) local change, due = KEYS[1], KEYS[10]
   if own.list_changed then
     local words = {}
     for i, one in ipairs(own.list) do  -- at most 32: slots
-      words[i] = one.slot .. ' ' .. one.status .. ' ' .. one.reviewer .. one.chain .. ' ' .. one.by .. (one.chain ~= '' and ' ' .. one.via or '')
+      words[i] = one.slot .. ' ' .. one.status .. ' ' .. one.reviewer .. one.chain .. ' ' .. one.by
+        .. (one.sender ~= '' and '>' .. one.sender or '') .. (one.chain ~= '' and ' ' .. one.via or '')
     end
     set_field(own, 'slots', table.concat(words, ','))
   end
@@ -355,6 +354,15 @@ local function recheck_request(ctx, id)
   if not own then return end
   keep_moves(ctx, own, resolve_requests(ctx, own), (find_slot(own, tonumber(slot))))
   save_change(ctx, own)
+end
+
+-- recheck_page(ctx, page): move the requests of a page { member, score, … } to whom they belong now. Returns at which member it ended, because
+-- it has looked enough; or nil.
+local function recheck_page(ctx, page)
+  for i = 1, #page, 2 do  -- at most 100: limit
+    if i > 1 and looked_enough(ctx) then return i - 2 end
+    recheck_request(ctx, page[i])
+  end
 end
 
 -- rank_after(set, score, id): the number of members up to (score, id), even if this member was removed. Members with
@@ -385,27 +393,29 @@ local function start_of(set, cursor)
 end
 
 -- move_delegated(ctx, limit): where delegations have begun, ended or changed, move the requests of these persons, and back: at most limit
--- requests. A request belongs to them before that: this only keeps the inboxes short. A pass over the requests of a person may take several calls:
--- what begins or ends meanwhile, and whoever puts the person into `delegating` again, causes another pass. Returns whether there is more to do.
+-- requests, fewer where it has to compare much. A request belongs to them before that: this only keeps the inboxes short. A pass over the
+-- requests of a person may take several calls: what begins or ends meanwhile, and whoever puts the person into `delegating` again, causes
+-- another pass. Returns whether there is more to do.
 local function move_delegated(ctx, limit) local inboxes, delegations, delegating, away = KEYS[9], KEYS[20], KEYS[21], KEYS[22]
   local left = limit
   for _ = 1, 20 do  -- at most 20: persons of a call
     local head = redis.call('ZRANGE', delegating, '-inf', ctx.now_text, 'BYSCORE', 'LIMIT', 0, 1, 'WITHSCORES')
     local person = head[1]
     if not person then return false end
-    if left == 0 then return true end
+    if left == 0 or looked_enough(ctx) then return true end
     local key = delegations .. person
     local form, began, cursor = string.match(redis.call('HGET', key, '#at') or 'a', '^(%l) ?(%d*) ?(.*)$')
     if began == '' then
       began = ctx.now_text
       redis.call('ZADD', delegating, ctx.now - 1, person)
+      arg_rare().list_givers(ctx, person)
     end
     local set = form == 'a' and away .. person or inboxes .. 'user:' .. person
     local start = start_of(set, cursor)
     local page = redis.call('ZRANGE', set, start, start + left - 1, 'REV', 'WITHSCORES')
-    for i = 1, #page, 2 do recheck_request(ctx, page[i]) end  -- at most 100: limit
-    if #page == 2 * left then
-      redis.call('HSET', key, '#at', form .. ' ' .. began .. ' ' .. page[#page] .. ' ' .. page[#page - 1])
+    local last = recheck_page(ctx, page) or #page == 2 * left and #page - 1
+    if last then
+      redis.call('HSET', key, '#at', form .. ' ' .. began .. ' ' .. page[last + 1] .. ' ' .. page[last])
     elseif form == 'a' then
       redis.call('HSET', key, '#at', 'i ' .. began)
     else
@@ -441,11 +451,25 @@ end
 -- uses as `ctx.settings_<name>`; or nil and the error to return. lua/tools/opening.py generates which settings these are,
 -- and the first values of the fields of call.toml. clock: for a call that may create the base. row: the settings as they
 -- are stored, if the caller has read them.
-local function open(clock, row) local config = KEYS[23]
+local function open(clock, row) local config = KEYS[24]
   row = row or redis.call('HMGET', config, 'layout_min', 'clock', 'keep_ms', 'keep_max', 'events_max', 'delegations')
   local now, now_text = read_clock(row[1], row[2], clock)
   if not now then return nil, now_text end
-  return { exists = row[1], now = now, now_text = now_text, settings_keep_ms = tonumber(row[3] or 7776000000), settings_keep_max = tonumber(row[4] or 100000), settings_events_max = tonumber(row[5] or 100000), settings_delegations = row[6] == '1', known = {}, late = {} }
+  return { exists = row[1], now = now, now_text = now_text, settings_keep_ms = tonumber(row[3] or 7776000000), settings_keep_max = tonumber(row[4] or 100000), settings_events_max = tonumber(row[5] or 100000), settings_delegations = row[6] == '1', known = {}, late = {}, words = {}, looked = 0 }
+end
+
+-- record_step(ctx, own, event, by, detail, why): note a step of a change in its log, as an event, and as its next `seq`. by: who did it;
+-- detail: `name=value` words, or ''; why: free text for the log alone, or ''. What time, delegations, and policies do has no caller.
+-- EARLY
+local function record_step(ctx, own, event, by, detail, why) local logs = KEYS[8]
+  local acts = by ~= 'time' and by ~= 'delegation' and string.sub(by, 1, 7) ~= 'policy:'
+  local sender = acts and ctx.caller or ''
+  set_field(own, 'seq', own.seq + 1)
+  redis.call('XADD', logs .. own.id, 'MAXLEN', 1000, '*', 'event', event, 'timestamp', ctx.now_text, 'rev', own.rev, 'round', own.round,
+    'by', by, 'detail', detail, 'reason', why, 'proof', acts and ctx.proof or '', 'caller', sender)
+  if text_of(own, 'p_follows') ~= '' then arg_rare().note_follow(ctx, own, event) end
+  emit(ctx, event, own.id, 'rev=' .. own.rev .. ' round=' .. own.round .. ' by=' .. by .. (sender ~= '' and ' caller=' .. sender or '')
+    .. (detail ~= '' and ' ' .. detail or ''))
 end
 
 -- reindex(own, prefix, before, after): a change has these values now, separated by commas, in place of those.
@@ -482,7 +506,7 @@ local function remove_change(ctx, id) local change, params, revisions, previews,
 end
 
 -- sweep_once(ctx, limit): delete expired fields of `once`, at most limit. Returns the number.
-local function sweep_once(ctx, limit) local once, once_due = KEYS[24], KEYS[25]
+local function sweep_once(ctx, limit) local once, once_due = KEYS[25], KEYS[26]
   local fields = redis.call('ZRANGE', once_due, '-inf', ctx.now, 'BYSCORE', 'LIMIT', 0, limit)
   if #fields == 0 then return 0 end
   -- at most 4,010: limit, as add_tasks gives it for 1,000 items
@@ -491,11 +515,12 @@ local function sweep_once(ctx, limit) local once, once_due = KEYS[24], KEYS[25]
   return #fields
 end
 
--- take_others(ctx, limit): do what is due for other changes, at most limit of them. Returns how many. An entry that its record does not
--- confirm is damage: it is mended, or it would be looked at for ever.
+-- take_others(ctx, limit): do what is due for other changes, at most limit of them, fewer where it has to compare much. Returns how many.
+-- An entry that its record does not confirm is damage: it is mended, or it would be looked at for ever.
 local function take_others(ctx, limit) local due = KEYS[10]
   local ids = redis.call('ZRANGE', due, '-inf', ctx.now_text, 'BYSCORE', 'LIMIT', 0, limit)
-  for _, id in ipairs(ids) do
+  for i, id in ipairs(ids) do  -- at most 100: limit
+    if looked_enough(ctx) then return i - 1 end
     local own = read_change(id)
     if own and own.due_ms <= ctx.now then
       arg_rare().take_due(ctx, own)
@@ -512,6 +537,11 @@ end
 local arg_made
 function arg_rare()
   if arg_made then return arg_made end
+
+-- answered_by(one, person): whether this person has answered a request, or has sent the answer as the agent of another.
+local function answered_by(one, person)
+  return one.by == person or one.sender == person
+end
 
 -- close_requests(own, status): close the requests that nobody has answered: expired or cancelled.
 local function close_requests(own, status) local requests = KEYS[7]
@@ -625,7 +655,7 @@ local function can_be_asked(own, reviewer)
   local person = string.match(reviewer, '^user:(.+)$')
   if not person then return true end
   for _, one in ipairs(slots_of(own)) do  -- at most 32: slots
-    if one.by == person or is_asked(one, person) then return false end
+    if answered_by(one, person) or is_asked(one, person) then return false end
   end
   return text_of(own, 'p_contributors_may_vote') == '1' or not has_written(own.id, { person })
 end
@@ -633,11 +663,11 @@ end
 -- delegation_fields(stored): the fields of a delegation as it is stored, all of them texts.
 local function delegation_fields(stored)
   local fields = {}
-  for field, value in string.gmatch(stored, '([%a_]+)=(%S*)') do fields[field] = value end  -- at most 11: fields of a delegation
+  for field, value in string.gmatch(stored, '([%a_]+)=(%S*)') do fields[field] = value end  -- at most 12: fields of a delegation
   return fields
 end
 
--- delegations_of(ctx, person): the delegations of a person, { name, fields }, by the bytes of their names. A call reads them once.
+-- delegations_of(ctx, person): the delegations of a person, { name, fields, at }, by the bytes of their names. A call reads them once.
 local function delegations_of(ctx, person) local delegations = KEYS[20]
   local list = ctx.known[person]
   if list then return list end
@@ -647,35 +677,79 @@ local function delegations_of(ctx, person) local delegations = KEYS[20]
     if string.sub(stored[at], 1, 1) ~= '#' then list[#list + 1] = { name = stored[at], fields = delegation_fields(stored[at + 1]) } end
   end
   if list[2] then table.sort(list, function(one, other) return bytes_before(one.name, other.name) end) end
-  ctx.known[person] = list
+  for at, one in ipairs(list) do one.at = at end  -- at most 16: delegations of a person
+  ctx.known[person], ctx.looked = list, ctx.looked + 20 * #list
   return list
 end
 
--- delegation_named(ctx, person, name): the fields of a delegation of a person by name, or nil.
+-- delegation_named(ctx, person, name): a delegation of a person by name, { name, fields, at }; or nil.
 local function delegation_named(ctx, person, name)
   for _, one in ipairs(delegations_of(ctx, person)) do  -- at most 16: delegations of a person
-    if one.name == name then return one.fields end
+    if one.name == name then return one end
   end
 end
 
--- shares_one(wanted, given): whether two lists of words have one in common, or nothing is wanted.
-local function shares_one(wanted, given)
-  if wanted == '' then return true end
-  if #given < #wanted then wanted, given = given, wanted end  -- the shorter one is gone through
-  for word in string.gmatch(wanted, '[^,]+') do  -- at most 32: resources
-    if string.find(',' .. given .. ',', ',' .. word .. ',', 1, true) then return true end
-  end
-  return false
-end
-
--- fits_delegation(ctx, own, fields): whether a delegation holds now, and for this change.
-local function fits_delegation(ctx, own, fields)
+-- holds_now(ctx, own, fields): whether a delegation is active, by its times too, and the risk of a change is one that it is for.
+local function holds_now(ctx, own, fields)
   local from, till, above, below = tonumber(fields.from_ms), tonumber(fields.until_ms), tonumber(fields.risk_above), tonumber(fields.risk_below)
   if fields.active ~= '1' or from > ctx.now or till > 0 and till <= ctx.now then return false end
   if (above >= 0 or below >= 0) and number_of(own, 'risk_rev') ~= own.rev then return false end
-  if above >= 0 and number_of(own, 'risk_score') <= above or below >= 0 and number_of(own, 'risk_score') >= below then return false end
-  return shares_one(fields.types, text_of(own, 'type')) and shares_one(fields.tags, text_of(own, 'tags'))
-    and shares_one(fields.resources, text_of(own, 'resources'))
+  return not (above >= 0 and number_of(own, 'risk_score') <= above or below >= 0 and number_of(own, 'risk_score') >= below)
+end
+
+-- words_of(text): the words of a text, which has commas between them; one that begins with a comma has an empty word first.
+local function words_of(text)
+  local words = {}
+  for word in string.gmatch(text .. ',', '([^,]*),') do words[#words + 1] = word end  -- at most 33: resources, and ''
+  return words
+end
+
+-- wanted_words(ctx, list, field): each type, tag or resource that delegations of a person want → their places in the list; '' → those of the
+-- delegations that want none. A call finds them once.
+local function wanted_words(ctx, list, field)
+  if list[field] then return list[field] end
+  local wanted = {}
+  for at, one in ipairs(list) do  -- at most 16: delegations of a person
+    local words = words_of(one.fields[field])
+    for _, word in ipairs(words) do  -- at most 16: types, tags or resources
+      wanted[word] = wanted[word] or {}
+      table.insert(wanted[word], at)
+    end
+    ctx.looked = ctx.looked + 4 * #words
+  end
+  list[field] = wanted
+  return wanted
+end
+
+-- matching_with(ctx, list, field, text): which of these delegations of a person want no words in a field, or one of this text: their places in
+-- the list → true; nil for none. It goes through the words of the change, not through the delegations: of a thousand, few want one of them.
+local function matching_with(ctx, list, field, text)
+  local wanted, matching, found = wanted_words(ctx, list, field), {}, nil
+  ctx.words[text] = ctx.words[text] or words_of(',' .. text)
+  for _, word in ipairs(ctx.words[text]) do  -- at most 33: resources, and ''
+    local places = wanted[word]
+    if places then
+      for _, at in ipairs(places) do matching[at] = true end  -- at most 16: delegations of a person
+      found, ctx.looked = matching, ctx.looked + #places
+    end
+  end
+  ctx.looked = ctx.looked + #ctx.words[text]
+  return found
+end
+
+-- matches(ctx, own, list): which of these delegations of a person are for the type, the tags and the resources of a change: their places in the
+-- list → true.
+local function matches(ctx, own, list)
+  local types = list[1] and matching_with(ctx, list, 'types', text_of(own, 'type'))
+  local tags = types and matching_with(ctx, list, 'tags', text_of(own, 'tags'))
+  local resources, all = tags and matching_with(ctx, list, 'resources', text_of(own, 'resources')), {}
+  for at in pairs(resources or {}) do all[at] = types[at] and tags[at] end  -- at most 16: delegations of a person
+  return all
+end
+
+-- fits_delegation(ctx, own, person, one): whether this delegation of a person holds now, and for this change.
+local function fits_delegation(ctx, own, person, one)
+  return holds_now(ctx, own, one.fields) and matches(ctx, own, delegations_of(ctx, person))[one.at]
 end
 
 -- is_late(ctx, person): whether delegations of this person have begun, ended or changed since its requests were moved; or one of its requests
@@ -694,16 +768,18 @@ end
 local function cut_chain(ctx, own, one, all)
   local left, left_via, rest = '', '', one.via
   for person, next_at in string.gmatch(one.chain, '>([^>]+)()') do  -- at most 4: delegation_depth
-    local name, following = string.match(rest, '^>([^>]*)'), string.match(one.chain, '^>([^>]+)', next_at)
+    local led, name = string.match(rest, '^>(([^>:]*)[^>]*)')
+    local following = string.match(one.chain, '^>([^>]+)', next_at)
     if name ~= '' and (all or is_late(ctx, person)) then
-      local fields = delegation_named(ctx, person, name)
+      local found = delegation_named(ctx, person, name)
+      local fields = found and found.fields
       local same = fields and fields.to == (following or string.sub(one.reviewer, 6)) and (fields.cascade == '1' or not following)
-      if not same or not fits_delegation(ctx, own, fields) then
+      if not same or via_of(name, fields) ~= led or not fits_delegation(ctx, own, person, found) then
         one.reviewer, one.chain, one.via = 'user:' .. person, left, left_via
         return true
       end
     end
-    left, left_via, rest = left .. '>' .. person, left_via .. '>' .. name, string.sub(rest, #name + 2)
+    left, left_via, rest = left .. '>' .. person, left_via .. '>' .. led, string.sub(rest, #led + 2)
   end
   return false
 end
@@ -763,7 +839,7 @@ end
 
 -- open_request(ctx, own, one): open a request for an answer to this revision, in this round.
 local function open_request(ctx, own, one) local requests = KEYS[7]
-  one.status, one.by, own.list_changed = 'pending', '', true
+  one.status, one.by, one.sender, own.list_changed = 'pending', '', '', true
   if one.chain ~= '' then join_people(own, one) end
   redis.call('HSET', requests .. own.id .. '/' .. one.slot, 'status', 'pending', 'round', own.round, 'rev', own.rev, 'digest', own.digest,
     'created_ms', ctx.now_text, 'assigned_ms', ctx.now_text, 'due_ms', own.timeout_at_ms, 'responded_ms', '', 'response_action', '',
@@ -834,17 +910,27 @@ local function escalate(ctx, own, by) local requests = KEYS[7]
   return true
 end
 
--- find_delegation(ctx, own, person): the first delegation of a person that holds now and fits a change, { name, fields }; or nil.
+-- find_delegation(ctx, own, person): the first delegation of a person that holds now and fits a change, { name, fields, at }; or nil.
 local function find_delegation(ctx, own, person)
-  for _, one in ipairs(delegations_of(ctx, person)) do  -- at most 16: delegations of a person
-    if fits_delegation(ctx, own, one.fields) then return one end
+  local list = delegations_of(ctx, person)
+  local fitting = matches(ctx, own, list)
+  for at, one in ipairs(list) do  -- at most 16: delegations of a person
+    if fitting[at] and holds_now(ctx, own, one.fields) then return one end
   end
 end
 
--- has_answered(own, person): whether this person, or an agent for it, has answered a request in this round.
+-- has_answered(own, person): whether this person, or an agent for it, has answered a request in this round; or it has for another.
 local function has_answered(own, person)
   for _, one in ipairs(slots_of(own)) do  -- at most 32: slots
-    if one.by == person then return true end
+    if answered_by(one, person) then return true end
+  end
+  return false
+end
+
+-- has_denied_tag(own): whether one of the tags of a change forbids its policy to approve it.
+local function has_denied_tag(own)
+  for tag in string.gmatch(text_of(own, 'tags'), '[^,]+') do  -- at most 16: tags
+    if string.find(',' .. text_of(own, 'p_deny_tags') .. ',', ',' .. tag .. ',', 1, true) then return true end
   end
   return false
 end
@@ -857,10 +943,32 @@ local function is_assessed(ctx, own)
   return number_of(own, 'preview_rev') == own.rev and number_of(own, 'preview_until_ms') > ctx.now
 end
 
+-- leads_on(own, person, fields): whether a delegation of this person may lead a request on: neither the person nor, if it is an agent, the
+-- person behind it has answered another request, and the latter is no contributor.
+local function leads_on(own, person, fields)
+  local behind = fields['for']
+  if has_answered(own, person) or behind and has_answered(own, behind) then return false end
+  return not behind or text_of(own, 'p_contributors_may_vote') == '1' or not has_written(own.id, { behind })
+end
+
 -- leave_place(own, one): take a pending request from those who have it or have delegated it.
 local function leave_place(own, one) local inboxes = KEYS[9]
   if own.state == 'reviewing' then redis.call('ZREM', inboxes .. one.reviewer, own.id .. '/' .. one.slot) end
   leave_people(own, one)
+end
+
+-- list_givers(ctx, person): list a person with all to whom its delegations lead: those of version 0.2.0 are listed nowhere.
+local function list_givers(ctx, person) local givers = KEYS[23]
+  for _, one in ipairs(delegations_of(ctx, person)) do  -- at most 16: delegations of a person
+    local last = one.fields.until_ms == '0' and MAX_SAFE or tonumber(one.fields.until_ms)
+    redis.call('ZADD', givers .. one.fields.to, 'GT', string.format('%.0f', last), person)
+  end
+end
+
+-- needs_people(own): whether no policy may approve this change: it has, or has had since its submit, a tag that forbids it, or people have
+-- rejected this content before.
+local function needs_people(own)
+  return text_of(own, 'denied') == '1' or has_denied_tag(own) or was_rejected(own)
 end
 
 -- put_out(ctx, follow): put a task into the outbox. The change is kept until it is delivered.
@@ -956,6 +1064,12 @@ local function read_delegation(person, name) local delegations = KEYS[20]
   return stored and delegation_fields(stored) or nil
 end
 
+-- record_led(ctx, own, one, from): note that delegations have led a request from this reviewer to the one that it has now.
+local function record_led(ctx, own, one, from)
+  record_step(ctx, own, 'change.delegated', 'delegation', 'slot=' .. one.slot .. ' from=' .. from .. ' to=' .. one.reviewer
+    .. ' chain=' .. string.gsub(string.sub(one.chain, 2), '>', ','), '')
+end
+
 -- reject(ctx, own, by, why): the change is rejected: by `rejections`, because the quorum is `unreachable`, or by `timeout`.
 local function reject(ctx, own, by, why)
   if why ~= 'timeout' then note_rejection(own) end
@@ -974,12 +1088,12 @@ local function shares_person(one, other)
 end
 
 -- time_out(ctx, own): nobody has decided in time: the change is rejected, unless its policy approves what is of low risk. It does not
--- approve what a reviewer has rejected or wants changed, in this review or in an earlier one.
+-- approve what a reviewer has rejected or wants changed, in this review or in an earlier one, nor what a tag forbids it to approve.
 local function time_out(ctx, own)
   local counts = count_slots(own)
   if own.state == 'reviewing' and text_of(own, 'p_on_timeout') == 'approve' and number_of(own, 'risk_rev') == own.rev
     and number_of(own, 'risk_score') < number_of(own, 'p_timeout_approve_below') and counts.rejected + counts.changes_requested == 0
-    and not was_rejected(own) then
+    and not needs_people(own) then
     approve(ctx, own, 'policy:' .. text_of(own, 'policy'), 'timeout')
   else
     reject(ctx, own, 'time', 'timeout')
@@ -1036,7 +1150,7 @@ local function wait_for_delegations(person, since) local delegations, delegating
   end
 end
 
-  arg_made = { can_be_asked = can_be_asked, delegation_named = delegation_named, is_late = is_late, cut_chain = cut_chain, find_delegation = find_delegation, has_answered = has_answered, leave_place = leave_place, note_follow = note_follow, older_via = older_via, oldest_beyond = oldest_beyond, shares_person = shares_person, take_due = take_due, take_place = take_place, wait_for_delegations = wait_for_delegations }
+  arg_made = { can_be_asked = can_be_asked, delegation_named = delegation_named, is_late = is_late, cut_chain = cut_chain, find_delegation = find_delegation, leads_on = leads_on, leave_place = leave_place, list_givers = list_givers, note_follow = note_follow, older_via = older_via, oldest_beyond = oldest_beyond, record_led = record_led, shares_person = shares_person, take_due = take_due, take_place = take_place, wait_for_delegations = wait_for_delegations }
   return arg_made
 end
 
@@ -1050,4 +1164,4 @@ local ids = left > 0 and arg_rare().oldest_beyond(ctx, ended, ctx.settings_keep_
 for _, id in ipairs(ids) do removed = removed + remove_change(ctx, id) end  -- at most 100: limit
 local moving = move_delegated(ctx, left - removed)
 sweep_once(ctx, 1000)
-return { 'ok', ctx.now, taken, removed, (left == 0 or removed > 0 and #ids == left or moving) and 1 or 0 }
+return { 'ok', ctx.now, taken, removed, (left == 0 or removed > 0 and #ids == left or moving or looked_enough(ctx)) and 1 or 0 }

@@ -232,3 +232,27 @@ def test_a_request_is_led_on_by_hand_as_far_as_the_delegations_say(
     assert delegate(bench, "eve", "bob").reviewer == f"user:{last}"
     assert answer(bench, one, last).status == "approved"
     bench.check()
+
+
+def test_an_inbox_has_what_a_giver_delegates_from_now_on_among_many_others(bench: Bench) -> None:
+    for number in range(70):
+        instead(bench, f"a{number:02}", "dan", until_ms=bench.now + 9000)
+    in_review(bench, "c", "user:zoe")
+    instead(bench, "zoe", "dan", from_ms=bench.now + 1000, until_ms=bench.now + 10_000)
+    bench.pass_time(1000)
+    assert [one.id for one in bench.put("inbox", user="dan").items] == ["c"]
+    assert bench.put("inbox", user="zoe").items == []
+
+
+def test_delegations_of_an_older_version_are_listed_when_requests_move(bench: Bench) -> None:
+    """It listed no givers."""
+    in_review(bench, "c", "user:bob")
+    instead(bench, "bob", "eve", "d", from_ms=bench.now + 1000, until_ms=bench.now + 5000)
+    instead(bench, "bob", "eve", "e", types=["other"], until_ms=bench.now + 4000)
+    instead(bench, "bob", "zoe", "f", types=["other"])
+    listed = bench.dump()
+    for user in "eve", "zoe":
+        bench.ask("DEL", f":givers:{user}")
+    bench.ask("ZADD", ":delegating", bench.now, "bob")
+    sweep(bench, 9)
+    assert bench.dump() == listed

@@ -101,7 +101,8 @@ class Authoring(Following):
 
         reviewers: who is asked besides those of the policy: `user:<id>`, or `group:<name>` for one person of a group;
         or a tuple of this and a name to show. Contributors are left out.
-        timeout: seconds until the review ends; 0: as the policy says.
+        timeout: seconds until the review ends; 0: as the policy says. If the policy approves after a timeout, it can
+        only be longer than the policy says.
         """
         asked = [
             {"reviewer": one} if isinstance(one, str) else _named(one) for one in checked_list("reviewers", reviewers)

@@ -29,8 +29,10 @@ class PolicyFields(TypedDict, total=False):
     escalate: seconds without a decision after which the next of `escalate_to` (1 to 3) is asked, too.
     timeout: seconds after which the review ends; by default the setting default_timeout.
     on_timeout: `reject`, or `approve` a change whose risk is below `timeout_approve_below`.
-    auto_below: a risk below it approves without people, if the setting auto_approve_low_risk is on, the assessment
-    allows it, the change has had none of `deny_tags` since its submit, and people have not rejected this content.
+    auto_below: a risk below it approves without people, if the setting auto_approve_low_risk is on and the assessment
+    allows it.
+    deny_tags: a change that has had one of these since its submit is approved by people only. The same holds for a
+    content that people have rejected.
     approval: how many seconds an approval lasts (7 days).
     max_attempts: how often a run may fail (3).
     delegation_depth: how often a request may be delegated on (3; at most 4).

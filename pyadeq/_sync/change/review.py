@@ -13,7 +13,7 @@ from pyadeq._core.change.people import Seen, Voter, Who, identified, identified_
 from pyadeq._core.kernel.nouncalls import Result
 from pyadeq._core.kernel.options import checked_list
 from pyadeq.models.base import Moment, encode, to_epoch_ms
-from pyadeq.models.change import ChangeAnswer, Delegations, Inbox, InboxEntry
+from pyadeq.models.change import ChangeAnswer, Delegations, Inbox, InboxEntry, PersonKind
 
 
 class Reviewing(Following):
@@ -114,8 +114,9 @@ class Reviewing(Following):
     def delegate(self, id: str, to: str, *, slot: int = 0, reason: str = "", **who: Unpack[Who]) -> Result:
         """Let another person answer your request in your place. It stays one request with one answer.
 
-        Returns `ok` with `slot` and `reviewer`; `cycle` (this person has or had the request), `too_deep` (it was
-        delegated as often as the policy allows), `not_eligible` with a `reason`, `closed` or `not_found`.
+        Returns `ok` with `slot` and `reviewer`, who is another if that person has a stored delegation; `cycle` (this
+        person has or had the request), `too_deep` (it was delegated as often as the policy allows), `not_eligible` with
+        a `reason`, `closed` or `not_found`.
 
         slot: the request; 0: yours.
         """
@@ -141,6 +142,8 @@ class Reviewing(Following):
         cascade: bool = False,
         active: bool = True,
         actor: str | None = None,
+        principal: str | None = None,
+        kind: PersonKind | None = None,
         caller: str | None = None,
     ) -> Result:
         """Store a delegation of a person: for some time, another person answers its requests. At most 16 for a person.
@@ -152,7 +155,8 @@ class Reviewing(Following):
         types, tags, resources: only changes of one of these types, with one of these tags, to one of these resources.
         risk_above, risk_below: only changes with such a risk score.
         cascade: whether the other person's delegations apply, too.
-        actor, caller: who stores it, and who has sent the call for the actor. For the event.
+        actor, principal, kind, caller: who stores it, as in other calls. If an agent stores its own delegation, its
+        principal is behind the answers to these requests, and answers no other request of the change.
         """
         fields = {
             "name": name,
@@ -168,18 +172,25 @@ class Reviewing(Following):
             "inactive": not active,
         }
         given = {key: value for key, value in fields.items() if value is not None}
-        return self._set_delegation(user, given, actor, caller)
+        who = {"actor": actor, "principal": principal, "kind": kind, "caller": caller}
+        return self._set_delegation(user, given, who)
 
     def remove_delegation(
-        self, user: str, name: str, *, actor: str | None = None, caller: str | None = None
+        self,
+        user: str,
+        name: str,
+        *,
+        actor: str | None = None,
+        principal: str | None = None,
+        kind: PersonKind | None = None,
+        caller: str | None = None,
     ) -> Result:
         """Remove a delegation of a person. Its open requests move back. Returns `removed` or `unknown`."""
-        return self._set_delegation(user, {"name": name, "remove": True}, actor, caller)
+        who = {"actor": actor, "principal": principal, "kind": kind, "caller": caller}
+        return self._set_delegation(user, {"name": name, "remove": True}, who)
 
-    def _set_delegation(
-        self, user: str, item: Mapping[str, Any], actor: str | None, caller: str | None
-    ) -> Result:
-        (answer,) = (self._call("set_delegations", user=user, actor=actor, caller=caller, item=[item])).items
+    def _set_delegation(self, user: str, item: Mapping[str, Any], who: Mapping[str, Any]) -> Result:
+        (answer,) = (self._call("set_delegations", user=user, item=[item], **identified(who))).items
         return answer  # type: ignore[no-any-return]
 
     def delegations(self, user: str) -> Delegations:

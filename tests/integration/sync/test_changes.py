@@ -272,8 +272,24 @@ def test_requests_follow_a_delegation_while_it_lasts(timed_changes: Changes, clo
         "risk_below": 80,
         "cascade": True,
         "active": False,
+        "principal": None,
     }
     assert [one.id for one in changes.iterate_inbox("dan")] == []
+
+
+def test_the_person_behind_an_agent_is_behind_what_the_agent_has_delegated(changes: Changes) -> None:
+    changes.set_policy("two", required=2, agents_may_vote=True)
+    seen = changes.put("c1", type="deploy", description="d", actor="ann")
+    changes.submit(seen, policy="two", reviewers=["user:bot", "user:rita"], actor="ann")
+    changes.set_delegation("bot", "d", to="dan", actor="bot", principal="rita")
+    (delegation,) = (changes.delegations("bot")).delegations
+    assert (delegation.to, delegation.principal) == ("dan", "rita")
+    assert (changes.approve(seen, actor="dan")).status == "recorded"
+    answer = changes.approve(seen, actor="rita")
+    assert (answer.status, answer.reason) == ("not_eligible", "answered")
+    with pytest.raises(BadArgument, match="principal"):
+        changes.set_delegation("bot", "d", to="dan", actor="bot", kind="agent")
+    assert (changes.remove_delegation("bot", "d", actor="bot", principal="rita")).status == "removed"
 
 
 def test_a_delegate_answers_only_while_the_delegation_holds(timed_changes: Changes, clock: Clock) -> None:

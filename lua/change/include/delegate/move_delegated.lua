@@ -14,6 +14,7 @@ local function move_delegated(ctx, limit)
     if began == '' then
       began = ctx.now_text
       redis.call('ZADD', delegating, ctx.now - 1, person)
+      list_givers(ctx, person)
     end
     local set = form == 'a' and away .. person or inboxes .. 'user:' .. person
     local start = start_of(set, cursor)
