@@ -28,6 +28,7 @@ _LABEL = (
 )
 _NAME = ("a name: 1 to 100 of A-Z a-z 0-9 . _ @ + -", 100, "^[%w._@+-]+$")
 _PART = _NAME[2].strip("^$")  # a name in a base
+_IN_SLOT = "<prefix>:{<slot>}:"
 
 # Helpers in the order of their definition; a later one may use an earlier one.
 _HELPERS = {
@@ -168,20 +169,27 @@ def _keys(script: Script) -> list[str]:
 
 
 def _base(script: Script, at: int, base: str, place: str, whose: str) -> list[str]:
-    """The base in a key, as a local; and the check of its form, the usual one first. No part of a short one is long."""
-    forms = script.bases[script.noun if whose == "base" else whose]
+    """The base in a key, as a local; and the check of its form, the usual one first. No part of a short one is long.
+
+    That of another noun has the prefix and the slot of the first one, so it is the one that the settings mean.
+    """
+    own = whose == "base"
+    forms = [form for form in script.bases[script.noun if own else whose] if own or form.startswith(_IN_SLOT)]
     usual, *others = (f"string.match(KEYS[{at}], '^({_pattern(form)}){place}$')" for form in forms)
-    if whose != "base":
+    if not own:
         others.append(f"KEYS[{at}] == arg_base .. '!none{place}' and arg_base .. '!none'")
-    told = [*forms, *([] if whose == "base" else ["<base>!none"])]
+    told = [*forms, *([] if own else ["<base>!none"])]
     want = f"{', '.join(form + place for form in told)}, where each part is {_NAME[0]}"
+    elsewhere = f"string.match({base}, '^[^}}]*') ~= string.match(arg_base, '^[^}}]*')"
+    want += "" if own else ", in the slot of {base}"
     return [
         f"local {base} = {usual}",
-        f"if not {base} or #{base} > {_NAME[1]} then",
+        f"if not {base} or #{base} > {_NAME[1]}{'' if own else f' or {elsewhere}'} then",
         f"  {base} = {' or '.join([base, *others])}",
         f"  for part in string.gmatch({base} or '', '{_PART}') do",
         f"    if #part > {_NAME[1]} then {base} = nil end",
         "  end",
+        *([] if own else [f"  if {base} and {elsewhere} then {base} = nil end"]),
         f"  if not {base} then return refuse('key {script.sent[at - 1].told}', KEYS[{at}], '{want}') end",
         "end",
     ]

@@ -98,10 +98,32 @@ def test_a_base_of_each_form_is_accepted(client: redis.Redis, script: Script) ->
 
 
 def all_keys(script: Script, base: str) -> list[list[str]]:
-    """The keys of a call with this base: without the other nouns that the script uses, and with each form of theirs."""
+    """The keys of a call with this base: without the other nouns that the script uses, and with each in its slot."""
     found = [keys_of(script, base)]
-    for word in script.uses:
-        for form in NOUNS[word]["bases"].values():
-            other = re.sub(r"<(\w+)>", lambda part: PARTS[part[1]], form)
-            found.append([key.replace(no_base(base), other) for key in found[0]])
+    slot, apart, _ = base.partition(f"}}:{noun_of(script)}:")
+    for word in script.uses if apart else ():
+        for name in ("n", LONG):
+            found.append([key.replace(no_base(base), f"{slot}}}:{word}:{name}") for key in found[0]])
     return found
+
+
+@pytest.mark.parametrize("script", [one for one in SCRIPTS if one.uses], ids=lambda script: script.id)
+@pytest.mark.parametrize("form", ["usual", "in_slot"])
+def test_a_base_of_another_noun_is_in_the_slot_of_the_call(watched: WatchedClient, script: Script, form: str) -> None:
+    base = base_of(script, form)
+    keys = keys_of(script, base)
+    for word in script.uses:
+        parts = {"prefix": "ade", "name": "n", "slot": "s", "tag": "t"}
+        wrong = [
+            re.sub(r"<(\w+)>", lambda part, own=parts | more: own[part[1]], other)  # type: ignore[misc]
+            for other in NOUNS[word]["bases"].values()
+            for more in ({}, {"prefix": "b"}, {"slot": "t"}, {"slot": "s2"}, {"prefix": "ad"})
+        ]
+        if form == "in_slot":
+            wrong = [one for one in wrong if one != f"ade:{{s}}:{word}:n"]
+        wrong += [no_base(f"ade:{{s}}:{noun_of(script)}:m"), no_base(no_base(base)), f"{base}:{word}:n", base]
+        for other in wrong:
+            given = [key.replace(no_base(base), other) for key in keys]
+            text = refusal(watched, script, given)
+            assert text.startswith(f"ADEQ_ARG key {word}_"), (other, text)
+            assert len(text) < 500
