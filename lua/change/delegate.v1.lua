@@ -52,7 +52,7 @@ if to ~= '' then
   local refusal = from ~= 'user:' .. actor and { 'not_eligible', 'not_reviewer' } or delegate_to(ctx, own, one, to, person)
   if refusal then return told(ctx, 'delegate', own, refusal) end
   hand_on(ctx, own, one, reviewer, chain, via)
-  if kind == 'agent' then note_giver(own, one, person) end
+  if kind == 'agent' then note_giver(own, one, chain, person) end
 elseif one.chain == '' then
   return told(ctx, 'delegate', own, { 'not_eligible', 'not_delegated' })
 else

@@ -137,6 +137,35 @@ def test_for_whom_an_agent_has_delegated_a_request_does_not_write(bench: Bench) 
     assert answer(bench, one, "bot", **AGENT).reason == "contributor"
 
 
+def test_for_whom_an_agent_has_delegated_a_request_that_came_back_is_free(bench: Bench) -> None:
+    """However often: `delegated_for` has at most one person for each of the chain."""
+    one = in_review(bench, "c", "user:bot", "user:zoe", required=2, agents_may_vote=True, delegation_depth=4)
+    for principal in "zoe", "max", "rik":
+        bench.put("delegate", id="c", slot=1, actor="bot", principal=principal, kind="agent", to="dan")
+        assert bench.ask("HGET", ":request:c/1", "delegated_for") == principal.encode()
+        bench.put("delegate", id="c", slot=1, actor="bot", **AGENT)
+    assert bench.ask("HGET", ":request:c/1", "delegated_for") == b""
+    bench.put("delegate", id="c", slot=1, actor="bot", principal="rik", kind="agent", to="dan")
+    assert answer(bench, one, "zoe").status == "recorded"
+
+
+def test_who_is_behind_a_part_of_a_chain_stays_while_the_part_does(bench: Bench) -> None:
+    in_review(bench, "c", "user:dan", agents_may_vote=True, delegation_depth=4)
+    bench.put("delegate", id="c", actor="dan", to="bot")
+    bench.put("delegate", id="c", actor="bot", to="bit", **AGENT)
+    bench.put("delegate", id="c", actor="bit", to="eve", kind="agent", principal="max")
+    assert bench.ask("HGET", ":request:c/1", "delegated_for") == b",zoe,max"
+    bench.put("delegate", id="c", actor="bit", kind="agent", principal="max")
+    assert bench.ask("HGET", ":request:c/1", "delegated_for") == b",zoe"
+    told = bench.put("put", id="c", expect_rev=1, actor="max", tags=["x"], **CONTENT)
+    assert told.status == "edited"
+    told = bench.put("put", id="c", expect_rev=1, actor="zoe", tags=["y"], **CONTENT)
+    assert (told.status, told.slot) == ("is_reviewer", 1)
+    reassign = {"operation": "move", "slot": 1, "actor": "op", "reviewer": "user:kim", "reason": "away"}
+    bench.put("reassign", id="c", **reassign)
+    assert bench.ask("HGET", ":request:c/1", "delegated_for") == b""
+
+
 def test_a_tag_forbids_until_the_next_submit_though_it_is_taken_away(bench: Bench) -> None:
     bench.put("configure", settings={"auto_approve_low_risk": True})
     policy(bench, needs="risk", auto_below=20, deny_tags=["critical"])

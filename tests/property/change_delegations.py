@@ -164,7 +164,8 @@ class ChangeDelegations(ChangeViews):
             )]  # fmt: skip
         for to in moved:
             slot = change.slot(to.number)
-            before, slot.reviewer, slot.chain, slot.via = slot.place, *to.place
+            before = slot.place
+            slot.move(*to.place)
             if before[:2] != to.place[:2]:
                 slot.assigned = self.now
                 self._note_led(change, slot, before[0])

@@ -659,14 +659,15 @@ class ChangeModel(ChangeDelegations):
                 return "not_eligible", {"reason": "contributor"}
             if not change.can_be_asked(f"user:{to}") or change.is_behind_another(found, actor, principal or actor):
                 return "not_eligible", {"reason": "answered"}
-            found.chain, found.via, found.reviewer = (*found.chain, actor), (*found.via, ""), f"user:{to}"
-            if kind == "agent" and principal not in found.behind:
-                found.behind = (*found.behind, principal)
+            found.move(f"user:{to}", (*found.chain, actor), (*found.via, ""))
+            if kind == "agent":
+                missing = len(found.chain) - 1 - len(found.behind)
+                found.behind = (*found.behind, *[""] * missing, principal)
         elif not found.chain:
             return "not_eligible", {"reason": "not_delegated"}
         else:
             at = found.chain.index(actor) if actor in found.chain else -1
-            found.reviewer, found.chain, found.via = f"user:{found.chain[at]}", found.chain[:at], found.via[:at]
+            found.move(f"user:{found.chain[at]}", found.chain[:at], found.via[:at])
         found.assigned = self.now
         detail = f"slot={found.number} from={before} to={found.reviewer}"
         self._note(change, "change.delegated", actor, detail, reason)
@@ -700,7 +701,8 @@ class ChangeModel(ChangeDelegations):
                 change.slots.remove(found)  # type: ignore[arg-type]
             case "move":
                 assert found
-                found.reviewer, found.name, found.chain, found.via, found.assigned = reviewer, name, (), (), self.now
+                found.move(reviewer, (), ())
+                found.name, found.assigned = name, self.now
             case "dismiss":
                 assert found
                 self._open_again(change, [found])

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from itertools import takewhile
 from typing import Any, Final
 
 Answer = tuple[str, dict[str, Any]]
@@ -64,7 +65,7 @@ class Slot:
     name: str = ""
     priority: str = "normal"
     chain: tuple[str, ...] = ()  # who has delegated it
-    behind: tuple[str, ...] = ()  # for whom agents have delegated it
+    behind: tuple[str, ...] = ()  # for whom agents have delegated it, each at the place of the agent in the chain
     via: tuple[str, ...] = ()  # by which of their delegations, and for whom if of an agent; empty: themselves
     status: str = "pending"
     by: str = ""  # the principal who answered
@@ -81,6 +82,15 @@ class Slot:
     def place(self) -> tuple[str, tuple[str, ...], tuple[str, ...]]:
         return self.reviewer, self.chain, self.via
 
+    def move(self, reviewer: str, chain: tuple[str, ...], via: tuple[str, ...]) -> None:
+        """Give it to another reviewer. Those behind it stay as far as the chain is that of before."""
+        steps = zip(zip(self.chain, self.via, strict=True), zip(chain, via, strict=True), strict=False)
+        same = len(list(takewhile(lambda both: both[0] == both[1], steps)))
+        self.reviewer, self.chain, self.via = reviewer, chain, via
+        self.behind = self.behind[:same]
+        while self.behind and not self.behind[-1]:
+            self.behind = self.behind[:-1]
+
     @property
     def people(self) -> tuple[str, ...]:
         """Who has it, and who has delegated it."""
@@ -89,7 +99,7 @@ class Slot:
     @property
     def givers(self) -> set[str]:
         """Who has delegated it; of agents, also the persons behind them."""
-        return {*self.chain, *self.stored_for, *(self.behind if "" in self.via else ())}
+        return {*self.chain, *self.stored_for, *filter(None, self.behind if "" in self.via else ())}
 
     @property
     def stored_for(self) -> set[str]:

@@ -76,8 +76,9 @@ class VoteRules:
 
     def _behind(self, id: str, slot: int, vote: Request) -> set[str]:
         links = list(_links(vote))
-        agents = {one.person for one in self.handed.get((id, slot), ()) if (one.giver, one.to) in links}
-        agents |= self.stored_for.get((id, slot), set())
+        # It may have come back before, so the last time counts.
+        last = {(one.giver, one.to): one.person for one in self.handed.get((id, slot), ())}
+        agents = {last[link] for link in links if link in last} | self.stored_for.get((id, slot), set())
         return {vote["principal"], vote["reviewed_by"], *(giver for giver, _ in links), *agents}
 
     def _holding(self, giver: str, to: str, change: Request, now: int) -> Iterator[Mapping[str, Any]]:

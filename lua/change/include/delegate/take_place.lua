@@ -1,7 +1,13 @@
--- take_place(ctx, own, one, reviewer, chain, via): a pending request has this reviewer from now on, and these have delegated it, by these
--- delegations.
-local function take_place(ctx, own, one, reviewer, chain, via)
+-- take_place(ctx, own, one, reviewer, chain, via, before): a pending request has this reviewer from now on, and these have delegated it, by these
+-- delegations. before: its chain and delegations until now, if `one` has others already.
+local function take_place(ctx, own, one, reviewer, chain, via, before)
   local id = own.id .. '/' .. one.slot
+  before = before or one
+  if string.find(before.via .. '>', '>>', 1, true) then
+    local known = redis.call('HGET', requests .. id, 'delegated_for') or ''
+    one.principals = kept_principals(known, before, chain, via)
+    if one.principals ~= known then redis.call('HSET', requests .. id, 'delegated_for', one.principals) end
+  end
   one.reviewer, one.chain, one.via, own.list_changed = reviewer, chain, via, true
   if own.state == 'reviewing' then redis.call('ZADD', inboxes .. reviewer, inbox_score(own), id) end
   join_people(own, one)
