@@ -2,10 +2,11 @@
 -- counts for the request of this slot, or for any request of the actor or of its groups. One person fills one slot in a round, and a
 -- contributor none. A request belongs to a delegate only while the delegation holds now: its time, and its conditions for this revision.
 -- Who has delegated a request, by hand or by a stored delegation, or whose agent has, answers no other one, and nobody answers what one has
--- delegated who is behind another answer: `answered`. Behind an answer are its person and the agent that has sent it. `retract` takes an answer back; of an approved change, that begins a new round.
--- `request_changes` keeps a change from being approved until the same person answers again. `comment` only writes into the log.
+-- delegated who is behind another answer: `answered`. Behind an answer are its person and the agent that has sent it. `retract`
+-- takes an answer back; of an approved change, that begins a new round. `request_changes` keeps a change from being approved until the same person answers again. `comment` only writes into the log.
 -- A task that the policy wants after a step is enqueued at once, if the queue of the settings is in the same slot; else it waits in the
 -- outbox. If another task has its id, it gets another id, and there is an event.
+-- `later`: the conditions of delegations have taken long to compare; send these items in another call. The first item is always answered.
 --
 -- ARGV   rid          id
 -- ARGV   actor        label
@@ -36,6 +37,7 @@
 -- EACH   item         state state:text
 -- EACH   item         full
 -- EACH   item         not_found
+-- EACH   item         later
 -- ERROR  ADEQ_LAYOUT ADEQ_CLOCK
 -- EVENT  change.answered change.changes_requested change.commented change.outdated change.reviewing change.reminded change.escalated change.delegated
 -- EVENT  change.rejected change.approved change.released change.failed change.cancelled
@@ -63,9 +65,13 @@ end
 ctx.caller, ctx.proof, ctx.follows = caller, proof, {}
 local answers = {}
 for i, id in ipairs(item_id) do
-  local own = load_change(ctx, id)
-  answers[i] = own and answer(ctx, own, i, person) or { 'not_found' }
-  if own then save_change(ctx, own) end
+  if looked_enough(ctx) then
+    answers[i] = { 'later' }
+  else
+    local own = load_change(ctx, id)
+    answers[i] = own and answer(ctx, own, i, person) or { 'not_found' }
+    if own then save_change(ctx, own) end
+  end
 end
 take_others(ctx, 10)
 if #ctx.follows > 0 then send_follows(ctx) end

@@ -104,3 +104,17 @@ def test_a_call_that_has_compared_much_leaves_the_rest_to_the_next_one(make_any:
     assert sweeps > 32 * 12 // 100, "no call has ended before its limit"
     assert len(bench.ask("ZRANGE", ":inbox:user:kim", 0, -1)) == 12
     assert bench.put("inbox", user="kim", limit=100).cursor == ""
+
+
+def test_answers_that_take_long_to_compare_are_for_later_calls(make_any: MakeAny) -> None:
+    bench = watched(make_any("change"))
+    reviewers, seen = misfits(bench, 9)
+    left = [{**one, "action": "approve"} for one in seen]
+    calls = 0
+    while left:
+        told = [one.status for one in bench.put("respond", actor=name_of(reviewers[3]), item=left).items]
+        assert told == sorted(told), "approved, then later"
+        assert told[0] == "approved"
+        left = left[told.count("approved") :]
+        calls += 1
+    assert calls > 1

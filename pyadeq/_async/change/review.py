@@ -94,21 +94,23 @@ class Reviewing(Following):
         With the setting batch_approvals off, one answer is allowed.
         """
         items = [one.model_dump() for one in checked_list("answers", answers)]
-        found: list[Result] = (await self._respond(items, who)).items
-        return found
+        return await self._respond(items, who)
 
     async def _answer(self, seen: Seen, action: str, reason: str, slot: int, who: Mapping[str, Any]) -> Result:
         slot = slot or (getattr(seen, "slot", 0) if isinstance(seen, InboxEntry) else 0)
         item = {**revision(seen), "action": action, "slot": slot, "reason": reason}
-        (answer,) = (await self._respond([item], who)).items
-        return answer  # type: ignore[no-any-return]
-
-    async def _respond(self, items: Sequence[Mapping[str, Any]], who: Mapping[str, Any]) -> Result:
-        bases = await self._bases("queue", "follow_queue")
-        answer = await self._call("respond", item=items, **identified_voter(who), **bases)
-        if not bases:  # otherwise the server has enqueued them
-            await self._follow_up(*map(_step, items, answer.items))
+        (answer,) = await self._respond([item], who)
         return answer
+
+    async def _respond(self, items: Sequence[Mapping[str, Any]], who: Mapping[str, Any]) -> list[Result]:
+        bases = await self._bases("queue", "follow_queue")
+        answers: list[Result] = []
+        while not answers or len(answers) < len(items):  # the last of a call may be `later`
+            told = await self._call("respond", item=items[len(answers) :], **identified_voter(who), **bases)
+            answers += [one for one in told.items if one.status != "later"]
+        if not bases:  # otherwise the server has enqueued them
+            await self._follow_up(*map(_step, items, answers))
+        return answers
 
     async def delegate(self, id: str, to: str, *, slot: int = 0, reason: str = "", **who: Unpack[Who]) -> Result:
         """Let another person answer your request in your place. It stays one request with one answer.

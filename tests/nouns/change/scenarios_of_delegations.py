@@ -744,27 +744,33 @@ def inbox_of_the_delegate_of_many_from_now_on(bench: NounBench, n: int) -> AnyCa
 
 @scenario(1, 200)
 def inbox_while_delegations_begin_that_do_not_fit(bench: NounBench, n: int) -> AnyCall:
-    reviewers, _ = misfits(bench, n)
+    reviewers, _ = misfits(bench, n, 200)
     return bench.call("inbox", user=name_of(reviewers[-1]), limit=100)
 
 
 @scenario(1, 100)
 def sweep_while_delegations_begin_that_do_not_fit(bench: NounBench, n: int) -> AnyCall:
-    misfits(bench, n)
+    misfits(bench, n, 200)
     return bench.call("sweep", limit=100)
 
 
 @scenario(1, 100)
 def set_delegations_while_others_begin_that_do_not_fit(bench: NounBench, n: int) -> AnyCall:
-    misfits(bench, n)
+    misfits(bench, n, 200)
     return set_one(bench, "kim", to="eve")
 
 
 @scenario(1, 100)
 def respond_while_delegations_begin_that_do_not_fit(bench: NounBench, n: int) -> AnyCall:
-    reviewers, seen = misfits(bench, n)
+    reviewers, seen = misfits(bench, n, 200)
     answers = [{**one, "action": "approve"} for one in seen]
     return bench.call("respond", actor=name_of(reviewers[-1]), item=answers)
+
+
+@scenario(0)
+def respond_to_more_than_a_call_compares(bench: NounBench, _: int) -> AnyCall:
+    reviewers, seen = misfits(bench, 7)
+    return bench.call("respond", actor=name_of(reviewers[-1]), item=[{**one, "action": "approve"} for one in seen])
 
 
 @scenario(1, 16)
@@ -776,13 +782,16 @@ def set_delegations_into_the_same_many_persons(bench: NounBench, n: int) -> AnyC
     return bench.call("set_delegations", user="me", item=[{"name": f"d{one:02}", "to": f"p{one}"} for one in range(n)])
 
 
-def misfits(bench: NounBench, changes: int) -> tuple[list[str], list[Seen]]:
+def misfits(bench: NounBench, changes: int, width: int = 5) -> tuple[list[str], list[Seen]]:
     """All 32 reviewers of so many changes have 16 delegations that begin, have most in common with the changes, and do
     not fit."""
     reviewers = people(32)
-    content = {name: LARGE[name] for name in ("tags", "resources")}
+    content = {
+        name: [one.replace("database", "d").rstrip("x").ljust(width, "x") for one in LARGE[name]]
+        for name in ("tags", "resources")
+    }
     seen = [in_review(bench, f"c{number}", *reviewers, content=content) for number in range(changes)]
-    own = {"tags": LARGE["tags"], "resources": [f"other:{at:03}".ljust(200, "x") for at in range(16)]}
+    own = {"tags": content["tags"], "resources": [f"o:{at:03}".ljust(width, "x") for at in range(16)]}
     many = [{"name": f"d{at:02}", "to": "eve", "from_ms": bench.now + 1000, **own} for at in range(16)]
     for reviewer in reviewers:
         bench.put("set_delegations", user=name_of(reviewer), item=many)
