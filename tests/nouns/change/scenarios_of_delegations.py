@@ -769,7 +769,7 @@ def respond_while_delegations_begin_that_do_not_fit(bench: NounBench, n: int) ->
 
 @scenario(0)
 def respond_to_more_than_a_call_compares(bench: NounBench, _: int) -> AnyCall:
-    reviewers, seen = misfits(bench, 7)
+    reviewers, seen = misfits(bench, 20)
     return bench.call("respond", actor=name_of(reviewers[-1]), item=[{**one, "action": "approve"} for one in seen])
 
 
