@@ -768,6 +768,30 @@ def respond_while_delegations_begin_that_do_not_fit(bench: NounBench, n: int) ->
 
 
 @scenario(0)
+def put_while_delegations_begin_that_do_not_fit(bench: NounBench, _: int) -> AnyCall:
+    misfits(bench, 1, 200)
+    return bench.call("put", id="c0", expect_rev=1, actor="ann", **CONTENT, tags=LARGE["tags"])
+
+
+@scenario(0)
+def assess_while_delegations_begin_that_do_not_fit(bench: NounBench, _: int) -> AnyCall:
+    _, seen = misfits(bench, 1, 200)
+    return bench.call("assess", **seen[0], actor="meter", score=10)
+
+
+@scenario(0)
+def delegate_while_delegations_begin_that_do_not_fit(bench: NounBench, _: int) -> AnyCall:
+    reviewers, _ = misfits(bench, 1, 200)
+    return bench.call("delegate", id="c0", actor=name_of(reviewers[0]), to="kim")
+
+
+@scenario(0)
+def reassign_while_delegations_begin_that_do_not_fit(bench: NounBench, _: int) -> AnyCall:
+    misfits(bench, 1, 200)
+    return bench.call("reassign", id="c0", operation="dismiss", slot=1, actor="op", reason="so")
+
+
+@scenario(0)
 def respond_to_more_than_a_call_compares(bench: NounBench, _: int) -> AnyCall:
     reviewers, seen = misfits(bench, 20)
     return bench.call("respond", actor=name_of(reviewers[-1]), item=[{**one, "action": "approve"} for one in seen])

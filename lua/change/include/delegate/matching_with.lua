@@ -10,6 +10,6 @@ local function matching_with(ctx, list, field, text)
       found, ctx.looked = matching, ctx.looked + #places
     end
   end
-  ctx.looked = ctx.looked + #ctx.words[text]
+  ctx.looked = ctx.looked + 2 * #ctx.words[text]
   return found
 end
