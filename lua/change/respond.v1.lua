@@ -2,8 +2,9 @@
 -- counts for the request of this slot, or for any request of the actor or of its groups. One person fills one slot in a round, and a
 -- contributor none. A request belongs to a delegate only while the delegation holds now: its time, and its conditions for this revision.
 -- Who has delegated a request, by hand or by a stored delegation, or whose agent has, answers no other one, and nobody answers what one has
--- delegated who is behind another answer: `answered`. Behind an answer are its person and the agent that has sent it. `retract`
--- takes an answer back; of an approved change, that begins a new round. `request_changes` keeps a change from being approved until the same person answers again. `comment` only writes into the log.
+-- delegated who is behind another answer: `answered`. Behind an answer are its person and the agent that has sent it. `retract` takes an
+-- answer back; of an approved change, that begins a new round. `request_changes` keeps a change from being approved until the same person
+-- answers again. `comment` only writes into the log.
 -- A task that the policy wants after a step is enqueued at once, if the queue of the settings is in the same slot; else it waits in the
 -- outbox. If another task has its id, it gets another id, and there is an event.
 -- `later`: the conditions of delegations have taken long to compare; send these items in another call. The first item is always answered.

@@ -206,13 +206,14 @@ end
 
 -- slots_of(own): the requests of a change, in the order of their slots: { slot, status, reviewer, chain, by, sender, via }. `chain` has a `>`
 -- before each person who has delegated it, the original reviewer first; `via` a `>` before the name of the delegation of each, which is empty
--- where a person has done it, see via_of; `by` is the principal who answered, and `sender` the agent that has sent the answer, or ''. A caller that changes one sets own.list_changed.
+-- where a person has done it, see via_of; `by` is the principal who answered, and `sender` the agent that has sent the answer, or ''. A caller
+-- that changes one sets own.list_changed.
 -- EARLY
 local function slots_of(own)
   if own.list then return own.list end
   local list = {}
   for slot, status, reviewer, chain, by, sender, via in string.gmatch(own.slots, '(%d+) ([%a_]+) ([^ >]+)(%S*) ([^ ,>]*)>?([^ ,]*) ?([^,]*)') do
-    if chain ~= '' and via == '' then via = arg_rare().older_via(own, slot, chain) end
+    if chain ~= '' then via = arg_rare().whole_via(own, slot, chain, via) end
     list[#list + 1] = { slot = slot, status = status, reviewer = reviewer, chain = chain, by = by, sender = sender, via = via }
   end
   own.list = list
@@ -335,9 +336,9 @@ local function load_change(ctx, id)
 end
 
 -- looked_enough(ctx): whether this call has compared so much that it ends here, with the rest for the next one. How much is done in a call
--- depends on it, but no answer.
+-- depends on it, but nobody's request. It is about 60 ms of work.
 local function looked_enough(ctx)
-  return ctx.looked > 60000
+  return ctx.looked > 500000
 end
 
 -- sweep_once(ctx, limit): delete expired fields of `once`, at most limit. Returns the number.
@@ -758,7 +759,7 @@ local function wanted_words(ctx, list, field)
       wanted[word] = wanted[word] or {}
       table.insert(wanted[word], at)
     end
-    ctx.looked = ctx.looked + 4 * #words
+    ctx.looked = ctx.looked + 20 * #words  -- to read one takes as long as to compare so many
   end
   list[field] = wanted
   return wanted
@@ -776,7 +777,7 @@ local function matching_with(ctx, list, field, text)
       found, ctx.looked = matching, ctx.looked + #places
     end
   end
-  ctx.looked = ctx.looked + #ctx.words[text]
+  ctx.looked = ctx.looked + 2 * #ctx.words[text]
   return found
 end
 
@@ -1021,10 +1022,29 @@ local function leave_place(own, one) local inboxes = KEYS[5]
   leave_people(own, one)
 end
 
--- take_place(ctx, own, one, reviewer, chain, via): a pending request has this reviewer from now on, and these have delegated it, by these
--- delegations.
-local function take_place(ctx, own, one, reviewer, chain, via) local requests, inboxes = KEYS[3], KEYS[5]
+-- kept_principals(known, one, chain, via): for whom agents have delegated a request, of the steps of its chain that are in this one, too.
+local function kept_principals(known, one, chain, via)
+  local function parts(text) return words_of((string.gsub(text, '>', ','))) end  -- an empty one first
+  local people, ways, new_people, new_ways = parts(one.chain), parts(one.via), parts(chain), parts(via)
+  local kept, last = {}, 0
+  for i, principal in ipairs(words_of(known)) do  -- at most 4: delegation_depth
+    if not people[i + 1] or people[i + 1] ~= new_people[i + 1] or ways[i + 1] ~= new_ways[i + 1] then break end
+    kept[i] = principal
+    if principal ~= '' then last = i end
+  end
+  return table.concat(kept, ',', 1, last)
+end
+
+-- take_place(ctx, own, one, reviewer, chain, via, before): a pending request has this reviewer from now on, and these have delegated it, by these
+-- delegations. before: its chain and delegations until now, if `one` has others already.
+local function take_place(ctx, own, one, reviewer, chain, via, before) local requests, inboxes = KEYS[3], KEYS[5]
   local id = own.id .. '/' .. one.slot
+  before = before or one
+  if string.find(before.via .. '>', '>>', 1, true) then
+    local known = redis.call('HGET', requests .. id, 'delegated_for') or ''
+    one.principals = kept_principals(known, before, chain, via)
+    if one.principals ~= known then redis.call('HSET', requests .. id, 'delegated_for', one.principals) end
+  end
   one.reviewer, one.chain, one.via, own.list_changed = reviewer, chain, via, true
   if own.state == 'reviewing' then redis.call('ZADD', inboxes .. reviewer, inbox_score(own), id) end
   join_people(own, one)
@@ -1035,9 +1055,10 @@ end
 -- hand_on(ctx, own, one, reviewer, chain, via): a pending request goes to another person, whose delegations lead it on from there.
 local function hand_on(ctx, own, one, reviewer, chain, via)
   leave_place(own, one)
+  local before = { chain = one.chain, via = one.via }
   one.reviewer, one.chain, one.via = reviewer, chain, via
   if ctx.settings_delegations then follow_delegations(ctx, own, one) end
-  take_place(ctx, own, one, one.reviewer, one.chain, one.via)
+  take_place(ctx, own, one, one.reviewer, one.chain, one.via, before)
 end
 
 -- has_answered(own, person): whether this person, or an agent for it, has answered a request in this round; or it has for another.
@@ -1101,19 +1122,14 @@ local function note_follow(ctx, own, event)
   end
 end
 
--- note_giver(own, one, person): an agent has delegated a request for this person, who must not write the change meanwhile.
-local function note_giver(own, one, person) local requests = KEYS[3]
-  local key = requests .. own.id .. '/' .. one.slot
-  local known = redis.call('HGET', key, 'delegated_for') or ''
-  if string.find(',' .. known .. ',', ',' .. person .. ',', 1, true) then return end
-  redis.call('HSET', key, 'delegated_for', known ~= '' and known .. ',' .. person or person)
-end
-
--- older_via(own, slot, chain): the delegations of a request whose change was last written by version 0.2.0: only its record has them.
-local function older_via(own, slot, chain) local requests = KEYS[3]
-  local via = string.gsub(redis.call('HGET', requests .. own.id .. '/' .. slot, 'via') or '', ',', '>')
-  local missing = select(2, string.gsub(chain, '>', '')) - select(2, string.gsub(via, '>', ''))
-  return via .. string.rep('>', missing)
+-- note_giver(own, one, chain, person): an agent has delegated a request, as the last of this chain, for this person, who must not write the change
+-- meanwhile. `delegated_for` has the place of each in the chain, and is empty where a person has delegated.
+local function note_giver(own, one, chain, person) local requests = KEYS[3]
+  local key, before = requests .. own.id .. '/' .. one.slot, select(2, string.gsub(chain, '>', '')) - 1
+  local list, known = {}, words_of(redis.call('HGET', key, 'delegated_for') or '')
+  for i = 1, before do list[i] = known[i] or '' end  -- at most 3: delegation_depth
+  list[before + 1], one.principals = person, nil
+  redis.call('HSET', key, 'delegated_for', table.concat(list, ','))
 end
 
 -- recheck_later(ctx, one): a request is open again, and delegations may have begun or ended since it was answered, or before its review
@@ -1224,7 +1240,16 @@ local function taken_back(one)
   return 'user:' .. person, before_person(one, person)
 end
 
-  arg_made = { is_asked = is_asked, can_be_asked = can_be_asked, delegation_named = delegation_named, is_late = is_late, cut_chain = cut_chain, delegate_to = delegate_to, find_delegation = find_delegation, leave_place = leave_place, take_place = take_place, hand_on = hand_on, leads_on = leads_on, note_follow = note_follow, note_giver = note_giver, older_via = older_via, record_led = record_led, shares_person = shares_person, take_due = take_due, taken_back = taken_back }
+-- whole_via(own, slot, chain, via): the delegations of a request, one for each person in its chain. Version 0.2.0 wrote some of them, or none,
+-- into the slots of a change: then its record has all.
+local function whole_via(own, slot, chain, via) local requests = KEYS[3]
+  local function steps(text) return select(2, string.gsub(text, '>', '')) end
+  if steps(via) == steps(chain) then return via end
+  via = string.gsub(redis.call('HGET', requests .. own.id .. '/' .. slot, 'via') or '', ',', '>')
+  return via .. string.rep('>', steps(chain) - steps(via))
+end
+
+  arg_made = { is_asked = is_asked, can_be_asked = can_be_asked, delegation_named = delegation_named, is_late = is_late, cut_chain = cut_chain, delegate_to = delegate_to, find_delegation = find_delegation, leave_place = leave_place, take_place = take_place, hand_on = hand_on, leads_on = leads_on, note_follow = note_follow, note_giver = note_giver, record_led = record_led, shares_person = shares_person, take_due = take_due, taken_back = taken_back, whole_via = whole_via }
   return arg_made
 end
 
@@ -1251,7 +1276,7 @@ if to ~= '' then
   local refusal = from ~= 'user:' .. actor and { 'not_eligible', 'not_reviewer' } or arg_rare().delegate_to(ctx, own, one, to, person)
   if refusal then return told(ctx, 'delegate', own, refusal) end
   arg_rare().hand_on(ctx, own, one, reviewer, chain, via)
-  if kind == 'agent' then arg_rare().note_giver(own, one, person) end
+  if kind == 'agent' then arg_rare().note_giver(own, one, chain, person) end
 elseif one.chain == '' then
   return told(ctx, 'delegate', own, { 'not_eligible', 'not_delegated' })
 else

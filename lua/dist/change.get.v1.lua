@@ -184,13 +184,14 @@ end
 
 -- slots_of(own): the requests of a change, in the order of their slots: { slot, status, reviewer, chain, by, sender, via }. `chain` has a `>`
 -- before each person who has delegated it, the original reviewer first; `via` a `>` before the name of the delegation of each, which is empty
--- where a person has done it, see via_of; `by` is the principal who answered, and `sender` the agent that has sent the answer, or ''. A caller that changes one sets own.list_changed.
+-- where a person has done it, see via_of; `by` is the principal who answered, and `sender` the agent that has sent the answer, or ''. A caller
+-- that changes one sets own.list_changed.
 -- EARLY
 local function slots_of(own)
   if own.list then return own.list end
   local list = {}
   for slot, status, reviewer, chain, by, sender, via in string.gmatch(own.slots, '(%d+) ([%a_]+) ([^ >]+)(%S*) ([^ ,>]*)>?([^ ,]*) ?([^,]*)') do
-    if chain ~= '' and via == '' then via = arg_rare().older_via(own, slot, chain) end
+    if chain ~= '' then via = arg_rare().whole_via(own, slot, chain, via) end
     list[#list + 1] = { slot = slot, status = status, reviewer = reviewer, chain = chain, by = by, sender = sender, via = via }
   end
   own.list = list
@@ -294,14 +295,16 @@ local function describe(ctx, own) local change, params, previews, outputs = KEYS
     with_log > 0 and log_of(own, with_log) or {} }
 end
 
--- older_via(own, slot, chain): the delegations of a request whose change was last written by version 0.2.0: only its record has them.
-local function older_via(own, slot, chain) local requests = KEYS[6]
-  local via = string.gsub(redis.call('HGET', requests .. own.id .. '/' .. slot, 'via') or '', ',', '>')
-  local missing = select(2, string.gsub(chain, '>', '')) - select(2, string.gsub(via, '>', ''))
-  return via .. string.rep('>', missing)
+-- whole_via(own, slot, chain, via): the delegations of a request, one for each person in its chain. Version 0.2.0 wrote some of them, or none,
+-- into the slots of a change: then its record has all.
+local function whole_via(own, slot, chain, via) local requests = KEYS[6]
+  local function steps(text) return select(2, string.gsub(text, '>', '')) end
+  if steps(via) == steps(chain) then return via end
+  via = string.gsub(redis.call('HGET', requests .. own.id .. '/' .. slot, 'via') or '', ',', '>')
+  return via .. string.rep('>', steps(chain) - steps(via))
 end
 
-  arg_made = { describe = describe, older_via = older_via }
+  arg_made = { describe = describe, whole_via = whole_via }
   return arg_made
 end
 

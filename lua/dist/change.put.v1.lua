@@ -342,9 +342,9 @@ local function load_change(ctx, id)
 end
 
 -- looked_enough(ctx): whether this call has compared so much that it ends here, with the rest for the next one. How much is done in a call
--- depends on it, but no answer.
+-- depends on it, but nobody's request. It is about 60 ms of work.
 local function looked_enough(ctx)
-  return ctx.looked > 60000
+  return ctx.looked > 500000
 end
 
 -- netstrings(content): the parts of a content in this order, each as `<length>:<bytes>,`, and so each of its resources. The digest is over it.
@@ -536,13 +536,14 @@ end
 
 -- slots_of(own): the requests of a change, in the order of their slots: { slot, status, reviewer, chain, by, sender, via }. `chain` has a `>`
 -- before each person who has delegated it, the original reviewer first; `via` a `>` before the name of the delegation of each, which is empty
--- where a person has done it, see via_of; `by` is the principal who answered, and `sender` the agent that has sent the answer, or ''. A caller that changes one sets own.list_changed.
+-- where a person has done it, see via_of; `by` is the principal who answered, and `sender` the agent that has sent the answer, or ''. A caller
+-- that changes one sets own.list_changed.
 -- EARLY
 local function slots_of(own)
   if own.list then return own.list end
   local list = {}
   for slot, status, reviewer, chain, by, sender, via in string.gmatch(own.slots, '(%d+) ([%a_]+) ([^ >]+)(%S*) ([^ ,>]*)>?([^ ,]*) ?([^,]*)') do
-    if chain ~= '' and via == '' then via = arg_rare().older_via(own, slot, chain) end
+    if chain ~= '' then via = arg_rare().whole_via(own, slot, chain, via) end
     list[#list + 1] = { slot = slot, status = status, reviewer = reviewer, chain = chain, by = by, sender = sender, via = via }
   end
   own.list = list
@@ -864,7 +865,7 @@ local function wanted_words(ctx, list, field)
       wanted[word] = wanted[word] or {}
       table.insert(wanted[word], at)
     end
-    ctx.looked = ctx.looked + 4 * #words
+    ctx.looked = ctx.looked + 20 * #words  -- to read one takes as long as to compare so many
   end
   list[field] = wanted
   return wanted
@@ -882,7 +883,7 @@ local function matching_with(ctx, list, field, text)
       found, ctx.looked = matching, ctx.looked + #places
     end
   end
-  ctx.looked = ctx.looked + #ctx.words[text]
+  ctx.looked = ctx.looked + 2 * #ctx.words[text]
   return found
 end
 
@@ -1142,10 +1143,29 @@ local function shares_person(one, other)
   return false
 end
 
--- take_place(ctx, own, one, reviewer, chain, via): a pending request has this reviewer from now on, and these have delegated it, by these
--- delegations.
-local function take_place(ctx, own, one, reviewer, chain, via) local requests, inboxes = KEYS[5], KEYS[7]
+-- kept_principals(known, one, chain, via): for whom agents have delegated a request, of the steps of its chain that are in this one, too.
+local function kept_principals(known, one, chain, via)
+  local function parts(text) return words_of((string.gsub(text, '>', ','))) end  -- an empty one first
+  local people, ways, new_people, new_ways = parts(one.chain), parts(one.via), parts(chain), parts(via)
+  local kept, last = {}, 0
+  for i, principal in ipairs(words_of(known)) do  -- at most 4: delegation_depth
+    if not people[i + 1] or people[i + 1] ~= new_people[i + 1] or ways[i + 1] ~= new_ways[i + 1] then break end
+    kept[i] = principal
+    if principal ~= '' then last = i end
+  end
+  return table.concat(kept, ',', 1, last)
+end
+
+-- take_place(ctx, own, one, reviewer, chain, via, before): a pending request has this reviewer from now on, and these have delegated it, by these
+-- delegations. before: its chain and delegations until now, if `one` has others already.
+local function take_place(ctx, own, one, reviewer, chain, via, before) local requests, inboxes = KEYS[5], KEYS[7]
   local id = own.id .. '/' .. one.slot
+  before = before or one
+  if string.find(before.via .. '>', '>>', 1, true) then
+    local known = redis.call('HGET', requests .. id, 'delegated_for') or ''
+    one.principals = kept_principals(known, before, chain, via)
+    if one.principals ~= known then redis.call('HSET', requests .. id, 'delegated_for', one.principals) end
+  end
   one.reviewer, one.chain, one.via, own.list_changed = reviewer, chain, via, true
   if own.state == 'reviewing' then redis.call('ZADD', inboxes .. reviewer, inbox_score(own), id) end
   join_people(own, one)
@@ -1224,13 +1244,6 @@ local function note_follow(ctx, own, event)
   else
     put_out(ctx, follow)
   end
-end
-
--- older_via(own, slot, chain): the delegations of a request whose change was last written by version 0.2.0: only its record has them.
-local function older_via(own, slot, chain) local requests = KEYS[5]
-  local via = string.gsub(redis.call('HGET', requests .. own.id .. '/' .. slot, 'via') or '', ',', '>')
-  local missing = select(2, string.gsub(chain, '>', '')) - select(2, string.gsub(via, '>', ''))
-  return via .. string.rep('>', missing)
 end
 
 -- recheck_later(ctx, one): a request is open again, and delegations may have begun or ended since it was answered, or before its review
@@ -1370,7 +1383,16 @@ local function take_due(ctx, own)
   end
 end
 
-  arg_made = { note_objections = note_objections, changed_fields = changed_fields, create_base = create_base, write_content = write_content, write_metadata = write_metadata, create_change = create_change, keep_revision = keep_revision, note_follow = note_follow, older_via = older_via, open_round = open_round, refuse_put = refuse_put, settle_requests = settle_requests, stored_content = stored_content, take_due = take_due }
+-- whole_via(own, slot, chain, via): the delegations of a request, one for each person in its chain. Version 0.2.0 wrote some of them, or none,
+-- into the slots of a change: then its record has all.
+local function whole_via(own, slot, chain, via) local requests = KEYS[5]
+  local function steps(text) return select(2, string.gsub(text, '>', '')) end
+  if steps(via) == steps(chain) then return via end
+  via = string.gsub(redis.call('HGET', requests .. own.id .. '/' .. slot, 'via') or '', ',', '>')
+  return via .. string.rep('>', steps(chain) - steps(via))
+end
+
+  arg_made = { note_objections = note_objections, changed_fields = changed_fields, create_base = create_base, write_content = write_content, write_metadata = write_metadata, create_change = create_change, keep_revision = keep_revision, note_follow = note_follow, open_round = open_round, refuse_put = refuse_put, settle_requests = settle_requests, stored_content = stored_content, take_due = take_due, whole_via = whole_via }
   return arg_made
 end
 

@@ -95,21 +95,23 @@ class Reviewing(Following):
         With the setting batch_approvals off, one answer is allowed.
         """
         items = [one.model_dump() for one in checked_list("answers", answers)]
-        found: list[Result] = (self._respond(items, who)).items
-        return found
+        return self._respond(items, who)
 
     def _answer(self, seen: Seen, action: str, reason: str, slot: int, who: Mapping[str, Any]) -> Result:
         slot = slot or (getattr(seen, "slot", 0) if isinstance(seen, InboxEntry) else 0)
         item = {**revision(seen), "action": action, "slot": slot, "reason": reason}
-        (answer,) = (self._respond([item], who)).items
-        return answer  # type: ignore[no-any-return]
-
-    def _respond(self, items: Sequence[Mapping[str, Any]], who: Mapping[str, Any]) -> Result:
-        bases = self._bases("queue", "follow_queue")
-        answer = self._call("respond", item=items, **identified_voter(who), **bases)
-        if not bases:  # otherwise the server has enqueued them
-            self._follow_up(*map(_step, items, answer.items))
+        (answer,) = self._respond([item], who)
         return answer
+
+    def _respond(self, items: Sequence[Mapping[str, Any]], who: Mapping[str, Any]) -> list[Result]:
+        bases = self._bases("queue", "follow_queue")
+        answers: list[Result] = []
+        while not answers or len(answers) < len(items):  # the last of a call may be `later`
+            told = self._call("respond", item=items[len(answers) :], **identified_voter(who), **bases)
+            answers += [one for one in told.items if one.status != "later"]
+        if not bases:  # otherwise the server has enqueued them
+            self._follow_up(*map(_step, items, answers))
+        return answers
 
     def delegate(self, id: str, to: str, *, slot: int = 0, reason: str = "", **who: Unpack[Who]) -> Result:
         """Let another person answer your request in your place. It stays one request with one answer.
