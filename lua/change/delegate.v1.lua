@@ -27,7 +27,7 @@
 -- EVENT  change.approved change.released change.failed change.cancelled
 -- ROLE   review
 -- REPLAY rid
--- COST   17 commands; at most 4,200 commands, 28,000 steps
+-- COST   17 commands; at most 4,200 commands, 210,000 steps
 
 local ctx, refused = open()
 if refused then return refused end

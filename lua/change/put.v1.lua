@@ -40,7 +40,7 @@
 -- EVENT  change.rejected change.approved change.released change.failed change.cancelled
 -- ROLE   author
 -- REPLAY rid
--- COST   17 commands and one for each resource and tag; at most 5,500 commands, 66,000 steps
+-- COST   17 commands and one for each resource and tag; at most 5,500 commands, 230,000 steps
 
 local ctx, refused = open()
 if refused then return refused end

@@ -46,7 +46,7 @@
 -- ROLE   review
 -- REPLAY rid
 -- USES   queue
--- COST   5 commands and 13 for each answer, 2 for each open request of a change that it decides; at most 39,000 commands, 980,000 steps
+-- COST   5 commands and 13 for each answer, 2 for each open request of a change that it decides; at most 39,000 commands, 1,600,000 steps
 -- EARLY  answer find_request has_written count_answer decide count_slots note_follow
 
 local ctx, refused = open()
