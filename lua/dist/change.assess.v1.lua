@@ -49,7 +49,7 @@
 -- EVENT  change.approved change.released change.failed change.cancelled
 -- ROLE   assess
 -- REPLAY rid
--- COST   17 commands and 1 for each open request; at most 2,800 commands, 24,000 steps
+-- COST   17 commands and 1 for each open request; at most 2,800 commands, 200,000 steps
 
 local LAYOUT = 1
 local MAX_SAFE = 9007199254740991

@@ -66,7 +66,7 @@
 -- EVENT  change.rejected change.approved change.released change.failed change.cancelled
 -- ROLE   author
 -- REPLAY rid
--- COST   17 commands and one for each resource and tag; at most 5,500 commands, 66,000 steps
+-- COST   17 commands and one for each resource and tag; at most 5,500 commands, 230,000 steps
 
 local LAYOUT = 1
 local CREATED = 1

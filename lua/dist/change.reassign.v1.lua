@@ -45,7 +45,7 @@
 -- EVENT  change.approved change.released change.failed change.cancelled
 -- ROLE   operate
 -- REPLAY rid
--- COST   17 commands; at most 4,200 commands, 28,000 steps
+-- COST   17 commands; at most 4,200 commands, 210,000 steps
 
 local LAYOUT = 1
 local MAX_SAFE = 9007199254740991

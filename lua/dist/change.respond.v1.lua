@@ -98,7 +98,7 @@
 -- ROLE   review
 -- REPLAY rid
 -- USES   queue
--- COST   5 commands and 13 for each answer, 2 for each open request of a change that it decides; at most 39,000 commands, 980,000 steps
+-- COST   5 commands and 13 for each answer, 2 for each open request of a change that it decides; at most 39,000 commands, 1,600,000 steps
 
 local LAYOUT = 1
 local CREATED = 1

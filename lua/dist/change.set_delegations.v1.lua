@@ -58,7 +58,7 @@
 -- EVENT  change.rejected change.approved change.released change.failed change.cancelled
 -- ROLE   review
 -- REPLAY rid
--- COST   7 commands and 4 for each delegation, 15 for each request that moves; at most 6,000 commands, 430,000 steps
+-- COST   7 commands and 4 for each delegation, 15 for each request that moves; at most 6,000 commands, 1,100,000 steps
 
 local LAYOUT = 1
 local CREATED = 1

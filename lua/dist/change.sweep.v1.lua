@@ -43,7 +43,7 @@
 -- ROLE   operate
 -- REPLAY goes_on
 -- FLAGS  allow-oom
--- COST   6 commands; at most 17,000 commands, 170,000 steps
+-- COST   6 commands; at most 17,000 commands, 1,100,000 steps
 
 local LAYOUT = 1
 local MAX_SAFE = 9007199254740991
