@@ -29,7 +29,7 @@ def choose(script: Script, every: Sequence[Recorded]) -> list[Recorded]:
     refused = [one for one in always if "error" in one.vector]
     others = sorted((one for one in every if not one.chosen), key=lambda one: one.size)
     shown = set().union(*(one.shows for one in refused))
-    wanted = [one for one in checks.declared(ENTRIES[script.id]) if one not in shown]
+    wanted = [one for one in checks.wanted(ENTRIES[script.id]) if one not in shown]
     chosen = _without_needless(_showing(wanted, others))
     chosen += _with_several(script, chosen, others)
     chosen += [one for one in always if one not in refused]
