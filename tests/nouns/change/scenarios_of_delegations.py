@@ -775,13 +775,13 @@ def put_while_delegations_begin_that_do_not_fit(bench: NounBench, _: int) -> Any
 
 @scenario(0)
 def assess_while_delegations_begin_that_do_not_fit(bench: NounBench, _: int) -> AnyCall:
-    _, seen = misfits(bench, 1, 200)
+    seen = misfits(bench, 1, 200)[1]
     return bench.call("assess", **seen[0], actor="meter", score=10)
 
 
 @scenario(0)
 def delegate_while_delegations_begin_that_do_not_fit(bench: NounBench, _: int) -> AnyCall:
-    reviewers, _ = misfits(bench, 1, 200)
+    reviewers = misfits(bench, 1, 200)[0]
     return bench.call("delegate", id="c0", actor=name_of(reviewers[0]), to="kim")
 
 
@@ -815,7 +815,7 @@ def misfits(bench: NounBench, changes: int, width: int = 5) -> tuple[list[str], 
         for name in ("tags", "resources")
     }
     seen = [in_review(bench, f"c{number}", *reviewers, content=content) for number in range(changes)]
-    own = {"tags": content["tags"], "resources": [f"o:{at:03}".ljust(width, "x") for at in range(16)]}
+    own: dict[str, Any] = {"tags": content["tags"], "resources": [f"o:{at:03}".ljust(width, "x") for at in range(16)]}
     many = [{"name": f"d{at:02}", "to": "eve", "from_ms": bench.now + 1000, **own} for at in range(16)]
     for reviewer in reviewers:
         bench.put("set_delegations", user=name_of(reviewer), item=many)
