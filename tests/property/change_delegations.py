@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from hashlib import sha1
 from typing import Any, Final
 
 from tests.property.change_records import NEVER, Answer, Change, RefusedError, Slot, check_person, text
@@ -217,10 +218,12 @@ class ChangeDelegations(ChangeViews):
         wanted = [one.split("|") for one in change.policy.get("follows", "").split(";") if one.startswith(f"{step}|")]
         for _, kind, lane, priority in wanted:
             told = {"event": step, "rev": change.rev, "digest": change.digest, "kind": kind, "lane": lane}
-            told |= {"at_ms": self.now, "priority": int(priority)}
+            told |= {"priority": int(priority)}
             told |= {"task_id": f"{self.domain}/{change.id}/{len(change.log)}"}
-            if self.direct:
-                self.tasks.add(told["task_id"])
+            if self.direct is not None:  # nobody else can know their ids before
+                end = sha1(f"{self.direct} {change.id} {len(change.log)}".encode()).hexdigest()[:20]
+                change.follow_ids.append(f"{len(change.log)}/{end}")
+                self.tasks.add(f"{told['task_id']}/{end}")
             else:
                 self.outbox[change.id, len(change.log)] = self.now, told
 

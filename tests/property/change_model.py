@@ -56,11 +56,11 @@ class ChangeModel(ChangeDelegations):
                 return self._begun_again(arguments, before) if verb == "begin" else before
             arguments |= {"rid": rid} if verb == "begin" else {}
         getattr(self, f"_check_{verb}", lambda **_: None)(**arguments)
-        self.direct = verb == "respond" and self.takes_tasks
+        self.direct = rid if verb == "respond" and self.takes_tasks else None
         answer: Answer = getattr(self, "outbox_" if verb == "outbox" else verb)(**arguments)
         if verb not in ("configure", "set_policies", "set_delegations", "sweep", "outbox", *READING):
             self._take_others(10)
-        self.direct = False
+        self.direct = None
         if rid is not None:
             self.answered[verb, rid] = self.now + RID_MS, answer
         return answer

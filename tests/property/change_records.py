@@ -130,6 +130,7 @@ class Change:
     slots: list[Slot] = field(default_factory=list)
     policy: dict[str, Any] = field(default_factory=dict)
     fields: dict[str, Any] = field(default_factory=dict)  # what scripts only store
+    follow_ids: list[str] = field(default_factory=list)
     level: int = 0
     asked: int = 0  # when people were asked last, since the submit
     timeout_at: int = 0

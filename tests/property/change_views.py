@@ -25,7 +25,8 @@ class ChangeViews:
         self.domain = ""
         self.outbox: dict[tuple[str, int], tuple[int, dict[str, Any]]] = {}  # change and seq -> when, and the task
         self.tasks: set[str] = set()  # in the queue of the same slot
-        self.takes_tasks = self.direct = False
+        self.takes_tasks = False
+        self.direct: str | None = None  # the rid of a call that enqueues its tasks itself
         self.locks = HeldLocks()
 
     def is_overdue(self, change: Change) -> bool:
@@ -129,7 +130,7 @@ class ChangeViews:
             "auto_approvable": change.auto_approvable, "token": change.token, "agent": change.agent,
             "fence": change.fence, "started_ms": change.started, "run_ms": change.run_ms, "lease_ms": change.lease_ms,
             "deadline_ms": change.deadline, "attempts": change.attempts, "cancelling": change.cancelling,
-            "denied": change.denied, "rejected": change.rejected,
+            "denied": change.denied, "rejected": change.rejected, "follow_ids": ",".join(change.follow_ids[-20:]),
         }  # fmt: skip
         return {name: text(value) for name, value in own.items() if text(value) not in ("", "0")}
 
