@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from tests.nouns.change import (
+    scenarios_of_agents,
     scenarios_of_answers,
     scenarios_of_assess,
     scenarios_of_delegations,
@@ -21,6 +22,7 @@ from tests.nouns.change import (
 )
 
 __all__ = [
+    "scenarios_of_agents",
     "scenarios_of_answers",
     "scenarios_of_assess",
     "scenarios_of_delegations",

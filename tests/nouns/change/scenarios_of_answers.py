@@ -17,6 +17,7 @@ from tests.nouns.change.states import (
     delegate,
     draft,
     in_review,
+    instead,
     let_them_be_over,
     name_of,
     people,
@@ -453,10 +454,10 @@ def respond_and_a_wish_that_is_taken_back_decides(bench: NounBench, _: int) -> A
 @scenario(0)
 def respond_that_it_is_rejected_once_more(bench: NounBench, _: int) -> AnyCall:
     """With other content."""
-    one = in_review(bench, "c", "user:bob", "user:eve", required=2, rejections=2)
+    one = in_review(bench, "c", "user:bob", "user:eve", rejections=2)
     answer(bench, one, "bob", "reject")
     one = revised(bench, one)
-    submit(bench, one, "user:bob", "user:eve")
+    answer(bench, one, "eve", "reject")
     return respond(bench, one, "bob", "reject")
 
 

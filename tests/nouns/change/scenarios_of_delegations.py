@@ -806,7 +806,7 @@ def set_delegations_into_the_same_many_persons(bench: NounBench, n: int) -> AnyC
     return bench.call("set_delegations", user="me", item=[{"name": f"d{one:02}", "to": f"p{one}"} for one in range(n)])
 
 
-def misfits(bench: NounBench, changes: int, width: int = 5) -> tuple[list[str], list[Seen]]:
+def misfits(bench: NounBench, changes: int, width: int = 5, **fields: Any) -> tuple[list[str], list[Seen]]:
     """All 32 reviewers of so many changes have 16 delegations that begin, have most in common with the changes, and do
     not fit."""
     reviewers = people(32)
@@ -816,7 +816,7 @@ def misfits(bench: NounBench, changes: int, width: int = 5) -> tuple[list[str], 
     }
     seen = [in_review(bench, f"c{number}", *reviewers, content=content) for number in range(changes)]
     own: dict[str, Any] = {"tags": content["tags"], "resources": [f"o:{at:03}".ljust(width, "x") for at in range(16)]}
-    many = [{"name": f"d{at:02}", "to": "eve", "from_ms": bench.now + 1000, **own} for at in range(16)]
+    many = [{"name": f"d{at:02}", "to": "eve", "from_ms": bench.now + 1000, **own, **fields} for at in range(16)]
     for reviewer in reviewers:
         bench.put("set_delegations", user=name_of(reviewer), item=many)
     bench.pass_time(2000)

@@ -315,7 +315,6 @@ def sweep_what_time_does_not_approve_because_it_was_rejected_before(bench: NounB
     assess(bench, one, 1)
     answer(bench, one, "bob", "reject")
     move(bench, one, "reopen")
-    one = {**one, "rev": bench.put("get", id="c").rev}
     submit(bench, one, "user:bob")
     bench.pass_time(2 * DAY)
     return bench.call("sweep")
