@@ -1114,6 +1114,29 @@ local function is_assessed(ctx, own)
   return number_of(own, 'preview_rev') == own.rev and number_of(own, 'preview_until_ms') > ctx.now
 end
 
+-- kept_principals(known, one, chain, via): for whom agents have delegated a request, of the steps of its chain that are in this one, too.
+local function kept_principals(known, one, chain, via)
+  local function parts(text) return words_of((string.gsub(text, '>', ','))) end  -- an empty one first
+  local people, ways, new_people, new_ways = parts(one.chain), parts(one.via), parts(chain), parts(via)
+  local kept, last = {}, 0
+  for i, principal in ipairs(words_of(known)) do  -- at most 4: delegation_depth
+    if not people[i + 1] or people[i + 1] ~= new_people[i + 1] or ways[i + 1] ~= new_ways[i + 1] then break end
+    kept[i] = principal
+    if principal ~= '' then last = i end
+  end
+  return table.concat(kept, ',', 1, last)
+end
+
+-- keep_principals(own, one, before, chain, via): a request gets this chain, by these delegations: its record keeps for whom agents have delegated
+-- it only of the steps that it had before.
+local function keep_principals(own, one, before, chain, via) local requests = KEYS[5]
+  if not string.find(before.via .. '>', '>>', 1, true) then return end
+  local key = requests .. own.id .. '/' .. one.slot
+  local known = redis.call('HGET', key, 'delegated_for') or ''
+  one.principals = kept_principals(known, before, chain, via)
+  if one.principals ~= known then redis.call('HSET', key, 'delegated_for', one.principals) end
+end
+
 -- leave_people(own, one): the opposite of join_people.
 local function leave_people(own, one) local by_reviewer = KEYS[12]
   redis.call('ZREM', by_reviewer .. one.reviewer, own.id)
@@ -1143,29 +1166,11 @@ local function shares_person(one, other)
   return false
 end
 
--- kept_principals(known, one, chain, via): for whom agents have delegated a request, of the steps of its chain that are in this one, too.
-local function kept_principals(known, one, chain, via)
-  local function parts(text) return words_of((string.gsub(text, '>', ','))) end  -- an empty one first
-  local people, ways, new_people, new_ways = parts(one.chain), parts(one.via), parts(chain), parts(via)
-  local kept, last = {}, 0
-  for i, principal in ipairs(words_of(known)) do  -- at most 4: delegation_depth
-    if not people[i + 1] or people[i + 1] ~= new_people[i + 1] or ways[i + 1] ~= new_ways[i + 1] then break end
-    kept[i] = principal
-    if principal ~= '' then last = i end
-  end
-  return table.concat(kept, ',', 1, last)
-end
-
 -- take_place(ctx, own, one, reviewer, chain, via, before): a pending request has this reviewer from now on, and these have delegated it, by these
 -- delegations. before: its chain and delegations until now, if `one` has others already.
 local function take_place(ctx, own, one, reviewer, chain, via, before) local requests, inboxes = KEYS[5], KEYS[7]
   local id = own.id .. '/' .. one.slot
-  before = before or one
-  if string.find(before.via .. '>', '>>', 1, true) then
-    local known = redis.call('HGET', requests .. id, 'delegated_for') or ''
-    one.principals = kept_principals(known, before, chain, via)
-    if one.principals ~= known then redis.call('HSET', requests .. id, 'delegated_for', one.principals) end
-  end
+  keep_principals(own, one, before or one, chain, via)
   one.reviewer, one.chain, one.via, own.list_changed = reviewer, chain, via, true
   if own.state == 'reviewing' then redis.call('ZADD', inboxes .. reviewer, inbox_score(own), id) end
   join_people(own, one)
@@ -1200,6 +1205,7 @@ local function keep_moves(ctx, own, moves, only) local requests = KEYS[5]
   for _, move in ipairs(kept) do  -- at most 32: slots
     local one, to = move.one, move.to
     if move.stays then
+      keep_principals(own, one, one, to.chain, to.via)
       one.via, own.list_changed = to.via, true
       redis.call('HSET', requests .. own.id .. '/' .. one.slot, 'via', (string.gsub(to.via, '>', ',')))
     else

@@ -314,6 +314,7 @@ local function keep_moves(ctx, own, moves, only) local requests = KEYS[3]
   for _, move in ipairs(kept) do  -- at most 32: slots
     local one, to = move.one, move.to
     if move.stays then
+      arg_rare().keep_principals(own, one, one, to.chain, to.via)
       one.via, own.list_changed = to.via, true
       redis.call('HSET', requests .. own.id .. '/' .. one.slot, 'via', (string.gsub(to.via, '>', ',')))
     else
@@ -1041,16 +1042,21 @@ local function kept_principals(known, one, chain, via)
   return table.concat(kept, ',', 1, last)
 end
 
+-- keep_principals(own, one, before, chain, via): a request gets this chain, by these delegations: its record keeps for whom agents have delegated
+-- it only of the steps that it had before.
+local function keep_principals(own, one, before, chain, via) local requests = KEYS[3]
+  if not string.find(before.via .. '>', '>>', 1, true) then return end
+  local key = requests .. own.id .. '/' .. one.slot
+  local known = redis.call('HGET', key, 'delegated_for') or ''
+  one.principals = kept_principals(known, before, chain, via)
+  if one.principals ~= known then redis.call('HSET', key, 'delegated_for', one.principals) end
+end
+
 -- take_place(ctx, own, one, reviewer, chain, via, before): a pending request has this reviewer from now on, and these have delegated it, by these
 -- delegations. before: its chain and delegations until now, if `one` has others already.
 local function take_place(ctx, own, one, reviewer, chain, via, before) local requests, inboxes = KEYS[3], KEYS[5]
   local id = own.id .. '/' .. one.slot
-  before = before or one
-  if string.find(before.via .. '>', '>>', 1, true) then
-    local known = redis.call('HGET', requests .. id, 'delegated_for') or ''
-    one.principals = kept_principals(known, before, chain, via)
-    if one.principals ~= known then redis.call('HSET', requests .. id, 'delegated_for', one.principals) end
-  end
+  keep_principals(own, one, before or one, chain, via)
   one.reviewer, one.chain, one.via, own.list_changed = reviewer, chain, via, true
   if own.state == 'reviewing' then redis.call('ZADD', inboxes .. reviewer, inbox_score(own), id) end
   join_people(own, one)
@@ -1254,7 +1260,7 @@ local function whole_via(own, slot, chain, via) local requests = KEYS[3]
   return via .. string.rep('>', steps(chain) - steps(via))
 end
 
-  arg_made = { add_request = add_request, count_slots = count_slots, check_reviewers = check_reviewers, delegation_named = delegation_named, is_late = is_late, cut_chain = cut_chain, decide = decide, dismiss_answer = dismiss_answer, find_delegation = find_delegation, leave_place = leave_place, take_place = take_place, has_written = has_written, is_asked = is_asked, leads_on = leads_on, move_request = move_request, note_follow = note_follow, record_led = record_led, remove_request = remove_request, shares_person = shares_person, take_due = take_due, whole_via = whole_via }
+  arg_made = { add_request = add_request, count_slots = count_slots, check_reviewers = check_reviewers, delegation_named = delegation_named, is_late = is_late, cut_chain = cut_chain, decide = decide, dismiss_answer = dismiss_answer, find_delegation = find_delegation, leave_place = leave_place, keep_principals = keep_principals, take_place = take_place, has_written = has_written, is_asked = is_asked, leads_on = leads_on, move_request = move_request, note_follow = note_follow, record_led = record_led, remove_request = remove_request, shares_person = shares_person, take_due = take_due, whole_via = whole_via }
   return arg_made
 end
 

@@ -408,6 +408,7 @@ local function keep_moves(ctx, own, moves, only) local requests = KEYS[3]
   for _, move in ipairs(kept) do  -- at most 32: slots
     local one, to = move.one, move.to
     if move.stays then
+      arg_rare().keep_principals(own, one, one, to.chain, to.via)
       one.via, own.list_changed = to.via, true
       redis.call('HSET', requests .. own.id .. '/' .. one.slot, 'via', (string.gsub(to.via, '>', ',')))
     else
@@ -1428,6 +1429,16 @@ local function kept_principals(known, one, chain, via)
   return table.concat(kept, ',', 1, last)
 end
 
+-- keep_principals(own, one, before, chain, via): a request gets this chain, by these delegations: its record keeps for whom agents have delegated
+-- it only of the steps that it had before.
+local function keep_principals(own, one, before, chain, via) local requests = KEYS[3]
+  if not string.find(before.via .. '>', '>>', 1, true) then return end
+  local key = requests .. own.id .. '/' .. one.slot
+  local known = redis.call('HGET', key, 'delegated_for') or ''
+  one.principals = kept_principals(known, before, chain, via)
+  if one.principals ~= known then redis.call('HSET', key, 'delegated_for', one.principals) end
+end
+
 -- leads_on(own, person, fields): whether a delegation of this person may lead a request on: neither the person nor, if it is an agent, the
 -- person behind it has answered another request, and the latter is no contributor.
 local function leads_on(own, person, fields)
@@ -2441,12 +2452,7 @@ end
 -- delegations. before: its chain and delegations until now, if `one` has others already.
 local function take_place(ctx, own, one, reviewer, chain, via, before) local requests, inboxes = KEYS[3], KEYS[5]
   local id = own.id .. '/' .. one.slot
-  before = before or one
-  if string.find(before.via .. '>', '>>', 1, true) then
-    local known = redis.call('HGET', requests .. id, 'delegated_for') or ''
-    one.principals = kept_principals(known, before, chain, via)
-    if one.principals ~= known then redis.call('HSET', requests .. id, 'delegated_for', one.principals) end
-  end
+  keep_principals(own, one, before or one, chain, via)
   one.reviewer, one.chain, one.via, own.list_changed = reviewer, chain, via, true
   if own.state == 'reviewing' then redis.call('ZADD', inboxes .. reviewer, inbox_score(own), id) end
   join_people(own, one)
@@ -2463,7 +2469,7 @@ local function whole_via(own, slot, chain, via) local requests = KEYS[3]
   return via .. string.rep('>', steps(chain) - steps(via))
 end
 
-  arg_made = { leave_away = leave_away, approve = approve, can_be_asked = can_be_asked, comment = comment, delegation_named = delegation_named, is_late = is_late, cut_chain = cut_chain, escalate = escalate, find_delegation = find_delegation, is_behind_another = is_behind_another, leads_on = leads_on, leave_place = leave_place, reject = reject, take_due = take_due, load_change = load_change, put_out = put_out, queue__await_deadline = queue__await_deadline, queue__delay_until = queue__delay_until, queue__on_end = queue__on_end, queue__share_place = queue__share_place, queue__find_duplicate = queue__find_duplicate, queue__find_line = queue__find_line, queue__find_missing = queue__find_missing, queue__full_score = queue__full_score, queue__hold_keys = queue__hold_keys, queue__is_here = queue__is_here, queue__join_chains = queue__join_chains, queue__join_gathering = queue__join_gathering, queue__join_limit = queue__join_limit, queue__join_order = queue__join_order, queue__known_as = queue__known_as, queue__merge_task = queue__merge_task, queue__shorten_family = queue__shorten_family, queue__sweep_once = queue__sweep_once, queue__write_joins = queue__write_joins, record_led = record_led, retract = retract, send_follows = send_follows, shares_person = shares_person, still_holds = still_holds, take_place = take_place, whole_via = whole_via }
+  arg_made = { leave_away = leave_away, approve = approve, can_be_asked = can_be_asked, comment = comment, delegation_named = delegation_named, is_late = is_late, cut_chain = cut_chain, escalate = escalate, find_delegation = find_delegation, is_behind_another = is_behind_another, keep_principals = keep_principals, leads_on = leads_on, leave_place = leave_place, reject = reject, take_due = take_due, load_change = load_change, put_out = put_out, queue__await_deadline = queue__await_deadline, queue__delay_until = queue__delay_until, queue__on_end = queue__on_end, queue__share_place = queue__share_place, queue__find_duplicate = queue__find_duplicate, queue__find_line = queue__find_line, queue__find_missing = queue__find_missing, queue__full_score = queue__full_score, queue__hold_keys = queue__hold_keys, queue__is_here = queue__is_here, queue__join_chains = queue__join_chains, queue__join_gathering = queue__join_gathering, queue__join_limit = queue__join_limit, queue__join_order = queue__join_order, queue__known_as = queue__known_as, queue__merge_task = queue__merge_task, queue__shorten_family = queue__shorten_family, queue__sweep_once = queue__sweep_once, queue__write_joins = queue__write_joins, record_led = record_led, retract = retract, send_follows = send_follows, shares_person = shares_person, still_holds = still_holds, take_place = take_place, whole_via = whole_via }
   return arg_made
 end
 

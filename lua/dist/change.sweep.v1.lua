@@ -254,6 +254,7 @@ local function keep_moves(ctx, own, moves, only) local requests = KEYS[7]
   for _, move in ipairs(kept) do  -- at most 32: slots
     local one, to = move.one, move.to
     if move.stays then
+      arg_rare().keep_principals(own, one, one, to.chain, to.via)
       one.via, own.list_changed = to.via, true
       redis.call('HSET', requests .. own.id .. '/' .. one.slot, 'via', (string.gsub(to.via, '>', ',')))
     else
@@ -957,6 +958,16 @@ local function kept_principals(known, one, chain, via)
   return table.concat(kept, ',', 1, last)
 end
 
+-- keep_principals(own, one, before, chain, via): a request gets this chain, by these delegations: its record keeps for whom agents have delegated
+-- it only of the steps that it had before.
+local function keep_principals(own, one, before, chain, via) local requests = KEYS[7]
+  if not string.find(before.via .. '>', '>>', 1, true) then return end
+  local key = requests .. own.id .. '/' .. one.slot
+  local known = redis.call('HGET', key, 'delegated_for') or ''
+  one.principals = kept_principals(known, before, chain, via)
+  if one.principals ~= known then redis.call('HSET', key, 'delegated_for', one.principals) end
+end
+
 -- leads_on(own, person, fields): whether a delegation of this person may lead a request on: neither the person nor, if it is an agent, the
 -- person behind it has answered another request, and the latter is no contributor.
 local function leads_on(own, person, fields)
@@ -1133,12 +1144,7 @@ end
 -- delegations. before: its chain and delegations until now, if `one` has others already.
 local function take_place(ctx, own, one, reviewer, chain, via, before) local requests, inboxes = KEYS[7], KEYS[9]
   local id = own.id .. '/' .. one.slot
-  before = before or one
-  if string.find(before.via .. '>', '>>', 1, true) then
-    local known = redis.call('HGET', requests .. id, 'delegated_for') or ''
-    one.principals = kept_principals(known, before, chain, via)
-    if one.principals ~= known then redis.call('HSET', requests .. id, 'delegated_for', one.principals) end
-  end
+  keep_principals(own, one, before or one, chain, via)
   one.reviewer, one.chain, one.via, own.list_changed = reviewer, chain, via, true
   if own.state == 'reviewing' then redis.call('ZADD', inboxes .. reviewer, inbox_score(own), id) end
   join_people(own, one)
@@ -1172,7 +1178,7 @@ local function whole_via(own, slot, chain, via) local requests = KEYS[7]
   return via .. string.rep('>', steps(chain) - steps(via))
 end
 
-  arg_made = { can_be_asked = can_be_asked, delegation_named = delegation_named, is_late = is_late, cut_chain = cut_chain, find_delegation = find_delegation, leads_on = leads_on, leave_place = leave_place, list_givers = list_givers, note_follow = note_follow, oldest_beyond = oldest_beyond, record_led = record_led, shares_person = shares_person, take_due = take_due, take_place = take_place, wait_for_delegations = wait_for_delegations, whole_via = whole_via }
+  arg_made = { can_be_asked = can_be_asked, delegation_named = delegation_named, is_late = is_late, cut_chain = cut_chain, find_delegation = find_delegation, keep_principals = keep_principals, leads_on = leads_on, leave_place = leave_place, list_givers = list_givers, note_follow = note_follow, oldest_beyond = oldest_beyond, record_led = record_led, shares_person = shares_person, take_due = take_due, take_place = take_place, wait_for_delegations = wait_for_delegations, whole_via = whole_via }
   return arg_made
 end
 

@@ -269,3 +269,12 @@ def sweep_escalations_along_delegations_that_are_long_to_compare(bench: NounBenc
         in_review(bench, f"c{chain}", content=content, escalate=60, escalate_to=escalate_to, delegation_depth=4)
     bench.pass_time(60_000)
     return bench.call("sweep")
+
+
+@scenario(0)
+def delegate_where_an_older_version_had_noted_more_persons(bench: NounBench, _: int) -> AnyCall:
+    """It did not note the places of the agents."""
+    in_review(bench)
+    delegate(bench, "bob", "eve")
+    bench.ask("HSET", ":request:c/1", "delegated_for", "kim,max")
+    return bench.call("delegate", id="c", actor="eve", to="dan")

@@ -25,6 +25,7 @@ local function keep_moves(ctx, own, moves, only)
   for _, move in ipairs(kept) do  -- at most 32: slots
     local one, to = move.one, move.to
     if move.stays then
+      keep_principals(own, one, one, to.chain, to.via)
       one.via, own.list_changed = to.via, true
       redis.call('HSET', requests .. own.id .. '/' .. one.slot, 'via', (string.gsub(to.via, '>', ',')))
     else

@@ -2,12 +2,7 @@
 -- delegations. before: its chain and delegations until now, if `one` has others already.
 local function take_place(ctx, own, one, reviewer, chain, via, before)
   local id = own.id .. '/' .. one.slot
-  before = before or one
-  if string.find(before.via .. '>', '>>', 1, true) then
-    local known = redis.call('HGET', requests .. id, 'delegated_for') or ''
-    one.principals = kept_principals(known, before, chain, via)
-    if one.principals ~= known then redis.call('HSET', requests .. id, 'delegated_for', one.principals) end
-  end
+  keep_principals(own, one, before or one, chain, via)
   one.reviewer, one.chain, one.via, own.list_changed = reviewer, chain, via, true
   if own.state == 'reviewing' then redis.call('ZADD', inboxes .. reviewer, inbox_score(own), id) end
   join_people(own, one)
