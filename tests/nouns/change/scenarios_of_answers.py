@@ -479,7 +479,7 @@ def respond_by_the_delegate_of_an_older_version(bench: NounBench, _: int) -> Any
 
 
 @scenario(0)
-def respond_by_the_delegate_of_an_older_version_by_hand(bench: NounBench, _: int) -> AnyCall:
+def respond_by_the_delegate_of_an_older_version_whose_record_is_damaged(bench: NounBench, _: int) -> AnyCall:
     one = in_review(bench)
     delegate(bench, "bob", "eve")
     bench.ask("HDEL", ":request:c/1", "via")
