@@ -206,7 +206,7 @@ class Script:
             if key.noun not in by_noun or key.of_noun == "config":
                 by_noun[key.noun] = key
         gates = [key for key in self.keys if key.type == GATE]
-        first = next(iter(by_noun.values())).template  # of events, it is `{base}:events:config`
+        first = next((key.template for key in by_noun.values()), "")  # of events, it is `{base}:events:config`
         return [*by_noun.values(), *(gates or [nowhere(first)])]
 
     @property
