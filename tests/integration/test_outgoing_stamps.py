@@ -179,9 +179,10 @@ async def test_a_message_is_sent_again_after_its_event_is_deleted(client: Adeq, 
         async with serving(webhooks.serve, aio, receiver):
             await eventually(lambda: client.queue(WEBHOOKS).stats().completed == 1)
             client.client.xtrim(f"{client.queue('mail').base}:events", maxlen=0, approximate=False)
-            assert Webhooks(client).replay(receiver.ids[0]) == (1, 0)
-            await eventually(lambda: len(receiver.seen) == 2)
-        assert len(set(receiver.ids)) == 1
+            first = receiver.ids[0]
+            assert Webhooks(client).replay(first) == (1, 0)
+            # A message that tells of the deleted events may come too.
+            await eventually(lambda: receiver.ids.count(first) == 2)
 
 
 def test_only_who_may_change_endpoints_can_read_the_key(binary: Path) -> None:
