@@ -71,8 +71,8 @@ stored change g state=reviewing rev=1 round=1 asks=1/pending/user:bob/,2/pending
 stored policy two@1 required=2
 stored follows d
 stored locks d
-entry 51300 task.enqueued d/e/5 | source=a2
-entry 51400 task.cancelled d/e/5
+entry 51300 task.enqueued d/e/5/8be3b2f1 | source=a2
+entry 51400 task.cancelled d/e/5/8be3b2f1
 stored policy low@2 required=1 auto_below=30 follows=cancelled|tell|any|5
 stored states completed count=1
 stored states reviewing count=1
@@ -376,7 +376,7 @@ BAD = [
     Bad(
         "a task is missing that follows a step",
         {"followed_by_tasks"},
-        (("entry 51300 task.enqueued d/e/5 | source=a2\nentry 51400 task.cancelled d/e/5\n", ""),),
+        (("entry 51300 task.enqueued d/e/5/8be3b2f1 | source=a2\nentry 51400 task.cancelled d/e/5/8be3b2f1\n", ""),),
     ),
     Bad(
         "a task follows a step that was not",
