@@ -46,11 +46,12 @@ METHODS = '''
         return self._noun("{word}", {kind}, {parameter})
 
     def {plural}(self, *, timeout: Seconds | None = None) -> AsyncIterator[str]:
-        """Iterate over the names of the {title}s under the client's prefix and slot: each once, in any order.
+        """Iterate over the names of the {titles} under the client's prefix and slot: each once, in any order.
 
-        The server keeps no list of {title}s, so this scans all of its keys, in a cluster those of every
-        primary: about a second for a million keys. A {title} that is created meanwhile may be missing.
-        timeout: seconds; after them, WaitTimeout is raised if keys are left.
+        They come from a registry, if `adeq serve` or `adeq tend` keeps it complete; see `names`. Otherwise this scans
+        all keys, in a cluster those of every primary: about a second for a million keys.
+
+        timeout: seconds for the scan; after them, WaitTimeout is raised if keys are left.
         """
         return self.names("{word}", timeout=timeout)
 '''
@@ -111,14 +112,16 @@ def _package(facts: dict[str, str]) -> str:
 
 
 def _facts(noun: dict[str, Any]) -> dict[str, str]:
-    method = noun["method"]
+    method, title = noun["method"], noun["title"]
+    titles = f"{title[:-1]}ies" if title.endswith("y") else f"{title}s"
     return {
         "word": noun["word"],
-        "title": noun["title"],
+        "title": title,
         "method": method,
         "kind": "".join(part.capitalize() for part in method.split("_")),
         "parameter": "name" if noun["field"] == method else noun["field"],
-        "plural": f"{noun['title'].replace(' ', '_')}s",
+        "titles": titles,
+        "plural": titles.replace(" ", "_"),
     }
 
 

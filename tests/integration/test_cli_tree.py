@@ -330,6 +330,7 @@ WATCH = {
 }
 ANSWER = ["x", "--rev", "1", "--as", "bob"]
 VALUES = {  # that are not x
+    "registry remove": ['{"name": "x"}'],
     "kind publish": ['{"id": "x", "version": 1, "schema": "{}"}'],
     "schedule set": ["--every", "1h"],
     "limit set": ["--concurrency", "3"],

@@ -11,7 +11,7 @@ NOUN = "events"
 
 def nouns_with_events() -> list[str]:
     """Return the words of the nouns that write events."""
-    return sorted(word for word in library().manifest["nouns"] if word != NOUN)
+    return sorted(word for word, noun in library().manifest["nouns"].items() if word != NOUN and noun["events"])
 
 
 def stream_base(noun: str, name: str, prefix: str, slot: str | None) -> str:

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from pyadeq._sync.lock import Locks
     from pyadeq._sync.queue import Queue
     from pyadeq._sync.rate import Rates
+    from pyadeq._sync.registry import Registry
     from pyadeq._sync.session import Sessions
 
 
@@ -34,9 +35,10 @@ class Nouns(NounSource):
     def change_domains(self, *, timeout: Seconds | None = None) -> Iterator[str]:
         """Iterate over the names of the change domains under the client's prefix and slot: each once, in any order.
 
-        The server keeps no list of change domains, so this scans all of its keys, in a cluster those of every
-        primary: about a second for a million keys. A change domain that is created meanwhile may be missing.
-        timeout: seconds; after them, WaitTimeout is raised if keys are left.
+        They come from a registry, if `adeq serve` or `adeq tend` keeps it complete; see `names`. Otherwise this scans
+        all keys, in a cluster those of every primary: about a second for a million keys.
+
+        timeout: seconds for the scan; after them, WaitTimeout is raised if keys are left.
         """
         return self.names("change", timeout=timeout)
 
@@ -50,9 +52,10 @@ class Nouns(NounSource):
     def config_namespaces(self, *, timeout: Seconds | None = None) -> Iterator[str]:
         """Iterate over the names of the config namespaces under the client's prefix and slot: each once, in any order.
 
-        The server keeps no list of config namespaces, so this scans all of its keys, in a cluster those of every
-        primary: about a second for a million keys. A config namespace that is created meanwhile may be missing.
-        timeout: seconds; after them, WaitTimeout is raised if keys are left.
+        They come from a registry, if `adeq serve` or `adeq tend` keeps it complete; see `names`. Otherwise this scans
+        all keys, in a cluster those of every primary: about a second for a million keys.
+
+        timeout: seconds for the scan; after them, WaitTimeout is raised if keys are left.
         """
         return self.names("config", timeout=timeout)
 
@@ -66,9 +69,10 @@ class Nouns(NounSource):
     def catalogs(self, *, timeout: Seconds | None = None) -> Iterator[str]:
         """Iterate over the names of the catalogs under the client's prefix and slot: each once, in any order.
 
-        The server keeps no list of catalogs, so this scans all of its keys, in a cluster those of every
-        primary: about a second for a million keys. A catalog that is created meanwhile may be missing.
-        timeout: seconds; after them, WaitTimeout is raised if keys are left.
+        They come from a registry, if `adeq serve` or `adeq tend` keeps it complete; see `names`. Otherwise this scans
+        all keys, in a cluster those of every primary: about a second for a million keys.
+
+        timeout: seconds for the scan; after them, WaitTimeout is raised if keys are left.
         """
         return self.names("kind", timeout=timeout)
 
@@ -82,9 +86,10 @@ class Nouns(NounSource):
     def lock_domains(self, *, timeout: Seconds | None = None) -> Iterator[str]:
         """Iterate over the names of the lock domains under the client's prefix and slot: each once, in any order.
 
-        The server keeps no list of lock domains, so this scans all of its keys, in a cluster those of every
-        primary: about a second for a million keys. A lock domain that is created meanwhile may be missing.
-        timeout: seconds; after them, WaitTimeout is raised if keys are left.
+        They come from a registry, if `adeq serve` or `adeq tend` keeps it complete; see `names`. Otherwise this scans
+        all keys, in a cluster those of every primary: about a second for a million keys.
+
+        timeout: seconds for the scan; after them, WaitTimeout is raised if keys are left.
         """
         return self.names("lock", timeout=timeout)
 
@@ -98,9 +103,10 @@ class Nouns(NounSource):
     def queues(self, *, timeout: Seconds | None = None) -> Iterator[str]:
         """Iterate over the names of the queues under the client's prefix and slot: each once, in any order.
 
-        The server keeps no list of queues, so this scans all of its keys, in a cluster those of every
-        primary: about a second for a million keys. A queue that is created meanwhile may be missing.
-        timeout: seconds; after them, WaitTimeout is raised if keys are left.
+        They come from a registry, if `adeq serve` or `adeq tend` keeps it complete; see `names`. Otherwise this scans
+        all keys, in a cluster those of every primary: about a second for a million keys.
+
+        timeout: seconds for the scan; after them, WaitTimeout is raised if keys are left.
         """
         return self.names("queue", timeout=timeout)
 
@@ -114,11 +120,29 @@ class Nouns(NounSource):
     def rate_namespaces(self, *, timeout: Seconds | None = None) -> Iterator[str]:
         """Iterate over the names of the rate namespaces under the client's prefix and slot: each once, in any order.
 
-        The server keeps no list of rate namespaces, so this scans all of its keys, in a cluster those of every
-        primary: about a second for a million keys. A rate namespace that is created meanwhile may be missing.
-        timeout: seconds; after them, WaitTimeout is raised if keys are left.
+        They come from a registry, if `adeq serve` or `adeq tend` keeps it complete; see `names`. Otherwise this scans
+        all keys, in a cluster those of every primary: about a second for a million keys.
+
+        timeout: seconds for the scan; after them, WaitTimeout is raised if keys are left.
         """
         return self.names("rate", timeout=timeout)
+
+    def registry(self, name: str) -> Registry:
+        """Return the registry of this name, always the same object. The first write creates it."""
+        with IMPORTING:
+            from pyadeq._sync.registry import Registry
+
+        return self._noun("registry", Registry, name)
+
+    def registries(self, *, timeout: Seconds | None = None) -> Iterator[str]:
+        """Iterate over the names of the registries under the client's prefix and slot: each once, in any order.
+
+        They come from a registry, if `adeq serve` or `adeq tend` keeps it complete; see `names`. Otherwise this scans
+        all keys, in a cluster those of every primary: about a second for a million keys.
+
+        timeout: seconds for the scan; after them, WaitTimeout is raised if keys are left.
+        """
+        return self.names("registry", timeout=timeout)
 
     def sessions(self, realm: str) -> Sessions:
         """Return the session realm of this name, always the same object. The first write creates it."""
@@ -130,8 +154,9 @@ class Nouns(NounSource):
     def session_realms(self, *, timeout: Seconds | None = None) -> Iterator[str]:
         """Iterate over the names of the session realms under the client's prefix and slot: each once, in any order.
 
-        The server keeps no list of session realms, so this scans all of its keys, in a cluster those of every
-        primary: about a second for a million keys. A session realm that is created meanwhile may be missing.
-        timeout: seconds; after them, WaitTimeout is raised if keys are left.
+        They come from a registry, if `adeq serve` or `adeq tend` keeps it complete; see `names`. Otherwise this scans
+        all keys, in a cluster those of every primary: about a second for a million keys.
+
+        timeout: seconds for the scan; after them, WaitTimeout is raised if keys are left.
         """
         return self.names("session", timeout=timeout)

@@ -1,0 +1,14 @@
+"""What a test of the scripts of registries works on."""
+
+from __future__ import annotations
+
+from tests.lua.bench import Dump
+from tests.nouns.bench import NounBench
+
+
+class Bench(NounBench):
+    noun = "registry"
+
+    def left_over(self) -> Dump:
+        """Without the names, which stay until they are removed."""
+        return {name: one for name, one in super().left_over().items() if name not in (":names", ":scan")}
