@@ -40,6 +40,7 @@ _LOOK = (
 _LOAD = "script|load"
 _WRITE = "evalsha info wait"
 _BLOCK = {"work": ("blpop", "client|id", "client|unblock")}  # the last two end a wait, where tasks run beside it
+REGISTRY: Final = "registry"
 _USUAL = {"usual", "in_slot"}  # bases with nothing but the name; the others are those of partitions
 _ARGUMENT = {"queue": "queues", "lock": "domains"}  # what takes the names of a noun, if it is not the word
 _SINCE_7_2 = {"look": "client|setinfo", "write": "waitaof"}
@@ -101,10 +102,13 @@ def _gates(roles: Sequence[str]) -> dict[str, list[str]]:
             f"and in one noun: {', '.join(sorted(own))}"
         )
     general = {gate for role in ROLES if role in roles for gate in _GATES[role]}
-    return {
+    found = {
         word: [role for role in noun["roles"] if role in general or f"{word}.{role}" in roles]
         for word, noun in nouns.items()
     }
+    if any(own for word, own in found.items() if word not in (EVENTS, REGISTRY)):
+        found[REGISTRY] = sorted({*found[REGISTRY], "register"})  # who writes to a name also adds it to the registry
+    return found
 
 
 def _may(script: Script, gates: Mapping[str, Sequence[str]]) -> Sequence[str]:

@@ -121,6 +121,21 @@ def base_of(noun: str, name: str, prefix: str = "ade", slot: str | None = None, 
     return f"{prefix}:{{{check_name('slot', slot)}}}:{noun}:{name}"
 
 
+def name_of_key(key: str, prefix: str = "ade", slot: str | None = None) -> tuple[str, str] | None:
+    """Return the noun and the name of the base of a key `<base>:config`; of a partition, the name is `<name>/<tag>`.
+
+    None if the key is another one, or belongs to another prefix or slot.
+    """
+    head, end = (f"{prefix}:{{", "}:config") if slot is None else (f"{prefix}:{{{slot}}}:", ":config")
+    noun, colon, name = key[len(head) : -len(end)].partition(":")
+    if not (key.startswith(head) and key.endswith(end) and colon and PATTERNS["name"].fullmatch(noun)):
+        return None
+    own, slash, tag = name.partition("/")
+    if not PATTERNS["name"].fullmatch(own) or (slash and not PATTERNS["name"].fullmatch(tag)):
+        return None
+    return noun, name
+
+
 # What other libraries call it.
 _MEANT = {
     "timeout": "wait",

@@ -126,7 +126,7 @@ def test_one_that_fails_does_not_stop_the_others(url: str, client: Adeq) -> None
 
 def test_what_is_refused() -> None:
     with Adeq.from_url("redis://nowhere") as adeq:
-        with pytest.raises(ConfigError, match="'lock' is not accepted; allowed: archive, queues, locks, deadlocks"):
+        with pytest.raises(ConfigError, match="'lock' is not accepted; allowed: names, archive, queues, locks"):
             Tender(adeq, only=["lock"])
         with pytest.raises(ConfigError, match="needs the place of an archive"):
             Tender(adeq, only=["archive"])

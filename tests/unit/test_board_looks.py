@@ -15,7 +15,7 @@ async def nothing() -> None:
 async def test_reads_that_are_too_old_are_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
     now = 1000.0
     monkeypatch.setattr(looks, "monotonic", lambda: now)
-    found: Any = Looks(None)  # type: ignore[arg-type]
+    found: Any = Looks(None, None)  # type: ignore[arg-type]
     for number in range(100):
         await found.shared(("task", number), 1.0, nothing)
     assert len(found._found) == 100
@@ -26,7 +26,7 @@ async def test_reads_that_are_too_old_are_forgotten(monkeypatch: pytest.MonkeyPa
 
 async def test_no_more_than_a_bound_are_remembered(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(looks, "monotonic", lambda: 1000.0)
-    found: Any = Looks(None)  # type: ignore[arg-type]
+    found: Any = Looks(None, None)  # type: ignore[arg-type]
     for number in range(MOST + 10):
         await found.shared(("task", number), 60.0, nothing)
     assert len(found._found) == MOST

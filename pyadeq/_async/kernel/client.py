@@ -92,6 +92,7 @@ class Adeq(Nouns):
         with IMPORTING:
             from pyadeq._async.kernel.connect import nodes_of
             from pyadeq._async.kernel.hints import Hints
+            from pyadeq._async.kernel.registering import Registering
             from pyadeq._async.kernel.scripts import Scripts
 
         _check_retry_for(retry_for)
@@ -110,7 +111,8 @@ class Adeq(Nouns):
         usual = 0.0 if wanted.by_noun else confirmed
         waits: dict[Use, float] = {"calls": usual, "confirmed": confirmed, "renewals": usual}
         self._nodes = nodes_of(client, {**waits, "blocks": LONGEST_BLOCK + LATE})
-        self._scripts = Scripts(self._nodes, retry_for, wanted, self.now_ms)
+        self._registering = Registering(prefix, slot, lambda: self.address, self._register)
+        self._scripts = Scripts(self._nodes, retry_for, wanted, self.now_ms, self._registering.add)
         self._batch = batch
         self.hints = Hints(self._nodes)
         self.closed = self._has_ended = False
@@ -316,6 +318,13 @@ class Adeq(Nouns):
         (outcome,) = await self._scripts.send([call], use="renewals")
         return decoded(call, outcome)
 
+    async def _register(self, noun: str, names: Sequence[str]) -> None:
+        """Add names to the registry of a noun."""
+        registry = self.noun("registry", noun)
+        await self.send_apart(
+            registry.calls.build("add", item=[one.split("/") if "/" in one else [one, None] for one in names])
+        )
+
     def node_of(self, key: str) -> object:
         """Return an identifier of the server that has a key, from the known slot map. Sends no command."""
         return self._nodes.routes.node_of(key)
@@ -418,6 +427,7 @@ class Adeq(Nouns):
             for made in list(self._made.values()):
                 if hasattr(made, "aclose"):
                     await made.aclose()
+            await self._registering.aclose()
             await self.hints.aclose()
             await self._nodes.aclose()
         finally:

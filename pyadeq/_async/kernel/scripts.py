@@ -48,7 +48,15 @@ class Tried(NamedTuple):
 class Scripts:
     """The scripts of one server or cluster."""
 
-    def __init__(self, nodes: Nodes, retry_for: float, durability: Durability, now_ms: Callable[[], int]) -> None:
+    def __init__(
+        self,
+        nodes: Nodes,
+        retry_for: float,
+        durability: Durability,
+        now_ms: Callable[[], int],
+        on_first_write: Callable[[str], object],
+    ) -> None:
+        """on_first_write: gets the first key of a call, after the first successful write to its base."""
         self._nodes = nodes
         self._retry_for = retry_for
         self._durability = durability
@@ -58,6 +66,9 @@ class Scripts:
         self._followed: dict[Node, tuple[float, bool]] = {}
         """Whether replicas follow a node, and until when that is remembered."""
         self._looked_at: set[Node] = set()
+        self._on_first_write = on_first_write
+        self._written: set[str] = set()
+        """The first keys of calls that wrote."""
 
     async def send(
         self, calls: Sequence[Call[Any]], retry_for: float | None = None, use: Use = "calls"
@@ -69,6 +80,7 @@ class Scripts:
         if len(calls) == 1 and not durability:
             first = await self._try_one(calls[0], use)
             if first is not None and first.is_answer:
+                self._note(calls, first.replies)
                 return first.replies
         if durability.by_noun:
             use = "confirmed"
@@ -76,7 +88,15 @@ class Scripts:
         await self._finish(sending, self._retry_for if retry_for is None else retry_for, use, first)
         if any(isinstance(outcome, DurabilityError) for outcome in sending.outcomes):
             self._followed.clear()
+        self._note(calls, sending.outcomes)
         return sending.outcomes
+
+    def _note(self, calls: Sequence[Call[Any]], outcomes: Sequence[Outcome]) -> None:
+        for call, outcome in zip(calls, outcomes, strict=True):
+            key = call.keys[0] if call.keys else ""
+            if key not in self._written and not (call.script.read_only or isinstance(outcome, Exception)):
+                self._written.add(key)
+                self._on_first_write(key)
 
     async def _durability_of(self, calls: Sequence[Call[Any]]) -> Durability:
         """What these calls wait for, if the client names no durability: see WAITING."""

@@ -9,7 +9,7 @@ from pyadeq._core.kernel.manifest import library
 from pyadeq._importing import IMPORTING
 from pyadeq.errors import ConfigError
 from pyadeq.keys import base_of, hint, shown
-from pyadeq.models.base import Seconds
+from pyadeq.models.base import Seconds, to_ms
 
 if TYPE_CHECKING:
     from pyadeq._async.events import Events
@@ -67,15 +67,36 @@ class NounSource:
 
         return self._noun(noun, type("Noun", (Noun,), {"noun": noun}), name)
 
-    def names(self, noun: str, *, timeout: Seconds | None = None, partitions: bool = False) -> AsyncIterator[str]:
+    def names(
+        self, noun: str, *, timeout: Seconds | None = None, partitions: bool = False, scan: bool = False
+    ) -> AsyncIterator[str]:
         """Iterate over the names of any noun: `adeq.names("lock")` is `adeq.lock_domains()`.
 
-        partitions: each partition, as `<name>/<tag>`, in place of the name that has it.
+        The names come from the registry of the noun, if a process keeps it complete (`update_registries`). Otherwise
+        all keys are scanned.
+
+        timeout: seconds for the scan. partitions: each partition, as `<name>/<tag>`, in place of the name that has it.
+        scan: scan all keys in any case.
+        """
+        self._base(noun, "-")
+        with IMPORTING:
+            from pyadeq._async.registry.names import list_names
+
+        return list_names(self, noun, timeout, partitions, scan)
+
+    async def update_registries(self, *, share: float = 0.1, every: Seconds = 0) -> dict[str, int]:
+        """Scan all keys once, and make the registries of names complete: add what is missing, remove what was deleted.
+
+        `adeq serve` and `adeq tend` do it once a minute. A scan that fails removes nothing. Returns how many names
+        were `added` and `removed`.
+
+        share: the part of the time that the server may spend on the scan, above 0 to 1. every: do nothing if a complete
+        scan has begun in these last seconds.
         """
         with IMPORTING:
-            from pyadeq._async.kernel.names import find_names
+            from pyadeq._async.registry.scan import update_registries
 
-        return find_names(self._nodes, self._base(noun, "-"), self._retry_for, timeout, partitions)
+        return await update_registries(self, share, to_ms("every", every) / 1000)
 
 
 def _facts(noun: str) -> Mapping[str, Any]:

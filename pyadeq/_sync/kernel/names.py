@@ -1,5 +1,5 @@
 # Generated from pyadeq/_async/kernel/names.py by pyadeq/_unasync.py; do not edit.
-"""The names of queues, lock domains and so on. A server has no list of them, so its keys are scanned."""
+"""The names of queues, lock domains and so on, found by a scan of all keys."""
 
 from __future__ import annotations
 
@@ -15,29 +15,33 @@ from pyadeq._core.kernel.routes import Node
 from pyadeq._core.kernel.sending import backoff
 from pyadeq._twins import sleep
 from pyadeq.errors import WaitTimeout
-from pyadeq.keys import PATTERNS
+from pyadeq.keys import name_of_key
 from pyadeq.models.base import Seconds, to_ms
 
 SCAN_COUNT: Final = 1000
 """Keys that the server looks at in one command, which takes it less than a millisecond."""
+LONGEST_PAUSE: Final = 0.2
+"""Seconds between two pages of a scan that spares the server."""
 
 
-def find_names(
-    nodes: Nodes, base: str, retry_for: float, timeout: Seconds | None, partitions: bool = False
-) -> Iterator[str]:
-    """Yield each existing name once. base: the base with `-` in place of the name.
+def scan_names(
+    nodes: Nodes, noun: str, prefix: str, slot: str | None, retry_for: float, share: float = 1.0
+) -> Iterator[tuple[str, str]]:
+    """Scan all keys, and yield each existing noun and name, some twice. A partition is `<name>/<tag>`. After each page,
+    yield ("", ""), so that the caller can stop.
 
-    partitions: yield each partition, as `<name>/<tag>`, in place of the name that has it.
+    noun: `*` means all. share: the part of the time that the server may spend on it.
     """
-    head, tail = f"{base}:config".rsplit("-", 1)
-    scan = Scan(nodes, f"{head}*{tail}")
-    until = None if timeout is None else monotonic() + to_ms("timeout", timeout) / 1000
-    names = set[str]()
+    head = f"{prefix}:{{" if slot is None else f"{prefix}:{{{slot}}}:"
+    scan = Scan(nodes, f"{head}{noun}:*{'}' if slot is None else ''}:config")
     failures, answered = 0, monotonic()
     while not scan.done:
+        began = monotonic()
         problem, keys = scan.page()
         if problem is None:
             failures, answered = 0, monotonic()
+            if share < 1:
+                sleep(min((answered - began) * (1 / share - 1), LONGEST_PAUSE))
         elif not _is_passing(problem) or monotonic() - answered > retry_for:
             raise _error(problem)
         else:
@@ -45,21 +49,32 @@ def find_names(
             sleep(backoff(failures, random.random()))
             scan.recover()
         for key in keys:
-            found = key.decode(errors="replace")[len(head) : -len(tail)]
-            name, slash, part = found.partition("/")
-            # Other keys that do not match a name belong to other programs.
-            if not PATTERNS["name"].fullmatch(name) or (slash and not PATTERNS["name"].fullmatch(part)):
-                continue
-            if partitions:
-                name = found
-            if name not in names:
-                names.add(name)
-                yield name
-        if until is not None and monotonic() > until and not scan.done:
+            # Other keys that match the pattern belong to other programs.
+            if found := name_of_key(key.decode(errors="replace"), prefix, slot):
+                yield found
+        if not scan.done:
+            yield "", ""
+
+
+def find_names(
+    scan: Iterator[tuple[str, str]], timeout: Seconds | None, partitions: bool = False
+) -> Iterator[str]:
+    """Yield each name of a scan once.
+
+    partitions: yield each partition, as `<name>/<tag>`, in place of the name that has it.
+    """
+    until = None if timeout is None else monotonic() + to_ms("timeout", timeout) / 1000
+    names = set[str]()
+    for _, found in scan:
+        if not found and until is not None and monotonic() > until:
             raise WaitTimeout(
                 f"timeout: {timeout} s were not enough to scan all keys; {len(names):,} names were found; "
                 "give it more time"
             )
+        name = found if partitions else found.partition("/")[0]
+        if name and name not in names:
+            names.add(name)
+            yield name
 
 
 class Scan:

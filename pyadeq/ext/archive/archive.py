@@ -6,13 +6,14 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any, Final
 
-from pyadeq import Adeq, library
+from pyadeq import Adeq
 from pyadeq.errors import AdeqError, ConfigError, ScriptError, TransportError
 from pyadeq.ext.archive.lines import Archived, Part, day_of, id_of
 from pyadeq.ext.archive.merge import merged
 from pyadeq.ext.archive.store import Store
 from pyadeq.ext.archive.verify import Verified, Verifier
 from pyadeq.ext.archive.write import StreamWriter, Written
+from pyadeq.ext.finding import nouns_with_events
 from pyadeq.models.base import Moment, Seconds, to_epoch_ms, to_ms
 
 GROUP: Final = "archive"
@@ -84,8 +85,7 @@ class Archive:
 
     def streams(self, adeq: Adeq) -> list[str]:
         """Return the event streams of an installation: `queue:default`, or `session:web/c7` for a partition."""
-        nouns = sorted(word for word in library().manifest["nouns"] if word != "events")
-        return [f"{noun}:{name}" for noun in nouns for name in sorted(adeq.names(noun, partitions=True))]
+        return [f"{noun}:{name}" for noun in nouns_with_events() for name in sorted(adeq.names(noun, partitions=True))]
 
     def lag(self, adeq: Adeq, *, streams: Sequence[str] = (), group: str = GROUP) -> dict[str, int]:
         """Return how many events of each stream are not archived yet."""

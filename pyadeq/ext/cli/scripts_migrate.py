@@ -58,7 +58,7 @@ def migrate(
         complete = True
         named = names_by_noun(queue, domain, only)
         if not named:
-            found = {noun: find_names(adeq, noun, timeout) for noun in library().manifest["nouns"]}
+            found = {noun: find_names(adeq, noun, timeout, scan=True) for noun in library().manifest["nouns"]}
             complete = all(one.complete for one in found.values())
             named = {noun: one.names for noun, one in found.items()}
         owners = [(noun, name) for noun, names in named.items() for name in names if noun != EVENTS]

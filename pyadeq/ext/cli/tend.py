@@ -43,9 +43,9 @@ def tend(
 ) -> None:
     """Do what has to happen without being asked, for all queues, locks, changes, sessions and configs.
 
-    Kinds of care: archive, queues, locks, deadlocks, changes, sessions, configs, events. Any number of processes may do
-    it at the same time, and each may be killed at any time. It prints a line for what it has done. With --once, it
-    exits with 1 if something was refused.
+    Kinds of care: names, archive, queues, locks, deadlocks, changes, sessions, configs, events. Any number of processes
+    may do it at the same time, and each may be killed at any time. It prints a line for what it has done. With --once,
+    it exits with 1 if something was refused.
     """
     place = None
     if archive is not None:

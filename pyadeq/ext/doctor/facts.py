@@ -152,7 +152,8 @@ def gather(adeq: Adeq, names: Sequence[str]) -> Facts:
     with suppress(NoPermissionError):
         client.ping()  # what refuses this, a wrong database or a script that runs on and on, refuses all
     info = _ask(client.info) or {}
-    found, complete = (list(names), True) if names else _ask(lambda: find_queues(adeq, SCAN_SECONDS)) or (None, False)
+    scanned = None if names else _ask(lambda: find_queues(adeq, SCAN_SECONDS, scan=True))
+    found, complete = (list(names), True) if names else scanned or (None, False)
     probed = found[0] if found else "default"
     base = queue_base(probed, adeq.prefix, adeq.slot)
     user = _ask(client.acl_whoami)
@@ -325,7 +326,7 @@ def _shards(adeq: Adeq) -> dict[str, list[range]]:
 
 
 def _domains(adeq: Adeq) -> list[Waits]:
-    return [_waits(adeq, name) for name in find_domains(adeq, SCAN_SECONDS).names[:MOST_DOMAINS]]
+    return [_waits(adeq, name) for name in find_domains(adeq, SCAN_SECONDS, scan=True).names[:MOST_DOMAINS]]
 
 
 def _waits(adeq: Adeq, name: str) -> Waits:

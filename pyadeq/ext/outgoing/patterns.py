@@ -6,8 +6,8 @@ import re
 from collections.abc import Collection, Iterable
 from typing import Final
 
-from pyadeq import library
 from pyadeq.errors import ConfigError
+from pyadeq.ext.finding import nouns_with_events
 from pyadeq.keys import shown
 
 WEBHOOKS: Final = "adeq-webhooks"
@@ -29,7 +29,7 @@ def check_id(id: str) -> str:
 def stream_patterns(patterns: Iterable[str], never: Collection[str]) -> tuple[str, ...]:
     """Return them, each once, checked. never: streams that cannot be wanted."""
     found = few("streams", patterns)
-    nouns = [noun for noun in library().manifest["nouns"] if noun != "events"]
+    nouns = nouns_with_events()
     for pattern in found:
         match = _STREAM.fullmatch(pattern)
         if not match or match[1] not in nouns or match[2].startswith("_") or pattern in never:

@@ -72,6 +72,7 @@ from pyadeq.ext.server.bodies import Bodies
 from pyadeq.ext.server.buckets import RateHeaders
 from pyadeq.ext.server.gate import Authenticate, Gate
 from pyadeq.ext.server.guard import Guard
+from pyadeq.ext.server.naming import Naming
 from pyadeq.ext.server.paths import RawPaths, checked_root_path
 from pyadeq.ext.server.problems import MEDIA_TYPE, answer_with_problems
 from pyadeq.ext.server.reads import ask
@@ -143,8 +144,10 @@ class Service(FastAPI):
 async def _running(service: FastAPI) -> AsyncIterator[None]:
     """While the service runs by itself. A mounted application has no such time: it does this when it is asked."""
     resuming = asyncio.create_task(service.state.bulks.resume())
+    service.state.naming.start()
     yield
     resuming.cancel()
+    service.state.naming.stop()
 
 
 def described() -> FastAPI:
@@ -204,11 +207,12 @@ def app(
     service = described()
     service.state.gate = gate = Gate(adeq, authenticate if logins is None else first_of(authenticate, logins))
     service.state.bulks = Bulks(adeq, lambda name: gate.find("queue", name, False))
+    service.state.naming = naming = Naming(adeq)
     service.state.logins = logins
     service.state.attempts = Attempts()
     service.state.allowed = allowed
     if board:
-        service.state.looks = Looks(gate)
+        service.state.looks = Looks(gate, naming)
         service.router.routes.extend(_routes(True))
     answer_with_problems(service)
     service.add_middleware(RateHeaders)

@@ -43,7 +43,12 @@ def all_rights() -> frozenset[str]:
             MANAGE,
             WEBHOOKS,
             ACT,
-            *(f"{word}.{role}" for word, noun in nouns.items() for role in ("observe", *noun["roles"])),
+            *(
+                f"{word}.{role}"
+                for word, noun in nouns.items()
+                if word != "registry"  # nobody asks the service for it
+                for role in ("observe", *noun["roles"])
+            ),
         }
     )
 

@@ -2,6 +2,7 @@
 
 | care        | for each             | what it does                                                                  |
 | ----------- | -------------------- | ----------------------------------------------------------------------------- |
+| `names`     | all nouns            | scans all keys, so that lists of names are complete                           |
 | `archive`   | event stream         | archives events, ended tasks and changes, if there is an archive              |
 | `queues`    | queue, partition     | takes back expired leases, expires and deletes tasks, a snapshot of counters  |
 | `locks`     | lock domain          | ends overdue leases and waits, goes on with long searches for deadlocks       |

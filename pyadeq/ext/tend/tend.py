@@ -8,14 +8,15 @@ from functools import partial
 from time import monotonic
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from pyadeq import Adeq, Queue, library
+from pyadeq import Adeq, Queue
 from pyadeq.errors import AdeqError, ConfigError, TransportError
+from pyadeq.ext.finding import nouns_with_events
 
 if TYPE_CHECKING:
     from pyadeq.ext.archive import Archive
 
 REMEMBERED: Final = 60.0
-"""Seconds for which names are remembered: finding them scans all keys."""
+"""Seconds for which names are remembered, and between two scans of all keys for them."""
 LIMIT: Final = 100
 """How many tasks, leases, changes and so on one step handles, for each name and kind of care."""
 SWEPT: Final = 1000
@@ -72,10 +73,13 @@ class Tender:
         Raises TransportError if the server does not answer.
         """
         if monotonic() >= self._read_at + REMEMBERED:
-            nouns = [noun for noun in library().manifest["nouns"] if noun != "events"]
-            self._names = {noun: sorted(self._adeq.names(noun, partitions=True)) for noun in nouns}
+            if "names" in self._only:
+                yield self._tended("names", "all nouns", partial(_names, self._adeq))
+            self._names = {noun: sorted(self._adeq.names(noun, partitions=True)) for noun in nouns_with_events()}
             self._read_at = monotonic()
         for care in self._only:
+            if care == "names":  # done above
+                continue
             for name, act in self._acts(care):
                 yield self._tended(care, name, act)
 
@@ -191,6 +195,10 @@ def _archive(adeq: Adeq, archive: Archive, stream: str) -> Done:
     return counts, done.events + done.left_out >= EVENTS
 
 
+def _names(adeq: Adeq) -> Done:
+    return adeq.update_registries(every=REMEMBERED), False
+
+
 OF_NOUNS: Final[dict[str, tuple[str, Callable[[Any, str], Done]]]] = {
     "queues": ("queue", _queue),
     "locks": ("lock", _locks),
@@ -198,5 +206,5 @@ OF_NOUNS: Final[dict[str, tuple[str, Callable[[Any, str], Done]]]] = {
     "sessions": ("session", _sessions),
     "configs": ("config", _configs),
 }
-CARES: Final = ("archive", "queues", "locks", "deadlocks", "changes", "sessions", "configs", "events")
+CARES: Final = ("names", "archive", "queues", "locks", "deadlocks", "changes", "sessions", "configs", "events")
 """All kinds, in the order of a step: events, tasks and changes are archived before they are deleted."""

@@ -24,7 +24,7 @@ def test_each_call_goes_to_the_base_of_its_partition(url: str, base_name: str, c
         assert parted.bases == tuple(f"{base_name}:{{session:p/{tag}}}" for tag in "abc")
         adeq.send(parted.part("b").build("create", hash="h", user="ann"))
         assert [parted.count(tag) for tag in "abc"] == [0, 1, 0]
-        stored: list[Any] = list(client.scan_iter(f"{base_name}:*"))
+        stored: list[Any] = list(client.scan_iter(f"{base_name}:{{session:*"))
         assert {key.decode().partition("}")[0] for key in stored} == {f"{base_name}:{{session:p/b"}
         assert [name for name in adeq.names("session")] == ["p"]
         assert [name for name in adeq.names("session", partitions=True)] == ["p/b"]

@@ -12,8 +12,8 @@ from typing import Annotated, Any, Final
 
 from fastapi import Depends, Path, Request
 
-from pyadeq import library
 from pyadeq.asyncio import Events, PartitionedQueue
+from pyadeq.ext.finding import nouns_with_events
 from pyadeq.ext.server.api.operations import Operation
 from pyadeq.ext.server.gate import OWN, Gate, missing
 from pyadeq.ext.server.problems import Refused
@@ -66,7 +66,7 @@ def reading(operation: Operation, merged: bool = False) -> Any:
         gate: Gate = request.app.state.gate
         principal = await gate.principal(request)
         own, slash, tag = name.partition("/")
-        if noun == "events" or noun not in library().manifest["nouns"]:
+        if noun not in nouns_with_events():
             raise missing("noun", noun)
         users = check(principal, noun, own, role, by_user)
         found, there = await _look(gate, noun, own)

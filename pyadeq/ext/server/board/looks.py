@@ -10,12 +10,15 @@ from typing import Any, Final
 from pyadeq.asyncio import HistoryPoint, QueueOverview
 from pyadeq.errors import AdeqError
 from pyadeq.ext.server.gate import Gate
+from pyadeq.ext.server.naming import Naming
 from pyadeq.ext.server.rights import Principal
 
-NAMES_FOR: Final = 60.0
-"""Seconds for which names are remembered: to find them, all keys of the server are looked at."""
+NAMES_FOR: Final = 1.0
+"""Seconds for which names are remembered, if they come from the registries."""
+SCANNED_FOR: Final = 60.0
+"""Seconds for which names are remembered, if all keys had to be scanned."""
 LOOK: Final = 2.0
-"""Seconds to look for names."""
+"""Seconds for such a scan."""
 NUMBERS_FOR: Final = 1.0
 HISTORY_FOR: Final = 30.0
 PAST: Final = 30
@@ -24,14 +27,18 @@ MOST: Final = 1000
 """Reads that are remembered. Each may hold a page of tasks, or a payload."""
 TIDY: Final = 1.0
 """Seconds after which those that are too old are forgotten."""
-MOST_NAMES: Final = 1000
+MOST_NAMES: Final = 100_000
 
 
 class Looks:
     """Of one process: what was read lately. Who asks for the same at the same time waits for the same read."""
 
-    def __init__(self, gate: Gate) -> None:
+    def __init__(self, gate: Gate, naming: Naming) -> None:
         self._gate = gate
+        self._naming = naming
+        self.lacking: set[str] = set()
+        """The nouns of which the last list of names may have lacked some."""
+        self._last: dict[str, list[str]] = {}
         self._found: dict[Any, tuple[float, asyncio.Task[Any]]] = {}
         self._tidied = 0.0
 
@@ -55,22 +62,31 @@ class Looks:
         self._found = {key: one for key, one in self._found.items() if key[0] == "names"}
 
     async def names(self, noun: str) -> list[str]:
-        """The names of a noun, in order: at most 1,000, those that were found in two seconds."""
+        """The names of a noun, in order, at most 100,000. `lacking` says whether these are all."""
+        self._naming.start()
+        is_complete = self._naming.is_complete
 
         async def read() -> list[str]:
             found: set[str] = set()
+            self.lacking.add(noun)
             try:
                 async for name in self._gate.adeq.names(noun, timeout=LOOK):
                     if not name.startswith("_"):
                         found.add(name)
                     if len(found) >= MOST_NAMES:
                         break
+                else:
+                    self.lacking.discard(noun)
             except AdeqError:
-                if not found:
+                if not found and noun not in self._last:
                     raise
-            return sorted(found)
+            if noun in self.lacking:  # while the server is away, pages show what they knew
+                found.update(self._last.get(noun, ()))
+            self._last[noun] = sorted(found)
+            return self._last[noun]
 
-        known: list[str] = await self.shared(("names", noun), NAMES_FOR, read)
+        key = ("names", noun, is_complete)
+        known: list[str] = await self.shared(key, NAMES_FOR if is_complete else SCANNED_FOR, read)
         return known
 
     async def seen(self, principal: Principal, noun: str, text: str = "") -> list[str]:

@@ -93,6 +93,7 @@ async def render(request: Request, template: str, *, status: int = 200, **contex
             who=principal,
             nav=[] if principal is None else _nav(principal),
             said=said,
+            lacks_names=bool(request.app.state.looks.lacking),
             can_log_out=request.app.state.logins is not None,
             asset=asset,
             **context,

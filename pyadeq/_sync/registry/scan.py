@@ -1,0 +1,64 @@
+# Generated from pyadeq/_async/registry/scan.py by pyadeq/_unasync.py; do not edit.
+"""One scan of all keys for the names of all nouns, which makes their registries complete."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Any
+
+from pyadeq._sync.kernel.names import scan_names
+from pyadeq._sync.kernel.registering import UNLISTED
+from pyadeq._sync.registry import Registry
+from pyadeq._sync.registry.source import Source
+from pyadeq._core.kernel.manifest import library
+from pyadeq._core.kernel.packing import pack
+from pyadeq.errors import AdeqError, ConfigError
+from pyadeq.keys import base_of, part_base, shown
+
+
+def update_registries(source: Source, share: float, every: float) -> dict[str, int]:
+    """See `Adeq.update_registries`."""
+    if not 0 < share <= 1:
+        raise ConfigError(f"share: {shown(share)} is not accepted; allowed: above 0 to 1")
+    nouns = [noun for noun in library().manifest["nouns"] if noun not in UNLISTED]
+    pages = {noun: _registry(source, noun).page(limit=1) for noun in nouns}
+    if all(page.complete_until > page.now - every for page in pages.values()):
+        return {"added": 0, "removed": 0}
+    found: dict[str, set[str]] = {noun: set() for noun in nouns}
+    try:
+        for noun, name in scan_names(source._nodes, "*", source.prefix, source.slot, source._retry_for, share):
+            if noun in found:
+                found[noun].add(name)
+    except AdeqError:
+        for noun, names in found.items():
+            _update(source, noun, names, 0.0)
+        raise
+    changed = Counter[str]()
+    for noun, names in found.items():
+        changed += _update(source, noun, names, pages[noun].now)
+    return {"added": changed["added"], "removed": changed["removed"]}
+
+
+def _update(source: Source, noun: str, found: set[str], scan: float) -> Counter[str]:
+    """scan: when the scan began, if it was complete. Then names that it has not found are looked at one by one."""
+    registry = _registry(source, noun)
+    known = {name for name in registry.list()}
+    added = registry.add(sorted(found - known), scan=scan)
+    missing = sorted(known - found) if scan else []
+    removed = registry.remove([name for name in missing if not _exists(source, noun, name)])
+    return Counter(added=added, removed=removed)
+
+
+def _exists(source: Source, noun: str, name: str) -> bool:
+    """False only if the server said so."""
+    own, slash, tag = name.partition("/")
+    base = base_of(noun, own, source.prefix, source.slot)
+    key = f"{part_base(base, tag) if slash else base}:config"
+    source._nodes.prepare()
+    replies, _ = source._nodes.exchange(source._nodes.routes.node_of(key), [pack("EXISTS", key)])
+    return not replies or replies[0] != 0
+
+
+def _registry(source: Source, noun: str) -> Registry:
+    registry: Any = source.noun("registry", noun)
+    return registry  # type: ignore[no-any-return]

@@ -1,0 +1,53 @@
+"""Keeps the registries of names complete while the service runs, so that no page and no list lacks a name."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from time import monotonic
+from typing import Final
+
+from pyadeq.asyncio import Adeq
+from pyadeq.errors import AdeqError, ClientClosed
+
+EVERY: Final = 60.0
+"""Seconds between two scans of all keys, by whatever process."""
+FRESH: Final = 180.0
+"""Seconds for which names are known to be complete after a scan."""
+
+log = logging.getLogger("pyadeq.server")
+
+
+class Naming:
+    """The background work of one service. It begins with the service, or with the first list of a mounted one."""
+
+    def __init__(self, adeq: Adeq) -> None:
+        self._adeq = adeq
+        self._work: asyncio.Task[None] | None = None
+        self._until = 0.0
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether a list of names has all of them, and is read without a scan."""
+        return monotonic() < self._until
+
+    def start(self) -> None:
+        """Begin, unless it works already."""
+        if self._work is None or self._work.done():
+            self._work = asyncio.ensure_future(self._run())
+
+    def stop(self) -> None:
+        """End it."""
+        if self._work is not None:
+            self._work.cancel()
+
+    async def _run(self) -> None:
+        while True:
+            try:
+                await self._adeq.update_registries(every=EVERY)
+                self._until = monotonic() + FRESH
+            except ClientClosed:
+                return
+            except AdeqError as error:
+                log.info("the names of queues and so on could not be completed: %s", error)
+            await asyncio.sleep(EVERY)
