@@ -10,7 +10,7 @@ from pyadeq import Adeq
 from pyadeq.errors import ConfigError
 from pyadeq.ext.doctor import examine
 from tests.integration.cli import adeq, answer, error
-from tests.integration.servers import ThreePrimaries, start
+from tests.integration.servers import HOST, ThreePrimaries, Watched, start
 
 pytestmark = pytest.mark.any_engine
 
@@ -96,6 +96,25 @@ def test_the_doctor_looks_at_one_server(cluster: ThreePrimaries) -> None:
     assert checks["replicas"]["status"] == "fail"
     with Adeq.from_url(cluster.url, cluster=True) as client, pytest.raises(ConfigError, match="one server"):
         examine(client)
+
+
+def test_sentinels_say_where_the_server_is(binary: Path, tmp_path: Path) -> None:
+    with Watched(binary) as watched:
+        url = f"sentinel://{HOST}:{watched.sentinel_port}/adeq"
+        assert answer("task", "enqueue", "q", "--url", url)["status"] == "created"
+        assert [row["queue"] for row in answer("queue", "ls", ADEQ_URL=url)] == ["q"]
+        report = answer("doctor", "--url", url)
+        assert report["server"] == url
+        advice = [line for check in report["checks"] for line in check["how"]]
+        assert any(f"-p {watched.primary.port}" in line for line in advice)
+        assert adeq("tend", "--once", "--url", url).status == 0
+        assert "adeq_up 1.0" in adeq("metrics", "--once", "--url", url).stdout
+        history = str(tmp_path / "history")
+        ended = adeq("chaos", "--url", url, "--seconds", "1", "--history", history)
+        assert ended.status == 0, ended
+        profiles = tmp_path / "config.toml"
+        profiles.write_text(f'default = "a"\n[profiles.a]\nurl = "{url}?sentinel_password=secret"\n')
+        assert "others may read it" in error(2, "queue", "ls", ADEQ_CONFIG=str(profiles))
 
 
 def test_a_cluster_that_is_none(binary: Path) -> None:

@@ -151,8 +151,10 @@ class Adeq(Nouns):
         batch: bool = False,
         **options: Any,
     ) -> Self:
-        """Connect to a `redis://`, `rediss://` or `unix://` URL. Other options go to redis-py.
+        """Connect to a `redis://`, `rediss://`, `unix://` or `sentinel://` URL. Other options go to redis-py.
 
+        url: `sentinel://host:port,host:port/name` asks the sentinels for the primary of this name; `sentinels://` uses
+            TLS. Options for the sentinels begin with `sentinel_`: `sentinel_password`.
         cluster: the URL is that of a node of a cluster.
         """
         with IMPORTING:
@@ -432,7 +434,9 @@ class Adeq(Nouns):
             await self._nodes.aclose()
         finally:
             if self._owns_client:
-                await self.client.aclose()
+                with IMPORTING:
+                    from pyadeq._async.kernel.pools import close_client
+                await close_client(self.client)
         self._has_ended = True
 
     async def __aenter__(self) -> Self:

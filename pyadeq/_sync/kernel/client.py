@@ -152,8 +152,10 @@ class Adeq(Nouns):
         batch: bool = False,
         **options: Any,
     ) -> Self:
-        """Connect to a `redis://`, `rediss://` or `unix://` URL. Other options go to redis-py.
+        """Connect to a `redis://`, `rediss://`, `unix://` or `sentinel://` URL. Other options go to redis-py.
 
+        url: `sentinel://host:port,host:port/name` asks the sentinels for the primary of this name; `sentinels://` uses
+            TLS. Options for the sentinels begin with `sentinel_`: `sentinel_password`.
         cluster: the URL is that of a node of a cluster.
         """
         with IMPORTING:
@@ -433,7 +435,9 @@ class Adeq(Nouns):
             self._nodes.close()
         finally:
             if self._owns_client:
-                self.client.close()
+                with IMPORTING:
+                    from pyadeq._sync.kernel.pools import close_client
+                close_client(self.client)
         self._has_ended = True
 
     def __enter__(self) -> Self:

@@ -6,8 +6,10 @@ The client's connections are not used: its retries would multiply our time limit
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from copy import copy
 from typing import Any
+from urllib.parse import quote
 
 from redis import BlockingConnectionPool, ConnectionPool, Redis, RedisCluster
 from redis.retry import Retry
@@ -78,17 +80,35 @@ def address(client: Redis | RedisCluster) -> str:
     options = pool.connection_kwargs
     database = options.get("db") or 0
     if isinstance(pool, SentinelConnectionPool):
-        return f"sentinel://{pool.service_name}/{database}"
+        hosts = sorted(_place(one.connection_pool.connection_kwargs) for one in pool.sentinel_manager.sentinels)
+        scheme = "sentinels" if "SSL" in pool.connection_class.__name__ else "sentinel"
+        return f"{scheme}://{','.join(hosts)}/{quote(pool.service_name)}/{database}"
     if "path" in options:
         return f"unix://{options['path']}" + (f"?db={database}" if database else "")
     scheme = "rediss" if "SSL" in pool.connection_class.__name__ else "redis"
-    return f"{scheme}://{options.get('host', 'localhost')}:{options.get('port', 6379)}/{database}"
+    return f"{scheme}://{_place(options)}/{database}"
+
+
+def _place(options: Mapping[str, Any]) -> str:
+    host = options.get("host", "localhost")
+    return f"{f'[{host}]' if ':' in host else host}:{options.get('port', 6379)}"
 
 
 def close_pool(pool: Any) -> None:
     """Close a pool that `own_pool` made."""
+    _close_sentinels(pool)
+    pool.close()
+
+
+def close_client(client: Redis | RedisCluster) -> None:
+    """Close a client that `client_of` made."""
+    if isinstance(client, Redis):
+        _close_sentinels(client.connection_pool)
+    client.close()
+
+
+def _close_sentinels(pool: Any) -> None:
     if isinstance(pool, SentinelConnectionPool):
         manager: Any = pool.sentinel_manager
         for sentinel in manager.sentinels:
             sentinel.close()
-    pool.close()

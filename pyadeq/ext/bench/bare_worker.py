@@ -12,7 +12,7 @@ import sys
 import time
 from typing import Any
 
-import redis.asyncio
+from pyadeq.asyncio import Adeq
 
 GROUP = "group"
 
@@ -35,7 +35,8 @@ async def listen(client: Any, key: str) -> None:
 
 async def main(url: str, key: str, count: int) -> None:
     """Until SIGTERM."""
-    async with redis.asyncio.Redis.from_url(url) as client:
+    async with Adeq.from_url(url, socket_timeout=None) as adeq:
+        client: Any = adeq.client
         task = asyncio.ensure_future(drain(client, key, count) if count else listen(client, key))
         asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, task.cancel)
         try:

@@ -69,7 +69,9 @@ def _shape(value: Format) -> Format:
     return Format.table if value == Format.wide else value
 
 
-Url = Annotated[str, typer.Option("--url", envvar="ADEQ_URL", help="The server: redis://, rediss:// or unix://.")]
+Url = Annotated[
+    str, typer.Option("--url", envvar="ADEQ_URL", help="The server: redis://, rediss://, unix:// or sentinel://.")
+]
 Output = Annotated[
     Format,
     typer.Option(
@@ -99,14 +101,12 @@ def connected(url: str, **options: Any) -> Iterator[Adeq]:
 
 def check_url(url: str) -> None:
     """Raise ConfigError if this is not the URL of a server. The URL is not shown: it may hold a password."""
-    from redis import Redis
+    from pyadeq import Adeq
 
     try:
-        Redis.from_url(url).close()
-    except ValueError:
-        raise ConfigError(
-            "--url: this value is not accepted; allowed: redis://host:port, rediss://host:port, unix:///path"
-        ) from None
+        Adeq.from_url(url).close()
+    except ConfigError as error:
+        raise ConfigError(f"--{error}") from None
 
 
 def unreachable(url: str, error: Exception) -> AdeqError:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from enum import StrEnum
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from redis import Redis
@@ -13,7 +13,7 @@ from redis.backoff import ExponentialBackoff
 from redis.exceptions import RedisError
 from redis.retry import Retry
 
-from pyadeq import Tasks
+from pyadeq import Adeq, Tasks
 from pyadeq.errors import ConfigError, TransportError
 from pyadeq.ext.cli.common import PLACE, check_url, connected, shown_url
 from pyadeq.ext.cli.named import load_named
@@ -103,7 +103,10 @@ def opened(
     mapping = _mapping(queues or ())
     to = f"{shown_url(url)} (prefix {PLACE.prefix})"
     retry = Retry(ExponentialBackoff(cap=0.5), 3)  # each call may be sent again
-    with connected(url) as adeq, Redis.from_url(old, retry=retry) as client, Bar(label, None, "messages") as bar:
+    options: dict[str, Any] = {"retry": retry, "socket_timeout": None}
+    with connected(url) as adeq, Adeq.from_url(old, **options) as source_of, Bar(label, None, "messages") as bar:
+        client = source_of.client
+        assert isinstance(client, Redis)
         try:
             if client.info("cluster").get("cluster_enabled"):
                 raise ConfigError(
@@ -171,8 +174,8 @@ def _check_old(url: str) -> None:
         check_url(url)
     except ConfigError as error:
         raise ConfigError(str(error).replace("--url", "--from")) from None
-    with Redis.from_url(url) as client:
-        given = client.connection_pool.connection_kwargs
+    with Adeq.from_url(url) as old:
+        given = old.client.connection_pool.connection_kwargs  # type: ignore[union-attr]
     for name in ("decode_responses", "encoding", "encoding_errors"):  # any value: for redis-py the text False is true
         if name in given:
             raise ConfigError(f"--from: the option {name} is not accepted, because messages are bytes; leave it out")

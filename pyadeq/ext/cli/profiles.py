@@ -80,10 +80,11 @@ def _check(path: Path, name: str, profile: dict[str, Any]) -> None:
 
 
 def _has_password(url: str) -> bool:
-    from redis import Redis
+    from pyadeq import Adeq
 
     try:
-        with Redis.from_url(url) as client:
-            return bool(client.connection_pool.connection_kwargs.get("password"))
-    except ValueError:  # said when the URL is used
+        with Adeq.from_url(url) as adeq:
+            pool: Any = adeq.client.connection_pool  # type: ignore[union-attr]
+            return bool(pool.connection_kwargs.get("password")) or "sentinel_password=" in url
+    except ConfigError:  # said when the URL is used
         return True

@@ -81,7 +81,9 @@ def serve(
     url: Annotated[
         str | None,
         typer.Option(
-            "--url", envvar="ADEQ_URL", help="The server: redis://, rediss:// or unix://. [default: a private one]"
+            "--url",
+            envvar="ADEQ_URL",
+            help="The server: redis://, rediss://, unix:// or sentinel://. [default: a private one]",
         ),
     ] = None,
     output: Output = Format.table,

@@ -79,10 +79,14 @@ def _given(context: typer.Context, option: str) -> bool:
 def _place(url: str) -> str:
     """A URL in one form: of a client, without what does not say where it connects."""
     scheme, place, path, query, _ = urlsplit(url)
-    if scheme in ("redis", "rediss", "unix"):
+    if scheme in ("redis", "rediss", "unix", "sentinel", "sentinels"):
         with Adeq.from_url(url) as adeq:
             scheme, place, path, query, _ = urlsplit(adeq.address)
+    return urlunsplit((scheme, ",".join(map(_host, place.split(","))), path, query, ""))
+
+
+def _host(place: str) -> str:
     for name in LOCAL:
         if place.partition(":")[0] == name or place.startswith(f"{name}:"):
-            place = "localhost" + place[len(name) :]
-    return urlunsplit((scheme, place, path, query, ""))
+            return "localhost" + place[len(name) :]
+    return place

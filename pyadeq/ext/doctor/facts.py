@@ -12,6 +12,7 @@ from typing import Any, NamedTuple, TypeVar
 
 from redis import RedisCluster, SSLConnection
 from redis.exceptions import MasterDownError, MovedError, NoPermissionError, ResponseError
+from redis.sentinel import SentinelConnectionPool
 
 from pyadeq import Adeq, AdeqError, ConfigError, TransportError, library
 from pyadeq.ext.doctor import events
@@ -231,7 +232,12 @@ def _tool(adeq: Adeq, name: str) -> str:
     if path := options.get("path"):
         words += ["-s", path]
     else:
-        words += ["-h", options.get("host", "localhost"), "-p", options.get("port", 6379)]
+        place = options.get("host", "localhost"), options.get("port", 6379)
+        if isinstance(pool, SentinelConnectionPool):
+            sentinels: Any = pool
+            place = sentinels.get_master_address()
+        host, port = place
+        words += ["-h", host, "-p", port]
         words += ["--tls"] if issubclass(pool.connection_class, SSLConnection) else []
     words += ["-n", options["db"]] if options.get("db") else []
     words += ["--user", options["username"]] if options.get("username") else []

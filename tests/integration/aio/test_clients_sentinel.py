@@ -6,13 +6,13 @@ from contextlib import asynccontextmanager
 from typing import Any
 
 import pytest
-from redis.asyncio import sentinel
+from redis.asyncio import SSLConnection, sentinel
 from redis.asyncio.retry import Retry
 from redis.backoff import NoBackoff
 
 from pyadeq._async.kernel.hints import Hints
 from pyadeq.asyncio import Adeq
-from pyadeq.errors import TransportError
+from pyadeq.errors import ConfigError, TransportError
 from pyadeq.keys import lock_base, queue_base
 from tests.conftest import CLUSTER
 from tests.integration.servers import HOST, Watched, ask, unused_port
@@ -63,6 +63,52 @@ async def test_a_demoted_primary_is_left(watched: Watched, base_name: str) -> No
             assert [lease.id for lease in await queue.claim(wait=5)] == ["a", "b"]
             wait_until(lambda: ask(watched.primary, "ROLE")[0] == "slave")
             assert ask(watched.replica, "EXISTS", record(base_name)) == 1
+
+
+async def test_a_url_names_sentinels(watched: Watched, base_name: str) -> None:
+    url = f"sentinel://{HOST}:{unused_port()},{HOST}:{watched.sentinel_port}/adeq"
+    async with Adeq.from_url(url, retry_for=LONGEST_RETRY, decode_responses=True) as adeq:
+        queue = adeq.queue(base_name)
+        await queue.enqueue(1, id="a", rid="r")
+        wait_until(lambda: ask(watched.replica, "EXISTS", record(base_name)))
+        watched.fail_over()
+        assert (await queue.enqueue(1, id="a", rid="r")).status == "created"
+        assert sorted(adeq.address.partition("//")[2].split("/")[0].split(",")) == sorted(url[11:-5].split(","))
+        assert adeq.address.endswith("/adeq/0")
+        async with Adeq.from_url(adeq.address, source="me") as again:
+            assert again.address == adeq.address
+            assert (await again.queue(base_name).stats()).ready == 1
+
+
+async def test_parts_of_a_url_of_sentinels() -> None:
+    url = "sentinels://me:w%40rd@one,[::1]:2/my%20name/3?sentinel_password=a&ssl_ca_certs=ca.pem&socket_timeout=4"
+    async with Adeq.from_url(url) as adeq:
+        pool: Any = adeq.client.connection_pool  # type: ignore[union-attr]
+        wanted = {"username": "me", "password": "w@rd", "db": 3, "ssl_ca_certs": "ca.pem", "socket_timeout": 4.0}
+        assert wanted.items() <= pool.connection_kwargs.items()
+        assert pool.service_name == "my name"
+        sentinels = [one.connection_pool for one in pool.sentinel_manager.sentinels]
+        assert [(one.connection_kwargs["host"], one.connection_kwargs["port"]) for one in sentinels] == [
+            ("one", 26379),
+            ("::1", 2),
+        ]
+        for one in sentinels:
+            assert {"password": "a", "ssl_ca_certs": "ca.pem", "socket_timeout": 4.0}.items() <= (
+                one.connection_kwargs.items()
+            )
+            assert one.connection_kwargs.get("username") is None
+        assert all(issubclass(one.connection_class, SSLConnection) for one in (pool, *sentinels))
+        async with Adeq.from_url(adeq.address) as again:
+            assert again.address == adeq.address
+
+
+@pytest.mark.parametrize("rest", ["host:1", "host:1/", "/adeq", "a,,b/adeq", "host:x/adeq", "host:1/adeq/x"])
+async def test_a_url_of_sentinels_that_is_refused(rest: str) -> None:
+    with pytest.raises(ConfigError, match="sentinel://host:port,host:port/name") as refused:
+        Adeq.from_url(f"sentinel://me:secret@{rest}")
+    assert "secret" not in str(refused.value)
+    with pytest.raises(ConfigError, match="from_url has no such option"):
+        Adeq.from_url("sentinel://host/adeq", retry_fro=1)
 
 
 @pytest.mark.slow
