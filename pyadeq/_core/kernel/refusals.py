@@ -40,7 +40,9 @@ _MEANINGS: Final = {
     "MASTERDOWN": _Meaning(True, True, "this replica has lost its primary; connect to the primary"),
     "UNBLOCKED": _Meaning(True, True, "it became a replica while it waited"),
     "CLUSTERDOWN": _Meaning(True, True, "the cluster does not serve this slot now"),
-    "TRYAGAIN": _Meaning(True, True, "the slot is being moved"),
+    "TRYAGAIN": _Meaning(
+        True, True, "the slot is being moved; the call was not applied; it is retried for retry_for seconds"
+    ),
     "NOSCRIPT": _Meaning(True, True, "it forgets scripts as soon as they are loaded"),
     "OOM": _Meaning(False, True, "its memory is full; finish or purge tasks, or raise maxmemory"),
     "MISCONF": _Meaning(False, True, "it cannot write to its disk; see its log, and free some space"),
@@ -119,8 +121,9 @@ def refusal_error(subject: str, refusal: Refusal, maybe_applied: bool, role: str
     who = ""
     if code == "NOPERM" and role:
         who = _WHO.get(role, f"{subject.partition('.')[0]}.{role}")
+    before = "; an earlier try, whose answer was lost, may have been applied" if maybe_applied else ""
     return TransportError(
-        f"{subject}: {_words(refusal, meaning, who)}",
+        f"{subject}: {_words(refusal, meaning, who)}{before}",
         retryable=meaning.retryable,
         may_have_applied=maybe_applied or meaning.midway,
     )

@@ -2,10 +2,12 @@
 
 from collections.abc import AsyncIterator
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from typing import Any
 
 import pytest
 from redis.asyncio import Redis, RedisCluster
+from redis.exceptions import ResponseError
 
 from pyadeq._core.kernel.durability import confirm
 from pyadeq._core.kernel.manifest import library
@@ -186,6 +188,42 @@ async def test_a_call_asks_the_node_to_which_its_slot_is_on_its_way(
         ended.result()
     assert errors(source, "ASK") > asked
     assert ask(target, "EXISTS", config(names[2])) == 1
+
+
+@pytest.mark.parametrize("filled", [True, False])
+async def test_a_call_that_is_given_up_says_that_its_slot_is_moving(
+    cluster: ThreePrimaries, names: list[str], filled: bool
+) -> None:
+    """With and without keys at the old node, which then says TRYAGAIN or ASK."""
+    async with Adeq.from_url(cluster.url, cluster=True, retry_for=0) as adeq:
+        queue = adeq.queue(names[0])
+        if filled:
+            await queue.enqueue(0)
+        source, target = cluster.begin_move(config(names[0]))
+        for call in (partial(queue.enqueue, 1), queue.stats, queue.claim):
+            with pytest.raises(TransportError, match="the slot is being moved; the call was not applied") as refused:
+                await call()
+            assert (refused.value.retryable, refused.value.may_have_applied) == (True, False)
+        cluster.end_move(config(names[0]), source, target)
+        assert (await queue.stats()).ready == filled
+
+
+async def test_a_slot_that_moves_in_one_step(cluster: ThreePrimaries, adeq: Adeq, names: list[str]) -> None:
+    queue = adeq.queue(names[0])
+    await queue.enqueue(0)
+    source, slot = cluster.owner(queue.base), hash_slot(queue.base)
+    target = next(node for node in cluster.primaries if node is not source)
+    try:
+        ask(source, "CLUSTER", "MIGRATESLOTS", "SLOTSRANGE", slot, slot, "NODE", cluster.ids[target])
+    except ResponseError:
+        pytest.skip("only Valkey from 9.0 on has CLUSTER MIGRATESLOTS")
+    refused = [errors(node, "TRYAGAIN") for node in (source, target)]
+    sent = 0
+    while cluster.owner(queue.base) is source:
+        sent += 1
+        await queue.enqueue(sent)
+    assert (await queue.stats()).ready == 1 + sent
+    assert [errors(node, "TRYAGAIN") for node in (source, target)] == refused
 
 
 async def test_a_call_waits_for_its_slot_to_be_served(cluster: ThreePrimaries, adeq: Adeq, names: list[str]) -> None:

@@ -3,10 +3,12 @@
 
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from typing import Any
 
 import pytest
 from redis import Redis, RedisCluster
+from redis.exceptions import ResponseError
 
 from pyadeq._core.kernel.durability import confirm
 from pyadeq._core.kernel.manifest import library
@@ -187,6 +189,42 @@ def test_a_call_asks_the_node_to_which_its_slot_is_on_its_way(
         ended.result()
     assert errors(source, "ASK") > asked
     assert ask(target, "EXISTS", config(names[2])) == 1
+
+
+@pytest.mark.parametrize("filled", [True, False])
+def test_a_call_that_is_given_up_says_that_its_slot_is_moving(
+    cluster: ThreePrimaries, names: list[str], filled: bool
+) -> None:
+    """With and without keys at the old node, which then says TRYAGAIN or ASK."""
+    with Adeq.from_url(cluster.url, cluster=True, retry_for=0) as adeq:
+        queue = adeq.queue(names[0])
+        if filled:
+            queue.enqueue(0)
+        source, target = cluster.begin_move(config(names[0]))
+        for call in (partial(queue.enqueue, 1), queue.stats, queue.claim):
+            with pytest.raises(TransportError, match="the slot is being moved; the call was not applied") as refused:
+                call()
+            assert (refused.value.retryable, refused.value.may_have_applied) == (True, False)
+        cluster.end_move(config(names[0]), source, target)
+        assert (queue.stats()).ready == filled
+
+
+def test_a_slot_that_moves_in_one_step(cluster: ThreePrimaries, adeq: Adeq, names: list[str]) -> None:
+    queue = adeq.queue(names[0])
+    queue.enqueue(0)
+    source, slot = cluster.owner(queue.base), hash_slot(queue.base)
+    target = next(node for node in cluster.primaries if node is not source)
+    try:
+        ask(source, "CLUSTER", "MIGRATESLOTS", "SLOTSRANGE", slot, slot, "NODE", cluster.ids[target])
+    except ResponseError:
+        pytest.skip("only Valkey from 9.0 on has CLUSTER MIGRATESLOTS")
+    refused = [errors(node, "TRYAGAIN") for node in (source, target)]
+    sent = 0
+    while cluster.owner(queue.base) is source:
+        sent += 1
+        queue.enqueue(sent)
+    assert (queue.stats()).ready == 1 + sent
+    assert [errors(node, "TRYAGAIN") for node in (source, target)] == refused
 
 
 def test_a_call_waits_for_its_slot_to_be_served(cluster: ThreePrimaries, adeq: Adeq, names: list[str]) -> None:
