@@ -5,9 +5,10 @@ from __future__ import annotations
 import hashlib
 import json
 import re
+from inspect import signature
 from typing import Annotated, Any, Final
 
-from fastapi import Header, Response
+from fastapi import Header, Request, Response
 from fastapi.encoders import jsonable_encoder
 
 from pyadeq.ext.server.problems import Refused
@@ -72,8 +73,14 @@ def expected_version(if_match: str | None) -> int | None:
     return int(found[1])
 
 
-def refuse_if_match(if_match: str | None) -> None:
-    """Refuse a condition that the server cannot check together with the write."""
-    if if_match is not None:
+def refuse_if_match(request: Request) -> None:
+    """Refuse a condition that the path of a write cannot check together with the write."""
+    endpoint: Any = getattr(request.scope.get("route"), "endpoint", None)
+    if (
+        "if-match" in request.headers
+        and request.method not in ("GET", "HEAD")
+        and hasattr(endpoint, "operation")
+        and "if_match" not in signature(endpoint).parameters
+    ):
         how = "header If-Match: this path cannot check it; allowed: where a read has an ETag"
         raise Refused(400, "IF_MATCH_UNSUPPORTED", how)

@@ -13,6 +13,7 @@ from fastapi import Depends, Path, Request
 from pyadeq import library, tiers
 from pyadeq.asyncio import Adeq
 from pyadeq.ext.outgoing.patterns import QUEUES
+from pyadeq.ext.server.etags import refuse_if_match
 from pyadeq.ext.server.problems import Refused
 from pyadeq.ext.server.reads import ask
 from pyadeq.ext.server.rights import REVEAL, WEBHOOKS, Principal, Scope
@@ -45,6 +46,7 @@ class Gate:
         if found is None:
             how = "send a token: Authorization: Bearer adeq_…"
             raise Refused(401, "UNAUTHENTICATED", how, headers={"WWW-Authenticate": "Bearer"})
+        refuse_if_match(request)
         return found
 
     async def find(self, noun: str, name: str, create: bool) -> Any | None:

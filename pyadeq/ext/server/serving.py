@@ -13,14 +13,18 @@ from ipaddress import ip_address
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
+import h11
 import uvicorn
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
+from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from pyadeq.errors import ConfigError
 from pyadeq.ext.server.problems import Refused, answer_of
 
 PATIENCE: Final = 5
 """Seconds that requests may still take after a signal."""
+HEADERS: Final = 10.0
+"""Seconds in which the headers of a request must come."""
 BACKLOG: Final = 2048
 SOCKET_MODE: Final = 0o660
 """Who may use a unix socket: the user and the group."""
@@ -95,6 +99,43 @@ def _remove_left(path: Path) -> None:
                 raise ConfigError(f"--uds: another process listens at {path}")
 
 
+class Connection(H11Protocol):
+    """A connection that is cut if the headers of a request have not come within `HEADERS` seconds."""
+
+    _late: asyncio.TimerHandle | None = None
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        """Begin to wait for the first request."""
+        super().connection_made(transport)
+        self._expect_headers()
+
+    def data_received(self, data: bytes) -> None:
+        """Take a part of a request."""
+        super().data_received(data)
+        if self.conn.their_state is not h11.IDLE:
+            self._stop_waiting()
+        elif self._late is None:
+            self._expect_headers()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Wait for nothing more."""
+        self._stop_waiting()
+        super().connection_lost(exc)
+
+    def _expect_headers(self) -> None:
+        self._late = self.loop.call_later(HEADERS, self._hang_up)
+
+    def _stop_waiting(self) -> None:
+        if self._late is not None:
+            self._late.cancel()
+            self._late = None
+
+    def _hang_up(self) -> None:
+        if self.conn.trailing_data[0]:  # a client that has sent nothing, as browsers do in advance, expects no answer
+            self.transport.write(b"HTTP/1.1 408 Request Timeout\r\nConnection: close\r\nContent-Length: 0\r\n\r\n")
+        self.transport.close()
+
+
 class Server:
     """Serves an application until SIGINT or SIGTERM. Requests then have five seconds to end."""
 
@@ -115,7 +156,7 @@ class Server:
         # No access log: it has the whole URL. The address stays that of the connection, for trusted proxies.
         config = uvicorn.Config(
             self._with_end(app),
-            http="h11",  # it limits the size of headers; httptools, which uvicorn takes if it is there, does not
+            http=Connection,  # h11 limits the size of headers; httptools, which uvicorn takes if it is there, does not
             log_config=None,
             access_log=False,
             proxy_headers=False,

@@ -18,9 +18,12 @@ from typing import Any, NamedTuple
 
 import httpx
 import pytest
+import uvicorn
+from uvicorn.server import ServerState
 
 from pyadeq import Adeq
-from pyadeq.ext.server.serving import listening, place_of
+from pyadeq.ext.server import serving as serving_module
+from pyadeq.ext.server.serving import Connection, listening, place_of
 from pyadeq.ext.server.tokens import TEXT, new_token, revoked
 from tests.integration.cli import COMMAND, adeq, environment
 from tests.waiting import DEADLINE, wait_until
@@ -97,6 +100,38 @@ def test_without_a_token_it_makes_one_for_itself(client: Adeq, place: dict[str, 
         assert service.http.post(TASKS, json={"payload": 1}, headers=service.bearer).status_code == 202
         assert client.queue("mail").stats().ready == 1
         assert client.config("_tokens").all() == {}, "of this process only"
+
+
+async def test_headers_that_do_not_come_end_the_connection(monkeypatch: pytest.MonkeyPatch) -> None:
+    """From the beginning, and after another request. What comes after the headers may take longer."""
+    going_on = asyncio.Event()
+
+    async def app(scope: Any, receive: Any, send: Any) -> None:
+        if scope["path"] == "/slow":
+            await going_on.wait()
+        await send({"type": "http.response.start", "status": 204, "headers": []})
+        await send({"type": "http.response.body"})
+
+    monkeypatch.setattr(serving_module, "HEADERS", 0.05)
+    config, state = uvicorn.Config(app, lifespan="off"), ServerState()
+    loop = asyncio.get_running_loop()
+    server = await loop.create_server(lambda: Connection(config, state, {}), "127.0.0.1")
+    async with server:
+        port = server.sockets[0].getsockname()[1]
+        half, whole = b"GET /live HTTP/1.1\r\nX: ", b"GET /live HTTP/1.1\r\nHost: a\r\n\r\n"
+        slow, asking = await asyncio.open_connection("127.0.0.1", port)
+        asking.write(whole.replace(b"live", b"slow"))
+        for sent, answer in ((b"", rb""), (half, rb"HTTP/1.1 408 .*")):
+            reader, writer = await asyncio.open_connection("127.0.0.1", port)
+            writer.write(sent)
+            assert re.fullmatch(answer, await asyncio.wait_for(reader.read(), DEADLINE), re.DOTALL)
+            writer.close()
+        going_on.set()
+        assert await slow.readuntil(b"\r\n") == b"HTTP/1.1 204 No Content\r\n"
+        asking.write(half)
+        assert b"408" in await asyncio.wait_for(slow.read(), DEADLINE)
+        asking.close()
+    assert not state.connections
 
 
 @pytest.mark.slow

@@ -6,6 +6,7 @@ import pytest
 from httpx import AsyncClient
 
 from pyadeq.asyncio import Adeq, Every, StaleError
+from tests.integration.server.conftest import Ask
 
 pytestmark = pytest.mark.any_engine
 QUEUE = "/v1/queues/mail"
@@ -119,8 +120,20 @@ async def test_of_many_writers_at_once_one_wins(adeq: Adeq, http: AsyncClient) -
     assert {(await part.limits.inspect("all")).limit.concurrency for part in parts} == {3}  # type: ignore[union-attr]
 
 
-async def test_a_condition_that_cannot_be_checked_is_refused(adeq: Adeq, http: AsyncClient) -> None:
-    await adeq.queue("mail").enqueue(1)
-    answer = await http.put(f"{QUEUE}/shares/ann", json={"weight": 2}, headers={"If-Match": '"x"'})
-    assert (answer.status_code, answer.json()["code"]) == (400, "IF_MATCH_UNSUPPORTED")
+async def test_a_condition_that_cannot_be_checked_is_refused(adeq: Adeq, http: AsyncClient, asking: Ask) -> None:
+    await adeq.queue("mail").enqueue(1, id="a")
+    condition = {"If-Match": '"x"'}
+    for verb, path, body in (
+        ("PUT", f"{QUEUE}/shares/ann", {"weight": 2}),
+        ("POST", f"{QUEUE}/tasks", {"payload": 1}),
+        ("POST", f"{QUEUE}:pause", None),
+        ("POST", "/v1/tokens", {}),
+        ("POST", f"{QUEUE}/tasks/a:cancel", None),
+    ):
+        answer = await http.request(verb, path, json=body, headers=condition)
+        assert (answer.status_code, answer.json()["code"]) == (400, "IF_MATCH_UNSUPPORTED"), path
     assert await adeq.queue("mail").shares.all() == {}
+    stats = await adeq.queue("mail").stats()
+    assert (stats.ready, stats.mode) == (1, "running")
+    assert (await http.get(f"{QUEUE}/tasks/a", headers=condition)).status_code == 200
+    assert (await asking(None).post(f"{QUEUE}/tasks", json={}, headers=condition)).status_code == 401

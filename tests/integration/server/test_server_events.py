@@ -3,7 +3,7 @@
 import asyncio
 import json
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from datetime import datetime
 from typing import Any
 
@@ -302,6 +302,28 @@ async def test_many_may_begin_at_once(adeq: Adeq, http: AsyncClient) -> None:
 
 
 # Rights
+
+
+async def test_streams_of_one_caller_leave_places_for_others(
+    adeq: Adeq, people: tuple[AsyncClient, dict[str, Principal]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(live, "MOST_OF_ONE", 2)
+    http, known = people
+    await adeq.queue("mail").enqueue(1, id="a")
+    known |= {"token 1": everything("ann"), "token 2": everything("ann"), "bob": everything("bob")}
+
+    def as_(who: str) -> AbstractAsyncContextManager[Reader]:
+        http.headers["authorization"] = who
+        return reading(http)
+
+    async with as_("token 1"), as_("token 2"), as_("bob"):
+        refused = await http.get(EVENTS, headers={"Authorization": "token 1"})
+        problem = refused.json()
+        assert (refused.status_code, problem["code"], problem["retryable"]) == (429, "TOO_MANY_STREAMS", True)
+        assert problem["detail"].startswith("ann has 2 streams of events open")
+        assert refused.headers["retry-after"] == "10"
+    async with as_("token 1"), as_("token 2"):
+        pass
 
 
 @pytest.fixture

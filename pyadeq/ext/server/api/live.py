@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
-from collections import deque
+from collections import Counter, deque
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager, suppress
 from dataclasses import dataclass
@@ -29,6 +29,8 @@ MOST_KEPT: Final = 1000
 """Events that wait for a listener. With more it is slow, and dropped."""
 MOST_LISTENERS: Final = 1000
 """Of one process."""
+MOST_OF_ONE: Final = 200
+"""Of these, those of one owner of tokens, or of one user of a proxy."""
 START: Final = "0-0"
 
 
@@ -156,7 +158,7 @@ class Live:
         self._adeq = adeq
         self._streams: dict[str, Stream] = {}
         self._opening = asyncio.Lock()
-        self._places = 0
+        self._places: Counter[str] = Counter()
 
     @property
     def keys(self) -> list[str]:
@@ -164,16 +166,20 @@ class Live:
         return list(self._streams)
 
     @contextmanager
-    def place(self) -> Iterator[None]:
-        """One of the streams of events that this process may send at a time."""
-        if self._places >= MOST_LISTENERS:
+    def place(self, who: str) -> Iterator[None]:
+        """One of the streams of events that this process may send at a time. who: to whom."""
+        if self._places[who] >= MOST_OF_ONE:
+            how = f"{who} has {MOST_OF_ONE} streams of events open at this process, which is the most; close some first"
+            raise Refused(429, "TOO_MANY_STREAMS", how, headers={"Retry-After": "10"}, retryable=True)
+        if self._places.total() >= MOST_LISTENERS:
             how = f"this process sends {MOST_LISTENERS} streams of events, which is the most"
             raise Refused(503, "BUSY", how, headers={"Retry-After": "10"}, retryable=True)
-        self._places += 1
+        self._places[who] += 1
         try:
             yield
         finally:
-            self._places -= 1
+            self._places[who] -= 1
+            self._places += Counter()  # without those that have none
 
     @asynccontextmanager
     async def listen(self, key: str) -> AsyncIterator[tuple[Listener, str]]:

@@ -24,7 +24,7 @@ from starlette.routing import BaseRoute
 from pyadeq.asyncio import ChangeRef, Result
 from pyadeq.ext.server.acting import act
 from pyadeq.ext.server.api.strict import Free, Strict
-from pyadeq.ext.server.etags import answered, expected_digest, refuse_if_match
+from pyadeq.ext.server.etags import answered, expected_digest
 from pyadeq.ext.server.gate import WRITERS, Access, access, described, field_of
 from pyadeq.ext.server.paths import SEGMENT
 from pyadeq.ext.server.problems import Problem, Refused
@@ -249,10 +249,8 @@ def _add(router: APIRouter, operation: Operation) -> None:
             inspect.Parameter("response", KEYWORD, annotation=Response),
             inspect.Parameter("if_none_match", KEYWORD, annotation=IfNoneMatch, default=None),
         ]
-    elif operation.verb in ("PUT", "PATCH", "DELETE"):
-        parameters.append(
-            inspect.Parameter("if_match", KEYWORD, annotation=IfMatch if expects else Unsupported, default=None)
-        )
+    elif expects:
+        parameters.append(inspect.Parameter("if_match", KEYWORD, annotation=IfMatch, default=None))
     word = operation.method.__name__
     answer = _answer_of(operation)
 
@@ -266,8 +264,6 @@ def _add(router: APIRouter, operation: Operation) -> None:
     ) -> Any:
         if expects:
             given["expect"] = expected_digest(if_match)
-        else:
-            refuse_if_match(if_match)
         if body is not None:
             given |= {name: getattr(body, name) for name in body.model_fields_set}  # those of `free`, too
         if operation.one_of and sum(given.get(name) is not None for name in operation.one_of) != 1:
@@ -319,7 +315,6 @@ IfNoneMatch = Annotated[str | None, Header(max_length=2000, description="An ETag
 IfMatch = Annotated[
     str | None, Header(description="The ETag of what you have read. If it has changed since: 412, and nothing is done.")
 ]
-Unsupported = Annotated[str | None, Header(include_in_schema=False)]
 
 
 def _arguments(operation: Operation) -> dict[str, tuple[Any, Any]]:
