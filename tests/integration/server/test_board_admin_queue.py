@@ -33,7 +33,10 @@ async def test_numbers_of_all_queues_that_somebody_may_see(adeq: Adeq, asking: A
     mail = adeq.queue("mail")
     for number in range(5):
         await mail.enqueue(number, max_attempts=2 if number else 1)
-    await mail.enqueue(9, delay=3600)
+    await mail.enqueue(9, delay=3600, id="later")
+    await mail.enqueue(9, after=["later"])
+    await mail.enqueue(9, delay=3600, id="never")
+    await mail.cancel("never")
     await mail.workers.register("w1")
     leases = await mail.claim("w1", 4)
     await mail.ack(leases[3])
@@ -51,10 +54,13 @@ async def test_numbers_of_all_queues_that_somebody_may_see(adeq: Adeq, asking: A
         "processed": 3,
         "failed": 2,
         "retries": 1,
+        "completed": 1,
+        "cancelled": 1,
         "busy": 1,
         "processes": 1,
         "enqueued": 1,
         "scheduled": 2,
+        "blocked": 1,
         "dead": 1,
         "complete": True,
     }

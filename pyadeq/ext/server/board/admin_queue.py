@@ -1,6 +1,7 @@
 """`GET /admin/queue`: the numbers of all queues together. A page for browsers, JSON for programs that ask for it.
 
-The fields are those of Sidekiq's statistics, so that programs that read these can read this.
+The fields have the names of Sidekiq's statistics, so that programs that read these can read this. There are three more:
+`completed`, `cancelled` and `blocked`.
 """
 
 from __future__ import annotations
@@ -31,18 +32,23 @@ class Numbers(BaseModel):
     """Of one queue, or of all together.
 
     processed: attempts that ended, well or not. failed: those that did not end well. retries: those of them that were
-    followed by another attempt. These three are totals; all others are how it is now.
-    busy: tasks that run. processes: workers. enqueued: ready tasks. scheduled: delayed tasks. dead: the dead set.
+    followed by another attempt. completed, cancelled: tasks that ended so. These five are totals; all others are how it
+    is now.
+    busy: tasks that run. processes: workers. enqueued: ready tasks. scheduled: delayed tasks. blocked: tasks that wait
+    for others. dead: the dead set.
     latency: for how many seconds the oldest ready task has waited.
     """
 
     processed: int = 0
     failed: int = 0
     retries: int = 0
+    completed: int = 0
+    cancelled: int = 0
     busy: int = 0
     processes: int = 0
     enqueued: int = 0
     scheduled: int = 0
+    blocked: int = 0
     dead: int = 0
     latency: float = 0.0
 
@@ -108,14 +114,18 @@ def _quality(accept: str, kind: str) -> float:
 
 def _numbers(now: QueueOverview) -> Numbers:
     failed = now.counters.get("retried", 0) + now.counters.get("dead", 0)
+    completed = now.counters.get("completed", 0)
     return Numbers(
-        processed=now.counters.get("completed", 0) + failed,
+        processed=completed + failed,
         failed=failed,
         retries=now.counters.get("retried", 0),
+        completed=completed,
+        cancelled=now.cancelled,
         busy=now.running,
         processes=now.workers,
         enqueued=now.ready,
         scheduled=now.delayed,
+        blocked=now.blocked,
         dead=now.dead,
         latency=round(now.waited, 3),
     )
