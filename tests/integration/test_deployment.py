@@ -1,5 +1,6 @@
 """The files of the page on deployment: systemd accepts the unit, and its commands are those that a test runs."""
 
+import re
 import shutil
 import subprocess
 from pathlib import Path
@@ -12,8 +13,17 @@ pytestmark = pytest.mark.any_engine
 
 
 def test_the_commands_are_found() -> None:
-    assert set(commands()) == {"adeq-mail.service", "Containerfile", "deployment.yaml"}
+    assert set(commands()) == {"adeq-mail.service", "Containerfile", "compose.yaml", "deployment.yaml"}
     assert all(command[0] == "app:mail" for command in commands().values())
+
+
+def test_a_container_that_must_not_be_root_has_a_number_as_its_user() -> None:
+    """Of a user with a name, Kubernetes cannot tell who it is."""
+    (user,) = re.findall(r"^USER (.*)$", files()["Containerfile"], re.MULTILINE)
+    assert user.isdecimal()
+    assert f"--uid {user} " in files()["Containerfile"]
+    for name in ("deployment.yaml", "metrics.yaml"):
+        assert re.findall(r"runAsNonRoot: true\n\s+runAsUser: (\d+)\n", files()[name]) == [user]
 
 
 @pytest.mark.skipif(not shutil.which("systemd-analyze"), reason="systemd-analyze is not on the PATH")
