@@ -27,7 +27,7 @@ PROGRAMS = "For programs"
 ERRORS = "What the server says"
 CALLERS = "For those who call scripts"
 AUTHORS = "For those who write scripts"
-EVERYWHERE = "on these four"
+EVERYWHERE = "on these five"
 
 
 def row(heading: str, label: str) -> Callable[[Row], Row]:

