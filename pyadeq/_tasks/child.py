@@ -29,9 +29,13 @@ Gathered = tuple[list[TaskView], str]
 
 
 class Child:
-    """A process for one call at a time. The first call starts it."""
+    """A process for one call at a time. The first call starts it.
+
+    began: whether the process has begun to run the task of the last call.
+    """
 
     def __init__(self) -> None:
+        self.began = False
         self._lock = Lock()
         self._killed = False
         self._process: Any = None
@@ -47,6 +51,7 @@ class Child:
 
         context: gets the task's reports, and finds its children.
         """
+        self.began = False
         with self._lock:
             if self._process is None and not self._killed:
                 self._pipe, there = SPAWN.Pipe()
@@ -58,8 +63,10 @@ class Child:
         try:
             self._pipe.send(request)
             word, value = self._pipe.recv()
-            while word in ("report", "gathered", "ignored"):
-                if word == "gathered":
+            while word in ("began", "report", "gathered", "ignored"):
+                if word == "began":
+                    self.began = True
+                elif word == "gathered":
                     self._pipe.send(_gathered(context, value))
                 elif context and word == "ignored":
                     context.ignore(value)
@@ -161,6 +168,7 @@ def serve(pipe: Connection) -> None:
             work, *about, inside = pipe.recv()
         except EOFError:
             return
+        pipe.send(("began", None))
         context = ChildContext(pipe, *about)
         try:
             with running(context), inside[0](inside[1]) if inside else nullcontext():

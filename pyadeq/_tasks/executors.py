@@ -14,6 +14,7 @@ from threading import Thread
 from types import TracebackType
 from typing import Any, Self, TypeVar
 
+from pyadeq._core.queue.failures import ProcessDied
 from pyadeq._tasks.child import Child, Request
 from pyadeq._tasks.context import CURRENT
 from pyadeq._tasks.dependencies import Kept
@@ -47,20 +48,26 @@ class Executors:
     async def run_in_process(self, request: Request) -> Any:
         """Run a task's function in a child process, found there by its name. Returns its result as bytes of JSON.
 
-        A cancellation kills the process. Raises ProcessDied if it dies by itself; the next call gets a new one.
+        A cancellation kills the process. Raises ProcessDied if it dies by itself; the next call gets a new one. An idle
+        process that was killed fails no task: another process runs it.
         """
         context = CURRENT.get(None)
-        child = self._idle_children.pop() if self._idle_children else Child()
-        if child not in self._children:
-            self._children.append(child)
-        try:
-            return await self._run(partial(child.call, request, context), child.kill)
-        finally:
-            if child.alive and not self._closed:
-                self._idle_children.append(child)
-            else:
-                child.kill()
-                self._children.remove(child)
+        while True:  # at most: the number of idle children, and a new one
+            is_new = not self._idle_children
+            child = Child() if is_new else self._idle_children.pop()
+            if is_new:
+                self._children.append(child)
+            try:
+                return await self._run(partial(child.call, request, context), child.kill)
+            except ProcessDied:
+                if is_new or child.began or self._closed:
+                    raise
+            finally:
+                if child.alive and not self._closed:
+                    self._idle_children.append(child)
+                else:
+                    child.kill()
+                    self._children.remove(child)
 
     async def _run(self, function: Callable[[], T], cancel: Callable[[], None]) -> T:
         loop = asyncio.get_running_loop()

@@ -209,6 +209,23 @@ async def test_a_process_that_dies_is_a_failed_attempt_and_others_go_on(queue: Q
         assert (await state(queue, "lives", "completed")).result["a"] == 2
 
 
+@pytest.mark.parametrize("frozen", [False, True])
+async def test_an_idle_process_that_is_killed_fails_no_task(queue: Queue, frozen: bool) -> None:
+    async with working(queue, crunching.tasks, concurrency=1):
+        await enqueue(queue, "add", "first", {"pair": {"a": 1, "b": 1}})
+        pid = (await state(queue, "first", "completed")).result["b"]
+        if frozen:  # it dies with a task that it has not begun
+            os.kill(pid, signal.SIGSTOP)
+            await enqueue(queue, "add", "next", {"pair": {"a": 2, "b": 1}}, max_attempts=1)
+            await state(queue, "next", "running")
+        os.kill(pid, signal.SIGKILL)
+        if not frozen:
+            await enqueue(queue, "add", "next", {"pair": {"a": 2, "b": 1}}, max_attempts=1)
+        task = await state(queue, "next", "completed", "dead")
+        assert (task.state, task.result["a"]) == ("completed", 3)
+        assert [child.pid for child in active_children()] == [task.result["b"]] != [pid]
+
+
 async def pid_of(queue: Queue, id: str) -> int:
     async with asyncio.timeout(DEADLINE):
         while (task := await queue.get(id)) is None or not task.progress_text:
