@@ -6,11 +6,13 @@ import asyncio
 import atexit
 import contextvars
 import multiprocessing
+import signal
 from collections.abc import Callable
 from contextlib import suppress
 from functools import partial
 from queue import SimpleQueue
-from threading import Thread
+from threading import Thread, current_thread, main_thread
+from traceback import walk_tb
 from types import TracebackType
 from typing import Any, Self, TypeVar
 
@@ -84,12 +86,7 @@ class Executors:
                 ended.set_result((result, error))
 
         def work() -> None:
-            result: T | None = None
-            failure: BaseException | None = None
-            try:
-                result = context.run(function)
-            except BaseException as error:
-                failure = error
+            result, failure = _outcome(partial(context.run, function))
             try:
                 loop.call_soon_threadsafe(finish, result, failure)
             except RuntimeError:  # the loop is closed: the worker is gone
@@ -145,6 +142,29 @@ class Executors:
 def executors() -> Executors | None:
     """Return the executors of the worker that runs the task; None outside a worker."""
     return EXECUTORS.get(None)
+
+
+def is_ctrl_c(error: KeyboardInterrupt) -> bool:
+    """Return whether a signal handler has raised it on the event loop. Otherwise, a task function has raised it.
+
+    Python's own handler leaves no trace. So while it is installed, every KeyboardInterrupt of a coroutine counts as
+    Ctrl-C. `asyncio.run` installs another one.
+    """
+    codes = {frame.f_code for frame, _ in walk_tb(error.__traceback__)}
+    if _outcome.__code__ in codes or current_thread() is not main_thread():
+        return False
+    handler: Any = signal.getsignal(signal.SIGINT)
+    while isinstance(handler, partial):
+        handler = handler.func
+    return handler is signal.default_int_handler or getattr(handler, "__code__", None) in codes
+
+
+def _outcome(function: Callable[[], T]) -> tuple[T | None, BaseException | None]:
+    """Run it in a thread. Returns what it returns or raises."""
+    try:
+        return function(), None
+    except BaseException as error:
+        return None, error
 
 
 def _start_thread() -> SimpleQueue[Job | None]:

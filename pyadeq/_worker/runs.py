@@ -14,6 +14,7 @@ from pyadeq._core.queue.calls import QueueCalls
 from pyadeq._core.queue.failures import Failures, TaskFailed, UnknownKind, failure_of, timed_out
 from pyadeq._core.queue.items import MAX_BATCH_BYTES, Failure, error_bytes
 from pyadeq._tasks.context import CURRENT, TaskContext
+from pyadeq._tasks.executors import is_ctrl_c
 from pyadeq._worker.ends import Ends
 from pyadeq._worker.queue import WorkerQueue
 from pyadeq._worker.renewal.base import Interruption
@@ -186,9 +187,9 @@ class Runs:
                 if run.context.ignored:
                     self._unknown.note_ignored(lease, run.context.ignored)
             data = stored_result(self._queue.calls, result)
-        except KeyboardInterrupt:
-            raise
         except BaseException as error:
+            if isinstance(error, KeyboardInterrupt) and is_ctrl_c(error):
+                raise
             self._failed(run, error)
         else:
             if run.interrupted is None:

@@ -90,6 +90,8 @@ def fail(how: str) -> None:
             raise Local("x")
         case "exit":
             raise SystemExit(3)
+        case "interrupt":
+            raise KeyboardInterrupt
         case "memory":
             raise MemoryError
         case "connection":

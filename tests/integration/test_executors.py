@@ -76,15 +76,46 @@ async def test_a_thread_has_the_context_variables(queue: Queue) -> None:
         assert (await state(queue, "t", "completed")).result == ["t", "t"]
 
 
-async def test_a_failure_in_a_thread_is_one_of_the_task(queue: Queue) -> None:
-    def handle(lease: Lease) -> None:
-        raise {"stop": StopIteration, "exit": SystemExit, "cancel": asyncio.CancelledError}[lease.payload]("reason")
+@pytest.mark.parametrize("is_async", [False, True])
+async def test_whatever_a_function_raises_is_a_failure_of_its_task(queue: Queue, is_async: bool) -> None:
+    raised = {error.__name__: error for error in (SystemExit, KeyboardInterrupt, StopIteration, asyncio.CancelledError)}
 
-    for word in ("stop", "exit", "cancel"):
-        await queue.enqueue(word, id=word, max_attempts=1)
-    async with working(queue, handle):
-        reasons = [(await state(queue, word, "dead")).reason for word in ("stop", "exit", "cancel")]
-    assert reasons == ["RuntimeError", "SystemExit", "CancelledError"]
+    def handle(lease: Lease) -> None:
+        raise raised[lease.payload]("reason")
+
+    async def handle_async(lease: Lease) -> None:
+        handle(lease)
+
+    for name in raised:
+        await queue.enqueue(name, id=name, max_attempts=1)
+    async with working(queue, handle_async if is_async else handle):
+        reasons = [(await state(queue, name, "dead")).reason for name in raised]
+    assert reasons == ["SystemExit", "KeyboardInterrupt", "RuntimeError", "CancelledError"]
+
+
+@pytest.mark.parametrize("runs", ["asyncio.run(main())", "asyncio.new_event_loop().run_until_complete(main())"])
+async def test_ctrl_c_ends_the_worker_and_fails_no_task(url: str, queue: Queue, tmp_path: Path, runs: str) -> None:
+    program = tmp_path / "program.py"
+    program.write_text(
+        f"""
+import asyncio, signal
+from pyadeq.asyncio import Adeq, Worker
+
+async def handle(lease):
+    signal.raise_signal(signal.SIGINT)  # `asyncio.run` cancels the program first
+    signal.raise_signal(signal.SIGINT)
+
+async def main():
+    async with Adeq.from_url({url!r}) as adeq:
+        await Worker(adeq.queue({queue.name!r}), handle).run()
+
+{runs}
+"""
+    )
+    await queue.enqueue("work", id="t", max_attempts=1)
+    process = await asyncio.create_subprocess_exec(sys.executable, str(program), stderr=asyncio.subprocess.DEVNULL)
+    assert await asyncio.wait_for(process.wait(), DEADLINE) == -signal.SIGINT
+    await state(queue, "t", "ready", "running")
 
 
 async def test_a_cancelled_thread_is_told_and_keeps_its_place_until_it_ends(queue: Queue) -> None:
@@ -364,6 +395,7 @@ async def test_an_exception_comes_back_as_what_it_was(queue: Queue) -> None:
         "odd": ("Odd", "Odd: one 2"),
         "local": ("RuntimeError", "Local: x"),
         "exit": ("SystemExit", "SystemExit: 3"),
+        "interrupt": ("KeyboardInterrupt", "KeyboardInterrupt"),
         "memory": ("out_of_memory", "MemoryError"),
         "connection": ("connection_lost", "reset"),
     }
