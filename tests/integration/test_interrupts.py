@@ -16,7 +16,7 @@ import pyadeq
 from pyadeq import Adeq
 from tests.quick import slow_after
 
-WATCHED = (str(Path(redis.__file__).parent), str(Path(pyadeq.__file__).parent / "_sync"))
+WATCHED = (str(Path(redis.__file__).parent), str(Path(pyadeq.__file__).parent / "_sync" / "kernel"))
 
 
 class Interrupt(BaseException):
@@ -24,7 +24,7 @@ class Interrupt(BaseException):
 
 
 class Interrupter:
-    """Raises before the n-th line that is run in redis-py or in the sync client. where: which line that is."""
+    """Raises before the n-th line that is run in redis-py or where calls are sent. where: which line that is."""
 
     def __init__(self, at: int) -> None:
         self._left = at
@@ -84,3 +84,26 @@ def interrupt_at_every_line(url: str, base_name: str, connect: Callable[[str], R
             for _ in range(2):
                 assert adeq.send(call).ready == 0, interrupter.where
     assert len(tracers) > 120
+
+
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+def test_a_claim_that_a_signal_handler_ends_gives_its_tasks_back(url: str, base_name: str) -> None:
+    with ThreadPoolExecutor(1) as thread:
+        thread.submit(claim_at_every_line, url, base_name).result()
+
+
+def claim_at_every_line(url: str, base_name: str) -> None:
+    tracers: list[Interrupter] = []
+    with Adeq.from_url(url) as adeq:
+        queue = adeq.queue(base_name)
+        queue.enqueue("task")
+        queue.claim(lanes=["group/other"])
+        while True:
+            tracers.append(interrupter := Interrupter(len(tracers) + 1))
+            with suppress(Interrupt), interrupter:
+                queue.claim()
+            if not interrupter.where:
+                break
+            assert queue.stats().running == 0, interrupter.where
+        assert queue.stats().running == 1
+    assert len(tracers) > 60

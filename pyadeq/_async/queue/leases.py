@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import random
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from functools import partial
 from time import monotonic
 from typing import Any
 
@@ -46,13 +47,13 @@ class QueueLeases(Area):
         """Lease up to limit tasks, in order. With wait, block up to this many seconds for the first.
 
         Tasks are ordered by priority, then by lane in the given order; with lane_first, by lane, then by priority. The
-        worker is registered on first use. Without a name, this process uses its own.
+        worker is registered on first use. Without a name, this process uses its own. If the call is cancelled, or a
+        signal handler raises, tasks that it was given are released.
         """
+        asked: dict[str, Any] = {"limit": limit, "lanes": lanes, "lane_first": lane_first, "lease": lease}
         until = monotonic() + to_ms("wait", wait) / 1000
         while True:
-            claimed = await self.claim_once(worker, limit, lanes=lanes, lane_first=lane_first, lease=lease)
-            left = until - monotonic()
-            if claimed.leases or left <= 0:
+            if (claimed := await self._claim(worker, **asked)).leases or (left := until - monotonic()) <= 0:
                 return claimed.leases
             await self.block(lanes, min(left, until_due(claimed)))
 
@@ -70,23 +71,28 @@ class QueueLeases(Area):
         """
         return await self._claim(worker, limit=limit, lanes=lanes, lane_first=lane_first, lease=lease)
 
-    async def _claim(
-        self,
-        worker: str | None,
-        given_up: Callable[[WorkerIdentity, Slot], Any] | None = None,
-        *,
-        lease: Seconds,
-        **claim: Any,
-    ) -> Claimed:
-        """Make one claim call. given_up: called if the call is cancelled, to release its leases."""
+    async def _claim(self, worker: str | None, *, lanes: Sequence[str], lease: Seconds, **claim: Any) -> Claimed:
+        """Make one claim call. If it is broken off, leases that the server gave for it are released at once."""
         check_lease(lease)
 
         def call(identity: WorkerIdentity, slot: Slot) -> Call[Claimed]:
-            return self._calls.claim(identity.worker, identity.incarnation, slot.index, slot.n, lease=lease, **claim)
+            return self._calls.claim(
+                identity.worker, identity.incarnation, slot.index, slot.n, lanes=lanes, lease=lease, **claim
+            )
 
         return await self._identities.run(
-            worker or self._identities.own_name(), call, lambda claimed: claimed.status, given_up=given_up
+            worker or self._identities.own_name(),
+            call,
+            lambda claimed: claimed.status,
+            given_up=partial(self._give_back, lanes),
         )
+
+    async def _give_back(self, lanes: Sequence[str], identity: WorkerIdentity, slot: Slot) -> None:
+        """Release the leases that the last claim of a slot was given."""
+        given = await self._runner.send(
+            self._calls.settle(identity.worker, identity.incarnation, slot.index, slot.n, lanes=lanes), LAST_WORD
+        )
+        await self.release_many(given.claimed.leases)
 
     async def settle(
         self,
@@ -102,6 +108,8 @@ class QueueLeases(Area):
         retry_for: float | None = None,
     ) -> Settled:
         """Complete some tasks, fail others and lease up to `claim` more, in one call.
+
+        If the call is cancelled, or a signal handler raises, tasks that it was given are released.
 
         busy: how many tasks the worker holds apart from the new ones, for `queue.workers`.
         retry_for: for how many seconds, at most 45, the call is sent again while there is no answer; None: the
@@ -127,7 +135,12 @@ class QueueLeases(Area):
             )
 
         return await self._identities.run(
-            worker or self._identities.own_name(), call, lambda settled: settled.claimed.status, retry_for, resumes=True
+            worker or self._identities.own_name(),
+            call,
+            lambda settled: settled.claimed.status,
+            retry_for,
+            resumes=True,
+            given_up=partial(self._give_back, lanes) if claim else None,
         )
 
     async def settle_when_woken(
@@ -306,27 +319,6 @@ class QueueLeases(Area):
         """End failed attempts, with the same random part in all backoffs: the retries become ready together."""
         jitter = random.randint(0, 1_000_000)
         return await self._in_parts(lambda some: self._calls.fail(some, [jitter] * len(some)), fails)
-
-    async def _claim_in_window(
-        self,
-        worker: str | None,
-        limit: int,
-        lane: str,
-        lease: Seconds,
-        window: Seconds,
-        alone_kinds: Sequence[str],
-    ) -> Claimed:
-        """Make one claim in a lane. If it is broken off, leases that the server gave for it are released at once."""
-
-        async def give_back(identity: WorkerIdentity, slot: Slot) -> None:
-            given = await self._runner.send(
-                self._calls.settle(identity.worker, identity.incarnation, slot.index, slot.n, lanes=[lane]), LAST_WORD
-            )
-            await self.release_many(given.claimed.leases)
-
-        return await self._claim(
-            worker, give_back, limit=limit, lanes=[lane], lease=lease, window=window, alone_kinds=alone_kinds
-        )
 
 
 def until_due(claimed: Claimed) -> float:

@@ -265,8 +265,13 @@ class Mailbox:
         while True:
             unconfirmed: DurabilityError | None = None
             try:
-                claimed = await self._queue.leases._claim_in_window(
-                    self._worker, self.max_items, self.lane, self._lease, self.window, self.alone_kinds
+                claimed = await self._queue.leases._claim(
+                    self._worker,
+                    limit=self.max_items,
+                    lanes=[self.lane],
+                    lease=self._lease,
+                    window=self.window,
+                    alone_kinds=self.alone_kinds,
                 )
             except DurabilityError as error:
                 claimed, unconfirmed = error.answer, error

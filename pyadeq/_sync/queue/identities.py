@@ -92,26 +92,27 @@ class Identities:
         """Run a claiming call as this worker. WorkerReplaced if its name was registered elsewhere.
 
         spent: an identity that the server has forgotten. resumes: if no answer comes, the next call uses the same
-        number, and so gets the leases of this call. given_up: called if the call is cancelled, to release the leases
-        that it was given.
+        number, and so gets the leases of this call. given_up: called if the call is cancelled or interrupted, to
+        release the leases that it was given.
         """
         for _ in range(3):
             identity = self._identity(name, spent)
             with identity.slot(resumes) as slot:
+                # A signal handler may raise at any line, so an answer is returned inside the `try`.
                 try:
                     answer = self._send(call(identity, slot), slot, status, retry_for)
+                    state = status(answer)
+                    if state == "ok":
+                        return answer
                 except BaseException as error:
-                    if given_up and not isinstance(error, Exception):
+                    slot.answered |= not resumes
+                    if given_up and not isinstance(error, AdeqError):
                         with suppress(AdeqError):
                             given_up(identity, slot)
+                            slot.answered = True
                     raise
-                finally:
-                    slot.answered |= not resumes
-            match status(answer):
-                case "ok":
-                    return answer
-                case "stale" if self._process.known.get(name) in (identity, None):
-                    break  # registering again would take the name from the worker that has it now
+            if state == "stale" and self._process.known.get(name) in (identity, None):
+                break  # registering again would take the name from the worker that has it now
             spent = identity  # forgotten by the server, or replaced by another call of this process
         self._process.known.pop(name, None)
         raise _replaced(name)

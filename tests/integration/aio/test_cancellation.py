@@ -1,6 +1,7 @@
 """A call that is cancelled leaves no reply behind for the next one."""
 
 import asyncio
+from collections.abc import Callable, Coroutine
 from typing import Any
 
 import pytest
@@ -161,3 +162,36 @@ async def test_a_cancelled_reader_of_updates_leaves_no_subscription(url: str, ba
         with pytest.raises(asyncio.CancelledError):
             await task
         await eventually(lambda: channels == {})
+
+
+Claim = Callable[[Any], Coroutine[Any, Any, Any]]
+CLAIMS: dict[str, Claim] = {
+    "claim": lambda queue: queue.claim(limit=20, wait=DEADLINE),
+    "claim_once": lambda queue: queue.claim_once(limit=20),
+    "settle": lambda queue: queue.settle(claim=20),
+    "partitions": lambda queue: queue.claim(limit=20, wait=DEADLINE),
+}
+
+
+@pytest.mark.parametrize("how", CLAIMS)
+async def test_a_claim_that_is_cancelled_at_any_step_gives_its_tasks_back(url: str, base_name: str, how: str) -> None:
+    async with Adeq.from_url(url) as adeq:
+        for turn in range(5):  # the server is as fast as it is
+            queue: Any = adeq.queue(f"{base_name}-{turn}")
+            if how == "partitions":
+                queue = adeq.partitioned(queue.name)
+                await queue.repartition(2)
+            await queue.enqueue_many(range(20))
+            steps = 0
+            while True:
+                steps += 1 + steps // 20
+                task = asyncio.create_task(CLAIMS[how](queue))
+                for _ in range(steps):
+                    await asyncio.sleep(0)
+                task.cancel()
+                await asyncio.gather(task, return_exceptions=True)
+                if not task.cancelled():
+                    break
+                stats = await queue.stats()
+                assert (stats.ready, stats.running) == (20, 0), steps
+            assert (await queue.stats()).running == 20

@@ -737,12 +737,12 @@ async def test_a_batch_that_is_not_confirmed_comes_with_the_error(
     box = queue.mailbox("s")
     await fill(box, 1)
     clock.tick(1)
-    claim = queue.leases._claim_in_window
+    claim = queue.leases._claim
 
-    async def unconfirmed(*arguments: Any) -> None:
-        raise DurabilityError("not confirmed", await claim(*arguments))
+    async def unconfirmed(*arguments: Any, **options: Any) -> None:
+        raise DurabilityError("not confirmed", await claim(*arguments, **options))
 
-    monkeypatch.setattr(queue.leases, "_claim_in_window", unconfirmed)
+    monkeypatch.setattr(queue.leases, "_claim", unconfirmed)
     with pytest.raises(DurabilityError) as raised:
         await box.try_dequeue()
     assert raised.value.answer.items == [1]

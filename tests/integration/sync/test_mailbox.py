@@ -738,12 +738,12 @@ def test_a_batch_that_is_not_confirmed_comes_with_the_error(
     box = queue.mailbox("s")
     fill(box, 1)
     clock.tick(1)
-    claim = queue.leases._claim_in_window
+    claim = queue.leases._claim
 
-    def unconfirmed(*arguments: Any) -> None:
-        raise DurabilityError("not confirmed", claim(*arguments))
+    def unconfirmed(*arguments: Any, **options: Any) -> None:
+        raise DurabilityError("not confirmed", claim(*arguments, **options))
 
-    monkeypatch.setattr(queue.leases, "_claim_in_window", unconfirmed)
+    monkeypatch.setattr(queue.leases, "_claim", unconfirmed)
     with pytest.raises(DurabilityError) as raised:
         box.try_dequeue()
     assert raised.value.answer.items == [1]

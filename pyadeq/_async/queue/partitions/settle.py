@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Sequence
+from contextlib import suppress
 from time import monotonic
 from typing import Any, TypeVar
 
@@ -14,7 +15,7 @@ from pyadeq._core.queue.items import Failure, Held, acked, failed, held
 from pyadeq._core.queue.partitions import PartitionMap
 from pyadeq.errors import AdeqError, DurabilityError, TransportError
 from pyadeq.models.base import Seconds
-from pyadeq.models.queue import AckStatus, Failed, Renewal, Settled
+from pyadeq.models.queue import AckStatus, Failed, Lease, Renewal, Settled
 
 T = TypeVar("T")
 
@@ -94,7 +95,8 @@ class Settling(PartitionedBase):
         `unanswered`.
 
         It asks the partitions of ended tasks, and, while there is room, those that may have tasks to claim; all, if
-        neither applies. Raises TransportError if no partition answers.
+        neither applies. Raises TransportError if no partition answers. If it is cancelled, or a signal handler raises,
+        tasks that it was given are released.
 
         listens: the caller is notified of new tasks in partitions that had none.
         before: a call that each partition gets first.
@@ -128,29 +130,39 @@ class Settling(PartitionedBase):
                 answer.lose(error, own_acks, own_fails)  # leases were already claimed: return them
                 answer.expect(LEAST_REST)
                 return
+            answer.take(settled, own_acks, own_fails)
             self._away_until.pop(self._node(tag), None)
             self._remember((lease.token for lease in settled.claimed.leases), tag)
-            answer.take(settled, own_acks, own_fails)
             if len(settled.claimed.leases) < room:
                 self._dry_until[tag] = monotonic() + min(DRY, max(until_due(settled.claimed), 0.0))
 
-        for tag in turn:
-            if tag not in ended and (claim or ended):
-                dry = self._dry_until.get(tag, 0.0) - monotonic() if claim and listens else 0.0
-                if dry > 0:
-                    answer.expect(dry)
-                if dry > 0 or len(answer.leases) >= claim:
-                    continue
-            if self._is_away(tag) and (somebody_is_there or answer.lost):
-                lost = TransportError(f"partition {tag} was away", retryable=True, may_have_applied=False)
-                answer.lose(lost, *ended.get(tag, ([], [])))
-            else:
-                await ask(tag)
-        for tag in known.all:  # if none has answered, the others show whether the server can be reached
-            if not answer.answered and not self._is_away(tag):
-                await ask(tag)
-        await self._look_elsewhere(known, acks, fails, answer)
+        try:
+            for tag in turn:
+                if tag not in ended and (claim or ended):
+                    dry = self._dry_until.get(tag, 0.0) - monotonic() if claim and listens else 0.0
+                    if dry > 0:
+                        answer.expect(dry)
+                    if dry > 0 or len(answer.leases) >= claim:
+                        continue
+                if self._is_away(tag) and (somebody_is_there or answer.lost):
+                    lost = TransportError(f"partition {tag} was away", retryable=True, may_have_applied=False)
+                    answer.lose(lost, *ended.get(tag, ([], [])))
+                else:
+                    await ask(tag)
+            for tag in known.all:  # if none has answered, the others show whether the server can be reached
+                if not answer.answered and not self._is_away(tag):
+                    await ask(tag)
+            await self._look_elsewhere(known, acks, fails, answer)
+        except BaseException as error:
+            await self._give_back_after(error, answer.leases)
+            raise
         return answer.settled()
+
+    async def _give_back_after(self, error: BaseException, leases: Sequence[Lease]) -> None:
+        """Release leases of a claim that was cancelled or interrupted."""
+        if not isinstance(error, AdeqError):
+            with suppress(AdeqError):
+                await self._in_each(leases, lambda lease: lease, lambda queue, some: queue.release_many(some))
 
     async def _look_elsewhere(
         self, known: PartitionMap, acks: Sequence[tuple[Held, Any]], fails: Sequence[Failure], answer: Answer
