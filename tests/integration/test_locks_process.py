@@ -5,12 +5,12 @@ import signal
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from threading import Thread
 
 import pytest
 
 from pyadeq import Adeq, Grant
-from pyadeq._sync.kernel import keeper as kernel_keeper
-from pyadeq.errors import BadArgument, LockLost
+from pyadeq.errors import AdeqError, BadArgument, LockLost, WaitTimeout
 from tests.waiting import DEADLINE, wait_until
 
 
@@ -107,15 +107,24 @@ def test_a_coroutine_function_is_not_called_back(url: str, base_name: str) -> No
         adeq.locks(base_name).take("db:1", owner="a", on_lost=on_lost)
 
 
-def test_a_thread_that_could_not_be_made(url: str, base_name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_a_thread_no_lock_is_kept(url: str, base_name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(thread: Thread) -> None:
+        raise RuntimeError("can't start new thread")
+
     with Adeq.from_url(url) as adeq:
         locks = adeq.locks(base_name)
         with monkeypatch.context() as patch:
-            patch.setattr(kernel_keeper, "spawn", {}.__getitem__)
-            with pytest.raises(KeyError):
-                locks.take("db:1", owner="a")
+            patch.setattr(Thread, "start", refuse)
+            with pytest.raises(AdeqError, match=r"<Grant of db:1 .* was given back, .*can't start new"):
+                locks.take("db:1", owner="a", ttl=300)
+            assert locks.stats().held == 0
         assert not locks._keeper._process.looping
         with locks.acquire("db:2", owner="a", ttl=3) as grant:
             before = grant.deadline
             while grant.deadline == before:
                 grant.check()
+            with monkeypatch.context() as patch:
+                patch.setattr(Thread, "start", refuse)
+                with pytest.raises(WaitTimeout):
+                    locks.take("db:2", owner="b", wait=0.1)
+                assert locks.show("db:2").waiting == 0

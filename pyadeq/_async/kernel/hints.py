@@ -90,7 +90,11 @@ class Hints:
         self._forget_other_loops()
         ear = Ear()
         exchange = self._exchange
-        exchange.add(channel, ear)
+        try:
+            exchange.add(channel, ear)
+        except RuntimeError as error:  # no thread can be started: there are no hints
+            log.debug("no hints: %s", error)
+            ear.settled.set()
         try:
             await ear.settled.wait(PATIENCE)
             ear.settled.set()
@@ -235,7 +239,11 @@ class _Line:
         self._rehome_at = 0.0
         self._stale = False
         self._failures = 0
-        self.work = aio_spawn(self._run)
+        try:
+            self.work = aio_spawn(self._run)
+        except RuntimeError:  # it has not begun
+            self.bell.close()
+            raise
 
     # Under the exchange's lock
 

@@ -113,8 +113,14 @@ class Keeper(Generic[H]):
                 process.looping = True
                 try:
                     process.begin(partial(self._loop, process))
-                except BaseException:  # for example KeyboardInterrupt while the thread is started
+                except BaseException as error:  # for example KeyboardInterrupt while the thread is started
                     process.looping = False
+                    if isinstance(error, RuntimeError):
+                        raise AdeqError(
+                            f"{one!r} was given back, because no thread can be started to renew it ({error}); allow "
+                            "the process more threads (ulimit -u, pids.max), and do this before the interpreter shuts "
+                            "down"
+                        ) from error
                     raise
             elif one.renew_at < process.wake_at:
                 process.changed.set()
@@ -128,10 +134,15 @@ class Keeper(Generic[H]):
         """Make sure that a call arrives.
 
         Returns when the server has confirmed it, or after two seconds. Then, or if this is cancelled, it is tried in
-        the background for a minute. what: the start of a warning if it does not arrive.
+        the background for a minute. If no thread can be started, it is tried here for two seconds. what: the start of a
+        warning if it does not arrive.
         """
-        process = self._process
-        await process.begin(partial(self._deliver, call, what)).wait(PATIENCE)
+        try:
+            done = self._process.begin(partial(self._deliver, call, what, PERSISTENCE))
+        except RuntimeError:
+            await self._deliver(call, what, PATIENCE)
+        else:
+            await done.wait(PATIENCE)
 
     async def aclose(self) -> None:
         """End the renewals for good. What is still held ends with its lease."""
@@ -144,8 +155,8 @@ class Keeper(Generic[H]):
             for done in list(process.works):
                 await done.wait(max(until - monotonic(), 0.0))
 
-    async def _deliver(self, call: Call[Any], what: str) -> None:
-        until = monotonic() + PERSISTENCE
+    async def _deliver(self, call: Call[Any], what: str, seconds: float) -> None:
+        until = monotonic() + seconds
         while True:
             try:
                 await self._runner.send(call)
