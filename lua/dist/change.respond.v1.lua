@@ -741,25 +741,29 @@ local function queue__index_task(ctx, by_index, id, own) local queue__by_user, q
   if own.parent then queue__line_up(by_index, queue__children .. own.parent, ctx.now_text, id) end
 end
 
--- push_wake(ctx, lane): push a wake-up token for a blocked worker. One is enough: it is a hint, not a task.
-local function queue__push_wake(ctx, lane) local queue__wake = KEYS[28]
-  if (ctx.mode or ctx.settings_mode) == 'paused' then return end
-  if redis.call('EXISTS', queue__wake .. lane) == 0 then redis.call('LPUSH', queue__wake .. lane, '1') end
+-- push_wake(ctx, lane, was_empty): push a wake-up token for a blocked worker, unless the queue is paused. One is enough: it
+-- is a hint, not a task.
+-- was_empty: the lane may have been empty. Then its token may be for a due time, and must not expire any more.
+local function queue__push_wake(ctx, lane, was_empty) local queue__wake = KEYS[28]
+  if (ctx.mode or ctx.settings_mode) == 'paused' then return was_empty and redis.call('PERSIST', queue__wake .. lane) end
+  if redis.call('EXISTS', queue__wake .. lane) == 0 then redis.call('LPUSH', queue__wake .. lane, '1') elseif was_empty then redis.call('PERSIST', queue__wake .. lane) end
 end
 
 -- make_ready(ctx, by_lane): put tasks into their lanes and wake a worker for each lane. by_lane[lane] = { score, id,
 -- score, id, … } (line_up). The shares of a lane with waiting tasks do not expire.
 local function queue__make_ready(ctx, by_lane) local queue__ready, queue__lanes, queue__shares = KEYS[26], KEYS[27], KEYS[47]
-  local names = {}
+  local names, begun = {}, 0
   for lane, members in pairs(by_lane) do
     names[#names + 1] = lane
     for first = 1, #members, 7000 do
       redis.call('ZADD', queue__ready .. lane, unpack(members, first, math.min(first + 6999, #members)))
     end
     if ctx.settings_fair > 0 then redis.call('PERSIST', queue__shares .. lane) end
-    queue__push_wake(ctx, lane)
   end
-  for first = 1, #names, 7000 do redis.call('SADD', queue__lanes, unpack(names, first, math.min(first + 6999, #names))) end
+  for first = 1, #names, 7000 do
+    begun = begun + redis.call('SADD', queue__lanes, unpack(names, first, math.min(first + 6999, #names)))
+  end
+  for _, lane in ipairs(names) do queue__push_wake(ctx, lane, begun > 0) end
 end
 
 -- place_task(ctx, id, own, place, by_lane): put a new task where it waits: for other tasks, for its time, in its lane,
@@ -1583,10 +1587,14 @@ end
 
 -- push_due(lane): push a wake-up token for a due time within the next 10 s (the longest block), because blocked workers
 -- do not know this time. The worker that takes the token claims, sees next_ms, and blocks until then. Also pushed while
--- the queue is paused. It expires after 60 s.
+-- the queue is paused. It expires after 60 s, but a token for ready tasks does not.
 local function queue__push_due(lane) local queue__wake = KEYS[28]
-  if redis.call('EXISTS', queue__wake .. lane) == 0 then redis.call('LPUSH', queue__wake .. lane, '1') end
-  redis.call('PEXPIRE', queue__wake .. lane, 60000)
+  if redis.call('EXISTS', queue__wake .. lane) == 0 then
+    redis.call('LPUSH', queue__wake .. lane, '1')
+    redis.call('PEXPIRE', queue__wake .. lane, 60000)
+  else
+    redis.call('PEXPIRE', queue__wake .. lane, 60000, 'XX')
+  end
 end
 
 -- await_deadline(ctx, id, since_ms, due): store the next deadline of a waiting task: its move to the next lane (or

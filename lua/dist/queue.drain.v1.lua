@@ -174,10 +174,12 @@ local function open(clock, row) local config = KEYS[1]
   return { exists = row[1], now = now, now_text = now_text, settings_events_max = tonumber(row[3] or 100000), settings_mode = row[4] }
 end
 
--- push_wake(ctx, lane): push a wake-up token for a blocked worker. One is enough: it is a hint, not a task.
-local function push_wake(ctx, lane) local wake = KEYS[3]
-  if (ctx.mode or ctx.settings_mode) == 'paused' then return end
-  if redis.call('EXISTS', wake .. lane) == 0 then redis.call('LPUSH', wake .. lane, '1') end
+-- push_wake(ctx, lane, was_empty): push a wake-up token for a blocked worker, unless the queue is paused. One is enough: it
+-- is a hint, not a task.
+-- was_empty: the lane may have been empty. Then its token may be for a due time, and must not expire any more.
+local function push_wake(ctx, lane, was_empty) local wake = KEYS[3]
+  if (ctx.mode or ctx.settings_mode) == 'paused' then return was_empty and redis.call('PERSIST', wake .. lane) end
+  if redis.call('EXISTS', wake .. lane) == 0 then redis.call('LPUSH', wake .. lane, '1') elseif was_empty then redis.call('PERSIST', wake .. lane) end
 end
 
 -- set_mode(ctx, mode, event): make a queue run, pause or drain; once for each rid.

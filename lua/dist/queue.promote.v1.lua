@@ -28,7 +28,7 @@
 -- ROLE   work
 -- REPLAY state
 -- FLAGS  allow-oom
--- COST   10 + 2n commands, 1 more with fair shares and 2 for each user, 1 for each of up to 1,000 that are due at the same time after crashes, O(n log m); at most 8,400 commands, 73,000 steps
+-- COST   11 + 2n commands, 1 more with fair shares and 2 for each user, 1 for each of up to 1,000 that are due at the same time after crashes, O(n log m); at most 8,400 commands, 73,000 steps
 
 local LAYOUT = 1
 local BAND = 281474976710656
@@ -130,25 +130,29 @@ local function line_up(by_lane, lane, score, id)
   members[#members + 1] = id
 end
 
--- push_wake(ctx, lane): push a wake-up token for a blocked worker. One is enough: it is a hint, not a task.
-local function push_wake(ctx, lane) local wake = KEYS[8]
-  if (ctx.mode or ctx.settings_mode) == 'paused' then return end
-  if redis.call('EXISTS', wake .. lane) == 0 then redis.call('LPUSH', wake .. lane, '1') end
+-- push_wake(ctx, lane, was_empty): push a wake-up token for a blocked worker, unless the queue is paused. One is enough: it
+-- is a hint, not a task.
+-- was_empty: the lane may have been empty. Then its token may be for a due time, and must not expire any more.
+local function push_wake(ctx, lane, was_empty) local wake = KEYS[8]
+  if (ctx.mode or ctx.settings_mode) == 'paused' then return was_empty and redis.call('PERSIST', wake .. lane) end
+  if redis.call('EXISTS', wake .. lane) == 0 then redis.call('LPUSH', wake .. lane, '1') elseif was_empty then redis.call('PERSIST', wake .. lane) end
 end
 
 -- make_ready(ctx, by_lane): put tasks into their lanes and wake a worker for each lane. by_lane[lane] = { score, id,
 -- score, id, … } (line_up). The shares of a lane with waiting tasks do not expire.
 local function make_ready(ctx, by_lane) local ready, lanes, shares = KEYS[6], KEYS[7], KEYS[13]
-  local names = {}
+  local names, begun = {}, 0
   for lane, members in pairs(by_lane) do
     names[#names + 1] = lane
     for first = 1, #members, 7000 do
       redis.call('ZADD', ready .. lane, unpack(members, first, math.min(first + 6999, #members)))
     end
     if ctx.settings_fair > 0 then redis.call('PERSIST', shares .. lane) end
-    push_wake(ctx, lane)
   end
-  for first = 1, #names, 7000 do redis.call('SADD', lanes, unpack(names, first, math.min(first + 6999, #names))) end
+  for first = 1, #names, 7000 do
+    begun = begun + redis.call('SADD', lanes, unpack(names, first, math.min(first + 6999, #names)))
+  end
+  for _, lane in ipairs(names) do push_wake(ctx, lane, begun > 0) end
 end
 
 -- read_clock(layout_min, clock, chosen): the time in ms, as a number and as text; or nil and the error to return, if

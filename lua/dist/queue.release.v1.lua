@@ -150,10 +150,14 @@ end
 
 -- push_due(lane): push a wake-up token for a due time within the next 10 s (the longest block), because blocked workers
 -- do not know this time. The worker that takes the token claims, sees next_ms, and blocks until then. Also pushed while
--- the queue is paused. It expires after 60 s.
+-- the queue is paused. It expires after 60 s, but a token for ready tasks does not.
 local function push_due(lane) local wake = KEYS[12]
-  if redis.call('EXISTS', wake .. lane) == 0 then redis.call('LPUSH', wake .. lane, '1') end
-  redis.call('PEXPIRE', wake .. lane, 60000)
+  if redis.call('EXISTS', wake .. lane) == 0 then
+    redis.call('LPUSH', wake .. lane, '1')
+    redis.call('PEXPIRE', wake .. lane, 60000)
+  else
+    redis.call('PEXPIRE', wake .. lane, 60000, 'XX')
+  end
 end
 
 -- await_deadline(ctx, id, since_ms, due): store the next deadline of a waiting task: its move to the next lane (or
@@ -379,25 +383,29 @@ local function line_up(by_lane, lane, score, id)
   members[#members + 1] = id
 end
 
--- push_wake(ctx, lane): push a wake-up token for a blocked worker. One is enough: it is a hint, not a task.
-local function push_wake(ctx, lane) local wake = KEYS[12]
-  if (ctx.mode or ctx.settings_mode) == 'paused' then return end
-  if redis.call('EXISTS', wake .. lane) == 0 then redis.call('LPUSH', wake .. lane, '1') end
+-- push_wake(ctx, lane, was_empty): push a wake-up token for a blocked worker, unless the queue is paused. One is enough: it
+-- is a hint, not a task.
+-- was_empty: the lane may have been empty. Then its token may be for a due time, and must not expire any more.
+local function push_wake(ctx, lane, was_empty) local wake = KEYS[12]
+  if (ctx.mode or ctx.settings_mode) == 'paused' then return was_empty and redis.call('PERSIST', wake .. lane) end
+  if redis.call('EXISTS', wake .. lane) == 0 then redis.call('LPUSH', wake .. lane, '1') elseif was_empty then redis.call('PERSIST', wake .. lane) end
 end
 
 -- make_ready(ctx, by_lane): put tasks into their lanes and wake a worker for each lane. by_lane[lane] = { score, id,
 -- score, id, … } (line_up). The shares of a lane with waiting tasks do not expire.
 local function make_ready(ctx, by_lane) local ready, lanes, shares = KEYS[10], KEYS[11], KEYS[32]
-  local names = {}
+  local names, begun = {}, 0
   for lane, members in pairs(by_lane) do
     names[#names + 1] = lane
     for first = 1, #members, 7000 do
       redis.call('ZADD', ready .. lane, unpack(members, first, math.min(first + 6999, #members)))
     end
     if ctx.settings_fair > 0 then redis.call('PERSIST', shares .. lane) end
-    push_wake(ctx, lane)
   end
-  for first = 1, #names, 7000 do redis.call('SADD', lanes, unpack(names, first, math.min(first + 6999, #names))) end
+  for first = 1, #names, 7000 do
+    begun = begun + redis.call('SADD', lanes, unpack(names, first, math.min(first + 6999, #names)))
+  end
+  for _, lane in ipairs(names) do push_wake(ctx, lane, begun > 0) end
 end
 
 -- note_run(ctx, id, ran, outcome, reason, error): keep how a run of a task has ended that did not complete it, for `runs`.

@@ -176,10 +176,12 @@ local function open(clock, row) local config = KEYS[1]
   return { exists = row[1], now = now, now_text = now_text, settings_events_max = tonumber(row[3] or 100000), settings_mode = row[4], settings_schedules = row[5] == '1' }
 end
 
--- push_wake(ctx, lane): push a wake-up token for a blocked worker. One is enough: it is a hint, not a task.
-local function push_wake(ctx, lane) local wake = KEYS[3]
-  if (ctx.mode or ctx.settings_mode) == 'paused' then return end
-  if redis.call('EXISTS', wake .. lane) == 0 then redis.call('LPUSH', wake .. lane, '1') end
+-- push_wake(ctx, lane, was_empty): push a wake-up token for a blocked worker, unless the queue is paused. One is enough: it
+-- is a hint, not a task.
+-- was_empty: the lane may have been empty. Then its token may be for a due time, and must not expire any more.
+local function push_wake(ctx, lane, was_empty) local wake = KEYS[3]
+  if (ctx.mode or ctx.settings_mode) == 'paused' then return was_empty and redis.call('PERSIST', wake .. lane) end
+  if redis.call('EXISTS', wake .. lane) == 0 then redis.call('LPUSH', wake .. lane, '1') elseif was_empty then redis.call('PERSIST', wake .. lane) end
 end
 
 -- set_mode(ctx, mode, event): make a queue run, pause or drain; once for each rid.
@@ -205,10 +207,14 @@ function arg_rare()
 
 -- push_due(lane): push a wake-up token for a due time within the next 10 s (the longest block), because blocked workers
 -- do not know this time. The worker that takes the token claims, sees next_ms, and blocks until then. Also pushed while
--- the queue is paused. It expires after 60 s.
+-- the queue is paused. It expires after 60 s, but a token for ready tasks does not.
 local function push_due(lane) local wake = KEYS[3]
-  if redis.call('EXISTS', wake .. lane) == 0 then redis.call('LPUSH', wake .. lane, '1') end
-  redis.call('PEXPIRE', wake .. lane, 60000)
+  if redis.call('EXISTS', wake .. lane) == 0 then
+    redis.call('LPUSH', wake .. lane, '1')
+    redis.call('PEXPIRE', wake .. lane, 60000)
+  else
+    redis.call('PEXPIRE', wake .. lane, 60000, 'XX')
+  end
 end
 
   arg_made = { push_due = push_due }

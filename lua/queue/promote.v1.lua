@@ -11,7 +11,7 @@
 -- ROLE   work
 -- REPLAY state
 -- FLAGS  allow-oom
--- COST   10 + 2n commands, 1 more with fair shares and 2 for each user, 1 for each of up to 1,000 that are due at the same time after crashes, O(n log m); at most 8,400 commands, 73,000 steps
+-- COST   11 + 2n commands, 1 more with fair shares and 2 for each user, 1 for each of up to 1,000 that are due at the same time after crashes, O(n log m); at most 8,400 commands, 73,000 steps
 
 local ctx, refused = open()
 if refused then return refused end

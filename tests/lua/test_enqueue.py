@@ -165,6 +165,15 @@ def test_a_due_time_within_the_longest_block_wakes_a_worker(bench: Workbench, de
     assert (bench.tokens("group/g"), bench.tokens()) == (tokens, 0)
 
 
+@pytest.mark.parametrize("lane", ["any", "group/g"])
+def test_the_token_of_a_lane_with_tasks_does_not_expire(bench: Workbench, lane: str) -> None:
+    enqueue(bench, "late", delay=5, lane=lane)
+    assert 0 < bench.ask("PTTL", f":wake:{lane}") <= 60_000
+    for id, delay in (("now", 0), ("later", 5)):
+        enqueue(bench, id, rid=id, delay=delay, lane=lane)
+        assert (bench.tokens(lane), bench.ask("PTTL", f":wake:{lane}")) == (1, -1)
+
+
 def test_one_event_tells_of_all_tasks_of_a_call_in_order(bench: Workbench) -> None:
     enqueue(bench, "b", "a", "b")
     bench.raw_run("queue.enqueue.v1", "r2", "00-trace", "me", bench.now, "", "", 1, "c", "x", 0)

@@ -144,6 +144,14 @@ def test_heartbeats_go_on_while_it_is_paused(bench: Workbench) -> None:
     assert bench.run(bench.calls.heartbeat([lease])).renewals[0].status == "renewed"
 
 
+def test_resume_keeps_the_token_of_a_lane_with_tasks(bench: Workbench) -> None:
+    pause(bench)
+    bench.fill(1, delay=5)
+    bench.fill(1)
+    resume(bench)
+    assert (bench.tokens(), bench.ask("PTTL", ":wake:any")) == (1, -1)
+
+
 @pytest.mark.parametrize("lanes", [1, 20])
 def test_resume_wakes_a_worker_of_each_lane_that_holds_tasks(bench: Workbench, lanes: int) -> None:
     pause(bench)

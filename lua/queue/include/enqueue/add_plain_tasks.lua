@@ -43,7 +43,9 @@ local function add_plain_tasks(ids, data, envelopes, stamps, keys, now, now_text
   redis.call('ZADD', ready .. 'any', unpack(members))  -- at most 2,000: two for each item
   if there < 2 then  -- otherwise `lanes` has the lane already
     redis.call('SADD', lanes, 'any')
-    if there == 0 or redis.call('EXISTS', wake .. 'any') == 0 then redis.call('LPUSH', wake .. 'any', '1') end
+    local has_token = there == 1 and redis.call('EXISTS', wake .. 'any') == 1
+    if has_token then redis.call('PERSIST', wake .. 'any') end  -- of an empty lane: see push_wake
+    if not has_token then redis.call('LPUSH', wake .. 'any', '1') end
   end
   if of_call then
     redis.call('XADD', events, 'MAXLEN', '~', events_max, '*', unpack(of_call))  -- at most 10: fields of an event

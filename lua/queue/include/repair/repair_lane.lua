@@ -7,7 +7,7 @@ local function repair_lane(ctx, lane)
   if dry_run then return 'damaged' end
   if there == 1 then
     redis.call('SADD', lanes, lane)
-    push_wake(ctx, lane)
+    push_wake(ctx, lane, true)
   else
     lane_emptied(ctx, lane)
   end
