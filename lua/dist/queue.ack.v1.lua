@@ -2,8 +2,9 @@
 -- generated from lua/queue/ack.v1.lua by lua/bundle.py; do not edit
 -- queue.ack.v1: complete leased tasks and keep their results. `result_dropped` has also completed, but the server's
 -- memory is full and a result above 4 KiB was not kept. An expired lease that no call has taken back yet still
--- completes. A repeated call returns the same answer. With another result than the kept one, it returns `already`. Any
--- token other than the current lease's returns `lease_lost` and changes nothing.
+-- completes. A repeated call returns the same answer. With another result than the kept one, it returns `already`, but
+-- `completed` if the kept result is deleted. Any token other than the current lease's returns `lease_lost` and changes
+-- nothing.
 --
 -- DATA   config      hash           {base}:config
 -- DATA   running     hash           {base}:running

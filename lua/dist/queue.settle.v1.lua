@@ -2,7 +2,7 @@
 -- generated from lua/queue/settle.v1.lua by lua/bundle.py; do not edit
 -- queue.settle.v1: the main call of a worker: complete some tasks, fail others and lease the next, in one call. Slot,
 -- incarnation, n, busy and lane_first are as in claim; acks and fails are as in ack and fail. If the call is sent
--- again, it returns the same answer.
+-- again, it returns the same answer, except `already`, as in ack.
 --
 -- DATA   config        hash           {base}:config
 -- DATA   running       hash           {base}:running

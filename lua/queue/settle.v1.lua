@@ -1,6 +1,6 @@
 -- queue.settle.v1: the main call of a worker: complete some tasks, fail others and lease the next, in one call. Slot,
 -- incarnation, n, busy and lane_first are as in claim; acks and fails are as in ack and fail. If the call is sent
--- again, it returns the same answer.
+-- again, it returns the same answer, except `already`, as in ack.
 --
 -- ARGV   worker    id
 -- ARGV   incarnation name

@@ -75,6 +75,14 @@ def test_a_second_ack_with_another_result_says_so(bench: Workbench, how: str, ow
     assert ack(bench, lease, result=first) == ["completed"]
 
 
+def test_another_result_is_known_as_long_as_the_first_is_kept(bench: Workbench) -> None:
+    (lease,) = bench.lease(1, result_ttl=1)
+    assert ack(bench, lease, result=b"one") == ["completed"]
+    assert ack(bench, lease, result=b"two") == ["already"]
+    bench.ask("DEL", f":result:{lease.id}")
+    assert ack(bench, lease, result=b"two") == ["completed"]
+
+
 def test_of_two_results_in_one_call_the_first_is_kept(bench: Workbench) -> None:
     (lease,) = bench.lease(1)
     call = bench.calls.ack([(lease, b"one"), (lease, b"two"), (lease, b"one")])

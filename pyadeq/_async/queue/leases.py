@@ -222,7 +222,7 @@ class QueueLeases(Area):
         """Complete many tasks, each a lease with its result. Returns a status for each.
 
         `completed`; `result_dropped`: completed, but the server was full and kept no result above 4 KiB; `already`:
-        completed before under this lease with another result, which stays; `lease_lost`.
+        completed before under this lease with another result, which stays, and is still kept; `lease_lost`.
         """
         return await self._in_parts(self._calls.ack, acks)
 
