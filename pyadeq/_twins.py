@@ -15,7 +15,8 @@ from collections import deque
 from collections.abc import Callable, Coroutine, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from contextlib import nullcontext as cancellable
-from threading import Event, Lock
+from threading import Condition
+from threading import RLock as Lock
 from time import sleep
 from typing import Any, Generic, TypeVar
 
@@ -155,6 +156,33 @@ class aio_Event:
         return self._event.is_set()
 
 
+class Event:
+    """An event of threads. Its lock is re-entrant: a signal handler may use it while it interrupts the same thread."""
+
+    def __init__(self) -> None:
+        self._is_set = False
+        self._changed = Condition()
+
+    def is_set(self) -> bool:
+        """Whether it is set."""
+        return self._is_set
+
+    def set(self) -> None:
+        """Wake all waiters."""
+        with self._changed:
+            self._is_set = True
+            self._changed.notify_all()
+
+    def clear(self) -> None:
+        """Let the next waiters wait."""
+        self._is_set = False
+
+    def wait(self, timeout: float | None = None) -> bool:
+        """Whether it was set in time."""
+        with self._changed:
+            return self._is_set or self._changed.wait(timeout) or self._is_set
+
+
 def aio_here() -> asyncio.AbstractEventLoop:
     """Where a caller can wait for others: its event loop."""
     return asyncio.get_running_loop()
@@ -232,7 +260,7 @@ class Later(Generic[T]):
         self._patience = patience
         self._values: list[T] = []
         self._next: Later[T] | None = None
-        self._unset = Lock()
+        self._unset = threading.Lock()
         self._unset.acquire()
 
     def get(self, late: Callable[[], object]) -> T:

@@ -4,17 +4,21 @@ import sys
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from types import FrameType
-from typing import Any
+from typing import Any, Self
 
 import pytest
 import redis
 from redis import BlockingConnectionPool, Redis
 
 import pyadeq
-from pyadeq import Adeq
+from pyadeq import Adeq, Locks, Queue
+from pyadeq.errors import ConfigError
+from pyadeq.ids import new_ulid
 from tests.quick import slow_after
+from tests.waiting import DEADLINE
 
 WATCHED = (str(Path(redis.__file__).parent), str(Path(pyadeq.__file__).parent / "_sync" / "kernel"))
 
@@ -26,25 +30,31 @@ class Interrupt(BaseException):
 class Interrupter:
     """Raises before the n-th line that is run in redis-py or where calls are sent. where: which line that is."""
 
+    watched: tuple[str, ...] = WATCHED
+
     def __init__(self, at: int) -> None:
         self._left = at
         self._traced = self._trace
         self.where = ""
 
-    def __enter__(self) -> None:
+    def __enter__(self) -> Self:
         sys.settrace(self._traced)
+        return self
 
     def __exit__(self, *_: object) -> None:
         sys.settrace(None)
 
+    def act(self) -> None:
+        raise Interrupt
+
     def _trace(self, frame: FrameType, event: str, argument: object) -> Any:
-        if not frame.f_code.co_filename.startswith(WATCHED):
+        if not frame.f_code.co_filename.startswith(self.watched):
             return None
         if event == "line":
             self._left -= 1
             if self._left == 0:
                 self.where = f"{frame.f_code.co_filename}:{frame.f_lineno}"
-                raise Interrupt
+                self.act()
         return self._traced
 
 
@@ -107,3 +117,52 @@ def claim_at_every_line(url: str, base_name: str) -> None:
             assert queue.stats().running == 0, interrupter.where
         assert queue.stats().running == 1
     assert len(tracers) > 60
+
+
+class Caller(Interrupter):
+    """Calls the client there, as a signal handler does."""
+
+    watched = (str(Path(pyadeq.__file__).parent / "_sync"),)
+
+    def __init__(self, at: int, call: Callable[[], object]) -> None:
+        super().__init__(at)
+        self._call = call
+
+    def act(self) -> None:
+        with suppress(ConfigError):  # a worker is being registered
+            self._call()
+
+
+def claim(queue: Queue, locks: Locks, done: str) -> object:
+    return queue.claim(new_ulid(), lease=1)
+
+
+def lock(queue: Queue, locks: Locks, done: str) -> None:
+    locks.take(new_ulid(), owner=new_ulid()).release()
+
+
+def result(queue: Queue, locks: Locks, done: str) -> object:
+    return queue.result(done)
+
+
+@pytest.mark.parametrize("what", slow_after(2, [claim, lock, result]))
+def test_a_signal_handler_may_call_the_client(url: str, base_name: str, what: Callable[..., object]) -> None:
+    with Adeq.from_url(url) as adeq:
+        queue, locks = adeq.queue(base_name), adeq.locks(base_name)
+        done = queue.enqueue("task").id
+        queue.ack(queue.claim()[0], 1)
+        call = partial(what, queue, locks, done)
+        call()
+
+        def call_at_every_line() -> None:
+            at = 0
+            while True:
+                at += 1
+                with Caller(at, call) as caller:
+                    call()
+                if not caller.where:
+                    break
+            assert at > 40
+
+        with ThreadPoolExecutor(1) as thread:
+            thread.submit(call_at_every_line).result(2 * DEADLINE)

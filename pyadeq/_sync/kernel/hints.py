@@ -15,7 +15,7 @@ import random
 from collections import deque
 from collections.abc import Iterator
 from contextlib import contextmanager
-from threading import Lock
+from threading import RLock
 from time import monotonic
 from typing import Any
 
@@ -125,9 +125,9 @@ class Hints:
 class _Channel:
     """A channel with its listeners, and the connection that should subscribe to it."""
 
-    def __init__(self, line: _Line) -> None:
+    def __init__(self, line: _Line, ear: Ear) -> None:
         self.line = line
-        self.ears: list[Ear] = []
+        self.ears = [ear]
 
 
 class _Exchange:
@@ -135,7 +135,9 @@ class _Exchange:
 
     def __init__(self, nodes: Nodes) -> None:
         self.nodes = nodes
-        self._lock = Lock()  # never held during I/O, so a thread lock also works for tasks
+        # Never held during I/O, so a thread lock also works for tasks. Re-entrant, for signal handlers. Its holder sets
+        # no event of another thread: a signal handler may have interrupted that thread, and wait for this lock.
+        self._lock = RLock()
         self._channels: dict[str, _Channel] = {}
         self._lines: dict[Node, _Line] = {}
 
@@ -143,11 +145,13 @@ class _Exchange:
         with self._lock:
             channel = self._channels.get(name)
             if channel is None:
-                channel = self._channels[name] = _Channel(self._line_of(name))
+                channel = _Channel(self._line_of(name), ear)
+                self._channels[name] = channel
                 channel.line.want(name)
-            elif channel.line.is_known(name):
-                ear.settled.set()
-            channel.ears.append(ear)
+            else:
+                channel.ears.append(ear)
+                if channel.line.is_known(name):
+                    ear.settled.set()
             if channel.line.failing:  # the connection is failing: do not wait for the subscription
                 ear.settled.set()
 
@@ -156,25 +160,21 @@ class _Exchange:
             channel = self._channels.get(name)
             if channel and ear in channel.ears:
                 channel.ears.remove(ear)
-                if not channel.ears:
-                    del self._channels[name]
+                # A signal handler may have removed the channel meanwhile.
+                if not channel.ears and self._channels.pop(name, None) is channel:
                     channel.line.unwant(name)
 
     def say(self, name: str, words: list[str]) -> None:
-        with self._lock:
-            if channel := self._channels.get(name):
-                for ear in channel.ears:
-                    ear.hear(words)
+        for ear in self._ears(name):
+            ear.hear(words)
 
     def settle(self, name: str, stands: bool) -> None:
         """Notify waiters of a new subscription, and listeners that may have missed messages."""
-        with self._lock:
-            if channel := self._channels.get(name):
-                for ear in channel.ears:
-                    if not ear.settled.is_set():
-                        ear.settled.set()
-                    elif stands:
-                        ear.hear([RECONNECTED])
+        for ear in self._ears(name):
+            if not ear.settled.is_set():
+                ear.settled.set()
+            elif stands:
+                ear.hear([RECONNECTED])
 
     def rehome(self, names: set[str]) -> None:
         """Subscribe again, where the routes now point."""
@@ -197,10 +197,10 @@ class _Exchange:
         """Forget a connection that has ended, with its channels."""
         with self._lock:
             self._forget(line)
-            for name in line.wanted:
-                for ear in self._channels.pop(name).ears:
-                    ear.settled.set()
+            ears = [ear for name in line.wanted for ear in self._channels.pop(name).ears]
             line.wanted.clear()
+        for ear in ears:
+            ear.settled.set()
 
     def close_lines(self) -> None:
         with self._lock:
@@ -210,6 +210,11 @@ class _Exchange:
             line.bell.ring()
         for line in lines:
             join(line.work, PATIENCE)
+
+    def _ears(self, name: str) -> list[Ear]:
+        with self._lock:
+            channel = self._channels.get(name)
+            return list(channel.ears) if channel else []
 
     def _line_of(self, name: str) -> _Line:
         node = self.nodes.routes.node_of(name)

@@ -8,7 +8,7 @@ import os
 from collections.abc import Callable, Sequence
 from functools import partial
 from math import inf
-from threading import Lock
+from threading import RLock
 from time import monotonic
 from typing import Any, ClassVar, Generic, TypeVar
 from weakref import WeakValueDictionary
@@ -31,7 +31,8 @@ class Process(Generic[H]):
     """What one process holds. A forked child has neither its parent's leases nor its threads and tasks."""
 
     def __init__(self) -> None:
-        self.lock = Lock()  # never held during I/O, so a thread lock also works for tasks
+        # Never held during I/O, so a thread lock also works for tasks. Re-entrant, for signal handlers.
+        self.lock = RLock()
         # Weak: what no code references any more, for example after an interrupt, is not renewed.
         self.held: WeakValueDictionary[str, H] = WeakValueDictionary()
         self.changed = Event()
@@ -184,8 +185,8 @@ class Keeper(Generic[H]):
 
     def _tend(self, process: Process[H]) -> bool:
         """Do what is due. Returns False if nothing is left to do. In between, it keeps no reference to a lease."""
+        process.changed.clear()  # outside of the lock: a signal handler may have interrupted the one that sets it
         with process.lock:
-            process.changed.clear()
             held = [one for one in process.held.values() if not one.released]
             if not held or self.closed:
                 process.looping = False

@@ -17,7 +17,7 @@ from pyadeq._core.queue.calls import QueueCalls
 from pyadeq._core.queue.items import Held
 from pyadeq._twins import Home, Lock
 from pyadeq._version import __version__
-from pyadeq.errors import AdeqError, DurabilityError, WorkerReplaced
+from pyadeq.errors import AdeqError, ConfigError, DurabilityError, WorkerReplaced
 from pyadeq.ids import default_worker_name, new_incarnation
 
 T = TypeVar("T")
@@ -34,6 +34,7 @@ class Process:
     def __init__(self) -> None:
         self.own_name = default_worker_name()
         self.known: dict[str, WorkerIdentity] = {}
+        self.is_registering = False
         self._home = Home()
         self._registering = Lock()
 
@@ -177,6 +178,19 @@ class Identities:
             return known
 
     def _register(self, name: str, about: Mapping[str, Any]) -> WorkerIdentity:
+        process = self._process
+        if process.is_registering:  # the lock is re-entrant: this is a signal handler
+            raise ConfigError(
+                f"worker {name!r} cannot be registered in a signal handler that interrupts a registration; let the "
+                "handler set a flag, and claim outside of it"
+            )
+        process.is_registering = True
+        try:
+            return self._register_now(name, about)
+        finally:
+            process.is_registering = False
+
+    def _register_now(self, name: str, about: Mapping[str, Any]) -> WorkerIdentity:
         machine = {
             "hostname": socket.gethostname(),
             "pid": os.getpid(),
