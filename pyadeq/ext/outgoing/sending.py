@@ -159,6 +159,6 @@ def _retry_after(value: bytes | None) -> float | None:
         return float(text[:12])
     try:
         at = parsedate_to_datetime(text)
-    except ValueError:
+        return max((at.replace(tzinfo=at.tzinfo or UTC) - datetime.now(UTC)).total_seconds(), 0.0)
+    except (ValueError, OverflowError):  # no date, or one that no calendar has
         return None
-    return max((at.replace(tzinfo=at.tzinfo or UTC) - datetime.now(UTC)).total_seconds(), 0.0)
